@@ -1,0 +1,28 @@
+// Every environment variable that rollcall reads or sets, once. `rollcall run` sets them for the
+// job; the shim and the agent read them. docs/environment.md is for people, and a test compares the
+// two.
+#ifndef ROLLCALL_PROTO_ENVIRONMENT_H_
+#define ROLLCALL_PROTO_ENVIRONMENT_H_
+
+namespace rollcall::env {
+
+// X(identifier, variable, default, meaning)
+#define ROLLCALL_ENVIRONMENT(X)                                                                  \
+  X(kRunDirectory, "ROLLCALL_DIR", "", "the run directory on this node: rings, journal, socket") \
+  X(kDisable, "ROLLCALL_DISABLE", "0", "1: the shim does nothing")                               \
+  X(kStacks, "ROLLCALL_STACKS", "1", "0: no call paths are recorded")                            \
+  X(kStackDepth, "ROLLCALL_STACK_DEPTH", "32", "frames kept per call path, at most 64")          \
+  X(kPython, "ROLLCALL_PYTHON", "1", "0: call paths hold no Python frames")                      \
+  X(kRingKiB, "ROLLCALL_RING_KIB", "4096", "KiB of shared memory a rank may use")                \
+  X(kCollector, "ROLLCALL_COLLECTOR", "", "HOST:PORT of the collector, for agents")              \
+  X(kToken, "ROLLCALL_TOKEN", "", "secret of this run, for every connection")                    \
+  X(kVerbose, "ROLLCALL_VERBOSE", "0", "1: the shim says what it does")
+
+#define X(identifier, variable, default_value, meaning) \
+  inline constexpr char identifier[] = variable;
+ROLLCALL_ENVIRONMENT(X)
+#undef X
+
+}  // namespace rollcall::env
+
+#endif  // ROLLCALL_PROTO_ENVIRONMENT_H_

@@ -1,0 +1,407 @@
+// Where CPython keeps what a stack of Python frames is made of: one row for each minor version.
+//
+// Two readers need it: the shim, inside the process, for the frames of the thread that it runs in;
+// and a reader outside, for those of a stalled process (process_vm_readv, or a core file). Neither
+// can include CPython's own headers: one binary serves every interpreter.
+//
+// Sources: the interpreters' headers, in Include/ and Include/internal/ of each version:
+// pycore_runtime.h (_PyRuntimeState; in 3.8 pycore_pystate.h), pycore_interp.h
+// (PyInterpreterState), cpython/pystate.h (PyThreadState, _PyCFrame), cpython/frameobject.h
+// (PyFrameObject, to 3.10), pycore_frame.h (_PyInterpreterFrame, from 3.11), cpython/code.h
+// (PyCodeObject), cpython/unicodeobject.h, bytesobject.h. The layout is constant within a minor
+// version ("only guaranteed to be stable between patch versions", pycore_runtime.h). From 3.13 on
+// the interpreter publishes its own offsets at the start of _PyRuntime (_Py_DebugOffsets, in
+// pycore_debug_offsets.h from 3.14), and they are read instead of a table; what is not among them
+// stands in the row, and is used only if the published sizes are those of that row.
+//
+// tests/proto/python_layout_test.cc compares the rows with offsetof() in the headers of each
+// interpreter that is installed. 64-bit, little-endian, default builds only: no Py_TRACE_REFS (it
+// moves every field), no free threading.
+//
+// Plain data and constexpr functions; depends on nothing, allocates nothing, async-signal-safe.
+#ifndef ROLLCALL_PROTO_PYTHON_LAYOUT_H_
+#define ROLLCALL_PROTO_PYTHON_LAYOUT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rollcall::python {
+
+inline constexpr uint32_t kNone = 0xffffffff;  // the version has no such field, or hides it
+
+// Offsets in bytes from the start of the object that the prefix names.
+struct Layout {
+  uint32_t version = 0;  // major << 8 | minor
+
+  // _PyRuntime, an exported variable.
+  uint32_t runtime_finalizing = kNone;  // PyThreadState*: not null once Py_Finalize is under way
+  uint32_t runtime_interpreters_head = kNone;  // PyInterpreterState*, newest first
+  uint32_t runtime_interpreters_main = kNone;  // PyInterpreterState*
+  uint32_t runtime_main_thread = kNone;        // pthread_t of the thread that initialised Python
+
+  // PyInterpreterState
+  uint32_t interpreter_next = kNone;
+  uint32_t interpreter_threads_head = kNone;  // PyThreadState*, newest first
+
+  // PyThreadState
+  uint32_t thread_next = kNone;
+  uint32_t thread_interpreter = kNone;
+  uint32_t thread_id = kNone;         // pthread_t
+  uint32_t thread_native_id = kNone;  // gettid(); from 3.11
+  // The innermost frame, or where there is a _PyCFrame (3.11, 3.12) the pointer to that.
+  uint32_t thread_frame = kNone;
+  uint32_t cframe_frame = kNone;
+
+  // PyFrameObject to 3.10, _PyInterpreterFrame from 3.11.
+  uint32_t frame_previous = kNone;
+  uint32_t frame_code = kNone;  // PyCodeObject*; from 3.14 with kFrameCodeTag bits
+  // To 3.10 f_lasti, an int of units of `lasti_bytes`, -1 before the first instruction. From 3.11 a
+  // pointer into the code (prev_instr, instr_ptr).
+  uint32_t frame_instruction = kNone;
+  uint32_t lasti_bytes = 0;         // 0: frame_instruction is a pointer
+  uint32_t frame_owner = kNone;     // char, FrameOwner
+  uint32_t frame_is_entry = kNone;  // bool; 3.11 only
+  // Where the C stack's own frame (kFirstShimOwner and above) follows the outermost frame that one
+  // call of the interpreter's loop runs: from 3.12.
+  bool shim_frames = false;
+
+  // PyCodeObject
+  uint32_t code_bytes = 0;  // sizeof(PyCodeObject)
+  uint32_t code_file = kNone;
+  uint32_t code_name = kNone;
+  uint32_t code_qualname = kNone;            // from 3.11
+  uint32_t code_first_line = kNone;          // int
+  uint32_t code_line_table = kNone;          // bytes: co_lnotab to 3.9, then co_linetable
+  uint32_t code_instructions = kNone;        // from 3.11 in the object itself: co_code_adaptive
+  uint32_t code_instruction_object = kNone;  // to 3.10: co_code, a bytes object
+  uint32_t code_first_traceable = kNone;  // int, index of the first instruction of the user's code
+
+  // Objects
+  uint32_t object_type = 8;
+  uint32_t object_size = 16;  // ob_size of PyVarObject: a code object's is in 2-byte instructions
+  uint32_t bytes_data = 32;   // ob_sval; its length is object_size
+  uint32_t text_length = 16;  // code points
+  uint32_t text_state = 32;   // uint32_t bit field, see TextState
+  uint32_t text_ascii = 0;    // sizeof(PyASCIIObject): where a compact ASCII string's data starts
+  uint32_t text_compact = 0;  // sizeof(PyCompactUnicodeObject): likewise, of any other compact one
+  uint32_t text_state_shift = 2;  // bits of `interned`, before `kind`
+};
+
+// PyFrame's `owner` (pycore_frame.h). From 3.12 on a frame with a greater value than
+// kFrameObjectOwner stands for the C stack and has no code of the user's.
+enum FrameOwner : uint8_t {
+  kThreadOwner = 0,
+  kGeneratorOwner = 1,
+  kFrameObjectOwner = 2,
+  kFirstShimOwner = 3,
+};
+
+// _PyStackRef's tag bits (pycore_stackref.h, 3.14); objects are aligned to more.
+inline constexpr uint64_t kFrameCodeTag = 7;
+
+// The bit field `state` of a str: kind is the bytes per character (0: a legacy string that is not
+// "ready", which code objects do not hold).
+struct TextState {
+  uint32_t kind;
+  bool compact;
+  bool ascii;
+};
+constexpr TextState DecodeTextState(uint32_t state, const Layout& layout) {
+  const uint32_t bits = state >> layout.text_state_shift;
+  return {bits & 7, (bits >> 3 & 1) != 0, (bits >> 4 & 1) != 0};
+}
+
+constexpr uint32_t VersionOf(uint32_t version_hex) { return version_hex >> 16; }
+
+// --- The rows
+// ---------------------------------------------------------------------------------------
+
+namespace rows {
+
+constexpr Layout Python38() {
+  Layout row;
+  row.version = 0x308;
+  row.runtime_finalizing = 16;
+  row.runtime_interpreters_head = 32;
+  row.runtime_interpreters_main = 40;
+  row.runtime_main_thread = 72;
+  row.interpreter_next = 0;
+  row.interpreter_threads_head = 8;
+  row.thread_next = 8;
+  row.thread_interpreter = 16;
+  row.thread_id = 176;
+  row.thread_frame = 24;
+  row.frame_previous = 24;
+  row.frame_code = 32;
+  row.frame_instruction = 104;
+  row.lasti_bytes = 1;
+  row.code_bytes = 176;
+  row.code_file = 104;
+  row.code_name = 112;
+  row.code_first_line = 40;
+  row.code_line_table = 120;
+  row.code_instruction_object = 48;
+  row.text_ascii = 48;
+  row.text_compact = 72;
+  return row;
+}
+
+constexpr Layout Python39() {
+  Layout row = Python38();
+  row.version = 0x309;
+  return row;
+}
+
+constexpr Layout Python310() {
+  Layout row = Python39();
+  row.version = 0x30a;
+  row.frame_instruction = 96;
+  row.lasti_bytes = 2;
+  return row;
+}
+
+constexpr Layout Python311() {
+  Layout row;
+  row.version = 0x30b;
+  row.runtime_finalizing = 24;
+  row.runtime_interpreters_head = 40;
+  row.runtime_interpreters_main = 48;
+  row.runtime_main_thread = 80;
+  row.interpreter_next = 0;
+  row.interpreter_threads_head = 16;
+  row.thread_next = 8;
+  row.thread_interpreter = 16;
+  row.thread_id = 152;
+  row.thread_native_id = 160;
+  row.thread_frame = 56;
+  row.cframe_frame = 8;
+  row.frame_previous = 48;
+  row.frame_code = 32;
+  row.frame_instruction = 56;
+  row.frame_owner = 69;
+  row.frame_is_entry = 68;
+  row.code_bytes = 192;
+  row.code_file = 112;
+  row.code_name = 120;
+  row.code_qualname = 128;
+  row.code_first_line = 72;
+  row.code_line_table = 136;
+  row.code_instructions = 184;
+  row.code_first_traceable = 168;
+  row.text_ascii = 48;
+  row.text_compact = 72;
+  return row;
+}
+
+constexpr Layout Python312() {
+  Layout row = Python311();
+  row.version = 0x30c;
+  row.runtime_main_thread = 64;
+  row.interpreter_threads_head = 72;
+  row.thread_id = 136;
+  row.thread_native_id = 144;
+  row.cframe_frame = 0;
+  row.frame_previous = 8;
+  row.frame_code = 0;
+  row.frame_owner = 70;
+  row.frame_is_entry = kNone;
+  row.shim_frames = true;
+  row.code_bytes = 200;
+  row.code_first_line = 68;
+  row.code_instructions = 192;
+  row.code_first_traceable = 176;
+  row.text_ascii = 40;
+  row.text_compact = 56;
+  return row;
+}
+
+// From here on what matters is published; these rows hold the rest.
+constexpr Layout Python313() {
+  Layout row = Python312();
+  row.version = 0x30d;
+  row.runtime_finalizing = 608;
+  row.runtime_interpreters_head = 632;
+  row.runtime_interpreters_main = 640;
+  row.runtime_main_thread = 656;
+  row.interpreter_next = 7264;
+  row.interpreter_threads_head = 7344;
+  row.thread_id = 152;
+  row.thread_native_id = 160;
+  row.thread_frame = 72;
+  row.cframe_frame = kNone;
+  row.code_bytes = 208;
+  row.code_instructions = 200;
+  row.code_first_traceable = 184;
+  return row;
+}
+
+// Known from its sources, never run. Where the main interpreter is, is not published: the last of
+// the list that starts at runtime_interpreters_head.
+constexpr Layout Python314() {
+  Layout row;
+  row.version = 0x30e;
+  row.shim_frames = true;
+  row.text_state_shift = 16;
+  return row;
+}
+
+}  // namespace rows
+
+inline constexpr Layout kRows[] = {rows::Python38(),  rows::Python39(),  rows::Python310(),
+                                   rows::Python311(), rows::Python312(), rows::Python313(),
+                                   rows::Python314()};
+inline constexpr uint32_t kFirstPublished = 0x30d;
+
+// --- What the interpreter publishes
+// -----------------------------------------------------------------
+
+inline constexpr char kDebugCookie[8] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
+// As many bytes from the start of _PyRuntime hold all that is needed of _Py_DebugOffsets.
+inline constexpr size_t kDebugOffsetsBytes = 800;
+
+enum class LayoutResult : uint8_t {
+  kFound,
+  kUnknownVersion,
+  kOtherBuild,  // free-threaded
+  kDamaged,     // the published offsets contradict themselves, or there are none
+};
+
+namespace published {
+
+// Where the groups of _Py_DebugOffsets start, in words; their first word is the structure's size.
+// The order within a group is the same in 3.13 and 3.14 but for what is inserted.
+struct Groups {
+  uint32_t runtime = 3;      // size, finalizing, interpreters_head
+  uint32_t interpreter = 6;  // size, id, next, threads_head
+  uint32_t thread;           // size, prev, next, interp, current_frame, thread_id, native_thread_id
+  uint32_t frame;            // size, previous, executable, instr_ptr, localsplus, owner
+  uint32_t
+      code;  // size, filename, name, qualname, linetable, firstlineno, three more, instructions
+  uint32_t object;  // size, ob_type
+  uint32_t bytes;   // size, ob_size, ob_sval
+  uint32_t text;    // size, state, length, size of PyASCIIObject
+};
+
+// 3.14 adds to the groups interpreter (threads_main, two generations), frame (stackpointer,
+// tlbc_index), code (co_tlbc), and a group for sets.
+constexpr Groups GroupsOf(uint32_t version) {
+  return version == 0x30d
+             ? Groups{.thread = 19, .frame = 28, .code = 34, .object = 44, .bytes = 64, .text = 67}
+             : Groups{.thread = 22, .frame = 31, .code = 39, .object = 50, .bytes = 74, .text = 77};
+}
+
+constexpr uint64_t WordAt(const unsigned char* bytes, uint32_t index) {
+  uint64_t word = 0;
+  for (uint32_t i = 8; i-- > 0;) word = word << 8 | bytes[index * 8 + i];
+  return word;
+}
+
+constexpr LayoutResult Read(const unsigned char* bytes, uint32_t version_hex, Layout* layout) {
+  for (uint32_t i = 0; i < 8; ++i) {
+    if (bytes[i] != static_cast<unsigned char>(kDebugCookie[i])) return LayoutResult::kDamaged;
+  }
+  if (WordAt(bytes, 1) != version_hex) return LayoutResult::kDamaged;
+  if (WordAt(bytes, 2) != 0) return LayoutResult::kOtherBuild;
+  const Groups groups = GroupsOf(layout->version);
+  bool sound = true;
+  // A field of `width` bytes, inside its structure.
+  const auto field = [&](uint32_t group, uint32_t index, uint64_t width) {
+    const uint64_t size = WordAt(bytes, group), offset = WordAt(bytes, group + index);
+    if (size > (1u << 24) || offset > size || size - offset < width) sound = false;
+    return static_cast<uint32_t>(offset);
+  };
+  const uint32_t row_code_bytes = layout->code_bytes;
+  layout->runtime_finalizing = field(groups.runtime, 1, 8);
+  layout->runtime_interpreters_head = field(groups.runtime, 2, 8);
+  layout->interpreter_next = field(groups.interpreter, 2, 8);
+  layout->interpreter_threads_head = field(groups.interpreter, 3, 8);
+  layout->thread_next = field(groups.thread, 2, 8);
+  layout->thread_interpreter = field(groups.thread, 3, 8);
+  layout->thread_frame = field(groups.thread, 4, 8);
+  layout->thread_id = field(groups.thread, 5, 8);
+  layout->thread_native_id = field(groups.thread, 6, 8);
+  layout->frame_previous = field(groups.frame, 1, 8);
+  layout->frame_code = field(groups.frame, 2, 8);
+  layout->frame_instruction = field(groups.frame, 3, 8);
+  layout->frame_owner = field(groups.frame, 5, 1);
+  layout->code_bytes = static_cast<uint32_t>(WordAt(bytes, groups.code));
+  layout->code_file = field(groups.code, 1, 8);
+  layout->code_name = field(groups.code, 2, 8);
+  layout->code_qualname = field(groups.code, 3, 8);
+  layout->code_line_table = field(groups.code, 4, 8);
+  layout->code_first_line = field(groups.code, 5, 4);
+  layout->code_instructions = field(groups.code, 9, 1);
+  layout->object_type = field(groups.object, 1, 8);
+  layout->object_size = field(groups.bytes, 1, 8);
+  layout->bytes_data = field(groups.bytes, 2, 1);
+  layout->text_state = field(groups.text, 1, 4);
+  layout->text_length = field(groups.text, 2, 8);
+  layout->text_ascii = static_cast<uint32_t>(WordAt(bytes, groups.text + 3));
+  layout->text_compact = layout->text_ascii + 16;  // utf8_length, utf8
+  // What no version's headers would say; a shifted group shows here.
+  if (WordAt(bytes, groups.object) != 16 || layout->object_type != 8) sound = false;
+  if (WordAt(bytes, groups.text) != layout->text_compact + 8) sound = false;
+  if (WordAt(bytes, groups.frame) > 256 || layout->code_bytes > 1024) sound = false;
+  if (layout->text_state + 4 > layout->text_ascii || layout->object_size != 16) sound = false;
+  if (row_code_bytes != layout->code_bytes) {
+    layout->code_first_traceable = kNone;
+  }
+  return sound ? LayoutResult::kFound : LayoutResult::kDamaged;
+}
+
+}  // namespace published
+
+// The layout of the interpreter with PY_VERSION_HEX `version_hex`. `runtime` are the first
+// kDebugOffsetsBytes of its _PyRuntime; they are looked at from 3.13 on only, and may be null
+// below. Pre-releases are unknown: their layouts moved from one to the next.
+constexpr LayoutResult FindLayout(uint32_t version_hex, const unsigned char* runtime,
+                                  Layout* layout) {
+  constexpr uint32_t kReleaseCandidate = 0xc;
+  if ((version_hex >> 4 & 0xf) < kReleaseCandidate) return LayoutResult::kUnknownVersion;
+  for (const Layout& row : kRows) {
+    if (row.version != VersionOf(version_hex)) continue;
+    *layout = row;
+    if (row.version < kFirstPublished) return LayoutResult::kFound;
+    if (runtime == nullptr) return LayoutResult::kDamaged;
+    return published::Read(runtime, version_hex, layout);
+  }
+  return LayoutResult::kUnknownVersion;
+}
+
+// --- Text
+// -------------------------------------------------------------------------------------------
+
+// `length` characters of `kind` bytes each, as UTF-8; at most `room` bytes, whole characters only.
+// Returns the bytes written. What stands for an undecodable byte of a file name (PEP 383's
+// surrogates) becomes that byte again; any other surrogate, which UTF-8 cannot express, a '?'.
+constexpr size_t ToUtf8(const unsigned char* characters, uint32_t kind, uint64_t length, char* out,
+                        size_t room) {
+  size_t used = 0;
+  for (uint64_t i = 0; i < length; ++i) {
+    uint32_t code = 0;
+    for (uint32_t byte = kind; byte-- > 0;) code = code << 8 | characters[i * kind + byte];
+    char text[4] = {};
+    size_t bytes = 0;
+    if (code >= 0xdc80 && code <= 0xdcff) {
+      text[bytes++] = static_cast<char>(code & 0xff);
+    } else if ((code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff) {
+      text[bytes++] = '?';
+    } else if (code < 0x80) {
+      text[bytes++] = static_cast<char>(code);
+    } else {
+      const uint32_t more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+      constexpr uint32_t kLead[] = {0, 0xc0, 0xe0, 0xf0};
+      text[bytes++] = static_cast<char>(kLead[more] | code >> (6 * more));
+      for (uint32_t rest = more; rest-- > 0;) {
+        text[bytes++] = static_cast<char>(0x80 | (code >> (6 * rest) & 0x3f));
+      }
+    }
+    if (bytes > room - used) break;
+    for (size_t byte = 0; byte < bytes; ++byte) out[used++] = text[byte];
+  }
+  return used;
+}
+
+}  // namespace rollcall::python
+
+#endif  // ROLLCALL_PROTO_PYTHON_LAYOUT_H_

@@ -1,0 +1,500 @@
+// The flight-recorder file: what librollcall.so writes and every other part of rollcall reads.
+//
+// This header is the contract; ring_format.md draws the layout and says what a reader may observe.
+// It depends on nothing and holds no code that runs in the job. A change of any offset, size or
+// meaning below needs a new kVersionMajor; new trailing fields in a reserved area, new section
+// kinds and new enumerators need a new kVersionMinor. Readers accept every minor version of their
+// major.
+//
+// All integers are in the writer's byte order (kByteOrder tells). Words that change while the file
+// is in use are 64 bits, 8-byte aligned, and accessed with __atomic builtins by the writer; a
+// reader uses pread() on a copy and never trusts a size, offset or count it has not checked against
+// the file.
+#ifndef ROLLCALL_PROTO_RING_FORMAT_H_
+#define ROLLCALL_PROTO_RING_FORMAT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rollcall::ring {
+
+inline constexpr char kMagic[8] = {'R', 'O', 'L', 'L', 'C', 'A', 'L', 'L'};
+inline constexpr uint32_t kByteOrder = 0x01020304;
+inline constexpr uint16_t kVersionMajor = 1;
+// 1.1: Python frames (kPythonCode, CallPathHeader::python_*, FileHeader::python_*).
+inline constexpr uint16_t kVersionMinor = 1;
+
+// Default size of a rank's file, and the most a rank uses unless told otherwise.
+inline constexpr uint64_t kDefaultFileBytes = 4u << 20;
+
+// ---------------------------------------------------------------------------------------------------
+// Header
+// ---------------------------------------------------------------------------------------------------
+
+enum class SectionKind : uint32_t {
+  kUnused = 0,
+  kThreads = 1,       // ThreadEntry[]
+  kParticipants = 2,  // Participant[]
+  kOpenRequests = 3,  // OpenRequest[]
+  kChannels = 4,      // Channel[]
+  kGpuProgress = 5,   // GpuProgress[]
+  kModules = 6,       // Module[]
+  kDatatypes = 7,     // Datatype[]
+  kStrings = 8,       // bytes: length-prefixed strings and lists; see StringRef
+  kCallPaths = 9,     // uint64_t words; see CallPathHeader
+  kRings = 10,        // Record[]: the pool from which each thread's two rings are cut
+  kPythonCode = 11,   // PythonCode[]; capacity 0 in version 1.0
+};
+inline constexpr uint32_t kMaxSections = 16;
+
+struct Section {
+  uint32_t kind;           // SectionKind; a reader skips kinds that it does not know
+  uint32_t element_bytes;  // stride; a reader accepts a larger one (a newer minor version)
+  uint64_t offset;         // from the start of the file, a multiple of 64
+  uint64_t capacity;       // elements
+  uint64_t used;  // elements ever handed out, from the front; may exceed capacity (see lost)
+  uint64_t lost;  // how often an element was wanted and none was left
+};
+static_assert(sizeof(Section) == 40);
+
+enum class Flavor : uint32_t {
+  kUnknown = 0,
+  kOpenMpi = 1,
+  kMpich = 2,           // MPICH's ABI: MPICH, Intel MPI, MVAPICH, Cray
+  kMpiStandardAbi = 3,  // MPI 5.0
+};
+
+// How far the process came. Only ever grows.
+enum class Phase : uint64_t {
+  kStarting = 0,    // the file exists; initialisation entered
+  kRunning = 1,     // MPI_Init returned, or the first communicator exists
+  kFinalizing = 2,  // MPI_Finalize entered
+  kFinalized = 3,   // MPI_Finalize returned
+};
+
+// The process' own mark on its way out. Written by the process with the pid of the header only.
+enum class ExitMark : uint64_t {
+  kNone = 0,
+  kExit = 1,       // exit() or return from main
+  kQuickExit = 2,  // _exit(), _Exit(), quick_exit()
+  kMpiAbort = 3,   // MPI_Abort entered
+};
+
+// What became of the frames of the process' Python interpreter.
+enum class PythonState : uint32_t {
+  kAbsent = 0,     // no interpreter was found
+  kUnchecked = 1,  // found; its frames have not yet been compared with what its API says of them
+  kOn = 2,         // compared, equal: call paths hold Python frames
+  kOff = 3,        // python_off says why
+};
+enum class PythonOff : uint32_t {
+  kNone = 0,
+  kAsked = 1,       // switched off by the environment
+  kVersion = 2,     // a version whose layout is not known
+  kBuild = 3,       // free-threaded, debug, or not CPython
+  kDiffers = 4,     // what was read is not what the API says
+  kFinalizing = 5,  // Py_Finalize was seen
+  kNoMemory = 6,
+};
+
+// Unit of every *_ticks field.
+enum class Clock : uint64_t {
+  kMonotonicNs = 0,  // CLOCK_MONOTONIC, nanoseconds
+  kTsc = 1,          // x86 invariant time-stamp counter; the anchors give its rate
+};
+
+struct ClockAnchor {
+  uint64_t ticks;
+  uint64_t monotonic_ns;  // CLOCK_MONOTONIC at the same moment
+  uint64_t realtime_ns;   // CLOCK_REALTIME at the same moment
+};
+
+struct FileHeader {
+  char magic[8];
+  uint32_t byte_order;
+  uint16_t version_major;
+  uint16_t version_minor;
+  uint32_t header_bytes;
+  uint32_t section_count;
+  uint64_t file_bytes;
+  uint64_t process_id_random[2];  // tells incarnations apart: pid and start time survive exec()
+  uint32_t pid;                   // in the writer's own pid namespace
+  uint32_t uid;
+  uint64_t process_start_ticks;  // /proc/self/stat field 22, clock ticks since boot
+  uint64_t job_key;              // hash of what the launcher calls the job; equal on all its ranks
+  int32_t world_rank;            // -1 until known
+  int32_t world_size;            // -1 until known
+  uint32_t flavor;               // Flavor
+  uint32_t thread_level;         // MPI's THREAD_* as 0..3, as provided; 0xffffffff until known
+  uint64_t clock;                // Clock
+  ClockAnchor first_anchor;      // taken when the file was made
+  uint64_t last_anchor_lock;     // odd while last_anchor is being written
+  ClockAnchor last_anchor;       // refreshed now and then; the rate is (last-first)/(last-first)
+  uint64_t phase;                // Phase
+  uint64_t phase_ticks;          // when phase last changed
+  uint64_t exit_mark;            // ExitMark
+  uint64_t exit_status;          // exit()'s or MPI_Abort's argument
+  uint64_t exit_ticks;
+  uint64_t exit_call_path;      // of the exit or abort; 0 if none was taken
+  uint64_t errors_seen;         // MPI calls that returned an error
+  uint64_t last_error_class;    // MPI's class of the last one
+  uint64_t threads_unrecorded;  // threads that found no room for a ring
+  uint64_t stacks;              // 1 if call paths are recorded
+  char host[64];                // NUL-terminated, as are all below
+  char executable[256];
+  char command[512];          // argv joined by spaces, cut
+  char library[128];          // MPI_Get_library_version's first line, cut
+  char cgroup[256];           // /proc/self/cgroup's v2 path, for the OOM count
+  uint64_t calls_unrecorded;  // made by signal handlers while a record was being written
+  uint32_t python_version;    // PY_VERSION_HEX of the interpreter; 0 if there is none
+  uint32_t python_state;      // PythonState
+  uint32_t python_off;        // PythonOff
+  uint32_t reserved0;
+  uint64_t python_unreadable;  // Python stacks that were wanted and could not be read
+  uint8_t reserved[1976];
+  Section sections[kMaxSections];
+};
+static_assert(offsetof(FileHeader, world_rank) == 72);
+static_assert(offsetof(FileHeader, first_anchor) == 96);
+static_assert(offsetof(FileHeader, phase) == 152);
+static_assert(offsetof(FileHeader, host) == 232);
+static_assert(offsetof(FileHeader, sections) == 4096 - kMaxSections * sizeof(Section));
+static_assert(sizeof(FileHeader) == 4096);
+
+// ---------------------------------------------------------------------------------------------------
+// Records: one per call, written at entry, never changed. 16 words.
+// ---------------------------------------------------------------------------------------------------
+
+enum RecordFlag : uint16_t {
+  kSendInPlace = 1 << 0,  // MPI_IN_PLACE as the send buffer
+  kRecvInPlace = 1 << 1,  // MPI_IN_PLACE as the receive buffer
+  kIntercomm = 1 << 2,    // on an intercommunicator; root may be kRootSelf or kRootNone
+  kConcurrent = 1 << 3,   // another thread was inside a collective of the same communicator
+  kUnknownComm = 1 << 4,  // the communicator was not in the table: participant is 0
+  kCountsCut = 1 << 5,    // the count arrays were too long: hash only, no continuation records
+  kPolling = 1 << 6,      // the thread polls (Test, Iprobe): counted in ThreadEntry::polls
+  kNotMainThread = 1 << 7,
+  kNested = 1 << 8,       // called by the user from inside another MPI call (a callback)
+  kProcNull = 1 << 9,     // the peer is MPI_PROC_NULL
+  kSecondPart = 1 << 10,  // a Sendrecv's peer2/tag2 are significant
+};
+
+// Values of root_or_peer that are not ranks, the same whatever the MPI library calls them.
+inline constexpr int32_t kNoPeer = -1000;     // the operation has none
+inline constexpr int32_t kAnySource = -1001;  // MPI_ANY_SOURCE
+inline constexpr int32_t kProcNullPeer = -1002;
+inline constexpr int32_t kRootSelf = -1003;  // MPI_ROOT
+inline constexpr int32_t kRootNone = -1004;  // MPI_PROC_NULL as an intercommunicator's root
+inline constexpr int32_t kAnyTag = -1005;
+inline constexpr int32_t kNoTag = -1006;
+
+struct Record {
+  uint64_t lock;            // 2i+1 while record i is written, 2i+2 when it is whole
+  uint64_t start_ticks;     // entry
+  uint64_t prev_end_ticks;  // end of this thread's previous call, 0 if none or unknown
+  uint16_t operation;       // proto/functions.def
+  uint16_t flags;           // RecordFlag
+  uint32_t participant;     // Participant::uid; 0 if the call has no communicator
+  uint64_t sequence;        // collectives: number on the communicator, from 1; else 0
+  uint64_t
+      semantic_hash;    // of what the matching rules want equal on all ranks; 0 if not collective
+  uint64_t send_count;  // as passed, in datatypes
+  uint64_t recv_count;
+  uint64_t send_signature;  // proto/signature.h of send_count datatypes; 0 if insignificant
+  uint64_t recv_signature;
+  int32_t root_or_peer;  // root, destination or source
+  int32_t tag;
+  uint16_t send_datatype;  // index: < 256 BasicType, else Datatype[index - 256]
+  uint16_t recv_datatype;
+  uint16_t reduce_op;      // ReduceOp
+  uint16_t continuations;  // how many Continuation records come right before this one
+  uint32_t call_path;      // word index into kCallPaths; 0 if none
+  uint32_t context_path;   // another thread's stack as context; 0 if none
+  uint64_t request;        // uid of the request made, started or waited for; 0 if none
+  uint64_t detail;         // by operation: split colour<<32|key; error class; n of a Waitall or
+                           // Startall; Start of a persistent collective: its init's
+                           // sequence<<32|n-th start; send: how many were sent before it to the
+                           // same peer with the same tag, plus 1; Pready: first<<32|last partition
+  uint64_t detail2;        // Sendrecv: source<<32|recvtag; error: the operation
+};
+static_assert(sizeof(Record) == 128);
+static_assert(offsetof(Record, operation) == 24);
+static_assert(offsetof(Record, root_or_peer) == 80);
+static_assert(offsetof(Record, call_path) == 96);
+
+// Carries the count arrays of v- and w-collectives, split over as many slots as needed; the Record
+// they belong to follows them. operation is kContinuation. Array 0 is the send side, 1 the receive.
+inline constexpr uint16_t kContinuation = 0xffff;
+inline constexpr uint32_t kContinuationValues = 12;
+// More values than this per call are not recorded (kCountsCut).
+inline constexpr uint32_t kMaxCountValues = 4096;
+struct Continuation {
+  uint64_t lock;
+  uint64_t reserved;
+  uint16_t reserved2;
+  uint16_t reserved3;
+  uint32_t value_count;  // of values[] that are significant here
+  uint16_t operation;    // kContinuation, at the same offset as Record::operation
+  uint16_t array;        // 0 send counts, 1 receive counts
+  uint32_t first;        // index of values[0] in the array
+  uint64_t values[kContinuationValues];
+};
+static_assert(sizeof(Continuation) == sizeof(Record));
+static_assert(offsetof(Continuation, operation) == offsetof(Record, operation));
+
+// ---------------------------------------------------------------------------------------------------
+// Tables: what is open is never lost
+// ---------------------------------------------------------------------------------------------------
+
+enum RingKind : uint32_t { kCollectiveRing = 0, kP2pRing = 1, kRingKinds = 2 };
+inline constexpr uint32_t kMaxNesting = 4;
+
+// What a thread last asked about in vain, by Test, Iprobe and the like: polling is waiting.
+// Rewritten when it asks about something else and every 4096 polls; a thread still does if `polls`
+// grows.
+struct Polling {
+  uint64_t lock;         // odd while being written; 0: never polled
+  uint64_t since_ticks;  // when the first vain poll of this kind was made
+  uint64_t since_polls;  // ThreadEntry::polls then
+  uint16_t operation;
+  uint16_t reserved;
+  uint32_t participant;  // 0 if the call names no communicator
+  int32_t peer;          // as Record::root_or_peer
+  int32_t tag;
+  uint64_t request;  // uid of the (first) request asked about, 0 if none is known
+  uint32_t call_path;
+  uint32_t requests;  // how many were asked about
+};
+static_assert(sizeof(Polling) == 56);
+
+// A call in flight. lock is odd while record is being written; record.operation is 0 when free.
+struct OpenCall {
+  Record record;  // its lock word: 0 when free, else as in the ring it was also written to
+};
+
+enum class ThreadState : uint32_t { kFree = 0, kLive = 1, kEnded = 2 };
+
+struct ThreadEntry {
+  uint32_t tid;
+  uint32_t state;           // ThreadState
+  uint64_t flags;           // bit 0: the thread that called MPI_Init
+  uint64_t ring_first[2];   // by RingKind: index of the ring's first slot in kRings
+  uint64_t ring_slots[2];   // a power of two, 0 if none
+  uint64_t ring_head[2];    // records ever written; the next index
+  uint64_t polls;           // unsuccessful Test, Iprobe and the like, ever
+  uint64_t calls_ended;     // calls that returned, ever
+  uint64_t last_end_ticks;  // when the last one returned
+  uint64_t depth;           // open calls; may exceed kMaxNesting. open[depth] and above are stale
+  uint64_t incarnation;     // grows when an ended thread's entry is reused
+  char name[16];
+  Polling polling;
+  uint64_t reserved[2];
+  OpenCall open[kMaxNesting];
+};
+static_assert(sizeof(ThreadEntry) == 192 + 512);
+static_assert(offsetof(ThreadEntry, open) == 192);
+
+struct Checkpoint {
+  uint64_t sequence;       // 0 while being written; else the hashes are those after this number
+  uint64_t semantic_hash;  // rolling, of Record::semantic_hash 1..sequence
+  uint64_t path_hash;      // rolling, of portable call-path hashes; never accuses
+};
+
+enum class ParticipantState : uint32_t { kFree = 0, kLive = 1, kFreed = 2 };
+enum ParticipantFlag : uint32_t {
+  kIsWorld = 1 << 0,
+  kIsSelf = 1 << 1,
+  kIsInter = 1 << 2,
+  kIsCartesian = 1 << 3,
+  kIsGraph = 1 << 4,
+  kIsDistGraph = 1 << 5,
+  kIsWindow = 1 << 6,
+  kIsFile = 1 << 7,
+  kIsNccl = 1 << 8,
+  kSawConcurrency = 1 << 9,  // two threads in its collectives at once: order is not certain
+  kWeakIdentity = 1 << 10,   // spawn, connect, join: the key is not shared by construction
+};
+
+inline constexpr uint32_t kRecentCheckpoints = 8;    // [k]: the latest at a multiple of 4^k
+inline constexpr uint32_t kHistoryCheckpoints = 16;  // evenly spaced since 1, stride doubling
+
+// One process' membership in one communicator (or window, file). Identity fields are guarded by
+// lock; the rest are single words.
+struct Participant {
+  uint64_t lock;   // odd while identity is being written
+  uint32_t uid;    // from 1, never reused within a process
+  uint32_t state;  // ParticipantState
+  uint64_t key;    // equal on all members of the communicator, by construction
+  uint64_t parent_key;
+  uint64_t parent_sequence;  // number of the creating call on the parent
+  uint16_t creating_operation;
+  uint16_t reserved0;
+  uint32_t flags;       // ParticipantFlag
+  int32_t rank;         // this process' rank in the communicator (its local group)
+  int32_t size;         // of the local group
+  int32_t remote_size;  // of the remote group; 0 for an intracommunicator
+  uint32_t name;        // StringRef; 0 if not named
+  uint32_t members;     // RankList of world ranks; 0 if unknown
+  uint32_t remote_members;
+  uint32_t neighbors_in;  // RankList of the topology's sources, in communicator ranks
+  uint32_t neighbors_out;
+  uint64_t created_ticks;
+  uint64_t entered;    // collectives entered; the last sequence number
+  uint64_t completed;  // collectives completed
+  uint64_t in_flight;  // blocking collectives now inside
+  uint64_t history_stride;
+  uint64_t freed_ticks;
+  uint64_t reserved[7];
+  Checkpoint recent[kRecentCheckpoints];
+  Checkpoint history[kHistoryCheckpoints];
+};
+static_assert(offsetof(Participant, entered) == 88);
+static_assert(offsetof(Participant, recent) == 184);
+static_assert(sizeof(Participant) == 184 + 24 * 24);
+
+enum class RequestState : uint32_t {
+  kFree = 0,
+  kActive = 1,    // started, not known to be complete
+  kInactive = 2,  // persistent, not started
+  kDone = 3,      // complete, but persistent or not yet freed
+};
+
+struct OpenRequest {
+  uint64_t lock;    // odd while the entry is being written
+  uint64_t uid;     // from 1
+  uint32_t state;   // RequestState
+  uint32_t waiter;  // 1 + index of the thread inside a Wait on it; 0 if none
+  uint64_t starts;  // persistent: how often started
+  Record record;    // of the call that made it (or last started it)
+};
+static_assert(sizeof(OpenRequest) == 160);
+
+// Messages counted per (communicator, peer, tag), so that the absence of one can still be judged
+// after its record is gone.
+//
+// What could not be told apart stands under kAnySource or kAnyTag: receives whose status the
+// program did not want, and everything of a peer whose further tags found no room.
+enum ChannelFlag : uint32_t {
+  // A receive ended unseen (Request_free, an error): `received` may be too low.
+  kReceivesUnseen = 1 << 0,
+};
+struct Channel {
+  uint32_t participant;  // uid; 0 when free
+  int32_t peer;          // rank in the communicator (its remote group), or kAnySource
+  int32_t tag;           // or kAnyTag
+  uint32_t flags;        // ChannelFlag
+  uint64_t sent;         // sends entered; persistent and partitioned ones when started
+  uint64_t received;     // receives completed, source and tag from the status
+};
+static_assert(sizeof(Channel) == 32);
+
+// How far a device came with one participant's operations on one stream.
+struct GpuProgress {
+  uint32_t participant;
+  uint32_t state;
+  uint64_t stream;
+  uint64_t enqueued;  // sequence numbers
+  uint64_t started;
+  uint64_t completed;
+  uint64_t reserved[3];
+};
+static_assert(sizeof(GpuProgress) == 64);
+
+struct Module {
+  uint64_t start;  // lowest mapped address
+  uint64_t end;
+  uint64_t bias;  // run-time address minus ELF virtual address
+  uint32_t path;  // StringRef
+  uint8_t build_id_bytes;
+  uint8_t build_id[35];
+};
+static_assert(sizeof(Module) == 64);
+
+// A derived datatype as first seen. Its signature is proto/signature.h's of one element.
+struct Datatype {
+  uint64_t signature;
+  uint64_t basics;  // basic elements in one
+  uint64_t bytes;   // MPI_Type_size
+  uint32_t basic;   // BasicType if all are the same, else 0
+  uint32_t name;    // StringRef
+};
+static_assert(sizeof(Datatype) == 32);
+
+// A StringRef is a byte offset into kStrings (0: none) of a uint32_t length and that many bytes.
+// A RankList is a StringRef whose bytes are RankRun[].
+struct RankRun {
+  int32_t first;
+  int32_t stride;
+  uint32_t count;
+};
+static_assert(sizeof(RankRun) == 12);
+
+// A call path: this header, then `depth` words of native frames, then `python_depth` words of
+// Python frames, both innermost first. A native frame is 1 + Module index in the upper 16 bits and
+// the ELF virtual address of the *return address* in the lower 48; index 0 is an address outside
+// every module. A Python frame is PythonFrame's word. The n-th Python frame with `entry` set ends
+// the run of frames that the n-th native frame of the interpreter's loop (_PyEval_EvalFrameDefault)
+// executes.
+struct CallPathHeader {
+  uint64_t portable_hash;  // of build ids and offsets, file names and lines: equal on ranks that
+                           // run the same files
+  uint16_t depth;
+  uint8_t end;  // StackEnd: why the walk ended
+  uint8_t flags;
+  uint16_t python_depth;
+  uint8_t python_end;  // PythonEnd: why the Python frames end
+  uint8_t reserved;
+};
+static_assert(sizeof(CallPathHeader) == 16);
+inline constexpr uint32_t kFrameModuleShift = 48;
+
+// The bits of a Python frame's word.
+inline constexpr uint32_t kPythonFrameCodeShift = 32;  // above: 1 + PythonCode index; 0: no room
+inline constexpr uint64_t kPythonFrameEntry = uint64_t{1} << 31;
+// Below: offset of the instruction being executed, in bytes from the start of the bytecode.
+inline constexpr uint64_t kPythonFrameOffsetMask = (uint64_t{1} << 31) - 1;
+inline constexpr uint64_t kPythonFrameNoOffset = kPythonFrameOffsetMask;  // not started yet
+
+// A code object as first seen. The line table says which line an instruction offset belongs to, in
+// the interpreter's own encoding (Objects/lnotab_notes.txt for 3.8 to 3.10, Objects/locations.md or
+// InternalDocs/code_objects.md from 3.11).
+struct PythonCode {
+  uint64_t portable_hash;  // of all that follows but references; written last, 0: not whole
+  uint32_t file;           // StringRef, as co_filename
+  uint32_t name;           // StringRef: co_qualname from 3.11 on, co_name before
+  uint32_t line_table;     // StringRef: co_lnotab to 3.9, co_linetable from 3.10; 0: not kept
+  uint32_t first_line;     // co_firstlineno
+  uint32_t version;        // of the interpreter: major << 8 | minor
+  uint32_t reserved;
+};
+static_assert(sizeof(PythonCode) == 32);
+
+// Why the Python frames of a call path end where they do.
+enum class PythonEnd : uint8_t {
+  kNone = 0,        // no interpreter in the process, or a file of version 1.0
+  kComplete = 1,    // the thread's outermost Python frame is there
+  kDepthLimit = 2,  // there are further frames
+  kNoFrames = 3,    // the thread runs no Python: native code started it (Record::context_path)
+  kOff = 4,         // switched off: FileHeader::python_off
+  kUnchecked = 5,   // the interpreter's layout had not been checked yet
+  kUnreadable = 6,  // the chain of frames is damaged, or the interpreter is going down
+};
+
+// Why a call path ends where it does. Only a complete one supports a verdict about call paths.
+enum class StackEnd : uint8_t {
+  kNone = 0,             // nothing was captured
+  kComplete = 1,         // the unwind tables mark the outermost frame (_start, a thread's start)
+  kDepthLimit = 2,       // there are further frames
+  kNoUnwindInfo = 3,     // an address without unwind info (JIT code, hand-written assembly)
+  kUnsupportedRule = 4,  // unwind info that is damaged or says more than a cached rule can hold
+  kBadFrame = 5,         // the next frame is outside the stack, unaligned or not above the last one
+  kForeignStack = 6,     // not on the thread's own stack (coroutine, sigaltstack)
+  kUnsupportedArch = 7,  // no walker for this machine
+  kInterrupted = 8,      // a capture inside a capture (a signal handler) could not go on
+  kOff = 9,              // stacks are switched off
+  kNoRoom = 10,          // the call-path table is full
+};
+
+}  // namespace rollcall::ring
+
+#endif  // ROLLCALL_PROTO_RING_FORMAT_H_
