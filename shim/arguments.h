@@ -1,0 +1,61 @@
+// What a wrapper's parameters mean, after their roles (roles.h) have sorted them. The superset of
+// all functions: most fields keep their initial value.
+#ifndef ROLLCALL_SHIM_ARGUMENTS_H_
+#define ROLLCALL_SHIM_ARGUMENTS_H_
+
+#include <cstdint>
+
+#include "shim/library.h"
+
+namespace rollcall::shim {
+
+struct Arguments {
+  Word comm = 0;
+  const void* send_buffer = nullptr;
+  const void* recv_buffer = nullptr;
+  int64_t send_count = 0;
+  int64_t recv_count = 0;
+  Word send_type = 0;
+  Word recv_type = 0;
+  Word op = 0;
+  int32_t root_or_peer = 0;
+  int32_t tag = 0;
+  int32_t peer2 = 0;  // a Sendrecv's source
+  int32_t tag2 = 0;
+  const void* send_counts = nullptr;  // int[], or MPI_Count[] where large
+  const void* recv_counts = nullptr;
+  const void* send_types = nullptr;  // handle arrays
+  const void* recv_types = nullptr;
+  void* request = nullptr;  // out, or in-out
+  void* requests = nullptr;
+  int32_t request_count = 0;
+  Word request_in = 0;
+  void* status = nullptr;
+  void* statuses = nullptr;
+  int* flag = nullptr;
+  int* index = nullptr;
+  int* out_count = nullptr;
+  int* indices = nullptr;
+  void* new_comm = nullptr;
+  void* new_handle = nullptr;  // out: a window, file or session
+  Word window = 0;
+  Word file = 0;
+  void* handle_inout = nullptr;  // comm, datatype or op that is freed
+  void* message = nullptr;
+  const char* name = nullptr;  // or a file's name, a session's string tag
+  Word group = 0;
+  Word peer_comm = 0;
+  int32_t color = 0;  // or the first partition
+  int32_t key = 0;    // or the last partition
+  int32_t error_code = 0;
+  bool has_send_type = false;
+  bool has_recv_type = false;
+  bool has_peer = false;
+  bool has_peer2 = false;
+  bool has_status = false;  // MPI_STATUS_IGNORE is a null pointer in Open MPI
+  bool large = false;       // counts are MPI_Count
+};
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_ARGUMENTS_H_

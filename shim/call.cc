@@ -1,0 +1,273 @@
+#include "shim/call.h"
+
+#include "shim/process.h"
+#include "shim/python/check.h"
+
+namespace rollcall::shim {
+namespace calls {
+
+int32_t Peer(const Abi& abi, int32_t value) {
+  if (value == abi.any_source) return ring::kAnySource;
+  if (value == abi.proc_null) return ring::kProcNullPeer;
+  return value;
+}
+
+int32_t Tag(const Abi& abi, int32_t value) { return value == abi.any_tag ? ring::kAnyTag : value; }
+
+void WantStatus(Call* call, Arguments* arguments) {
+  if (!arguments->has_status || !call->library->IgnoresStatus(arguments->status)) return;
+  call->own_status = true;
+  arguments->status = call->status_bytes;
+}
+
+const void* StatusOf(const Call& call, const Arguments& arguments) {
+  if (arguments.status == nullptr || call.library->IgnoresStatus(arguments.status)) return nullptr;
+  return arguments.status;
+}
+
+void StartRecord(Call* call) {
+  ring::Record& record = call->record;
+  record = ring::Record{};
+  record.operation = static_cast<uint16_t>(call->info->operation);
+  record.start_ticks = Ticks();
+  record.prev_end_ticks = call->log->last_end_ticks;
+  record.root_or_peer = ring::kNoPeer;
+  record.tag = ring::kNoTag;
+  if (call->comm != nullptr) record.participant = call->comm->uid;
+  if (t_block.depth > 1) record.flags |= ring::kNested;
+  if ((call->log->entry->flags & 1) == 0) record.flags |= ring::kNotMainThread;
+}
+
+void WriteRecord(Call* call, ring::RingKind ring) {
+  ThreadLog* log = call->log;
+  call->ring = ring;
+  const uint64_t lock = log->rings[ring].Append(call->record);
+  const uint32_t level = t_block.depth - 1;
+  if (level < ring::kMaxNesting) {
+    log->open_comm[level] = nullptr;
+    PublishRecord(&log->entry->open[level].record, call->record, lock);
+  }
+  StoreRelease(&log->entry->depth, static_cast<uint64_t>(t_block.depth));
+  call->recorded = true;
+  // About once a second: a reader knows the clock's rate the better, the later the last anchor is.
+  constexpr uint64_t kRefreshTicks = uint64_t{1} << 31;
+  if (__builtin_expect(
+          call->record.start_ticks - LoadRelaxed(&g_process.header->last_anchor.ticks) >
+              kRefreshTicks,
+          0)) {
+    RefreshClockAnchor();
+  }
+}
+
+void WriteFinished(Call* call, ring::RingKind ring) { call->log->rings[ring].Append(call->record); }
+
+}  // namespace calls
+
+namespace {
+
+// A thread left wrappers without their End (longjmp, exception): what they had open is not any
+// more.
+ROLLCALL_COLD void Abandon(ThreadLog* log) {
+  for (uint32_t level = 0; level < ring::kMaxNesting; ++level) {
+    StoreRelease(&log->entry->open[level].record.lock, uint64_t{0});
+    if (Comm* comm = log->open_comm[level]) {
+      __atomic_fetch_sub(&comm->entry->in_flight, 1, __ATOMIC_RELAXED);
+      log->open_comm[level] = nullptr;
+    }
+  }
+  StoreRelease(&log->entry->depth, uint64_t{0});
+  log->scratch_used = 0;
+}
+
+constexpr uint64_t kAlive = 0x726f6c6c63616c6c;
+uint64_t AliveMark(const Call* call) { return kAlive ^ reinterpret_cast<uint64_t>(call); }
+
+// Whether the wrapper that set the guard is still running. The stack grows down: a call inside it
+// has the lower frame, so an equal or higher one means that it was left by a jump. A lower one may
+// also come from a deeper call after such a jump: then that call's frames, or others since, lie
+// where the wrapper's was. Its two marks survive that only if nobody wrote to either word. They are
+// looked at only where they are certain to be mapped: on the thread's own stack, above the current
+// frame.
+ROLLCALL_COLD bool IsInsideGuard(const ThreadBlock& block, const Call& call) {
+  if (call.frame >= block.guard) return false;
+  const auto guard = reinterpret_cast<uint64_t>(block.guard);
+  StackBounds& stack = block.log->stack;
+  if (guard >= stack.high) return true;
+  if (guard < stack.low && !(stack.initial_thread && GrowStackBounds(&stack, guard))) return true;
+  const Call* outermost = block.outermost;
+  const auto* frame = static_cast<const uint64_t*>(block.guard);
+  return LoadRelaxed(&outermost->alive) == AliveMark(outermost) &&
+         LoadRelaxed(&frame[1]) == reinterpret_cast<uint64_t>(block.guard_caller);
+}
+
+// Whether this call counts, and the bookkeeping of nesting if it does.
+inline bool Enter(Call* call) {
+  ThreadBlock& block = t_block;
+  const bool abort = call->info->kind == Kind::kAbort;
+  call->counts = true;
+  bool nested = false;
+  if (__builtin_expect(block.guard != nullptr && block.log != nullptr, 0))
+    nested = IsInsideGuard(block, *call);
+  if (nested) {
+    if (!abort) {
+      // A linked PMPI tool hands the call on under its other name.
+      if (call->pmpi && !block.outer_is_pmpi && !block.passed_down &&
+          block.outer == static_cast<uint16_t>(call->info->operation)) {
+        block.passed_down = true;
+        return false;
+      }
+      // Both libraries build their own functions of others. Users' callbacks (error handlers,
+      // attribute deletion) come from elsewhere, and count.
+      if (IsInsideMpi(call->caller)) return false;
+      // What a tool makes of a send (Isend and Wait, say) is not a second message.
+      call->counts = FindOperation(block.outer).rule != Rule::kP2p;
+    }
+  } else {
+    const auto caller = reinterpret_cast<uint64_t>(call->caller);
+    if (caller >= call->library->core_start && caller < call->library->core_end && !abort)
+      return false;
+  }
+  ThreadLog* log = CurrentLog();
+  if (log == nullptr) return false;
+  if (__builtin_expect(!nested && block.guard != nullptr, 0)) {
+    Abandon(log);
+    block.depth = 0;
+    block.guard = nullptr;
+  }
+  call->log = log;
+  call->outer = block;
+  call->own_status = false;
+  call->comm = nullptr;
+  call->slots = nullptr;
+  call->handles = nullptr;
+  call->slot_count = 0;
+  call->slot = kNoRequest;
+  if (!nested) {
+    call->alive = AliveMark(call);
+    block.outermost = call;
+    block.guard_caller = call->caller;
+    block.guard = call->frame;
+  }
+  ++block.depth;
+  block.outer = static_cast<uint16_t>(call->info->operation);
+  block.outer_is_pmpi = call->pmpi;
+  block.passed_down = false;
+  call->entered = true;
+  return true;
+}
+
+// Which pair of functions serves a kind: the one place to look for a new kind.
+enum class Group : uint8_t { kCollective, kP2p, kRequests, kLifecycle };
+constexpr Group GroupOf(Kind kind) {
+  if (IsCollective(kind)) return Group::kCollective;
+  if (IsPoll(kind) || (kind >= Kind::kWait && kind <= Kind::kPready)) return Group::kRequests;
+  if ((kind >= Kind::kSend && kind <= Kind::kImrecv) || kind == Kind::kWindowSync ||
+      kind == Kind::kFileRequest || kind == Kind::kBlock) {
+    return Group::kP2p;
+  }
+  return Group::kLifecycle;
+}
+
+ROLLCALL_COLD void RecordError(Call* call, int result) {
+  ring::FileHeader* header = g_process.header;
+  int error_class = result;
+  if (call->library->query.Error_class != nullptr)
+    call->library->query.Error_class(result, &error_class);
+  __atomic_fetch_add(&header->errors_seen, 1, __ATOMIC_RELAXED);
+  StoreRelaxed(&header->last_error_class,
+               static_cast<uint64_t>(static_cast<uint32_t>(error_class)));
+  if (!call->recorded) return;
+  ring::Record record = call->record;
+  record.operation = static_cast<uint16_t>(Operation::kCallError);
+  record.start_ticks = Ticks();
+  record.continuations = 0;
+  record.detail = static_cast<uint32_t>(error_class);
+  record.detail2 = call->record.operation;
+  call->log->rings[call->ring].Append(record);
+}
+
+}  // namespace
+
+namespace {
+
+// Brackets what is not atomic to a signal handler of the same thread: ring slots, counters, hashes.
+// A handler that calls MPI meanwhile has a deeper frame: its call is passed on unrecorded, and
+// counted. An equal or higher frame means that the bracket was left by a jump.
+inline bool StartWriting(const Call* call) {
+  ThreadBlock& block = t_block;
+  if (__builtin_expect(block.writing != nullptr, 0) && call->frame < block.writing) {
+    __atomic_fetch_add(&g_process.header->calls_unrecorded, 1, __ATOMIC_RELAXED);
+    return false;
+  }
+  block.writing = call->frame;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  return true;
+}
+
+inline void StopWriting() {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  t_block.writing = nullptr;
+}
+
+void Dispatch(Call* call, Arguments* arguments) {
+  switch (GroupOf(call->info->kind)) {
+    case Group::kCollective:
+      return calls::BeginCollective(call, *arguments);
+    case Group::kP2p:
+      return calls::BeginP2p(call, arguments);
+    case Group::kRequests:
+      return calls::BeginRequests(call, arguments);
+    case Group::kLifecycle:
+      return calls::BeginLifecycle(call, *arguments);
+  }
+}
+
+}  // namespace
+
+void Begin(Call* call, Arguments* arguments) {
+  // Not for MPI_Abort, which signal handlers call, nor inside another call.
+  if (python::WantsCheck() && t_block.depth == 0 && call->info->kind != Kind::kAbort) {
+    python::TryCheck();
+  }
+  if (!StartWriting(call)) {
+    if (call->info->kind == Kind::kAbort)
+      MarkExit(ring::ExitMark::kMpiAbort, arguments->error_code);
+    return;
+  }
+  if (Enter(call)) Dispatch(call, arguments);
+  StopWriting();
+}
+
+void End(Call* call, const Arguments& arguments, int result) {
+  if (!call->entered || !Recording()) return;  // a forked child returns from its parent's call
+  if (!StartWriting(call)) return;
+  if (__builtin_expect(result != 0, 0)) RecordError(call, result);
+  switch (GroupOf(call->info->kind)) {
+    case Group::kCollective:
+      calls::EndCollective(call, arguments, result);
+      break;
+    case Group::kP2p:
+      calls::EndP2p(call, arguments, result);
+      break;
+    case Group::kRequests:
+      calls::EndRequests(call, arguments, result);
+      break;
+    case Group::kLifecycle:
+      calls::EndLifecycle(call, arguments, result);
+      break;
+  }
+  ThreadLog* log = call->log;
+  if (call->recorded) {
+    const uint32_t level = t_block.depth - 1;
+    if (level < ring::kMaxNesting) StoreRelease(&log->entry->open[level].record.lock, uint64_t{0});
+    StoreRelease(&log->entry->depth, static_cast<uint64_t>(t_block.depth - 1));
+    log->last_end_ticks = Ticks();
+    StoreRelaxed(&log->entry->last_end_ticks, log->last_end_ticks);
+    Bump(&log->entry->calls_ended);
+  }
+  call->alive = 0;
+  t_block = call->outer;
+  StopWriting();
+}
+
+}  // namespace rollcall::shim

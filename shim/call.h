@@ -1,0 +1,101 @@
+// What happens before and after every wrapped function. Begin and End are the same for all of them:
+// the differences are the kind (proto/operations.h) and the arguments.
+//
+// Nothing here may crash, block, throw, allocate (after first sight) or change errno. A call that
+// cannot be recorded is passed on all the same.
+#ifndef ROLLCALL_SHIM_CALL_H_
+#define ROLLCALL_SHIM_CALL_H_
+
+#include <cstdint>
+
+#include "proto/operations.h"
+#include "proto/ring_format.h"
+#include "shim/arguments.h"
+#include "shim/comms.h"
+#include "shim/library.h"
+#include "shim/messages.h"
+#include "shim/requests.h"
+#include "shim/thread_log.h"
+
+namespace rollcall::shim {
+
+inline constexpr uint32_t kLargestStatus =
+    64;  // the standard ABI's, the largest known, has 32 bytes
+
+// One running wrapper; lives in its frame. There is no destructor on purpose: an exception or a
+// longjmp may leave the wrapper, and the guard heals itself at the next call (call.cc).
+struct Call {
+  uint64_t alive;  // says, while the wrapper runs, that this memory still is this call
+  const OperationInfo* info;
+  const void* frame;   // ROLLCALL_CALLER_FRAME() of the wrapper
+  const void* caller;  // return address: whose call this is
+  Library* library;
+  bool pmpi;  // came in by its PMPI_ name
+
+  bool entered;       // Begin did something that End has to undo
+  bool recorded;      // `record` was written
+  uint8_t ring;       // ring::RingKind
+  bool own_status;    // the library got `status_bytes` in place of MPI_STATUS_IGNORE
+  bool counts;        // its messages count: not a tool's way of doing what the outer call says
+  ThreadBlock outer;  // to put back
+  ThreadLog* log;
+  Comm* comm;
+  uint32_t* slots;  // request slots of a Waitall and the like, in the log's scratch
+  uint32_t slot_count;
+  uint32_t slot;      // of a Wait
+  uint64_t* handles;  // what the handles were before, beside slots
+  uint64_t handle;    // what an in-out handle was before
+  MatchedMessage message;
+  ring::Record record;
+  alignas(8) char status_bytes[kLargestStatus];
+};
+
+// Constant facts of one wrapper, then what this call brought.
+inline Call MakeCall(const OperationInfo& info, bool pmpi, const void* frame, const void* caller,
+                     Library* library) {
+  Call call;  // NOLINT: the rest is filled when it is needed
+  call.info = &info;
+  call.frame = frame;
+  call.caller = caller;
+  call.library = library;
+  call.pmpi = pmpi;
+  call.entered = false;
+  call.recorded = false;
+  return call;
+}
+
+// Begin may change what the library is given (arguments->status).
+void Begin(Call* call, Arguments* arguments);
+void End(Call* call, const Arguments& arguments, int result);
+
+// Shared by the files that implement kinds (call_*.cc).
+namespace calls {
+// Clears call->record and fills in what all have.
+void StartRecord(Call* call);
+// Publishes call->record: in its ring and as the call in flight.
+void WriteRecord(Call* call, ring::RingKind ring);
+// Same, for what is only worth a record afterwards (a Test that succeeded).
+void WriteFinished(Call* call, ring::RingKind ring);
+int32_t Peer(const Abi& abi, int32_t value);
+int32_t Tag(const Abi& abi, int32_t value);
+// Lets the library fill a status of ours where the program ignores it.
+void WantStatus(Call* call, Arguments* arguments);
+// The status, if there is one to read.
+const void* StatusOf(const Call& call, const Arguments& arguments);
+
+void FillCollective(Call* call, const Arguments& arguments);  // collective.cc
+
+// By Group (call.cc).
+void BeginCollective(Call* call, const Arguments& arguments);
+void EndCollective(Call* call, const Arguments& arguments, int result);
+void BeginP2p(Call* call, Arguments* arguments);
+void EndP2p(Call* call, const Arguments& arguments, int result);
+void BeginRequests(Call* call, Arguments* arguments);
+void EndRequests(Call* call, const Arguments& arguments, int result);
+void BeginLifecycle(Call* call, const Arguments& arguments);
+void EndLifecycle(Call* call, const Arguments& arguments, int result);
+}  // namespace calls
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_CALL_H_

@@ -1,0 +1,283 @@
+#include "shim/call_paths.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "proto/ring_format.h"
+#include "shim/process.h"
+#include "shim/python/capture.h"
+#include "shim/python/code_table.h"
+#include "shim/python/context.h"
+
+namespace rollcall::shim {
+namespace {
+
+// The walker's reasons are stored as they are.
+static_assert(
+    static_cast<int>(StackEnd::kComplete) == static_cast<int>(ring::StackEnd::kComplete) &&
+    static_cast<int>(StackEnd::kForeignStack) == static_cast<int>(ring::StackEnd::kForeignStack) &&
+    static_cast<int>(StackEnd::kInterrupted) == static_cast<int>(ring::StackEnd::kInterrupted));
+
+// Recognised paths: hash -> (portable hash, id). Lock-free: the hash is claimed first, the id
+// published last. Bounded; once full, further paths are not recorded and counted in the section's
+// `lost`.
+struct Entry {
+  std::atomic<uint64_t> hash;
+  std::atomic<uint64_t> portable_hash;
+  std::atomic<uint32_t> id;
+};
+constexpr uint32_t kEntries = 16384;
+constexpr uint32_t kProbes = 32;
+constexpr uint32_t kPending = 0;
+constexpr uint32_t kNoRoom = ~uint32_t{0};  // seen, and there was no room to store it
+constinit Entry g_entries[kEntries];
+
+// --- modules
+// ----------------------------------------------------------------------------------------
+
+struct Wanted {
+  uint64_t pc;
+  bool found;
+  uint64_t start, end, bias;
+  char path[512];
+  uint8_t build_id[32];
+  uint32_t build_id_bytes;
+};
+
+void CopyBuildId(const dl_phdr_info* info, Wanted* wanted) {
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_NOTE) continue;
+    const uint64_t begin = info->dlpi_addr + segment.p_vaddr;
+    const uint64_t end = begin + segment.p_memsz;
+    for (uint64_t at = begin; at + sizeof(ElfW(Nhdr)) <= end;) {
+      const auto* note =
+          reinterpret_cast<const ElfW(Nhdr)*>(at);  // NOLINT(performance-no-int-to-ptr)
+      const uint64_t name = at + sizeof(*note);
+      const uint64_t data = name + ((note->n_namesz + 3) & ~3u);
+      if (data + note->n_descsz > end) break;
+      if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && note->n_descsz <= 32) {
+        wanted->build_id_bytes = note->n_descsz;
+        // NOLINTNEXTLINE(performance-no-int-to-ptr)
+        memcpy(wanted->build_id, reinterpret_cast<const void*>(data), note->n_descsz);
+        return;
+      }
+      at = data + ((note->n_descsz + 3) & ~3u);
+    }
+  }
+}
+
+int FindModule(dl_phdr_info* info, size_t, void* data) {
+  auto* wanted = static_cast<Wanted*>(data);
+  uint64_t start = ~uint64_t{0}, end = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    const uint64_t from = info->dlpi_addr + segment.p_vaddr;
+    if (from < start) start = from;
+    if (from + segment.p_memsz > end) end = from + segment.p_memsz;
+  }
+  if (wanted->pc < start || wanted->pc >= end) return 0;
+  wanted->found = true;
+  wanted->start = start;
+  wanted->end = end;
+  wanted->bias = info->dlpi_addr;
+  const char* name = info->dlpi_name;
+  if (name == nullptr || *name == '\0') name = g_process.header->executable;
+  strncpy(wanted->path, name, sizeof(wanted->path) - 1);
+  CopyBuildId(info, wanted);
+  return 1;
+}
+
+// 1 + index of the module in the ring's table, entering it if it is new; 0 if there is none.
+// `id_hash` becomes what is the same for this module on every rank.
+uint64_t ModuleOf(uint64_t pc, uint64_t* bias, uint64_t* id_hash) {
+  Wanted wanted;
+  memset(&wanted, 0, sizeof(wanted));
+  wanted.pc = pc;
+  dl_iterate_phdr(FindModule, &wanted);
+  if (!wanted.found) return 0;
+  *bias = wanted.bias;
+  const char* base = strrchr(wanted.path, '/');
+  base = base == nullptr ? wanted.path : base + 1;
+  *id_hash = wanted.build_id_bytes != 0 ? HashBytes(wanted.build_id, wanted.build_id_bytes, 1)
+                                        : HashBytes(base, strlen(base), 2);
+  ring::Section* section = g_process.Of(ring::SectionKind::kModules);
+  auto* table = g_process.Table<ring::Module>(ring::SectionKind::kModules);
+  uint64_t used = LoadAcquire(&section->used);
+  if (used > section->capacity) used = section->capacity;
+  for (uint64_t i = used; i-- > 0;) {
+    // The path reference is written last: without it the entry is still being made.
+    if (LoadAcquire(&table[i].path) != 0 && table[i].start == wanted.start &&
+        table[i].end == wanted.end && table[i].bias == wanted.bias &&
+        table[i].build_id_bytes == wanted.build_id_bytes &&
+        memcmp(table[i].build_id, wanted.build_id, wanted.build_id_bytes) == 0) {
+      return i + 1;
+    }
+  }
+  const uint64_t index = TakeFrom(section, 1);
+  if (index >= section->capacity) return 0;
+  ring::Module& module = table[index];
+  module.start = wanted.start;
+  module.end = wanted.end;
+  module.bias = wanted.bias;
+  module.build_id_bytes = static_cast<uint8_t>(wanted.build_id_bytes);
+  memcpy(module.build_id, wanted.build_id, wanted.build_id_bytes);
+  StoreRelease(&module.path, InternString(wanted.path));
+  // Python that was loaded after MPI's initialisation shows here, when it calls MPI.
+  if (python::State() == ring::PythonState::kAbsent && python::FindInterpreter()) {
+    python::PublishInterpreter();
+  }
+  return index + 1;
+}
+
+// --- first sight
+// ------------------------------------------------------------------------------------
+
+struct Native {
+  uint64_t pcs[kMaxStackDepth];
+  int depth = 0;
+  StackEnd end = StackEnd::kNone;
+};
+
+// What the native frames tell about the Python ones. The thread's state may be another
+// interpreter's than the one it runs in (sub-interpreters to 3.11), or belong to a program that
+// moves states between threads: then there are more native frames of the interpreter's loop than
+// there are runs of Python frames. Fewer are no contradiction: compilers move parts of the loop
+// elsewhere.
+ring::PythonEnd Believable(const Native& native, const python::Stack& stack) {
+  const bool complete = stack.end == ring::PythonEnd::kComplete;
+  if (stack.end == ring::PythonEnd::kNoFrames) {
+    return python::CountLoops(native.pcs, native.depth) != 0 ? ring::PythonEnd::kUnreadable
+                                                             : stack.end;
+  }
+  if (stack.depth == 0 || !python::MayBeOtherInterpreter()) return stack.end;
+  int runs = 0;
+  for (int i = 0; i < stack.depth; ++i) {
+    if ((stack.frames[i].place & ring::kPythonFrameEntry) != 0) ++runs;
+  }
+  const bool believable =
+      complete && IsComplete(native.end) && python::CountLoops(native.pcs, native.depth) <= runs;
+  return believable ? stack.end : ring::PythonEnd::kUnreadable;
+}
+
+// Writes the Python frames' words to `words` (may be null) and mixes them into *hash. False: one of
+// the code objects could not be read.
+template <typename Memory>
+bool StorePython(Memory& memory, const python::Stack& stack, uint64_t* words, uint64_t* hash) {
+  for (int i = 0; i < stack.depth; ++i) {
+    python::InternedCode code;
+    if (!python::InternCode(memory, stack.frames[i], &code)) return false;
+    *hash = Mix64(*hash, Mix64(code.portable_hash, stack.frames[i].place));
+    if (words != nullptr) {
+      words[i] = code.index_plus_one << ring::kPythonFrameCodeShift | stack.frames[i].place;
+    }
+  }
+  return true;
+}
+
+template <typename Memory>
+ROLLCALL_COLD uint32_t Store(const Native& native, Memory& memory, const python::Stack& stack,
+                             uint64_t* portable_hash) {
+  const ErrnoKeeper keeper;
+  ring::Section* section = g_process.Of(ring::SectionKind::kCallPaths);
+  constexpr uint64_t kHeaderWords = sizeof(ring::CallPathHeader) / 8;
+  ring::CallPathHeader header{};
+  header.depth = static_cast<uint16_t>(native.depth);
+  header.end = static_cast<uint8_t>(native.end);
+  const ring::PythonEnd python_end = Believable(native, stack);
+  header.python_end = static_cast<uint8_t>(python_end);
+  if (python_end == stack.end) header.python_depth = static_cast<uint16_t>(stack.depth);
+  const uint64_t at =
+      TakeFrom(section, kHeaderWords + uint64_t{header.depth} + uint64_t{header.python_depth});
+  uint64_t* words = nullptr;
+  if (at < section->capacity) words = g_process.Table<uint64_t>(ring::SectionKind::kCallPaths) + at;
+  uint64_t hash = static_cast<uint64_t>(native.end);
+  for (int i = 0; i < native.depth; ++i) {
+    uint64_t bias = 0, id_hash = 0;
+    const uint64_t module = ModuleOf(native.pcs[i], &bias, &id_hash);
+    const uint64_t vaddr = (native.pcs[i] - bias) & ((uint64_t{1} << ring::kFrameModuleShift) - 1);
+    // What has no module (JIT) is at another address on every rank: only its presence counts.
+    hash = Mix64(hash, module == 0 ? 1 : Mix64(id_hash, vaddr));
+    if (words != nullptr) {
+      words[kHeaderWords + static_cast<uint64_t>(i)] = module << ring::kFrameModuleShift | vaddr;
+    }
+  }
+  uint64_t* python_words = words == nullptr ? nullptr : words + kHeaderWords + native.depth;
+  if (header.python_depth != 0 && !StorePython(memory, stack, python_words, &hash)) {
+    header.python_depth = 0;  // the room stays unused
+    header.python_end = static_cast<uint8_t>(ring::PythonEnd::kUnreadable);
+  }
+  if (header.python_end != static_cast<uint8_t>(stack.end)) {
+    __atomic_fetch_add(&g_process.header->python_unreadable, 1, __ATOMIC_RELAXED);
+  }
+  *portable_hash = hash;
+  if (words == nullptr) return 0;
+  header.portable_hash = hash;
+  memcpy(words, &header, sizeof(header));
+  return static_cast<uint32_t>(at);
+}
+
+template <typename Memory>
+InternedPath Intern(uint64_t hash, const Native& native, Memory& memory,
+                    const python::Stack& stack) {
+  if (hash == 0) hash = 1;
+  uint32_t cell = static_cast<uint32_t>(hash >> 20) % kEntries;
+  for (uint32_t probe = 0; probe < kProbes; ++probe, cell = (cell + 1) % kEntries) {
+    Entry& entry = g_entries[cell];
+    uint64_t found = entry.hash.load(std::memory_order_acquire);
+    if (found == 0) {
+      if (!entry.hash.compare_exchange_strong(found, hash, std::memory_order_acq_rel)) {
+        if (found != hash) continue;
+      } else {
+        uint64_t portable = 0;
+        const uint32_t id = Store(native, memory, stack, &portable);
+        entry.portable_hash.store(portable, std::memory_order_relaxed);
+        entry.id.store(id == 0 ? kNoRoom : id, std::memory_order_release);
+        return {.id = id, .portable_hash = portable};
+      }
+    }
+    if (found == hash) {
+      const uint32_t id = entry.id.load(std::memory_order_acquire);
+      if (__builtin_expect(id == kPending, 0)) {
+        // Another thread is storing it just now: rather a second copy than a record without a path.
+        uint64_t portable = 0;
+        const uint32_t copy = Store(native, memory, stack, &portable);
+        return {.id = copy, .portable_hash = portable};
+      }
+      return {.id = id == kNoRoom ? 0 : id,
+              .portable_hash = entry.portable_hash.load(std::memory_order_relaxed)};
+    }
+  }
+  __atomic_fetch_add(&g_process.Of(ring::SectionKind::kCallPaths)->lost, 1, __ATOMIC_RELAXED);
+  return {};
+}
+
+}  // namespace
+
+InternedPath CurrentCallPath(const void* caller_frame) {
+  if (!g_process.stacks) return {};
+  Native native;
+  uint64_t hash = 0;
+  native.depth = CaptureStack(caller_frame, native.pcs, g_process.stack_depth, &native.end, &hash);
+  if (native.depth <= 0) return {};
+  python::Stack stack;
+  python::OwnMemory memory;
+  if (python::State() == ring::PythonState::kAbsent) {
+    return Intern(hash, native, memory, stack);
+  }
+  python::Capture(&stack);
+  InternedPath path = Intern(Mix64(hash, stack.hash), native, memory, stack);
+  if (stack.end == ring::PythonEnd::kNoFrames) path.context = python::MainThreadPath();
+  return path;
+}
+
+uint32_t InternPythonPath(python::CopiedMemory& memory, const python::Stack& stack) {
+  Native none;
+  return Intern(stack.hash, none, memory, stack).id;
+}
+
+}  // namespace rollcall::shim

@@ -1,0 +1,36 @@
+// Call paths: a stack is taken, recognised by its hash, and stored once in the ring.
+#ifndef ROLLCALL_SHIM_CALL_PATHS_H_
+#define ROLLCALL_SHIM_CALL_PATHS_H_
+
+#include <cstdint>
+
+#include "proto/ring_format.h"
+#include "shim/python/frames.h"
+#include "shim/stack/stack.h"
+
+namespace rollcall::shim {
+
+struct InternedPath {
+  uint32_t id = 0;             // ring::Record::call_path; 0 if none
+  uint64_t portable_hash = 0;  // ring::CallPathHeader::portable_hash
+  uint32_t context = 0;        // ring::Record::context_path
+};
+
+inline void SetCallPath(ring::Record* record, const InternedPath& path) {
+  record->call_path = path.id;
+  record->context_path = path.context;
+}
+
+// The calling thread's stack from `caller_frame` (ROLLCALL_CALLER_FRAME()) outwards, with its
+// Python frames. After a path's first sight: no allocation, lock or system call; but in a thread
+// without Python frames of a process that runs Python, whose context costs one. At first sight its
+// modules are looked up, which takes the loader's list lock, as the walker itself does. Any thread.
+InternedPath CurrentCallPath(const void* caller_frame);
+
+// A path of Python frames alone, read through `memory`: another thread's. The id; 0 if there is no
+// room, or if the frames have changed.
+uint32_t InternPythonPath(python::CopiedMemory& memory, const python::Stack& stack);
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_CALL_PATHS_H_

@@ -1,0 +1,336 @@
+// Wait, Test, Start and their many forms; Iprobe and the other ways to poll.
+//
+// A request's handle may be reused by another thread as soon as the library has freed it, so with
+// MPI_THREAD_MULTIPLE an entry is detached before the handle is handed on, and attached again if it
+// is still pending. Without, nobody can come between: the handles are noted, and looked up when
+// something is complete, so that polling stays cheap.
+#include <cstring>
+
+#include "shim/call.h"
+#include "shim/call_paths.h"
+#include "shim/process.h"
+
+namespace rollcall::shim::calls {
+namespace {
+
+bool IsWait(Kind kind) { return kind >= Kind::kWait && kind <= Kind::kWaitsome; }
+bool IsMany(Kind kind) {
+  return kind == Kind::kWaitall || kind == Kind::kWaitany || kind == Kind::kWaitsome ||
+         kind == Kind::kTestall || kind == Kind::kTestany || kind == Kind::kTestsome ||
+         kind == Kind::kStartall;
+}
+bool IsAny(Kind kind) { return kind == Kind::kWaitany || kind == Kind::kTestany; }
+bool IsSome(Kind kind) { return kind == Kind::kWaitsome || kind == Kind::kTestsome; }
+bool IsOne(Kind kind) { return kind == Kind::kWait || kind == Kind::kTest; }
+bool Starts(Kind kind) { return kind == Kind::kStart || kind == Kind::kStartall; }
+// The call may free the request.
+bool Consumes(Kind kind) {
+  return IsWait(kind) || kind == Kind::kRequestFree || (IsPoll(kind) && IsMany(kind)) ||
+         kind == Kind::kTest;
+}
+
+// Takes the requests in hand: their handles, since the array is overwritten, and unless that can
+// wait their slots, in the order of the array.
+void Gather(Call* call, const Arguments& a) {
+  Library* library = call->library;
+  const auto count = static_cast<uint32_t>(a.request_count < 0 ? 0 : a.request_count);
+  call->slots = TakeScratch(call->log, 3 * count + 2);
+  if (call->slots == nullptr) return;
+  call->handles = reinterpret_cast<uint64_t*>(
+      (reinterpret_cast<uintptr_t>(call->slots + count) + 7) & ~uintptr_t{7});
+  call->slot_count = count;
+  const bool detach = g_process.multiple_threads && Consumes(call->info->kind);
+  const bool later = IsPoll(call->info->kind) && !detach;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint64_t handle = library->At(a.requests, i);
+    call->handles[i] = handle;
+    if (!later) {
+      call->slots[i] = detach ? DetachRequest(*library, handle) : FindRequest(*library, handle);
+    }
+  }
+}
+
+void LookUpLate(Call* call) {
+  for (uint32_t i = 0; i < call->slot_count; ++i) {
+    call->slots[i] = FindRequest(*call->library, call->handles[i]);
+  }
+}
+
+uint64_t UidOf(uint32_t slot) { return slot == kNoRequest ? 0 : RequestAt(slot).uid; }
+
+// One request after the call: gone, or still pending. `completion` is nullptr while it is pending.
+void Settle(const Library& library, uint32_t slot, uint64_t handle_before,
+            const Completion* completion) {
+  SetWaiter(slot, 0);
+  if (completion == nullptr) {
+    if (g_process.multiple_threads) AttachRequest(library, handle_before, slot);
+    return;
+  }
+  const bool persistent = IsPersistent(slot);
+  if (!g_process.multiple_threads && !persistent) DetachRequest(library, handle_before);
+  CompleteRequest(slot, *completion);
+  if (persistent && g_process.multiple_threads) AttachRequest(library, handle_before, slot);
+}
+
+// Where the status of request i is, if the program wanted one. `order` is its place among the
+// completed ones of Waitsome and Testsome.
+const void* StatusAt(const Call& call, const Arguments& a, uint32_t i, uint32_t order) {
+  const Kind kind = call.info->kind;
+  if (IsAny(kind)) return StatusOf(call, a);
+  if (a.statuses == nullptr || call.library->IgnoresStatus(a.statuses)) return nullptr;
+  return static_cast<const char*>(a.statuses) +
+         call.library->abi.status_bytes * (IsSome(kind) ? order : i);
+}
+
+void SettleMany(Call* call, const Arguments& a, int result) {
+  Library* library = call->library;
+  const Kind kind = call->info->kind;
+  const bool flag = a.flag == nullptr || *a.flag != 0;
+  const int done = IsSome(kind) && a.out_count != nullptr ? *a.out_count : 0;
+  for (uint32_t i = 0; i < call->slot_count; ++i) {
+    const uint32_t slot = call->slots[i];
+    if (slot == kNoRequest) continue;
+    bool complete = library->At(a.requests, i) == library->abi.request_null;
+    uint32_t order = 0;
+    if (IsSome(kind)) {
+      for (int j = 0; j < done; ++j) {
+        if (a.indices[j] != static_cast<int>(i)) continue;
+        complete = true;
+        order = static_cast<uint32_t>(j);
+        break;
+      }
+    } else if (!complete && result == 0 && IsPersistent(slot)) {
+      // A persistent handle stays: only the results tell.
+      complete = IsAny(kind) ? flag && a.index != nullptr && *a.index == static_cast<int>(i) : flag;
+    }
+    const Completion completion{.status = complete ? StatusAt(*call, a, i, order) : nullptr,
+                                .failed = result != 0};
+    Settle(*library, slot, call->handles[i], complete ? &completion : nullptr);
+  }
+}
+
+// Whether a status of ours is needed to learn who sent: Waitall and the like stay as they are,
+// since the library reports errors in another way where statuses are wanted (MPI_ERR_IN_STATUS).
+bool WantsStatus(const Call& call) {
+  if (IsOne(call.info->kind)) return call.slot != kNoRequest && NeedsStatus(call.slot);
+  if (call.info->kind == Kind::kTestany && !g_process.multiple_threads)
+    return true;  // slots come later
+  if (!IsAny(call.info->kind)) return false;
+  for (uint32_t i = 0; i < call.slot_count; ++i) {
+    if (call.slots[i] != kNoRequest && NeedsStatus(call.slots[i])) return true;
+  }
+  return false;
+}
+
+// Starts are counted per request; one of a persistent collective is worth a record of its own among
+// the collectives.
+void StartAll(Call* call) {
+  ring::Record& record = call->record;
+  if (call->slot != kNoRequest) {
+    record.detail = StartRequest(call->slot, record);
+    if (const Comm* comm = CommOfRequest(call->slot)) record.participant = comm->uid;
+    return;
+  }
+  for (uint32_t i = 0; i < call->slot_count; ++i) {
+    if (call->slots[i] == kNoRequest) continue;
+    const uint64_t detail = StartRequest(call->slots[i], record);
+    const Comm* comm = CommOfRequest(call->slots[i]);
+    if (detail == 0 || comm == nullptr) continue;
+    ring::Record one = record;
+    one.participant = comm->uid;
+    one.detail = detail;
+    one.request = UidOf(call->slots[i]);
+    call->log->rings[ring::kCollectiveRing].Append(one);
+  }
+}
+
+// What the thread asks about in vain, for whoever finds it polling for ever.
+void NotePolling(Call* call, const Arguments& a) {
+  ThreadLog* log = call->log;
+  ring::Polling* polling = &log->entry->polling;
+  const Abi& abi = call->library->abi;
+  const bool probe = call->info->kind == Kind::kIprobe;
+  uint64_t request = 0;
+  if (call->slot != kNoRequest) {
+    request = UidOf(call->slot);
+  } else if (call->slot_count > 0) {
+    const bool late = !g_process.multiple_threads;
+    request = UidOf(late ? FindRequest(*call->library, call->handles[0]) : call->slots[0]);
+  }
+  const auto operation = static_cast<uint16_t>(call->info->operation);
+  const uint32_t participant = call->comm != nullptr ? call->comm->uid : 0;
+  const int32_t peer = probe ? Peer(abi, a.root_or_peer) : ring::kNoPeer;
+  const int32_t tag = probe ? Tag(abi, a.tag) : ring::kNoTag;
+  Bump(&log->entry->polls);
+  if (polling->operation == operation && polling->participant == participant &&
+      polling->peer == peer && polling->tag == tag && polling->request == request &&
+      polling->since_ticks > log->last_end_ticks) {
+    return;
+  }
+  const uint32_t path = CurrentCallPath(call->frame).id;
+  const uint64_t lock = LoadRelaxed(&polling->lock);
+  StoreRelaxed(&polling->lock, lock + 1);
+  std::atomic_thread_fence(std::memory_order_release);
+  StoreRelaxed(&polling->since_ticks, Ticks());
+  StoreRelaxed(&polling->since_polls, log->entry->polls);
+  StoreRelaxed(&polling->operation, operation);
+  StoreRelaxed(&polling->participant, participant);
+  StoreRelaxed(&polling->peer, peer);
+  StoreRelaxed(&polling->tag, tag);
+  StoreRelaxed(&polling->request, request);
+  StoreRelaxed(&polling->call_path, path);
+  StoreRelaxed(&polling->requests, call->slot != kNoRequest ? 1u : call->slot_count);
+  StoreRelease(&polling->lock, lock + 2);
+}
+
+// A poll that found something: a record of it.
+void RecordSuccess(Call* call, const Arguments& a, uint64_t request) {
+  const Abi& abi = call->library->abi;
+  StartRecord(call);
+  ring::Record& record = call->record;
+  if (call->info->kind == Kind::kIprobe) {
+    record.root_or_peer = Peer(abi, a.root_or_peer);
+    record.tag = Tag(abi, a.tag);
+  }
+  record.request = request;
+  record.detail = call->slot_count;
+  SetCallPath(&record, CurrentCallPath(call->frame));
+  WriteFinished(call, ring::kP2pRing);
+  StoreRelaxed(&call->log->entry->polling.since_ticks,
+               uint64_t{0});  // the next vain one is a new wait
+}
+
+// A matched probe's message goes on to its receive.
+void KeepMessage(Call* call, const Arguments& a) {
+  if (call->info->kind != Kind::kIprobe || a.message == nullptr) return;
+  const Library& library = *call->library;
+  MatchedMessage message{call->comm, Peer(library.abi, a.root_or_peer), Tag(library.abi, a.tag)};
+  if (const void* status = StatusOf(*call, a)) {
+    message.peer = Peer(library.abi, library.StatusSource(status));
+    message.tag = library.StatusTag(status);
+  }
+  RememberMessage(library, library.Load(a.message), message);
+}
+
+void BeginPoll(Call* call, Arguments* a) {
+  const Kind kind = call->info->kind;
+  Library* library = call->library;
+  switch (kind) {
+    case Kind::kIprobe:
+      call->comm = FindComm(*library, a->comm);
+      if (a->message != nullptr) WantStatus(call, a);
+      return;
+    case Kind::kWindowTest:
+      call->comm = FindComm(*library, a->window);
+      return;
+    case Kind::kRequestGetStatus:
+      call->slot = FindRequest(*library, library->Handle(a->request_in));
+      return;
+    default:
+      return;
+  }
+}
+
+void EndPoll(Call* call, const Arguments& a, int result) {
+  const Kind kind = call->info->kind;
+  const bool flag = a.flag == nullptr || *a.flag != 0;
+  const int done = IsSome(kind) && a.out_count != nullptr ? *a.out_count : 0;
+  const bool progressed = result == 0 && (IsSome(kind) ? done != 0 : flag);
+  // After an error some requests may be gone all the same.
+  const bool settle = progressed || result != 0 || g_process.multiple_threads;
+  uint64_t request = UidOf(call->slot);
+  bool known = call->slot != kNoRequest || kind == Kind::kIprobe || kind == Kind::kWindowTest;
+  if (!progressed && result == 0) NotePolling(call, a);
+  if (settle && call->slot_count > 0) {
+    if (!g_process.multiple_threads) LookUpLate(call);
+    for (uint32_t i = 0; i < call->slot_count && !known; ++i) {
+      known = call->slots[i] != kNoRequest;
+      request = UidOf(call->slots[i]);
+    }
+    SettleMany(call, a, result);
+  }
+  if (kind == Kind::kTest && call->slot != kNoRequest && settle) {
+    const bool gone = call->library->Load(a.request) == call->library->abi.request_null;
+    const Completion completion{.status = StatusOf(*call, a), .failed = result != 0};
+    Settle(*call->library, call->slot, call->handle, gone || progressed ? &completion : nullptr);
+  }
+  if (progressed) {
+    if (kind == Kind::kRequestGetStatus && call->slot != kNoRequest &&
+        call->info->operation != Operation::kParrived) {
+      MarkRequestDone(call->slot);
+    }
+    KeepMessage(call, a);
+    if (known) RecordSuccess(call, a, request);
+  }
+}
+
+}  // namespace
+
+void BeginRequests(Call* call, Arguments* arguments) {
+  const Arguments& a = *arguments;
+  Library* library = call->library;
+  const Kind kind = call->info->kind;
+  if (IsMany(kind)) {
+    Gather(call, a);
+  } else if (kind == Kind::kPready) {
+    call->slot = FindRequest(*library, library->Handle(a.request_in));
+  } else if (a.request != nullptr) {
+    call->handle = library->Load(a.request);
+    const bool detach = g_process.multiple_threads && Consumes(kind);
+    call->slot =
+        detach ? DetachRequest(*library, call->handle) : FindRequest(*library, call->handle);
+  }
+  if (WantsStatus(*call)) WantStatus(call, arguments);
+  if (IsPoll(kind)) return BeginPoll(call, arguments);  // recorded when they succeed, or not at all
+  if (kind == Kind::kRequestFree) return;
+  if (kind == Kind::kCancel && call->slot != kNoRequest) MarkRequestCancelled(call->slot);
+
+  StartRecord(call);
+  ring::Record& record = call->record;
+  SetCallPath(&record, CurrentCallPath(call->frame));
+  record.request = UidOf(call->slot);
+  record.detail = call->slot_count;
+  if (kind == Kind::kPready) {
+    record.detail =
+        static_cast<uint64_t>(static_cast<uint32_t>(a.color)) << 32 | static_cast<uint32_t>(a.key);
+  }
+  if (IsWait(kind)) {
+    const uint32_t waiter = call->log->index + 1;
+    if (call->slot != kNoRequest) SetWaiter(call->slot, waiter);
+    for (uint32_t i = 0; i < call->slot_count; ++i) {
+      if (call->slots[i] == kNoRequest) continue;
+      SetWaiter(call->slots[i], waiter);
+      if (record.request == 0) record.request = UidOf(call->slots[i]);
+    }
+  }
+  if (Starts(kind)) StartAll(call);
+  const bool collective = kind == Kind::kStart && record.detail != 0;
+  WriteRecord(call, collective ? ring::kCollectiveRing : ring::kP2pRing);
+}
+
+void EndRequests(Call* call, const Arguments& a, int result) {
+  Library* library = call->library;
+  const Kind kind = call->info->kind;
+  if (IsPoll(kind)) {
+    EndPoll(call, a, result);
+  } else if (kind == Kind::kWait && call->slot != kNoRequest) {
+    // After an error the request may or may not be gone: the handle tells.
+    const bool gone = library->Load(a.request) == library->abi.request_null;
+    const Completion completion{.status = StatusOf(*call, a), .failed = result != 0};
+    Settle(*library, call->slot, call->handle, gone || result == 0 ? &completion : nullptr);
+  } else if (IsWait(kind)) {
+    SettleMany(call, a, result);
+  } else if (kind == Kind::kRequestFree && call->slot != kNoRequest) {
+    if (result == 0) {
+      if (!g_process.multiple_threads) DetachRequest(*library, call->handle);
+      DropRequest(call->slot);
+    } else if (g_process.multiple_threads) {
+      AttachRequest(*library, call->handle, call->slot);
+    }
+  }
+  if (call->slots != nullptr) {
+    call->log->scratch_used = static_cast<uint32_t>(call->slots - call->log->scratch);
+  }
+}
+
+}  // namespace rollcall::shim::calls

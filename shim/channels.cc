@@ -1,0 +1,90 @@
+#include "shim/channels.h"
+
+#include <atomic>
+
+#include "shim/handle_map.h"
+#include "shim/process.h"
+
+namespace rollcall::shim {
+namespace {
+
+constinit HandleMap<16384> g_by_key;
+std::atomic_flag g_lock = ATOMIC_FLAG_INIT;  // a channel's first message only
+
+ring::Channel* Table() { return g_process.Table<ring::Channel>(ring::SectionKind::kChannels); }
+
+uint64_t KeyOf(uint32_t uid, int32_t peer, int32_t tag) {
+  // Of 64 bits: two channels in a table of thousands do not meet; Find compares all the same.
+  return Mix64(static_cast<uint64_t>(uid) << 32 | static_cast<uint32_t>(peer),
+               static_cast<uint32_t>(tag)) >>
+         2;
+}
+
+bool Is(const ring::Channel& channel, uint32_t uid, int32_t peer, int32_t tag) {
+  return channel.participant == uid && channel.peer == peer && channel.tag == tag;
+}
+
+ROLLCALL_COLD ring::Channel* Make(uint32_t uid, int32_t peer, int32_t tag) {
+  ring::Section* section = g_process.Of(ring::SectionKind::kChannels);
+  // A quarter is kept for channels of any tag, which the messages of a full table are counted in.
+  const uint64_t limit = tag == ring::kAnyTag ? section->capacity : section->capacity / 4 * 3;
+  if (LoadRelaxed(&section->used) >=
+      limit) {  // before the lock: a program may use new tags for ever
+    Increment(&section->lost);
+    return nullptr;
+  }
+  while (g_lock.test_and_set(std::memory_order_acquire)) {
+  }
+  ring::Channel* made = nullptr;
+  const uint64_t key = KeyOf(uid, peer, tag);
+  const uint32_t found = g_by_key.Find(key);  // by a thread that was faster
+  const uint64_t used = LoadRelaxed(&section->used);
+  if (found < section->capacity) {
+    if (Is(Table()[found], uid, peer, tag)) made = &Table()[found];
+  } else if (used < limit && g_by_key.Insert(key, static_cast<uint32_t>(used))) {
+    made = &Table()[used];
+    made->peer = peer;
+    made->tag = tag;
+    StoreRelease(&made->participant, uid);
+    StoreRelease(&section->used, used + 1);
+  }
+  g_lock.clear(std::memory_order_release);
+  if (made == nullptr) Increment(&section->lost);
+  return made;
+}
+
+ring::Channel* FindExact(uint32_t uid, int32_t peer, int32_t tag) {
+  const uint32_t index = g_by_key.Find(KeyOf(uid, peer, tag));
+  if (index == HandleMap<16384>::kMissing) return Make(uid, peer, tag);
+  ring::Channel* channel = &Table()[index];
+  return Is(*channel, uid, peer, tag) ? channel : nullptr;
+}
+
+ring::Channel* Find(const Comm* comm, int32_t peer, int32_t tag) {
+  if (comm == nullptr || peer == ring::kProcNullPeer) return nullptr;
+  ring::Channel* channel = FindExact(comm->uid, peer, tag);
+  if (__builtin_expect(channel == nullptr && tag != ring::kAnyTag, 0)) {
+    channel = FindExact(comm->uid, peer, ring::kAnyTag);
+  }
+  return channel;
+}
+
+}  // namespace
+
+uint64_t CountSent(const Comm* comm, int32_t peer, int32_t tag) {
+  ring::Channel* channel = Find(comm, peer, tag);
+  return channel == nullptr ? 0 : Increment(&channel->sent);
+}
+
+void CountReceived(const Comm* comm, int32_t peer, int32_t tag) {
+  if (ring::Channel* channel = Find(comm, peer, tag)) Increment(&channel->received);
+}
+
+void MarkReceivesUnseen(const Comm* comm, int32_t peer, int32_t tag) {
+  if (ring::Channel* channel = Find(comm, peer, tag)) {
+    __atomic_fetch_or(&channel->flags, static_cast<uint32_t>(ring::kReceivesUnseen),
+                      __ATOMIC_RELAXED);
+  }
+}
+
+}  // namespace rollcall::shim

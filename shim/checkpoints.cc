@@ -1,0 +1,52 @@
+#include <atomic>
+
+#include "proto/signature.h"
+#include "shim/comms.h"
+
+namespace rollcall::shim {
+namespace {
+
+void Set(ring::Checkpoint* checkpoint, uint64_t sequence, uint64_t semantic, uint64_t path) {
+  StoreRelaxed(&checkpoint->sequence, uint64_t{0});
+  std::atomic_thread_fence(std::memory_order_release);
+  StoreRelaxed(&checkpoint->semantic_hash, semantic);
+  StoreRelaxed(&checkpoint->path_hash, path);
+  StoreRelease(&checkpoint->sequence, sequence);
+}
+
+// history[i] holds number (i+1)*stride. When the last one is full, every other one is dropped.
+ROLLCALL_COLD void Thin(ring::Participant* entry) {
+  for (uint32_t i = 0; i < ring::kHistoryCheckpoints / 2; ++i) {
+    const ring::Checkpoint from = entry->history[2 * i + 1];
+    Set(&entry->history[i], from.sequence, from.semantic_hash, from.path_hash);
+  }
+  for (uint32_t i = ring::kHistoryCheckpoints / 2; i < ring::kHistoryCheckpoints; ++i) {
+    StoreRelaxed(&entry->history[i].sequence, uint64_t{0});
+  }
+  StoreRelaxed(&entry->history_stride, entry->history_stride * 2);
+}
+
+}  // namespace
+
+void Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash, uint64_t path_hash) {
+  ring::Participant* entry = comm->entry;
+  comm->semantic_hash = RollHash(comm->semantic_hash, semantic_hash);
+  comm->path_hash = RollHash(comm->path_hash, path_hash);
+  Set(&entry->recent[0], sequence, comm->semantic_hash, comm->path_hash);
+  for (uint32_t k = 1;
+       k < ring::kRecentCheckpoints && (sequence & ((uint64_t{1} << 2 * k) - 1)) == 0; ++k) {
+    Set(&entry->recent[k], sequence, comm->semantic_hash, comm->path_hash);
+  }
+  // The stride is a power of two.
+  if ((sequence & (entry->history_stride - 1)) == 0) {
+    if (sequence / entry->history_stride > ring::kHistoryCheckpoints) Thin(entry);
+    if ((sequence & (entry->history_stride - 1)) == 0) {
+      const uint64_t slot = sequence / entry->history_stride - 1;
+      if (slot < ring::kHistoryCheckpoints) {
+        Set(&entry->history[slot], sequence, comm->semantic_hash, comm->path_hash);
+      }
+    }
+  }
+}
+
+}  // namespace rollcall::shim

@@ -1,0 +1,335 @@
+#include "shim/comms.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "shim/handle_map.h"
+#include "shim/members.h"
+#include "shim/topology.h"
+
+namespace rollcall::shim {
+namespace {
+
+constexpr uint32_t kMaxComms = 1024;
+constinit Comm g_comms[kMaxComms];
+constinit HandleMap<4096> g_by_handle;
+std::atomic<uint32_t> g_next_uid{1};
+std::atomic_flag g_table_lock = ATOMIC_FLAG_INIT;  // creation only
+uint32_t g_used = 0;
+
+class TableLock {
+ public:
+  TableLock() {
+    while (g_table_lock.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  ~TableLock() { g_table_lock.clear(std::memory_order_release); }
+  TableLock(const TableLock&) = delete;
+  TableLock& operator=(const TableLock&) = delete;
+};
+
+// Handles of different libraries in one process must not meet.
+uint64_t MapKey(const Library& library, uint64_t handle) {
+  return library.abi.handle_bytes == 8 ? handle : handle | uint64_t{1} << 48;
+}
+uint64_t FileKey(uint64_t handle) {
+  return handle ^ uint64_t { 3 } << 60;
+}
+
+// A free table entry, or the one that was freed longest ago; kMaxComms if all are live.
+uint32_t TakeEntry() {
+  ring::Section* section = g_process.Of(ring::SectionKind::kParticipants);
+  auto* table = g_process.Table<ring::Participant>(ring::SectionKind::kParticipants);
+  if (g_used < section->capacity && g_used < kMaxComms) {
+    StoreRelease(&section->used, static_cast<uint64_t>(g_used) + 1);
+    return g_used++;
+  }
+  uint32_t oldest = kMaxComms;
+  for (uint32_t i = 0; i < g_used; ++i) {
+    if (table[i].state != static_cast<uint32_t>(ring::ParticipantState::kFreed)) continue;
+    if (oldest == kMaxComms || table[i].freed_ticks < table[oldest].freed_ticks) oldest = i;
+  }
+  if (oldest == kMaxComms) __atomic_fetch_add(&section->lost, 1, __ATOMIC_RELAXED);
+  return oldest;
+}
+
+// How many were made before that are alike in all but their number (create_group and the like,
+// which no parent's counter numbers). False if there is no room to count.
+bool CountAlike(uint64_t key, uint64_t* nth) {
+  struct Alike {
+    uint64_t key;
+    uint64_t count;
+  };
+  constexpr uint32_t kSize = 1024;
+  static constinit Alike counts[kSize] = {};
+  for (uint32_t i = 0; i < kSize; ++i) {
+    Alike& cell = counts[(key + i) % kSize];
+    if (cell.key != key && cell.key != 0) continue;
+    cell.key = key;
+    *nth = cell.count++;
+    return true;
+  }
+  return false;
+}
+
+// Equal on all members; *weak if that is not sure.
+uint64_t KeyOf(const Creation& creation, const Members& local, const Members& remote, bool* weak) {
+  const uint64_t parent = creation.parent != nullptr ? creation.parent->key : 0;
+  // The two sides of an intercommunicator see the groups swapped: order them.
+  const uint64_t low = local.hash < remote.hash ? local.hash : remote.hash;
+  const uint64_t high = local.hash < remote.hash ? remote.hash : local.hash;
+  uint64_t key = 0;
+  switch (creation.identity) {
+    case Identity::kCollective:
+      return Mix64(Mix64(Mix64(parent, creation.parent_sequence), low), high);
+    case Identity::kGroup:
+      key = Mix64(Mix64(Mix64(parent, local.hash), creation.tag), 0x9c);
+      break;
+    case Identity::kIntercomm:  // no parent: each side has its own
+      key = Mix64(Mix64(Mix64(low, high), creation.tag), 0x1c);
+      break;
+    case Identity::kFromGroup:
+      key = Mix64(Mix64(Mix64(low, high), creation.tag), 0x5e);
+      break;
+    case Identity::kUnshared:
+      *weak = true;
+      // At least the processes of one side agree; a join has no other on its side.
+      key = creation.operation == Operation::kComm_join ? g_process.header->pid
+                                                        : g_process.header->job_key;
+      return Mix64(Mix64(parent, creation.parent_sequence), Mix64(local.hash, key));
+  }
+  uint64_t nth = 0;
+  if (!CountAlike(key, &nth)) *weak = true;
+  return Mix64(key, nth);
+}
+
+struct Lists {
+  uint32_t members = 0, remote_members = 0, sources = 0, destinations = 0, name = 0;
+};
+
+void FillIdentity(const Comm& comm, const Creation& creation, const Lists& lists) {
+  ring::Participant* entry = comm.entry;
+  StoreRelaxed(&entry->lock, entry->lock | 1);
+  std::atomic_thread_fence(std::memory_order_release);
+  const uint64_t lock = entry->lock;
+  memset(static_cast<void*>(entry), 0, sizeof(*entry));
+  entry->lock = lock;
+  entry->uid = comm.uid;
+  entry->key = comm.key;
+  entry->parent_key = creation.parent != nullptr ? creation.parent->key : 0;
+  entry->parent_sequence = creation.parent_sequence;
+  entry->creating_operation = static_cast<uint16_t>(creation.operation);
+  entry->flags = comm.flags;
+  entry->rank = comm.rank;
+  entry->size = comm.size;
+  entry->remote_size = comm.remote_size;
+  entry->members = lists.members;
+  entry->remote_members = lists.remote_members;
+  entry->neighbors_in = lists.sources;
+  entry->neighbors_out = lists.destinations;
+  entry->name = lists.name;
+  entry->created_ticks = Ticks();
+  entry->history_stride = 1;
+  entry->state = static_cast<uint32_t>(ring::ParticipantState::kLive);
+  StoreRelease(&entry->lock, lock + 1);
+}
+
+// `comm` is complete but for its place in the tables.
+Comm* Enter(Comm comm, const Creation& creation, const Lists& lists) {
+  const TableLock lock;
+  const uint32_t index = TakeEntry();
+  if (index >= kMaxComms) return nullptr;
+  comm.entry = g_process.Table<ring::Participant>(ring::SectionKind::kParticipants) + index;
+  comm.uid = g_next_uid.fetch_add(1);
+  g_comms[index] = comm;
+  FillIdentity(g_comms[index], creation, lists);
+  if (!g_by_handle.Insert(comm.map_key, index)) {
+    __atomic_fetch_add(&g_process.Of(ring::SectionKind::kParticipants)->lost, 1, __ATOMIC_RELAXED);
+  }
+  return &g_comms[index];
+}
+
+// What the library says about a communicator. False if it says nothing.
+bool Describe(Library* library, uint64_t handle, Comm* comm) {
+  const Queries& query = library->query;
+  int inter = 0;
+  if (query.Comm_rank == nullptr || query.Comm_size == nullptr ||
+      query.Comm_test_inter == nullptr || query.Comm_rank(handle, &comm->rank) != 0 ||
+      query.Comm_size(handle, &comm->size) != 0) {
+    return false;
+  }
+  query.Comm_test_inter(handle, &inter);
+  if (inter != 0) {
+    comm->flags |= ring::kIsInter;
+    if (query.Comm_remote_size != nullptr) query.Comm_remote_size(handle, &comm->remote_size);
+  }
+  comm->library = library;
+  comm->handle = handle;
+  comm->map_key = MapKey(*library, handle);
+  return true;
+}
+
+Comm* RegisterPredefined(Library* library, uint64_t fixed, int fortran, uint32_t flag,
+                         const char* name) {
+  // Never by its symbol: a COPY relocation gives dlsym another address than the program's.
+  uint64_t handle = fixed;
+  if (handle == 0 && library->query.Comm_f2c != nullptr) {
+    handle = library->Handle(library->query.Comm_f2c(fortran));
+  }
+  if (handle == 0) return nullptr;
+  if (Comm* known = FindComm(*library, handle)) return known;
+  Comm comm;
+  if (!Describe(library, handle, &comm)) return nullptr;
+  comm.flags |= flag;
+  const uint64_t job = Mix64(g_process.header->job_key, static_cast<uint64_t>(library->abi.flavor));
+  const int first = flag == ring::kIsWorld      ? 0
+                    : library->world != nullptr ? library->world->rank
+                                                : -1;
+  const ring::RankRun all{first, 1, static_cast<uint32_t>(comm.size)};
+  if (flag == ring::kIsWorld) {
+    comm.key = Mix64(Mix64(job, 0x574f524c44), static_cast<uint64_t>(comm.size));
+  } else {
+    const uint64_t rank =
+        library->world != nullptr ? static_cast<uint64_t>(library->world->rank) : 0;
+    comm.key = Mix64(Mix64(job, 0x53454c46), rank);
+  }
+  Lists lists;
+  if (first >= 0) lists.members = InternBytes(&all, sizeof(all));
+  lists.name = InternString(name);
+  return Enter(comm, {}, lists);
+}
+
+void DescribeProcess(const Library& library, int rank, int size, int level) {
+  static char
+      version[8192 + 1];  // MPI_MAX_LIBRARY_VERSION_STRING is 256 in Open MPI, 8192 in MPICH
+  int length = 0;
+  if (library.query.Get_library_version == nullptr ||
+      library.query.Get_library_version(version, &length) != 0) {
+    version[0] = '\0';
+  }
+  SetWorld(rank, size, level, version, library.abi.flavor);
+}
+
+}  // namespace
+
+Comm* FindComm(const Library& library, Word comm) {
+  const uint32_t index = g_by_handle.Find(MapKey(library, library.Handle(comm)));
+  return index < kMaxComms ? &g_comms[index] : nullptr;
+}
+
+Comm* FindFile(Word file) {
+  const uint32_t index = g_by_handle.Find(FileKey(file));
+  return index < kMaxComms ? &g_comms[index] : nullptr;
+}
+
+void RegisterWorld(Library* library) {
+  const ErrnoKeeper keeper;
+  library->world =
+      RegisterPredefined(library, library->abi.world, 0, ring::kIsWorld, "MPI_COMM_WORLD");
+  RegisterPredefined(library, library->abi.self, 1, ring::kIsSelf, "MPI_COMM_SELF");
+  // A second library in the process does not take the first one's place.
+  if (LoadRelaxed(&g_process.header->world_rank) >= 0 && library->world == nullptr) return;
+  int level = 3;
+  if (library->query.Query_thread == nullptr || library->query.Query_thread(&level) != 0 ||
+      level < 0 || level > 3) {
+    level = 3;  // 0 to 3 in all three ABIs; anything else counts as MPI_THREAD_MULTIPLE
+  }
+  if (library->world != nullptr) {
+    DescribeProcess(*library, library->world->rank, library->world->size, level);
+  }
+}
+
+void RegisterSession(Library* library, uint64_t session) {
+  const ErrnoKeeper keeper;
+  library->session = session;
+  int rank = -1, size = -1;
+  if (library->world != nullptr || !FindWorldOfSession(*library, &rank, &size)) return;
+  DescribeProcess(*library, rank, size, 3);
+}
+
+Comm* RegisterComm(Library* library, uint64_t handle, const Creation& creation) {
+  if (handle == library->abi.comm_null || handle == 0) return nullptr;
+  const ErrnoKeeper keeper;
+  Comm comm;
+  if (!Describe(library, handle, &comm)) return nullptr;
+  Members local, remote;
+  Topology topology;
+  FindMembers(*library, handle, false, &local);
+  if (comm.inter()) {
+    FindMembers(*library, handle, true, &remote);
+  } else {
+    FindTopology(*library, handle, comm.rank, &topology);
+  }
+  bool weak = !local.known || (comm.inter() && !remote.known) || creation.parent == nullptr ||
+              (creation.parent->flags & ring::kWeakIdentity) != 0;
+  if (creation.identity == Identity::kFromGroup || creation.identity == Identity::kIntercomm) {
+    weak = !local.known || (comm.inter() && !remote.known);
+  }
+  Lists lists;
+  if (local.world != nullptr) lists.members = InternRanks(local.world, local.size);
+  if (remote.world != nullptr) lists.remote_members = InternRanks(remote.world, remote.size);
+  if (topology.flag != 0) {
+    lists.sources = InternRanks(topology.sources, topology.indegree);
+    lists.destinations = InternRanks(topology.destinations, topology.outdegree);
+  }
+  {
+    const TableLock lock;  // of the counters
+    comm.key = KeyOf(creation, local, remote, &weak);
+  }
+  comm.flags |= topology.flag | (weak ? static_cast<uint32_t>(ring::kWeakIdentity) : 0u);
+  comm.indegree = topology.indegree;
+  comm.outdegree = topology.outdegree;
+  return Enter(comm, creation, lists);
+}
+
+Comm* RegisterDerived(Library* library, uint64_t handle, uint32_t flag, const char* name,
+                      const Creation& creation) {
+  if (handle == 0 || (flag == ring::kIsWindow && handle == library->abi.win_null)) return nullptr;
+  const ErrnoKeeper keeper;
+  Comm comm;
+  Lists lists;
+  comm.library = library;
+  comm.handle = handle;
+  comm.map_key = flag == ring::kIsFile ? FileKey(handle) : MapKey(*library, handle);
+  comm.flags = flag;
+  if (const Comm* parent = creation.parent) {
+    comm.rank = parent->rank;
+    comm.size = parent->size;
+    comm.flags |= parent->flags & ring::kWeakIdentity;
+    lists.members = parent->entry->members;
+  } else {
+    comm.rank = -1;
+    comm.flags |= ring::kWeakIdentity;
+  }
+  if (name != nullptr) {
+    char copy[256];
+    strncpy(copy, name, sizeof(copy) - 1);
+    copy[sizeof(copy) - 1] = '\0';
+    lists.name = InternString(copy);
+  }
+  const uint64_t parent_key = creation.parent != nullptr ? creation.parent->key : 0;
+  comm.key = Mix64(Mix64(parent_key, creation.parent_sequence), flag);
+  return Enter(comm, creation, lists);
+}
+
+void ForgetComm(Comm* comm) {
+  g_by_handle.Erase(comm->map_key);
+  StoreRelaxed(&comm->entry->freed_ticks, Ticks());
+  StoreRelease(&comm->entry->state, static_cast<uint32_t>(ring::ParticipantState::kFreed));
+}
+
+void RestoreComm(Comm* comm) {
+  StoreRelease(&comm->entry->state, static_cast<uint32_t>(ring::ParticipantState::kLive));
+  g_by_handle.Insert(comm->map_key, static_cast<uint32_t>(comm - g_comms));
+}
+
+void NameComm(Comm* comm, const char* name) {
+  const ErrnoKeeper keeper;
+  char copy[128];
+  strncpy(copy, name, sizeof(copy) - 1);
+  copy[sizeof(copy) - 1] = '\0';
+  StoreRelease(&comm->entry->name, InternString(copy));
+}
+
+}  // namespace rollcall::shim

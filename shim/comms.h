@@ -1,0 +1,95 @@
+// Communicators, windows and files as this process knows them: identity without communication, the
+// sequence counter, the checkpoints.
+#ifndef ROLLCALL_SHIM_COMMS_H_
+#define ROLLCALL_SHIM_COMMS_H_
+
+#include <cstdint>
+
+#include "proto/operations.h"
+#include "proto/ring_format.h"
+#include "shim/library.h"
+#include "shim/platform.h"
+#include "shim/process.h"
+
+namespace rollcall::shim {
+
+// The private side of a ring::Participant, at the same index.
+struct Comm {
+  ring::Participant* entry = nullptr;
+  Library* library = nullptr;
+  uint64_t handle = 0;
+  uint64_t map_key = 0;
+  uint64_t key = 0;
+  uint32_t uid = 0;
+  int32_t rank = 0;
+  int32_t size = 0;
+  int32_t remote_size = 0;
+  uint32_t flags = 0;    // ring::ParticipantFlag
+  int32_t indegree = 0;  // topology, for neighborhood collectives
+  int32_t outdegree = 0;
+  uint64_t semantic_hash = 0;  // rolling
+  uint64_t path_hash = 0;
+
+  bool inter() const { return (flags & ring::kIsInter) != 0; }
+};
+
+// The communicator (or window) behind a handle; nullptr if it is not in the table. Lock-free.
+Comm* FindComm(const Library& library, Word comm);
+// MPI_File handles are pointers in MPICH, too, and go by another key.
+Comm* FindFile(Word file);
+
+// MPI_COMM_WORLD and MPI_COMM_SELF, once MPI_Init has returned. Local queries only.
+void RegisterWorld(Library* library);
+// The same of what a process without MPI_COMM_WORLD is, once MPI_Session_init has returned.
+void RegisterSession(Library* library, uint64_t session);
+
+// How a communicator came to be: what its key is made of.
+enum class Identity : uint8_t {
+  kCollective,  // parent, number on the parent, members
+  kGroup,       // parent, members, tag, n-th: the parent's counter does not count
+  kIntercomm,   // both groups, tag, n-th
+  kFromGroup,   // members, string tag, n-th
+  kUnshared,    // nothing that the other side would know: spawn, connect, join
+};
+struct Creation {
+  Operation operation = Operation::kNone;
+  const Comm* parent = nullptr;
+  uint64_t parent_sequence = 0;
+  Identity identity = Identity::kCollective;
+  uint64_t tag = 0;  // or a string tag's hash
+};
+
+// Enters a new communicator; nullptr if the handle is MPI_COMM_NULL or the table is full (counted).
+// Makes local queries (members.h, topology.h); allocates.
+Comm* RegisterComm(Library* library, uint64_t handle, const Creation& creation);
+// A window or file (`flag`), whose members are the communicator's that it was made from.
+Comm* RegisterDerived(Library* library, uint64_t handle, uint32_t flag, const char* name,
+                      const Creation& creation);
+
+// When the handle is freed, it may name another communicator as soon as the library returns. Find,
+// then Forget: before the call with several threads, after it with one, since delete callbacks may
+// use it.
+void ForgetComm(Comm* comm);
+// After a failed free.
+void RestoreComm(Comm* comm);
+
+void NameComm(Comm* comm, const char* name);
+
+// A counter that only one thread writes, unless the program has several.
+inline uint64_t Increment(uint64_t* word) {
+  if (g_process.multiple_threads) return __atomic_add_fetch(word, 1, __ATOMIC_RELAXED);
+  const uint64_t value = LoadRelaxed(word) + 1;
+  StoreRelaxed(word, value);
+  return value;
+}
+
+// Counts a collective: its sequence number.
+inline uint64_t NextSequence(Comm* comm) { return Increment(&comm->entry->entered); }
+
+// Rolls both hashes forward and updates the checkpoints (ring_format.md). Not for concurrent use on
+// one communicator, which is an error of the program and marked as such (kSawConcurrency).
+void Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash, uint64_t path_hash);
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_COMMS_H_

@@ -1,0 +1,38 @@
+// Datatype handles and their type signatures.
+#ifndef ROLLCALL_SHIM_DATATYPES_H_
+#define ROLLCALL_SHIM_DATATYPES_H_
+
+#include <cstdint>
+
+#include "proto/signature.h"
+#include "shim/library.h"
+
+namespace rollcall::shim {
+
+struct TypeInfo {
+  uint16_t index = 0;    // as stored in records: BasicType, or 256 + ring::Datatype
+  uint16_t basic = 0;    // BasicType of the first basic
+  uint32_t uniform = 0;  // TypeClass if all basics are of one class, else 0
+  uint64_t basics = 0;   // basic elements in one
+  Signature element;     // of one
+};
+
+// What a handle stands for. First sight asks the library (Type_get_envelope, Type_get_contents:
+// local) and allocates; later ones read a table. A handle that cannot be described has index
+// kUnknown and matches all.
+const TypeInfo& DescribeType(Library* library, Word handle);
+
+// The signature of `count` elements; 0 if the type is unknown.
+inline uint64_t BufferSignature(const TypeInfo& type, uint64_t count) {
+  if (count == 0) return kEmptySignature;
+  if (type.basics == 0) return type.index == 0 ? 0 : kEmptySignature;
+  if (type.uniform != 0) return UniformSignature(type.uniform, type.basics * count);
+  return MixedSignature(type.element, count);
+}
+
+// Before MPI_Type_free: the handle may be reused at once.
+void ForgetType(const Library& library, uint64_t handle);
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_DATATYPES_H_

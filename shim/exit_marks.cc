@@ -1,0 +1,63 @@
+#include "shim/exit_marks.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "shim/call_paths.h"
+#include "shim/process.h"
+
+namespace rollcall::shim {
+namespace {
+
+void Mark(ring::ExitMark mark, int status, const void* frame) {
+  if (!Recording()) return;
+  const ErrnoKeeper keeper;
+  MarkExit(mark, status);
+  if (LoadRelaxed(&g_process.header->exit_call_path) == 0 &&
+      static_cast<uint32_t>(getpid()) == g_process.header->pid) {
+    StoreRelaxed(&g_process.header->exit_call_path,
+                 static_cast<uint64_t>(CurrentCallPath(frame).id));
+  }
+}
+
+// The stack below an exit handler still holds who called exit().
+void OnExit(int status, void*) { Mark(ring::ExitMark::kExit, status, ROLLCALL_CALLER_FRAME()); }
+void OnQuickExit() { Mark(ring::ExitMark::kQuickExit, -1, ROLLCALL_CALLER_FRAME()); }
+
+}  // namespace
+
+[[maybe_unused]] static void (*g_next_exit)(int) = nullptr;
+
+void InstallExitMarks() {
+  g_next_exit = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "_exit"));
+  // on_exit (glibc) tells the status, which atexit does not.
+  on_exit(OnExit, nullptr);
+  at_quick_exit(OnQuickExit);
+}
+
+}  // namespace rollcall::shim
+
+#ifndef ROLLCALL_NO_EXPORTS
+// Open MPI leaves by _exit after a fatal error, without handlers. A vfork child calls it too, in
+// our memory: MarkExit compares the pid. The next _exit was looked up when recording began, since
+// dlsym is not allowed where _exit is (signal handlers, vfork); without one the kernel is asked
+// directly.
+namespace {
+[[noreturn]] void Leave(int status, const void* frame) {
+  rollcall::shim::Mark(rollcall::ring::ExitMark::kQuickExit, status, frame);
+  if (rollcall::shim::g_next_exit != nullptr) rollcall::shim::g_next_exit(status);
+  for (;;) syscall(SYS_exit_group, status);
+}
+}  // namespace
+
+extern "C" {
+ROLLCALL_EXPORT __attribute__((noreturn)) void _exit(int status) {
+  Leave(status, ROLLCALL_CALLER_FRAME());
+}
+ROLLCALL_EXPORT __attribute__((noreturn)) void _Exit(int status) {
+  Leave(status, ROLLCALL_CALLER_FRAME());
+}
+}
+#endif

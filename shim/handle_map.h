@@ -1,0 +1,116 @@
+// From an MPI handle (a word) to a small number, for all threads at once, without a lock.
+//
+// Open addressing over a bounded window, so that nothing ever has to be moved: a look-up reads at
+// most kWindow cells. An entry that finds its window full is not stored; the caller counts the
+// loss.
+//
+// Thread safety: Insert, Find and Erase may be called by any thread, also in a signal handler. Two
+// threads that insert one key at once leave two cells, of which Find returns one; MPI handles are
+// not created twice. Memory: the cells are the caller's, zeroed.
+#ifndef ROLLCALL_SHIM_HANDLE_MAP_H_
+#define ROLLCALL_SHIM_HANDLE_MAP_H_
+
+#include <atomic>
+#include <cstdint>
+
+namespace rollcall::shim {
+
+template <uint32_t kCells>
+class HandleMap {
+  static_assert((kCells & (kCells - 1)) == 0);
+
+ public:
+  static constexpr uint32_t kMissing = 0xffffffff;
+
+  // False if there was no room. An existing entry gets the new value.
+  bool Insert(uint64_t key, uint32_t value) {
+    if (key == kEmpty || key == kErased || key == kBusy) return false;
+    const uint32_t home = Home(key);
+    uint32_t free_cell = kMissing;
+    for (uint32_t i = 0; i < kWindow; ++i) {
+      const uint32_t cell = (home + i) & (kCells - 1);
+      const uint64_t found = cells_[cell].key.load(std::memory_order_acquire);
+      if (found == key) {
+        cells_[cell].value.store(value, std::memory_order_release);
+        return true;
+      }
+      if (free_cell == kMissing && (found == kEmpty || found == kErased)) free_cell = cell;
+      if (found == kEmpty) break;
+    }
+    for (uint32_t i = 0; free_cell != kMissing && i < kWindow; ++i) {
+      uint64_t found = cells_[free_cell].key.load(std::memory_order_relaxed);
+      if ((found == kEmpty || found == kErased) &&
+          cells_[free_cell].key.compare_exchange_strong(found, kBusy, std::memory_order_acquire)) {
+        cells_[free_cell].value.store(value, std::memory_order_relaxed);
+        cells_[free_cell].key.store(key, std::memory_order_release);
+        return true;
+      }
+      free_cell = (free_cell + 1) & (kCells - 1);  // somebody else took it
+      if (((free_cell - home) & (kCells - 1)) >= kWindow) return false;
+    }
+    return false;
+  }
+
+  uint32_t Find(uint64_t key) const {
+    const uint32_t cell = Locate(key);
+    return cell == kMissing ? kMissing : cells_[cell].value.load(std::memory_order_acquire);
+  }
+
+  // Returns what was stored, kMissing if nothing was.
+  uint32_t Erase(uint64_t key) {
+    const uint32_t cell = Locate(key);
+    if (cell == kMissing) return kMissing;
+    const uint32_t value = cells_[cell].value.load(std::memory_order_acquire);
+    uint64_t expected = key;
+    if (!cells_[cell].key.compare_exchange_strong(expected, kErased, std::memory_order_acq_rel)) {
+      return kMissing;
+    }
+    return value;
+  }
+
+  // Makes erased cells empty again where that shortens look-ups. Only while no other thread
+  // inserts.
+  void EraseAndTidy(uint64_t key) {
+    uint32_t cell = Locate(key);
+    if (cell == kMissing) return;
+    cells_[cell].key.store(kErased, std::memory_order_relaxed);
+    if (cells_[(cell + 1) & (kCells - 1)].key.load(std::memory_order_relaxed) != kEmpty) return;
+    while (cells_[cell].key.load(std::memory_order_relaxed) == kErased) {
+      cells_[cell].key.store(kEmpty, std::memory_order_relaxed);
+      cell = (cell - 1) & (kCells - 1);
+    }
+  }
+
+ private:
+  static constexpr uint64_t kEmpty = 0;
+  static constexpr uint64_t kErased = ~uint64_t{0};
+  static constexpr uint64_t kBusy = ~uint64_t{1};
+  static constexpr uint32_t kWindow = kCells < 64 ? kCells : 64;
+
+  struct Cell {
+    std::atomic<uint64_t> key;
+    std::atomic<uint32_t> value;
+  };
+
+  static uint32_t Home(uint64_t key) {
+    return static_cast<uint32_t>((key * 0x9e3779b97f4a7c15) >> 40) & (kCells - 1);
+  }
+
+  uint32_t Locate(uint64_t key) const {
+    if (key == kEmpty || key == kErased || key == kBusy) return kMissing;
+    const uint32_t home = Home(key);
+    for (uint32_t i = 0; i < kWindow; ++i) {
+      const uint32_t cell = (home + i) & (kCells - 1);
+      const uint64_t found = cells_[cell].key.load(std::memory_order_acquire);
+      if (found == key) return cell;
+      if (found == kEmpty) return kMissing;
+    }
+    return kMissing;
+  }
+
+  Cell cells_[kCells];
+};
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_HANDLE_MAP_H_

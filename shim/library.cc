@@ -1,0 +1,371 @@
+#include "shim/library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstring>
+
+#include "proto/operations.h"
+#include "shim/platform.h"
+
+namespace rollcall::shim {
+namespace {
+
+constexpr uint64_t kAll = ~uint64_t{0};
+
+// Open MPI 4.1 mpi.h: handles are addresses of exported objects.
+constexpr Abi kOpenMpi = {.flavor = ring::Flavor::kOpenMpi,
+                          .handle_bytes = 8,
+                          .handle_mask = kAll,
+                          .comm_null = 0,
+                          .request_null = 0,
+                          .datatype_null = 0,  // addresses: filled in by Describe
+                          .status_ignore = 0,
+                          .in_place = 1,
+                          .any_source = -1,
+                          .proc_null = -2,
+                          .root = -4,
+                          .any_tag = -1,
+                          .undefined = -32766,
+                          .status_bytes = 24,
+                          .status_source = 0,
+                          .status_tag = 4,
+                          .status_error = 8,
+                          .err_in_status = 18,
+                          .combiner_named = 0,
+                          .cart = 1,
+                          .graph = 2,
+                          .dist_graph = 3,
+                          .request_empty = 0,
+                          .message_null = 0,
+                          .message_no_proc = 0,
+                          .win_null = 0,
+                          .world = 0,
+                          .self = 0};
+
+// MPICH 4.0 mpi.h (and the MPICH ABI: Intel MPI, MVAPICH, Cray MPICH).
+constexpr Abi kMpich = {.flavor = ring::Flavor::kMpich,
+                        .handle_bytes = 4,
+                        .handle_mask = 0xffffffff,
+                        .comm_null = 0x04000000,
+                        .request_null = 0x2c000000,
+                        .datatype_null = 0x0c000000,
+                        .status_ignore = 1,
+                        .in_place = kAll,
+                        .any_source = -2,
+                        .proc_null = -1,
+                        .root = -3,
+                        .any_tag = -1,
+                        .undefined = -32766,
+                        .status_bytes = 20,
+                        .status_source = 8,
+                        .status_tag = 12,
+                        .status_error = 16,
+                        .err_in_status = 17,
+                        .combiner_named = 1,
+                        .cart = 2,
+                        .graph = 1,
+                        .dist_graph = 3,
+                        .request_empty = 0,
+                        .message_null = 0x2c000000,
+                        .message_no_proc = 0x6c000000,
+                        .win_null = 0x20000000,
+                        .world = 0x44000000,
+                        .self = 0x44000001};
+
+// MPI 5.0, chapter 20 (Application Binary Interface). Read, not run: no library here has it.
+constexpr Abi kStandard = {.flavor = ring::Flavor::kMpiStandardAbi,
+                           .handle_bytes = 8,
+                           .handle_mask = kAll,
+                           .comm_null = 0x100,
+                           .request_null = 0x180,
+                           .datatype_null = 0x200,
+                           .status_ignore = 0,
+                           .in_place = 1,
+                           .any_source = -1,
+                           .proc_null = -3,
+                           .root = -4,
+                           .any_tag = -2,
+                           .undefined = -32766,
+                           .status_bytes = 32,
+                           .status_source = 0,
+                           .status_tag = 4,
+                           .status_error = 8,
+                           .err_in_status = 19,
+                           .combiner_named = 1,
+                           .cart = -1,
+                           .graph = -1,
+                           .dist_graph = -1,  // not known here: topologies are not looked into
+                           .request_empty = 0,
+                           .message_null = 0x1c0,
+                           .message_no_proc = 0x1c1,
+                           .win_null = 0x110,
+                           .world = 0x101,
+                           .self = 0x102};
+
+// Lock-free and async-signal-safe, glibc 2.35. Looked up, so that older ones do.
+using FindObject = int (*)(void*, dl_find_object*);
+constinit FindObject g_find_object = nullptr;
+
+constexpr uint32_t kMaxLibraries = 4;
+constinit Library g_libraries[kMaxLibraries];
+std::atomic<uint32_t> g_library_count{0};
+std::atomic_flag g_library_lock = ATOMIC_FLAG_INIT;
+
+template <typename F>
+void Bind(void* handle, const char* name, F* function) {
+  *function = reinterpret_cast<F>(dlsym(handle, name));
+}
+
+uint64_t Address(void* handle, const char* name) {
+  return reinterpret_cast<uint64_t>(dlsym(handle, name));
+}
+
+// The object that both the program and the library mean: a COPY relocation moves it into the
+// program, where RTLD_DEFAULT finds it and RTLD_NEXT does not.
+uint64_t SharedAddress(void* handle, const char* name) {
+  const uint64_t global = Address(RTLD_DEFAULT, name);
+  return global != 0 ? global : Address(handle, name);
+}
+
+void Describe(Library* library, void* handle, const void* function) {
+  library->handle = handle;
+  Bind(RTLD_DEFAULT, "_dl_find_object", &g_find_object);
+  Dl_info where{};
+  if (dladdr(function, &where) != 0) {
+    library->core_start = reinterpret_cast<uint64_t>(where.dli_fbase);
+    library->core_end = library->core_start;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, size_t, void* data) {
+          auto* target = static_cast<Library*>(data);
+          bool ours = false;
+          uint64_t end = 0;
+          for (int i = 0; i < info->dlpi_phnum; ++i) {
+            const auto& segment = info->dlpi_phdr[i];
+            if (segment.p_type != PT_LOAD) continue;
+            const uint64_t from = info->dlpi_addr + segment.p_vaddr;
+            if (from <= target->core_start && target->core_start < from + segment.p_memsz)
+              ours = true;
+            if (from + segment.p_memsz > end) end = from + segment.p_memsz;
+          }
+          if (ours) target->core_end = end;
+          return ours ? 1 : 0;
+        },
+        library);
+  }
+  if (dlsym(handle, "ompi_mpi_comm_world") != nullptr) {
+    library->abi = kOpenMpi;
+  } else if (dlsym(handle, "MPI_Abi_get_version") != nullptr && where.dli_fname != nullptr &&
+             strstr(where.dli_fname, "mpi_abi") != nullptr) {
+    library->abi = kStandard;
+  } else {
+    library->abi = kMpich;
+  }
+  Queries& query = library->query;
+#define BIND(name) Bind(handle, "PMPI_" #name, &query.name)
+  BIND(Comm_rank);
+  BIND(Comm_size);
+  BIND(Comm_remote_size);
+  BIND(Comm_test_inter);
+  BIND(Comm_group);
+  BIND(Comm_remote_group);
+  BIND(Group_free);
+  BIND(Group_size);
+  BIND(Group_translate_ranks);
+  BIND(Comm_f2c);
+  BIND(Comm_get_name);
+  BIND(Topo_test);
+  BIND(Query_thread);
+  BIND(Get_library_version);
+  BIND(Error_class);
+  BIND(Type_size);
+  BIND(Type_get_name);
+  BIND(Type_get_envelope);
+  BIND(Type_get_contents);
+  BIND(Type_free);
+  BIND(Dist_graph_neighbors_count);
+  BIND(Dist_graph_neighbors);
+  BIND(Graph_neighbors_count);
+  BIND(Graph_neighbors);
+  BIND(Cartdim_get);
+  BIND(Cart_shift);
+  BIND(Test_cancelled);
+  BIND(Group_rank);
+  BIND(Group_from_session_pset);
+#undef BIND
+  for (const ReduceName& name : kReduceNames) {
+    const int index = static_cast<int>(name.op);
+    switch (library->abi.flavor) {
+      case ring::Flavor::kOpenMpi:
+        // A COPY relocation gives the program its own object; both addresses mean the operation.
+        library->reduce_ops[index] = Address(handle, name.open_mpi);
+        library->reduce_ops_copied[index] = Address(RTLD_DEFAULT, name.open_mpi);
+        break;
+      case ring::Flavor::kMpiStandardAbi:
+        library->reduce_ops[index] = name.standard;
+        break;
+      default:
+        library->reduce_ops[index] = name.mpich;
+    }
+  }
+  if (library->abi.flavor == ring::Flavor::kOpenMpi) {
+    library->abi.request_null = SharedAddress(handle, "ompi_request_null");
+    library->abi.comm_null = SharedAddress(handle, "ompi_mpi_comm_null");
+    library->abi.datatype_null = SharedAddress(handle, "ompi_mpi_datatype_null");
+    library->abi.request_empty = SharedAddress(handle, "ompi_request_empty");
+    library->abi.message_null = SharedAddress(handle, "ompi_message_null");
+    library->abi.message_no_proc = SharedAddress(handle, "ompi_message_no_proc");
+    library->abi.win_null = SharedAddress(handle, "ompi_mpi_win_null");
+  }
+}
+
+// Wrappers that know their next function. A second library in the process makes them forget it:
+// from then on every call is looked up by its caller.
+std::atomic<NextFunction*> g_known{nullptr};
+
+void ForgetNextFunctions() {
+  for (NextFunction* next = g_known.load(std::memory_order_acquire); next != nullptr;
+       next = next->known_before) {
+    next->function.store(nullptr, std::memory_order_release);
+  }
+}
+
+void Keep(NextFunction* next, void* function, Library* library) {
+  if (library == nullptr || g_library_count.load(std::memory_order_acquire) != 1) return;
+  next->library.store(library, std::memory_order_relaxed);
+  if (!next->listed.exchange(true)) {
+    next->known_before = g_known.load(std::memory_order_relaxed);
+    while (!g_known.compare_exchange_weak(next->known_before, next, std::memory_order_release)) {
+    }
+  }
+  next->function.store(function, std::memory_order_seq_cst);
+  // A second library may have come meanwhile, and found this one not yet stored.
+  if (g_library_count.load(std::memory_order_seq_cst) != 1) {
+    next->function.store(nullptr, std::memory_order_release);
+  }
+}
+
+Library* LibraryWith(void* handle, const void* function) {
+  Dl_info where;
+  if (dladdr(function, &where) == 0) return nullptr;
+  const auto base = reinterpret_cast<uint64_t>(where.dli_fbase);
+  while (g_library_lock.test_and_set(std::memory_order_acquire)) {
+  }
+  Library* found = nullptr;
+  const uint32_t count = g_library_count.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (g_libraries[i].handle == handle || g_libraries[i].core_start == base)
+      found = &g_libraries[i];
+  }
+  if (found == nullptr && count < kMaxLibraries) {
+    found = &g_libraries[count];
+    Describe(found, handle, function);
+    g_library_count.store(count + 1, std::memory_order_seq_cst);
+    if (count == 1) ForgetNextFunctions();
+  }
+  g_library_lock.clear(std::memory_order_release);
+  return found;
+}
+
+// The scope of the object that holds `caller`: itself and what it depends on.
+void* ScopeOf(const void* caller) {
+  Dl_info where;
+  if (dladdr(caller, &where) == 0 || where.dli_fname == nullptr) return nullptr;
+  return dlopen(where.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
+}
+
+bool StartsWith(const char* text, const char* prefix) {
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+// File names of what implements MPI, as opposed to what binds a language to it.
+bool IsMpiFile(const char* path) {
+  const char* name = strrchr(path, '/');
+  name = name == nullptr ? path : name + 1;
+  if (strstr(name, "fort") != nullptr || strstr(name, "mpifh") != nullptr ||
+      strstr(name, "usempi") != nullptr || strstr(name, "cxx") != nullptr ||
+      strstr(name, "java") != nullptr) {
+    return false;
+  }
+  for (const char* prefix :
+       {"libmpi.", "libmpi_abi", "libmpich", "libpmpi", "libmpi-", "mca_", "libmca_", "libopen-rte",
+        "libopen-pal", "libmpi_mt", "libhcoll", "libpmix"}) {
+    if (StartsWith(name, prefix)) return true;
+  }
+  return false;
+}
+
+// Whether an MPI library was in the global scope before any was initialised: then every caller was
+// bound to it. Asked once, before that, because Open MPI moves itself there while it initialises
+// (its plugins have to find it), and that does not change what others were bound to before.
+bool GlobalFromTheStart() {
+  // No static initialiser: its guard would bring libstdc++'s exceptions along. Threads find the
+  // same.
+  static std::atomic<int> answer{0};
+  int known = answer.load(std::memory_order_relaxed);
+  if (known == 0) {
+    known = dlsym(RTLD_NEXT, "PMPI_Init") != nullptr ? 1 : -1;
+    int expected = 0;
+    if (!answer.compare_exchange_strong(expected, known)) known = expected;
+  }
+  return known > 0;
+}
+
+// Looks `name` up from where `caller` was bound. Returns nullptr if that leads nowhere, or to us.
+void* FindLocal(const void* caller, const char* name, Library** library_out) {
+  void* scope = ScopeOf(caller);
+  if (scope == nullptr) return nullptr;
+  void* found = dlsym(scope, name);
+  void* home = dlsym(scope, "PMPI_Init");
+  Dl_info self, other;
+  if (found != nullptr && home != nullptr && dladdr(found, &other) != 0 &&
+      dladdr(reinterpret_cast<const void*>(&IsMpiFile), &self) != 0 &&
+      other.dli_fbase != self.dli_fbase) {
+    *library_out = LibraryWith(scope, home);
+  } else {
+    found = nullptr;
+  }
+  dlclose(scope);
+  return found;
+}
+
+}  // namespace
+
+void* NextFunction::Find(const void* caller, Library** library_out) {
+  const ErrnoKeeper keeper;
+  *library_out = nullptr;
+  void* found = GlobalFromTheStart() ? nullptr : FindLocal(caller, name, library_out);
+  if (found == nullptr) {
+    found = dlsym(RTLD_NEXT, name);
+    if (found == nullptr) return nullptr;
+    // PMPI_Init's home is the MPI library itself, even where a tool stands between.
+    void* home = dlsym(RTLD_NEXT, "PMPI_Init");
+    *library_out = LibraryWith(RTLD_NEXT, home != nullptr ? home : found);
+  }
+  Keep(this, found, *library_out);
+  return found;
+}
+
+const Abi& AbiOf(ring::Flavor flavor) {
+  if (flavor == ring::Flavor::kOpenMpi) return kOpenMpi;
+  return flavor == ring::Flavor::kMpiStandardAbi ? kStandard : kMpich;
+}
+
+bool IsInsideMpi(const void* address) {
+  const auto word = reinterpret_cast<uint64_t>(address);
+  const uint32_t count = g_library_count.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (word >= g_libraries[i].core_start && word < g_libraries[i].core_end) return true;
+  }
+  const ErrnoKeeper keeper;
+  if (g_find_object != nullptr) {
+    dl_find_object found;
+    return g_find_object(const_cast<void*>(address), &found) == 0 &&
+           found.dlfo_link_map != nullptr && found.dlfo_link_map->l_name != nullptr &&
+           IsMpiFile(found.dlfo_link_map->l_name);
+  }
+  Dl_info where;
+  return dladdr(address, &where) != 0 && where.dli_fname != nullptr && IsMpiFile(where.dli_fname);
+}
+
+}  // namespace rollcall::shim

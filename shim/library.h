@@ -1,0 +1,188 @@
+// The MPI library behind a wrapper: its next functions, and what its ABI looks like. Several can
+// live in one process (a Python extension brought its own with RTLD_LOCAL): each caller gets the
+// one it was bound to.
+#ifndef ROLLCALL_SHIM_LIBRARY_H_
+#define ROLLCALL_SHIM_LIBRARY_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "proto/operations.h"
+#include "proto/ring_format.h"
+
+namespace rollcall::shim {
+
+// A handle as it travels in a register: 8 bytes in Open MPI and the standard ABI, 4 significant
+// ones in MPICH's. It is forwarded untouched and masked before use: clang -O0 leaves garbage above
+// an int.
+using Word = uint64_t;
+
+// Facts per ABI, from each library's mpi.h; tests/shim/abi compares them.
+struct Abi {
+  ring::Flavor flavor;
+  uint32_t handle_bytes;
+  uint64_t handle_mask;
+  uint64_t comm_null;
+  uint64_t request_null;
+  uint64_t datatype_null;
+  uint64_t status_ignore;
+  uint64_t in_place;
+  int32_t any_source;
+  int32_t proc_null;
+  int32_t root;
+  int32_t any_tag;
+  int32_t undefined;
+  uint32_t status_bytes;
+  uint32_t status_source;  // offsets
+  uint32_t status_tag;
+  uint32_t status_error;
+  int32_t err_in_status;
+  int32_t combiner_named;
+  int32_t cart;  // MPI_Topo_test's answers
+  int32_t graph;
+  int32_t dist_graph;
+  uint64_t request_empty;  // Open MPI: the one request that stands for "complete"; 0 if unknown
+  uint64_t message_null;
+  uint64_t message_no_proc;
+  uint64_t win_null;
+  uint64_t world;  // handles; 0: ask PMPI_Comm_f2c
+  uint64_t self;
+};
+
+// The facts of a library of this kind, before what only the loaded library tells (the addresses
+// that are Open MPI's handles). For tests.
+const Abi& AbiOf(ring::Flavor flavor);
+
+// A predefined reduction: what each kind of library calls it. Open MPI exports an object, the
+// others have fixed handles.
+struct ReduceName {
+  ReduceOp op;
+  const char* open_mpi;
+  uint32_t mpich;
+  uint32_t standard;
+};
+inline constexpr ReduceName kReduceNames[] = {
+    {ReduceOp::kMax, "ompi_mpi_op_max", 0x58000001, 0x23},
+    {ReduceOp::kMin, "ompi_mpi_op_min", 0x58000002, 0x22},
+    {ReduceOp::kSum, "ompi_mpi_op_sum", 0x58000003, 0x21},
+    {ReduceOp::kProd, "ompi_mpi_op_prod", 0x58000004, 0x24},
+    {ReduceOp::kLand, "ompi_mpi_op_land", 0x58000005, 0x30},
+    {ReduceOp::kBand, "ompi_mpi_op_band", 0x58000006, 0x28},
+    {ReduceOp::kLor, "ompi_mpi_op_lor", 0x58000007, 0x31},
+    {ReduceOp::kBor, "ompi_mpi_op_bor", 0x58000008, 0x29},
+    {ReduceOp::kLxor, "ompi_mpi_op_lxor", 0x58000009, 0x32},
+    {ReduceOp::kBxor, "ompi_mpi_op_bxor", 0x5800000a, 0x2a},
+    {ReduceOp::kMinloc, "ompi_mpi_op_minloc", 0x5800000b, 0x38},
+    {ReduceOp::kMaxloc, "ompi_mpi_op_maxloc", 0x5800000c, 0x39},
+    {ReduceOp::kReplace, "ompi_mpi_op_replace", 0x5800000d, 0x3c},
+    {ReduceOp::kNoOp, "ompi_mpi_op_no_op", 0x5800000e, 0x3d},
+};
+
+// What we ourselves ask of the library: local, non-blocking functions only. Signatures with Word
+// for handles; those that return a handle mask it.
+struct Queries {
+  int (*Comm_rank)(Word, int*);
+  int (*Comm_size)(Word, int*);
+  int (*Comm_remote_size)(Word, int*);
+  int (*Comm_test_inter)(Word, int*);
+  int (*Comm_group)(Word, void*);
+  int (*Comm_remote_group)(Word, void*);
+  int (*Group_free)(void*);
+  int (*Group_size)(Word, int*);
+  int (*Group_translate_ranks)(Word, int, const int*, Word, int*);
+  Word (*Comm_f2c)(int);
+  int (*Comm_get_name)(Word, char*, int*);
+  int (*Topo_test)(Word, int*);
+  int (*Query_thread)(int*);
+  int (*Get_library_version)(char*, int*);
+  int (*Error_class)(int, int*);
+  int (*Type_size)(Word, int*);
+  int (*Type_get_name)(Word, char*, int*);
+  int (*Type_get_envelope)(Word, int*, int*, int*, int*);
+  int (*Type_get_contents)(Word, int, int, int, int*, int64_t*, void*);
+  int (*Type_free)(void*);
+  int (*Dist_graph_neighbors_count)(Word, int*, int*, int*);
+  int (*Dist_graph_neighbors)(Word, int, int*, int*, int, int*, int*);
+  int (*Graph_neighbors_count)(Word, int, int*);
+  int (*Graph_neighbors)(Word, int, int, int*);
+  int (*Cartdim_get)(Word, int*);
+  int (*Cart_shift)(Word, int, int, int*, int*);
+  int (*Test_cancelled)(const void*, int*);
+  int (*Group_rank)(Word, int*);
+  int (*Group_from_session_pset)(Word, const char*, void*);
+};
+
+struct Comm;
+
+struct Library {
+  void* handle = nullptr;   // for dlsym: RTLD_NEXT, or the caller's own scope
+  uint64_t core_start = 0;  // the library's own code: calls from there are not the user's
+  uint64_t core_end = 0;
+  Abi abi{};
+  Queries query{};
+  Comm* world = nullptr;                // MPI_COMM_WORLD, once registered
+  uint64_t session = 0;                 // an open MPI_Session, 0 if there is none
+  uint64_t reduce_ops[16] = {};         // handles by ReduceOp
+  uint64_t reduce_ops_copied[16] = {};  // the same through a COPY relocation, where it differs
+
+  uint64_t Handle(Word word) const { return word & abi.handle_mask; }
+  // What an out-handle was set to.
+  uint64_t Load(const void* place) const {
+    return abi.handle_bytes == 8 ? *static_cast<const uint64_t*>(place)
+                                 : *static_cast<const uint32_t*>(place);
+  }
+  int32_t StatusSource(const void* status) const { return StatusWord(status, abi.status_source); }
+  int32_t StatusTag(const void* status) const { return StatusWord(status, abi.status_tag); }
+  bool IgnoresStatus(const void* status) const {
+    return reinterpret_cast<uint64_t>(status) == abi.status_ignore;
+  }
+  // A handle that never stands for work in progress, and that many requests share. MPICH: handles
+  // whose upper two bits are 01 (HANDLE_KIND_BUILTIN of its mpir_objects.h) are not allocated.
+  bool IsPrecompleted(uint64_t request) const {
+    if (abi.flavor == ring::Flavor::kMpich) return request >> 30 == 1;
+    return request == abi.request_empty && request != 0;
+  }
+  uint64_t At(const void* array, uint64_t index) const {
+    return Load(static_cast<const char*>(array) + index * abi.handle_bytes);
+  }
+
+ private:
+  static int32_t StatusWord(const void* status, uint32_t offset) {
+    return *reinterpret_cast<const int32_t*>(static_cast<const char*>(status) + offset);
+  }
+};
+
+// One exported wrapper's way to the real function. Constant-initialised, one per wrapper.
+struct NextFunction {
+  const char* name;
+  std::atomic<void*> function{nullptr};
+  std::atomic<Library*> library{nullptr};
+  NextFunction* known_before = nullptr;  // library.cc's list
+  std::atomic<bool> listed{false};
+
+  // The function that the caller would have reached without us; nullptr if there is none. After the
+  // first call of a process with one MPI library: one load.
+  void* Get(const void* caller, Library** library_out) {
+    void* found = function.load(std::memory_order_acquire);
+    if (__builtin_expect(found != nullptr, 1)) {
+      *library_out = library.load(std::memory_order_relaxed);
+      return found;
+    }
+    return Find(caller, library_out);
+  }
+
+  // Always looks it up: initialisations do, since a second library in the process has to come
+  // through one, and every wrapper's answer depends on there being one library only.
+  void* Find(const void* caller, Library** library_out);
+};
+
+// Whether code at `address` belongs to an MPI implementation (its core, its plugins) and not to its
+// Fortran or other language bindings. Lock-free with glibc 2.35; else by the loader's lock.
+bool IsInsideMpi(const void* address);
+
+// What a wrapper returns when there is no next function: MPI_ERR_OTHER of MPICH, an error in all.
+inline constexpr int kNoNextFunction = 15;
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_LIBRARY_H_

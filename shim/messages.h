@@ -1,0 +1,27 @@
+// Messages that a matched probe took out of the queue (MPI_Message): whose they are is known at the
+// probe, and needed at the receive. Lock-free; any thread.
+#ifndef ROLLCALL_SHIM_MESSAGES_H_
+#define ROLLCALL_SHIM_MESSAGES_H_
+
+#include <cstdint>
+
+#include "proto/ring_format.h"
+#include "shim/comms.h"
+#include "shim/library.h"
+
+namespace rollcall::shim {
+
+struct MatchedMessage {
+  Comm* comm = nullptr;  // nullptr if unknown
+  int32_t peer = ring::kNoPeer;
+  int32_t tag = ring::kNoTag;
+};
+
+// After a probe; does nothing for MPI_MESSAGE_NULL and MPI_MESSAGE_NO_PROC.
+void RememberMessage(const Library& library, uint64_t handle, const MatchedMessage& message);
+// Before the receive, since the handle may be reused as soon as the library has it.
+MatchedMessage TakeMessage(const Library& library, uint64_t handle);
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_MESSAGES_H_

@@ -1,0 +1,88 @@
+// The exported functions, all made of proto/functions.def: for each MPI_X, PMPI_X, and where it has
+// one MPI_X_c, PMPI_X_c. What is irregular about a function is its kind (call.cc), not its wrapper.
+//
+// Both names are needed: Open MPI's Fortran bindings call only PMPI_X, MPICH's mostly MPI_X. MPI_X
+// goes on to the next MPI_X, so that a PMPI tool between us and the library keeps working.
+//
+// Not wrapped, on purpose: MPI_Pcontrol (varargs), MPI_Wtime and MPI_Wtick (double), MPI_T_*, and
+// queries such as MPI_Initialized, for which programs without MPI probe weakly.
+#ifndef ROLLCALL_NO_EXPORTS
+
+#include "proto/operations.h"
+#include "shim/call.h"
+#include "shim/library.h"
+#include "shim/process.h"
+#include "shim/roles.h"
+#include "shim/stack/stack.h"
+
+namespace rollcall::shim {
+namespace {
+
+// --- The C preprocessor's for-each over up to 16 words
+// ----------------------------------------------
+
+#define RC_EXPAND(...) RC_EXPAND2(RC_EXPAND2(RC_EXPAND2(__VA_ARGS__)))
+#define RC_EXPAND2(...) RC_EXPAND1(RC_EXPAND1(RC_EXPAND1(__VA_ARGS__)))
+#define RC_EXPAND1(...) __VA_ARGS__
+#define RC_PARENS ()
+// f(word) for each word, with commas between.
+#define RC_LIST(f, ...) __VA_OPT__(RC_EXPAND(RC_LIST_NEXT(f, __VA_ARGS__)))
+#define RC_LIST_NEXT(f, word, ...) f(word) __VA_OPT__(, RC_LIST_AGAIN RC_PARENS(f, __VA_ARGS__))
+#define RC_LIST_AGAIN() RC_LIST_NEXT
+// f(word) for each word, with nothing between.
+#define RC_EACH(f, ...) __VA_OPT__(RC_EXPAND(RC_EACH_NEXT(f, __VA_ARGS__)))
+#define RC_EACH_NEXT(f, word, ...) f(word) __VA_OPT__(RC_EACH_AGAIN RC_PARENS(f, __VA_ARGS__))
+#define RC_EACH_AGAIN() RC_EACH_NEXT
+
+#define RC_SMALL_PARAMETER(word) rollcall::shim::roles::word::type word
+#define RC_LARGE_PARAMETER(word) rollcall::shim::roles::word::large_type word
+#define RC_SMALL_TYPE(word) rollcall::shim::roles::word::type
+#define RC_LARGE_TYPE(word) rollcall::shim::roles::word::large_type
+#define RC_NAME(word) word
+#define RC_TAKE(word) rollcall::shim::roles::word::Take(arguments, word);
+#define RC_PASS(word) rollcall::shim::roles::word::Pass(arguments, word)
+
+constexpr bool Starts(Kind kind) { return kind == Kind::kInit || kind == Kind::kSessionInit; }
+
+}  // namespace
+}  // namespace rollcall::shim
+
+// One exported function. The frame and the return address are this function's own: everything below
+// is inlined into it or called from it.
+#define RC_WRAPPER(symbol, operation_name, is_pmpi, PARAMETER, TYPE, ...)                   \
+  extern "C" ROLLCALL_EXPORT int symbol(RC_LIST(PARAMETER, __VA_ARGS__)) {                  \
+    using namespace rollcall;       /* NOLINT */                                            \
+    using namespace rollcall::shim; /* NOLINT */                                            \
+    static constinit NextFunction next{#symbol};                                            \
+    static constexpr const OperationInfo& kInfo =                                           \
+        FindOperation(static_cast<uint16_t>(Operation::k##operation_name));                 \
+    const void* caller = __builtin_extract_return_addr(__builtin_return_address(0));        \
+    Library* library = nullptr;                                                             \
+    using Function = int (*)(RC_LIST(TYPE, __VA_ARGS__));                                   \
+    const auto function = reinterpret_cast<Function>(                                       \
+        Starts(kInfo.kind) ? next.Find(caller, &library) : next.Get(caller, &library));     \
+    if (function == nullptr) return kNoNextFunction;                                        \
+    if (Starts(kInfo.kind)) Start();                                                        \
+    if (!Recording() || library == nullptr) return function(RC_LIST(RC_NAME, __VA_ARGS__)); \
+    Arguments arguments;                                                                    \
+    RC_EACH(RC_TAKE, __VA_ARGS__)                                                           \
+    Call call = MakeCall(kInfo, is_pmpi, ROLLCALL_CALLER_FRAME(), caller, library);         \
+    Begin(&call, &arguments);                                                               \
+    const int returned = function(RC_LIST(RC_PASS, __VA_ARGS__));                           \
+    End(&call, arguments, returned);                                                        \
+    return returned;                                                                        \
+  }
+
+#define RC_SMALL(name, ...)
+#define RC_LARGE(name, ...)                                                               \
+  RC_WRAPPER(MPI_##name##_c, name, false, RC_LARGE_PARAMETER, RC_LARGE_TYPE, __VA_ARGS__) \
+  RC_WRAPPER(PMPI_##name##_c, name, true, RC_LARGE_PARAMETER, RC_LARGE_TYPE, __VA_ARGS__)
+
+#define FUNCTION(id, name, kind, rule, large, ...)                                    \
+  RC_WRAPPER(MPI_##name, name, false, RC_SMALL_PARAMETER, RC_SMALL_TYPE, __VA_ARGS__) \
+  RC_WRAPPER(PMPI_##name, name, true, RC_SMALL_PARAMETER, RC_SMALL_TYPE, __VA_ARGS__) \
+  RC_##large(name, __VA_ARGS__)
+#include "proto/functions.def"  // NOLINT(bugprone-suspicious-include)
+#undef FUNCTION
+
+#endif  // ROLLCALL_NO_EXPORTS

@@ -1,0 +1,99 @@
+// The few primitives that the hot path is made of.
+#ifndef ROLLCALL_SHIM_PLATFORM_H_
+#define ROLLCALL_SHIM_PLATFORM_H_
+
+#include <cerrno>
+#include <cstdint>
+#include <ctime>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+#define ROLLCALL_EXPORT __attribute__((visibility("default")))
+#define ROLLCALL_COLD __attribute__((noinline, cold))
+
+namespace rollcall::shim {
+
+// Words that another process reads while we write them.
+template <typename T>
+inline void StoreRelaxed(T* word, T value) {
+  __atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+template <typename T>
+inline void StoreRelease(T* word, T value) {
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+template <typename T>
+inline T LoadRelaxed(const T* word) {
+  return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+template <typename T>
+inline T LoadAcquire(const T* word) {
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+// An increment by the word's only writer: no lock prefix.
+inline void Bump(uint64_t* word) { StoreRelaxed(word, LoadRelaxed(word) + 1); }
+
+inline uint64_t MonotonicNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+inline uint64_t RealtimeNs() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Whether the time-stamp counter runs at one rate on all cores (Intel SDM vol. 3, 18.17.1; AMD APM
+// vol. 3, CPUID Fn8000_0007 EDX[8]). rdtsc costs a third of clock_gettime.
+inline bool HasInvariantTsc() {
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
+#else
+  return false;
+#endif
+}
+
+inline uint64_t ReadTsc() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  return 0;
+#endif
+}
+
+// Slow paths make system calls; a program may look at errno after an MPI call that succeeded.
+class ErrnoKeeper {
+ public:
+  ErrnoKeeper() : saved_(errno) {}
+  ~ErrnoKeeper() { errno = saved_; }
+  ErrnoKeeper(const ErrnoKeeper&) = delete;
+  ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
+
+ private:
+  int saved_;
+};
+
+constexpr uint64_t Mix64(uint64_t a, uint64_t b) {
+  uint64_t value = (a ^ (b + 0x9e3779b97f4a7c15 + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccd;
+  value ^= value >> 32;
+  return value;
+}
+
+constexpr uint64_t HashBytes(const void* data, uint64_t bytes, uint64_t seed) {
+  uint64_t hash = seed ^ 0xcbf29ce484222325;
+  for (uint64_t i = 0; i < bytes; ++i) {
+    hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001b3;
+  }
+  return Mix64(hash, bytes);
+}
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_PLATFORM_H_

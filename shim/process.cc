@@ -1,0 +1,311 @@
+#include "shim/process.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "proto/environment.h"
+#include "proto/run_directory.h"
+#include "shim/exit_marks.h"
+#include "shim/job_environment.h"
+#include "shim/python/interpreter.h"
+#include "shim/ring_file.h"
+#include "shim/stack/stack.h"
+#include "shim/stack/thread_stack.h"
+
+namespace rollcall::shim {
+
+constinit Process g_process;
+namespace {
+constexpr uint64_t kNotRecording = 0;
+std::atomic<bool> g_started{false};
+}  // namespace
+constinit const uint64_t* g_recording = &kNotRecording;
+
+namespace {
+
+bool EnvironmentIs(const char* name, char value) {
+  const char* text = getenv(name);
+  return text != nullptr && text[0] == value && text[1] == '\0';
+}
+
+uint64_t EnvironmentNumber(const char* name, uint64_t otherwise) {
+  const char* text = getenv(name);
+  if (text == nullptr || *text == '\0') return otherwise;
+  char* end = nullptr;
+  const unsigned long long value = strtoull(text, &end, 10);
+  return *end == '\0' ? value : otherwise;
+}
+
+// The first line of a small file below /proc. Returns its length.
+size_t ReadLine(const char* path, char* line, size_t size) {
+  line[0] = '\0';
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  const ssize_t got = read(fd, line, size - 1);
+  close(fd);
+  line[got > 0 ? got : 0] = '\0';
+  return got > 0 ? static_cast<size_t>(got) : 0;
+}
+
+uint64_t ProcessStartTicks() {
+  char line[1024];
+  ReadLine("/proc/self/stat", line, sizeof(line));
+  // The name in parentheses may hold anything: count fields from the last ')', which ends field 2.
+  const char* at = strrchr(line, ')');
+  for (int field = 2; at != nullptr && field < 22; ++field) at = strchr(at + 1, ' ');
+  return at == nullptr ? 0 : strtoull(at + 1, nullptr, 10);
+}
+
+void FillCommand(ring::FileHeader* header) {
+  const ssize_t got =
+      readlink("/proc/self/exe", header->executable, sizeof(header->executable) - 1);
+  header->executable[got > 0 ? got : 0] = '\0';
+  const size_t length = ReadLine("/proc/self/cmdline", header->command, sizeof(header->command));
+  for (size_t i = 0; i + 1 < length; ++i) {
+    if (header->command[i] == '\0') header->command[i] = ' ';
+  }
+  char groups[1024];
+  ReadLine("/proc/self/cgroup", groups, sizeof(groups));
+  if (const char* v2 = strstr(groups, "0::")) {
+    const size_t bytes = strcspn(v2 + 3, "\n");
+    snprintf(header->cgroup, sizeof(header->cgroup), "%.*s", static_cast<int>(bytes), v2 + 3);
+  }
+}
+
+// Where rings go when nobody said: preloaded by hand, without `rollcall run`.
+bool DefaultRunDirectory(char* path, size_t size, uint64_t job_key) {
+  const int root = snprintf(path, size, "%s/%s%u", kSharedMemory, kRunRootPrefix, geteuid());
+  if (root < 0 || static_cast<size_t>(root) >= size) return false;
+  if (mkdir(path, 0700) != 0 && errno != EEXIST) return false;
+  struct stat info;
+  if (lstat(path, &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
+      (info.st_mode & 0077) != 0) {
+    return false;
+  }
+  const int all = snprintf(path + root, size - static_cast<size_t>(root), "/preload-%016llx",
+                           static_cast<unsigned long long>(job_key));
+  if (all < 0 || static_cast<size_t>(root) + static_cast<size_t>(all) >= size) return false;
+  return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+void MakeRing() {
+  char directory[512];
+  const uint64_t job_key = JobKey();
+  const char* given = getenv(env::kRunDirectory);
+  if (given != nullptr && *given != '\0') {
+    snprintf(directory, sizeof(directory), "%s", given);
+  } else if (!DefaultRunDirectory(directory, sizeof(directory), job_key)) {
+    Say("not recording: no run directory in shared memory");
+    return;
+  }
+  uint64_t random_id[2] = {MonotonicNs(), static_cast<uint64_t>(getpid())};
+  if (syscall(SYS_getrandom, random_id, sizeof(random_id), GRND_NONBLOCK) < 0) {
+    random_id[0] = Mix64(random_id[0], RealtimeNs());
+  }
+  char host[64];
+  if (gethostname(host, sizeof(host)) != 0) snprintf(host, sizeof(host), "localhost");
+  host[sizeof(host) - 1] = '\0';
+  for (char* c = host; *c != '\0'; ++c) {
+    if (*c == '/') *c = '_';
+  }
+  char name[112];
+  snprintf(name, sizeof(name), "%.48s-%d-%016llx%s", host, static_cast<int>(getpid()),
+           static_cast<unsigned long long>(random_id[0]), kRingSuffix);
+  const bool has_python = !EnvironmentIs(env::kStacks, '0') && python::FindInterpreter();
+  const RingFile file = CreateRingFile({directory, EnvironmentNumber(env::kRingKiB, 4096) << 10,
+                                        static_cast<uint64_t>(RanksOnNode()), name, has_python});
+  if (file.header == nullptr) {
+    Say("not recording this rank", file.refused);
+    return;
+  }
+
+  ring::FileHeader* header = file.header;
+  header->process_id_random[0] = random_id[0];
+  header->process_id_random[1] = random_id[1];
+  header->pid = static_cast<uint32_t>(getpid());
+  header->uid = geteuid();
+  header->process_start_ticks = ProcessStartTicks();
+  header->job_key = job_key;
+  header->world_rank = EarlyRank();
+  header->world_size = EarlySize();
+  header->thread_level = 0xffffffff;
+  memcpy(header->host, host, sizeof(header->host));
+  FillCommand(header);
+
+  g_process.header = header;
+  for (uint32_t i = 0; i < header->section_count; ++i) {
+    g_process.sections[header->sections[i].kind] = &header->sections[i];
+  }
+  // Index 0 of strings and call paths means "none".
+  TakeFrom(g_process.Of(ring::SectionKind::kStrings), 8);
+  TakeFrom(g_process.Of(ring::SectionKind::kCallPaths), 1);
+  g_process.use_tsc = HasInvariantTsc();
+  header->clock =
+      static_cast<uint64_t>(g_process.use_tsc ? ring::Clock::kTsc : ring::Clock::kMonotonicNs);
+  header->first_anchor = {Ticks(), MonotonicNs(), RealtimeNs()};
+  header->last_anchor = header->first_anchor;
+  header->phase_ticks = header->first_anchor.ticks;
+  // A Python frame stands on two or three native ones.
+  const uint64_t depth = EnvironmentNumber(env::kStackDepth, has_python ? kMaxStackDepth : 32);
+  g_process.stack_depth = static_cast<int>(depth < 1                ? 1
+                                           : depth > kMaxStackDepth ? kMaxStackDepth
+                                                                    : depth);
+  g_process.stacks = !EnvironmentIs(env::kStacks, '0') && InitStacks();
+  if (!g_process.stacks) InitThreadStack();  // else InitStacks() has
+  header->stacks = g_process.stacks ? 1 : 0;
+  if (g_process.stacks) python::PublishInterpreter();
+
+  // A page of our own that a forked child finds zeroed.
+  void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return;
+  if (madvise(page, 4096, MADV_WIPEONFORK) != 0) {  // Linux 4.14
+    Say("not recording this rank", "this kernel cannot keep a forked child from writing the ring");
+    munmap(page, 4096);
+    return;
+  }
+  PublishRingFile(header);
+  InstallExitMarks();
+  StoreRelease(static_cast<uint64_t*>(page), uint64_t{1});
+  StoreRelease(&g_recording, static_cast<const uint64_t*>(page));
+}
+
+}  // namespace
+
+bool Disabled() { return EnvironmentIs(env::kDisable, '1'); }
+
+void Start() {
+  if (g_started.load(std::memory_order_relaxed) || g_started.exchange(true)) return;
+  const ErrnoKeeper keeper;
+  if (!Disabled()) MakeRing();
+}
+
+void SetPhase(ring::Phase phase) {
+  ring::FileHeader* header = g_process.header;
+  if (LoadRelaxed(&header->phase) >= static_cast<uint64_t>(phase)) return;
+  StoreRelaxed(&header->phase_ticks, Ticks());
+  StoreRelease(&header->phase, static_cast<uint64_t>(phase));
+}
+
+void SetWorld(int rank, int size, int thread_level, const char* library, ring::Flavor flavor) {
+  ring::FileHeader* header = g_process.header;
+  snprintf(header->library, sizeof(header->library), "%.*s",
+           static_cast<int>(strcspn(library, "\n")), library);
+  StoreRelaxed(&header->world_rank, rank);
+  StoreRelaxed(&header->world_size, size);
+  StoreRelaxed(&header->flavor, static_cast<uint32_t>(flavor));
+  StoreRelaxed(&header->thread_level, static_cast<uint32_t>(thread_level));
+  g_process.multiple_threads = thread_level != 0 && thread_level != 1;
+  RefreshClockAnchor();
+}
+
+void RefreshClockAnchor() {
+  ring::FileHeader* header = g_process.header;
+  static std::atomic_flag busy = ATOMIC_FLAG_INIT;
+  if (busy.test_and_set(std::memory_order_acquire)) return;  // another thread does it now
+  StoreRelaxed(&header->last_anchor_lock, LoadRelaxed(&header->last_anchor_lock) | 1);
+  std::atomic_thread_fence(std::memory_order_release);
+  StoreRelaxed(&header->last_anchor.ticks, Ticks());
+  StoreRelaxed(&header->last_anchor.monotonic_ns, MonotonicNs());
+  StoreRelaxed(&header->last_anchor.realtime_ns, RealtimeNs());
+  StoreRelease(&header->last_anchor_lock, LoadRelaxed(&header->last_anchor_lock) + 1);
+  busy.clear(std::memory_order_release);
+}
+
+void MarkExit(ring::ExitMark mark, int status) {
+  if (!Recording()) return;
+  ring::FileHeader* header = g_process.header;
+  if (static_cast<uint32_t>(getpid()) != header->pid) return;
+  if (LoadRelaxed(&header->exit_mark) != 0) return;
+  StoreRelaxed(&header->exit_status, static_cast<uint64_t>(static_cast<int64_t>(status)));
+  StoreRelaxed(&header->exit_ticks, Ticks());
+  StoreRelease(&header->exit_mark, static_cast<uint64_t>(mark));
+}
+
+uint64_t TakeFrom(ring::Section* section, uint64_t elements) {
+  const uint64_t at = __atomic_fetch_add(&section->used, elements, __ATOMIC_ACQ_REL);
+  if (at + elements <= section->capacity) return at;
+  __atomic_fetch_add(&section->lost, 1, __ATOMIC_RELAXED);
+  // Keep the counter near the capacity: it must not wrap, however long the job runs.
+  StoreRelaxed(&section->used, section->capacity);
+  return section->capacity;
+}
+
+uint32_t InternBytes(const void* bytes, uint32_t length) {
+  // What was stored not long ago is not stored again: thousands of communicators have the same
+  // members.
+  static std::atomic<uint32_t> recent[256];
+  std::atomic<uint32_t>& known = recent[HashBytes(bytes, length, 3) % 256];
+  ring::Section* section = g_process.Of(ring::SectionKind::kStrings);
+  const char* table = g_process.Table<char>(ring::SectionKind::kStrings);
+  if (const uint32_t ref = known.load(std::memory_order_acquire);
+      ref != 0 && LoadAcquire(reinterpret_cast<const uint32_t*>(table + ref)) == length &&
+      memcmp(table + ref + 4, bytes, length) == 0) {
+    return ref;
+  }
+  const uint64_t room = (4 + static_cast<uint64_t>(length) + 7) & ~uint64_t{7};
+  const uint64_t at = TakeFrom(section, room);
+  if (at >= section->capacity) return 0;
+  char* place = g_process.Table<char>(ring::SectionKind::kStrings) + at;
+  memcpy(place + 4, bytes, length);
+  StoreRelease(reinterpret_cast<uint32_t*>(place), length);
+  known.store(static_cast<uint32_t>(at), std::memory_order_release);
+  return static_cast<uint32_t>(at);
+}
+
+uint32_t InternString(const char* text) {
+  return InternBytes(text, static_cast<uint32_t>(strlen(text)));
+}
+
+uint32_t InternRanks(const int* ranks, int count) {
+  // Runs are few in practice (blocks, strides). Communicators are made rarely: malloc will do.
+  constexpr int kMaxRuns = 4096;
+  auto* runs = static_cast<ring::RankRun*>(malloc(kMaxRuns * sizeof(ring::RankRun)));
+  if (runs == nullptr) return 0;
+  int used = 0;
+  for (int i = 0; i < count;) {
+    const int stride = i + 1 < count ? ranks[i + 1] - ranks[i] : 1;
+    int length = 1;
+    while (i + length < count && ranks[i + length] - ranks[i + length - 1] == stride) ++length;
+    if (used == kMaxRuns) {
+      free(runs);
+      return 0;
+    }
+    runs[used++] = {ranks[i], stride, static_cast<uint32_t>(length)};
+    i += length;
+  }
+  const uint32_t ref = InternBytes(runs, static_cast<uint32_t>(used * sizeof(ring::RankRun)));
+  free(runs);
+  return ref;
+}
+
+void Say(const char* text, const char* detail) {
+  char line[512];
+  const int length = detail == nullptr
+                         ? snprintf(line, sizeof(line), "rollcall: %s\n", text)
+                         : snprintf(line, sizeof(line), "rollcall: %s: %s\n", text, detail);
+  if (length <= 0) return;
+  const size_t bytes =
+      static_cast<size_t>(length) < sizeof(line) ? static_cast<size_t>(length) : sizeof(line) - 1;
+  // Where stderr is a file at its size limit, a write would kill the job (SIGXFSZ).
+  struct stat info;
+  rlimit limit;
+  if (fstat(STDERR_FILENO, &info) != 0) return;
+  if (S_ISREG(info.st_mode) && getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+      limit.rlim_cur != RLIM_INFINITY &&
+      static_cast<uint64_t>(info.st_size) + bytes > limit.rlim_cur) {
+    return;
+  }
+  if (write(STDERR_FILENO, line, bytes) < 0) return;  // nowhere to say it
+}
+
+}  // namespace rollcall::shim

@@ -1,0 +1,22 @@
+// The calling thread's Python stack, for its call path.
+#ifndef ROLLCALL_SHIM_PYTHON_CAPTURE_H_
+#define ROLLCALL_SHIM_PYTHON_CAPTURE_H_
+
+#include "shim/python/frames.h"
+#include "shim/python/interpreter.h"
+
+namespace rollcall::shim::python {
+
+// Fills `stack`, whatever the state is; stack->hash tells stacks apart. After first sight of the
+// pages that it reads: no allocation, lock or system call. Any thread; async-signal-safe.
+void Capture(Stack* stack);
+
+// Part of it: the frames of a thread state, which must be the calling thread's own.
+void ReadThreadState(uint64_t thread_state, Stack* stack);
+
+// How many of the native frames are the interpreter's loop.
+int CountLoops(const uint64_t* pcs, int depth);
+
+}  // namespace rollcall::shim::python
+
+#endif  // ROLLCALL_SHIM_PYTHON_CAPTURE_H_

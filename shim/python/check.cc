@@ -1,0 +1,241 @@
+#include "shim/python/check.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "shim/process.h"
+#include "shim/python/capture.h"
+#include "shim/python/code_table.h"
+
+namespace rollcall::shim::python {
+namespace {
+
+using rollcall::python::kNone;
+using rollcall::python::Layout;
+
+enum class Verdict : uint8_t { kEqual, kDiffers, kNotNow };
+
+// Pending calls asked for; a check may end without a verdict (no memory, no frames).
+constexpr uint32_t kMaxRequests = 64;
+std::atomic<uint32_t> g_requests{0};
+std::atomic<bool> g_requested{false};
+
+// A reference of ours.
+class Object {
+ public:
+  explicit Object(void* object) : object_(object) {}
+  ~Object() {
+    if (object_ != nullptr) g_interpreter.api.DecRef(object_);
+  }
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+  void* get() const { return object_; }
+
+ private:
+  void* object_;
+};
+
+// The thread's error indicator is as it was afterwards, and the collector does not run meanwhile.
+class Quiet {
+ public:
+  Quiet() {
+    const Api& api = g_interpreter.api;
+    api.ErrorFetch(&type_, &value_, &trace_);
+    if (api.GcDisable != nullptr && api.GcEnable != nullptr) was_enabled_ = api.GcDisable();
+  }
+  ~Quiet() {
+    const Api& api = g_interpreter.api;
+    if (was_enabled_ != 0) api.GcEnable();
+    api.ErrorRestore(type_, value_, trace_);
+  }
+  Quiet(const Quiet&) = delete;
+  Quiet& operator=(const Quiet&) = delete;
+
+ private:
+  void* type_ = nullptr;
+  void* value_ = nullptr;
+  void* trace_ = nullptr;
+  int was_enabled_ = 0;
+};
+
+// 1 equal, 0 not, -1 the API failed.
+int Compare(const Object& attribute, const char* text, uint64_t length) {
+  if (attribute.get() == nullptr) return -1;
+  int64_t bytes = 0;
+  const char* said = g_interpreter.api.TextUtf8(attribute.get(), &bytes);
+  // A name that UTF-8 cannot express is read as its bytes; Python refuses.
+  if (said == nullptr) {
+    g_interpreter.api.ErrorClear();
+    return 1;
+  }
+  if (length < static_cast<uint64_t>(bytes)) return static_cast<uint64_t>(bytes) > kMaxText ? 1 : 0;
+  return length == static_cast<uint64_t>(bytes) && memcmp(said, text, length) == 0 ? 1 : 0;
+}
+
+int Compare(const Object& attribute, int64_t number) {
+  if (attribute.get() == nullptr) return -1;
+  return g_interpreter.api.LongValue(attribute.get()) == number ? 1 : 0;
+}
+
+int CompareBytes(const Object& attribute, const CodeText& code) {
+  if (attribute.get() == nullptr) return -1;
+  char* said = nullptr;
+  int64_t bytes = 0;
+  if (g_interpreter.api.BytesContent(attribute.get(), &said, &bytes) != 0) return -1;
+  if (static_cast<uint64_t>(bytes) > kMaxLineTable) return 1;
+  return static_cast<uint64_t>(bytes) == code.table_length &&
+                 memcmp(said, code.table, code.table_length) == 0
+             ? 1
+             : 0;
+}
+
+void* Attribute(void* object, const char* name) { return g_interpreter.api.GetAttr(object, name); }
+
+Verdict CompareFrame(const Frame& read, void* frame) {
+  const Api& api = g_interpreter.api;
+  const Layout& layout = g_interpreter.shape.layout;
+  const Object code(api.FrameGetCode != nullptr ? api.FrameGetCode(frame)
+                                                : Attribute(frame, "f_code"));
+  if (code.get() == nullptr) return Verdict::kNotNow;
+  if (reinterpret_cast<uint64_t>(code.get()) != read.code) return Verdict::kDiffers;
+  OwnMemory memory;
+  CodeText text;
+  if (!ReadCode(g_interpreter.shape, memory, read.code, &text)) return Verdict::kDiffers;
+  const bool has_qualname = layout.code_qualname != kNone;
+  // A frame that has not begun: f_lasti is -1, or whatever stands before the first instruction.
+  const uint64_t offset = read.place & ring::kPythonFrameOffsetMask;
+  int equal = 1;
+  const auto all = [&](int result) { equal = equal == 1 ? result : equal; };
+  all(Compare(Object(Attribute(code.get(), "co_filename")), text.file, text.file_length));
+  all(Compare(Object(Attribute(code.get(), has_qualname ? "co_qualname" : "co_name")), text.name,
+              text.name_length));
+  all(Compare(Object(Attribute(code.get(), "co_firstlineno")), text.first_line));
+  constexpr uint32_t kFirstLineTable = 0x30a;
+  all(CompareBytes(Object(Attribute(code.get(), layout.version >= kFirstLineTable ? "co_linetable"
+                                                                                  : "co_lnotab")),
+                   text));
+  if (offset != ring::kPythonFrameNoOffset) {
+    all(Compare(Object(Attribute(frame, "f_lasti")), static_cast<int64_t>(offset)));
+  }
+  return equal == 1 ? Verdict::kEqual : equal == 0 ? Verdict::kDiffers : Verdict::kNotNow;
+}
+
+Verdict CompareStack(uint64_t thread_state, Stack* stack) {
+  const Api& api = g_interpreter.api;
+  const Quiet quiet;
+  // Borrowed; makes frame objects where there are none yet, so before the walk.
+  void* innermost = api.EvalGetFrame();
+  if (innermost == nullptr) return Verdict::kNotNow;
+  ReadThreadState(thread_state, stack);
+  if (stack->depth == 0) return Verdict::kDiffers;
+  void* frame = innermost;
+  void* owned = nullptr;
+  Verdict verdict = Verdict::kEqual;
+  int depth = 0;
+  void* none = nullptr;
+  for (; depth < stack->depth && verdict == Verdict::kEqual; ++depth) {
+    if (frame == none) verdict = Verdict::kDiffers;
+    if (verdict == Verdict::kEqual) verdict = CompareFrame(stack->frames[depth], frame);
+    void* back = verdict == Verdict::kEqual ? api.GetAttr(frame, "f_back") : nullptr;
+    if (verdict == Verdict::kEqual && back == nullptr) verdict = Verdict::kNotNow;
+    if (owned != nullptr) api.DecRef(owned);
+    owned = frame = back;
+  }
+  // The last `back` is None exactly if our walk came to the end. None has no f_lasti.
+  if (verdict == Verdict::kEqual) {
+    const Object lasti(api.GetAttr(frame, "f_lasti"));
+    if (lasti.get() == nullptr) api.ErrorClear();
+    const bool more = lasti.get() != nullptr;
+    if (more != (stack->end == ring::PythonEnd::kDepthLimit)) verdict = Verdict::kDiffers;
+  }
+  if (owned != nullptr) api.DecRef(owned);
+  if (verdict == Verdict::kNotNow) api.ErrorClear();
+  return verdict;
+}
+
+// The key that the interpreter keeps thread states under. It makes it when it is initialised; other
+// libraries (pybind11) keep thread states under keys of their own, made later and so with a higher
+// number.
+bool FindKey(uint64_t thread_state, pthread_key_t* key) {
+  for (pthread_key_t candidate = 0; candidate < PTHREAD_KEYS_MAX; ++candidate) {
+    if (reinterpret_cast<uint64_t>(pthread_getspecific(candidate)) == thread_state) {
+      *key = candidate;
+      return true;
+    }
+  }
+  return false;
+}
+
+// The thread's state if it holds the GIL; else 0. PyGILState_Check alone does not tell: it says yes
+// to everybody once there is a sub-interpreter.
+uint64_t StateIfHolding() {
+  const Api& api = g_interpreter.api;
+  if (api.IsInitialized() == 0 || IsFinalizing()) return 0;
+  if (api.GilStateCheck() != 1) return 0;
+  void* own = api.GilStateThisThread();
+  return own != nullptr && own == api.ThreadStateUnchecked() ? reinterpret_cast<uint64_t>(own) : 0;
+}
+
+// The Python stack of the main thread, whose frames this is called in, serves as context later.
+void RememberMainThread(uint64_t thread_state) {
+  const auto tid = static_cast<uint32_t>(syscall(SYS_gettid));
+  g_interpreter.main_thread_state.store(thread_state, std::memory_order_relaxed);
+  g_interpreter.main_tid.store(tid, std::memory_order_release);
+}
+
+void CheckWith(uint64_t thread_state) {
+  Stack stack;
+  pthread_key_t key = 0;
+  Verdict verdict = Verdict::kDiffers;
+  if (FindKey(thread_state, &key)) {
+    verdict = CompareStack(thread_state, &stack);
+    g_interpreter.key = key;
+  }
+  if (verdict == Verdict::kDiffers) SwitchOff(ring::PythonOff::kDiffers);
+  if (verdict == Verdict::kEqual) SwitchOn();
+}
+
+// Run by Python's main thread, with the GIL, between two bytecodes; also in a forked child, which
+// inherits what was asked for.
+int OnPendingCall(void*) {
+  const ErrnoKeeper keeper;
+  g_requested.store(false, std::memory_order_relaxed);
+  if (!Recording()) return 0;
+  const uint64_t thread_state = StateIfHolding();
+  if (thread_state == 0) return 0;
+  if (State() == ring::PythonState::kUnchecked) CheckWith(thread_state);
+  if (State() == ring::PythonState::kOn) RememberMainThread(thread_state);
+  return 0;
+}
+
+void Ask() {
+  if (g_requested.load(std::memory_order_relaxed)) return;
+  if (g_interpreter.api.IsInitialized() == 0 || IsFinalizing()) return;
+  if (g_requested.exchange(true)) return;
+  if (g_requests.fetch_add(1) >= kMaxRequests) return;  // stays requested: never again
+  if (g_interpreter.api.AddPendingCall(OnPendingCall, nullptr) != 0) {
+    g_requested.store(false, std::memory_order_relaxed);  // its queue is full
+  }
+}
+
+}  // namespace
+
+ROLLCALL_COLD void TryCheck() {
+  const ErrnoKeeper keeper;
+  const uint64_t thread_state = StateIfHolding();
+  if (thread_state != 0) CheckWith(thread_state);
+  if (State() == ring::PythonState::kOff) return;
+  // Also where this thread has checked: which thread is Python's main one, it alone can tell.
+  if (thread_state != 0 && State() == ring::PythonState::kOn &&
+      static_cast<pid_t>(syscall(SYS_gettid)) == getpid()) {
+    RememberMainThread(thread_state);
+    return;
+  }
+  Ask();
+}
+
+}  // namespace rollcall::shim::python

@@ -1,0 +1,197 @@
+// A thread's Python frames, read where they stand: without the GIL, without calling into the
+// interpreter, without allocation.
+//
+// A thread that is inside an MPI call, with or without the GIL, is the only one that may change its
+// own chain of frames, so that it can walk the chain itself. What is read of a frame is where it is
+// in which code; what is read of a code object is its content, not its address: exec() in a loop
+// gives other code at the same address, and the same code at another one.
+#ifndef ROLLCALL_SHIM_PYTHON_FRAMES_H_
+#define ROLLCALL_SHIM_PYTHON_FRAMES_H_
+
+#include <cstdint>
+
+#include "proto/python_layout.h"
+#include "proto/ring_format.h"
+#include "shim/platform.h"
+#include "shim/python/memory.h"
+
+namespace rollcall::shim::python {
+
+// A stack is cut here (ring::PythonEnd::kDepthLimit). Recursion deeper than that is told by its
+// innermost frames.
+inline constexpr int kMaxDepth = 64;
+// Frames looked at, with those that are not shown (see Walk).
+inline constexpr int kMaxSteps = 4 * kMaxDepth;
+
+struct Frame {
+  uint64_t code;         // address of the code object
+  uint64_t fingerprint;  // of its content: file, name, first line, line table
+  uint64_t place;        // the frame's word in the ring, without the index of the code
+};
+
+struct Stack {
+  ring::PythonEnd end = ring::PythonEnd::kNone;
+  int depth = 0;
+  uint64_t hash = 0;  // of fingerprints, places and end: equal in each process for equal stacks
+  Frame frames[kMaxDepth];
+};
+
+// What the walk has to know of an interpreter.
+struct Shape {
+  rollcall::python::Layout layout;
+  uint64_t code_type = 0;    // address of PyCode_Type
+  uint64_t frame_type = 0;   // of PyFrame_Type; only looked at to 3.10
+  uint64_t text_type = 0;    // of PyUnicode_Type
+  uint64_t bytes_type = 0;   // of PyBytes_Type
+  uint32_t frame_bytes = 0;  // of a frame that is read; set by SetSpans
+};
+void SetSpans(Shape* shape);
+
+// What counts for a fingerprint: this much of the start of a text, and of the start of a line table
+// with its last word and its length. Two codes with equal file, name and first line whose tables
+// differ in the middle alone are taken for one.
+inline constexpr uint64_t kTextBytes = 256;
+inline constexpr uint64_t kTableBytes = 96;
+
+// The characters of a str: where they are, how many bytes each takes. Length 0 and kind 1 for what
+// is not a string that code objects hold. False: not readable.
+struct Text {
+  uint64_t address = 0;
+  uint64_t length = 0;
+  uint32_t kind = 1;
+};
+template <typename Memory>
+[[gnu::always_inline]] inline bool FindText(const Shape& shape, Memory& memory, uint64_t object,
+                                            Slot slot, Text* text) {
+  const rollcall::python::Layout& layout = shape.layout;
+  if ((object & 7) != 0) return false;
+  const unsigned char* at = memory.At(object, layout.text_ascii, slot);
+  if (at == nullptr || Load<uint64_t>(at + layout.object_type) != shape.text_type) return false;
+  const auto length = Load<uint64_t>(at + layout.text_length);
+  const rollcall::python::TextState state =
+      rollcall::python::DecodeTextState(Load<uint32_t>(at + layout.text_state), layout);
+  *text = {};
+  const bool known = state.kind == 1 || state.kind == 2 || state.kind == 4;
+  if (!known || !state.compact || length > (uint64_t{1} << 20)) return true;
+  *text = {object + (state.ascii ? layout.text_ascii : layout.text_compact), length, state.kind};
+  return true;
+}
+
+// The bytes of a bytes object. False: not readable.
+template <typename Memory>
+[[gnu::always_inline]] inline bool FindBytes(const Shape& shape, Memory& memory, uint64_t object,
+                                             uint64_t* address, uint64_t* length) {
+  const rollcall::python::Layout& layout = shape.layout;
+  if ((object & 7) != 0) return false;
+  const unsigned char* at = memory.At(object, layout.bytes_data, Slot::kTable);
+  if (at == nullptr || Load<uint64_t>(at + layout.object_type) != shape.bytes_type) return false;
+  *address = object + layout.bytes_data;
+  *length = Load<uint64_t>(at + layout.object_size);
+  return *length < (uint64_t{1} << 28);
+}
+
+// A multilinear hash: the products do not wait for each other, and all of the content counts. Whole
+// words are read: the bytes start at a multiple of 8 in the process, so that the last one is in
+// their page.
+class ContentHash {
+ public:
+  [[gnu::always_inline]] void Add(uint64_t word) {
+    sum_ += (word ^ (word >> 29)) * factor_;
+    factor_ += 0x9e3779b97f4a7c16;  // even: factors stay odd
+  }
+  [[gnu::always_inline]] void Add(const unsigned char* bytes, uint64_t length) {
+    uint64_t at = 0;
+    for (; at + 8 <= length; at += 8) Add(Load<uint64_t>(bytes + at));
+    if (at < length) {
+      Add(Load<uint64_t>(bytes + at) & ((uint64_t{1} << 8 * (length - at)) - 1));
+    }
+  }
+  // The upper bits of a sum of products depend on all bits, the lower ones on few.
+  uint64_t Value() const {
+    const uint64_t value = (sum_ ^ (sum_ >> 32)) * 0xd6e8feb86659fd93;
+    return value ^ (value >> 32);
+  }
+
+ private:
+  uint64_t sum_ = 0;
+  uint64_t factor_ = 0xbf58476d1ce4e5b9;
+};
+
+template <typename Memory>
+[[gnu::always_inline]] inline bool AddText(const Shape& shape, Memory& memory, uint64_t object,
+                                           Slot slot, ContentHash* hash) {
+  Text text;
+  if (!FindText(shape, memory, object, slot, &text)) return false;
+  hash->Add(text.length << 3 | text.kind);
+  uint64_t bytes = text.length * text.kind;
+  if (bytes > kTextBytes) bytes = kTextBytes;
+  if (bytes == 0) return true;
+  const unsigned char* at = memory.At(text.address, bytes, slot);
+  if (at == nullptr) return false;
+  hash->Add(at, bytes);
+  return true;
+}
+
+// The file that code was seen in last: most of a stack is in few files.
+struct FileHash {
+  uint64_t object = 0;
+  uint64_t value = 0;
+};
+
+// Of what is stored of a code object; `code` are its bytes. False: not readable.
+template <typename Memory>
+[[gnu::always_inline]] inline bool Fingerprint(const Shape& shape, Memory& memory,
+                                               const unsigned char* code, FileHash* last_file,
+                                               uint64_t* fingerprint) {
+  const rollcall::python::Layout& layout = shape.layout;
+  const bool has_qualname = layout.code_qualname != rollcall::python::kNone;
+  const auto name = Load<uint64_t>(code + (has_qualname ? layout.code_qualname : layout.code_name));
+  const auto file = Load<uint64_t>(code + layout.code_file);
+  const auto table = Load<uint64_t>(code + layout.code_line_table);
+  if (file != last_file->object) {
+    ContentHash hash;
+    if (!AddText(shape, memory, file, Slot::kFile, &hash)) return false;
+    *last_file = {file, hash.Value()};
+  }
+  ContentHash hash;
+  hash.Add(last_file->value);
+  hash.Add(Load<uint32_t>(code + layout.code_first_line));
+  if (!AddText(shape, memory, name, Slot::kName, &hash)) return false;
+  uint64_t address = 0, length = 0;
+  if (!FindBytes(shape, memory, table, &address, &length)) return false;
+  hash.Add(length);
+  if (length != 0) {
+    const unsigned char* at =
+        memory.At(address, length < kTableBytes ? length : kTableBytes, Slot::kTable);
+    if (at == nullptr) return false;
+    hash.Add(at, length < kTableBytes ? length : kTableBytes);
+    if (length > kTableBytes) {
+      const uint64_t last = (length - 1) & ~uint64_t{7};
+      at = memory.At(address + last, length - last, Slot::kTable);
+      if (at == nullptr) return false;
+      hash.Add(at, length - last);
+    }
+  }
+  *fingerprint = hash.Value();
+  return true;
+}
+
+// Walks the chain from the innermost frame `frame` (0: none) outwards. What is not shown: frames of
+// the C stack, which only mark where a call of the interpreter's loop begins, and frames that have
+// not reached their function's first line yet ("incomplete": a finalizer may run then).
+template <typename Memory>
+void Walk(const Shape& shape, Memory& memory, uint64_t frame, Stack* stack);
+
+extern template void Walk(const Shape&, OwnMemory&, uint64_t, Stack*);
+extern template void Walk(const Shape&, CopiedMemory&, uint64_t, Stack*);
+
+// Ends a stack without frames.
+inline void EndStack(Stack* stack, ring::PythonEnd end) {
+  stack->end = end;
+  stack->depth = 0;
+  stack->hash = Mix64(0x70797468, static_cast<uint64_t>(end));
+}
+
+}  // namespace rollcall::shim::python
+
+#endif  // ROLLCALL_SHIM_PYTHON_FRAMES_H_

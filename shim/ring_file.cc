@@ -1,0 +1,244 @@
+#include "shim/ring_file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "proto/run_directory.h"
+#include "shim/platform.h"
+
+namespace rollcall::shim {
+namespace {
+
+constexpr long kTmpfsMagic = 0x01021994;  // statfs(2)
+constexpr long kRamfsMagic = 0x858458f6;
+
+uint64_t Align64(uint64_t value) { return (value + 63) & ~uint64_t{63}; }
+
+bool FitsFileSizeLimit(uint64_t bytes) {
+  rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return true;
+  return limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes;
+}
+
+// The directory must be ours alone: anybody's symlink or file in it could redirect our writes.
+int OpenOwnDirectory(const char* path) {
+  const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return -1;
+  struct stat info;
+  if (fstat(fd, &info) != 0 || info.st_uid != geteuid() || (info.st_mode & 0077) != 0) {
+    close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+// Bytes that rings of this directory hold already, so that the budget does not shrink with each
+// rank.
+uint64_t BytesOfRings(int directory, uint64_t* files) {
+  uint64_t total = 0;
+  const int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (copy < 0) return 0;
+  DIR* listing = fdopendir(copy);
+  if (listing == nullptr) {
+    close(copy);
+    return 0;
+  }
+  while (dirent* entry = readdir(listing)) {
+    struct stat info;
+    if (fstatat(directory, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!S_ISREG(info.st_mode)) continue;
+    total += static_cast<uint64_t>(info.st_blocks) * 512;
+    ++*files;
+  }
+  closedir(listing);
+  return total;
+}
+
+uint64_t Budget(int directory, uint64_t ranks_on_node) {
+  struct statfs fs;
+  if (fstatfs(directory, &fs) != 0) return 0;
+  if (fs.f_type != kTmpfsMagic && fs.f_type != kRamfsMagic) return 0;
+  uint64_t files = 0;
+  const uint64_t ours = BytesOfRings(directory, &files);
+  const uint64_t free_bytes = static_cast<uint64_t>(fs.f_bavail) * fs.f_bsize + ours;
+  uint64_t ranks = ranks_on_node;
+  if (ranks == 0) {
+    // Nobody said how many there will be: as many as there are cores, or one more than we see.
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    ranks = cores > 0 ? static_cast<uint64_t>(cores) : 1;
+    if (ranks < files + 1) ranks = files + 1;
+  }
+  return free_bytes / kSharedMemoryShare / ranks;
+}
+
+ring::FileHeader* MapAndFill(int fd, const Layout& layout) {
+  // Reserved up front: a tmpfs that fills up later would kill the job with SIGBUS.
+  if (fallocate(fd, 0, 0, static_cast<off_t>(layout.file_bytes)) != 0) return nullptr;
+  void* map =
+      mmap(nullptr, layout.file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+  if (map == MAP_FAILED) return nullptr;
+  auto* header = static_cast<ring::FileHeader*>(map);
+  header->byte_order = ring::kByteOrder;
+  header->version_major = ring::kVersionMajor;
+  header->version_minor = ring::kVersionMinor;
+  header->header_bytes = sizeof(ring::FileHeader);
+  header->file_bytes = layout.file_bytes;
+  uint64_t offset = sizeof(ring::FileHeader);
+  uint32_t count = 0;
+  const auto add = [&](ring::SectionKind kind, uint32_t element, uint64_t capacity) {
+    header->sections[count++] = {static_cast<uint32_t>(kind), element, offset, capacity, 0, 0};
+    offset = Align64(offset + element * capacity);
+  };
+  add(ring::SectionKind::kThreads, sizeof(ring::ThreadEntry), layout.threads);
+  add(ring::SectionKind::kParticipants, sizeof(ring::Participant), layout.participants);
+  add(ring::SectionKind::kOpenRequests, sizeof(ring::OpenRequest), layout.requests);
+  add(ring::SectionKind::kChannels, sizeof(ring::Channel), layout.channels);
+  add(ring::SectionKind::kGpuProgress, sizeof(ring::GpuProgress), layout.gpu_slots);
+  add(ring::SectionKind::kModules, sizeof(ring::Module), layout.modules);
+  add(ring::SectionKind::kDatatypes, sizeof(ring::Datatype), layout.datatypes);
+  add(ring::SectionKind::kStrings, 1, layout.string_bytes);
+  add(ring::SectionKind::kCallPaths, 8, layout.call_path_words);
+  add(ring::SectionKind::kPythonCode, sizeof(ring::PythonCode), layout.python_codes);
+  add(ring::SectionKind::kRings, sizeof(ring::Record), layout.ring_slots);
+  header->section_count = count;
+  return header;
+}
+
+bool HandOver(const char* run_directory, const char* name, int memfd) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const int length =
+      snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", run_directory, kAgentSocket);
+  if (length < 0 || static_cast<size_t>(length) >= sizeof(address.sun_path)) return false;
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return false;
+  // One try, nonblocking: the agent being absent or slow changes nothing.
+  bool sent = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  if (sent) {
+    AgentHello hello{};
+    memcpy(hello.magic, kAgentMagic, sizeof(hello.magic));
+    hello.version = 1;
+    hello.pid = static_cast<uint32_t>(getpid());
+    snprintf(hello.ring_name, sizeof(hello.ring_name), "%s", name);
+    iovec part{&hello, sizeof(hello)};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(rights), &memfd, sizeof(int));
+    sent =
+        sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof(hello));
+  }
+  close(fd);
+  return sent;
+}
+
+}  // namespace
+
+Layout PlanLayout(uint64_t bytes, bool python) {
+  Layout layout;
+  layout.file_bytes = bytes & ~uint64_t{4095};
+  // Measured in 1/64 of the file: tables that must not lose anything first, the rings get the rest.
+  const uint64_t unit = layout.file_bytes / 64;
+  layout.threads = bytes >= (2u << 20) ? 64 : 16;
+  layout.participants = 6 * unit / sizeof(ring::Participant);
+  layout.requests = 4 * unit / sizeof(ring::OpenRequest);
+  layout.channels = 2 * unit / sizeof(ring::Channel);
+  layout.gpu_slots = unit / 4 / sizeof(ring::GpuProgress);
+  layout.modules = unit / 2 / sizeof(ring::Module);
+  layout.datatypes = unit / 4 / sizeof(ring::Datatype);
+  // With Python as much as leaves the rings of the default size as long as they are without it:
+  // they are powers of two.
+  layout.string_bytes = python ? 6 * unit + unit / 4 : 4 * unit;
+  layout.call_path_words = (python ? 11 : 10) * unit / 8;
+  layout.python_codes = (python ? 3 * unit / 4 : unit / 8) / sizeof(ring::PythonCode);
+  const uint64_t before_rings =
+      sizeof(ring::FileHeader) + layout.threads * sizeof(ring::ThreadEntry) +
+      layout.participants * sizeof(ring::Participant) +
+      layout.requests * sizeof(ring::OpenRequest) + layout.channels * sizeof(ring::Channel) +
+      layout.gpu_slots * sizeof(ring::GpuProgress) + layout.modules * sizeof(ring::Module) +
+      layout.datatypes * sizeof(ring::Datatype) + layout.string_bytes + layout.call_path_words * 8 +
+      layout.python_codes * sizeof(ring::PythonCode) + 64 * ring::kMaxSections;
+  layout.ring_slots = layout.file_bytes > before_rings
+                          ? (layout.file_bytes - before_rings) / sizeof(ring::Record)
+                          : 0;
+  return layout;
+}
+
+RingFile CreateRingFile(const RingFileRequest& request) {
+  RingFile file;
+  uint64_t bytes =
+      request.wanted_bytes < kSmallestFileBytes ? kSmallestFileBytes : request.wanted_bytes;
+  if (!FitsFileSizeLimit(bytes)) {
+    if (!FitsFileSizeLimit(kSmallestFileBytes)) {
+      file.refused = "the file size limit (ulimit -f) is below 512 KiB";
+      return file;
+    }
+    bytes = kSmallestFileBytes;
+  }
+  const int run = OpenOwnDirectory(request.run_directory);
+  if (run < 0) {
+    file.refused = "the run directory is missing, or not a directory that only its owner can use";
+    return file;
+  }
+  if (mkdirat(run, kRingsDirectory, 0700) != 0 && errno != EEXIST) {
+    file.refused = "the run directory is not writable";
+  }
+  const int rings = openat(run, kRingsDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (rings >= 0) {
+    const uint64_t budget = Budget(rings, request.ranks_on_node);
+    if (budget >= kSmallestFileBytes) {
+      file.layout = PlanLayout(bytes < budget ? bytes : budget, request.python);
+      const int fd = openat(rings, request.file_name,
+                            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+      if (fd >= 0) {
+        file.header = MapAndFill(fd, file.layout);
+        if (file.header == nullptr) unlinkat(rings, request.file_name, 0);
+        close(fd);
+      }
+    }
+    close(rings);
+  }
+  close(run);
+  if (file.header != nullptr) return file;
+
+  const int memfd = static_cast<int>(syscall(SYS_memfd_create, "rollcall", 1u /* MFD_CLOEXEC */));
+  if (memfd >= 0) {
+    file.layout = PlanLayout(bytes, request.python);
+    file.header = MapAndFill(memfd, file.layout);
+    if (file.header != nullptr && !HandOver(request.run_directory, request.file_name, memfd)) {
+      munmap(file.header, file.layout.file_bytes);
+      file.header = nullptr;
+    }
+    close(memfd);
+  }
+  if (file.header == nullptr && file.refused == nullptr) {
+    file.refused = "no room in shared memory, and no agent to hand a memory file to";
+  }
+  return file;
+}
+
+void PublishRingFile(ring::FileHeader* header) {
+  uint64_t magic;
+  memcpy(&magic, ring::kMagic, sizeof(magic));
+  StoreRelease(reinterpret_cast<uint64_t*>(header->magic), magic);
+}
+
+}  // namespace rollcall::shim

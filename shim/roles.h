@@ -1,0 +1,191 @@
+// The words of proto/functions.def: for each its C type, the type in a large-count (_c) function
+// where that differs, and what of it is recorded. A word is a parameter's name and role;
+// tests/shim/abi compares the types with both vendors' mpi.h.
+//
+// Handles are Word: one register holds a pointer as well as an int. Out-handles and arrays of
+// handles are void*: their stride is the library's (Library::At).
+#ifndef ROLLCALL_SHIM_ROLES_H_
+#define ROLLCALL_SHIM_ROLES_H_
+
+#include <cstdint>
+
+#include "shim/arguments.h"
+
+namespace rollcall::shim::roles {
+
+using Count = int64_t;  // MPI_Count, MPI_Aint
+using Address = int64_t;
+
+// A table, one word a line: kept out of clang-format's hands.
+// clang-format off
+
+// ROLE(word, type, large type, statement that records `value` in `a`)
+#define ROLE(word, small_type, large_type_, ...)                               \
+  struct word {                                                                \
+    using type = small_type;                                                   \
+    using large_type = large_type_;                                            \
+    template <typename T>                                                      \
+    static inline void Take([[maybe_unused]] Arguments& a, [[maybe_unused]] T value) { \
+      __VA_ARGS__;                                                             \
+    }                                                                          \
+    /* What the library is given: the same, but for status. */                 \
+    template <typename T>                                                      \
+    static inline T Pass(const Arguments&, T value) { return value; }          \
+  };
+
+// Buffers. Only their address is looked at, and only for MPI_IN_PLACE.
+ROLE(sendbuf, const void*, const void*, a.send_buffer = value)
+ROLE(recvbuf, void*, void*, a.recv_buffer = value)
+ROLE(buffer, void*, void*, (void)value)
+ROLE(buf, const void*, const void*, (void)value)
+
+// How much of what.
+ROLE(count, int, Count, a.send_count = value; a.recv_count = value)
+ROLE(sendcount, int, Count, a.send_count = value)
+ROLE(recvcount, int, Count, a.recv_count = value)
+ROLE(datatype, Word, Word, a.send_type = a.recv_type = value; a.has_send_type = a.has_recv_type = true)
+ROLE(sendtype, Word, Word, a.send_type = value; a.has_send_type = true)
+ROLE(recvtype, Word, Word, a.recv_type = value; a.has_recv_type = true)
+ROLE(sendcounts, const int*, const Count*, a.send_counts = value; a.large = sizeof(*value) == 8)
+ROLE(recvcounts, const int*, const Count*, a.recv_counts = value; a.large = sizeof(*value) == 8)
+ROLE(displs, const int*, const Address*, (void)value)
+ROLE(sdispls, const int*, const Address*, (void)value)
+ROLE(rdispls, const int*, const Address*, (void)value)
+ROLE(sdispls_aint, const Address*, const Address*, (void)value)
+ROLE(rdispls_aint, const Address*, const Address*, (void)value)
+ROLE(sendtypes, const void*, const void*, a.send_types = value)
+ROLE(recvtypes, const void*, const void*, a.recv_types = value)
+
+// With whom.
+ROLE(comm, Word, Word, a.comm = value)
+ROLE(root, int, int, a.root_or_peer = value; a.has_peer = true)
+ROLE(dest, int, int, a.root_or_peer = value; a.has_peer = true)
+ROLE(source, int, int, if (a.has_peer) { a.peer2 = value; a.has_peer2 = true; } else { a.root_or_peer = value; a.has_peer = true; })
+ROLE(tag, int, int, a.tag = value)
+ROLE(sendtag, int, int, a.tag = value)
+ROLE(recvtag, int, int, a.tag2 = value)
+ROLE(op, Word, Word, a.op = value)
+
+// Requests, statuses, results.
+ROLE(request, void*, void*, a.request = value)
+ROLE(request_inout, void*, void*, a.request = value)
+ROLE(request_in, Word, Word, a.request_in = value)
+ROLE(requests, void*, void*, a.requests = value)
+ROLE(request_count, int, int, a.request_count = value)
+// Where the program ignores the status of a wildcard receive, Begin puts one of ours in its place: it is
+// the only way to learn who sent. For a single operation the library does nothing else differently.
+struct status {
+  using type = void*;
+  using large_type = void*;
+  static inline void Take(Arguments& a, void* value) {
+    a.status = value;
+    a.has_status = true;
+  }
+  static inline void* Pass(const Arguments& a, void*) { return a.status; }
+};
+ROLE(statuses, void*, void*, a.statuses = value)
+ROLE(flag, int*, int*, a.flag = value)
+ROLE(index_out, int*, int*, a.index = value)
+ROLE(outcount, int*, int*, a.out_count = value)
+ROLE(indices_out, int*, int*, a.indices = value)
+ROLE(message, void*, void*, a.message = value)
+
+// Communicators made and ended.
+ROLE(newcomm, void*, void*, a.new_comm = value)
+ROLE(comm_inout, void*, void*, a.handle_inout = value)
+ROLE(datatype_inout, void*, void*, a.handle_inout = value)
+ROLE(op_inout, void*, void*, a.handle_inout = value)
+ROLE(group, Word, Word, a.group = value)
+ROLE(color, int, int, a.color = value)
+ROLE(split_type, int, int, a.color = value)
+ROLE(key, int, int, a.key = value)
+ROLE(peer_comm, Word, Word, a.peer_comm = value)
+ROLE(local_leader, int, int, (void)value)
+ROLE(remote_leader, int, int, (void)value)
+ROLE(high, int, int, (void)value)
+ROLE(name, const char*, const char*, a.name = value)
+
+// Forwarded, not recorded.
+ROLE(info, Word, Word, (void)value)
+ROLE(ndims, int, int, (void)value)
+ROLE(nnodes, int, int, (void)value)
+ROLE(reorder, int, int, (void)value)
+ROLE(ints_in, const int*, const int*, (void)value)
+ROLE(ints_in2, const int*, const int*, (void)value)
+ROLE(ints_in3, const int*, const int*, (void)value)
+ROLE(ints_in4, const int*, const int*, (void)value)
+ROLE(count_plain, int, int, (void)value)
+ROLE(count_plain2, int, int, (void)value)
+ROLE(argc, int*, int*, (void)value)
+ROLE(argv, char***, char***, (void)value)
+ROLE(required, int, int, (void)value)
+ROLE(provided, int*, int*, (void)value)
+ROLE(errorcode, int, int, a.error_code = value)
+ROLE(user_function, void*, void*, (void)value)
+ROLE(commute, int, int, (void)value)
+ROLE(newop, void*, void*, (void)value)
+ROLE(errhandler, Word, Word, (void)value)
+ROLE(buffer_out, void*, void*, (void)value)
+ROLE(size_out, int*, Count*, (void)value)
+
+// Partitioned communication.
+ROLE(partitions, int, int, a.key = value)
+ROLE(count_large, Count, Count, a.send_count = a.recv_count = value)
+ROLE(partition, int, int, a.color = a.key = value)
+ROLE(partition_high, int, int, a.key = value)
+ROLE(partition_count, int, int, a.request_count = value)
+ROLE(partition_list, const int*, const int*, if (a.request_count > 0) { a.color = value[0]; a.key = value[a.request_count - 1]; })
+
+// Windows.
+ROLE(win, Word, Word, a.window = value)
+ROLE(win_inout, void*, void*, a.handle_inout = value)
+ROLE(newwin, void*, void*, a.new_handle = value)
+ROLE(base, void*, void*, (void)value)
+ROLE(size_aint, Address, Address, (void)value)
+ROLE(disp_unit, int, Address, (void)value)
+ROLE(assertion, int, int, (void)value)
+ROLE(origin, const void*, const void*, (void)value)
+ROLE(origin_count, int, Count, (void)value)
+ROLE(origin_type, Word, Word, (void)value)
+ROLE(result, void*, void*, (void)value)
+ROLE(result_count, int, Count, (void)value)
+ROLE(result_type, Word, Word, (void)value)
+ROLE(target_disp, Address, Address, (void)value)
+ROLE(target_count, int, Count, (void)value)
+ROLE(target_type, Word, Word, (void)value)
+ROLE(lock_type, int, int, (void)value)
+ROLE(target, int, int, a.root_or_peer = value; a.has_peer = true)
+
+// Files. A file's handle is a pointer in MPICH, too.
+ROLE(file, Word, Word, a.file = value)
+ROLE(file_inout, void*, void*, a.handle_inout = value)
+ROLE(newfile, void*, void*, a.new_handle = value)
+ROLE(offset, int64_t, int64_t, (void)value)
+ROLE(amode, int, int, (void)value)
+ROLE(etype, Word, Word, (void)value)
+ROLE(filetype, Word, Word, (void)value)
+ROLE(datarep, const char*, const char*, (void)value)
+ROLE(flag_in, int, int, (void)value)
+ROLE(whence, int, int, (void)value)
+
+// Processes and sessions.
+ROLE(command, const char*, const char*, (void)value)
+ROLE(commands, char**, char**, (void)value)
+ROLE(spawn_argv, char**, char**, (void)value)
+ROLE(spawn_argvs, char***, char***, (void)value)
+ROLE(maxprocs, int, int, (void)value)
+ROLE(infos, const void*, const void*, (void)value)
+ROLE(errcodes, int*, int*, (void)value)
+ROLE(port_name, const char*, const char*, (void)value)
+ROLE(fd, int, int, (void)value)
+ROLE(newsession, void*, void*, a.new_handle = value)
+ROLE(session_inout, void*, void*, a.handle_inout = value)
+ROLE(stringtag, const char*, const char*, a.name = value)
+ROLE(remote_group, Word, Word, (void)value)
+
+#undef ROLE
+// clang-format on
+
+}  // namespace rollcall::shim::roles
+
+#endif  // ROLLCALL_SHIM_ROLES_H_

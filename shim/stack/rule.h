@@ -1,0 +1,40 @@
+// How to get from a frame to its caller's, for one address: eight bytes, compared and stored as one
+// word.
+#ifndef ROLLCALL_SHIM_STACK_RULE_H_
+#define ROLLCALL_SHIM_STACK_RULE_H_
+
+#include <bit>
+#include <cstdint>
+
+namespace rollcall::shim {
+
+enum class RuleKind : uint8_t {
+  kInvalid = 0,
+  kSp = 1,           // CFA = sp + cfa
+  kFp = 2,           // CFA = fp + cfa
+  kFpIndirect = 3,   // CFA = *(fp + cfa): gcc's realigned frames; fp is saved at fp + 8 * fp_slot
+  kSignalFrame = 4,  // CFA = *(sp + cfa), pc = *(sp + 8 * pc_slot), fp saved at sp + 8 * fp_slot
+  kOutermost = 5,    // the return address is declared undefined
+  kNoFde = 6,        // a loaded module's, but no FDE covers it
+  kNoModule = 7,     // in no loaded module: asked again each time, for one may be loaded there
+  kUnsupported = 8,
+};
+
+// In the kinds kSp and kFp the return address is at CFA - 8, and fp is saved at CFA + 8 * fp_slot,
+// or not saved (fp_slot 0).
+struct Rule {
+  RuleKind kind = RuleKind::kInvalid;
+  uint8_t pc_slot = 0;
+  int16_t fp_slot = 0;
+  int32_t cfa = 0;
+
+  bool operator==(const Rule&) const = default;
+};
+static_assert(sizeof(Rule) == sizeof(uint64_t));
+
+inline uint64_t ToWord(Rule rule) { return std::bit_cast<uint64_t>(rule); }
+inline Rule FromWord(uint64_t word) { return std::bit_cast<Rule>(word); }
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_STACK_RULE_H_

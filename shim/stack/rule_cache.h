@@ -1,0 +1,72 @@
+// Address -> rule, for all threads, without a lock: a table of fixed size in anonymous memory.
+//
+// An entry is two words, {key, rule}; key = generation << 47 | address, 0 empty, 1 being written.
+// Within one generation an entry is written once and never evicted. A reader loads key, rule, and
+// key again: if both keys are the wanted one, the rule is that key's, because a key that left its
+// entry (its generation is over) does not come back. A new generation makes every entry free at
+// once; after 2^17 generations the table is zeroed. A full window of kWindow entries asks for a new
+// generation.
+#ifndef ROLLCALL_SHIM_STACK_RULE_CACHE_H_
+#define ROLLCALL_SHIM_STACK_RULE_CACHE_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "shim/stack/arch.h"
+#include "shim/stack/rule.h"
+
+namespace rollcall::shim {
+
+class RuleCache {
+ public:
+  static constexpr uint64_t kEntries = 16384;
+  static constexpr uint64_t kWindow = 8;
+
+  // Maps the table. Call once, before any other thread uses the cache. False: no memory.
+  bool Init();
+
+  // The present generation, in the place that it has in keys; pass it to Find and Insert.
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+  // kInvalid: not known. `pc` is below 2^47 and at least 2.
+  Rule Find(uint64_t pc, uint64_t generation) const {
+    const uint64_t want = generation | pc;
+    for (uint64_t way = 0; way < kWindow; ++way) {
+      const Entry& entry = entries_[Slot(pc) + way];
+      const uint64_t key = entry.key.load(std::memory_order_acquire);
+      if (key == want) [[likely]] {
+        const uint64_t rule = entry.rule.load(std::memory_order_acquire);
+        if (entry.key.load(std::memory_order_relaxed) == want) [[likely]]
+          return FromWord(rule);
+        return {};
+      }
+      if (key != kBusy && (key & kGenerationMask) != generation) return {};
+    }
+    return {};
+  }
+
+  // Stores a rule found while `generation` was current; drops it if that is over.
+  void Insert(uint64_t pc, uint64_t generation, Rule rule);
+
+  // Makes all entries free.
+  void Forget();
+
+ private:
+  struct Entry {
+    std::atomic<uint64_t> key;
+    std::atomic<uint64_t> rule;
+  };
+  static constexpr uint64_t kBusy = 1;
+  static constexpr uint64_t kOneGeneration = uint64_t{1} << arch::kPcBits;
+  static constexpr uint64_t kGenerationMask = ~(kOneGeneration - 1);
+
+  // Call sites of one module differ in the low bits, modules in the next ones.
+  static uint64_t Slot(uint64_t pc) { return (pc ^ (pc >> 14)) & (kEntries - 1); }
+
+  Entry* entries_ = nullptr;  // kEntries + kWindow: a window never wraps round
+  std::atomic<uint64_t> generation_{kOneGeneration};
+};
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_STACK_RULE_CACHE_H_

@@ -1,0 +1,113 @@
+// One thread's recorder: its two rings, its calls in flight. Single writer, no lock.
+#ifndef ROLLCALL_SHIM_THREAD_LOG_H_
+#define ROLLCALL_SHIM_THREAD_LOG_H_
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "proto/ring_format.h"
+#include "shim/platform.h"
+#include "shim/stack/thread_stack.h"
+
+namespace rollcall::shim {
+
+struct Call;
+struct Comm;
+
+// Copies all words but the lock, which ends up as `lock`; a reader never takes a mixture for whole.
+inline void PublishRecord(ring::Record* slot, const ring::Record& record, uint64_t lock) {
+  auto* target = reinterpret_cast<uint64_t*>(slot);
+  const auto* bytes = reinterpret_cast<const char*>(&record);
+  StoreRelaxed(&target[0], lock - 1);
+  std::atomic_thread_fence(std::memory_order_release);
+#pragma GCC unroll 16
+  for (unsigned i = 1; i < sizeof(ring::Record) / 8; ++i) {
+    uint64_t word;
+    memcpy(&word, bytes + size_t{8} * i, sizeof(word));
+    StoreRelaxed(&target[i], word);
+  }
+  StoreRelease(&target[0], lock);
+}
+
+// The writer's side of one ring. Slot protocol: ring_format.md, "Reading a slot".
+class RingWriter {
+ public:
+  void Attach(ring::Record* slots, uint64_t count, uint64_t* head) {
+    slots_ = slots;
+    mask_ = count - 1;
+    head_word_ = head;
+    head_ = LoadRelaxed(head);
+  }
+  bool attached() const { return slots_ != nullptr; }
+  uint64_t head() const { return head_; }
+
+  // Writes `record` (its lock word is ours) as the next one. Returns its lock value when whole.
+  //
+  // A signal handler that records (an MPI_Abort in one is common) may come in between at any point:
+  // it must never write to the slot that is being written, and head must end behind both.
+  uint64_t Append(const ring::Record& record) {
+    const uint64_t index = LoadRelaxed(&head_);
+    StoreRelaxed(&head_, index + 1);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    const uint64_t lock = 2 * index + 2;
+    PublishRecord(&slots_[index & mask_], record, lock);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    StoreRelease(head_word_, LoadRelaxed(&head_));
+    return lock;
+  }
+
+ private:
+  ring::Record* slots_ = nullptr;
+  uint64_t mask_ = 0;
+  uint64_t head_ = 0;
+  uint64_t* head_word_ = nullptr;
+};
+
+struct ThreadLog {
+  ring::ThreadEntry* entry = nullptr;
+  uint32_t index = 0;  // in the thread table
+  RingWriter rings[ring::kRingKinds];
+  uint64_t last_end_ticks = 0;
+  Comm* open_comm[ring::kMaxNesting] = {};  // whose in_flight the open calls count in
+
+  StackBounds stack;  // for the guard
+
+  // Room for the request slots of a Waitall and the like; a stack, so that nested calls do not
+  // meet.
+  uint32_t* scratch = nullptr;
+  uint32_t scratch_used = 0;
+  uint32_t scratch_size = 0;
+};
+
+// What a thread keeps in static TLS: little, since a preloaded library shares 512 bytes with
+// others.
+struct ThreadBlock {
+  ThreadLog* log;       // nullptr until the first record; kNoLog if there is no room
+  const void* writing;  // frame of the wrapper whose record is being written; nullptr if none
+  const void* guard;    // frame of the outermost wrapper that is running; nullptr if none
+  const void* guard_caller;
+  const Call* outermost;  // the one that `guard` belongs to
+  uint32_t depth;         // wrappers running, as far as `guard` is valid
+  uint16_t outer;         // operation of the innermost recorded call
+  bool outer_is_pmpi;     // it came in by its PMPI name
+  bool passed_down;       // a tool between us and MPI handed it on to PMPI_
+};
+extern constinit thread_local ThreadBlock t_block __attribute__((tls_model("initial-exec")));
+
+// The calling thread's log, made on first use; nullptr if there is no room for another thread
+// (counted). The first use allocates and makes system calls; later ones do not.
+ROLLCALL_COLD ThreadLog* MakeLog();
+extern ThreadLog* const kNoLog;  // stands for "no room"; never used
+inline ThreadLog* CurrentLog() {
+  ThreadLog* log = t_block.log;
+  if (__builtin_expect(log == nullptr, 0)) log = MakeLog();
+  return log == kNoLog ? nullptr : log;
+}
+
+// Grows log->scratch to hold `more` further entries; nullptr if there is no memory.
+uint32_t* TakeScratch(ThreadLog* log, uint32_t more);
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_THREAD_LOG_H_
