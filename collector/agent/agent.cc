@@ -1,0 +1,354 @@
+#include "collector/agent/agent.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "collector/agent/ring_copy.h"
+#include "collector/live/cgroup_memory.h"
+#include "proto/run_directory.h"
+
+namespace rollcall::agent {
+namespace {
+
+// A file that is no ring yet may be one that is being made; after this it is somebody else's.
+constexpr int64_t kMakingNs = 5'000'000'000;
+// A parent on a busy machine waits for its child so long after its end, at most.
+constexpr int64_t kReapNs = 1'000'000'000;
+int64_t Now(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+void Drain(int fd) {
+  char buffer[4096];
+  while (read(fd, buffer, sizeof(buffer)) > 0) {
+  }
+}
+
+}  // namespace
+
+Agent::Agent(AgentOptions options, Transport* transport)
+    : options_(std::move(options)),
+      transport_(transport),
+      wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      inotify_fd_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
+      journal_(options_.run_directory),
+      answers_(options_.run_directory, [this](uint64_t connection, rpc::AgentMessage message) {
+        if (transport_ != nullptr) transport_->Send(connection, std::move(message));
+        Wake();  // an answer may have appended to the journal, which goes out first
+      }) {
+  const std::string rings = options_.run_directory + "/" + kRingsDirectory;
+  if (inotify_fd_ >= 0) {
+    inotify_add_watch(inotify_fd_, rings.c_str(), IN_CREATE | IN_MOVED_TO);
+    // The journal may not be there yet: its directory is watched instead.
+    inotify_add_watch(inotify_fd_, options_.run_directory.c_str(), IN_MODIFY | IN_CREATE);
+  }
+  std::string problem;
+  if (!socket_.Listen(options_.run_directory, &problem)) problems_.push_back(problem);
+}
+
+Agent::~Agent() {
+  if (wake_fd_ >= 0) close(wake_fd_);
+  if (inotify_fd_ >= 0) close(inotify_fd_);
+}
+
+void Agent::Wake() {
+  const uint64_t one = 1;
+  if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: it is awake already
+}
+
+void Agent::Wait(int timeout_ms) {
+  std::vector<pollfd> entries;
+  const auto add = [&entries](int fd) {
+    if (fd >= 0) entries.push_back({fd, POLLIN, 0});
+  };
+  add(wake_fd_);
+  add(inotify_fd_);
+  if (transport_ != nullptr) add(transport_->wake_fd());
+  for (const int fd : socket_.fds()) add(fd);
+  for (const auto& process : processes_) {
+    if (!process->ended) add(process->watch.fd());
+  }
+  const int64_t until_sample_ms =
+      std::max<int64_t>(0, next_sample_ns_ - Now(CLOCK_MONOTONIC) + 999'999) / 1'000'000;
+  const int timeout = static_cast<int>(std::min<int64_t>(timeout_ms, until_sample_ms));
+  if (poll(entries.data(), entries.size(), rescan_ ? 0 : timeout) <= 0) return;
+  Drain(wake_fd_);
+  if (transport_ != nullptr && transport_->wake_fd() >= 0) Drain(transport_->wake_fd());
+  if (inotify_fd_ >= 0) {
+    for (const pollfd& entry : entries) {
+      if (entry.fd == inotify_fd_ && entry.revents != 0) {
+        Drain(inotify_fd_);
+        rescan_ = true;
+      }
+    }
+  }
+}
+
+void Agent::RunOnce(int timeout_ms) {
+  Wait(timeout_ms);
+  for (const ReceivedRing& ring : socket_.Accept()) AddRing(ring.name, ring.fd, ring.pid);
+  const bool sample = Now(CLOCK_MONOTONIC) >= next_sample_ns_;
+  if (rescan_ || sample) ScanRings();
+  ReadJournalLines();
+  NoticeEnds();
+  if (sample) {
+    next_sample_ns_ = Now(CLOCK_MONOTONIC) + options_.sample_period_ns;
+    SampleAll();
+  }
+  if (transport_ != nullptr) Talk();
+}
+
+size_t Agent::alive() const {
+  return static_cast<size_t>(std::count_if(processes_.begin(), processes_.end(),
+                                           [](const auto& p) { return p->readable && !p->ended; }));
+}
+
+void Agent::ScanRings() {
+  rescan_ = false;
+  const std::string directory = options_.run_directory + "/" + kRingsDirectory;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(kRingSuffix) || names_.contains(name)) continue;
+    const int fd = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0) AddRing(name, fd, 0);
+  }
+}
+
+void Agent::AddRing(const std::string& name, int fd, pid_t peer_pid) {
+  if (!names_.insert(name).second) {
+    close(fd);
+    return;
+  }
+  auto process = std::make_unique<Process>();
+  process->name = name;
+  process->sampler = std::make_unique<RingSampler>(fd);
+  process->in_directory = peer_pid == 0;
+  process->peer_pid = peer_pid;
+  process->moved_ns = Now(CLOCK_MONOTONIC);
+  SampleOne(process.get());
+  processes_.push_back(std::move(process));
+}
+
+void Agent::SampleOne(Process* process) {
+  if (process->gave_up) return;
+  const int64_t now = Now(CLOCK_MONOTONIC);
+  RingSample sample;
+  if (!process->sampler->Sample(&sample)) {
+    if (!process->readable && now - process->moved_ns > kMakingNs) {
+      process->gave_up = true;
+      problems_.push_back(fmt::format("{}: {}", process->name, process->sampler->problem()));
+    }
+    return;
+  }
+  const RingSample& last = process->sample;
+  if (!process->readable || sample.activity != last.activity ||
+      sample.exit_mark != last.exit_mark) {
+    process->moved_ns = now;
+    process->quiet = false;
+    process->polling = false;
+  } else if (now - process->moved_ns >= options_.sample_period_ns) {
+    process->quiet = true;
+    process->polling = sample.polls != last.polls;
+  }
+  process->readable = true;
+  process->sampled_ns = now;
+  process->sample = std::move(sample);
+  if (!process->watch_tried) WatchProcess(process);
+}
+
+void Agent::WatchProcess(Process* process) {
+  process->watch_tried = true;
+  const RingSample& sample = process->sample;
+  Journal(journal::ProcessSeen{
+      .process = NameOf(*process), .ring_name = process->name, .at_ns = Now(CLOCK_REALTIME)});
+  // exec() leaves the ring of the program before it: that one has ended, whatever the pid says.
+  for (const auto& other : processes_) {
+    if (other.get() == process || !other->readable || other->sample.pid != sample.pid) continue;
+    if (other->sample.process_start_ticks == sample.process_start_ticks) {
+      other->ended = true;
+      other->end_known = true;
+    }
+  }
+  process->pid = process->peer_pid != 0 ? process->peer_pid
+                                        : FindProcess(sample.pid, sample.process_start_ticks);
+  if (process->pid != 0 && process->watch.Open(process->pid, sample.process_start_ticks)) {
+    const ProcSource proc;
+    process->oom_counter = OomCounterPath(proc, process->pid);
+    process->oom_kills = ReadOomKills(proc, process->oom_counter).value_or(0);
+    return;
+  }
+  // It ended before it was seen.
+  process->ended = true;
+  process->ended_ns = Now(CLOCK_MONOTONIC);
+  process->ended_realtime_ns = Now(CLOCK_REALTIME);
+}
+
+void Agent::SampleAll() {
+  for (const auto& process : processes_) {
+    if (!process->ended) SampleOne(process.get());
+  }
+}
+
+void Agent::NoticeEnds() {
+  for (const auto& process : processes_) {
+    if (!process->ended && process->watch.HasEnded()) {
+      process->ended = true;
+      process->ended_ns = Now(CLOCK_MONOTONIC);
+      process->ended_realtime_ns = Now(CLOCK_REALTIME);
+      SampleOne(process.get());  // its last words
+      process->quiet = true;
+      process->polling = false;
+    }
+    if (process->ended && !process->end_known) ResolveEnd(process.get());
+  }
+}
+
+// The journal's lines come from `rollcall exec`, from this agent, and from an earlier one in the
+// same directory: all are believed alike.
+void Agent::ReadJournalLines() {
+  rpc::AgentMessage message;
+  std::string error;
+  for (const std::string& line : journal_.ReadNew()) {
+    const std::optional<JournalEvent> event = ParseJournalLine(line, &error);
+    if (event.has_value() && std::holds_alternative<journal::ProcessEnded>(*event)) {
+      const auto& ended = std::get<journal::ProcessEnded>(*event);
+      for (const auto& process : processes_) {
+        const journal::ProcessName name = NameOf(*process);
+        const bool same = ended.process.ring_id != 0
+                              ? ended.process.ring_id == name.ring_id
+                              : ended.process.host == name.host && ended.process.pid == name.pid;
+        if (process->readable && same) process->end_known = true;
+      }
+    }
+    message.mutable_journal()->mutable_lines()->append(line + "\n");
+  }
+  if (transport_ != nullptr && connection_ != 0 && message.has_journal()) {
+    transport_->Send(connection_, std::move(message));
+  }
+}
+
+bool Agent::IsSane(const Process& process) const {
+  return process.sample.phase >= ring::Phase::kFinalized &&
+         process.sample.exit_mark != ring::ExitMark::kMpiAbort;
+}
+
+bool Agent::EarlierAbnormalEnd(const Process& process) const {
+  return interrupted_ || std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
+           return other.get() != &process && other->ended &&
+                  other->ended_ns <= process.ended_ns - options_.end_order_blur_ns &&
+                  !IsSane(*other);
+         });
+}
+
+// Best word first: the parent's (it comes through the journal), the kernel's, the process' own
+// mark.
+void Agent::ResolveEnd(Process* process) {
+  const RingSample& sample = process->sample;
+  ProcessEnd end;
+  end.at_ns = process->ended_realtime_ns;
+  int64_t patience_ns = options_.parents_word_ns;
+  if (process->pid > 0 && IsZombie(process->pid)) patience_ns = std::max(patience_ns, kReapNs);
+  const bool patience_over = Now(CLOCK_MONOTONIC) - process->ended_ns >= patience_ns;
+  if (const std::optional<int> status = process->watch.WaitStatus()) {
+    end.how = WIFSIGNALED(*status) ? ProcessEnd::How::kSignaled : ProcessEnd::How::kExited;
+    end.status = WIFSIGNALED(*status) ? WTERMSIG(*status) : WEXITSTATUS(*status);
+  } else if (!patience_over) {
+    return;
+  } else if (sample.exit_mark == ring::ExitMark::kExit ||
+             sample.exit_mark == ring::ExitMark::kQuickExit) {
+    end.how = ProcessEnd::How::kExited;
+    end.status = sample.exit_status & 0xff;
+  } else {
+    end.how = ProcessEnd::How::kVanished;
+  }
+  const ProcSource proc;
+  const uint64_t oom_kills = ReadOomKills(proc, process->oom_counter).value_or(0);
+  const bool killed = end.how == ProcessEnd::How::kVanished ||
+                      (end.how == ProcessEnd::How::kSignaled && end.status == SIGKILL);
+  end.oom_killed = killed && oom_kills > process->oom_kills;
+  const bool launcher_like =
+      end.how == ProcessEnd::How::kVanished ||
+      (end.how == ProcessEnd::How::kSignaled && (end.status == SIGTERM || end.status == SIGKILL));
+  end.by_launcher = launcher_like && !end.oom_killed && EarlierAbnormalEnd(*process);
+  end.by_rollcall = end.by_launcher && by_rollcall_;
+  process->end_known = true;
+  Journal(journal::ProcessEnded{.process = NameOf(*process), .end = end});
+}
+
+journal::ProcessName Agent::NameOf(const Process& process) {
+  const RingSample& sample = process.sample;
+  return {sample.id, sample.host, sample.pid, sample.world_rank};
+}
+
+void Agent::Journal(const JournalEvent& event) {
+  if (!journal_writer_.has_value()) {
+    std::string error;
+    journal_writer_ = JournalWriter::Open(options_.run_directory + "/" + kJournalFile, &error);
+  }
+  if (journal_writer_.has_value() && journal_writer_->Append(event)) {
+    ReadJournalLines();  // out to the collector the way all lines go
+  } else if (transport_ != nullptr && connection_ != 0) {
+    rpc::AgentMessage message;
+    message.mutable_journal()->set_lines(FormatJournalLine(event));
+    transport_->Send(connection_, std::move(message));
+  }
+}
+
+void Agent::NoteInterrupted(bool by_rollcall) {
+  interrupted_ = true;
+  by_rollcall_ = by_rollcall_ || by_rollcall;
+}
+
+bool Agent::EndsAreKnown() const {
+  return std::all_of(processes_.begin(), processes_.end(),
+                     [](const auto& process) { return !process->readable || process->end_known; });
+}
+
+void Agent::SignalAll(int signal) {
+  for (const auto& process : processes_) {
+    if (!process->ended) process->watch.Signal(signal);
+  }
+}
+
+size_t Agent::PreserveRings() {
+  size_t failed = 0;
+  const std::string directory = options_.run_directory + "/" + kRingsDirectory;
+  for (const auto& process : processes_) {
+    struct stat status;
+    if (!process->readable || fstat(process->sampler->fd(), &status) != 0) continue;
+    if (process->in_directory && status.st_nlink > 0) continue;
+    if (!CopyRing(process->sampler->fd(), directory, process->name)) {
+      ++failed;
+    } else {
+      process->in_directory = true;
+    }
+  }
+  return failed;
+}
+
+Agent::Process* Agent::FindById(uint64_t id) {
+  for (const auto& process : processes_) {
+    if (process->readable && process->sample.id == id) return process.get();
+  }
+  return nullptr;
+}
+
+}  // namespace rollcall::agent

@@ -1,0 +1,166 @@
+// One node's agent: watches the rings in its run directory and the processes that write them,
+// journals what only the live side can see, and tells the collector.
+//
+// The job never waits for the agent and never notices its absence: it reads files and holds pidfds,
+// it stops nobody except for the moment of a live stack that the collector asked for.
+#ifndef ROLLCALL_COLLECTOR_AGENT_AGENT_H_
+#define ROLLCALL_COLLECTOR_AGENT_AGENT_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "collector/agent/agent_socket.h"
+#include "collector/agent/answers.h"
+#include "collector/agent/journal_tail.h"
+#include "collector/agent/process_watch.h"
+#include "collector/agent/ring_sample.h"
+#include "collector/agent/transport.h"
+#include "collector/import/journal.h"
+#include "collector/model/trace.h"
+
+namespace rollcall::agent {
+
+struct AgentOptions {
+  std::string run_directory;
+  std::string host;
+  std::string version;
+  int64_t sample_period_ns = 100'000'000;
+  int64_t heartbeat_ns = 1'000'000'000;
+  // How long the parent's word on an ended process is waited for before the agent says what it
+  // knows.
+  int64_t parents_word_ns = 300'000'000;
+  // Of two ends less than this apart none is taken for the other's consequence.
+  int64_t end_order_blur_ns = kEndOrderBlurNs;
+};
+
+// Everything but Wake() belongs to the one thread that calls RunOnce().
+class Agent {
+ public:
+  // `transport` may be null: an agent that only journals. It must outlive the agent.
+  Agent(AgentOptions options, Transport* transport);
+  ~Agent();
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  // Waits for something to do, at most `timeout_ms` and never past the next sample, and does it.
+  void RunOnce(int timeout_ms);
+  // Makes RunOnce() return soon. Any thread, signal-safe.
+  void Wake();
+
+  // The collector said that the run is over.
+  bool shut_down() const { return shut_down_; }
+  bool shut_down_keeps() const { return shut_down_keeps_; }
+  // Whether a collector is there.
+  bool connected() const { return connection_ != 0; }
+  // Processes that were ever seen, and those of them that still live.
+  size_t seen() const { return processes_.size(); }
+  size_t alive() const;
+  // Somebody asked the whole job to stop, rollcall itself or the user through it: what dies from
+  // now on dies of that.
+  void NoteInterrupted(bool by_rollcall);
+  // Signals every process that still lives; for the end of a job that rollcall ends.
+  void SignalAll(int signal);
+  // Writes every ring that is not in the run directory's file system (a memfd, a deleted file) into
+  // it, so that they outlast the agent. Returns how many could not be written.
+  size_t PreserveRings();
+  const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  struct Process {
+    std::string name;  // of the ring file
+    std::unique_ptr<RingSampler> sampler;
+    ProcessWatch watch;
+    RingSample sample;
+    bool readable = false;
+    bool gave_up = false;      // not a ring that this version reads
+    bool in_directory = true;  // false: a memfd
+    pid_t peer_pid = 0;        // from the socket, if it came that way
+    pid_t pid = 0;             // as seen from here
+    bool watch_tried = false;
+    int64_t moved_ns = 0;  // CLOCK_MONOTONIC of the first sample that showed this state
+    int64_t sampled_ns = 0;
+    uint64_t journaled_quiet = 0;  // activity for which the journal says so
+    bool quiet = false;
+    bool polling = false;
+    std::string oom_counter;  // file, and what it said at first
+    uint64_t oom_kills = 0;
+    bool ended = false;  // gone; how may not be known yet
+    bool end_known = false;
+    int64_t ended_ns = 0;  // CLOCK_MONOTONIC
+    int64_t ended_realtime_ns = 0;
+    // What the collector was told last on this connection.
+    bool told = false;
+    int64_t told_ns = 0;
+    uint64_t told_activity = 0;
+    bool told_quiet = false;
+    bool told_ended = false;
+    bool told_polling = false;
+    bool event_told = false;
+    std::vector<ParticipantSample> told_participants;
+  };
+  struct SnapshotJob {
+    uint64_t request = 0;
+    std::deque<size_t> processes;
+    int64_t settle_until_ns = 0;  // CLOCK_MONOTONIC; 0: at once
+    std::vector<uint8_t> bytes;   // of the one being sent
+    size_t offset = 0;
+    bool has_bytes = false;
+    uint64_t activity_before = 0;
+  };
+
+  void Wait(int timeout_ms);
+  void ScanRings();
+  void AddRing(const std::string& name, int fd, pid_t peer_pid);
+  void SampleAll();
+  void SampleOne(Process* process);
+  void WatchProcess(Process* process);
+  void NoticeEnds();
+  void ResolveEnd(Process* process);
+  bool IsSane(const Process& process) const;
+  bool EndsAreKnown() const;
+  bool EarlierAbnormalEnd(const Process& process) const;
+  void ReadJournalLines();
+  void Journal(const JournalEvent& event);
+  static journal::ProcessName NameOf(const Process& process);
+  void Talk();
+  void TellState();
+  void FillDigest(Process* process, rpc::ProcessDigest* digest, bool everything);
+  // A hang was found: writes down where everybody stands.
+  void NoteVerdict(int64_t at_realtime_ns);
+  void Handle(const rpc::CollectorMessage& message);
+  void PumpSnapshots();
+  Process* FindById(uint64_t id);
+
+  const AgentOptions options_;
+  Transport* const transport_;
+  int wake_fd_ = -1;
+  int inotify_fd_ = -1;
+  AgentSocket socket_;
+  JournalTail journal_;
+  std::optional<JournalWriter> journal_writer_;
+  Answers answers_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::set<std::string> names_;
+  std::vector<std::string> problems_;
+  std::deque<SnapshotJob> snapshots_;
+  bool rescan_ = true;
+  bool shut_down_ = false;
+  bool shut_down_keeps_ = true;
+  bool interrupted_ = false;
+  bool by_rollcall_ = false;
+  int64_t next_sample_ns_ = 0;
+  int64_t next_heartbeat_ns_ = 0;
+  uint64_t connection_ = 0;
+  uint64_t connections_made_ = 0;
+};
+
+}  // namespace rollcall::agent
+
+#endif  // ROLLCALL_COLLECTOR_AGENT_AGENT_H_

@@ -1,0 +1,148 @@
+#include "collector/agent/agent_socket.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "proto/run_directory.h"
+
+namespace rollcall::agent {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(1);
+
+// A name of ours and nothing that leads out of the rings directory.
+bool IsRingName(const std::string& name) {
+  const std::string suffix = kRingSuffix;
+  if (name.size() <= suffix.size() || name[0] == '.' || name.find('/') != std::string::npos) {
+    return false;
+  }
+  for (const char c : name) {
+    if (static_cast<unsigned char>(c) < 0x21 || c == 0x7f) return false;
+  }
+  return name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+// The one descriptor in the message, -1 if there is none. Any others are closed.
+int TakeDescriptor(msghdr* message) {
+  int taken = -1;
+  for (cmsghdr* header = CMSG_FIRSTHDR(message); header != nullptr;
+       header = CMSG_NXTHDR(message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int fd;
+      memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+      if (taken < 0) {
+        taken = fd;
+      } else {
+        close(fd);
+      }
+    }
+  }
+  return taken;
+}
+
+}  // namespace
+
+AgentSocket::~AgentSocket() {
+  for (const Peer& peer : peers_) close(peer.fd);
+  if (fd_ >= 0) {
+    close(fd_);
+    unlink(path_.c_str());
+  }
+}
+
+bool AgentSocket::Listen(const std::string& run_directory, std::string* problem) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  path_ = run_directory + "/" + kAgentSocket;
+  if (path_.size() >= sizeof(address.sun_path)) {
+    *problem = fmt::format("{} is too long for a socket's name", path_);
+    return false;
+  }
+  memcpy(address.sun_path, path_.c_str(), path_.size() + 1);
+  fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd_ < 0) {
+    *problem = fmt::format("cannot make a socket: {}", strerror(errno));
+    return false;
+  }
+  // The caller holds the agent's lock: whoever listened here is gone.
+  unlink(path_.c_str());
+  if (bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
+      chmod(path_.c_str(), 0600) != 0 || listen(fd_, kMaxPeers) != 0) {
+    *problem = fmt::format("cannot listen on {}: {}", path_, strerror(errno));
+    close(fd_);
+    fd_ = -1;
+    return false;
+  }
+  return true;
+}
+
+std::vector<int> AgentSocket::fds() const {
+  std::vector<int> fds;
+  if (fd_ >= 0) fds.push_back(fd_);
+  for (const Peer& peer : peers_) fds.push_back(peer.fd);
+  return fds;
+}
+
+void AgentSocket::AcceptPeers() {
+  while (fd_ >= 0 && peers_.size() < kMaxPeers) {
+    const int fd = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) return;
+    ucred credentials = {};
+    socklen_t size = sizeof(credentials);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0 ||
+        credentials.uid != geteuid()) {
+      close(fd);
+      continue;
+    }
+    peers_.push_back({fd, credentials.pid, std::chrono::steady_clock::now()});
+  }
+}
+
+bool AgentSocket::Receive(const Peer& peer, std::vector<ReceivedRing>* received) {
+  AgentHello hello = {};
+  iovec bytes = {&hello, sizeof(hello)};
+  alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  const ssize_t n = recvmsg(peer.fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+    return std::chrono::steady_clock::now() - peer.since > kPatience;
+  }
+  const int fd = n > 0 ? TakeDescriptor(&message) : -1;
+  const std::string name(hello.ring_name, strnlen(hello.ring_name, sizeof(hello.ring_name)));
+  if (fd >= 0 && n == sizeof(hello) && memcmp(hello.magic, kAgentMagic, sizeof(kAgentMagic)) == 0 &&
+      hello.version == 1 && IsRingName(name)) {
+    received->push_back({fd, peer.pid, name});
+  } else if (fd >= 0) {
+    close(fd);
+  }
+  return true;
+}
+
+std::vector<ReceivedRing> AgentSocket::Accept() {
+  AcceptPeers();
+  std::vector<ReceivedRing> received;
+  std::vector<Peer> waiting;
+  for (const Peer& peer : peers_) {
+    if (Receive(peer, &received)) {
+      close(peer.fd);
+    } else {
+      waiting.push_back(peer);
+    }
+  }
+  peers_ = std::move(waiting);
+  return received;
+}
+
+}  // namespace rollcall::agent

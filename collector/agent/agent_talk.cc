@@ -1,0 +1,242 @@
+// The agent's half of the protocol.
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "collector/agent/agent.h"
+#include "collector/import/ring_image.h"
+
+namespace rollcall::agent {
+namespace {
+
+constexpr uint32_t kProtocol = 1;
+// Pieces of a snapshot; well under gRPC's limit of 4 MiB a message.
+constexpr size_t kChunkBytes = 1 << 20;
+// While a process moves, its digest goes out this often: ten thousand ranks stay a few MB/s.
+constexpr int64_t kMovingDigestNs = 1'000'000'000;
+
+// How long the ends of processes are waited for once the job is over.
+constexpr int64_t kSettleNs = 1'000'000'000;
+
+int64_t Now(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+}  // namespace
+
+void Agent::Talk() {
+  const uint64_t connection = transport_->connection();
+  if (connection != connection_) {
+    connection_ = connection;
+    snapshots_.clear();
+    if (connection == 0) return;
+    for (const auto& process : processes_) {
+      process->told = false;
+      process->event_told = false;
+      process->told_participants.clear();
+    }
+    rpc::AgentMessage message;
+    rpc::Hello* hello = message.mutable_hello();
+    hello->set_protocol(kProtocol);
+    hello->set_host(options_.host);
+    hello->set_pid(static_cast<uint32_t>(getpid()));
+    hello->set_version(options_.version);
+    hello->set_run_directory(options_.run_directory);
+    hello->set_resumed(connections_made_++ > 0);
+    transport_->Send(connection_, std::move(message));
+    journal_.Rewind();
+    ReadJournalLines();
+    next_heartbeat_ns_ = 0;
+  }
+  for (const rpc::CollectorMessage& message : transport_->Receive()) Handle(message);
+  if (connection_ == 0) return;
+  TellState();
+  PumpSnapshots();
+  const int64_t now = Now(CLOCK_MONOTONIC);
+  if (now >= next_heartbeat_ns_) {
+    next_heartbeat_ns_ = now + options_.heartbeat_ns;
+    rpc::AgentMessage message;
+    message.mutable_heartbeat()->set_realtime_ns(Now(CLOCK_REALTIME));
+    message.mutable_heartbeat()->set_monotonic_ns(now);
+    transport_->Send(connection_, std::move(message));
+  }
+}
+
+void Agent::FillDigest(Process* process, rpc::ProcessDigest* digest, bool everything) {
+  const RingSample& sample = process->sample;
+  digest->set_id(sample.id);
+  digest->set_pid(sample.pid);
+  digest->set_world_rank(sample.world_rank);
+  digest->set_world_size(sample.world_size);
+  digest->set_job_key(sample.job_key);
+  digest->set_phase(static_cast<uint32_t>(sample.phase));
+  digest->set_activity(sample.activity);
+  digest->set_polls(sample.polls);
+  digest->set_idle_ns(process->sampled_ns - process->moved_ns);
+  digest->set_quiet(process->quiet);
+  digest->set_polling(process->polling);
+  digest->set_thread_level(sample.thread_level);
+  digest->set_ended(process->ended);
+  digest->set_damaged(process->gave_up);
+  for (const BlockedSample& blocked : sample.blocked) {
+    rpc::BlockedCall* out = digest->add_blocked();
+    out->set_operation(blocked.operation);
+    out->set_key(blocked.key);
+    out->set_sequence(blocked.sequence);
+    out->set_blocked_ns(process->sampled_ns - blocked.since_monotonic_ns);
+  }
+  for (const ParticipantSample& participant : sample.participants) {
+    const auto& told = process->told_participants;
+    if (!everything && std::find(told.begin(), told.end(), participant) != told.end()) continue;
+    rpc::ParticipantDigest* out = digest->add_participants();
+    out->set_key(participant.key);
+    out->set_rank(participant.rank);
+    out->set_size(participant.size);
+    out->set_entered(participant.entered);
+    out->set_completed(participant.completed);
+    out->set_unordered(participant.concurrent);
+    for (const Mark& mark : participant.marks) {
+      rpc::Mark* out_mark = out->add_marks();
+      out_mark->set_sequence(mark.sequence);
+      out_mark->set_semantic_hash(mark.semantic_hash);
+    }
+  }
+  process->told_participants = sample.participants;
+}
+
+void Agent::TellState() {
+  const int64_t now = Now(CLOCK_MONOTONIC);
+  rpc::AgentMessage message;
+  for (const auto& process : processes_) {
+    if (!process->readable) continue;
+    const bool moved = process->sample.activity != process->told_activity;
+    const bool turned = process->quiet != process->told_quiet ||
+                        process->ended != process->told_ended ||
+                        process->polling != process->told_polling;
+    if (process->told && !turned && (!moved || now - process->told_ns < kMovingDigestNs)) continue;
+    FillDigest(process.get(), message.mutable_digests()->add_processes(), !process->told);
+    process->told = true;
+    process->told_ns = now;
+    process->told_activity = process->sample.activity;
+    process->told_quiet = process->quiet;
+    process->told_ended = process->ended;
+    process->told_polling = process->polling;
+  }
+  if (message.has_digests()) transport_->Send(connection_, std::move(message));
+  for (const auto& process : processes_) {
+    if (!process->end_known || !process->ended || process->event_told) continue;
+    process->event_told = true;
+    rpc::AgentMessage event;
+    event.mutable_process_event()->set_id(process->sample.id);
+    event.mutable_process_event()->set_pid(process->sample.pid);
+    event.mutable_process_event()->set_world_rank(process->sample.world_rank);
+    event.mutable_process_event()->set_abnormal(!IsSane(*process));
+    transport_->Send(connection_, std::move(event));
+  }
+}
+
+void Agent::NoteVerdict(int64_t at_realtime_ns) {
+  for (const auto& process : processes_) {
+    RingSample sample;
+    if (!process->readable || !process->sampler->Sample(&sample)) continue;
+    Journal(journal::Verdict{
+        .process = NameOf(*process), .activity = sample.activity, .at_ns = at_realtime_ns});
+  }
+}
+
+void Agent::Handle(const rpc::CollectorMessage& message) {
+  if (message.has_snapshot()) {
+    SnapshotJob job;
+    job.request = message.snapshot().request();
+    if (message.snapshot().settle()) {
+      job.settle_until_ns = Now(CLOCK_MONOTONIC) + kSettleNs;
+      ScanRings();  // a rank that lived between two scans
+      SampleAll();
+    }
+    const auto& ids = message.snapshot().ids();
+    for (size_t i = 0; i < processes_.size(); ++i) {
+      if (!processes_[i]->readable) continue;
+      if (ids.empty() || std::find(ids.begin(), ids.end(), processes_[i]->sample.id) != ids.end()) {
+        job.processes.push_back(i);
+      }
+    }
+    snapshots_.push_back(std::move(job));
+  } else if (message.has_symbols()) {
+    answers_.Ask(connection_, message.symbols());
+  } else if (message.has_source()) {
+    answers_.Ask(connection_, message.source());
+  } else if (message.has_live_stack()) {
+    const Process* process = FindById(message.live_stack().id());
+    StackTarget target;
+    target.id = message.live_stack().id();
+    if (process != nullptr && !process->ended) {
+      target.pid = process->pid;
+      target.own_pid = process->sample.pid;
+      target.host = process->sample.host;
+      target.start_ticks = process->sample.process_start_ticks;
+      target.world_rank = process->sample.world_rank;
+    }
+    answers_.Ask(connection_, message.live_stack(), target);
+  } else if (message.has_verdict()) {
+    NoteVerdict(Now(CLOCK_REALTIME) - std::max<int64_t>(0, message.verdict().age_ns()));
+  } else if (message.has_shutdown()) {
+    shut_down_ = true;
+    shut_down_keeps_ = message.shutdown().keep();
+  }
+}
+
+void Agent::PumpSnapshots() {
+  while (!snapshots_.empty() && transport_->HasRoom()) {
+    SnapshotJob& job = snapshots_.front();
+    if (Now(CLOCK_MONOTONIC) < job.settle_until_ns && !EndsAreKnown()) return;
+    rpc::AgentMessage message;
+    rpc::SnapshotChunk* chunk = message.mutable_snapshot();
+    chunk->set_request(job.request);
+    if (job.processes.empty()) {
+      chunk->set_last(true);
+      transport_->Send(connection_, std::move(message));
+      snapshots_.pop_front();
+      continue;
+    }
+    Process* process = processes_[job.processes.front()].get();
+    if (!job.has_bytes) {
+      job.activity_before = process->sample.activity;
+      FileSource source(process->sampler->fd());
+      job.bytes = PackImage(TakeImage(source, process->name));
+      job.offset = 0;
+      job.has_bytes = true;
+    }
+    const size_t size = std::min(kChunkBytes, job.bytes.size() - job.offset);
+    chunk->set_id(process->sample.id);
+    chunk->set_name(process->name);
+    chunk->set_offset(job.offset);
+    chunk->set_total_bytes(job.bytes.size());
+    chunk->set_data(job.bytes.data() + job.offset, size);
+    job.offset += size;
+    if (job.offset == job.bytes.size()) {
+      RingSample after;
+      const bool same = process->sampler->Sample(&after) && after.activity == job.activity_before;
+      chunk->set_end_of_file(true);
+      chunk->set_quiet(process->ended || (process->quiet && same));
+      chunk->set_activity(after.activity);
+      chunk->set_alive(!process->ended);
+      chunk->set_idle_ns(Now(CLOCK_MONOTONIC) - process->moved_ns);
+      // For `rollcall analyze`, should everything here be gone by then.
+      if (chunk->quiet() && !process->ended && process->journaled_quiet != after.activity) {
+        process->journaled_quiet = after.activity;
+        Journal(journal::Quiet{
+            .process = NameOf(*process), .activity = after.activity, .at_ns = Now(CLOCK_REALTIME)});
+      }
+      job.processes.pop_front();
+      job.bytes.clear();
+      job.has_bytes = false;
+    }
+    transport_->Send(connection_, std::move(message));
+  }
+}
+
+}  // namespace rollcall::agent

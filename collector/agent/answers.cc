@@ -1,0 +1,148 @@
+#include "collector/agent/answers.h"
+
+#include <time.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "collector/agent/live_look.h"
+#include "collector/import/journal.h"
+#include "collector/symbolize/source_excerpt.h"
+#include "proto/run_directory.h"
+
+namespace rollcall::agent {
+
+void ToRpc(const SourceFrame& frame, rpc::SymbolFrame* out) {
+  out->set_function(frame.function);
+  out->set_file(frame.file);
+  out->set_line(frame.line);
+  out->set_inlined(frame.inlined);
+  out->set_module(frame.module);
+  out->set_vaddr(frame.vaddr);
+  out->set_detail(static_cast<uint32_t>(frame.detail));
+  out->set_symbol_offset(frame.symbol_offset);
+  out->set_note(frame.note);
+  out->set_language(static_cast<uint32_t>(frame.language));
+}
+
+SourceFrame FromRpc(const rpc::SymbolFrame& frame) {
+  SourceFrame out;
+  out.function = frame.function();
+  out.file = frame.file();
+  out.line = frame.line();
+  out.inlined = frame.inlined();
+  out.module = frame.module();
+  out.vaddr = frame.vaddr();
+  out.detail = frame.detail() <= static_cast<uint32_t>(FrameDetail::kModule)
+                   ? static_cast<FrameDetail>(frame.detail())
+                   : FrameDetail::kModule;
+  out.symbol_offset = frame.symbol_offset();
+  out.note = frame.note();
+  out.language = frame.language() == static_cast<uint32_t>(Language::kPython) ? Language::kPython
+                                                                              : Language::kNative;
+  return out;
+}
+
+Answers::Answers(std::string run_directory, Reply reply)
+    : run_directory_(std::move(run_directory)),
+      reply_(std::move(reply)),
+      thread_([this] { Work(); }) {}
+
+Answers::~Answers() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Answers::Enqueue(std::function<void()> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (queue_.size() >= kMaxQuestions) return;
+    queue_.push_back(std::move(work));
+  }
+  changed_.notify_all();
+}
+
+void Answers::Work() {
+  for (;;) {
+    std::function<void()> work;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+      if (stop_) return;
+      work = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    work();
+  }
+}
+
+void Answers::Ask(uint64_t connection, const rpc::SymbolRequest& request) {
+  Enqueue([this, connection, request] { AnswerSymbols(connection, request); });
+}
+
+void Answers::Ask(uint64_t connection, const rpc::SourceRequest& request) {
+  Enqueue([this, connection, request] { AnswerSource(connection, request); });
+}
+
+void Answers::Ask(uint64_t connection, const rpc::LiveStackRequest& request,
+                  const StackTarget& target) {
+  Enqueue([this, connection, number = request.request(), target] {
+    AnswerStacks(connection, number, target);
+  });
+}
+
+void Answers::AnswerSymbols(uint64_t connection, const rpc::SymbolRequest& request) {
+  rpc::AgentMessage answer;
+  rpc::SymbolTable* table = answer.mutable_symbols();
+  table->set_request(request.request());
+  for (const rpc::CodeAddress& address : request.addresses()) {
+    rpc::SymbolFrames* frames = table->add_addresses();
+    for (const SourceFrame& frame : symbolizer_.Symbolize({.module_path = address.module(),
+                                    .build_id = address.build_id(),
+                                    .vaddr = address.vaddr(),
+                                    .is_return_address = true})) {
+      ToRpc(frame, frames->add_frames());
+    }
+  }
+  reply_(connection, std::move(answer));
+}
+
+void Answers::AnswerSource(uint64_t connection, const rpc::SourceRequest& request) {
+  rpc::AgentMessage answer;
+  rpc::SourceText* text = answer.mutable_source();
+  text->set_request(request.request());
+  text->set_file(request.file());
+  const SourceExcerpt excerpt =
+      ReadSourceExcerpt(request.file(), {request.lines().begin(), request.lines().end()});
+  for (const ExcerptLine& line : excerpt.lines) {
+    text->add_numbers(line.line_no);
+    text->add_text(line.text);
+  }
+  reply_(connection, std::move(answer));
+}
+
+void Answers::AnswerStacks(uint64_t connection, uint64_t request, const StackTarget& target) {
+  std::string error;
+  std::optional<JournalWriter> journal =
+      JournalWriter::Open(run_directory_ + "/" + kJournalFile, &error);
+  timespec now;
+  for (LiveStack& stack : LookAtProcess(target.pid, target.start_ticks, &symbolizer_)) {
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (!journal.has_value()) break;
+    journal->Append(
+        journal::StackSeen{.process = {target.id, target.host, target.own_pid, target.world_rank},
+                           .stack = std::move(stack),
+                           .at_ns = now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec});
+  }
+  rpc::AgentMessage answer;
+  answer.mutable_live_stacks()->set_request(request);
+  answer.mutable_live_stacks()->set_id(target.id);
+  reply_(connection, std::move(answer));
+}
+
+}  // namespace rollcall::agent

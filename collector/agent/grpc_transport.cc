@@ -1,0 +1,223 @@
+#include "collector/agent/grpc_transport.h"
+
+#include <grpcpp/grpcpp.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "collector/service/secret.h"
+#include "proto/collector.grpc.pb.h"
+
+namespace rollcall::agent {
+namespace {
+
+// Bulk data waits while this much is queued; a collector that takes nothing at all is dropped at
+// the second bound, and told everything again once it is back.
+constexpr size_t kRoomBytes = 8 << 20;
+constexpr size_t kMostBytes = 64 << 20;
+// What a collector may send at once; its requests are small.
+constexpr size_t kMostReceived = 1024;
+constexpr auto kLinger = std::chrono::seconds(1);
+constexpr auto kFirstRetry = std::chrono::milliseconds(100);
+constexpr auto kLastRetry = std::chrono::seconds(5);
+
+class GrpcTransport : public Transport {
+ public:
+  GrpcTransport(const std::string& address, std::string token)
+      : token_(std::move(token)), wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    grpc::ChannelArguments arguments;
+    // A proxy from the environment is for the web, not for a run's own token.
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
+    channel_ = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+    stub_ = rpc::Collector::NewStub(channel_);
+    thread_ = std::thread([this] { ConnectLoop(); });
+  }
+
+  ~GrpcTransport() override {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, kLinger, [this] { return queue_.empty() || connection_ == 0; });
+      stop_ = true;
+      if (call_ != nullptr) call_->Cancel();
+    }
+    changed_.notify_all();
+    thread_.join();
+    close(wake_fd_);
+  }
+
+  uint64_t connection() const override {
+    const std::lock_guard lock(mutex_);
+    return connection_;
+  }
+
+  void Send(uint64_t connection, rpc::AgentMessage message) override {
+    const std::lock_guard lock(mutex_);
+    if (connection == 0 || connection != connection_ || call_ == nullptr) return;
+    queued_bytes_ += message.ByteSizeLong();
+    queue_.push_back(std::move(message));
+    if (queued_bytes_ > kMostBytes) {
+      call_->Cancel();
+    } else {
+      call_->WriteNext();
+    }
+  }
+
+  bool HasRoom() const override {
+    const std::lock_guard lock(mutex_);
+    return queued_bytes_ < kRoomBytes;
+  }
+
+  std::vector<rpc::CollectorMessage> Receive() override {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(received_, {});
+  }
+
+  int wake_fd() const override { return wake_fd_; }
+
+ private:
+  // One Attach call. All of its state is guarded by the transport's mutex; gRPC calls the On…
+  // methods from its own threads, and the Start… methods may be called with the mutex held: they
+  // never call back on the same stack (gRPC L67, "C++ callback-based asynchronous API").
+  class Call : public grpc::ClientBidiReactor<rpc::AgentMessage, rpc::CollectorMessage> {
+   public:
+    explicit Call(GrpcTransport* owner) : owner_(owner) {
+      context_.AddMetadata(service::kTokenKey, owner->token_);
+    }
+
+    void Start(rpc::Collector::Stub* stub) {
+      stub->async()->Attach(&context_, this);
+      StartRead(&incoming_);
+      StartCall();
+    }
+
+    void Cancel() { context_.TryCancel(); }
+
+    // Mutex held.
+    void WriteNext() {
+      if (writing_ || done_ || owner_->queue_.empty()) return;
+      writing_ = true;
+      outgoing_ = std::move(owner_->queue_.front());
+      owner_->queue_.pop_front();
+      StartWrite(&outgoing_);
+    }
+
+    void OnReadInitialMetadataDone(bool ok) override {
+      if (!ok) return;
+      const std::lock_guard lock(owner_->mutex_);
+      owner_->queue_.clear();
+      owner_->queued_bytes_ = 0;
+      owner_->connection_ = ++owner_->connections_;
+      owner_->Wake();
+    }
+
+    void OnReadDone(bool ok) override {
+      if (!ok) return;
+      {
+        const std::lock_guard lock(owner_->mutex_);
+        if (owner_->received_.size() >= kMostReceived) {
+          Cancel();
+          return;
+        }
+        owner_->received_.push_back(std::move(incoming_));
+        incoming_.Clear();
+        owner_->Wake();
+      }
+      StartRead(&incoming_);
+    }
+
+    void OnWriteDone(bool ok) override {
+      const std::lock_guard lock(owner_->mutex_);
+      writing_ = false;
+      owner_->queued_bytes_ -= std::min(owner_->queued_bytes_, outgoing_.ByteSizeLong());
+      if (ok) WriteNext();
+      if (owner_->queue_.empty()) owner_->changed_.notify_all();
+      owner_->Wake();
+    }
+
+    void OnDone(const grpc::Status&) override {
+      const std::lock_guard lock(owner_->mutex_);
+      done_ = true;
+      owner_->connection_ = 0;
+      owner_->changed_.notify_all();
+      owner_->Wake();
+    }
+
+    bool done() const { return done_; }  // mutex held
+
+   private:
+    GrpcTransport* const owner_;
+    grpc::ClientContext context_;
+    rpc::CollectorMessage incoming_;
+    rpc::AgentMessage outgoing_;
+    bool writing_ = false;
+    bool done_ = false;
+  };
+
+  void Wake() {
+    const uint64_t one = 1;
+    if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: readable anyway
+  }
+
+  void ConnectLoop() {
+    auto retry = std::chrono::duration_cast<std::chrono::milliseconds>(kFirstRetry);
+    std::unique_lock lock(mutex_);
+    while (!stop_) {
+      auto call = std::make_unique<Call>(this);
+      call_ = call.get();
+      const uint64_t before = connections_;
+      lock.unlock();
+      call->Start(stub_.get());
+      lock.lock();
+      if (stop_) call->Cancel();  // it may have been asked for before there was a call to cancel
+      changed_.wait(lock, [&] { return call->done(); });
+      call_ = nullptr;
+      queue_.clear();
+      queued_bytes_ = 0;
+      // Requests are of one connection; the word to end is often the last before it closes.
+      std::erase_if(received_, [](const auto& message) { return !message.has_shutdown(); });
+      const bool was_connected = connections_ != before;
+      // gRPC calls OnDone last and touches the reactor no more, but OnDone itself must have left
+      // the mutex, which it has: it is held here.
+      call.reset();
+      retry = was_connected ? std::chrono::milliseconds(kFirstRetry)
+                            : std::min<std::chrono::milliseconds>(retry * 2, kLastRetry);
+      changed_.wait_for(lock, retry, [this] { return stop_; });
+    }
+  }
+
+  const std::string token_;
+  const int wake_fd_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<rpc::Collector::Stub> stub_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stop_ = false;
+  Call* call_ = nullptr;
+  uint64_t connection_ = 0;
+  uint64_t connections_ = 0;
+  std::deque<rpc::AgentMessage> queue_;
+  size_t queued_bytes_ = 0;
+  std::vector<rpc::CollectorMessage> received_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> ConnectToCollector(const std::string& address,
+                                              const std::string& token) {
+  return std::make_unique<GrpcTransport>(address, token);
+}
+
+}  // namespace rollcall::agent

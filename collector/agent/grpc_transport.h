@@ -1,0 +1,19 @@
+// The agent's connection to its collector.
+#ifndef ROLLCALL_COLLECTOR_AGENT_GRPC_TRANSPORT_H_
+#define ROLLCALL_COLLECTOR_AGENT_GRPC_TRANSPORT_H_
+
+#include <memory>
+#include <string>
+
+#include "collector/agent/transport.h"
+
+namespace rollcall::agent {
+
+// Connects to `address` (HOST:PORT) and again whenever the connection is lost, from threads of its
+// own. The destructor closes the connection, after what is queued has gone out or a second has
+// passed.
+std::unique_ptr<Transport> ConnectToCollector(const std::string& address, const std::string& token);
+
+}  // namespace rollcall::agent
+
+#endif  // ROLLCALL_COLLECTOR_AGENT_GRPC_TRANSPORT_H_

@@ -1,0 +1,48 @@
+#include "collector/agent/journal_tail.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "proto/run_directory.h"
+
+namespace rollcall::agent {
+namespace {
+
+// A line longer than this is not ours.
+constexpr size_t kMaxLine = 1 << 20;
+
+}  // namespace
+
+JournalTail::JournalTail(const std::string& run_directory)
+    : path_(run_directory + "/" + kJournalFile) {}
+
+JournalTail::~JournalTail() {
+  if (fd_ >= 0) close(fd_);
+}
+
+std::vector<std::string> JournalTail::ReadNew() {
+  std::vector<std::string> lines;
+  if (fd_ < 0) {
+    fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd_ < 0) return lines;
+  }
+  char buffer[16384];
+  for (;;) {
+    const ssize_t n = pread(fd_, buffer, sizeof(buffer), static_cast<off_t>(offset_));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    offset_ += static_cast<uint64_t>(n);
+    partial_.append(buffer, static_cast<size_t>(n));
+    size_t begin = 0;
+    for (size_t end; (end = partial_.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      if (end > begin) lines.push_back(partial_.substr(begin, end - begin));
+    }
+    partial_.erase(0, begin);
+    if (partial_.size() > kMaxLine) partial_.clear();
+  }
+  return lines;
+}
+
+}  // namespace rollcall::agent

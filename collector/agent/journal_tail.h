@@ -1,0 +1,36 @@
+// Follows the run directory's journal, which the agent and every `rollcall exec` append to.
+#ifndef ROLLCALL_COLLECTOR_AGENT_JOURNAL_TAIL_H_
+#define ROLLCALL_COLLECTOR_AGENT_JOURNAL_TAIL_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rollcall::agent {
+
+// Not thread-safe.
+class JournalTail {
+ public:
+  explicit JournalTail(const std::string& run_directory);
+  ~JournalTail();
+  JournalTail(const JournalTail&) = delete;
+  JournalTail& operator=(const JournalTail&) = delete;
+
+  // The whole lines, without their breaks, that were appended since the last call; from the first
+  // one on after Rewind().
+  std::vector<std::string> ReadNew();
+  void Rewind() {
+    offset_ = 0;
+    partial_.clear();
+  }
+
+ private:
+  const std::string path_;
+  int fd_ = -1;
+  uint64_t offset_ = 0;
+  std::string partial_;
+};
+
+}  // namespace rollcall::agent
+
+#endif  // ROLLCALL_COLLECTOR_AGENT_JOURNAL_TAIL_H_

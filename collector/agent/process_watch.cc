@@ -1,0 +1,117 @@
+#include "collector/agent/process_watch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "collector/live/proc_source.h"
+
+namespace rollcall::agent {
+namespace {
+
+// Not in the headers of glibc 2.36: the interface of include/uapi/linux/pidfd.h, first published
+// size.
+struct PidfdInfo {
+  uint64_t mask;
+  uint64_t cgroup_id;
+  uint32_t pid, tgid, ppid;
+  uint32_t ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
+  int32_t exit_code;
+};
+static_assert(sizeof(PidfdInfo) == 64);
+constexpr uint64_t kPidfdInfoExit = 1 << 3;
+constexpr unsigned long kPidfdGetInfo = _IOWR(0xFF, 11, PidfdInfo);
+
+std::string ReadSmallFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return "";
+  char text[4096];
+  const ssize_t n = read(fd, text, sizeof(text));
+  close(fd);
+  return n > 0 ? std::string(text, static_cast<size_t>(n)) : "";
+}
+
+}  // namespace
+
+uint64_t ProcessStartTicks(pid_t pid) {
+  const std::string stat = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
+  // The second field is the command in parentheses, and may itself hold blanks and parentheses.
+  size_t at = stat.rfind(')');
+  if (at == std::string::npos) return 0;
+  for (int field = 2; field < 22; ++field) {
+    at = stat.find(' ', at + 1);
+    if (at == std::string::npos) return 0;
+  }
+  return strtoull(stat.c_str() + at + 1, nullptr, 10);
+}
+
+bool IsZombie(pid_t pid) {
+  const std::string stat = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
+  const size_t at = stat.rfind(')');
+  return at != std::string::npos && at + 2 < stat.size() && stat[at + 2] == 'Z';
+}
+
+pid_t FindProcess(uint32_t own_pid, uint64_t start_ticks) {
+  const auto same_number = static_cast<pid_t>(own_pid);
+  if (own_pid == 0 || start_ticks == 0) return 0;
+  if (ProcessStartTicks(same_number) == start_ticks) return same_number;
+  const ProcSource proc;
+  std::vector<int> pids;
+  proc.ListNumbers("/proc", &pids);
+  const std::string ending = "\t" + std::to_string(own_pid);
+  for (const int pid : pids) {
+    if (ProcessStartTicks(pid) != start_ticks) continue;
+    // "NSpid:", then its pid in every namespace from ours to its own.
+    const std::string status = ReadSmallFile("/proc/" + std::to_string(pid) + "/status");
+    const size_t begin = status.find("\nNSpid:");
+    if (begin == std::string::npos) continue;
+    const std::string line = status.substr(begin + 1, status.find('\n', begin + 1) - begin - 1);
+    if (line.ends_with(ending)) return pid;
+  }
+  return 0;
+}
+
+ProcessWatch::~ProcessWatch() {
+  if (pidfd_ >= 0) close(pidfd_);
+}
+
+bool ProcessWatch::Open(pid_t pid, uint64_t start_ticks) {
+  if (pid <= 0) return false;
+  const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (fd < 0) return false;
+  // After the pidfd was opened the pid cannot have been reused unseen.
+  if (start_ticks != 0 && ProcessStartTicks(pid) != start_ticks) {
+    close(fd);
+    return false;
+  }
+  if (pidfd_ >= 0) close(pidfd_);
+  pidfd_ = fd;
+  return true;
+}
+
+bool ProcessWatch::HasEnded() const {
+  pollfd poll_entry = {pidfd_, POLLIN, 0};
+  return pidfd_ >= 0 && poll(&poll_entry, 1, 0) > 0;
+}
+
+std::optional<int> ProcessWatch::WaitStatus() const {
+  if (pidfd_ < 0) return std::nullopt;
+  PidfdInfo info = {};
+  info.mask = kPidfdInfoExit;
+  if (ioctl(pidfd_, kPidfdGetInfo, &info) != 0 || (info.mask & kPidfdInfoExit) == 0) {
+    return std::nullopt;
+  }
+  return info.exit_code;
+}
+
+bool ProcessWatch::Signal(int signal) const {
+  return pidfd_ >= 0 && syscall(SYS_pidfd_send_signal, pidfd_, signal, nullptr, 0) == 0;
+}
+
+}  // namespace rollcall::agent

@@ -1,0 +1,57 @@
+// Whether one process of this node still lives and, once it does not, how it ended.
+//
+// How a process ended is told to its parent only. `rollcall exec` is that parent where the launcher
+// lets it be; elsewhere Linux 6.15 and later tell it to who holds a pidfd (PIDFD_GET_INFO with
+// PIDFD_INFO_EXIT, include/uapi/linux/pidfd.h), once the parent has reaped the process.
+#ifndef ROLLCALL_COLLECTOR_AGENT_PROCESS_WATCH_H_
+#define ROLLCALL_COLLECTOR_AGENT_PROCESS_WATCH_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace rollcall::agent {
+
+// Field 22 of /proc/<pid>/stat: when the process started, clock ticks since boot; 0 if there is
+// none. With the pid it names a process for good: a pid alone is reused.
+uint64_t ProcessStartTicks(pid_t pid);
+
+// Whether it ended and its parent has not waited for it yet. Until then the kernel does not tell
+// how.
+bool IsZombie(pid_t pid);
+
+// The process that calls itself `own_pid` in its pid namespace and started then, as a pid of this
+// one; 0 if there is none. Looks through /proc when it is not the pid itself: once per ring, not
+// per sample.
+pid_t FindProcess(uint32_t own_pid, uint64_t start_ticks);
+
+// Holds a pidfd. Not thread-safe.
+class ProcessWatch {
+ public:
+  ProcessWatch() = default;
+  ~ProcessWatch();
+  ProcessWatch(const ProcessWatch&) = delete;
+  ProcessWatch& operator=(const ProcessWatch&) = delete;
+
+  // Begins to watch; false if that process (this pid, started then) is not there, or if the kernel
+  // has no pidfds (see can_watch). Call it while the process lives: a later call finds nothing.
+  bool Open(pid_t pid, uint64_t start_ticks);
+
+  bool open() const { return pidfd_ >= 0; }
+  // Readable once the process ended (also while it is a zombie).
+  int fd() const { return pidfd_; }
+  bool HasEnded() const;
+  // The wait(2) status, if the kernel tells it. It may come a little later than HasEnded(): when
+  // the parent has reaped the process.
+  std::optional<int> WaitStatus() const;
+  // Sends a signal to this very process; never to another one that got its pid.
+  bool Signal(int signal) const;
+
+ private:
+  int pidfd_ = -1;
+};
+
+}  // namespace rollcall::agent
+
+#endif  // ROLLCALL_COLLECTOR_AGENT_PROCESS_WATCH_H_

@@ -1,0 +1,99 @@
+// One cheap look at a ring file: how far the process came and what it is blocked in. Reads the
+// header, the thread table and, when something moved, the participants: never the records. The full
+// reader is collector/import/ring_reader.h.
+#ifndef ROLLCALL_COLLECTOR_AGENT_RING_SAMPLE_H_
+#define ROLLCALL_COLLECTOR_AGENT_RING_SAMPLE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "proto/ring_format.h"
+
+namespace rollcall::agent {
+
+struct Mark {
+  uint64_t sequence = 0;
+  uint64_t semantic_hash = 0;
+  friend bool operator==(const Mark&, const Mark&) = default;
+};
+
+struct ParticipantSample {
+  uint64_t key = 0;
+  int32_t rank = -1;
+  int32_t size = -1;
+  uint64_t entered = 0;
+  uint64_t completed = 0;
+  bool concurrent = false;  // ring::kSawConcurrency or kWeakIdentity: hashes prove nothing
+  std::vector<Mark> marks;  // by falling sequence
+  friend bool operator==(const ParticipantSample&, const ParticipantSample&) = default;
+};
+
+struct BlockedSample {
+  uint16_t operation = 0;
+  uint32_t tid = 0;
+  uint32_t participant = 0;  // uid in the ring
+  uint64_t key = 0;          // of the communicator; 0 if none
+  uint64_t sequence = 0;
+  int64_t since_monotonic_ns = 0;  // CLOCK_MONOTONIC of this node
+};
+
+struct RingSample {
+  uint64_t id = 0;  // RingId()
+  uint32_t pid = 0;
+  uint64_t process_start_ticks = 0;
+  uint64_t job_key = 0;
+  int32_t world_rank = -1;
+  int32_t world_size = -1;
+  uint32_t thread_level = 0xffffffff;
+  ring::Phase phase = ring::Phase::kStarting;
+  ring::ExitMark exit_mark = ring::ExitMark::kNone;
+  int32_t exit_status = 0;
+  std::string host;
+  uint64_t activity =
+      0;  // as Activity() of ring_reader.h: two equal values mean that nothing moved
+  uint64_t polls = 0;
+  std::vector<ParticipantSample> participants;
+  std::vector<BlockedSample> blocked;  // the outermost open call of each thread
+};
+
+// Samples one file again and again. Not thread-safe. Never blocks on anything but the file system,
+// trusts no size or offset, and uses pread(): a file cut while it is read is an error, not a
+// SIGBUS.
+class RingSampler {
+ public:
+  // Takes the descriptor.
+  explicit RingSampler(int fd);
+  ~RingSampler();
+  RingSampler(const RingSampler&) = delete;
+  RingSampler& operator=(const RingSampler&) = delete;
+
+  // True if the file could be read; else problem() says why. A file whose header is not there yet
+  // (the process is still making it) is such an error and may be asked again.
+  bool Sample(RingSample* out);
+  const std::string& problem() const { return problem_; }
+  int fd() const { return fd_; }
+
+ private:
+  bool ReadHeader();
+  const ring::Section* FindSection(ring::SectionKind kind, uint64_t least_bytes, uint64_t* used);
+  void ReadThreads(RingSample* out);
+  void ReadParticipants();
+  int64_t MonotonicOf(uint64_t ticks) const;
+
+  int fd_;
+  uint64_t file_bytes_ = 0;
+  std::string problem_;
+  ring::FileHeader header_ = {};
+  std::vector<char> buffer_;
+  // From the last sample: the participants are read again only when something moved.
+  bool sampled_ = false;
+  bool moved_before_ = false;
+  uint64_t last_activity_ = 0;
+  std::vector<ParticipantSample> participants_;
+  std::vector<uint32_t> participant_uids_;  // of participants_
+};
+
+}  // namespace rollcall::agent
+
+#endif  // ROLLCALL_COLLECTOR_AGENT_RING_SAMPLE_H_

@@ -1,0 +1,311 @@
+#include "collector/agent/run_root.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "collector/agent/process_watch.h"
+#include "proto/ring_format.h"
+#include "proto/run_directory.h"
+
+namespace rollcall::agent {
+namespace {
+
+constexpr char kUseLock[] = "use.lock";
+constexpr char kAgentLock[] = "agent.lock";
+// Less room than this is no place to be for a run.
+constexpr uint64_t kLeastFreeBytes = 1 << 20;
+
+// A descriptor that closes itself.
+class Fd {
+ public:
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  int get() const { return fd_; }
+  bool ok() const { return fd_ >= 0; }
+  int Release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+std::string ErrorText(int error) { return strerror(error); }
+
+// Opens `path` as a directory of the caller's own that nobody else may enter; -1 and why otherwise.
+int OpenPrivateDirectory(int at, const std::string& path, std::string* problem) {
+  Fd fd(openat(at, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status;
+  if (!fd.ok() || fstat(fd.get(), &status) != 0) {
+    *problem = errno == ELOOP || errno == ENOTDIR
+                   ? fmt::format("{} is not a directory (a link or a file)", path)
+                   : fmt::format("cannot open {}: {}", path, ErrorText(errno));
+    return -1;
+  }
+  if (status.st_uid != geteuid()) {
+    *problem = fmt::format("{} belongs to user {}, not to {}", path, status.st_uid, geteuid());
+    return -1;
+  }
+  if ((status.st_mode & 0077) != 0) {
+    *problem =
+        fmt::format("{} is open to others (mode {:04o}, needs 0700)", path, status.st_mode & 07777);
+    return -1;
+  }
+  return fd.Release();
+}
+
+// Makes it if it is not there, then opens it as above.
+int MakePrivateDirectory(int at, const std::string& path, std::string* problem) {
+  if (mkdirat(at, path.c_str(), 0700) != 0 && errno != EEXIST) {
+    *problem = fmt::format("cannot make {}: {}", path, ErrorText(errno));
+    return -1;
+  }
+  return OpenPrivateDirectory(at, path, problem);
+}
+
+// An open and locked lock file, or -1. Shared: in use; exclusive: nobody else may have it.
+int TakeLock(int directory, const char* name, int operation) {
+  Fd fd(openat(directory, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd.ok() || flock(fd.get(), operation | LOCK_NB) != 0) return -1;
+  return fd.Release();
+}
+
+bool IsLocked(int directory, const char* name) {
+  Fd fd(openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  return fd.ok() && flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+std::string RunName() {
+  time_t now = time(nullptr);
+  tm parts;
+  localtime_r(&now, &parts);
+  uint32_t random = 0;
+  if (getrandom(&random, sizeof(random), 0) != sizeof(random)) random = static_cast<uint32_t>(now);
+  return fmt::format("{:04}{:02}{:02}-{:02}{:02}{:02}-{:08x}", parts.tm_year + 1900,
+                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                     random);
+}
+
+// Calls visit(name, status) for every entry that is neither "." nor "..".
+template <typename Visit>
+void ForEachEntry(int directory, const Visit& visit) {
+  // A descriptor of its own: fdopendir takes it, and the offset is shared between duplicates.
+  const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  DIR* stream = fdopendir(fd);
+  if (stream == nullptr) {
+    close(fd);
+    return;
+  }
+  while (const dirent* entry = readdir(stream)) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    struct stat status;
+    if (fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0) visit(entry->d_name, status);
+  }
+  closedir(stream);
+}
+
+bool RemoveBelow(int parent, const char* name, int levels) {
+  Fd directory(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory.ok()) return false;
+  ForEachEntry(directory.get(), [&](const char* entry, const struct stat& status) {
+    if (!S_ISDIR(status.st_mode)) {
+      unlinkat(directory.get(), entry, 0);
+    } else if (levels > 0) {
+      RemoveBelow(directory.get(), entry, levels - 1);
+    }
+  });
+  return unlinkat(parent, name, AT_REMOVEDIR) == 0;
+}
+
+uint64_t BytesBelow(int directory) {
+  uint64_t bytes = 0;
+  ForEachEntry(directory, [&](const char* name, const struct stat& status) {
+    bytes += static_cast<uint64_t>(status.st_blocks) * 512;
+    if (!S_ISDIR(status.st_mode)) return;
+    Fd below(openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!below.ok()) return;
+    ForEachEntry(below.get(), [&](const char*, const struct stat& inner) {
+      bytes += static_cast<uint64_t>(inner.st_blocks) * 512;
+    });
+  });
+  return bytes;
+}
+
+// Only what a run directory is made of may be taken over or removed: --dir may name anything.
+bool LooksLikeRun(int directory) {
+  bool empty = true;
+  bool has_rings = false;
+  ForEachEntry(directory, [&](const char* name, const struct stat&) {
+    empty = false;
+    has_rings |= strcmp(name, kRingsDirectory) == 0;
+  });
+  return empty || has_rings;
+}
+
+// Whether a process that writes a ring there still lives, its `rollcall run` gone or not.
+bool HasLiveRank(int run) {
+  const Fd rings(openat(run, kRingsDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  bool live = false;
+  if (!rings.ok()) return live;
+  ForEachEntry(rings.get(), [&](const char* name, const struct stat& status) {
+    if (live || !S_ISREG(status.st_mode)) return;
+    const Fd file(openat(rings.get(), name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    ring::FileHeader header;
+    if (!file.ok() || pread(file.get(), &header, sizeof(header), 0) != sizeof(header)) return;
+    if (memcmp(header.magic, ring::kMagic, sizeof(ring::kMagic)) != 0) return;
+    live = FindProcess(header.pid, header.process_start_ticks) != 0;
+  });
+  return live;
+}
+
+}  // namespace
+
+RunDirectory::~RunDirectory() {
+  if (agent_lock_fd_ >= 0) close(agent_lock_fd_);
+  if (use_lock_fd_ >= 0) close(use_lock_fd_);
+}
+
+RunDirectory::RunDirectory(RunDirectory&& other) noexcept { *this = std::move(other); }
+
+RunDirectory& RunDirectory::operator=(RunDirectory&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(use_lock_fd_, other.use_lock_fd_);
+  std::swap(agent_lock_fd_, other.agent_lock_fd_);
+  return *this;
+}
+
+std::string RunRoot::DefaultPath(const std::string& shared_memory) {
+  return fmt::format("{}/{}{}", shared_memory, kRunRootPrefix, geteuid());
+}
+
+std::string RunRoot::UsablePath(const std::string& shared_memory, std::string* why) {
+  why->clear();
+  struct statvfs room;
+  if (statvfs(shared_memory.c_str(), &room) != 0) {
+    *why = fmt::format("{} is missing ({})", shared_memory, ErrorText(errno));
+  } else if (uint64_t{room.f_bavail} * room.f_frsize < kLeastFreeBytes) {
+    *why = fmt::format("{} is full", shared_memory);
+  } else if (access(shared_memory.c_str(), W_OK | X_OK) != 0) {
+    *why = fmt::format("{} is not writable", shared_memory);
+  } else {
+    const std::string root = DefaultPath(shared_memory);
+    std::string problem;
+    const Fd fd(MakePrivateDirectory(AT_FDCWD, root, &problem));
+    if (fd.ok()) return root;
+    *why = problem;
+  }
+  const char* temporary = getenv("TMPDIR");
+  return DefaultPath(temporary != nullptr && temporary[0] == '/' ? temporary : "/tmp");
+}
+
+RunDirectory RunRoot::Create(const std::string& root, std::string* problem) {
+  const Fd fd(MakePrivateDirectory(AT_FDCWD, root, problem));
+  if (!fd.ok()) return {};
+  return CreateAt(root + "/" + RunName(), problem);
+}
+
+RunDirectory RunRoot::CreateAt(const std::string& path, std::string* problem) {
+  const Fd fd(MakePrivateDirectory(AT_FDCWD, path, problem));
+  if (!fd.ok()) return {};
+  if (!LooksLikeRun(fd.get())) {
+    *problem = fmt::format("{} holds other files", path);
+    return {};
+  }
+  const Fd rings(MakePrivateDirectory(fd.get(), kRingsDirectory, problem));
+  if (!rings.ok()) return {};
+  return Join(path, problem);
+}
+
+RunDirectory RunRoot::Join(const std::string& path, std::string* problem) {
+  RunDirectory run;
+  const Fd fd(OpenPrivateDirectory(AT_FDCWD, path, problem));
+  if (!fd.ok()) return run;
+  const Fd rings(OpenPrivateDirectory(fd.get(), kRingsDirectory, problem));
+  if (!rings.ok()) return run;
+  run.use_lock_fd_ = TakeLock(fd.get(), kUseLock, LOCK_SH);
+  if (run.use_lock_fd_ < 0) {
+    *problem = fmt::format("cannot lock {}: {}", path, ErrorText(errno));
+    return run;
+  }
+  char resolved[PATH_MAX];
+  run.path_ = realpath(path.c_str(), resolved) != nullptr ? resolved : path;
+  return run;
+}
+
+bool RunRoot::TakeAgentLock(RunDirectory* run) {
+  if (run->agent_lock_fd_ >= 0) return true;
+  std::string problem;
+  const Fd fd(OpenPrivateDirectory(AT_FDCWD, run->path_, &problem));
+  if (fd.ok()) run->agent_lock_fd_ = TakeLock(fd.get(), kAgentLock, LOCK_EX);
+  return run->agent_lock_fd_ >= 0;
+}
+
+bool RunRoot::HasAgent(const std::string& run) {
+  std::string problem;
+  const Fd fd(OpenPrivateDirectory(AT_FDCWD, run, &problem));
+  return fd.ok() && IsLocked(fd.get(), kAgentLock);
+}
+
+std::vector<RunRoot::Old> RunRoot::List(const std::string& root) {
+  std::vector<Old> found;
+  std::string problem;
+  const Fd fd(OpenPrivateDirectory(AT_FDCWD, root, &problem));
+  if (!fd.ok()) return found;
+  ForEachEntry(fd.get(), [&](const char* name, const struct stat& status) {
+    if (!S_ISDIR(status.st_mode)) return;
+    const Fd run(openat(fd.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!run.ok() || !LooksLikeRun(run.get())) return;
+    found.push_back(
+        {.path = root + "/" + name,
+         .modified_ns = status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec,
+         .bytes = BytesBelow(run.get()),
+         .in_use = IsLocked(run.get(), kUseLock) || HasLiveRank(run.get())});
+  });
+  std::sort(found.begin(), found.end(),
+            [](const Old& a, const Old& b) { return a.modified_ns > b.modified_ns; });
+  return found;
+}
+
+std::vector<RunRoot::Old> RunRoot::Clean(const std::string& root, size_t keep, int64_t max_age_ns) {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  const int64_t now_ns = now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+  std::vector<Old> removed;
+  size_t kept = 0;
+  for (Old& run : List(root)) {
+    if (run.in_use) continue;
+    const bool too_old = now_ns - run.modified_ns > max_age_ns;
+    if (!too_old && kept < keep) {
+      ++kept;
+    } else if (Remove(run.path)) {
+      removed.push_back(std::move(run));
+    }
+  }
+  return removed;
+}
+
+bool RunRoot::Remove(const std::string& path) {
+  std::string problem;
+  const Fd fd(OpenPrivateDirectory(AT_FDCWD, path, &problem));
+  if (!fd.ok() || !LooksLikeRun(fd.get())) return false;
+  return RemoveBelow(AT_FDCWD, path.c_str(), 2);
+}
+
+}  // namespace rollcall::agent

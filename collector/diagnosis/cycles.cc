@@ -1,0 +1,249 @@
+// Circles of ranks that wait for each other.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "collector/diagnosis/incident.h"
+#include "collector/diagnosis/order.h"
+
+namespace rollcall {
+namespace {
+
+using What = Incident::What;
+
+// Vertices: processes, then collective nodes. Edges lead to what is waited for; only what is stuck
+// counts.
+class Components {
+ public:
+  explicit Components(const WaitGraph& graph) : graph_(graph), processes_(graph.processes.size()) {
+    const size_t count = processes_ + graph.nodes.size();
+    index_.assign(count, 0);
+    low_.assign(count, 0);
+    on_stack_.assign(count, false);
+  }
+
+  // Strongly connected components of more than one vertex (Tarjan, without recursion: a pipeline of
+  // ranks is as deep as it is long).
+  std::vector<std::vector<uint32_t>> Find() {
+    for (uint32_t v = 0; v < processes_; ++v) {
+      if (graph_.processes[v].stuck && index_[v] == 0) Visit(v);
+    }
+    return std::move(components_);
+  }
+
+ private:
+  struct Frame {
+    uint32_t vertex;
+    std::vector<uint32_t> next;
+    size_t at = 0;
+  };
+
+  std::vector<uint32_t> Next(uint32_t v) const {
+    std::vector<uint32_t> next;
+    const auto add = [&](uint32_t p) {
+      if (graph_.processes[p].stuck) next.push_back(p);
+    };
+    if (v < processes_) {
+      for (const Need& need : graph_.processes[v].needs) {
+        if (need.node != kNoIndex) {
+          next.push_back(static_cast<uint32_t>(processes_) + need.node);
+        } else {
+          for (const uint32_t p : need.processes) add(p);
+        }
+      }
+    } else {
+      for (const uint32_t p : graph_.nodes[v - processes_].missing) add(p);
+    }
+    return next;
+  }
+
+  void Visit(uint32_t root) {
+    std::vector<Frame> frames;
+    const auto enter = [&](uint32_t v) {
+      index_[v] = low_[v] = ++counter_;
+      stack_.push_back(v);
+      on_stack_[v] = true;
+      frames.push_back({v, Next(v)});
+    };
+    enter(root);
+    while (!frames.empty()) {
+      Frame& frame = frames.back();
+      if (frame.at < frame.next.size()) {
+        const uint32_t to = frame.next[frame.at++];
+        if (index_[to] == 0) {
+          enter(to);
+        } else if (on_stack_[to]) {
+          low_[frame.vertex] = std::min(low_[frame.vertex], index_[to]);
+        }
+        continue;
+      }
+      const uint32_t v = frame.vertex;
+      frames.pop_back();
+      if (!frames.empty()) {
+        low_[frames.back().vertex] = std::min(low_[frames.back().vertex], low_[v]);
+      }
+      if (low_[v] != index_[v]) continue;
+      std::vector<uint32_t> component;
+      uint32_t member;
+      do {
+        member = stack_.back();
+        stack_.pop_back();
+        on_stack_[member] = false;
+        component.push_back(member);
+      } while (member != v);
+      std::sort(component.begin(), component.end());
+      if (component.size() > 1) components_.push_back(std::move(component));
+    }
+  }
+
+  const WaitGraph& graph_;
+  const size_t processes_;
+  uint32_t counter_ = 0;
+  std::vector<uint32_t> index_;
+  std::vector<uint32_t> low_;
+  std::vector<bool> on_stack_;
+  std::vector<uint32_t> stack_;
+  std::vector<std::vector<uint32_t>> components_;
+};
+
+class CycleFinder {
+ public:
+  CycleFinder(const Analysis& analysis, std::vector<Incident>* incidents)
+      : analysis_(analysis), incidents_(*incidents) {}
+
+  void Look(const std::vector<uint32_t>& component) {
+    const size_t processes = analysis_.graph.processes.size();
+    std::optional<Incident> past;
+    std::optional<Incident> crossed;
+    std::vector<uint32_t> by_message;
+    bool nodes = false;
+    for (const uint32_t v : component) {
+      if (v < processes) {
+        if (WaitsForMessage(v)) by_message.push_back(v);
+        continue;
+      }
+      nodes = true;
+      const CollectiveNode& node = analysis_.graph.nodes[v - processes];
+      // Where calls do not match, that is the cause, and has been found.
+      if (node.mismatched || Explained(incidents_, node.communicator, node.sequence)) return;
+      // Those who finalized instead are the cause, and have been found.
+      if (LeftFrom(node)) return;
+      std::vector<uint32_t> within;
+      for (const uint32_t p : node.missing) {
+        if (std::binary_search(component.begin(), component.end(), p)) within.push_back(p);
+      }
+      const std::vector<uint32_t> gone_past = ThosePast(analysis_, node, within);
+      if (!gone_past.empty()) {
+        Judge(node, gone_past, true, &past);
+        continue;
+      }
+      std::map<std::tuple<uint32_t, uint64_t, uint64_t>, std::vector<uint32_t>> groups;
+      for (const uint32_t p : within) {
+        const Event* stands = analysis_.Stands(p);
+        if (stands == nullptr) continue;
+        groups[{stands->membership == kNoIndex
+                    ? kNoIndex
+                    : analysis_.trace.memberships[stands->membership].communicator,
+                stands->sequence, analysis_.Site(*stands)}]
+            .push_back(p);
+      }
+      for (auto& [key, group] : groups) Judge(node, group, false, &crossed);
+    }
+    if (past) {
+      incidents_.push_back(std::move(*past));
+    } else if (!by_message.empty()) {
+      AddMessages(by_message, !nodes);
+    } else if (crossed) {
+      incidents_.push_back(std::move(*crossed));
+    }
+  }
+
+ private:
+  bool WaitsForMessage(uint32_t process) const {
+    const std::vector<Need>& needs = analysis_.graph.processes[process].needs;
+    return std::any_of(needs.begin(), needs.end(),
+                       [](const Need& need) { return need.node == kNoIndex; });
+  }
+
+  bool LeftFrom(const CollectiveNode& node) const {
+    return std::any_of(incidents_.begin(), incidents_.end(), [&node](const Incident& incident) {
+      return incident.what == What::kLeft && incident.communicator == node.communicator &&
+             incident.sequence == node.sequence;
+    });
+  }
+
+  void Judge(const CollectiveNode& node, const std::vector<uint32_t>& group, bool went_past,
+             std::optional<Incident>* best) {
+    std::vector<uint32_t> there;
+    for (const Lane& lane : analysis_.lanes[node.communicator].lanes) {
+      if (lane.entered >= node.sequence) there.push_back(lane.process);
+    }
+    if (there.empty() || node.inside.empty()) return;
+    Incident incident;
+    incident.what = What::kCycle;
+    incident.communicator = node.communicator;
+    incident.sequence = node.sequence;
+    incident.hangs = true;
+    incident.deviating = group;
+    incident.agreeing = there;
+    incident.tie = there.size() == group.size();
+    const Event* waiting =
+        CallOrPlace(analysis_, node.communicator, node.sequence, node.inside.front());
+    const Event* stands = analysis_.Stands(group.front());
+    if (waiting == nullptr || stands == nullptr) return;
+    incident.agreeing_event = waiting;
+    incident.deviating_event = stands;
+    if (there.size() < group.size()) {
+      std::swap(incident.deviating, incident.agreeing);
+      std::swap(incident.deviating_event, incident.agreeing_event);
+    }
+    incident.crossed = !went_past;
+    if (!*best || incident.deviating.size() < (*best)->deviating.size()) *best = incident;
+  }
+
+  // One of them may wait for somebody who died: that is the cause, and has been found.
+  bool WaitsForTheDead(uint32_t process) const {
+    const std::vector<Need>& needs = analysis_.graph.processes[process].needs;
+    return std::any_of(needs.begin(), needs.end(), [this](const Need& need) {
+      return std::any_of(need.processes.begin(), need.processes.end(), [this](uint32_t p) {
+        return analysis_.graph.processes[p].activity == Activity::kEnded;
+      });
+    });
+  }
+
+  void AddMessages(const std::vector<uint32_t>& waiters, bool mutual) {
+    if (std::any_of(waiters.begin(), waiters.end(),
+                    [this](uint32_t p) { return WaitsForTheDead(p); })) {
+      return;
+    }
+    Incident incident;
+    incident.what = What::kMessage;
+    incident.hangs = true;
+    incident.mutual = mutual;
+    incident.deviating = waiters;
+    const Event* event = nullptr;
+    for (const Need& need : analysis_.graph.processes[waiters.front()].needs) {
+      if (need.node == kNoIndex) event = need.event;
+    }
+    incident.deviating_event = event;
+    if (event != nullptr && event->membership != kNoIndex) {
+      incident.communicator = analysis_.trace.memberships[event->membership].communicator;
+    }
+    incidents_.push_back(std::move(incident));
+  }
+
+  const Analysis& analysis_;
+  std::vector<Incident>& incidents_;
+};
+
+}  // namespace
+
+void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents) {
+  CycleFinder finder(analysis, incidents);
+  for (const std::vector<uint32_t>& component : Components(analysis.graph).Find()) {
+    finder.Look(component);
+  }
+}
+
+}  // namespace rollcall

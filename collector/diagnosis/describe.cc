@@ -1,0 +1,421 @@
+#include "collector/diagnosis/describe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <tuple>
+
+#include "collector/diagnosis/python_notes.h"
+#include "collector/matching/match_rules.h"
+#include "collector/matching/user_code.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+namespace {
+
+using What = Incident::What;
+
+std::string SignalName(int signal) {
+  switch (signal) {
+    case SIGHUP:
+      return "SIGHUP";
+    case SIGINT:
+      return "SIGINT";
+    case SIGQUIT:
+      return "SIGQUIT";
+    case SIGILL:
+      return "SIGILL";
+    case SIGTRAP:
+      return "SIGTRAP";
+    case SIGABRT:
+      return "SIGABRT";
+    case SIGBUS:
+      return "SIGBUS";
+    case SIGFPE:
+      return "SIGFPE";
+    case SIGKILL:
+      return "SIGKILL";
+    case SIGSEGV:
+      return "SIGSEGV";
+    case SIGPIPE:
+      return "SIGPIPE";
+    case SIGALRM:
+      return "SIGALRM";
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGXCPU:
+      return "SIGXCPU";
+    case SIGXFSZ:
+      return "SIGXFSZ";
+    default:
+      return fmt::format("signal {}", signal);
+  }
+}
+
+// Processes that cannot go on without one of `these`.
+std::vector<uint32_t> DirectWaiters(const Analysis& analysis, const std::vector<uint32_t>& these) {
+  std::vector<bool> wanted(analysis.graph.processes.size(), false);
+  for (const uint32_t p : these) wanted[p] = true;
+  const auto is_wanted = [&wanted](uint32_t p) { return wanted[p]; };
+  std::vector<uint32_t> waiters;
+  for (const CollectiveNode& node : analysis.graph.nodes) {
+    if (std::any_of(node.missing.begin(), node.missing.end(), is_wanted)) {
+      waiters.insert(waiters.end(), node.inside.begin(), node.inside.end());
+    }
+  }
+  for (uint32_t p = 0; p < analysis.graph.processes.size(); ++p) {
+    for (const Need& need : analysis.graph.processes[p].needs) {
+      if (need.node == kNoIndex &&
+          std::any_of(need.processes.begin(), need.processes.end(), is_wanted)) {
+        waiters.push_back(p);
+      }
+    }
+  }
+  return waiters;
+}
+
+// Those inside a collective that one of the dead had entered: it may have died with their data.
+void AddThoseWithin(const Analysis& analysis, const std::vector<uint32_t>& dead,
+                    std::vector<uint32_t>* waiting) {
+  for (const CollectiveNode& node : analysis.graph.nodes) {
+    const std::vector<Lane>& members = analysis.lanes[node.communicator].lanes;
+    const bool entered = std::any_of(members.begin(), members.end(), [&](const Lane& lane) {
+      return lane.entered >= node.sequence &&
+             std::find(dead.begin(), dead.end(), lane.process) != dead.end();
+    });
+    if (entered) waiting->insert(waiting->end(), node.inside.begin(), node.inside.end());
+  }
+}
+
+std::vector<uint32_t> WaitingFor(const Analysis& analysis, const Incident& incident) {
+  std::vector<uint32_t> waiting;
+  const auto add_those_who_wait = [&](const std::vector<uint32_t>& side) {
+    for (const uint32_t p : side) {
+      if (analysis.Waits(p)) waiting.push_back(p);
+    }
+  };
+  if (!incident.hangs) return waiting;
+  if (incident.what == What::kCalls || incident.what == What::kShift) {
+    for (const Lane& lane : analysis.lanes[incident.communicator].lanes) {
+      if (analysis.Waits(lane.process)) waiting.push_back(lane.process);
+    }
+  } else {
+    add_those_who_wait(incident.agreeing);
+    const std::vector<uint32_t> direct = DirectWaiters(analysis, incident.deviating);
+    waiting.insert(waiting.end(), direct.begin(), direct.end());
+    if (incident.what == What::kDeath) AddThoseWithin(analysis, incident.deviating, &waiting);
+  }
+  if (incident.tie) {
+    add_those_who_wait(incident.deviating);
+    return Without(std::move(waiting), {});
+  }
+  return Without(std::move(waiting), incident.deviating);
+}
+
+class SiteList {
+ public:
+  SiteList(const Analysis& analysis, const Incident& incident)
+      : analysis_(analysis), incident_(incident) {}
+
+  void Add(const std::vector<uint32_t>& side, bool culprit) {
+    std::map<std::tuple<Site::Role, uint64_t, uint64_t, std::string>, size_t> known;
+    for (const uint32_t process : side) {
+      Site site = Of(process, culprit);
+      const auto key = std::tuple(site.role, analysis_.sites.Id(site.call_path),
+                                  static_cast<uint64_t>(site.frame.line), site.what);
+      const auto [entry, added] = known.emplace(key, sites_.size());
+      if (added) sites_.push_back(std::move(site));
+      sites_[entry->second].ranks.push_back(analysis_.RankOf(process));
+    }
+  }
+
+  std::vector<Site> Take() {
+    for (Site& site : sites_) Normalize(&site.ranks);
+    return std::move(sites_);
+  }
+
+ private:
+  Site Of(uint32_t process, bool culprit) const {
+    Site site;
+    site.culprit = culprit;
+    const ProcessView& view = analysis_.graph.processes[process];
+    const Process& record = analysis_.trace.processes[process];
+    const Event* event = EventOf(process, culprit);
+    if (event != nullptr) {
+      site.call_path = event->call_path;
+      site.frame = analysis_.sites.UserFrame(event->call_path);
+      site.what = CallText(analysis_, *event);
+    }
+    switch (view.activity) {
+      case Activity::kEnded:
+        site.role = Site::Role::kEnded;
+        site.what = event == nullptr
+                        ? EndText(record)
+                        : fmt::format("{} {} {}", EndText(record),
+                                      view.open != nullptr ? "inside" : "after", site.what);
+        break;
+      case Activity::kBlocked:
+      case Activity::kPolling:
+        site.role = culprit && incident_.what == What::kDeviceLag ? Site::Role::kStalled
+                    : culprit && incident_.what != What::kMessage ? Site::Role::kWentOn
+                                                                  : Site::Role::kWaiting;
+        break;
+      case Activity::kLeft:
+        site.role = Site::Role::kWentOn;
+        break;
+      case Activity::kRunning:
+        site.role =
+            incident_.what == What::kBehind && culprit ? Site::Role::kStalled : Site::Role::kOther;
+        break;
+    }
+    if (!incident_.hangs && site.role != Site::Role::kEnded) site.role = Site::Role::kOther;
+    if (incident_.what == What::kBehind && culprit) FromLiveStack(record, &site);
+    return site;
+  }
+
+  const Event* EventOf(uint32_t process, bool culprit) const {
+    // A message has no number; who waits for it stands where it stands.
+    if (incident_.what == What::kMessage) {
+      return culprit && process == incident_.deviating.front() ? incident_.deviating_event
+                                                               : analysis_.Stands(process);
+    }
+    return CallOrPlace(analysis_, incident_.communicator, incident_.sequence, process);
+  }
+
+  static void FromLiveStack(const Process& process, Site* site) {
+    // The main thread's comes first; the library's own threads have no frame of the user's.
+    for (const LiveStack& stack : process.live_stacks) {
+      std::vector<const SourceFrame*> frames;
+      for (const SourceFrame& frame : stack.frames) frames.push_back(&frame);
+      const SourceFrame* user = InnermostUserFrame(frames);
+      if (user == nullptr || user->line == 0 || !FrameworkOf(*user).empty()) continue;
+      site->frame = *user;
+      site->call_path = kNoIndex;
+      site->what = stack.state.empty() ? "outside every call" : stack.state;
+      return;
+    }
+    if (!site->what.empty()) site->what = "outside every call; its last was " + site->what;
+  }
+
+  const Analysis& analysis_;
+  const Incident& incident_;
+  std::vector<Site> sites_;
+};
+
+// No record of a call on this communicator can be missing or in another order.
+bool WellRecorded(const Analysis& analysis, const Incident& incident) {
+  if (!analysis.lanes[incident.communicator].ordered) return false;
+  for (const uint32_t p : {incident.deviating.front(), incident.agreeing.front()}) {
+    const Lane* lane = analysis.LaneOf(incident.communicator, p);
+    if (lane == nullptr || !lane->gap_free) return false;
+    if (analysis.trace.processes[p].records_unreadable != 0) return false;
+  }
+  return true;
+}
+
+bool AnyStrictly(const Analysis& analysis, const std::vector<uint32_t>& processes) {
+  return std::any_of(processes.begin(), processes.end(),
+                     [&](uint32_t p) { return analysis.graph.processes[p].stuck_strictly; });
+}
+
+bool AllStrictly(const Analysis& analysis, const std::vector<uint32_t>& processes) {
+  return std::all_of(processes.begin(), processes.end(),
+                     [&](uint32_t p) { return analysis.graph.processes[p].stuck_strictly; });
+}
+
+Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
+                      const std::vector<uint32_t>& waiting) {
+  switch (incident.what) {
+    case What::kDeath: {
+      const Process& process = analysis.trace.processes[incident.deviating.front()];
+      const bool seen = process.end.how == ProcessEnd::How::kExited ||
+                        process.end.how == ProcessEnd::How::kSignaled ||
+                        process.exit_mark != ring::ExitMark::kNone;
+      return seen && IsFirstDeathCertain(analysis.trace, process) ? Certainty::kProven
+                                                                  : Certainty::kLikely;
+    }
+    case What::kCalls:
+      return WellRecorded(analysis, incident) ? Certainty::kProven : Certainty::kLikely;
+    case What::kShift:
+      if (!WellRecorded(analysis, incident)) return Certainty::kSuspected;
+      return incident.mismatch || AnyStrictly(analysis, waiting) ||
+                     AnyStrictly(analysis, incident.deviating)
+                 ? Certainty::kProven
+                 : Certainty::kLikely;
+    case What::kMessage:
+      return AllStrictly(analysis, incident.deviating) ? Certainty::kProven : Certainty::kLikely;
+    case What::kLeft:
+    case What::kCycle:
+      return AnyStrictly(analysis, waiting) || AnyStrictly(analysis, incident.deviating)
+                 ? Certainty::kProven
+                 : Certainty::kLikely;
+    case What::kDeviceLag:
+      return Certainty::kLikely;
+    case What::kBehind: {
+      const Process& process = analysis.trace.processes[incident.deviating.front()];
+      if (process.device) {
+        const Lane* lane = analysis.LaneOf(incident.communicator, incident.deviating.front());
+        const bool counted = lane != nullptr && lane->membership->counted;
+        return counted && incident.sequence != 0 ? Certainty::kLikely : Certainty::kSuspected;
+      }
+      const bool alive = process.end.how == ProcessEnd::How::kAlive || !process.live_stacks.empty();
+      return alive && IdleNs(analysis, incident.deviating.front()) >= 0 ? Certainty::kLikely
+                                                                        : Certainty::kSuspected;
+    }
+    case What::kAllArrived:
+    case What::kHashes:
+      return Certainty::kLikely;
+    case What::kAbsent:
+      break;
+  }
+  return Certainty::kInconclusive;
+}
+
+// Why it is not certain, so that a person can mend it.
+void AddDoubts(const Analysis& analysis, const Incident& incident, Finding* finding) {
+  if (finding->certainty == Certainty::kProven || incident.communicator == kNoIndex) return;
+  std::vector<uint32_t> multiple;
+  std::vector<uint32_t> unreadable;
+  std::vector<uint32_t> moving;
+  std::vector<uint32_t> full;
+  for (const Lane& lane : analysis.lanes[incident.communicator].lanes) {
+    const Process& process = analysis.trace.processes[lane.process];
+    if (process.thread_level == 3) multiple.push_back(lane.process);
+    if (process.records_unreadable != 0) unreadable.push_back(lane.process);
+    if (!process.quiet && !process.device) moving.push_back(lane.process);
+    if (process.table_overflows != 0) full.push_back(lane.process);
+  }
+  const auto say = [&](const std::vector<uint32_t>& who, std::string_view what) {
+    if (!who.empty()) {
+      finding->notes.push_back(
+          fmt::format("not proven: {} {}", RanksPhrase(analysis.RanksOf(who)), what));
+    }
+  };
+  if (incident.what == What::kCycle || incident.what == What::kLeft ||
+      incident.what == What::kMessage || incident.what == What::kShift) {
+    say(multiple, "runs under MPI_THREAD_MULTIPLE: another thread might still act");
+    say(moving, "was not seen to stand still twice");
+    say(full, "had more open requests or communicators than its tables hold");
+  }
+  say(unreadable, "has damaged records");
+  if (!analysis.lanes[incident.communicator].ordered) {
+    finding->notes.push_back(
+        "not proven: two threads used the communicator at once, or its identity is not certain");
+  }
+}
+
+}  // namespace
+
+std::string CallText(const Analysis& analysis, const Event& event, bool arguments) {
+  std::string text = OperationName(analysis.Op(event));
+  if (event.sequence != 0) text += fmt::format(" #{}", event.sequence);
+  if (arguments) {
+    const std::string details = ArgumentsText(analysis.trace, analysis.Args(event));
+    if (!details.empty()) text += fmt::format("  ({})", details);
+  }
+  return text;
+}
+
+std::string NumberedCall(const Analysis& analysis, const Incident& incident, Operation operation) {
+  return fmt::format("{} #{} on {}", OperationName(operation), incident.sequence,
+                     analysis.CommunicatorName(incident.communicator));
+}
+
+std::string EndText(const Process& process) {
+  switch (process.end.how) {
+    case ProcessEnd::How::kExited:
+      return fmt::format("exited with {}", process.end.status);
+    case ProcessEnd::How::kSignaled:
+      if (process.end.oom_killed) return "was killed for want of memory";
+      return fmt::format("was killed by {}", SignalName(process.end.status));
+    default:
+      break;
+  }
+  switch (process.exit_mark) {
+    case ring::ExitMark::kExit:
+      return fmt::format("called exit({})", process.exit_status);
+    case ring::ExitMark::kQuickExit:
+      return fmt::format("called _exit({})", process.exit_status);
+    case ring::ExitMark::kMpiAbort:
+      return fmt::format("called MPI_Abort with {}", process.exit_status);
+    case ring::ExitMark::kNone:
+      break;
+  }
+  return process.end.how == ProcessEnd::How::kVanished ? "vanished" : "ended";
+}
+
+std::string DurationText(int64_t ns) {
+  const double seconds = static_cast<double>(ns) * 1e-9;
+  if (seconds < 120) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+int64_t IdleNs(const Analysis& analysis, uint32_t process) {
+  const Process& record = analysis.trace.processes[process];
+  int64_t last = kNoTime;
+  for (const Thread& thread : record.threads) last = std::max(last, thread.last_end_ns);
+  const int64_t now = analysis.options.job_ended ? record.end.at_ns : record.taken_at_ns;
+  if (now == kNoTime) return -1;
+  // Initialising is a call, too, that may be all it ever made.
+  if (last == kNoTime) last = record.phase_ns;
+  return last == kNoTime || now < last ? -1 : now - last;
+}
+
+std::string PlaceText(const SourceFrame& frame) {
+  if (frame.line == 0) return frame.function;
+  const size_t slash = frame.file.rfind('/');
+  return fmt::format(
+      "{}:{}", slash == std::string::npos ? frame.file : frame.file.substr(slash + 1), frame.line);
+}
+
+std::string FunctionText(const SourceFrame& frame) {
+  if (frame.language == Language::kPython && frame.function == "<module>") {
+    return "the top level of " + frame.file.substr(frame.file.rfind('/') + 1);
+  }
+  return frame.function + "()";
+}
+
+bool BufferHides(const Analysis& analysis, const Incident& incident) {
+  return std::any_of(incident.deviating.begin(), incident.deviating.end(), [&](uint32_t p) {
+    const std::vector<Need>& needs = analysis.graph.processes[p].needs;
+    return std::any_of(needs.begin(), needs.end(),
+                       [](const Need& need) { return need.sends && !need.strict; });
+  });
+}
+
+Finding Draft(const Analysis& analysis, const Incident& incident, VerdictKind kind,
+              bool deviating_operation) {
+  Finding finding;
+  finding.kind = kind;
+  finding.hangs = incident.hangs;
+  finding.communicator = incident.communicator;
+  finding.sequence = incident.sequence;
+  const Event* event = deviating_operation ? incident.deviating_event : incident.agreeing_event;
+  if (event == nullptr) event = incident.deviating_event;
+  if (event != nullptr) finding.operation = analysis.Op(*event);
+  const std::vector<uint32_t> waiting = WaitingFor(analysis, incident);
+  finding.waiting = analysis.RanksOf(waiting);
+  if (!incident.tie) finding.culprits = analysis.RanksOf(incident.deviating);
+  const uint32_t any = !incident.deviating.empty()  ? incident.deviating.front()
+                       : !incident.agreeing.empty() ? incident.agreeing.front()
+                                                    : kNoIndex;
+  if (any != kNoIndex) finding.world = analysis.trace.processes[any].world;
+  finding.certainty = CertaintyOf(analysis, incident, waiting);
+
+  SiteList sites(analysis, incident);
+  const bool by_number = incident.what == What::kCalls || incident.what == What::kShift;
+  std::vector<uint32_t> scene = by_number || waiting.empty() ? incident.agreeing : waiting;
+  if (incident.what == What::kMessage) scene = waiting;
+  sites.Add(Without(std::move(scene), incident.tie ? incident.deviating : std::vector<uint32_t>{}),
+            false);
+  sites.Add(Without(incident.deviating, {}), !incident.tie);
+  finding.sites = sites.Take();
+  AddDoubts(analysis, incident, &finding);
+  AddContextNotes(analysis, &finding);
+  return finding;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,271 @@
+#include "collector/diagnosis/device_waits.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+namespace rollcall {
+namespace {
+
+// Nobody can complete one of these before every member has begun it.
+bool NeedsAll(Operation operation) {
+  switch (operation) {
+    case Operation::kTorchAllReduce:
+    case Operation::kTorchAllGather:
+    case Operation::kTorchReduceScatter:
+    case Operation::kTorchAllToAll:
+    case Operation::kTorchBarrier:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Everything that two members sent each other in one direction, as far as it is on record.
+struct Messages {
+  uint32_t sender = kNoIndex;  // processes; kNoIndex while none of its calls was seen
+  uint32_t receiver = kNoIndex;
+  std::vector<const Event*> sends;
+  std::vector<const Event*> recvs;
+};
+
+using ChannelKey = std::tuple<uint32_t, int32_t, int32_t>;  // communicator, sender, receiver
+
+class Builder {
+ public:
+  Builder(const Trace& trace, const std::vector<Lanes>& lanes) : trace_(trace), lanes_(lanes) {}
+
+  DeviceWaits Build() {
+    const size_t count = trace_.processes.size();
+    waits_.oldest.assign(count, kNoIndex);
+    for (const Process& process : trace_.processes) waits_.any |= process.device;
+    if (!waits_.any) return std::move(waits_);
+    for (uint32_t p = 0; p < count; ++p) {
+      if (trace_.processes[p].device) CollectMessages(p);
+    }
+    for (uint32_t p = 0; p < count; ++p) {
+      const Process& process = trace_.processes[p];
+      // With older ones lost, the oldest on record says nothing.
+      if (!process.device || process.open_requests.empty() || process.table_overflows != 0)
+        continue;
+      AddOldest(p, process.open_requests[0]);
+    }
+    for (uint32_t i = 0; i < waits_.operations.size(); ++i) {
+      DeviceOperation& operation = waits_.operations[i];
+      operation.IsMessage() ? FillMessage(i, &operation) : FillCollective(i, &operation);
+    }
+    FindLags();
+    return std::move(waits_);
+  }
+
+ private:
+  Operation Op(const Event& event) const { return trace_.arguments[event.arguments].operation; }
+  const Membership& MembershipOf(const Event& event) const {
+    return trace_.memberships[event.membership];
+  }
+
+  // Does every message of this process count from the first one?
+  bool KnowsAllMessages(uint32_t process) const {
+    const std::vector<Thread>& threads = trace_.processes[process].threads;
+    return std::none_of(threads.begin(), threads.end(),
+                        [](const Thread& thread) { return thread.lost_p2p != 0; });
+  }
+
+  bool KeyOf(const Event& event, ChannelKey* key) const {
+    const Membership& membership = MembershipOf(event);
+    const int32_t peer = trace_.arguments[event.arguments].root_or_peer;
+    if (peer < 0 || membership.rank < 0) return false;
+    const bool sends = Op(event) == Operation::kTorchSend;
+    *key = {membership.communicator, sends ? membership.rank : peer,
+            sends ? peer : membership.rank};
+    return true;
+  }
+
+  void CollectMessages(uint32_t p) {
+    for (const Event& event : trace_.processes[p].p2p) {
+      ChannelKey key;
+      if (!KeyOf(event, &key)) continue;
+      Messages& messages = channels_[key];
+      const bool sends = Op(event) == Operation::kTorchSend;
+      (sends ? messages.sender : messages.receiver) = p;
+      (sends ? messages.sends : messages.recvs).push_back(&event);
+    }
+  }
+
+  // Without the whole history, what is open on both sides is all there is to go by.
+  void Align(Messages* messages) const {
+    if (messages->sender != kNoIndex && messages->receiver != kNoIndex &&
+        KnowsAllMessages(messages->sender) && KnowsAllMessages(messages->receiver)) {
+      return;
+    }
+    for (auto* list : {&messages->sends, &messages->recvs}) {
+      std::erase_if(*list, [](const Event* event) { return event->end_ns != kNoTime; });
+    }
+  }
+
+  void AddOldest(uint32_t p, const OpenRequest& request) {
+    const Event& event = request.event;
+    DeviceOperation operation;
+    operation.communicator = MembershipOf(event).communicator;
+    operation.sequence = event.sequence;
+    operation.event = &event;
+    std::tuple<uint32_t, uint64_t, int32_t, int32_t, uint64_t> key{operation.communicator,
+                                                                   event.sequence, -1, -1, 0};
+    if (event.sequence == 0) {
+      ChannelKey channel;
+      if (KeyOf(event, &channel)) {
+        Messages& messages = channels_[channel];
+        if (aligned_.emplace(channel, true).second) Align(&messages);
+        operation.sender = messages.sender;
+        operation.receiver = messages.receiver;
+        const auto& own = Op(event) == Operation::kTorchSend ? messages.sends : messages.recvs;
+        for (const Event* other : own) {
+          if (other->detail == event.detail) break;
+          ++operation.nth;
+        }
+        key = {operation.communicator, 0, std::get<1>(channel), std::get<2>(channel),
+               operation.nth + 1};
+      } else {
+        operation.judged = false;
+        key = {operation.communicator, 0, -1, static_cast<int32_t>(p), 0};
+      }
+    }
+    const auto [entry, added] =
+        index_.emplace(key, static_cast<uint32_t>(waits_.operations.size()));
+    if (added) {
+      waits_.operations.push_back(operation);
+      keys_.push_back(key);
+    }
+    waits_.oldest[p] = entry->second;
+  }
+
+  void FillCollective(uint32_t index, DeviceOperation* operation) const {
+    const uint64_t n = operation->sequence;
+    operation->absent = lanes_[operation->communicator].absent;
+    bool running = false;
+    for (const Lane& lane : lanes_[operation->communicator].lanes) {
+      const uint32_t q = lane.process;
+      const Event* event = lane.At(n);
+      const Membership& membership = *lane.membership;
+      if (waits_.oldest[q] == index) {
+        operation->first.push_back(q);
+        if (trace_.processes[q].open_requests[0].running) {
+          running = true;
+        } else {
+          operation->idle.push_back(q);
+        }
+      } else if (event != nullptr ? event->end_ns != kNoTime
+                                  : membership.completed >= n && lane.entered >= n) {
+        operation->done.push_back(q);
+      } else if (event != nullptr || lane.entered >= n) {
+        operation->behind.push_back(q);
+      } else if (membership.counted) {
+        operation->missing.push_back(q);
+      } else {
+        operation->unknown.push_back(q);
+      }
+    }
+    if (!running) operation->idle.clear();
+  }
+
+  void FillMessage(uint32_t index, DeviceOperation* operation) {
+    const Event& event = *operation->event;
+    const bool sends = Op(event) == Operation::kTorchSend;
+    const Communicator& comm = trace_.communicators[operation->communicator];
+    const int32_t peer = trace_.arguments[event.arguments].root_or_peer;
+    uint32_t other = sends ? operation->receiver : operation->sender;
+    if (other == kNoIndex && peer >= 0 && static_cast<size_t>(peer) < comm.members.size()) {
+      // It made no call on this channel that is on record; is its trace here at all?
+      const int32_t rank = comm.members[static_cast<size_t>(peer)];
+      for (const Lane& lane : lanes_[operation->communicator].lanes) {
+        if (trace_.processes[lane.process].rank == rank) other = lane.process;
+      }
+      if (other == kNoIndex) operation->absent.push_back(rank);
+    }
+    (sends ? operation->receiver : operation->sender) = other;
+    for (const uint32_t q : {operation->sender, operation->receiver}) {
+      if (q == kNoIndex) continue;
+      if (waits_.oldest[q] == index) {
+        operation->first.push_back(q);
+        continue;
+      }
+      const auto& [c, s, from, to, nth] = keys_[index];
+      const Messages& messages = channels_[{c, from, to}];
+      const auto& theirs = q == operation->sender ? messages.sends : messages.recvs;
+      if (operation->nth >= theirs.size()) {
+        operation->missing.push_back(q);
+      } else if (theirs[operation->nth]->end_ns == kNoTime) {
+        operation->behind.push_back(q);
+      } else {
+        operation->done.push_back(q);
+      }
+    }
+    if (operation->absent.empty() && other == kNoIndex) operation->judged = false;
+  }
+
+  void FindLags() {
+    std::vector<uint64_t> furthest(trace_.communicators.size(), 0);
+    for (size_t c = 0; c < lanes_.size(); ++c) {
+      for (const Lane& lane : lanes_[c].lanes) {
+        furthest[c] = std::max(furthest[c], lane.membership->completed);
+      }
+    }
+    for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
+      if (!trace_.processes[p].device) continue;
+      std::vector<uint32_t> seen;
+      for (const OpenRequest& request : trace_.processes[p].open_requests) {
+        const Event& event = request.event;
+        if (event.sequence == 0) continue;
+        const uint32_t c = MembershipOf(event).communicator;
+        if (event.sequence > furthest[c]) continue;
+        if (std::find(seen.begin(), seen.end(), c) != seen.end()) continue;
+        if (!NeedsAll(Op(event)) && !AllOthersDone(p, c, event.sequence)) continue;
+        seen.push_back(c);
+        waits_.lags.push_back({p, c, event.sequence, &event});
+      }
+      const uint32_t oldest = waits_.oldest[p];
+      if (!seen.empty() || oldest == kNoIndex) continue;
+      const DeviceOperation& operation = waits_.operations[oldest];
+      if (operation.IsMessage() && !operation.done.empty()) {
+        waits_.lags.push_back({p, operation.communicator, 0, operation.event});
+      }
+    }
+  }
+
+  // A root may be done with a broadcast long before the others have come to it.
+  bool AllOthersDone(uint32_t p, uint32_t communicator, uint64_t sequence) const {
+    const Lanes& lanes = lanes_[communicator];
+    if (!lanes.absent.empty()) return false;
+    return std::all_of(lanes.lanes.begin(), lanes.lanes.end(), [&](const Lane& lane) {
+      return lane.process == p ||
+             (lane.entered >= sequence && lane.membership->completed >= sequence);
+    });
+  }
+
+  const Trace& trace_;
+  const std::vector<Lanes>& lanes_;
+  DeviceWaits waits_;
+  std::map<ChannelKey, Messages> channels_;
+  std::map<ChannelKey, bool> aligned_;
+  // communicator, number, sender, receiver, nth + 1
+  std::map<std::tuple<uint32_t, uint64_t, int32_t, int32_t, uint64_t>, uint32_t> index_;
+  std::vector<std::tuple<uint32_t, uint64_t, int32_t, int32_t, uint64_t>> keys_;
+};
+
+}  // namespace
+
+DeviceWaits BuildDeviceWaits(const Trace& trace, const std::vector<Lanes>& lanes) {
+  return Builder(trace, lanes).Build();
+}
+
+void MarkDeviceWaiters(const Trace& trace, WaitGraph* graph) {
+  for (size_t p = 0; p < trace.processes.size(); ++p) {
+    const Process& process = trace.processes[p];
+    if (process.device && !process.open_requests.empty()) {
+      graph->processes[p].activity = Activity::kPolling;
+    }
+  }
+}
+
+}  // namespace rollcall

@@ -1,0 +1,28 @@
+// From a trace to a verdict. Pure: no I/O, no clock, no thread, no state; the same trace gives the
+// same report, live, after the fact and in CI. Safe to call from several threads on one trace.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DIAGNOSE_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_DIAGNOSE_H_
+
+#include <cstdint>
+
+#include "collector/diagnosis/finding.h"
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+struct DiagnoseOptions {
+  // A rank that computes, or a collective in which all wait, is called stalled after this long
+  // without progress. Verdicts that rest on records alone do not wait for it.
+  int64_t stall_after_ns = 30'000'000'000;
+  // The job is over: nobody will move any more, and how long a rank stood still may be unknown.
+  bool job_ended = false;
+};
+
+// Never throws on any trace whose indices are in range (importers see to that); near linear in the
+// number of records. Symbolize the trace first for lines; without them, call paths are still
+// compared.
+Report Diagnose(const Trace& trace, const DiagnoseOptions& options = {});
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_DIAGNOSE_H_

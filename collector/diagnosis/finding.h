@@ -1,0 +1,91 @@
+// What a diagnosis says. Plain data, rendered by collector/report.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_FINDING_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_FINDING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+// docs/verdicts/ says what each level takes. Ordered: a larger value claims less.
+enum class Certainty : uint8_t { kProven, kLikely, kSuspected, kInconclusive };
+
+// One row of kinds.def.
+enum class VerdictKind : uint8_t {
+#define KIND(identifier, name, fix) k##identifier,
+#include "collector/diagnosis/kinds.def"
+#undef KIND
+};
+
+constexpr std::string_view KindName(VerdictKind kind) {
+  constexpr std::string_view kNames[] = {
+#define KIND(identifier, name, fix) name,
+#include "collector/diagnosis/kinds.def"
+#undef KIND
+  };
+  return kNames[static_cast<size_t>(kind)];
+}
+
+// What to do about it, where a finding knows nothing better.
+constexpr std::string_view KindFix(VerdictKind kind) {
+  constexpr std::string_view kFixes[] = {
+#define KIND(identifier, name, fix) fix,
+#include "collector/diagnosis/kinds.def"
+#undef KIND
+  };
+  return kFixes[static_cast<size_t>(kind)];
+}
+
+constexpr std::string_view CertaintyName(Certainty certainty) {
+  constexpr std::string_view kNames[] = {"proven", "likely", "suspected", "inconclusive"};
+  return kNames[static_cast<size_t>(certainty)];
+}
+
+// Where some ranks stand or went.
+struct Site {
+  // What the ranks do there. kOther: they made the call, and it returned.
+  enum class Role : uint8_t { kWaiting, kWentOn, kCulprit, kStalled, kEnded, kOther };
+  Role role = Role::kOther;
+  bool culprit = false;        // the culprits' side of the picture, else the crime scene
+  std::vector<int32_t> ranks;  // rising
+  SourceFrame frame;           // the user's line; function empty if unknown
+  uint32_t call_path = kNoIndex;
+  std::string what;  // "MPI_Allreduce #58  (1 x MPI_DOUBLE, MPI_SUM)", "exited with 3"
+};
+
+struct Finding {
+  VerdictKind kind = VerdictKind::kInconclusive;
+  Certainty certainty = Certainty::kInconclusive;
+  bool hangs = false;  // the job is (or was) stuck because of it
+  uint32_t world = kNoIndex;
+  uint32_t communicator = kNoIndex;
+  Operation operation = Operation::kNone;  // the collective skipped or mismatched
+  uint64_t sequence = 0;                   // first misaligned number on the communicator; 0 if none
+  std::vector<int32_t> culprits;           // rising; empty if nobody can be singled out
+  std::vector<int32_t> waiting;            // rising
+  std::string title;                       // one sentence
+  std::vector<Site> sites;                 // crime scene first, culprits last
+  std::string why;
+  std::string fix;                 // empty: the kind's own
+  std::vector<std::string> notes;  // what lowers certainty, near misses, consequences counted
+};
+
+struct Report {
+  enum class Status : uint8_t { kHung, kStopped, kFinished, kFailed, kRunning, kNoRanks };
+  Status status = Status::kRunning;
+  uint32_t ranks = 0;  // whose trace is here
+  uint32_t ranks_expected = 0;
+  uint32_t hosts = 0;
+  int64_t no_progress_ns = -1;
+  std::vector<Finding> findings;  // causes first, most certain first
+  std::vector<std::string> notes;
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_FINDING_H_

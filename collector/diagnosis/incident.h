@@ -1,0 +1,81 @@
+// What went wrong where, before it has a name: the engine finds incidents, the rules name them.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_INCIDENT_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_INCIDENT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/diagnosis/analysis.h"
+#include "collector/matching/match_rules.h"
+
+namespace rollcall {
+
+struct Incident {
+  enum class What : uint8_t {
+    kDeath,       // a process ended before its time
+    kCalls,       // calls under one number that cannot match: operations or arguments
+    kShift,       // every call found a partner, and the histories of call sites are shifted
+    kLeft,        // the deviating side finalized, and the other needs it
+    kCycle,       // ranks wait in a circle; `deviating` is missing from a collective in it
+    kBehind,      // `deviating` is missing, and computes
+    kMessage,     // a receive or send that nobody will answer
+    kAllArrived,  // everybody is inside, all matches, nobody comes out
+    kAbsent,      // who is missing has no trace
+    kHashes,      // rolling hashes differ, the records are lost
+    kDeviceLag,   // what others have completed or begun, `deviating` have not: on their devices
+  };
+  What what = What::kCalls;
+  uint32_t communicator = kNoIndex;
+  uint64_t sequence = 0;
+  bool hangs = false;
+
+  // Processes. Without a majority `tie` is set, and the two sides are in no order.
+  std::vector<uint32_t> deviating;
+  std::vector<uint32_t> agreeing;
+  bool tie = false;
+  bool everybody = false;  // kCalls: no rank's arguments fit, not even its own; both sides are all
+  // kCalls, and kShift where calls under a later number cannot match; its indices were resolved
+  // into the two lists above.
+  Mismatch mismatch;
+  uint64_t shifted_calls = 0;
+  bool shift_extra = false;
+  uint64_t repeated = 0;        // as often again with the same lines
+  uint64_t matching_until = 0;  // kHashes: the last number with equal hashes
+  std::vector<int32_t> absent;  // world ranks
+  bool mutual = false;          // kMessage: they wait for each other's messages
+  bool crossed = false;  // kCycle: nobody went past a call; each side is first somewhere else
+
+  // A representative call of each side; for the deviating one possibly on another communicator, or
+  // MPI_Finalize; nullptr if it made none.
+  const Event* deviating_event = nullptr;
+  const Event* agreeing_event = nullptr;
+};
+
+// All incidents of the trace: independent ones, causes before consequences where that is known.
+// Settles analysis->graph on the way. `notes` collects remarks on what is allowed but odd.
+std::vector<Incident> FindIncidents(Analysis* analysis, std::vector<std::string>* notes);
+
+// The parts of it.
+void FindCallIncidents(Analysis* analysis, std::vector<Incident>* incidents,
+                       std::vector<std::string>* notes);
+void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindDeviceIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+
+// Is this communicator out of step at or before this number for a reason already found?
+bool Explained(const std::vector<Incident>& incidents, uint32_t communicator, uint64_t sequence);
+
+// Histories of this communicator that are shifted against each other: its members on both sides, at
+// the number where it began. Without the representative calls, and whether it hangs.
+Incident ShiftIncident(const Lanes& lanes, const Shift& shift);
+
+// The call of `process` under a number, or where it stands if it made none.
+const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64_t sequence,
+                         uint32_t process);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_INCIDENT_H_

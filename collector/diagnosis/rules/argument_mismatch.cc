@@ -1,0 +1,78 @@
+#include "collector/diagnosis/rules/argument_mismatch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collector/diagnosis/describe.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+namespace {
+
+// MPI 4.0, 9.4; numbers are the classes of Open MPI and MPICH, which agree up to here.
+constexpr uint64_t kErrTruncate = 15;
+
+void AddErrors(const Analysis& analysis, const Incident& incident, Finding* finding) {
+  std::vector<uint32_t> truncated;
+  std::vector<uint32_t> others;
+  for (const Lane& lane : analysis.lanes[incident.communicator].lanes) {
+    for (const Event& event : analysis.trace.processes[lane.process].lifecycle) {
+      if (analysis.Op(event) != Operation::kCallError) continue;
+      (event.detail == kErrTruncate ? truncated : others).push_back(lane.process);
+    }
+  }
+  if (!truncated.empty()) {
+    finding->notes.push_back(fmt::format("MPI said so: {} got MPI_ERR_TRUNCATE",
+                                         RanksPhrase(analysis.RanksOf(truncated))));
+  } else if (!others.empty()) {
+    finding->notes.push_back(
+        fmt::format("MPI reported errors on {}", RanksPhrase(analysis.RanksOf(others))));
+  }
+}
+
+}  // namespace
+
+std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& incident,
+                                      MismatchKind wanted, VerdictKind kind) {
+  if (incident.what != Incident::What::kCalls || incident.mismatch.kind != wanted) {
+    return std::nullopt;
+  }
+  Finding finding = Draft(analysis, incident, kind);
+  const Mismatch& mismatch = incident.mismatch;
+  const std::string call = NumberedCall(analysis, incident, finding.operation);
+  const std::vector<int32_t> deviating = analysis.RanksOf(incident.deviating);
+  const std::vector<int32_t> agreeing = analysis.RanksOf(incident.agreeing);
+  if (incident.everybody) {
+    finding.title = fmt::format("{} all send {} and expect {} in {}", RanksPhrase(deviating),
+                                mismatch.deviating_value, mismatch.agreeing_value, call);
+  } else if (mismatch.pair) {
+    finding.title = fmt::format("{} disagree about their data in {}: {} sent, {} expected",
+                                RanksPhrase(deviating), call, mismatch.deviating_value,
+                                mismatch.agreeing_value);
+  } else {
+    finding.title = fmt::format(
+        "{} {} {} to {}; {} {} {}{}", RanksPhrase(deviating), Verb(deviating, "passes", "pass"),
+        mismatch.deviating_value, call, RanksPhrase(agreeing), Verb(agreeing, "passes", "pass"),
+        mismatch.agreeing_value,
+        incident.tie
+            ? fmt::format(": {} against {}",
+                          deviating.size() == 1 ? "one" : fmt::format("{}", deviating.size()),
+                          agreeing.size() == 1 ? "one" : fmt::format("{}", agreeing.size()))
+            : "");
+  }
+  finding.why = fmt::format("{} asks for the same on every rank: {} does not fit {}",
+                            IsTorch(finding.operation) ? OperationName(finding.operation) : "MPI",
+                            mismatch.deviating_value, mismatch.agreeing_value);
+  if (incident.repeated > 0) {
+    finding.notes.push_back(fmt::format("again from the same lines, {} more time{}",
+                                        incident.repeated, incident.repeated == 1 ? "" : "s"));
+  }
+  if (!finding.hangs) {
+    finding.notes.emplace_back("it did not hang here: the results are wrong, or will be");
+  }
+  AddErrors(analysis, incident, &finding);
+  return finding;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,18 @@
+// What the four kinds of mismatched arguments have in common.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_ARGUMENT_MISMATCH_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_ARGUMENT_MISMATCH_H_
+
+#include <optional>
+
+#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/incident.h"
+
+namespace rollcall {
+
+// The finding if the incident is a mismatch of `wanted`.
+std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& incident,
+                                      MismatchKind wanted, VerdictKind kind);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_ARGUMENT_MISMATCH_H_

@@ -1,0 +1,36 @@
+// docs/verdicts/collective-mismatch.md
+#include <fmt/format.h>
+
+#include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/rules/rules.h"
+#include "collector/matching/match_rules.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+
+std::optional<Finding> JudgeCollectiveMismatch(const Analysis& analysis, const Incident& incident,
+                                               const Parted& parted) {
+  if (incident.what != Incident::What::kCalls ||
+      incident.mismatch.kind != MismatchKind::kOperation) {
+    return std::nullopt;
+  }
+  Finding finding = Draft(analysis, incident, VerdictKind::kCollectiveMismatch);
+  const std::vector<int32_t> deviating = analysis.RanksOf(incident.deviating);
+  const std::vector<int32_t> agreeing = analysis.RanksOf(incident.agreeing);
+  finding.title =
+      fmt::format("{} called {} where {} called {}{}", RanksPhrase(deviating),
+                  CallText(analysis, *incident.deviating_event, false), RanksPhrase(agreeing),
+                  NumberedCall(analysis, incident, finding.operation),
+                  incident.tie ? ": as many on one side as on the other" : "");
+  if (parted.later_made) {
+    finding.why = "both made both calls, in different orders";
+  } else if (parted.parting.known && !parted.parting.branch && !parted.parting.a.function.empty()) {
+    finding.why = fmt::format("one call in {} at {} led to different operations",
+                              FunctionText(parted.parting.a), PlaceText(parted.parting.a));
+  } else {
+    finding.why = "different operations stand under one number, and cannot match";
+  }
+  return finding;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,13 @@
+// docs/verdicts/datatype-mismatch.md
+#include "collector/diagnosis/rules/argument_mismatch.h"
+#include "collector/diagnosis/rules/rules.h"
+
+namespace rollcall {
+
+std::optional<Finding> JudgeDatatypeMismatch(const Analysis& analysis, const Incident& incident,
+                                             const Parted&) {
+  return JudgeArguments(analysis, incident, MismatchKind::kDatatype,
+                        VerdictKind::kDatatypeMismatch);
+}
+
+}  // namespace rollcall

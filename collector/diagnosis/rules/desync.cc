@@ -1,0 +1,31 @@
+// docs/verdicts/desync.md
+#include <fmt/format.h>
+
+#include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/rules/rules.h"
+#include "collector/matching/match_rules.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+
+std::optional<Finding> JudgeDesync(const Analysis& analysis, const Incident& incident,
+                                   const Parted&) {
+  if (incident.what != Incident::What::kHashes) return std::nullopt;
+  Finding finding = Draft(analysis, incident, VerdictKind::kDesync);
+  finding.operation = Operation::kNone;  // which one it was is what the rings have lost
+  finding.sites.clear();
+  finding.sequence = incident.matching_until + 1;
+  const std::vector<int32_t> deviating = analysis.RanksOf(incident.deviating);
+  finding.title =
+      fmt::format("{} fell out of step with {} on {} between #{} and #{}", RanksPhrase(deviating),
+                  RanksPhrase(analysis.RanksOf(incident.agreeing)),
+                  analysis.CommunicatorName(incident.communicator), incident.matching_until + 1,
+                  incident.sequence);
+  finding.why = "hashes of the calls made so far differ; the records of that time are lost";
+  finding.fix =
+      "run again with a larger ring, so that the first differing call stays on record; everything "
+      "after it works on wrong data";
+  return finding;
+}
+
+}  // namespace rollcall

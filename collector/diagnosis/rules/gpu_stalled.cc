@@ -1,0 +1,35 @@
+// docs/verdicts/gpu-stalled.md
+#include <fmt/format.h>
+
+#include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/rules/stalled_host.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+
+std::optional<Finding> JudgeGpuStalled(const Analysis& analysis, const Incident& incident,
+                                       const Parted&) {
+  if (incident.what != Incident::What::kDeviceLag) return std::nullopt;
+  Finding finding = Draft(analysis, incident, VerdictKind::kGpuStalled);
+  const std::string call = DeviceCall(analysis, incident, *incident.deviating_event);
+  const std::vector<int32_t> others = analysis.RanksOf(incident.agreeing);
+  bool done = true;
+  for (const uint32_t p : incident.agreeing) {
+    const Lane* lane = analysis.LaneOf(incident.communicator, p);
+    const Event* event = lane == nullptr ? nullptr : lane->At(incident.sequence);
+    done &= event == nullptr || event->end_ns != kNoTime;
+  }
+  finding.title = fmt::format(
+      "the GPU{} of {} {} still: {} is {} on {}, and not there",
+      finding.culprits.size() == 1 ? "" : "s", RanksPhrase(finding.culprits),
+      finding.culprits.size() == 1 ? "stands" : "stand", call, done ? "complete" : "running",
+      others.empty() ? "the other side" : RanksPhrase(others));
+  finding.why =
+      done ? "nobody completes it before all have begun it, so that only the rank's own device is "
+             "left to wait for"
+           : "every member has enqueued it, and has nothing older to do";
+  return finding;
+}
+
+}  // namespace rollcall

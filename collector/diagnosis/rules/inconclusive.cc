@@ -1,0 +1,30 @@
+// docs/verdicts/inconclusive.md
+#include <fmt/format.h>
+
+#include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/rules/rules.h"
+#include "collector/matching/match_rules.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+
+std::optional<Finding> JudgeInconclusive(const Analysis& analysis, const Incident& incident,
+                                         const Parted&) {
+  if (incident.what != Incident::What::kAbsent) return std::nullopt;
+  Finding finding = Draft(analysis, incident, VerdictKind::kInconclusive);
+  finding.culprits.clear();
+  finding.title = fmt::format("{} {} in {}; the trace of {} is missing",
+                              RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"),
+                              NumberedCall(analysis, incident, finding.operation),
+                              RanksPhrase(incident.absent));
+  finding.why =
+      "every rank whose trace is here has arrived; whether the others have is not on record. A "
+      "missing trace does not make a rank guilty";
+  finding.fix = fmt::format(
+      "collect the ring files of {}: from its host's run directory, or by running under `rollcall "
+      "run`, which starts an agent on every host",
+      RanksPhrase(incident.absent));
+  return finding;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,31 @@
+// docs/verdicts/order-inversion.md
+#include <fmt/format.h>
+
+#include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/rules/rules.h"
+#include "collector/matching/match_rules.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+
+std::optional<Finding> JudgeOrderInversion(const Analysis& analysis, const Incident& incident,
+                                           const Parted&) {
+  if (incident.what != Incident::What::kCycle || !incident.crossed) return std::nullopt;
+  const Event* other = incident.deviating_event;
+  if (other == nullptr || other->sequence == 0 || other->membership == kNoIndex) {
+    return std::nullopt;
+  }
+  Finding finding = Draft(analysis, incident, VerdictKind::kOrderInversion);
+  const Membership& membership = analysis.trace.memberships[other->membership];
+  finding.title = fmt::format("{} and {} use {} and {} in opposite order",
+                              RanksPhrase(analysis.RanksOf(incident.deviating)),
+                              RanksPhrase(analysis.RanksOf(incident.agreeing)),
+                              analysis.CommunicatorName(incident.communicator),
+                              analysis.CommunicatorName(membership.communicator));
+  finding.why = fmt::format(
+      "each side waits for the other, in {} and in {}; neither call is wrong by itself",
+      NumberedCall(analysis, incident, finding.operation), CallText(analysis, *other, false));
+  return finding;
+}
+
+}  // namespace rollcall

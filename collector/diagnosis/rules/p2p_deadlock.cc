@@ -1,0 +1,26 @@
+// docs/verdicts/p2p-deadlock.md
+#include <fmt/format.h>
+
+#include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/rules/rules.h"
+#include "collector/matching/match_rules.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+
+std::optional<Finding> JudgeP2pDeadlock(const Analysis& analysis, const Incident& incident,
+                                        const Parted&) {
+  if (incident.what != Incident::What::kMessage || !incident.mutual) return std::nullopt;
+  if (incident.deviating_event == nullptr) return std::nullopt;
+  Finding finding = Draft(analysis, incident, VerdictKind::kP2pDeadlock);
+  finding.title = fmt::format("{} wait for messages from each other, in a ring",
+                              RanksPhrase(analysis.RanksOf(incident.deviating)));
+  finding.why = "each of them is inside a call that only another of them could answer";
+  if (BufferHides(analysis, incident)) {
+    finding.notes.emplace_back(
+        "a send is in the ring: smaller messages, which MPI buffers, hide it");
+  }
+  return finding;
+}
+
+}  // namespace rollcall

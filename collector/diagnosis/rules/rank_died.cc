@@ -1,0 +1,51 @@
+// docs/verdicts/rank-died.md
+#include <fmt/format.h>
+
+#include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/rules/rules.h"
+#include "collector/matching/match_rules.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+
+std::optional<Finding> JudgeRankDied(const Analysis& analysis, const Incident& incident,
+                                     const Parted&) {
+  if (incident.what != Incident::What::kDeath) return std::nullopt;
+  Finding finding = Draft(analysis, incident, VerdictKind::kRankDied);
+  const Process& process = analysis.trace.processes[incident.deviating.front()];
+  std::string title = fmt::format("{} {}", RanksPhrase(finding.culprits), EndText(process));
+  if (process.phase < ring::Phase::kFinalizing) title += " without MPI_Finalize";
+  if (!finding.waiting.empty() && incident.sequence != 0) {
+    title += fmt::format("; {} {} for it in {}", RanksPhrase(finding.waiting),
+                         Verb(finding.waiting, "waits", "wait"),
+                         NumberedCall(analysis, incident, finding.operation));
+  } else if (!finding.waiting.empty()) {
+    title += fmt::format("; {} {} for it", RanksPhrase(finding.waiting),
+                         Verb(finding.waiting, "waits", "wait"));
+  }
+  finding.title = std::move(title);
+  if (incident.deviating_event != nullptr) {
+    const bool inside = analysis.graph.processes[incident.deviating.front()].open != nullptr;
+    const std::string place =
+        PlaceText(analysis.sites.UserFrame(incident.deviating_event->call_path));
+    finding.why = fmt::format("it ended {} {}{}{}", inside ? "inside" : "after",
+                              CallText(analysis, *incident.deviating_event, false),
+                              place.empty() ? "" : " at ", place);
+  } else {
+    finding.why = "it ended before its first recorded call";
+  }
+  if (process.exit_call_path != kNoIndex) {
+    const SourceFrame frame = analysis.sites.UserFrame(process.exit_call_path);
+    finding.notes.push_back(
+        fmt::format("it ended itself at {} in {}", PlaceText(frame), FunctionText(frame)));
+  }
+  uint64_t cleaned = 0;
+  for (const Process& other : analysis.trace.processes) cleaned += other.end.by_launcher ? 1 : 0;
+  if (cleaned > 0) {
+    finding.notes.push_back(
+        fmt::format("the launcher then ended {} other rank{}", cleaned, cleaned == 1 ? "" : "s"));
+  }
+  return finding;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,43 @@
+// docs/verdicts/rank-stalled.md
+#include "collector/diagnosis/rules/stalled_host.h"
+
+#include <fmt/format.h>
+
+#include "collector/diagnosis/describe.h"
+#include "collector/matching/match_rules.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+
+std::string DeviceCall(const Analysis& analysis, const Incident& incident, const Event& event) {
+  const std::string name = OperationName(analysis.Op(event));
+  const std::string& group = analysis.CommunicatorName(incident.communicator);
+  if (event.sequence != 0) return fmt::format("{} #{} on {}", name, event.sequence, group);
+  const Communicator& comm = analysis.trace.communicators[incident.communicator];
+  const int32_t peer = analysis.Args(event).root_or_peer;
+  const bool known = peer >= 0 && static_cast<size_t>(peer) < comm.members.size();
+  const bool sends = analysis.Op(event) == Operation::kTorchSend;
+  return fmt::format(
+      "{} {} {} on {}", name, sends ? "to" : "from",
+      known ? fmt::format("rank {}", comm.members[static_cast<size_t>(peer)]) : "another rank",
+      group);
+}
+
+Finding JudgeStalledHost(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kRankStalled);
+  const std::vector<int32_t>& hosts = finding.culprits;
+  finding.title = fmt::format(
+      "{} stopped outside every operation: {} nothing open and never came to {}, where {} {}",
+      RanksPhrase(hosts), hosts.size() == 1 ? "it has" : "they have",
+      DeviceCall(analysis, incident, *incident.agreeing_event), RanksPhrase(finding.waiting),
+      Verb(finding.waiting, "waits", "wait"));
+  finding.why =
+      "all that it enqueued has completed, so that its device waits for its host, and the host for "
+      "nobody on record";
+  finding.fix =
+      "look at the host: a stack of each of its threads (py-spy dump), a lock that is held (the "
+      "GIL), slow input, a debugger, a stopped process";
+  return finding;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,18 @@
+// rank-stalled where operations run on devices: no call is open, and the absence is the signal.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STALLED_HOST_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STALLED_HOST_H_
+
+#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/incident.h"
+
+namespace rollcall {
+
+// `incident` is of kBehind.
+Finding JudgeStalledHost(const Analysis& analysis, const Incident& incident);
+
+// "all_to_all #45265 on EXPERT_MODEL_PARALLEL_GROUP (72)"; "send to rank 1 on …" for a message.
+std::string DeviceCall(const Analysis& analysis, const Incident& incident, const Event& event);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STALLED_HOST_H_

@@ -1,0 +1,610 @@
+#include "collector/diagnosis/wait_graph.h"
+
+#include <algorithm>
+
+namespace rollcall {
+namespace {
+
+bool Gone(const Process& process) {
+  return process.end.how == ProcessEnd::How::kExited ||
+         process.end.how == ProcessEnd::How::kSignaled ||
+         process.end.how == ProcessEnd::How::kVanished;
+}
+
+// An exit outside every call, or a crash: nobody's clean-up.
+bool EndedByItsOwnHand(const Process& process) {
+  if (process.phase >= ring::Phase::kFinalizing || process.end.by_launcher) return false;
+  if (process.end.how == ProcessEnd::How::kSignaled) {
+    return process.end.status != 9 && process.end.status != 15;
+  }
+  return process.open_calls.empty() && process.errors_seen == 0;
+}
+
+bool IsInside(const Process& process) { return !process.open_calls.empty(); }
+
+// SIGTERM and SIGKILL are what launchers end the rest of a job with, whoever sent them here.
+bool MayBeCleanUp(const Process& process) {
+  return process.end.how == ProcessEnd::How::kSignaled && !process.end.oom_killed &&
+         (process.end.status == 15 || process.end.status == 9);
+}
+
+bool InTheBlur(const Process& a, const Process& b) {
+  if (a.end.at_ns == kNoTime || b.end.at_ns == kNoTime) return true;
+  const int64_t apart = a.end.at_ns - b.end.at_ns;
+  return -kEndOrderBlurNs < apart && apart < kEndOrderBlurNs;
+}
+
+// Whether the launcher may have ended `process` because of `cause`.
+bool EndsAnother(const Process& cause, const Process& process) {
+  if (!Gone(cause)) return false;
+  const bool before = cause.end.order < process.end.order;
+  if (!InTheBlur(cause, process)) return before;
+  if (EndedByItsOwnHand(cause)) return true;
+  // Both were killed, and who was first is chance: one that was killed while it waited for others
+  // is the less likely cause.
+  const bool same_way = MayBeCleanUp(cause) && MayBeCleanUp(process);
+  if (same_way && IsInside(cause) != IsInside(process)) return IsInside(process);
+  return before;
+}
+
+// A hang had been reported, with this rank standing as it did to its end: the signal came from
+// somebody who had seen the verdict, or had lost patience. What it did itself outside every call
+// still counts, and so does the kernel's killing for want of memory.
+bool EndedAfterVerdict(const Process& process) {
+  const ProcessEnd& end = process.end;
+  if (process.judged_ns == kNoTime || end.oom_killed) return false;
+  if (end.at_ns != kNoTime && end.at_ns < process.judged_ns) return false;
+  if (end.how == ProcessEnd::How::kExited) return IsInside(process);
+  if (end.how == ProcessEnd::How::kVanished) return true;
+  switch (end.status) {
+    case 1:   // SIGHUP
+    case 2:   // SIGINT
+    case 3:   // SIGQUIT
+    case 6:   // SIGABRT: sent for the sake of a core file
+    case 9:   // SIGKILL
+    case 15:  // SIGTERM
+      return true;
+    default:
+      return false;
+  }
+}
+
+class Builder {
+ public:
+  Builder(const Trace& trace, const std::vector<Lanes>& lanes) : trace_(trace), lanes_(lanes) {}
+
+  WaitGraph Build() {
+    graph_.processes.resize(trace_.processes.size());
+    for (uint32_t p = 0; p < trace_.processes.size(); ++p) View(p);
+    for (CollectiveNode& node : graph_.nodes) Complete(&node);
+    // What a call cannot do without depends on who is missing.
+    for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
+      for (Need& need : graph_.processes[p].needs) Refine(p, &need);
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  void View(uint32_t p) {
+    const Process& process = trace_.processes[p];
+    ProcessView& view = graph_.processes[p];
+    for (const Event& event : process.lifecycle) {
+      if (Op(event) == Operation::kFinalize) view.finalize = &event;
+    }
+    for (const OpenCall& call : process.open_calls) {
+      if (Op(call.event) == Operation::kFinalize) {
+        view.finalize = &call.event;
+      } else if (view.open == nullptr || call.depth > view.open->depth) {
+        view.open = &call;
+      }
+    }
+    if (process.phase >= ring::Phase::kFinalizing || view.finalize != nullptr) {
+      view.activity = Activity::kLeft;
+      return;
+    }
+    if (DiedByItself(trace_, process)) {
+      view.activity = Activity::kEnded;
+      return;
+    }
+    bool polling = PollsInVain(process);
+    for (const Thread& thread : process.threads) polling |= thread.polling && !thread.ended;
+    if (view.open != nullptr) {
+      const Kind kind = KindOf(view.open->event);
+      view.activity = Activity::kBlocked;
+      if (kind == Kind::kTest || kind == Kind::kTestall || kind == Kind::kTestany ||
+          kind == Kind::kTestsome || kind == Kind::kRequestGetStatus || kind == Kind::kIprobe) {
+        view.open = nullptr;
+        polling = true;
+      }
+    }
+    if (view.open != nullptr) {
+      uint32_t threads_inside = 0;
+      for (const OpenCall& call : process.open_calls) {
+        if (Op(call.event) == Operation::kFinalize) continue;
+        const bool innermost = std::none_of(
+            process.open_calls.begin(), process.open_calls.end(), [&call](const OpenCall& other) {
+              return other.event.thread == call.event.thread && other.depth > call.depth;
+            });
+        if (!innermost) continue;
+        ++threads_inside;
+        AddNeeds(p, call);
+      }
+      // Any of several threads inside MPI may be the one that moves on.
+      if (threads_inside > 1) view.any = true;
+    } else if (polling) {
+      view.activity = Activity::kPolling;
+      view.any = true;
+      for (const OpenRequest& request : process.open_requests) {
+        if (request.state == ring::RequestState::kActive) AddNeed(p, request.event);
+      }
+    }
+  }
+
+  // Between two polls a rank is outside every call, as one that computes is. It has polled before,
+  // and a collective that it started waits for others: what else would it do?
+  bool PollsInVain(const Process& process) const {
+    if (std::none_of(process.threads.begin(), process.threads.end(),
+                     [](const Thread& thread) { return thread.polls > 0 && !thread.ended; })) {
+      return false;
+    }
+    return std::any_of(process.open_requests.begin(), process.open_requests.end(),
+                       [this](const OpenRequest& request) {
+                         return request.state == ring::RequestState::kActive && Vain(request.event);
+                       });
+  }
+
+  // A collective that some member has not entered, or entered with another operation.
+  bool Vain(const Event& event) const {
+    if (event.sequence == 0 || event.membership == kNoIndex) return false;
+    for (const Lane& lane : lanes_[trace_.memberships[event.membership].communicator].lanes) {
+      if (lane.entered < event.sequence) return true;
+      const Event* theirs = lane.At(event.sequence);
+      if (theirs != nullptr && Op(*theirs) != Op(event)) return true;
+    }
+    return false;
+  }
+
+  Operation Op(const Event& event) const { return trace_.arguments[event.arguments].operation; }
+  Kind KindOf(const Event& event) const {
+    return FindOperation(static_cast<uint16_t>(Op(event))).kind;
+  }
+
+  void AddNeeds(uint32_t p, const OpenCall& call) {
+    ProcessView& view = graph_.processes[p];
+    switch (KindOf(call.event)) {
+      case Kind::kWaitany:
+      case Kind::kWaitsome:
+        view.any = true;
+        [[fallthrough]];
+      case Kind::kWait:
+      case Kind::kWaitall:
+        AddRequests(p, call);
+        break;
+      default:
+        AddNeed(p, call.event);
+    }
+  }
+
+  void AddRequests(uint32_t p, const OpenCall& call) {
+    size_t active = 0;
+    for (const OpenRequest& request : trace_.processes[p].open_requests) {
+      if (request.state != ring::RequestState::kActive ||
+          std::find(call.requests.begin(), call.requests.end(), request.uid) ==
+              call.requests.end()) {
+        continue;
+      }
+      ++active;
+      AddNeed(p, request.event);
+    }
+    // A request that is not open any more is complete, or found no room in the table.
+    if (active < call.requests.size()) graph_.processes[p].released = true;
+  }
+
+  void AddNeed(uint32_t p, const Event& event) {
+    if (event.membership == kNoIndex) {
+      graph_.processes[p].released = true;
+      return;
+    }
+    const uint32_t communicator = trace_.memberships[event.membership].communicator;
+    Need need;
+    need.event = &event;
+    const Kind kind = KindOf(event);
+    if (event.sequence != 0 && IsCollective(kind)) {
+      const auto [entry, added] =
+          graph_.node_index.emplace(WaitGraph::NodeKey(communicator, event.sequence),
+                                    static_cast<uint32_t>(graph_.nodes.size()));
+      if (added) {
+        graph_.nodes.emplace_back();
+        graph_.nodes.back().communicator = communicator;
+        graph_.nodes.back().sequence = event.sequence;
+      }
+      need.node = entry->second;
+      std::vector<uint32_t>& inside = graph_.nodes[need.node].inside;
+      if (inside.empty() || inside.back() != p) inside.push_back(p);
+    } else if (!Message(p, communicator, kind, event, &need)) {
+      graph_.processes[p].released = true;
+      return;
+    }
+    graph_.processes[p].needs.push_back(std::move(need));
+  }
+
+  // Whose action brings the message; false if it is on its way already, or cannot be judged.
+  bool Message(uint32_t p, uint32_t communicator, Kind kind, const Event& event, Need* need) {
+    const Arguments& arguments = trace_.arguments[event.arguments];
+    need->sends = kind == Kind::kSend || kind == Kind::kIsend;
+    const bool receives = kind == Kind::kRecv || kind == Kind::kIrecv || kind == Kind::kProbe;
+    if (!need->sends && !receives) return false;
+    const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[p].rank);
+    const uint32_t world = trace_.processes[p].world;
+    const int32_t peer = arguments.root_or_peer;
+    if (peer == ring::kAnySource) {
+      for (const int32_t rank : peers) {
+        const uint32_t process = ProcessOf(world, rank);
+        if (process == kNoIndex) return false;  // a sender without a trace may send yet
+        if (process != p) need->processes.push_back(process);
+      }
+    } else {
+      if (peer < 0 || static_cast<size_t>(peer) >= peers.size()) return false;
+      const uint32_t process = ProcessOf(world, peers[static_cast<size_t>(peer)]);
+      if (process == kNoIndex) return false;
+      need->processes.push_back(process);
+    }
+    if (receives) return !OnItsWay(p, communicator, event);
+    need->strict =
+        arguments.operation == Operation::kSsend || arguments.operation == Operation::kIssend;
+    return !BeingTaken(p, communicator, need->processes.front(), event);
+  }
+
+  const std::vector<int32_t>& Peers(uint32_t communicator, int32_t rank) const {
+    const Communicator& comm = trace_.communicators[communicator];
+    if (comm.remote_members.empty()) return comm.members;
+    const bool local =
+        std::find(comm.members.begin(), comm.members.end(), rank) != comm.members.end();
+    return local ? comm.remote_members : comm.members;
+  }
+
+  uint32_t ProcessOf(uint32_t world, int32_t rank) const {
+    if (world >= trace_.worlds.size() || rank < 0) return kNoIndex;
+    const std::vector<uint32_t>& processes = trace_.worlds[world].processes;
+    return static_cast<size_t>(rank) < processes.size() ? processes[static_cast<size_t>(rank)]
+                                                        : kNoIndex;
+  }
+
+  // A pattern of messages on one communicator, as a receive or a channel names it.
+  struct Pattern {
+    int32_t peer = ring::kAnySource;
+    int32_t tag = ring::kAnyTag;
+    bool Covers(const Pattern& other) const {
+      return (peer == ring::kAnySource || peer == other.peer) &&
+             (tag == ring::kAnyTag || tag == other.tag);
+    }
+    friend bool operator==(const Pattern&, const Pattern&) = default;
+  };
+
+  // Calls `visit(pattern, event)` for every receive of the process on the communicator that is not
+  // known to be complete.
+  template <typename Visit>
+  void VisitOpenReceives(uint32_t p, uint32_t communicator, const Visit& visit) const {
+    const auto look = [&](const Event& event) {
+      const Kind kind = KindOf(event);
+      if (kind != Kind::kRecv && kind != Kind::kIrecv) return;
+      if (event.membership == kNoIndex ||
+          trace_.memberships[event.membership].communicator != communicator) {
+        return;
+      }
+      const Arguments& arguments = trace_.arguments[event.arguments];
+      visit(Pattern{arguments.root_or_peer, arguments.tag}, event);
+    };
+    for (const OpenCall& call : trace_.processes[p].open_calls) look(call.event);
+    for (const OpenRequest& request : trace_.processes[p].open_requests) {
+      if (request.state == ring::RequestState::kActive) look(request.event);
+    }
+  }
+
+  template <typename Visit>
+  void VisitChannels(uint32_t p, uint32_t communicator, const Visit& visit) const {
+    for (const Channel& channel : trace_.processes[p].channels) {
+      if (channel.membership == kNoIndex) continue;
+      if (trace_.memberships[channel.membership].communicator != communicator) continue;
+      visit(channel);
+    }
+  }
+
+  // More of what the receive takes was sent than received: the message exists. Unless as many
+  // receives of the same pattern were posted before, which take it first (MPI 4.0, 3.5).
+  bool OnItsWay(uint32_t p, uint32_t communicator, const Event& event) const {
+    const Arguments& arguments = trace_.arguments[event.arguments];
+    const Pattern wanted{arguments.root_or_peer, arguments.tag};
+    const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[p].rank);
+    uint64_t sent = 0;
+    for (size_t peer = 0; peer < peers.size(); ++peer) {
+      const uint32_t sender = ProcessOf(trace_.processes[p].world, peers[peer]);
+      if (sender == kNoIndex) continue;
+      const std::vector<int32_t>& its_peers = Peers(communicator, trace_.processes[sender].rank);
+      VisitChannels(sender, communicator, [&](const Channel& channel) {
+        if (channel.peer < 0 || static_cast<size_t>(channel.peer) >= its_peers.size()) return;
+        if (its_peers[static_cast<size_t>(channel.peer)] != trace_.processes[p].rank) return;
+        if (wanted.Covers({static_cast<int32_t>(peer), channel.tag})) sent += channel.sent;
+      });
+    }
+    // A receive without a status may have taken another message, if its pattern is wider.
+    uint64_t taken = 0;
+    VisitChannels(p, communicator, [&](const Channel& channel) {
+      if (wanted.Covers({channel.peer, channel.tag})) taken += channel.received;
+    });
+    VisitOpenReceives(p, communicator, [&](const Pattern& pattern, const Event& other) {
+      if (pattern == wanted && other.start_ns < event.start_ns) ++taken;
+    });
+    return sent > taken;
+  }
+
+  // A receive that takes the message of `sender` is posted, or has returned: the send will return,
+  // whatever the receiver does meanwhile (MPI 4.0, 3.5, progress). Every message that was sent
+  // before on the channel takes one of them, too.
+  bool BeingTaken(uint32_t sender, uint32_t communicator, uint32_t receiver,
+                  const Event& event) const {
+    const Arguments& arguments = trace_.arguments[event.arguments];
+    const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[receiver].rank);
+    const auto me = std::find(peers.begin(), peers.end(), trace_.processes[sender].rank);
+    if (me == peers.end()) return false;
+    const Pattern message{static_cast<int32_t>(me - peers.begin()), arguments.tag};
+    uint64_t takers = 0;
+    VisitOpenReceives(receiver, communicator, [&](const Pattern& pattern, const Event&) {
+      if (pattern.Covers(message)) ++takers;
+    });
+    VisitChannels(receiver, communicator, [&](const Channel& channel) {
+      if (Pattern{channel.peer, channel.tag}.Covers(message)) takers += channel.received;
+    });
+    // Which message of its channel it is; unknown in a full table: then it may be the first.
+    return takers >= std::max<uint64_t>(event.detail, 1);
+  }
+
+  void Complete(CollectiveNode* node) const {
+    const Lanes& lanes = lanes_[node->communicator];
+    node->absent = lanes.absent;
+    for (const Lane& lane : lanes.lanes) {
+      if (lane.entered < node->sequence) node->missing.push_back(lane.process);
+    }
+  }
+
+  int32_t LocalRank(uint32_t process, uint32_t communicator) {
+    auto [entry, added] = local_ranks_.try_emplace(communicator);
+    if (added) {
+      for (const Lane& lane : lanes_[communicator].lanes) {
+        entry->second[lane.process] = lane.membership->rank;
+      }
+    }
+    const auto found = entry->second.find(process);
+    return found == entry->second.end() ? -1 : found->second;
+  }
+
+  // Nothing that the others have comes to the caller: no data, or a duplicate, which takes no word
+  // of the others (MPI 4.0, 7.4.2, advice to implementors).
+  bool NeedsNobody(const Arguments& arguments, Rule rule) const {
+    const auto empty = [this](uint64_t count, uint32_t datatype) {
+      return datatype != kNoIndex && (count == 0 || trace_.datatypes[datatype].bytes == 0);
+    };
+    const bool no_recv = empty(arguments.recv_count, arguments.recv_datatype);
+    const bool no_send = empty(arguments.send_count, arguments.send_datatype);
+    switch (rule) {
+      case Rule::kBcast:
+      case Rule::kReduce:
+      case Rule::kAllreduce:
+        return no_recv || no_send;  // one buffer, or two alike
+      case Rule::kGather:
+      case Rule::kScatter:
+      case Rule::kScatterv:
+      case Rule::kAllgather:
+      case Rule::kAlltoall:
+      case Rule::kNeighborAllgather:
+      case Rule::kNeighborAlltoall:
+        return no_recv;
+      case Rule::kCreate:
+        return arguments.operation == Operation::kComm_dup ||
+               arguments.operation == Operation::kComm_dup_with_info ||
+               arguments.operation == Operation::kComm_idup ||
+               arguments.operation == Operation::kComm_idup_with_info ||
+               arguments.operation == Operation::kComm_create;
+      default:
+        return false;
+    }
+  }
+
+  // MPI 4.0, 6.1: a collective returns as soon as the caller's part is done; which of the others
+  // that takes follows from what it receives.
+  void Refine(uint32_t p, Need* need) {
+    if (need->node == kNoIndex) return;
+    const CollectiveNode& node = graph_.nodes[need->node];
+    if (node.missing.empty()) return;
+    const Arguments& arguments = trace_.arguments[need->event->arguments];
+    const Rule rule = FindOperation(static_cast<uint16_t>(arguments.operation)).rule;
+    const bool inter = (trace_.communicators[node.communicator].flags & ring::kIsInter) != 0;
+    if (NeedsNobody(arguments, rule)) {
+      need->strict = false;
+      return;
+    }
+    switch (rule) {
+      case Rule::kBcast:
+      case Rule::kScatter:
+      case Rule::kScatterv:
+      case Rule::kGather:
+      case Rule::kGatherv:
+      case Rule::kReduce: {
+        const bool from_root =
+            rule == Rule::kBcast || rule == Rule::kScatter || rule == Rule::kScatterv;
+        if (inter) {
+          need->strict = false;
+          return;
+        }
+        const bool is_root = LocalRank(p, node.communicator) == arguments.root_or_peer;
+        if (is_root) {
+          need->strict = !from_root;
+          return;
+        }
+        need->strict = false;
+        for (const uint32_t missing : node.missing) {
+          if (LocalRank(missing, node.communicator) != arguments.root_or_peer) continue;
+          need->relevant = {missing};
+          need->strict = from_root;
+        }
+        return;
+      }
+      case Rule::kAllreduce:
+        if (arguments.operation == Operation::kScan || arguments.operation == Operation::kExscan ||
+            arguments.operation == Operation::kIscan ||
+            arguments.operation == Operation::kIexscan) {
+          const int32_t mine = LocalRank(p, node.communicator);
+          for (const uint32_t missing : node.missing) {
+            if (LocalRank(missing, node.communicator) < mine) need->relevant.push_back(missing);
+          }
+          need->strict = !need->relevant.empty();
+        }
+        return;
+      case Rule::kNeighborAllgather:
+      case Rule::kNeighborAllgatherv:
+      case Rule::kNeighborAlltoall:
+      case Rule::kNeighborAlltoallv:
+      case Rule::kNeighborAlltoallw: {
+        const std::vector<int32_t>& in = trace_.memberships[need->event->membership].neighbors_in;
+        for (const uint32_t missing : node.missing) {
+          if (std::find(in.begin(), in.end(), LocalRank(missing, node.communicator)) != in.end()) {
+            need->relevant.push_back(missing);
+          }
+        }
+        need->strict = !need->relevant.empty();
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+  const Trace& trace_;
+  const std::vector<Lanes>& lanes_;
+  WaitGraph graph_;
+  std::unordered_map<uint32_t, std::unordered_map<uint32_t, int32_t>> local_ranks_;
+};
+
+// Can stand in a proof: nothing of it is unknown, and only one thread of it could act.
+bool Reliable(const Process& process) {
+  return process.quiet && process.thread_level >= 0 && process.thread_level <= 2 &&
+         process.records_unreadable == 0 && process.table_overflows == 0;
+}
+
+// The greatest set that can act, by rounds over a worklist. Returns who can.
+std::vector<bool> WhoCanAct(const Trace& trace, const WaitGraph& graph, bool strict) {
+  const size_t count = graph.processes.size();
+  std::vector<bool> can(count, false);
+  std::vector<std::vector<uint32_t>> waiters(count);  // processes to look at when one can act
+  std::vector<uint32_t> work;
+  // A member that is missing from a node concerns everybody inside: through the node, not pair by
+  // pair.
+  std::vector<std::vector<uint32_t>> nodes_of(count);
+  std::vector<uint32_t> missing_left(graph.nodes.size());
+  for (uint32_t n = 0; n < graph.nodes.size(); ++n) {
+    for (const uint32_t p : graph.nodes[n].missing) nodes_of[p].push_back(n);
+    missing_left[n] = static_cast<uint32_t>(graph.nodes[n].missing.size());
+  }
+  for (uint32_t p = 0; p < count; ++p) {
+    for (const Need& need : graph.processes[p].needs) {
+      for (const auto* list : {&need.processes, &need.relevant}) {
+        for (const uint32_t other : *list) waiters[other].push_back(p);
+      }
+    }
+  }
+  const auto satisfied = [&](const Need& need) {
+    if (strict && !need.strict) return true;
+    if (need.node == kNoIndex) {
+      return std::any_of(need.processes.begin(), need.processes.end(),
+                         [&can](uint32_t p) { return can[p]; });
+    }
+    const CollectiveNode& node = graph.nodes[need.node];
+    if (node.mismatched) return false;
+    if (!need.relevant.empty()) {
+      return std::all_of(need.relevant.begin(), need.relevant.end(),
+                         [&can](uint32_t p) { return can[p]; });
+    }
+    return missing_left[need.node] == 0;
+  };
+  const auto try_release = [&](uint32_t p) {
+    const ProcessView& view = graph.processes[p];
+    if (can[p] || view.activity == Activity::kLeft || view.activity == Activity::kEnded) return;
+    bool free = view.needs.empty() || view.activity == Activity::kRunning ||
+                (strict && (!Reliable(trace.processes[p]) || view.activity == Activity::kPolling));
+    if (!free) {
+      free = view.any
+                 ? view.released || std::any_of(view.needs.begin(), view.needs.end(), satisfied)
+                 : std::all_of(view.needs.begin(), view.needs.end(), satisfied);
+    }
+    if (free) {
+      can[p] = true;
+      work.push_back(p);
+    }
+  };
+  for (uint32_t p = 0; p < count; ++p) try_release(p);
+  while (!work.empty()) {
+    const uint32_t p = work.back();
+    work.pop_back();
+    for (const uint32_t waiter : waiters[p]) try_release(waiter);
+    for (const uint32_t n : nodes_of[p]) {
+      if (--missing_left[n] != 0) continue;
+      for (const uint32_t inside : graph.nodes[n].inside) try_release(inside);
+    }
+  }
+  return can;
+}
+
+}  // namespace
+
+bool DiedByItself(const Trace& trace, const Process& process) {
+  if (process.phase >= ring::Phase::kFinalized) return false;
+  if (process.end.by_launcher || process.end.by_rollcall) return false;
+  // One that had called exit() by then was on its way out, and the signal only hastened it.
+  const bool leaving = process.exit_mark != ring::ExitMark::kNone && !IsInside(process);
+  if (!leaving && EndedAfterVerdict(process)) return false;
+  if (process.exit_mark != ring::ExitMark::kNone) return true;
+  if (!Gone(process)) return false;
+  if (process.end.how == ProcessEnd::How::kExited) return true;
+  const std::vector<uint32_t>& others = trace.worlds[process.world].processes;
+  if (process.end.how == ProcessEnd::How::kVanished) {
+    // Gone together with everybody else, for a reason that nobody saw: the job was ended from
+    // outside.
+    return std::any_of(others.begin(), others.end(), [&trace](uint32_t other) {
+      return other != kNoIndex && (trace.processes[other].end.how == ProcessEnd::How::kAlive ||
+                                   trace.processes[other].end.how == ProcessEnd::How::kUnknown);
+    });
+  }
+  if (!MayBeCleanUp(process)) return true;
+  return std::none_of(others.begin(), others.end(), [&](uint32_t other) {
+    return other != kNoIndex && &trace.processes[other] != &process &&
+           EndsAnother(trace.processes[other], process);
+  });
+}
+
+bool IsFirstDeathCertain(const Trace& trace, const Process& process) {
+  if (!MayBeCleanUp(process)) return true;
+  const std::vector<uint32_t>& others = trace.worlds[process.world].processes;
+  return std::none_of(others.begin(), others.end(), [&](uint32_t other) {
+    if (other == kNoIndex || &trace.processes[other] == &process) return false;
+    const Process& twin = trace.processes[other];
+    return Gone(twin) && MayBeCleanUp(twin) && !EndedAfterVerdict(twin) && !twin.end.by_launcher &&
+           !twin.end.by_rollcall && InTheBlur(twin, process);
+  });
+}
+
+WaitGraph BuildWaitGraph(const Trace& trace, const std::vector<Lanes>& lanes) {
+  return Builder(trace, lanes).Build();
+}
+
+void Settle(const Trace& trace, WaitGraph* graph) {
+  const std::vector<bool> can = WhoCanAct(trace, *graph, false);
+  const std::vector<bool> can_strictly = WhoCanAct(trace, *graph, true);
+  for (uint32_t p = 0; p < graph->processes.size(); ++p) {
+    ProcessView& view = graph->processes[p];
+    const bool waits = view.activity == Activity::kBlocked || view.activity == Activity::kPolling;
+    view.stuck = waits && !can[p];
+    view.stuck_strictly = waits && !can_strictly[p];
+  }
+}
+
+}  // namespace rollcall

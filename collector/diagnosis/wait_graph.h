@@ -1,0 +1,81 @@
+// Who waits for whom: every open call, what it needs, and what can still come of it.
+//
+// A call is stuck if nothing that can still happen completes it: the least set of processes that
+// can act is computed (those that compute, then whoever they can release, and so on); what remains
+// is a deadlock or waits for the dead. Computed twice: once by what an MPI library does in
+// practice, once by what the standard alone demands, under which alone something is proven.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WAIT_GRAPH_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_WAIT_GRAPH_H_
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/matching/lanes.h"
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+// What a process does, as far as others can hope for it.
+enum class Activity : uint8_t {
+  kRunning,  // alive, outside every call
+  kBlocked,  // inside a call
+  kPolling,  // tests requests again and again
+  kLeft,     // entered MPI_Finalize; takes part in nothing any more
+  kEnded,    // gone without it
+};
+
+// One collective that somebody is inside of, or has started and waits for.
+struct CollectiveNode {
+  uint32_t communicator = kNoIndex;
+  uint64_t sequence = 0;
+  std::vector<uint32_t> inside;   // processes that wait in it
+  std::vector<uint32_t> missing;  // members with a trace that have not entered it
+  std::vector<int32_t> absent;    // world ranks of members without a trace
+  bool mismatched = false;        // its calls do not fit together: it never completes
+};
+
+// One thing that an open call waits for.
+struct Need {
+  uint32_t node = kNoIndex;         // a CollectiveNode, or
+  std::vector<uint32_t> processes;  // a message: any one of these could bring it
+  std::vector<uint32_t> relevant;   // node: the missing members it cannot do without; empty: all
+  bool strict = true;  // the standard demands it; else buffering or an early return may not
+  const Event* event = nullptr;  // the call, or the one that made the request
+  bool sends = false;            // a message to send, not to receive
+};
+
+struct ProcessView {
+  Activity activity = Activity::kRunning;
+  const OpenCall* open = nullptr;   // the outermost call it is inside of
+  const Event* finalize = nullptr;  // of MPI_Finalize
+  std::vector<Need> needs;
+  bool any = false;             // one of the needs is enough
+  bool released = false;        // one of what it waits for is there, or cannot be judged
+  bool stuck = false;           // nothing that can still happen releases it
+  bool stuck_strictly = false;  // by the standard, on complete records: proven
+};
+
+struct WaitGraph {
+  std::vector<ProcessView> processes;  // parallel to Trace::processes
+  std::vector<CollectiveNode> nodes;
+  std::unordered_map<uint64_t, uint32_t> node_index;  // see NodeKey()
+
+  static uint64_t NodeKey(uint32_t communicator, uint64_t sequence) {
+    return uint64_t{communicator} << 40 ^ sequence;
+  }
+};
+
+// Without `stuck`: mismatches are marked by the caller first, then Settle() decides.
+WaitGraph BuildWaitGraph(const Trace& trace, const std::vector<Lanes>& lanes);
+void Settle(const Trace& trace, WaitGraph* graph);
+
+// Did the process end by itself before the job's end, rather than with it? See
+// docs/verdicts/rank-died.md.
+bool DiedByItself(const Trace& trace, const Process& process);
+// Of one that died by itself: is it certain that no other death came first?
+bool IsFirstDeathCertain(const Trace& trace, const Process& process);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_WAIT_GRAPH_H_

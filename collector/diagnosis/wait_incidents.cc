@@ -1,0 +1,345 @@
+// Who waits for what will not come: the dead, those who left, those who compute, each other.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "collector/diagnosis/incident.h"
+#include "collector/diagnosis/order.h"
+
+namespace rollcall {
+namespace {
+
+using What = Incident::What;
+
+// Findings about the same ranks for the same reason become one, at the place where most wait.
+class Gatherer {
+ public:
+  Gatherer(const Analysis& analysis, std::vector<Incident>* incidents)
+      : analysis_(analysis), incidents_(*incidents) {}
+
+  void Add(What what, const CollectiveNode& node, std::vector<uint32_t> missing) {
+    std::sort(missing.begin(), missing.end());
+    Incident incident;
+    incident.what = what;
+    incident.communicator = node.communicator;
+    incident.sequence = node.sequence;
+    incident.hangs = true;
+    const std::vector<uint32_t> there = There(node);
+    // Those who do what fewer do are the odd ones, whichever side that is; the dead are always.
+    const bool choose = what == What::kLeft || what == What::kCycle;
+    incident.tie = choose && there.size() == missing.size();
+    if (choose && there.size() < missing.size()) {
+      incident.deviating = there;
+      incident.agreeing = missing;
+    } else {
+      incident.deviating = missing;
+      incident.agreeing = there;
+    }
+    incident.deviating_event =
+        CallOrPlace(analysis_, node.communicator, node.sequence, incident.deviating.front());
+    incident.agreeing_event =
+        CallOrPlace(analysis_, node.communicator, node.sequence, incident.agreeing.front());
+    const auto [entry, added] =
+        known_.emplace(std::pair(what, std::move(missing)), incidents_.size());
+    if (added) {
+      incidents_.push_back(std::move(incident));
+      return;
+    }
+    Incident& first = incidents_[entry->second];
+    if (incident.agreeing.size() > first.agreeing.size()) first = std::move(incident);
+  }
+
+  void AddMessage(What what, uint32_t waiter, const Need& need, std::vector<uint32_t> missing) {
+    Incident incident;
+    incident.what = what;
+    incident.hangs = true;
+    incident.communicator = analysis_.trace.memberships[need.event->membership].communicator;
+    incident.agreeing = {waiter};
+    incident.deviating = std::move(missing);
+    incident.agreeing_event = need.event;
+    incident.deviating_event =
+        incident.deviating.empty() ? nullptr : analysis_.Stands(incident.deviating.front());
+    if (what == What::kMessage) {
+      // The call that nobody answers is what is wrong; who should have answered may be all
+      // innocent.
+      std::swap(incident.deviating, incident.agreeing);
+      std::swap(incident.deviating_event, incident.agreeing_event);
+    }
+    const auto [entry, added] =
+        known_.emplace(std::pair(what, incident.deviating), incidents_.size());
+    if (added) {
+      incidents_.push_back(std::move(incident));
+    } else if (what != What::kMessage) {
+      incidents_[entry->second].agreeing.push_back(waiter);
+    }
+  }
+
+ private:
+  // Everybody who has entered it, whether still inside or not.
+  std::vector<uint32_t> There(const CollectiveNode& node) const {
+    std::vector<uint32_t> there;
+    for (const Lane& lane : analysis_.lanes[node.communicator].lanes) {
+      if (lane.entered >= node.sequence) there.push_back(lane.process);
+    }
+    return there;
+  }
+
+  const Analysis& analysis_;
+  std::vector<Incident>& incidents_;
+  std::map<std::pair<What, std::vector<uint32_t>>, size_t> known_;
+};
+
+bool Has(const Analysis& analysis, uint32_t process, Activity activity) {
+  return analysis.graph.processes[process].activity == activity;
+}
+
+std::vector<uint32_t> Those(const Analysis& analysis, const std::vector<uint32_t>& processes,
+                            Activity activity) {
+  std::vector<uint32_t> result;
+  for (const uint32_t process : processes) {
+    if (Has(analysis, process, activity)) result.push_back(process);
+  }
+  return result;
+}
+
+// A number of another communicator may be out of step already where this one stops.
+void LookAtNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* gatherer,
+                std::vector<Incident>* incidents) {
+  for (Incident& incident : *incidents) {
+    // Whatever stops here stops because of what went wrong there before.
+    if (incident.communicator == node.communicator && incident.sequence <= node.sequence &&
+        (incident.what == What::kCalls || incident.what == What::kShift)) {
+      if (!node.missing.empty() || node.mismatched) incident.hangs = true;
+      return;
+    }
+  }
+  if (node.missing.empty()) return;
+  std::vector<uint32_t> dead = Those(analysis, node.missing, Activity::kEnded);
+  std::vector<uint32_t> left = Those(analysis, node.missing, Activity::kLeft);
+  std::vector<uint32_t> behind = Those(analysis, node.missing, Activity::kRunning);
+  if (!dead.empty()) gatherer->Add(What::kDeath, node, dead);
+  if (!left.empty()) {
+    const std::optional<Shift>& shift = analysis.ShiftOf(node.communicator);
+    if (!shift || shift->sequence > node.sequence) {
+      // Others who went past the call and wait elsewhere by now are on the same side, where that
+      // decides who is in the majority.
+      std::vector<uint32_t> past;
+      for (const uint32_t p : node.missing) {
+        if (analysis.Waits(p)) past.push_back(p);
+      }
+      past = ThosePast(analysis, node, past);
+      past.insert(past.begin(), left.begin(), left.end());
+      const size_t there = analysis.lanes[node.communicator].lanes.size() - node.missing.size();
+      gatherer->Add(What::kLeft, node, there <= past.size() ? past : left);
+    }
+  }
+  if (!behind.empty()) gatherer->Add(What::kBehind, node, behind);
+}
+
+void LookAtShift(const Analysis& analysis, const CollectiveNode& node,
+                 std::vector<Incident>* incidents) {
+  const std::optional<Shift>& shift = analysis.ShiftOf(node.communicator);
+  if (!shift || shift->sequence > node.sequence || node.missing.empty()) return;
+  if (Explained(*incidents, node.communicator, node.sequence)) return;
+  // Only what cannot end is worth a look into the past: ranks on their way are often out of step.
+  const bool stuck = std::any_of(node.inside.begin(), node.inside.end(), [&](uint32_t process) {
+    return analysis.graph.processes[process].stuck;
+  });
+  if (!stuck) return;
+  Incident incident = ShiftIncident(analysis.lanes[node.communicator], *shift);
+  incident.hangs = true;
+  incident.deviating_event =
+      CallOrPlace(analysis, incident.communicator, incident.sequence, incident.deviating.front());
+  incident.agreeing_event =
+      CallOrPlace(analysis, incident.communicator, incident.sequence, incident.agreeing.front());
+  incidents->push_back(std::move(incident));
+}
+
+void LookAtMessages(const Analysis& analysis, Gatherer* gatherer) {
+  for (uint32_t p = 0; p < analysis.graph.processes.size(); ++p) {
+    const ProcessView& view = analysis.graph.processes[p];
+    // Of several that it waits for, one may have come: that is enough for a Waitany only.
+    if (!analysis.Waits(p) || (view.any && view.released)) continue;
+    for (const Need& need : view.needs) {
+      if (need.node != kNoIndex || need.event == nullptr) continue;
+      const std::vector<uint32_t> dead = Those(analysis, need.processes, Activity::kEnded);
+      const std::vector<uint32_t> left = Those(analysis, need.processes, Activity::kLeft);
+      const std::vector<uint32_t> behind = Those(analysis, need.processes, Activity::kRunning);
+      if (!behind.empty()) {
+        // Any of many may still send: only a single one can be said to be late. It is one, if all
+        // others wait themselves, and nothing else can release them.
+        if (behind.size() == 1) gatherer->AddMessage(What::kBehind, p, need, behind);
+      } else if (!dead.empty() && (view.stuck || need.processes.size() == 1)) {
+        // Of those who could have sent it, the dead are the ones of whom nobody knows why not.
+        gatherer->AddMessage(What::kDeath, p, need, dead);
+      } else if (!left.empty() && left.size() == need.processes.size()) {
+        gatherer->AddMessage(What::kMessage, p, need, left);
+      }
+    }
+  }
+}
+
+// Is it kept by collectives alone in which everybody has arrived? Who waits for several requests
+// may be kept by another one.
+bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
+  const ProcessView& view = analysis.graph.processes[process];
+  const auto arrived = [&](const Need& need) {
+    if (need.node == kNoIndex) return false;
+    const CollectiveNode& node = analysis.graph.nodes[need.node];
+    return node.missing.empty() && !node.mismatched;
+  };
+  const bool polling = view.activity == Activity::kPolling;
+  if (view.any && !polling) return std::any_of(view.needs.begin(), view.needs.end(), arrived);
+  // What may be on its way, or cannot be judged, is no need; nor is it known to have come.
+  size_t active = 0;
+  for (const OpenRequest& request : analysis.trace.processes[process].open_requests) {
+    if (request.state != ring::RequestState::kActive) continue;
+    active += polling || std::find(view.open->requests.begin(), view.open->requests.end(),
+                                   request.uid) != view.open->requests.end();
+  }
+  if (active > view.needs.size()) return false;
+  return std::all_of(view.needs.begin(), view.needs.end(), arrived);
+}
+
+}  // namespace
+
+void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
+  for (const CollectiveNode& node : analysis.graph.nodes) LookAtShift(analysis, node, incidents);
+  Gatherer gatherer(analysis, incidents);
+  for (const CollectiveNode& node : analysis.graph.nodes) {
+    LookAtNode(analysis, node, &gatherer, incidents);
+  }
+  LookAtMessages(analysis, &gatherer);
+  FindCycles(analysis, incidents);
+
+  for (const CollectiveNode& node : analysis.graph.nodes) {
+    if (node.mismatched || !node.missing.empty() || node.inside.empty()) continue;
+    // Whoever died inside it has entered it, and is not among the missing.
+    const std::vector<Lane>& members = analysis.lanes[node.communicator].lanes;
+    if (std::any_of(members.begin(), members.end(), [&](const Lane& lane) {
+          return Has(analysis, lane.process, Activity::kEnded);
+        })) {
+      continue;
+    }
+    const bool quiet = std::all_of(node.inside.begin(), node.inside.end(),
+                                   [&](uint32_t process) { return analysis.Still(process); });
+    if (!quiet) continue;
+    if (Explained(*incidents, node.communicator, node.sequence)) {
+      for (Incident& incident : *incidents) {
+        if (incident.communicator == node.communicator && incident.sequence <= node.sequence) {
+          incident.hangs = true;  // it matches here, and does not end: what was left over there
+        }
+      }
+      continue;
+    }
+    if (analysis.no_progress_ns < analysis.options.stall_after_ns) continue;
+    Incident incident;
+    for (const uint32_t process : node.inside) {
+      if (WaitsForArrivedOnly(analysis, process)) incident.agreeing.push_back(process);
+    }
+    if (incident.agreeing.empty()) continue;
+    incident.what = node.absent.empty() ? What::kAllArrived : What::kAbsent;
+    incident.communicator = node.communicator;
+    incident.sequence = node.sequence;
+    incident.hangs = true;
+    incident.absent = node.absent;
+    incident.agreeing_event =
+        CallOrPlace(analysis, node.communicator, node.sequence, incident.agreeing.front());
+    incidents->push_back(std::move(incident));
+  }
+}
+
+void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents) {
+  // The first one, and those that no clean-up explains.
+  const Trace& trace = analysis.trace;
+  std::vector<uint32_t> dead;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    if (Has(analysis, p, Activity::kEnded)) dead.push_back(p);
+  }
+  if (dead.empty()) return;
+  const auto when = [&](uint32_t p) {
+    const Process& process = trace.processes[p];
+    const int64_t at = process.end.at_ns != kNoTime ? process.end.at_ns : process.exit_ns;
+    return std::tuple(process.end.order, at == kNoTime ? INT64_MAX : at);
+  };
+  std::stable_sort(dead.begin(), dead.end(),
+                   [&](uint32_t a, uint32_t b) { return when(a) < when(b); });
+  // A wrong call's error handler ends the rank inside that call: the call is the cause.
+  const auto ended_by_mpi = [&](uint32_t p) {
+    const Process& process = trace.processes[p];
+    return process.errors_seen > 0 || (analysis.graph.processes[p].open != nullptr &&
+                                       process.end.how != ProcessEnd::How::kSignaled);
+  };
+  const bool wrong_calls =
+      std::any_of(incidents->begin(), incidents->end(), [](const Incident& incident) {
+        return incident.what == What::kCalls ||
+               (incident.what == What::kShift && incident.mismatch);
+      });
+  std::vector<uint32_t> causes;
+  for (const uint32_t p : dead) {
+    const Process& process = trace.processes[p];
+    const bool crash = process.end.how == ProcessEnd::How::kSignaled && process.end.status != 6 &&
+                       process.end.status != 9 && process.end.status != 13 &&
+                       process.end.status != 15;
+    if (!causes.empty() && !crash && !process.end.oom_killed) continue;
+    if (wrong_calls && (ended_by_mpi(p) || !crash)) continue;
+    causes.push_back(p);
+  }
+  // Those whom somebody waits for are known from the wait graph, with the collective that they
+  // miss.
+  std::erase_if(*incidents, [&](const Incident& incident) {
+    return incident.what == What::kDeath &&
+           std::none_of(incident.deviating.begin(), incident.deviating.end(), [&](uint32_t p) {
+             return std::find(causes.begin(), causes.end(), p) != causes.end();
+           });
+  });
+  for (Incident& incident : *incidents) {
+    if (incident.what != What::kDeath) continue;
+    std::erase_if(incident.deviating, [&](uint32_t p) {
+      return std::find(causes.begin(), causes.end(), p) == causes.end();
+    });
+    incident.deviating_event = analysis.Stands(incident.deviating.front());
+  }
+  for (const uint32_t p : causes) {
+    const bool known =
+        std::any_of(incidents->begin(), incidents->end(), [p](const Incident& incident) {
+          return incident.what == What::kDeath &&
+                 std::find(incident.deviating.begin(), incident.deviating.end(), p) !=
+                     incident.deviating.end();
+        });
+    if (known) continue;
+    Incident incident;
+    incident.what = What::kDeath;
+    incident.deviating = {p};
+    incident.deviating_event = analysis.Stands(p);
+    // It died inside a collective: whoever else is in there waits for it.
+    if (incident.deviating_event != nullptr && incident.deviating_event->sequence != 0 &&
+        analysis.graph.processes[p].open != nullptr) {
+      const Event& call = *incident.deviating_event;
+      incident.communicator = trace.memberships[call.membership].communicator;
+      incident.sequence = call.sequence;
+      if (const CollectiveNode* node = analysis.NodeOf(incident.communicator, call.sequence)) {
+        incident.agreeing = node->inside;
+        incident.agreeing_event =
+            node->inside.empty()
+                ? nullptr
+                : CallOrPlace(analysis, incident.communicator, call.sequence, node->inside[0]);
+        incident.hangs = !node->inside.empty();
+      }
+    }
+    incidents->push_back(std::move(incident));
+  }
+}
+
+std::vector<Incident> FindIncidents(Analysis* analysis, std::vector<std::string>* notes) {
+  std::vector<Incident> incidents;
+  FindCallIncidents(analysis, &incidents, notes);
+  Settle(analysis->trace, &analysis->graph);
+  FindWaitIncidents(*analysis, &incidents);
+  FindDeviceIncidents(*analysis, &incidents);
+  FindDeaths(*analysis, &incidents);
+  FindHashIncidents(*analysis, &incidents);
+  return incidents;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,89 @@
+#include "collector/import/append_trace.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace rollcall {
+namespace {
+
+void Move(uint32_t by, uint32_t* index) {
+  if (*index != kNoIndex) *index += by;
+}
+
+template <typename T>
+void MoveAll(std::vector<T>* from, std::vector<T>* to) {
+  to->insert(to->end(), std::make_move_iterator(from->begin()),
+             std::make_move_iterator(from->end()));
+}
+
+}  // namespace
+
+void AppendTrace(Trace from, Trace* to) {
+  if (to->processes.empty() && to->problems.empty() && to->worlds.empty()) {
+    *to = std::move(from);
+    return;
+  }
+  const auto size = [](const auto& list) { return static_cast<uint32_t>(list.size()); };
+  const uint32_t worlds = size(to->worlds);
+  const uint32_t processes = size(to->processes);
+  const uint32_t communicators = size(to->communicators);
+  const uint32_t memberships = size(to->memberships);
+  const uint32_t arguments = size(to->arguments);
+  const uint32_t paths = size(to->call_paths);
+  const uint32_t codes = size(to->codes);
+  const uint32_t datatypes = size(to->datatypes);
+  const uint32_t counts = size(to->count_arrays);
+  const auto move_event = [&](Event* event) {
+    Move(arguments, &event->arguments);
+    Move(paths, &event->call_path);
+    Move(memberships, &event->membership);
+  };
+  for (World& world : from.worlds) {
+    for (uint32_t& process : world.processes) Move(processes, &process);
+  }
+  for (Process& process : from.processes) {
+    Move(worlds, &process.world);
+    Move(paths, &process.exit_call_path);
+    for (Event& event : process.p2p) move_event(&event);
+    for (Event& event : process.lifecycle) move_event(&event);
+    for (OpenCall& call : process.open_calls) move_event(&call.event);
+    for (OpenRequest& request : process.open_requests) move_event(&request.event);
+    for (Channel& channel : process.channels) Move(memberships, &channel.membership);
+  }
+  for (Communicator& communicator : from.communicators) {
+    Move(communicators, &communicator.parent);
+    Move(worlds, &communicator.world);
+    for (uint32_t& membership : communicator.memberships) Move(memberships, &membership);
+  }
+  for (Membership& membership : from.memberships) {
+    Move(processes, &membership.process);
+    Move(communicators, &membership.communicator);
+    for (Event& event : membership.events) move_event(&event);
+  }
+  for (Arguments& call : from.arguments) {
+    Move(datatypes, &call.send_datatype);
+    Move(datatypes, &call.recv_datatype);
+    Move(counts, &call.send_counts);
+    Move(counts, &call.recv_counts);
+  }
+  for (CallPath& path : from.call_paths) {
+    for (uint32_t& code : path.codes) Move(codes, &code);
+    for (uint32_t& code : path.native) Move(codes, &code);
+    for (PythonFrame& frame : path.python) Move(codes, &frame.code);
+    Move(paths, &path.context);
+  }
+  MoveAll(&from.worlds, &to->worlds);
+  MoveAll(&from.processes, &to->processes);
+  MoveAll(&from.communicators, &to->communicators);
+  MoveAll(&from.memberships, &to->memberships);
+  MoveAll(&from.arguments, &to->arguments);
+  MoveAll(&from.call_paths, &to->call_paths);
+  MoveAll(&from.codes, &to->codes);
+  MoveAll(&from.datatypes, &to->datatypes);
+  MoveAll(&from.count_arrays, &to->count_arrays);
+  MoveAll(&from.problems, &to->problems);
+  to->taken_at_ns = std::max(to->taken_at_ns, from.taken_at_ns);
+}
+
+}  // namespace rollcall

@@ -1,0 +1,52 @@
+// Where a ring's bytes come from: a file that may be written to and cut while it is read, or
+// memory.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_BYTE_SOURCE_H_
+#define ROLLCALL_COLLECTOR_IMPORT_BYTE_SOURCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace rollcall {
+
+// Not thread-safe. Nothing here throws.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // Bytes there are now; 0 if that cannot be told.
+  virtual uint64_t Size() = 0;
+  // Copies up to `size` bytes at `offset` to `to`; returns how many. Fewer than asked for means
+  // that there are no more, or that they cannot be read.
+  virtual size_t Read(uint64_t offset, void* to, size_t size) = 0;
+  // Whether two reads of the same bytes may differ. If not, one is enough.
+  virtual bool Changes() const = 0;
+};
+
+// An open file; read by pread(), never mapped: a file that is truncated kills the process that has
+// it mapped (SIGBUS). Does not own the descriptor.
+class FileSource : public ByteSource {
+ public:
+  explicit FileSource(int fd) : fd_(fd) {}
+  uint64_t Size() override;
+  size_t Read(uint64_t offset, void* to, size_t size) override;
+  bool Changes() const override { return true; }
+
+ private:
+  int fd_;
+};
+
+// Bytes in memory, which stay the caller's.
+class MemorySource : public ByteSource {
+ public:
+  explicit MemorySource(std::span<const uint8_t> bytes) : bytes_(bytes) {}
+  uint64_t Size() override { return bytes_.size(); }
+  size_t Read(uint64_t offset, void* to, size_t size) override;
+  bool Changes() const override { return false; }
+
+ private:
+  std::span<const uint8_t> bytes_;
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_BYTE_SOURCE_H_

@@ -1,0 +1,22 @@
+// Reads a dump in JSON (RFC 8259), as event by event as pickle_reader.h reads a pickle.
+//
+// Bounds: nesting by kMaxJsonDepth, values and strings as in values.h. Of two equal keys in one
+// object the last one counts. Numbers beyond 64 bits become floating-point numbers, and what is no
+// number at all to JSON (NaN, 1e999), wrong UTF-8 and anything after the dump end the reading
+// there.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_JSON_READER_H_
+#define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_JSON_READER_H_
+
+#include "collector/import/byte_source.h"
+#include "collector/import/flight_recorder/values.h"
+
+namespace rollcall::flight_recorder {
+
+inline constexpr size_t kMaxJsonDepth = 64;
+
+// As ReadPickle().
+ReadError ReadJson(ByteSource& source, Values* values, DumpSink* sink);
+
+}  // namespace rollcall::flight_recorder
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_JSON_READER_H_

@@ -1,0 +1,87 @@
+// From the dumps of any number of ranks and jobs to one Trace.
+//
+//   FlightTraceBuilder builder;
+//   for (…) builder.Add(dump);
+//   Trace trace = builder.Finish();
+//
+// Jobs. Dumps of one directory whose default groups have the same ranks are of one job; a rank that
+// is there twice begins another job if the names before the rank differ, and is a problem if not.
+//
+// Groups become communicators, joined over ranks by name and ranks. Collectives become events under
+// their collective_seq_id, those of one coalesced group under one number; send and recv go to
+// Process::p2p, with p2p_seq_id as detail. What has not completed is also in
+// Process::open_requests, in the order in which it was enqueued; a Process from a dump is a
+// `device` one.
+//
+// How far a member came. pg_status counts collectives and point-to-point in one number, so that it
+// is used only where no rank has point-to-point in that group; else the entries say it, and a
+// member without any is not `counted`. pg_status has ids that are local to a rank: entries say
+// which group they mean, and for the rest the numerically sorted ids and names go together, unless
+// an entry contradicts.
+//
+// Cost: linear in entries. Not thread-safe.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_TRACE_BUILDER_H_
+#define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_TRACE_BUILDER_H_
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "collector/import/flight_recorder/dump.h"
+#include "collector/import/interner.h"
+#include "collector/model/trace.h"
+
+namespace rollcall::flight_recorder {
+
+class FlightTraceBuilder {
+ public:
+  FlightTraceBuilder() : interner_(&trace_) {}
+
+  // The dump's problems are added also if it is not usable.
+  void Add(const Dump& dump);
+  // Empties the builder.
+  Trace Finish();
+
+ private:
+  // What is known of one dump while it is added.
+  struct Adding;
+  struct Job {
+    uint32_t world = kNoIndex;
+    std::string prefix;  // of the dump that began it
+    std::string ranks;   // of the default group; empty while no dump said it
+  };
+  // What has to wait until all dumps are there.
+  struct Counters {
+    int64_t enqueued = -1;  // pg_status
+    int64_t completed = -1;
+    uint64_t seen = 0;        // the highest number among the entries
+    uint64_t first_open = 0;  // the lowest number that has not completed; 0 if there is none
+    bool has_entries = false;
+    bool whole_ring = false;  // nothing was overwritten: what is not there never was
+  };
+
+  uint32_t WorldOf(const Dump& dump);
+  void AddGroups(Adding* adding);
+  void AddStatuses(Adding* adding);
+  void AddEntry(Adding* adding, const Entry& entry);
+  uint32_t MembershipOf(Adding* adding, uint32_t name, uint32_t desc,
+                        const std::vector<int32_t>& ranks, const std::string& ranks_key);
+  uint32_t ArgumentsOf(Adding* adding, const Entry& entry);
+  uint32_t DatatypeOf(Adding* adding, uint32_t name);
+  uint32_t PathOf(Adding* adding, uint32_t path);
+
+  Trace trace_;
+  Interner interner_;
+  std::unordered_map<std::string, std::vector<Job>> jobs_;  // by directory
+  std::unordered_map<std::string, uint32_t> communicators_;
+  std::unordered_map<std::string, std::vector<int32_t>> rank_lists_;  // by their text
+  std::vector<bool> has_p2p_;                                         // by communicator
+  std::vector<Counters> counters_;                                    // by membership
+};
+
+}  // namespace rollcall::flight_recorder
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_TRACE_BUILDER_H_

@@ -1,0 +1,127 @@
+// The values of a Flight Recorder dump while it is read: what pickle and JSON have in common.
+//
+// Both readers build values here, and hand each entry over as soon as it is whole, so that a dump
+// of any length needs the memory of one entry, plus what the file itself asks to be kept (the
+// memo). Everything comes from an untrusted file: a value may be of any type, shared, or contain
+// itself; whoever looks at one goes to a fixed depth and counts what it visits. Not thread-safe.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_VALUES_H_
+#define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_VALUES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace rollcall::flight_recorder {
+
+// What one file may keep at a time. A dump of 20,000 entries that Python wrote again, with
+// everything memoised, needs 4 million values.
+inline constexpr size_t kMaxValues = size_t{1} << 24;
+inline constexpr size_t kMaxStringBytes = size_t{1} << 28;  // all of a file's, together
+
+// The keys that are read; every other one is passed over.
+enum class Key : uint8_t {
+  kOther,
+#define FLIGHT_RECORDER_KEY(identifier, name) k##identifier,
+#include "collector/import/flight_recorder/keys.def"
+#undef FLIGHT_RECORDER_KEY
+};
+
+// The strings of one file, each once.
+class StringTable {
+ public:
+  // Index of the string; copies it.
+  uint32_t Add(std::string_view text);
+  std::string_view Get(uint32_t index) const { return strings_[index]; }
+  Key KeyOf(uint32_t index) const { return keys_[index]; }
+  size_t bytes() const { return bytes_; }
+  size_t size() const { return strings_.size(); }
+
+ private:
+  std::deque<std::string> strings_;  // addresses stay
+  std::vector<Key> keys_;
+  std::unordered_map<std::string_view, uint32_t> index_;
+  size_t bytes_ = 0;
+};
+
+struct Value {
+  enum class Type : uint8_t { kNone, kBool, kInt, kFloat, kString, kList, kDict, kMark };
+  Type type = Type::kNone;
+  union {
+    int64_t integer = 0;  // also of kBool
+    double real;
+    uint32_t index;  // kString: into the StringTable; kList, kDict: into Values
+  };
+
+  static Value Of(Type type, uint32_t index) {
+    Value value;
+    value.type = type;
+    value.integer = 0;
+    value.index = index;
+    return value;
+  }
+  static Value Int(int64_t integer) {
+    Value value;
+    value.type = Type::kInt;
+    value.integer = integer;
+    return value;
+  }
+  bool IsContainer() const { return type == Type::kList || type == Type::kDict; }
+};
+
+class Values {
+ public:
+  StringTable strings;
+
+  Value NewContainer(Value::Type type);
+  // Appends to a list; to a dict, keys and values in turn. False: there is no room for more.
+  bool Append(Value container, std::span<const Value> items);
+  std::span<const Value> Items(Value container) const;
+  // Any number that fits; `otherwise` for all else.
+  static int64_t IntegerOr(Value value, int64_t otherwise);
+  std::string_view StringOr(Value value, std::string_view otherwise) const;
+
+  // Between the two lies what one entry is made of. `keep`: a memo may refer to it.
+  void BeginEntry() { entry_begin_ = {containers_.size(), items_.size()}; }
+  void EndEntry(bool keep);
+  // Made before the present entry: it is there for good, under this index.
+  bool IsLasting(Value container) const { return container.index < entry_begin_.containers; }
+  size_t size() const { return containers_.size() + items_.size(); }
+
+ private:
+  struct Container {
+    size_t begin = 0;
+    size_t count = 0;
+  };
+  struct Point {
+    size_t containers = 0;
+    size_t items = 0;
+  };
+  std::vector<Container> containers_;
+  std::vector<Value> items_;
+  Point entry_begin_;
+};
+
+// Takes what the readers find, in file order.
+class DumpSink {
+ public:
+  virtual ~DumpSink() = default;
+  // One entry of the list `entries`; the value is gone afterwards.
+  virtual void Entry(const Values& values, Value entry) = 0;
+  // A key of the dump's outermost dict, other than `entries`.
+  virtual void Field(const Values& values, Key key, Value value) = 0;
+};
+
+// Why a reader stopped.
+struct ReadError {
+  int64_t offset = -1;  // in the file
+  std::string message;  // empty: it did not
+};
+
+}  // namespace rollcall::flight_recorder
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_VALUES_H_

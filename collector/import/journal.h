@@ -1,0 +1,140 @@
+// journal.jsonl: what only the live side can see, kept beside the rings so that `rollcall analyze`
+// comes to the live verdict. journal.md describes the format.
+//
+// The file is untrusted like the rings: a reader takes what it understands and lists the rest as
+// problems. Strings are cleaned for terminals when they are read.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_JOURNAL_H_
+#define ROLLCALL_COLLECTOR_IMPORT_JOURNAL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "collector/import/byte_source.h"
+#include "collector/import/trace_builder.h"
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+namespace journal {
+
+// Which process is meant. The ring's id decides when it is there; a parent (`rollcall exec`) knows
+// only the host and the pid.
+struct ProcessName {
+  uint64_t ring_id = 0;  // RingId(); 0 if unknown
+  std::string host;
+  uint32_t pid = 0;
+  int32_t rank = -1;  // for people
+};
+
+struct Run {  // once, first
+  std::string version;
+  std::vector<std::string> command;
+  std::string host;
+  int64_t at_ns = kNoTime;  // CLOCK_REALTIME, here and below
+};
+
+struct ProcessSeen {
+  ProcessName process;
+  std::string ring_name;  // file name in rings/
+  int64_t at_ns = kNoTime;
+};
+
+struct ProcessEnded {
+  ProcessName process;
+  ProcessEnd end;
+};
+
+// Two collects found the same activity, the second begun after the first ended.
+struct Quiet {
+  ProcessName process;
+  uint64_t activity = 0;    // RingActivity() at both
+  int64_t at_ns = kNoTime;  // of the second one
+};
+
+struct StackSeen {
+  ProcessName process;
+  LiveStack stack;
+  int64_t at_ns = kNoTime;
+};
+
+// What a code address means, from the machine that had the binary.
+struct Symbols {
+  std::string module_path;
+  std::string build_id;  // hex
+  uint64_t vaddr = 0;
+  std::vector<SourceFrame> frames;  // innermost first
+};
+
+// A hang was reported when the process stood here. Whoever ends it where it stands has seen that.
+struct Verdict {
+  ProcessName process;
+  uint64_t activity = 0;  // RingActivity()
+  int64_t at_ns = kNoTime;
+};
+
+struct JobEnd {
+  int exit_code = 0;
+  bool by_rollcall = false;
+  int64_t at_ns = kNoTime;
+};
+
+}  // namespace journal
+
+using JournalEvent =
+    std::variant<journal::Run, journal::ProcessSeen, journal::ProcessEnded, journal::Quiet,
+                 journal::StackSeen, journal::Symbols, journal::Verdict, journal::JobEnd>;
+
+// One line, with its line break. Valid UTF-8 whatever the strings hold.
+std::string FormatJournalLine(const JournalEvent& event);
+
+// The event of a line. Nothing with an empty `*error`: an event, or a version, that this rollcall
+// does not know. Nothing with an error: not a journal line.
+std::optional<JournalEvent> ParseJournalLine(std::string_view line, std::string* error);
+
+// Appends to a journal that others append to as well: one write() per line on an O_APPEND
+// descriptor. Thread-safe. Not for network file systems, where O_APPEND is not atomic.
+class JournalWriter {
+ public:
+  // Opens or creates `path`, mode 0600. Null with a reason in `*error`.
+  static std::optional<JournalWriter> Open(const std::string& path, std::string* error);
+  JournalWriter(JournalWriter&& other) noexcept;
+  JournalWriter& operator=(JournalWriter&& other) noexcept;
+  ~JournalWriter();
+
+  // False with errno if the line could not be written as a whole.
+  bool Append(const JournalEvent& event);
+  // Whole lines, as FormatJournalLine() made them elsewhere.
+  bool AppendLines(std::string_view lines);
+
+ private:
+  explicit JournalWriter(int fd) : fd_(fd) {}
+  int fd_ = -1;
+};
+
+struct Journal {
+  std::vector<JournalEvent> events;  // in the file's order
+  std::vector<Problem> problems;
+  uint64_t unknown = 0;  // lines of a newer version
+};
+
+// Reads all lines. One that was cut while being written is left out: at the end of the file without
+// a word, since its writer may be at it or was killed; elsewhere with a problem, and a line that
+// was appended right behind it is found. Memory is bounded by kMaxJournalBytes.
+Journal ReadJournal(ByteSource& bytes, const std::string& source);
+inline constexpr uint64_t kMaxJournalBytes = uint64_t{512} << 20;
+
+// Enters the journal into the processes added so far:
+//   - how they ended, and in which order: the best informed line counts, at_ns orders;
+//   - quiet, where the activity is still the one that was journaled;
+//   - when a hang was reported of what still stands so;
+//   - live stacks: those of the last time a thread was looked at;
+//   - frames of codes.
+void ApplyJournal(const Journal& journal, RingTraceBuilder* builder);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_JOURNAL_H_

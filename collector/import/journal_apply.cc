@@ -1,0 +1,163 @@
+// The journal's events into the processes of a trace.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "collector/import/journal.h"
+
+namespace rollcall {
+namespace {
+
+// Who saw more of an end.
+int Knowledge(ProcessEnd::How how) {
+  switch (how) {
+    case ProcessEnd::How::kExited:
+    case ProcessEnd::How::kSignaled:
+      return 3;
+    case ProcessEnd::How::kVanished:
+      return 2;
+    case ProcessEnd::How::kAlive:
+      return 1;
+    case ProcessEnd::How::kUnknown:
+      break;
+  }
+  return 0;
+}
+
+class JournalApplier {
+ public:
+  explicit JournalApplier(RingTraceBuilder* builder)
+      : builder_(*builder), trace_(*builder->trace()) {
+    for (uint32_t i = 0; i < trace_.processes.size(); ++i) {
+      const Process& process = trace_.processes[i];
+      by_pid_[{process.host, process.pid}].push_back(i);
+    }
+  }
+
+  void operator()(const journal::Run&) {}
+  void operator()(const journal::ProcessSeen&) {}
+  void operator()(const journal::JobEnd&) {}
+  void operator()(const journal::Verdict& verdict) {
+    Process* process = Find(verdict.process, verdict.at_ns);
+    if (process == nullptr || verdict.at_ns == kNoTime) return;
+    const auto index = static_cast<uint32_t>(process - trace_.processes.data());
+    if (builder_.Activity(index) != verdict.activity) return;
+    const bool first = process->judged_ns == kNoTime || verdict.at_ns < process->judged_ns;
+    if (first) process->judged_ns = verdict.at_ns;
+  }
+
+  void operator()(const journal::ProcessEnded& ended) {
+    Process* process = Find(ended.process, ended.end.at_ns);
+    if (process == nullptr) return;
+    ProcessEnd& end = process->end;
+    const bool better = Knowledge(ended.end.how) > Knowledge(end.how);
+    const ProcessEnd& best = better ? ended.end : end;
+    ProcessEnd merged = best;
+    merged.oom_killed = end.oom_killed || ended.end.oom_killed;
+    merged.by_launcher = end.by_launcher || ended.end.by_launcher;
+    merged.by_rollcall = end.by_rollcall || ended.end.by_rollcall;
+    if (best.at_ns == kNoTime) merged.at_ns = std::max(end.at_ns, ended.end.at_ns);
+    end = merged;
+  }
+
+  void operator()(const journal::Quiet& quiet) {
+    Process* process = Find(quiet.process, quiet.at_ns);
+    if (process == nullptr) return;
+    const auto index = static_cast<uint32_t>(process - trace_.processes.data());
+    if (builder_.Activity(index) != quiet.activity) return;
+    process->quiet = true;
+    process->taken_at_ns = std::max(process->taken_at_ns, quiet.at_ns);
+  }
+
+  void operator()(const journal::StackSeen& seen) {
+    Process* process = Find(seen.process, seen.at_ns);
+    if (process == nullptr) return;
+    const auto same =
+        std::find_if(process->live_stacks.begin(), process->live_stacks.end(),
+                     [&](const LiveStack& stack) { return stack.tid == seen.stack.tid; });
+    if (same != process->live_stacks.end()) {
+      *same = seen.stack;
+    } else {
+      process->live_stacks.push_back(seen.stack);
+    }
+  }
+
+  void operator()(const journal::Symbols& symbols) {
+    const bool says_something =
+        std::any_of(symbols.frames.begin(), symbols.frames.end(),
+                    [](const SourceFrame& frame) { return frame.detail != FrameDetail::kModule; });
+    if (says_something) symbols_[KeyOf(symbols)] = &symbols;
+  }
+
+  void Finish() {
+    for (Code& code : trace_.codes) {
+      if (!code.frames.empty()) continue;
+      const auto it = symbols_.find(KeyOf(code));
+      if (it != symbols_.end()) code.frames = it->second->frames;
+    }
+    std::vector<Process*> ended;
+    for (Process& process : trace_.processes) {
+      if (Knowledge(process.end.how) >= Knowledge(ProcessEnd::How::kVanished)) {
+        ended.push_back(&process);
+        process.taken_at_ns = std::max(process.taken_at_ns, process.end.at_ns);
+      }
+    }
+    // Unknown times last; what the collector counted decides between equal ones.
+    std::stable_sort(ended.begin(), ended.end(), [](const Process* a, const Process* b) {
+      const auto key = [](const Process* process) {
+        return std::tuple(process->end.at_ns == kNoTime, process->end.at_ns, process->end.order);
+      };
+      return key(a) < key(b);
+    });
+    for (uint32_t i = 0; i < ended.size(); ++i) ended[i]->end.order = i;
+  }
+
+ private:
+  // A build id names the file; without one its path has to do.
+  template <typename T>
+  static std::pair<std::string, uint64_t> KeyOf(const T& code) {
+    return {code.build_id.empty() ? code.module_path : code.build_id, code.vaddr};
+  }
+
+  Process* Find(const journal::ProcessName& name, int64_t at_ns) {
+    if (name.ring_id != 0) {
+      const auto index = builder_.FindProcess(name.ring_id);
+      return index ? &trace_.processes[*index] : nullptr;
+    }
+    // Pids are used again: of those with this one, the last that had begun.
+    const auto it = by_pid_.find({name.host, name.pid});
+    if (it == by_pid_.end()) return nullptr;
+    Process* found = nullptr;
+    int64_t found_begin = kNoTime;
+    for (const uint32_t index : it->second) {
+      const int64_t begin = builder_.StartNs(index);
+      if (it->second.size() > 1 && at_ns != kNoTime && begin > at_ns) continue;
+      if (found == nullptr || begin > found_begin) {
+        found = &trace_.processes[index];
+        found_begin = begin;
+      }
+    }
+    return found;
+  }
+
+  RingTraceBuilder& builder_;
+  Trace& trace_;
+  std::map<std::pair<std::string, uint32_t>, std::vector<uint32_t>> by_pid_;
+  std::map<std::pair<std::string, uint64_t>, const journal::Symbols*> symbols_;
+};
+
+}  // namespace
+
+void ApplyJournal(const Journal& journal, RingTraceBuilder* builder) {
+  JournalApplier applier(builder);
+  for (const JournalEvent& event : journal.events)
+    std::visit([&](const auto& one) { applier(one); }, event);
+  applier.Finish();
+  std::vector<Problem>& problems = builder->trace()->problems;
+  problems.insert(problems.end(), journal.problems.begin(), journal.problems.end());
+}
+
+}  // namespace rollcall

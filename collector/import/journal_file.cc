@@ -1,0 +1,139 @@
+// The journal as a file: appending to it and reading it.
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "collector/import/journal.h"
+
+namespace rollcall {
+namespace {
+
+// How every line begins. What stands before it on one line is the rest of a line that was cut.
+constexpr std::string_view kLineBegin = "{\"v\":";
+constexpr size_t kMaxLineBytes = 1 << 20;
+constexpr int kMaxProblems = 3;
+
+class JournalReader {
+ public:
+  JournalReader(std::string source, Journal* journal)
+      : source_(std::move(source)), journal_(*journal) {}
+
+  void Line(std::string_view line, uint64_t offset) {
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+    std::string error;
+    std::optional<JournalEvent> event = ParseJournalLine(line, &error);
+    if (!event && !error.empty()) {
+      Complain(offset, line.size() > kMaxLineBytes ? "a line is too long" : error);
+      const size_t again = line.rfind(kLineBegin);
+      if (again == std::string_view::npos || again == 0) return;
+      event = ParseJournalLine(line.substr(again), &error);
+      if (!event && !error.empty()) return;
+    }
+    if (event) {
+      journal_.events.push_back(std::move(*event));
+    } else {
+      ++journal_.unknown;
+    }
+  }
+
+  // What follows the last line break. A writer puts a line and its break into one write().
+  void Rest(std::string_view line, uint64_t offset) {
+    std::string error;
+    if (std::optional<JournalEvent> event = ParseJournalLine(line, &error)) Line(line, offset);
+  }
+
+  void Complain(uint64_t offset, std::string message) {
+    if (++problems_ > kMaxProblems) return;
+    journal_.problems.push_back({source_, static_cast<int64_t>(offset), std::move(message)});
+  }
+
+ private:
+  std::string source_;
+  Journal& journal_;
+  int problems_ = 0;
+};
+
+}  // namespace
+
+std::optional<JournalWriter> JournalWriter::Open(const std::string& path, std::string* error) {
+  const int fd =
+      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  if (fd < 0) {
+    *error = fmt::format("{}: {}", path, std::strerror(errno));
+    return std::nullopt;
+  }
+  return JournalWriter(fd);
+}
+
+JournalWriter::JournalWriter(JournalWriter&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+JournalWriter& JournalWriter::operator=(JournalWriter&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+JournalWriter::~JournalWriter() {
+  if (fd_ >= 0) close(fd_);
+}
+
+bool JournalWriter::Append(const JournalEvent& event) {
+  return AppendLines(FormatJournalLine(event));
+}
+
+bool JournalWriter::AppendLines(std::string_view lines) {
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size() - 1) + 1;
+    ssize_t wrote;
+    do {
+      wrote = write(fd_, lines.data(), end);
+    } while (wrote < 0 && errno == EINTR);
+    // A short write (disk full) is not completed: somebody else's line may already follow it, and
+    // the reader copes with a cut line better than with two mixed ones.
+    if (wrote != static_cast<ssize_t>(end)) return false;
+    lines.remove_prefix(end);
+  }
+  return true;
+}
+
+Journal ReadJournal(ByteSource& bytes, const std::string& source) {
+  Journal journal;
+  JournalReader reader(source, &journal);
+  constexpr size_t kChunk = 1 << 18;
+  std::string pending;  // the line so far
+  uint64_t pending_begin = 0;
+  bool skipping = false;  // in a line that is too long
+  for (uint64_t offset = 0;;) {
+    if (offset >= kMaxJournalBytes) {
+      reader.Complain(offset, "more than is read of a journal");
+      break;
+    }
+    std::string chunk(kChunk, '\0');
+    chunk.resize(bytes.Read(offset, chunk.data(), kChunk));
+    if (chunk.empty()) break;
+    size_t begin = 0;
+    for (size_t end; (end = chunk.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      pending.append(chunk, begin, end - begin);
+      if (!skipping) reader.Line(pending, pending_begin);
+      pending.clear();
+      skipping = false;
+      pending_begin = offset + end + 1;
+    }
+    pending.append(chunk, begin);
+    if (pending.size() > kMaxLineBytes) {
+      if (!skipping) reader.Complain(pending_begin, "a line is too long");
+      skipping = true;
+      pending.clear();
+    }
+    offset += chunk.size();
+  }
+  if (!skipping && !pending.empty()) reader.Rest(pending, pending_begin);
+  return journal;
+}
+
+}  // namespace rollcall

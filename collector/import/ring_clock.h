@@ -1,0 +1,34 @@
+// From a ring's ticks to nanoseconds of CLOCK_REALTIME.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_RING_CLOCK_H_
+#define ROLLCALL_COLLECTOR_IMPORT_RING_CLOCK_H_
+
+#include <cstdint>
+
+#include "proto/ring_format.h"
+
+namespace rollcall {
+
+// Immutable; no time is read. Nothing in the header is trusted: bad anchors give unknown times.
+class RingClock {
+ public:
+  explicit RingClock(const ring::FileHeader& header);
+
+  // kNoTime for 0 (never happened) and where the rate of the ticks is not known.
+  int64_t ToNs(uint64_t ticks) const;
+
+  bool known() const { return known_; }
+  // Whether this clock gives the times that the ring of `header` measured, within what measuring
+  // costs.
+  bool Fits(const ring::FileHeader& header) const;
+
+ private:
+  uint64_t kind_ = 0;  // ring::Clock
+  bool known_ = false;
+  ring::ClockAnchor anchor_{};
+  double ns_per_tick_ = 1;
+  int64_t offset_ns_ = 0;  // CLOCK_REALTIME minus CLOCK_MONOTONIC
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_RING_CLOCK_H_

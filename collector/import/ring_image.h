@@ -1,0 +1,85 @@
+// A consistent copy of a ring file, taken while its process may be writing to it.
+//
+// Everything in a ring file is untrusted: whoever can write the file may write anything. Sizes,
+// offsets and counts are checked here against the bytes that are there; what the bytes mean is
+// checked by ring_reader.h. Memory is bounded by kMaxImageBytes and by the file's real size,
+// whatever it claims.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_RING_IMAGE_H_
+#define ROLLCALL_COLLECTOR_IMPORT_RING_IMAGE_H_
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "collector/import/byte_source.h"
+#include "collector/model/trace.h"
+#include "proto/ring_format.h"
+
+namespace rollcall {
+
+// The most of one ring that is looked at; 64 times the default size of a ring.
+inline constexpr uint64_t kMaxImageBytes = uint64_t{256} << 20;
+
+// How much of a ring is copied.
+enum class ImageDepth {
+  kState,  // header, threads, participants, open requests: what a sampler needs, a few 10 KiB
+  kAll,    // also the records and the tables they refer to
+};
+
+// The elements of one section, as far as they are in the file and in use.
+struct ImageTable {
+  uint64_t offset = 0;         // of the section, in the file it was read from
+  uint32_t element_bytes = 0;  // stride
+  uint64_t capacity = 0;       // as claimed
+  uint64_t lost = 0;
+  std::vector<uint8_t> bytes;
+
+  uint64_t size() const { return element_bytes == 0 ? 0 : bytes.size() / element_bytes; }
+  // A copy of the element's known part. `index` < size().
+  template <typename T>
+  T Get(uint64_t index) const {
+    T value;
+    std::memcpy(&value, bytes.data() + index * element_bytes, sizeof(T));
+    return value;
+  }
+  // `value` must be the element's first field(s). `index` < size().
+  template <typename T>
+  void Put(uint64_t index, size_t field_offset, const T& value) {
+    std::memcpy(bytes.data() + index * element_bytes + field_offset, &value, sizeof(T));
+  }
+  uint64_t OffsetOf(uint64_t index) const { return offset + index * element_bytes; }
+};
+
+inline constexpr uint32_t kSectionKinds = 12;
+
+struct RingImage {
+  std::string source;         // for messages
+  bool usable = false;        // false: not a ring, or not one that this version can read
+  bool moved = false;         // a thread made calls while the image was taken
+  bool has_records = false;   // taken with ImageDepth::kAll
+  ring::FileHeader header{};  // strings are NUL-terminated; zero where the file is cut
+  std::array<ImageTable, kSectionKinds> tables;  // by SectionKind
+  std::vector<Problem> problems;
+
+  const ImageTable& table(ring::SectionKind kind) const {
+    return tables[static_cast<uint32_t>(kind)];
+  }
+  ImageTable& table(ring::SectionKind kind) { return tables[static_cast<uint32_t>(kind)]; }
+};
+
+// Copies the ring that `bytes` holds. `source` is its name in messages. Whatever was being written
+// meanwhile is marked so that a reader drops it, by the words that mark it in a file: a lock that
+// is odd or of another record, an open call without operation, a checkpoint with number 0. So every
+// record that has the right lock in the image is whole, although the image was taken in pieces.
+// Reads each changing table three times, the records twice; see ring_format.md, "Reading".
+RingImage TakeImage(ByteSource& bytes, std::string source, ImageDepth depth = ImageDepth::kAll);
+
+// The image as the bytes of a ring file without its unused parts: what an agent sends and a bundle
+// keeps.
+std::vector<uint8_t> PackImage(const RingImage& image);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_RING_IMAGE_H_

@@ -1,0 +1,56 @@
+// One ring into a Trace: its process, its memberships and their events. What joins processes
+// (worlds, communicators) is left to RingTraceBuilder, with what it needs in a MembershipDraft.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_RING_IMPORT_H_
+#define ROLLCALL_COLLECTOR_IMPORT_RING_IMPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/import/interner.h"
+#include "collector/import/ring_clock.h"
+#include "collector/import/ring_reader.h"
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+// What a ring says about a communicator.
+struct MembershipDraft {
+  uint64_t key = 0;
+  uint64_t parent_key = 0;
+  uint64_t parent_sequence = 0;
+  uint16_t creating_operation = 0;
+  uint32_t flags = 0;
+  int32_t size = 0;
+  int32_t remote_size = 0;
+  std::string name;  // given by the user
+  std::vector<ring::RankRun> members;
+  std::vector<ring::RankRun> remote_members;
+};
+
+class RingImporter {
+ public:
+  explicit RingImporter(Trace* trace) : trace_(*trace), interner_(trace) {}
+
+  // Appends a process with its memberships; returns its index. `snapshot` is usable.
+  uint32_t Import(const RingSnapshot& snapshot);
+
+  // By index in Trace::memberships.
+  const std::vector<MembershipDraft>& drafts() const { return drafts_; }
+
+ private:
+  friend class ProcessImport;
+
+  Trace& trace_;
+  Interner interner_;
+  std::vector<MembershipDraft> drafts_;
+  std::unordered_map<std::string, RingClock> host_clocks_;
+};
+
+// The ranks of `runs`; empty if one of them is negative or too large.
+std::vector<int32_t> ExpandRanks(const std::vector<ring::RankRun>& runs);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_RING_IMPORT_H_

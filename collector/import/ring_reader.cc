@@ -1,0 +1,361 @@
+#include "collector/import/ring_reader.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace rollcall {
+namespace {
+
+using ring::SectionKind;
+
+// A file may be damaged in a thousand places; the first few of a kind say enough.
+constexpr int kMaxProblemsPerKind = 3;
+
+class ImageParser {
+ public:
+  ImageParser(const RingImage& image, RingSnapshot* out) : image_(image), out_(*out) {}
+
+  void Parse() {
+    for (uint32_t kind = 0; kind < kSectionKinds; ++kind)
+      out_.lost[kind] = image_.tables[kind].lost;
+    Thread();
+    Participants();
+    OpenRequests();
+    Copy(SectionKind::kChannels, &out_.channels,
+         [](const ring::Channel& channel) { return channel.participant != 0; });
+    Copy(SectionKind::kGpuProgress, &out_.gpu,
+         [](const ring::GpuProgress& progress) { return progress.participant != 0; });
+    Copy(SectionKind::kModules, &out_.modules, [](const ring::Module&) { return true; });
+    Copy(SectionKind::kDatatypes, &out_.datatypes, [](const ring::Datatype&) { return true; });
+    out_.strings = image_.table(SectionKind::kStrings).bytes;
+    PythonCode();
+    const ImageTable& paths = image_.table(SectionKind::kCallPaths);
+    out_.path_words_at = paths.offset;
+    out_.path_words.resize(paths.size());
+    if (!paths.bytes.empty()) {
+      std::memcpy(out_.path_words.data(), paths.bytes.data(), paths.size() * sizeof(uint64_t));
+    }
+  }
+
+ private:
+  void Complain(int* so_far, uint64_t offset, std::string message) {
+    if (++*so_far > kMaxProblemsPerKind) return;
+    out_.problems.push_back({out_.source, static_cast<int64_t>(offset), std::move(message)});
+  }
+
+  template <typename T, typename Keep>
+  void Copy(SectionKind kind, std::vector<T>* to, Keep keep) {
+    const ImageTable& table = image_.table(kind);
+    for (uint64_t i = 0; i < table.size(); ++i) {
+      const T element = table.Get<T>(i);
+      if (keep(element)) to->push_back(element);
+    }
+  }
+
+  void Thread() {
+    const ImageTable& table = image_.table(SectionKind::kThreads);
+    for (uint64_t i = 0; i < table.size(); ++i) {
+      RingThread thread;
+      thread.entry = static_cast<uint32_t>(i);
+      thread.state = table.Get<ring::ThreadEntry>(i);
+      if (thread.state.state == static_cast<uint32_t>(ring::ThreadState::kFree)) continue;
+      if (thread.state.state > static_cast<uint32_t>(ring::ThreadState::kEnded)) {
+        Complain(&thread_problems_, table.OffsetOf(i),
+                 fmt::format("damaged: thread entry {} has state {}", i, thread.state.state));
+        ++out_.unreadable;
+        continue;
+      }
+      thread.state.name[sizeof(thread.state.name) - 1] = 0;
+      for (uint32_t kind = 0; kind < ring::kRingKinds; ++kind) {
+        ReadCalls(table.OffsetOf(i), thread.state, kind, &thread.calls[kind]);
+        out_.unreadable += thread.calls[kind].unreadable;
+      }
+      ReadOpenCalls(&thread);
+      out_.threads.push_back(std::move(thread));
+    }
+  }
+
+  void ReadOpenCalls(RingThread* thread) {
+    const uint64_t depth = std::min<uint64_t>(thread->state.depth, ring::kMaxNesting);
+    for (uint64_t k = 0; k < depth; ++k) {
+      const ring::Record& record = thread->state.open[k].record;
+      if (record.operation == 0 || record.lock == 0) continue;
+      if ((record.lock & 1) != 0 || record.operation == ring::kContinuation) {
+        ++out_.unreadable;
+        continue;
+      }
+      thread->open.push_back(record);
+    }
+  }
+
+  // Slot s of a ring of n slots holds the last index i < head with i mod n = s, if the writer got
+  // so far; its lock says whether it really does.
+  void ReadCalls(uint64_t where, const ring::ThreadEntry& state, uint32_t kind, RingCalls* calls) {
+    const ImageTable& pool = image_.table(SectionKind::kRings);
+    const uint64_t first = state.ring_first[kind];
+    const uint64_t slots = state.ring_slots[kind];
+    const uint64_t head = state.ring_head[kind];
+    calls->head = head;
+    if (slots == 0 || !image_.has_records) return;
+    if ((slots & (slots - 1)) != 0 || slots > pool.capacity || first > pool.capacity - slots ||
+        head >= uint64_t{1} << 62) {
+      Complain(
+          &ring_problems_, where,
+          fmt::format("damaged: a ring of {} slots at {} with {} records", slots, first, head));
+      ++calls->unreadable;
+      return;
+    }
+    // Rings never share slots, so together they have no more than the pool. Without this, a small
+    // file could ask for the same slots in thousands of threads.
+    const uint64_t there = first < pool.size() ? std::min(slots, pool.size() - first) : 0;
+    slots_read_ += there;
+    if (slots_read_ > pool.size()) {
+      Complain(&ring_problems_, where, "damaged: rings of different threads overlap");
+      ++calls->unreadable;
+      return;
+    }
+    const uint64_t oldest = head > slots ? head - slots : 0;
+    calls->lost = oldest;
+    uint64_t continuations_from = kNone;  // index of the first of an unbroken run
+    for (uint64_t index = oldest; index < head; ++index) {
+      const uint64_t slot = index & (slots - 1);
+      if (slot >= there) {
+        ++calls->unreadable;  // cut off; the problem has been told with the section
+        // From here to the end of the ring nothing is there: go on where the next lap begins.
+        const uint64_t skip = std::min(slots - slot - 1, head - index - 1);
+        calls->unreadable += skip;
+        index += skip;
+        continuations_from = kNone;
+        continue;
+      }
+      const auto record = pool.Get<ring::Record>(first + slot);
+      const uint64_t expected = 2 * index + 2;
+      if (record.lock != expected) {
+        if (record.lock > expected) {
+          ++calls->lost;  // a later record is being written, or was
+        } else {
+          ++calls->unreadable;
+          Complain(&record_problems_, pool.OffsetOf(first + slot),
+                   fmt::format("torn or damaged: record {} of thread {} has lock {}", index,
+                               state.tid, record.lock));
+        }
+        continuations_from = kNone;
+        continue;
+      }
+      if (record.operation == ring::kContinuation) {
+        if (continuations_from == kNone) continuations_from = index;
+        continue;
+      }
+      RingRecord out;
+      out.index = index;
+      out.record = record;
+      AddCounts(pool, first, slots, continuations_from, &out);
+      calls->records.push_back(out);
+      continuations_from = kNone;
+    }
+  }
+
+  // Joins the continuation records right before `out`. When some are missing the arrays are
+  // unknown, which is not the same as there being none.
+  void AddCounts(const ImageTable& pool, uint64_t first, uint64_t slots, uint64_t run_begin,
+                 RingRecord* out) {
+    const uint64_t wanted = out->record.continuations;
+    if (wanted == 0) return;
+    const uint64_t begin = out->index - std::min<uint64_t>(wanted, out->index);
+    std::array<std::vector<uint64_t>, 2> arrays;
+    bool whole = run_begin != kNone && run_begin <= begin && out->index - begin == wanted;
+    for (uint64_t index = begin; whole && index < out->index; ++index) {
+      const auto part = pool.Get<ring::Continuation>(first + (index & (slots - 1)));
+      if (part.array > 1 || part.value_count > ring::kContinuationValues ||
+          part.first != arrays[part.array].size() ||
+          arrays[part.array].size() + part.value_count > ring::kMaxCountValues) {
+        Complain(&count_problems_, pool.OffsetOf(first + (index & (slots - 1))),
+                 "damaged: a count array does not fit together");
+        ++out_.unreadable;
+        whole = false;
+        break;
+      }
+      arrays[part.array].insert(arrays[part.array].end(), part.values,
+                                part.values + part.value_count);
+    }
+    if (!whole) {
+      out->record.flags |= ring::kCountsCut;
+      return;
+    }
+    uint32_t* const fields[] = {&out->send_counts, &out->recv_counts};
+    for (size_t k = 0; k < 2; ++k) {
+      if (arrays[k].empty()) continue;
+      *fields[k] = static_cast<uint32_t>(out_.count_arrays.size());
+      out_.count_arrays.push_back(std::move(arrays[k]));
+    }
+  }
+
+  void Participants() {
+    const ImageTable& table = image_.table(SectionKind::kParticipants);
+    for (uint64_t i = 0; i < table.size(); ++i) {
+      const auto participant = table.Get<ring::Participant>(i);
+      if (participant.lock & 1) {
+        ++out_.unreadable;
+        continue;
+      }
+      if (participant.uid == 0 ||
+          participant.state == static_cast<uint32_t>(ring::ParticipantState::kFree)) {
+        continue;
+      }
+      if (participant.state > static_cast<uint32_t>(ring::ParticipantState::kFreed)) {
+        Complain(&participant_problems_, table.OffsetOf(i),
+                 fmt::format("damaged: communicator entry {} has state {}", i, participant.state));
+        ++out_.unreadable;
+        continue;
+      }
+      out_.participants.push_back(participant);
+    }
+    auto& all = out_.participants;
+    std::stable_sort(all.begin(), all.end(),
+                     [](const auto& a, const auto& b) { return a.uid < b.uid; });
+    const auto same = [](const auto& a, const auto& b) { return a.uid == b.uid; };
+    const auto end = std::unique(all.begin(), all.end(), same);
+    if (end != all.end()) {
+      Complain(&participant_problems_, table.offset,
+               "damaged: communicator entries share a number");
+      out_.unreadable += static_cast<uint64_t>(all.end() - end);
+      all.erase(end, all.end());
+    }
+  }
+
+  void PythonCode() {
+    const ImageTable& table = image_.table(SectionKind::kPythonCode);
+    out_.python_code.reserve(table.size());
+    for (uint64_t i = 0; i < table.size(); ++i) {
+      auto code = table.Get<ring::PythonCode>(i);
+      // The hash is written last: without it the rest is on its way, and nothing refers to it yet.
+      if (code.portable_hash != 0) {
+        for (const uint32_t ref : {code.file, code.name, code.line_table}) {
+          if (ref == 0 || out_.HasString(ref)) continue;
+          Complain(&code_problems_, table.OffsetOf(i),
+                   fmt::format("damaged: Python code {} refers to a string at {}", i, ref));
+          ++out_.unreadable;
+          code.portable_hash = 0;
+          break;
+        }
+      }
+      out_.python_code.push_back(code);
+    }
+  }
+
+  void OpenRequests() {
+    const ImageTable& table = image_.table(SectionKind::kOpenRequests);
+    for (uint64_t i = 0; i < table.size(); ++i) {
+      const auto request = table.Get<ring::OpenRequest>(i);
+      if ((request.lock & 1) != 0 ||
+          request.state > static_cast<uint32_t>(ring::RequestState::kDone) ||
+          request.record.operation == ring::kContinuation) {
+        ++out_.unreadable;
+        continue;
+      }
+      if (request.state == static_cast<uint32_t>(ring::RequestState::kFree)) continue;
+      out_.open_requests.push_back(request);
+    }
+  }
+
+  static constexpr uint64_t kNone = ~uint64_t{0};
+
+  const RingImage& image_;
+  RingSnapshot& out_;
+  uint64_t slots_read_ = 0;
+  int thread_problems_ = 0;
+  int ring_problems_ = 0;
+  int record_problems_ = 0;
+  int count_problems_ = 0;
+  int participant_problems_ = 0;
+  int code_problems_ = 0;
+};
+
+}  // namespace
+
+bool RingSnapshot::HasString(uint32_t ref) const {
+  uint32_t size;
+  if (ref == 0 || strings.size() < sizeof(size) || ref > strings.size() - sizeof(size)) {
+    return false;
+  }
+  std::memcpy(&size, strings.data() + ref, sizeof(size));
+  return size <= strings.size() - ref - sizeof(size);
+}
+
+std::string_view RingSnapshot::String(uint32_t ref) const {
+  if (!HasString(ref)) return {};
+  uint32_t size;
+  std::memcpy(&size, strings.data() + ref, sizeof(size));
+  return {reinterpret_cast<const char*>(strings.data()) + ref + sizeof(size), size};
+}
+
+std::vector<ring::RankRun> RingSnapshot::RankList(uint32_t ref, uint64_t max_ranks) const {
+  const std::string_view bytes = String(ref);
+  std::vector<ring::RankRun> runs(bytes.size() / sizeof(ring::RankRun));
+  if (runs.empty()) return runs;
+  std::memcpy(runs.data(), bytes.data(), runs.size() * sizeof(ring::RankRun));
+  uint64_t ranks = 0;
+  for (const ring::RankRun& run : runs) ranks += run.count;
+  if (ranks > max_ranks) runs.clear();
+  return runs;
+}
+
+std::optional<RingSnapshot::PathView> RingSnapshot::Path(uint64_t index) const {
+  constexpr uint64_t kHeaderWords = sizeof(ring::CallPathHeader) / sizeof(uint64_t);
+  if (index == 0 || index >= path_words.size() || path_words.size() - index < kHeaderWords)
+    return {};
+  PathView view;
+  std::memcpy(&view.header, &path_words[index], sizeof(view.header));
+  const uint64_t begin = index + kHeaderWords;
+  if (view.header.depth > kMaxPathDepth || view.header.depth > path_words.size() - begin) return {};
+  view.frames = {path_words.data() + begin, view.header.depth};
+  ring::CallPathHeader& path = view.header;
+  if (header.version_minor == 0) {  // these words were reserved then
+    path.python_depth = 0;
+    path.python_end = static_cast<uint8_t>(ring::PythonEnd::kNone);
+  }
+  const uint64_t python_begin = begin + path.depth;
+  if (path.python_depth > kMaxPathDepth || path.python_depth > path_words.size() - python_begin ||
+      path.python_end > static_cast<uint8_t>(ring::PythonEnd::kUnreadable)) {
+    path.python_depth = 0;
+    path.python_end = static_cast<uint8_t>(ring::PythonEnd::kUnreadable);
+    view.python_damaged = true;
+  }
+  view.python = {path_words.data() + python_begin, path.python_depth};
+  return view;
+}
+
+RingSnapshot ParseImage(const RingImage& image) {
+  RingSnapshot snapshot;
+  snapshot.source = image.source;
+  snapshot.usable = image.usable;
+  snapshot.moved = image.moved;
+  snapshot.header = image.header;
+  snapshot.problems = image.problems;
+  if (image.usable) ImageParser(image, &snapshot).Parse();
+  return snapshot;
+}
+
+RingSnapshot ReadRing(ByteSource& bytes, std::string source, ImageDepth depth) {
+  return ParseImage(TakeImage(bytes, std::move(source), depth));
+}
+
+uint64_t RingId(const ring::FileHeader& header) {
+  const uint64_t high = header.process_id_random[1];
+  return header.process_id_random[0] ^ (high << 32 | high >> 32);
+}
+
+uint64_t RingActivity(const RingSnapshot& snapshot) {
+  uint64_t activity = snapshot.header.phase;
+  for (const RingThread& thread : snapshot.threads) {
+    for (const RingCalls& calls : thread.calls) activity += calls.head;
+    activity += thread.state.calls_ended;
+  }
+  return activity;
+}
+
+}  // namespace rollcall

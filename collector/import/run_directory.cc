@@ -1,0 +1,214 @@
+#include "collector/import/run_directory.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "collector/import/byte_source.h"
+#include "collector/import/journal.h"
+#include "collector/import/ring_reader.h"
+#include "collector/import/walk_directory.h"
+#include "collector/symbolize/elf_file.h"
+#include "proto/run_directory.h"
+
+namespace rollcall {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxFileBytes = uint64_t{1}
+                                   << 40;  // a ring is read in part, a journal to a limit
+
+class RealMachine : public ProcessTable {
+ public:
+  std::string Hostname() override {
+    char name[256] = {};
+    if (gethostname(name, sizeof(name) - 1) != 0) return {};
+    return name;
+  }
+
+  uint64_t StartTicks(uint32_t pid) override {
+    std::ifstream file(fmt::format("/proc/{}/stat", pid));
+    std::string line;
+    if (!std::getline(file, line)) return 0;
+    // The name, in parentheses, may hold anything; field 3 follows the last one (proc(5)).
+    const size_t name_end = line.rfind(')');
+    if (name_end == std::string::npos) return 0;
+    std::string_view rest = std::string_view(line).substr(name_end + 1);
+    std::string_view field;
+    for (int number = 3; number <= 22; ++number) {
+      rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+      field = rest.substr(0, rest.find(' '));
+      if (number == 3 && (field == "Z" || field == "X")) return 0;  // dead, not yet waited for
+      rest.remove_prefix(field.size());
+    }
+    uint64_t ticks = 0;
+    std::from_chars(field.data(), field.data() + field.size(), ticks);
+    return ticks;
+  }
+
+  int64_t NowNs() override {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  }
+
+  void Wait(std::chrono::milliseconds time) override { std::this_thread::sleep_for(time); }
+};
+
+class Loader {
+ public:
+  Loader(const LoadOptions& options, ProcessTable* machine)
+      : options_(options), machine_(*machine), host_(machine->Hostname()) {}
+
+  Trace Load(const std::vector<std::string>& inputs) {
+    for (const std::string& input : inputs) {
+      std::error_code error;
+      const fs::file_status status = fs::status(input, error);
+      if (fs::is_directory(status)) {
+        const size_t before = files_;
+        LoadDirectory(input);
+        if (files_ == before) Complain(input, kNoTraces);
+      } else {
+        LoadFile(input, /*asked_for=*/true);
+      }
+    }
+    LookAgain();
+    for (const Journal& journal : journals_) ApplyJournal(journal, &builder_);
+    return builder_.Finish();
+  }
+
+ private:
+  // A process that was alive at the first look.
+  struct Live {
+    std::string path;
+    uint32_t process;
+    uint64_t ring_id;
+    uint64_t start_ticks;
+  };
+
+  void Complain(const std::string& source, std::string message) {
+    builder_.trace()->problems.push_back({source, -1, std::move(message)});
+  }
+
+  void LoadDirectory(const std::string& path) {
+    WalkDirectory(
+        path, [this](const std::string& file, const auto&) { LoadFile(file, /*asked_for=*/false); },
+        [this](const std::string& directory, const std::string& why) { Complain(directory, why); });
+  }
+
+  void LoadFile(const std::string& path, bool asked_for) {
+    FileStamp stamp;
+    std::string error;
+    const UniqueFd fd = OpenRegularFile(path, kMaxFileBytes, &stamp, &error);
+    if (!fd) {
+      ++files_;
+      Complain(path, error);
+      return;
+    }
+    FileSource source(fd.get());
+    char begin[sizeof(ring::kMagic)] = {};
+    const size_t got = source.Read(0, begin, sizeof(begin));
+    const std::string_view name(path);
+    const bool is_ring = got == sizeof(begin) && std::memcmp(begin, ring::kMagic, got) == 0;
+    const bool is_journal = got > 0 && begin[0] == '{';
+    // The name decides only where the content says nothing: an empty or overwritten ring is worth a
+    // word, some other file in the directory is not.
+    const bool named_ring = name.ends_with(ring_suffix_);
+    const bool named_journal = fs::path(path).filename() == kJournalFile;
+    if (is_ring || (named_ring && !is_journal)) {
+      LoadRing(path, source);
+    } else if (is_journal || named_journal) {
+      if (!asked_for && !named_journal && !LooksLikeJournal(source)) return;
+      journals_.push_back(ReadJournal(source, path));
+    } else if (asked_for) {
+      Complain(path, got == 0 ? "the file is empty" : "neither a rollcall ring nor a journal");
+    } else {
+      return;
+    }
+    ++files_;
+  }
+
+  static bool LooksLikeJournal(ByteSource& source) {
+    std::string text(4096, '\0');
+    text.resize(source.Read(0, text.data(), text.size()));
+    std::string error;
+    return text.rfind("{\"v\":", 0) == 0 ||
+           ParseJournalLine(text.substr(0, text.find('\n')), &error).has_value();
+  }
+
+  void LoadRing(const std::string& path, ByteSource& source) {
+    RingSnapshot snapshot = ReadRing(source, path);
+    const bool on_this_host = snapshot.usable && !host_.empty() && host_ == snapshot.header.host;
+    const uint64_t start = on_this_host ? machine_.StartTicks(snapshot.header.pid) : 0;
+    const bool alive = start != 0 && start == snapshot.header.process_start_ticks;
+    if (alive) snapshot.taken_at_ns = machine_.NowNs();
+    const std::optional<uint32_t> index = builder_.Add(snapshot);
+    if (!index || !on_this_host) return;
+    ProcessEnd& end = builder_.trace()->processes[*index].end;
+    end.how = alive ? ProcessEnd::How::kAlive : ProcessEnd::How::kVanished;
+    if (alive) live_.push_back({path, *index, RingId(snapshot.header), start});
+  }
+
+  // The second look, begun after the first one has ended for all.
+  void LookAgain() {
+    if (live_.empty()) return;
+    machine_.Wait(options_.settle);
+    for (const Live& live : live_) {
+      std::string error;
+      FileStamp stamp;
+      const UniqueFd fd = OpenRegularFile(live.path, kMaxFileBytes, &stamp, &error);
+      if (!fd) continue;
+      FileSource source(fd.get());
+      const RingSnapshot now = ReadRing(source, live.path, ImageDepth::kState);
+      Process& process = builder_.trace()->processes[live.process];
+      process.quiet = now.usable && !now.moved && RingId(now.header) == live.ring_id &&
+                      RingActivity(now) == builder_.Activity(live.process) &&
+                      machine_.StartTicks(process.pid) == live.start_ticks;
+      std::unordered_map<uint32_t, uint64_t> polls;
+      for (const RingThread& thread : now.threads) polls[thread.state.tid] = thread.state.polls;
+      for (Thread& thread : process.threads) {
+        const auto later = polls.find(thread.tid);
+        if (later != polls.end() && later->second > thread.polls) thread.polling = true;
+      }
+    }
+  }
+
+  const LoadOptions& options_;
+  ProcessTable& machine_;
+  const std::string host_;
+  const std::string ring_suffix_ = kRingSuffix;
+  RingTraceBuilder builder_;
+  std::vector<Journal> journals_;
+  std::vector<Live> live_;
+  size_t files_ = 0;  // that were taken for traces
+};
+
+}  // namespace
+
+ProcessTable& ThisMachine() {
+  static RealMachine machine;
+  return machine;
+}
+
+Trace LoadTrace(const std::vector<std::string>& inputs, const LoadOptions& options,
+                ProcessTable& machine) {
+  return Loader(options, &machine).Load(inputs);
+}
+
+}  // namespace rollcall

@@ -1,0 +1,351 @@
+#include "collector/import/trace_builder.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "collector/import/ring_import.h"
+#include "collector/model/python_merge.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+namespace {
+
+// Slots in the rank lists of all worlds together; a file may claim any size.
+constexpr uint64_t kMaxWorldSlots = uint64_t{1} << 24;
+// A communicator of a communicator of …: longer chains are named by their last parents.
+constexpr int kMaxNameDepth = 6;
+
+// What decides in which world a process belongs.
+struct JobIdentity {
+  uint64_t job_key;
+  int32_t world_size;  // negative: unknown
+  uint64_t start_ns;
+};
+
+struct CommunicatorKey {
+  uint64_t key;
+  uint32_t world;
+  uint32_t only_process;  // kNoIndex unless the communicator has a single member
+
+  friend bool operator==(const CommunicatorKey&, const CommunicatorKey&) = default;
+};
+
+struct CommunicatorKeyHash {
+  size_t operator()(const CommunicatorKey& key) const {
+    return key.key ^ (uint64_t{key.world} << 32 | key.only_process) * 0x9e3779b97f4a7c15;
+  }
+};
+
+class Joiner {
+ public:
+  Joiner(Trace* trace, const std::vector<MembershipDraft>& drafts,
+         const std::vector<JobIdentity>& jobs)
+      : trace_(*trace), drafts_(drafts), jobs_(jobs) {}
+
+  void Join() {
+    MakeWorlds();
+    MakeCommunicators();
+    named_.resize(trace_.communicators.size(), false);
+    for (uint32_t i = 0; i < trace_.communicators.size(); ++i) {
+      if (!named_[i]) Name(i, 0);
+    }
+    for (const Process& process : trace_.processes) {
+      trace_.taken_at_ns = std::max(trace_.taken_at_ns, process.taken_at_ns);
+    }
+  }
+
+ private:
+  void MakeWorlds() {
+    std::vector<uint32_t> order(trace_.processes.size());
+    for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](uint32_t a, uint32_t b) { return jobs_[a].start_ns < jobs_[b].start_ns; });
+    std::map<std::pair<uint64_t, int32_t>, uint32_t> newest;  // by job key and size
+    std::unordered_map<uint64_t, uint32_t> newest_of_job;
+    for (const uint32_t index : order) {
+      if (jobs_[index].world_size < 0) continue;
+      const auto key = std::make_pair(jobs_[index].job_key, jobs_[index].world_size);
+      auto world = newest.find(key);
+      if (world == newest.end() || IsTaken(world->second, trace_.processes[index].rank)) {
+        world = newest.insert_or_assign(key, AddWorld(key.first, key.second)).first;
+      }
+      newest_of_job[key.first] = world->second;
+      Enter(index, world->second);
+    }
+    // Those that died before they knew the size of their world.
+    for (const uint32_t index : order) {
+      if (jobs_[index].world_size >= 0) continue;
+      auto world = newest_of_job.find(jobs_[index].job_key);
+      if (world == newest_of_job.end() || IsTaken(world->second, trace_.processes[index].rank)) {
+        world =
+            newest_of_job.insert_or_assign(jobs_[index].job_key, AddWorld(jobs_[index].job_key, -1))
+                .first;
+      }
+      Enter(index, world->second);
+    }
+    for (const World& world : trace_.worlds) ListMissing(world);
+  }
+
+  uint32_t AddWorld(uint64_t job_key, int32_t size) {
+    World world;
+    world.job_key = job_key;
+    if (size >= 0 && static_cast<uint32_t>(size) <= kMaxRanks &&
+        slots_ + static_cast<uint64_t>(size) <= kMaxWorldSlots) {
+      world.size = size;
+      slots_ += static_cast<uint64_t>(size);
+      world.processes.assign(static_cast<size_t>(size), kNoIndex);
+    } else if (size >= 0) {
+      trace_.problems.push_back({"", -1, fmt::format("a world of {} ranks: not believed", size)});
+    }
+    trace_.worlds.push_back(std::move(world));
+    return static_cast<uint32_t>(trace_.worlds.size() - 1);
+  }
+
+  bool IsTaken(uint32_t world, int32_t rank) const {
+    const std::vector<uint32_t>& processes = trace_.worlds[world].processes;
+    return rank >= 0 && static_cast<size_t>(rank) < processes.size() &&
+           processes[static_cast<size_t>(rank)] != kNoIndex;
+  }
+
+  void Enter(uint32_t index, uint32_t world_index) {
+    Process& process = trace_.processes[index];
+    World& world = trace_.worlds[world_index];
+    process.world = world_index;
+    if (process.rank < 0) return;
+    const auto rank = static_cast<size_t>(process.rank);
+    // A world of unknown size has the ranks that showed up.
+    if (world.size < 0 && rank >= world.processes.size()) {
+      const uint64_t more = rank + 1 - world.processes.size();
+      if (slots_ + more <= kMaxWorldSlots) {
+        slots_ += more;
+        world.processes.resize(rank + 1, kNoIndex);
+      }
+    }
+    if (rank < world.processes.size()) {
+      world.processes[rank] = index;
+    } else {
+      trace_.problems.push_back(
+          {process.source, -1,
+           fmt::format("rank {} of {}: not believed", process.rank, world.size)});
+      process.rank = -1;
+    }
+  }
+
+  void ListMissing(const World& world) {
+    if (world.size < 0) return;
+    std::vector<int32_t> missing;
+    for (int32_t rank = 0; rank < world.size; ++rank) {
+      if (world.processes[static_cast<size_t>(rank)] == kNoIndex) missing.push_back(rank);
+    }
+    if (missing.empty()) return;
+    trace_.problems.push_back(
+        {"", -1,
+         fmt::format("no trace of rank{} {}, of {} ranks", missing.size() == 1 ? "" : "s",
+                     FoldRanks(missing), world.size)});
+  }
+
+  void MakeCommunicators() {
+    // By rising rank, so that the order of files changes nothing.
+    std::vector<uint32_t> order(trace_.memberships.size());
+    for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      const Process& left = trace_.processes[trace_.memberships[a].process];
+      const Process& right = trace_.processes[trace_.memberships[b].process];
+      return std::pair(left.world, static_cast<uint32_t>(left.rank)) <
+             std::pair(right.world, static_cast<uint32_t>(right.rank));
+    });
+    std::vector<uint32_t> first_member;  // by communicator: its first membership
+    for (const uint32_t index : order) {
+      Membership& membership = trace_.memberships[index];
+      const MembershipDraft& draft = drafts_[index];
+      const auto [entry, is_new] =
+          index_.try_emplace(KeyOf(membership, draft.key, IsAlone(draft)),
+                             static_cast<uint32_t>(trace_.communicators.size()));
+      if (is_new) {
+        trace_.communicators.push_back(Make(membership, draft));
+        first_member.push_back(index);
+      }
+      Communicator& communicator = trace_.communicators[entry->second];
+      communicator.flags |= draft.flags;
+      if (communicator.name.empty()) communicator.name = draft.name;
+      communicator.memberships.push_back(index);
+      membership.communicator = entry->second;
+      membership_of_.emplace(uint64_t{membership.process} << 32 | entry->second, index);
+    }
+    for (uint32_t i = 0; i < trace_.communicators.size(); ++i) {
+      const Membership& membership = trace_.memberships[first_member[i]];
+      const MembershipDraft& draft = drafts_[first_member[i]];
+      for (const bool alone : {true, false}) {
+        const auto parent = index_.find(KeyOf(membership, draft.parent_key, alone));
+        if (draft.parent_key != 0 && parent != index_.end() && parent->second != i) {
+          trace_.communicators[i].parent = parent->second;
+        }
+      }
+    }
+  }
+
+  static bool IsAlone(const MembershipDraft& draft) {
+    return (draft.flags & ring::kIsSelf) != 0 || (draft.size == 1 && draft.remote_size == 0);
+  }
+
+  CommunicatorKey KeyOf(const Membership& membership, uint64_t key, bool alone) const {
+    return {key, trace_.processes[membership.process].world, alone ? membership.process : kNoIndex};
+  }
+
+  Communicator Make(const Membership& membership, const MembershipDraft& draft) const {
+    Communicator communicator;
+    communicator.key = draft.key;
+    communicator.parent_sequence = draft.parent_sequence;
+    communicator.created_by = static_cast<Operation>(draft.creating_operation);
+    communicator.world = trace_.processes[membership.process].world;
+    communicator.members = ExpandRanks(draft.members);
+    communicator.remote_members = ExpandRanks(draft.remote_members);
+    // Each side of an intercommunicator calls the other one remote: the side of the lowest rank is
+    // taken for the local one, whoever is seen first.
+    const auto lowest = [](const std::vector<int32_t>& ranks) {
+      return ranks.empty() ? INT32_MAX : *std::min_element(ranks.begin(), ranks.end());
+    };
+    if (lowest(communicator.remote_members) < lowest(communicator.members)) {
+      std::swap(communicator.members, communicator.remote_members);
+    }
+    return communicator;
+  }
+
+  void Name(uint32_t index, int depth) {
+    named_[index] = true;
+    Communicator& communicator = trace_.communicators[index];
+    if ((communicator.flags & ring::kIsWorld) != 0) {
+      communicator.name = "MPI_COMM_WORLD";
+    } else if ((communicator.flags & ring::kIsSelf) != 0) {
+      communicator.name = "MPI_COMM_SELF";
+    } else if (communicator.name.empty()) {
+      communicator.name = Describe(communicator, depth);
+    }
+  }
+
+  // "MPI_Comm_split #4 of MPI_COMM_WORLD, color 2"
+  std::string Describe(const Communicator& communicator, int depth) {
+    const OperationInfo creation = FindOperation(static_cast<uint16_t>(communicator.created_by));
+    if (creation.name.empty()) return fmt::format("communicator {:#x}", communicator.key);
+    std::string text(creation.name);
+    if (communicator.parent_sequence != 0)
+      text += fmt::format(" #{}", communicator.parent_sequence);
+    if (communicator.parent != kNoIndex) {
+      if (!named_[communicator.parent] && depth < kMaxNameDepth) {
+        Name(communicator.parent, depth + 1);
+      }
+      const std::string& parent = trace_.communicators[communicator.parent].name;
+      text += " of ";
+      text += parent.empty() || parent.size() > 256 ? "another communicator" : parent;
+    }
+    if (communicator.created_by == Operation::kComm_split) {
+      if (const Event* event = FindCreation(communicator)) {
+        text += fmt::format(", color {}", static_cast<int32_t>(event->detail >> 32));
+      }
+    }
+    return text;
+  }
+
+  // The call that made `communicator`, in the trace of one of its members; null if it is lost.
+  const Event* FindCreation(const Communicator& communicator) const {
+    constexpr size_t kMembersAsked = 4;  // one that kept the record is enough
+    for (size_t i = 0; i < std::min(kMembersAsked, communicator.memberships.size()); ++i) {
+      const uint32_t process = trace_.memberships[communicator.memberships[i]].process;
+      if (communicator.parent == kNoIndex) return nullptr;
+      const auto parent = membership_of_.find(uint64_t{process} << 32 | communicator.parent);
+      if (parent == membership_of_.end()) continue;
+      const std::vector<Event>& events = trace_.memberships[parent->second].events;
+      const auto event = std::lower_bound(
+          events.begin(), events.end(), communicator.parent_sequence,
+          [](const Event& left, uint64_t sequence) { return left.sequence < sequence; });
+      if (event != events.end() && event->sequence == communicator.parent_sequence) return &*event;
+    }
+    return nullptr;
+  }
+
+  Trace& trace_;
+  const std::vector<MembershipDraft>& drafts_;
+  const std::vector<JobIdentity>& jobs_;
+  uint64_t slots_ = 0;
+  std::unordered_map<CommunicatorKey, uint32_t, CommunicatorKeyHash> index_;
+  std::unordered_map<uint64_t, uint32_t> membership_of_;  // by process and communicator
+  std::vector<bool> named_;
+};
+
+}  // namespace
+
+class RingTraceBuilder::Impl {
+ public:
+  Impl() : importer_(&trace_) {}
+
+  std::optional<uint32_t> Add(const RingSnapshot& snapshot) {
+    if (!snapshot.usable) {
+      trace_.problems.insert(trace_.problems.end(), snapshot.problems.begin(),
+                             snapshot.problems.end());
+      return std::nullopt;
+    }
+    const uint64_t id = RingId(snapshot.header);
+    if (const auto known = FindProcess(id); known && id != 0) {
+      trace_.problems.push_back(
+          {snapshot.source, -1,
+           fmt::format("the same process as {}: ignored", trace_.processes[*known].source)});
+      return std::nullopt;
+    }
+    const uint32_t index = importer_.Import(snapshot);
+    activity_.push_back(RingActivity(snapshot));
+    jobs_.push_back({snapshot.header.job_key, snapshot.header.world_size,
+                     snapshot.header.first_anchor.realtime_ns});
+    by_ring_id_[id] = index;
+    return index;
+  }
+
+  std::optional<uint32_t> FindProcess(uint64_t ring_id) const {
+    const auto it = by_ring_id_.find(ring_id);
+    if (it == by_ring_id_.end()) return std::nullopt;
+    return it->second;
+  }
+
+  Trace Finish() {
+    Joiner(&trace_, importer_.drafts(), jobs_).Join();
+    MergePythonFrames(&trace_);
+    return std::move(trace_);
+  }
+
+  uint64_t Activity(uint32_t process) const { return activity_[process]; }
+
+  int64_t StartNs(uint32_t process) const { return static_cast<int64_t>(jobs_[process].start_ns); }
+
+  Trace trace_;
+  RingImporter importer_;
+  std::vector<uint64_t> activity_;  // by process
+  std::vector<JobIdentity> jobs_;
+  std::unordered_map<uint64_t, uint32_t> by_ring_id_;
+};
+
+RingTraceBuilder::RingTraceBuilder() : impl_(std::make_unique<Impl>()) {}
+RingTraceBuilder::~RingTraceBuilder() = default;
+
+std::optional<uint32_t> RingTraceBuilder::Add(const RingSnapshot& snapshot) {
+  return impl_->Add(snapshot);
+}
+
+Trace* RingTraceBuilder::trace() { return &impl_->trace_; }
+
+std::optional<uint32_t> RingTraceBuilder::FindProcess(uint64_t ring_id) const {
+  return impl_->FindProcess(ring_id);
+}
+
+uint64_t RingTraceBuilder::Activity(uint32_t process) const { return impl_->Activity(process); }
+
+int64_t RingTraceBuilder::StartNs(uint32_t process) const { return impl_->StartNs(process); }
+
+Trace RingTraceBuilder::Finish() { return impl_->Finish(); }
+
+}  // namespace rollcall

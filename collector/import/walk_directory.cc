@@ -1,0 +1,44 @@
+#include "collector/import/walk_directory.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+namespace rollcall {
+namespace {
+
+namespace fs = std::filesystem;
+using Callback = std::function<void(const std::string&, const std::string&)>;
+
+constexpr size_t kMaxFiles = 1 << 20;
+constexpr int kMaxDepth = 4;
+
+void Walk(const std::string& path, int depth, const Callback& visit, const Callback& complain) {
+  std::error_code error;
+  std::vector<fs::directory_entry> entries;
+  fs::directory_iterator it(path, error);
+  for (; !error && it != fs::directory_iterator() && entries.size() < kMaxFiles;
+       it.increment(error)) {
+    entries.push_back(*it);
+  }
+  if (error) complain(path, error.message());
+  std::sort(entries.begin(), entries.end());
+  for (const fs::directory_entry& entry : entries) {
+    std::error_code ignored;
+    const fs::file_status status = entry.symlink_status(ignored);
+    if (fs::is_directory(status) && depth + 1 < kMaxDepth) {
+      Walk(entry.path().string(), depth + 1, visit, complain);
+    } else if (fs::is_regular_file(status)) {
+      visit(entry.path().string(), path);
+    }
+  }
+}
+
+}  // namespace
+
+void WalkDirectory(const std::string& path, const Callback& visit, const Callback& complain) {
+  Walk(path, 0, visit, complain);
+}
+
+}  // namespace rollcall

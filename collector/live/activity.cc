@@ -1,0 +1,110 @@
+#include "collector/live/activity.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "collector/live/syscall_names.h"
+
+namespace rollcall {
+namespace {
+
+const ThreadState* FindThread(const ProcessState& process, const ThreadState& wanted) {
+  for (const ThreadState& thread : process.threads) {
+    if (thread.tid == wanted.tid && thread.start_ticks == wanted.start_ticks) return &thread;
+  }
+  return nullptr;
+}
+
+uint64_t CpuBetween(const ProcessState& earlier, const ThreadState& later) {
+  const ThreadState* before = FindThread(earlier, later);
+  if (before == nullptr) return later.cpu_ns;  // it began in between
+  return later.cpu_ns > before->cpu_ns ? later.cpu_ns - before->cpu_ns : 0;
+}
+
+Pace PaceOf(RunState state, uint64_t cpu_ns, uint64_t interval_ns) {
+  if (state == RunState::kStopped || state == RunState::kTraced) return Pace::kStopped;
+  if (state == RunState::kZombie || state == RunState::kDead) return Pace::kEnded;
+  if (interval_ns == 0) return Pace::kUnknown;
+  if (cpu_ns >= interval_ns / 5 * 4) return Pace::kSpinning;
+  return cpu_ns >= interval_ns / 50 ? Pace::kBusy : Pace::kWaiting;
+}
+
+bool IsSystemModule(std::string_view path) {
+  // Not /usr/local and not /opt: users' programs live there too.
+  for (const std::string_view prefix : {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "["}) {
+    if (path.starts_with(prefix)) return true;
+  }
+  // Preloaded, and in every rank: the recorder is nobody's code to mend.
+  return path.empty() || path.ends_with("/librollcall.so");
+}
+
+}  // namespace
+
+const char* PaceName(Pace pace) {
+  switch (pace) {
+    case Pace::kSpinning:
+      return "spinning";
+    case Pace::kBusy:
+      return "busy";
+    case Pace::kWaiting:
+      return "waiting";
+    case Pace::kStopped:
+      return "stopped";
+    case Pace::kEnded:
+      return "ended";
+    case Pace::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+Activity Summarize(const ProcessState& earlier, const ProcessState& later, pid_t tid) {
+  Activity activity;
+  if (earlier.pid != later.pid || earlier.start_ticks != later.start_ticks ||
+      later.threads.empty()) {
+    return activity;
+  }
+  activity.interval_ns =
+      later.sampled_ns > earlier.sampled_ns ? later.sampled_ns - earlier.sampled_ns : 0;
+  const ThreadState* chosen = nullptr;
+  uint64_t chosen_cpu = 0;
+  for (const ThreadState& thread : later.threads) {
+    if (tid != 0 && thread.tid != tid) continue;
+    const uint64_t cpu = CpuBetween(earlier, thread);
+    // The main thread's tid is the pid.
+    const bool better =
+        chosen == nullptr || cpu > chosen_cpu || (cpu == chosen_cpu && thread.tid == later.pid);
+    if (!better) continue;
+    chosen = &thread;
+    chosen_cpu = cpu;
+  }
+  if (chosen == nullptr) return activity;
+  activity.tid = chosen->tid;
+  activity.thread_name = chosen->name;
+  activity.state = chosen->state;
+  activity.cpu_ns = chosen_cpu;
+  activity.pace = PaceOf(chosen->state, chosen_cpu, activity.interval_ns);
+  activity.wchan = chosen->wchan;
+  if (chosen->blocked_call && chosen->blocked_call->number >= 0) {
+    activity.syscall = SyscallName(chosen->blocked_call->number);
+  }
+  return activity;
+}
+
+const SourceFrame* TopUserFrame(const std::vector<std::vector<SourceFrame>>& stack) {
+  const SourceFrame* best = nullptr;
+  int best_score = 0;
+  for (const auto& frames : stack) {
+    for (const SourceFrame& frame : frames) {
+      int score = frame.function.empty() ? 0 : 1;
+      if (!IsSystemModule(frame.module)) score = frame.line > 0 ? 3 : 2;
+      if (score > best_score) {
+        best = &frame;
+        best_score = score;
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace rollcall

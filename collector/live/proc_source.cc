@@ -1,0 +1,47 @@
+#include "collector/live/proc_source.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+
+#include "collector/symbolize/elf_file.h"
+
+namespace rollcall {
+
+int ProcSource::Read(const std::string& path, std::string* content, size_t max_bytes) const {
+  content->clear();
+  const UniqueFd fd(open((root_ + path).c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!fd) return errno;
+  char buffer[16384];
+  while (content->size() < max_bytes) {
+    const size_t want = std::min(sizeof(buffer), max_bytes - content->size());
+    const ssize_t got = read(fd.get(), buffer, want);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno;
+    if (got == 0) break;
+    content->append(buffer, static_cast<size_t>(got));
+  }
+  return 0;
+}
+
+int ProcSource::ListNumbers(const std::string& path, std::vector<int>* numbers) const {
+  numbers->clear();
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir((root_ + path).c_str()), closedir);
+  if (dir == nullptr) return errno;
+  while (const dirent* entry = readdir(dir.get())) {
+    int number = 0;
+    const char* end = entry->d_name + std::strlen(entry->d_name);
+    const auto [stop, error] = std::from_chars(entry->d_name, end, number);
+    if (error == std::errc() && stop == end && number > 0) numbers->push_back(number);
+  }
+  std::sort(numbers->begin(), numbers->end());
+  return 0;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,33 @@
+// The kernel's view of processes, behind an interface: tests give a directory that looks like
+// /proc.
+#ifndef ROLLCALL_COLLECTOR_LIVE_PROC_SOURCE_H_
+#define ROLLCALL_COLLECTOR_LIVE_PROC_SOURCE_H_
+
+#include <string>
+#include <vector>
+
+namespace rollcall {
+
+// Reads of pseudo files. Thread-safe: no state but the root.
+class ProcSource {
+ public:
+  // `root` is put in front of every path; "" is the real system. /proc and /sys/fs/cgroup are both
+  // looked up below it.
+  explicit ProcSource(std::string root = "") : root_(std::move(root)) {}
+  virtual ~ProcSource() = default;
+
+  // The content of `path` ("/proc/1/stat"), at most `max_bytes`. Returns 0, or an errno: ENOENT and
+  // ESRCH mean that the process has gone, EACCES and EPERM that it may not be looked at.
+  virtual int Read(const std::string& path, std::string* content, size_t max_bytes = 4 << 20) const;
+  // Names in the directory `path` that are decimal numbers, in rising order. 0 or an errno.
+  virtual int ListNumbers(const std::string& path, std::vector<int>* numbers) const;
+
+  const std::string& root() const { return root_; }
+
+ private:
+  std::string root_;
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_LIVE_PROC_SOURCE_H_

@@ -1,0 +1,71 @@
+// Memory and loaded modules of another process.
+#ifndef ROLLCALL_COLLECTOR_LIVE_PROCESS_IMAGE_H_
+#define ROLLCALL_COLLECTOR_LIVE_PROCESS_IMAGE_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collector/live/proc_source.h"
+#include "collector/symbolize/source_frame.h"
+
+namespace rollcall {
+
+// Reads another process's memory by process_vm_readv(2), which stops nothing.
+class ProcessMemory {
+ public:
+  explicit ProcessMemory(pid_t pid) : pid_(pid) {}
+  virtual ~ProcessMemory() = default;
+  // Copies up to `size` bytes from `address`; returns how many: less at the edge of what is mapped,
+  // 0 if nothing could be read (errno is set).
+  virtual size_t Read(uint64_t address, void* buffer, size_t size) const;
+
+ private:
+  pid_t pid_;
+};
+
+// One ELF file in a process's address space. What it is was read from the process itself, not from
+// the file of that name, which may be another one by now or in another mount namespace.
+struct LoadedModule {
+  std::string path;      // as /proc/<pid>/maps has it, " (deleted)" included
+  std::string build_id;  // lower-case hex; empty: none, or unreadable
+  uint64_t start = 0;    // extent of its mappings
+  uint64_t end = 0;
+  uint64_t bias = 0;  // runtime address - ELF virtual address
+};
+
+// The mappings of a process: modules with code, and how far its stacks reach.
+class ProcessImage {
+ public:
+  // Reads /proc/<pid>/maps. Returns 0 or an errno. `memory` must outlive this object.
+  int Load(const ProcSource& proc, pid_t pid, const ProcessMemory* memory);
+
+  // The module that holds `address`, or null; owned by this object.
+  const LoadedModule* FindModule(uint64_t address) const;
+  const std::vector<LoadedModule>& modules() const { return modules_; }
+  // End of the readable mapping that holds `address`; 0 if there is none.
+  uint64_t MappingEnd(uint64_t address) const;
+  // `pc` in terms that survive the process. In no module: an empty path, and vaddr is the pc.
+  CodeAddress Locate(uint64_t pc, bool is_return_address) const;
+  const ProcessMemory& memory() const { return *memory_; }
+
+  // The module's file as far as it is loaded, put together from memory; empty if larger than
+  // `max_bytes` or unreadable. It has no section headers, except for the vDSO, which is whole.
+  std::vector<char> CopyFile(const LoadedModule& module, size_t max_bytes) const;
+
+ private:
+  struct Mapping {
+    uint64_t start;
+    uint64_t end;
+  };
+  const ProcessMemory* memory_ = nullptr;
+  std::vector<LoadedModule> modules_;  // by start; disjoint
+  std::vector<Mapping> readable_;      // by start
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_LIVE_PROCESS_IMAGE_H_

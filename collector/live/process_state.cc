@@ -1,0 +1,211 @@
+#include "collector/live/process_state.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+#include "collector/symbolize/text.h"
+
+namespace rollcall {
+namespace {
+
+constexpr size_t kMaxNameBytes = 64;
+
+uint64_t MonotonicNs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t TicksToNs(uint64_t ticks) {
+  static const uint64_t per_second = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+  return ticks * (1'000'000'000 / per_second);
+}
+
+template <typename T>
+bool Parse(std::string_view text, T* value, int base = 10) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value, base);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::vector<std::string_view> Split(std::string_view text) {
+  std::vector<std::string_view> words;
+  constexpr std::string_view kBlank = " \t\n";
+  for (size_t at = text.find_first_not_of(kBlank); at != std::string_view::npos;) {
+    const size_t end = std::min(text.find_first_of(kBlank, at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = text.find_first_not_of(kBlank, end);
+  }
+  return words;
+}
+
+RunState ParseState(char letter) {
+  switch (letter) {
+    case 'R':
+    case 'W':  // waking
+      return RunState::kRunning;
+    case 'S':
+    case 'P':  // parked
+      return RunState::kSleeping;
+    case 'D':
+      return RunState::kDiskWait;
+    case 'T':
+      return RunState::kStopped;
+    case 't':
+      return RunState::kTraced;
+    case 'Z':
+      return RunState::kZombie;
+    case 'X':
+    case 'x':
+      return RunState::kDead;
+    case 'I':
+      return RunState::kIdle;
+    default:
+      return RunState::kUnknown;
+  }
+}
+
+struct Stat {
+  std::string name;
+  RunState state = RunState::kUnknown;
+  pid_t parent = 0;
+  uint64_t user_ticks = 0;
+  uint64_t system_ticks = 0;
+  uint64_t start_ticks = 0;
+};
+
+// "pid (name) state ppid …": the name may hold blanks and brackets, so it ends at the last ')'.
+bool ParseStat(std::string_view text, Stat* stat) {
+  const size_t open = text.find('(');
+  const size_t close = text.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open)
+    return false;
+  stat->name = CleanText(text.substr(open + 1, close - open - 1), kMaxNameBytes);
+  const std::vector<std::string_view> fields = Split(text.substr(close + 1));
+  // Numbered from 3 in proc(5): state 3, ppid 4, utime 14, stime 15, starttime 22.
+  if (fields.size() < 20) return false;
+  stat->state = ParseState(fields[0][0]);
+  return Parse(fields[1], &stat->parent) && Parse(fields[11], &stat->user_ticks) &&
+         Parse(fields[12], &stat->system_ticks) && Parse(fields[19], &stat->start_ticks);
+}
+
+// "running", "-1 SP PC", or "NR A1 … A6 SP PC", all but NR in hexadecimal with 0x.
+std::optional<BlockedCall> ParseSyscall(std::string_view text) {
+  const std::vector<std::string_view> words = Split(text);
+  BlockedCall call;
+  if ((words.size() != 3 && words.size() != 9) || !Parse(words[0], &call.number))
+    return std::nullopt;
+  const auto hex = [](std::string_view word, uint64_t* value) {
+    return word.starts_with("0x") && Parse(word.substr(2), value, 16);
+  };
+  for (size_t i = 0; i < words.size() - 3; ++i) {
+    if (!hex(words[i + 1], &call.arguments[i])) return std::nullopt;
+  }
+  if (!hex(words[words.size() - 2], &call.stack_pointer) ||
+      !hex(words[words.size() - 1], &call.program_counter)) {
+    return std::nullopt;
+  }
+  return call;
+}
+
+}  // namespace
+
+const char* RunStateName(RunState state) {
+  switch (state) {
+    case RunState::kRunning:
+      return "running";
+    case RunState::kSleeping:
+      return "sleeping";
+    case RunState::kDiskWait:
+      return "disk wait";
+    case RunState::kStopped:
+      return "stopped";
+    case RunState::kTraced:
+      return "traced";
+    case RunState::kZombie:
+      return "zombie";
+    case RunState::kDead:
+      return "dead";
+    case RunState::kIdle:
+      return "idle";
+    case RunState::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+std::optional<ThreadState> ReadThreadState(const ProcSource& proc, pid_t pid, pid_t tid) {
+  const std::string dir = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/";
+  std::string text;
+  Stat stat;
+  if (proc.Read(dir + "stat", &text) != 0 || !ParseStat(text, &stat)) return std::nullopt;
+  ThreadState thread;
+  thread.tid = tid;
+  thread.name = stat.name;
+  thread.state = stat.state;
+  thread.user_ns = TicksToNs(stat.user_ticks);
+  thread.system_ns = TicksToNs(stat.system_ticks);
+  thread.start_ticks = stat.start_ticks;
+  thread.cpu_ns = thread.user_ns + thread.system_ns;
+  if (proc.Read(dir + "schedstat", &text) == 0) {
+    const auto words = Split(text);
+    uint64_t exact = 0;
+    // All zero where the kernel has the file but does not count.
+    if (words.size() == 3 && Parse(words[0], &exact) && exact != 0) thread.cpu_ns = exact;
+  }
+  if (proc.Read(dir + "wchan", &text) == 0 && text != "0") {
+    thread.wchan = CleanText(text, kMaxNameBytes);
+  }
+  if (proc.Read(dir + "syscall", &text) == 0) thread.blocked_call = ParseSyscall(text);
+  return thread;
+}
+
+std::optional<ProcessState> ReadProcessState(const ProcSource& proc, pid_t pid,
+                                             uint64_t expected_start_ticks, std::string* error) {
+  const std::string dir = "/proc/" + std::to_string(pid) + "/";
+  ProcessState process;
+  process.pid = pid;
+  process.sampled_ns = MonotonicNs();
+  std::string text;
+  Stat stat;
+  const auto fail = [error](const std::string& why) {
+    *error = why;
+    return std::nullopt;
+  };
+  const auto gone = [pid] { return "process " + std::to_string(pid) + " is gone"; };
+  if (const int status = proc.Read(dir + "stat", &text); status != 0) {
+    return fail(status == ENOENT || status == ESRCH ? gone()
+                                                    : dir + "stat: " + std::strerror(status));
+  }
+  if (!ParseStat(text, &stat)) return fail(dir + "stat is not as expected");
+  if (expected_start_ticks != 0 && stat.start_ticks != expected_start_ticks) {
+    return fail(gone() + ": its number belongs to another process now");
+  }
+  process.name = stat.name;
+  process.state = stat.state;
+  process.parent_pid = stat.parent;
+  process.user_ns = TicksToNs(stat.user_ticks);
+  process.system_ns = TicksToNs(stat.system_ticks);
+  process.start_ticks = stat.start_ticks;
+  if (proc.Read(dir + "status", &text) == 0) {
+    constexpr std::string_view kTracer = "\nTracerPid:";
+    if (const size_t at = text.find(kTracer); at != std::string::npos) {
+      const size_t from = at + kTracer.size();
+      const auto words = Split(std::string_view(text).substr(from, text.find('\n', from) - from));
+      if (!words.empty()) Parse(words[0], &process.tracer_pid);
+    }
+  }
+  std::vector<int> tids;
+  if (proc.ListNumbers(dir + "task", &tids) != 0) return fail(gone());
+  for (const int tid : tids) {
+    if (auto thread = ReadThreadState(proc, pid, tid))
+      process.threads.push_back(std::move(*thread));
+  }
+  return process;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,79 @@
+// What the kernel tells of a process from outside, without stopping it.
+// Fields and units: proc(5), and Documentation/filesystems/proc.rst of the kernel.
+#ifndef ROLLCALL_COLLECTOR_LIVE_PROCESS_STATE_H_
+#define ROLLCALL_COLLECTOR_LIVE_PROCESS_STATE_H_
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/live/proc_source.h"
+
+namespace rollcall {
+
+enum class RunState : uint8_t {
+  kUnknown,
+  kRunning,   // on a CPU, or waiting for one
+  kSleeping,  // in an interruptible wait
+  kDiskWait,  // in an uninterruptible wait: disk, network file system, a driver
+  kStopped,   // by a signal (Ctrl-Z, SIGSTOP)
+  kTraced,    // stopped by a debugger
+  kZombie,    // ended, not yet waited for
+  kDead,
+  kIdle,  // kernel threads only
+};
+
+const char* RunStateName(RunState state);  // "running", "disk wait", …; static storage
+
+// The system call that a thread is blocked in.
+struct BlockedCall {
+  int64_t number = -1;  // -1: blocked, but not in a system call (a page fault, say)
+  std::array<uint64_t, 6> arguments{};
+  uint64_t stack_pointer = 0;
+  uint64_t program_counter = 0;
+  bool operator==(const BlockedCall&) const = default;
+};
+
+struct ThreadState {
+  pid_t tid = 0;
+  std::string name;
+  RunState state = RunState::kUnknown;
+  uint64_t user_ns = 0;      // in steps of a clock tick, usually 10 ms
+  uint64_t system_ns = 0;    // likewise
+  uint64_t cpu_ns = 0;       // user and system; exact where the kernel keeps schedstat
+  uint64_t start_ticks = 0;  // clock ticks since boot
+  std::string wchan;         // kernel function it sleeps in; empty: none, or not to be seen
+  // Needs the right to ptrace the thread; empty otherwise, and while it runs.
+  std::optional<BlockedCall> blocked_call;
+};
+
+struct ProcessState {
+  pid_t pid = 0;
+  pid_t parent_pid = 0;
+  pid_t tracer_pid = 0;  // of the debugger that holds it; 0: none
+  std::string name;
+  RunState state = RunState::kUnknown;  // of the main thread, which may end before the others
+  uint64_t user_ns = 0;                 // of all threads, also of those that ended
+  uint64_t system_ns = 0;
+  // pid and start time together name a process for as long as the machine is up.
+  uint64_t start_ticks = 0;
+  uint64_t sampled_ns = 0;           // CLOCK_MONOTONIC, when reading began
+  std::vector<ThreadState> threads;  // by tid
+};
+
+// Reads /proc/<pid>. Empty if the process is gone, is not `expected_start_ticks` old (0: any; a pid
+// is reused), or may not be seen; `*error` then says which. Threads that end meanwhile are left
+// out.
+std::optional<ProcessState> ReadProcessState(const ProcSource& proc, pid_t pid,
+                                             uint64_t expected_start_ticks, std::string* error);
+
+// The same for one thread of it.
+std::optional<ThreadState> ReadThreadState(const ProcSource& proc, pid_t pid, pid_t tid);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_LIVE_PROCESS_STATE_H_

@@ -1,0 +1,99 @@
+#include "collector/live/ptrace_permission.h"
+
+#include <linux/capability.h>
+
+#include <cstdint>
+#include <map>
+#include <sstream>
+
+#include "collector/symbolize/text.h"
+
+namespace rollcall {
+namespace {
+
+// "Key:\tvalue" lines of /proc/<pid>/status.
+std::map<std::string, std::string> ReadStatus(const ProcSource& proc, const std::string& who) {
+  std::map<std::string, std::string> values;
+  std::string text;
+  if (proc.Read("/proc/" + who + "/status", &text) != 0) return values;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const size_t value = line.find_first_not_of(" \t", colon + 1);
+    values[line.substr(0, colon)] = value == std::string::npos ? "" : line.substr(value);
+  }
+  return values;
+}
+
+// The real uid, first of four; ptrace compares all, but only setuid programs have different ones.
+std::string RealUid(const std::map<std::string, std::string>& status) {
+  const auto uid = status.find("Uid");
+  return uid == status.end() ? "" : uid->second.substr(0, uid->second.find('\t'));
+}
+
+bool HasPtraceCapability(const std::map<std::string, std::string>& status) {
+  const auto effective = status.find("CapEff");
+  uint64_t mask = 0;
+  if (effective == status.end()) return false;
+  std::istringstream(effective->second) >> std::hex >> mask;
+  return ((mask >> CAP_SYS_PTRACE) & 1) != 0;
+}
+
+std::string Trimmed(std::string text) {
+  text.erase(text.find_last_not_of(" \t\n") + 1);
+  return CleanText(text, 64);
+}
+
+constexpr char kCapability[] =
+    "CAP_SYS_PTRACE (in a container: --cap-add=SYS_PTRACE; or run rollcall as root)";
+
+}  // namespace
+
+std::string ExplainPtraceDenied(const ProcSource& proc, pid_t pid) {
+  const std::string who = std::to_string(pid);
+  const std::string process = "process " + who;
+  const auto target = ReadStatus(proc, who);
+  const auto self = ReadStatus(proc, "self");
+
+  if (const auto tracer = target.find("TracerPid");
+      tracer != target.end() && tracer->second != "0" && !tracer->second.empty()) {
+    std::string name;
+    if (proc.Read("/proc/" + tracer->second + "/comm", &name) != 0) name = "another program";
+    return process + " is being traced by " + Trimmed(name) + " (pid " + tracer->second +
+           "), and a process has one tracer only: detach it, or take the stack there";
+  }
+  const bool capable = HasPtraceCapability(self);
+  if (!capable && !RealUid(target).empty() && RealUid(target) != RealUid(self)) {
+    return process + " belongs to user id " + RealUid(target) + " and rollcall runs as " +
+           RealUid(self) + ": run it as the same user, or with " + kCapability;
+  }
+  std::string scope;
+  if (proc.Read("/proc/sys/kernel/yama/ptrace_scope", &scope) == 0) scope = Trimmed(scope);
+  if (scope == "3") {
+    return "kernel.yama.ptrace_scope is 3: no process may be traced until the machine is booted "
+           "with a lower value";
+  }
+  if (!capable && (scope == "1" || scope == "2")) {
+    return "kernel.yama.ptrace_scope is " + scope + ": " +
+           (scope == "1" ? "only a process's ancestors may look into it"
+                         : "only administrators may look into processes") +
+           "; allow it with `sysctl kernel.yama.ptrace_scope=0`, or give rollcall " + kCapability;
+  }
+  if (const auto seccomp = self.find("Seccomp"); seccomp != self.end() && seccomp->second == "2") {
+    return std::string(
+        "a seccomp filter, as containers have it, may forbid ptrace here: start the "
+        "container with --cap-add=SYS_PTRACE, or --security-opt seccomp=unconfined");
+  }
+  if (!capable) {
+    return process +
+           " does not let itself be traced (it changed its user, or called "
+           "prctl(PR_SET_DUMPABLE, 0)): that takes " +
+           kCapability;
+  }
+  return "the kernel refused ptrace of " + process +
+         " although CAP_SYS_PTRACE is there: it may be in another user namespace, or a security "
+         "module (SELinux deny_ptrace, AppArmor) forbids it";
+}
+
+}  // namespace rollcall

@@ -1,0 +1,219 @@
+#include "collector/live/python_interpreter.h"
+
+#include <gelf.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "collector/model/python_merge.h"
+#include "collector/symbolize/elf_file.h"
+
+namespace rollcall {
+namespace {
+
+using python::kNone;
+
+enum Name : uint8_t {
+  kRuntime,
+  kCodeType,
+  kFrameType,
+  kTextType,
+  kBytesType,
+  kVersion,  // from 3.11
+  kAddedIn310,
+  kAddedIn39,
+  kAddedIn38,
+  kOnlyPyPy,
+  kOnlyDebug,  // with Py_REF_DEBUG
+  kNames,
+};
+constexpr std::array<std::string_view, kNames> kText = {
+    "_PyRuntime",         "PyCode_Type",         "PyFrame_Type",
+    "PyUnicode_Type",     "PyBytes_Type",        "Py_Version",
+    "PyGC_Disable",       "PyFrame_GetCode",     "PyCode_NewWithPosOnlyArgs",
+    "PyPy_IsInitialized", "_Py_NegativeRefcount"};
+
+using Addresses = std::array<uint64_t, kNames>;  // ELF addresses; 0: not there
+
+// Those that the file exports.
+void ReadSymbols(Elf* elf, Addresses* found) {
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf, section)) != nullptr) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_DYNSYM) continue;
+    Elf_Data* data = elf_getdata(section, nullptr);
+    if (data == nullptr || header.sh_entsize == 0) continue;
+    const uint64_t count = data->d_size / header.sh_entsize;
+    for (uint64_t i = 0; i < count && i < (uint64_t{1} << 24); ++i) {
+      GElf_Sym symbol;
+      if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) break;
+      if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0) continue;
+      const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
+      if (name == nullptr || (std::strncmp(name, "Py", 2) != 0 && name[0] != '_')) continue;
+      for (size_t n = 0; n < kNames; ++n) {
+        if ((*found)[n] == 0 && kText[n] == name) (*found)[n] = symbol.st_value;
+      }
+    }
+  }
+}
+
+// False: the file that is loaded could not be opened.
+bool FindSymbols(const LoadedModule& module, const std::string& file_root, Addresses* found) {
+  for (const std::string& root : {file_root, std::string()}) {
+    std::string error;
+    const auto file = ElfFile::Open(root + module.path, {}, &error);
+    if (file == nullptr || file->build_id() != module.build_id) continue;
+    // Extension modules are bound to what the interpreter exports, so it is there wherever Python
+    // is of use; a program's other symbols may be many, and its threads wait.
+    ReadSymbols(file->elf(), found);
+    return true;
+  }
+  return false;
+}
+
+bool IsExtension(const LoadedModule& module) {
+  for (const std::string_view part :
+       {".cpython-3", "/lib-dynload/", "/site-packages/", "/dist-packages/"}) {
+    if (module.path.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+template <typename T>
+bool Load(const ProcessMemory& memory, uint64_t address, T* value) {
+  return memory.Read(address, value, sizeof(*value)) == sizeof(*value);
+}
+
+std::string VersionText(uint32_t hex) {
+  return std::to_string(hex >> 24) + "." + std::to_string(hex >> 16 & 0xff) + "." +
+         std::to_string(hex >> 8 & 0xff);
+}
+
+// The layout does not depend on more than the minor version to 3.12, where the number is not read.
+constexpr uint32_t FinalRelease(uint32_t minor) { return 3u << 24 | minor << 16 | 0xf0; }
+
+PythonPresence Examine(const ProcessMemory& memory, const LoadedModule& module, const Addresses& at,
+                       PythonInterpreter* interpreter, std::string* why) {
+  if (at[kOnlyPyPy] != 0) {
+    *why = "it is PyPy";
+    return PythonPresence::kUnknown;
+  }
+  if (at[kRuntime] == 0 || at[kCodeType] == 0 || at[kFrameType] == 0 || at[kTextType] == 0 ||
+      at[kBytesType] == 0) {
+    *why = "its symbols were removed, or it is older than 3.8";
+    return PythonPresence::kUnknown;
+  }
+  if (at[kOnlyDebug] != 0) {
+    *why = "it is a debug build";
+    return PythonPresence::kUnknown;
+  }
+  uint32_t version = 0;
+  if (at[kVersion] != 0) {
+    uint64_t word = 0;
+    if (!Load(memory, module.bias + at[kVersion], &word)) {
+      *why = "its version could not be read";
+      return PythonPresence::kUnknown;
+    }
+    version = static_cast<uint32_t>(word);
+  } else {
+    version = at[kAddedIn310] != 0  ? FinalRelease(10)
+              : at[kAddedIn39] != 0 ? FinalRelease(9)
+              : at[kAddedIn38] != 0 ? FinalRelease(8)
+                                    : 0;
+  }
+  interpreter->runtime = module.bias + at[kRuntime];
+  interpreter->code_type = module.bias + at[kCodeType];
+  interpreter->frame_type = module.bias + at[kFrameType];
+  interpreter->text_type = module.bias + at[kTextType];
+  interpreter->bytes_type = module.bias + at[kBytesType];
+  std::array<unsigned char, python::kDebugOffsetsBytes> offsets{};
+  const bool published =
+      memory.Read(interpreter->runtime, offsets.data(), offsets.size()) == offsets.size();
+  switch (python::FindLayout(version, published ? offsets.data() : nullptr, &interpreter->layout)) {
+    case python::LayoutResult::kFound:
+      return PythonPresence::kKnown;
+    case python::LayoutResult::kUnknownVersion:
+      *why = version == 0 ? "it is older than 3.8"
+                          : "version " + VersionText(version) + " is not known";
+      break;
+    case python::LayoutResult::kOtherBuild:
+      *why = "it is a free-threaded build";
+      break;
+    case python::LayoutResult::kDamaged:
+      *why = "what it publishes about its structures is damaged";
+      break;
+  }
+  return PythonPresence::kUnknown;
+}
+
+}  // namespace
+
+PythonPresence FindPythonInterpreter(const ProcessImage& image, const std::string& file_root,
+                                     PythonInterpreter* interpreter, std::string* why) {
+  PythonPresence presence = PythonPresence::kAbsent;
+  // The lowest mapping is the program itself, as a rule. It may be large, and opening it costs the
+  // time that stacks are to be taken in: so only where something else says that it runs Python.
+  bool first = std::any_of(image.modules().begin(), image.modules().end(), IsExtension);
+  for (const LoadedModule& module : image.modules()) {
+    const bool by_name = IsInterpreterModule(module.path);
+    const bool looked_at = by_name || first;
+    first = false;
+    if (!looked_at || module.path == "[vdso]") continue;
+    Addresses at{};
+    const bool opened = FindSymbols(module, file_root, &at);
+    // A program that loads libpython has its name and none of its symbols.
+    if (at[kCodeType] == 0 && at[kOnlyPyPy] == 0) {
+      if (!opened && by_name && presence == PythonPresence::kAbsent) {
+        *why = "the file that it runs, " + module.path + ", could not be read";
+        presence = PythonPresence::kUnknown;
+      }
+      continue;
+    }
+    presence = Examine(image.memory(), module, at, interpreter, why);
+    if (presence == PythonPresence::kKnown) return presence;
+  }
+  return presence;
+}
+
+PythonThreads ListPythonThreads(const ProcessMemory& memory, const PythonInterpreter& interpreter) {
+  const python::Layout& layout = interpreter.layout;
+  PythonThreads list;
+  uint64_t at = 0;
+  if (layout.runtime_main_thread != kNone) {
+    Load(memory, interpreter.runtime + layout.runtime_main_thread, &list.main_pthread);
+  }
+  if (!Load(memory, interpreter.runtime + layout.runtime_interpreters_head, &at)) {
+    list.problem = "its list of interpreters could not be read";
+    return list;
+  }
+  int left = kMaxPythonThreads;
+  for (int i = 0; at != 0; ++i) {
+    uint64_t state = 0;
+    uint64_t next = 0;
+    if (i == kMaxPythonInterpreters || (at & 7) != 0 ||
+        !Load(memory, at + layout.interpreter_threads_head, &state) ||
+        !Load(memory, at + layout.interpreter_next, &next)) {
+      list.problem = "its list of interpreters is damaged";
+      return list;
+    }
+    while (state != 0) {
+      PythonThread thread{.state = state};
+      if (left-- == 0 || (state & 7) != 0 ||
+          !Load(memory, state + layout.thread_id, &thread.pthread) ||
+          (layout.thread_native_id != kNone &&
+           !Load(memory, state + layout.thread_native_id, &thread.native_id)) ||
+          !Load(memory, state + layout.thread_next, &state)) {
+        list.problem = "its list of threads is damaged";
+        return list;
+      }
+      list.threads.push_back(thread);
+    }
+    at = next;
+  }
+  return list;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,339 @@
+#include "collector/live/python_stack.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+#include "collector/symbolize/python_lines.h"
+#include "collector/symbolize/text.h"
+
+namespace rollcall {
+namespace {
+
+using python::kFirstShimOwner;
+using python::kFrameCodeTag;
+using python::kGeneratorOwner;
+using python::kNone;
+using python::Layout;
+using Clock = std::chrono::steady_clock;
+
+// With frames that are not shown.
+constexpr int kMaxSteps = 4 * static_cast<int>(kMaxLivePythonFrames);
+constexpr uint64_t kMaxNameCharacters = 512;
+constexpr uint64_t kMaxFileCharacters = 4096;
+constexpr uint64_t kMaxTableBytes = 1 << 18;  // a function of some ten thousand lines
+// A thread is held while its frames are read.
+constexpr auto kMaxHeld = std::chrono::milliseconds(50);
+
+constexpr uint32_t kMaxFrameBytes = 512;
+constexpr uint32_t kMaxCodeBytes = 1024;
+
+template <typename T>
+T At(const unsigned char* bytes, uint32_t offset) {
+  T value;
+  std::memcpy(&value, bytes + offset, sizeof(value));
+  return value;
+}
+
+uint32_t FrameBytes(const Layout& layout) {
+  uint32_t end = layout.object_type + 8;
+  const auto cover = [&](uint32_t field, uint32_t bytes) {
+    if (field != kNone) end = std::max(end, field + bytes);
+  };
+  cover(layout.frame_previous, 8);
+  cover(layout.frame_code, 8);
+  cover(layout.frame_instruction, layout.lasti_bytes != 0 ? 4 : 8);
+  cover(layout.frame_owner, 1);
+  cover(layout.frame_is_entry, 1);
+  return end;
+}
+
+// What a code object says, apart from the instruction.
+struct Code {
+  std::string function;
+  std::string file;
+  std::string table;
+  bool table_kept = false;
+  uint32_t first_line = 0;
+  int64_t instructions = 0;
+  int64_t first_traceable = 0;  // in instructions
+};
+
+class Walker {
+ public:
+  Walker(const ProcessMemory& memory, const PythonInterpreter& interpreter,
+         Clock::time_point deadline)
+      : memory_(memory),
+        interpreter_(interpreter),
+        layout_(interpreter.layout),
+        deadline_(deadline),
+        frame_bytes_(FrameBytes(layout_)) {}
+
+  PythonStack Walk(uint64_t state) {
+    uint64_t frame = 0;
+    if (frame_bytes_ > kMaxFrameBytes || layout_.code_bytes > kMaxCodeBytes) {
+      Fail("its structures are larger than any known");
+    } else if (!FindFrame(state, &frame)) {
+      Fail("its thread state could not be read");
+    } else {
+      Follow(frame);
+    }
+    return std::move(stack_);
+  }
+
+ private:
+  enum class Place : uint8_t { kShown, kHidden, kNotStarted, kDamaged };
+
+  void Fail(std::string why) {
+    stack_.end = ring::PythonEnd::kUnreadable;
+    stack_.detail = std::move(why);
+  }
+
+  bool Read(uint64_t address, void* to, size_t bytes) const {
+    return (address & 7) == 0 && memory_.Read(address, to, bytes) == bytes;
+  }
+
+  bool FindFrame(uint64_t state, uint64_t* frame) const {
+    if (!Read(state + layout_.thread_frame, frame, sizeof(*frame))) return false;
+    if (layout_.cframe_frame == kNone || *frame == 0) return true;
+    return Read(*frame + layout_.cframe_frame, frame, sizeof(*frame));
+  }
+
+  void EndRun() {
+    if (run_open_) stack_.frames.back().entry = true;
+    run_open_ = false;
+  }
+
+  void Follow(uint64_t frame) {
+    for (int step = 0; frame != 0; ++step) {
+      if (step == kMaxSteps) return Fail("its frames go on without end");
+      if (Clock::now() >= deadline_) return Fail("reading its frames took too long");
+      std::array<unsigned char, kMaxFrameBytes> at{};
+      if (!Read(frame, at.data(), frame_bytes_)) return Fail("a frame could not be read");
+      const auto previous = At<uint64_t>(at.data(), layout_.frame_previous);
+      if (previous == frame) return Fail("a frame is its own caller");
+      if (layout_.shim_frames && at[layout_.frame_owner] >= kFirstShimOwner) {
+        EndRun();
+        frame = previous;
+        continue;
+      }
+      if (stack_.frames.size() == kMaxLivePythonFrames) {
+        stack_.end = ring::PythonEnd::kDepthLimit;
+        return;
+      }
+      if (layout_.lasti_bytes != 0 &&
+          At<uint64_t>(at.data(), layout_.object_type) != interpreter_.frame_type) {
+        return Fail("what should be a frame is not one");
+      }
+      if (!Show(at.data())) return;
+      // To 3.10 each frame has a call of the loop of its own; 3.11 says which have.
+      if (layout_.lasti_bytes != 0 ||
+          (layout_.frame_is_entry != kNone && at[layout_.frame_is_entry] != 0)) {
+        EndRun();
+      }
+      frame = previous;
+    }
+    EndRun();
+    stack_.end = stack_.frames.empty() ? ring::PythonEnd::kNoFrames : ring::PythonEnd::kComplete;
+  }
+
+  bool Show(const unsigned char* frame) {
+    const uint64_t address = At<uint64_t>(frame, layout_.frame_code) & ~kFrameCodeTag;
+    const Code* code = FindCode(address);
+    if (code == nullptr) return false;
+    uint64_t offset = 0;
+    const Place place = FindOffset(frame, *code, address, &offset);
+    if (place == Place::kDamaged) {
+      Fail("a frame is outside of its code");
+      return false;
+    }
+    if (place == Place::kHidden) return true;
+    SourceFrame shown;
+    shown.language = Language::kPython;
+    shown.function = code->function;
+    shown.file = code->file;
+    shown.detail = FrameDetail::kSymbol;
+    if (place == Place::kNotStarted) {
+      shown.line = code->first_line <= INT32_MAX ? static_cast<int>(code->first_line) : 0;
+      shown.note = "not started";
+    } else if (!code->table_kept) {
+      shown.note = "its line table is too large";
+    } else {
+      shown.line =
+          PythonLine(layout_.version, code->table, code->first_line, static_cast<uint32_t>(offset));
+    }
+    if (shown.line != 0) shown.detail = FrameDetail::kSourceLine;
+    stack_.frames.push_back({std::move(shown), false});
+    run_open_ = true;
+    return true;
+  }
+
+  Place FindOffset(const unsigned char* frame, const Code& code, uint64_t code_address,
+                   uint64_t* offset) const {
+    constexpr int64_t kInstructionBytes = 2;
+    if (layout_.lasti_bytes != 0) {
+      const auto lasti = At<int32_t>(frame, layout_.frame_instruction);
+      if (lasti < 0) return Place::kNotStarted;
+      *offset = static_cast<uint64_t>(lasti) * layout_.lasti_bytes;
+      return *offset <= UINT32_MAX ? Place::kShown : Place::kDamaged;
+    }
+    const auto distance = static_cast<int64_t>(At<uint64_t>(frame, layout_.frame_instruction) -
+                                               (code_address + layout_.code_instructions));
+    // Not at its function's first line yet: a finalizer may run then. The interpreter's own
+    // tracebacks do not show it.
+    if (frame[layout_.frame_owner] != kGeneratorOwner &&
+        distance < code.first_traceable * kInstructionBytes) {
+      return Place::kHidden;
+    }
+    if (distance < -kInstructionBytes || distance > code.instructions * kInstructionBytes) {
+      return Place::kDamaged;
+    }
+    if (distance < 0) return Place::kNotStarted;
+    *offset = static_cast<uint64_t>(distance);
+    return Place::kShown;
+  }
+
+  // Owned by the walker; null if it is not one, and then the stack says so.
+  const Code* FindCode(uint64_t address) {
+    const auto [entry, is_new] = codes_.try_emplace(address);
+    if (!is_new) return &entry->second;
+    if (ReadCode(address, &entry->second)) return &entry->second;
+    codes_.erase(entry);
+    return nullptr;
+  }
+
+  bool ReadCode(uint64_t address, Code* code) {
+    std::array<unsigned char, kMaxCodeBytes> at{};
+    if (!Read(address, at.data(), layout_.code_bytes) ||
+        At<uint64_t>(at.data(), layout_.object_type) != interpreter_.code_type) {
+      Fail("what a frame runs is no code");
+      return false;
+    }
+    const uint32_t name =
+        layout_.code_qualname != kNone ? layout_.code_qualname : layout_.code_name;
+    if (!ReadText(At<uint64_t>(at.data(), name), kMaxNameCharacters, &code->function) ||
+        !ReadText(At<uint64_t>(at.data(), layout_.code_file), kMaxFileCharacters, &code->file)) {
+      Fail("a name could not be read");
+      return false;
+    }
+    if (code->function.empty()) code->function = "?";
+    if (!ReadTable(At<uint64_t>(at.data(), layout_.code_line_table), code)) {
+      Fail("a line table could not be read");
+      return false;
+    }
+    code->first_line = At<uint32_t>(at.data(), layout_.code_first_line);
+    if (layout_.lasti_bytes == 0) {
+      code->instructions = At<int64_t>(at.data(), layout_.object_size);
+      if (code->instructions < 0 || code->instructions > (1 << 28)) {
+        Fail("what a frame runs is no code");
+        return false;
+      }
+    }
+    if (layout_.code_first_traceable != kNone) {
+      code->first_traceable = At<int32_t>(at.data(), layout_.code_first_traceable);
+    }
+    return true;
+  }
+
+  bool ReadText(uint64_t object, uint64_t max_characters, std::string* text) const {
+    std::array<unsigned char, 64> head{};
+    if (layout_.text_ascii > head.size() || layout_.text_state + 4 > head.size() ||
+        layout_.text_length + 8 > head.size() || !Read(object, head.data(), layout_.text_ascii) ||
+        At<uint64_t>(head.data(), layout_.object_type) != interpreter_.text_type) {
+      return false;
+    }
+    const python::TextState state =
+        python::DecodeTextState(At<uint32_t>(head.data(), layout_.text_state), layout_);
+    if (!state.compact || (state.kind != 1 && state.kind != 2 && state.kind != 4)) return false;
+    const uint64_t length =
+        std::min(At<uint64_t>(head.data(), layout_.text_length), max_characters);
+    std::vector<unsigned char> characters(length * state.kind);
+    const uint64_t data = object + (state.ascii ? layout_.text_ascii : layout_.text_compact);
+    if (memory_.Read(data, characters.data(), characters.size()) != characters.size()) return false;
+    std::string raw(4 * length, '\0');
+    raw.resize(python::ToUtf8(characters.data(), state.kind, length, raw.data(), raw.size()));
+    *text = CleanText(raw, 4 * max_characters);
+    return true;
+  }
+
+  bool ReadTable(uint64_t object, Code* code) const {
+    std::array<unsigned char, 64> head{};
+    if (layout_.bytes_data > head.size() || layout_.object_size + 8 > layout_.bytes_data ||
+        !Read(object, head.data(), layout_.bytes_data) ||
+        At<uint64_t>(head.data(), layout_.object_type) != interpreter_.bytes_type) {
+      return false;
+    }
+    const auto length = At<uint64_t>(head.data(), layout_.object_size);
+    if (length > kMaxTableBytes) return true;
+    code->table.resize(length);
+    code->table_kept = true;
+    return memory_.Read(object + layout_.bytes_data, code->table.data(), length) == length;
+  }
+
+  const ProcessMemory& memory_;
+  const PythonInterpreter& interpreter_;
+  const Layout& layout_;
+  const Clock::time_point deadline_;
+  const uint32_t frame_bytes_;
+  PythonStack stack_;
+  bool run_open_ = false;  // the last frame shown belongs to a call of the loop that goes on
+  std::unordered_map<uint64_t, Code> codes_;
+};
+
+}  // namespace
+
+PythonStack ReadPythonFrames(const ProcessMemory& memory, const PythonInterpreter& interpreter,
+                             uint64_t state, Clock::time_point deadline) {
+  return Walker(memory, interpreter, deadline).Walk(state);
+}
+
+PythonReader::PythonReader(const ProcessImage* image, const std::string& file_root)
+    : image_(image) {
+  presence_ = FindPythonInterpreter(*image, file_root, &interpreter_, &why_);
+  if (present()) threads_ = ListPythonThreads(image_->memory(), interpreter_);
+}
+
+bool PythonReader::IsThread(const PythonThread& thread, uint64_t native_id, uint64_t thread_pointer,
+                            bool is_main) const {
+  if (thread_pointer != 0) return thread.pthread == thread_pointer;
+  if (native_id != 0 && thread.native_id != 0) return thread.native_id == native_id;
+  // Python's main thread is the process' own, but for programs that embed it.
+  return is_main && threads_.main_pthread != 0 && thread.pthread == threads_.main_pthread;
+}
+
+PythonStack PythonReader::Read(uint64_t native_id, uint64_t thread_pointer, bool is_main) const {
+  PythonStack stack;
+  if (presence_ == PythonPresence::kAbsent) return stack;
+  if (!present()) {
+    stack.end = ring::PythonEnd::kOff;
+    stack.detail = why_;
+    return stack;
+  }
+  const auto deadline = Clock::now() + kMaxHeld;
+  stack.end = ring::PythonEnd::kNoFrames;
+  // A thread that runs a sub-interpreter has a state in each; the newer one was entered from the
+  // older one's frames.
+  for (const PythonThread& thread : threads_.threads) {
+    if (!IsThread(thread, native_id, thread_pointer, is_main)) continue;
+    PythonStack part = ReadPythonFrames(image_->memory(), interpreter_, thread.state, deadline);
+    if (part.end == ring::PythonEnd::kNoFrames) continue;
+    stack.end = part.end;
+    stack.detail = std::move(part.detail);
+    std::move(part.frames.begin(), part.frames.end(), std::back_inserter(stack.frames));
+    if (stack.end != ring::PythonEnd::kComplete) return stack;
+  }
+  if (!stack.frames.empty()) return stack;
+  const bool by_id = interpreter_.layout.thread_native_id != kNone && native_id != 0;
+  if (!threads_.problem.empty()) {
+    stack.end = ring::PythonEnd::kUnreadable;
+    stack.detail = threads_.problem;
+  } else if (thread_pointer == 0 && !by_id && !is_main) {
+    stack.end = ring::PythonEnd::kUnchecked;
+    stack.detail = "to 3.10 a thread that cannot be stopped cannot be told from the others";
+  }
+  return stack;
+}
+
+}  // namespace rollcall

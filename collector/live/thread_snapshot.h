@@ -1,0 +1,88 @@
+// A thread's registers and a copy of its stack, to be unwound at leisure.
+#ifndef ROLLCALL_COLLECTOR_LIVE_THREAD_SNAPSHOT_H_
+#define ROLLCALL_COLLECTOR_LIVE_THREAD_SNAPSHOT_H_
+
+#include <sys/types.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/live/proc_source.h"
+#include "collector/live/process_image.h"
+#include "collector/live/process_state.h"
+
+namespace rollcall {
+
+struct ThreadSnapshot {
+#if defined(__aarch64__)
+  static constexpr int kRegisters = 32;  // x0 to x30, sp: DWARF's numbers
+  static constexpr int kStackPointer = 31;
+#else
+  static constexpr int kRegisters = 17;  // rax rdx rcx rbx rsi rdi rbp rsp r8 to r15 rip: likewise
+  static constexpr int kStackPointer = 7;
+#endif
+  pid_t tid = 0;
+  std::array<uint64_t, kRegisters> registers{};
+  bool all_registers = false;  // false: only the stack pointer and the pc are known
+  uint64_t pc = 0;
+  uint64_t thread_pointer = 0;  // fs_base; 0: unknown, as on aarch64
+  uint64_t stack_start = 0;
+  std::vector<char> stack;  // from stack_start upwards
+  bool stack_cut = false;   // there was more than was copied
+
+  uint64_t stack_pointer() const { return registers[kStackPointer]; }
+};
+
+// ptrace(2); replaced by tests. Returns as the function does, with errno.
+using PtraceFunction = std::function<long(int request, pid_t tid, void* address, void* data)>;
+PtraceFunction RealPtrace();
+
+// Called with a snapshot while its thread does not move: for what else belongs to the same moment.
+// It holds a thread of the job, if that was stopped: the time that it takes must be bounded.
+using WhileStill = std::function<void(const ThreadSnapshot&)>;
+
+// Takes snapshots. Construct, use and destroy it in one thread that ends soon afterwards: tracing
+// is bound to a thread, and it is the thread's end that lets go of a thread that did not stop in
+// time.
+class SnapshotTaker {
+ public:
+  SnapshotTaker(const ProcSource* proc, const ProcessImage* image, pid_t pid, PtraceFunction ptrace)
+      : proc_(proc), image_(image), pid_(pid), ptrace_(std::move(ptrace)) {}
+
+  // Of a thread that is blocked, without stopping or otherwise touching it: /proc/<pid>/task/<tid>/
+  // syscall gives stack pointer and pc, process_vm_readv(2) the stack. Empty if it runs, moved
+  // meanwhile, or may not be seen; what `also` saw is worth nothing then.
+  std::optional<ThreadSnapshot> TakeBlocked(pid_t tid, const WhileStill& also = {}) const;
+
+  // Of any thread, by PTRACE_SEIZE and PTRACE_INTERRUPT: it is stopped while its registers and
+  // stack are copied (some ten microseconds) and `also` runs, and then continues as it was: a
+  // pending signal is passed on, a thread that SIGSTOP had stopped stays stopped, an interrupted
+  // call restarts. (Some calls do not: see FailsWhenStopped(), which the caller must ask first.)
+  // Nothing here sends a signal or reaps a child. Should this process die, the kernel resumes what
+  // it had stopped (ptrace(2), "If the tracer dies").
+  //
+  // Gives up at `deadline`. On failure `*error_number` is the errno of ptrace: EPERM, ESRCH for a
+  // thread that ended; ETIMEDOUT if it did not stop.
+  std::optional<ThreadSnapshot> TakeStopped(pid_t tid,
+                                            std::chrono::steady_clock::time_point deadline,
+                                            int* error_number, const WhileStill& also = {}) const;
+
+ private:
+  void CopyStack(ThreadSnapshot* snapshot) const;
+  bool WaitUntilStopped(pid_t tid, std::chrono::steady_clock::time_point deadline,
+                        int* signal) const;
+
+  const ProcSource* proc_;
+  const ProcessImage* image_;
+  pid_t pid_;
+  PtraceFunction ptrace_;
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_LIVE_THREAD_SNAPSHOT_H_

@@ -1,0 +1,254 @@
+#include "collector/live/unwinder.h"
+
+#include <elfutils/libdwfl.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace rollcall {
+namespace {
+
+constexpr size_t kMaxCopiedModuleBytes = 64 << 20;
+
+}  // namespace
+
+const char* StackEndName(StackEnd end) {
+  switch (end) {
+    case StackEnd::kOutermost:
+      return "complete";
+    case StackEnd::kFrameLimit:
+      return "frame limit";
+    case StackEnd::kNoUnwindInfo:
+      return "no unwind information";
+    case StackEnd::kUnreadable:
+      return "unreadable";
+    case StackEnd::kNotCaptured:
+      break;
+  }
+  return "not captured";
+}
+
+class Unwinder::Impl {
+ public:
+  Impl(const ProcessImage* image, pid_t pid, std::string file_root)
+      : image_(image), file_root_(std::move(file_root)) {
+    // Our own callbacks only: libdwfl's standard ones open whatever a path names, and ask
+    // debuginfod servers over the network.
+    static const Dwfl_Callbacks callbacks = {
+        .find_elf = &Impl::FindElf,
+        .find_debuginfo = [](Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*,
+                             const char*, GElf_Word, char**) { return -1; },
+        .section_address = nullptr,
+        .debuginfo_path = nullptr};
+    static const Dwfl_Thread_Callbacks thread_callbacks = {
+        .next_thread = &Impl::NextThread,
+        .get_thread = &Impl::GetThread,
+        .memory_read = &Impl::ReadMemory,
+        .set_initial_registers = &Impl::SetRegisters,
+        .detach = nullptr,
+        .thread_detach = nullptr};
+    elf_version(EV_CURRENT);
+    dwfl_ = dwfl_begin(&callbacks);
+    if (dwfl_ == nullptr) return;
+    dwfl_report_begin(dwfl_);
+    for (const LoadedModule& module : image_->modules()) {
+      Dwfl_Module* reported =
+          dwfl_report_module(dwfl_, module.path.c_str(), module.start, module.end);
+      if (reported == nullptr) continue;
+      void** user_data = nullptr;
+      dwfl_module_info(reported, &user_data, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+      *user_data = this;
+    }
+    dwfl_report_end(dwfl_, nullptr, nullptr);
+    attached_ = dwfl_attach_state(dwfl_, nullptr, pid, &thread_callbacks, this);
+  }
+
+  ~Impl() { dwfl_end(dwfl_); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  UnwoundStack Unwind(const ThreadSnapshot& snapshot, size_t max_frames) {
+    UnwoundStack stack;
+    stack.end = StackEnd::kUnreadable;
+    if (!attached_) {
+      // Without any module known to libdwfl at least the pc is.
+      stack.frames.push_back(image_->Locate(snapshot.pc, false));
+      stack.end = StackEnd::kNoUnwindInfo;
+      stack.detail = "no module of the process could be read";
+      return stack;
+    }
+    snapshot_ = &snapshot;
+    missing_address_ = 0;
+    Walk walk{.impl = this, .stack = &stack, .max_frames = max_frames};
+    const int status = dwfl_getthread_frames(dwfl_, snapshot.tid, &Impl::OnFrame, &walk);
+    snapshot_ = nullptr;
+    if (status == 0 &&
+        ((snapshot.all_registers && missing_address_ == 0) || IsOutermost(walk.last_lookup))) {
+      stack.end = StackEnd::kOutermost;
+    } else if (status == 0) {
+      // libdwfl takes a return address that it could not compute for one that does not exist.
+      stack.detail = missing_address_ == 0 ? "needs a register that is not known"
+                     : snapshot.stack_cut  ? "the stack is larger than what was copied"
+                                           : "the stack could not be read";
+    } else if (status == DWARF_CB_ABORT) {
+      stack.end = walk.stopped_for;
+      if (stack.end == StackEnd::kNoUnwindInfo) {
+        stack.detail = "generated code, outside of every module";
+      } else {
+        stack.detail = "more than " + std::to_string(max_frames) + " frames";
+      }
+    } else {
+      const char* message = dwfl_errmsg(-1);
+      stack.detail = message != nullptr ? message : "unwinding failed";
+      if (missing_address_ != 0 && snapshot.stack_cut) {
+        stack.detail = "the stack is larger than what was copied";
+      }
+      // Nothing wrong with memory and registers: then it was the tables.
+      if (missing_address_ == 0 && snapshot.all_registers) stack.end = StackEnd::kNoUnwindInfo;
+    }
+    if (stack.frames.empty()) stack.frames.push_back(image_->Locate(snapshot.pc, false));
+    return stack;
+  }
+
+ private:
+  struct Walk {
+    Impl* impl;
+    UnwoundStack* stack;
+    size_t max_frames;
+    StackEnd stopped_for = StackEnd::kFrameLimit;
+    uint64_t last_lookup = 0;  // within the innermost instruction of the frame reached last
+  };
+
+  // Whether the unwind tables say that the function around `pc` has no caller, as those of _start
+  // and clone do.
+  bool IsOutermost(uint64_t pc) const {
+    Dwarf_Addr bias = 0;
+    Dwfl_Module* module = dwfl_addrmodule(dwfl_, pc);
+    Dwarf_CFI* cfi = module == nullptr ? nullptr : dwfl_module_eh_cfi(module, &bias);
+    Dwarf_Frame* rules = nullptr;
+    if (cfi == nullptr || dwarf_cfi_addrframe(cfi, pc - bias, &rules) != 0) return false;
+    const std::unique_ptr<Dwarf_Frame, decltype(&std::free)> owned(rules, &std::free);
+    Dwarf_Addr begin = 0;
+    Dwarf_Addr end = 0;
+    bool signal_frame = false;
+    const int return_column = dwarf_frame_info(rules, &begin, &end, &signal_frame);
+    Dwarf_Op buffer[3];
+    Dwarf_Op* operations = nullptr;
+    size_t count = 0;
+    // Undefined is told apart from "same value" by the pointer; see elfutils/libdw.h.
+    return return_column >= 0 &&
+           dwarf_frame_register(rules, return_column, buffer, &operations, &count) == 0 &&
+           count == 0 && operations == buffer;
+  }
+
+  static int OnFrame(Dwfl_Frame* frame, void* arg) {
+    auto* walk = static_cast<Walk*>(arg);
+    Dwarf_Addr pc = 0;
+    bool interrupted = false;
+    if (!dwfl_frame_pc(frame, &pc, &interrupted)) return -1;
+    walk->last_lookup = pc - (interrupted ? 0 : 1);
+    if (walk->stack->frames.size() >= walk->max_frames) return DWARF_CB_ABORT;
+    walk->stack->frames.push_back(walk->impl->image_->Locate(pc, !interrupted));
+    // libdwfl would guess by frame pointers from here, which generated code need not keep.
+    if (walk->stack->frames.back().module_path.empty()) {
+      walk->stopped_for = StackEnd::kNoUnwindInfo;
+      return DWARF_CB_ABORT;
+    }
+    return DWARF_CB_OK;
+  }
+
+  static pid_t NextThread(Dwfl*, void* impl, void** thread) {
+    auto* self = static_cast<Impl*>(impl);
+    if (*thread != nullptr || self->snapshot_ == nullptr) return 0;
+    *thread = self;
+    return self->snapshot_->tid;
+  }
+
+  static bool GetThread(Dwfl*, pid_t tid, void* impl, void** thread) {
+    auto* self = static_cast<Impl*>(impl);
+    *thread = self;
+    return self->snapshot_ != nullptr && self->snapshot_->tid == tid;
+  }
+
+  static bool SetRegisters(Dwfl_Thread* thread, void* impl) {
+    const ThreadSnapshot& snapshot = *static_cast<Impl*>(impl)->snapshot_;
+    if (snapshot.all_registers) {
+      dwfl_thread_state_register_pc(thread, snapshot.pc);
+      return dwfl_thread_state_registers(thread, 0, ThreadSnapshot::kRegisters,
+                                         snapshot.registers.data());
+    }
+    const Dwarf_Word sp = snapshot.stack_pointer();
+#if !defined(__aarch64__)
+    const Dwarf_Word pc = snapshot.pc;  // x86-64's return address column is register 16 itself
+    if (!dwfl_thread_state_registers(thread, 16, 1, &pc)) return false;
+#endif
+    dwfl_thread_state_register_pc(thread, snapshot.pc);
+    return dwfl_thread_state_registers(thread, ThreadSnapshot::kStackPointer, 1, &sp);
+  }
+
+  static bool ReadMemory(Dwfl*, Dwarf_Addr address, Dwarf_Word* result, void* impl) {
+    auto* self = static_cast<Impl*>(impl);
+    const ThreadSnapshot& snapshot = *self->snapshot_;
+    const uint64_t offset = address - snapshot.stack_start;
+    if (address >= snapshot.stack_start && snapshot.stack.size() >= sizeof(*result) &&
+        offset <= snapshot.stack.size() - sizeof(*result)) {
+      std::memcpy(result, snapshot.stack.data() + offset, sizeof(*result));
+      return true;
+    }
+    // An alternate signal stack, or read-only data. The process runs on meanwhile, but what belongs
+    // to an active frame below the snapshot's does not change while that frame is active; if it has
+    // ended, the walk ends in an address that no table knows.
+    if (self->image_->memory().Read(address, result, sizeof(*result)) == sizeof(*result))
+      return true;
+    self->missing_address_ = address;
+    return false;
+  }
+
+  // Gives libdwfl the module's ELF file: the one on disk if it is what was loaded, else a copy from
+  // the process's memory.
+  static int FindElf(Dwfl_Module*, void** user_data, const char*, Dwarf_Addr base, char** file_name,
+                     Elf** elf) {
+    auto* self = static_cast<Impl*>(*user_data);
+    const LoadedModule* module = self->image_->FindModule(base);
+    if (module == nullptr) return -1;
+    *file_name = nullptr;
+    *elf = nullptr;
+    if (module->path != "[vdso]" && !module->build_id.empty()) {
+      for (const std::string& root : {self->file_root_, std::string()}) {
+        std::string error;
+        auto file = ElfFile::Open(root + module->path, {}, &error);
+        if (file == nullptr || file->build_id() != module->build_id) continue;
+        // libdwfl ends what it is given: it gets a reference of its own.
+        *elf = elf_begin(-1, ELF_C_READ, file->elf());
+        self->files_.push_back(std::move(file));
+        return -1;
+      }
+    }
+    auto copy =
+        std::make_unique<std::vector<char>>(self->image_->CopyFile(*module, kMaxCopiedModuleBytes));
+    if (copy->empty()) return -1;
+    *elf = elf_memory(copy->data(), copy->size());
+    self->copies_.push_back(std::move(copy));
+    return -1;
+  }
+
+  const ProcessImage* image_;
+  std::string file_root_;
+  Dwfl* dwfl_ = nullptr;
+  bool attached_ = false;
+  const ThreadSnapshot* snapshot_ = nullptr;
+  uint64_t missing_address_ = 0;
+  std::vector<std::unique_ptr<ElfFile>> files_;             // the Elf handles refer to these
+  std::vector<std::unique_ptr<std::vector<char>>> copies_;  // likewise
+};
+
+Unwinder::Unwinder(const ProcessImage* image, pid_t pid, std::string file_root)
+    : impl_(std::make_unique<Impl>(image, pid, std::move(file_root))) {}
+Unwinder::~Unwinder() = default;
+
+UnwoundStack Unwinder::Unwind(const ThreadSnapshot& snapshot, size_t max_frames) {
+  return impl_->Unwind(snapshot, max_frames);
+}
+
+}  // namespace rollcall

@@ -1,0 +1,50 @@
+// Call chains out of snapshots, by libdwfl over unwind tables of the modules.
+#ifndef ROLLCALL_COLLECTOR_LIVE_UNWINDER_H_
+#define ROLLCALL_COLLECTOR_LIVE_UNWINDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collector/live/process_image.h"
+#include "collector/live/thread_snapshot.h"
+#include "collector/symbolize/elf_file.h"
+
+namespace rollcall {
+
+enum class StackEnd : uint8_t {
+  kOutermost,     // complete: the thread's first function was reached
+  kFrameLimit,    // there are more than were asked for
+  kNoUnwindInfo,  // in code without unwind information, generated code for example
+  kUnreadable,    // stack memory or a register that was needed is not known
+  kNotCaptured,   // nothing could be taken; the thread's `error` says why
+};
+
+const char* StackEndName(StackEnd end);  // static storage
+
+struct UnwoundStack {
+  std::vector<CodeAddress> frames;  // innermost first
+  StackEnd end = StackEnd::kNotCaptured;
+  std::string detail;  // why it ended, unless complete; for a person
+};
+
+// Not thread-safe. `image` and what it refers to must outlive it.
+class Unwinder {
+ public:
+  // `file_root` is put in front of modules' paths: /proc/<pid>/root.
+  Unwinder(const ProcessImage* image, pid_t pid, std::string file_root);
+  ~Unwinder();
+  Unwinder(const Unwinder&) = delete;
+  Unwinder& operator=(const Unwinder&) = delete;
+
+  UnwoundStack Unwind(const ThreadSnapshot& snapshot, size_t max_frames);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_LIVE_UNWINDER_H_

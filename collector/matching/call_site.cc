@@ -1,0 +1,146 @@
+#include "collector/matching/call_site.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "collector/matching/user_code.h"
+#include "collector/model/python_merge.h"
+
+namespace rollcall {
+namespace {
+
+std::string_view PathKey(const std::vector<uint32_t>& codes) {
+  return {reinterpret_cast<const char*>(codes.data()), codes.size() * sizeof(uint32_t)};
+}
+
+bool SamePlace(const SourceFrame& a, const SourceFrame& b) {
+  if (a.function != b.function || a.file != b.file || a.line != b.line) return false;
+  if (a.language != b.language) return false;
+  // Without lines, two calls in one function are told apart by address.
+  return a.line != 0 || (a.module == b.module && a.vaddr == b.vaddr);
+}
+
+// A place in the source where the lines are known: compilers copy code (a loop's first round, what
+// follows an if), and one call of the source then has several addresses. Else the address.
+std::string PlaceKey(const Code& code) {
+  std::string key;
+  for (const SourceFrame& frame : code.frames) {
+    if (frame.line == 0) {
+      key.clear();
+      break;
+    }
+    key += frame.function;
+    key += '\n';
+    key += frame.file;
+    key += '\n';
+    key += std::to_string(frame.line);
+    key += '\n';
+  }
+  if (!key.empty()) return key;
+  // One build may lie at two paths (containers): the build id goes first.
+  key = code.build_id.empty() ? code.module_path : code.build_id;
+  return key + '\n' + std::to_string(code.vaddr);
+}
+
+}  // namespace
+
+CallSites::CallSites(const Trace& trace) : trace_(trace) {
+  std::unordered_map<std::string, uint32_t> codes;
+  code_ids_.reserve(trace.codes.size());
+  for (const Code& code : trace.codes) {
+    const uint32_t next = static_cast<uint32_t>(codes.size());
+    code_ids_.push_back(codes.emplace(PlaceKey(code), next).first->second);
+  }
+  std::unordered_map<std::string, uint32_t> paths;
+  ids_.reserve(trace.call_paths.size());
+  std::vector<uint32_t> canonical;
+  for (const CallPath& path : trace.call_paths) {
+    canonical.clear();
+    if (!IsBlurred(path)) {
+      for (const uint32_t code : path.codes) canonical.push_back(code_ids_[code]);
+    }
+    if (canonical.empty()) {
+      ids_.push_back(0);
+      continue;
+    }
+    const uint32_t next = static_cast<uint32_t>(paths.size()) + 1;
+    ids_.push_back(paths.emplace(std::string(PathKey(canonical)), next).first->second);
+  }
+}
+
+// The interpreter looks the same natively wherever it is: where its frames were wanted and are not
+// known, two equal paths may be two call sites.
+bool CallSites::IsBlurred(const CallPath& path) const {
+  if (path.python_end == ring::PythonEnd::kUnchecked ||
+      path.python_end == ring::PythonEnd::kUnreadable) {
+    return true;
+  }
+  return std::any_of(path.python.begin(), path.python.end(), [this](const PythonFrame& frame) {
+    const std::vector<SourceFrame>& frames = trace_.codes[frame.code].frames;
+    return frames.empty() || frames.front().function.empty();
+  });
+}
+
+SourceFrame CallSites::UserFrame(uint32_t call_path) const {
+  if (call_path == kNoIndex) return {};
+  std::vector<const SourceFrame*> frames;
+  for (const uint32_t code : trace_.call_paths[call_path].codes) {
+    for (const SourceFrame& frame : trace_.codes[code].frames) frames.push_back(&frame);
+  }
+  const SourceFrame* frame = InnermostUserFrame(frames);
+  return frame == nullptr ? SourceFrame{} : *frame;
+}
+
+std::vector<const SourceFrame*> CallSites::OutermostFirst(uint32_t path) const {
+  std::vector<const SourceFrame*> steps;
+  const std::vector<uint32_t>& codes = trace_.call_paths[path].codes;
+  for (auto code = codes.rbegin(); code != codes.rend(); ++code) {
+    const std::vector<SourceFrame>& frames = trace_.codes[*code].frames;
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+      steps.push_back(&*frame);
+    }
+  }
+  return steps;
+}
+
+Parting CallSites::Part(uint32_t path_a, uint32_t path_b) const {
+  Parting parting;
+  if (path_a == kNoIndex || path_b == kNoIndex) return parting;
+  if (Id(path_a) == Id(path_b) && Id(path_a) != 0) {
+    parting.known = parting.same = true;
+    return parting;
+  }
+  // Cut at its outer end, a path has no known beginning to compare from.
+  for (const uint32_t path : {path_a, path_b}) {
+    if (!IsWhole(trace_.call_paths[path]) || IsBlurred(trace_.call_paths[path])) return parting;
+  }
+  const std::vector<const SourceFrame*> a = OutermostFirst(path_a);
+  const std::vector<const SourceFrame*> b = OutermostFirst(path_b);
+  size_t i = 0;
+  while (i < a.size() && i < b.size() && SamePlace(*a[i], *b[i])) ++i;
+  if (i >= a.size() || i >= b.size()) return parting;
+  const SourceFrame& fa = *a[i];
+  const SourceFrame& fb = *b[i];
+  if (fa.function.empty() || fb.function.empty()) return parting;
+  // Inside the interpreter, two lines are two kinds of instructions, and no branch of the program.
+  if (IsInterpreterModule(fa.module) || IsInterpreterModule(fb.module)) return parting;
+  parting.known = true;
+  parting.branch = fa.function == fb.function && fa.file == fb.file;
+  if (parting.branch) {
+    parting.a = fa;
+    parting.b = fb;
+    parting.a_innermost = i + 1 == a.size();
+    parting.b_innermost = i + 1 == b.size();
+    parting.order = fa.line != fb.line     ? (fa.line < fb.line ? -1 : 1)
+                    : fa.vaddr != fb.vaddr ? (fa.vaddr < fb.vaddr ? -1 : 1)
+                                           : 0;
+  } else if (i > 0) {
+    parting.a = *a[i - 1];
+    parting.b = *b[i - 1];
+  }
+  return parting;
+}
+
+}  // namespace rollcall

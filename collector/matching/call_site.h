@@ -1,0 +1,53 @@
+// Call paths compared: equal or not, and where two of them part.
+#ifndef ROLLCALL_COLLECTOR_MATCHING_CALL_SITE_H_
+#define ROLLCALL_COLLECTOR_MATCHING_CALL_SITE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+// Where two call paths part, seen from their outer ends.
+struct Parting {
+  bool known = false;  // both paths are whole, and their functions have names
+  bool same = false;   // the same path to the same call
+  // They part at two call sites of one function: a branch, a loop, a return lies between them.
+  // False: they part at one call site that called two functions (a function pointer, a plug-in).
+  bool branch = false;
+  SourceFrame a;  // the frames of the function in which they part; of its caller if !branch
+  SourceFrame b;
+  bool a_innermost = false;  // the function in which they part makes the MPI call of a itself
+  bool b_innermost = false;
+  int order = 0;  // < 0: a's line stands before b's in that function; > 0: behind; 0: unknown
+};
+
+// Keeps a reference to the trace, which must outlive it. Const methods are safe from several
+// threads.
+class CallSites {
+ public:
+  explicit CallSites(const Trace& trace);
+
+  // Equal for two call paths if and only if they are the same; 0 if there is none, or if it holds
+  // Python frames that could not be read. Importers may intern per rank: what counts is the line,
+  // or module and address where it is not known, not the index.
+  uint32_t Id(uint32_t call_path) const { return call_path == kNoIndex ? 0 : ids_[call_path]; }
+
+  // The line of the user's own code that a verdict shows (user_code.h); empty without a path.
+  SourceFrame UserFrame(uint32_t call_path) const;
+
+  Parting Part(uint32_t path_a, uint32_t path_b) const;
+
+ private:
+  bool IsBlurred(const CallPath& path) const;
+  std::vector<const SourceFrame*> OutermostFirst(uint32_t path) const;
+
+  const Trace& trace_;
+  std::vector<uint32_t> code_ids_;
+  std::vector<uint32_t> ids_;
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_MATCHING_CALL_SITE_H_

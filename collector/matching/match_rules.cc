@@ -1,0 +1,147 @@
+#include "collector/matching/match_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+
+#include "collector/matching/voices.h"
+#include "proto/datatypes.h"
+
+namespace rollcall {
+namespace {
+
+bool HasRoot(Rule rule) {
+  return rule == Rule::kBcast || rule == Rule::kGather || rule == Rule::kGatherv ||
+         rule == Rule::kScatter || rule == Rule::kScatterv || rule == Rule::kReduce;
+}
+
+bool HasReduceOp(Rule rule) {
+  return rule == Rule::kReduce || rule == Rule::kAllreduce || rule == Rule::kReduceScatter;
+}
+
+// Parts the parties by a value that all must have in common.
+template <typename Value>
+Mismatch Partition(const std::vector<Party>& parties, MismatchKind kind,
+                   const std::function<bool(const Party&)>& takes_part,
+                   const std::function<Value(const Party&)>& value_of,
+                   const std::function<std::string(const Value&)>& text_of) {
+  std::map<Value, std::vector<uint32_t>> classes;
+  for (uint32_t i = 0; i < parties.size(); ++i) {
+    if (takes_part(parties[i])) classes[value_of(parties[i])].push_back(i);
+  }
+  if (classes.size() < 2) return {};
+  auto largest = classes.begin();
+  bool tie = false;
+  for (auto it = std::next(classes.begin()); it != classes.end(); ++it) {
+    if (it->second.size() == largest->second.size()) tie = true;
+    if (it->second.size() > largest->second.size()) {
+      largest = it;
+      tie = false;
+    }
+  }
+  Mismatch mismatch;
+  mismatch.kind = kind;
+  mismatch.agreeing = largest->second;
+  mismatch.agreeing_value = text_of(largest->first);
+  std::vector<uint32_t>& rest = tie ? mismatch.others : mismatch.deviating;
+  for (const auto& [value, members] : classes) {
+    if (value == largest->first) continue;
+    if (rest.empty()) mismatch.deviating_value = text_of(value);
+    rest.insert(rest.end(), members.begin(), members.end());
+  }
+  std::sort(rest.begin(), rest.end());
+  return mismatch;
+}
+
+std::string RootText(int32_t root) {
+  if (root == ring::kRootSelf) return "root MPI_ROOT";
+  if (root == ring::kRootNone || root == ring::kProcNullPeer) return "root MPI_PROC_NULL";
+  return fmt::format("root {}", root);
+}
+
+}  // namespace
+
+std::string OperationName(Operation operation) {
+  const OperationInfo info = FindOperation(static_cast<uint16_t>(operation));
+  if (!info.name.empty()) return std::string(info.name);
+  return fmt::format("call {}", static_cast<uint16_t>(operation));
+}
+
+std::string ArgumentsText(const Trace& trace, const Arguments& arguments) {
+  const OperationInfo info = FindOperation(static_cast<uint16_t>(arguments.operation));
+  std::vector<std::string> parts;
+  const auto data = [&](uint32_t datatype, uint64_t count) {
+    if (datatype != kNoIndex) parts.push_back(DataText(trace, datatype, count));
+  };
+  const bool receives = info.kind == Kind::kRecv || info.kind == Kind::kIrecv ||
+                        arguments.send_datatype == kNoIndex ||
+                        (arguments.flags & ring::kSendInPlace) != 0;
+  if (arguments.send_counts == kNoIndex && arguments.recv_counts == kNoIndex) {
+    if (receives) {
+      data(arguments.recv_datatype, arguments.recv_count);
+    } else {
+      data(arguments.send_datatype, arguments.send_count);
+    }
+  } else if (arguments.send_counts == kNoIndex && !receives) {
+    data(arguments.send_datatype, arguments.send_count);
+  }
+  if (arguments.reduce_op != 0) parts.emplace_back(ReduceOpName(arguments.reduce_op));
+  if (HasRoot(info.rule) && arguments.root_or_peer != ring::kNoPeer) {
+    parts.push_back(RootText(arguments.root_or_peer));
+  }
+  if (info.rule == Rule::kP2p && arguments.root_or_peer != ring::kNoPeer) {
+    const bool sends = info.kind == Kind::kSend || info.kind == Kind::kIsend;
+    parts.push_back((sends ? "to " : "from ") +
+                    (arguments.root_or_peer == ring::kAnySource
+                         ? std::string("any rank")
+                         : fmt::format("rank {}", arguments.root_or_peer)));
+    if (arguments.tag == ring::kAnyTag) {
+      parts.emplace_back("any tag");
+    } else if (arguments.tag != ring::kNoTag) {
+      parts.push_back(fmt::format("tag {}", arguments.tag));
+    }
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Mismatch MatchCalls(const Trace& trace, const std::vector<Party>& parties, bool intercommunicator,
+                    MatchBudget* budget, std::vector<std::string>* notes) {
+  if (parties.size() < 2) return {};
+  const auto all = [](const Party&) { return true; };
+  Mismatch mismatch = Partition<Operation>(
+      parties, MismatchKind::kOperation, all,
+      [](const Party& party) { return party.arguments->operation; },
+      [](const Operation& operation) { return OperationName(operation); });
+  if (mismatch) return mismatch;
+
+  const Rule rule = FindOperation(static_cast<uint16_t>(parties[0].arguments->operation)).rule;
+  if (HasRoot(rule)) {
+    // In the root's own group of an intercommunicator the roots are MPI_ROOT and MPI_PROC_NULL;
+    // only the other group names a rank.
+    mismatch = Partition<int32_t>(
+        parties, MismatchKind::kRoot,
+        [intercommunicator](const Party& party) {
+          return !intercommunicator || party.arguments->root_or_peer >= 0;
+        },
+        [](const Party& party) { return party.arguments->root_or_peer; },
+        [](const int32_t& root) { return RootText(root); });
+    if (mismatch) return mismatch;
+  }
+  if (HasReduceOp(rule)) {
+    mismatch = Partition<uint16_t>(
+        parties, MismatchKind::kReduceOp,
+        [](const Party& party) {
+          const uint16_t op = party.arguments->reduce_op;
+          return op != 0 && op != static_cast<uint16_t>(ReduceOp::kUnknown);
+        },
+        [](const Party& party) { return party.arguments->reduce_op; },
+        [](const uint16_t& op) { return std::string(ReduceOpName(op)); });
+    if (mismatch) return mismatch;
+  }
+  return MatchData(trace, parties, rule, intercommunicator, budget, notes);
+}
+
+}  // namespace rollcall

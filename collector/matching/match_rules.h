@@ -1,0 +1,58 @@
+// Do the calls of a communicator's members under one number fit together? MPI's rules, argument by
+// argument (MPI 4.0, chapter 6; roots of intercommunicators 6.2.3, type signatures 6.1 and 3.3.1).
+#ifndef ROLLCALL_COLLECTOR_MATCHING_MATCH_RULES_H_
+#define ROLLCALL_COLLECTOR_MATCHING_MATCH_RULES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+// One member's call. `rank` and `arguments` as recorded; an absent member is left out.
+struct Party {
+  uint32_t lane = 0;  // the caller's name for it
+  int32_t rank = -1;  // in the communicator (its local group)
+  const Arguments* arguments = nullptr;
+  const Membership* membership = nullptr;  // for its topology
+};
+
+enum class MismatchKind : uint8_t { kNone, kOperation, kRoot, kReduceOp, kDatatype, kCount };
+
+// Indices are into the parties given.
+struct Mismatch {
+  MismatchKind kind = MismatchKind::kNone;
+  // Those that do it differently from most, and most. Without a majority, `deviating` is empty and
+  // `agreeing` holds the first side, `others` the second.
+  std::vector<uint32_t> deviating;
+  std::vector<uint32_t> agreeing;
+  std::vector<uint32_t> others;
+  // One pair disagrees, and nobody else can tell which of the two is right: both are deviating.
+  bool pair = false;
+  std::string deviating_value;  // "root 1", "MPI_MAX", "2 x MPI_INT"
+  std::string agreeing_value;
+
+  explicit operator bool() const { return kind != MismatchKind::kNone; }
+};
+
+// Bounds what one diagnosis spends on rules that compare every pair.
+struct MatchBudget {
+  uint64_t pairs_left = 50'000'000;
+  bool exceeded = false;
+};
+
+// The first rule broken, in the order operation, root, reduction, datatype, count. What cannot be
+// judged (an unknown datatype, counts that were cut off) breaks no rule. `notes` collects what is
+// allowed here and forbidden by the letter: MPI_BYTE for another type of as many bytes.
+Mismatch MatchCalls(const Trace& trace, const std::vector<Party>& parties, bool intercommunicator,
+                    MatchBudget* budget, std::vector<std::string>* notes);
+
+// "MPI_Allreduce", "4 x MPI_INT, MPI_SUM", "root 0": for titles and lines.
+std::string OperationName(Operation operation);
+std::string ArgumentsText(const Trace& trace, const Arguments& arguments);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_MATCHING_MATCH_RULES_H_

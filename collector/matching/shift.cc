@@ -1,0 +1,193 @@
+#include "collector/matching/shift.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "proto/signature.h"
+
+namespace rollcall {
+namespace {
+
+// A shift by more calls than this is looked for as a loop that ran differently, not call by call.
+constexpr size_t kMaxShift = 64;
+constexpr size_t kMaxPeriod = 512;
+constexpr size_t kMaxTurn = 256;
+
+using Keys = std::vector<uint64_t>;
+
+struct Difference {
+  size_t index = 0;
+  bool a_has_more = false;  // a made `calls` calls that b left out
+  size_t calls = 0;
+};
+
+bool Equal(uint64_t a, uint64_t b) { return a == b || a == 0 || b == 0; }
+
+// Is a[i..i+calls) another round, or more, of the loop that a was in before?
+bool GoesOn(const Keys& a, size_t i, size_t calls) {
+  for (size_t period = 1; period <= calls && period <= i; ++period) {
+    if (calls % period != 0) continue;
+    size_t j = i;
+    while (j < i + calls && a[j] == a[j - period]) ++j;
+    if (j == i + calls) return true;
+  }
+  return false;
+}
+
+// If a[i..i+calls) is left out, do a and b agree until one of them ends? In at least as many calls
+// as are left out, for a single one may agree by chance; if those are whole rounds of a loop, it is
+// enough that nothing of b is left over.
+bool AgreeWithout(const Keys& a, size_t i, size_t calls, const Keys& b) {
+  size_t agreeing = 0;
+  for (; i + calls + agreeing < a.size() && i + agreeing < b.size(); ++agreeing) {
+    if (!Equal(a[i + calls + agreeing], b[i + agreeing])) return false;
+  }
+  return agreeing >= calls || (agreeing > 0 && i + agreeing == b.size() && GoesOn(a, i, calls));
+}
+
+// The same calls from i on, in another order: nothing was left out.
+bool Turned(const Keys& a, const Keys& b, size_t i) {
+  if (a.size() != b.size()) return false;
+  return std::is_permutation(a.begin() + static_cast<ptrdiff_t>(i), a.end(),
+                             b.begin() + static_cast<ptrdiff_t>(i));
+}
+
+// The first place where a and b (aligned) are shifted against each other.
+std::optional<Difference> FirstShift(const Keys& a, const Keys& b) {
+  const size_t both = std::min(a.size(), b.size());
+  // Pairs of call sites that were seen to stand for each other without a shift.
+  std::set<std::pair<uint64_t, uint64_t>> partners;
+  for (size_t i = 0; i < both; ++i) {
+    if (Equal(a[i], b[i]) || partners.contains({a[i], b[i]})) continue;
+    // One call that made two operations: nothing was left out.
+    if (static_cast<uint32_t>(a[i]) == static_cast<uint32_t>(b[i])) continue;
+    for (size_t shift = 1; shift <= kMaxShift; ++shift) {
+      const bool a_more = AgreeWithout(a, i, shift, b);
+      if (!a_more && !AgreeWithout(b, i, shift, a)) continue;
+      // Only a few calls at the end can be turned: is_permutation takes quadratic time.
+      if (a.size() - i <= kMaxTurn && Turned(a, b, i)) return std::nullopt;
+      return Difference{i, a_more, shift};
+    }
+    if (i + 1 < both && Equal(a[i + 1], b[i + 1])) partners.emplace(a[i], b[i]);
+  }
+  return std::nullopt;
+}
+
+// Number by number the call that most lanes made (Boyer and Moore's vote): no history of a single
+// rank serves as the measure of the others.
+Keys MostFrequent(const std::vector<const std::vector<uint32_t>*>& classes,
+                  const std::vector<Keys>& histories) {
+  size_t longest = 0;
+  for (const Keys& keys : histories) longest = std::max(longest, keys.size());
+  Keys most(longest);
+  std::vector<size_t> votes(longest);
+  for (size_t c = 0; c < histories.size(); ++c) {
+    for (size_t i = 0; i < histories[c].size(); ++i) {
+      const size_t voters = classes[c]->size();
+      if (most[i] == histories[c][i]) {
+        votes[i] += voters;
+      } else if (votes[i] > voters) {
+        votes[i] -= voters;
+      } else {
+        votes[i] = voters - votes[i];
+        most[i] = histories[c][i];
+      }
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
+std::vector<uint64_t> SiteHistory(const Trace& trace, const CallSites& sites, const Lane& lane) {
+  if (lane.last < lane.first) return {};
+  Keys keys(lane.last - lane.first + 1 > 100'000'000 ? 0 : lane.last - lane.first + 1);
+  for (const Event& event : lane.membership->events) {
+    if (event.sequence - lane.first < keys.size() && event.call_path != kNoIndex) {
+      keys[event.sequence - lane.first] = SiteKey(trace, sites, event);
+    }
+  }
+  return keys;
+}
+
+std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites, const Lanes& lanes) {
+  // Compared is what all of them have recorded the beginning of.
+  uint64_t first = 1;
+  std::vector<uint32_t> recorded;
+  for (uint32_t i = 0; i < lanes.lanes.size(); ++i) {
+    if (lanes.lanes[i].last == 0) continue;
+    recorded.push_back(i);
+    first = std::max(first, lanes.lanes[i].first);
+  }
+  if (recorded.size() < 2) return std::nullopt;
+
+  // Lanes with one history are one class: there are few, however many ranks.
+  std::map<std::pair<uint64_t, uint64_t>, std::vector<uint32_t>> classes;
+  for (const uint32_t i : recorded) {
+    const Lane& lane = lanes.lanes[i];
+    uint64_t hash = 0;
+    for (const Event& event : lane.membership->events) {
+      if (event.sequence >= first) hash = RollHash(hash, SiteKey(trace, sites, event));
+    }
+    classes[{lane.last, hash}].push_back(i);
+  }
+  if (classes.size() < 2) return std::nullopt;
+  std::vector<const std::vector<uint32_t>*> by_size;
+  by_size.reserve(classes.size());
+  for (const auto& [key, members] : classes) by_size.push_back(&members);
+  std::stable_sort(by_size.begin(), by_size.end(),
+                   [](const auto* a, const auto* b) { return a->size() > b->size(); });
+
+  std::vector<Keys> histories;
+  for (const auto* members : by_size) {
+    const Lane& lane = lanes.lanes[members->front()];
+    Keys keys = SiteHistory(trace, sites, lane);
+    const uint64_t skip = std::min<uint64_t>(first - lane.first, keys.size());
+    keys.erase(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(skip));
+    histories.push_back(std::move(keys));
+  }
+  const Keys most = MostFrequent(by_size, histories);
+  std::optional<Difference> earliest;
+  std::vector<std::optional<Difference>> differences(by_size.size());
+  for (size_t c = 0; c < by_size.size(); ++c) {
+    differences[c] = FirstShift(histories[c], most);
+    if (differences[c] && (!earliest || differences[c]->index < earliest->index)) {
+      earliest = differences[c];
+    }
+  }
+  if (!earliest) return std::nullopt;
+  Shift shift;
+  shift.sequence = first + earliest->index;
+  shift.extra = earliest->a_has_more;
+  shift.calls = earliest->calls;
+  for (size_t c = 0; c < by_size.size(); ++c) {
+    const bool deviates = differences[c] && differences[c]->index == earliest->index &&
+                          differences[c]->a_has_more == earliest->a_has_more;
+    std::vector<uint32_t>& side = deviates ? shift.deviating : shift.agreeing;
+    side.insert(side.end(), by_size[c]->begin(), by_size[c]->end());
+  }
+  // Where no call has the majority, the measure may have been the odd one.
+  if (shift.deviating.size() > shift.agreeing.size()) {
+    std::swap(shift.deviating, shift.agreeing);
+    shift.extra = !shift.extra;
+  }
+  shift.tie = shift.deviating.size() == shift.agreeing.size();
+  std::sort(shift.deviating.begin(), shift.deviating.end());
+  std::sort(shift.agreeing.begin(), shift.agreeing.end());
+  return shift;
+}
+
+Loop FindLoop(const std::vector<uint64_t>& keys, size_t end) {
+  for (size_t period = 1; period <= kMaxPeriod && 2 * period <= end; ++period) {
+    // How far back does keys[i] equal keys[i + period]?
+    size_t i = end - period;
+    while (i > 0 && keys[i - 1] == keys[i - 1 + period] && keys[i - 1] != 0) --i;
+    if (end - i >= 2 * period) return {period, i};
+  }
+  return {};
+}
+
+}  // namespace rollcall

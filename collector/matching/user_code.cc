@@ -1,0 +1,134 @@
+#include "collector/matching/user_code.h"
+
+#include <algorithm>
+
+#include "collector/model/python_merge.h"
+
+namespace rollcall {
+namespace {
+
+bool StartsWith(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+
+std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// What follows `directory`, "/lib/" say, up to the next slash; all that follows in `rest`.
+bool After(std::string_view path, std::string_view directory, std::string_view* rest) {
+  const size_t at = path.rfind(directory);
+  if (at == std::string_view::npos) return false;
+  *rest = path.substr(at + directory.size());
+  return true;
+}
+
+// "numpy" of "numpy/core/fromnumeric.py", "six" of "six.py", "_foo" of "_foo.cpython-311-….so".
+std::string PackageName(std::string_view rest) {
+  std::string_view name = rest.substr(0, rest.find('/'));
+  if (name.size() == rest.size()) name = name.substr(0, name.find('.'));
+  return std::string(name);
+}
+
+// Libraries that people also use from a source tree, by what only they have below their name.
+std::string SourceTree(std::string_view path) {
+  constexpr std::string_view kTorch[] = {"nn/",    "distributed/", "autograd/", "utils/",
+                                         "optim/", "_dynamo/",     "_tensor.",  "lib/"};
+  std::string_view rest;
+  if (After(path, "/torch/", &rest) &&
+      std::any_of(std::begin(kTorch), std::end(kTorch),
+                  [&](std::string_view below) { return StartsWith(rest, below); })) {
+    return "torch";
+  }
+  return After(path, "/mpi4py/", &rest) ? "mpi4py" : "";
+}
+
+// ".../lib/python3.11/threading.py", ".../lib64/python3.9/lib-dynload/_ctypes….so",
+// ".../lib/python38.zip/os.py".
+bool IsStandardLibrary(std::string_view path) {
+  for (const std::string_view directory : {"/lib/python", "/lib64/python"}) {
+    std::string_view rest;
+    if (!After(path, directory, &rest)) continue;
+    const size_t digits = rest.find_first_not_of("0123456789.t");
+    if (digits != 0 && digits != std::string_view::npos &&
+        (rest[digits] == '/' || StartsWith(rest.substr(digits - 1), ".zip/"))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string FrameworkOfPath(std::string_view path) {
+  std::string_view rest;
+  if (After(path, "/site-packages/", &rest) || After(path, "/dist-packages/", &rest)) {
+    return PackageName(rest);
+  }
+  if (std::string tree = SourceTree(path); !tree.empty()) return tree;
+  if (IsStandardLibrary(path)) return "Python";
+  // A library in one file: its name, without version.
+  for (const std::string_view packed : {".egg/", ".whl/"}) {
+    const size_t end = path.rfind(packed);
+    if (end == std::string_view::npos) continue;
+    const std::string_view file = FileName(path.substr(0, end));
+    return std::string(file.substr(0, file.find('-')));
+  }
+  return "";
+}
+
+// Code that came from no file. What people type or exec() is theirs; this is what libraries make.
+std::string FrameworkOfGenerated(std::string_view file) {
+  if (StartsWith(file, "<frozen")) return "Python";
+  for (const std::string_view made :
+       {"<__array_function__", "<decorator-gen", "<attrs generated", "<eval_with_key>",
+        "<torch_package", "<dataclass", "<makefun-gen", "<boltons."}) {
+    if (StartsWith(file, made)) return "generated code";
+  }
+  return "";
+}
+
+}  // namespace
+
+bool IsRuntimeModule(std::string_view path) {
+  constexpr std::string_view kRuntimes[] = {
+      "libc.",     "libc-",   "libpthread", "ld-linux", "ld-2",        "libm.",       "libm-",
+      "librt.",    "libdl.",  "libstdc++",  "libgcc_s", "libgomp",     "linux-vdso",  "[vdso]",
+      "libmpi",    "libpmpi", "libopen-",   "libmpich", "libucp.",     "libucs.",     "libuct.",
+      "libfabric", "libpsm",  "libevent",   "libpmix",  "librollcall", "libgfortran", "libffi."};
+  const std::string_view name = FileName(path);
+  for (const std::string_view runtime : kRuntimes) {
+    if (StartsWith(name, runtime)) return true;
+  }
+  return IsInterpreterModule(path);
+}
+
+std::string FrameworkOf(const SourceFrame& frame) {
+  if (frame.language == Language::kPython) {
+    return StartsWith(frame.file, "<") ? FrameworkOfGenerated(frame.file)
+                                       : FrameworkOfPath(frame.file);
+  }
+  if (IsInterpreterModule(frame.module)) return "Python";
+  if (IsRuntimeModule(frame.module)) {
+    const std::string_view name = FileName(frame.module);
+    return std::string(name.substr(0, name.find('.')));
+  }
+  return FrameworkOfPath(frame.module);
+}
+
+const SourceFrame* InnermostUserFrame(const std::vector<const SourceFrame*>& frames) {
+  const SourceFrame* python = nullptr;
+  const SourceFrame* with_line = nullptr;
+  const SourceFrame* named = nullptr;
+  for (const SourceFrame* frame : frames) {
+    if (IsRuntimeModule(frame->module)) continue;
+    if (frame->line != 0) {
+      if (FrameworkOf(*frame).empty()) return frame;
+      if (with_line == nullptr) with_line = frame;
+      if (python == nullptr && frame->language == Language::kPython) python = frame;
+    }
+    if (named == nullptr) named = frame;
+  }
+  for (const SourceFrame* frame : {python, with_line, named}) {
+    if (frame != nullptr) return frame;
+  }
+  return frames.empty() ? nullptr : frames.front();
+}
+
+}  // namespace rollcall

@@ -1,0 +1,439 @@
+#include "collector/matching/voices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "proto/datatypes.h"
+#include "proto/signature.h"
+
+namespace rollcall {
+namespace {
+
+// What one party says about one piece of data.
+struct Voice {
+  uint32_t party = 0;
+  uint32_t datatype = kNoIndex;
+  uint64_t count = 0;
+  uint64_t signature = 0;
+};
+
+class DataMatcher {
+ public:
+  DataMatcher(const Trace& trace, const std::vector<Party>& parties, bool intercommunicator,
+              MatchBudget* budget, std::vector<std::string>* notes)
+      : trace_(trace),
+        parties_(parties),
+        intercommunicator_(intercommunicator),
+        budget_(budget),
+        notes_(notes) {}
+
+  Mismatch Match(Rule rule) {
+    switch (rule) {
+      case Rule::kBcast:
+      case Rule::kReduce:
+      case Rule::kAllreduce:
+        for (uint32_t i = 0; i < parties_.size(); ++i) AddBuffer(i);
+        return Compare();
+      case Rule::kGather:
+      case Rule::kScatter:
+        return MatchRooted(rule == Rule::kGather);
+      case Rule::kAllgather:
+      case Rule::kAlltoall:
+        // On an intercommunicator each group's blocks have a size of their own in either direction.
+        if (intercommunicator_) return {};
+        for (uint32_t i = 0; i < parties_.size(); ++i) {
+          AddSend(i);
+          AddRecv(i);
+        }
+        return Compare();
+      case Rule::kReduceScatter:
+        return MatchReduceScatter();
+      case Rule::kGatherv:
+      case Rule::kScatterv:
+        return MatchRootedPairs(rule == Rule::kGatherv);
+      case Rule::kAllgatherv:
+        return MatchAllgatherv();
+      case Rule::kAlltoallw:
+      case Rule::kNeighborAlltoallw:
+        by_signature_ = true;
+        return rule == Rule::kAlltoallw ? MatchAlltoallv() : MatchNeighbors(rule);
+      case Rule::kAlltoallv:
+        return MatchAlltoallv();
+      case Rule::kNeighborAllgather:
+      case Rule::kNeighborAlltoall:
+      case Rule::kNeighborAllgatherv:
+      case Rule::kNeighborAlltoallv:
+        return MatchNeighbors(rule);
+      default:
+        return {};  // nothing to compare
+    }
+  }
+
+ private:
+  const Arguments& Args(uint32_t party) const { return *parties_[party].arguments; }
+
+  // As a ring stores it for a whole buffer; 0 if the type is unknown (proto/signature.h).
+  uint64_t SignatureOf(uint32_t datatype, uint64_t count) const {
+    const DatatypeInfo& type = trace_.datatypes[datatype];
+    if (count == 0 || type.basics == 0) return kEmptySignature;
+    const TypeClass type_class = FindBasicType(type.basic).type_class;
+    if (type_class != TypeClass::kUnknown) {
+      return UniformSignature(static_cast<uint32_t>(type_class), type.basics * count);
+    }
+    if (type.signature == 0) return 0;
+    const Signature element = {type.signature, Repeat(BasicSignature(0), type.basics).power};
+    return MixedSignature(element, count);
+  }
+
+  std::optional<Voice> Of(uint32_t party, uint32_t datatype, uint64_t count,
+                          uint64_t signature) const {
+    if (datatype == kNoIndex) return std::nullopt;
+    if (signature == 0) signature = SignatureOf(datatype, count);
+    if (signature == 0) return std::nullopt;
+    return Voice{party, datatype, count, signature};
+  }
+
+  std::optional<Voice> Send(uint32_t i) const {
+    const Arguments& a = Args(i);
+    if ((a.flags & ring::kSendInPlace) != 0) return std::nullopt;
+    return Of(i, a.send_datatype, a.send_count, a.send_signature);
+  }
+  std::optional<Voice> Recv(uint32_t i) const {
+    const Arguments& a = Args(i);
+    if ((a.flags & ring::kRecvInPlace) != 0) return std::nullopt;
+    return Of(i, a.recv_datatype, a.recv_count, a.recv_signature);
+  }
+  std::optional<Voice> Element(uint32_t party, uint32_t datatype, uint32_t counts,
+                               size_t index) const {
+    if (counts == kNoIndex || index >= trace_.count_arrays[counts].size()) return std::nullopt;
+    if (by_signature_) {
+      const uint64_t signature = trace_.count_arrays[counts][index];
+      if (signature == 0) return std::nullopt;
+      return Voice{party, kNoIndex, 0, signature};
+    }
+    return Of(party, datatype, trace_.count_arrays[counts][index], 0);
+  }
+  std::optional<Voice> SendTo(uint32_t i, size_t peer) const {
+    if ((Args(i).flags & ring::kSendInPlace) != 0) return std::nullopt;
+    return Element(i, Args(i).send_datatype, Args(i).send_counts, peer);
+  }
+  std::optional<Voice> RecvFrom(uint32_t i, size_t peer) const {
+    if ((Args(i).flags & ring::kRecvInPlace) != 0) return std::nullopt;
+    return Element(i, Args(i).recv_datatype, Args(i).recv_counts, peer);
+  }
+
+  void AddBuffer(uint32_t i) {
+    // One buffer (Bcast), or two of one description (Reduce): recorded on either side.
+    const Arguments& a = Args(i);
+    if (intercommunicator_ && a.root_or_peer == ring::kRootNone) return;
+    const bool send = a.send_datatype != kNoIndex;
+    const auto voice = send ? Of(i, a.send_datatype, a.send_count, a.send_signature)
+                            : Of(i, a.recv_datatype, a.recv_count, a.recv_signature);
+    if (voice) voices_.push_back(*voice);
+  }
+  void AddSend(uint32_t i) {
+    if (const auto voice = Send(i)) voices_.push_back(*voice);
+  }
+  void AddRecv(uint32_t i) {
+    if (const auto voice = Recv(i)) voices_.push_back(*voice);
+  }
+
+  bool IsRoot(uint32_t i) const {
+    const int32_t root = Args(i).root_or_peer;
+    return intercommunicator_ ? root == ring::kRootSelf : root == parties_[i].rank;
+  }
+  bool IsIdle(uint32_t i) const { return Args(i).root_or_peer == ring::kRootNone; }
+
+  bool Fits(const Voice& a, const Voice& b) const {
+    if (a.signature == b.signature) return true;
+    if (a.datatype == kNoIndex || b.datatype == kNoIndex) return false;
+    const DatatypeInfo& ta = trace_.datatypes[a.datatype];
+    const DatatypeInfo& tb = trace_.datatypes[b.datatype];
+    const auto untyped = [](const DatatypeInfo& type) {
+      const TypeClass kind = FindBasicType(type.basic).type_class;
+      return kind == TypeClass::kByte || kind == TypeClass::kPacked;
+    };
+    if ((untyped(ta) || untyped(tb)) && ta.bytes * a.count == tb.bytes * b.count) {
+      if (notes_ != nullptr) {
+        notes_->push_back(fmt::format(
+            "{} meets {} in {}: as many bytes, and it works, but MPI asks for "
+            "equal types",
+            DataText(trace_, a.datatype, a.count), DataText(trace_, b.datatype, b.count),
+            OperationName(Args(a.party).operation)));
+      }
+      return true;
+    }
+    return false;
+  }
+
+  MismatchKind KindOf(const Voice& a, const Voice& b) const {
+    // No data on one side: what type it would have had is not the point.
+    if (a.signature == kEmptySignature || b.signature == kEmptySignature) {
+      return MismatchKind::kCount;
+    }
+    if (a.datatype == kNoIndex || b.datatype == kNoIndex) return MismatchKind::kDatatype;
+    const DatatypeInfo& ta = trace_.datatypes[a.datatype];
+    const DatatypeInfo& tb = trace_.datatypes[b.datatype];
+    const TypeClass ca = FindBasicType(ta.basic).type_class;
+    const TypeClass cb = FindBasicType(tb.basic).type_class;
+    if (a.datatype == b.datatype || (ca == cb && ca != TypeClass::kUnknown)) {
+      return MismatchKind::kCount;
+    }
+    return MismatchKind::kDatatype;
+  }
+
+  std::string Text(const Voice& voice) const {
+    if (voice.datatype != kNoIndex) return DataText(trace_, voice.datatype, voice.count);
+    return voice.signature == kEmptySignature ? "nothing" : "data of another type or count";
+  }
+
+  // All voices must say the same. Majority by party: a party with two opinions stands with the
+  // smaller class, for one of its arguments is the odd one.
+  Mismatch Compare() {
+    if (voices_.empty()) return {};
+    std::vector<std::pair<Voice, std::vector<uint32_t>>> classes;
+    std::unordered_map<uint64_t, size_t> by_signature;
+    for (const Voice& voice : voices_) {
+      const auto [entry, added] = by_signature.emplace(voice.signature, classes.size());
+      if (added) {
+        // MPI_BYTE joins the class of as many bytes.
+        for (size_t c = 0; c < classes.size(); ++c) {
+          if (Fits(classes[c].first, voice)) entry->second = c;
+        }
+        if (entry->second == classes.size()) classes.push_back({voice, {}});
+      }
+      std::vector<uint32_t>& members = classes[entry->second].second;
+      if (members.empty() || members.back() != voice.party) members.push_back(voice.party);
+    }
+    if (classes.size() < 2) return {};
+    std::stable_sort(classes.begin(), classes.end(), [](const auto& a, const auto& b) {
+      return a.second.size() > b.second.size();
+    });
+    const bool tie = classes[0].second.size() == classes[1].second.size();
+    Mismatch mismatch;
+    mismatch.kind = KindOf(classes[0].first, classes[1].first);
+    mismatch.agreeing_value = Text(classes[0].first);
+    mismatch.deviating_value = Text(classes[1].first);
+    std::vector<uint32_t>& rest = tie ? mismatch.others : mismatch.deviating;
+    for (size_t c = 1; c < classes.size(); ++c) {
+      rest.insert(rest.end(), classes[c].second.begin(), classes[c].second.end());
+    }
+    std::sort(rest.begin(), rest.end());
+    rest.erase(std::unique(rest.begin(), rest.end()), rest.end());
+    for (const uint32_t party : classes[0].second) {
+      if (!std::binary_search(rest.begin(), rest.end(), party)) mismatch.agreeing.push_back(party);
+    }
+    return mismatch;
+  }
+
+  // Gather: what each sends is what the root receives from it; Scatter the other way round.
+  Mismatch MatchRooted(bool gather) {
+    for (uint32_t i = 0; i < parties_.size(); ++i) {
+      if (IsIdle(i)) continue;
+      const bool root = IsRoot(i);
+      // The root of an intercommunicator's gather only receives.
+      if (!root || !intercommunicator_) gather ? AddSend(i) : AddRecv(i);
+      if (root) gather ? AddRecv(i) : AddSend(i);
+    }
+    return Compare();
+  }
+
+  // Judges pairs (member, root) in which the root names what it expects of each member.
+  Mismatch MatchRootedPairs(bool gather) {
+    std::optional<uint32_t> root;
+    for (uint32_t i = 0; i < parties_.size(); ++i) {
+      if (IsRoot(i)) root = i;
+    }
+    if (!root) return {};
+    std::vector<uint32_t> wrong;
+    size_t judged = 0;
+    Mismatch mismatch;
+    for (uint32_t i = 0; i < parties_.size(); ++i) {
+      if (IsIdle(i) || (intercommunicator_ && i == *root)) continue;
+      const size_t index = static_cast<size_t>(parties_[i].rank);
+      const auto mine = gather ? Send(i) : Recv(i);
+      const auto theirs = gather ? RecvFrom(*root, index) : SendTo(*root, index);
+      if (!mine || !theirs) continue;
+      ++judged;
+      if (Fits(*mine, *theirs)) continue;
+      if (wrong.empty()) {
+        mismatch.kind = KindOf(*mine, *theirs);
+        mismatch.deviating_value = Text(*mine);
+        mismatch.agreeing_value = Text(*theirs);
+      }
+      if (i != *root) wrong.push_back(i);
+    }
+    if (!mismatch) return {};
+    // The root's own block fits by its own arguments, so that it counts like any other.
+    const bool root_is_odd = wrong.empty() || wrong.size() * 2 > judged;
+    if (root_is_odd) {
+      std::swap(mismatch.deviating_value, mismatch.agreeing_value);
+      mismatch.deviating = {*root};
+      mismatch.agreeing = wrong;
+    } else if (parties_.size() == 2) {
+      mismatch.agreeing = {*root};
+      mismatch.others = wrong;
+    } else {
+      mismatch.deviating = wrong;
+      for (uint32_t i = 0; i < parties_.size(); ++i) {
+        if (!std::binary_search(wrong.begin(), wrong.end(), i)) mismatch.agreeing.push_back(i);
+      }
+    }
+    return mismatch;
+  }
+
+  // Everybody names what everybody contributes. Arrays are few where programs are sane: the votes
+  // are counted once per distinct array.
+  Mismatch MatchAllgatherv() {
+    if (intercommunicator_) return {};
+    std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> arrays;
+    for (uint32_t i = 0; i < parties_.size(); ++i) {
+      arrays[{Args(i).recv_counts, Args(i).recv_datatype}].push_back(i);
+    }
+    if (!Spend(arrays.size() * parties_.size())) return {};
+    std::map<uint32_t, uint32_t> complaints;  // party: how many it disagrees with
+    Mismatch mismatch;
+    for (const auto& [key, owners] : arrays) {
+      for (uint32_t i = 0; i < parties_.size(); ++i) {
+        const auto mine = Send(i);
+        const auto theirs = RecvFrom(owners[0], static_cast<size_t>(parties_[i].rank));
+        if (!mine || !theirs || Fits(*mine, *theirs)) continue;
+        if (!mismatch) {
+          mismatch.kind = KindOf(*mine, *theirs);
+          mismatch.deviating_value = Text(*mine);
+          mismatch.agreeing_value = Text(*theirs);
+        }
+        complaints[i] += static_cast<uint32_t>(owners.size());
+        for (const uint32_t owner : owners) {
+          if (owner != i) ++complaints[owner];
+        }
+      }
+    }
+    if (mismatch) Blame(complaints, &mismatch);
+    return mismatch;
+  }
+
+  Mismatch MatchAlltoallv() {
+    if (intercommunicator_) return {};
+    if (!Spend(parties_.size() * parties_.size())) return {};
+    std::map<uint32_t, uint32_t> complaints;
+    Mismatch mismatch;
+    for (uint32_t i = 0; i < parties_.size(); ++i) {
+      for (uint32_t j = 0; j < parties_.size(); ++j) {
+        Pair(i, SendTo(i, static_cast<size_t>(parties_[j].rank)), j,
+             RecvFrom(j, static_cast<size_t>(parties_[i].rank)), &complaints, &mismatch);
+      }
+    }
+    if (mismatch) Blame(complaints, &mismatch);
+    return mismatch;
+  }
+
+  void Pair(uint32_t i, const std::optional<Voice>& sent, uint32_t j,
+            const std::optional<Voice>& received, std::map<uint32_t, uint32_t>* complaints,
+            Mismatch* mismatch) {
+    if (!sent || !received || Fits(*sent, *received)) return;
+    if (!*mismatch) {
+      mismatch->kind = KindOf(*sent, *received);
+      mismatch->deviating_value = Text(*sent);
+      mismatch->agreeing_value = Text(*received);
+    }
+    ++(*complaints)[i];
+    if (j != i) ++(*complaints)[j];
+  }
+
+  // The party in most of the disagreements is the odd one; if two share the first place, either may
+  // be.
+  void Blame(const std::map<uint32_t, uint32_t>& complaints, Mismatch* mismatch) const {
+    uint32_t most = 0;
+    for (const auto& [party, count] : complaints) most = std::max(most, count);
+    for (uint32_t i = 0; i < parties_.size(); ++i) {
+      const auto found = complaints.find(i);
+      const bool odd = found != complaints.end() && found->second == most;
+      (odd ? mismatch->deviating : mismatch->agreeing).push_back(i);
+    }
+    mismatch->pair = mismatch->deviating.size() == 2;
+  }
+
+  Mismatch MatchReduceScatter() {
+    for (uint32_t i = 0; i < parties_.size(); ++i) {
+      const Arguments& a = Args(i);
+      const uint32_t counts = a.recv_counts != kNoIndex ? a.recv_counts : a.send_counts;
+      const uint32_t datatype = a.recv_datatype != kNoIndex ? a.recv_datatype : a.send_datatype;
+      if (counts == kNoIndex || datatype == kNoIndex) continue;
+      uint64_t total = 0;
+      uint64_t hash = 0;
+      for (const uint64_t count : trace_.count_arrays[counts]) {
+        total += count;
+        hash = RollHash(hash, SignatureOf(datatype, count));
+      }
+      voices_.push_back({i, datatype, total, hash | 1});
+    }
+    return Compare();
+  }
+
+  // Over the edges of the topology (MPI 4.0, 8.6): the k-th edge from i to j on one side is the
+  // k-th from i on the other.
+  Mismatch MatchNeighbors(Rule rule) {
+    std::unordered_map<int32_t, uint32_t> by_rank;
+    for (uint32_t i = 0; i < parties_.size(); ++i) by_rank[parties_[i].rank] = i;
+    const bool sends_array = rule == Rule::kNeighborAlltoallv || rule == Rule::kNeighborAlltoallw;
+    const bool recvs_array = sends_array || rule == Rule::kNeighborAllgatherv;
+    std::map<uint32_t, uint32_t> complaints;
+    Mismatch mismatch;
+    for (uint32_t i = 0; i < parties_.size(); ++i) {
+      std::map<int32_t, uint32_t> nth;
+      const std::vector<int32_t>& out = parties_[i].membership->neighbors_out;
+      for (size_t k = 0; k < out.size(); ++k) {
+        const auto peer = by_rank.find(out[k]);
+        if (peer == by_rank.end() || !Spend(1)) continue;
+        const uint32_t j = peer->second;
+        const std::vector<int32_t>& in = parties_[j].membership->neighbors_in;
+        uint32_t left = nth[out[k]]++;
+        for (size_t m = 0; m < in.size(); ++m) {
+          if (in[m] != parties_[i].rank || left-- != 0) continue;
+          Pair(i, sends_array ? SendTo(i, k) : Send(i), j, recvs_array ? RecvFrom(j, m) : Recv(j),
+               &complaints, &mismatch);
+          break;
+        }
+      }
+    }
+    if (mismatch) Blame(complaints, &mismatch);
+    return mismatch;
+  }
+
+  bool Spend(uint64_t pairs) {
+    if (budget_->pairs_left < pairs) {
+      budget_->exceeded = true;
+      return false;
+    }
+    budget_->pairs_left -= pairs;
+    return true;
+  }
+
+  const Trace& trace_;
+  const std::vector<Party>& parties_;
+  const bool intercommunicator_;
+  MatchBudget* const budget_;
+  std::vector<std::string>* const notes_;
+  std::vector<Voice> voices_;
+  bool by_signature_ = false;  // w-collectives: the arrays hold signatures, not counts
+};
+
+}  // namespace
+
+std::string DataText(const Trace& trace, uint32_t datatype, uint64_t count) {
+  const std::string& name = trace.datatypes[datatype].name;
+  return fmt::format("{} × {}", count, name.empty() ? "a derived type" : name);
+}
+
+Mismatch MatchData(const Trace& trace, const std::vector<Party>& parties, Rule rule,
+                   bool intercommunicator, MatchBudget* budget, std::vector<std::string>* notes) {
+  return DataMatcher(trace, parties, intercommunicator, budget, notes).Match(rule);
+}
+
+}  // namespace rollcall

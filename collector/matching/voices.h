@@ -1,0 +1,22 @@
+// The part of the matching rules that is about data: whose signature must equal whose.
+#ifndef ROLLCALL_COLLECTOR_MATCHING_VOICES_H_
+#define ROLLCALL_COLLECTOR_MATCHING_VOICES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/matching/match_rules.h"
+
+namespace rollcall {
+
+// "4 x MPI_INT"; the multiplication sign is a real one.
+std::string DataText(const Trace& trace, uint32_t datatype, uint64_t count);
+
+// Datatype and count, by `rule`; all parties call one operation with one root.
+Mismatch MatchData(const Trace& trace, const std::vector<Party>& parties, Rule rule,
+                   bool intercommunicator, MatchBudget* budget, std::vector<std::string>* notes);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_MATCHING_VOICES_H_

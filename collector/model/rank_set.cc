@@ -1,0 +1,41 @@
+#include "collector/model/rank_set.h"
+
+#include <algorithm>
+
+namespace rollcall {
+
+void Normalize(std::vector<int32_t>* ranks) {
+  std::sort(ranks->begin(), ranks->end());
+  ranks->erase(std::unique(ranks->begin(), ranks->end()), ranks->end());
+}
+
+std::string FoldRanks(const std::vector<int32_t>& ranks) {
+  if (ranks.empty()) return "none";
+  std::string text;
+  for (size_t i = 0; i < ranks.size();) {
+    size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    if (!text.empty()) text += ',';
+    text += std::to_string(ranks[i]);
+    // Two neighbours read better apart: "1,2".
+    if (last == i + 1) {
+      text += ',' + std::to_string(ranks[last]);
+    } else if (last > i) {
+      text += '-' + std::to_string(ranks[last]);
+    }
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string RanksPhrase(const std::vector<int32_t>& ranks) {
+  if (ranks.empty()) return "no rank";
+  return (ranks.size() == 1 ? "rank " : "ranks ") + FoldRanks(ranks);
+}
+
+std::string_view Verb(const std::vector<int32_t>& ranks, std::string_view one,
+                      std::string_view many) {
+  return ranks.size() == 1 ? one : many;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,27 @@
+// Ranks as a person reads them: folded into ranges.
+#ifndef ROLLCALL_COLLECTOR_MODEL_RANK_SET_H_
+#define ROLLCALL_COLLECTOR_MODEL_RANK_SET_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall {
+
+// Sorts, and drops duplicates. Every rank list in a Finding has this form.
+void Normalize(std::vector<int32_t>* ranks);
+
+// "0-3,8"; "none" for no rank. `ranks` rising.
+std::string FoldRanks(const std::vector<int32_t>& ranks);
+
+// "rank 0", "ranks 1-3".
+std::string RanksPhrase(const std::vector<int32_t>& ranks);
+
+// The verb for as many: Verb(ranks, "waits", "wait").
+std::string_view Verb(const std::vector<int32_t>& ranks, std::string_view one,
+                      std::string_view many);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_MODEL_RANK_SET_H_

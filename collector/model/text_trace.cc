@@ -1,0 +1,401 @@
+#include "collector/model/text_trace.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include "collector/model/trace_builder.h"
+#include "proto/datatypes.h"
+
+namespace rollcall {
+namespace {
+
+constexpr uint64_t kMostCalls = 10'000'000;
+
+struct Failure {
+  std::string message;
+};
+
+std::vector<std::string> Words(std::string_view line) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : line) {
+    if (c == ' ' || c == '\t' || c == '\r') {
+      if (!word.empty()) words.push_back(std::move(word));
+      word.clear();
+    } else {
+      word += c;
+    }
+  }
+  if (!word.empty()) words.push_back(std::move(word));
+  return words;
+}
+
+std::vector<std::string> Split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    if (i != text.size() && text[i] != separator) continue;
+    parts.push_back(text.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  return parts;
+}
+
+int64_t Number(const std::string& text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw Failure{fmt::format("'{}' is not a number", text)};
+  }
+  return value;
+}
+
+bool StartsWith(const std::string& text, std::string_view start) {
+  return text.compare(0, start.size(), start) == 0;
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : lines_(Split(std::string(text), '\n')) {}
+
+  TextTraceResult Parse() {
+    TextTraceResult result;
+    try {
+      Block(0, lines_.size());
+    } catch (const Failure& failure) {
+      result.errors.push_back(fmt::format("line {}: {}", line_ + 1, failure.message));
+    }
+    if (!builder_ && result.errors.empty()) result.errors.push_back("no 'ranks' line");
+    if (builder_) result.trace = builder_->Finish();
+    return result;
+  }
+
+ private:
+  // Lines [first, end).
+  void Block(size_t first, size_t end) {
+    for (size_t i = first; i < end; ++i) {
+      line_ = i;
+      const std::vector<std::string> words =
+          Words(std::string_view(lines_[i]).substr(0, lines_[i].find('#')));
+      if (words.empty()) continue;
+      if (words[0] == "repeat") {
+        const size_t body_end = EndOf(i + 1, end);
+        const int64_t times = Number(At(words, 1));
+        for (int64_t n = 0; n < times; ++n) Block(i + 1, body_end);
+        i = body_end;
+      } else if (words[0] == "end") {
+        throw Failure{"'end' without 'repeat'"};
+      } else {
+        Statement(words);
+      }
+    }
+  }
+
+  size_t EndOf(size_t first, size_t end) {
+    int depth = 1;
+    for (size_t i = first; i < end; ++i) {
+      const std::vector<std::string> words = Words(lines_[i]);
+      if (!words.empty() && words[0] == "repeat") ++depth;
+      if (!words.empty() && words[0] == "end" && --depth == 0) return i;
+    }
+    throw Failure{"'repeat' without 'end'"};
+  }
+
+  static const std::string& At(const std::vector<std::string>& words, size_t index) {
+    if (index >= words.size()) throw Failure{"the line ends too early"};
+    return words[index];
+  }
+
+  void Statement(const std::vector<std::string>& words) {
+    if (words[0] == "ranks") return Ranks(words);
+    if (!builder_) throw Failure{"the first line must be 'ranks N'"};
+    if (words[0] == "comm") return Comm(words);
+    if (words[0] == "type") return Type(words);
+    if (words[0] == "idle") return builder_->Idle(Number(At(words, 1)) * 1'000'000'000);
+    if (words[0] == "verdict-given") return builder_->VerdictGiven();
+    if (words[0].back() != ':') throw Failure{fmt::format("'{}' begins no line", words[0])};
+    const std::vector<int32_t> ranks = RankList(words[0].substr(0, words[0].size() - 1));
+    for (const int32_t rank : ranks) RankLine(rank, words);
+    if (builder_->calls() > kMostCalls) throw Failure{"too many calls"};
+  }
+
+  void Ranks(const std::vector<std::string>& words) {
+    if (builder_) throw Failure{"a second 'ranks' line"};
+    int level = 0;
+    if (words.size() > 2) {
+      static const std::map<std::string, int> kLevels = {
+          {"single", 0}, {"funneled", 1}, {"serialized", 2}, {"multiple", 3}};
+      const auto known = kLevels.find(words[2]);
+      if (known == kLevels.end()) throw Failure{fmt::format("no thread level '{}'", words[2])};
+      level = known->second;
+    }
+    ranks_ = static_cast<int32_t>(Number(At(words, 1)));
+    if (ranks_ < 1 || ranks_ > 1'000'000) throw Failure{"as many ranks cannot be"};
+    builder_.emplace(ranks_, level);
+    comms_["world"] = 0;
+  }
+
+  std::vector<int32_t> RankList(const std::string& text) const {
+    std::vector<int32_t> ranks;
+    for (const std::string& part : Split(text, ',')) {
+      const size_t dash = part.find('-');
+      const int64_t first = Number(part.substr(0, dash));
+      const int64_t last = dash == std::string::npos ? first : Number(part.substr(dash + 1));
+      if (first < 0 || last >= ranks_) throw Failure{fmt::format("no rank {}", part)};
+      for (int64_t rank = first; rank <= last; ++rank) ranks.push_back(static_cast<int32_t>(rank));
+    }
+    return ranks;
+  }
+
+  void Comm(const std::vector<std::string>& words) {
+    const std::string& name = At(words, 1);
+    std::vector<int32_t> remote;
+    if (words.size() > 3 && words[3] == "remote") remote = RankList(At(words, 4));
+    comms_[name] = builder_->AddCommunicator(name, RankList(At(words, 2)), std::move(remote));
+  }
+
+  void Type(const std::vector<std::string>& words) {
+    const auto [count, of] = CountAndType(At(words, 3));
+    if (words[2] != "=") throw Failure{"expected: type NAME = 4xMPI_INT"};
+    builder_->AddDatatype(words[1], of, count);
+  }
+
+  std::pair<uint64_t, uint32_t> CountAndType(const std::string& text) {
+    const size_t cross = text.find('x');
+    if (cross == std::string::npos) throw Failure{fmt::format("'{}' is not COUNTxTYPE", text)};
+    const uint32_t type = builder_->Datatype(text.substr(cross + 1));
+    if (type == kNoIndex) throw Failure{fmt::format("no datatype '{}'", text.substr(cross + 1))};
+    return {static_cast<uint64_t>(Number(text.substr(0, cross))), type};
+  }
+
+  void RankLine(int32_t rank, const std::vector<std::string>& words) {
+    const std::string& verb = At(words, 1);
+    Process& process = *builder_->process(rank);
+    if (verb == "waits") {
+      if (At(words, 2) != "in") throw Failure{"expected: waits in OPERATION"};
+      return builder_->Open(rank, ParseCall(rank, words, 3));
+    }
+    if (verb == "polls" || verb == "polled") return builder_->Poll(rank, verb == "polls");
+    if (verb == "moves") {
+      process.quiet = false;
+    } else if (verb == "computes" || verb == "sleeps") {
+      LiveStack stack;
+      stack.tid = process.pid;
+      stack.thread_name = "app";
+      stack.state = verb == "computes" ? "running" : "sleeping in read";
+      stack.cpu_ns_per_s = verb == "computes" ? 1'000'000'000 : 0;
+      bool cut = false;
+      stack.frames = Path(words, 2, &cut);
+      process.live_stacks.push_back(std::move(stack));
+    } else if (verb == "loses") {
+      builder_->LoseFirst(rank, static_cast<uint64_t>(Number(At(words, 2))));
+    } else if (verb == "error") {
+      builder_->AddLifecycle(rank, Operation::kCallError,
+                             static_cast<uint64_t>(Number(At(words, 2))), {});
+    } else if (verb == "has") {
+      builder_->RemoveRank(rank);  // "has no trace"
+    } else if (verb == "python-off") {
+      PythonOff(At(words, 2), &process);
+    } else if (verb == "damaged") {
+      ++process.records_unreadable;
+    } else {
+      if (!End(rank, verb, words)) builder_->Complete(rank, ParseCall(rank, words, 1));
+    }
+  }
+
+  // "exits 3", "is-killed 9", "out-of-memory", "vanishes", each with an optional "by launcher";
+  // "calls-exit 3 @ path" is the mark a process leaves itself.
+  bool End(int32_t rank, const std::string& verb, const std::vector<std::string>& words) {
+    Process& process = *builder_->process(rank);
+    ProcessEnd& end = process.end;
+    if (verb == "exits") {
+      end.how = ProcessEnd::How::kExited;
+      end.status = static_cast<int>(Number(At(words, 2)));
+    } else if (verb == "is-killed") {
+      end.how = ProcessEnd::How::kSignaled;
+      end.status = static_cast<int>(Number(At(words, 2)));
+    } else if (verb == "out-of-memory") {
+      end.how = ProcessEnd::How::kSignaled;
+      end.status = 9;
+      end.oom_killed = true;
+    } else if (verb == "vanishes") {
+      end.how = ProcessEnd::How::kVanished;
+      return true;  // nobody saw in which order
+    } else if (verb == "calls-exit") {
+      process.exit_mark = ring::ExitMark::kExit;
+      process.exit_status = static_cast<int>(Number(At(words, 2)));
+      bool cut = false;
+      const std::vector<SourceFrame> path = Path(words, 3, &cut);
+      process.exit_call_path = builder_->InternPath(path, cut);
+      return true;
+    } else {
+      return false;
+    }
+    end.order = ended_++;
+    end.by_launcher = words.size() > 2 && words.back() == "launcher";
+    end.by_rollcall = words.size() > 2 && words.back() == "rollcall";
+    return true;
+  }
+
+  Call ParseCall(int32_t rank, const std::vector<std::string>& words, size_t at) {
+    Call call;
+    const std::string name = "MPI_" + At(words, at);
+    for (const OperationInfo& info : kOperations) {
+      if (info.name == name) call.operation = info.operation;
+    }
+    if (call.operation == Operation::kNone) {
+      throw Failure{fmt::format("no operation is called '{}'", words[at])};
+    }
+    size_t i = at + 1;
+    for (; i < words.size() && words[i] != "@"; ++i) Argument(words[i], &call);
+    call.path = Path(words, i, &call.path_cut, &call.context);
+    if (!builder_->IsMember(rank, call.communicator)) {
+      throw Failure{fmt::format("rank {} is not in this communicator", rank)};
+    }
+    return call;
+  }
+
+  void Argument(const std::string& word, Call* call) {
+    static const std::map<std::string, ReduceOp> kOps = {{"sum", ReduceOp::kSum},
+                                                         {"max", ReduceOp::kMax},
+                                                         {"min", ReduceOp::kMin},
+                                                         {"prod", ReduceOp::kProd},
+                                                         {"user", ReduceOp::kUser}};
+    Arguments& a = call->arguments;
+    const auto value = [&word](std::string_view key) -> std::optional<std::string> {
+      if (!StartsWith(word, key)) return std::nullopt;
+      return word.substr(key.size());
+    };
+    if (const auto op = kOps.find(word); op != kOps.end()) {
+      a.reduce_op = static_cast<uint16_t>(op->second);
+    } else if (const auto on = value("on=")) {
+      const auto known = comms_.find(*on);
+      if (known == comms_.end()) throw Failure{fmt::format("no communicator '{}'", *on)};
+      call->communicator = known->second;
+    } else if (const auto root = value("root=")) {
+      a.root_or_peer = *root == "self"   ? ring::kRootSelf
+                       : *root == "none" ? ring::kRootNone
+                                         : static_cast<int32_t>(Number(*root));
+    } else if (const auto peer = value("peer=")) {
+      a.root_or_peer = *peer == "any" ? ring::kAnySource : static_cast<int32_t>(Number(*peer));
+    } else if (const auto tag = value("tag=")) {
+      a.tag = *tag == "any" ? ring::kAnyTag : static_cast<int32_t>(Number(*tag));
+    } else if (const auto send = value("send=")) {
+      std::tie(a.send_count, a.send_datatype) = CountAndType(*send);
+    } else if (const auto recv = value("recv=")) {
+      std::tie(a.recv_count, a.recv_datatype) = CountAndType(*recv);
+    } else if (const auto sends = value("sendcounts=")) {
+      a.send_datatype = Counts(*sends, &call->send_counts);
+    } else if (const auto recvs = value("recvcounts=")) {
+      a.recv_datatype = Counts(*recvs, &call->recv_counts);
+    } else if (word == "in-place") {
+      a.flags |= ring::kSendInPlace;
+    } else if (word == "recv-in-place") {
+      a.flags |= ring::kRecvInPlace;
+    } else if (const auto made = value("request=")) {
+      call->request = *made;
+    } else if (const auto awaited = value("for=")) {
+      call->requests = Split(*awaited, ',');
+    } else if (const auto thread = value("thread=")) {
+      call->thread = static_cast<uint32_t>(Number(*thread));
+    } else if (word.find('x') != std::string::npos) {
+      std::tie(a.send_count, a.send_datatype) = CountAndType(word);
+      a.recv_count = a.send_count;
+      a.recv_datatype = a.send_datatype;
+    } else {
+      throw Failure{fmt::format("'{}' is no argument", word)};
+    }
+  }
+
+  // "1,2,0xMPI_INT"
+  uint32_t Counts(const std::string& text, std::vector<uint64_t>* counts) {
+    const size_t cross = text.rfind('x');
+    if (cross == std::string::npos) throw Failure{fmt::format("'{}' is not COUNTSxTYPE", text)};
+    for (const std::string& count : Split(text.substr(0, cross), ',')) {
+      counts->push_back(static_cast<uint64_t>(Number(count)));
+    }
+    return CountAndType("1" + text.substr(cross)).second;
+  }
+
+  // "@ main:20 > exchange(halo.c:88)" from words[at] on. "..." first: the outer frames are cut off.
+  // What follows "context" goes there.
+  static std::vector<SourceFrame> Path(const std::vector<std::string>& words, size_t at, bool* cut,
+                                       std::vector<SourceFrame>* context = nullptr) {
+    std::vector<SourceFrame> frames;
+    if (at >= words.size() || words[at] != "@") return frames;
+    std::vector<SourceFrame>* to = &frames;
+    for (size_t i = at + 1; i < words.size(); ++i) {
+      const std::string& word = words[i];
+      if (word == ">" || word == "by" || word == "launcher") continue;
+      if (word == "context" && context != nullptr) {
+        to = context;
+      } else if (word == "...") {
+        *cut = true;
+      } else {
+        to->insert(to->begin(), Place(word));
+      }
+    }
+    return frames;
+  }
+
+  // "exchange:88", "exchange(halo.c:88)", "step(train.py:9)" (Python by the file's name),
+  // "Bcast[MPI.so]" (a module without lines).
+  static SourceFrame Place(const std::string& word) {
+    SourceFrame frame;
+    const size_t square = word.find('[');
+    if (square != std::string::npos && word.back() == ']') {
+      frame.function = word.substr(0, square);
+      frame.module = word.substr(square + 1, word.size() - square - 2);
+      frame.detail = FrameDetail::kSymbol;
+      return frame;
+    }
+    frame.file = "app.c";
+    frame.detail = FrameDetail::kSourceLine;
+    frame.module = "app";
+    const size_t bracket = word.find('(');
+    const size_t colon = word.rfind(':');
+    if (colon == std::string::npos) throw Failure{fmt::format("'{}' is no place", word)};
+    size_t end = word.size();
+    if (bracket != std::string::npos) {
+      frame.function = word.substr(0, bracket);
+      frame.file = word.substr(bracket + 1, colon - bracket - 1);
+      --end;
+    } else {
+      frame.function = word.substr(0, colon);
+    }
+    if (frame.file.ends_with(".py") || frame.file.starts_with("<")) {
+      frame.language = Language::kPython;
+      frame.module.clear();
+    }
+    frame.line = static_cast<int>(Number(word.substr(colon + 1, end - colon - 1)));
+    return frame;
+  }
+
+  static void PythonOff(const std::string& why, Process* process) {
+    static const std::map<std::string, ring::PythonOff> kReasons = {
+        {"asked", ring::PythonOff::kAsked},     {"version", ring::PythonOff::kVersion},
+        {"build", ring::PythonOff::kBuild},     {"differs", ring::PythonOff::kDiffers},
+        {"memory", ring::PythonOff::kNoMemory}, {"finalizing", ring::PythonOff::kFinalizing}};
+    const auto known = kReasons.find(why);
+    if (known == kReasons.end()) throw Failure{fmt::format("'{}' is no reason", why)};
+    process->python_version = 0x030d00f0;
+    process->python_state = ring::PythonState::kOff;
+    process->python_off = known->second;
+  }
+
+  std::vector<std::string> lines_;
+  size_t line_ = 0;
+  int32_t ranks_ = 0;
+  uint32_t ended_ = 0;
+  std::optional<TraceBuilder> builder_;
+  std::map<std::string, uint32_t> comms_;
+};
+
+}  // namespace
+
+TextTraceResult ParseTextTrace(std::string_view text) { return Parser(text).Parse(); }
+
+}  // namespace rollcall

@@ -1,0 +1,36 @@
+// A trace as text, for tests and for thinking: what a job did, in lines that a newcomer reads.
+//
+//   ranks 4                                     # all in MPI_COMM_WORLD, called "world" here
+//   comm group 0-2                              # a sub-communicator
+//   repeat 3
+//     0-3: Barrier @ main:20 > exchange:88      # the call path, outermost first: function:line
+//     0-3: Allreduce sum 1xMPI_DOUBLE @ main:20 > exchange:97
+//   end
+//   1-3: waits in Barrier @ main:20 > exchange:88
+//   0: waits in Allreduce sum 1xMPI_DOUBLE @ main:20 > exchange:97
+//
+// A line is RANKS: WHAT, in the order in which things happened; everything stands still at the end.
+// text_trace.md lists all that can be written. Sequence numbers, requests, checkpoints, channels
+// and times follow from the lines.
+#ifndef ROLLCALL_COLLECTOR_MODEL_TEXT_TRACE_H_
+#define ROLLCALL_COLLECTOR_MODEL_TEXT_TRACE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+struct TextTraceResult {
+  Trace trace;                      // of the lines before the first error
+  std::vector<std::string> errors;  // "line 7: no operation is called 'Barier'"; empty: all well
+};
+
+// Pure; bounded by the text's size times its repeat counts (at most 10 million events).
+TextTraceResult ParseTextTrace(std::string_view text);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_MODEL_TEXT_TRACE_H_

@@ -1,0 +1,294 @@
+// The trace model: what every importer fills (rings, text traces, Flight Recorder dumps) and every
+// diagnosis reads. Plain data; no I/O, no clock, no thread. One Trace is one collection of one or
+// several jobs.
+//
+// Ownership: a Trace owns everything; indices (…Index) point into its vectors and stay valid as
+// long as nothing is erased, which nobody does. Not thread-safe for writing; safe for concurrent
+// reads. Units: *_ns are nanoseconds of the trace's common clock (CLOCK_REALTIME where hosts
+// differ), -1 if unknown. Ranks are world ranks unless a name says otherwise.
+//
+// Size matters: 16,384 ranks with 2,000 records each must fit in 3 GB, so an Event is 56 bytes
+// and everything that repeats (arguments, call paths, code addresses) is interned.
+#ifndef ROLLCALL_COLLECTOR_MODEL_TRACE_H_
+#define ROLLCALL_COLLECTOR_MODEL_TRACE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/symbolize/source_frame.h"
+#include "proto/operations.h"
+#include "proto/ring_format.h"
+
+namespace rollcall {
+
+inline constexpr uint32_t kNoIndex = 0xffffffff;
+inline constexpr int64_t kNoTime = -1;
+
+// A place in code as recorded, and what it means once symbolized: the inlined frames first, then
+// the function that stands in the binary. `frames` is never empty after symbolization.
+//
+// A place in Python has its one frame from the beginning, and no module; one that could not be read
+// has a frame without function.
+struct Code {
+  std::string module_path;
+  std::string build_id;  // hex
+  uint64_t vaddr = 0;    // ELF virtual address of the return address; Python: see Interner
+  std::vector<SourceFrame> frames;
+};
+
+struct PythonFrame {
+  uint32_t code = kNoIndex;  // into Trace::codes
+  bool entry = false;        // the last one that one native frame of the interpreter's loop runs
+
+  friend bool operator==(const PythonFrame&, const PythonFrame&) = default;
+};
+
+struct CallPath {
+  // Into Trace::codes, innermost first: native and Python frames in the order of their calls, as
+  // MergePythonFrames() made it of `native` and `python`.
+  std::vector<uint32_t> codes;
+  ring::StackEnd end = ring::StackEnd::kOff;  // of the native frames
+  uint64_t portable_hash = 0;  // equal on ranks that run the same files; 0 if unknown
+  ring::PythonEnd python_end = ring::PythonEnd::kNone;
+  // The two did not fit together: the native frames between Python frames are left out of `codes`.
+  bool python_apart = false;
+  // Where the main thread was at that moment, if this is a thread that runs no Python. Into
+  // Trace::call_paths. Context for a person: never the call, and no part of its identity.
+  uint32_t context = kNoIndex;
+  // As recorded, innermost first; empty unless there are Python frames.
+  std::vector<uint32_t> native;
+  std::vector<PythonFrame> python;
+};
+
+// Whether the outermost frame of the path is known. Only then two paths can be compared from there.
+// Where Python frames are all there, native frames beyond a cut are the interpreter's own, or lie
+// between Python frames that are known.
+inline bool IsWhole(const CallPath& path) {
+  if (path.python.empty()) return path.end == ring::StackEnd::kComplete;
+  return path.python_end == ring::PythonEnd::kComplete;
+}
+
+struct DatatypeInfo {
+  std::string name;        // "MPI_DOUBLE", or a description of a derived type
+  uint16_t basic = 0;      // BasicType if every element is of one basic type, else 0
+  uint64_t basics = 1;     // basic elements in one
+  uint64_t bytes = 0;      // of data in one
+  uint64_t signature = 0;  // of one element
+};
+
+// The arguments of a call, interned: calls in a loop share one entry.
+struct Arguments {
+  Operation operation = Operation::kNone;
+  uint16_t flags = 0;  // ring::RecordFlag
+  uint16_t reduce_op = 0;
+  int32_t root_or_peer = ring::kNoPeer;
+  int32_t tag = ring::kNoTag;
+  int32_t peer2 = ring::kNoPeer;  // a Sendrecv's source
+  int32_t tag2 = ring::kNoTag;
+  uint64_t send_count = 0;
+  uint64_t recv_count = 0;
+  uint64_t send_signature = 0;  // of the whole buffer; 0 if insignificant or unknown
+  uint64_t recv_signature = 0;
+  uint32_t send_datatype = kNoIndex;  // into Trace::datatypes
+  uint32_t recv_datatype = kNoIndex;
+  uint32_t send_counts = kNoIndex;  // into Trace::count_arrays
+  uint32_t recv_counts = kNoIndex;
+  uint64_t semantic_hash = 0;
+
+  friend bool operator==(const Arguments&, const Arguments&) = default;
+};
+
+struct Event {
+  uint64_t sequence = 0;  // collectives: number on the communicator, from 1; others 0
+  int64_t start_ns = kNoTime;
+  int64_t end_ns = kNoTime;  // kNoTime: not known to have returned (see Process::open_calls)
+  uint64_t request = 0;      // uid of the request made, started or waited for; 0 if none
+  uint64_t detail = 0;       // as in ring::Record
+  uint32_t arguments = kNoIndex;
+  uint32_t call_path = kNoIndex;
+  uint32_t membership = kNoIndex;  // into Trace::memberships; kNoIndex if no communicator
+  uint32_t thread = 0;             // index into Process::threads
+};
+static_assert(sizeof(Event) == 56);
+
+struct Checkpoint {
+  uint64_t sequence = 0;
+  uint64_t semantic_hash = 0;
+  uint64_t path_hash = 0;
+};
+
+// A communicator (window, file), once for all its members.
+struct Communicator {
+  uint64_t key = 0;
+  std::string name;  // "MPI_COMM_WORLD", a name given by the user, or "comm split from …"
+  uint32_t parent = kNoIndex;  // into Trace::communicators
+  uint64_t parent_sequence = 0;
+  Operation created_by = Operation::kNone;
+  uint32_t flags = 0;                   // ring::ParticipantFlag, of any member
+  uint32_t world = kNoIndex;            // into Trace::worlds
+  std::vector<int32_t> members;         // world ranks by local rank; empty if unknown
+  std::vector<int32_t> remote_members;  // intercommunicator
+  std::vector<uint32_t> memberships;    // into Trace::memberships: those whose trace is here
+};
+
+// One process' part in one communicator.
+struct Membership {
+  uint32_t process = kNoIndex;
+  uint32_t communicator = kNoIndex;
+  uint32_t uid = 0;   // in its ring
+  int32_t rank = -1;  // in the communicator
+  ring::ParticipantState state = ring::ParticipantState::kLive;
+  uint64_t entered = 0;  // collectives entered, ever
+  uint64_t completed = 0;
+  bool counted = true;  // false: the two may be larger; there was nothing to count them by
+  // Collectives whose record is still there, by rising sequence number. What came before
+  // events.front().sequence is lost; a gap inside is a lost record too.
+  std::vector<Event> events;
+  std::vector<Checkpoint> checkpoints;  // by rising sequence
+  std::vector<int32_t> neighbors_in;    // topology, in communicator ranks
+  std::vector<int32_t> neighbors_out;
+};
+
+struct Thread {
+  uint32_t tid = 0;
+  std::string name;
+  bool main = false;
+  bool ended = false;
+  uint64_t polls = 0;
+  bool polling = false;  // unsuccessful polls between the two collects, or its last call is one
+  uint64_t lost_collectives = 0;  // records that the ring no longer holds
+  uint64_t lost_p2p = 0;
+  int64_t last_end_ns = kNoTime;  // when its last call returned
+};
+
+// A call that was entered and has not returned.
+struct OpenCall {
+  Event event;
+  uint32_t depth = 0;              // nesting: 0 is the outermost
+  std::vector<uint64_t> requests;  // what a Wait, Waitall, … waits for; uids into open_requests
+};
+
+struct OpenRequest {
+  uint64_t uid = 0;
+  ring::RequestState state = ring::RequestState::kActive;
+  uint32_t waiter = kNoIndex;  // thread inside a Wait on it
+  bool running = false;        // Process::device: seen to have started there
+  uint64_t starts = 0;
+  Event event;  // the call that made or last started it
+};
+
+struct Channel {
+  uint32_t membership = kNoIndex;
+  int32_t peer = 0;
+  int32_t tag = 0;
+  uint64_t sent = 0;
+  uint64_t received = 0;
+};
+
+// How a process ended, from its parent or the kernel: only the live side can know.
+struct ProcessEnd {
+  enum class How : uint8_t {
+    kUnknown,   // nobody saw
+    kAlive,     // it was there when last looked at
+    kExited,    // status
+    kSignaled,  // signal
+    kVanished,  // gone, and nobody knows how
+  };
+  How how = How::kUnknown;
+  int status = 0;  // exit status or signal number
+  bool oom_killed = false;
+  bool by_launcher = false;  // ended by the launcher's clean-up after another rank's end
+  bool by_rollcall = false;  // ended because rollcall ended the job
+  int64_t at_ns = kNoTime;
+  uint32_t order = kNoIndex;  // 0 ended first
+};
+
+// Ends are noticed by observers of their own, one per rank, which the kernel schedules as it likes:
+// within this time their order is not certain.
+inline constexpr int64_t kEndOrderBlurNs = 1'000'000'000;
+
+// The stack of a stalled thread, seen from outside.
+struct LiveStack {
+  uint32_t tid = 0;
+  std::string thread_name;
+  std::vector<SourceFrame> frames;  // innermost first
+  std::string state;                // "running", "sleeping in read", "disk wait", …
+  int64_t cpu_ns_per_s = -1;        // CPU time used per second while watched; -1 if unknown
+  std::string unreadable;           // why there is no stack
+};
+
+struct Process {
+  uint32_t world = kNoIndex;  // into Trace::worlds
+  int32_t rank = -1;          // in its world
+  std::string host;
+  uint32_t pid = 0;
+  std::string executable;
+  ring::Flavor flavor = ring::Flavor::kUnknown;
+  // Its operations are enqueued and run on a device: no call blocks, and `open_requests` are those
+  // that have not completed there, in the order in which they were enqueued.
+  bool device = false;
+  int thread_level = -1;  // 0 SINGLE .. 3 MULTIPLE, as provided; -1 unknown
+  ring::Phase phase = ring::Phase::kStarting;
+  int64_t phase_ns = kNoTime;
+  ring::ExitMark exit_mark = ring::ExitMark::kNone;
+  int exit_status = 0;
+  int64_t exit_ns = kNoTime;
+  uint32_t exit_call_path = kNoIndex;
+  ProcessEnd end;
+  // Nothing moved between two collects, the second begun after the first ended; or the process is
+  // gone. Without it nothing is proven stuck.
+  bool quiet = false;
+  int64_t idle_since_ns = kNoTime;  // last movement seen
+  int64_t taken_at_ns = kNoTime;    // when this picture of the process was taken
+  // When a hang was reported since which the process has not moved; kNoTime: none was.
+  int64_t judged_ns = kNoTime;
+  uint64_t records_unreadable = 0;  // torn or damaged
+  uint64_t table_overflows = 0;     // open requests, communicators, threads that found no room
+  uint64_t errors_seen = 0;
+  uint32_t python_version = 0;  // PY_VERSION_HEX; 0 if there is no interpreter
+  ring::PythonState python_state = ring::PythonState::kAbsent;
+  ring::PythonOff python_off = ring::PythonOff::kNone;
+  uint64_t python_unreadable = 0;  // Python stacks that were wanted and could not be read
+  std::vector<Thread> threads;
+  std::vector<Event> p2p;        // point-to-point and completion calls, oldest first
+  std::vector<Event> lifecycle;  // Init, Finalize, Abort, errors, frees: oldest first
+  std::vector<OpenCall> open_calls;
+  std::vector<OpenRequest> open_requests;
+  std::vector<Channel> channels;
+  std::vector<ring::GpuProgress> gpu;
+  std::vector<LiveStack> live_stacks;
+  std::string source;  // file or address it came from, for messages
+};
+
+// One MPI_COMM_WORLD: one launch (or one spawn).
+struct World {
+  uint64_t job_key = 0;
+  int32_t size = -1;
+  std::vector<uint32_t> processes;  // by rank; kNoIndex where the trace is missing
+};
+
+// Something about the input that the person must know: a damaged file, a missing rank.
+struct Problem {
+  std::string source;  // file
+  int64_t offset = -1;
+  std::string message;
+};
+
+struct Trace {
+  std::vector<World> worlds;
+  std::vector<Process> processes;
+  std::vector<Communicator> communicators;
+  std::vector<Membership> memberships;
+  std::vector<Arguments> arguments;
+  std::vector<CallPath> call_paths;
+  std::vector<Code> codes;
+  std::vector<DatatypeInfo> datatypes;
+  std::vector<std::vector<uint64_t>> count_arrays;
+  std::vector<Problem> problems;
+  int64_t taken_at_ns = kNoTime;  // when the last process' picture was taken
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_MODEL_TRACE_H_

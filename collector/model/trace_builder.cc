@@ -1,0 +1,383 @@
+#include "collector/model/trace_builder.h"
+
+#include <algorithm>
+
+#include "proto/datatypes.h"
+#include "proto/signature.h"
+
+namespace rollcall {
+namespace {
+
+Signature Power(uint64_t basics, uint64_t hash) {
+  return {hash, Repeat(BasicSignature(0), basics).power};
+}
+
+// As the shim computes it.
+uint64_t BufferSignature(const Trace& trace, uint32_t datatype, uint64_t count) {
+  if (datatype == kNoIndex) return 0;
+  const DatatypeInfo& type = trace.datatypes[datatype];
+  const TypeClass type_class = FindBasicType(type.basic).type_class;
+  if (type_class != TypeClass::kUnknown) {
+    return UniformSignature(static_cast<uint32_t>(type_class), type.basics * count);
+  }
+  return MixedSignature(Power(type.basics, type.signature), count);
+}
+
+// What all ranks of the operation must have in common, as the shim computes it.
+uint64_t SemanticHash(const Arguments& arguments, Rule rule) {
+  uint64_t hash = RollHash(0, static_cast<uint64_t>(arguments.operation));
+  hash = RollHash(hash, static_cast<uint64_t>(static_cast<int64_t>(arguments.root_or_peer)));
+  hash = RollHash(hash, arguments.reduce_op);
+  if (rule == Rule::kBcast || rule == Rule::kAllreduce || rule == Rule::kReduce) {
+    hash = RollHash(hash, arguments.send_signature);
+  }
+  return hash | 1;
+}
+
+std::string Bytes(const Arguments& a) {
+  std::string key;
+  const auto add = [&key](auto value) {
+    key.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  add(a.operation), add(a.flags), add(a.reduce_op), add(a.root_or_peer), add(a.tag), add(a.peer2);
+  add(a.tag2), add(a.send_count), add(a.recv_count), add(a.send_signature), add(a.recv_signature);
+  add(a.send_datatype), add(a.recv_datatype);
+  return key;
+}
+
+}  // namespace
+
+TraceBuilder::TraceBuilder(int ranks, int thread_level) {
+  trace_.worlds.push_back({.job_key = 1, .size = ranks, .processes = {}});
+  std::vector<int32_t> members;
+  for (int rank = 0; rank < ranks; ++rank) {
+    members.push_back(rank);
+    trace_.worlds[0].processes.push_back(static_cast<uint32_t>(rank));
+    Process process;
+    process.world = 0;
+    process.rank = rank;
+    process.host = "node0";
+    process.pid = 1000 + static_cast<uint32_t>(rank);
+    process.executable = "app";
+    process.thread_level = thread_level;
+    process.phase = ring::Phase::kRunning;
+    process.phase_ns = now_ns_;
+    process.quiet = true;
+    process.end.how = ProcessEnd::How::kAlive;
+    process.threads.push_back({.tid = process.pid, .name = "app", .main = true});
+    trace_.processes.push_back(std::move(process));
+  }
+  AddCommunicator("MPI_COMM_WORLD", std::move(members));
+  trace_.communicators[0].flags = ring::kIsWorld;
+}
+
+uint32_t TraceBuilder::AddCommunicator(const std::string& name, std::vector<int32_t> members,
+                                       std::vector<int32_t> remote_members) {
+  const uint32_t index = static_cast<uint32_t>(trace_.communicators.size());
+  Communicator communicator;
+  communicator.key = 100 + index;
+  communicator.name = name;
+  communicator.world = 0;
+  if (!remote_members.empty()) communicator.flags |= ring::kIsInter;
+  for (const std::vector<int32_t>* group : {&members, &remote_members}) {
+    int32_t local = 0;
+    for (const int32_t rank : *group) {
+      Membership membership;
+      membership.process = static_cast<uint32_t>(rank);
+      membership.communicator = index;
+      membership.uid = index + 1;
+      membership.rank = local++;
+      communicator.memberships.push_back(static_cast<uint32_t>(trace_.memberships.size()));
+      trace_.memberships.push_back(std::move(membership));
+    }
+  }
+  communicator.members = std::move(members);
+  communicator.remote_members = std::move(remote_members);
+  trace_.communicators.push_back(std::move(communicator));
+  return index;
+}
+
+uint32_t TraceBuilder::Datatype(const std::string& name) {
+  const auto known = datatypes_.find(name);
+  if (known != datatypes_.end()) return known->second;
+  for (const BasicTypeInfo& info : kBasicTypes) {
+    if (info.name != name) continue;
+    DatatypeInfo type;
+    type.name = name;
+    type.basic = info.number;
+    type.bytes = info.bytes;
+    type.signature = BasicSignature(static_cast<uint32_t>(info.type_class)).hash;
+    trace_.datatypes.push_back(std::move(type));
+    return datatypes_[name] = static_cast<uint32_t>(trace_.datatypes.size() - 1);
+  }
+  return kNoIndex;
+}
+
+uint32_t TraceBuilder::AddDatatype(const std::string& name, uint32_t of, uint64_t count) {
+  DatatypeInfo type = trace_.datatypes[of];
+  type.name = name;
+  type.signature = Repeat(Power(type.basics, type.signature), count).hash;
+  type.basics *= count;
+  type.bytes *= count;
+  trace_.datatypes.push_back(std::move(type));
+  return datatypes_[name] = static_cast<uint32_t>(trace_.datatypes.size() - 1);
+}
+
+uint32_t TraceBuilder::MembershipOf(int rank, uint32_t communicator) const {
+  for (const uint32_t index : trace_.communicators[communicator].memberships) {
+    if (trace_.memberships[index].process == static_cast<uint32_t>(rank)) return index;
+  }
+  return kNoIndex;
+}
+
+uint32_t TraceBuilder::InternArguments(const Call& call) {
+  Arguments arguments = call.arguments;
+  arguments.operation = call.operation;
+  const OperationInfo info = FindOperation(static_cast<uint16_t>(call.operation));
+  if (!(arguments.flags & ring::kSendInPlace)) {
+    arguments.send_signature =
+        BufferSignature(trace_, arguments.send_datatype, arguments.send_count);
+  }
+  arguments.recv_signature = BufferSignature(trace_, arguments.recv_datatype, arguments.recv_count);
+  arguments.semantic_hash = SemanticHash(arguments, info.rule);
+  std::string key = Bytes(arguments);
+  for (const auto* counts : {&call.send_counts, &call.recv_counts}) {
+    key += '|';
+    for (const uint64_t count : *counts) key += std::to_string(count) + ',';
+  }
+  const auto [entry, added] =
+      arguments_.emplace(std::move(key), static_cast<uint32_t>(trace_.arguments.size()));
+  if (!added) return entry->second;
+  const auto add_counts = [this](const std::vector<uint64_t>& counts) {
+    if (counts.empty()) return kNoIndex;
+    trace_.count_arrays.push_back(counts);
+    return static_cast<uint32_t>(trace_.count_arrays.size() - 1);
+  };
+  arguments.send_counts = add_counts(call.send_counts);
+  arguments.recv_counts = add_counts(call.recv_counts);
+  trace_.arguments.push_back(arguments);
+  return entry->second;
+}
+
+uint32_t TraceBuilder::InternPath(const std::vector<SourceFrame>& path, bool cut,
+                                  const std::vector<SourceFrame>& context) {
+  if (path.empty()) return kNoIndex;
+  const uint32_t context_path = InternPath(context, false);
+  std::vector<uint32_t> codes;
+  for (const SourceFrame& frame : path) {
+    const std::string key = frame.function + '\n' + frame.file + '\n' + std::to_string(frame.line) +
+                            '\n' + frame.module;
+    const auto [entry, added] = codes_.emplace(key, static_cast<uint32_t>(trace_.codes.size()));
+    if (added) {
+      Code code;
+      code.module_path = frame.module;
+      code.vaddr = 0x1000 + 16 * trace_.codes.size();
+      code.frames.push_back(frame);
+      trace_.codes.push_back(std::move(code));
+    }
+    codes.push_back(entry->second);
+  }
+  const auto [entry, added] = paths_.emplace(std::tuple(codes, cut, context_path),
+                                             static_cast<uint32_t>(trace_.call_paths.size()));
+  if (added) {
+    CallPath call_path;
+    call_path.codes = std::move(codes);
+    call_path.end = cut ? ring::StackEnd::kDepthLimit : ring::StackEnd::kComplete;
+    call_path.context = context_path;
+    if (context_path != kNoIndex) call_path.python_end = ring::PythonEnd::kNoFrames;
+    trace_.call_paths.push_back(std::move(call_path));
+  }
+  return entry->second;
+}
+
+void TraceBuilder::VerdictGiven() {
+  for (Process& process : trace_.processes) {
+    if (process.end.order == kNoIndex) process.judged_ns = 0;
+  }
+}
+
+TraceBuilder::Made TraceBuilder::Make(int rank, const Call& call) {
+  const OperationInfo info = FindOperation(static_cast<uint16_t>(call.operation));
+  Process& process = *this->process(rank);
+  Made made;
+  ++calls_;
+  now_ns_ += 1000;
+  Event& event = made.event;
+  event.start_ns = now_ns_;
+  event.arguments = InternArguments(call);
+  event.call_path = InternPath(call.path, call.path_cut, call.context);
+  event.thread = call.thread;
+  while (process.threads.size() <= call.thread) {
+    process.threads.push_back({.tid = 50000 + call.thread, .name = "worker"});
+  }
+  const bool needs_communicator = IsCollective(info.kind) || info.rule == Rule::kP2p;
+  if (needs_communicator) {
+    event.membership = MembershipOf(rank, call.communicator);
+    if (event.membership != kNoIndex) made.membership = &trace_.memberships[event.membership];
+  }
+  if (IsCollective(info.kind) && made.membership != nullptr) {
+    event.sequence = ++made.membership->entered;
+  }
+  if (info.rule == Rule::kP2p && (info.kind == Kind::kSend || info.kind == Kind::kIsend)) {
+    event.detail = ++ChannelOf(rank, event)->sent;
+  }
+  if (!call.request.empty()) {
+    const uint64_t uid = requests_.size() + 1;
+    requests_[{rank, call.request}] = uid;
+    event.request = uid;
+    OpenRequest request;
+    request.uid = uid;
+    request.event = event;
+    request.event.end_ns = now_ns_ + 500;
+    process.open_requests.push_back(request);
+  }
+  return made;
+}
+
+Channel* TraceBuilder::ChannelOf(int rank, const Event& event) {
+  std::vector<Channel>& channels = process(rank)->channels;
+  const Arguments& arguments = trace_.arguments[event.arguments];
+  const auto key = std::tuple(event.membership, arguments.root_or_peer, arguments.tag);
+  const auto [entry, added] = channels_.emplace(key, channels.size());
+  if (added) {
+    channels.push_back(
+        {.membership = event.membership, .peer = arguments.root_or_peer, .tag = arguments.tag});
+  }
+  return &channels[entry->second];
+}
+
+void TraceBuilder::Complete(int rank, const Call& call) {
+  Made made = Make(rank, call);
+  made.event.end_ns = now_ns_ + 500;
+  Process& process = *this->process(rank);
+  process.threads[call.thread].last_end_ns = made.event.end_ns;
+  const OperationInfo info = FindOperation(static_cast<uint16_t>(call.operation));
+  if (IsCollective(info.kind) && made.membership != nullptr) {
+    made.membership->events.push_back(made.event);
+    ++made.membership->completed;
+    return;
+  }
+  for (const std::string& name : call.requests) {
+    const uint64_t uid = requests_[{rank, name}];
+    std::erase_if(process.open_requests, [&](const OpenRequest& r) {
+      if (r.uid != uid) return false;
+      const Operation made_by = trace_.arguments[r.event.arguments].operation;
+      const Kind kind = FindOperation(static_cast<uint16_t>(made_by)).kind;
+      if (kind == Kind::kIrecv) ++ChannelOf(rank, r.event)->received;
+      return true;
+    });
+  }
+  if (info.kind == Kind::kRecv) ++ChannelOf(rank, made.event)->received;
+  if (call.operation == Operation::kFinalize) {
+    process.phase = ring::Phase::kFinalized;
+    process.lifecycle.push_back(made.event);
+    return;
+  }
+  process.p2p.push_back(made.event);
+}
+
+void TraceBuilder::Open(int rank, const Call& call) {
+  Made made = Make(rank, call);
+  Process& process = *this->process(rank);
+  OpenCall open;
+  open.event = made.event;
+  for (const std::string& name : call.requests) {
+    open.requests.push_back(requests_[{rank, name}]);
+    for (OpenRequest& request : process.open_requests) {
+      if (request.uid == open.requests.back()) request.waiter = call.thread;
+    }
+  }
+  if (!open.requests.empty()) open.event.request = open.requests.front();
+  const OperationInfo info = FindOperation(static_cast<uint16_t>(call.operation));
+  if (made.membership != nullptr && made.event.sequence != 0) {
+    made.membership->events.push_back(made.event);
+  } else if (info.kind == Kind::kFinalize) {
+    process.phase = ring::Phase::kFinalizing;
+    process.phase_ns = now_ns_;
+    process.lifecycle.push_back(made.event);
+  } else {
+    process.p2p.push_back(open.event);
+  }
+  process.open_calls.push_back(std::move(open));
+}
+
+void TraceBuilder::Poll(int rank, bool still) {
+  Thread& thread = process(rank)->threads[0];
+  thread.polls += 1000;
+  thread.polling = still;
+}
+
+void TraceBuilder::AddLifecycle(int rank, Operation operation, uint64_t detail,
+                                const std::vector<SourceFrame>& path) {
+  Call call;
+  call.operation = operation;
+  Event event;
+  now_ns_ += 1000;
+  event.start_ns = event.end_ns = now_ns_;
+  event.arguments = InternArguments(call);
+  event.detail = detail;
+  event.call_path = InternPath(path, false);
+  process(rank)->lifecycle.push_back(event);
+  if (operation == Operation::kCallError) ++process(rank)->errors_seen;
+}
+
+void TraceBuilder::LoseFirst(int rank, uint64_t count) {
+  process(rank)->threads[0].lost_collectives += count;
+}
+
+void TraceBuilder::AddCheckpoints(Membership* membership) const {
+  uint64_t hash = 0;
+  for (const Event& event : membership->events) {
+    hash = RollHash(hash, trace_.arguments[event.arguments].semantic_hash);
+    // As a ring keeps them: some evenly spaced since the beginning.
+    if (event.sequence % 16 == 0) membership->checkpoints.push_back({event.sequence, hash, 0});
+  }
+}
+
+Trace TraceBuilder::Finish() {
+  for (Membership& membership : trace_.memberships) AddCheckpoints(&membership);
+  for (const Process& process : trace_.processes) {
+    uint64_t lose = process.threads[0].lost_collectives;
+    for (Membership& membership : trace_.memberships) {
+      if (membership.process != static_cast<uint32_t>(process.rank)) continue;
+      const size_t gone = std::min<size_t>(lose, membership.events.size());
+      membership.events.erase(membership.events.begin(),
+                              membership.events.begin() + static_cast<ptrdiff_t>(gone));
+      lose -= gone;
+    }
+  }
+  now_ns_ += idle_ns_;
+  trace_.taken_at_ns = now_ns_;
+  for (Process& process : trace_.processes) {
+    process.taken_at_ns = now_ns_;
+    process.idle_since_ns = process.quiet ? now_ns_ - idle_ns_ : now_ns_;
+  }
+  for (const int rank : missing_) {
+    trace_.worlds[0].processes[static_cast<size_t>(rank)] = kNoIndex;
+  }
+  // A rank without a trace has no process and no memberships; the others keep their indices.
+  for (Communicator& communicator : trace_.communicators) {
+    std::erase_if(communicator.memberships, [this](uint32_t index) {
+      const int32_t rank = trace_.processes[trace_.memberships[index].process].rank;
+      return std::find(missing_.begin(), missing_.end(), rank) != missing_.end();
+    });
+  }
+  if (!missing_.empty()) {
+    std::vector<uint32_t> moved(trace_.processes.size(), kNoIndex);
+    std::vector<Process> kept;
+    for (Process& process : trace_.processes) {
+      if (std::find(missing_.begin(), missing_.end(), process.rank) != missing_.end()) continue;
+      moved[static_cast<size_t>(process.rank)] = static_cast<uint32_t>(kept.size());
+      trace_.worlds[0].processes[static_cast<size_t>(process.rank)] =
+          static_cast<uint32_t>(kept.size());
+      kept.push_back(std::move(process));
+    }
+    trace_.processes = std::move(kept);
+    for (Membership& membership : trace_.memberships) {
+      membership.process = moved[membership.process];
+    }
+  }
+  return std::move(trace_);
+}
+
+}  // namespace rollcall

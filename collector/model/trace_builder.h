@@ -1,0 +1,100 @@
+// Puts a trace together call by call, as a job would have made it: numbers collectives, interns
+// arguments and call paths, keeps requests and channels. For text traces and generated ones;
+// importers of recorded jobs fill a Trace themselves.
+#ifndef ROLLCALL_COLLECTOR_MODEL_TRACE_BUILDER_H_
+#define ROLLCALL_COLLECTOR_MODEL_TRACE_BUILDER_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+// One call of one rank, with everything that can be said of it.
+struct Call {
+  Operation operation = Operation::kNone;
+  uint32_t communicator = 0;  // as returned by TraceBuilder::AddCommunicator; 0 is the world
+  Arguments arguments;        // operation, signatures and semantic hash are filled in
+  std::vector<uint64_t> send_counts;  // v-collectives
+  std::vector<uint64_t> recv_counts;
+  std::vector<SourceFrame> path;  // innermost first
+  bool path_cut = false;
+  // Where the main thread was, for a call of a thread that runs no Python; innermost first.
+  std::vector<SourceFrame> context;
+  std::string request;                // name of the request made
+  std::vector<std::string> requests;  // names of those waited for
+  uint32_t thread = 0;
+};
+
+class TraceBuilder {
+ public:
+  explicit TraceBuilder(int ranks, int thread_level = 0);
+
+  // `members` and `remote_members` are world ranks by local rank.
+  uint32_t AddCommunicator(const std::string& name, std::vector<int32_t> members,
+                           std::vector<int32_t> remote_members = {});
+  bool IsMember(int rank, uint32_t communicator) const {
+    return MembershipOf(rank, communicator) != kNoIndex;
+  }
+  // A basic type by its MPI name; kNoIndex if there is none.
+  uint32_t Datatype(const std::string& name);
+  uint32_t AddDatatype(const std::string& name, uint32_t of, uint64_t count);
+
+  // The call was made and returned. The rank must be a member of the call's communicator.
+  void Complete(int rank, const Call& call);
+  // The rank is inside it for good.
+  void Open(int rank, const Call& call);
+  // Its main thread has polled, and was seen to poll on; which requests, a ring does not say.
+  void Poll(int rank, bool still);
+  void AddLifecycle(int rank, Operation operation, uint64_t detail,
+                    const std::vector<SourceFrame>& path);
+
+  Process* process(int rank) { return &trace_.processes[static_cast<size_t>(rank)]; }
+  uint32_t InternPath(const std::vector<SourceFrame>& path, bool cut,
+                      const std::vector<SourceFrame>& context = {});
+  // Forgets the first `count` collectives of a rank, as a ring that wrapped.
+  void LoseFirst(int rank, uint64_t count);
+  void RemoveRank(int rank) { missing_.push_back(rank); }
+  // The picture was taken this long after the last call.
+  void Idle(int64_t ns) { idle_ns_ = ns; }
+  // A hang was reported now: those that have not ended stand still until they do.
+  void VerdictGiven();
+  uint64_t calls() const { return calls_; }
+
+  // Empties the builder.
+  Trace Finish();
+
+ private:
+  struct Made {
+    Event event;
+    Membership* membership = nullptr;
+  };
+  Made Make(int rank, const Call& call);
+  // That the message belongs to. As a ring counts them: sends when entered, receives when complete.
+  Channel* ChannelOf(int rank, const Event& event);
+  uint32_t InternArguments(const Call& call);
+  uint32_t MembershipOf(int rank, uint32_t communicator) const;
+  void AddCheckpoints(Membership* membership) const;
+
+  Trace trace_;
+  int64_t now_ns_ = 1'700'000'000'000'000'000;
+  int64_t idle_ns_ = 200'000'000;
+  uint64_t calls_ = 0;
+  std::vector<int> missing_;
+  std::map<std::string, uint32_t> datatypes_;
+  std::unordered_map<std::string, uint32_t> arguments_;
+  std::map<std::string, uint32_t> codes_;
+  std::map<std::tuple<std::vector<uint32_t>, bool, uint32_t>, uint32_t> paths_;  // with context
+  std::map<std::pair<int, std::string>, uint64_t> requests_;
+  std::map<std::tuple<uint32_t, int32_t, int32_t>, size_t> channels_;  // membership, peer, tag
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_MODEL_TRACE_BUILDER_H_

@@ -1,0 +1,112 @@
+#include "collector/report/json_report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "collector/matching/match_rules.h"
+#include "collector/matching/user_code.h"
+#include "collector/report/names.h"
+#include "collector/report/stacks.h"
+
+namespace rollcall {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json OrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+std::string_view LanguageName(Language language) {
+  return language == Language::kPython ? "python" : "native";
+}
+
+Json StackToJson(const Trace& trace, uint32_t call_path) {
+  Json stack = Json::array();
+  for (const SourceFrame* frame : FramesOf(trace, call_path)) {
+    Json json;
+    json["function"] = OrNull(frame->function);
+    json["file"] = OrNull(frame->file);
+    json["line"] = frame->line == 0 ? Json(nullptr) : Json(frame->line);
+    json["language"] = LanguageName(frame->language);
+    json["framework"] = OrNull(FrameworkOf(*frame));
+    if (!frame->module.empty()) {
+      json["module"] = frame->module;
+      json["address"] = frame->vaddr;
+    }
+    if (frame->inlined) json["inlined"] = true;
+    if (!frame->note.empty()) json["note"] = frame->note;
+    stack.push_back(std::move(json));
+  }
+  return stack;
+}
+
+Json LineToJson(const Trace& trace, const Site& site) {
+  Json line;
+  line["ranks"] = site.ranks;
+  line["role"] = site.culprit ? "culprit" : "waiting";
+  line["state"] = RoleName(site.role);
+  line["file"] = OrNull(site.frame.file);
+  line["line"] = site.frame.line == 0 ? Json(nullptr) : Json(site.frame.line);
+  line["function"] = OrNull(site.frame.function);
+  line["call"] = OrNull(site.what);
+  if (site.frame.line == 0 && !site.frame.module.empty()) {
+    line["module"] = site.frame.module;
+    line["address"] = site.frame.vaddr;
+  }
+  const bool known = !site.frame.function.empty() || !site.frame.module.empty();
+  line["language"] = known ? Json(LanguageName(site.frame.language)) : Json(nullptr);
+  line["stack"] = StackToJson(trace, site.call_path);
+  if (site.call_path != kNoIndex) {
+    const CallPath& path = trace.call_paths[site.call_path];
+    line["stack_complete"] = IsWhole(path);
+    if (path.python_apart) line["stack_apart"] = true;
+    if (path.context != kNoIndex) line["context_stack"] = StackToJson(trace, path.context);
+  }
+  return line;
+}
+
+Json FindingToJson(const Trace& trace, const Finding& finding) {
+  Json json;
+  json["kind"] = KindName(finding.kind);
+  json["certainty"] = CertaintyName(finding.certainty);
+  json["hangs"] = finding.hangs;
+  json["culprits"] = finding.culprits;
+  json["waiting"] = finding.waiting;
+  json["communicator"] = finding.communicator == kNoIndex
+                             ? Json(nullptr)
+                             : OrNull(trace.communicators[finding.communicator].name);
+  json["operation"] = finding.operation == Operation::kNone
+                          ? Json(nullptr)
+                          : Json(OperationName(finding.operation));
+  json["sequence"] = finding.sequence == 0 ? Json(nullptr) : Json(finding.sequence);
+  json["lines"] = Json::array();
+  for (const Site& site : finding.sites) json["lines"].push_back(LineToJson(trace, site));
+  json["title"] = finding.title;
+  json["why"] = finding.why;
+  json["fix"] = finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix;
+  json["notes"] = finding.notes;
+  return json;
+}
+
+}  // namespace
+
+Json ReportToJson(const Trace& trace, const Report& report) {
+  Json json;
+  json["format"] = "rollcall-verdict";
+  json["version"] = kJsonVersion;
+  json["status"] = StatusName(report.status);
+  json["ranks"] = report.ranks;
+  json["ranks_expected"] = report.ranks_expected;
+  json["hosts"] = report.hosts;
+  json["no_progress_ns"] = report.no_progress_ns < 0 ? Json(nullptr) : Json(report.no_progress_ns);
+  json["findings"] = Json::array();
+  for (const Finding& finding : report.findings) {
+    json["findings"].push_back(FindingToJson(trace, finding));
+  }
+  json["notes"] = report.notes;
+  return json;
+}
+
+std::string RenderJson(const Trace& trace, const Report& report) {
+  return ReportToJson(trace, report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace rollcall

@@ -1,0 +1,24 @@
+// The verdict for a program: docs/json.md describes it, docs/verdict.schema.json checks it.
+#ifndef ROLLCALL_COLLECTOR_REPORT_JSON_REPORT_H_
+#define ROLLCALL_COLLECTOR_REPORT_JSON_REPORT_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "collector/diagnosis/finding.h"
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+// Version 1. A new field does not change the version; a changed or removed one does.
+inline constexpr int kJsonVersion = 1;
+
+nlohmann::ordered_json ReportToJson(const Trace& trace, const Report& report);
+
+// The same as text, indented by two, ending in a line break. Invalid UTF-8 (from a file name, say)
+// is replaced, never thrown at the caller.
+std::string RenderJson(const Trace& trace, const Report& report);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_REPORT_JSON_REPORT_H_

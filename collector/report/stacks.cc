@@ -1,0 +1,100 @@
+#include "collector/report/stacks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "collector/matching/user_code.h"
+
+namespace rollcall {
+namespace {
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+std::vector<const SourceFrame*> FramesOf(const Trace& trace, uint32_t call_path) {
+  std::vector<const SourceFrame*> frames;
+  if (call_path == kNoIndex) return frames;
+  for (const uint32_t code : trace.call_paths[call_path].codes) {
+    for (const SourceFrame& frame : trace.codes[code].frames) frames.push_back(&frame);
+  }
+  return frames;
+}
+
+bool HasPython(const std::vector<const SourceFrame*>& frames) {
+  return std::any_of(frames.begin(), frames.end(),
+                     [](const SourceFrame* frame) { return frame->language == Language::kPython; });
+}
+
+size_t UserFrames(const std::vector<const SourceFrame*>& frames) {
+  return static_cast<size_t>(
+      std::count_if(frames.begin(), frames.end(),
+                    [](const SourceFrame* frame) { return FrameworkOf(*frame).empty(); }));
+}
+
+std::string FramePlace(const SourceFrame& frame) {
+  if (frame.line != 0) return fmt::format("{}:{}", BaseName(frame.file), frame.line);
+  if (frame.language == Language::kPython && !frame.file.empty()) return BaseName(frame.file);
+  if (frame.module.empty()) return "?";
+  return fmt::format("{}+{:#x}", BaseName(frame.module), frame.vaddr);
+}
+
+std::vector<std::string> StackLines(const Trace& trace, uint32_t call_path, bool full) {
+  const std::vector<const SourceFrame*> frames = FramesOf(trace, call_path);
+  std::vector<std::string> lines;
+  if (frames.empty()) return lines;
+  size_t width = 0;
+  for (const SourceFrame* frame : frames) {
+    // An address in a file of a long name pushes all others out of sight.
+    const bool in_column = frame->line != 0 && (full || FrameworkOf(*frame).empty());
+    if (in_column) width = std::max(width, FramePlace(*frame).size());
+  }
+  std::string last;  // a frame's line, and how often it stands there in a row
+  size_t times = 0;
+  size_t folded = 0;
+  std::vector<std::string> of;
+  const auto fold = [&](bool outermost = false) {
+    // How a program starts is of no interest.
+    const bool start = outermost && std::all_of(of.begin(), of.end(), [](const std::string& name) {
+                         return name == "libc" || name == "Python";
+                       });
+    if (folded == 0 || start) return;
+    lines.push_back(
+        fmt::format("… {} frame{} of {}", folded, folded == 1 ? "" : "s", fmt::join(of, ", ")));
+    folded = 0;
+    of.clear();
+    last.clear();
+  };
+  for (const SourceFrame* frame : frames) {
+    const std::string framework = FrameworkOf(*frame);
+    if (!full && !framework.empty()) {
+      ++folded;
+      if (std::find(of.begin(), of.end(), framework) == of.end()) of.push_back(framework);
+      continue;
+    }
+    fold();
+    std::string line = fmt::format("{:<{}}   {}", FramePlace(*frame), width, frame->function);
+    if (full && !framework.empty()) line += fmt::format("   [{}]", framework);
+    if (!frame->note.empty()) line += fmt::format("   ({})", frame->note);
+    line.resize(line.find_last_not_of(' ') + 1);
+    if (!full && !lines.empty() && line == last) {
+      lines.back() = fmt::format("{}   ({} times)", last, ++times);
+    } else {
+      lines.push_back(line);
+      last = std::move(line);
+      times = 1;
+    }
+  }
+  fold(true);
+  const CallPath& path = trace.call_paths[call_path];
+  if (!IsWhole(path)) lines.emplace_back("… further frames were not recorded");
+  if (full && path.python_apart) {
+    lines.emplace_back(
+        "(native frames between Python frames are left out: they did not fit together)");
+  }
+  return lines;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,263 @@
+#include "collector/report/text_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "collector/model/rank_set.h"
+#include "collector/report/names.h"
+#include "collector/report/stacks.h"
+
+namespace rollcall {
+namespace {
+
+// Rows of more sites than this say more than a person reads; JSON has them all.
+constexpr size_t kMaxSites = 12;
+// Source text wider than this pushes the ranks out of sight.
+constexpr size_t kSourceWidth = 60;
+
+size_t Width(std::string_view text) {
+  // Characters, not bytes: continuation bytes of UTF-8 take no column.
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+
+std::string Padded(std::string text, size_t width) {
+  const size_t used = Width(text);
+  if (used < width) text.append(width - used, ' ');
+  return text;
+}
+
+std::string Cut(const std::string& text, size_t width) {
+  if (Width(text) <= width) return text;
+  std::string result;
+  size_t used = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80 && ++used == width) break;
+    result += text[i];
+  }
+  return result + "…";
+}
+
+std::string_view RoleText(const Site& site) {
+  switch (site.role) {
+    case Site::Role::kWaiting:
+      return "waiting";
+    case Site::Role::kWentOn:
+      return "went on";
+    case Site::Role::kCulprit:
+      return "here";
+    case Site::Role::kStalled:
+      return "stalled";
+    case Site::Role::kEnded:
+      return "ended";
+    case Site::Role::kOther:
+      return "returned";
+  }
+  return "";
+}
+
+class Writer {
+ public:
+  Writer(const Trace& trace, const Report& report, const TextOptions& options)
+      : trace_(trace), report_(report), options_(options) {}
+
+  std::string Render() {
+    Headline();
+    for (const Finding& finding : report_.findings) Write(finding);
+    for (const std::string& note : report_.notes) out_ += fmt::format("\n  note   {}", note);
+    if (!report_.notes.empty()) out_ += '\n';
+    return std::move(out_);
+  }
+
+ private:
+  std::string Paint(std::string_view code, std::string text) const {
+    if (!options_.color || text.empty()) return text;
+    return fmt::format("\033[{}m{}\033[0m", code, text);
+  }
+
+  void Headline() {
+    std::string state(StatusName(report_.status));
+    if (report_.status == Report::Status::kNoRanks) state = "no rank ever appeared";
+    if (!report_.findings.empty()) {
+      state += fmt::format(", {}", CertaintyName(report_.findings.front().certainty));
+    } else if (report_.status != Report::Status::kNoRanks) {
+      state += ", nothing found";
+    }
+    out_ += "rollcall: " + Paint(report_.findings.empty() ? "32;1" : "31;1", state);
+    if (report_.ranks != 0) {
+      out_ += fmt::format(" · {}{} rank{}", report_.ranks,
+                          report_.ranks_expected > report_.ranks
+                              ? fmt::format(" of {}", report_.ranks_expected)
+                              : "",
+                          report_.ranks == 1 ? "" : "s");
+    }
+    if (report_.hosts != 0) {
+      out_ += fmt::format(" on {} host{}", report_.hosts, report_.hosts == 1 ? "" : "s");
+    }
+    const bool stands = report_.status == Report::Status::kHung;
+    if (stands && report_.no_progress_ns >= 100'000'000) {
+      const double seconds = static_cast<double>(report_.no_progress_ns) * 1e-9;
+      out_ += seconds < 120 ? fmt::format(" · no progress for {:.1f} s", seconds)
+                            : fmt::format(" · no progress for {:.0f} min", seconds / 60);
+    }
+    out_ += '\n';
+    if (report_.findings.size() > 1) {
+      out_ += fmt::format("\n  {} independent findings\n", report_.findings.size());
+    }
+  }
+
+  void Write(const Finding& finding) {
+    out_ += '\n';
+    out_ += "  " + Paint("1", finding.title) + '\n';
+    Sites(finding);
+    Excerpts(finding);
+    Stacks(finding);
+    out_ += '\n';
+    std::string kind(KindName(finding.kind));
+    // The headline tells the first finding's certainty.
+    if (&finding != &report_.findings.front()) {
+      kind += fmt::format(", {}", CertaintyName(finding.certainty));
+    }
+    Field("kind", kind);
+    Field("why", finding.why);
+    Field("fix", finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix);
+    for (const std::string& note : finding.notes) Field("note", note);
+  }
+
+  void Field(std::string_view name, const std::string& text) {
+    if (text.empty()) return;
+    out_ += fmt::format("  {}  {}\n", Paint("2", Padded(std::string(name), 5)), text);
+  }
+
+  void Sites(const Finding& finding) {
+    if (finding.sites.empty()) return;
+    out_ += '\n';
+    struct Row {
+      std::string who, role, place, function, what;
+    };
+    std::vector<Row> rows;
+    for (const Site& site : finding.sites) {
+      if (rows.size() == kMaxSites) break;
+      Row row;
+      row.who =
+          fmt::format("{} {}", site.ranks.size() == 1 ? "rank " : "ranks", FoldRanks(site.ranks));
+      row.role = RoleText(site);
+      row.place = FramePlace(site.frame);
+      row.function = site.frame.function;
+      row.what = site.what;
+      rows.push_back(std::move(row));
+    }
+    size_t who = 0, role = 0, place = 0, function = 0;
+    for (const Row& row : rows) {
+      who = std::max(who, Width(row.who));
+      role = std::max(role, Width(row.role));
+      place = std::max(place, Width(row.place));
+      function = std::max(function, Width(row.function));
+    }
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const Row& row = rows[i];
+      const std::string line =
+          fmt::format("    {}   {}   {}   {}   {}", Padded(row.who, who), Padded(row.role, role),
+                      Padded(row.place, place), Padded(row.function, function), row.what);
+      out_ += Paint(finding.sites[i].culprit ? "31" : "33",
+                    line.substr(0, line.find_last_not_of(' ') + 1)) +
+              '\n';
+    }
+    if (finding.sites.size() > rows.size()) {
+      out_ += fmt::format("    … and {} more places\n", finding.sites.size() - rows.size());
+    }
+  }
+
+  // How the ranks came there. A single frame of the user's is in the row above already.
+  void Stacks(const Finding& finding) {
+    if (options_.stacks == StackDetail::kNone) return;
+    const bool full = options_.stacks == StackDetail::kFull;
+    size_t shown = 0;
+    for (const Site& site : finding.sites) {
+      const std::vector<const SourceFrame*> frames = FramesOf(trace_, site.call_path);
+      if (frames.empty()) continue;
+      if (!full && (!HasPython(frames) || UserFrames(frames) < 2)) continue;
+      if (++shown > kMaxSites) break;
+      out_ += fmt::format("\n    {} came there by\n", RanksPhrase(site.ranks));
+      for (const std::string& line : StackLines(trace_, site.call_path, full)) {
+        out_ += fmt::format("      {}\n", line);
+      }
+    }
+  }
+
+  void Excerpts(const Finding& finding) {
+    if (!options_.excerpt) return;
+    // File by file, in the order of the sites.
+    std::vector<std::string> files;
+    std::map<std::string, std::vector<int>> lines;
+    std::map<std::pair<std::string, int>, std::vector<int32_t>> ranks;
+    for (const Site& site : finding.sites) {
+      if (site.frame.line == 0) continue;
+      if (!lines.contains(site.frame.file)) files.push_back(site.frame.file);
+      lines[site.frame.file].push_back(site.frame.line);
+      std::vector<int32_t>& at = ranks[{site.frame.file, site.frame.line}];
+      at.insert(at.end(), site.ranks.begin(), site.ranks.end());
+      if (files.size() == kMaxSites) break;
+    }
+    for (const std::string& file : files) {
+      const SourceExcerpt excerpt = options_.excerpt(file, lines[file]);
+      if (excerpt.lines.empty()) continue;
+      out_ += '\n';
+      if (files.size() > 1) out_ += fmt::format("    {}\n", file);
+      Excerpt(excerpt, file, &ranks);
+    }
+  }
+
+  void Excerpt(const SourceExcerpt& excerpt, const std::string& file,
+               std::map<std::pair<std::string, int>, std::vector<int32_t>>* ranks) {
+    // What all lines are indented by says nothing.
+    size_t indent = std::string::npos;
+    size_t longest = 0;
+    for (const ExcerptLine& line : excerpt.lines) {
+      const size_t first = line.text.find_first_not_of(' ');
+      if (first != std::string::npos) indent = std::min(indent, first);
+      longest = std::max(longest, Width(line.text));
+    }
+    if (indent == std::string::npos) indent = 0;
+    const size_t width = std::min(kSourceWidth, longest - std::min(longest, indent));
+    const size_t digits = std::to_string(excerpt.lines.back().line_no).size();
+    int previous = excerpt.lines.front().line_no - 1;
+    for (const ExcerptLine& line : excerpt.lines) {
+      if (line.line_no != previous + 1) {
+        out_ += fmt::format("      {} ⋮\n", std::string(digits, ' '));
+      }
+      previous = line.line_no;
+      const std::string text =
+          Cut(line.text.size() > indent ? line.text.substr(indent) : "", width);
+      std::string row =
+          fmt::format("    {} {:>{}} │ {}", line.marked ? "▸" : " ", line.line_no, digits, text);
+      if (line.marked) {
+        std::vector<int32_t>& at = (*ranks)[{file, line.line_no}];
+        Normalize(&at);
+        row = Paint("1", Padded(std::move(row), 4 + 2 + digits + 3 + width + 3)) + RanksPhrase(at);
+      }
+      out_ += row.substr(0, row.find_last_not_of(' ') + 1) + '\n';
+    }
+  }
+
+  const Trace& trace_;
+  const Report& report_;
+  const TextOptions& options_;
+  std::string out_;
+};
+
+}  // namespace
+
+StackDetail StackDetailOf(std::string_view name) {
+  if (name == "none") return StackDetail::kNone;
+  return name == "full" ? StackDetail::kFull : StackDetail::kUser;
+}
+
+std::string RenderText(const Trace& trace, const Report& report, const TextOptions& options) {
+  return Writer(trace, report, options).Render();
+}
+
+}  // namespace rollcall

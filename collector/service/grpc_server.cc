@@ -1,0 +1,258 @@
+#include "collector/service/grpc_server.h"
+
+#include <fmt/format.h>
+#include <grpc/support/log.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "collector/service/secret.h"
+#include "proto/collector.grpc.pb.h"
+
+namespace rollcall::service {
+namespace {
+
+constexpr int kMostMessageBytes = 4 << 20;
+// Messages of one agent that are read and not yet dealt with.
+constexpr int kMostUnread = 16;
+// Requests queued for an agent that does not take them.
+constexpr size_t kMostQueued = 4096;
+constexpr size_t kMostAgents = 16384;
+// How long the last requests may take to get out before the server ends.
+constexpr auto kFlushPatience = std::chrono::seconds(1);
+constexpr auto kFlushTick = std::chrono::milliseconds(5);
+
+class Server;
+
+// One agent's stream. Lives as long as gRPC or the monitor need it: gRPC's part ends with OnDone,
+// the monitor holds it through AgentLink.
+class Session : public AgentLink, public std::enable_shared_from_this<Session> {
+ public:
+  explicit Session(Server* server) : server_(server) {}
+
+  // What gRPC calls; destroyed by itself in OnDone.
+  class Reactor : public grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage> {
+   public:
+    explicit Reactor(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+    void OnReadDone(bool ok) override { session_->OnRead(ok); }
+    void OnWriteDone(bool ok) override { session_->OnWrite(ok); }
+    void OnCancel() override { session_->Close(grpc::Status::CANCELLED); }
+    void OnDone() override {
+      session_->OnDone();
+      delete this;
+    }
+
+   private:
+    const std::shared_ptr<Session> session_;
+  };
+
+  void Start(Monitor* monitor) {
+    monitor_ = monitor;
+    const std::lock_guard lock(mutex_);
+    reactor_ = new Reactor(shared_from_this());
+    number_ = monitor_->Join(shared_from_this());
+    // The agent takes the first bytes for the sign that it is connected.
+    reactor_->StartSendInitialMetadata();
+    reactor_->StartRead(&incoming_);
+  }
+  Reactor* reactor() const { return reactor_; }
+
+  void Send(const rpc::CollectorMessage& message) override {
+    const std::lock_guard lock(mutex_);
+    if (closing_ || queue_.size() >= kMostQueued) return;
+    queue_.push_back(message);
+    WriteNext();
+  }
+
+  void Consumed() override {
+    const std::lock_guard lock(mutex_);
+    --unread_;
+    if (!reading_ && !closing_ && unread_ < kMostUnread) {
+      reading_ = true;
+      reactor_->StartRead(&incoming_);
+    }
+  }
+
+  void Refuse(const std::string& why) override {
+    Close(grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, why));
+  }
+
+  // Everything that was sent has left, or cannot any more.
+  bool Flushed() {
+    const std::lock_guard lock(mutex_);
+    return closing_ || queue_.empty();
+  }
+
+  void Close(const grpc::Status& status) {
+    const std::lock_guard lock(mutex_);
+    if (closing_) return;
+    closing_ = true;
+    reactor_->Finish(status);
+  }
+
+ private:
+  void OnRead(bool ok) {
+    if (!ok) {
+      Close(grpc::Status::OK);
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    ++unread_;
+    monitor_->Message(number_, std::move(incoming_));
+    incoming_.Clear();
+    reading_ = !closing_ && unread_ < kMostUnread;
+    if (reading_) reactor_->StartRead(&incoming_);
+  }
+
+  void OnWrite(bool ok) {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    queue_.pop_front();
+    if (ok) WriteNext();
+  }
+
+  void WriteNext() {  // mutex held
+    if (writing_ || closing_ || queue_.empty()) return;
+    writing_ = true;
+    reactor_->StartWrite(&queue_.front());
+  }
+
+  void OnDone();
+
+  Server* const server_;
+  Monitor* monitor_ = nullptr;
+  uint64_t number_ = 0;
+  std::mutex mutex_;
+  Reactor* reactor_ = nullptr;  // until OnDone
+  rpc::AgentMessage incoming_;
+  std::deque<rpc::CollectorMessage> queue_;
+  bool reading_ = true;
+  bool writing_ = false;
+  bool closing_ = false;
+  int unread_ = 0;
+};
+
+class RefusingReactor : public grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage> {
+ public:
+  explicit RefusingReactor(const grpc::Status& status) { Finish(status); }
+  void OnDone() override { delete this; }
+};
+
+class Server : public CollectorServer, public rpc::Collector::CallbackService {
+ public:
+  Server(std::string token, Monitor* monitor) : token_(std::move(token)), monitor_(monitor) {}
+
+  ~Server() override {
+    // An agent that missed the word to end would stay, and its node's traces with it.
+    const auto deadline = std::chrono::steady_clock::now() + kFlushPatience;
+    while (!Flushed() && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(kFlushTick);
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      // OK: with another status gRPC may drop what is still on its way.
+      for (const auto& session : sessions_) session->Close(grpc::Status::OK);
+    }
+    if (server_ != nullptr) {
+      server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+      server_->Wait();
+    }
+  }
+
+  bool Listen(const std::string& address, std::string* problem) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(this);
+    builder.SetMaxReceiveMessageSize(kMostMessageBytes);
+    // No other process of the user may take a share of the port.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
+    server_ = builder.BuildAndStart();
+    if (server_ != nullptr && port_ != 0) return true;
+    *problem = fmt::format("cannot listen on {}", address);
+    return false;
+  }
+
+  grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage>* Attach(
+      grpc::CallbackServerContext* context) override {
+    const auto& metadata = context->client_metadata();
+    const auto token = metadata.find(kTokenKey);
+    if (token == metadata.end() ||
+        !SameSecret({token->second.data(), token->second.size()}, token_)) {
+      return new RefusingReactor({grpc::StatusCode::UNAUTHENTICATED, "not this run's token"});
+    }
+    auto session = std::make_shared<Session>(this);
+    {
+      const std::lock_guard lock(mutex_);
+      if (sessions_.size() >= kMostAgents) {
+        return new RefusingReactor({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many agents"});
+      }
+      sessions_.insert(session);
+    }
+    session->Start(monitor_);
+    return session->reactor();
+  }
+
+  int port() const override { return port_; }
+
+  void ShutDownAgents(bool keep) override {
+    rpc::CollectorMessage message;
+    message.mutable_shutdown()->set_keep(keep);
+    const std::lock_guard lock(mutex_);
+    for (const auto& session : sessions_) session->Send(message);
+  }
+
+  void Forget(const std::shared_ptr<Session>& session) {
+    const std::lock_guard lock(mutex_);
+    sessions_.erase(session);
+  }
+
+ private:
+  bool Flushed() {
+    const std::lock_guard lock(mutex_);
+    return std::all_of(sessions_.begin(), sessions_.end(),
+                       [](const auto& session) { return session->Flushed(); });
+  }
+
+  const std::string token_;
+  Monitor* const monitor_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+  std::mutex mutex_;
+  std::set<std::shared_ptr<Session>> sessions_;
+};
+
+void Session::OnDone() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  monitor_->Leave(number_);
+  server_->Forget(shared_from_this());
+}
+
+}  // namespace
+
+std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::string& token,
+                                       Monitor* monitor, std::string* problem) {
+  auto server = std::make_unique<Server>(token, monitor);
+  if (token.empty()) {
+    *problem = "no token";
+    return nullptr;
+  }
+  if (!server->Listen(address, problem)) return nullptr;
+  return server;
+}
+
+void SilenceGrpc() {
+  gpr_set_log_function([](gpr_log_func_args*) {});
+}
+
+}  // namespace rollcall::service

@@ -1,0 +1,33 @@
+// The collector's port.
+#ifndef ROLLCALL_COLLECTOR_SERVICE_GRPC_SERVER_H_
+#define ROLLCALL_COLLECTOR_SERVICE_GRPC_SERVER_H_
+
+#include <memory>
+#include <string>
+
+#include "collector/service/monitor.h"
+
+namespace rollcall::service {
+
+// Serves agents for `monitor` until it is destroyed. Every call must carry the token; messages
+// larger than 4 MiB, and more than a few at a time of one agent, are not taken from the network.
+class CollectorServer {
+ public:
+  virtual ~CollectorServer() = default;
+  // The port that was bound; `address` may have asked for any by 0.
+  virtual int port() const = 0;
+  // Tells every agent that the run is over, and whether its traces are still of use.
+  virtual void ShutDownAgents(bool keep) = 0;
+};
+
+// Listens on `address` (HOST:PORT). Null and why if it cannot. `monitor` must outlive the server.
+std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::string& token,
+                                       Monitor* monitor, std::string* problem);
+
+// gRPC's own words go to the log file of rollcall, not to the job's stderr. Call before anything
+// else of gRPC's; once is enough.
+void SilenceGrpc();
+
+}  // namespace rollcall::service
+
+#endif  // ROLLCALL_COLLECTOR_SERVICE_GRPC_SERVER_H_

@@ -1,0 +1,169 @@
+#include "collector/service/job_state.h"
+
+#include <algorithm>
+
+#include "proto/ring_format.h"
+
+namespace rollcall::service {
+namespace {
+
+// Order does not matter: processes come out of a hash table.
+uint64_t Fold(uint64_t id, uint64_t activity, uint64_t more) {
+  uint64_t hash = id * 0x9e3779b97f4a7c15u ^ (activity + 1) * 0xc2b2ae3d27d4eb4fu ^ more;
+  hash ^= hash >> 29;
+  return hash * 0xbf58476d1ce4e5b9u;
+}
+
+bool IsLive(const JobState::Process& process) {
+  return !process.ended && process.phase < static_cast<uint32_t>(ring::Phase::kFinalized);
+}
+
+// Starting up takes its time, and nothing can be proven of ranks that have not all appeared.
+constexpr int64_t kStartNs = 1'000'000'000;
+
+bool Waits(const JobState::Process& process, int64_t now_ns) {
+  const bool starting = process.phase == static_cast<uint32_t>(ring::Phase::kStarting);
+  if (starting && now_ns - process.idle_since_ns < kStartNs) return false;
+  return IsLive(process) && process.quiet && (process.in_call || process.polling);
+}
+
+}  // namespace
+
+void JobState::OnDigest(uint64_t agent, const rpc::ProcessDigest& digest, int64_t now_ns) {
+  if (digest.id() == 0) return;
+  ever_seen_ = true;
+  Process& process = processes_[digest.id()];
+  process.agent = agent;
+  process.id = digest.id();
+  process.world_rank = digest.world_rank();
+  process.world_size = digest.world_size();
+  process.job_key = digest.job_key();
+  process.phase = digest.phase();
+  process.activity = digest.activity();
+  process.idle_since_ns = now_ns - std::max<int64_t>(0, digest.idle_ns());
+  process.quiet = digest.quiet();
+  process.polling = digest.polling();
+  process.ended = process.ended || digest.ended();
+  process.in_call = digest.blocked_size() > 0;
+  if (!IsLive(process) && process.gone_since_ns == 0) process.gone_since_ns = now_ns;
+  for (const rpc::ParticipantDigest& participant : digest.participants()) {
+    CompareMarks(participant, digest.id());
+  }
+}
+
+void JobState::CompareMarks(const rpc::ParticipantDigest& participant, uint64_t id) {
+  if (participant.unordered() || participant.size() == 1) return;
+  if (!marks_.contains(participant.key()) && marks_.size() >= kCommunicatorsKept) return;
+  std::map<uint64_t, Seen>& seen = marks_[participant.key()];
+  for (const rpc::Mark& mark : participant.marks()) {
+    const auto [entry, is_new] = seen.try_emplace(mark.sequence(), Seen{mark.semantic_hash(), id});
+    if (!is_new && entry->second.semantic_hash != mark.semantic_hash() && entry->second.id != id) {
+      mismatches_ |= Fold(participant.key(), mark.sequence(), 1) | 1;
+    }
+  }
+  while (seen.size() > kMarksKept) seen.erase(seen.begin());
+}
+
+void JobState::ClearMismatches() {
+  mismatches_ = 0;
+  marks_.clear();
+}
+
+void JobState::OnProcessEvent(const rpc::ProcessEvent& event) {
+  const auto found = processes_.find(event.id());
+  if (found == processes_.end()) return;
+  found->second.abnormal = event.abnormal();
+}
+
+void JobState::Forget(uint64_t agent) {
+  std::erase_if(processes_, [agent](const auto& entry) { return entry.second.agent == agent; });
+}
+
+size_t JobState::live() const {
+  return static_cast<size_t>(std::count_if(processes_.begin(), processes_.end(),
+                                           [](const auto& entry) { return IsLive(entry.second); }));
+}
+
+Suspicion JobState::Check(int64_t now_ns) const {
+  struct World {
+    uint64_t live = 0;
+    uint64_t waiting = 0;
+    uint64_t gone = 0;  // ended or finalized
+    bool just_ended = false;
+    int64_t last_moved_ns = 0;
+    int64_t waits_since_ns = INT64_MAX;
+    uint64_t picture = 0;          // of all
+    uint64_t waiting_picture = 0;  // of those that wait
+    std::vector<uint64_t> stalled;
+  };
+  std::map<std::pair<uint64_t, int32_t>, World> worlds;
+  for (const auto& [id, process] : processes_) {
+    World& world = worlds[{process.job_key, process.world_size}];
+    world.picture += Fold(id, process.activity, process.ended ? 2 : 1);
+    if (!IsLive(process)) {
+      ++world.gone;
+      world.just_ended |= process.ended && now_ns - process.gone_since_ns < options_.ended_ns;
+      continue;
+    }
+    ++world.live;
+    world.last_moved_ns = std::max(world.last_moved_ns, process.idle_since_ns);
+    const bool idle_long = now_ns - process.idle_since_ns >= options_.stall_after_ns;
+    if (Waits(process, now_ns)) {
+      ++world.waiting;
+      world.waits_since_ns = std::min(world.waits_since_ns, process.idle_since_ns);
+      world.waiting_picture += Fold(id, process.activity, 3);
+    } else if (idle_long && process.quiet) {
+      world.stalled.push_back(id);
+    }
+  }
+
+  Suspicion found;
+  const auto suspect = [&found](Reason reason, uint64_t fingerprint) {
+    if (reason > found.reason) found = {reason, fingerprint, {}};
+  };
+  if (mismatches_ != 0) suspect(Reason::kMismatch, mismatches_);
+  for (auto& [key, world] : worlds) {
+    if (world.waiting == 0 || world.just_ended) continue;
+    // Past the threshold the same picture may get a verdict that it did not get before.
+    const bool past = now_ns - world.last_moved_ns >= options_.stall_after_ns;
+    if (!world.stalled.empty()) {
+      suspect(Reason::kStalled, Fold(world.waiting_picture, world.stalled.size(), 5));
+      if (found.reason == Reason::kStalled && found.stalled.empty()) {
+        found.stalled = std::move(world.stalled);
+        std::sort(found.stalled.begin(), found.stalled.end());
+      }
+    }
+    if (world.gone > 0) suspect(Reason::kEnded, Fold(world.picture, past, 7));
+    if (world.waiting == world.live) suspect(Reason::kAllWait, Fold(world.picture, past, 11));
+    if (now_ns - world.waits_since_ns >= options_.some_wait_ns) {
+      suspect(Reason::kSomeWait, Fold(world.waiting_picture, 0, 13));
+    }
+  }
+  return found;
+}
+
+bool LookPacer::MayLook(const Suspicion& suspicion, int64_t now_ns) const {
+  if (suspicion.reason == Reason::kNone) return false;
+  if (cost_ns_ < 0) return true;
+  const int64_t since_ns = now_ns - ended_ns_;
+  const bool same = suspicion.fingerprint == fingerprint_ && suspicion.reason == reason_;
+  if (same) return since_ns >= gap_ns_;
+  const bool others_compute =
+      suspicion.reason == Reason::kSomeWait || suspicion.reason == Reason::kMismatch;
+  if (!others_compute) return since_ns >= (suspicion.reason == reason_ ? kLeastGapNs : 0);
+  return since_ns >= std::clamp(cost_ns_ * kCostFactor, kLeastGapNs, kMostCostGapNs);
+}
+
+void LookPacer::Looked(const Suspicion& suspicion, bool fruitful, int64_t begin_ns,
+                       int64_t end_ns) {
+  const bool same = suspicion.fingerprint == fingerprint_ && suspicion.reason == reason_;
+  gap_ns_ = same ? std::min(gap_ns_ * 2, kMostGapNs) : kLeastGapNs;
+  // A verdict stands until something moves; still, what else is wrong may be found later.
+  if (fruitful) gap_ns_ = kMostGapNs;
+  fingerprint_ = suspicion.fingerprint;
+  reason_ = suspicion.reason;
+  ended_ns_ = end_ns;
+  cost_ns_ = end_ns - begin_ns;
+}
+
+}  // namespace rollcall::service

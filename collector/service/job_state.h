@@ -1,0 +1,117 @@
+// What the collector knows of all processes from their digests, and whether that looks wrong. A
+// pure state machine: time comes in as an argument, nothing is sent from here.
+//
+// A suspicion is cheap and may be false: it costs a snapshot and a diagnosis, and only those speak
+// to the user. Slowness is not a hang, so a fruitless look makes the next one later (LookPacer).
+#ifndef ROLLCALL_COLLECTOR_SERVICE_JOB_STATE_H_
+#define ROLLCALL_COLLECTOR_SERVICE_JOB_STATE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "proto/collector.pb.h"
+
+namespace rollcall::service {
+
+enum class Reason : uint8_t {
+  kNone,
+  kSomeWait,  // some have waited for a while, others go on
+  kAllWait,   // every live process of a world waits and nothing moves
+  kEnded,     // a process ended or finalized, others wait
+  kMismatch,  // two members' hashes differ at one sequence number
+  kStalled,   // somebody is outside any call for stall_after while others wait
+};
+
+struct Suspicion {
+  Reason reason = Reason::kNone;
+  // Changes when what the suspicion rests on changes: the same fingerprint will get the same
+  // verdict.
+  uint64_t fingerprint = 0;
+  std::vector<uint64_t> stalled;  // ids, for kStalled
+};
+
+class JobState {
+ public:
+  struct Options {
+    int64_t stall_after_ns = 30'000'000'000;
+    int64_t some_wait_ns = 300'000'000;
+    // Launchers end a job when a rank dies; only one that did not, leaves a hang to report.
+    int64_t ended_ns = 400'000'000;
+  };
+  explicit JobState(const Options& options) : options_(options) {}
+
+  // `agent` is any number that names a connection. All times are of one monotonic clock.
+  void OnDigest(uint64_t agent, const rpc::ProcessDigest& digest, int64_t now_ns);
+  void OnProcessEvent(const rpc::ProcessEvent& event);
+  // Forgets the processes of that connection: it is gone for good, or another has taken its place.
+  void Forget(uint64_t agent);
+
+  Suspicion Check(int64_t now_ns) const;
+  // A look at the rings did not bear out the mismatch: what was read was torn, or of two moments.
+  void ClearMismatches();
+
+  struct Process {
+    uint64_t agent = 0;
+    uint64_t id = 0;
+    int32_t world_rank = -1;
+    int32_t world_size = -1;
+    uint64_t job_key = 0;
+    uint32_t phase = 0;
+    uint64_t activity = 0;
+    int64_t idle_since_ns = 0;
+    bool quiet = false;
+    bool polling = false;
+    bool ended = false;
+    int64_t gone_since_ns = 0;  // ended or finalized; 0: neither
+    bool abnormal = false;      // known only once the end's manner is
+    bool in_call = false;
+  };
+  const std::unordered_map<uint64_t, Process>& processes() const { return processes_; }
+  size_t live() const;
+  bool ever_seen() const { return ever_seen_; }
+
+ private:
+  struct Seen {
+    uint64_t semantic_hash;
+    uint64_t id;
+  };
+  // The newest numbers of one communicator and the first hash seen for each.
+  static constexpr size_t kMarksKept = 256;
+  // More communicators than this are not compared: their digests still are there to be asked for.
+  static constexpr size_t kCommunicatorsKept = 1 << 16;
+
+  void CompareMarks(const rpc::ParticipantDigest& participant, uint64_t id);
+
+  const Options options_;
+  std::unordered_map<uint64_t, Process> processes_;
+  std::unordered_map<uint64_t, std::map<uint64_t, Seen>> marks_;  // by key, by sequence
+  uint64_t mismatches_ = 0;  // fingerprint of those found; 0 if none
+  bool ever_seen_ = false;
+};
+
+// When to look again. While some ranks still compute, looks take a tenth of the time at most; when
+// all wait there is nobody to disturb. The same picture without a verdict is looked at more and
+// more rarely.
+class LookPacer {
+ public:
+  bool MayLook(const Suspicion& suspicion, int64_t now_ns) const;
+  void Looked(const Suspicion& suspicion, bool fruitful, int64_t begin_ns, int64_t end_ns);
+
+ private:
+  static constexpr int64_t kLeastGapNs = 200'000'000;
+  static constexpr int64_t kMostGapNs = 30'000'000'000;
+  static constexpr int64_t kCostFactor = 10;
+  static constexpr int64_t kMostCostGapNs = 10'000'000'000;
+  uint64_t fingerprint_ = 0;
+  Reason reason_ = Reason::kNone;
+  int64_t ended_ns_ = 0;
+  int64_t cost_ns_ = -1;  // of the last look; -1: there was none
+  int64_t gap_ns_ = kLeastGapNs;
+};
+
+}  // namespace rollcall::service
+
+#endif  // ROLLCALL_COLLECTOR_SERVICE_JOB_STATE_H_

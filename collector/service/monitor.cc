@@ -1,0 +1,479 @@
+#include "collector/service/monitor.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "collector/agent/answers.h"
+#include "collector/diagnosis/diagnose.h"
+#include "collector/import/journal.h"
+#include "collector/import/trace_builder.h"
+
+namespace rollcall::service {
+namespace {
+
+constexpr uint32_t kProtocol = 1;
+constexpr int64_t kTickNs = 25'000'000;
+constexpr int64_t kSnapshotPatienceNs = 5'000'000'000;
+constexpr int64_t kStackPatienceNs = 5'000'000'000;
+// Some have parted before the others came by: so long a verdict that names nobody waits for them.
+constexpr int64_t kTiePatienceNs = 1'000'000'000;
+// So long a mismatch is watched before it is told as one that did not stop the job.
+constexpr int64_t kTurnPatienceNs = 1'200'000'000;
+// So long a verdict waits for others that would wait with those that it names.
+constexpr int64_t kComingPatienceNs = 400'000'000;
+constexpr int64_t kSymbolPatienceNs = 10'000'000'000;
+// An agent that said nothing for this long, or left and did not come back, is lost: what is left is
+// judged without it.
+constexpr int64_t kLostAfterNs = 10'000'000'000;
+// Stacks of more processes than this are not asked for at once.
+constexpr size_t kMostStacks = 8;
+constexpr size_t kAddressesPerRequest = 4096;
+constexpr size_t kMostJournalBytes = 256 << 20;
+
+int64_t Now(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+}
+int64_t Monotonic() { return Now(CLOCK_MONOTONIC); }
+
+// What a finding is about: the same said again is not news, whatever words it is said in.
+std::string Gist(const Finding& finding) {
+  return fmt::format("{}|{}|{}|{}|{}|{}", static_cast<int>(finding.kind), finding.world,
+                     finding.communicator, finding.sequence, finding.hangs,
+                     fmt::join(finding.culprits, ","));
+}
+
+// While the job runs, "cannot tell" is no news, as the next look may be able to; until it stood
+// still for so long that a person wants to know even that.
+bool IsWorthSaying(const Report& report, int64_t stall_after_ns) {
+  if (report.no_progress_ns >= stall_after_ns) return !report.findings.empty();
+  return std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
+    return finding.certainty != Certainty::kInconclusive;
+  });
+}
+
+// Whether it holds for a rank of the finding's world; kNoIndex stands for one without a trace.
+template <typename Predicate>
+bool AnyRank(const Trace& trace, const Finding& finding, Predicate holds) {
+  if (finding.world >= trace.worlds.size()) return false;
+  const std::vector<uint32_t>& ranks = trace.worlds[finding.world].processes;
+  return std::any_of(ranks.begin(), ranks.end(), holds);
+}
+
+// Two sides of a mismatch of which none can be singled out yet, while ranks that may tell them
+// apart are still on their way.
+bool MayBeDecided(const Trace& trace, const Report& report) {
+  return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
+    return finding.culprits.empty() && AnyRank(trace, finding, [&](uint32_t process) {
+             return process == kNoIndex || !trace.processes[process].quiet;
+           });
+  });
+}
+
+// Ranks that may come to wait like those that the report names: alive, and in no call.
+bool MoreMayCome(const Trace& trace, const Report& report) {
+  return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
+    return finding.hangs && AnyRank(trace, finding, [&](uint32_t process) {
+             if (process == kNoIndex) return false;
+             const Process& other = trace.processes[process];
+             return other.end.how == ProcessEnd::How::kAlive && !other.quiet &&
+                    other.open_calls.empty() && other.phase < ring::Phase::kFinalized &&
+                    !std::binary_search(finding.culprits.begin(), finding.culprits.end(),
+                                        other.rank);
+           });
+  });
+}
+
+// What is wrong may yet turn out to hang: somebody is inside a call, and has not been for long.
+bool MayTurnOutToHang(const Trace& trace, const Report& report) {
+  return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
+    return !finding.hangs && AnyRank(trace, finding, [&](uint32_t process) {
+      return process != kNoIndex && trace.processes[process].end.how == ProcessEnd::How::kAlive &&
+             !trace.processes[process].open_calls.empty();
+    });
+  });
+}
+
+// How long the verdict should wait for ranks that would complete it.
+int64_t Patience(const Trace& trace, const Report& report) {
+  if (MayTurnOutToHang(trace, report)) return kTurnPatienceNs;
+  if (MayBeDecided(trace, report)) return kTiePatienceNs;
+  return MoreMayCome(trace, report) ? kComingPatienceNs : 0;
+}
+
+}  // namespace
+
+Monitor::Monitor(MonitorOptions options)
+    : options_(std::move(options)),
+      state_({.stall_after_ns = options_.stall_after_ns}),
+      thread_([this] { Run(); }) {}
+
+Monitor::~Monitor() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+uint64_t Monitor::Join(std::shared_ptr<AgentLink> link) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t number = next_agent_++;
+  events_.push_back({Event::Kind::kJoin, number, std::move(link), {}});
+  changed_.notify_all();
+  return number;
+}
+
+void Monitor::Message(uint64_t agent, rpc::AgentMessage message) {
+  const std::lock_guard lock(mutex_);
+  events_.push_back({Event::Kind::kMessage, agent, nullptr, std::move(message)});
+  changed_.notify_all();
+}
+
+void Monitor::Leave(uint64_t agent) {
+  const std::lock_guard lock(mutex_);
+  events_.push_back({Event::Kind::kLeave, agent, nullptr, {}});
+  changed_.notify_all();
+}
+
+Monitor::Final Monitor::Finish() {
+  std::unique_lock lock(mutex_);
+  finish_asked_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return finished_; });
+  return std::move(final_);
+}
+
+void Monitor::Run() {
+  for (;;) {
+    HandleEvents(Monotonic() + kTickNs);
+    {
+      std::unique_lock lock(mutex_);
+      if (stop_) return;
+      if (finish_asked_ && !finished_) {
+        lock.unlock();
+        FinishNow();
+        lock.lock();
+        finished_ = true;
+        changed_.notify_all();
+      }
+      if (finished_) continue;
+    }
+    ForgetLostAgents();
+    const int64_t now = Monotonic();
+    const Suspicion suspicion = state_.Check(now);
+    if (pacer_.MayLook(suspicion, now)) Look(suspicion);
+  }
+}
+
+bool Monitor::HandleEvents(int64_t until_ns) {
+  std::deque<Event> events;
+  {
+    std::unique_lock lock(mutex_);
+    const auto wait = std::chrono::nanoseconds(std::max<int64_t>(0, until_ns - Monotonic()));
+    changed_.wait_for(
+        lock, wait, [this] { return stop_ || !events_.empty() || (finish_asked_ && !finished_); });
+    std::swap(events, events_);
+  }
+  for (Event& event : events) {
+    if (event.kind == Event::Kind::kJoin) {
+      agents_[event.agent].link = std::move(event.link);
+      agents_[event.agent].last_heard_ns = Monotonic();
+      continue;
+    }
+    const auto agent = agents_.find(event.agent);
+    if (agent == agents_.end()) continue;
+    if (event.kind == Event::Kind::kLeave) {
+      agent->second.left = true;
+      snapshots_.GiveUpOn(event.agent);
+    } else {
+      agent->second.last_heard_ns = Monotonic();
+      agent->second.link->Consumed();
+      HandleMessage(event.agent, event.message);
+    }
+  }
+  return !events.empty();
+}
+
+void Monitor::Greet(uint64_t number, Agent* agent, const rpc::Hello& hello) {
+  if (hello.protocol() != kProtocol) {
+    agent->link->Refuse(
+        fmt::format("protocol {} is not served, only {}", hello.protocol(), kProtocol));
+    return;
+  }
+  // The same agent again, or another in its place: it tells everything anew.
+  for (auto other = agents_.begin(); other != agents_.end();) {
+    const bool same = other->first != number && other->second.host == hello.host() &&
+                      other->second.run_directory == hello.run_directory();
+    if (same) {
+      state_.Forget(other->first);
+      snapshots_.GiveUpOn(other->first);
+    }
+    other = same ? agents_.erase(other) : std::next(other);
+  }
+  agent->greeted = true;
+  agent->host = hello.host();
+  agent->run_directory = hello.run_directory();
+  agent->journal.clear();
+}
+
+void Monitor::HandleMessage(uint64_t number, const rpc::AgentMessage& message) {
+  Agent& agent = agents_[number];
+  if (message.has_hello()) {
+    Greet(number, &agent, message.hello());
+    return;
+  }
+  if (!agent.greeted) {
+    agent.link->Refuse("no greeting");
+    return;
+  }
+  const int64_t now = Monotonic();
+  if (message.has_digests()) {
+    for (const rpc::ProcessDigest& digest : message.digests().processes()) {
+      state_.OnDigest(number, digest, now);
+    }
+  } else if (message.has_process_event()) {
+    state_.OnProcessEvent(message.process_event());
+  } else if (message.has_journal()) {
+    if (agent.journal.size() + message.journal().lines().size() <= kMostJournalBytes) {
+      agent.journal += message.journal().lines();
+    }
+  } else if (message.has_snapshot()) {
+    if (!snapshots_.Add(number, message.snapshot(), Now(CLOCK_REALTIME))) {
+      agent.link->Refuse("a snapshot that does not fit");
+    }
+  } else if (message.has_symbols()) {
+    const auto asked = asked_symbols_.find(message.symbols().request());
+    if (asked == asked_symbols_.end()) return;
+    const auto answers = static_cast<size_t>(message.symbols().addresses_size());
+    for (size_t i = 0; i < std::min(asked->second.size(), answers); ++i) {
+      std::vector<SourceFrame> frames;
+      for (const rpc::SymbolFrame& frame :
+           message.symbols().addresses(static_cast<int>(i)).frames()) {
+        frames.push_back(agent::FromRpc(frame));
+      }
+      symbols_.Add(asked->second[i], std::move(frames));
+    }
+    asked_symbols_.erase(asked);
+  } else if (message.has_live_stacks()) {
+    asked_stacks_.erase(message.live_stacks().request());
+  }
+}
+
+void Monitor::ForgetLostAgents() {
+  const int64_t now = Monotonic();
+  for (auto agent = agents_.begin(); agent != agents_.end();) {
+    const bool lost = now - agent->second.last_heard_ns > kLostAfterNs;
+    if (!lost) {
+      ++agent;
+      continue;
+    }
+    state_.Forget(agent->first);
+    snapshots_.GiveUpOn(agent->first);
+    if (options_.on_note && agent->second.greeted) {
+      options_.on_note(fmt::format(
+          "no word from the agent on {} for {} s; its ranks are judged no "
+          "more, their traces stay in {}",
+          agent->second.host, kLostAfterNs / 1'000'000'000, agent->second.run_directory));
+    }
+    if (!agent->second.left) agent->second.link->Refuse("silent for too long");
+    agent = agents_.erase(agent);
+  }
+}
+
+void Monitor::AskForStacks(const std::vector<uint64_t>& stalled) {
+  asked_stacks_.clear();
+  for (size_t i = 0; i < std::min(stalled.size(), kMostStacks); ++i) {
+    const auto process = state_.processes().find(stalled[i]);
+    if (process == state_.processes().end()) continue;
+    const auto agent = agents_.find(process->second.agent);
+    if (agent == agents_.end() || agent->second.left) continue;
+    rpc::CollectorMessage message;
+    message.mutable_live_stack()->set_request(next_request_);
+    message.mutable_live_stack()->set_id(stalled[i]);
+    asked_stacks_.insert(next_request_++);
+    agent->second.link->Send(message);
+  }
+  const int64_t deadline = Monotonic() + kStackPatienceNs;
+  while (!asked_stacks_.empty() && Monotonic() < deadline) {
+    HandleEvents(std::min(deadline, Monotonic() + kTickNs));
+  }
+}
+
+Trace Monitor::Collect(bool settle) {
+  std::set<uint64_t> asked;
+  rpc::CollectorMessage message;
+  message.mutable_snapshot()->set_request(next_request_);
+  message.mutable_snapshot()->set_settle(settle);
+  for (auto& [number, agent] : agents_) {
+    if (agent.left || !agent.greeted) continue;
+    asked.insert(number);
+  }
+  snapshots_.Begin(next_request_++, asked);
+  for (const uint64_t number : asked) agents_[number].link->Send(message);
+  const int64_t deadline = Monotonic() + kSnapshotPatienceNs;
+  while (!snapshots_.complete() && Monotonic() < deadline) {
+    HandleEvents(std::min(deadline, Monotonic() + kTickNs));
+  }
+
+  RingTraceBuilder builder;
+  for (const auto& [id, image] : snapshots_.images()) {
+    if (!image.whole) {
+      builder.trace()->problems.push_back({image.name, -1, "its agent did not send all of it"});
+      continue;
+    }
+    MemorySource source(image.bytes);
+    RingSnapshot snapshot = ReadRing(source, image.name);
+    snapshot.taken_at_ns = image.arrived_realtime_ns;
+    const std::optional<uint32_t> index = builder.Add(snapshot);
+    if (!index.has_value()) continue;
+    Process& process = builder.trace()->processes[*index];
+    // Two collects, the second begun after the first ended: the digest that said quiet came before
+    // this request was sent, and the activity is still the same.
+    const auto digest = state_.processes().find(id);
+    process.quiet = image.quiet &&
+                    (!image.alive || (digest != state_.processes().end() && digest->second.quiet &&
+                                      digest->second.activity == image.activity));
+    process.idle_since_ns = image.arrived_realtime_ns - image.idle_ns;
+    if (image.alive) process.end.how = ProcessEnd::How::kAlive;
+  }
+  for (const auto& [number, agent] : agents_) {
+    MemorySource source(
+        {reinterpret_cast<const uint8_t*>(agent.journal.data()), agent.journal.size()});
+    ApplyJournal(ReadJournal(source, agent.host + " journal"), &builder);
+  }
+  return builder.Finish();
+}
+
+void Monitor::Symbolize(Trace* trace) {
+  std::vector<CodeAddress> unknown = symbols_.Fill(trace);
+  asked_symbols_.clear();
+  const auto agent = std::find_if(agents_.begin(), agents_.end(), [](const auto& entry) {
+    return entry.second.greeted && !entry.second.left;
+  });
+  if (agent != agents_.end()) {
+    for (size_t begin = 0; begin < unknown.size(); begin += kAddressesPerRequest) {
+      const size_t end = std::min(unknown.size(), begin + kAddressesPerRequest);
+      rpc::CollectorMessage message;
+      message.mutable_symbols()->set_request(next_request_);
+      for (size_t i = begin; i < end; ++i) {
+        rpc::CodeAddress* address = message.mutable_symbols()->add_addresses();
+        address->set_module(unknown[i].module_path);
+        address->set_build_id(unknown[i].build_id);
+        address->set_vaddr(unknown[i].vaddr);
+      }
+      asked_symbols_[next_request_++].assign(unknown.begin() + static_cast<ptrdiff_t>(begin),
+                                             unknown.begin() + static_cast<ptrdiff_t>(end));
+      agent->second.link->Send(message);
+    }
+    const int64_t deadline = Monotonic() + kSymbolPatienceNs;
+    while (!asked_symbols_.empty() && !agent->second.left && Monotonic() < deadline) {
+      const uint64_t number = agent->first;
+      HandleEvents(std::min(deadline, Monotonic() + kTickNs));
+      if (!agents_.contains(number)) break;
+    }
+  }
+  symbols_.Fill(trace);
+  SymbolCache::FillRest(trace);
+}
+
+Monitor::News Monitor::WhatIsNew(const Report& report) {
+  News news = News::kNone;
+  for (const Finding& finding : report.findings) {
+    const auto [said, is_new] = said_.emplace(Gist(finding), finding.waiting.size());
+    if (is_new) {
+      news = News::kNew;
+    } else if (finding.waiting.size() > said->second) {
+      said->second = finding.waiting.size();
+      news = std::max(news, News::kMoreRanks);
+    }
+  }
+  return news;
+}
+
+std::vector<uint64_t> Monitor::CalledStalled(const Trace& trace, const Report& report) const {
+  std::vector<uint64_t> ids;
+  for (const Finding& finding : report.findings) {
+    if (finding.kind != VerdictKind::kRankStalled || finding.world >= trace.worlds.size()) continue;
+    for (const auto& [id, process] : state_.processes()) {
+      if (!process.ended && process.job_key == trace.worlds[finding.world].job_key &&
+          std::binary_search(finding.culprits.begin(), finding.culprits.end(),
+                             process.world_rank)) {
+        ids.push_back(id);
+      }
+    }
+  }
+  return ids;
+}
+
+void Monitor::Look(const Suspicion& suspicion) {
+  const int64_t begin = Monotonic();
+  if (options_.live_stacks && !suspicion.stalled.empty()) AskForStacks(suspicion.stalled);
+  Trace trace = Collect(false);
+  int64_t collected = Monotonic();
+  const DiagnoseOptions diagnose = {.stall_after_ns = options_.stall_after_ns};
+  Report report = Diagnose(trace, diagnose);
+  // The rings are newer than the digests: a rank may have passed the threshold in between.
+  if (options_.live_stacks && suspicion.stalled.empty()) {
+    const std::vector<uint64_t> stalled = CalledStalled(trace, report);
+    if (!stalled.empty()) {
+      AskForStacks(stalled);
+      trace = Collect(false);
+      collected = Monotonic();
+      report = Diagnose(trace, diagnose);
+    }
+  }
+  const bool fruitful = IsWorthSaying(report, options_.stall_after_ns);
+  const int64_t patience = fruitful ? Patience(trace, report) : 0;
+  if (patience == 0) {
+    patient_since_ns_ = 0;
+  } else {
+    if (patient_since_ns_ == 0) patient_since_ns_ = begin;
+    if (begin - patient_since_ns_ < patience) {
+      pacer_.Looked(suspicion, false, begin, Monotonic());
+      return;
+    }
+  }
+  if (fruitful) {
+    TellAgents(report, collected);
+    // Only now: reading debug information takes far longer than everything else here.
+    Symbolize(&trace);
+    report = Diagnose(trace, diagnose);
+  }
+  if (suspicion.reason == Reason::kMismatch && !fruitful) state_.ClearMismatches();
+  const News news = fruitful ? WhatIsNew(report) : News::kNone;
+  if (news == News::kNew && options_.on_report) options_.on_report(trace, report);
+  if (news == News::kMoreRanks && options_.on_update) options_.on_update(trace, report);
+  pacer_.Looked(suspicion, fruitful, begin, Monotonic());
+}
+
+void Monitor::TellAgents(const Report& report, int64_t collected_ns) {
+  if (report.status != Report::Status::kHung) return;
+  rpc::CollectorMessage message;
+  message.mutable_verdict()->set_age_ns(Monotonic() - collected_ns);
+  for (const auto& [number, agent] : agents_) {
+    if (agent.greeted && !agent.left) agent.link->Send(message);
+  }
+}
+
+void Monitor::FinishNow() {
+  Final final;
+  // What the agents still have to say is on its way: the snapshots come behind it.
+  final.trace = Collect(true);
+  Symbolize(&final.trace);
+  final.report =
+      Diagnose(final.trace, {.stall_after_ns = options_.stall_after_ns, .job_ended = true});
+  final.ranks_seen = state_.ever_seen() || !final.trace.processes.empty();
+  final.is_new = WhatIsNew(final.report) == News::kNew;
+  final.any_findings = !said_.empty();
+  const std::lock_guard lock(mutex_);
+  final_ = std::move(final);
+}
+
+}  // namespace rollcall::service

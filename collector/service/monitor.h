@@ -1,0 +1,139 @@
+// The collector proper: follows the digests of all agents, looks closer when they look wrong, and
+// says what the diagnosis finds. Knows nothing of gRPC.
+#ifndef ROLLCALL_COLLECTOR_SERVICE_MONITOR_H_
+#define ROLLCALL_COLLECTOR_SERVICE_MONITOR_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collector/diagnosis/finding.h"
+#include "collector/model/trace.h"
+#include "collector/service/job_state.h"
+#include "collector/service/snapshot_set.h"
+#include "collector/service/trace_symbols.h"
+#include "proto/collector.pb.h"
+
+namespace rollcall::service {
+
+// One agent's connection, as the monitor sees it. Methods are called from the monitor's thread,
+// must not block, and may be called after the connection is gone.
+class AgentLink {
+ public:
+  virtual ~AgentLink() = default;
+  virtual void Send(const rpc::CollectorMessage& message) = 0;
+  // One message has been dealt with: the link may take another from the network.
+  virtual void Consumed() = 0;
+  // Refuses the agent: it said something that no agent says.
+  virtual void Refuse(const std::string& why) = 0;
+};
+
+struct MonitorOptions {
+  int64_t stall_after_ns = 30'000'000'000;
+  // No live stacks are asked for.
+  bool live_stacks = true;
+  // Called on the monitor's thread, with every report that says something new. Must not call back.
+  std::function<void(const Trace&, const Report&)> on_report;
+  // Likewise, with one that says the same, of more waiting ranks. May be empty.
+  std::function<void(const Trace&, const Report&)> on_update;
+  // Something that the user should know besides verdicts (an agent lost). May be empty.
+  std::function<void(const std::string&)> on_note;
+};
+
+class Monitor {
+ public:
+  explicit Monitor(MonitorOptions options);
+  ~Monitor();
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+
+  // Thread-safe, called by the network. Join() returns the number by which the others name the
+  // link.
+  uint64_t Join(std::shared_ptr<AgentLink> link);
+  void Message(uint64_t agent, rpc::AgentMessage message);
+  void Leave(uint64_t agent);
+
+  struct Final {
+    Trace trace;
+    Report report;
+    bool ranks_seen = false;
+    bool is_new = false;        // it says what no report before said
+    bool any_findings = false;  // in this or an earlier report
+  };
+  // The job is over: one last look at everything. Blocks until that is done, at most a few seconds.
+  // Call once, from any thread.
+  Final Finish();
+
+ private:
+  struct Agent {
+    std::shared_ptr<AgentLink> link;
+    bool greeted = false;
+    bool left = false;
+    std::string host;
+    std::string run_directory;
+    std::string journal;  // all lines so far
+    int64_t last_heard_ns = 0;
+  };
+  struct Event {
+    enum class Kind : uint8_t { kJoin, kMessage, kLeave } kind;
+    uint64_t agent = 0;
+    std::shared_ptr<AgentLink> link;
+    rpc::AgentMessage message;
+  };
+
+  void Run();
+  // Deals with what has come, waiting for it until `until_ns` at most. True if something came.
+  bool HandleEvents(int64_t until_ns);
+  void HandleMessage(uint64_t number, const rpc::AgentMessage& message);
+  void Greet(uint64_t number, Agent* agent, const rpc::Hello& hello);
+  void ForgetLostAgents();
+  void Look(const Suspicion& suspicion);
+  // The live processes that a report calls stalled.
+  std::vector<uint64_t> CalledStalled(const Trace& trace, const Report& report) const;
+  // Asks for stacks of stalled processes and waits for them.
+  void AskForStacks(const std::vector<uint64_t>& stalled);
+  // A trace of everything; `settle`: after all ends are known.
+  Trace Collect(bool settle);
+  void Symbolize(Trace* trace);
+  // Has the agents journal that a hang was found in what was collected until then.
+  void TellAgents(const Report& report, int64_t collected_ns);
+  void FinishNow();
+  // Whether the report says anything that has not been said, or of more ranks than before.
+  enum class News : uint8_t { kNone, kMoreRanks, kNew };
+  News WhatIsNew(const Report& report);
+
+  const MonitorOptions options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Event> events_;
+  uint64_t next_agent_ = 1;
+  bool stop_ = false;
+  bool finish_asked_ = false;
+  bool finished_ = false;
+  Final final_;
+
+  // The monitor's thread alone.
+  std::map<uint64_t, Agent> agents_;
+  JobState state_;
+  LookPacer pacer_;
+  uint64_t next_request_ = 1;
+  SnapshotSet snapshots_;
+  SymbolCache symbols_;
+  std::map<uint64_t, std::vector<CodeAddress>> asked_symbols_;  // by request
+  std::set<uint64_t> asked_stacks_;                             // requests
+  std::map<std::string, size_t> said_;  // findings -> how many ranks they said wait
+  int64_t patient_since_ns_ = 0;        // the newest look may say more with ranks to come; 0: no
+  std::thread thread_;
+};
+
+}  // namespace rollcall::service
+
+#endif  // ROLLCALL_COLLECTOR_SERVICE_MONITOR_H_

@@ -1,0 +1,21 @@
+// The run's token: who has it may speak to the collector of the run.
+#ifndef ROLLCALL_COLLECTOR_SERVICE_SECRET_H_
+#define ROLLCALL_COLLECTOR_SERVICE_SECRET_H_
+
+#include <string>
+#include <string_view>
+
+namespace rollcall::service {
+
+// The metadata key that carries it.
+inline constexpr char kTokenKey[] = "rollcall-token";
+
+// 128 bits from getrandom(2), in hex. Empty if the kernel gives none: then there is no run.
+std::string NewToken();
+
+// Whether both are the same and not empty, in a time that does not depend on where they differ.
+bool SameSecret(std::string_view a, std::string_view b);
+
+}  // namespace rollcall::service
+
+#endif  // ROLLCALL_COLLECTOR_SERVICE_SECRET_H_

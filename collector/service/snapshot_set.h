@@ -1,0 +1,52 @@
+// Ring images as they come in from the agents.
+#ifndef ROLLCALL_COLLECTOR_SERVICE_SNAPSHOT_SET_H_
+#define ROLLCALL_COLLECTOR_SERVICE_SNAPSHOT_SET_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "proto/collector.pb.h"
+
+namespace rollcall::service {
+
+struct ProcessImage {
+  std::string name;
+  uint64_t agent = 0;
+  std::vector<uint8_t> bytes;
+  uint64_t total_bytes = 0;
+  bool whole = false;
+  bool quiet = false;
+  bool alive = true;
+  uint64_t activity = 0;
+  int64_t idle_ns = 0;
+  int64_t arrived_realtime_ns = 0;
+};
+
+// The answers to one request. Sizes come from the network and are bounded: an image to the most
+// that a ring may have, all of one agent together to kMostBytesPerAgent.
+class SnapshotSet {
+ public:
+  static constexpr uint64_t kMostBytesPerAgent = uint64_t{4} << 30;
+
+  // Begins to wait for the answers of `agents` to `request`; forgets what was there.
+  void Begin(uint64_t request, std::set<uint64_t> agents);
+  // False if the chunk is not what an agent sends: out of order, too large.
+  bool Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t realtime_ns);
+  // That agent will not answer.
+  void GiveUpOn(uint64_t agent) { waiting_.erase(agent); }
+  bool complete() const { return waiting_.empty(); }
+  const std::map<uint64_t, ProcessImage>& images() const { return images_; }
+
+ private:
+  uint64_t request_ = 0;
+  std::set<uint64_t> waiting_;
+  std::map<uint64_t, uint64_t> bytes_;       // by agent
+  std::map<uint64_t, ProcessImage> images_;  // by ring id
+};
+
+}  // namespace rollcall::service
+
+#endif  // ROLLCALL_COLLECTOR_SERVICE_SNAPSHOT_SET_H_

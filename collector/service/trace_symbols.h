@@ -1,0 +1,33 @@
+// Which addresses of a trace still need a meaning, and those that have one.
+#ifndef ROLLCALL_COLLECTOR_SERVICE_TRACE_SYMBOLS_H_
+#define ROLLCALL_COLLECTOR_SERVICE_TRACE_SYMBOLS_H_
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "collector/model/trace.h"
+#include "collector/symbolize/source_frame.h"
+
+namespace rollcall::service {
+
+// Symbolized addresses, kept over looks: a hang has mostly the addresses of the look before.
+// Bounded; not thread-safe.
+class SymbolCache {
+ public:
+  // Fills in what is known and returns the rest, each once.
+  std::vector<CodeAddress> Fill(Trace* trace) const;
+  void Add(const CodeAddress& address, std::vector<SourceFrame> frames);
+  // Gives every address that is left a frame that says module and address.
+  static void FillRest(Trace* trace);
+
+ private:
+  static constexpr size_t kMostAddresses = 1 << 20;
+  using Key = std::tuple<std::string, std::string, uint64_t>;  // build id, module, address
+  std::map<Key, std::vector<SourceFrame>> frames_;
+};
+
+}  // namespace rollcall::service
+
+#endif  // ROLLCALL_COLLECTOR_SERVICE_TRACE_SYMBOLS_H_

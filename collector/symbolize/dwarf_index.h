@@ -1,0 +1,62 @@
+// One module's debug information, asked by address.
+#ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_DWARF_INDEX_H_
+#define ROLLCALL_COLLECTOR_SYMBOLIZE_DWARF_INDEX_H_
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/symbolize/demangle.h"
+
+namespace rollcall {
+
+// One level of the inlining at an address, as the debug information tells it.
+struct DwarfFrame {
+  std::string function;
+  std::string file;  // absolute where possible; empty if unknown
+  int line = 0;      // 0 if unknown
+  bool inlined = false;
+  bool qualified = true;  // false: C++ without a linkage name; a symbol may know more
+};
+
+// Not thread-safe. Does not own the Dwarf, which must outlive it. Malformed input ends in missing
+// answers; recursion and work are bounded. Compilation units are parsed when first asked for.
+class DwarfIndex {
+ public:
+  explicit DwarfIndex(Dwarf* dwarf) : dwarf_(dwarf) {}
+
+  // Innermost first, the concrete function last. Empty: no function of the debug information covers
+  // `vaddr`. With split DWARF whose .dwo files are missing: one frame with an empty function.
+  std::vector<DwarfFrame> Lookup(uint64_t vaddr, NameStyle style);
+
+ private:
+  struct Range {
+    uint64_t begin;
+    uint64_t end;
+    Dwarf_Die die;
+  };
+  struct Unit {
+    Dwarf_Die skeleton;  // the unit's DIE in the file itself: ranges, lines, comp_dir
+    Dwarf_Die full;      // where its functions are; the same, unless the unit is split
+    bool has_functions = true;
+    std::vector<Range> functions;  // not sorted: few per unit, and nested ones overlap
+  };
+
+  std::optional<Dwarf_Die> FindUnit(uint64_t vaddr);
+  Unit& UnitAt(Dwarf_Die unit_die);
+  void CollectFunctions(Unit* unit, Dwarf_Die* parent, int depth, int* budget);
+
+  Dwarf* dwarf_;
+  std::unordered_map<Dwarf_Off, Unit> units_;  // by offset of the unit's DIE
+  bool all_units_read_ = false;
+  std::vector<Range> unit_ranges_;  // of every unit, where .debug_aranges does not help
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_SYMBOLIZE_DWARF_INDEX_H_

@@ -1,0 +1,189 @@
+#include "collector/symbolize/elf_file.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "collector/symbolize/text.h"
+
+namespace rollcall {
+namespace {
+
+FileStamp StampOf(const struct stat& st) {
+  return {.device = st.st_dev,
+          .inode = st.st_ino,
+          .size = static_cast<uint64_t>(st.st_size),
+          .modified_ns = int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec};
+}
+
+const char* KindName(mode_t mode) {
+  if (S_ISDIR(mode)) return "is a directory";
+  if (S_ISFIFO(mode)) return "is a FIFO";
+  if (S_ISCHR(mode) || S_ISBLK(mode)) return "is a device";
+  if (S_ISSOCK(mode)) return "is a socket";
+  return "is not a regular file";
+}
+
+// The sum of what all compressed sections claim to unpack to.
+uint64_t UnpackedBytes(Elf* elf) {
+  uint64_t total = 0;
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf, section)) != nullptr) {
+    GElf_Shdr header;
+    GElf_Chdr compressed;
+    uint64_t size = 0;
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    if ((header.sh_flags & SHF_COMPRESSED) != 0) {
+      if (gelf_getchdr(section, &compressed) == nullptr) continue;
+      size = compressed.ch_size;
+    } else if (const ssize_t old_style = dwelf_scn_gnu_compressed_size(section); old_style > 0) {
+      size = static_cast<uint64_t>(old_style);
+    }
+    if (total + size < total) return UINT64_MAX;
+    total += size;
+  }
+  return total;
+}
+
+}  // namespace
+
+void UniqueFd::reset(int fd) {
+  if (fd_ >= 0) close(fd_);
+  fd_ = fd;
+}
+
+UniqueFd OpenRegularFile(const std::string& path, uint64_t max_bytes, FileStamp* stamp,
+                         std::string* error) {
+  // A path from a record may hold a NUL; open(2) would then see another file's name.
+  if (path.empty() || path.find('\0') != std::string::npos) {
+    *error = "is not a file name";
+    return UniqueFd();
+  }
+  // Opening a device can have effects (a tape rewinds): ask first, and again once it is open.
+  struct stat st;
+  if (stat(path.c_str(), &st) != 0) {
+    *error = errno == ENOENT ? "is not on this machine" : std::strerror(errno);
+    return UniqueFd();
+  }
+  if (!S_ISREG(st.st_mode)) {
+    *error = KindName(st.st_mode);
+    return UniqueFd();
+  }
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!fd || fstat(fd.get(), &st) != 0) {
+    *error = std::strerror(errno);
+    return UniqueFd();
+  }
+  if (!S_ISREG(st.st_mode)) {
+    *error = KindName(st.st_mode);
+    return UniqueFd();
+  }
+  *stamp = StampOf(st);
+  if (stamp->size > max_bytes) {
+    *error = "is too large to read";
+    return UniqueFd();
+  }
+  return fd;
+}
+
+ElfFile::ElfFile(UniqueFd fd, std::string path, const FileStamp& stamp)
+    : fd_(std::move(fd)), path_(std::move(path)), stamp_(stamp) {}
+
+ElfFile::~ElfFile() { elf_end(elf_); }
+
+std::unique_ptr<ElfFile> ElfFile::Open(const std::string& path, const Limits& limits,
+                                       std::string* error) {
+  static const bool initialised = elf_version(EV_CURRENT) != EV_NONE;
+  FileStamp stamp;
+  UniqueFd fd = OpenRegularFile(path, limits.max_file_bytes, &stamp, error);
+  if (!fd) return nullptr;
+  std::unique_ptr<ElfFile> file(new ElfFile(std::move(fd), path, stamp));
+  file->elf_ =
+      elf_begin(file->fd_.get(),
+                stamp.size > limits.max_read_bytes ? ELF_C_READ_MMAP_PRIVATE : ELF_C_READ, nullptr);
+  if (!initialised || file->elf_ == nullptr || elf_kind(file->elf_) != ELF_K_ELF) {
+    *error = "is not an ELF file";
+    return nullptr;
+  }
+  if (UnpackedBytes(file->elf_) > limits.max_unpacked_bytes) {
+    *error = "holds compressed sections that claim to be too large";
+    return nullptr;
+  }
+  const void* id = nullptr;
+  const ssize_t id_size = dwelf_elf_gnu_build_id(file->elf_, &id);
+  if (id_size > 0) file->build_id_ = ToHex(id, static_cast<size_t>(id_size));
+  return file;
+}
+
+bool ElfFile::HasSection(const char* name) const {
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf_, &names) != 0) return false;
+  const std::string_view wanted(name);
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf_, section)) != nullptr) {
+    GElf_Shdr header;
+    // In a file made by `strip --only-keep-debug`, and the reverse, sections lose their contents
+    // but keep their headers.
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    const char* found = elf_strptr(elf_, names, header.sh_name);
+    if (found == nullptr) continue;
+    if (wanted == found) return true;
+    if (wanted.starts_with(".debug_") && found == ".z" + std::string(wanted.substr(1))) return true;
+  }
+  return false;
+}
+
+bool ElfFile::Needs(const char* library_prefix) const {
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf_, section)) != nullptr) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_DYNAMIC) continue;
+    Elf_Data* data = elf_getdata(section, nullptr);
+    GElf_Dyn entry;
+    for (int i = 0; data != nullptr && gelf_getdyn(data, i, &entry) != nullptr; ++i) {
+      if (entry.d_tag == DT_NULL) break;
+      if (entry.d_tag != DT_NEEDED) continue;
+      const char* needed = elf_strptr(elf_, header.sh_link, entry.d_un.d_val);
+      if (needed != nullptr && std::string_view(needed).starts_with(library_prefix)) return true;
+    }
+  }
+  return false;
+}
+
+uint32_t ElfFile::Crc32() const {
+  // The CRC of zlib and Ethernet, reflected polynomial 0xEDB88320; see "Debugging Information in
+  // Separate Files" in gdb's manual.
+  static const std::array<uint32_t, 256> table = [] {
+    std::array<uint32_t, 256> t{};
+    for (uint32_t i = 0; i < 256; ++i) {
+      uint32_t value = i;
+      for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) * 0xEDB88320U);
+      t[i] = value;
+    }
+    return t;
+  }();
+  std::vector<uint8_t> buffer(1 << 16);
+  uint32_t crc = ~0U;
+  off_t at = 0;
+  ssize_t got = 0;
+  while ((got = pread(fd_.get(), buffer.data(), buffer.size(), at)) > 0) {
+    for (ssize_t i = 0; i < got; ++i) crc = (crc >> 8) ^ table[(crc ^ buffer[i]) & 0xFF];
+    at += got;
+  }
+  return ~crc;
+}
+
+bool ElfFile::Unchanged() const {
+  struct stat st;
+  return fstat(fd_.get(), &st) == 0 && StampOf(st) == stamp_;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,137 @@
+#include "collector/symbolize/source_excerpt.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <string_view>
+
+#include "collector/symbolize/elf_file.h"
+#include "collector/symbolize/text.h"
+
+namespace rollcall {
+namespace {
+
+constexpr size_t kTabWidth = 8;
+constexpr int kMaxEnclosingDistance = 200;  // lines
+constexpr int kMaxEnclosingLevels = 3;
+
+std::string ReadAll(int fd, size_t size) {
+  std::string content(size, '\0');
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t got = pread(fd, content.data() + done, size - done, static_cast<off_t>(done));
+    if (got <= 0) break;
+    done += static_cast<size_t>(got);
+  }
+  content.resize(done);
+  return content;
+}
+
+std::vector<std::string_view> SplitLines(std::string_view content) {
+  std::vector<std::string_view> lines;
+  while (!content.empty()) {
+    const size_t end = content.find('\n');
+    std::string_view line = content.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.push_back(line);
+    if (end == std::string_view::npos) break;
+    content.remove_prefix(end + 1);
+  }
+  return lines;
+}
+
+// Columns of white space in front; -1 for a blank line.
+int Indentation(std::string_view line) {
+  size_t column = 0;
+  for (const char c : line) {
+    if (c == ' ') {
+      ++column;
+    } else if (c == '\t') {
+      column += kTabWidth - column % kTabWidth;
+    } else {
+      return static_cast<int>(column);
+    }
+  }
+  return -1;
+}
+
+// Whether `line` opens a branch or a loop in C, C++, Fortran or Python.
+bool IsControl(std::string_view line) {
+  line.remove_prefix(std::min(line.find_first_not_of(" \t}"), line.size()));
+  std::string word;
+  for (const char c : line) {
+    if (std::isalpha(static_cast<unsigned char>(c)) == 0) break;
+    word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  static constexpr std::string_view kWords[] = {
+      "if",      "else",   "elif", "elseif", "for",   "while",   "do",   "switch", "case",
+      "default", "select", "try",  "except", "catch", "finally", "with", "match"};
+  return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
+}
+
+// Indices of the control lines that enclose line `index`, nearest first.
+std::vector<int> EnclosingControl(const std::vector<std::string_view>& lines, int index) {
+  std::vector<int> found;
+  int indent = Indentation(lines[index]);
+  const int stop = std::max(0, index - kMaxEnclosingDistance);
+  for (int i = index - 1; i >= stop && indent > 0; --i) {
+    const int here = Indentation(lines[i]);
+    // Labels and preprocessor lines stand at the margin without enclosing anything.
+    if (here < 0 || here >= indent || lines[i][0] == '#') continue;
+    indent = here;
+    if (!IsControl(lines[i])) continue;
+    found.push_back(i);
+    if (found.size() == kMaxEnclosingLevels) break;
+  }
+  return found;
+}
+
+}  // namespace
+
+SourceExcerpt ReadSourceExcerpt(const std::string& file, const std::vector<int>& marked_lines,
+                                const ExcerptOptions& options) {
+  SourceExcerpt excerpt;
+  excerpt.file = file;
+  FileStamp stamp;
+  const UniqueFd fd = OpenRegularFile(file, options.max_file_bytes, &stamp, &excerpt.error);
+  if (!fd) {
+    excerpt.error = "the source " + excerpt.error;
+    return excerpt;
+  }
+  excerpt.modified_ns = stamp.modified_ns;
+  const std::string content = ReadAll(fd.get(), stamp.size);
+  if (content.find('\0') != std::string::npos) {
+    excerpt.error = "the source is not text";
+    return excerpt;
+  }
+  const std::vector<std::string_view> lines = SplitLines(content);
+  const int count = static_cast<int>(lines.size());
+
+  std::map<int, bool> shown;  // index -> marked
+  for (const int line_no : marked_lines) {
+    if (line_no < 1 || line_no > count) continue;
+    const int index = line_no - 1;
+    shown[index] = true;
+    const int first = std::max(0, index - options.context_before);
+    const int last = std::min(count - 1, index + options.context_after);
+    for (int i = first; i <= last; ++i) {
+      if (Indentation(lines[i]) >= 0) shown.try_emplace(i, false);
+    }
+    if (!options.enclosing) continue;
+    for (const int i : EnclosingControl(lines, index)) shown.try_emplace(i, false);
+  }
+  if (shown.empty()) {
+    excerpt.error = "the source is shorter than the program says: it has changed";
+    return excerpt;
+  }
+  for (const auto& [index, marked] : shown) {
+    excerpt.lines.push_back({.line_no = index + 1,
+                             .text = CleanText(lines[index], options.max_line_bytes, kTabWidth),
+                             .marked = marked});
+  }
+  return excerpt;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,47 @@
+// The lines of source around the places that a verdict names.
+#ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_EXCERPT_H_
+#define ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_EXCERPT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rollcall {
+
+struct ExcerptLine {
+  int line_no = 0;   // 1-based
+  std::string text;  // without the line break; tabs expanded; see CleanText()
+  bool marked = false;
+};
+
+// Lines in rising order. Where numbers jump, lines were left out.
+struct SourceExcerpt {
+  std::string file;
+  std::vector<ExcerptLine> lines;  // empty if there is an error
+  std::string error;               // why there is nothing to show, for a person
+  // When the source was last written, in ns since the epoch. Later than the program's start, the
+  // lines shown may not be those that were compiled.
+  int64_t modified_ns = 0;
+};
+
+struct ExcerptOptions {
+  int context_before = 1;  // lines shown before and after each marked one
+  int context_after = 1;
+  // Also show the lines of if, else, for, while, … that enclose a marked line, judged by
+  // indentation (exact for Python, good for formatted C, C++ and Fortran): what parts ranks is such
+  // a line.
+  bool enclosing = true;
+  size_t max_file_bytes = 16 << 20;
+  size_t max_line_bytes = 400;
+};
+
+// Reads `file` and shows `marked_lines` (any order, duplicates allowed) with their surroundings.
+// Blank context lines are left out. Refuses what is no regular file, too large or not text, and
+// lines that do not exist. No state; safe from any thread.
+SourceExcerpt ReadSourceExcerpt(const std::string& file, const std::vector<int>& marked_lines,
+                                const ExcerptOptions& options = {});
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_EXCERPT_H_

@@ -1,0 +1,21 @@
+// Strings that came out of other people's files, made safe to print and to put into JSON.
+#ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_TEXT_H_
+#define ROLLCALL_COLLECTOR_SYMBOLIZE_TEXT_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace rollcall {
+
+// `raw` as valid UTF-8 of at most `max_bytes` (cut at a character, marked by U+2026): control
+// characters, which could drive the reader's terminal, and malformed bytes become U+FFFD. Tabs are
+// expanded to stops of `tab_width` columns; 0 treats a tab like any control character.
+std::string CleanText(std::string_view raw, size_t max_bytes, size_t tab_width = 0);
+
+// Lower-case hexadecimal of `size` bytes at `bytes`.
+std::string ToHex(const void* bytes, size_t size);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_SYMBOLIZE_TEXT_H_
