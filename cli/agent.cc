@@ -1,0 +1,89 @@
+// rollcall agent: the agent of a node on which `rollcall run` does not run itself. `rollcall exec`
+// starts it where it is missing.
+#include "collector/agent/agent.h"
+
+#include <fmt/core.h>
+#include <signal.h>
+#include <time.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/job_environment.h"
+#include "collector/agent/grpc_transport.h"
+#include "collector/agent/run_root.h"
+#include "collector/service/grpc_server.h"
+#include "proto/environment.h"
+
+namespace rollcall {
+namespace {
+
+// Without a collector and without a live rank for this long, nobody needs this agent any more.
+constexpr int64_t kLonelyNs = 30'000'000'000;
+
+volatile sig_atomic_t g_stop = 0;
+
+int64_t MonotonicNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+std::string FromEnvironment(const char* name) {
+  const char* value = getenv(name);
+  return value != nullptr ? value : "";
+}
+
+}  // namespace
+
+int RunAgent(int argc, char** argv) {
+  CLI::App app("Watches the ranks of this node. The run's token comes from ROLLCALL_TOKEN.",
+               "rollcall agent");
+  std::string directory = FromEnvironment(env::kRunDirectory);
+  std::string collector = FromEnvironment(env::kCollector);
+  app.add_option("--dir", directory, "the run directory on this node (ROLLCALL_DIR)");
+  app.add_option("--collector", collector, "HOST:PORT of the collector (ROLLCALL_COLLECTOR)");
+  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  // Not an option: whoever may list processes could read it.
+  const std::string token = FromEnvironment(env::kToken);
+  if (directory.empty() || collector.empty() || token.empty()) {
+    fmt::print(stderr, "rollcall agent: needs --dir, --collector and ROLLCALL_TOKEN\n");
+    return kUsage;
+  }
+  std::string problem;
+  agent::RunDirectory run = agent::RunRoot::CreateAt(directory, &problem);
+  if (!run.valid()) {
+    fmt::print(stderr, "rollcall agent: {}\n", problem);
+    return kUsage;
+  }
+  if (!agent::RunRoot::TakeAgentLock(&run)) {
+    fmt::print(stderr, "rollcall agent: {} has an agent\n", directory);
+    return 0;
+  }
+  struct sigaction stop = {};
+  stop.sa_handler = [](int) { g_stop = 1; };
+  sigaction(SIGTERM, &stop, nullptr);
+  sigaction(SIGINT, &stop, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  service::SilenceGrpc();
+  bool keep = true;
+  {
+    const auto transport = agent::ConnectToCollector(collector, token);
+    agent::Agent agent(
+        {.run_directory = run.path(), .host = HostName(), .version = ROLLCALL_VERSION},
+        transport.get());
+    int64_t needed_ns = MonotonicNs();
+    while (g_stop == 0 && !agent.shut_down() && MonotonicNs() - needed_ns < kLonelyNs) {
+      agent.RunOnce(1000);
+      if (agent.connected() || agent.alive() > 0) needed_ns = MonotonicNs();
+    }
+    keep = !agent.shut_down() || agent.shut_down_keeps();
+    if (keep) agent.PreserveRings();
+  }
+  run = {};
+  if (!keep) agent::RunRoot::Remove(directory);
+  return 0;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,164 @@
+// rollcall analyze: the verdict on what a job left behind.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "cli/command.h"
+#include "collector/diagnosis/diagnose.h"
+#include "collector/import/append_trace.h"
+#include "collector/import/flight_recorder/dump_files.h"
+#include "collector/import/run_directory.h"
+#include "collector/model/python_merge.h"
+#include "collector/report/json_report.h"
+#include "collector/report/text_report.h"
+#include "collector/symbolize/source_excerpt.h"
+#include "collector/symbolize/symbolizer.h"
+
+namespace rollcall {
+namespace {
+
+// Frames for the codes to which the journal had none.
+void SymbolizeTrace(Trace* trace) {
+  Symbolizer symbolizer;
+  for (Code& code : trace->codes) {
+    if (!code.frames.empty()) continue;
+    CodeAddress address;
+    address.module_path = code.module_path;
+    address.build_id = code.build_id;
+    address.vaddr = code.vaddr;
+    address.is_return_address = true;
+    code.frames = symbolizer.Symbolize(address);
+  }
+  MergePythonFrames(trace);
+}
+
+bool WantsColor(const std::string& color) {
+  if (color != "auto") return color == "always";
+  // https://no-color.org
+  const char* no_color = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) != 0 && (no_color == nullptr || *no_color == '\0');
+}
+
+bool Contains(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+// The job is over when no process of it is known to live.
+bool HasEnded(const Trace& trace) {
+  for (const Process& process : trace.processes) {
+    if (process.end.how == ProcessEnd::How::kAlive) return false;
+  }
+  return true;
+}
+
+// Rings and journals, and the dumps of PyTorch's Flight Recorder, whatever their names.
+Trace Load(const std::vector<std::string>& inputs, const flight_recorder::RankPattern& pattern) {
+  const flight_recorder::DumpFiles dumps = flight_recorder::FindDumpFiles(inputs, pattern);
+  std::vector<std::string> others;
+  for (const std::string& input : inputs) {
+    std::error_code error;
+    const bool has_dumps = Contains(dumps.inputs, input);
+    if (!has_dumps || std::filesystem::is_directory(input, error)) others.push_back(input);
+  }
+  Trace trace = others.empty() ? Trace() : LoadTrace(others);
+  // A directory of dumps need not hold rings, too.
+  std::erase_if(trace.problems, [&](const Problem& problem) {
+    return Contains(dumps.inputs, problem.source) && problem.message == kNoTraces;
+  });
+  AppendTrace(flight_recorder::LoadDumps(dumps), &trace);
+  return trace;
+}
+
+bool WriteFile(const std::string& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "we");
+  const bool written =
+      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int write_error = errno;
+  const bool closed = file != nullptr && std::fclose(file) == 0;
+  if (written && closed) return true;
+  fmt::print(stderr, "rollcall: {}: {}\n", path, std::strerror(written ? errno : write_error));
+  return false;
+}
+
+}  // namespace
+
+int RunAnalyze(int argc, char** argv) {
+  CLI::App app("Says what went wrong, from the traces that a job left behind, or leaves.",
+               "rollcall analyze");
+  std::vector<std::string> inputs;
+  std::string json;
+  std::string color = "auto";
+  std::string stacks = "user";
+  std::string rank_pattern;
+  app.add_option("input", inputs,
+                 "run directories, ring files, journals, PyTorch Flight Recorder dumps")
+      ->required()
+      ->type_name("DIR|FILE")
+      ->check(CLI::ExistingPath);
+  app.add_option("--json", json,
+                 "write the verdict as JSON to FILE, or to stdout instead of the text")
+      ->type_name("FILE|-");
+  app.add_option("--color", color, "colour the text")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
+  AddStacksOption(&app, &stacks);
+  app.add_option("--rank-pattern", rank_pattern,
+                 "where a Flight Recorder dump's file name has the rank: a regular expression with "
+                 "one group (default: its last digits)")
+      ->type_name("REGEX");
+  app.footer("Exit codes: 0 nothing found, 1 findings, 2 usage or unreadable input.");
+  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+
+  flight_recorder::RankPattern pattern;
+  if (!rank_pattern.empty()) {
+    std::string error;
+    const auto parsed = flight_recorder::RankPattern::Parse(rank_pattern, &error);
+    if (!parsed) {
+      fmt::print(stderr, "rollcall: --rank-pattern: {}\n", error);
+      return kUsage;
+    }
+    pattern = *parsed;
+  }
+  Trace trace = Load(inputs, pattern);
+  for (const Problem& problem : trace.problems) {
+    const std::string where = problem.source.empty() ? "" : problem.source + ": ";
+    const std::string offset =
+        problem.offset < 0 ? "" : fmt::format("at byte {}: ", problem.offset);
+    fmt::print(stderr, "rollcall: {}{}{}\n", where, offset, problem.message);
+  }
+  if (trace.processes.empty()) {
+    fmt::print(stderr, "rollcall: no rank's trace could be read\n");
+    return kUsage;
+  }
+  SymbolizeTrace(&trace);
+  DiagnoseOptions diagnose;
+  diagnose.job_ended = HasEnded(trace);
+  const Report report = Diagnose(trace, diagnose);
+
+  if (json != "-") {
+    TextOptions text;
+    text.color = WantsColor(color);
+    text.stacks = StackDetailOf(stacks);
+    text.excerpt = [](const std::string& file, const std::vector<int>& lines) {
+      return ReadSourceExcerpt(file, lines);
+    };
+    fmt::print("{}", RenderText(trace, report, text));
+  }
+  if (json == "-") {
+    fmt::print("{}", RenderJson(trace, report));
+  } else if (!json.empty() && !WriteFile(json, RenderJson(trace, report))) {
+    return kUsage;
+  }
+  return report.findings.empty() ? kNothingFound : kFindings;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,43 @@
+// rollcall clean: removes the traces of old runs.
+#include <fmt/core.h>
+
+#include <string>
+
+#include "cli/command.h"
+#include "collector/agent/run_root.h"
+#include "proto/run_directory.h"
+
+namespace rollcall {
+
+int RunClean(int argc, char** argv) {
+  CLI::App app("Removes run directories of earlier runs; never one whose run or ranks still live.",
+               "rollcall clean");
+  std::string root;
+  size_t keep = 0;
+  double days = 7;
+  bool list = false;
+  app.add_option("--keep", keep, "keep this many of the newest that are young enough")
+      ->capture_default_str();
+  app.add_option("--days", days, "with --keep: the age in days beyond which none is kept")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--root", root, "where the run directories are, if not at the usual place");
+  app.add_flag("--list", list, "remove nothing, list what is there");
+  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  if (root.empty()) root = agent::RunRoot::DefaultPath(kSharedMemory);
+
+  if (list) {
+    for (const auto& run : agent::RunRoot::List(root)) {
+      fmt::print("{}  {} KiB{}\n", run.path, run.bytes / 1024, run.in_use ? "  in use" : "");
+    }
+    return kNothingFound;
+  }
+  constexpr double kNsPerDay = 24.0 * 3600 * 1e9;
+  uint64_t bytes = 0;
+  const auto removed = agent::RunRoot::Clean(root, keep, static_cast<int64_t>(days * kNsPerDay));
+  for (const auto& run : removed) bytes += run.bytes;
+  fmt::print("removed {} run directories, {} KiB, below {}\n", removed.size(), bytes / 1024, root);
+  return kNothingFound;
+}
+
+}  // namespace rollcall

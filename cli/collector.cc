@@ -1,0 +1,84 @@
+// rollcall collector: the collector by itself, for jobs that something else starts. Restarted with
+// the same address and token it picks the job up again: agents reconnect and say everything anew.
+#include <fmt/core.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/launcher.h"
+#include "cli/report_output.h"
+#include "collector/service/grpc_server.h"
+#include "collector/service/monitor.h"
+#include "collector/service/secret.h"
+#include "proto/environment.h"
+
+namespace rollcall {
+
+int RunCollector(int argc, char** argv) {
+  CLI::App app(
+      "Collects from agents and prints verdicts until it is stopped by a signal. The token comes\n"
+      "from ROLLCALL_TOKEN; without one, a new one is made and printed.",
+      "rollcall collector");
+  std::string listen = "127.0.0.1:0";
+  std::string json_file;
+  std::string color = "auto";
+  std::string stacks = "user";
+  double stall_after_s = 30;
+  app.add_option("--listen", listen, "HOST:PORT; port 0 takes any free one")->capture_default_str();
+  app.add_option("--stall-after", stall_after_s,
+                 "seconds without progress before a rank is called stalled")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--json", json_file, "also write the verdict to this file");
+  app.add_option("--color", color, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
+  AddStacksOption(&app, &stacks);
+  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  if (listen.find(':') == std::string::npos) listen += ":0";
+
+  const char* given = getenv(env::kToken);
+  const std::string token = given != nullptr && given[0] != '\0' ? given : service::NewToken();
+  sigset_t stop;
+  sigemptyset(&stop);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&stop, number);
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // before any thread
+  signal(SIGPIPE, SIG_IGN);
+  service::SilenceGrpc();
+
+  ReportOutput output({.color = color, .json_file = json_file, .stacks = stacks});
+  bool found = false;
+  service::Monitor monitor(
+      {.stall_after_ns = static_cast<int64_t>(stall_after_s * 1e9),
+       .live_stacks = true,
+       .on_report =
+           [&](const Trace& trace, const Report& report) {
+             found = true;
+             output.Print(trace, report);
+           },
+       .on_update =
+           [&](const Trace& trace, const Report& report) {
+             output.WriteJson(trace, report, /*only_if_none=*/false);
+           },
+       .on_note = [](const std::string& note) { fmt::print(stderr, "rollcall: {}\n", note); }});
+  std::string problem;
+  const auto server = service::Serve(listen, token, &monitor, &problem);
+  if (server == nullptr) {
+    fmt::print(stderr, "rollcall collector: {}\n", problem);
+    return kUsage;
+  }
+  // For scripts: where agents find it. The token only if nobody knows it yet.
+  fmt::print("{}={}:{}\n", env::kCollector, listen.substr(0, listen.rfind(':')), server->port());
+  if (given == nullptr || given[0] == '\0') fmt::print("{}={}\n", env::kToken, token);
+  fflush(stdout);
+  int number = 0;
+  sigwait(&stop, &number);
+  const service::Monitor::Final final = monitor.Finish();
+  if (final.is_new) output.Print(final.trace, final.report);
+  server->ShutDownAgents(/*keep=*/true);
+  return final.any_findings ? kFindings : kNothingFound;
+}
+
+}  // namespace rollcall

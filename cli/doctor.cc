@@ -1,0 +1,238 @@
+// rollcall doctor: whether this machine has what rollcall needs, and what to do where it has not.
+#include <dlfcn.h>
+#include <fmt/core.h>
+#include <link.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/job_environment.h"
+#include "collector/agent/process_watch.h"
+#include "collector/agent/run_root.h"
+#include "collector/live/live_stack.h"
+#include "collector/live/ptrace_permission.h"
+#include "proto/environment.h"
+#include "proto/ring_format.h"
+#include "proto/run_directory.h"
+
+namespace rollcall {
+namespace {
+
+enum class Verdict { kOk, kNote, kFail };
+
+class Checklist {
+ public:
+  void Say(Verdict verdict, const std::string& what, const std::string& fix = "") {
+    const char* mark = verdict == Verdict::kOk     ? "ok  "
+                       : verdict == Verdict::kNote ? "note"
+                                                   : "FAIL";
+    fmt::print("{}  {}\n", mark, what);
+    if (!fix.empty()) fmt::print("      fix: {}\n", fix);
+    failed_ = failed_ || verdict == Verdict::kFail;
+  }
+  bool failed() const { return failed_; }
+
+ private:
+  bool failed_ = false;
+};
+
+// In the child that was started with LD_PRELOAD set.
+int ProbePreload() {
+  bool loaded = false;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* found) {
+        if (strstr(info->dlpi_name, "librollcall.so") != nullptr) *static_cast<bool*>(found) = true;
+        return 0;
+      },
+      &loaded);
+  return loaded ? 0 : 1;
+}
+
+constexpr char kProbe[] = "--probe-preload";
+
+// The exit code of this program run as its own probe; -1 if it could not be run.
+int RunProbe() {
+  std::vector<std::string> notes;
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : JobEnvironment(CurrentEnvironment(), {}, &notes)) {
+    lines.push_back(name + "=" + value);
+  }
+  std::vector<char*> variables;
+  for (std::string& line : lines) variables.push_back(line.data());
+  variables.push_back(nullptr);
+  std::string own = OwnPath();
+  std::string command = "doctor";
+  std::string probe = kProbe;
+  char* arguments[] = {own.data(), command.data(), probe.data(), nullptr};
+  pid_t pid = -1;
+  int status = 0;
+  if (posix_spawn(&pid, own.c_str(), nullptr, nullptr, arguments, variables.data()) != 0) return -1;
+  if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
+void CheckPreload(Checklist* list) {
+  const std::string library = PreloadLibrary();
+  if (library.empty()) {
+    list->Say(Verdict::kFail, "librollcall.so is not beside this program",
+              "install the whole tree: cmake --install BUILD --prefix DIR");
+    return;
+  }
+  if (RunProbe() == 0) {
+    list->Say(Verdict::kOk, fmt::format("preload works: {}", library));
+  } else {
+    list->Say(Verdict::kFail, fmt::format("{} is not loaded by LD_PRELOAD", library),
+              fmt::format("see what the loader says: LD_PRELOAD={} /bin/true", library));
+  }
+}
+
+void CheckMpi(Checklist* list) {
+  struct Library {
+    const char* file;
+    const char* name;
+  };
+  // Only opened, and only here: no rank has more loaded for it.
+  constexpr Library kLibraries[] = {{"libmpi.so.40", "Open MPI 3 to 5"},
+                                    {"libmpich.so.12", "MPICH ABI"},
+                                    {"libmpi.so.12", "MPICH ABI (Intel MPI, Cray)"},
+                                    {"libmpi_abi.so.1", "MPI standard ABI"}};
+  bool any = false;
+  for (const Library& library : kLibraries) {
+    void* handle = dlopen(library.file, RTLD_LAZY | RTLD_LOCAL);
+    if (handle == nullptr) continue;
+    any = true;
+    list->Say(Verdict::kOk, fmt::format("{}: {}", library.name, library.file));
+  }
+  if (!any) {
+    list->Say(
+        Verdict::kNote, "no MPI library on the loader's path",
+        "load the module or set LD_LIBRARY_PATH as for the job; programs that carry their own "
+        "MPI need nothing");
+  }
+}
+
+void CheckSharedMemory(Checklist* list) {
+  struct statvfs room;
+  if (statvfs(kSharedMemory, &room) != 0) {
+    list->Say(Verdict::kFail, fmt::format("{}: {}", kSharedMemory, strerror(errno)),
+              "mount a tmpfs there; in containers: --shm-size=1g or --ipc=host");
+    return;
+  }
+  const uint64_t free_bytes = uint64_t{room.f_bavail} * room.f_frsize;
+  const uint64_t ranks = free_bytes / kSharedMemoryShare / ring::kDefaultFileBytes;
+  const std::string what =
+      fmt::format("{}: {} MiB free, room for {} ranks at {} MiB (1/{} of it)", kSharedMemory,
+                  free_bytes >> 20, ranks, ring::kDefaultFileBytes >> 20, kSharedMemoryShare);
+  if (ranks > 0) {
+    list->Say(Verdict::kOk, what);
+  } else {
+    list->Say(Verdict::kNote, what + "; ranks use memory of their own",
+              fmt::format("in containers: --shm-size=1g; or smaller rings by {}", env::kRingKiB));
+  }
+  rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < ring::kDefaultFileBytes) {
+    list->Say(Verdict::kFail,
+              fmt::format("the file size limit is {} KiB, less than a ring", limit.rlim_cur >> 10),
+              "ulimit -f unlimited");
+  }
+}
+
+void CheckRunRoot(Checklist* list) {
+  std::string why;
+  const std::string root = agent::RunRoot::UsablePath(kSharedMemory, &why);
+  std::string problem;
+  agent::RunDirectory run = agent::RunRoot::Create(root, &problem);
+  if (!run.valid()) {
+    list->Say(Verdict::kFail, problem, fmt::format("rm -r {} if it is yours, or set TMPDIR", root));
+    return;
+  }
+  const std::string path = run.path();
+  run = {};
+  agent::RunRoot::Remove(path);
+  if (why.empty()) {
+    list->Say(Verdict::kOk, fmt::format("run directories: {}", root));
+  } else {
+    list->Say(Verdict::kNote, fmt::format("{}; run directories go to {}", why, root),
+              fmt::format("make {} usable", agent::RunRoot::DefaultPath(kSharedMemory)));
+  }
+}
+
+// On a child, as the ranks are descendants of `rollcall run`.
+void CheckLiveStacks(Checklist* list) {
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) pause();
+  }
+  const ProcSource proc;
+  const LiveStacks stacks = CaptureLiveStacks(proc, child);
+  const bool seen = !stacks.threads.empty() && !stacks.threads[0].frames.empty();
+  std::string scope;
+  proc.Read("/proc/sys/kernel/yama/ptrace_scope", &scope, 16);
+  if (seen) {
+    list->Say(Verdict::kOk, "live stacks of stalled ranks, native and Python");
+  } else {
+    list->Say(Verdict::kFail, "no live stacks of stalled ranks: " + stacks.error,
+              ExplainPtraceDenied(proc, child));
+  }
+  if (seen && !scope.empty() && scope[0] != '0' && geteuid() != 0) {
+    list->Say(Verdict::kNote,
+              "kernel.yama.ptrace_scope is " + scope.substr(0, 1) +
+                  ": live stacks only of ranks that `rollcall run` started on this node",
+              "sysctl kernel.yama.ptrace_scope=0, on nodes with an agent of their own");
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+void CheckEnds(Checklist* list) {
+  agent::ProcessWatch watch;
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  const bool watched = watch.Open(child, 0);
+  waitpid(child, nullptr, 0);
+  if (!watched) {
+    list->Say(Verdict::kNote,
+              "this kernel has no pidfds: how ranks end is known through "
+              "`rollcall exec` only",
+              "Linux 5.3 or later; or put `rollcall exec --` in front of the program");
+  } else if (!watch.WaitStatus().has_value()) {
+    list->Say(Verdict::kNote,
+              "this kernel tells nobody but the parent how a process ended (Linux 6.15 does)",
+              "nothing under Open MPI; elsewhere put `rollcall exec --` in front of the program");
+  } else {
+    list->Say(Verdict::kOk, "how ranks end: the kernel tells");
+  }
+}
+
+}  // namespace
+
+int RunDoctor(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], kProbe) == 0) return ProbePreload();
+  CLI::App app(
+      "Says whether this machine has what rollcall needs, and what to do where it has not.",
+      "rollcall doctor");
+  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  Checklist list;
+  CheckPreload(&list);
+  CheckMpi(&list);
+  CheckSharedMemory(&list);
+  CheckRunRoot(&list);
+  CheckLiveStacks(&list);
+  CheckEnds(&list);
+  return list.failed() ? 1 : 0;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,207 @@
+// rollcall exec: runs a program as its parent, so that somebody sees how it ends.
+//
+// To the program and to whoever started this it must make no difference: same input, output,
+// signals, process group and end. It opens nothing, starts no thread and keeps no descriptor of the
+// program's (a pipe that the parent held would never end).
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cli/command.h"
+#include "cli/job_environment.h"
+#include "cli/node_agent.h"
+#include "collector/import/journal.h"
+#include "collector/live/cgroup_memory.h"
+#include "proto/environment.h"
+#include "proto/run_directory.h"
+
+namespace rollcall {
+namespace {
+
+// What a shell says too: POSIX.1-2017, 2.8.2 "Exit Status for Commands".
+constexpr int kNotFound = 127;
+constexpr int kNotExecutable = 126;
+
+int64_t RealtimeNs() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+struct Child {
+  pid_t pid = -1;
+  int exec_error = 0;
+};
+
+// Starts the program with the signal mask `mask`; knows whether execvp() worked when it returns.
+Child Start(char** argv, const sigset_t& mask) {
+  Child child;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    child.exec_error = errno;
+    return child;
+  }
+  const pid_t parent = getpid();
+  child.pid = fork();
+  if (child.pid == 0) {
+    // Launchers end a rank by SIGKILL to the process that they started, and that is this parent.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(kNotExecutable);
+    sigprocmask(SIG_SETMASK, &mask, nullptr);
+    execvp(argv[0], argv);
+    const int error = errno;
+    if (write(ends[1], &error, sizeof(error)) < 0) _exit(kNotExecutable);
+    _exit(kNotExecutable);
+  }
+  if (child.pid < 0) child.exec_error = errno;
+  close(ends[1]);
+  int error = 0;
+  if (read(ends[0], &error, sizeof(error)) == sizeof(error)) child.exec_error = error;
+  close(ends[0]);
+  return child;
+}
+
+// The program's descriptors are its own; this process keeps none of them.
+void LetGoOfDescriptors() {
+  const int null = open("/dev/null", O_RDWR);
+  if (null < 0) return;
+  for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
+  close_range(3, ~0U, 0);
+}
+
+struct Seen {
+  int status = 0;              // as of waitpid()
+  bool asked_to_stop = false;  // somebody signalled this parent first: the launcher's clean-up
+};
+
+bool AsksToStop(int signal) {
+  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT ||
+         signal == SIGUSR1 || signal == SIGUSR2;
+}
+
+// Passes signals on until the child ends. What the terminal sends (SI_KERNEL) goes to the whole
+// group, and so to the child as well.
+Seen WaitForEnd(pid_t child, const sigset_t& all) {
+  Seen seen;
+  for (;;) {
+    siginfo_t info;
+    const int signal = sigwaitinfo(&all, &info);
+    if (signal < 0) continue;
+    if (signal != SIGCHLD) {
+      seen.asked_to_stop |= AsksToStop(signal);
+      if (info.si_code == SI_KERNEL) continue;
+      if (info.si_code == SI_QUEUE) {
+        sigqueue(child, signal, info.si_value);
+      } else {
+        kill(child, signal);
+      }
+      continue;
+    }
+    int status = 0;
+    while (waitpid(child, &status, WNOHANG | WUNTRACED) == child) {
+      if (WIFSTOPPED(status)) {
+        // Whoever waits for this process sees it stop, as it would have seen the program.
+        raise(SIGSTOP);
+        kill(child, SIGCONT);
+        continue;
+      }
+      seen.status = status;
+      return seen;
+    }
+  }
+}
+
+// Ends this process as the child ended.
+[[noreturn]] void EndLike(int status) {
+  if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
+  const int signal = WTERMSIG(status);
+  const rlimit no_core = {0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);  // the program's own core is enough
+  ::signal(signal, SIG_DFL);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  raise(signal);
+  sigprocmask(SIG_UNBLOCK, &only, nullptr);
+  _exit(128 + signal);
+}
+
+void JournalEnd(const std::string& directory, pid_t pid, const Seen& seen, bool oom_killed) {
+  ProcessEnd end;
+  end.how = WIFSIGNALED(seen.status) ? ProcessEnd::How::kSignaled : ProcessEnd::How::kExited;
+  end.status = WIFSIGNALED(seen.status) ? WTERMSIG(seen.status) : WEXITSTATUS(seen.status);
+  end.oom_killed = oom_killed;
+  end.by_launcher = seen.asked_to_stop && !oom_killed;
+  end.at_ns = RealtimeNs();
+  std::string error;
+  std::optional<JournalWriter> journal =
+      JournalWriter::Open(directory + "/" + kJournalFile, &error);
+  if (!journal.has_value()) return;
+  journal->Append(journal::ProcessEnded{
+      .process = {.ring_id = 0, .host = HostName(), .pid = static_cast<uint32_t>(pid), .rank = -1},
+      .end = end});
+}
+
+}  // namespace
+
+int RunExec(int argc, char** argv) {
+  int first = 1;
+  if (first < argc && strcmp(argv[first], "--") == 0) ++first;
+  if (first >= argc || (first == 1 && argv[first][0] == '-')) {
+    const bool help = first < argc && strcmp(argv[first], "--help") == 0;
+    fprintf(
+        help ? stdout : stderr,
+        "usage: rollcall exec -- PROGRAM [ARGUMENT...]\n\n"
+        "Runs a rank's program under a parent that sees how it ends. `rollcall run` uses it where\n"
+        "the launcher allows; elsewhere put it in front of the program:\n\n"
+        "  rollcall run -- srun rollcall exec -- ./app\n");
+    return help ? 0 : kUsage;
+  }
+  char** program = argv + first;
+
+  AdoptLauncherEnvironment();
+  const char* directory = getenv(env::kRunDirectory);
+  std::string run_directory;
+  if (directory != nullptr && directory[0] != '\0') {
+    run_directory = directory;
+    PreloadIntoThisEnvironment();
+    EnsureNodeAgent(run_directory);
+  }
+
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before);
+  // A launcher that ignores SIGCHLD would make the child's status vanish.
+  signal(SIGCHLD, SIG_DFL);
+  const Child child = Start(program, before);
+  if (child.exec_error != 0) {
+    fprintf(stderr, "rollcall exec: %s: %s\n", program[0], strerror(child.exec_error));
+    return child.exec_error == ENOENT ? kNotFound : kNotExecutable;
+  }
+  LetGoOfDescriptors();
+  const ProcSource proc;
+  const std::string oom_counter = run_directory.empty() ? "" : OomCounterPath(proc, child.pid);
+  const uint64_t oom_kills = ReadOomKills(proc, oom_counter).value_or(0);
+  const Seen seen = WaitForEnd(child.pid, all);
+  if (!run_directory.empty()) {
+    const bool killed = WIFSIGNALED(seen.status) && WTERMSIG(seen.status) == SIGKILL;
+    JournalEnd(run_directory, child.pid, seen,
+               killed && ReadOomKills(proc, oom_counter).value_or(0) > oom_kills);
+  }
+  EndLike(seen.status);
+}
+
+}  // namespace rollcall

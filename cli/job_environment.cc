@@ -1,0 +1,132 @@
+#include "cli/job_environment.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+
+#include "proto/environment.h"
+
+namespace rollcall {
+namespace {
+
+constexpr char kPreload[] = "LD_PRELOAD";
+constexpr char kAsanOptions[] = "ASAN_OPTIONS";
+// gcc's AddressSanitizer ends a program that finds another library before its own. The preloaded
+// one replaces nothing of its runtime.
+constexpr char kAsanAllow[] = "verify_asan_link_order=0";
+// A command line, split at blanks, that Open MPI puts in front of every rank's own
+// (orte/mca/odls/base).
+constexpr char kForkAgent[] = "OMPI_MCA_orte_fork_agent";
+constexpr char kOpenMpiPrefix[] = "OMPI_";
+constexpr char kOwnPrefix[] = "ROLLCALL_";
+constexpr char kLibrary[] = "rollcall/librollcall.so";
+
+// Blanks and colons both separate LD_PRELOAD's entries (ld.so(8)).
+bool IsPreloaded(const std::string& list, const std::string& library) {
+  size_t begin = 0;
+  while (begin <= list.size()) {
+    const size_t end = std::min(list.find_first_of(": ", begin), list.size());
+    if (list.compare(begin, end - begin, library) == 0) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+std::string Prepended(const std::string& list, const std::string& library) {
+  if (list.empty()) return library;
+  return IsPreloaded(list, library) ? list : library + ":" + list;
+}
+
+}  // namespace
+
+std::string OwnPath() {
+  char path[PATH_MAX];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
+  return n > 0 && n < static_cast<ssize_t>(sizeof(path)) ? std::string(path, static_cast<size_t>(n))
+                                                         : "";
+}
+
+std::string Program(const char* name) {
+  const std::string own = OwnPath();
+  return own.substr(0, own.rfind('/') + 1) + name;
+}
+
+std::string PreloadLibrary() {
+  const std::string own = OwnPath();
+  const std::string directory = own.substr(0, own.rfind('/'));
+  for (const char* below : {"/../lib/", "/../" ROLLCALL_LIBDIR "/", "/../lib64/"}) {
+    char resolved[PATH_MAX];
+    if (realpath((directory + below + kLibrary).c_str(), resolved) != nullptr) return resolved;
+  }
+  return "";
+}
+
+std::string HostName() {
+  char name[HOST_NAME_MAX + 1] = {};
+  if (gethostname(name, sizeof(name) - 1) != 0) return "localhost";
+  return name;
+}
+
+std::map<std::string, std::string> CurrentEnvironment() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const char* equals = strchr(*entry, '=');
+    if (equals != nullptr)
+      variables.try_emplace(std::string(*entry, static_cast<size_t>(equals - *entry)), equals + 1);
+  }
+  return variables;
+}
+
+std::map<std::string, std::string> JobEnvironment(std::map<std::string, std::string> current,
+                                                  const JobSettings& settings,
+                                                  std::vector<std::string>* notes) {
+  current[env::kRunDirectory] = settings.run_directory;
+  current[env::kCollector] = settings.collector;
+  current[env::kToken] = settings.token;
+  if (!settings.stacks) current[env::kStacks] = "0";
+
+  const std::string library = PreloadLibrary();
+  if (library.empty()) {
+    notes->push_back("librollcall.so is not where this program expects it; nothing is recorded");
+  } else if (library.find_first_of(" :") != std::string::npos) {
+    notes->push_back("LD_PRELOAD cannot name " + library + ": its path has a blank or a colon");
+  } else {
+    current[kPreload] = Prepended(current[kPreload], library);
+  }
+  std::string& asan = current[kAsanOptions];
+  if (asan.find("verify_asan_link_order") == std::string::npos) {
+    asan += (asan.empty() ? "" : ":") + std::string(kAsanAllow);
+  }
+  const std::string parent = Program("rollcall-exec");
+  if (parent.find_first_of(" \t") != std::string::npos) {
+    notes->push_back("Open MPI cannot run " + parent +
+                     " as fork agent: its path has a blank; how ranks end may stay unknown");
+  } else {
+    current.try_emplace(kForkAgent, parent + " --");
+  }
+  std::map<std::string, std::string> copies;
+  for (const auto& [name, value] : current) {
+    if (name.starts_with(kOwnPrefix)) copies[kOpenMpiPrefix + name] = value;
+  }
+  current.merge(copies);
+  return current;
+}
+
+void AdoptLauncherEnvironment() {
+  for (const auto& [name, value] : CurrentEnvironment()) {
+    if (!name.starts_with(std::string(kOpenMpiPrefix) + kOwnPrefix)) continue;
+    setenv(name.c_str() + strlen(kOpenMpiPrefix), value.c_str(), 0);
+  }
+}
+
+void PreloadIntoThisEnvironment() {
+  const std::string library = PreloadLibrary();
+  if (library.empty() || library.find_first_of(" :") != std::string::npos) return;
+  const char* list = getenv(kPreload);
+  setenv(kPreload, Prepended(list != nullptr ? list : "", library).c_str(), 1);
+}
+
+}  // namespace rollcall

@@ -1,0 +1,81 @@
+#include "cli/launcher.h"
+
+#include <spawn.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace rollcall {
+namespace {
+
+constexpr int kPassedOn[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
+                             SIGUSR2, SIGALRM, SIGCONT, SIGTSTP, SIGWINCH};
+
+}  // namespace
+
+SignalGate::SignalGate() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : kPassedOn) sigaddset(&set, number);
+  sigaddset(&set, SIGCHLD);
+  sigaddset(&set, SIGPIPE);  // stderr may be gone; the job goes on
+  // Whoever started this may ignore SIGCHLD, and the launcher's status would be lost.
+  signal(SIGCHLD, SIG_DFL);
+  pthread_sigmask(SIG_BLOCK, &set, &before_);
+  fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+SignalGate::~SignalGate() {
+  close(fd_);
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+std::optional<SignalGate::Taken> SignalGate::Take() {
+  signalfd_siginfo info;
+  if (read(fd_, &info, sizeof(info)) != sizeof(info)) return std::nullopt;
+  return Taken{.number = static_cast<int>(info.ssi_signo),
+               .from_terminal = info.ssi_code == SI_KERNEL};
+}
+
+bool Launcher::Start(const std::vector<std::string>& command,
+                     const std::map<std::string, std::string>& environment, const sigset_t& mask,
+                     int* error) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : environment) lines.push_back(name + "=" + value);
+  std::vector<char*> variables;
+  for (std::string& line : lines) variables.push_back(line.data());
+  variables.push_back(nullptr);
+
+  // posix_spawn() runs no atfork handler and copies no page: there are threads by now, gRPC's.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &mask);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  *error =
+      posix_spawnp(&pid_, arguments[0], nullptr, &attributes, arguments.data(), variables.data());
+  posix_spawnattr_destroy(&attributes);
+  if (*error != 0) pid_ = -1;
+  return *error == 0;
+}
+
+void Launcher::Signal(int number) const {
+  // Not reaped yet, so the pid is still its own.
+  if (pid_ > 0 && !status_.has_value()) kill(pid_, number);
+}
+
+std::optional<int> Launcher::Poll() {
+  if (!status_.has_value()) {
+    int status = 0;
+    const pid_t pid = waitpid(pid_, &status, WNOHANG);
+    if (pid == pid_) status_ = status;
+    if (pid < 0 && errno == ECHILD) status_ = 0;
+  }
+  return status_;
+}
+
+}  // namespace rollcall

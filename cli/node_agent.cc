@@ -1,0 +1,53 @@
+#include "cli/node_agent.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "cli/job_environment.h"
+#include "collector/agent/run_root.h"
+#include "proto/environment.h"
+
+namespace rollcall {
+namespace {
+
+// The parent directory is the run root of another node's: made here as it was there.
+bool MakeRunDirectory(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  std::string problem;
+  if (slash != std::string::npos && slash > 0) mkdir(path.substr(0, slash).c_str(), 0700);
+  return agent::RunRoot::CreateAt(path, &problem).valid();
+}
+
+}  // namespace
+
+void EnsureNodeAgent(const std::string& run_directory) {
+  const char* collector = getenv(env::kCollector);
+  if (collector == nullptr || collector[0] == '\0') return;
+  struct stat status;
+  if (stat(run_directory.c_str(), &status) != 0 && !MakeRunDirectory(run_directory)) return;
+  if (agent::RunRoot::HasAgent(run_directory)) return;
+  const std::string own = Program("rollcall");
+  const pid_t child = fork();
+  if (child == 0) {
+    // Twice, so that it is nobody's child here; its own session, so that no signal to the job's
+    // groups and no hang-up reaches it.
+    setsid();
+    if (fork() != 0) _exit(0);
+    const int null = open("/dev/null", O_RDWR);
+    if (null >= 0) {
+      for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
+    }
+    close_range(3, ~0U, 0);
+    if (chdir("/") != 0) _exit(1);
+    unsetenv("LD_PRELOAD");
+    execl(own.c_str(), own.c_str(), "agent", "--dir", run_directory.c_str(), nullptr);
+    _exit(1);
+  }
+  if (child > 0) waitpid(child, nullptr, 0);
+}
+
+}  // namespace rollcall
