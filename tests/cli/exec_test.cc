@@ -1,0 +1,110 @@
+// `rollcall exec` must make no difference to the program, nor to who waits for it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/command_line.h"
+
+namespace rollcall {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<std::string> Exec(const std::string& script) {
+  return {ROLLCALL_BIN, "exec", "--", "sh", "-c", script};
+}
+
+class ExitCodes : public ::testing::TestWithParam<int> {};
+TEST_P(ExitCodes, ArePassedOn) {
+  EXPECT_EQ(RunCommand(Exec("exit " + std::to_string(GetParam()))).exit_code(), GetParam());
+}
+INSTANTIATE_TEST_SUITE_P(Exec, ExitCodes, ::testing::Values(0, 1, 3, 86, 127, 255));
+
+class EndSignals : public ::testing::TestWithParam<int> {};
+TEST_P(EndSignals, ArePassedOn) {
+  EXPECT_EQ(RunCommand(Exec("kill -" + std::to_string(GetParam()) + " $$")).signal(), GetParam());
+}
+INSTANTIATE_TEST_SUITE_P(Exec, EndSignals,
+                         ::testing::Values(SIGKILL, SIGTERM, SIGINT, SIGSEGV, SIGABRT, SIGPIPE,
+                                           SIGALRM, SIGUSR1, SIGHUP));
+
+TEST(ExecTest, InputAndOutputAreTheProgramsOwn) {
+  const Outcome outcome = RunCommand(Exec("cat; echo problem >&2"), "some text\n");
+  EXPECT_EQ(outcome.out, "some text\n");
+  EXPECT_EQ(outcome.err, "problem\n");
+}
+
+TEST(ExecTest, ArgumentsAreUntouched) {
+  const Outcome outcome = RunCommand(
+      {ROLLCALL_BIN, "exec", "--", "sh", "-c", "printf '[%s]' \"$@\"", "x", "a b", "", "--", "-h"});
+  EXPECT_EQ(outcome.out, "[a b][][--][-h]");
+}
+
+TEST(ExecTest, TheProcessGroupIsTheSame) {
+  const Outcome outcome = RunCommand(Exec("ps -o pgid= -p $$; ps -o pgid= -p $PPID"));
+  const size_t line = outcome.out.find('\n');
+  ASSERT_NE(line, std::string::npos);
+  EXPECT_EQ(outcome.out.substr(0, line + 1), outcome.out.substr(line + 1));
+}
+
+TEST(ExecTest, SignalsToItReachTheProgram) {
+  bool sent = false;
+  const Outcome outcome =
+      RunCommand(Exec("trap 'echo got; exit 5' TERM; echo ready; while :; do sleep 0.01; done"), "",
+                 [&](pid_t pid, const std::string& out) {
+                   if (!sent && out.find("ready") != std::string::npos) {
+                     sent = true;
+                     kill(pid, SIGTERM);
+                   }
+                 });
+  EXPECT_EQ(outcome.exit_code(), 5);
+  EXPECT_THAT(outcome.out, HasSubstr("got"));
+}
+
+TEST(ExecTest, TheProgramDiesWithItsParent) {
+  bool killed = false;
+  const Outcome outcome = RunCommand(Exec("echo ready; while :; do sleep 0.01; done"), "",
+                                     [&](pid_t pid, const std::string& out) {
+                                       if (!killed && out.find("ready") != std::string::npos) {
+                                         killed = true;
+                                         kill(pid, SIGKILL);
+                                       }
+                                     });
+  // stdout ended, so nobody holds it any more.
+  EXPECT_EQ(outcome.signal(), SIGKILL);
+}
+
+TEST(ExecTest, NotFoundAndNotExecutable) {
+  EXPECT_EQ(RunCommand({ROLLCALL_BIN, "exec", "--", "/no/such/program"}).exit_code(), 127);
+  EXPECT_EQ(RunCommand({ROLLCALL_BIN, "exec", "--", "/etc/passwd"}).exit_code(), 126);
+  EXPECT_EQ(RunCommand({ROLLCALL_BIN, "exec"}).exit_code(), 2);
+}
+
+TEST(ExecTest, TheParentHoldsNoDescriptor) {
+  // The program closes its stdout and lives on until its stdin ends: whoever reads stdout must see
+  // the end at once, or this test waits for it for ever.
+  const std::string script =
+      "ls -l /proc/$PPID/fd | grep -c pipe >&2; exec >&-; exec 2>&-; cat >/dev/null";
+  const Outcome outcome = RunCommand(Exec(script));
+  EXPECT_EQ(outcome.err, "0\n");
+}
+
+TEST(ExecTest, TheEndIsJournaled) {
+  char name[] = "/tmp/rollcall-test-XXXXXX";
+  const std::string directory = mkdtemp(name);
+  std::filesystem::create_directory(directory + "/rings");
+  const Outcome outcome = RunCommand(Exec("kill -SEGV $$"), "", nullptr,
+                                     [&] { setenv("ROLLCALL_DIR", directory.c_str(), 1); });
+  EXPECT_EQ(outcome.signal(), SIGSEGV);
+  std::ifstream file(directory + "/journal.jsonl");
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_THAT(text, HasSubstr("\"how\":\"signaled\",\"status\":11"));
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace rollcall

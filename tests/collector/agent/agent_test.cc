@@ -1,0 +1,376 @@
+// The agent over a fake transport and fake rings: no MPI, no gRPC, no other thread but its own.
+#include "collector/agent/agent.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "collector/agent/run_root.h"
+#include "collector/import/journal.h"
+#include "collector/import/ring_reader.h"
+#include "proto/run_directory.h"
+#include "tests/collector/agent/fake_ring.h"
+
+namespace rollcall::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+class FakeTransport : public Transport {
+ public:
+  FakeTransport() : wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  ~FakeTransport() override { close(wake_fd_); }
+
+  uint64_t connection() const override { return connection_; }
+  void Send(uint64_t connection, rpc::AgentMessage message) override {
+    const std::lock_guard lock(mutex_);
+    if (connection == connection_) sent_.push_back(std::move(message));
+  }
+  bool HasRoom() const override { return true; }
+  std::vector<rpc::CollectorMessage> Receive() override { return std::exchange(received_, {}); }
+  int wake_fd() const override { return wake_fd_; }
+
+  void Connect() { ++connection_; }
+  void Ask(rpc::CollectorMessage message) { received_.push_back(std::move(message)); }
+  std::vector<rpc::AgentMessage> Sent() {
+    const std::lock_guard lock(mutex_);
+    return sent_;
+  }
+  void Clear() {
+    const std::lock_guard lock(mutex_);
+    sent_.clear();
+  }
+
+ private:
+  const int wake_fd_;
+  uint64_t connection_ = 1;
+  std::vector<rpc::CollectorMessage> received_;
+  std::mutex mutex_;
+  std::vector<rpc::AgentMessage> sent_;
+};
+
+// A process that does nothing until it is told to end.
+class Sleeper {
+ public:
+  Sleeper() {
+    pid_ = fork();
+    if (pid_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      for (;;) pause();
+    }
+  }
+  ~Sleeper() { End(SIGKILL); }
+  void End(int signal) {
+    if (pid_ <= 0) return;
+    kill(pid_, signal);
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+class AgentTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string problem;
+    run_ = RunRoot::CreateAt(directory_.path() + "/run", &problem);
+    ASSERT_TRUE(run_.valid()) << problem;
+    agent_ = std::make_unique<Agent>(AgentOptions{.run_directory = run_.path(),
+                                                  .host = "here",
+                                                  .version = "test",
+                                                  .end_order_blur_ns = 0},
+                                     &transport_);
+  }
+
+  std::unique_ptr<FakeRing> MakeRing(pid_t pid, int32_t rank, int32_t size) {
+    return std::make_unique<FakeRing>(
+        run_.path() + "/rings/here-" + std::to_string(pid) + "-1.ring", pid, ProcessStartTicks(pid),
+        rank, size);
+  }
+
+  // Runs the agent until `done`; the time is a bound for a broken agent, not a wait.
+  bool RunUntil(const std::function<bool()>& done) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!done()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      agent_->RunOnce(20);
+    }
+    return true;
+  }
+
+  // The newest digest of the process of `rank`.
+  const rpc::ProcessDigest* LastDigest(int32_t rank) {
+    sent_ = transport_.Sent();
+    const rpc::ProcessDigest* last = nullptr;
+    for (const rpc::AgentMessage& message : sent_) {
+      for (const rpc::ProcessDigest& digest : message.digests().processes()) {
+        if (digest.world_rank() == rank) last = &digest;
+      }
+    }
+    return last;
+  }
+
+  std::string JournalText() {
+    std::string text;
+    for (const rpc::AgentMessage& message : transport_.Sent()) text += message.journal().lines();
+    return text;
+  }
+
+  TemporaryDirectory directory_;
+  RunDirectory run_;
+  FakeTransport transport_;
+  std::vector<rpc::AgentMessage> sent_;
+  std::unique_ptr<Agent> agent_;
+};
+
+TEST_F(AgentTest, GreetsFirstAndAgainAfterAReconnect) {
+  ASSERT_TRUE(RunUntil([&] { return transport_.Sent().size() >= 2; }));
+  EXPECT_EQ(transport_.Sent()[0].hello().host(), "here");
+  EXPECT_FALSE(transport_.Sent()[0].hello().resumed());
+  transport_.Clear();
+  transport_.Connect();
+  ASSERT_TRUE(RunUntil([&] { return !transport_.Sent().empty(); }));
+  EXPECT_TRUE(transport_.Sent()[0].hello().resumed());
+}
+
+TEST_F(AgentTest, SaysQuietOnlyOnceNothingMoves) {
+  Sleeper sleeper;
+  const auto ring = MakeRing(sleeper.pid(), 0, 2);
+  ring->Enter(Operation::kBarrier, 9);
+  ASSERT_TRUE(RunUntil([&] { return LastDigest(0) != nullptr; }));
+  EXPECT_FALSE(LastDigest(0)->quiet());
+  ASSERT_TRUE(RunUntil([&] { return LastDigest(0)->quiet(); }));
+  const rpc::ProcessDigest digest = *LastDigest(0);
+  ASSERT_EQ(digest.blocked_size(), 1);
+  EXPECT_EQ(digest.blocked(0).operation(), static_cast<uint32_t>(Operation::kBarrier));
+  EXPECT_EQ(digest.blocked(0).key(), 77u);
+  EXPECT_EQ(digest.blocked(0).sequence(), 1u);
+  ring->Return();
+  ASSERT_TRUE(RunUntil([&] { return !LastDigest(0)->quiet(); }));
+  EXPECT_NE(LastDigest(0)->activity(), digest.activity());
+}
+
+TEST_F(AgentTest, PollsAreNotMovement) {
+  Sleeper sleeper;
+  const auto ring = MakeRing(sleeper.pid(), 0, 2);
+  ASSERT_TRUE(RunUntil([&] {
+    ring->Poll();
+    const rpc::ProcessDigest* digest = LastDigest(0);
+    return digest != nullptr && digest->quiet() && digest->polling();
+  }));
+}
+
+TEST_F(AgentTest, MarksTravelOncePerConnection) {
+  Sleeper sleeper;
+  const auto ring = MakeRing(sleeper.pid(), 0, 2);
+  ring->Enter(Operation::kBarrier, 1234);
+  ASSERT_TRUE(RunUntil([&] { return LastDigest(0) != nullptr && LastDigest(0)->quiet(); }));
+  int marks = 0;
+  for (const rpc::AgentMessage& message : transport_.Sent()) {
+    for (const auto& digest : message.digests().processes()) {
+      for (const auto& participant : digest.participants()) marks += participant.marks_size();
+    }
+  }
+  EXPECT_EQ(marks, 1);
+  transport_.Clear();
+  transport_.Connect();
+  ASSERT_TRUE(RunUntil([&] { return LastDigest(0) != nullptr; }));
+  ASSERT_EQ(LastDigest(0)->participants_size(), 1);
+  EXPECT_EQ(LastDigest(0)->participants(0).marks(0).semantic_hash(), 1234u);
+}
+
+TEST_F(AgentTest, JournalsHowAProcessEnded) {
+  Sleeper sleeper;
+  const pid_t pid = sleeper.pid();
+  const auto ring = MakeRing(pid, 3, 4);
+  ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
+  sleeper.End(SIGKILL);
+  ASSERT_TRUE(RunUntil([&] { return JournalText().find("process-end") != std::string::npos; }));
+  EXPECT_EQ(agent_->alive(), 0u);
+  // The kernel may not tell (before Linux 6.15): then it is said that nobody knows.
+  EXPECT_THAT(JournalText(),
+              ::testing::AnyOf(HasSubstr("\"signaled\",\"status\":9"), HasSubstr("\"vanished\"")));
+  ASSERT_TRUE(RunUntil([&] {
+    for (const auto& message : transport_.Sent()) {
+      if (message.has_process_event()) return message.process_event().abnormal();
+    }
+    return false;
+  }));
+}
+
+TEST_F(AgentTest, TheParentsWordCounts) {
+  Sleeper sleeper;
+  const auto pid = static_cast<uint32_t>(sleeper.pid());
+  const auto ring = MakeRing(sleeper.pid(), 0, 1);
+  ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
+  std::string error;
+  auto journal = JournalWriter::Open(run_.path() + "/" + kJournalFile, &error);
+  ASSERT_TRUE(journal.has_value()) << error;
+  ProcessEnd end;
+  end.how = ProcessEnd::How::kExited;
+  end.status = 3;
+  ASSERT_TRUE(journal->Append(journal::ProcessEnded{
+      .process = {.ring_id = 0, .host = "here", .pid = pid, .rank = -1}, .end = end}));
+  sleeper.End(SIGKILL);
+  ASSERT_TRUE(RunUntil([&] {
+    for (const auto& message : transport_.Sent()) {
+      if (message.has_process_event()) return true;
+    }
+    return false;
+  }));
+  const std::string text = JournalText();
+  EXPECT_THAT(text, HasSubstr("\"exited\",\"status\":3"));
+  EXPECT_EQ(text.find("signaled"), std::string::npos) << text;
+}
+
+TEST_F(AgentTest, LaterEndsBelongToTheLauncher) {
+  Sleeper first;
+  Sleeper second;
+  const auto ring1 = MakeRing(first.pid(), 0, 2);
+  const auto ring2 = MakeRing(second.pid(), 1, 2);
+  ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 2; }));
+  first.End(SIGABRT);  // not SIGSEGV: sanitizers report that one of the child
+  ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
+  second.End(SIGKILL);
+  ASSERT_TRUE(RunUntil([&] {
+    int events = 0;
+    for (const auto& message : transport_.Sent()) events += message.has_process_event() ? 1 : 0;
+    return events == 2;
+  }));
+  const std::string text = JournalText();
+  const size_t launcher = text.find("\"by_launcher\":true");
+  ASSERT_NE(launcher, std::string::npos) << text;
+  EXPECT_EQ(text.find("\"by_launcher\":true", launcher + 1), std::string::npos) << text;
+  const std::string line = text.substr(0, text.find('\n', launcher));
+  EXPECT_THAT(line.substr(line.rfind('\n') + 1), HasSubstr("\"rank\":1"));
+}
+
+TEST_F(AgentTest, AnswersASnapshotWithTheWholeRing) {
+  Sleeper sleeper;
+  const auto ring = MakeRing(sleeper.pid(), 0, 2);
+  ring->Enter(Operation::kBarrier, 9);
+  ASSERT_TRUE(RunUntil([&] { return LastDigest(0) != nullptr && LastDigest(0)->quiet(); }));
+  rpc::CollectorMessage request;
+  request.mutable_snapshot()->set_request(5);
+  transport_.Ask(request);
+  std::vector<uint8_t> bytes;
+  bool quiet = false;
+  ASSERT_TRUE(RunUntil([&] {
+    bytes.clear();
+    for (const auto& message : transport_.Sent()) {
+      const auto& chunk = message.snapshot();
+      bytes.insert(bytes.end(), chunk.data().begin(), chunk.data().end());
+      quiet = quiet || chunk.quiet();
+      if (message.has_snapshot() && chunk.last() && chunk.request() == 5) return true;
+    }
+    return false;
+  }));
+  EXPECT_TRUE(quiet);
+  MemorySource source(bytes);
+  const RingSnapshot snapshot = ReadRing(source, "copy");
+  ASSERT_TRUE(snapshot.usable);
+  EXPECT_EQ(snapshot.header.world_rank, 0);
+  EXPECT_THAT(JournalText(), HasSubstr("\"quiet\""));
+}
+
+TEST_F(AgentTest, ADeletedRingIsPreserved) {
+  Sleeper sleeper;
+  const auto ring = MakeRing(sleeper.pid(), 0, 1);
+  ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
+  std::filesystem::remove_all(run_.path() + "/rings");
+  EXPECT_EQ(agent_->PreserveRings(), 0u);
+  EXPECT_FALSE(std::filesystem::is_empty(run_.path() + "/rings"));
+}
+
+// Sends what the shim sends.
+void SendRing(const std::string& socket_path, int ring_fd, AgentHello hello, size_t bytes) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  strcpy(address.sun_path, socket_path.c_str());
+  ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  iovec part = {&hello, bytes};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  memcpy(CMSG_DATA(header), &ring_fd, sizeof(int));
+  ASSERT_EQ(sendmsg(fd, &message, 0), static_cast<ssize_t>(bytes));
+  close(fd);
+}
+
+AgentHello HelloOf(const std::string& name) {
+  AgentHello hello = {};
+  memcpy(hello.magic, kAgentMagic, sizeof(kAgentMagic));
+  hello.version = 1;
+  hello.pid = static_cast<uint32_t>(getpid());
+  name.copy(hello.ring_name, sizeof(hello.ring_name) - 1);
+  return hello;
+}
+
+TEST_F(AgentTest, TakesAMemfdOverTheSocketAndKeepsIt) {
+  {
+    FakeRing ring("", getpid(), ProcessStartTicks(getpid()), 0, 1);
+    SendRing(run_.path() + "/" + kAgentSocket, ring.fd(), HelloOf("here-1-a.ring"),
+             sizeof(AgentHello));
+    ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
+  }
+  EXPECT_EQ(agent_->PreserveRings(), 0u);
+  EXPECT_TRUE(std::filesystem::exists(run_.path() + "/rings/here-1-a.ring"));
+}
+
+TEST_F(AgentTest, RefusesWhatIsNoHello) {
+  FakeRing ring("", getpid(), ProcessStartTicks(getpid()), 0, 1);
+  const std::string path = run_.path() + "/" + kAgentSocket;
+  AgentHello wrong_magic = HelloOf("here-1-a.ring");
+  wrong_magic.magic[0] = 'X';
+  SendRing(path, ring.fd(), wrong_magic, sizeof(AgentHello));
+  SendRing(path, ring.fd(), HelloOf("../../escape.ring"), sizeof(AgentHello));
+  SendRing(path, ring.fd(), HelloOf("here-1-b.ring"), sizeof(AgentHello) / 2);
+  // Behind them in the queue, so once it has come they have been refused.
+  SendRing(path, ring.fd(), HelloOf("here-1-c.ring"), sizeof(AgentHello));
+  ASSERT_TRUE(RunUntil([&] { return agent_->seen() > 0; }));
+  EXPECT_EQ(agent_->seen(), 1u);
+}
+
+TEST_F(AgentTest, AForeignFileIsNamedAndTheOthersGoOn) {
+  Sleeper sleeper;
+  const int fd = open((run_.path() + "/rings/other.ring").c_str(), O_CREAT | O_WRONLY, 0600);
+  ASSERT_EQ(ftruncate(fd, 8192), 0);
+  close(fd);
+  const auto ring = MakeRing(sleeper.pid(), 0, 1);
+  ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
+  EXPECT_EQ(agent_->seen(), 2u);
+}
+
+TEST_F(AgentTest, ShutdownIsHeard) {
+  rpc::CollectorMessage message;
+  message.mutable_shutdown()->set_keep(false);
+  transport_.Ask(message);
+  ASSERT_TRUE(RunUntil([&] { return agent_->shut_down(); }));
+  EXPECT_FALSE(agent_->shut_down_keeps());
+}
+
+}  // namespace
+}  // namespace rollcall::agent

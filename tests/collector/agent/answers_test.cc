@@ -1,0 +1,28 @@
+#include "collector/agent/answers.h"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::agent {
+namespace {
+
+TEST(Answers, FramesComeBackFromTheProtocol) {
+  SourceFrame frame;
+  frame.function = "Model.step";
+  frame.file = "train.py";
+  frame.line = 23;
+  frame.detail = FrameDetail::kSourceLine;
+  frame.note = "not started";
+  for (const Language language : {Language::kPython, Language::kNative}) {
+    frame.language = language;
+    rpc::SymbolFrame message;
+    ToRpc(frame, &message);
+    EXPECT_EQ(FromRpc(message), frame);
+  }
+  // What no rollcall sends.
+  rpc::SymbolFrame message;
+  message.set_language(77);
+  EXPECT_EQ(FromRpc(message).language, Language::kNative);
+}
+
+}  // namespace
+}  // namespace rollcall::agent

@@ -1,0 +1,142 @@
+// A ring file as a rank would have made it, small, and moved by hand.
+#ifndef ROLLCALL_TESTS_COLLECTOR_AGENT_FAKE_RING_H_
+#define ROLLCALL_TESTS_COLLECTOR_AGENT_FAKE_RING_H_
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "proto/operations.h"
+#include "proto/ring_format.h"
+
+namespace rollcall::agent {
+
+// A directory of this test's own, gone with it.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    char name[] = "/tmp/rollcall-test-XXXXXX";
+    path_ = mkdtemp(name);
+  }
+  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+class FakeRing {
+ public:
+  static constexpr uint64_t kThreadsAt = 4096;
+  static constexpr uint64_t kParticipantsAt = kThreadsAt + 2 * sizeof(ring::ThreadEntry);
+  static constexpr uint64_t kEnd = 8192;
+  static_assert(kParticipantsAt + sizeof(ring::Participant) <= kEnd);
+
+  // In a file, or in memory if `path` is empty.
+  FakeRing(const std::string& path, pid_t pid, uint64_t start_ticks, int32_t rank, int32_t size) {
+    fd_ = path.empty() ? memfd_create("ring", MFD_CLOEXEC)
+                       : open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    header_ = {};
+    memcpy(header_.magic, ring::kMagic, sizeof(ring::kMagic));
+    header_.byte_order = ring::kByteOrder;
+    header_.version_major = ring::kVersionMajor;
+    header_.version_minor = ring::kVersionMinor;
+    header_.header_bytes = sizeof(header_);
+    header_.section_count = 2;
+    header_.file_bytes = kEnd;
+    header_.process_id_random[0] = static_cast<uint64_t>(pid) * 1000 + static_cast<uint64_t>(rank);
+    header_.process_id_random[1] = 1;
+    header_.pid = static_cast<uint32_t>(pid);
+    header_.process_start_ticks = start_ticks;
+    header_.job_key = 42;
+    header_.world_rank = rank;
+    header_.world_size = size;
+    header_.thread_level = 0;
+    header_.phase = static_cast<uint64_t>(ring::Phase::kRunning);
+    strcpy(header_.host, "here");
+    header_.sections[0] = {static_cast<uint32_t>(ring::SectionKind::kThreads),
+                           sizeof(ring::ThreadEntry),
+                           kThreadsAt,
+                           2,
+                           1,
+                           0};
+    header_.sections[1] = {static_cast<uint32_t>(ring::SectionKind::kParticipants),
+                           sizeof(ring::Participant),
+                           kParticipantsAt,
+                           1,
+                           1,
+                           0};
+    thread_ = {};
+    thread_.tid = header_.pid;
+    thread_.state = static_cast<uint32_t>(ring::ThreadState::kLive);
+    thread_.flags = 1;
+    participant_ = {};
+    participant_.uid = 1;
+    participant_.state = static_cast<uint32_t>(ring::ParticipantState::kLive);
+    participant_.key = 77;
+    participant_.flags = ring::kIsWorld;
+    participant_.rank = rank;
+    participant_.size = size;
+    if (ftruncate(fd_, kEnd) != 0) abort();
+    Write();
+  }
+  ~FakeRing() { close(fd_); }
+  FakeRing(const FakeRing&) = delete;
+  FakeRing& operator=(const FakeRing&) = delete;
+
+  // Enters collective number entered+1 and stays in it.
+  void Enter(Operation operation, uint64_t semantic_hash) {
+    ++thread_.ring_head[0];
+    thread_.depth = 1;
+    ++participant_.entered;
+    ring::Record& record = thread_.open[0].record;
+    record.operation = static_cast<uint16_t>(operation);
+    record.participant = 1;
+    record.sequence = participant_.entered;
+    participant_.recent[0] = {participant_.entered, semantic_hash, 0};
+    Write();
+  }
+  void Return() {
+    ++thread_.calls_ended;
+    thread_.depth = 0;
+    thread_.open[0].record.operation = 0;
+    ++participant_.completed;
+    Write();
+  }
+  void Poll() {
+    ++thread_.polls;
+    Write();
+  }
+  void SetPhase(ring::Phase phase) {
+    header_.phase = static_cast<uint64_t>(phase);
+    Write();
+  }
+  ring::FileHeader& header() { return header_; }
+  void Write() {
+    Put(&header_, sizeof(header_), 0);
+    Put(&thread_, sizeof(thread_), kThreadsAt);
+    Put(&participant_, sizeof(participant_), kParticipantsAt);
+  }
+  int fd() const { return fd_; }
+
+ private:
+  void Put(const void* bytes, size_t size, uint64_t offset) {
+    if (pwrite(fd_, bytes, size, static_cast<off_t>(offset)) != static_cast<ssize_t>(size)) abort();
+  }
+
+  int fd_;
+  ring::FileHeader header_;
+  ring::ThreadEntry thread_;
+  ring::Participant participant_;
+};
+
+}  // namespace rollcall::agent
+
+#endif  // ROLLCALL_TESTS_COLLECTOR_AGENT_FAKE_RING_H_

@@ -1,0 +1,116 @@
+#include "collector/agent/run_root.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "collector/agent/process_watch.h"
+#include "tests/collector/agent/fake_ring.h"
+
+namespace rollcall::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+class RunRootTest : public ::testing::Test {
+ protected:
+  std::string Root() const { return directory_.path() + "/root"; }
+  static mode_t ModeOf(const std::string& path) {
+    struct stat status;
+    return stat(path.c_str(), &status) == 0 ? status.st_mode & 07777 : 0;
+  }
+
+  TemporaryDirectory directory_;
+  std::string problem_;
+};
+
+TEST_F(RunRootTest, MakesPrivateDirectories) {
+  const mode_t before = umask(0);
+  const RunDirectory run = RunRoot::Create(Root(), &problem_);
+  umask(before);
+  ASSERT_TRUE(run.valid()) << problem_;
+  EXPECT_EQ(ModeOf(Root()), 0700u);
+  EXPECT_EQ(ModeOf(run.path()), 0700u);
+  EXPECT_EQ(ModeOf(run.path() + "/rings"), 0700u);
+}
+
+TEST_F(RunRootTest, FollowsNoLink) {
+  std::filesystem::create_directory(directory_.path() + "/elsewhere");
+  std::filesystem::create_symlink("elsewhere", Root());
+  EXPECT_FALSE(RunRoot::Create(Root(), &problem_).valid());
+  EXPECT_THAT(problem_, HasSubstr("link"));
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/elsewhere"));
+}
+
+TEST_F(RunRootTest, RefusesARootThatOthersMayEnter) {
+  mkdir(Root().c_str(), 0700);
+  chmod(Root().c_str(), 0755);
+  EXPECT_FALSE(RunRoot::Create(Root(), &problem_).valid());
+  EXPECT_THAT(problem_, HasSubstr("0755"));
+}
+
+TEST_F(RunRootTest, RefusesARootOfSomebodyElse) {
+  mkdir(Root().c_str(), 0700);
+  if (chown(Root().c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root";
+  EXPECT_FALSE(RunRoot::Create(Root(), &problem_).valid());
+  EXPECT_THAT(problem_, HasSubstr("belongs to user 65534"));
+}
+
+TEST_F(RunRootTest, RefusesADirectoryWithOtherThingsInIt) {
+  const std::string path = directory_.path() + "/mine";
+  mkdir(path.c_str(), 0700);
+  std::ofstream(path + "/letter.txt") << "dear";
+  EXPECT_FALSE(RunRoot::CreateAt(path, &problem_).valid());
+  EXPECT_FALSE(RunRoot::Remove(path));
+  EXPECT_TRUE(std::filesystem::exists(path + "/letter.txt"));
+}
+
+TEST_F(RunRootTest, OneAgentPerDirectory) {
+  RunDirectory first = RunRoot::Create(Root(), &problem_);
+  RunDirectory second = RunRoot::Join(first.path(), &problem_);
+  ASSERT_TRUE(second.valid()) << problem_;
+  EXPECT_FALSE(RunRoot::HasAgent(first.path()));
+  EXPECT_TRUE(RunRoot::TakeAgentLock(&first));
+  EXPECT_FALSE(RunRoot::TakeAgentLock(&second));
+  EXPECT_TRUE(RunRoot::HasAgent(second.path()));
+  first = {};
+  EXPECT_TRUE(RunRoot::TakeAgentLock(&second));
+}
+
+TEST_F(RunRootTest, CleanSparesRunsInUseAndTheNewest) {
+  const RunDirectory in_use = RunRoot::Create(Root(), &problem_);
+  std::string ended[3];
+  for (std::string& path : ended) path = RunRoot::Create(Root(), &problem_).path();
+  const std::string live = RunRoot::Create(Root(), &problem_).path();
+  const FakeRing ring(live + "/rings/a.ring", getpid(), ProcessStartTicks(getpid()), 0, 1);
+  EXPECT_EQ(RunRoot::Clean(Root(), 1, INT64_MAX).size(), 2u);
+  EXPECT_EQ(RunRoot::Clean(Root(), 0, INT64_MAX).size(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(in_use.path()));
+  EXPECT_TRUE(std::filesystem::exists(live));
+}
+
+TEST_F(RunRootTest, RemoveFollowsNoLinkOutOfTheRun) {
+  std::ofstream(directory_.path() + "/precious") << "x";
+  const std::string run = RunRoot::Create(Root(), &problem_).path();
+  std::filesystem::create_symlink(directory_.path(), run + "/rings/out");
+  EXPECT_TRUE(RunRoot::Remove(run));
+  EXPECT_FALSE(std::filesystem::exists(run));
+  EXPECT_TRUE(std::filesystem::exists(directory_.path() + "/precious"));
+}
+
+TEST_F(RunRootTest, FallsBackWithAReason) {
+  const std::string root = RunRoot::UsablePath(directory_.path() + "/missing", &problem_);
+  EXPECT_THAT(problem_, HasSubstr("missing"));
+  EXPECT_EQ(root.find(directory_.path()), std::string::npos);
+  EXPECT_EQ(RunRoot::UsablePath(directory_.path(), &problem_),
+            RunRoot::DefaultPath(directory_.path()));
+  EXPECT_EQ(problem_, "");
+}
+
+}  // namespace
+}  // namespace rollcall::agent

@@ -1,0 +1,320 @@
+#include "collector/import/journal.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collector/import/byte_source.h"
+#include "collector/import/ring_reader.h"
+#include "collector/import/trace_builder.h"
+#include "tests/collector/import/ring_file_builder.h"
+
+namespace rollcall {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Journal Read(const std::string& text) {
+  MemorySource source({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  return ReadJournal(source, "journal.jsonl");
+}
+
+journal::ProcessName Name(int32_t rank) {
+  return {RingId(RingFileBuilder(rank, 2).header), "node1", 100 + static_cast<uint32_t>(rank),
+          rank};
+}
+
+SourceFrame Frame() {
+  SourceFrame frame;
+  frame.function = "exchange_halo";
+  frame.file = "/src/solver.c";
+  frame.line = 88;
+  frame.module = "/bin/app";
+  frame.vaddr = 0xffff'ffff'ffff'fff0;
+  frame.inlined = true;
+  frame.detail = FrameDetail::kSourceLine;
+  frame.symbol_offset = 3;
+  frame.note = "stripped";
+  return frame;
+}
+
+SourceFrame PythonFrame() {
+  SourceFrame frame;
+  frame.function = "Model.step";
+  frame.file = "train.py";
+  frame.line = 23;
+  frame.language = Language::kPython;
+  frame.detail = FrameDetail::kSourceLine;
+  return frame;
+}
+
+ProcessEnd Ended(ProcessEnd::How how, int status, int64_t at_ns) {
+  ProcessEnd end;
+  end.how = how;
+  end.status = status;
+  end.at_ns = at_ns;
+  return end;
+}
+
+std::vector<JournalEvent> OneOfEach() {
+  ProcessEnd end = Ended(ProcessEnd::How::kSignaled, 9, 1'700'000'000'000'000'003);
+  end.oom_killed = end.by_launcher = end.by_rollcall = true;
+  end.order = 2;
+  LiveStack stack;
+  stack.tid = 101;
+  stack.thread_name = "worker";
+  stack.frames = {Frame(), Frame(), PythonFrame()};
+  stack.state = "sleeping in read";
+  stack.cpu_ns_per_s = 12;
+  stack.unreadable = "not permitted";
+  return {journal::Run{"0.1.0", {"mpirun", "-n", "4", "a \"b\"\n"}, "node1", 1},
+          journal::ProcessSeen{Name(0), "node1-100-ab.ring", 2},
+          journal::ProcessEnded{Name(1), end},
+          journal::Quiet{Name(0), 0xffff'ffff'ffff'ffff, 4},
+          journal::StackSeen{Name(1), stack, 5},
+          journal::Symbols{"/bin/app", "abab", 0x1234, {Frame()}},
+          journal::Verdict{Name(0), 0xffff'ffff'ffff'fffe, 6},
+          journal::JobEnd{-3, true, 7}};
+}
+
+TEST(Journal, EveryEventComesBack) {
+  std::string text;
+  for (const JournalEvent& event : OneOfEach()) text += FormatJournalLine(event);
+  const Journal journal = Read(text);
+  EXPECT_THAT(journal.problems, IsEmpty());
+  ASSERT_THAT(journal.events, SizeIs(std::variant_size_v<JournalEvent>));
+  std::string again;
+  for (const JournalEvent& event : journal.events) again += FormatJournalLine(event);
+  // The line break in an argument is a control character, which reading replaces.
+  const size_t at = text.find("\\n");
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, 2, "\xef\xbf\xbd");
+  EXPECT_EQ(again, text);
+  const auto& quiet = std::get<journal::Quiet>(journal.events[3]);
+  EXPECT_EQ(quiet.activity, 0xffff'ffff'ffff'ffffu);
+  EXPECT_EQ(quiet.process.ring_id, Name(0).ring_id);
+  EXPECT_EQ(std::get<journal::StackSeen>(journal.events[4]).stack.frames[1], Frame());
+  EXPECT_EQ(std::get<journal::StackSeen>(journal.events[4]).stack.frames[2], PythonFrame());
+}
+
+TEST(Journal, ALineThatIsCutAtTheEndIsLeftOut) {
+  const std::string first = FormatJournalLine(journal::JobEnd{1, false, 1});
+  const std::string second = FormatJournalLine(journal::JobEnd{2, false, 2});
+  for (size_t size = 0; size < second.size(); ++size) {
+    const Journal journal = Read(first + second.substr(0, size));
+    EXPECT_THAT(journal.problems, IsEmpty()) << size;
+    // Only its line break is missing: it is whole.
+    EXPECT_EQ(journal.events.size(), size + 1 == second.size() ? 2u : 1u) << size;
+  }
+}
+
+TEST(Journal, ALineBehindACutOneIsFound) {
+  const std::string line = FormatJournalLine(journal::JobEnd{1, false, 1});
+  const Journal journal = Read(line.substr(0, 20) + line + line);
+  EXPECT_THAT(journal.events, SizeIs(2));
+  ASSERT_THAT(journal.problems, SizeIs(1));
+  EXPECT_EQ(journal.problems[0].source, "journal.jsonl");
+  EXPECT_EQ(journal.problems[0].offset, 0);
+}
+
+TEST(Journal, TakesWhatItUnderstands) {
+  const std::string good = FormatJournalLine(journal::JobEnd{1, false, 1});
+  const Journal journal =
+      Read("\n  \n" + good + "{\"v\":1,\"event\":\"coffee\"}\n" +
+           "{\"v\":2,\"event\":\"job-end\"}\n" + "garbage\n" + good + "[1,2]\n{}\n\"x\"\n" +
+           std::string(300, '[') + "\n" + std::string("\0\xff\n", 3) + good);
+  EXPECT_THAT(journal.events, SizeIs(3));
+  EXPECT_EQ(journal.unknown, 2u);
+  EXPECT_THAT(journal.problems, SizeIs(3)) << "the first few say enough";
+}
+
+TEST(Journal, FieldsOfTheWrongTypeAreMissing) {
+  const Journal journal = Read(
+      R"({"v":1,"event":"process-end","id":7,"pid":-1,"rank":99999999999,"how":["x"],"status":"1",)"
+      R"("oom_killed":1,"at_ns":1e30,"order":null})"
+      "\n"
+      R"({"v":1,"event":"stack","frames":{"a":1},"tid":4294967296})"
+      "\n"
+      R"({"v":1,"event":"symbols","vaddr":"0xzz","frames":[1,{"line":"x"}]})"
+      "\n");
+  ASSERT_THAT(journal.events, SizeIs(3));
+  const auto& ended = std::get<journal::ProcessEnded>(journal.events[0]);
+  EXPECT_EQ(ended.process.ring_id, 0u);
+  EXPECT_EQ(ended.process.pid, 0u);
+  EXPECT_EQ(ended.process.rank, -1);
+  EXPECT_EQ(ended.end.how, ProcessEnd::How::kUnknown);
+  EXPECT_EQ(ended.end.at_ns, kNoTime);
+  EXPECT_FALSE(ended.end.oom_killed);
+  EXPECT_EQ(std::get<journal::StackSeen>(journal.events[1]).stack.tid, 0u);
+  EXPECT_THAT(std::get<journal::Symbols>(journal.events[2]).frames, SizeIs(1));
+}
+
+TEST(Journal, AHugeLineIsPassedOver) {
+  const std::string good = FormatJournalLine(journal::JobEnd{1, false, 1});
+  const Journal journal = Read(good + std::string(3 << 20, 'x') + "\n" + good);
+  EXPECT_THAT(journal.events, SizeIs(2));
+  ASSERT_THAT(journal.problems, SizeIs(1));
+  EXPECT_EQ(journal.problems[0].message, "a line is too long");
+}
+
+TEST(Journal, CleansWhatGoesToATerminal) {
+  const std::string line = FormatJournalLine(journal::Symbols{"/a\x1b[2J\xff", "ab", 1, {}});
+  std::string error;
+  const auto event = ParseJournalLine(line, &error);
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ(std::get<journal::Symbols>(*event).module_path.find('\x1b'), std::string::npos);
+}
+
+// A file that is gone when the test is over.
+class TemporaryFile {
+ public:
+  TemporaryFile() {
+    char name[] = "/tmp/rollcall-journal-XXXXXX";
+    const int fd = mkstemp(name);
+    EXPECT_GE(fd, 0);
+    close(fd);
+    path_ = name;
+  }
+  ~TemporaryFile() { unlink(path_.c_str()); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(Journal, WritersDoNotMixTheirLines) {
+  const TemporaryFile file;
+  constexpr int kWriters = 4;
+  constexpr int kLines = 200;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kWriters; ++i) {
+    threads.emplace_back([&, i] {
+      std::string error;
+      auto writer =
+          JournalWriter::Open(file.path(), &error);  // its own descriptor, as a process has
+      ASSERT_TRUE(writer.has_value()) << error;
+      const std::vector<std::string> command(static_cast<size_t>(1 + 50 * i), "argument");
+      for (int k = 0; k < kLines; ++k)
+        EXPECT_TRUE(writer->Append(journal::Run{"1", command, "h", k}));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const int fd = open(file.path().c_str(), O_RDONLY);
+  FileSource source(fd);
+  const Journal journal = ReadJournal(source, "");
+  close(fd);
+  EXPECT_THAT(journal.problems, IsEmpty());
+  EXPECT_THAT(journal.events, SizeIs(kWriters * kLines));
+}
+
+TEST(Journal, OpenSaysWhyItFailed) {
+  std::string error;
+  EXPECT_FALSE(JournalWriter::Open("/nonexistent/journal.jsonl", &error).has_value());
+  EXPECT_EQ(error, "/nonexistent/journal.jsonl: No such file or directory");
+}
+
+// --- applied to a trace
+// ---------------------------------------------------------------------------
+
+class ApplyTest : public ::testing::Test {
+ protected:
+  ApplyTest() {
+    for (int32_t rank = 0; rank < 2; ++rank) {
+      const auto bytes = MakeFullRing(rank, 2).Build();
+      MemorySource source(bytes);
+      const RingSnapshot ring = ReadRing(source, "x.ring");
+      activity_ = RingActivity(ring);
+      builder_.Add(ring);
+    }
+  }
+
+  Trace Apply(std::vector<JournalEvent> events) {
+    Journal journal;
+    journal.events = std::move(events);
+    ApplyJournal(journal, &builder_);
+    return builder_.Finish();
+  }
+
+  RingTraceBuilder builder_;
+  uint64_t activity_ = 0;
+};
+
+TEST_F(ApplyTest, QuietHoldsForThisStateOnly) {
+  const Trace trace =
+      Apply({journal::Quiet{Name(0), activity_ - 1, 10}, journal::Quiet{Name(0), activity_, 20},
+             journal::Quiet{Name(1), activity_ - 1, 30}});
+  EXPECT_TRUE(trace.processes[0].quiet);
+  EXPECT_EQ(trace.processes[0].taken_at_ns, 20);
+  EXPECT_FALSE(trace.processes[1].quiet) << "it moved after it had been seen quiet";
+}
+
+TEST_F(ApplyTest, AVerdictHoldsForWhoHasNotMovedSince) {
+  const Trace trace = Apply(
+      {journal::Verdict{Name(0), activity_ - 1, 10}, journal::Verdict{Name(0), activity_, 20},
+       journal::Verdict{Name(0), activity_, 30}, journal::Verdict{Name(1), activity_ - 1, 20}});
+  EXPECT_EQ(trace.processes[0].judged_ns, 20);
+  EXPECT_EQ(trace.processes[1].judged_ns, kNoTime);
+}
+
+TEST_F(ApplyTest, TheBestInformedLineSaysHowAProcessEnded) {
+  ProcessEnd by_launcher = Ended(ProcessEnd::How::kVanished, 0, 200);
+  by_launcher.by_launcher = true;
+  const journal::ProcessName by_pid{0, "node1", 101, -1};
+  const Trace trace =
+      Apply({journal::ProcessEnded{by_pid, Ended(ProcessEnd::How::kExited, 3, 100)},
+             journal::ProcessEnded{Name(1), Ended(ProcessEnd::How::kVanished, 0, 150)},
+             journal::ProcessEnded{Name(0), by_launcher},
+             journal::ProcessEnded{{0, "node2", 101, -1}, Ended(ProcessEnd::How::kExited, 9, 1)},
+             journal::ProcessEnded{{99, "node1", 100, -1}, Ended(ProcessEnd::How::kExited, 8, 1)}});
+  const ProcessEnd& first = trace.processes[1].end;
+  EXPECT_EQ(first.how, ProcessEnd::How::kExited);
+  EXPECT_EQ(first.status, 3);
+  EXPECT_EQ(first.at_ns, 100);
+  EXPECT_EQ(first.order, 0u);
+  const ProcessEnd& second = trace.processes[0].end;
+  EXPECT_EQ(second.how, ProcessEnd::How::kVanished);
+  EXPECT_TRUE(second.by_launcher);
+  EXPECT_EQ(second.order, 1u);
+  EXPECT_EQ(trace.processes[0].taken_at_ns, 200);
+}
+
+TEST_F(ApplyTest, TheLastLookAtAThreadCounts) {
+  LiveStack early;
+  early.tid = 5;
+  early.state = "running";
+  LiveStack late = early;
+  late.state = "sleeping";
+  LiveStack other = early;
+  other.tid = 6;
+  const Trace trace =
+      Apply({journal::StackSeen{Name(0), early, 1}, journal::StackSeen{Name(0), other, 1},
+             journal::StackSeen{Name(0), late, 2}});
+  ASSERT_THAT(trace.processes[0].live_stacks, SizeIs(2));
+  EXPECT_EQ(trace.processes[0].live_stacks[0].state, "sleeping");
+}
+
+TEST_F(ApplyTest, CodesGetTheFramesOfTheRun) {
+  SourceFrame nothing;
+  const Trace trace = Apply({journal::Symbols{"/elsewhere", "abababab", 0x1234, {Frame()}},
+                             journal::Symbols{"/bin/app", "abababab", 0x2345, {nothing}},
+                             journal::Symbols{"/bin/app", "other", 0x2345, {Frame()}}});
+  for (const Code& code : trace.codes) {
+    if (code.vaddr == 0x1234) {
+      EXPECT_THAT(code.frames, ElementsAre(Frame()));
+    } else {
+      EXPECT_THAT(code.frames, IsEmpty()) << "module and address are known anyway";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rollcall

@@ -1,0 +1,556 @@
+#include "collector/import/ring_reader.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "collector/import/byte_source.h"
+#include "collector/import/ring_image.h"
+#include "tests/collector/import/ring_file_builder.h"
+
+namespace rollcall {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Bytes = RingFileBuilder::Bytes;
+
+RingSnapshot Read(const Bytes& bytes) {
+  MemorySource source(bytes);
+  return ReadRing(source, "x.ring");
+}
+
+std::string Problems(const RingSnapshot& snapshot) {
+  std::string text;
+  for (const Problem& problem : snapshot.problems) {
+    text += problem.source + "@" + std::to_string(problem.offset) + ": " + problem.message + "\n";
+  }
+  return text;
+}
+
+TEST(RingReader, ReadsWhatWasWritten) {
+  const RingSnapshot ring = Read(MakeFullRing().Build());
+  ASSERT_TRUE(ring.usable);
+  EXPECT_EQ(Problems(ring), "");
+  EXPECT_EQ(ring.unreadable, 0u);
+  EXPECT_EQ(ring.header.world_rank, 1);
+  ASSERT_THAT(ring.threads, SizeIs(1));
+  const RingThread& thread = ring.threads[0];
+  std::vector<uint16_t> operations;
+  for (const RingRecord& record : thread.calls[ring::kCollectiveRing].records) {
+    operations.push_back(record.record.operation);
+  }
+  EXPECT_THAT(operations, ElementsAre(static_cast<uint16_t>(Operation::kInit),
+                                      static_cast<uint16_t>(Operation::kBcast),
+                                      static_cast<uint16_t>(Operation::kComm_split),
+                                      static_cast<uint16_t>(Operation::kAlltoallv),
+                                      static_cast<uint16_t>(Operation::kBarrier)));
+  const RingRecord& alltoallv = thread.calls[ring::kCollectiveRing].records[3];
+  EXPECT_THAT(ring.count_arrays[alltoallv.send_counts], ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(ring.count_arrays[alltoallv.recv_counts], ElementsAre(5, 6, 7, 8));
+  EXPECT_THAT(thread.calls[ring::kP2pRing].records, SizeIs(1));
+  ASSERT_THAT(thread.open, SizeIs(1));
+  EXPECT_EQ(thread.open[0].sequence, 4u);
+  EXPECT_THAT(ring.participants, SizeIs(2));
+  EXPECT_THAT(ring.open_requests, SizeIs(1));
+  EXPECT_THAT(ring.channels, SizeIs(1));
+  EXPECT_THAT(ring.gpu, SizeIs(1));
+  EXPECT_EQ(ring.String(ring.modules[0].path), "/bin/app");
+  const auto path = ring.Path(alltoallv.record.call_path);
+  EXPECT_FALSE(path.has_value());
+  const auto bcast = ring.Path(thread.calls[0].records[1].record.call_path);
+  ASSERT_TRUE(bcast.has_value());
+  EXPECT_EQ(bcast->frames.size(), 3u);
+}
+
+TEST(RingReader, CountsWhatARingHasLost) {
+  RingFileBuilder builder(0, 1);
+  builder.AddThread(1, 4, 4);
+  for (uint64_t i = 0; i < 11; ++i) builder.Append(0, builder.MakeRecord(Operation::kBarrier, i));
+  const RingSnapshot ring = Read(builder.Build());
+  const RingCalls& calls = ring.threads[0].calls[0];
+  EXPECT_EQ(calls.lost, 7u);
+  EXPECT_EQ(calls.unreadable, 0u);
+  std::vector<uint64_t> indexes;
+  for (const RingRecord& record : calls.records) {
+    EXPECT_EQ(record.record.start_ticks, record.index);
+    indexes.push_back(record.index);
+  }
+  EXPECT_THAT(indexes, ElementsAre(7, 8, 9, 10));
+}
+
+TEST(RingReader, DropsARecordThatIsBeingOverwritten) {
+  RingFileBuilder builder(0, 1);
+  builder.AddThread(1, 4, 4);
+  for (uint64_t i = 0; i < 6; ++i) builder.Append(0, builder.MakeRecord(Operation::kBarrier, i));
+  builder.records[2].lock = 2 * 6 + 1;  // record 6 begun in the slot of record 2
+  builder.records[2].start_ticks = 777;
+  const RingSnapshot ring = Read(builder.Build());
+  EXPECT_EQ(ring.threads[0].calls[0].lost, 3u);
+  EXPECT_THAT(ring.threads[0].calls[0].records, SizeIs(3));
+}
+
+TEST(RingReader, CountsATornRecord) {
+  RingFileBuilder builder(0, 1);
+  builder.AddThread(1, 4, 4);
+  for (uint64_t i = 0; i < 3; ++i) builder.Append(0, builder.MakeRecord(Operation::kBarrier, i));
+  builder.records[1].lock = 3;
+  const RingSnapshot ring = Read(builder.Build());
+  EXPECT_EQ(ring.threads[0].calls[0].unreadable, 1u);
+  EXPECT_THAT(ring.threads[0].calls[0].records, SizeIs(2));
+  EXPECT_THAT(Problems(ring), HasSubstr("record 1 of thread 1 has lock 3"));
+}
+
+TEST(RingReader, ACountArrayWithAMissingPartIsUnknown) {
+  RingFileBuilder builder(0, 1);
+  builder.AddThread(1, 4, 4);
+  const std::vector<uint64_t> counts(30, 5);  // three parts
+  builder.AppendWithCounts(0, builder.MakeRecord(Operation::kAllgatherv, 1), {}, counts);
+  EXPECT_EQ(Read(builder.Build()).count_arrays[0], counts);
+  builder.Append(0, builder.MakeRecord(Operation::kBarrier, 2));  // over the first part
+  const RingSnapshot ring = Read(builder.Build());
+  ASSERT_THAT(ring.threads[0].calls[0].records, SizeIs(2));
+  const RingRecord& record = ring.threads[0].calls[0].records[0];
+  EXPECT_TRUE(record.record.flags & ring::kCountsCut);
+  EXPECT_EQ(record.recv_counts, kNoIndex);
+}
+
+TEST(RingReader, AcceptsLargerElementsAndUnknownSections) {
+  // A newer minor version: participants have grown, and there is a section of an unknown kind.
+  RingFileBuilder builder = MakeFullRing();
+  builder.header.version_minor = 9;
+  Bytes bytes = builder.Build();
+  const size_t at = SectionAt(bytes, ring::SectionKind::kParticipants);
+  auto section = GetAt<ring::Section>(bytes, at);
+  const Bytes old(bytes.begin() + static_cast<ptrdiff_t>(section.offset), bytes.end());
+  section.element_bytes += 64;
+  section.offset = bytes.size();
+  bytes.resize(bytes.size() + 2 * section.element_bytes);
+  for (size_t i = 0; i < 2; ++i) {
+    std::memcpy(bytes.data() + section.offset + i * section.element_bytes,
+                old.data() + i * sizeof(ring::Participant), sizeof(ring::Participant));
+  }
+  PutAt(&bytes, at, section);
+  PutAt(&bytes, offsetof(ring::FileHeader, sections) + 12 * sizeof(ring::Section),
+        ring::Section{99, 8, 64, 1, 1, 0});
+  PutAt(&bytes, offsetof(ring::FileHeader, section_count), uint32_t{13});
+  PutAt(&bytes, offsetof(ring::FileHeader, file_bytes), uint64_t{bytes.size()});
+  const RingSnapshot ring = Read(bytes);
+  EXPECT_EQ(Problems(ring), "");
+  ASSERT_THAT(ring.participants, SizeIs(2));
+  EXPECT_EQ(ring.participants[1].key, 0xbeefu);
+}
+
+TEST(RingReader, SaysWhatItCannotRead) {
+  const Bytes good = MakeFullRing().Build();
+  const auto problem_of = [](const Bytes& bytes) {
+    const RingSnapshot ring = Read(bytes);
+    EXPECT_FALSE(ring.usable);
+    return Problems(ring);
+  };
+  EXPECT_EQ(problem_of({}), "x.ring@0: the file is empty\n");
+  EXPECT_EQ(problem_of(Bytes{'{', '}'}), "x.ring@0: not a rollcall ring\n");
+  EXPECT_THAT(problem_of(Bytes(8192, 0)), HasSubstr("never finished"));
+  Bytes bytes = good;
+  PutAt(&bytes, offsetof(ring::FileHeader, version_major), uint16_t{2});
+  EXPECT_THAT(problem_of(bytes), HasSubstr("x.ring@12: ring format version 2."));
+  bytes = good;
+  PutAt(&bytes, offsetof(ring::FileHeader, byte_order), __builtin_bswap32(ring::kByteOrder));
+  EXPECT_THAT(problem_of(bytes),
+              HasSubstr("x.ring@8: written on a machine of the other byte order"));
+  bytes = good;
+  PutAt(&bytes, offsetof(ring::FileHeader, byte_order), uint32_t{5});
+  EXPECT_THAT(problem_of(bytes), HasSubstr("damaged: the byte order mark"));
+}
+
+TEST(RingReader, IgnoresSectionsThatCannotBe) {
+  const Bytes good = MakeFullRing().Build();
+  const size_t at = SectionAt(good, ring::SectionKind::kThreads);
+  const auto read_with = [&](const ring::Section& section) {
+    Bytes bytes = good;
+    PutAt(&bytes, at, section);
+    const RingSnapshot ring = Read(bytes);
+    EXPECT_TRUE(ring.usable);
+    EXPECT_THAT(ring.threads, IsEmpty());
+    EXPECT_THAT(ring.participants, SizeIs(2)) << "the other sections are still used";
+    return Problems(ring);
+  };
+  const auto original = GetAt<ring::Section>(good, at);
+  for (const uint64_t huge : {uint64_t{1} << 63, ~uint64_t{0}, uint64_t{1} << 60}) {
+    ring::Section section = original;
+    section.offset = huge & ~uint64_t{63};
+    EXPECT_NE(read_with(section), "");
+    section = original;
+    section.capacity = huge;
+    EXPECT_THAT(read_with(section), HasSubstr("ignored"));
+  }
+  ring::Section section = original;
+  section.element_bytes = sizeof(ring::ThreadEntry) - 8;
+  EXPECT_THAT(read_with(section), HasSubstr("704 expected"));
+  section.element_bytes = 0;
+  EXPECT_THAT(read_with(section), HasSubstr("704 expected"));
+  section = original;
+  section.offset += 1;
+  EXPECT_THAT(read_with(section), HasSubstr("damaged"));
+  section = original;
+  section.offset = 0;
+  EXPECT_THAT(read_with(section), HasSubstr("overlap"));
+  section = original;
+  section.offset = GetAt<ring::Section>(good, SectionAt(good, ring::SectionKind::kRings)).offset;
+  Bytes bytes = good;
+  PutAt(&bytes, at, section);
+  EXPECT_THAT(Problems(Read(bytes)), HasSubstr("records overlap another section"));
+}
+
+TEST(RingReader, HugeUsedMeansAFullTable) {
+  Bytes bytes = MakeFullRing().Build();
+  const size_t at = SectionAt(bytes, ring::SectionKind::kParticipants);
+  auto section = GetAt<ring::Section>(bytes, at);
+  section.used = uint64_t{1} << 63;
+  PutAt(&bytes, at, section);
+  const RingSnapshot ring = Read(bytes);
+  EXPECT_EQ(Problems(ring), "");
+  EXPECT_THAT(ring.participants, SizeIs(2));
+}
+
+TEST(RingReader, ThreadsCannotClaimTheSameSlots) {
+  RingFileBuilder builder(0, 1);
+  builder.AddThread(1, 1024, 4);
+  for (int i = 0; i < 1024; ++i) builder.Append(0, builder.MakeRecord(Operation::kBarrier, 1));
+  for (int i = 0; i < 200; ++i) builder.threads.push_back(builder.threads[0]);
+  const RingSnapshot ring = Read(builder.Build());
+  size_t records = 0;
+  for (const RingThread& thread : ring.threads) records += thread.calls[0].records.size();
+  EXPECT_LE(records, 1028u);
+  EXPECT_THAT(Problems(ring), HasSubstr("overlap"));
+}
+
+TEST(RingReader, RefusesRingsThatDoNotFitThePool) {
+  const auto problem_of = [](uint64_t first, uint64_t slots, uint64_t head) {
+    RingFileBuilder builder(0, 1);
+    builder.AddThread(1, 8, 8);
+    builder.threads[0].ring_first[0] = first;
+    builder.threads[0].ring_slots[0] = slots;
+    builder.threads[0].ring_head[0] = head;
+    const RingSnapshot ring = Read(builder.Build());
+    EXPECT_THAT(ring.threads[0].calls[0].records, IsEmpty());
+    return Problems(ring);
+  };
+  EXPECT_THAT(problem_of(0, 7, 1), HasSubstr("damaged"));
+  EXPECT_THAT(problem_of(0, uint64_t{1} << 63, 1), HasSubstr("damaged"));
+  EXPECT_THAT(problem_of(~uint64_t{0}, 8, 1), HasSubstr("damaged"));
+  EXPECT_THAT(problem_of(9, 8, 1), HasSubstr("damaged"));
+  EXPECT_THAT(problem_of(0, 8, uint64_t{1} << 63), HasSubstr("damaged"));
+  EXPECT_THAT(problem_of(0, 8, (uint64_t{1} << 61)), HasSubstr("torn or damaged"));
+}
+
+TEST(RingReader, ReferencesOutsideTheirTablesMeanNothing) {
+  RingFileBuilder builder = MakeFullRing();
+  const uint32_t last = builder.AddString("the last");
+  RingSnapshot ring = Read(builder.Build());
+  EXPECT_EQ(ring.String(last), "the last");
+  EXPECT_EQ(ring.String(0), "");
+  EXPECT_EQ(ring.String(static_cast<uint32_t>(ring.strings.size())), "");
+  EXPECT_EQ(ring.String(static_cast<uint32_t>(ring.strings.size() - 3)), "");
+  EXPECT_EQ(ring.String(0xffffffff), "");
+  const uint32_t long_size = 0xffffffff;
+  std::memcpy(ring.strings.data() + last, &long_size, sizeof(long_size));
+  EXPECT_EQ(ring.String(last), "");
+  EXPECT_THAT(ring.RankList(builder.AddRanks({{0, 1, 8}}), 7), IsEmpty());
+
+  EXPECT_FALSE(ring.Path(0).has_value());
+  EXPECT_FALSE(ring.Path(ring.path_words.size() - 1).has_value());
+  EXPECT_FALSE(ring.Path(~uint64_t{0}).has_value());
+  EXPECT_TRUE(ring.Path(1).has_value());
+  ring::CallPathHeader path{};
+  path.depth = 65535;
+  std::memcpy(&ring.path_words[1], &path, sizeof(path));
+  EXPECT_FALSE(ring.Path(1).has_value());
+  ring.path_words.resize(70000);  // long enough now, but nobody records that
+  EXPECT_FALSE(ring.Path(1).has_value());
+}
+
+TEST(RingReader, UsesWhatIsLeftOfATruncatedFile) {
+  const Bytes whole = MakeFullRing().Build();
+  size_t usable = 0;
+  size_t with_threads = 0;
+  for (size_t size = 0; size < whole.size(); ++size) {
+    const Bytes bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size));
+    const RingSnapshot ring = Read(bytes);
+    ASSERT_THAT(ring.problems, ::testing::Not(IsEmpty())) << size;
+    ASSERT_EQ(ring.problems[0].source, "x.ring");
+    if (!ring.usable) continue;
+    ++usable;
+    ASSERT_EQ(ring.header.world_rank, 1);
+    if (!ring.threads.empty()) ++with_threads;
+  }
+  // From the header's fixed part on the rank is known, from the thread table on its state.
+  EXPECT_EQ(usable, whole.size() - offsetof(ring::FileHeader, host));
+  const auto threads = GetAt<ring::Section>(whole, SectionAt(whole, ring::SectionKind::kThreads));
+  EXPECT_EQ(with_threads, whole.size() - threads.offset - sizeof(ring::ThreadEntry));
+}
+
+TEST(RingReader, APackedImageSaysTheSame) {
+  const Bytes whole = MakePythonRing().Build();
+  MemorySource source(whole);
+  const RingImage image = TakeImage(source, "x.ring");
+  const Bytes packed = PackImage(image);
+  EXPECT_LE(packed.size(), whole.size());
+  const RingSnapshot before = ParseImage(image);
+  const RingSnapshot after = Read(packed);
+  EXPECT_EQ(Problems(after), "");
+  EXPECT_EQ(RingActivity(before), RingActivity(after));
+  EXPECT_EQ(after.threads[0].calls[0].records.size(), before.threads[0].calls[0].records.size());
+  EXPECT_EQ(after.strings, before.strings);
+  EXPECT_EQ(after.path_words, before.path_words);
+  ASSERT_THAT(after.python_code, SizeIs(2));
+  EXPECT_EQ(after.python_code[1].portable_hash, before.python_code[1].portable_hash);
+  EXPECT_EQ(Read(PackImage(image)).unreadable, 0u);
+}
+
+TEST(RingReader, ActivityGrowsWithEveryCallButNotWithPolls) {
+  RingFileBuilder builder = MakeFullRing();
+  const uint64_t before = RingActivity(Read(builder.Build()));
+  builder.threads[0].polls += 1000;
+  EXPECT_EQ(RingActivity(Read(builder.Build())), before);
+  builder.Append(0, builder.MakeRecord(Operation::kBarrier, 1));
+  EXPECT_EQ(RingActivity(Read(builder.Build())), before + 1);
+  builder.threads[0].calls_ended++;
+  EXPECT_EQ(RingActivity(Read(builder.Build())), before + 2);
+  builder.header.phase++;
+  EXPECT_EQ(RingActivity(Read(builder.Build())), before + 3);
+
+  const Bytes bytes = builder.Build();
+  MemorySource state(bytes);
+  EXPECT_EQ(RingActivity(ReadRing(state, "", ImageDepth::kState)), before + 3);
+}
+
+// A file that is written to while it is copied: whenever a read passes `tear_at`, what lies before
+// it has been copied, and `write` changes the bytes before the rest is.
+class TearingSource : public ByteSource {
+ public:
+  TearingSource(Bytes bytes, size_t tear_at, std::function<void(Bytes*, int)> write)
+      : bytes_(std::move(bytes)), tear_at_(tear_at), write_(std::move(write)) {}
+  uint64_t Size() override { return bytes_.size(); }
+  size_t Read(uint64_t offset, void* to, size_t size) override {
+    if (offset >= tear_at_ || offset + size <= tear_at_) return Copy(offset, to, size);
+    const size_t before = Copy(offset, to, tear_at_ - offset);
+    write_(&bytes_, times_++);
+    return before + Copy(tear_at_, static_cast<uint8_t*>(to) + before, size - before);
+  }
+  bool Changes() const override { return true; }
+
+ private:
+  size_t Copy(uint64_t offset, void* to, size_t size) {
+    return MemorySource(bytes_).Read(offset, to, size);
+  }
+
+  Bytes bytes_;
+  size_t tear_at_;
+  std::function<void(Bytes*, int)> write_;
+  int times_ = 0;
+};
+
+TEST(RingReader, ARecordOvertakenInTheCopyIsLost) {
+  RingFileBuilder builder(0, 1);
+  builder.AddThread(1, 4, 4);
+  for (uint64_t i = 0; i < 4; ++i) builder.Append(0, builder.MakeRecord(Operation::kBarrier, i));
+  const Bytes bytes = builder.Build();
+  const size_t slot =
+      GetAt<ring::Section>(bytes, SectionAt(bytes, ring::SectionKind::kRings)).offset;
+  // The old lock is copied already when record 4 takes the slot of record 0.
+  TearingSource source(bytes, slot + 8, [&](Bytes* file, int) {
+    ring::Record next = RingFileBuilder::MakeRecord(Operation::kBcast, 4);
+    next.lock = 2 * 4 + 2;
+    PutAt(file, slot, next);
+  });
+  const RingSnapshot ring = ReadRing(source, "x.ring");
+  EXPECT_THAT(ring.threads[0].calls[0].records, SizeIs(3));
+  EXPECT_EQ(ring.threads[0].calls[0].lost, 1u);
+  for (const RingRecord& record : ring.threads[0].calls[0].records) {
+    EXPECT_EQ(record.record.operation, static_cast<uint16_t>(Operation::kBarrier));
+  }
+}
+
+// An open barrier ends, and a receive is opened in its place: by chance with the same lock, as the
+// other ring counts from 0 as well.
+TEST(RingReader, AnOpenCallThatEndsInTheCopyIsDropped) {
+  RingFileBuilder builder(0, 1);
+  builder.AddThread(1);
+  builder.Open(0, builder.Append(0, builder.MakeRecord(Operation::kBarrier, 5)));
+  const Bytes bytes = builder.Build();
+  const size_t thread =
+      GetAt<ring::Section>(bytes, SectionAt(bytes, ring::SectionKind::kThreads)).offset;
+  const auto write = [&](Bytes* file, int time) {
+    const bool even = time % 2 == 0;
+    ring::Record other =
+        RingFileBuilder::MakeRecord(even ? Operation::kRecv : Operation::kBarrier, 6);
+    other.lock = 2;
+    PutAt(file, thread + offsetof(ring::ThreadEntry, open), other);
+    PutAt(file, thread + offsetof(ring::ThreadEntry, calls_ended), uint64_t(time) + 1);
+  };
+  // In the middle of the record: half of one call, half of another.
+  const size_t tear_at = thread + offsetof(ring::ThreadEntry, open) + 16;
+  TearingSource moving(bytes, tear_at, write);
+  RingSnapshot ring = ReadRing(moving, "x.ring");
+  EXPECT_TRUE(ring.moved);
+  EXPECT_THAT(ring.threads[0].open, IsEmpty());
+  // It comes to rest: the reader tries again.
+  TearingSource resting(bytes, tear_at, [&](Bytes* file, int time) {
+    if (time < 4) write(file, time);
+  });
+  ring = ReadRing(resting, "x.ring");
+  EXPECT_FALSE(ring.moved);
+  ASSERT_THAT(ring.threads[0].open, SizeIs(1));
+  EXPECT_EQ(ring.threads[0].open[0].start_ticks, 6u);
+}
+
+TEST(RingReader, ATableEntryRewrittenInTheCopyIsDropped) {
+  const RingFileBuilder builder = MakeFullRing();
+  const Bytes bytes = builder.Build();
+  const size_t request =
+      GetAt<ring::Section>(bytes, SectionAt(bytes, ring::SectionKind::kOpenRequests)).offset;
+  TearingSource source(bytes, request + 16, [&](Bytes* file, int time) {
+    if (time > 2) return;
+    auto entry = GetAt<ring::OpenRequest>(*file, request);
+    entry.lock += 2;
+    entry.uid += 100;
+    PutAt(file, request, entry);
+  });
+  const RingSnapshot ring = ReadRing(source, "x.ring");
+  EXPECT_THAT(ring.open_requests, IsEmpty());
+  EXPECT_EQ(ring.unreadable, 1u);
+
+  const size_t participant =
+      GetAt<ring::Section>(bytes, SectionAt(bytes, ring::SectionKind::kParticipants)).offset;
+  const size_t checkpoint = participant + offsetof(ring::Participant, recent);
+  TearingSource rolling(bytes, checkpoint + 8, [&](Bytes* file, int) {
+    auto entry = GetAt<ring::Checkpoint>(*file, checkpoint);
+    ++entry.sequence;
+    ++entry.semantic_hash;
+    PutAt(file, checkpoint, entry);
+  });
+  const RingSnapshot rolled = ReadRing(rolling, "x.ring");
+  ASSERT_THAT(rolled.participants, SizeIs(2)) << "the communicator itself is whole";
+  EXPECT_EQ(rolled.participants[0].recent[0].sequence, 0u);
+  EXPECT_EQ(rolled.participants[0].history[0].sequence, 1u);
+}
+
+// A file in memory that a thread writes to as the shim does (ring_format.md, "Writing").
+class LiveRing {
+ public:
+  explicit LiveRing(const Bytes& bytes) : size_(bytes.size()) {
+    fd_ = memfd_create("ring", MFD_CLOEXEC);
+    EXPECT_EQ(write(fd_, bytes.data(), size_), static_cast<ssize_t>(size_));
+    void* map = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+    EXPECT_NE(map, MAP_FAILED);
+    base_ = static_cast<uint8_t*>(map);
+  }
+  ~LiveRing() {
+    munmap(base_, size_);
+    close(fd_);
+  }
+
+  int fd() const { return fd_; }
+  template <typename T>
+  T* At(ring::SectionKind kind) {
+    const auto* header = reinterpret_cast<ring::FileHeader*>(base_);
+    for (const ring::Section& section : header->sections) {
+      if (section.kind == static_cast<uint32_t>(kind)) {
+        return reinterpret_cast<T*>(base_ + section.offset);
+      }
+    }
+    return nullptr;
+  }
+
+ private:
+  int fd_ = -1;
+  size_t size_;
+  uint8_t* base_ = nullptr;
+};
+
+void WriteWords(void* to, const ring::Record& record, uint64_t lock) {
+  uint64_t words[sizeof(record) / 8];
+  std::memcpy(words, &record, sizeof(record));
+  auto* target = static_cast<uint64_t*>(to);
+  __atomic_store_n(&target[0], lock - 1, __ATOMIC_RELAXED);
+  std::atomic_thread_fence(std::memory_order_release);
+  for (size_t i = 1; i < std::size(words); ++i) {
+    __atomic_store_n(&target[i], words[i], __ATOMIC_RELAXED);
+  }
+  __atomic_store_n(&target[0], lock, __ATOMIC_RELEASE);
+}
+
+// Every word is a function of the index, so that a mixed record shows.
+ring::Record Payload(uint64_t index) {
+  ring::Record record{};
+  record.start_ticks = index * 3;
+  record.operation = static_cast<uint16_t>(Operation::kBarrier);
+  record.sequence = index + 1;
+  record.semantic_hash = index * 5;
+  record.send_count = index * 7;
+  record.recv_count = index * 11;
+  record.request = index * 13;
+  record.detail = index * 17;
+  record.detail2 = index * 19;
+  return record;
+}
+
+void ExpectWhole(const ring::Record& record, uint64_t index) {
+  ring::Record expected = Payload(index);
+  expected.lock = 2 * index + 2;
+  ASSERT_EQ(std::memcmp(&record, &expected, sizeof(record)), 0) << index;
+}
+
+TEST(RingReader, NeverReadsAWrongRecordOfALiveRing) {
+  RingFileBuilder builder(0, 1);
+  builder.AddThread(1, 64, 4);
+  LiveRing live(builder.Build());
+  auto* entry = live.At<ring::ThreadEntry>(ring::SectionKind::kThreads);
+  auto* slots = live.At<ring::Record>(ring::SectionKind::kRings);
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    for (uint64_t index = 0; !stop.load(std::memory_order_relaxed); ++index) {
+      const ring::Record record = Payload(index);
+      WriteWords(&slots[index % 64], record, 2 * index + 2);
+      __atomic_store_n(&entry->ring_head[0], index + 1, __ATOMIC_RELEASE);
+      WriteWords(&entry->open[0].record, record, 2 * index + 2);
+      __atomic_store_n(&entry->depth, uint64_t{1}, __ATOMIC_RELEASE);
+      __atomic_store_n(&entry->open[0].record.lock, uint64_t{0}, __ATOMIC_RELEASE);
+      __atomic_store_n(&entry->depth, uint64_t{0}, __ATOMIC_RELEASE);
+      __atomic_store_n(&entry->calls_ended, index + 1, __ATOMIC_RELAXED);
+    }
+  });
+  FileSource source(live.fd());
+  uint64_t records = 0;
+  uint64_t overtaken = 0;
+  for (int round = 0; round < 3000 || records == 0 || overtaken == 0; ++round) {
+    const RingSnapshot ring = ReadRing(source, "live");
+    const RingCalls& calls = ring.threads.at(0).calls[0];
+    EXPECT_EQ(calls.unreadable, 0u);
+    for (const RingRecord& record : calls.records) ExpectWhole(record.record, record.index);
+    for (const ring::Record& open : ring.threads[0].open) ExpectWhole(open, open.lock / 2 - 1);
+    records += calls.records.size();
+    if (calls.head > 64 && calls.lost > calls.head - 64) ++overtaken;
+    if (HasFatalFailure()) break;
+  }
+  stop = true;
+  writer.join();
+  const RingSnapshot ring = ReadRing(source, "still");
+  EXPECT_FALSE(ring.moved);
+  EXPECT_THAT(ring.threads[0].calls[0].records, SizeIs(64));
+}
+
+}  // namespace
+}  // namespace rollcall

@@ -1,0 +1,218 @@
+#include "collector/import/run_directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "collector/import/journal.h"
+#include "collector/import/ring_reader.h"
+#include "tests/collector/import/ring_file_builder.h"
+#include "tests/collector/import/trace_checks.h"
+
+namespace rollcall {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// A machine on which only the named processes live.
+class FakeMachine : public ProcessTable {
+ public:
+  std::string Hostname() override { return host; }
+  uint64_t StartTicks(uint32_t pid) override {
+    const auto it = processes.find(pid);
+    return it == processes.end() ? 0 : it->second;
+  }
+  int64_t NowNs() override { return 1'700'000'100'000'000'000; }
+  void Wait(std::chrono::milliseconds) override {
+    ++waits;
+    if (meanwhile) meanwhile();
+  }
+
+  std::string host = "node1";
+  std::map<uint32_t, uint64_t> processes;  // start ticks by pid
+  std::function<void()> meanwhile;
+  int waits = 0;
+};
+
+class RunDirectoryTest : public ::testing::Test {
+ protected:
+  RunDirectoryTest() {
+    char name[] = "/tmp/rollcall-run-XXXXXX";
+    EXPECT_NE(mkdtemp(name), nullptr);
+    dir_ = name;
+    fs::create_directory(dir_ / "rings");
+  }
+  ~RunDirectoryTest() override { fs::remove_all(dir_); }
+
+  void Write(const std::string& name, const std::vector<uint8_t>& bytes) {
+    std::ofstream file(dir_ / name, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+  }
+  void WriteRing(int32_t rank, int32_t size) {
+    Write("rings/r" + std::to_string(rank) + ".ring", MakeFullRing(rank, size).Build());
+  }
+  void WriteJournal(const std::vector<JournalEvent>& events) {
+    std::ofstream file(dir_ / "journal.jsonl", std::ios::app);
+    for (const JournalEvent& event : events) file << FormatJournalLine(event);
+  }
+  Trace Load(const std::vector<std::string>& inputs) {
+    Trace trace = LoadTrace(inputs, {}, machine_);
+    EXPECT_EQ(FindInconsistency(trace), "");
+    return trace;
+  }
+  Trace Load() { return Load({dir_.string()}); }
+  static std::string Messages(const Trace& trace) {
+    std::string text;
+    for (const Problem& problem : trace.problems) {
+      text += fs::path(problem.source).filename().string() + ": " + problem.message + "\n";
+    }
+    return text;
+  }
+
+  fs::path dir_;
+  FakeMachine machine_;
+};
+
+TEST_F(RunDirectoryTest, LoadsRingsAndJournal) {
+  WriteRing(0, 2);
+  WriteRing(1, 2);
+  ProcessEnd end;
+  end.how = ProcessEnd::How::kExited;
+  end.status = 3;
+  WriteJournal({journal::ProcessEnded{{0, "node1", 101, 1}, end}});
+  const Trace trace = Load();
+  EXPECT_EQ(Messages(trace), "");
+  ASSERT_THAT(trace.processes, SizeIs(2));
+  EXPECT_EQ(trace.processes[0].end.how, ProcessEnd::How::kVanished);
+  EXPECT_EQ(trace.processes[1].end.how, ProcessEnd::How::kExited);
+  EXPECT_EQ(machine_.waits, 0) << "nobody lives, nothing to wait for";
+}
+
+TEST_F(RunDirectoryTest, WhoIsGoneIsQuietOnlyIfTheJournalSaysSo) {
+  WriteRing(0, 2);
+  WriteRing(1, 2);
+  EXPECT_FALSE(Load().processes[0].quiet);
+  const auto bytes = MakeFullRing(0, 2).Build();
+  MemorySource source(bytes);
+  const RingSnapshot ring = ReadRing(source, "");
+  WriteJournal({journal::Quiet{{RingId(ring.header), "node1", 100, 0}, RingActivity(ring), 77}});
+  const Trace trace = Load();
+  EXPECT_TRUE(trace.processes[0].quiet);
+  EXPECT_EQ(trace.processes[0].taken_at_ns, 77);
+  EXPECT_FALSE(trace.processes[1].quiet);
+}
+
+TEST_F(RunDirectoryTest, WhoLivesIsLookedAtTwice) {
+  for (int32_t rank = 0; rank < 3; ++rank) WriteRing(rank, 3);
+  machine_.processes = {{100, 5000}, {101, 5000}, {102, 6000}};  // pid 102 is somebody else now
+  machine_.meanwhile = [&] {
+    RingFileBuilder moved = MakeFullRing(1, 3);
+    moved.threads[0].calls_ended++;
+    Write("rings/r1.ring", moved.Build());
+  };
+  const Trace trace = Load();
+  EXPECT_EQ(machine_.waits, 1);
+  EXPECT_TRUE(trace.processes[0].quiet);
+  EXPECT_EQ(trace.processes[0].end.how, ProcessEnd::How::kAlive);
+  EXPECT_EQ(trace.processes[0].taken_at_ns, machine_.NowNs());
+  EXPECT_FALSE(trace.processes[1].quiet);
+  EXPECT_FALSE(trace.processes[2].quiet);
+  EXPECT_EQ(trace.processes[2].end.how, ProcessEnd::How::kVanished);
+}
+
+TEST_F(RunDirectoryTest, PollingIsSeenWithoutCountingAsMovement) {
+  WriteRing(0, 1);
+  machine_.processes = {{100, 5000}};
+  machine_.meanwhile = [&] {
+    RingFileBuilder polled = MakeFullRing(0, 1);
+    polled.threads[0].polls += 3;
+    Write("rings/r0.ring", polled.Build());
+  };
+  const Trace trace = Load();
+  EXPECT_TRUE(trace.processes[0].quiet);
+  EXPECT_TRUE(trace.processes[0].threads[0].polling);
+}
+
+TEST_F(RunDirectoryTest, WhoDiedBetweenTheLooksIsNotQuiet) {
+  WriteRing(0, 1);
+  machine_.processes = {{100, 5000}};
+  machine_.meanwhile = [&] { machine_.processes.clear(); };
+  EXPECT_FALSE(Load().processes[0].quiet);
+}
+
+TEST_F(RunDirectoryTest, KnowsNothingOfProcessesOnOtherHosts) {
+  WriteRing(0, 1);
+  machine_.host = "laptop";
+  machine_.processes = {{100, 5000}};
+  const Trace trace = Load();
+  EXPECT_EQ(trace.processes[0].end.how, ProcessEnd::How::kUnknown);
+  EXPECT_FALSE(trace.processes[0].quiet);
+}
+
+TEST_F(RunDirectoryTest, ReportsBadFilesAndGoesOn) {
+  WriteRing(0, 4);
+  Write("rings/empty.ring", {});
+  Write("rings/foreign.ring", {'h', 'e', 'l', 'l', 'o', ' ', 'y', 'o', 'u'});
+  auto bytes = MakeFullRing(1, 4).Build();
+  bytes.resize(bytes.size() / 2);
+  Write("rings/short.ring", bytes);
+  bytes = MakeFullRing(2, 4).Build();
+  PutAt(&bytes, offsetof(ring::FileHeader, version_major), uint16_t{7});
+  Write("rings/new.ring", bytes);
+  Write("rings/notes.txt", {'x'});
+  Write("core", {0x7f, 'E', 'L', 'F'});
+  ASSERT_EQ(mkfifo((dir_ / "rings/pipe.ring").c_str(), 0600), 0);
+  const Trace trace = Load();
+  EXPECT_THAT(trace.processes, SizeIs(2));
+  const std::string messages = Messages(trace);
+  EXPECT_THAT(messages, HasSubstr("empty.ring: the file is empty"));
+  EXPECT_THAT(messages, HasSubstr("foreign.ring: not a rollcall ring"));
+  EXPECT_THAT(messages, HasSubstr("short.ring: cut at"));
+  EXPECT_THAT(messages, HasSubstr("new.ring: ring format version 7."));
+  EXPECT_THAT(messages, HasSubstr("no trace of ranks 2,3, of 4 ranks"));
+  EXPECT_EQ(messages.find("notes.txt"), std::string::npos);
+  EXPECT_EQ(messages.find("core"), std::string::npos);
+}
+
+TEST_F(RunDirectoryTest, RecognisesByContent) {
+  Write("a.bin", MakeFullRing(0, 2).Build());
+  Write("b.txt", MakeFullRing(1, 2).Build());
+  const std::string line = FormatJournalLine(journal::JobEnd{1, false, 1});
+  Write("c.log", std::vector<uint8_t>(line.begin(), line.end()));
+  EXPECT_THAT(Load().processes, SizeIs(2));
+  const Trace trace =
+      Load({(dir_ / "a.bin").string(), (dir_ / "b.txt").string(), (dir_ / "c.log").string()});
+  EXPECT_THAT(trace.processes, SizeIs(2));
+  EXPECT_EQ(Messages(trace), "");
+  Write("d", {'?'});
+  EXPECT_THAT(Messages(Load({(dir_ / "d").string()})), HasSubstr("d: neither a rollcall ring"));
+  EXPECT_THAT(Messages(Load({(dir_ / "missing").string()})), HasSubstr("missing: "));
+}
+
+TEST_F(RunDirectoryTest, AnEmptyDirectoryIsSaidToBe) {
+  EXPECT_THAT(Messages(Load()), HasSubstr("no traces in this directory"));
+}
+
+TEST(ThisMachine, KnowsItsOwnProcesses) {
+  EXPECT_NE(ThisMachine().StartTicks(static_cast<uint32_t>(getpid())), 0u);
+  EXPECT_EQ(ThisMachine().StartTicks(0x7fffffff), 0u);
+  EXPECT_NE(ThisMachine().Hostname(), "");
+  EXPECT_GT(ThisMachine().NowNs(), 1'600'000'000'000'000'000);
+}
+
+}  // namespace
+}  // namespace rollcall

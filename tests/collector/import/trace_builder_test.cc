@@ -1,0 +1,490 @@
+#include "collector/import/trace_builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "collector/import/byte_source.h"
+#include "collector/import/ring_reader.h"
+#include "proto/datatypes.h"
+#include "proto/signature.h"
+#include "tests/collector/import/ring_file_builder.h"
+#include "tests/collector/import/trace_checks.h"
+
+namespace rollcall {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Bytes = RingFileBuilder::Bytes;
+
+constexpr int64_t kZero = static_cast<int64_t>(RingFileBuilder::kRealtimeZero);
+
+RingSnapshot Read(const Bytes& bytes) {
+  MemorySource source(bytes);
+  return ReadRing(source, "x.ring");
+}
+
+Trace TraceOf(const std::vector<RingFileBuilder>& rings) {
+  RingTraceBuilder builder;
+  for (const RingFileBuilder& ring : rings) builder.Add(Read(ring.Build()));
+  Trace trace = builder.Finish();
+  EXPECT_EQ(FindInconsistency(trace), "");
+  return trace;
+}
+
+const Communicator* FindCommunicator(const Trace& trace, const std::string& name) {
+  for (const Communicator& communicator : trace.communicators) {
+    if (communicator.name == name) return &communicator;
+  }
+  return nullptr;
+}
+
+TEST(RingTraceBuilder, ImportsOneRing) {
+  const Trace trace = TraceOf({MakeFullRing(1, 4)});
+  ASSERT_THAT(trace.processes, SizeIs(1));
+  const Process& process = trace.processes[0];
+  EXPECT_EQ(process.rank, 1);
+  EXPECT_EQ(process.host, "node1");
+  EXPECT_EQ(process.phase, ring::Phase::kRunning);
+  EXPECT_EQ(process.thread_level, 0);
+  EXPECT_FALSE(process.quiet);
+  EXPECT_EQ(process.idle_since_ns, kZero + 5000) << "the barrier was entered last";
+  ASSERT_THAT(process.threads, SizeIs(1));
+  EXPECT_TRUE(process.threads[0].main);
+  EXPECT_EQ(process.threads[0].last_end_ns, kZero + 4600);
+
+  const Membership& world = trace.memberships[0];
+  ASSERT_THAT(world.events, SizeIs(4));
+  EXPECT_EQ(world.entered, 4u);
+  EXPECT_EQ(world.checkpoints.size(), 2u);
+  EXPECT_EQ(world.checkpoints[0].sequence, 1u);
+  const Event& bcast = world.events[0];
+  EXPECT_EQ(bcast.start_ns, kZero + 2000);
+  EXPECT_EQ(bcast.end_ns, kZero + 2500) << "as the next record says";
+  const Arguments& arguments = trace.arguments[bcast.arguments];
+  EXPECT_EQ(arguments.operation, Operation::kBcast);
+  EXPECT_EQ(trace.datatypes[arguments.send_datatype].name, "three doubles");
+  ASSERT_NE(bcast.call_path, kNoIndex);
+  const CallPath& path = trace.call_paths[bcast.call_path];
+  ASSERT_THAT(path.codes, SizeIs(3));
+  EXPECT_EQ(trace.codes[path.codes[0]].module_path, "/bin/app");
+  EXPECT_EQ(trace.codes[path.codes[0]].build_id, "abababab");
+  EXPECT_EQ(trace.codes[path.codes[0]].vaddr, 0x1234u);
+  EXPECT_EQ(trace.codes[path.codes[2]].module_path, "");
+  const Arguments& alltoallv = trace.arguments[world.events[2].arguments];
+  EXPECT_THAT(trace.count_arrays[alltoallv.recv_counts], ElementsAre(5, 6, 7, 8));
+  EXPECT_EQ(world.events[2].end_ns, kZero + 4200) << "the Irecv came next, in the other ring";
+
+  ASSERT_THAT(process.open_calls, SizeIs(1));
+  EXPECT_EQ(process.open_calls[0].event.sequence, 4u);
+  EXPECT_EQ(world.events[3].end_ns, kNoTime) << "open, and one event with the record in the ring";
+  EXPECT_EQ(world.events[3].start_ns, process.open_calls[0].event.start_ns);
+  EXPECT_THAT(process.open_calls[0].requests, IsEmpty()) << "a barrier waits for no request";
+
+  ASSERT_THAT(process.p2p, SizeIs(1));
+  EXPECT_EQ(process.p2p[0].end_ns, kZero + 4600);
+  ASSERT_THAT(process.open_requests, SizeIs(1));
+  EXPECT_EQ(process.open_requests[0].waiter, 0u);
+  EXPECT_EQ(process.open_requests[0].event.end_ns, kZero + 4600);
+  ASSERT_THAT(process.channels, SizeIs(1));
+  EXPECT_EQ(process.channels[0].received, 4u);
+  ASSERT_THAT(process.lifecycle, SizeIs(1));
+
+  EXPECT_EQ(trace.communicators[0].name, "MPI_COMM_WORLD");
+  EXPECT_EQ(trace.communicators[1].name, "MPI_Comm_split #2 of MPI_COMM_WORLD, color 5");
+  EXPECT_EQ(trace.communicators[1].parent, 0u);
+  EXPECT_THAT(trace.memberships[1].neighbors_in, ElementsAre(0, 2));
+  ASSERT_THAT(trace.problems, SizeIs(1));
+  EXPECT_EQ(trace.problems[0].message, "no trace of ranks 0,2,3, of 4 ranks");
+}
+
+TEST(RingTraceBuilder, JoinsRanksWhateverTheOrderOfFiles) {
+  const Trace trace = TraceOf({MakeFullRing(2, 3), MakeFullRing(0, 3), MakeFullRing(1, 3)});
+  EXPECT_THAT(trace.problems, IsEmpty());
+  ASSERT_THAT(trace.worlds, SizeIs(1));
+  EXPECT_THAT(trace.worlds[0].processes, ElementsAre(1, 2, 0));
+  ASSERT_THAT(trace.communicators, SizeIs(2));
+  const Communicator* world = FindCommunicator(trace, "MPI_COMM_WORLD");
+  ASSERT_NE(world, nullptr);
+  EXPECT_THAT(world->members, ElementsAre(0, 1, 2));
+  std::vector<int32_t> ranks;
+  for (const uint32_t index : world->memberships) ranks.push_back(trace.memberships[index].rank);
+  EXPECT_THAT(ranks, ElementsAre(0, 1, 2));
+  EXPECT_THAT(trace.call_paths, SizeIs(1)) << "one program, one path";
+  EXPECT_EQ(trace.memberships[0].events[1].arguments, trace.memberships[2].events[1].arguments);
+}
+
+TEST(RingTraceBuilder, ARankThatIsThereTwiceBeginsAnotherWorld) {
+  std::vector<RingFileBuilder> rings;
+  for (const uint64_t start : {5000, 100}) {  // the later one is read first
+    for (int32_t rank = 0; rank < 2; ++rank) {
+      RingFileBuilder ring = MakeFullRing(rank, 2);
+      ring.header.process_id_random[1] = start;
+      ring.header.first_anchor.realtime_ns += start;
+      rings.push_back(ring);
+    }
+  }
+  const Trace trace = TraceOf(rings);
+  ASSERT_THAT(trace.worlds, SizeIs(2));
+  EXPECT_THAT(trace.worlds[0].processes, ElementsAre(2, 3));
+  EXPECT_THAT(trace.worlds[1].processes, ElementsAre(0, 1));
+  EXPECT_THAT(trace.communicators, SizeIs(4)) << "nothing is joined over worlds";
+}
+
+TEST(RingTraceBuilder, OneProcessGivenTwiceIsOneProcess) {
+  const Trace trace = TraceOf({MakeFullRing(0, 1), MakeFullRing(0, 1)});
+  EXPECT_THAT(trace.processes, SizeIs(1));
+  ASSERT_THAT(trace.problems, SizeIs(1));
+  EXPECT_THAT(trace.problems[0].message, HasSubstr("the same process"));
+}
+
+TEST(RingTraceBuilder, AProcessWithoutWorldSizeJoinsItsJob) {
+  RingFileBuilder early(1, -1);
+  early.header.phase = static_cast<uint64_t>(ring::Phase::kStarting);
+  const Trace trace = TraceOf({early, MakeFullRing(0, 2)});
+  ASSERT_THAT(trace.worlds, SizeIs(1));
+  EXPECT_THAT(trace.worlds[0].processes, ElementsAre(1, 0));
+}
+
+TEST(RingTraceBuilder, SelfAndOtherLonelyCommunicatorsAreNotJoined) {
+  std::vector<RingFileBuilder> rings;
+  for (int32_t rank = 0; rank < 3; ++rank) {
+    RingFileBuilder ring(rank, 3);
+    ring.AddParticipant(1, rank, 3, ring::kIsWorld);
+    ring.AddParticipant(2, 0, 1, ring::kIsSelf);
+    ring.AddParticipant(3, 0, 1);
+    rings.push_back(ring);
+  }
+  const Trace trace = TraceOf(rings);
+  EXPECT_THAT(trace.communicators, SizeIs(1 + 3 + 3));
+  for (const Communicator& communicator : trace.communicators) {
+    EXPECT_EQ(communicator.memberships.size(), communicator.name == "MPI_COMM_WORLD" ? 3u : 1u);
+  }
+}
+
+TEST(RingTraceBuilder, NamesCommunicators) {
+  RingFileBuilder ring(0, 2);
+  ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  const auto child = [&](uint64_t key, uint64_t parent, uint64_t sequence, Operation by) {
+    const uint32_t uid = ring.AddParticipant(key, 0, 2);
+    ring::Participant& participant = ring.participants[uid - 1];
+    participant.parent_key = parent;
+    participant.parent_sequence = sequence;
+    participant.creating_operation = static_cast<uint16_t>(by);
+    return uid;
+  };
+  child(2, 3, 7, Operation::kComm_dup);
+  child(3, 1, 6, Operation::kComm_split);  // its record is lost
+  const uint32_t named = child(4, 1, 8, Operation::kComm_dup);
+  ring.participants[named - 1].name = ring.AddString("halo\x1b[31m");
+  child(5, 4, 9, Operation::kCart_create);
+  child(6, 77, 2, Operation::kComm_dup);  // parent not here
+  child(7, 8, 1, Operation::kComm_dup);   // a cycle: damage
+  child(8, 7, 1, Operation::kComm_dup);
+  child(9, 0, 0, static_cast<Operation>(0));
+  const Trace trace = TraceOf({ring});
+  std::vector<std::string> names;
+  for (const Communicator& communicator : trace.communicators) names.push_back(communicator.name);
+  EXPECT_EQ(names[1], "MPI_Comm_dup #7 of MPI_Comm_split #6 of MPI_COMM_WORLD");
+  EXPECT_EQ(names[2], "MPI_Comm_split #6 of MPI_COMM_WORLD");
+  EXPECT_THAT(names[3], HasSubstr("halo"));
+  EXPECT_EQ(names[3].find('\x1b'), std::string::npos);
+  EXPECT_EQ(names[4], "MPI_Cart_create #9 of " + names[3]);
+  EXPECT_EQ(names[5], "MPI_Comm_dup #2");
+  EXPECT_THAT(names[6], HasSubstr("another communicator"));
+  EXPECT_EQ(names[8], "communicator 0x9");
+}
+
+TEST(RingTraceBuilder, AnOpenCallWhoseRecordIsLostIsKnown) {
+  RingFileBuilder ring(0, 1);
+  ring.AddThread(1, 4, 4);
+  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  const ring::Record barrier = ring.Append(0, ring.MakeRecord(Operation::kBarrier, 100, world, 1));
+  ring.Open(0, barrier);
+  // A callback inside the barrier that makes many calls on another communicator.
+  for (uint64_t i = 0; i < 6; ++i) {
+    ring::Record nested = ring.MakeRecord(Operation::kBcast, 200 + i, 99, i + 1);
+    nested.flags = ring::kNested;
+    ring.Append(0, nested);
+  }
+  const Trace trace = TraceOf({ring});
+  ASSERT_THAT(trace.memberships[0].events, SizeIs(1));
+  EXPECT_EQ(trace.memberships[0].events[0].sequence, 1u);
+  EXPECT_EQ(trace.memberships[0].events[0].end_ns, kNoTime);
+  ASSERT_THAT(trace.processes[0].open_calls, SizeIs(1));
+  EXPECT_EQ(trace.processes[0].threads[0].lost_collectives, 3u);
+  EXPECT_THAT(trace.processes[0].lifecycle, SizeIs(4)) << "participant 99 is not known any more";
+}
+
+TEST(RingTraceBuilder, AnOpenRequestKeepsItsCollective) {
+  RingFileBuilder ring(0, 1);
+  ring.AddThread(1, 2, 4);
+  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  ring::Record record = ring.MakeRecord(Operation::kIallreduce, 100, world, 1);
+  record.request = 5;
+  ring.open_requests.push_back(
+      {2, 5, static_cast<uint32_t>(ring::RequestState::kActive), 0, 0, ring.Append(0, record)});
+  for (uint64_t i = 2; i < 6; ++i) {
+    ring.Append(0, ring.MakeRecord(Operation::kBarrier, 100 * i, world, i));
+  }
+  const Trace trace = TraceOf({ring});
+  std::vector<uint64_t> sequences;
+  for (const Event& event : trace.memberships[0].events) sequences.push_back(event.sequence);
+  EXPECT_THAT(sequences, ElementsAre(1, 4, 5));
+  EXPECT_EQ(trace.processes[0].open_requests[0].waiter, kNoIndex);
+}
+
+TEST(RingTraceBuilder, AWaitKnowsWhatItWaitsFor) {
+  RingFileBuilder ring(0, 1);
+  ring.AddThread(1);
+  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  for (const uint64_t uid : {7, 8, 9}) {
+    ring::Record record = ring.MakeRecord(Operation::kIrecv, uid, world);
+    record.request = uid;
+    record = ring.Append(0, record, ring::kP2pRing);
+    ring.open_requests.push_back({2, uid, static_cast<uint32_t>(ring::RequestState::kActive),
+                                  uid == 8 ? 0u : 1u, 0, record});
+  }
+  ring::Record wait = ring.MakeRecord(Operation::kWaitall, 50);
+  wait.detail = 2;
+  ring.Open(0, ring.Append(0, wait, ring::kP2pRing));
+  const Trace trace = TraceOf({ring});
+  ASSERT_THAT(trace.processes[0].open_calls, SizeIs(1));
+  EXPECT_THAT(trace.processes[0].open_calls[0].requests, ElementsAre(7, 9));
+}
+
+TEST(RingTraceBuilder, EndsAreUnknownWhereCallsMayBeMissing) {
+  RingFileBuilder ring(0, 1);
+  ring.AddThread(1, 8, 2);
+  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  const auto add = [&](Operation operation, uint64_t start, uint64_t previous_end,
+                       uint64_t sequence) {
+    ring::Record record = ring.MakeRecord(operation, start, world, sequence);
+    record.prev_end_ticks = previous_end;
+    ring.Append(0, record, sequence != 0 ? ring::kCollectiveRing : ring::kP2pRing);
+  };
+  add(Operation::kBarrier, 100, 0, 1);
+  for (uint64_t i = 0; i < 5; ++i) add(Operation::kSend, 200 + 10 * i, 105, 0);  // three get lost
+  add(Operation::kBarrier, 300, 245, 2);
+  add(Operation::kBarrier, 400, 305, 3);
+  ring.threads[0].last_end_ticks = 405;
+  const Trace trace = TraceOf({ring});
+  const std::vector<Event>& events = trace.memberships[0].events;
+  EXPECT_EQ(events[0].end_ns, kNoTime) << "the next record belongs to a later call";
+  EXPECT_EQ(events[1].end_ns, kZero + 305);
+  EXPECT_EQ(events[2].end_ns, kZero + 405);
+}
+
+TEST(RingTraceBuilder, AnErrorIsNotACall) {
+  RingFileBuilder ring(0, 1);
+  ring.AddThread(1);
+  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  const ring::Record call = ring.Append(0, ring.MakeRecord(Operation::kBcast, 100, world, 1));
+  ring::Record error = call;
+  error.operation = static_cast<uint16_t>(Operation::kCallError);
+  error.start_ticks = 150;
+  error.detail = 15;
+  ring.Append(0, error);
+  ring::Record next = ring.MakeRecord(Operation::kBarrier, 200, world, 2);
+  next.prev_end_ticks = 160;
+  ring.Append(0, next);
+  const Trace trace = TraceOf({ring});
+  ASSERT_THAT(trace.memberships[0].events, SizeIs(2));
+  EXPECT_EQ(trace.memberships[0].events[0].end_ns, kZero + 160);
+  ASSERT_THAT(trace.processes[0].lifecycle, SizeIs(1));
+  EXPECT_EQ(trace.processes[0].lifecycle[0].detail, 15u);
+  EXPECT_EQ(trace.processes[0].lifecycle[0].sequence, 1u);
+  EXPECT_EQ(trace.processes[0].records_unreadable, 0u);
+}
+
+TEST(RingTraceBuilder, BasicTypesHaveTheirSignature) {
+  RingFileBuilder ring(0, 1);
+  ring.AddThread(1);
+  ring::Record record = ring.MakeRecord(Operation::kAllreduce, 1);
+  record.send_datatype = static_cast<uint16_t>(BasicType::kMPI_DOUBLE);
+  record.recv_datatype = 300;  // not in the table
+  ring.Append(0, record);
+  const Trace trace = TraceOf({ring});
+  const Arguments& arguments = trace.arguments[trace.processes[0].lifecycle[0].arguments];
+  const DatatypeInfo& type = trace.datatypes[arguments.send_datatype];
+  EXPECT_EQ(type.name, "MPI_DOUBLE");
+  EXPECT_EQ(type.bytes, 8u);
+  EXPECT_EQ(type.signature, BasicSignature(static_cast<uint32_t>(TypeClass::kF64)).hash);
+  EXPECT_EQ(arguments.recv_datatype, kNoIndex);
+}
+
+TEST(RingTraceBuilder, BothSidesOfAnIntercommunicatorAgree) {
+  std::vector<RingFileBuilder> rings;
+  for (int32_t rank = 0; rank < 4; ++rank) {
+    RingFileBuilder ring(rank, 4);
+    const uint32_t even = ring.AddRanks({{0, 2, 2}});
+    const uint32_t odd = ring.AddRanks({{1, 2, 2}});
+    const uint32_t uid = ring.AddParticipant(9, rank / 2, 2, ring::kIsInter);
+    ring.participants[uid - 1].remote_size = 2;
+    ring.participants[uid - 1].members = rank % 2 == 0 ? even : odd;
+    ring.participants[uid - 1].remote_members = rank % 2 == 0 ? odd : even;
+    rings.push_back(ring);
+  }
+  std::swap(rings[0], rings[3]);
+  rings.pop_back();  // rank 0 is missing: an odd rank is the first that is seen
+  const Trace trace = TraceOf(rings);
+  ASSERT_THAT(trace.communicators, SizeIs(1));
+  EXPECT_THAT(trace.communicators[0].members, ElementsAre(0, 2));
+  EXPECT_THAT(trace.communicators[0].remote_members, ElementsAre(1, 3));
+}
+
+TEST(RingTraceBuilder, ConvertsTicksByTheAnchors) {
+  RingFileBuilder ring(0, 1);
+  ring.header.clock = static_cast<uint64_t>(ring::Clock::kTsc);
+  ring.header.first_anchor = {1'000, 500, RingFileBuilder::kRealtimeZero};
+  ring.header.last_anchor = {3'001'000, 1'000'500, RingFileBuilder::kRealtimeZero + 1'000'000};
+  ring.AddThread(1);
+  ring.Append(0, ring.MakeRecord(Operation::kInit, 1'501'000));
+  Trace trace = TraceOf({ring});
+  EXPECT_EQ(trace.processes[0].lifecycle[0].start_ns, kZero + 500'000);
+
+  ring.header.last_anchor = ring.header.first_anchor;  // no rate
+  ring.Append(0, ring.MakeRecord(Operation::kFinalize, 1'601'000));
+  trace = TraceOf({ring});
+  EXPECT_EQ(trace.processes[0].lifecycle[0].start_ns, kNoTime);
+  EXPECT_EQ(trace.arguments[trace.processes[0].lifecycle[1].arguments].operation,
+            Operation::kFinalize)
+      << "ticks still give the order";
+}
+
+TEST(RingTraceBuilder, ProcessesOfAHostShareOneClock) {
+  RingFileBuilder first(0, 2);
+  RingFileBuilder second(1, 2);
+  second.header.last_anchor.realtime_ns += 700;  // measured a little later
+  for (RingFileBuilder* ring : {&first, &second}) {
+    ring->AddThread(1);
+    ring->Append(0, ring->MakeRecord(Operation::kInit, 5000));
+  }
+  Trace trace = TraceOf({first, second});
+  EXPECT_EQ(trace.processes[0].lifecycle[0].start_ns, trace.processes[1].lifecycle[0].start_ns);
+  RingFileBuilder::SetText(second.header.host, "node2");
+  trace = TraceOf({first, second});
+  EXPECT_EQ(trace.processes[0].lifecycle[0].start_ns + 700,
+            trace.processes[1].lifecycle[0].start_ns);
+}
+
+TEST(RingTraceBuilder, TicksOfAHostHaveOneRate) {
+  std::vector<RingFileBuilder> rings;
+  for (const uint64_t error_ns : {0, 90}) {  // of the second anchor's measurement
+    RingFileBuilder ring(static_cast<int32_t>(rings.size()), 2);
+    ring.header.clock = static_cast<uint64_t>(ring::Clock::kTsc);
+    ring.header.first_anchor = {1'000, 1'000, RingFileBuilder::kRealtimeZero + 1'000};
+    ring.header.last_anchor = {10'001'000, 10'001'000 + error_ns,
+                               RingFileBuilder::kRealtimeZero + 10'001'000 + error_ns};
+    ring.AddThread(1);
+    ring.Append(0, ring.MakeRecord(Operation::kInit, 60'000'000'000));
+    rings.push_back(ring);
+  }
+  const Trace trace = TraceOf(rings);
+  EXPECT_EQ(trace.processes[0].lifecycle[0].start_ns, trace.processes[1].lifecycle[0].start_ns);
+  EXPECT_EQ(trace.processes[0].lifecycle[0].start_ns, kZero + 60'000'000'000);
+}
+
+TEST(RingTraceBuilder, AThreadWhoseLastCallWasAPollPolls) {
+  RingFileBuilder ring(0, 1);
+  ring.AddThread(1);
+  ring.threads[0].last_end_ticks = 100;
+  EXPECT_FALSE(TraceOf({ring}).processes[0].threads[0].polling);
+  ring.threads[0].polling.lock = 2;
+  ring.threads[0].polling.since_ticks = 150;
+  EXPECT_TRUE(TraceOf({ring}).processes[0].threads[0].polling);
+  ring.threads[0].last_end_ticks = 200;
+  EXPECT_FALSE(TraceOf({ring}).processes[0].threads[0].polling) << "it did something else since";
+  ring.threads[0].last_end_ticks = 100;
+  ring.threads[0].polling.lock = 3;
+  EXPECT_FALSE(TraceOf({ring}).processes[0].threads[0].polling) << "being written";
+}
+
+TEST(RingTraceBuilder, ChannelsThatMayBeMissingProveNothing) {
+  RingFileBuilder ring = MakeFullRing();
+  ring.lost[static_cast<uint32_t>(ring::SectionKind::kChannels)] = 1;
+  EXPECT_THAT(TraceOf({ring}).processes[0].channels, IsEmpty());
+}
+
+TEST(RingTraceBuilder, FullTablesAreCounted) {
+  RingFileBuilder ring = MakeFullRing();
+  ring.lost[static_cast<uint32_t>(ring::SectionKind::kOpenRequests)] = 3;
+  ring.header.threads_unrecorded = 2;
+  EXPECT_EQ(TraceOf({ring}).processes[0].table_overflows, 5u);
+}
+
+TEST(RingTraceBuilder, DoesNotBelieveImpossibleSizes) {
+  RingFileBuilder huge = MakeFullRing();
+  huge.header.world_size = 0x7fffffff;
+  huge.header.world_rank = 0x7ffffffe;
+  huge.participants[0].members = huge.AddRanks({{0, 1, 0xffffffff}});
+  huge.participants[1].members = huge.AddRanks({{-5, 1, 3}});
+  const Trace trace = TraceOf({huge});
+  EXPECT_EQ(trace.worlds[0].size, -1);
+  EXPECT_THAT(trace.worlds[0].processes, IsEmpty());
+  EXPECT_EQ(trace.processes[0].rank, -1);
+  for (const Communicator& communicator : trace.communicators) {
+    EXPECT_THAT(communicator.members, IsEmpty());
+  }
+  EXPECT_THAT(trace.problems, Contains(Field(&Problem::message, HasSubstr("not believed"))));
+}
+
+// Damage: whatever is flipped, the trace that comes out can be walked.
+TEST(RingTraceBuilder, SurvivesFlippedBits) {
+  const Bytes whole = MakePythonRing(0, 2).Build();
+  const Bytes other = MakeFullRing(1, 2).Build();
+  std::mt19937_64 random(20240607);
+  for (int round = 0; round < 1500; ++round) {
+    Bytes bytes = whole;
+    const uint64_t flips = 1 + random() % 8;
+    for (uint64_t k = 0; k < flips; ++k) {
+      bytes[random() % bytes.size()] ^= static_cast<uint8_t>(1u << random() % 8);
+    }
+    if (random() % 4 == 0) bytes.resize(random() % bytes.size());
+    RingTraceBuilder builder;
+    builder.Add(Read(other));
+    builder.Add(Read(bytes));
+    const Trace trace = builder.Finish();
+    ASSERT_EQ(FindInconsistency(trace), "") << round;
+    ASSERT_GE(trace.processes.size(), 1u);
+  }
+}
+
+TEST(RingTraceBuilder, SurvivesOverwrittenWords) {
+  const Bytes whole = MakePythonRing(0, 2).Build();
+  constexpr uint64_t kWords[] = {0, 0xffffffff, uint64_t{1} << 63, ~uint64_t{0}};
+  for (size_t at = 16; at + 8 <= whole.size(); at += 8) {
+    for (const uint64_t word : kWords) {
+      Bytes bytes = whole;
+      PutAt(&bytes, at, word);
+      RingTraceBuilder builder;
+      builder.Add(Read(bytes));
+      ASSERT_EQ(FindInconsistency(builder.Finish()), "") << at << " " << word;
+    }
+  }
+}
+
+TEST(RingTraceBuilder, ManyRanksShareWhatRepeats) {
+  constexpr int32_t kRanks = 1024;
+  RingTraceBuilder builder;
+  for (int32_t rank = 0; rank < kRanks; ++rank)
+    builder.Add(Read(MakeFullRing(rank, kRanks).Build()));
+  const Trace trace = builder.Finish();
+  EXPECT_THAT(trace.problems, IsEmpty());
+  EXPECT_THAT(trace.codes, SizeIs(3));
+  EXPECT_THAT(trace.call_paths, SizeIs(1));
+  EXPECT_LE(trace.arguments.size(), 6u);
+  EXPECT_THAT(trace.count_arrays, SizeIs(2));
+  EXPECT_THAT(trace.communicators, SizeIs(2));
+}
+
+}  // namespace
+}  // namespace rollcall

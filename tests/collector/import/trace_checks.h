@@ -1,0 +1,113 @@
+// What must hold of any trace that an importer makes, however damaged its input was: the engine
+// indexes without checking.
+#ifndef ROLLCALL_TESTS_COLLECTOR_IMPORT_TRACE_CHECKS_H_
+#define ROLLCALL_TESTS_COLLECTOR_IMPORT_TRACE_CHECKS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+// Empty if all indices of `trace` are in range and all orders as trace.h promises; else what is
+// not.
+inline std::string FindInconsistency(const Trace& trace) {
+  const auto bad = [](uint32_t index, size_t size) { return index != kNoIndex && index >= size; };
+  const auto check_event = [&](const Event& event, size_t threads) -> std::string {
+    if (event.arguments >= trace.arguments.size()) return "event without arguments";
+    if (bad(event.call_path, trace.call_paths.size())) return "call path of an event";
+    if (bad(event.membership, trace.memberships.size())) return "membership of an event";
+    if (event.thread >= threads && event.thread != 0) return "thread of an event";
+    return {};
+  };
+  for (const Arguments& arguments : trace.arguments) {
+    if (bad(arguments.send_datatype, trace.datatypes.size()) ||
+        bad(arguments.recv_datatype, trace.datatypes.size()) ||
+        bad(arguments.send_counts, trace.count_arrays.size()) ||
+        bad(arguments.recv_counts, trace.count_arrays.size())) {
+      return "reference in arguments";
+    }
+  }
+  for (const CallPath& path : trace.call_paths) {
+    for (const uint32_t code : path.codes) {
+      if (code >= trace.codes.size()) return "code of a call path";
+    }
+    for (const PythonFrame& frame : path.python) {
+      if (frame.code >= trace.codes.size()) return "code of a Python frame";
+      if (trace.codes[frame.code].frames.size() != 1) return "a place in Python is not one frame";
+    }
+    if (bad(path.context, trace.call_paths.size())) return "context of a call path";
+    if (path.context != kNoIndex && trace.call_paths[path.context].context != kNoIndex) {
+      return "a context has a context";
+    }
+  }
+  for (const Communicator& communicator : trace.communicators) {
+    if (bad(communicator.parent, trace.communicators.size())) return "parent";
+    if (communicator.world >= trace.worlds.size()) return "world of a communicator";
+    if (communicator.memberships.empty()) return "a communicator without members";
+    for (const uint32_t membership : communicator.memberships) {
+      if (membership >= trace.memberships.size()) return "membership of a communicator";
+    }
+  }
+  for (const Membership& membership : trace.memberships) {
+    if (membership.process >= trace.processes.size()) return "process of a membership";
+    if (membership.communicator >= trace.communicators.size()) return "communicator";
+    const size_t threads = trace.processes[membership.process].threads.size();
+    uint64_t last = 0;
+    for (const Event& event : membership.events) {
+      if (event.sequence <= last) return "sequence numbers do not rise";
+      last = event.sequence;
+      if (const std::string problem = check_event(event, threads); !problem.empty()) return problem;
+    }
+    last = 0;
+    for (const Checkpoint& checkpoint : membership.checkpoints) {
+      if (checkpoint.sequence <= last) return "checkpoints do not rise";
+      last = checkpoint.sequence;
+    }
+  }
+  for (const Process& process : trace.processes) {
+    if (process.world >= trace.worlds.size()) return "world of a process";
+    if (bad(process.exit_call_path, trace.call_paths.size())) return "call path of an exit";
+    for (const auto* events : {&process.p2p, &process.lifecycle}) {
+      for (const Event& event : *events) {
+        if (const std::string problem = check_event(event, process.threads.size());
+            !problem.empty()) {
+          return problem;
+        }
+      }
+    }
+    for (const OpenCall& call : process.open_calls) {
+      if (call.event.end_ns != kNoTime) return "an open call has ended";
+      if (const std::string problem = check_event(call.event, process.threads.size());
+          !problem.empty()) {
+        return problem;
+      }
+    }
+    for (const OpenRequest& request : process.open_requests) {
+      if (bad(request.waiter, process.threads.size())) return "waiter";
+      if (const std::string problem = check_event(request.event, process.threads.size());
+          !problem.empty()) {
+        return problem;
+      }
+    }
+    for (const Channel& channel : process.channels) {
+      if (channel.membership >= trace.memberships.size()) return "membership of a channel";
+    }
+  }
+  for (const World& world : trace.worlds) {
+    for (size_t rank = 0; rank < world.processes.size(); ++rank) {
+      const uint32_t process = world.processes[rank];
+      if (bad(process, trace.processes.size())) return "process of a world";
+      if (process != kNoIndex && trace.processes[process].rank != static_cast<int32_t>(rank)) {
+        return "rank of a process";
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_TESTS_COLLECTOR_IMPORT_TRACE_CHECKS_H_

@@ -1,0 +1,436 @@
+#include "collector/live/python_stack.h"
+
+#include <glob.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "collector/agent/live_look.h"
+#include "collector/live/live_stack.h"
+#include "tests/collector/live/live_child.h"
+#include "tests/collector/symbolize/test_program.h"
+
+namespace rollcall {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::LiveChild;
+using testing::Patient;
+using testing::TempDir;
+
+// Main blocks in a system call below a method and a comprehension; one thread in a queue, one in C
+// that computes and holds the GIL by turns.
+constexpr char kScript[] = R"(import os
+import queue
+import sys
+import threading
+
+batches = queue.Queue()
+begun = threading.Barrier(3)
+
+
+class Loader:
+    def run(self):
+        begun.wait()
+        batches.get()  # @queue
+
+
+def spin():
+    begun.wait()
+    while True:
+        sum(range(1000))  # @spin
+
+
+class Model:
+    def step(self):
+        os.write(1, b"r")
+        return os.read(0, 1)  # @read
+
+
+def main():
+    for target in (Loader().run, spin):
+        threading.Thread(target=target, daemon=True).start()
+    begun.wait()
+    return list(map(lambda one: Model().step(), [0]))  # @map
+
+
+main()  # @module
+)";
+
+int LineOf(const std::string& mark) {
+  const std::string text = kScript;
+  const size_t at = text.find("# @" + mark + "\n");
+  return at == std::string::npos
+             ? -1
+             : 1 + static_cast<int>(std::count(text.begin(), text.begin() + at, '\n'));
+}
+
+struct Installed {
+  std::string path;
+  int minor = 0;
+};
+
+// Versions of pyenv and the system's.
+std::vector<Installed> Interpreters() {
+  std::vector<Installed> all;
+  const char* home = getenv("HOME");
+  for (const std::string& root :
+       {std::string(home == nullptr ? "" : home) + "/.pyenv/versions/3.*/bin/",
+        std::string("/usr/bin/")}) {
+    glob_t found{};
+    if (glob((root + "python3.*").c_str(), 0, nullptr, &found) == 0) {
+      for (size_t i = 0; i < found.gl_pathc; ++i) {
+        const std::string path = found.gl_pathv[i];
+        const std::string minor = path.substr(path.rfind("python3.") + 8);
+        if (minor.empty() || minor.find_first_not_of("0123456789") != std::string::npos) continue;
+        all.push_back({path, atoi(minor.c_str())});
+      }
+    }
+    globfree(&found);
+  }
+  return all;
+}
+
+class Script {
+ public:
+  Script(const Installed& python, const TempDir& dir, const std::string& text)
+      : path_(dir.path() + "/looked at.py"),
+        child_([&](LiveChild& self) { return Run(self, python); }) {
+    std::ofstream(path_) << text;
+    child_.LetGo();  // now that it is written
+    close(told_[1]);
+    char what = 0;
+    EXPECT_EQ(read(told_[0], &what, 1), 1) << "the script failed";
+    child_.WaitUntilBlockedIn(SYS_read);
+  }
+  ~Script() { close(told_[0]); }
+  Script(const Script&) = delete;
+  Script& operator=(const Script&) = delete;
+
+  const LiveChild& child() const { return child_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  int Run(LiveChild& self, const Installed& python) {
+    self.BlockInRead();
+    dup2(self.command_fd(), 0);
+    dup2(told_[1], 1);
+    execl(python.path.c_str(), python.path.c_str(), "-S", "-B", path_.c_str(), nullptr);
+    return 98;
+  }
+
+  struct Pipe {
+    int ends[2] = {-1, -1};
+    Pipe() { EXPECT_EQ(pipe(ends), 0); }
+    int operator[](int i) const { return ends[i]; }
+  };
+  Pipe told_;
+  std::string path_;
+  LiveChild child_;
+};
+
+std::string Short(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// "function file:line", of the user's script and for Python's own library without the line.
+std::vector<std::string> PythonPlaces(const std::vector<SourceFrame>& frames,
+                                      const std::string& script) {
+  std::vector<std::string> places;
+  for (const SourceFrame& frame : frames) {
+    if (frame.language != Language::kPython) continue;
+    const std::string name = frame.function.substr(frame.function.rfind('.') + 1);
+    places.push_back(name + " " + Short(frame.file) +
+                     (frame.file == script ? ":" + std::to_string(frame.line) : ""));
+  }
+  return places;
+}
+
+std::string At(const std::string& function, const std::string& mark) {
+  return function + " looked at.py:" + std::to_string(LineOf(mark));
+}
+
+class PythonStackTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "ThreadSanitizer does not start programs from a forked child";
+#endif
+  }
+};
+
+TEST_F(PythonStackTest, EveryInstalledInterpreter) {
+  std::set<int> run;
+  for (const Installed& python : Interpreters()) {
+    if (python.minor < 8 || python.minor > 14) continue;
+    SCOPED_TRACE(python.path);
+    run.insert(python.minor);
+    const TempDir dir;
+    const Script script(python, dir, kScript);
+    Symbolizer symbolizer;
+    const auto look = [&] {
+      const LiveStacks stacks = CaptureLiveStacks(ProcSource(), script.child().pid(), Patient());
+      EXPECT_EQ(stacks.threads.size(), 3U) << stacks.error;
+      std::vector<std::vector<SourceFrame>> all;
+      for (const LiveThread& thread : stacks.threads) {
+        EXPECT_EQ(thread.python.end, ring::PythonEnd::kComplete) << thread.python.detail;
+        all.push_back(agent::LiveFrames(thread, &symbolizer));
+      }
+      return all;
+    };
+    const auto has = [&](const std::vector<std::vector<SourceFrame>>& all,
+                         const std::string& place) {
+      return std::any_of(all.begin(), all.end(), [&](const std::vector<SourceFrame>& frames) {
+        const std::vector<std::string> places = PythonPlaces(frames, script.path());
+        return std::find(places.begin(), places.end(), place) != places.end();
+      });
+    };
+    // The threads have begun, and may not have come to where they stay.
+    const auto give_up = std::chrono::steady_clock::now() + testing::kPatience;
+    auto all = look();
+    while (!HasFailure() && std::chrono::steady_clock::now() < give_up &&
+           !(has(all, At("run", "queue")) && has(all, At("spin", "spin")))) {
+      all = look();
+    }
+    EXPECT_TRUE(has(all, At("run", "queue")));
+    EXPECT_TRUE(has(all, At("spin", "spin")));
+    ASSERT_EQ(all.size(), 3U);
+    for (const std::vector<SourceFrame>& frames : all) {
+      ASSERT_FALSE(frames.empty());
+      for (const SourceFrame& frame : frames) {
+        EXPECT_NE(frame.function, "_PyEval_EvalFrameDefault");
+      }
+    }
+    EXPECT_EQ(all[0].front().language, Language::kNative) << "read(2) is inside of it";
+    EXPECT_THAT(PythonPlaces(all[0], script.path()),
+                ElementsAre(At("step", "read"), At("<lambda>", "map"), At("main", "map"),
+                            At("<module>", "module")));
+    for (const size_t thread : {1, 2}) {
+      const std::vector<std::string> places = PythonPlaces(all[thread], script.path());
+      ASSERT_FALSE(places.empty());
+      EXPECT_THAT(places, Contains("run threading.py"));
+      EXPECT_EQ(places.back(), "_bootstrap threading.py");
+    }
+  }
+  for (int minor = 8; minor <= 14; ++minor) {
+    if (!run.contains(minor)) printf("Python 3.%d: skipped, it is not installed\n", minor);
+  }
+}
+
+TEST_F(PythonStackTest, AVersionThatIsNotKnownIsSaid) {
+  for (const Installed& python : Interpreters()) {
+    if (python.minor >= 8 && python.minor <= 14) continue;
+    SCOPED_TRACE(python.path);
+    const TempDir dir;
+    const Script script(python, dir, "import os\nos.write(1, b'r')\nos.read(0, 1)\n");
+    const LiveStacks stacks = CaptureLiveStacks(ProcSource(), script.child().pid(), Patient());
+    ASSERT_EQ(stacks.threads.size(), 1U) << stacks.error;
+    EXPECT_EQ(stacks.threads[0].python.end, ring::PythonEnd::kOff);
+    Symbolizer symbolizer;
+    const std::vector<SourceFrame> frames = agent::LiveFrames(stacks.threads[0], &symbolizer);
+    ASSERT_FALSE(frames.empty());
+    EXPECT_THAT(frames.back().function, HasSubstr("unreadable: "));
+  }
+}
+
+TEST_F(PythonStackTest, SubInterpretersFramesFollowTheirCallersOnes) {
+  constexpr char kNested[] = R"(try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+made = interpreters.create()
+interpreters.run_string(made, "import os\nos.write(1, b'r')\nos.read(0, 1)\n")
+)";
+  for (const Installed& python : Interpreters()) {
+    if (python.minor < 8 || python.minor > 14) continue;
+    SCOPED_TRACE(python.path);
+    const TempDir dir;
+    const Script script(python, dir, kNested);
+    const LiveStacks stacks = CaptureLiveStacks(ProcSource(), script.child().pid(), Patient());
+    ASSERT_EQ(stacks.threads.size(), 1U) << stacks.error;
+    const PythonStack& stack = stacks.threads[0].python;
+    EXPECT_EQ(stack.end, ring::PythonEnd::kComplete) << stack.detail;
+    ASSERT_EQ(stack.frames.size(), 2U);
+    EXPECT_NE(stack.frames[0].frame.file, script.path());
+    EXPECT_EQ(stack.frames[0].frame.line, 3);
+    EXPECT_EQ(stack.frames[1].frame.file, script.path());
+  }
+}
+
+// Memory of words; what was not put there cannot be read.
+class FakeMemory : public ProcessMemory {
+ public:
+  FakeMemory() : ProcessMemory(0) {}
+  size_t Read(uint64_t address, void* buffer, size_t size) const override {
+    auto* to = static_cast<unsigned char*>(buffer);
+    for (size_t i = 0; i < size; ++i) {
+      const auto byte = bytes_.find(address + i);
+      if (byte == bytes_.end()) return i;
+      to[i] = byte->second;
+    }
+    return size;
+  }
+  void Zero(uint64_t address, size_t size) {
+    for (size_t i = 0; i < size; ++i) bytes_[address + i] = 0;
+  }
+  template <typename T>
+  void Put(uint64_t address, T value) {
+    unsigned char raw[sizeof(T)];
+    memcpy(raw, &value, sizeof(T));
+    for (size_t i = 0; i < sizeof(T); ++i) bytes_[address + i] = raw[i];
+  }
+  void Remove(uint64_t address) { bytes_.erase(address); }
+
+ private:
+  std::map<uint64_t, unsigned char> bytes_;
+};
+
+constexpr uint64_t kCodeType = 0x1000, kFrameType = 0x1100, kTextType = 0x1200, kBytesType = 0x1300;
+constexpr uint64_t kRuntime = 0x2000, kState = 0x3000, kText = 0x4000, kTable = 0x5000;
+constexpr uint64_t kCode = 0x6000, kInner = 0x7000, kOuter = 0x7800;
+
+// Two frames of one code object, as 3.10 has them.
+class FakePython {
+ public:
+  FakePython() {
+    python.layout = python::rows::Python310();
+    python.runtime = kRuntime;
+    python.code_type = kCodeType;
+    python.frame_type = kFrameType;
+    python.text_type = kTextType;
+    python.bytes_type = kBytesType;
+    const python::Layout& at = python.layout;
+    memory.Zero(kState, 256);
+    memory.Put(kState + at.thread_frame, kInner);
+    for (const uint64_t frame : {kInner, kOuter}) {
+      memory.Zero(frame, 256);
+      memory.Put(frame + at.object_type, kFrameType);
+      memory.Put(frame + at.frame_code, kCode);
+    }
+    memory.Put(kInner + at.frame_previous, kOuter);
+    memory.Zero(kCode, at.code_bytes);
+    memory.Put(kCode + at.object_type, kCodeType);
+    memory.Put(kCode + at.code_name, kText);
+    memory.Put(kCode + at.code_file, kText);
+    memory.Put(kCode + at.code_first_line, uint32_t{5});
+    memory.Put(kCode + at.code_line_table, kTable);
+    memory.Zero(kText, 64);
+    memory.Put(kText + at.object_type, kTextType);
+    memory.Put(kText + at.text_length, uint64_t{1});
+    memory.Put(kText + at.text_state, uint32_t{1 << 2 | 1 << 5 | 1 << 6});  // kind, compact, ASCII
+    memory.Put(kText + at.text_ascii, 'f');
+    memory.Zero(kTable, 64);
+    memory.Put(kTable + at.object_type, kBytesType);
+    memory.Put(kTable + at.object_size, uint64_t{2});
+    memory.Put(kTable + at.bytes_data, uint16_t{0x0104});  // four bytes of code, one line on
+  }
+  PythonStack Read() const {
+    return ReadPythonFrames(memory, python, kState,
+                            std::chrono::steady_clock::now() + std::chrono::seconds(60));
+  }
+
+  PythonInterpreter python;
+  FakeMemory memory;
+};
+
+TEST(PythonStackHostileTest, SoundMemoryIsRead) {
+  const PythonStack stack = FakePython().Read();
+  EXPECT_EQ(stack.end, ring::PythonEnd::kComplete) << stack.detail;
+  ASSERT_EQ(stack.frames.size(), 2U);
+  EXPECT_EQ(stack.frames[0].frame.function, "f");
+  EXPECT_EQ(stack.frames[0].frame.line, 6);
+  EXPECT_TRUE(stack.frames[0].entry);
+}
+
+TEST(PythonStackHostileTest, CyclesEnd) {
+  FakePython fake;
+  fake.memory.Put(kOuter + fake.python.layout.frame_previous, kInner);
+  PythonStack stack = fake.Read();
+  EXPECT_NE(stack.end, ring::PythonEnd::kComplete);
+  EXPECT_LE(stack.frames.size(), kMaxLivePythonFrames);
+  fake.memory.Put(kOuter + fake.python.layout.frame_previous, kOuter);
+  stack = fake.Read();
+  EXPECT_EQ(stack.end, ring::PythonEnd::kUnreadable);
+  // Frames that are not shown count as well.
+  fake.python.layout = python::rows::Python312();
+  const python::Layout& at = fake.python.layout;
+  fake.memory.Put(kState + at.thread_frame, kState + 128);
+  fake.memory.Put(kState + 128 + at.cframe_frame, kInner);
+  for (const uint64_t frame : {kInner, kOuter}) {
+    fake.memory.Put(frame + at.frame_owner, static_cast<char>(python::kFirstShimOwner));
+    fake.memory.Put(frame + at.frame_previous, frame == kInner ? kOuter : kInner);
+  }
+  stack = fake.Read();
+  EXPECT_EQ(stack.end, ring::PythonEnd::kUnreadable);
+  EXPECT_EQ(stack.detail, "its frames go on without end");
+}
+
+TEST(PythonStackHostileTest, WhatCannotBeRightIsUnreadable) {
+  const python::Layout at = python::rows::Python310();
+  const struct {
+    const char* what;
+    uint64_t address;
+    uint64_t value;
+  } kDamages[] = {
+      {"no such state", kState + at.thread_frame, 0x99990000},
+      {"unaligned frame", kState + at.thread_frame, kInner + 1},
+      {"frame's type", kInner + at.object_type, kCodeType},
+      {"unreadable caller", kInner + at.frame_previous, ~uint64_t{7}},
+      {"code's type", kCode + at.object_type, kFrameType},
+      {"unreadable code", kInner + at.frame_code, 0x99990000},
+      {"name's type", kText + at.object_type, kBytesType},
+      {"name's length", kText + at.text_length, ~uint64_t{0}},
+      {"name's kind", kText + at.text_state, ~uint64_t{0}},
+      {"table's type", kTable + at.object_type, kTextType},
+      {"table's end", kTable + at.object_size, 4096},
+  };
+  for (const auto& damage : kDamages) {
+    FakePython fake;
+    fake.memory.Put(damage.address, damage.value);
+    const PythonStack stack = fake.Read();
+    EXPECT_EQ(stack.end, ring::PythonEnd::kUnreadable) << damage.what;
+    EXPECT_NE(stack.detail, "") << damage.what;
+  }
+  FakePython fake;  // a length that would take gigabytes costs the line alone
+  fake.memory.Put(kTable + at.object_size, ~uint64_t{0});
+  const PythonStack stack = fake.Read();
+  EXPECT_EQ(stack.end, ring::PythonEnd::kComplete);
+  EXPECT_EQ(stack.frames.at(0).frame.line, 0);
+}
+
+TEST(PythonStackHostileTest, ListsOfThreadsEnd) {
+  FakePython fake;
+  const python::Layout& at = fake.python.layout;
+  constexpr uint64_t kInterpreter = 0x8000;
+  fake.memory.Zero(kRuntime, 256);
+  fake.memory.Zero(kInterpreter, 256);
+  fake.memory.Put(kRuntime + at.runtime_interpreters_head, kInterpreter);
+  fake.memory.Put(kInterpreter + at.interpreter_threads_head, kState);
+  fake.memory.Put(kState + at.thread_id, uint64_t{77});
+  PythonThreads list = ListPythonThreads(fake.memory, fake.python);
+  EXPECT_EQ(list.problem, "");
+  ASSERT_EQ(list.threads.size(), 1U);
+  EXPECT_EQ(list.threads[0].pthread, 77U);
+
+  fake.memory.Put(kState + at.thread_next, kState);
+  list = ListPythonThreads(fake.memory, fake.python);
+  EXPECT_THAT(list.problem, HasSubstr("threads"));
+  EXPECT_EQ(list.threads.size(), size_t{kMaxPythonThreads});
+
+  fake.memory.Put(kState + at.thread_next, uint64_t{0});
+  fake.memory.Put(kInterpreter + at.interpreter_next, kInterpreter);
+  list = ListPythonThreads(fake.memory, fake.python);
+  EXPECT_THAT(list.problem, HasSubstr("interpreters"));
+  EXPECT_EQ(list.threads.size(), size_t{kMaxPythonInterpreters});
+}
+
+}  // namespace
+}  // namespace rollcall

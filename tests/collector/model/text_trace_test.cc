@@ -1,0 +1,128 @@
+#include "collector/model/text_trace.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+namespace {
+
+std::string Error(std::string_view text) {
+  const TextTraceResult result = ParseTextTrace(text);
+  return result.errors.empty() ? "none" : result.errors[0];
+}
+
+TEST(TextTrace, NumbersCollectivesPerCommunicator) {
+  const TextTraceResult result = ParseTextTrace(R"(
+ranks 3
+comm pair 0,2
+0,2: Barrier on=pair
+0-2: Barrier
+0: waits in Bcast root=1 2xMPI_INT @ main:3 > f(lib.c:9)
+)");
+  ASSERT_EQ(result.errors, std::vector<std::string>{});
+  const Trace& trace = result.trace;
+  ASSERT_EQ(trace.communicators.size(), 2u);
+  EXPECT_EQ(trace.communicators[1].members, (std::vector<int32_t>{0, 2}));
+  const Membership& world = trace.memberships[trace.communicators[0].memberships[0]];
+  ASSERT_EQ(world.events.size(), 2u);
+  EXPECT_EQ(world.events[1].sequence, 2u);
+  EXPECT_EQ(world.events[1].end_ns, kNoTime);
+  const Arguments& arguments = trace.arguments[world.events[1].arguments];
+  EXPECT_EQ(arguments.operation, Operation::kBcast);
+  EXPECT_EQ(arguments.root_or_peer, 1);
+  EXPECT_EQ(arguments.send_count, 2u);
+  const CallPath& path = trace.call_paths[world.events[1].call_path];
+  ASSERT_EQ(path.codes.size(), 2u);
+  EXPECT_EQ(trace.codes[path.codes[0]].frames[0].function, "f");
+  EXPECT_EQ(trace.codes[path.codes[0]].frames[0].file, "lib.c");
+  EXPECT_EQ(trace.codes[path.codes[0]].frames[0].line, 9);
+  ASSERT_EQ(trace.processes[0].open_calls.size(), 1u);
+}
+
+TEST(TextTrace, RepeatsAndLoses) {
+  const TextTraceResult result = ParseTextTrace(R"(
+ranks 2
+repeat 3
+  repeat 2
+    0,1: Barrier
+  end
+  0,1: Bcast root=0 1xMPI_INT
+end
+1: loses 4
+)");
+  ASSERT_EQ(result.errors, std::vector<std::string>{});
+  EXPECT_EQ(result.trace.memberships[0].events.size(), 9u);
+  ASSERT_EQ(result.trace.memberships[1].events.size(), 5u);
+  EXPECT_EQ(result.trace.memberships[1].events[0].sequence, 5u);
+  EXPECT_EQ(result.trace.memberships[1].entered, 9u);
+}
+
+TEST(TextTrace, WritesPythonFramesAndContext) {
+  const TextTraceResult result = ParseTextTrace(R"(
+ranks 2
+0: waits in Barrier @ <module>(<ipython-input-3>:4) > hook[/home/u/loop.so] > step(train.py:9)
+1: waits in Barrier @ thread_main(engine.cpp:40) context <module>(train.py:20)
+1: python-off version
+)");
+  ASSERT_EQ(result.errors, std::vector<std::string>{});
+  const Trace& trace = result.trace;
+  const auto frame = [&](const CallPath& path, size_t i) {
+    return trace.codes[path.codes.at(i)].frames.at(0);
+  };
+  const CallPath& whole = trace.call_paths[trace.processes[0].open_calls.at(0).event.call_path];
+  ASSERT_EQ(whole.codes.size(), 3u);
+  EXPECT_EQ(frame(whole, 0).language, Language::kPython);
+  EXPECT_EQ(frame(whole, 0).function, "step");
+  EXPECT_EQ(frame(whole, 1).language, Language::kNative);
+  EXPECT_EQ(frame(whole, 1).module, "/home/u/loop.so");
+  EXPECT_EQ(frame(whole, 1).line, 0);
+  EXPECT_EQ(frame(whole, 2).language, Language::kPython);
+  EXPECT_EQ(frame(whole, 2).file, "<ipython-input-3>");
+  EXPECT_EQ(whole.context, kNoIndex);
+  const CallPath& thread = trace.call_paths[trace.processes[1].open_calls.at(0).event.call_path];
+  EXPECT_EQ(thread.python_end, ring::PythonEnd::kNoFrames);
+  ASSERT_EQ(thread.codes.size(), 1u);
+  ASSERT_NE(thread.context, kNoIndex);
+  EXPECT_EQ(frame(trace.call_paths[thread.context], 0).line, 20);
+  EXPECT_EQ(trace.processes[1].python_state, ring::PythonState::kOff);
+  EXPECT_EQ(trace.processes[1].python_off, ring::PythonOff::kVersion);
+  EXPECT_EQ(Error("ranks 2\n0: python-off so"), "line 2: 'so' is no reason");
+}
+
+TEST(TextTrace, TakesRanksAway) {
+  const TextTraceResult result = ParseTextTrace("ranks 3\n0-2: Barrier\n1: has no trace\n");
+  ASSERT_EQ(result.trace.processes.size(), 2u);
+  EXPECT_EQ(result.trace.worlds[0].processes, (std::vector<uint32_t>{0, kNoIndex, 1}));
+  EXPECT_EQ(result.trace.communicators[0].memberships.size(), 2u);
+}
+
+TEST(TextTrace, NamesTheLineThatIsWrong) {
+  EXPECT_EQ(Error(""), "no 'ranks' line");
+  EXPECT_EQ(Error("0: Barrier"), "line 1: the first line must be 'ranks N'");
+  EXPECT_EQ(Error("ranks 2\n\n0: Barier"), "line 3: no operation is called 'Barier'");
+  EXPECT_EQ(Error("ranks 2\n2: Barrier"), "line 2: no rank 2");
+  EXPECT_EQ(Error("ranks 2\n0: Bcast 1xINT"), "line 2: no datatype 'INT'");
+  EXPECT_EQ(Error("ranks 2\nrepeat 3\n0: Barrier"), "line 2: 'repeat' without 'end'");
+  EXPECT_EQ(Error("ranks 2\nend"), "line 2: 'end' without 'repeat'");
+  EXPECT_EQ(Error("ranks 2\n0: Barrier @ main"), "line 2: 'main' is no place");
+  EXPECT_EQ(Error("ranks x"), "line 1: 'x' is not a number");
+  EXPECT_EQ(Error("ranks 2\ncomm a 0\n1: Barrier on=a"),
+            "line 3: rank 1 is not in this communicator");
+  EXPECT_EQ(Error("ranks 2\n0: Barrier on=b"), "line 2: no communicator 'b'");
+}
+
+TEST(RankSet, FoldsIntoRanges) {
+  EXPECT_EQ(FoldRanks({}), "none");
+  EXPECT_EQ(FoldRanks({4}), "4");
+  EXPECT_EQ(FoldRanks({0, 1}), "0,1");
+  EXPECT_EQ(FoldRanks({0, 1, 2, 3, 8}), "0-3,8");
+  EXPECT_EQ(RanksPhrase({7}), "rank 7");
+  EXPECT_EQ(RanksPhrase({1, 2, 3}), "ranks 1-3");
+}
+
+}  // namespace
+}  // namespace rollcall

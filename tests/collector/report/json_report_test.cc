@@ -1,0 +1,137 @@
+#include "collector/report/json_report.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "collector/diagnosis/diagnose.h"
+#include "collector/model/text_trace.h"
+
+namespace rollcall {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json Verdict(std::string_view text) {
+  const TextTraceResult parsed = ParseTextTrace(text);
+  EXPECT_TRUE(parsed.errors.empty());
+  return Json::parse(RenderJson(parsed.trace, Diagnose(parsed.trace)));
+}
+
+constexpr std::string_view kSkipped = R"(
+ranks 3
+0-2: Barrier @ main:10
+0,2: waits in Barrier @ main:12
+1: waits in Allreduce sum 1xMPI_INT @ main:14
+)";
+
+TEST(JsonReport, HasWhatATestOfAJobNeeds) {
+  const Json verdict = Verdict(kSkipped);
+  EXPECT_EQ(verdict["format"], "rollcall-verdict");
+  EXPECT_EQ(verdict["version"], 1);
+  EXPECT_EQ(verdict["status"], "hung");
+  EXPECT_EQ(verdict["ranks"], 3);
+  ASSERT_EQ(verdict["findings"].size(), 1u);
+  const Json& finding = verdict["findings"][0];
+  EXPECT_EQ(finding["kind"], "rank-conditional-collective");
+  EXPECT_EQ(finding["certainty"], "proven");
+  EXPECT_EQ(finding["hangs"], true);
+  EXPECT_EQ(finding["culprits"], Json::array({1}));
+  EXPECT_EQ(finding["waiting"], Json::array({0, 2}));
+  EXPECT_EQ(finding["communicator"], "MPI_COMM_WORLD");
+  EXPECT_EQ(finding["operation"], "MPI_Barrier");
+  EXPECT_EQ(finding["sequence"], 2);
+  ASSERT_EQ(finding["lines"].size(), 2u);
+  EXPECT_EQ(finding["lines"][0]["role"], "waiting");
+  EXPECT_EQ(finding["lines"][0]["line"], 12);
+  EXPECT_EQ(finding["lines"][1]["role"], "culprit");
+  EXPECT_EQ(finding["lines"][1]["state"], "went-on");
+  EXPECT_EQ(finding["lines"][1]["function"], "main");
+}
+
+TEST(JsonReport, SurvivesBytesThatAreNoText) {
+  TextTraceResult parsed = ParseTextTrace(kSkipped);
+  parsed.trace.communicators[0].name = "\xff\xfe";
+  EXPECT_FALSE(RenderJson(parsed.trace, Diagnose(parsed.trace)).empty());
+}
+
+constexpr std::string_view kPython = R"(
+ranks 3
+0,1: waits in Barrier @ <module>(train.py:9) > fit(/env/lib/python3.9/site-packages/lightning/fit.py:7) > step(train.py:4) > Barrier[/env/lib/python3.9/site-packages/mpi4py/MPI.so]
+2: waits in Allreduce sum 1xMPI_INT @ thread_main(engine.cpp:3) context <module>(train.py:9)
+)";
+
+TEST(JsonReport, HasAllFramesOfBothLanguages) {
+  const Json line = Verdict(kPython)["findings"][0]["lines"][0];
+  EXPECT_EQ(line["function"], "step");
+  EXPECT_EQ(line["language"], "python");
+  EXPECT_EQ(line["stack_complete"], true);
+  EXPECT_FALSE(line.contains("context_stack"));
+  ASSERT_EQ(line["stack"].size(), 4u);
+  EXPECT_EQ(line["stack"][0]["language"], "native");
+  EXPECT_EQ(line["stack"][0]["framework"], "mpi4py");
+  EXPECT_EQ(line["stack"][0]["line"], nullptr);
+  EXPECT_EQ(line["stack"][1]["framework"], nullptr);
+  EXPECT_EQ(line["stack"][1]["line"], 4);
+  EXPECT_EQ(line["stack"][2]["framework"], "lightning");
+  EXPECT_EQ(line["stack"][3]["function"], "<module>");
+}
+
+TEST(JsonReport, MarksContextAsContext) {
+  const Json line = Verdict(kPython)["findings"][0]["lines"][1];
+  EXPECT_EQ(line["function"], "thread_main");
+  EXPECT_EQ(line["language"], "native");
+  ASSERT_EQ(line["context_stack"].size(), 1u);
+  EXPECT_EQ(line["context_stack"][0]["line"], 9);
+}
+
+// Every key written is described by the schema, and every key that the schema demands is written.
+void Check(const Json& schema, const Json& root, const Json& value, const std::string& where) {
+  const Json* rules = &schema;
+  if (schema.contains("$ref")) {
+    rules = &root["$defs"][schema["$ref"].get<std::string>().substr(8)];
+  }
+  if (rules->contains("enum")) {
+    const Json& allowed = (*rules)["enum"];
+    EXPECT_NE(std::find(allowed.begin(), allowed.end(), value), allowed.end()) << where << value;
+  }
+  if (value.is_object()) {
+    for (const Json& key : (*rules)["required"]) {
+      EXPECT_TRUE(value.contains(key.get<std::string>())) << where << "/" << key;
+    }
+    for (const auto& [key, member] : value.items()) {
+      ASSERT_TRUE((*rules)["properties"].contains(key)) << where << "/" << key;
+      Check((*rules)["properties"][key], root, member, where + "/" + key);
+    }
+  } else if (value.is_array() && rules->contains("items")) {
+    for (const Json& member : value) Check((*rules)["items"], root, member, where + "[]");
+  }
+}
+
+TEST(JsonReport, FollowsItsSchema) {
+  std::ifstream file(std::string(ROLLCALL_SOURCE_DIR) + "/docs/verdict.schema.json");
+  const Json schema = Json::parse(file);
+  Check(schema, schema, Verdict(kSkipped), "");
+  Check(schema, schema, Verdict(kPython), "");
+  Check(schema, schema, Verdict("ranks 2\n0: waits in Barrier\n1: has no trace\nidle 60\n"), "");
+}
+
+TEST(JsonReport, SchemaListsEveryKind) {
+  std::ifstream file(std::string(ROLLCALL_SOURCE_DIR) + "/docs/verdict.schema.json");
+  const Json schema = Json::parse(file);
+  std::set<std::string> listed;
+  for (const Json& kind : schema["$defs"]["finding"]["properties"]["kind"]["enum"]) {
+    listed.insert(kind);
+  }
+  std::set<std::string> kinds;
+#define KIND(identifier, name, fix) kinds.insert(name);
+#include "collector/diagnosis/kinds.def"
+#undef KIND
+  EXPECT_EQ(listed, kinds);
+}
+
+}  // namespace
+}  // namespace rollcall

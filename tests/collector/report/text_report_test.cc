@@ -1,0 +1,200 @@
+// The report as a person sees it, whole. Excerpts come from sources made up here.
+#include "collector/report/text_report.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "collector/diagnosis/diagnose.h"
+#include "collector/model/text_trace.h"
+
+namespace rollcall {
+namespace {
+
+std::string Render(std::string_view text, const TextOptions& options = {},
+                   const DiagnoseOptions& diagnose = {}) {
+  const TextTraceResult parsed = ParseTextTrace(text);
+  EXPECT_EQ(parsed.errors, std::vector<std::string>{});
+  return RenderText(parsed.trace, Diagnose(parsed.trace, diagnose), options);
+}
+
+constexpr std::string_view kSkipped = R"(
+ranks 4
+idle 12
+repeat 2
+  0-3: Barrier @ main(solver.c:20) > exchange_halo(solver.c:88)
+  0-3: Allreduce sum 1xMPI_DOUBLE @ main(solver.c:20) > exchange_halo(solver.c:97)
+end
+1-3: waits in Barrier @ main(solver.c:20) > exchange_halo(solver.c:88)
+0: waits in Allreduce sum 1xMPI_DOUBLE @ main(solver.c:20) > exchange_halo(solver.c:97)
+)";
+
+SourceExcerpt Source(const std::string& file, const std::vector<int>& marked) {
+  EXPECT_EQ(file, "solver.c");
+  EXPECT_EQ(marked, (std::vector<int>{88, 97}));
+  SourceExcerpt excerpt;
+  excerpt.file = file;
+  excerpt.lines = {{86, "  if (rank != 0) {", false},
+                   {88, "    MPI_Barrier(comm);", true},
+                   {97, "  MPI_Allreduce(&r, &g, 1, MPI_DOUBLE, MPI_SUM, comm);", true}};
+  return excerpt;
+}
+
+TEST(TextReport, ShowsSceneAndCulpritApart) {
+  TextOptions options;
+  options.excerpt = Source;
+  EXPECT_EQ(Render(kSkipped, options),
+            R"(rollcall: hung, proven · 4 ranks on 1 host · no progress for 12.0 s
+
+  rank 0 skipped MPI_Barrier #5 on MPI_COMM_WORLD; ranks 1-3 wait in it
+
+    ranks 1-3   waiting   solver.c:88   exchange_halo   MPI_Barrier #5
+    rank  0     went on   solver.c:97   exchange_halo   MPI_Allreduce #5  (1 × MPI_DOUBLE, MPI_SUM)
+
+      86 │ if (rank != 0) {
+         ⋮
+    ▸ 88 │   MPI_Barrier(comm);                                   ranks 1-3
+         ⋮
+    ▸ 97 │ MPI_Allreduce(&r, &g, 1, MPI_DOUBLE, MPI_SUM, comm);   rank 0
+
+  kind   rank-conditional-collective
+  why    both calls come from exchange_halo() by the same call path, and part there, at lines 88 and 97
+  fix    call MPI_Barrier on every rank; keep only the side effect under the condition
+)");
+}
+
+TEST(TextReport, UsesColorsOnlyWhenAsked) {
+  EXPECT_EQ(Render(kSkipped).find('\033'), std::string::npos);
+  TextOptions options;
+  options.color = true;
+  const std::string colored = Render(kSkipped, options);
+  EXPECT_NE(colored.find("\033[31;1mhung, proven\033[0m"), std::string::npos) << colored;
+}
+
+TEST(TextReport, SaysThatNothingWasFound) {
+  EXPECT_EQ(Render("ranks 2\n0,1: Barrier\n0,1: Finalize\n"),
+            "rollcall: finished, nothing found · 2 ranks on 1 host\n");
+}
+
+TEST(TextReport, SaysThatNoRankAppeared) {
+  const Trace empty;
+  EXPECT_EQ(RenderText(empty, Diagnose(empty)), "rollcall: no rank ever appeared\n");
+}
+
+TEST(TextReport, CountsConsequencesInsteadOfListingThem) {
+  const std::string text = Render(R"(
+ranks 6
+comm group 0-2
+0,2: waits in Barrier on=group @ main:25
+1,3-5: waits in Barrier @ main:27
+)");
+  EXPECT_NE(text.find("ranks 3-5 wait behind it (3 in all)"), std::string::npos) << text;
+}
+
+TEST(TextReport, NamesWhatIsMissing) {
+  const std::string text = Render(R"(
+ranks 3
+idle 60
+0,1: waits in Barrier @ main:25
+2: has no trace
+)");
+  EXPECT_EQ(text.substr(0, text.find('\n')),
+            "rollcall: hung, inconclusive · 2 of 3 ranks on 1 host · no progress for 60.0 s");
+  EXPECT_NE(text.find("the trace of rank 2 is missing"), std::string::npos) << text;
+}
+
+constexpr std::string_view kPython = R"(
+ranks 3
+0,1: waits in Barrier @ <module>(train.py:9) > fit(/env/lib/python3.9/site-packages/lightning/fit.py:7) > step(train.py:4) > Barrier[/env/lib/python3.9/site-packages/mpi4py/MPI.so]
+2: waits in Allreduce sum 1xMPI_INT @ thread_main(engine.cpp:3) context <module>(train.py:9)
+)";
+
+TEST(TextReport, ShowsTheUsersPythonFramesAndFoldsTheOthers) {
+  const std::string text = Render(kPython);
+  EXPECT_NE(text.find(R"(
+    ranks 0,1 came there by
+      … 1 frame of mpi4py
+      train.py:4   step
+      … 1 frame of lightning
+      train.py:9   <module>
+)"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("rank 2 came there by"), std::string::npos) << "one frame is in its row";
+}
+
+TEST(TextReport, ShowsAllFramesOrNoneWhenAsked) {
+  TextOptions options;
+  options.stacks = StackDetail::kFull;
+  const std::string full = Render(kPython, options);
+  EXPECT_NE(full.find(R"(
+    ranks 0,1 came there by
+      MPI.so+0x0   Barrier   [mpi4py]
+      train.py:4   step
+      fit.py:7     fit   [lightning]
+      train.py:9   <module>
+
+    rank 2 came there by
+      engine.cpp:3   thread_main
+)"),
+            std::string::npos)
+      << full;
+  options.stacks = StackDetail::kNone;
+  EXPECT_EQ(Render(kPython, options).find("came there by"), std::string::npos);
+}
+
+TEST(TextReport, CountsRecursion) {
+  const std::string text = Render(R"(
+ranks 2
+0: waits in Barrier @ <module>(t.py:9) > down(t.py:3) > down(t.py:3) > down(t.py:3) > down(t.py:4)
+1: waits in Allreduce sum 1xMPI_INT @ <module>(t.py:9)
+)");
+  EXPECT_NE(text.find(R"(
+      t.py:4   down
+      t.py:3   down   (3 times)
+      t.py:9   <module>
+)"),
+            std::string::npos)
+      << text;
+}
+
+TEST(TextReport, SaysThatContextIsNotTheCall) {
+  const std::string text = Render(kPython);
+  EXPECT_NE(text.find("rank 2 made MPI_Allreduce #1 in a thread that runs no Python; as context, "
+                      "not as the call: the main thread was then at train.py:9, in the top level "
+                      "of train.py"),
+            std::string::npos)
+      << text;
+}
+
+TEST(TextReport, SaysOnceWhyThereAreNoPythonFrames) {
+  const std::string text = Render(R"(
+ranks 4
+0-2: python-off build
+3: python-off finalizing
+0-3: Barrier @ main:3
+)");
+  const std::string note =
+      "no Python frames of ranks 0-2 (Python 3.13.0): a free-threaded or debug build, or not "
+      "CPython";
+  const size_t at = text.find(note);
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_EQ(text.find("no Python frames", at + 1), std::string::npos) << text;
+}
+
+TEST(TextReport, ShowsModuleAndOffsetWithoutLines) {
+  TextTraceResult parsed = ParseTextTrace(kSkipped);
+  for (Code& code : parsed.trace.codes) {
+    SourceFrame& frame = code.frames[0];
+    frame.file.clear();
+    frame.line = 0;
+    frame.module = "/opt/app/solver";
+    frame.vaddr = code.vaddr;
+  }
+  const std::string text = RenderText(parsed.trace, Diagnose(parsed.trace));
+  EXPECT_NE(text.find("solver+0x"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace rollcall

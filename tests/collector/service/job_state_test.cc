@@ -1,0 +1,163 @@
+#include "collector/service/job_state.h"
+
+#include <gtest/gtest.h>
+
+#include "proto/ring_format.h"
+
+namespace rollcall::service {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kNow = 1000 * kSecond;
+
+// A running rank of a job of four that has been quiet for a second; in a call or not.
+rpc::ProcessDigest Digest(int32_t rank, bool in_call) {
+  rpc::ProcessDigest digest;
+  digest.set_id(static_cast<uint64_t>(rank) + 1);
+  digest.set_world_rank(rank);
+  digest.set_world_size(4);
+  digest.set_job_key(7);
+  digest.set_phase(static_cast<uint32_t>(ring::Phase::kRunning));
+  digest.set_activity(10);
+  digest.set_quiet(true);
+  digest.set_idle_ns(kSecond);
+  if (in_call) digest.add_blocked()->set_operation(1);
+  return digest;
+}
+
+class JobStateTest : public ::testing::Test {
+ protected:
+  void Give(const rpc::ProcessDigest& digest) { state_.OnDigest(1, digest, kNow); }
+  Reason Check(int64_t later_ns = 0) { return state_.Check(kNow + later_ns).reason; }
+
+  JobState state_{{.stall_after_ns = 30 * kSecond}};
+};
+
+TEST_F(JobStateTest, NobodyWaitsNothingIsSuspected) {
+  for (int rank = 0; rank < 4; ++rank) Give(Digest(rank, false));
+  EXPECT_EQ(Check(100 * kSecond), Reason::kNone);
+}
+
+TEST_F(JobStateTest, AllWait) {
+  for (int rank = 0; rank < 4; ++rank) Give(Digest(rank, true));
+  EXPECT_EQ(Check(), Reason::kAllWait);
+  rpc::ProcessDigest moving = Digest(2, true);
+  moving.set_quiet(false);
+  moving.set_idle_ns(0);
+  Give(moving);
+  EXPECT_EQ(Check(), Reason::kSomeWait);
+}
+
+TEST_F(JobStateTest, PollingIsWaiting) {
+  for (int rank = 0; rank < 3; ++rank) Give(Digest(rank, true));
+  rpc::ProcessDigest polling = Digest(3, false);
+  polling.set_polling(true);
+  Give(polling);
+  EXPECT_EQ(Check(), Reason::kAllWait);
+}
+
+TEST_F(JobStateTest, AShortWaitOfSomeIsNothing) {
+  rpc::ProcessDigest waiting = Digest(0, true);
+  waiting.set_idle_ns(100'000'000);
+  Give(waiting);
+  Give(Digest(1, false));
+  EXPECT_EQ(Check(), Reason::kNone);
+  EXPECT_EQ(Check(kSecond), Reason::kSomeWait);
+}
+
+TEST_F(JobStateTest, StartingUpIsNotWaitingAtOnce) {
+  rpc::ProcessDigest starting = Digest(0, true);
+  starting.set_phase(static_cast<uint32_t>(ring::Phase::kStarting));
+  starting.set_idle_ns(0);
+  Give(starting);
+  EXPECT_EQ(Check(kSecond / 2), Reason::kNone);
+  EXPECT_EQ(Check(2 * kSecond), Reason::kAllWait);
+}
+
+TEST_F(JobStateTest, StalledNeedsTheThreshold) {
+  Give(Digest(0, true));
+  Give(Digest(1, false));
+  EXPECT_EQ(Check(28 * kSecond), Reason::kSomeWait);
+  const Suspicion suspicion = state_.Check(kNow + 29 * kSecond);
+  EXPECT_EQ(suspicion.reason, Reason::kStalled);
+  EXPECT_EQ(suspicion.stalled, std::vector<uint64_t>{2});
+}
+
+TEST_F(JobStateTest, AnEndMattersWhenOthersWait) {
+  Give(Digest(0, false));
+  rpc::ProcessDigest ended = Digest(1, false);
+  ended.set_ended(true);
+  Give(ended);
+  EXPECT_EQ(Check(), Reason::kNone);
+  Give(Digest(0, true));
+  EXPECT_NE(Check(), Reason::kEnded) << "the launcher may be ending the job";
+  EXPECT_EQ(Check(kSecond / 2), Reason::kEnded);
+}
+
+TEST_F(JobStateTest, HashesAtOneNumberAreCompared) {
+  const auto with_mark = [](int rank, uint64_t sequence, uint64_t hash) {
+    rpc::ProcessDigest digest = Digest(rank, false);
+    rpc::ParticipantDigest* participant = digest.add_participants();
+    participant->set_key(5);
+    participant->set_size(4);
+    participant->add_marks()->set_sequence(sequence);
+    participant->mutable_marks(0)->set_semantic_hash(hash);
+    return digest;
+  };
+  Give(with_mark(0, 16, 111));
+  Give(with_mark(1, 17, 222));
+  EXPECT_EQ(Check(), Reason::kNone);
+  Give(with_mark(2, 16, 333));
+  EXPECT_EQ(Check(), Reason::kMismatch);
+  state_.ClearMismatches();
+  EXPECT_EQ(Check(), Reason::kNone);
+  rpc::ProcessDigest unordered = with_mark(0, 16, 111);
+  unordered.mutable_participants(0)->set_unordered(true);
+  Give(with_mark(2, 16, 333));
+  Give(unordered);
+  EXPECT_EQ(Check(), Reason::kNone);
+}
+
+TEST_F(JobStateTest, TwoJobsDoNotMix) {
+  for (int rank = 0; rank < 4; ++rank) Give(Digest(rank, true));
+  rpc::ProcessDigest other = Digest(0, false);
+  other.set_id(99);
+  other.set_job_key(8);
+  Give(other);
+  EXPECT_EQ(Check(), Reason::kAllWait);
+}
+
+TEST_F(JobStateTest, ALostAgentsProcessesAreForgotten) {
+  for (int rank = 0; rank < 4; ++rank) Give(Digest(rank, true));
+  state_.Forget(1);
+  EXPECT_EQ(Check(), Reason::kNone);
+  EXPECT_TRUE(state_.ever_seen());
+}
+
+TEST(LookPacerTest, TheSamePictureIsLookedAtMoreAndMoreRarely) {
+  LookPacer pacer;
+  const Suspicion suspicion{Reason::kAllWait, 1, {}};
+  int64_t now = kNow;
+  ASSERT_TRUE(pacer.MayLook(suspicion, now));
+  int looks = 0;
+  for (; now < kNow + 60 * kSecond; now += 10'000'000) {
+    if (!pacer.MayLook(suspicion, now)) continue;
+    ++looks;
+    pacer.Looked(suspicion, false, now, now + 1'000'000);
+  }
+  EXPECT_GE(looks, 5);
+  EXPECT_LE(looks, 12);
+  EXPECT_TRUE(pacer.MayLook({Reason::kAllWait, 2, {}}, now));
+}
+
+TEST(LookPacerTest, DearLooksAreRareWhileOthersCompute) {
+  LookPacer pacer;
+  pacer.Looked({Reason::kSomeWait, 1, {}}, false, kNow, kNow + kSecond / 2);
+  EXPECT_FALSE(pacer.MayLook({Reason::kSomeWait, 2, {}}, kNow + 5 * kSecond));
+  EXPECT_TRUE(pacer.MayLook({Reason::kSomeWait, 2, {}}, kNow + 6 * kSecond));
+  // Nothing holds back the look at a job in which nobody moves any more.
+  EXPECT_TRUE(pacer.MayLook({Reason::kAllWait, 3, {}}, kNow + kSecond / 2));
+}
+
+}  // namespace
+}  // namespace rollcall::service

@@ -1,0 +1,424 @@
+// Real programs, compiled here by the system's compilers, tell where they called from; the
+// symbolizer must find the lines that marker comments in their sources stand on.
+#include "collector/symbolize/symbolizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tests/collector/symbolize/test_program.h"
+
+namespace rollcall {
+namespace {
+
+using testing::BuildProbe;
+using testing::HasCommand;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::kProbeDeclaration;
+using testing::MarkerLine;
+using testing::ParseProbes;
+using testing::RunCommand;
+using testing::TempDir;
+
+// Every probe() is followed by a statement, so that the call's line differs from its return's.
+const char kInlining[] = R"(
+static volatile int sink;
+static inline __attribute__((always_inline)) void innermost(int x) {
+  sink = x;
+  probe("deep");  // at-innermost
+  sink = x;
+}
+static inline __attribute__((always_inline)) void middle(int x) {
+  sink = x + 1;
+  innermost(x);  // at-middle
+  sink = x + 1;
+}
+__attribute__((noinline)) void exchange_halo(int x) {
+  sink = x + 2;
+  middle(x);  // at-exchange
+  sink = x + 2;
+}
+int main(void) {
+  exchange_halo(1);
+  probe("main");  // at-main
+  sink = 0;
+  return 0;
+}
+)";
+
+class SymbolizerTest : public ::testing::Test {
+ protected:
+  SymbolizerTest() { BuildProbe(dir_); }
+
+  // Compiles `source` (probe() is declared on its first line) as `name`, links `program`, runs it.
+  std::map<std::string, CodeAddress> Build(const std::string& compile, const std::string& name,
+                                           const std::string& source) {
+    source_ = dir_.Write(name, std::string("/**/ ") + kProbeDeclaration + source);
+    RunCommand(dir_.path(), compile + " -o program");
+    return Run();
+  }
+  std::map<std::string, CodeAddress> Run() {
+    return ParseProbes(RunCommand(dir_.path(), "./program"));
+  }
+
+  // "function:marker", innermost first, compared with what the symbolizer says of `address`.
+  void ExpectFrames(const CodeAddress& address,
+                    const std::vector<std::pair<std::string, std::string>>& expected,
+                    Symbolizer::Options options = {}) {
+    Symbolizer symbolizer(std::move(options));
+    const auto frames = symbolizer.Symbolize(address);
+    ASSERT_EQ(frames.size(), expected.size()) << frames[0].function << frames[0].note;
+    for (size_t i = 0; i < frames.size(); ++i) {
+      EXPECT_EQ(frames[i].function, expected[i].first);
+      EXPECT_EQ(frames[i].file, source_);
+      EXPECT_EQ(frames[i].line, MarkerLine(source_, "// " + expected[i].second)) << i;
+      EXPECT_EQ(frames[i].inlined, i + 1 < frames.size());
+      EXPECT_EQ(frames[i].detail, FrameDetail::kSourceLine);
+      EXPECT_EQ(frames[i].note, "");
+      EXPECT_EQ(frames[i].module, address.module_path);
+    }
+  }
+  void ExpectInlining(const std::map<std::string, CodeAddress>& probes,
+                      const Symbolizer::Options& options = {}) {
+    ExpectFrames(
+        probes.at("deep"),
+        {{"innermost", "at-innermost"}, {"middle", "at-middle"}, {"exchange_halo", "at-exchange"}},
+        options);
+    ExpectFrames(probes.at("main"), {{"main", "at-main"}}, options);
+  }
+  SourceFrame One(const CodeAddress& address, Symbolizer::Options options = {}) {
+    Symbolizer symbolizer(std::move(options));
+    const auto frames = symbolizer.Symbolize(address);
+    EXPECT_EQ(frames.size(), 1U);
+    return frames[0];
+  }
+  void ExpectModuleOnly(const CodeAddress& address, const std::string& note) {
+    const SourceFrame frame = One(address);
+    EXPECT_EQ(frame.detail, FrameDetail::kModule);
+    EXPECT_EQ(frame.function, "");
+    EXPECT_EQ(frame.file, "");
+    EXPECT_EQ(frame.line, 0);
+    EXPECT_EQ(frame.vaddr, address.vaddr);
+    EXPECT_THAT(frame.note, HasSubstr(note));
+  }
+
+  TempDir dir_;
+  std::string source_;
+};
+
+// Compilers, formats and link modes that must all give the same answer.
+class EveryFormat : public SymbolizerTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(EveryFormat, FindsFunctionFileAndLineThroughInlining) {
+  const std::string command = GetParam();
+  const std::string compiler = command.substr(0, command.find(' '));
+  if (!HasCommand(compiler)) GTEST_SKIP() << "no " << compiler;
+  ExpectInlining(Build(command, "main.c", kInlining));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryFormat,
+    ::testing::Values("cc -O2 -g -pie -fPIE main.c probe.o -Wl,--build-id",
+                      "cc -O2 -g -no-pie -fno-pie main.c probe.o -Wl,--build-id",
+                      "cc -O0 -g main.c probe.o -Wl,--build-id",
+                      "cc -O2 -g -gdwarf-4 main.c probe.o -Wl,--build-id",
+                      "cc -O2 -g -gz main.c probe.o -Wl,--build-id",
+                      "cc -O2 -g -gsplit-dwarf main.c probe.o -Wl,--build-id",
+                      "cc -O2 -g -gsplit-dwarf -gdwarf-4 main.c probe.o -Wl,--build-id",
+                      "cc -O2 -g -flto main.c probe.o -Wl,--build-id",
+                      "clang -O2 -g main.c probe.o -Wl,--build-id",
+                      "clang -O2 -g -gsplit-dwarf main.c probe.o -Wl,--build-id"));
+
+TEST_F(SymbolizerTest, SharedLibrary) {
+  source_ = dir_.Write("halo.c", std::string("/**/ ") + kProbeDeclaration +
+                                     "static volatile int sink;\n"
+                                     "void exchange(void) {\n"
+                                     "  probe(\"lib\");  // at-lib\n"
+                                     "  sink = 1;\n"
+                                     "}\n");
+  dir_.Write("main.c", "void exchange(void); int main(void) { exchange(); return 0; }");
+  RunCommand(dir_.path(),
+             "cc -O2 -g -shared -fPIC halo.c probe.o -o libhalo.so -Wl,--build-id && "
+             "cc main.c -o program -L. -lhalo -Wl,-rpath,'$ORIGIN'");
+  const auto probes = Run();
+  EXPECT_EQ(probes.at("lib").module_path, dir_.Path("libhalo.so"));
+  ExpectFrames(probes.at("lib"), {{"exchange", "at-lib"}});
+}
+
+TEST_F(SymbolizerTest, RelativeSourcePathIsJoinedWithTheCompilersDirectory) {
+  std::filesystem::create_directory(dir_.Path("build"));
+  ExpectInlining(
+      Build("cd build && cc -O2 -g ../src/main.c ../probe.o -Wl,--build-id -o ../program && cd .. "
+            "&& true",
+            "src/main.c", kInlining));
+}
+
+TEST_F(SymbolizerTest, CxxNames) {
+  const auto probes = Build("c++ -std=c++17 -O1 -g main.cc probe.o -Wl,--build-id", "main.cc", R"(
+#include <functional>
+#include <string>
+#include <vector>
+static volatile int sink;
+namespace halo {
+template <typename T>
+struct Exchange {
+  __attribute__((noinline)) void Run(const std::vector<T>& data) const {
+    probe("member");  // at-member
+    sink = static_cast<int>(data.size());
+  }
+};
+namespace {
+__attribute__((noinline)) void Hidden(std::string name) {
+  probe("anonymous");  // at-anonymous
+  sink = static_cast<int>(name.size());
+}
+}
+}
+template <typename F>
+__attribute__((noinline)) int Apply(F f) {
+  f(1);
+  return sink;
+}
+int main() {
+  halo::Exchange<double>().Run({1.0});
+  halo::Hidden("x");
+  Apply([](int x) __attribute__((noinline)) {
+    probe("lambda");  // at-lambda
+    sink = x;
+  });
+}
+)");
+  ExpectFrames(probes.at("member"), {{"halo::Exchange<double>::Run", "at-member"}});
+  ExpectFrames(probes.at("anonymous"), {{"halo::(anonymous namespace)::Hidden", "at-anonymous"}});
+  ExpectFrames(probes.at("lambda"), {{"main::{lambda#1}::operator()", "at-lambda"}});
+  Symbolizer::Options full;
+  full.name_style = NameStyle::kFull;
+  ExpectFrames(
+      probes.at("member"),
+      {{"halo::Exchange<double>::Run(std::vector<double, std::allocator<double> > const&) const",
+        "at-member"}},
+      full);
+}
+
+TEST_F(SymbolizerTest, Fortran) {
+  if (!HasCommand("gfortran")) GTEST_SKIP() << "no gfortran";
+  source_ = dir_.Write("heat.f90", R"(
+module halo
+contains
+  subroutine exchange(n)
+    integer, intent(inout) :: n
+    call probe("module")  ! // at-module
+    n = n + 1
+  end subroutine
+end module
+
+subroutine outside(n)
+  integer, intent(inout) :: n
+  call probe("outside")  ! // at-outside
+  n = n + 1
+end subroutine
+
+program heat
+  use halo
+  integer :: n = 0
+  call exchange(n)
+  call outside(n)
+  call inner()
+contains
+  subroutine inner()
+    call probe("inner")  ! // at-inner
+    n = n + 1
+  end subroutine
+end program
+)");
+  RunCommand(dir_.path(), "gfortran -O0 -g heat.f90 probe.o -Wl,--build-id -o program");
+  const auto probes = Run();
+  ExpectFrames(probes.at("module"), {{"halo::exchange", "at-module"}});
+  ExpectFrames(probes.at("outside"), {{"outside", "at-outside"}});
+  ExpectFrames(probes.at("inner"), {{"inner", "at-inner"}});
+  // From symbols alone the names must be the same ones.
+  RunCommand(dir_.path(), "objcopy --strip-debug program");
+  EXPECT_EQ(One(probes.at("module")).function, "halo::exchange");
+  EXPECT_EQ(One(probes.at("outside")).function, "outside");
+  EXPECT_EQ(One(probes.at("inner")).function, "inner");
+}
+
+TEST_F(SymbolizerTest, SeparateFileByDebugLink) {
+  const auto probes = Build("cc -O2 -g main.c probe.o -Wl,--build-id=none", "main.c", kInlining);
+  EXPECT_EQ(probes.at("main").build_id, "");
+  for (const std::string place : {"program.dbg", ".debug/program.dbg"}) {
+    std::string command = "P=";
+    command += place;
+    command +=
+        " && mkdir -p .debug && cc -O2 -g main.c probe.o -Wl,--build-id=none -o program && "
+        "objcopy --only-keep-debug program $P && "
+        "objcopy --strip-all --add-gnu-debuglink=$P program";
+    RunCommand(dir_.path(), command);
+    Symbolizer symbolizer;
+    const auto frames = symbolizer.Symbolize(probes.at("deep"));
+    ASSERT_EQ(frames.size(), 3U) << place;
+    EXPECT_EQ(frames[0].line, MarkerLine(source_, "// at-innermost"));
+    EXPECT_THAT(frames[0].note, HasSubstr("no build id was recorded"));
+    // Another file under the expected name has another CRC.
+    std::ofstream(dir_.Path(place), std::ios::app) << "x";
+    EXPECT_NE(One(probes.at("deep")).detail, FrameDetail::kSourceLine);
+    std::filesystem::remove(dir_.Path(place));
+  }
+}
+
+TEST_F(SymbolizerTest, SeparateFileByBuildId) {
+  const auto probes = Build("cc -O2 -g main.c probe.o -Wl,--build-id", "main.c", kInlining);
+  const std::string id = probes.at("main").build_id;
+  ASSERT_GT(id.size(), 8U);
+  const std::string debug_dir = dir_.Path("symbols");
+  const std::string home = debug_dir + "/.build-id/" + id.substr(0, 2);
+  const std::string debug_file = home + "/" + id.substr(2) + ".debug";
+  RunCommand(dir_.path(), "mkdir -p " + home + " && objcopy --only-keep-debug program " +
+                              debug_file + " && strip --strip-all program");
+  EXPECT_NE(One(probes.at("main")).detail, FrameDetail::kSourceLine);
+  Symbolizer::Options options;
+  options.debug_dirs.push_back(debug_dir);
+  ExpectInlining(probes, options);
+  // A file there that belongs to another program says nothing about this one.
+  RunCommand(dir_.path(), "cp probe.o " + debug_file);
+  EXPECT_NE(One(probes.at("main"), options).detail, FrameDetail::kSourceLine);
+}
+
+TEST_F(SymbolizerTest, SymbolTableWhereThereIsNoDebugInformation) {
+  const auto probes = Build("cc -O2 main.c probe.o -Wl,--build-id", "main.c", kInlining);
+  const SourceFrame frame = One(probes.at("deep"));
+  EXPECT_EQ(frame.detail, FrameDetail::kSymbol);
+  EXPECT_EQ(frame.function, "exchange_halo");
+  EXPECT_GT(frame.symbol_offset, 0U);
+  EXPECT_EQ(frame.line, 0);
+}
+
+// A call that ends a function returns to an address that may already be the next function's.
+TEST_F(SymbolizerTest, ReturnAddressBehindTheFunctionsEnd) {
+  const auto probes = Build("cc -O2 -g main.c probe.o -Wl,--build-id", "main.c", kInlining);
+  const std::string start =
+      RunCommand(dir_.path(), "nm program | awk '$3 == \"exchange_halo\" {print $1}'");
+  CodeAddress address = probes.at("deep");
+  address.vaddr = std::stoull(start, nullptr, 16);
+  const SourceFrame as_return = One(address);
+  address.is_return_address = false;
+  Symbolizer symbolizer;
+  EXPECT_EQ(symbolizer.Symbolize(address).back().function, "exchange_halo");
+  EXPECT_NE(as_return.function, "exchange_halo");
+}
+
+TEST_F(SymbolizerTest, ChangedFileIsNotUsed) {
+  const auto probes = Build("cc -O2 -g main.c probe.o -Wl,--build-id", "main.c", kInlining);
+  RunCommand(dir_.path(),
+             "sed -i '1i // a line more' main.c && "
+             "cc -O2 -g main.c probe.o -Wl,--build-id -o program");
+  ExpectModuleOnly(probes.at("main"), "changed since it was loaded");
+  RunCommand(dir_.path(), "cc -O2 -g main.c probe.o -Wl,--build-id=none -o program");
+  ExpectModuleOnly(probes.at("main"), "changed since it was loaded");
+}
+
+TEST_F(SymbolizerTest, DeletedFileIsUsedOnlyIfTheBuildIdProvesIt) {
+  const auto probes = Build("cc -O2 -g main.c probe.o -Wl,--build-id", "main.c", kInlining);
+  CodeAddress address = probes.at("main");
+  address.module_path += " (deleted)";
+  EXPECT_EQ(One(address).function, "main");
+  address.build_id.clear();
+  ExpectModuleOnly(address, "deleted");
+}
+
+TEST_F(SymbolizerTest, MissingFile) {
+  ExpectModuleOnly({.module_path = dir_.Path("gone"), .build_id = "abcd", .vaddr = 0x1234},
+                   "not on this machine");
+  ExpectModuleOnly({.module_path = "[vdso]", .build_id = "", .vaddr = 0x1234}, "not a file");
+  ExpectModuleOnly({.module_path = "", .build_id = "", .vaddr = 0x1234}, "outside of every module");
+}
+
+TEST_F(SymbolizerTest, SpecialFilesNeitherBlockNorCrash) {
+  ASSERT_EQ(mkfifo(dir_.Path("fifo").c_str(), 0600), 0);
+  ExpectModuleOnly({.module_path = dir_.Path("fifo"), .build_id = "", .vaddr = 1}, "FIFO");
+  ExpectModuleOnly({.module_path = "/dev/zero", .build_id = "", .vaddr = 1}, "device");
+  ExpectModuleOnly({.module_path = dir_.path(), .build_id = "", .vaddr = 1}, "directory");
+  ExpectModuleOnly({.module_path = dir_.Write("empty", ""), .build_id = "", .vaddr = 1},
+                   "not an ELF");
+  ExpectModuleOnly({.module_path = dir_.Write("text", "#!/bin/sh"), .build_id = "", .vaddr = 1},
+                   "not an ELF");
+  ExpectModuleOnly({.module_path = std::string("/etc\0x", 6), .build_id = "", .vaddr = 1},
+                   "file name");
+  const std::string huge = dir_.Write("huge", "");
+  std::filesystem::resize_file(huge, uint64_t{1} << 40);
+  ExpectModuleOnly({.module_path = huge, .build_id = "", .vaddr = 1}, "too large");
+}
+
+TEST_F(SymbolizerTest, SplitDwarfNamingAFifoDoesNotBlock) {
+  const auto probes = Build(
+      "cc -O2 -g -gsplit-dwarf -c main.c -o main.o && "
+      "cc main.o probe.o -Wl,--build-id",
+      "main.c", kInlining);
+  ASSERT_EQ(mkfifo(dir_.Path("swap").c_str(), 0600), 0);
+  RunCommand(dir_.path(), "rm -f *.dwo && mv swap main.dwo");
+  const SourceFrame frame = One(probes.at("main"));
+  // The line table is in the program itself; the function comes from the symbols.
+  EXPECT_EQ(frame.function, "main");
+  EXPECT_EQ(frame.line, MarkerLine(source_, "// at-main"));
+}
+
+// The file cut at, and bits flipped in, every region: answers may be poor, but they come.
+TEST_F(SymbolizerTest, DamagedFilesGiveSomeAnswer) {
+  const auto probes = Build("cc -O2 -g main.c probe.o -Wl,--build-id", "main.c", kInlining);
+  std::ifstream in(dir_.Path("program"), std::ios::binary);
+  const std::string intact((std::istreambuf_iterator<char>(in)), {});
+  CodeAddress address = probes.at("deep");
+  address.build_id.clear();  // otherwise most damage would be refused before it is read
+  address.module_path = dir_.Path("damaged");
+  Symbolizer::Options options;
+  uint32_t random = 12345;
+  for (int round = 0; round < 300; ++round) {
+    std::string damaged = intact;
+    if (round % 10 == 0) {
+      damaged.resize(intact.size() * static_cast<size_t>(round) / 300);
+    } else {
+      // Half of the rounds damage the debug information and headers, which stand at the end.
+      const size_t from = round % 2 == 0 ? 0 : intact.size() * 2 / 3;
+      for (int flips = 0; flips < 20; ++flips) {
+        random = random * 1664525 + 1013904223;
+        damaged[from + (random >> 4) % (intact.size() - from)] ^=
+            static_cast<char>(1 << (random >> 29));
+      }
+    }
+    dir_.Write("damaged", damaged);
+    Symbolizer symbolizer(options);
+    EXPECT_THAT(symbolizer.Symbolize(address), ::testing::Not(IsEmpty()));
+  }
+}
+
+TEST_F(SymbolizerTest, SecondLookupIsCached) {
+  const auto probes = Build("cc -O2 -g main.c probe.o -Wl,--build-id", "main.c", kInlining);
+  Symbolizer symbolizer;
+  const auto first = symbolizer.Symbolize(probes.at("deep"));
+  // The module is gone: only a kept answer can be the same one.
+  std::filesystem::remove(dir_.Path("program"));
+  EXPECT_EQ(symbolizer.Symbolize(probes.at("deep")), first);
+}
+
+TEST_F(SymbolizerTest, ModulesAndAddressesAreBounded) {
+  const auto probes = Build("cc -O2 -g main.c probe.o -Wl,--build-id", "main.c", kInlining);
+  Symbolizer::Options options;
+  options.max_modules = 2;
+  options.max_cached_addresses = 3;
+  Symbolizer symbolizer(options);
+  for (int i = 0; i < 20; ++i) {
+    CodeAddress other{.module_path = "/gone/" + std::to_string(i), .build_id = "", .vaddr = 1};
+    EXPECT_EQ(symbolizer.Symbolize(other)[0].detail, FrameDetail::kModule);
+    EXPECT_EQ(symbolizer.Symbolize(probes.at("deep")).size(), 3U);
+    EXPECT_EQ(symbolizer.Symbolize(probes.at("main")).size(), 1U);
+  }
+}
+
+}  // namespace
+}  // namespace rollcall

@@ -1,0 +1,131 @@
+# The fault programs, their healthy twins and the traps of tests/faults, built with every MPI that is
+# installed, and the tests that run them as real jobs under the freshly built rollcall.
+#
+# A source is built twice per MPI, with and without -DFAULT; one without "#ifdef FAULT" is a trap and is
+# built once. What rollcall must say stands in the source itself: tests/jobs/expectations.py.
+set(FAULTS_DIR ${CMAKE_CURRENT_SOURCE_DIR}/faults)
+set(JOBS_DIR ${CMAKE_CURRENT_SOURCE_DIR}/jobs)
+set(FAULT_FLAGS -g -O1 -Wall -Wextra -Werror -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX
+    # Both MPIs declare constants like MPI_STATUSES_IGNORE as arrays that are too short.
+    -Wno-stringop-overflow -Wno-stringop-overread
+    -I${PROJECT_SOURCE_DIR})
+file(GLOB_RECURSE FAULT_C CONFIGURE_DEPENDS ${FAULTS_DIR}/*/*.c)
+file(GLOB_RECURSE FAULT_CXX CONFIGURE_DEPENDS ${FAULTS_DIR}/*/*.cc)
+file(GLOB_RECURSE FAULT_FORTRAN CONFIGURE_DEPENDS ${FAULTS_DIR}/*/*.F90)
+file(GLOB_RECURSE FAULT_PYTHON CONFIGURE_DEPENDS ${FAULTS_DIR}/*/*.py)
+file(GLOB JOB_SCRIPTS CONFIGURE_DEPENDS ${JOBS_DIR}/*.py)
+list(FILTER FAULT_C EXCLUDE REGEX "/generated/")
+list(FILTER FAULT_PYTHON EXCLUDE REGEX "/support/")
+set(PLACEMENT_DRIVER ${FAULTS_DIR}/generated/placement.c)
+
+# OUT becomes the executable of SOURCE, compiled by COMPILER with FLAGS, at tests/faults/MPI/NAME.
+function(rollcall_fault_program out mpi name compiler source)
+  set(binary ${CMAKE_CURRENT_BINARY_DIR}/faults/${mpi}/${name})
+  get_filename_component(dir ${binary} DIRECTORY)
+  file(MAKE_DIRECTORY ${dir})
+  set(objects ${ARGN})
+  list(FILTER objects INCLUDE REGEX "[.]o$")
+  add_custom_command(OUTPUT ${binary} COMMAND ${compiler} ${ARGN} ${source} -o ${binary}
+    DEPENDS ${source} ${FAULTS_DIR}/fault.h ${objects} VERBATIM)
+  set(${out} ${binary} PARENT_SCOPE)
+endfunction()
+
+# A ctest entry that runs tests/jobs/run_job_test.py. Two jobs at once would share two cores between
+# eight ranks and tell more of the scheduler than of rollcall, hence the lock.
+function(rollcall_job_test name label)
+  add_test(NAME ${name} COMMAND Python3::Interpreter ${JOBS_DIR}/${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300 RESOURCE_LOCK mpi_job
+    ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
+endfunction()
+
+# The tests of one source under one MPI; FAULT_PROGRAM is empty for a trap.
+function(rollcall_fault_tests mpi source fault_program twin_program)
+  file(RELATIVE_PATH name ${FAULTS_DIR} ${source})
+  set(common run_job_test.py --rollcall $<TARGET_FILE:rollcall_cli> --mpi ${mpi} --source ${source})
+  if(fault_program)
+    rollcall_job_test(fault.${mpi}.${name} job ${common} --program ${fault_program})
+  endif()
+  rollcall_job_test(clean.${mpi}.${name} job ${common} --program ${twin_program} --twin)
+  if(ROLLCALL_FULL_TESTS)
+    if(fault_program)
+      rollcall_job_test(full.fault.${mpi}.${name} full ${common} --program ${fault_program}
+        --paths all)
+      rollcall_job_test(full.bare.${mpi}.${name} full ${common} --program ${fault_program} --bare)
+    endif()
+    rollcall_job_test(full.clean.${mpi}.${name} full ${common} --program ${twin_program} --twin
+      --paths all --repeat 20)
+    set_tests_properties(full.clean.${mpi}.${name} PROPERTIES TIMEOUT 1200)
+  endif()
+endfunction()
+
+# Builds SOURCES with COMPILER for MPI and adds their tests; the programs are appended to OUT.
+function(rollcall_fault_sources out mpi compiler)
+  cmake_parse_arguments(ARG "" "" "SOURCES;FLAGS" ${ARGN})
+  set(programs ${${out}})
+  foreach(source ${ARG_SOURCES})
+    file(RELATIVE_PATH name ${FAULTS_DIR} ${source})
+    file(STRINGS ${source} conditions REGEX "^#ifdef FAULT")
+    set(fault "")
+    if(conditions)
+      rollcall_fault_program(fault ${mpi} ${name}.fault ${compiler} ${source} -DFAULT ${ARG_FLAGS})
+      list(APPEND programs ${fault})
+    endif()
+    rollcall_fault_program(twin ${mpi} ${name}.twin ${compiler} ${source} ${ARG_FLAGS})
+    list(APPEND programs ${twin})
+    rollcall_fault_tests(${mpi} ${source} "${fault}" ${twin})
+  endforeach()
+  set(${out} ${programs} PARENT_SCOPE)
+endfunction()
+
+# The generated placements: one driver, many arguments; a sample in the normal run, all in the full one.
+function(rollcall_placement_tests mpi driver)
+  set(common placements.py --rollcall $<TARGET_FILE:rollcall_cli> --mpi ${mpi} --program ${driver}
+      --source ${PLACEMENT_DRIVER})
+  rollcall_job_test(placements.${mpi} job ${common} --sample 12)
+  if(ROLLCALL_FULL_TESTS)
+    foreach(batch RANGE 1 10)
+      rollcall_job_test(full.placements.${mpi}.${batch} full ${common} --batch ${batch}/10)
+      set_tests_properties(full.placements.${mpi}.${batch} PROPERTIES TIMEOUT 900)
+    endforeach()
+  endif()
+endfunction()
+
+foreach(mpi openmpi mpich)
+  find_program(MPICC_${mpi} mpicc.${mpi})
+  find_program(MPICXX_${mpi} mpicxx.${mpi})
+  find_program(MPIFORT_${mpi} mpifort.${mpi})
+  find_program(MPIRUN_${mpi} mpirun.${mpi})
+  if(NOT MPICC_${mpi} OR NOT MPICXX_${mpi} OR NOT MPIRUN_${mpi})
+    message(STATUS "Job tests under ${mpi}: skipped, it is not installed")
+    continue()
+  endif()
+  set(programs "")
+  rollcall_fault_sources(programs ${mpi} ${MPICC_${mpi}} SOURCES ${FAULT_C}
+    FLAGS -std=gnu11 ${FAULT_FLAGS})
+  rollcall_fault_sources(programs ${mpi} ${MPICXX_${mpi}} SOURCES ${FAULT_CXX}
+    FLAGS -std=c++20 -pthread ${FAULT_FLAGS})
+  find_program(GFORTRAN gfortran)
+  if(MPIFORT_${mpi} AND GFORTRAN)
+    set(net ${CMAKE_CURRENT_BINARY_DIR}/faults/${mpi}/safety_net.o)
+    add_custom_command(OUTPUT ${net} COMMAND ${MPICC_${mpi}} -std=gnu11 ${FAULT_FLAGS} -c
+      ${FAULTS_DIR}/safety_net.c -o ${net} DEPENDS ${FAULTS_DIR}/safety_net.c VERBATIM)
+    list(APPEND programs ${net})
+    rollcall_fault_sources(programs ${mpi} ${MPIFORT_${mpi}} SOURCES ${FAULT_FORTRAN}
+      FLAGS -g -O1 ${net} -J${CMAKE_CURRENT_BINARY_DIR}/faults/${mpi})
+  else()
+    message(STATUS "Fortran job tests under ${mpi}: skipped, no gfortran or no mpifort")
+  endif()
+  if(EXISTS ${PLACEMENT_DRIVER})
+    rollcall_fault_program(driver ${mpi} generated/placement ${MPICC_${mpi}} ${PLACEMENT_DRIVER}
+      -std=gnu11 ${FAULT_FLAGS})
+    list(APPEND programs ${driver})
+    rollcall_placement_tests(${mpi} ${driver})
+  endif()
+  add_custom_target(faults_${mpi} ALL DEPENDS ${programs})
+endforeach()
+
+add_test(NAME jobs.selftest COMMAND Python3::Interpreter ${JOBS_DIR}/selftest.py)
+set_tests_properties(jobs.selftest PROPERTIES LABELS unit TIMEOUT 60
+  ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
+
+include(python_faults.cmake)

@@ -1,0 +1,26 @@
+// Rank 2 reduces ints where the others reduce doubles: messages are cut off, and MPI ends the job.
+//
+// rollcall-test: ranks=4 outcome=failed
+// expect: kind=datatype-mismatch culprits=2 waiting=any op=MPI_Allreduce seq=2 certainty=proven
+#include "tests/faults/fault.h"
+
+enum { kCount = 1000 };
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  double* mine = (double*)Buffer(kCount, sizeof(double));
+  double* sum = (double*)Buffer(kCount, sizeof(double));
+#ifdef FAULT
+  const MPI_Datatype type = WorldRank() == 2 ? MPI_INT : MPI_DOUBLE;
+#else
+  const MPI_Datatype type = MPI_DOUBLE;
+#endif
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Allreduce(mine, sum, kCount, type, MPI_SUM, MPI_COMM_WORLD);  // @culprit @waiting
+  MPI_Barrier(MPI_COMM_WORLD);
+  Report("sum", sum[0]);
+  free(mine);
+  free(sum);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,66 @@
+// What the fault programs and traps share. A fault and its healthy twin are one source, parted by
+// one
+// `#ifdef FAULT`; what rollcall must say of it stands in the source's header comment (see
+// tests/jobs/expectations.py for the form), and the lines it must name carry a marker comment.
+#ifndef ROLLCALL_TESTS_FAULTS_FAULT_H_
+#define ROLLCALL_TESTS_FAULTS_FAULT_H_
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#ifdef __cplusplus
+#define ROLLCALL_FAULT_INLINE inline
+#else
+#define ROLLCALL_FAULT_INLINE static inline
+#endif
+
+// The safety net: no program outlives two minutes, whatever becomes of the test that started it. A
+// pending alarm costs nothing and shows itself to no MPI call.
+__attribute__((constructor)) static void ArmSafetyNet(void) { alarm(120); }
+
+ROLLCALL_FAULT_INLINE int WorldRank(void) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+ROLLCALL_FAULT_INLINE int WorldSize(void) {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+// Rank 0 prints a result; a run under rollcall must print what the bare run prints.
+ROLLCALL_FAULT_INLINE void Report(const char* what, double value) {
+  if (WorldRank() == 0) {
+    printf("%s %.6g\n", what, value);
+    fflush(stdout);
+  }
+}
+
+// The others tell `rank` that they have come this far: with a rank that dies, messages may die that
+// the others still need, and they would not all reach the call in which they are to wait.
+ROLLCALL_FAULT_INLINE void ArriveBefore(int rank) {
+  if (WorldRank() != rank) {
+    MPI_Send(NULL, 0, MPI_INT, rank, 99, MPI_COMM_WORLD);
+    return;
+  }
+  for (int other = 0; other < WorldSize(); ++other) {
+    if (other == rank) continue;
+    MPI_Recv(NULL, 0, MPI_INT, other, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+
+// A buffer of `count` elements of `size` bytes, zeroed; the program ends if there is none.
+ROLLCALL_FAULT_INLINE void* Buffer(size_t count, size_t size) {
+  void* buffer = calloc(count, size);
+  if (buffer == NULL) {
+    perror("calloc");
+    exit(9);
+  }
+  return buffer;
+}
+
+#endif  // ROLLCALL_TESTS_FAULTS_FAULT_H_

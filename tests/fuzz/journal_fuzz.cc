@@ -1,0 +1,27 @@
+// Any bytes as a journal: nothing may crash, and what is read is written and read again alike.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "collector/import/byte_source.h"
+#include "collector/import/journal.h"
+#include "collector/import/trace_builder.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rollcall;
+  MemorySource source({data, size});
+  const Journal journal = ReadJournal(source, "fuzz");
+  for (const JournalEvent& event : journal.events) {
+    const std::string line = FormatJournalLine(event);
+    std::string error;
+    const auto again = ParseJournalLine(line, &error);
+    if (!again || again->index() != event.index() || FormatJournalLine(*again) != line) {
+      std::abort();
+    }
+  }
+  RingTraceBuilder builder;
+  ApplyJournal(journal, &builder);
+  builder.Finish();
+  return 0;
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Proves what librollcall.so is: what it exports, what it needs, what it keeps in static TLS.
+
+A library that is injected into other people's programs must not show or need a symbol more than it means to.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+
+# Exported besides the wrappers: shim/exit_marks.cc, shim/stack/dlclose_wrap.cc.
+OTHER_EXPORTS = {"_exit", "_Exit", "dlclose"}
+# The oldest C library that the binary runs with: that of its build machine's symbols, not newer.
+GLIBC_FLOOR = (2, 34)
+STATIC_TLS_BYTES = 512
+# What a recorder has no business with: each would show in the user's process, or depends on who calls it.
+FORBIDDEN = {
+    "system": "starts a process", "popen": "starts a process", "fork": "starts a process",
+    "execve": "starts a process", "posix_spawn": "starts a process", "pthread_create": "starts a thread",
+    "signal": "takes a handler", "sigaction": "takes a handler", "setitimer": "takes a timer",
+    "setenv": "changes the environment", "putenv": "changes the environment",
+    "printf": "writes to stdout", "puts": "writes to stdout", "putchar": "writes to stdout",
+    "chdir": "changes the process", "umask": "changes the process", "setrlimit": "changes the process",
+    "__cxa_throw": "throws", "__cxa_allocate_exception": "throws", "_Unwind_RaiseException": "throws",
+    "__tls_get_addr": "TLS that may allocate, and the dynamic loader in NEEDED",
+    "_dl_find_object": "needs glibc 2.35, and the dynamic loader in NEEDED: ask dlsym",
+}
+
+
+def output(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def expected_wrappers():
+    """From proto/functions.def alone."""
+    with open(os.path.join(ROOT, "proto", "functions.def"), encoding="utf-8") as table:
+        rows = re.findall(r"^FUNCTION\((\d+), (\w+), (\w+), (\w+), (SMALL|LARGE)", table.read(), re.M)
+    names = set()
+    for _, name, _, _, large in rows:
+        for symbol in [name] + ([name + "_c"] if large == "LARGE" else []):
+            names |= {"MPI_" + symbol, "PMPI_" + symbol}
+    return names
+
+
+def check_exports(library, problems):
+    exported = {line.split()[-1] for line in output("nm", "-D", "--defined-only", library).splitlines()}
+    exported = {name.split("@")[0] for name in exported}
+    wanted = expected_wrappers() | OTHER_EXPORTS
+    for name in sorted(exported - wanted):
+        problems.append("exports %s, which is no wrapper" % name)
+    for name in sorted(wanted - exported):
+        problems.append("does not export %s" % name)
+    return len(exported)
+
+
+def check_needed(library, problems):
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-dW", library))
+    for name in needed:
+        if name != "libc.so.6":
+            problems.append("NEEDs %s" % name)
+    return needed
+
+
+def check_imports(library, problems):
+    floor, floor_symbol = (0, 0), ""
+    for line in output("objdump", "-T", library).splitlines():
+        if "*UND*" not in line:
+            continue
+        name = line.split()[-1]
+        version = re.search(r"GLIBC_(\d+)\.(\d+)", line)
+        if version and tuple(map(int, version.groups())) > floor:
+            floor, floor_symbol = tuple(map(int, version.groups())), name
+        if name in FORBIDDEN:
+            problems.append("calls %s: %s" % (name, FORBIDDEN[name]))
+    if floor > GLIBC_FLOOR:
+        problems.append("needs glibc %d.%d for %s" % (*floor, floor_symbol))
+    return "%d.%d (%s)" % (*floor, floor_symbol)
+
+
+def check_segments(library, problems):
+    tls = 0
+    headers = output("readelf", "-lW", library)
+    for line in headers.splitlines():
+        words = line.split()
+        if words and words[0] == "TLS":
+            tls = int(words[5], 16)
+        if words and words[0] == "GNU_STACK" and "E" in words[6]:
+            problems.append("asks for an executable stack")
+    if tls > STATIC_TLS_BYTES:
+        problems.append("%d bytes of static TLS" % tls)
+    dynamic = output("readelf", "-dW", library)
+    if "TEXTREL" in dynamic:
+        problems.append("has text relocations")
+    if "BIND_NOW" not in dynamic and "NOW" not in dynamic:
+        problems.append("binds lazily: the first call would run the dynamic loader")
+    if re.search(r"RPATH|RUNPATH", dynamic):
+        problems.append("has a run path")
+    return tls
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shim", required=True, help="librollcall.so")
+    library = parser.parse_args().shim
+    problems = []
+    print("exports %d symbols" % check_exports(library, problems))
+    print("needs %s" % ", ".join(check_needed(library, problems)))
+    print("glibc floor %s" % check_imports(library, problems))
+    print("static TLS %d bytes" % check_segments(library, problems))
+    for problem in problems:
+        print("FAILED: %s" % problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

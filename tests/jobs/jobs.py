@@ -1,0 +1,147 @@
+"""Starts MPI jobs for the tests, bounds them in time, and leaves no process behind.
+
+Every process of a job carries a token in its environment, inherited from here: it is how the job's
+processes are found again, whatever sessions and process groups its launcher makes.
+"""
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+
+TOKEN = "ROLLCALL_TEST_JOB"
+# Far above what any job needs here, and far below a hang of the whole suite.
+JOB_TIMEOUT_S = 60
+
+
+def _shared_memory_of(pid):
+    """Files in /dev/shm that the process has mapped."""
+    try:
+        with open("/proc/%d/maps" % pid, encoding="utf-8", errors="replace") as maps:
+            return {line.rstrip("\n").split(maxsplit=5)[5] for line in maps if " /dev/shm/" in line}
+    except OSError:
+        return set()
+
+
+def make_directory():
+    """A directory for one job's run directory and verdict, in shared memory as by default."""
+    parent = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    return tempfile.mkdtemp(prefix="rollcall-test-", dir=parent)
+
+
+def launcher(mpi, ranks, extra_args=()):
+    """The command that starts `ranks` ranks of what follows it."""
+    if mpi == "openmpi":
+        return ["mpirun.openmpi", "--oversubscribe", "-n", str(ranks), *extra_args]
+    return ["mpirun.mpich", "-n", str(ranks), *extra_args]
+
+
+def keep_survivors(mpi):
+    """Launcher arguments by which the other ranks live on when one is killed."""
+    if mpi == "openmpi":
+        return ["--enable-recovery"]
+    # Hydra 4.0 kills all when a child of its own ends by a signal, so the shell is that child; and its
+    # proxy fails when the dead rank's end of the PMI socket is closed, so the shell holds it a while.
+    return ["-disable-auto-cleanup", "sh", "-c", '"$@" || exec sleep 8', "sh"]
+
+
+def _environment(token):
+    env = dict(os.environ)
+    env[TOKEN] = token
+    # Continuous integration runs as root, which Open MPI refuses unless told twice.
+    env["OMPI_ALLOW_RUN_AS_ROOT"] = env["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    return env
+
+
+def _processes_with(token):
+    wanted = ("%s=%s" % (TOKEN, token)).encode()
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        try:
+            with open("/proc/%s/environ" % entry, "rb") as environ:
+                if wanted in environ.read().split(b"\0"):
+                    yield int(entry)
+        except OSError:
+            continue  # it ended, or is not ours
+
+
+class Job:
+    """A command in a session of its own with its output in files; a context manager that kills."""
+
+    def __init__(self, command):
+        self.command = command
+        self._token = uuid.uuid4().hex
+        self._stdout = tempfile.TemporaryFile()
+        self._stderr = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=self._stdout, stderr=self._stderr,
+            env=_environment(self._token), start_new_session=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.kill_everything()
+        self._stdout.close()
+        self._stderr.close()
+
+    def running(self):
+        return self._process.poll() is None
+
+    def wait(self, timeout_s=JOB_TIMEOUT_S):
+        """The exit code, negative for a signal; None if it is still running."""
+        try:
+            return self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def kill_everything(self):
+        """SIGKILL to every process of the job, until none is left.
+
+        All are stopped first, so that none sees another one die, as when a node goes down. A killed
+        MPI library leaves its shared memory behind, which a long test run would fill; what the
+        processes had mapped goes with them, but for rollcall's own.
+        """
+        deadline = time.monotonic() + 20
+        segments = set()
+        self._signal_all(signal.SIGSTOP)
+        while time.monotonic() < deadline:
+            left = list(_processes_with(self._token))
+            if not left:
+                break
+            for pid in left:
+                segments |= _shared_memory_of(pid)
+            self._signal_all(signal.SIGKILL)
+            # Zombies have no environment; a killed process is gone from the list within moments.
+            time.sleep(0.01)
+        self._process.wait(20)
+        for path in segments:
+            if "/rollcall-" not in path and os.path.exists(path):
+                os.unlink(path)
+
+    def kill_program(self, program):
+        """SIGKILL to the ranks alone: the processes that execute `program`."""
+        self._signal_all(signal.SIGKILL, os.path.realpath(program))
+
+    def _signal_all(self, number, program=None):
+        for pid in _processes_with(self._token):
+            try:
+                if program in (None, os.readlink("/proc/%d/exe" % pid)):
+                    os.kill(pid, number)
+            except OSError:
+                pass  # it is gone
+
+    def stdout(self):
+        return self._read(self._stdout)
+
+    def stderr(self):
+        return self._read(self._stderr)
+
+    @staticmethod
+    def _read(stream):
+        # pread: the job may still be writing through the same file description.
+        size = os.fstat(stream.fileno()).st_size
+        return os.pread(stream.fileno(), size, 0).decode("utf-8", "replace")

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Runs one fault program, healthy twin or trap as a real MPI job under rollcall, and compares.
+
+A fault is run once under `rollcall run --on-hang=report`: its live verdict must be exactly the one that
+the source's header expects; then every process is killed by SIGKILL, and `rollcall analyze` must say the
+same from the run directory alone. With --paths all (or kill=yes in the header) it is run once more under
+--on-hang=kill, and with --paths all a third time, in which the ranks alone are killed. A twin or trap must give no finding, and the job's own exit code and output.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import expectations
+import jobs
+import verdicts
+
+# rollcall's exit code when it ended the job itself (docs/exit-codes.md).
+EXIT_JOB_ENDED = 86
+FINDINGS = 1
+# For the last ranks to arrive where the verdict already says that they will wait.
+COMPLETE_WITHIN_S = 5
+
+
+class Failure(Exception):
+    """The test failed; the text says how."""
+
+
+def program_command(args, fault):
+    if args.source.endswith(".py"):
+        return ([args.python, args.source] + (["--fault"] if fault else [])
+                + (["--ctypes", args.ctypes] if args.ctypes else []))
+    return [args.program]
+
+
+def bare_command(args, variant, fault):
+    return (jobs.launcher(args.mpi, variant.ranks, variant.launcher_args)
+            + program_command(args, fault) + variant.program_args)
+
+
+def rollcall_command(args, variant, fault, on_hang, directory):
+    command = [args.rollcall, "run", "--on-hang=" + on_hang,
+               "--json", os.path.join(directory, "verdict.json"),
+               "--dir", os.path.join(directory, "run")]
+    if variant.stall_after:
+        command += ["--stall-after", variant.stall_after]
+    return command + ["--"] + bare_command(args, variant, fault)
+
+
+def fail(job, text):
+    raise Failure("%s\n--- command: %s\n--- stdout:\n%s--- stderr:\n%s" % (
+        text, " ".join(job.command), job.stdout(), job.stderr()))
+
+
+def read_verdict(job, directory):
+    path = os.path.join(directory, "verdict.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            return verdicts.load(file.read())
+    except OSError as error:
+        fail(job, "no verdict was written: %s" % error)
+    except verdicts.VerdictError as error:
+        fail(job, "bad verdict: %s" % error)
+
+
+def wait_for_hang_verdict(job, directory, expected, source):
+    """The running job's verdict as soon as it says that it hangs; None if the job ends before.
+
+    A hang can be proven before the last rank has come to wait: such a verdict, right but for ranks that
+    are still missing among the waiting, is given time to become complete.
+    """
+    deadline = time.monotonic() + jobs.JOB_TIMEOUT_S
+    path = os.path.join(directory, "verdict.json")
+    verdict = None
+    while time.monotonic() < deadline:
+        if not job.running():
+            return None
+        try:
+            with open(path, encoding="utf-8") as file:
+                latest = verdicts.load(file.read())
+            if latest.get("status") == "hung":
+                if verdict is None:
+                    deadline = min(deadline, time.monotonic() + COMPLETE_WITHIN_S)
+                verdict = latest
+                if not verdicts.only_lacks_waiting(expected, verdict, source):
+                    return verdict
+        except (OSError, verdicts.VerdictError):
+            pass  # not there yet, or half written
+        time.sleep(0.02)
+    if verdict:
+        return verdict
+    fail(job, "no verdict of a hang in %d s" % jobs.JOB_TIMEOUT_S)
+
+
+def check_same(job, expected, verdict, source, what, analyzed=False):
+    differences = verdicts.compare(expected, verdict, source, analyzed)
+    if differences:
+        fail(job, "%s differs:\n  %s\n--- verdict:\n%s" % (
+            what, "\n  ".join(differences), json.dumps(verdict.get("findings"), indent=1)))
+
+
+def check_analyze(args, variant, job, directory):
+    result = subprocess.run(
+        [args.rollcall, "analyze", "--json", "-", os.path.join(directory, "run")],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        timeout=jobs.JOB_TIMEOUT_S, check=False)
+    errors = result.stderr.decode("utf-8", "replace")
+    if result.returncode != FINDINGS:
+        fail(job, "analyze ended with %d instead of %d:\n%s" % (
+            result.returncode, FINDINGS, errors))
+    try:
+        verdict = verdicts.load(result.stdout.decode("utf-8"))
+    except verdicts.VerdictError as error:
+        fail(job, "analyze: %s\n%s" % (error, errors))
+    check_same(job, variant.findings, verdict, args.source, "the post-mortem verdict",
+               analyzed=True)
+
+
+def check_end(variant, job, code):
+    """How a faulty job ended that does not hang."""
+    if code is None:
+        fail(job, "still running after %d s" % jobs.JOB_TIMEOUT_S)
+    outcome = "finished" if code == 0 else "failed"
+    if variant.outcome not in (outcome, "any") or code == EXIT_JOB_ENDED:
+        fail(job, "ended with %d, but the header says %s" % (code, variant.outcome))
+
+
+def test_fault(args, variant, directory):
+    """Live verdict, then the same from what is left after SIGKILL to everything."""
+    with jobs.Job(rollcall_command(args, variant, True, "report", directory)) as job:
+        verdict = None
+        if variant.outcome in ("hung", "any"):
+            verdict = wait_for_hang_verdict(job, directory, variant.findings, args.source)
+            if verdict:
+                job.kill_everything()
+        if verdict is None:
+            check_end(variant, job, job.wait())
+            verdict = read_verdict(job, directory)
+        check_same(job, variant.findings, verdict, args.source, "the live verdict")
+        check_analyze(args, variant, job, directory)
+
+
+def test_kill(args, variant, directory):
+    """rollcall ends the hanging job itself, and says so by its exit code."""
+    with jobs.Job(rollcall_command(args, variant, True, "kill", directory)) as job:
+        code = job.wait()
+        if code != EXIT_JOB_ENDED:
+            fail(job, "ended with %s instead of %d" % (code, EXIT_JOB_ENDED))
+        verdict = read_verdict(job, directory)
+        # The last ranks may have been ended on their way to where they would have waited.
+        if not verdicts.only_lacks_waiting(variant.findings, verdict, args.source):
+            check_same(job, variant.findings, verdict, args.source, "the live verdict")
+
+
+def test_ranks_killed(args, variant, directory):
+    """Somebody kills the hanging ranks and rollcall lives on: the first verdict must stand."""
+    with jobs.Job(rollcall_command(args, variant, True, "report", directory)) as job:
+        if not wait_for_hang_verdict(job, directory, variant.findings, args.source):
+            fail(job, "the job ended where a hang was expected")
+        job.kill_program(args.program)
+        if job.wait() is None:
+            fail(job, "still running after its ranks were killed")
+        verdict = read_verdict(job, directory)
+        check_same(job, variant.findings, verdict, args.source, "the last verdict")
+        check_analyze(args, variant, job, directory)
+
+
+def test_twin(args, variant, directory):
+    with jobs.Job(bare_command(args, variant, False)) as bare:
+        if bare.wait() != variant.exit_code:
+            fail(bare, "without rollcall: ended with %s instead of %d" % (
+                bare.wait(0), variant.exit_code))
+        with jobs.Job(rollcall_command(args, variant, False, "kill", directory)) as job:
+            code = job.wait()
+            if code != variant.exit_code:
+                fail(job, "ended with %s instead of %d" % (code, variant.exit_code))
+            # The launcher interleaves the ranks' lines as it likes.
+            if sorted(job.stdout().splitlines()) != sorted(bare.stdout().splitlines()):
+                fail(job, "output differs; without rollcall it is:\n" + bare.stdout())
+            check_same(job, [], read_verdict(job, directory), args.source, "the verdict")
+
+
+def test_bare(args, variant, _directory):
+    """Without rollcall: the fault hangs, fails or passes as its header claims."""
+    with jobs.Job(bare_command(args, variant, True)) as job:
+        code = job.wait(args.hang_after if variant.outcome == "hung" else jobs.JOB_TIMEOUT_S)
+        if variant.outcome == "hung":
+            if code is not None:
+                fail(job, "ended with %d, but the header says hung" % code)
+        else:
+            check_end(variant, job, code)
+
+
+def tests_of(args, variant):
+    if args.bare:
+        return [test_bare] if not args.twin else []
+    if args.twin or not variant.findings:
+        return [test_twin] * args.repeat
+    chosen = [test_fault]
+    if variant.outcome == "hung" and (variant.kill or args.paths == "all"):
+        chosen.append(test_kill)
+    if variant.outcome == "hung" and args.paths == "all" and args.program:
+        chosen.append(test_ranks_killed)
+    return chosen
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rollcall", help="the rollcall command", default="rollcall")
+    parser.add_argument("--mpi", choices=expectations.MPIS, required=True)
+    parser.add_argument("--program", help="the executable; not for Python sources")
+    parser.add_argument("--source", required=True, help="the program's source, with its header")
+    parser.add_argument("--python", default="/usr/bin/python3", help="interpreter of Python sources")
+    parser.add_argument("--ctypes", metavar="LIBRARY", help="MPI library to drive without mpi4py")
+    parser.add_argument("--variant", help="only this variant")
+    parser.add_argument("--twin", action="store_true", help="the healthy twin or a trap")
+    parser.add_argument("--repeat", type=int, default=1, help="how often a twin is run")
+    parser.add_argument("--paths", choices=("short", "all"), default="short")
+    parser.add_argument("--bare", action="store_true", help="check the header without rollcall")
+    parser.add_argument("--hang-after", type=float, default=4, help="seconds, for --bare")
+    args = parser.parse_args()
+    args.source = os.path.abspath(args.source)
+    failures = 0
+    variants = expectations.read(args.source, args.mpi)
+    if args.twin and args.paths == "short":
+        variants = variants[:1]  # they differ in what becomes of the fault
+    for variant in variants:
+        if args.variant not in (None, variant.name):
+            continue
+        for test in tests_of(args, variant):
+            directory = jobs.make_directory()
+            try:
+                started = time.monotonic()
+                test(args, variant, directory)
+                print("ok   %s %s (%.1f s)" % (test.__name__, variant.name,
+                                               time.monotonic() - started), flush=True)
+            except Failure as failure:
+                failures += 1
+                print("FAIL %s %s: %s" % (test.__name__, variant.name, failure), flush=True)
+            finally:
+                shutil.rmtree(directory, ignore_errors=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,180 @@
+"""The parts of rollcall on their own: a collector, agents, nodes."""
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import time
+
+import live
+from live import Command, require, until
+
+# A node by other means: `agent HOST COMMAND...` runs the command here, with the host's name, shared
+# memory of its own, and nothing of the environment but what a login would give. What remains of the
+# environment is the mark by which this test finds its processes again.
+REMOTE_SHELL = """#!/bin/sh
+host=$1
+shift
+exec unshare -u -m env -i PATH="$PATH" HOME="$HOME" %(token)s="$%(token)s" sh -c '
+hostname "$1" && mount -t tmpfs none /dev/shm || exit 1
+shift
+exec sh -c "$*"' sh "$host" "$@"
+""" % {"token": live.jobs.TOKEN}
+
+# An agent ends when it is told to; one that missed it would stay for 30 s.
+SOON_S = 15
+# Several of the agent's looks, which come every 0.1 s.
+SILENCE_S = 0.7
+
+
+@contextlib.contextmanager
+def _other_nodes(scene, hosts):
+    """Launcher arguments for two ranks on each of `hosts`; each has a run directory of its own."""
+    live.need_unshare("-u", "-m")
+    shell = scene.path("remote-shell")
+    with open(shell, "w", encoding="utf-8") as file:
+        file.write(REMOTE_SHELL)
+    os.chmod(shell, 0o755)
+    # In shared memory, which the nodes do not share; the gate and the program are on disk.
+    shared = live.jobs.make_directory()
+    scene.run_directory = os.path.join(shared, "run")
+    try:
+        yield ["-H", ",".join(host + ":2" for host in hosts), "--mca", "plm_rsh_agent", shell,
+               "--mca", "btl_tcp_if_include", "lo", "--mca", "oob_tcp_if_include", "lo"]
+    finally:
+        shutil.rmtree(shared, ignore_errors=True)
+
+
+def _namespaces(pids):
+    return {os.readlink("/proc/%d/ns/uts" % pid) for pid in pids}
+
+
+def two_nodes(scene):
+    """Ranks on two other nodes: each node's agent starts by itself, and ends with the job."""
+    with _other_nodes(scene, ["nodea", "nodeb"]) as extra, Command(
+            scene.run() + scene.job("skip", gate=True, extra=extra)) as job:
+        job.says("stepping")
+        until(lambda: len(live.agents_among(job.processes())) >= 2, "two agents", job)
+        agents = live.agents_among(job.processes())
+        require(len(agents) == 2 and len(_namespaces(agents)) == 2, "agents: %s" % agents, job)
+        scene.open_gate()
+        live.check_skip(scene.verdict(job), 4, job)
+        require("4 ranks on 2 hosts" in job.stderr(), "not on 2 hosts", job)
+        os.kill(job.pid, signal.SIGTERM)
+        require(job.wait() is not None, "still running", job)
+        until(lambda: not live.agents_among(job.processes()), "the agents' end", job, patience_s=SOON_S)
+        live.check_skip(live.read_verdict(scene.verdict_file), 4, job)
+
+
+def two_nodes_that_hang_at_once(scene):
+    """As above, without any step before: not all ranks are known when the first two part."""
+    with _other_nodes(scene, ["nodea", "nodeb"]) as extra, Command(
+            scene.run(on_hang="kill") + scene.job("skip", extra=extra)) as job:
+        job.ends(live.ENDED_CODE)
+        require(job.stderr().count("rollcall: hung") == 1, "not one verdict", job)
+        live.check_skip(live.read_verdict(scene.verdict_file), 4, job)
+
+
+class Parts:
+    """A collector and an agent, each started by hand."""
+
+    def __init__(self, scene):
+        self.scene = scene
+        self.environment = {"ROLLCALL_TOKEN": secrets.token_hex(16)}
+        self.address = "127.0.0.1:0"
+
+    def collector(self, verdict_file):
+        started = Command([self.scene.rollcall, "collector", "--listen", self.address,
+                           "--color=never", "--json", verdict_file], self.environment)
+        started.says("ROLLCALL_COLLECTOR=")
+        self.address = started.stdout().split("ROLLCALL_COLLECTOR=")[1].split()[0]
+        require("ROLLCALL_TOKEN" not in started.stdout(), "the token was printed", started)
+        return started
+
+    def agent(self):
+        return Command([self.scene.rollcall, "agent", "--dir", self.scene.run_directory,
+                        "--collector", self.address], self.environment)
+
+    def job(self, mode):
+        """The program with the recorder, and no `rollcall run` around it."""
+        prefix = os.path.dirname(os.path.dirname(self.scene.rollcall))
+        library = os.path.join(prefix, "lib", "rollcall", "librollcall.so")
+        require(os.path.exists(library), "no " + library)
+        extra = ["-x", "LD_PRELOAD=" + library, "-x", "ROLLCALL_DIR=" + self.scene.run_directory]
+        return Command(self.scene.job(mode, gate=True, extra=extra))
+
+
+def _wait_for_silence(path, job):
+    """Until the agent has noted that nothing moves, and has no more to note."""
+    since = [time.monotonic(), os.path.getsize(path)]
+
+    def silent():
+        size = os.path.getsize(path)
+        if size != since[1]:
+            since[:] = [time.monotonic(), size]
+        return time.monotonic() - since[0] > SILENCE_S
+
+    until(silent, "silence in the journal", job)
+
+
+def _restarted(scene, hang_first):
+    parts = Parts(scene)
+    first = parts.collector(scene.path("first.json"))
+    with first, parts.agent() as agent:
+        until(lambda: os.path.isdir(os.path.join(scene.run_directory, "rings")), "a directory", agent)
+        with parts.job("skip") as job:
+            job.says("stepping")
+            if hang_first:
+                scene.open_gate()
+                first.says("rollcall: hung")
+                _wait_for_silence(os.path.join(scene.run_directory, "journal.jsonl"), job)
+            os.kill(first.pid, signal.SIGKILL)
+            first.wait()
+            with parts.collector(scene.verdict_file) as second:
+                scene.open_gate()
+                live.check_skip(scene.verdict(second), 4, second, agent, job)
+                require("rollcall: hung" in second.stderr(), "nothing was printed", second)
+                require(agent.running(), "the agent is gone", agent)
+                require(job.running(), "the job ended", job)
+                job.kill_everything()
+                os.kill(second.pid, signal.SIGTERM)
+                second.ends(live.FINDINGS)
+                agent.ends(0, SOON_S)
+    live.check_skip(scene.analyze(), 4)
+
+
+def collector_restarted(scene):
+    """SIGKILL to the collector and another in its place: the agent says all anew."""
+    _restarted(scene, hang_first=False)
+
+
+def collector_restarted_after_the_hang(scene):
+    """The job hung before, and the first collector said so: to the second all of it is news."""
+    _restarted(scene, hang_first=True)
+
+
+def agent_restarted(scene):
+    """SIGKILL to the agent and another in its place: it finds the rings that are there."""
+    parts = Parts(scene)
+    with parts.collector(scene.verdict_file) as collector, parts.agent() as first:
+        until(lambda: os.path.isdir(os.path.join(scene.run_directory, "rings")), "a directory", first)
+        with parts.job("skip") as job:
+            job.says("stepping")
+            os.kill(first.pid, signal.SIGKILL)
+            first.wait()
+            with parts.agent() as second:
+                scene.open_gate()
+                live.check_skip(scene.verdict(collector), 4, collector, second, job)
+                require(second.running() and job.running(), "agent or job ended", second, job)
+                job.kill_everything()
+                os.kill(collector.pid, signal.SIGTERM)
+                collector.ends(live.FINDINGS)
+                second.ends(0, SOON_S)
+
+
+# The nodes' /dev/shm is not the test's.
+two_nodes.on_disk = two_nodes_that_hang_at_once.on_disk = True
+CASES = {case.__name__: case for case in (
+    two_nodes, two_nodes_that_hang_at_once, collector_restarted, collector_restarted_after_the_hang,
+    agent_restarted)}

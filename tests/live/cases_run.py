@@ -1,0 +1,145 @@
+"""`rollcall run` on one node: verdicts, exit codes, signals, its own death, another place."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import live
+from live import Command, require, until
+
+# Less than the 5 s after which rollcall sends SIGKILL: the launcher was ended by SIGTERM.
+SIGTERM_SUFFICES_S = 4
+# How long "leaves the job alone" is watched: longer than several looks of the collector.
+ALONE_S = 1.5
+
+
+def report_leaves_the_job_alone(scene):
+    """One verdict; the job stays; SIGINT to rollcall run ends it with the launcher's own code."""
+    with Command(scene.job("skip", gate=True)) as bare:
+        bare.says("stepping")
+        os.kill(bare.pid, signal.SIGINT)
+        code = bare.wait()
+    with Command(scene.run() + scene.job("skip")) as job:
+        live.check_skip(scene.verdict(job), 4, job)
+        ranks = live.ranks_among(job.processes())
+        require(len(ranks) == 4, "%d ranks are alive" % len(ranks), job)
+        deadline = time.monotonic() + ALONE_S
+        while time.monotonic() < deadline:
+            require(job.running(), "the job ended by itself", job)
+            time.sleep(live.POLL_S)
+        require(live.ranks_among(job.processes()) == ranks, "ranks are gone", job)
+        os.kill(job.pid, signal.SIGINT)
+        job.ends(code if code >= 0 else 128 - code)
+        require(job.stderr().count("rollcall: hung") == 1, "not one verdict", job)
+        require("rollcall: stopped" not in job.stderr(), "the interrupted ranks are accused", job)
+        live.check_skip(live.read_verdict(scene.verdict_file), 4, job)
+    live.check_skip(scene.analyze(), 4)
+
+
+def kill_ends_soon(scene):
+    """--on-hang=kill: SIGTERM is enough, no rank is left, code 86."""
+    with Command(scene.run(on_hang="kill") + scene.job("skip")) as job:
+        job.says("ends the job")
+        begin = time.monotonic()
+        job.ends(live.ENDED_CODE)
+        took = time.monotonic() - begin
+        require(took < SIGTERM_SUFFICES_S, "the job took %.1f s to end" % took, job)
+        require(not live.ranks_among(job.processes()), "ranks are left", job)
+        live.check_skip(live.read_verdict(scene.verdict_file), 4, job)
+
+
+def watcher_killed(scene):
+    """SIGKILL to rollcall run: the job goes on to its own end, and its traces stay."""
+    code_file = scene.path("code")
+    shell = ["sh", "-c", '"$@"; echo $? > "%s.part"; mv "%s.part" "%s"' % ((code_file,) * 3), "sh"]
+    with Command(scene.run() + shell + scene.job("exit7", gate=True)) as job:
+        job.says("stepping")
+        os.kill(job.pid, signal.SIGKILL)
+        require(job.wait() == -signal.SIGKILL, "rollcall run did not die", job)
+        require(len(live.ranks_among(job.processes())) == 4, "ranks died with it", job)
+        scene.open_gate()
+        until(lambda: os.path.exists(code_file), "the launcher's end", job)
+        with open(code_file, encoding="utf-8") as file:
+            code = int(file.read())
+        require(code == live.JOB_CODE, "the launcher ended with %d" % code, job)
+        require("done" in job.stdout(), "the job's output is lost", job)
+    verdict = scene.analyze()
+    require(verdict["ranks"] == 4 and not verdict["findings"], "after the death: %s" % verdict)
+
+
+def watcher_killed_job_hangs(scene):
+    """SIGKILL to rollcall run, and the job hangs after that: the traces tell all the same."""
+    with Command(scene.run() + scene.job("skip", gate=True)) as job:
+        job.says("stepping")
+        os.kill(job.pid, signal.SIGKILL)
+        job.wait()
+        scene.open_gate()
+
+        def hangs():
+            found = scene.analyze()
+            return found if found["findings"] else None
+
+        until(hangs, "a finding in the traces", job)
+        job.kill_everything()
+        live.check_skip(scene.analyze(), 4, job)
+
+
+def _stalled(scene, mode, state):
+    with Command(scene.run("--stall-after", "2", on_hang="kill") + scene.job(mode, ranks=3)) as job:
+        job.ends(live.ENDED_CODE)
+        verdict = live.read_verdict(scene.verdict_file)
+        live.check_one_finding(verdict, "rank-stalled", [1], [0, 2], live.line_of(mode), job)
+        site = [line for line in verdict["findings"][0]["lines"] if line["role"] == "culprit"][0]
+        function = {"loop": "ComputeForEver", "read": "ReadNothing"}[mode]
+        require(site["function"] == function, "the function is %s" % site["function"], job)
+        require(state in site["call"], "no '%s' in '%s'" % (state, site["call"]), job)
+        require("rank 1" in job.stderr() and function in job.stderr(), "nothing was printed", job)
+
+
+def stalled_in_a_loop(scene):
+    """A rank computes for ever: the verdict has the line of its loop, from its live stack."""
+    _stalled(scene, "loop", "running")
+
+
+def stalled_in_read(scene):
+    """A rank sleeps in a system call, which the verdict names."""
+    _stalled(scene, "read", "read")
+
+
+def no_mpi(scene):
+    """A launcher whose program never initialises MPI: said in a line, the code is the job's."""
+    words = live.jobs.launcher("openmpi", 2) + ["sh", "-c", "exit %d" % live.JOB_CODE]
+    with Command(scene.run() + words) as job:
+        job.ends(live.JOB_CODE)
+        ours = [line for line in job.stderr().splitlines() if line.startswith("rollcall: ")]
+        require(len(ours) == 1 and "no rank ever appeared" in ours[0], "said: %s" % ours, job)
+
+
+def installed_and_moved(scene):
+    """Installed, moved, run: it uses its own library and its own rollcall-exec."""
+    first, prefix = scene.path("first"), scene.path("moved")
+    done = subprocess.run(["cmake", "--install", scene.build, "--prefix", first, "--strip"],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=live.PATIENCE_S, check=False)
+    require(done.returncode == 0, "cmake --install failed:\n%s%s" % (done.stdout, done.stderr))
+    shutil.move(first, prefix)
+    scene.rollcall = os.path.join(prefix, "bin", "rollcall")
+    with Command(scene.run() + scene.job("where", ranks=2)) as job:
+        job.ends(live.JOB_CODE)
+        said = dict(line.split(" ", 1) for line in job.stdout().splitlines() if " " in line)
+        library = said.get("library", "")
+        require(library.startswith(prefix + "/") and library.endswith("/rollcall/librollcall.so"),
+                "the library is '%s'" % library, job)
+        require(said.get("parent") == os.path.join(prefix, "bin", "rollcall-exec"),
+                "the parent is '%s'" % said.get("parent"), job)
+    shutil.rmtree(scene.run_directory)
+    with Command(scene.run(on_hang="kill") + scene.job("skip")) as job:
+        job.ends(live.ENDED_CODE)
+        live.check_skip(live.read_verdict(scene.verdict_file), 4, job)
+
+
+CASES = {case.__name__: case for case in (
+    report_leaves_the_job_alone, kill_ends_soon, watcher_killed, watcher_killed_job_hangs,
+    stalled_in_a_loop, stalled_in_read, no_mpi, installed_and_moved)}

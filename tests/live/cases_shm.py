@@ -1,0 +1,89 @@
+"""Bad days of shared memory: too small for rings, not writable, emptied while the job runs."""
+
+import os
+
+import live
+from live import Command, require, until
+
+# Open MPI's own shared memory would not fit either.
+WITHOUT_SM = ["--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"]
+RANKS = 3
+# A sixteenth, which is what rings may take, has no room for one; all of it has room for copies.
+SMALL = "8m"
+
+
+def _instead_of_shared_memory(options, command, after=""):
+    """The command with a tmpfs of its own as /dev/shm; `after` is shell that runs when it ended."""
+    script = 'mount -t tmpfs -o %s none /dev/shm || exit 99\n"$@"\ncode=$?\n%s\nexit $code' % (
+        options, after)
+    return live.need_unshare("-m") + ["sh", "-c", script, "sh"] + command
+
+
+def small(scene):
+    """No room for rings: they go to the agent as memfds, and are copied after the finding."""
+    analyzed = scene.path("analyzed.json")
+    after = 'ls /dev/shm/rollcall-*/*/rings | wc -l\n"%s" analyze --json "%s" /dev/shm/rollcall-*/*' % (
+        scene.rollcall, analyzed)
+    job = scene.job("skip", ranks=RANKS, gate=True, extra=WITHOUT_SM)
+    command = _instead_of_shared_memory(
+        "size=" + SMALL, scene.run(on_hang="kill", directory=False) + job, after)
+    with Command(command) as job:
+        job.says("stepping")
+        rings = _ring_files(job)
+        require(rings == 0, "%d rings found room, so the test proves nothing" % rings, job)
+        scene.open_gate()
+        job.ends(live.ENDED_CODE)
+        live.check_skip(live.read_verdict(scene.verdict_file), RANKS, job)
+        require("traces: /dev/shm/" in job.stderr(), "the traces are elsewhere", job)
+        require(str(RANKS) in job.stdout().split(), "not every ring was copied", job)
+        verdict = live.read_verdict(analyzed)
+        require(verdict is not None, "rollcall analyze wrote no verdict", job)
+        live.check_skip(verdict, RANKS, job)
+
+
+def _ring_files(job):
+    """How many ring files there are in the /dev/shm that the job's ranks see."""
+    rank = live.ranks_among(job.processes())[0]
+    found = 0
+    for _, _, names in os.walk("/proc/%d/root/dev/shm" % rank):
+        found += sum(name.endswith(".ring") for name in names)
+    return found
+
+
+def read_only(scene):
+    """/dev/shm cannot be written: one line, traces elsewhere, the job's own code and output."""
+    command = ["env", "TMPDIR=" + scene.directory] + scene.run(directory=False)
+    with Command(_instead_of_shared_memory("ro", command + scene.job(
+            "exit7", ranks=RANKS, extra=WITHOUT_SM))) as job:
+        job.ends(live.JOB_CODE)
+        require("done" in job.stdout(), "the job's output is lost", job)
+        ours = [line for line in job.stderr().splitlines() if line.startswith("rollcall: ")]
+        require(len(ours) == 1 and "/dev/shm" in ours[0] and scene.directory in ours[0],
+                "not one line: %s" % ours, job)
+        verdict = live.read_verdict(scene.verdict_file)
+        require(verdict["ranks"] == RANKS and not verdict["findings"], str(verdict), job)
+
+
+def emptied(scene):
+    """Somebody empties shared memory during the run: the agent holds every ring and writes it again."""
+    rings = os.path.join(scene.run_directory, "rings")
+    with Command(scene.run(on_hang="kill") + scene.job("skip", ranks=RANKS, gate=True)) as job:
+        job.says("stepping")
+        until(lambda: _seen(scene) == RANKS, "the agent's word of %d ranks" % RANKS, job)
+        for name in os.listdir(rings):
+            os.unlink(os.path.join(rings, name))
+        scene.open_gate()
+        job.ends(live.ENDED_CODE)
+        live.check_skip(live.read_verdict(scene.verdict_file), RANKS, job)
+        require(len(os.listdir(rings)) == RANKS, "rings were not written again", job)
+    live.check_skip(scene.analyze(), RANKS)
+
+
+def _seen(scene):
+    """How many ranks the agent has noted in its journal."""
+    with open(os.path.join(scene.run_directory, "journal.jsonl"), encoding="utf-8") as journal:
+        return journal.read().count('"event":"process-seen"')
+
+
+small.on_disk = read_only.on_disk = True  # their /dev/shm is not the test's
+CASES = {case.__name__: case for case in (small, read_only, emptied)}

@@ -1,0 +1,187 @@
+"""What the cases of the live tests share: a job that can be waited for, and facts of a verdict."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(1, os.path.join(HERE, "..", "jobs"))
+
+import jobs  # noqa: E402
+import verdicts  # noqa: E402
+
+SOURCE = os.path.join(HERE, "staged_job.c")
+JOB_CODE = 7       # staged_job's own
+ENDED_CODE = 86    # rollcall ended the job
+FINDINGS = 1       # of `rollcall analyze` and `rollcall collector`
+PATIENCE_S = 60
+POLL_S = 0.02
+
+
+class Failure(Exception):
+    """The case failed; the text says how."""
+
+
+class Unavailable(Exception):
+    """This machine does not permit the case; the text says why."""
+
+
+def require(condition, what, *started):
+    """Fails with what the `started` commands wrote, unless `condition`."""
+    if condition:
+        return
+    for job in started:
+        what += "\n--- command: %s\n--- stdout:\n%s--- stderr:\n%s" % (
+            " ".join(job.command), job.stdout(), job.stderr())
+    raise Failure(what)
+
+
+def until(condition, what, *started, patience_s=PATIENCE_S):
+    """The condition's first true value."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        require(time.monotonic() < deadline, "in %d s not: %s" % (patience_s, what), *started)
+        time.sleep(POLL_S)
+
+
+def line_of(marker):
+    """The number of the line of staged_job.c that ends in `@marker`."""
+    with open(SOURCE, encoding="utf-8") as source:
+        numbers = [n for n, line in enumerate(source, 1) if line.rstrip().endswith("@" + marker)]
+    require(len(numbers) == 1, "marker %s stands in %d lines" % (marker, len(numbers)))
+    return numbers[0]
+
+
+class Command(jobs.Job):
+    """A command with its pid; killed with all its descendants at the end."""
+
+    def __init__(self, command, environment=None):
+        words = ["env"] + ["%s=%s" % item for item in sorted((environment or {}).items())]
+        super().__init__(words + command)
+
+    @property
+    def pid(self):
+        return self._process.pid  # env(1) becomes the command
+
+    def says(self, text, patience_s=PATIENCE_S):
+        """Waits for `text` on either stream."""
+        until(lambda: text in self.stdout() or text in self.stderr() or not self.running(),
+              "the words '%s'" % text, self, patience_s=patience_s)
+        require(text in self.stdout() or text in self.stderr(),
+                "ended with %s without the words '%s'" % (self.wait(0), text), self)
+
+    def ends(self, code, patience_s=PATIENCE_S):
+        got = self.wait(patience_s)
+        require(got is not None, "still running after %d s" % patience_s, self)
+        require(got == code, "ended with %d instead of %d" % (got, code), self)
+
+    def processes(self):
+        """The pids of all processes that descend from the command."""
+        return list(jobs._processes_with(self._token))  # pylint: disable=protected-access
+
+
+def command_line(pid):
+    try:
+        with open("/proc/%d/cmdline" % pid, "rb") as file:
+            return file.read().decode("utf-8", "replace").split("\0")[:-1]
+    except OSError:
+        return []
+
+
+def agents_among(pids):
+    """Those that are `rollcall agent`."""
+    return [pid for pid in pids
+            if [os.path.basename(word) for word in command_line(pid)[:2]] == ["rollcall", "agent"]]
+
+
+def ranks_among(pids):
+    return [pid for pid in pids
+            if command_line(pid) and os.path.basename(command_line(pid)[0]) == "staged_job"]
+
+
+def read_verdict(path):
+    """The verdict in the file, None while there is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return verdicts.load(file.read())
+    except OSError:
+        return None
+
+
+def check_one_finding(verdict, kind, culprits, waiting, culprit_line, *started):
+    findings = verdict["findings"]
+    require(len(findings) == 1, "not one finding: %s" % json.dumps(findings, indent=1), *started)
+    facts = verdicts.facts(findings[0], SOURCE)
+    expected = {"kind": kind, "culprits": culprits, "waiting": waiting}
+    for name, value in expected.items():
+        require(facts[name] == value, "%s is %s instead of %s" % (name, facts[name], value), *started)
+    require(facts["lines"]["culprit"] == {culprit_line},
+            "culprit's line is %s instead of %d" % (facts["lines"]["culprit"], culprit_line), *started)
+
+
+def check_skip(verdict, ranks, *started):
+    """The verdict of staged_job's mode `skip` with that many ranks."""
+    require(verdict["status"] in ("hung", "stopped"), "status is " + verdict["status"], *started)
+    check_one_finding(verdict, "rank-conditional-collective", [1],
+                      [rank for rank in range(ranks) if rank != 1], line_of("reduction"), *started)
+
+
+class Scene:
+    """One case's surroundings: programs, a directory that is removed, commands to start."""
+
+    def __init__(self, args, directory):
+        self.rollcall = args.rollcall
+        self.build = args.build
+        self.program = args.program
+        self.directory = directory
+        self.run_directory = self.path("run")
+        self.verdict_file = self.path("verdict.json")
+        self.gate = self.path("gate")
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def open_gate(self):
+        with open(self.gate, "w", encoding="utf-8"):
+            pass
+
+    def job(self, mode, ranks=4, gate=False, extra=()):
+        words = jobs.launcher("openmpi", ranks, extra) + [self.program, mode]
+        return words + ([self.gate] if gate else [])
+
+    def run(self, *options, on_hang="report", directory=True):
+        words = [self.rollcall, "run", "--on-hang=" + on_hang, "--color=never",
+                 "--json", self.verdict_file]
+        if directory:
+            words += ["--dir", self.run_directory]
+        return words + list(options) + ["--"]
+
+    def analyze(self, *before):
+        """The verdict that `rollcall analyze` finds in the run directory."""
+        out = self.path("analyzed.json")
+        subprocess.run(list(before) + [self.rollcall, "analyze", "--json", out, self.run_directory],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=PATIENCE_S, check=False)
+        verdict = read_verdict(out)
+        require(verdict is not None, "rollcall analyze wrote no verdict")
+        return verdict
+
+    def verdict(self, job):
+        """The live verdict as soon as it is there."""
+        return until(lambda: read_verdict(self.verdict_file), "a verdict", job)
+
+
+def need_unshare(*kinds):
+    """Namespaces for a command, or Unavailable."""
+    unshare = shutil.which("unshare")
+    words = [unshare, *kinds]
+    if unshare is None or subprocess.run(words + ["true"], stdin=subprocess.DEVNULL,
+                                         capture_output=True, check=False).returncode != 0:
+        raise Unavailable("namespaces are not permitted (unshare %s)" % " ".join(kinds))
+    return words

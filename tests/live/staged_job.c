@@ -1,0 +1,83 @@
+// The job of the live tests: healthy steps until a file appears, and then what the mode says.
+//
+//   staged_job MODE [GATE]   GATE is the file; without one a single step is made
+//   exit7   every rank ends with 7              skip    rank 1 skips a barrier
+//   loop    rank 1 computes for ever            read    rank 1 reads what nobody writes
+//   where   as exit7; rank 0 prints which librollcall.so it has and what its parent is
+#include <limits.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// The safety net: no rank outlives this, whatever becomes of the test that started it.
+enum { kMostSeconds = 120, kExitCode = 7, kStepMicroseconds = 1000 };
+
+static void Say(const char* line) {
+  printf("%s\n", line);
+  fflush(stdout);
+}
+
+static void StepUntil(const char* gate, int rank) {
+  int open = 0;
+  for (int step = 0; !open; ++step) {
+    if (rank == 0) open = gate == NULL || access(gate, F_OK) == 0;
+    MPI_Bcast(&open, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (rank == 0 && step == 0) Say("stepping");
+    if (!open) usleep(kStepMicroseconds);
+  }
+}
+
+static void ReduceAfterBarrier(int skips) {
+  int one = 1;
+  int sum = 0;
+  if (!skips) MPI_Barrier(MPI_COMM_WORLD);                         // @barrier
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);  // @reduction
+}
+
+__attribute__((noinline)) static void ComputeForEver(volatile double* value) {
+  while (*value > 0) *value = *value * 0.5 + 1;  // @loop
+}
+
+__attribute__((noinline)) static long ReadNothing(int fd) {
+  char byte;
+  return read(fd, &byte, 1);  // @read
+}
+
+static void PrintWhere(void) {
+  char line[2 * PATH_MAX];
+  FILE* maps = fopen("/proc/self/maps", "r");
+  while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
+    char* path = strchr(line, '/');
+    if (path == NULL || strstr(path, "/librollcall.so") == NULL) continue;
+    printf("library %s", path);
+    break;
+  }
+  if (maps != NULL) fclose(maps);
+  char name[64];
+  snprintf(name, sizeof(name), "/proc/%d/exe", (int)getppid());
+  const ssize_t length = readlink(name, line, sizeof(line) - 1);
+  printf("parent %.*s\n", (int)(length > 0 ? length : 0), line);
+  fflush(stdout);
+}
+
+int main(int argc, char** argv) {
+  alarm(kMostSeconds);
+  const char* mode = argc > 1 ? argv[1] : "exit7";
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  StepUntil(argc > 2 ? argv[2] : NULL, rank);
+  if (rank == 1 && strcmp(mode, "loop") == 0) {
+    volatile double value = 1;
+    ComputeForEver(&value);
+  }
+  int ends[2];
+  if (rank == 1 && strcmp(mode, "read") == 0 && pipe(ends) == 0) ReadNothing(ends[0]);
+  if (rank == 0 && strcmp(mode, "where") == 0) PrintWhere();
+  ReduceAfterBarrier(rank == 1 && strcmp(mode, "skip") == 0);
+  if (rank == 0) Say("done");
+  MPI_Finalize();
+  return kExitCode;
+}

@@ -1,0 +1,82 @@
+// Random programs: correct ones, built along one global order of steps that every rank follows, and
+// the same with a fault planted whose culprits are therefore known.
+#ifndef ROLLCALL_TESTS_ORACLE_GENERATE_H_
+#define ROLLCALL_TESTS_ORACLE_GENERATE_H_
+
+#include <cstdint>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "tests/oracle/program.h"
+
+namespace rollcall::oracle {
+
+// FAULT(identifier, text, named): of the traces that it makes stuck, this percentage at least must
+// end in a verdict that names the planted ranks and no others, or that it is one against one.
+#define ROLLCALL_ORACLE_FAULTS(FAULT)                             \
+  FAULT(None, "none", 0)                                          \
+  FAULT(Skipped, "collective skipped under a rank condition", 96) \
+  FAULT(Extra, "extra collective under a rank condition", 92)     \
+  FAULT(OtherOperation, "another operation", 99)                  \
+  FAULT(Root, "another root", 98)                                 \
+  FAULT(Reduction, "another reduction", 98)                       \
+  FAULT(Type, "another datatype", 98)                             \
+  FAULT(Count, "another count", 98)                               \
+  FAULT(Inversion, "two communicators in opposite order", 98)     \
+  FAULT(Ring, "ring of receives or synchronous sends", 97)        \
+  FAULT(LuckyRing, "ring of standard sends", 94)                  \
+  FAULT(Tag, "wrong tag", 88)                                     \
+  FAULT(Peer, "wrong peer", 50)                                   \
+  FAULT(Died, "rank died", 98)                                    \
+  FAULT(Exited, "rank exited", 98)                                \
+  FAULT(LeftEarly, "finalized early", 53)                         \
+  FAULT(Stalled, "rank stalled", 95)                              \
+  FAULT(Uneven, "uneven iterations", 68)                          \
+  FAULT(Frozen, "network dead", 97)                               \
+  FAULT(Race, "race of wildcard receives", 0)                     \
+  FAULT(Two, "two faults", 20)
+
+enum class FaultKind {
+#define FAULT(identifier, text, named) k##identifier,
+  ROLLCALL_ORACLE_FAULTS(FAULT)
+#undef FAULT
+};
+
+constexpr std::string_view kFaultTexts[] = {
+#define FAULT(identifier, text, named) text,
+    ROLLCALL_ORACLE_FAULTS(FAULT)
+#undef FAULT
+};
+constexpr int kNamedAtLeast[] = {
+#define FAULT(identifier, text, named) named,
+    ROLLCALL_ORACLE_FAULTS(FAULT)
+#undef FAULT
+};
+inline constexpr int kFaultKinds = static_cast<int>(std::size(kFaultTexts));
+
+struct Planted {
+  FaultKind kind = FaultKind::kNone;
+  std::vector<int> ranks;  // who does it; rising
+  // As many do it as do not: nobody can say which side is wrong.
+  bool tie = false;
+};
+
+struct Generated {
+  Program program;
+  Planted planted;
+};
+
+using Random = std::mt19937_64;
+
+// 0 <= result < bound. Not std::uniform_int_distribution: one seed means one program everywhere.
+inline int Below(Random* random, int bound) {
+  return static_cast<int>((*random)() % static_cast<uint64_t>(bound));
+}
+inline bool Chance(Random* random, int percent) { return Below(random, 100) < percent; }
+
+Generated Generate(FaultKind kind, Random* random);
+
+}  // namespace rollcall::oracle
+
+#endif  // ROLLCALL_TESTS_ORACLE_GENERATE_H_

@@ -1,0 +1,310 @@
+#include "tests/oracle/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collector/diagnosis/diagnose.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall::oracle {
+namespace {
+
+bool IsMismatch(VerdictKind kind) {
+  return kind == VerdictKind::kCollectiveMismatch || kind == VerdictKind::kRootMismatch ||
+         kind == VerdictKind::kOpMismatch || kind == VerdictKind::kDatatypeMismatch ||
+         kind == VerdictKind::kCountMismatch;
+}
+
+bool Intersect(const std::vector<int>& a, const std::vector<int>& b) {
+  return std::any_of(a.begin(), a.end(),
+                     [&b](int x) { return std::find(b.begin(), b.end(), x) != b.end(); });
+}
+
+class Comparison {
+ public:
+  Comparison(const Generated& generated, const Machine& machine, const Observation& seen)
+      : generated_(generated), machine_(machine), seen_(seen) {}
+
+  Judgement Run() {
+    now_permissive_ = Explore(machine_, seen_.state, Library::kPermissive, true);
+    now_synchronous_ = Explore(machine_, seen_.state, Library::kSynchronous, true);
+    result_.report = Diagnose(seen_.trace);
+    result_.bounded = now_permissive_.bounded || now_synchronous_.bounded;
+    result_.ended = seen_.ended;
+    for (const RankState& rank : seen_.state.ranks) {
+      result_.stuck |= seen_.ended && rank.inside && rank.status == Status::kGoing;
+    }
+    if (result_.stuck && now_permissive_.some_complete && !now_synchronous_.some_complete) {
+      result_.by_luck = Explore(machine_, seen_.state, Library::kBuffering, true).some_complete;
+    }
+    if (!result_.bounded) {
+      for (const Finding& finding : result_.report.findings) Check(finding);
+    }
+    const FaultKind kind = generated_.planted.kind;
+    if (kind == FaultKind::kNone && !result_.report.findings.empty()) {
+      Violation(result_.report.findings[0], "accused in a correct program");
+    }
+    if (seen_.ended && result_.report.findings.empty() && AnyMisfit()) {
+      result_.violations.emplace_back("calls do not fit, and nothing is said");
+    }
+    result_.hit = HitOf();
+    return std::move(result_);
+  }
+
+ private:
+  void Violation(const Finding& finding, std::string_view what) {
+    result_.violations.push_back(
+        fmt::format("{}: {}, {}: {} [culprits {}, waiting {}]", what, KindName(finding.kind),
+                    CertaintyName(finding.certainty), finding.title, FoldRanks(finding.culprits),
+                    FoldRanks(finding.waiting)));
+  }
+
+  // Do calls on the finding's communicator break the matching rules, under its number (or from
+  // there on)?
+  bool Erroneous(const Finding& finding, bool from_there_on) const {
+    for (int i = 0; i < static_cast<int>(machine_.instances().size()); ++i) {
+      const Instance& instance = machine_.instances()[static_cast<size_t>(i)];
+      if (static_cast<uint32_t>(instance.comm) != finding.communicator) continue;
+      const uint64_t number = static_cast<uint64_t>(instance.number);
+      if (from_there_on ? number < finding.sequence : number != finding.sequence) continue;
+      if (!machine_.Fits(seen_.state, i)) return true;
+    }
+    return false;
+  }
+
+  bool AnyMisfit() const {
+    for (int i = 0; i < static_cast<int>(machine_.instances().size()); ++i) {
+      if (!machine_.Fits(seen_.state, i)) return true;
+    }
+    return false;
+  }
+
+  bool Is(int rank, Status status) const {
+    return seen_.state.ranks[static_cast<size_t>(rank)].status == status;
+  }
+
+  void Check(const Finding& finding) {
+    const auto all = [&](Status status) {
+      return std::all_of(finding.culprits.begin(), finding.culprits.end(),
+                         [&](int rank) { return Is(rank, status); });
+    };
+    if (IsMismatch(finding.kind)) {
+      if (!Erroneous(finding, false)) Violation(finding, "called mismatched, and fits");
+      result_.proven |= finding.hangs && finding.certainty == Certainty::kProven;
+      return;
+    }
+    if (finding.kind == VerdictKind::kRankStalled) {
+      if (!all(Status::kStalled)) Violation(finding, "does not stall");
+      return;
+    }
+    if (finding.kind == VerdictKind::kTransportStalled) {
+      if (generated_.program.frozen_comm == kNone) Violation(finding, "the network is well");
+      return;
+    }
+    if (finding.kind == VerdictKind::kRankDied && !all(Status::kDead)) {
+      Violation(finding, "did not die");
+    }
+    if (!finding.hangs) return;
+    const bool erroneous = Erroneous(finding, true);
+    if (!erroneous && now_synchronous_.every_complete) {
+      Violation(finding, "a hang is found where everything completes");
+    }
+    if (finding.certainty != Certainty::kProven) return;
+    result_.proven = true;
+    if (erroneous) return;
+    // The death is proven then, by whoever saw it; that the others cannot do without is another
+    // claim, which is not made.
+    if (finding.kind != VerdictKind::kRankDied) CheckStuck(finding);
+    if (now_permissive_.some_complete) Violation(finding, "proven, and everything can complete");
+  }
+
+  void CheckStuck(const Finding& finding) {
+    const auto can_move = [&](int rank) {
+      return now_permissive_.can_move[static_cast<size_t>(rank)];
+    };
+    const std::vector<int32_t>& culprits = finding.culprits;
+    const std::vector<int32_t>& waiting = finding.waiting;
+    if (generated_.program.thread_level == 3) {
+      Violation(finding, "proven, and another thread may act");
+    }
+    if (finding.kind == VerdictKind::kP2pDeadlock || finding.kind == VerdictKind::kP2pUnmatched) {
+      if (std::any_of(culprits.begin(), culprits.end(), can_move)) {
+        Violation(finding, "proven, and one of them can go on");
+      }
+    } else if (std::all_of(waiting.begin(), waiting.end(), can_move) &&
+               std::all_of(culprits.begin(), culprits.end(), can_move)) {
+      Violation(finding, "proven, and all of them can go on");
+    } else if (std::any_of(waiting.begin(), waiting.end(), can_move)) {
+      result_.may_go_on = true;
+    }
+  }
+
+  Hit HitOf() {
+    const Planted& planted = generated_.planted;
+    for (const Finding& finding : result_.report.findings) {
+      for (const std::string& note : finding.notes) {
+        result_.luck_said |= note.find("buffer") != std::string::npos;
+      }
+    }
+    if (result_.report.findings.empty()) return Hit::kMissed;
+    const Finding& first = result_.report.findings[0];
+    if (first.kind == VerdictKind::kInconclusive) return Hit::kInconclusive;
+    // Nobody is to blame, and nobody is blamed.
+    if (planted.ranks.empty() && first.kind == VerdictKind::kTransportStalled) return Hit::kExact;
+    // A message that does not come: either end of it may be wrong.
+    if (planted.kind == FaultKind::kTag && !first.culprits.empty() &&
+        std::includes(planted.ranks.begin(), planted.ranks.end(), first.culprits.begin(),
+                      first.culprits.end())) {
+      return Hit::kExact;
+    }
+    if (result_.stuck && !first.hangs) return Hit::kNobody;  // that it hangs must be said, too
+    if (first.culprits == planted.ranks) return Hit::kExact;
+    // As many on one side as on the other, in the communicator that it is about.
+    const bool two = first.communicator != kNoIndex &&
+                     seen_.trace.communicators[first.communicator].members.size() == 2;
+    if (planted.tie || (two && first.culprits.empty())) return Hit::kTie;
+    if (first.culprits.empty()) return Hit::kNobody;
+    if (Intersect(first.culprits, planted.ranks)) return Hit::kPartly;
+    if (first.kind == VerdictKind::kP2pUnmatched &&
+        Intersect(Peers(first.culprits), planted.ranks)) {
+      return Hit::kPartly;
+    }
+    return Hit::kWrong;
+  }
+
+  // To whom the messages belong that these ranks wait for; of a wildcard receive, all.
+  std::vector<int> Peers(const std::vector<int>& ranks) const {
+    std::vector<int> peers;
+    const auto add = [&](const Op& op) {
+      const std::vector<int>& members = generated_.program.comms[static_cast<size_t>(op.comm)];
+      if (op.peer == kAny) peers.insert(peers.end(), members.begin(), members.end());
+      if (op.peer >= 0) peers.push_back(members[static_cast<size_t>(op.peer)]);
+    };
+    for (const int rank : ranks) {
+      const RankState& state = seen_.state.ranks[static_cast<size_t>(rank)];
+      const Op& op = machine_.At(rank, state.at);
+      if (!IsWait(op.what)) add(op);
+      for (const int request : op.requests) add(machine_.At(rank, machine_.MakerOf(rank, request)));
+    }
+    return peers;
+  }
+
+  const Generated& generated_;
+  const Machine& machine_;
+  const Observation& seen_;
+  Outcome now_permissive_;
+  Outcome now_synchronous_;
+  Judgement result_;
+};
+
+// Without the operations of one line, on all ranks; nothing waits for their requests any more.
+Program Without(const Program& program, int line) {
+  Program smaller = program;
+  for (std::vector<Op>& ops : smaller.code) {
+    std::vector<int> gone;
+    for (const Op& op : ops) {
+      if (op.line == line && op.request != kNone) gone.push_back(op.request);
+    }
+    for (Op& op : ops) {
+      std::erase_if(op.requests, [&](int request) {
+        return std::find(gone.begin(), gone.end(), request) != gone.end();
+      });
+    }
+    std::erase_if(ops, [&](const Op& op) {
+      return (op.line == line && op.what != Do::kFinalize) ||
+             (IsWait(op.what) && op.requests.empty());
+    });
+  }
+  return smaller;
+}
+
+}  // namespace
+
+Judgement Judge(const Generated& generated, const Machine& machine, const Observation& seen) {
+  return Comparison(generated, machine, seen).Run();
+}
+
+std::string Shrink(const Generated& generated) {
+  std::string shown;
+  // Any run of the smaller program with the same kind of violation will do.
+  const auto fails = [&shown](const Generated& candidate, const std::string& what) {
+    const Machine machine(candidate.program);
+    for (uint64_t seed = 0; seed < 100; ++seed) {
+      Random random(seed);
+      const Observation seen = Observe(candidate.program, machine, &random);
+      const Judgement judgement = Judge(candidate, machine, seen);
+      for (const std::string& violation : judgement.violations) {
+        std::string name = violation.substr(0, violation.find(':'));
+        if (!what.empty() && name.substr(0, 8) != what.substr(0, 8)) continue;
+        shown = fmt::format("{}\n{}{}", violation, Text(candidate.program), seen.text);
+        return name;
+      }
+    }
+    return std::string();
+  };
+  Generated smallest = generated;
+  const std::string what = fails(smallest, "");
+  if (what.empty()) return "it does not happen again in 100 runs of the same program\n";
+  for (bool again = true; again;) {
+    again = false;
+    for (int line = 1000; line > 0; --line) {
+      Generated candidate = smallest;
+      candidate.program = Without(smallest.program, line);
+      size_t before = 0;
+      size_t after = 0;
+      for (const std::vector<Op>& ops : smallest.program.code) before += ops.size();
+      for (const std::vector<Op>& ops : candidate.program.code) after += ops.size();
+      if (after == before || fails(candidate, what).empty()) continue;
+      smallest = std::move(candidate);
+      again = true;
+    }
+  }
+  fails(smallest, what);
+  return shown;
+}
+
+void Tally::Add(const Judgement& judgement) {
+  ++traces;
+  stuck += judgement.stuck;
+  proven += judgement.proven;
+  by_luck += judgement.by_luck;
+  luck_said += judgement.by_luck && judgement.luck_said;
+  may_go_on += judgement.may_go_on;
+  bounded += judgement.bounded;
+  violations += !judgement.violations.empty();
+  if (!judgement.ended) return;
+  silent += !judgement.stuck;
+  ++(judgement.stuck ? hits : silent_hits)[static_cast<size_t>(judgement.hit)];
+}
+
+std::string Shortfalls(const Tally (&tallies)[kFaultKinds]) {
+  std::string all;
+  for (int kind = 0; kind < kFaultKinds; ++kind) {
+    const Tally& tally = tallies[kind];
+    const uint64_t named =
+        tally.hits[static_cast<int>(Hit::kExact)] + tally.hits[static_cast<int>(Hit::kTie)];
+    if (named * 100 >= tally.stuck * static_cast<uint64_t>(kNamedAtLeast[kind])) continue;
+    all += fmt::format("{}: named in {} of {}, wanted are {}%\n", kFaultTexts[kind], named,
+                       tally.stuck, kNamedAtLeast[kind]);
+  }
+  return all;
+}
+
+Case MakeCase(uint64_t seed, uint64_t number) {
+  Case result;
+  result.seed = seed * 1'000'003 + number;
+  Random random(result.seed);
+  const FaultKind kind = static_cast<FaultKind>(number % kFaultKinds);
+  result.generated = Generate(kind, &random);
+  return result;
+}
+
+Judgement RunCase(const Case& one, Observation* seen) {
+  Random random(one.seed ^ 0x9e3779b97f4a7c15);
+  const Machine machine(one.generated.program);
+  *seen = Observe(one.generated.program, machine, &random);
+  return Judge(one.generated, machine, *seen);
+}
+
+}  // namespace rollcall::oracle

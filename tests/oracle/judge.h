@@ -1,0 +1,88 @@
+// The diagnosis engine against the oracle: one program, one run of it, one verdict.
+#ifndef ROLLCALL_TESTS_ORACLE_JUDGE_H_
+#define ROLLCALL_TESTS_ORACLE_JUDGE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/diagnosis/finding.h"
+#include "tests/oracle/explore.h"
+#include "tests/oracle/generate.h"
+#include "tests/oracle/observe.h"
+
+namespace rollcall::oracle {
+
+// How well the first finding names who did it. Of traces of which the end was seen only.
+enum class Hit {
+  kExact,         // the planted ranks, and no others
+  kTie,           // as many on one side as on the other, and it says so or names the other side
+  kPartly,        // one of them, or others besides, or who waits for a message of theirs
+  kNobody,        // something is wrong, and nobody is named
+  kWrong,         // only others
+  kMissed,        // nothing is said
+  kInconclusive,  // it says that it does not know
+};
+inline constexpr int kHits = 7;
+
+struct Judgement {
+  // What must not be: see Judge().
+  std::vector<std::string> violations;
+  bool ended = false;    // nothing could move any more
+  bool stuck = false;    // some rank is inside a call for good
+  bool proven = false;   // a finding says so of a hang
+  bool by_luck = false;  // stuck now, and would not be if every send were buffered
+  bool luck_said = false;
+  bool may_go_on = false;  // proven, and not of all that it calls waiting
+  bool bounded = false;    // too many states to decide
+  Hit hit = Hit::kMissed;
+  Report report;
+};
+
+// Runs `generated` once and compares:
+//  - a hang that is called proven cannot be resolved by any library, in any order of steps, even if
+//    ranks that stall go on: the program never completes, and somebody whom the finding calls
+//    waiting never moves (of a ring of messages, nobody in it); or two calls under one number break
+//    the matching rules; and nothing but that is proven under MPI_THREAD_MULTIPLE;
+//  - no hang is found where everything comes to its end in every way, sends synchronous;
+//  - arguments or operations that are called mismatched do not fit;
+//  - only a rank that stalls is called stalled, only a dead network a transport that stalls, only
+//    the dead died;
+//  - something is found where calls that were made do not fit, and nobody moves any more;
+//  - nothing at all is found in a correct program, in the middle of its way and at its end.
+Judgement Judge(const Generated& generated, const Machine& machine, const Observation& seen);
+
+// A smaller program with a violation, and its trace; for a person to look at.
+std::string Shrink(const Generated& generated);
+
+// What a run of many traces counts.
+struct Tally {
+  uint64_t traces = 0;
+  uint64_t stuck = 0;
+  uint64_t proven = 0;
+  uint64_t silent = 0;  // came to its end with the fault in it
+  uint64_t by_luck = 0;
+  uint64_t luck_said = 0;
+  uint64_t may_go_on = 0;
+  uint64_t bounded = 0;
+  uint64_t violations = 0;
+  uint64_t hits[kHits] = {};         // of those that are stuck
+  uint64_t silent_hits[kHits] = {};  // of those that came to their end
+  std::vector<std::string> first;    // a report of each of the first violations
+  void Add(const Judgement& judgement);
+};
+
+// What a run missed of kNamedAtLeast; `tallies` by kind. Empty if all is well.
+std::string Shortfalls(const Tally (&tallies)[kFaultKinds]);
+
+// Trace `number` of a run: the kinds take turns.
+struct Case {
+  Generated generated;
+  uint64_t seed = 0;
+};
+Case MakeCase(uint64_t seed, uint64_t number);
+Judgement RunCase(const Case& one, Observation* seen);
+
+}  // namespace rollcall::oracle
+
+#endif  // ROLLCALL_TESTS_ORACLE_JUDGE_H_

@@ -1,0 +1,124 @@
+// What MPI does with a program (program.h), step by step: the rules, and nothing else. Shares no
+// code with the diagnosis engine, on purpose.
+//
+// The rules, by MPI 4.0:
+//  3.4    A standard send may return before a receive is posted (buffered) or wait for it; both are
+//         right. A synchronous send (Ssend) waits until the matching receive has been started.
+//  3.5    Messages do not overtake: of two messages from one sender that match a receive, the first
+//         is taken; of two posted receives that match a message, the first takes it. A wildcard
+//         receive may take any sender's first matching message. A pair that can match makes
+//         progress, whatever the two ranks do otherwise.
+//  3.7.3  Wait and Waitall return when all their requests are complete, Waitany and Waitsome when
+//         one is. Who tests, again and again, may give up at any time.
+//  6.1    A collective may return as soon as the caller's part is done, or synchronise all members;
+//         6.14: a program may rely on neither. What nobody can do without: a barrier needs all
+//         members (6.3), a receiver of data needs those whose data it gets. No data (count 0), no
+//         need.
+//  6.12   Nonblocking collectives match in the order in which they are started.
+//  7.4.2  Dup carries no information from one member to another (advice to implementors: it may
+//         be done without communication); a split needs everybody's colour.
+//  11.2.2 Who has entered Finalize calls nothing any more.
+#ifndef ROLLCALL_TESTS_ORACLE_MACHINE_H_
+#define ROLLCALL_TESTS_ORACLE_MACHINE_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/oracle/program.h"
+
+namespace rollcall::oracle {
+
+// How the library decides where the standard lets it.
+enum class Library {
+  kSynchronous,  // no send is buffered, every collective synchronises all
+  kPermissive,   // every send is buffered, every collective returns as early as it may; who polls
+                 // gives up
+  kBuffering,    // every send is buffered, every collective synchronises all
+  kAsDecided,    // operation by operation: Cell::early
+};
+
+struct Cell {              // of one operation
+  bool early = false;      // kAsDecided: buffered, or returns as soon as its part is done
+  bool finished = false;   // the request that it made was waited for
+  int match_rank = kNone;  // of a message: the operation at the other end
+  int match_at = kNone;
+};
+
+enum class Status { kGoing, kLeft, kDead, kStalled };
+
+struct RankState {
+  Status status = Status::kGoing;
+  int at = 0;  // index of the next operation, or of the one it is inside of
+  bool inside = false;
+};
+
+// What a wrong operation, of which the members' arguments do not fit together, does: nothing is
+// promised, and both were seen.
+enum class WrongCall : char { kHangs, kPasses };
+
+struct State {
+  std::vector<RankState> ranks;
+  std::vector<std::vector<Cell>> cells;  // by rank and index
+  std::vector<WrongCall> wrong;          // by instance
+  // Equal if the same can still happen: with whom a message was matched does not matter for that.
+  std::string Key() const;
+};
+
+// One collective operation: the n-th of each member on a communicator.
+struct Instance {
+  int comm = 0;
+  int number = 0;
+  std::vector<std::pair<int, int>> calls;  // (rank, index), of members that ever make it
+  bool goes_wrong = false;                 // once all of them have made it, they do not fit
+};
+
+struct Step {
+  enum class What { kEnter, kMatch, kReturn, kResume } what = What::kEnter;
+  int rank = 0;  // kMatch: the receiver
+  int at = 0;    // kMatch: the receive
+  int from = 0;  // kMatch: the sender and its send
+  int from_at = 0;
+  bool choice = false;  // another step may be possible only if this one is not taken
+};
+
+class Machine {
+ public:
+  explicit Machine(const Program& program);
+
+  State Start() const;
+  // All steps that are possible now. A rank that stalls may go on if `resume` is set.
+  std::vector<Step> Steps(const State& state, Library library, bool resume) const;
+  void Take(const Step& step, Library library, State* state) const;
+
+  // Do the calls that have been entered fit together? The standard's rules, pair by pair.
+  bool Fits(const State& state, int instance) const;
+  int InstanceOf(int rank, int at) const {
+    return instance_of_[static_cast<size_t>(rank)][static_cast<size_t>(at)];
+  }
+  const std::vector<Instance>& instances() const { return instances_; }
+  const Op& At(int rank, int at) const {
+    return program_.code[static_cast<size_t>(rank)][static_cast<size_t>(at)];
+  }
+  bool Entered(const State& state, int rank, int at) const;
+  // Is the request that the operation made complete, or may the operation return?
+  bool Complete(const State& state, Library library, int rank, int at) const;
+  // The operation of `rank` that made a request.
+  int MakerOf(int rank, int request) const;
+
+ private:
+  bool CollectiveComplete(const State& state, Library library, int rank, int at) const;
+  bool Needs(int rank, const Op& op, int other) const;
+  bool Fit(const State* state, int instance) const;  // nullptr: of all calls that are ever made
+  bool GoesWrong(int rank, int at) const;
+  bool Matches(const Op& receive, int receiver, const Op& send, int sender) const;
+  void AddMatches(const State& state, std::vector<Step>* steps) const;
+
+  const Program& program_;
+  std::vector<Instance> instances_;
+  std::vector<std::vector<int>> instance_of_;
+};
+
+}  // namespace rollcall::oracle
+
+#endif  // ROLLCALL_TESTS_ORACLE_MACHINE_H_

@@ -1,0 +1,237 @@
+#include "tests/oracle/observe.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <stdexcept>
+#include <tuple>
+
+#include "collector/model/text_trace.h"
+
+namespace rollcall::oracle {
+namespace {
+
+class Observer {
+ public:
+  Observer(const Program& program, const Machine& machine, Random* random)
+      : program_(program), machine_(machine), random_(*random) {}
+
+  Observation Run() {
+    constexpr const char* kLevels[] = {"single", "funneled", "serialized", "multiple"};
+    Line("ranks {} {}", program_.ranks, kLevels[program_.thread_level]);
+    for (size_t c = 1; c < program_.comms.size(); ++c) {
+      Line("comm c{} {}", c, fmt::join(program_.comms[c], ","));
+    }
+    Walk();
+    int dead = 0;
+    for (const RankState& rank : result_.state.ranks) dead += rank.status == Status::kDead;
+    dies_alone_ = dead == 1;
+    for (int r = 0; r < program_.ranks; ++r) Stands(r);
+    if (result_.ended) Line("idle 60");
+    TextTraceResult parsed = ParseTextTrace(result_.text);
+    if (!parsed.errors.empty()) throw std::logic_error(parsed.errors[0] + "\n" + result_.text);
+    result_.trace = std::move(parsed.trace);
+    SetChannels();
+    return std::move(result_);
+  }
+
+ private:
+  template <typename... Args>
+  void Line(fmt::format_string<Args...> format, Args&&... args) {
+    result_.text += fmt::format(format, std::forward<Args>(args)...) + '\n';
+  }
+
+  void Walk() {
+    State& state = result_.state;
+    state = machine_.Start();
+    // A library that buffers always, never, or now and then; likewise for early returns.
+    const int buffers = Below(&random_, 3) * 50;
+    const int early = Below(&random_, 3) * 50;
+    for (size_t r = 0; r < state.cells.size(); ++r) {
+      for (size_t at = 0; at < state.cells[r].size(); ++at) {
+        const bool send = machine_.At(static_cast<int>(r), static_cast<int>(at)).what == Do::kSend;
+        state.cells[r][at].early = Chance(&random_, send ? buffers : early);
+      }
+    }
+    for (WrongCall& wrong : state.wrong) {
+      wrong = Chance(&random_, 50) ? WrongCall::kPasses : WrongCall::kHangs;
+    }
+    // Ranks are not equally fast.
+    std::vector<int> speed;
+    speed.reserve(state.ranks.size());
+    for (int r = 0; r < program_.ranks; ++r) speed.push_back(1 + Below(&random_, 5));
+    int steps_left = Chance(&random_, 20) ? Below(&random_, 60) : 100'000;
+    for (;;) {
+      const std::vector<Step> steps = machine_.Steps(state, Library::kAsDecided, false);
+      if (steps.empty()) return;
+      if (steps_left-- == 0) break;
+      Step step = steps[static_cast<size_t>(Below(&random_, static_cast<int>(steps.size())))];
+      if (Chance(&random_, 20 * (5 - speed[static_cast<size_t>(step.rank)]))) {
+        step = steps[static_cast<size_t>(Below(&random_, static_cast<int>(steps.size())))];
+      }
+      Take(step);
+    }
+    result_.ended = false;
+  }
+
+  // The record of a call is complete when it returns.
+  void Take(const Step& step) {
+    const Op& op = machine_.At(step.rank, step.at);
+    std::string requests;
+    if (step.what == Step::What::kReturn && IsWait(op.what)) requests = Open(step.rank, op);
+    machine_.Take(step, Library::kAsDecided, &result_.state);
+    if (step.what == Step::What::kReturn && IsWait(op.what)) {
+      // Those that were open and are not any more.
+      std::string finished;
+      const std::string still = Open(step.rank, op) + ",";
+      for (const int request : op.requests) {
+        const std::string name = fmt::format("r{},", request);
+        if ((requests + ",").find(name) != std::string::npos &&
+            still.find(name) == std::string::npos) {
+          finished += name;
+        }
+      }
+      if (!finished.empty()) finished = " for=" + finished.substr(0, finished.size() - 1);
+      Line("{}: {}{} @ {}", step.rank, WaitName(op), finished, Path(op));
+      if (op.what == Do::kPoll) Line("{}: polled", step.rank);
+    } else if (step.what == Step::What::kReturn) {
+      Line("{}: {}", step.rank, Call(op));
+    } else if (step.what == Step::What::kEnter && op.request != kNone) {
+      Line("{}: {} request=r{} @ {}", step.rank, Name(op), op.request, Path(op));
+    }
+  }
+
+  // What a rank is seen doing in the end.
+  void Stands(int r) {
+    const RankState& rank = result_.state.ranks[static_cast<size_t>(r)];
+    if (rank.at >= static_cast<int>(program_.code[static_cast<size_t>(r)].size())) return;
+    const Op& op = machine_.At(r, rank.at);
+    if (rank.status == Status::kLeft) {
+      bool all = true;
+      for (const RankState& other : result_.state.ranks) all &= other.status == Status::kLeft;
+      // It may wait in there for the others, or not.
+      Line("{}: {}Finalize @ {}", r, all || Chance(&random_, 50) ? "" : "waits in ", Path(op));
+      return;
+    }
+    if (rank.inside && op.what == Do::kPoll) {
+      Line("{}: polls", r);
+    } else if (rank.inside && IsWait(op.what)) {
+      Line("{}: waits in {} for={} @ {}", r, WaitName(op), Open(r, op), Path(op));
+    } else if (rank.inside) {
+      Line("{}: waits in {}", r, Call(op));
+    }
+    if (rank.status == Status::kDead) {
+      const bool exits = !rank.inside && op.what == Do::kExit;
+      // Who is killed after another may have been killed because of it: a crash is nobody's
+      // clean-up.
+      const bool kill = dies_alone_ && Chance(&random_, 50);
+      Line("{}: {}", r, exits ? "exits 1" : kill ? "is-killed 9" : "is-killed 11");
+    } else if (rank.status == Status::kStalled && Chance(&random_, 50)) {
+      Line("{}: computes @ {}", r, Path(op));
+    }
+  }
+
+  std::string Open(int r, const Op& wait) const {
+    std::string names;
+    for (const int request : wait.requests) {
+      const int maker = machine_.MakerOf(r, request);
+      if (result_.state.cells[static_cast<size_t>(r)][static_cast<size_t>(maker)].finished) {
+        continue;
+      }
+      names += fmt::format("{}r{}", names.empty() ? "" : ",", request);
+    }
+    return names;
+  }
+
+  static std::string Path(const Op& op) {
+    if (op.outer_line == 0) return fmt::format("main:{}", op.line);
+    return fmt::format("main:{} > step:{}", op.outer_line, op.line);
+  }
+
+  static std::string WaitName(const Op& op) {
+    if (op.what == Do::kWaitany) return "Waitany";
+    if (op.what == Do::kWaitsome) return "Waitsome";
+    if (op.what == Do::kPoll) return "Test";
+    return op.requests.size() == 1 ? "Wait" : "Waitall";
+  }
+
+  static std::string Call(const Op& op) { return Name(op) + " @ " + Path(op); }
+
+  static std::string Name(const Op& op) {
+    constexpr const char* kNames[] = {
+        "barrier",  "bcast", "reduce",   "allreduce",  "gather", "scatter", "allgather",
+        "alltoall", "scan",  "Comm_dup", "Comm_split", "send",   "ssend",   "recv"};
+    std::string text = kNames[static_cast<size_t>(op.what)];
+    if (op.request != kNone) {
+      text = "I" + text;
+    } else {
+      text[0] = static_cast<char>(toupper(text[0]));
+    }
+    if (op.comm != 0) text += fmt::format(" on=c{}", op.comm);
+    const char* type = op.type == 0 ? "MPI_INT" : "MPI_DOUBLE";
+    if (!IsCollective(op.what)) {
+      return text + fmt::format(" 1xMPI_INT peer={} tag={}",
+                                op.peer == kAny ? "any" : std::to_string(op.peer),
+                                op.tag == kAny ? "any" : std::to_string(op.tag));
+    }
+    if (op.what == Do::kBarrier || op.what == Do::kDup || op.what == Do::kSplit) return text;
+    if (op.peer != kNone) text += fmt::format(" root={}", op.peer);
+    if (op.what == Do::kReduce || op.what == Do::kAllreduce || op.what == Do::kScan) {
+      text += op.reduction == 0 ? " sum" : " max";
+    }
+    return text + fmt::format(" {}x{}", op.count, type);
+  }
+
+  // As a ring counts them (proto/ring_format.h): sends when they are entered, receives when they
+  // complete, by the status; under kAnySource and kAnyTag if the program did not want one.
+  void SetChannels() {
+    for (int r = 0; r < program_.ranks; ++r) {
+      std::map<std::tuple<int, int, int>, std::pair<uint64_t, uint64_t>> counts;
+      const std::vector<Op>& ops = program_.code[static_cast<size_t>(r)];
+      for (int at = 0; at < static_cast<int>(ops.size()); ++at) {
+        const Op& op = ops[static_cast<size_t>(at)];
+        const Cell& cell = result_.state.cells[static_cast<size_t>(r)][static_cast<size_t>(at)];
+        if (!machine_.Entered(result_.state, r, at)) continue;
+        if (IsSend(op.what)) ++counts[{op.comm, op.peer, op.tag}].first;
+        if (op.what != Do::kRecv) continue;
+        const bool returned = at < result_.state.ranks[static_cast<size_t>(r)].at;
+        if (!(op.request == kNone ? returned : cell.finished)) continue;
+        int peer = program_.LocalRank(op.comm, cell.match_rank);
+        int tag = machine_.At(cell.match_rank, cell.match_at).tag;
+        if ((op.peer == kAny || op.tag == kAny) && Chance(&random_, 30)) {
+          peer = op.peer == kAny ? ring::kAnySource : peer;
+          tag = op.tag == kAny ? ring::kAnyTag : tag;
+        }
+        ++counts[{op.comm, peer, tag}].second;
+      }
+      Process& process = result_.trace.processes[static_cast<size_t>(r)];
+      process.channels.clear();
+      for (const auto& [key, count] : counts) {
+        const auto& [comm, peer, tag] = key;
+        for (const uint32_t m :
+             result_.trace.communicators[static_cast<size_t>(comm)].memberships) {
+          if (result_.trace.memberships[m].process != static_cast<uint32_t>(r)) continue;
+          process.channels.push_back({.membership = m,
+                                      .peer = peer,
+                                      .tag = tag,
+                                      .sent = count.first,
+                                      .received = count.second});
+        }
+      }
+    }
+  }
+
+  const Program& program_;
+  const Machine& machine_;
+  Random& random_;
+  bool dies_alone_ = false;
+  Observation result_;
+};
+
+}  // namespace
+
+Observation Observe(const Program& program, const Machine& machine, Random* random) {
+  return Observer(program, machine, random).Run();
+}
+
+}  // namespace rollcall::oracle

@@ -1,0 +1,25 @@
+// Runs a program once, as a job runs: with some order of steps and a library that decides as it
+// likes; and writes down what the ranks' recorders would hold when somebody looks.
+#ifndef ROLLCALL_TESTS_ORACLE_OBSERVE_H_
+#define ROLLCALL_TESTS_ORACLE_OBSERVE_H_
+
+#include <string>
+
+#include "collector/model/trace.h"
+#include "tests/oracle/generate.h"
+#include "tests/oracle/machine.h"
+
+namespace rollcall::oracle {
+
+struct Observation {
+  State state;        // when somebody looked
+  bool ended = true;  // nothing could move any more; else it was a look in passing
+  std::string text;   // the trace (collector/model/text_trace.md)
+  Trace trace;
+};
+
+Observation Observe(const Program& program, const Machine& machine, Random* random);
+
+}  // namespace rollcall::oracle
+
+#endif  // ROLLCALL_TESTS_ORACLE_OBSERVE_H_

@@ -1,0 +1,59 @@
+#include "tests/oracle/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rollcall::oracle {
+namespace {
+
+std::string Number(int value) { return value == kAny ? "any" : std::to_string(value); }
+
+}  // namespace
+
+int Program::LocalRank(int comm, int rank) const {
+  const std::vector<int>& members = comms[static_cast<size_t>(comm)];
+  const auto found = std::find(members.begin(), members.end(), rank);
+  return found == members.end() ? kNone : static_cast<int>(found - members.begin());
+}
+
+std::string Text(const Op& op) {
+  constexpr const char* kNames[] = {
+      "Barrier",  "Bcast", "Reduce",   "Allreduce", "Gather", "Scatter", "Allgather", "Alltoall",
+      "Scan",     "Dup",   "Split",    "Send",      "Ssend",  "Recv",    "Waitall",   "Waitany",
+      "Waitsome", "Poll",  "Finalize", "Die",       "Exit",   "Stall"};
+  std::string text = fmt::format("{} {}{}", op.line, op.request != kNone ? "I" : "",
+                                 kNames[static_cast<size_t>(op.what)]);
+  if (op.iteration != kNone) text = fmt::format("[{}] {}", op.iteration, text);
+  if (op.comm != 0) text += fmt::format(" on={}", op.comm);
+  if (IsSend(op.what) || op.what == Do::kRecv) {
+    text += fmt::format(" peer={} tag={}", Number(op.peer), Number(op.tag));
+  } else if (IsCollective(op.what)) {
+    if (op.peer != kNone) text += fmt::format(" root={}", op.peer);
+    if (op.what != Do::kBarrier && op.what < Do::kDup) {
+      if (op.reduction != 0) text += " max";
+      text += fmt::format(" {}x{}", op.count, op.type == 0 ? "INT" : "DOUBLE");
+    }
+  }
+  if (op.request != kNone) text += fmt::format(" -> r{}", op.request);
+  for (const int request : op.requests) text += fmt::format(" r{}", request);
+  if (op.dies_inside) text += " (dies in it)";
+  return text;
+}
+
+std::string Text(const Program& program) {
+  std::string text = fmt::format("ranks {}, thread level {}", program.ranks, program.thread_level);
+  for (size_t c = 1; c < program.comms.size(); ++c) {
+    text += fmt::format(", comm {}: {}", c, fmt::join(program.comms[c], ","));
+  }
+  if (program.frozen_comm != kNone) {
+    text += fmt::format(", frozen: #{} on {}", program.frozen_number, program.frozen_comm);
+  }
+  for (size_t r = 0; r < program.code.size(); ++r) {
+    text += fmt::format("\nrank {}:", r);
+    for (const Op& op : program.code[r]) text += "  " + Text(op) + ";";
+  }
+  return text + "\n";
+}
+
+}  // namespace rollcall::oracle

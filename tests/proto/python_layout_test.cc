@@ -1,0 +1,238 @@
+// The rows of proto/python_layout.h against the headers of the interpreters that are installed, and
+// the reading of published offsets against hand-made and damaged ones.
+#include "proto/python_layout.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace rollcall::python {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::map<std::string, uint32_t Layout::*> kFields = {
+    {"runtime_finalizing", &Layout::runtime_finalizing},
+    {"runtime_interpreters_head", &Layout::runtime_interpreters_head},
+    {"runtime_interpreters_main", &Layout::runtime_interpreters_main},
+    {"runtime_main_thread", &Layout::runtime_main_thread},
+    {"interpreter_next", &Layout::interpreter_next},
+    {"interpreter_threads_head", &Layout::interpreter_threads_head},
+    {"thread_next", &Layout::thread_next},
+    {"thread_interpreter", &Layout::thread_interpreter},
+    {"thread_id", &Layout::thread_id},
+    {"thread_native_id", &Layout::thread_native_id},
+    {"thread_frame", &Layout::thread_frame},
+    {"cframe_frame", &Layout::cframe_frame},
+    {"frame_previous", &Layout::frame_previous},
+    {"frame_code", &Layout::frame_code},
+    {"frame_instruction", &Layout::frame_instruction},
+    {"frame_owner", &Layout::frame_owner},
+    {"frame_is_entry", &Layout::frame_is_entry},
+    {"code_bytes", &Layout::code_bytes},
+    {"code_file", &Layout::code_file},
+    {"code_name", &Layout::code_name},
+    {"code_qualname", &Layout::code_qualname},
+    {"code_first_line", &Layout::code_first_line},
+    {"code_line_table", &Layout::code_line_table},
+    {"code_instructions", &Layout::code_instructions},
+    {"code_instruction_object", &Layout::code_instruction_object},
+    {"code_first_traceable", &Layout::code_first_traceable},
+    {"object_type", &Layout::object_type},
+    {"object_size", &Layout::object_size},
+    {"bytes_data", &Layout::bytes_data},
+    {"text_length", &Layout::text_length},
+    {"text_state", &Layout::text_state},
+    {"text_ascii", &Layout::text_ascii},
+    {"text_compact", &Layout::text_compact},
+    {"text_state_shift", &Layout::text_state_shift},
+};
+
+// Directories that hold Python.h and the internal headers: the system's, and pyenv's.
+std::vector<fs::path> IncludeDirectories() {
+  std::vector<fs::path> roots = {"/usr/include", "/usr/local/include"};
+  const char* home = std::getenv("HOME");
+  const char* pyenv = std::getenv("PYENV_ROOT");
+  const fs::path versions = pyenv != nullptr ? fs::path(pyenv) / "versions"
+                                             : fs::path(home ? home : "/") / ".pyenv/versions";
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(versions, none)) {
+    roots.push_back(entry.path() / "include");
+  }
+  std::vector<fs::path> found;
+  for (const fs::path& root : roots) {
+    for (const auto& entry : fs::directory_iterator(root, none)) {
+      if (entry.path().filename().string().rfind("python3.", 0) != 0) continue;
+      if (fs::exists(entry.path() / "internal/pycore_pystate.h", none)) found.push_back(entry);
+    }
+  }
+  return found;
+}
+
+std::map<std::string, uint32_t> OffsetsOf(const fs::path& include) {
+  const fs::path probe =
+      fs::temp_directory_path() / ("rollcall-offsets-" + std::to_string(getpid()));
+  const std::string quoted = "'" + include.string() + "'";
+  const std::string command = "cc -w -I" + quoted + " -I" + quoted +
+                              "/internal " ROLLCALL_SOURCE_DIR
+                              "/tests/proto/python_layout/offsets.c -o " +
+                              probe.string() + " 2>/dev/null && " + probe.string();
+  std::map<std::string, uint32_t> offsets;
+  FILE* pipe = popen(command.c_str(), "r");
+  char name[64];
+  unsigned value = 0;
+  while (pipe != nullptr && fscanf(pipe, "%63s %u", name, &value) == 2) offsets[name] = value;
+  if (pipe != nullptr) pclose(pipe);
+  fs::remove(probe);
+  return offsets;
+}
+
+TEST(PythonLayout, RowsAreThoseOfTheInstalledHeaders) {
+  int compared = 0;
+  for (const fs::path& include : IncludeDirectories()) {
+    const auto offsets = OffsetsOf(include);
+    if (offsets.empty() || VersionOf(offsets.at("version_hex")) < kRows[0].version) continue;
+    const uint32_t version = VersionOf(offsets.at("version_hex"));
+    const Layout* row = nullptr;
+    for (const Layout& each : kRows) {
+      if (each.version == version) row = &each;
+    }
+    ASSERT_NE(row, nullptr) << include;
+    if (version > 0x30d) continue;  // all is published; there is no row to compare
+    for (const auto& [name, member] : kFields) {
+      const auto at = offsets.find(name);
+      const uint32_t expected = at == offsets.end() ? kNone : at->second;
+      EXPECT_EQ(row->*member, expected) << include << " " << name;
+    }
+    ++compared;
+  }
+  if (compared == 0) GTEST_SKIP() << "no interpreter's internal headers are installed";
+}
+
+// As the interpreter publishes them, from a row.
+std::vector<unsigned char> Publish(const Layout& row, uint32_t version_hex) {
+  std::vector<unsigned char> bytes(kDebugOffsetsBytes);
+  std::memcpy(bytes.data(), kDebugCookie, sizeof(kDebugCookie));
+  const auto put = [&](uint32_t word, uint64_t value) { std::memcpy(&bytes[word * 8], &value, 8); };
+  put(1, version_hex);
+  const published::Groups at = published::GroupsOf(row.version);
+  const auto group = [&](uint32_t first, std::initializer_list<uint64_t> values) {
+    for (const uint64_t value : values) put(first++, value);
+  };
+  group(at.runtime, {100000, row.runtime_finalizing, row.runtime_interpreters_head});
+  group(at.interpreter, {100000, 0, row.interpreter_next, row.interpreter_threads_head});
+  group(at.thread, {400, 0, row.thread_next, row.thread_interpreter, row.thread_frame,
+                    row.thread_id, row.thread_native_id});
+  group(at.frame,
+        {80, row.frame_previous, row.frame_code, row.frame_instruction, 72, row.frame_owner});
+  group(at.code, {row.code_bytes, row.code_file, row.code_name, row.code_qualname,
+                  row.code_line_table, row.code_first_line, 0, 0, 0, row.code_instructions});
+  group(at.object, {16, row.object_type});
+  group(at.bytes, {40, row.object_size, row.bytes_data});
+  group(at.text, {row.text_compact + 8, row.text_state, row.text_length, row.text_ascii});
+  return bytes;
+}
+
+Layout Like313(uint32_t version) {
+  Layout row = rows::Python313();
+  row.version = version;
+  return row;
+}
+
+TEST(PythonLayout, PublishedOffsetsAreTakenOverTheRow) {
+  for (const uint32_t hex : {0x030d00f0u, 0x030d02c1u, 0x030e00f0u}) {
+    Layout moved = Like313(VersionOf(hex));
+    moved.thread_frame = 96;
+    moved.code_file = 80;
+    Layout layout;
+    const auto bytes = Publish(moved, hex);
+    ASSERT_EQ(FindLayout(hex, bytes.data(), &layout), LayoutResult::kFound) << hex;
+    EXPECT_EQ(layout.thread_frame, 96u);
+    EXPECT_EQ(layout.code_file, 80u);
+    EXPECT_EQ(layout.code_instructions, moved.code_instructions);
+    EXPECT_EQ(layout.text_compact, moved.text_compact);
+    EXPECT_TRUE(layout.shim_frames);
+  }
+}
+
+TEST(PythonLayout, WhatIsNotPublishedNeedsTheRowsSizes) {
+  Layout moved = Like313(0x30d);
+  Layout layout;
+  auto bytes = Publish(moved, 0x030d00f0);
+  ASSERT_EQ(FindLayout(0x030d00f0, bytes.data(), &layout), LayoutResult::kFound);
+  EXPECT_EQ(layout.code_first_traceable, rows::Python313().code_first_traceable);
+  moved.code_bytes += 8;
+  bytes = Publish(moved, 0x030d00f0);
+  ASSERT_EQ(FindLayout(0x030d00f0, bytes.data(), &layout), LayoutResult::kFound);
+  EXPECT_EQ(layout.code_first_traceable, kNone);
+}
+
+TEST(PythonLayout, OtherBuildsAndVersionsAreRefused) {
+  Layout layout;
+  auto bytes = Publish(Like313(0x30d), 0x030d00f0);
+  bytes[16] = 1;
+  EXPECT_EQ(FindLayout(0x030d00f0, bytes.data(), &layout), LayoutResult::kOtherBuild);
+  for (const uint32_t hex : {0x030710f0u, 0x030f00f0u, 0x02071200u, 0x030e00a4u, 0x030800b1u, 0u}) {
+    EXPECT_EQ(FindLayout(hex, bytes.data(), &layout), LayoutResult::kUnknownVersion) << hex;
+  }
+  EXPECT_EQ(FindLayout(0x030800f0, nullptr, &layout), LayoutResult::kFound);
+  EXPECT_EQ(FindLayout(0x030d00f0, nullptr, &layout), LayoutResult::kDamaged);
+}
+
+// Any word of it wrong: refused, or read with offsets that stay inside their structures.
+TEST(PythonLayout, DamagedOffsetsStayInBounds) {
+  const auto good = Publish(Like313(0x30d), 0x030d00f0);
+  for (size_t word = 0; word < kDebugOffsetsBytes / 8; ++word) {
+    for (const uint64_t value : {uint64_t{0}, uint64_t{1} << 20, ~uint64_t{0}, uint64_t{1} << 63}) {
+      auto bytes = good;
+      std::memcpy(&bytes[word * 8], &value, 8);
+      Layout layout;
+      if (FindLayout(0x030d00f0, bytes.data(), &layout) != LayoutResult::kFound) continue;
+      EXPECT_LE(layout.code_bytes, 1024u) << word;
+      EXPECT_LT(layout.frame_owner, 256u) << word;
+      EXPECT_LE(layout.code_instructions, layout.code_bytes) << word;
+      EXPECT_LT(layout.thread_frame, 1u << 24) << word;
+    }
+  }
+  // The group that 3.14 has one word further on.
+  Layout layout;
+  const auto shifted = Publish(Like313(0x30e), 0x030e00f0);
+  EXPECT_EQ(FindLayout(0x030d00f0, shifted.data(), &layout), LayoutResult::kDamaged);
+}
+
+std::string Utf8(const void* characters, uint32_t kind, uint64_t length, size_t room = 64) {
+  char out[64];
+  return {out, ToUtf8(static_cast<const unsigned char*>(characters), kind, length, out, room)};
+}
+
+TEST(PythonLayout, TextBecomesUtf8) {
+  EXPECT_EQ(Utf8("abc", 1, 3), "abc");
+  EXPECT_EQ(Utf8("\xe9", 1, 1), "\xc3\xa9");
+  const uint16_t two[] = {'a', 0x4f8b, 0xdcff, 0xd800};
+  EXPECT_EQ(Utf8(two, 2, 4), "a\xe4\xbe\x8b\xff?");
+  const uint32_t four[] = {0x1f40d, 0x110000};
+  EXPECT_EQ(Utf8(four, 4, 2), "\xf0\x9f\x90\x8d?");
+  // Whole characters only.
+  EXPECT_EQ(Utf8(two, 2, 2, 3), "a");
+  EXPECT_EQ(Utf8("abc", 1, 3, 2), "ab");
+}
+
+TEST(PythonLayout, StateOfAStr) {
+  // interned 1, kind 1, compact, ascii: as 3.8 to 3.13 lay it out, and 3.14.
+  const TextState old_state = DecodeTextState(1 | 1 << 2 | 1 << 5 | 1 << 6, rows::Python312());
+  EXPECT_EQ(old_state.kind, 1u);
+  EXPECT_TRUE(old_state.compact && old_state.ascii);
+  const TextState new_state = DecodeTextState(3 | 2 << 16 | 1 << 19, rows::Python314());
+  EXPECT_EQ(new_state.kind, 2u);
+  EXPECT_TRUE(new_state.compact && !new_state.ascii);
+}
+
+}  // namespace
+}  // namespace rollcall::python

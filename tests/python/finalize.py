@@ -1,0 +1,49 @@
+"""Python goes down before MPI does: MPI_Finalize runs from Py_AtExit, when the interpreter is gone, while a
+daemon thread is still in MPI. The parent looks at what the child left."""
+import ctypes
+import os
+import subprocess
+import sys
+import threading
+
+import ring
+
+MULTIPLE = 3
+
+
+def child(daemon):
+    import expect
+    import mpi
+    expect.start(MULTIPLE)
+    if daemon:
+        # Never comes back to Python: its frames are freed under it. No MPI_Finalize then: it would be wrong.
+        thread = threading.Thread(target=mpi.helper.barriers_for_ever, args=(mpi.BARRIER, mpi.SELF),
+                                  daemon=True)
+        thread.start()
+    else:
+        # Last, when all of Python is gone.
+        ctypes.pythonapi.Py_AtExit(ctypes.cast(mpi.lib.MPI_Finalize, ctypes.c_void_p))
+    import atexit
+    atexit.register(mpi.barrier)  # a Python function, before
+
+
+if len(sys.argv) > 1:
+    child(sys.argv[1] == "daemon")
+    sys.exit()
+
+for kind in ("alone", "daemon", "daemon", "daemon"):
+    process = subprocess.Popen([sys.executable, __file__, kind])
+    assert process.wait() == 0, (kind, process.returncode)
+    left = ring.Ring(process.pid)
+    version, state, off, unreadable = left.header()
+    assert version == sys.hexversion
+    # A daemon thread may have been stopped before it called once more.
+    assert (state, off) == ("off", 5) or kind == "daemon", (kind, state, off)
+    path, _ = left.last(process.pid)
+    if kind == "alone":
+        assert path.end in ("off", "unreadable"), path.end
+        assert not path.frames and path.native
+    else:
+        assert path.end == "complete" and path.frames[0].name == "barrier", path.end
+    os.unlink(ring.rings_of(process.pid)[0])
+print("ok")

@@ -1,0 +1,207 @@
+// How a file is divided, for every size it can have, and how it is made in a directory of the
+// test's own.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "proto/run_directory.h"
+#include "shim/ring_file.h"
+
+namespace rollcall::shim {
+namespace {
+
+std::vector<uint64_t> Sizes() {
+  std::vector<uint64_t> sizes;
+  for (uint64_t bytes = kSmallestFileBytes; bytes <= (8u << 20); bytes += 4096)
+    sizes.push_back(bytes);
+  for (uint64_t bytes = kSmallestFileBytes; bytes <= kSmallestFileBytes + 8192; ++bytes) {
+    sizes.push_back(bytes);
+  }
+  for (uint64_t bytes = 16u << 20; bytes <= (uint64_t{1} << 34); bytes *= 2) {
+    for (const int64_t off : {-4097, -1, 0, 1, 4095}) {
+      sizes.push_back(bytes + static_cast<uint64_t>(off));
+    }
+  }
+  return sizes;
+}
+
+TEST(PlanLayout, PartsFitIntoTheFileWhateverItsSize) {
+  for (const uint64_t bytes : Sizes()) {
+    const Layout layout = PlanLayout(bytes);
+    ASSERT_LE(layout.file_bytes, bytes);
+    ASSERT_EQ(layout.file_bytes % 4096, 0u);
+    const uint64_t used =
+        sizeof(ring::FileHeader) + layout.threads * sizeof(ring::ThreadEntry) +
+        layout.participants * sizeof(ring::Participant) +
+        layout.requests * sizeof(ring::OpenRequest) + layout.channels * sizeof(ring::Channel) +
+        layout.gpu_slots * sizeof(ring::GpuProgress) + layout.modules * sizeof(ring::Module) +
+        layout.datatypes * sizeof(ring::Datatype) + layout.string_bytes +
+        layout.call_path_words * 8 + layout.python_codes * sizeof(ring::PythonCode) +
+        layout.ring_slots * sizeof(ring::Record);
+    // Each part may start up to 63 bytes after the last one's end.
+    ASSERT_LE(used + 63 * ring::kMaxSections, layout.file_bytes) << bytes;
+    // Nothing that a verdict needs is missing, and the larger part is history.
+    ASSERT_GE(layout.threads, 16u);
+    ASSERT_GE(layout.participants, 32u) << bytes;
+    ASSERT_GE(layout.requests, 64u) << bytes;
+    ASSERT_GE(layout.channels, 64u) << bytes;
+    ASSERT_GE(layout.modules, 16u) << bytes;
+    ASSERT_GE(layout.call_path_words, 1024u) << bytes;
+    ASSERT_GE(layout.ring_slots * sizeof(ring::Record), layout.file_bytes / 4) << bytes;
+  }
+}
+
+// Room for code objects is taken from what the default size has to spare: the rings are powers of
+// two of it, and stay as long as they are.
+TEST(PlanLayout, PythonTakesNoHistory) {
+  for (const uint64_t bytes : Sizes()) {
+    const Layout with = PlanLayout(bytes, true), without = PlanLayout(bytes);
+    ASSERT_GT(with.python_codes, without.python_codes);
+    ASSERT_GT(without.python_codes, 0u);
+    ASSERT_GT(with.string_bytes, without.string_bytes);
+    ASSERT_LE(with.ring_slots * sizeof(ring::Record) +
+                  with.python_codes * sizeof(ring::PythonCode) + with.string_bytes +
+                  with.call_path_words * 8,
+              with.file_bytes);
+    ASSERT_EQ(with.participants, without.participants);
+  }
+  constexpr uint64_t kHistory = 16384;  // see CutRings
+  EXPECT_GE(PlanLayout(ring::kDefaultFileBytes, true).ring_slots, kHistory);
+  EXPECT_GE(PlanLayout(ring::kDefaultFileBytes).ring_slots, kHistory);
+}
+
+TEST(PlanLayout, GrowsWithTheFile) {
+  Layout last = PlanLayout(kSmallestFileBytes);
+  for (uint64_t bytes = kSmallestFileBytes; bytes <= (8u << 20); bytes += 4096) {
+    const Layout layout = PlanLayout(bytes);
+    ASSERT_GE(layout.participants, last.participants) << bytes;
+    ASSERT_GE(layout.requests, last.requests) << bytes;
+    ASSERT_GE(layout.call_path_words, last.call_path_words) << bytes;
+    last = layout;
+  }
+}
+
+class RingFileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/dev/shm/rollcall-layout-XXXXXX";
+    if (mkdtemp(pattern) == nullptr) GTEST_SKIP() << "no /dev/shm to write to";
+    directory_ = pattern;
+  }
+  void TearDown() override {
+    for (const RingFile& file : files_) munmap(file.header, file.layout.file_bytes);
+    if (!directory_.empty()) std::filesystem::remove_all(directory_);
+  }
+  RingFile Create(uint64_t bytes, uint64_t ranks, const char* name) {
+    RingFile file = CreateRingFile({directory_.c_str(), bytes, ranks, name});
+    if (file.header != nullptr) files_.push_back(file);
+    return file;
+  }
+  std::filesystem::path PathOf(const char* name) const {
+    return std::filesystem::path(directory_) / kRingsDirectory / name;
+  }
+  static int OpenDescriptors() {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      count += entry.path().empty() ? 0 : 1;
+    }
+    return count;
+  }
+
+  std::string directory_;
+
+ private:
+  std::vector<RingFile> files_;
+};
+
+TEST_F(RingFileTest, SectionsLieBehindEachOtherInsideTheFile) {
+  for (const uint64_t bytes : {kSmallestFileBytes, uint64_t{1234567}, ring::kDefaultFileBytes}) {
+    const std::string name = std::to_string(bytes);
+    const RingFile file = Create(bytes, 1, name.c_str());
+    ASSERT_NE(file.header, nullptr) << file.refused;
+    const ring::FileHeader& header = *file.header;
+    EXPECT_EQ(header.file_bytes, file.layout.file_bytes);
+    EXPECT_EQ(std::filesystem::file_size(PathOf(name.c_str())), header.file_bytes);
+    ASSERT_LE(header.section_count, ring::kMaxSections);
+    uint64_t end = sizeof(ring::FileHeader);
+    for (uint32_t i = 0; i < header.section_count; ++i) {
+      const ring::Section& section = header.sections[i];
+      EXPECT_GE(section.offset, end) << section.kind;
+      EXPECT_EQ(section.offset % 64, 0u) << section.kind;
+      EXPECT_EQ(section.used, 0u);
+      end = section.offset + section.element_bytes * section.capacity;
+      EXPECT_LE(end, header.file_bytes) << section.kind;
+    }
+    // Not valid before it is published.
+    EXPECT_NE(memcmp(header.magic, ring::kMagic, sizeof(header.magic)), 0);
+    PublishRingFile(file.header);
+    EXPECT_EQ(memcmp(header.magic, ring::kMagic, sizeof(header.magic)), 0);
+  }
+}
+
+TEST_F(RingFileTest, IsTheUsersAloneReservedAndLeavesNoDescriptor) {
+  const int before = OpenDescriptors();
+  ASSERT_NE(Create(ring::kDefaultFileBytes, 1, "one").header, nullptr);
+  EXPECT_EQ(OpenDescriptors(), before);
+  struct stat info;
+  ASSERT_EQ(stat(PathOf("one").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  EXPECT_GE(static_cast<uint64_t>(info.st_blocks) * 512, ring::kDefaultFileBytes);
+  ASSERT_EQ(stat(PathOf("").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+}
+
+TEST_F(RingFileTest, NeverTakesAnExistingFile) {
+  std::filesystem::create_directory(PathOf(""));
+  std::filesystem::permissions(PathOf(""), std::filesystem::perms::owner_all);
+  std::filesystem::create_symlink("/dev/null", PathOf("one"));
+  const int before = OpenDescriptors();
+  const RingFile file = Create(ring::kDefaultFileBytes, 1, "one");
+  EXPECT_EQ(file.header, nullptr);
+  EXPECT_NE(file.refused, nullptr);
+  EXPECT_EQ(OpenDescriptors(), before);
+  EXPECT_TRUE(std::filesystem::is_symlink(PathOf("one")));
+}
+
+TEST_F(RingFileTest, SharesTheNodesBudget) {
+  const uint64_t shared = std::filesystem::space(directory_).available / kSharedMemoryShare;
+  const uint64_t ranks = shared / (600u << 10);
+  const RingFile file = Create(uint64_t{64} << 20, ranks, "one");
+  ASSERT_NE(file.header, nullptr) << file.refused;
+  EXPECT_LE(file.layout.file_bytes, shared / ranks + (1u << 20) / ranks);
+  EXPECT_GE(file.layout.file_bytes, kSmallestFileBytes);
+  // So many ranks that there is too little for each.
+  const RingFile none = Create(uint64_t{64} << 20, shared / kSmallestFileBytes * 2, "two");
+  EXPECT_EQ(none.header, nullptr);
+  EXPECT_NE(none.refused, nullptr);
+  EXPECT_FALSE(std::filesystem::exists(PathOf("two")));
+}
+
+TEST_F(RingFileTest, KeepsBelowTheFileSizeLimit) {
+  rlimit old;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+  rlimit limit = old;
+  limit.rlim_cur = 1u << 20;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const RingFile small = Create(ring::kDefaultFileBytes, 1, "small");
+  limit.rlim_cur = 100 << 10;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const RingFile none = Create(ring::kDefaultFileBytes, 1, "none");
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
+  ASSERT_NE(small.header, nullptr) << small.refused;
+  EXPECT_LE(small.layout.file_bytes, 1u << 20);
+  EXPECT_EQ(none.header, nullptr);
+  EXPECT_NE(none.refused, nullptr);
+}
+
+}  // namespace
+}  // namespace rollcall::shim

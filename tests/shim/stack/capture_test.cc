@@ -1,0 +1,520 @@
+// The walker against libunwind on real stacks, and how stacks end.
+#include <alloca.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <ucontext.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "shim/stack/stack.h"
+#include "tests/shim/stack/oracle.h"
+#include "tests/shim/stack/sanitizers.h"
+
+namespace rollcall::shim {
+namespace {
+
+using Leaf = std::function<void()>;
+
+class Capturing : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(InitStacks());
+    if (Libunwind() == nullptr) GTEST_SKIP() << "no libunwind.so.8 to compare with";
+  }
+};
+
+// Compares here, three times: on first sight, by cached rules, and remembered.
+[[gnu::noinline]] void Compare() {
+  for (int i = 0; i < 3; ++i) {
+    Pair pair;
+    CaptureBoth(&pair);
+    EXPECT_EQ(pair.Difference(), "") << "round " << i;
+    EXPECT_TRUE(pair.end == StackEnd::kComplete || pair.end == StackEnd::kDepthLimit)
+        << static_cast<int>(pair.end) << "\n"
+        << pair.Text();
+  }
+}
+
+// The kinds of frames that compilers make, each calling on.
+[[gnu::noinline]] void Plain(const Leaf& next) {
+  next();
+  __asm__ volatile("");
+}
+[[gnu::noinline]] void Alloca(size_t size, const Leaf& next) {
+  volatile char* room = static_cast<char*>(alloca(size));
+  room[0] = 1;
+  next();
+  room[1] = room[0];
+}
+[[gnu::noinline]] void Realigned(const Leaf& next) {
+  alignas(64) volatile char room[64];
+  room[0] = 1;
+  next();
+  room[1] = room[0];
+}
+// Realigned with an argument on the stack: gcc addresses it by a register of its own (DRAP).
+[[gnu::noinline]] void RealignedWithStackArguments(long, long, long, long, long, long, long seventh,
+                                                   size_t size, const Leaf& next) {
+  alignas(64) volatile long room[8];
+  volatile char* more = static_cast<char*>(alloca(size));
+  more[0] = 1;
+  room[0] = seventh;
+  next();
+  room[1] = room[0];
+}
+[[gnu::noinline]] void WithFramePointer(const Leaf& next) {
+  const void* volatile frame = __builtin_frame_address(0);  // makes the compiler keep one
+  static_cast<void>(frame);
+  next();
+  __asm__ volatile("");
+}
+[[gnu::noinline]] void Throws(const Leaf& next) {
+  std::unique_ptr<int> cleaned_up = std::make_unique<int>(1);
+  try {
+    next();
+    throw 1;
+  } catch (int) {
+    next();  // from a catch block, whose code may be in the cold part
+  }
+}
+[[gnu::noinline]] void Large(const Leaf& next) {
+  volatile char room[100000];
+  room[0] = 1;
+  next();
+  room[1] = room[0];
+}
+thread_local const Leaf* compared_by_qsort;
+[[gnu::noinline]] void ThroughLibc(const Leaf& next) {
+  const Leaf* outer = std::exchange(compared_by_qsort, &next);
+  int two[] = {2, 1};
+  qsort(two, 2, sizeof(int), [](const void* a, const void* b) {
+    (*compared_by_qsort)();
+    return *static_cast<const int*>(a) - *static_cast<const int*>(b);
+  });
+  compared_by_qsort = outer;
+}
+#if defined(__x86_64__)
+// rbp as an ordinary register, as -O2 code uses it: no walk may take it for a frame pointer.
+__asm__(R"(
+  .text
+  .type rollcall_test_spoil, @function
+rollcall_test_spoil:
+  .cfi_startproc
+  pushq %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset rbp, -16
+  movq $0x1234567, %rbp
+  movq %rdi, %rax
+  movq %rsi, %rdi
+  callq *%rax
+  popq %rbp
+  .cfi_def_cfa_offset 8
+  ret
+  .cfi_endproc
+  .size rollcall_test_spoil, . - rollcall_test_spoil
+)");
+extern "C" void rollcall_test_spoil(void (*call)(const Leaf*), const Leaf* next);
+void SpoilsFramePointer(const Leaf& next) {
+  rollcall_test_spoil(
+      +[](const Leaf* leaf) { (*leaf)(); }, &next);
+}
+#else
+void SpoilsFramePointer(const Leaf& next) { next(); }
+#endif
+
+constexpr unsigned kKinds = 9;
+void Frame(unsigned kind, const Leaf& next) {
+  switch (kind % kKinds) {
+    case 0:
+      return Plain(next);
+    case 1:
+      return Alloca(100 + kind % 64, next);
+    case 2:
+      return Realigned(next);
+    case 3:
+      return RealignedWithStackArguments(1, 2, 3, 4, 5, 6, 7, 50 + kind % 64, next);
+    case 4:
+      return WithFramePointer(next);
+    case 5:
+      return Throws(next);
+    case 6:
+      return Large(next);
+    case 7:
+      return ThroughLibc(next);
+    default:
+      return SpoilsFramePointer(next);
+  }
+}
+
+// A random tower of frames with `leaf` on top.
+void Tower(std::mt19937& random, int height, const Leaf& leaf) {
+  if (height == 0) return leaf();
+  Frame(static_cast<unsigned>(random()), [&] { Tower(random, height - 1, leaf); });
+}
+
+TEST_F(Capturing, EqualsLibunwindOnEachKindOfFrame) {
+  for (unsigned kind = 0; kind < kKinds; ++kind) {
+    SCOPED_TRACE(kind);
+    Frame(kind, Compare);
+  }
+}
+
+TEST_F(Capturing, EqualsLibunwindOnRandomStacks) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 300; ++i) {
+    SCOPED_TRACE(i);
+    const int height = 1 + i % 6;  // Throws and qsort call twice: 2^6 leaves at most
+    Tower(random, height, Compare);
+    if (HasFailure()) break;
+  }
+}
+
+TEST_F(Capturing, EqualsLibunwindInThreads) {
+  if (kThreadSanitizer)
+    GTEST_SKIP() << "libunwind locks in a thread's last destructors, TSan ends before";
+  std::vector<std::thread> threads;
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    threads.emplace_back([seed] {
+      std::mt19937 random(seed);
+      for (int i = 0; i < 50; ++i) Tower(random, 1 + i % 4, Compare);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(Capturing, NamesTheCallSiteFirst) {
+  const void* after = nullptr;
+  Captured captured;
+  const auto call = [&]() __attribute__((noinline)) {
+    captured = Capture();
+    after = &&here;
+  here:
+    return;
+  };
+  call();
+  ASSERT_FALSE(captured.pcs.empty());
+  Dl_info ours{};
+  Dl_info theirs{};
+  ASSERT_NE(dladdr(reinterpret_cast<void*>(captured.pcs[0]), &ours), 0);
+  ASSERT_NE(dladdr(after, &theirs), 0);
+  EXPECT_EQ(ours.dli_fbase, theirs.dli_fbase);
+  EXPECT_EQ(captured.end, StackEnd::kComplete);
+}
+
+[[gnu::noinline]] void Recurse(int depth, const Leaf& leaf) {
+  if (depth == 0) {
+    leaf();
+  } else {
+    Recurse(depth - 1, leaf);
+  }
+  __asm__ volatile("");
+}
+
+TEST_F(Capturing, SaysThatTheDepthIsLimited) {
+  Captured captured;
+  Recurse(100, [&] { captured = Capture(); });
+  EXPECT_EQ(captured.pcs.size(), kMaxStackDepth);
+  EXPECT_EQ(captured.end, StackEnd::kDepthLimit);
+  Recurse(100, [&] { captured = Capture(3); });
+  EXPECT_EQ(captured.pcs.size(), 3u);
+  EXPECT_EQ(captured.end, StackEnd::kDepthLimit);
+  Recurse(1, [&] { captured = Capture(0); });
+  EXPECT_TRUE(captured.pcs.empty());
+}
+
+TEST_F(Capturing, HashesNameCallPaths) {
+  std::vector<Captured> captured;
+  volatile int rounds = 2;  // not to be unrolled: into other call sites
+  volatile int depths = 40;
+  for (int round = 0; round < rounds; ++round) {
+    for (int depth = 0; depth < depths; ++depth) {
+      Recurse(depth, [&] { captured.push_back(Capture()); });
+    }
+  }
+  for (size_t i = 0; i < captured.size(); ++i) {
+    for (size_t j = 0; j < captured.size(); ++j) {
+      EXPECT_EQ(captured[i].hash == captured[j].hash,
+                captured[i].pcs == captured[j].pcs && captured[i].end == captured[j].end);
+    }
+  }
+  EXPECT_EQ(captured[0].hash, captured[40].hash);
+}
+
+// One frame, one call site, different callers: what a memo must not confuse.
+TEST_F(Capturing, TellsEqualFramesWithDifferentCallersApart) {
+  std::vector<Captured> captured;
+  const Leaf leaf = [&] { captured.push_back(Capture()); };
+  volatile int rounds = 6;  // not to be unrolled: into other call sites
+  for (int i = 0; i < rounds; ++i) {
+    if (i % 2 == 0) {
+      Plain(leaf);
+      __asm__ volatile("# keeps the two calls apart");
+    } else {
+      Plain(leaf);
+    }
+  }
+  ASSERT_EQ(captured.size(), 6u);
+  EXPECT_NE(captured[0].pcs, captured[1].pcs);
+  for (size_t i = 2; i < 6; ++i) EXPECT_EQ(captured[i].pcs, captured[i - 2].pcs);
+}
+
+// --- Signals
+// ---------------------------------------------------------------------------------------
+
+Pair* signal_pair;
+volatile sig_atomic_t signals_taken;
+
+void OnSignal(int) {
+  CaptureBoth(signal_pair);
+  signals_taken = signals_taken + 1;
+}
+
+// Installs OnSignal for the test's time.
+class SignalHandler {
+ public:
+  explicit SignalHandler(int number, int flags = 0) : number_(number) {
+    struct sigaction action {};
+    action.sa_handler = OnSignal;
+    action.sa_flags = flags;
+    sigaction(number, &action, &old_);
+    signals_taken = 0;
+  }
+  ~SignalHandler() { sigaction(number_, &old_, nullptr); }
+
+ private:
+  int number_;
+  struct sigaction old_ {};
+};
+
+TEST_F(Capturing, WalksThroughASignalFrame) {
+  Pair pair;
+  signal_pair = &pair;
+  const SignalHandler handler(SIGUSR1);
+  for (int i = 0; i < 3; ++i) {
+    raise(SIGUSR1);
+    EXPECT_EQ(pair.Difference(), "");
+    EXPECT_EQ(pair.end, StackEnd::kComplete);
+  }
+  EXPECT_EQ(signals_taken, 3);
+}
+
+// Interrupted at any instruction: prologues, leaf functions, PLT entries, the vdso.
+TEST_F(Capturing, EqualsLibunwindWhereverASignalInterrupts) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers defer signals";
+  constexpr int kSamples = 400;
+  std::vector<Pair> pairs(kSamples);
+  signal_pair = pairs.data();
+  const SignalHandler handler(SIGPROF);
+  const itimerval interval{{0, 1000}, {0, 1000}};
+  ASSERT_EQ(setitimer(ITIMER_PROF, &interval, nullptr), 0);
+  volatile uint64_t sink = 0;
+  for (int taken = 0; taken < kSamples; taken = signals_taken) {
+    signal_pair = &pairs[taken];
+    for (int i = 0; i < 50; ++i) {
+      timespec now{};
+      clock_gettime(CLOCK_MONOTONIC, &now);
+      char text[32];
+      sink = sink + static_cast<uint64_t>(snprintf(text, sizeof(text), "%ld", now.tv_nsec)) +
+             strtoull(text, nullptr, 10);
+    }
+  }
+  const itimerval stop{};
+  setitimer(ITIMER_PROF, &stop, nullptr);
+
+  const auto vdso = getauxval(AT_SYSINFO_EHDR);
+  int different = 0;
+  int in_vdso = 0;
+  for (const Pair& pair : pairs) {
+    if (pair.our_depth == 0) continue;  // two signals for one slot
+    for (int i = 0; i < pair.our_depth; ++i) in_vdso += pair.ours[i] - vdso < 0x4000 ? 1 : 0;
+    // Cut is honest (the resolver of lazy binding needs rbx); wrong is not.
+    if (pair.end == StackEnd::kUnsupportedRule) continue;
+    if (!pair.Difference().empty() && ++different < 3) ADD_FAILURE() << pair.Difference();
+  }
+  EXPECT_EQ(different, 0);
+  RecordProperty("samples_in_vdso", in_vdso);
+}
+
+// --- Stacks that are not the thread's
+// ---------------------------------------------------------------
+
+TEST_F(Capturing, GivesOneAddressOnAnAlternateSignalStack) {
+  Pair pair;
+  signal_pair = &pair;
+  std::vector<char> memory(1 << 20);
+  const stack_t alternate{memory.data(), 0, memory.size()};
+  stack_t old{};
+  ASSERT_EQ(sigaltstack(&alternate, &old), 0);
+  {
+    const SignalHandler handler(SIGUSR1, SA_ONSTACK);
+    raise(SIGUSR1);
+  }
+  ASSERT_EQ(sigaltstack(&old, nullptr), 0);
+  EXPECT_EQ(pair.our_depth, 1);
+  EXPECT_EQ(pair.end, StackEnd::kForeignStack);
+  EXPECT_EQ(pair.ours[0], reinterpret_cast<uint64_t>(pair.theirs[1]));
+}
+
+ucontext_t main_context;
+ucontext_t coroutine_context;
+Captured in_coroutine;
+
+TEST_F(Capturing, GivesOneAddressInACoroutine) {
+  if (kThreadSanitizer) GTEST_SKIP() << "TSan has its own rules for coroutines";
+  for (const bool in_thread : {false, true}) {
+    const auto run = [] {
+      std::vector<char> memory(1 << 20);
+      getcontext(&coroutine_context);
+      coroutine_context.uc_stack.ss_sp = memory.data();
+      coroutine_context.uc_stack.ss_size = memory.size();
+      coroutine_context.uc_link = &main_context;
+      makecontext(
+          &coroutine_context, +[] { in_coroutine = Capture(); }, 0);
+      swapcontext(&main_context, &coroutine_context);
+    };
+    for (int i = 0; i < 10; ++i) {
+      in_coroutine = {};
+      if (in_thread) {
+        std::thread(run).join();
+      } else {
+        run();
+      }
+      EXPECT_EQ(in_coroutine.pcs.size(), 1u);
+      EXPECT_EQ(in_coroutine.end, StackEnd::kForeignStack);
+    }
+  }
+}
+
+// --- Code without unwind info
+// -----------------------------------------------------------------------
+
+#if defined(__x86_64__)
+Captured captured_for_jit;
+void CaptureForJit() { captured_for_jit = Capture(); }
+
+// mmaps `push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret`: a JIT's frame, with a frame pointer
+// that must not be followed in silence.
+TEST_F(Capturing, EndsAtCodeWithoutUnwindInfo) {
+  const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+  void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  std::memcpy(page, code, sizeof(code));
+  ASSERT_EQ(mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
+  for (int i = 0; i < 3; ++i) {
+    reinterpret_cast<void (*)(void (*)())>(page)(CaptureForJit);
+    const Captured& captured = captured_for_jit;
+    ASSERT_EQ(captured.pcs.size(), 2u);
+    EXPECT_EQ(captured.pcs[1], reinterpret_cast<uint64_t>(page) + 6);
+    EXPECT_EQ(captured.end, StackEnd::kNoUnwindInfo);
+  }
+  munmap(page, 4096);
+}
+
+// A frame whose saved frame pointer was overwritten: whatever its value, nothing outside is read.
+[[gnu::noinline]] void BrokenFrame(uint64_t value, Captured* captured) {
+  auto* frame = static_cast<uint64_t*>(__builtin_frame_address(0));
+  const uint64_t saved = frame[0];
+  frame[0] = value;
+  __asm__ volatile("" ::: "memory");
+  *captured = Capture();
+  __asm__ volatile("" ::: "memory");
+  frame[0] = saved;
+  __asm__ volatile("" ::: "memory");  // not a dead store
+}
+[[gnu::noinline]] void ByFramePointer(uint64_t value, Captured* captured) {
+  const void* volatile frame = __builtin_frame_address(0);
+  static_cast<void>(frame);
+  BrokenFrame(value, captured);
+  __asm__ volatile("");
+}
+
+TEST_F(Capturing, ReadsNothingOutsideTheStack) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the frame that is broken on purpose is ASan's too";
+  const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  for (const uint64_t value :
+       {uint64_t{0}, uint64_t{1}, uint64_t{8}, here - 100000, here + 1, here + (uint64_t{1} << 30),
+        ~uint64_t{0}, ~uint64_t{15}, uint64_t{1} << 47, uint64_t{1} << 63}) {
+    Captured captured;
+    ByFramePointer(value, &captured);
+    EXPECT_EQ(captured.pcs.size(), 2u) << value;
+    EXPECT_EQ(captured.end, StackEnd::kBadFrame) << value;
+  }
+}
+// A frame whose CFA stands in a word below its frame pointer, as gcc's realigned ones: here the
+// broken frame pointer itself is an address to read.
+__asm__(R"(
+  .text
+  .type rollcall_test_indirect, @function
+rollcall_test_indirect:
+  .cfi_startproc
+  pushq %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset rbp, -16
+  movq %rsp, %rbp
+  leaq 16(%rbp), %rax
+  pushq %rax
+  .cfi_escape 0x0f, 0x03, 0x76, 0x78, 0x06   # CFA = *(rbp - 8)
+  .cfi_escape 0x10, 0x06, 0x02, 0x76, 0x00   # rbp at rbp + 0
+  subq $8, %rsp
+  callq *%rdx
+  leave
+  .cfi_def_cfa rsp, 8
+  .cfi_restore rbp
+  ret
+  .cfi_endproc
+  .size rollcall_test_indirect, . - rollcall_test_indirect
+)");
+extern "C" void rollcall_test_indirect(uint64_t value, Captured* captured,
+                                       void (*call)(uint64_t, Captured*));
+
+TEST_F(Capturing, FollowsNoWordOutsideTheStack) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the frame that is broken on purpose is ASan's too";
+  Captured whole;
+  rollcall_test_indirect(
+      0, &whole, +[](uint64_t, Captured* captured) { *captured = Capture(); });
+  EXPECT_EQ(whole.end, StackEnd::kComplete);
+  const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  for (const uint64_t value : {uint64_t{0}, uint64_t{8}, uint64_t{16}, here + 1,
+                               here + (uint64_t{1} << 30), ~uint64_t{7}, uint64_t{1} << 47}) {
+    Captured captured;
+    rollcall_test_indirect(value, &captured, BrokenFrame);
+    EXPECT_EQ(captured.pcs.size(), 2u) << value;
+    EXPECT_EQ(captured.end, StackEnd::kBadFrame) << value;
+  }
+}
+
+// A call of a function that does not return may be the last instruction: its return address is
+// another function's. (Here it does return, into what undoes the frame.)
+__asm__(R"(
+  .text
+  .type rollcall_test_last_call, @function
+rollcall_test_last_call:
+  .cfi_startproc
+  subq $24, %rsp
+  .cfi_def_cfa_offset 32
+  callq *%rdi
+  .cfi_endproc
+  .size rollcall_test_last_call, . - rollcall_test_last_call
+rollcall_test_next_function:
+  .cfi_startproc
+  addq $24, %rsp
+  ret
+  .cfi_endproc
+)");
+extern "C" void rollcall_test_last_call(void (*call)());
+
+TEST_F(Capturing, WalksFromACallAtAFunctionsEnd) { rollcall_test_last_call(Compare); }
+
+#endif
+
+}  // namespace
+}  // namespace rollcall::shim

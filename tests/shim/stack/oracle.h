@@ -1,0 +1,88 @@
+// The slow and obvious walker that ours is compared with: libunwind's, opened as late and as
+// privately as the shim would have to.
+#ifndef ROLLCALL_TESTS_SHIM_STACK_ORACLE_H_
+#define ROLLCALL_TESTS_SHIM_STACK_ORACLE_H_
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shim/stack/stack.h"
+
+namespace rollcall::shim {
+
+using Backtrace = int (*)(void**, int);
+
+// libunwind's unw_backtrace; null where it is not installed.
+inline Backtrace Libunwind() {
+  static const auto function = [] {
+    void* library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+    return reinterpret_cast<Backtrace>(library ? dlsym(library, "unw_backtrace") : nullptr);
+  }();
+  return function;
+}
+
+struct Captured {
+  std::vector<uint64_t> pcs;
+  StackEnd end = StackEnd::kNone;
+  uint64_t hash = 0;
+};
+
+// Both walkers on the stack of the caller. No allocation, so that it also works in a signal
+// handler.
+struct Pair {
+  uint64_t ours[kMaxStackDepth];
+  int our_depth = 0;
+  StackEnd end = StackEnd::kNone;
+  uint64_t hash = 0;
+  void* theirs[2 * kMaxStackDepth];
+  int their_depth = 0;
+
+  // Empty if equal, else both. libunwind's first address is in CaptureBoth itself.
+  std::string Difference() const {
+    const int expected = std::min(their_depth - 1, kMaxStackDepth);
+    bool same = our_depth == expected;
+    for (int i = 0; same && i < expected; ++i) {
+      same = ours[i] == reinterpret_cast<uint64_t>(theirs[i + 1]);
+    }
+    return same ? "" : Text();
+  }
+
+  std::string Text() const {
+    std::string text = "end " + std::to_string(static_cast<int>(end)) + "\n";
+    const int shown = std::max(our_depth, their_depth - 1);
+    for (int i = 0; i < shown; ++i) {
+      const uint64_t our = i < our_depth ? ours[i] : 0;
+      const uint64_t their = i + 1 < their_depth ? reinterpret_cast<uint64_t>(theirs[i + 1]) : 0;
+      Dl_info info{};
+      if (dladdr(reinterpret_cast<void*>(their), &info) == 0) info.dli_fname = "?";
+      text += "#" + std::to_string(i) + " ours " + std::to_string(our) + " theirs " +
+              std::to_string(their) + " " + (info.dli_fname ? info.dli_fname : "?") + " " +
+              (info.dli_sname ? info.dli_sname : "?") + "\n";
+    }
+    return text;
+  }
+};
+
+[[gnu::noinline]] inline void CaptureBoth(Pair* pair) {
+  pair->our_depth =
+      CaptureStack(ROLLCALL_CALLER_FRAME(), pair->ours, kMaxStackDepth, &pair->end, &pair->hash);
+  pair->their_depth = Libunwind()(pair->theirs, 2 * kMaxStackDepth);
+  __asm__ volatile("" ::: "memory");  // no tail call: libunwind is to see this frame
+}
+
+[[gnu::noinline]] inline Captured Capture(int max_depth = kMaxStackDepth) {
+  Captured captured;
+  uint64_t pcs[kMaxStackDepth];
+  const int depth =
+      CaptureStack(ROLLCALL_CALLER_FRAME(), pcs, max_depth, &captured.end, &captured.hash);
+  captured.pcs.assign(pcs, pcs + depth);
+  return captured;
+}
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_TESTS_SHIM_STACK_ORACLE_H_

@@ -1,0 +1,28 @@
+// What runs under this test: some tests break stacks, memory or signals in ways that a sanitizer's
+// own runtime does not take.
+#ifndef ROLLCALL_TESTS_SHIM_STACK_SANITIZERS_H_
+#define ROLLCALL_TESTS_SHIM_STACK_SANITIZERS_H_
+
+#ifndef __has_feature
+#define __has_feature(x) 0  // gcc 12 has macros instead
+#endif
+
+namespace rollcall::shim {
+
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+inline constexpr bool kAddressSanitizer = true;
+#else
+inline constexpr bool kAddressSanitizer = false;
+#endif
+
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+inline constexpr bool kThreadSanitizer = true;
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+
+inline constexpr bool kSanitized = kAddressSanitizer || kThreadSanitizer;
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_TESTS_SHIM_STACK_SANITIZERS_H_
