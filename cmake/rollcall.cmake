@@ -1,0 +1,60 @@
+# Helpers of the top-level CMakeLists.txt.
+
+# All *.cc below DIR.
+function(rollcall_glob out dir)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${dir}/*.cc)
+  set(${out} ${files} PARENT_SCOPE)
+endfunction()
+
+# Warnings as errors and, unless UNSANITIZED, the chosen sanitizer.
+function(rollcall_flags target)
+  cmake_parse_arguments(ARG "UNSANITIZED" "" "" ${ARGN})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Werror)
+  if(ROLLCALL_SANITIZE AND NOT ARG_UNSANITIZED)
+    target_compile_options(${target} PUBLIC -fsanitize=${ROLLCALL_SANITIZE}
+                           -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${ROLLCALL_SANITIZE})
+    if(ROLLCALL_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+      # g++ warns that TSan does not model fences; the ring's payload is atomic words throughout.
+      target_compile_options(${target} PUBLIC -Wno-tsan)
+    endif()
+  endif()
+  if(ROLLCALL_FUZZERS AND NOT ARG_UNSANITIZED)
+    target_compile_options(${target} PUBLIC -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()
+
+# A library that goes into every process of the user's job: libc and nothing else, no symbol exported but
+# the wrappers, TLS that needs no allocation, every symbol bound at load. It keeps unwind tables, so that the
+# user's exceptions pass through, but is compiled without exceptions: a frame with a personality routine
+# would bring a second unwinder along, which does not know the application's contexts.
+function(rollcall_preload_library target)
+  target_compile_options(${target} PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden
+    -fno-exceptions -fno-rtti -fno-semantic-interposition -fasynchronous-unwind-tables -ftls-model=initial-exec -O2)
+  target_link_libraries(${target} PRIVATE rollcall_proto)
+  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,now -Wl,-z,defs
+    -Wl,--as-needed -Wl,--exclude-libs,ALL -Wl,-Bsymbolic-functions
+    -Wl,--version-script=${PROJECT_SOURCE_DIR}/shim/exports.map)
+  set_target_properties(${target} PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/shim/exports.map
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/rollcall)
+endfunction()
+
+# A static library TARGET with the messages and gRPC stubs of PROTO.
+function(rollcall_protobuf target proto)
+  get_filename_component(name ${proto} NAME_WE)
+  get_filename_component(dir ${proto} DIRECTORY)
+  set(out ${PROJECT_BINARY_DIR}/generated)
+  set(base ${out}/${dir}/${name})
+  find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+  file(MAKE_DIRECTORY ${out})
+  add_custom_command(
+    OUTPUT ${base}.pb.cc ${base}.pb.h ${base}.grpc.pb.cc ${base}.grpc.pb.h
+    COMMAND protobuf::protoc --cpp_out=${out} --grpc_out=${out}
+            --plugin=protoc-gen-grpc=${GRPC_CPP_PLUGIN} -I${PROJECT_SOURCE_DIR} ${proto}
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    DEPENDS ${PROJECT_SOURCE_DIR}/${proto} VERBATIM)
+  add_library(${target} STATIC ${base}.pb.cc ${base}.grpc.pb.cc)
+  target_include_directories(${target} SYSTEM PUBLIC ${out})
+  target_link_libraries(${target} PUBLIC PkgConfig::GRPC protobuf::libprotobuf)
+endfunction()

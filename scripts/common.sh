@@ -1,0 +1,17 @@
+# shellcheck shell=bash
+# What the scripts share; sourced, not run.
+set -euo pipefail
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+cd "$ROOT"
+JOBS="$(nproc)"
+
+say() { printf '\n=== %s\n' "$*"; }
+
+# Configures and builds one preset of CMakePresets.json: build PRESET [cmake arguments].
+build() {
+  local preset="$1"
+  shift
+  say "build $preset"
+  cmake --preset "$preset" "$@" > "/dev/null"
+  cmake --build --preset "$preset" -- -j"$JOBS"
+}
