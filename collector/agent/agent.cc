@@ -27,6 +27,9 @@ namespace {
 
 // A file that is no ring yet may be one that is being made; after this it is somebody else's.
 constexpr int64_t kMakingNs = 5'000'000'000;
+// Meanwhile it is looked at so often: a process must be watched before it can die, since afterwards
+// nobody but its parent knows how it ended.
+constexpr int64_t kMakingPeriodNs = 5'000'000;
 // A parent on a busy machine waits for its child so long after its end, at most.
 constexpr int64_t kReapNs = 1'000'000'000;
 int64_t Now(clockid_t clock) {
@@ -85,8 +88,9 @@ void Agent::Wait(int timeout_ms) {
   for (const auto& process : processes_) {
     if (!process->ended) add(process->watch.fd());
   }
-  const int64_t until_sample_ms =
-      std::max<int64_t>(0, next_sample_ns_ - Now(CLOCK_MONOTONIC) + 999'999) / 1'000'000;
+  int64_t until_sample_ns = std::max<int64_t>(0, next_sample_ns_ - Now(CLOCK_MONOTONIC));
+  if (SomeRingIsBeingMade()) until_sample_ns = std::min(until_sample_ns, kMakingPeriodNs);
+  const int64_t until_sample_ms = (until_sample_ns + 999'999) / 1'000'000;
   const int timeout = static_cast<int>(std::min<int64_t>(timeout_ms, until_sample_ms));
   if (poll(entries.data(), entries.size(), rescan_ ? 0 : timeout) <= 0) return;
   Drain(wake_fd_);
@@ -106,6 +110,7 @@ void Agent::RunOnce(int timeout_ms) {
   for (const ReceivedRing& ring : socket_.Accept()) AddRing(ring.name, ring.fd, ring.pid);
   const bool sample = Now(CLOCK_MONOTONIC) >= next_sample_ns_;
   if (rescan_ || sample) ScanRings();
+  SampleRingsBeingMade();
   ReadJournalLines();
   NoticeEnds();
   if (sample) {
@@ -199,6 +204,18 @@ void Agent::WatchProcess(Process* process) {
   process->ended = true;
   process->ended_ns = Now(CLOCK_MONOTONIC);
   process->ended_realtime_ns = Now(CLOCK_REALTIME);
+}
+
+bool Agent::SomeRingIsBeingMade() const {
+  return std::any_of(processes_.begin(), processes_.end(), [](const auto& process) {
+    return !process->readable && !process->gave_up && !process->ended;
+  });
+}
+
+void Agent::SampleRingsBeingMade() {
+  for (const auto& process : processes_) {
+    if (!process->readable && !process->ended) SampleOne(process.get());
+  }
 }
 
 void Agent::SampleAll() {

@@ -119,6 +119,9 @@ class Agent {
   void ScanRings();
   void AddRing(const std::string& name, int fd, pid_t peer_pid);
   void SampleAll();
+  // Rings whose file is there and whose header is not yet.
+  bool SomeRingIsBeingMade() const;
+  void SampleRingsBeingMade();
   void SampleOne(Process* process);
   void WatchProcess(Process* process);
   void NoticeEnds();

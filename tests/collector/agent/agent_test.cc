@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -192,6 +193,24 @@ TEST_F(AgentTest, MarksTravelOncePerConnection) {
   ASSERT_TRUE(RunUntil([&] { return LastDigest(0) != nullptr; }));
   ASSERT_EQ(LastDigest(0)->participants_size(), 1);
   EXPECT_EQ(LastDigest(0)->participants(0).marks(0).semantic_hash(), 1234u);
+}
+
+// A process that lives shorter than the time between two samples must be watched all the same, or
+// nobody knows how it ended: its ring is not left to the next sample, an hour away, for having had
+// no header at first.
+TEST_F(AgentTest, ARingBeingMadeIsNotLeftToTheNextSample) {
+  agent_ = std::make_unique<Agent>(AgentOptions{.run_directory = run_.path(),
+                                                .host = "here",
+                                                .version = "test",
+                                                .sample_period_ns = 3'600'000'000'000},
+                                   &transport_);
+  agent_->RunOnce(0);
+  Sleeper sleeper;
+  const std::string name = "here-" + std::to_string(sleeper.pid()) + "-1.ring";
+  std::ofstream(run_.path() + "/rings/" + name).close();
+  ASSERT_TRUE(RunUntil([&] { return agent_->seen() == 1; }));
+  const std::unique_ptr<FakeRing> ring = MakeRing(sleeper.pid(), 0, 1);
+  EXPECT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
 }
 
 TEST_F(AgentTest, JournalsHowAProcessEnded) {
