@@ -102,16 +102,37 @@ std::vector<uint32_t> Those(const Analysis& analysis, const std::vector<uint32_t
   return result;
 }
 
+// Calls have paired with the wrong ones since: whatever stops later on the communicator stops
+// because of that.
+bool OutOfStep(const Incident& incident) {
+  return incident.what == What::kShift ||
+         (incident.what == What::kCalls && incident.mismatch.kind == MismatchKind::kOperation);
+}
+
+// Whether the incident says already why the node stops. The same call with other arguments leaves
+// numbers as they were: it stops the ranks inside it (call_incidents.cc says when), and whoever is
+// missing in a later one has a reason of its own.
+bool Explains(const Incident& incident, const CollectiveNode& node) {
+  if (incident.communicator != node.communicator || incident.sequence > node.sequence) return false;
+  return OutOfStep(incident) || (incident.what == What::kCalls && node.mismatched);
+}
+
+bool StandsStill(const Analysis& analysis, const CollectiveNode& node) {
+  const auto still = [&](uint32_t process) { return analysis.Still(process); };
+  return std::all_of(node.inside.begin(), node.inside.end(), still) &&
+         std::all_of(node.missing.begin(), node.missing.end(), [&](uint32_t process) {
+           return !Has(analysis, process, Activity::kRunning) || still(process);
+         });
+}
+
 // A number of another communicator may be out of step already where this one stops.
 void LookAtNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* gatherer,
                 std::vector<Incident>* incidents) {
   for (Incident& incident : *incidents) {
-    // Whatever stops here stops because of what went wrong there before.
-    if (incident.communicator == node.communicator && incident.sequence <= node.sequence &&
-        (incident.what == What::kCalls || incident.what == What::kShift)) {
-      if (!node.missing.empty() || node.mismatched) incident.hangs = true;
-      return;
-    }
+    if (!Explains(incident, node)) continue;
+    const bool stops = !node.missing.empty() || node.mismatched;
+    incident.hangs |= stops && OutOfStep(incident) && StandsStill(analysis, node);
+    return;
   }
   if (node.missing.empty()) return;
   std::vector<uint32_t> dead = Those(analysis, node.missing, Activity::kEnded);
