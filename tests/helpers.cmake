@@ -14,9 +14,16 @@ function(rollcall_unit_tests target dir library)
     ROLLCALL_SHIM_LIBRARY="$<TARGET_FILE:rollcall>")
   add_dependencies(${target} rollcall)
   rollcall_flags(${target})
+  # What is under test is optimised; the tests themselves are compiled once and run once.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
+  # A sanitizer costs ten times as much.
+  set(timeout 120)
+  if(ROLLCALL_SANITIZE)
+    set(timeout 600)
+  endif()
   # Discovery at test time: a build under a sanitizer need not run the tests to be built.
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-    PROPERTIES LABELS unit TIMEOUT 120)
+    PROPERTIES LABELS unit TIMEOUT ${timeout})
 endfunction()
 
 # Every tests/fuzz/NAME_fuzz.cc: with ROLLCALL_FUZZERS a libFuzzer executable, and always an ordinary

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/cli/command_line.h"
+#include "tests/sanitizers.h"
 
 namespace rollcall {
 namespace {
@@ -60,11 +61,7 @@ TEST_F(RunTest, OptionsOfTheLauncherAreItsOwn) {
 }
 
 // A sanitized rollcall does not start behind another preloaded library.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr char kPreloadedBefore[] = "";
-#else
-constexpr char kPreloadedBefore[] = "/lib/x86_64-linux-gnu/libm.so.6";
-#endif
+constexpr const char* kPreloadedBefore = kSanitized ? "" : "/lib/x86_64-linux-gnu/libm.so.6";
 
 TEST_F(RunTest, TheJobGetsItsEnvironment) {
   const Outcome outcome = RunCommand(Run({"env"}), "", nullptr, [] {

@@ -25,6 +25,14 @@ def _shared_memory_of(pid):
         return set()
 
 
+def _writes_ring(pid):
+    try:
+        with open("/proc/%d/maps" % pid, encoding="utf-8", errors="replace") as maps:
+            return any(".ring" in line and "rw-s" in line for line in maps)
+    except OSError:
+        return False
+
+
 def make_directory():
     """A directory for one job's run directory and verdict, in shared memory as by default."""
     parent = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -122,14 +130,14 @@ class Job:
             if "/rollcall-" not in path and os.path.exists(path):
                 os.unlink(path)
 
-    def kill_program(self, program):
-        """SIGKILL to the ranks alone: the processes that execute `program`."""
-        self._signal_all(signal.SIGKILL, os.path.realpath(program))
+    def kill_ranks(self):
+        """SIGKILL to the ranks alone: the processes that write a ring, whatever they execute."""
+        self._signal_all(signal.SIGKILL, _writes_ring)
 
-    def _signal_all(self, number, program=None):
+    def _signal_all(self, number, chosen=lambda pid: True):
         for pid in _processes_with(self._token):
             try:
-                if program in (None, os.readlink("/proc/%d/exe" % pid)):
+                if chosen(pid):
                     os.kill(pid, number)
             except OSError:
                 pass  # it is gone

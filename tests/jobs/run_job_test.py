@@ -161,7 +161,7 @@ def test_ranks_killed(args, variant, directory):
     with jobs.Job(rollcall_command(args, variant, True, "report", directory)) as job:
         if not wait_for_hang_verdict(job, directory, variant.findings, args.source):
             fail(job, "the job ended where a hang was expected")
-        job.kill_program(args.program)
+        job.kill_ranks()
         if job.wait() is None:
             fail(job, "still running after its ranks were killed")
         verdict = read_verdict(job, directory)
@@ -203,7 +203,7 @@ def tests_of(args, variant):
     chosen = [test_fault]
     if variant.outcome == "hung" and (variant.kill or args.paths == "all"):
         chosen.append(test_kill)
-    if variant.outcome == "hung" and args.paths == "all" and args.program:
+    if variant.outcome == "hung" and args.paths == "all":
         chosen.append(test_ranks_killed)
     return chosen
 

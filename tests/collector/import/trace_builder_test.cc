@@ -13,6 +13,7 @@
 #include "proto/signature.h"
 #include "tests/collector/import/ring_file_builder.h"
 #include "tests/collector/import/trace_checks.h"
+#include "tests/sanitizers.h"
 
 namespace rollcall {
 namespace {
@@ -442,7 +443,7 @@ TEST(RingTraceBuilder, SurvivesFlippedBits) {
   const Bytes whole = MakePythonRing(0, 2).Build();
   const Bytes other = MakeFullRing(1, 2).Build();
   std::mt19937_64 random(20240607);
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < Rounds(1500); ++round) {
     Bytes bytes = whole;
     const uint64_t flips = 1 + random() % 8;
     for (uint64_t k = 0; k < flips; ++k) {
@@ -461,7 +462,7 @@ TEST(RingTraceBuilder, SurvivesFlippedBits) {
 TEST(RingTraceBuilder, SurvivesOverwrittenWords) {
   const Bytes whole = MakePythonRing(0, 2).Build();
   constexpr uint64_t kWords[] = {0, 0xffffffff, uint64_t{1} << 63, ~uint64_t{0}};
-  for (size_t at = 16; at + 8 <= whole.size(); at += 8) {
+  for (size_t at = 16; at + 8 <= whole.size(); at += kSanitized ? 40 : 8) {
     for (const uint64_t word : kWords) {
       Bytes bytes = whole;
       PutAt(&bytes, at, word);

@@ -25,6 +25,7 @@
 #include "collector/symbolize/symbolizer.h"
 #include "tests/collector/live/live_child.h"
 #include "tests/collector/symbolize/test_program.h"
+#include "tests/sanitizers.h"
 
 namespace rollcall {
 namespace {
@@ -85,13 +86,9 @@ bool KeepsMoving(const std::atomic<uint64_t>& counter) {
 class LiveStackTest : public ::testing::Test {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "ThreadSanitizer adds a thread to every child, and delays its signals";
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-    GTEST_SKIP() << "ThreadSanitizer adds a thread to every child, and delays its signals";
-#endif
-#endif
+    if (kThreadSanitizer) {
+      GTEST_SKIP() << "ThreadSanitizer adds a thread to every child, and delays its signals";
+    }
   }
 };
 

@@ -17,6 +17,7 @@
 #include "collector/live/live_stack.h"
 #include "tests/collector/live/live_child.h"
 #include "tests/collector/symbolize/test_program.h"
+#include "tests/sanitizers.h"
 
 namespace rollcall {
 namespace {
@@ -161,9 +162,9 @@ std::string At(const std::string& function, const std::string& mark) {
 class PythonStackTest : public ::testing::Test {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "ThreadSanitizer does not start programs from a forked child";
-#endif
+    if (kThreadSanitizer) {
+      GTEST_SKIP() << "ThreadSanitizer does not start programs from a forked child";
+    }
   }
 };
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "collector/import/flight_recorder/trace_builder.h"
 #include "collector/model/rank_set.h"
 #include "tests/collector/import/flight_recorder/megatron_job.h"
+#include "tests/sanitizers.h"
 
 namespace rollcall::flight_recorder {
 namespace {
@@ -26,6 +28,11 @@ const Shape kShapes[] = {
     {4, 2, 4, 8, 2, 2, 1}, {1, 4, 4, 1, 3, 3, 1},  {8, 1, 2, 4, 3, 2, 2}, {4, 4, 2, 1, 2, 3, 2},
     {3, 2, 3, 3, 3, 2, 1}, {8, 2, 2, 16, 2, 2, 2}, {4, 4, 4, 8, 2, 2, 1}, {1, 2, 4, 2, 3, 2, 2},
 };
+
+std::span<const Shape> Shapes() {
+  return std::span(kShapes).first(
+      static_cast<size_t>(Rounds(static_cast<int>(std::size(kShapes)))));
+}
 
 // What is to be found: the first finding's kind is one of these, and the culprits of all findings
 // together are these. No kinds: nothing may be found at all.
@@ -180,7 +187,7 @@ class MegatronJobs : public testing::Test {
 };
 
 TEST_F(MegatronJobs, HealthyOnesAreClean) {
-  for (const Shape& shape : kShapes) {
+  for (const Shape& shape : Shapes()) {
     Check(Plant(shape, "healthy, finished"));
     Planted apart = Plant(shape, "healthy, rings that start apart");
     apart.style.only_active = false;
@@ -208,8 +215,8 @@ TEST_F(MegatronJobs, HealthyOnesAreClean) {
 }
 
 TEST_F(MegatronJobs, StalledHosts) {
-  for (int round = 0; round < 3; ++round) {
-    for (const Shape& shape : kShapes) {
+  for (int round = 0; round < Rounds(3); ++round) {
+    for (const Shape& shape : Shapes()) {
       Planted planted = Plant(shape, "stalled host");
       const size_t culprits = 1 + Random(2);
       while (planted.expected.culprits.size() < culprits) {
@@ -232,7 +239,7 @@ TEST_F(MegatronJobs, StalledHosts) {
 }
 
 TEST_F(MegatronJobs, TheCulpritsDumpIsAbsent) {
-  for (const Shape& shape : kShapes) {
+  for (const Shape& shape : Shapes()) {
     Planted planted = Plant(shape, "stalled host, its own dump absent");
     const auto culprit = static_cast<int>(Random(static_cast<size_t>(shape.Ranks())));
     JobRank& rank = planted.job.ranks()[static_cast<size_t>(culprit)];
@@ -244,8 +251,8 @@ TEST_F(MegatronJobs, TheCulpritsDumpIsAbsent) {
 }
 
 TEST_F(MegatronJobs, StalledDevices) {
-  for (int round = 0; round < 4; ++round) {
-    for (const Shape& shape : kShapes) {
+  for (int round = 0; round < Rounds(4); ++round) {
+    for (const Shape& shape : Shapes()) {
       Planted planted = Plant(shape, "stalled GPU");
       const size_t culprits = 1 + static_cast<size_t>(round == 1);
       // The host of a device that stands still comes to stand still, too, before those of its
@@ -276,7 +283,7 @@ TEST_F(MegatronJobs, StalledDevices) {
 }
 
 TEST_F(MegatronJobs, StalledEverywhere) {
-  for (const Shape& shape : kShapes) {
+  for (const Shape& shape : Shapes()) {
     Planted planted = Plant(shape, "stalled everywhere");
     const uint64_t iteration = 2;
     planted.job.CutOff(0, iteration);
@@ -307,8 +314,8 @@ std::set<VerdictKind> FirstDifference(MegatronJob* job, int culprit, int group) 
 }
 
 TEST_F(MegatronJobs, MissingAndExtraCalls) {
-  for (int round = 0; round < 3; ++round) {
-    for (const Shape& shape : kShapes) {
+  for (int round = 0; round < Rounds(3); ++round) {
+    for (const Shape& shape : Shapes()) {
       for (const bool extra : {false, true}) {
         Planted planted = Plant(shape, extra ? "extra call" : "skipped call");
         const auto culprit = static_cast<int>(Random(static_cast<size_t>(shape.Ranks())));
@@ -337,8 +344,8 @@ TEST_F(MegatronJobs, MissingAndExtraCalls) {
 }
 
 TEST_F(MegatronJobs, Mismatches) {
-  for (int round = 0; round < 2; ++round) {
-    for (const Shape& shape : kShapes) {
+  for (int round = 0; round < Rounds(2); ++round) {
+    for (const Shape& shape : Shapes()) {
       for (const VerdictKind kind : {VerdictKind::kCollectiveMismatch, VerdictKind::kCountMismatch,
                                      VerdictKind::kDatatypeMismatch}) {
         Planted planted = Plant(shape, std::string(KindName(kind)));
@@ -364,8 +371,8 @@ TEST_F(MegatronJobs, Mismatches) {
 }
 
 TEST_F(MegatronJobs, OppositeOrder) {
-  for (int round = 0; round < 4; ++round) {
-    for (const Shape& shape : kShapes) {
+  for (int round = 0; round < Rounds(4); ++round) {
+    for (const Shape& shape : Shapes()) {
       if (shape.tensor < 3) continue;
       Planted planted = Plant(shape, "two groups in opposite order");
       const auto culprit = static_cast<int>(Random(static_cast<size_t>(shape.Ranks())));
@@ -385,8 +392,8 @@ TEST_F(MegatronJobs, OppositeOrder) {
 }
 
 TEST_F(MegatronJobs, ScheduleOffByOne) {
-  for (int round = 0; round < 3; ++round) {
-    for (const Shape& shape : kShapes) {
+  for (int round = 0; round < Rounds(3); ++round) {
+    for (const Shape& shape : Shapes()) {
       if (shape.pipeline < 2) continue;
       Planted planted = Plant(shape, "p2p schedule off by one");
       const auto culprit = static_cast<int>(Random(static_cast<size_t>(shape.Ranks())));

@@ -1,13 +1,13 @@
 // What runs under this test: some tests break stacks, memory or signals in ways that a sanitizer's
-// own runtime does not take.
-#ifndef ROLLCALL_TESTS_SHIM_STACK_SANITIZERS_H_
-#define ROLLCALL_TESTS_SHIM_STACK_SANITIZERS_H_
+// own runtime does not take, and others only repeat themselves.
+#ifndef ROLLCALL_TESTS_SANITIZERS_H_
+#define ROLLCALL_TESTS_SANITIZERS_H_
 
 #ifndef __has_feature
 #define __has_feature(x) 0  // gcc 12 has macros instead
 #endif
 
-namespace rollcall::shim {
+namespace rollcall {
 
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 inline constexpr bool kAddressSanitizer = true;
@@ -23,6 +23,10 @@ inline constexpr bool kThreadSanitizer = false;
 
 inline constexpr bool kSanitized = kAddressSanitizer || kThreadSanitizer;
 
-}  // namespace rollcall::shim
+// How often a test repeats what is generated or random: the release build decides whether it is
+// right, a sanitizer, ten times slower, looks at the memory of one in four.
+constexpr int Rounds(int rounds) { return kSanitized ? (rounds + 3) / 4 : rounds; }
 
-#endif  // ROLLCALL_TESTS_SHIM_STACK_SANITIZERS_H_
+}  // namespace rollcall
+
+#endif  // ROLLCALL_TESTS_SANITIZERS_H_

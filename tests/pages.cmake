@@ -1,0 +1,11 @@
+# The README and the pages of docs/verdicts show verdicts that the program really prints: each is printed
+# again and compared (tests/pages/shown_verdicts.py).
+file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/verdicts/*.md)
+foreach(page ${pages})
+  file(STRINGS ${page} blocks REGEX "^<!-- verdict: ")
+  if(blocks AND MPICC_openmpi)
+    file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${page})
+    rollcall_job_test(shown.${name} job ../pages/shown_verdicts.py --rollcall $<TARGET_FILE:rollcall_cli>
+      --programs ${CMAKE_CURRENT_BINARY_DIR}/faults/openmpi --page ${page})
+  endif()
+endforeach()
