@@ -392,25 +392,75 @@ class ImageTaker {
     }
   }
 
+  using SlotRange = std::pair<uint64_t, uint64_t>;  // first, end
+
+  // The slots that hold records by what the heads say: in most jobs a small part of the pool. Each
+  // once, however often a damaged table claims it.
+  std::vector<SlotRange> UsedSlots() const {
+    const ImageTable& threads = image_.table(SectionKind::kThreads);
+    const uint64_t pool = image_.table(SectionKind::kRings).size();
+    std::vector<SlotRange> claims;
+    for (uint64_t i = 0; i < threads.size(); ++i) {
+      const auto thread = threads.Get<ring::ThreadEntry>(i);
+      for (uint32_t kind = 0; kind < ring::kRingKinds; ++kind) {
+        const uint64_t first = std::min(thread.ring_first[kind], pool);
+        const uint64_t used = std::min(thread.ring_slots[kind], thread.ring_head[kind]);
+        if (used != 0) claims.emplace_back(first, first + std::min(used, pool - first));
+      }
+    }
+    std::sort(claims.begin(), claims.end());
+    std::vector<SlotRange> slots;
+    for (const auto& [first, end] : claims) {
+      if (slots.empty() || first > slots.back().second) {
+        slots.emplace_back(first, end);
+      } else {
+        slots.back().second = std::max(slots.back().second, end);
+      }
+    }
+    return slots;
+  }
+
   // Record i < head was whole before the heads were read, in TakeThreads(). If its slot's lock is
   // still the same after the copy, no later record was begun in that slot while it was copied.
+  // Slots without a record stay zero.
   void TakeRecords() {
     ImageTable& table = image_.table(SectionKind::kRings);
-    table.bytes = ReadTable(SectionKind::kRings);
+    table.bytes.resize(BytesOf(SectionKind::kRings));
+    const std::vector<SlotRange> slots = UsedSlots();
+    for (const auto& [first, end] : slots) {
+      if (!ReadSlots(first, end, &table)) break;
+    }
     if (!bytes_.Changes()) return;
+    for (const auto& [first, end] : slots) MarkOvertaken(first, end, &table);
+  }
+
+  bool ReadSlots(uint64_t first, uint64_t end, ImageTable* table) {
+    const uint64_t at = first * table->element_bytes;
+    const uint64_t wanted = (end - first) * table->element_bytes;
+    const size_t got = bytes_.Read(table->offset + at, table->bytes.data() + at, wanted);
+    budget_ -= got;
+    if (got == wanted) return true;
+    Complain(static_cast<int64_t>(table->offset + at + got),
+             fmt::format("{} cannot be read to their end", SectionName(SectionKind::kRings)));
+    table->bytes.resize(at + got - got % table->element_bytes);
+    return false;
+  }
+
+  void MarkOvertaken(uint64_t begin, uint64_t end, ImageTable* table) {
     constexpr uint64_t kChunk = 512;  // elements
-    std::vector<uint8_t> chunk(kChunk * table.element_bytes);
-    for (uint64_t first = 0; first < table.size(); first += kChunk) {
-      const uint64_t count = std::min(kChunk, table.size() - first);
+    std::vector<uint8_t> chunk(kChunk * table->element_bytes);
+    end = std::min(end, table->size());
+    for (uint64_t first = begin; first < end; first += kChunk) {
+      const uint64_t count = std::min(kChunk, end - first);
       const size_t got =
-          bytes_.Read(table.OffsetOf(first), chunk.data(), count * table.element_bytes);
+          bytes_.Read(table->OffsetOf(first), chunk.data(), count * table->element_bytes);
       for (uint64_t k = 0; k < count; ++k) {
         uint64_t now = 1;
-        if ((k + 1) * table.element_bytes <= got) {
-          std::memcpy(&now, chunk.data() + k * table.element_bytes, sizeof(now));
+        if ((k + 1) * table->element_bytes <= got) {
+          std::memcpy(&now, chunk.data() + k * table->element_bytes, sizeof(now));
         }
         // The newer value, made odd: a reader that expects record i sees that it was overtaken.
-        if (now != table.Get<uint64_t>(first + k)) table.Put(first + k, 0, now | 1);
+        if (now != table->Get<uint64_t>(first + k)) table->Put(first + k, 0, now | 1);
       }
     }
   }

@@ -73,7 +73,8 @@ struct RingImage {
 // meanwhile is marked so that a reader drops it, by the words that mark it in a file: a lock that
 // is odd or of another record, an open call without operation, a checkpoint with number 0. So every
 // record that has the right lock in the image is whole, although the image was taken in pieces.
-// Reads each changing table three times, the records twice; see ring_format.md, "Reading".
+// Reads each changing table three times, the records twice; see ring_format.md, "Reading". Slots
+// that hold no record by the heads are not read, and are zero in the image.
 RingImage TakeImage(ByteSource& bytes, std::string source, ImageDepth depth = ImageDepth::kAll);
 
 // The image as the bytes of a ring file without its unused parts: what an agent sends and a bundle

@@ -120,6 +120,7 @@ class ImageParser {
     }
     const uint64_t oldest = head > slots ? head - slots : 0;
     calls->lost = oldest;
+    calls->records.reserve(std::min(there, head - oldest));
     uint64_t continuations_from = kNone;  // index of the first of an unbroken run
     for (uint64_t index = oldest; index < head; ++index) {
       const uint64_t slot = index & (slots - 1);

@@ -12,6 +12,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -21,6 +22,7 @@
 
 #include "collector/import/byte_source.h"
 #include "collector/import/journal.h"
+#include "collector/import/read_ahead.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/walk_directory.h"
 #include "collector/symbolize/elf_file.h"
@@ -71,22 +73,70 @@ class RealMachine : public ProcessTable {
   void Wait(std::chrono::milliseconds time) override { std::this_thread::sleep_for(time); }
 };
 
+// One file's content, as far as it is a trace.
+struct FoundFile {
+  std::string path;
+  std::string error;  // why it could not be read
+  std::optional<RingSnapshot> ring;
+  std::optional<Journal> journal;
+
+  bool IsTrace() const { return !error.empty() || ring || journal; }
+};
+
+bool LooksLikeJournal(ByteSource& source) {
+  std::string text(4096, '\0');
+  text.resize(source.Read(0, text.data(), text.size()));
+  std::string error;
+  return text.rfind("{\"v\":", 0) == 0 ||
+         ParseJournalLine(text.substr(0, text.find('\n')), &error).has_value();
+}
+
+// The name decides only where the content says nothing: an empty or overwritten ring is worth a
+// word, some other file in the directory is not. Safe from several threads.
+FoundFile ReadFile(const std::string& path, bool asked_for) {
+  FoundFile found;
+  found.path = path;
+  FileStamp stamp;
+  const UniqueFd fd = OpenRegularFile(path, kMaxFileBytes, &stamp, &found.error);
+  if (!fd) return found;
+  FileSource source(fd.get());
+  char begin[sizeof(ring::kMagic)] = {};
+  const size_t got = source.Read(0, begin, sizeof(begin));
+  const bool is_ring = got == sizeof(begin) && std::memcmp(begin, ring::kMagic, got) == 0;
+  const bool is_journal = got > 0 && begin[0] == '{';
+  const bool named_ring = std::string_view(path).ends_with(kRingSuffix);
+  const bool named_journal = fs::path(path).filename() == kJournalFile;
+  if (is_ring || (named_ring && !is_journal)) {
+    found.ring = ReadRing(source, path);
+  } else if (is_journal || named_journal) {
+    if (asked_for || named_journal || LooksLikeJournal(source)) {
+      found.journal = ReadJournal(source, path);
+    }
+  } else if (asked_for) {
+    found.error = got == 0 ? "the file is empty" : "neither a rollcall ring nor a journal";
+  }
+  return found;
+}
+
 class Loader {
  public:
   Loader(const LoadOptions& options, ProcessTable* machine)
       : options_(options), machine_(*machine), host_(machine->Hostname()) {}
 
   Trace Load(const std::vector<std::string>& inputs) {
-    for (const std::string& input : inputs) {
-      std::error_code error;
-      const fs::file_status status = fs::status(input, error);
-      if (fs::is_directory(status)) {
-        const size_t before = files_;
-        LoadDirectory(input);
-        if (files_ == before) Complain(input, kNoTraces);
-      } else {
-        LoadFile(input, /*asked_for=*/true);
+    for (const std::string& input : inputs) ListInput(input);
+    ReadAhead<FoundFile> files(files_.size(), ReadingThreads(), [this](size_t index) {
+      return ReadFile(files_[index].path, files_[index].asked_for);
+    });
+    for (const File& file : files_) {
+      FoundFile found = files.Next();
+      if (file.directory != kNoDirectory && found.IsTrace()) {
+        directories_[file.directory].has_traces = true;
       }
+      Take(std::move(found));
+    }
+    for (const Directory& directory : directories_) {
+      if (!directory.has_traces) Complain(directory.path, kNoTraces);
     }
     LookAgain();
     for (const Journal& journal : journals_) ApplyJournal(journal, &builder_);
@@ -94,6 +144,17 @@ class Loader {
   }
 
  private:
+  static constexpr size_t kNoDirectory = ~size_t{0};
+
+  struct Directory {
+    std::string path;
+    bool has_traces = false;
+  };
+  struct File {
+    std::string path;
+    size_t directory = kNoDirectory;  // of the inputs, that it lies in
+    bool asked_for = false;           // it is an input itself
+  };
   // A process that was alive at the first look.
   struct Live {
     std::string path;
@@ -106,54 +167,29 @@ class Loader {
     builder_.trace()->problems.push_back({source, -1, std::move(message)});
   }
 
-  void LoadDirectory(const std::string& path) {
+  void ListInput(const std::string& input) {
+    std::error_code error;
+    if (!fs::is_directory(fs::status(input, error))) {
+      files_.push_back({input, kNoDirectory, /*asked_for=*/true});
+      return;
+    }
+    const size_t index = directories_.size();
+    directories_.push_back({input});
     WalkDirectory(
-        path, [this](const std::string& file, const auto&) { LoadFile(file, /*asked_for=*/false); },
+        input,
+        [this, index](const std::string& file, const auto&) {
+          files_.push_back({file, index});
+        },
         [this](const std::string& directory, const std::string& why) { Complain(directory, why); });
   }
 
-  void LoadFile(const std::string& path, bool asked_for) {
-    FileStamp stamp;
-    std::string error;
-    const UniqueFd fd = OpenRegularFile(path, kMaxFileBytes, &stamp, &error);
-    if (!fd) {
-      ++files_;
-      Complain(path, error);
-      return;
-    }
-    FileSource source(fd.get());
-    char begin[sizeof(ring::kMagic)] = {};
-    const size_t got = source.Read(0, begin, sizeof(begin));
-    const std::string_view name(path);
-    const bool is_ring = got == sizeof(begin) && std::memcmp(begin, ring::kMagic, got) == 0;
-    const bool is_journal = got > 0 && begin[0] == '{';
-    // The name decides only where the content says nothing: an empty or overwritten ring is worth a
-    // word, some other file in the directory is not.
-    const bool named_ring = name.ends_with(ring_suffix_);
-    const bool named_journal = fs::path(path).filename() == kJournalFile;
-    if (is_ring || (named_ring && !is_journal)) {
-      LoadRing(path, source);
-    } else if (is_journal || named_journal) {
-      if (!asked_for && !named_journal && !LooksLikeJournal(source)) return;
-      journals_.push_back(ReadJournal(source, path));
-    } else if (asked_for) {
-      Complain(path, got == 0 ? "the file is empty" : "neither a rollcall ring nor a journal");
-    } else {
-      return;
-    }
-    ++files_;
+  void Take(FoundFile found) {
+    if (!found.error.empty()) Complain(found.path, found.error);
+    if (found.journal) journals_.push_back(std::move(*found.journal));
+    if (found.ring) AddRing(found.path, std::move(*found.ring));
   }
 
-  static bool LooksLikeJournal(ByteSource& source) {
-    std::string text(4096, '\0');
-    text.resize(source.Read(0, text.data(), text.size()));
-    std::string error;
-    return text.rfind("{\"v\":", 0) == 0 ||
-           ParseJournalLine(text.substr(0, text.find('\n')), &error).has_value();
-  }
-
-  void LoadRing(const std::string& path, ByteSource& source) {
-    RingSnapshot snapshot = ReadRing(source, path);
+  void AddRing(const std::string& path, RingSnapshot snapshot) {
     const bool on_this_host = snapshot.usable && !host_.empty() && host_ == snapshot.header.host;
     const uint64_t start = on_this_host ? machine_.StartTicks(snapshot.header.pid) : 0;
     const bool alive = start != 0 && start == snapshot.header.process_start_ticks;
@@ -192,11 +228,11 @@ class Loader {
   const LoadOptions& options_;
   ProcessTable& machine_;
   const std::string host_;
-  const std::string ring_suffix_ = kRingSuffix;
+  std::vector<Directory> directories_;
+  std::vector<File> files_;
   RingTraceBuilder builder_;
   std::vector<Journal> journals_;
   std::vector<Live> live_;
-  size_t files_ = 0;  // that were taken for traces
 };
 
 }  // namespace

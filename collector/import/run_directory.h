@@ -47,7 +47,8 @@ struct LoadOptions {
 // A process counts as gone (ProcessEnd::kVanished, unless the journal knows better) when its ring
 // was made on this host and its pid is not there or was given to another process since.
 //
-// Throws nothing but std::bad_alloc. Never writes. Does not block on FIFOs or devices.
+// Files are read by several threads; `machine` is asked by the caller's
+// only. Throws nothing but std::bad_alloc. Never writes. Does not block on FIFOs or devices.
 Trace LoadTrace(const std::vector<std::string>& inputs, const LoadOptions& options = {},
                 ProcessTable& machine = ThisMachine());
 

@@ -3,20 +3,18 @@
 // be told.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "collector/diagnosis/diagnose.h"
 #include "collector/import/flight_recorder/dump_files.h"
+#include "tests/bench/child_cost.h"
 #include "tests/collector/import/flight_recorder/dump_writer.h"
 
 namespace {
@@ -72,62 +70,41 @@ WrittenDump DumpOf(int rank, int ranks, bool stalled) {
   return dump;
 }
 
-// Returns the child's resources; it ends with 0 if all went well.
-rusage InChild(const std::function<bool()>& work, bool* good) {
-  const pid_t child = fork();
-  if (child == 0) _exit(work() ? 0 : 1);
-  int status = -1;
-  rusage usage{};
-  *good = child > 0 && wait4(child, &status, 0, &usage) == child && WIFEXITED(status) &&
-          WEXITSTATUS(status) == 0;
-  return usage;
-}
-
 void FlightRecorder(benchmark::State& state) {
   const int ranks = static_cast<int>(state.range(0));
   const int culprit = ranks / 2 + 3;
   std::string directory = (fs::temp_directory_path() / "rollcall-flight-XXXXXX").string();
   if (mkdtemp(directory.data()) == nullptr) return state.SkipWithError("mkdtemp");
-  bool good = false;
-  InChild(
-      [&] {
-        for (int r = 0; r < ranks; ++r) {
-          std::ofstream(fmt::format("{}/comm_lib_trace_rank_{}", directory, r), std::ios::binary)
-              << ToPickle(DumpOf(r, ranks, r == culprit));
-        }
-        return true;
-      },
-      &good);
+  RunInChild([&] {
+    for (int r = 0; r < ranks; ++r) {
+      std::ofstream(fmt::format("{}/comm_lib_trace_rank_{}", directory, r), std::ios::binary)
+          << ToPickle(DumpOf(r, ranks, r == culprit));
+    }
+    return true;
+  });
   uint64_t bytes = 0;
   for (const auto& file : fs::directory_iterator(directory)) bytes += file.file_size();
-  double cpu_s = 0;
-  long peak_kib = 0;
+  ChildCost cost;
+  double peak_mb = 0;
   for (auto _ : state) {
-    const rusage usage = InChild(
-        [&] {
-          DiagnoseOptions options;
-          options.job_ended = true;
-          // The files have just been written, and the job stands still since its last entry.
-          const Trace trace = LoadDumps(FindDumpFiles({directory}, RankPattern()));
-          const Report report = Diagnose(trace, options);
-          return report.findings.size() == 1 &&
-                 report.findings[0].kind == VerdictKind::kRankStalled &&
-                 report.findings[0].culprits == std::vector<int32_t>{culprit};
-        },
-        &good);
-    if (!good) {
+    cost = RunInChild([&] {
+      DiagnoseOptions options;
+      options.job_ended = true;
+      // The files have just been written, and the job stands still since its last entry.
+      const Trace trace = LoadDumps(FindDumpFiles({directory}, RankPattern()));
+      const Report report = Diagnose(trace, options);
+      return report.findings.size() == 1 && report.findings[0].kind == VerdictKind::kRankStalled &&
+             report.findings[0].culprits == std::vector<int32_t>{culprit};
+    });
+    if (!cost.good) {
       state.SkipWithError("another verdict than that of the planted fault");
       break;
     }
-    const auto seconds = [](const timeval& time) {
-      return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-    };
-    cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-    peak_kib = std::max(peak_kib, usage.ru_maxrss);
-    state.SetIterationTime(cpu_s);
+    peak_mb = std::max(peak_mb, cost.peak_mb);
+    state.SetIterationTime(cost.cpu_s);
   }
-  state.counters["cpu_s"] = cpu_s;
-  state.counters["peak_MB"] = static_cast<double>(peak_kib) * 1024e-6;
+  state.counters["cpu_s"] = cost.cpu_s;
+  state.counters["peak_MB"] = peak_mb;
   state.counters["files_MB"] = static_cast<double>(bytes) * 1e-6;
   fs::remove_all(directory);
 }

@@ -5,17 +5,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <condition_variable>
 #include <filesystem>
-#include <map>
-#include <mutex>
 #include <regex>
 #include <set>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "collector/import/flight_recorder/trace_builder.h"
+#include "collector/import/read_ahead.h"
 #include "collector/import/walk_directory.h"
 #include "collector/symbolize/elf_file.h"
 
@@ -25,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxFileBytes = uint64_t{1} << 34;
-constexpr size_t kAhead = 8;  // dumps that wait to be joined
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -137,53 +133,6 @@ Dump Read(const DumpFile& file) {
   return dump;
 }
 
-// Hands out files to threads and takes their dumps back in order.
-class Readers {
- public:
-  Readers(const std::vector<DumpFile>& files, unsigned threads) : files_(files) {
-    const size_t count = std::min<size_t>(std::max(threads, 1u), files.size());
-    for (size_t i = 0; i < count; ++i) threads_.emplace_back([this] { Work(); });
-  }
-  ~Readers() {
-    for (std::thread& thread : threads_) thread.join();
-  }
-
-  Dump Take(size_t index) {
-    std::unique_lock lock(mutex_);
-    read_.wait(lock, [&] { return done_.contains(index); });
-    Dump dump = std::move(done_.extract(index).mapped());
-    taken_ = index + 1;
-    room_.notify_all();
-    return dump;
-  }
-
- private:
-  void Work() {
-    while (true) {
-      size_t index;
-      {
-        std::unique_lock lock(mutex_);
-        room_.wait(lock, [&] { return next_ < taken_ + kAhead || next_ >= files_.size(); });
-        if (next_ >= files_.size()) return;
-        index = next_++;
-      }
-      Dump dump = Read(files_[index]);
-      const std::lock_guard lock(mutex_);
-      done_.emplace(index, std::move(dump));
-      read_.notify_all();
-    }
-  }
-
-  const std::vector<DumpFile>& files_;
-  std::mutex mutex_;
-  std::condition_variable read_;
-  std::condition_variable room_;
-  std::map<size_t, Dump> done_;  // the four below: under mutex_
-  size_t next_ = 0;
-  size_t taken_ = 0;
-  std::vector<std::thread> threads_;
-};
-
 }  // namespace
 
 std::optional<RankPattern> RankPattern::Parse(const std::string& pattern, std::string* error) {
@@ -240,10 +189,9 @@ DumpFiles FindDumpFiles(const std::vector<std::string>& inputs, const RankPatter
 
 Trace LoadDumps(const DumpFiles& files, unsigned threads) {
   FlightTraceBuilder builder;
-  {
-    Readers readers(files.files, threads);
-    for (size_t i = 0; i < files.files.size(); ++i) builder.Add(readers.Take(i));
-  }
+  ReadAhead<Dump> dumps(files.files.size(), threads,
+                        [&files](size_t index) { return Read(files.files[index]); });
+  for (size_t i = 0; i < files.files.size(); ++i) builder.Add(dumps.Next());
   Trace trace = builder.Finish();
   trace.problems.insert(trace.problems.end(), files.problems.begin(), files.problems.end());
   return trace;

@@ -56,8 +56,7 @@ struct DumpFiles {
 DumpFiles FindDumpFiles(const std::vector<std::string>& inputs, const RankPattern& pattern);
 
 // Reads them with `threads` threads, a few files ahead of what is joined, in the order given. What
-// cannot be read is a problem of the trace. Throws nothing but std::bad_alloc and std::system_error
-// (no thread can be made).
+// cannot be read is a problem of the trace. Throws nothing but std::bad_alloc.
 Trace LoadDumps(const DumpFiles& files, unsigned threads = 2);
 
 }  // namespace rollcall::flight_recorder

@@ -336,6 +336,51 @@ TEST(RingReader, ActivityGrowsWithEveryCallButNotWithPolls) {
   EXPECT_EQ(RingActivity(ReadRing(state, "", ImageDepth::kState)), before + 3);
 }
 
+// Counts what is read of the slots of a file that could change.
+class CountingSource : public ByteSource {
+ public:
+  explicit CountingSource(const Bytes& bytes) : bytes_(bytes) {
+    const auto rings = GetAt<ring::Section>(bytes, SectionAt(bytes, ring::SectionKind::kRings));
+    begin_ = rings.offset;
+    end_ = rings.offset + rings.used * rings.element_bytes;
+  }
+  uint64_t Size() override { return bytes_.size(); }
+  size_t Read(uint64_t offset, void* to, size_t size) override {
+    if (offset >= begin_ && offset < end_) slot_bytes += size;
+    return MemorySource(bytes_).Read(offset, to, size);
+  }
+  bool Changes() const override { return true; }
+
+  uint64_t slot_bytes = 0;
+
+ private:
+  const Bytes& bytes_;
+  uint64_t begin_ = 0;
+  uint64_t end_ = 0;
+};
+
+// Most jobs fill a small part of their rings, and a hostile one claims the same slots in every
+// thread.
+TEST(RingReader, ReadsTheSlotsThatHoldRecordsTwiceAndNoOthers) {
+  RingFileBuilder builder(0, 1);
+  builder.AddThread(1, 1024, 512);
+  for (uint64_t i = 0; i < 3; ++i) builder.Append(0, builder.MakeRecord(Operation::kBarrier, i));
+  builder.Append(0, builder.MakeRecord(Operation::kSend, 9), ring::kP2pRing);
+  const Bytes bytes = builder.Build();
+  CountingSource source(bytes);
+  const RingSnapshot ring = ReadRing(source, "x.ring");
+  EXPECT_EQ(Problems(ring), "");
+  EXPECT_THAT(ring.threads[0].calls[ring::kCollectiveRing].records, SizeIs(3));
+  EXPECT_THAT(ring.threads[0].calls[ring::kP2pRing].records, SizeIs(1));
+  EXPECT_EQ(source.slot_bytes, 2 * 4 * sizeof(ring::Record));
+
+  for (int i = 0; i < 50; ++i) builder.threads.push_back(builder.threads[0]);
+  const Bytes hostile = builder.Build();
+  CountingSource again(hostile);
+  ReadRing(again, "x.ring");
+  EXPECT_EQ(again.slot_bytes, 2 * 4 * sizeof(ring::Record));
+}
+
 // A file that is written to while it is copied: whenever a read passes `tear_at`, what lies before
 // it has been copied, and `write` changes the bytes before the rest is.
 class TearingSource : public ByteSource {
