@@ -38,6 +38,9 @@ enum class TypeClass : uint8_t {
   kAint,
   kOffset,
   kCount,
+  kBf16,
+  kF8e4m3,
+  kF8e5m2,
 };
 
 // X(number, name, class, bytes). Numbers are stored in rings (Record::send_datatype): never
@@ -70,7 +73,9 @@ enum class TypeClass : uint8_t {
   X(66, MPI_LOGICAL4, kLogical, 4) X(67, MPI_LOGICAL8, kLogical, 8) \
   X(200, ncclInt8, kI8, 1) X(201, ncclUint8, kU8, 1) X(202, ncclInt32, kI32, 4) \
   X(203, ncclUint32, kU32, 4) X(204, ncclInt64, kI64, 8) X(205, ncclUint64, kU64, 8) \
-  X(206, ncclFloat16, kF16, 2) X(207, ncclFloat32, kF32, 4) X(208, ncclFloat64, kF64, 8)
+  X(206, ncclFloat16, kF16, 2) X(207, ncclFloat32, kF32, 4) X(208, ncclFloat64, kF64, 8) \
+  X(209, ncclBfloat16, kBf16, 2) X(210, ncclFloat8e4m3, kF8e4m3, 1) \
+  X(211, ncclFloat8e5m2, kF8e5m2, 1)
 // clang-format on
 
 enum class BasicType : uint16_t {

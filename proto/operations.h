@@ -17,6 +17,14 @@ enum class Operation : uint16_t {
 #define TORCH_OPERATION(id, identifier, name, kind, rule) kTorch##identifier = (id),
 #include "proto/torch_operations.def"
 #undef TORCH_OPERATION
+#define NCCL(id, name, kind, rule, ...) kNccl##name = (id),
+#define NCCL_FORM(name, operation, ...)
+#include "proto/nccl_functions.def"
+#undef NCCL
+#undef NCCL_FORM
+#define CUDA(id, name, kind, ...) k##name = (id),
+#include "proto/cuda_functions.def"
+#undef CUDA
   // Not functions: what a ring says besides calls.
   kCallError = 900,  // a call returned an error: detail = its class, detail2 = its operation
   kThreadExit = 901,
@@ -117,7 +125,15 @@ enum class Kind : uint8_t {
   kSessionFinalize,
   kCreateFromGroup,  // collective over a group: no communicator's counter
   kIntercommFromGroups,
-  kBlock,  // may block; belongs to no communicator
+  kBlock,        // may block; belongs to no communicator
+  kNcclInit,     // a communicator comes out for all who pass the same id; waits for them
+  kNcclInitAll,  // communicators come out for several devices of this process
+  kNcclOther,    // recorded, and not matched
+  kNcclGroupStart,
+  kNcclGroupEnd,  // enqueues what was called since the outermost start, and waits for inits in it
+  kHostWait,      // the host waits for a device
+  kHostAsks,      // and asks in passing
+  kHostMarks,
 };
 
 struct OperationInfo {
@@ -142,12 +158,31 @@ inline constexpr OperationInfo kTorchOperations[] = {
 #undef TORCH_OPERATION
 };
 
-inline constexpr uint16_t kOperationNumbers = 640;  // the two lists' ranges end below
+// NCCL's functions, and CUDA's that wait for them.
+inline constexpr OperationInfo kNcclOperations[] = {
+#define NCCL(id, name, kind, rule, ...) \
+  {Operation::kNccl##name, "nccl" #name, Kind::k##kind, Rule::k##rule},
+#define NCCL_FORM(name, operation, ...)
+#include "proto/nccl_functions.def"
+#undef NCCL
+#undef NCCL_FORM
+#define CUDA(id, name, kind, ...) {Operation::k##name, #name, Kind::k##kind, Rule::kNone},
+#include "proto/cuda_functions.def"
+#undef CUDA
+};
+
+inline constexpr uint16_t kOperationNumbers = 830;  // all lists' ranges end below
 
 constexpr bool IsTorch(Operation operation) {
-  return static_cast<uint16_t>(operation) >= 600 &&
-         static_cast<uint16_t>(operation) < kOperationNumbers;
+  return static_cast<uint16_t>(operation) >= 600 && static_cast<uint16_t>(operation) < 640;
 }
+
+constexpr bool IsNccl(Operation operation) {
+  return static_cast<uint16_t>(operation) >= 700 && static_cast<uint16_t>(operation) < 800;
+}
+
+// Runs on a device's stream, in the order of that stream.
+constexpr bool IsOnDevice(Operation operation) { return IsTorch(operation) || IsNccl(operation); }
 
 namespace internal {
 struct OperationsByNumber {
@@ -155,6 +190,9 @@ struct OperationsByNumber {
   constexpr OperationsByNumber() : row{} {
     for (const OperationInfo& info : kOperations) row[static_cast<uint16_t>(info.operation)] = info;
     for (const OperationInfo& info : kTorchOperations) {
+      row[static_cast<uint16_t>(info.operation)] = info;
+    }
+    for (const OperationInfo& info : kNcclOperations) {
       row[static_cast<uint16_t>(info.operation)] = info;
     }
   }
@@ -206,7 +244,13 @@ enum class ReduceOp : uint16_t {
   kMinloc,
   kReplace,
   kNoOp,
-  kUser = 100,  // made by MPI_Op_create: user functions are not compared
+  // NCCL's, which are shown by NCCL's names.
+  kNcclSum = 50,
+  kNcclProd,
+  kNcclMax,
+  kNcclMin,
+  kNcclAvg,
+  kUser = 100,  // made by MPI_Op_create or NCCL's RedOpCreate: not compared
   kUnknown = 101,
 };
 
@@ -216,6 +260,12 @@ constexpr std::string_view ReduceOpName(uint16_t op) {
                                          "MPI_BOR",    "MPI_LXOR",    "MPI_BXOR", "MPI_MAXLOC",
                                          "MPI_MINLOC", "MPI_REPLACE", "MPI_NO_OP"};
   if (op < sizeof(kNames) / sizeof(kNames[0])) return kNames[op];
+  constexpr std::string_view kNcclNames[] = {"ncclSum", "ncclProd", "ncclMax", "ncclMin",
+                                             "ncclAvg"};
+  constexpr auto kFirstNccl = static_cast<uint16_t>(ReduceOp::kNcclSum);
+  if (op >= kFirstNccl && op <= static_cast<uint16_t>(ReduceOp::kNcclAvg)) {
+    return kNcclNames[op - kFirstNccl];
+  }
   return op == static_cast<uint16_t>(ReduceOp::kUser) ? "user-defined op" : "unknown op";
 }
 

@@ -22,7 +22,8 @@ inline constexpr char kMagic[8] = {'R', 'O', 'L', 'L', 'C', 'A', 'L', 'L'};
 inline constexpr uint32_t kByteOrder = 0x01020304;
 inline constexpr uint16_t kVersionMajor = 1;
 // 1.1: Python frames (kPythonCode, CallPathHeader::python_*, FileHeader::python_*).
-inline constexpr uint16_t kVersionMinor = 1;
+// 1.2: NCCL (GpuProgress, ThreadEntry::nccl_group, Record's words of operations on devices).
+inline constexpr uint16_t kVersionMinor = 2;
 
 // Default size of a rank's file, and the most a rank uses unless told otherwise.
 inline constexpr uint64_t kDefaultFileBytes = 4u << 20;
@@ -211,11 +212,13 @@ struct Record {
   uint32_t call_path;      // word index into kCallPaths; 0 if none
   uint32_t context_path;   // another thread's stack as context; 0 if none
   uint64_t request;        // uid of the request made, started or waited for; 0 if none
-  uint64_t detail;         // by operation: split colour<<32|key; error class; n of a Waitall or
-                           // Startall; Start of a persistent collective: its init's
-                           // sequence<<32|n-th start; send: how many were sent before it to the
-                           // same peer with the same tag, plus 1; Pready: first<<32|last partition
-  uint64_t detail2;        // Sendrecv: source<<32|recvtag; error: the operation
+  // Of an operation on a device: `request` counts the process' operations there, `detail` is its
+  // launch (operations of one group have the same), `detail2` the handle of its stream.
+  uint64_t detail;   // by operation: split colour<<32|key; error class; n of a Waitall or
+                     // Startall; Start of a persistent collective: its init's
+                     // sequence<<32|n-th start; send: how many were sent before it to the
+                     // same peer with the same tag, plus 1; Pready: first<<32|last partition
+  uint64_t detail2;  // Sendrecv: source<<32|recvtag; error: the operation
 };
 static_assert(sizeof(Record) == 128);
 static_assert(offsetof(Record, operation) == 24);
@@ -288,7 +291,8 @@ struct ThreadEntry {
   uint64_t incarnation;     // grows when an ended thread's entry is reused
   char name[16];
   Polling polling;
-  uint64_t reserved[2];
+  uint64_t nccl_group;       // depth of ncclGroupStart without its end << 32 | operations in it
+  uint64_t nccl_group_path;  // call path of the outermost one
   OpenCall open[kMaxNesting];
 };
 static_assert(sizeof(ThreadEntry) == 192 + 512);
@@ -388,14 +392,21 @@ struct Channel {
 };
 static_assert(sizeof(Channel) == 32);
 
-// How far a device came with one participant's operations on one stream.
+// How `completed` is known.
+enum class GpuKnowledge : uint32_t {
+  kNone = 0,   // not at all: it is 0, and says nothing
+  kWaits = 1,  // the host waited or asked for the stream, and found it complete: exact then
+  kMarks = 2,  // the device itself tells
+};
+// How far a device came with one participant's operations on one stream, in launches
+// (Record::detail). A launch that touches several streams is entered for each.
 struct GpuProgress {
-  uint32_t participant;
-  uint32_t state;
-  uint64_t stream;
-  uint64_t enqueued;  // sequence numbers
-  uint64_t started;
-  uint64_t completed;
+  uint32_t participant;  // uid
+  uint32_t state;        // GpuKnowledge
+  uint64_t stream;       // its handle
+  uint64_t enqueued;     // the last launch that went to the stream
+  uint64_t started;      // 0 where starts are not seen
+  uint64_t completed;    // every launch up to this one is complete
   uint64_t reserved[3];
 };
 static_assert(sizeof(GpuProgress) == 64);

@@ -1,5 +1,6 @@
 #include "shim/call.h"
 
+#include "shim/nccl/binding.h"
 #include "shim/process.h"
 #include "shim/python/check.h"
 
@@ -118,7 +119,7 @@ inline bool Enter(Call* call) {
       }
       // Both libraries build their own functions of others. Users' callbacks (error handlers,
       // attribute deletion) come from elsewhere, and count.
-      if (IsInsideMpi(call->caller)) return false;
+      if (nccl::IsInsideNccl(call->caller) || IsInsideMpi(call->caller)) return false;
       // What a tool makes of a send (Isend and Wait, say) is not a second message.
       call->counts = FindOperation(block.outer).rule != Rule::kP2p;
     }
@@ -224,24 +225,56 @@ void Dispatch(Call* call, Arguments* arguments) {
 
 }  // namespace
 
-void Begin(Call* call, Arguments* arguments) {
+namespace calls {
+
+bool OpenBracket(Call* call) {
   // Not for MPI_Abort, which signal handlers call, nor inside another call.
   if (python::WantsCheck() && t_block.depth == 0 && call->info->kind != Kind::kAbort) {
     python::TryCheck();
   }
-  if (!StartWriting(call)) {
-    if (call->info->kind == Kind::kAbort)
-      MarkExit(ring::ExitMark::kMpiAbort, arguments->error_code);
-    return;
+  if (!StartWriting(call)) return false;
+  if (Enter(call)) return true;
+  StopWriting();
+  return false;
+}
+
+void CloseBracket() { StopWriting(); }
+
+bool ReopenBracket(Call* call, int result) {
+  if (!call->entered || !Recording()) return false;  // a child returns from its parent's call
+  if (!StartWriting(call)) return false;
+  if (__builtin_expect(result != 0, 0)) RecordError(call, result);
+  return true;
+}
+
+void FinishCall(Call* call) {
+  ThreadLog* log = call->log;
+  if (call->recorded) {
+    const uint32_t level = t_block.depth - 1;
+    if (level < ring::kMaxNesting) StoreRelease(&log->entry->open[level].record.lock, uint64_t{0});
+    StoreRelease(&log->entry->depth, static_cast<uint64_t>(t_block.depth - 1));
+    log->last_end_ticks = Ticks();
+    StoreRelaxed(&log->entry->last_end_ticks, log->last_end_ticks);
+    Bump(&log->entry->calls_ended);
   }
-  if (Enter(call)) Dispatch(call, arguments);
+  call->alive = 0;
+  t_block = call->outer;
   StopWriting();
 }
 
+}  // namespace calls
+
+void Begin(Call* call, Arguments* arguments) {
+  if (calls::OpenBracket(call)) {
+    Dispatch(call, arguments);
+    calls::CloseBracket();
+  } else if (!call->entered && call->info->kind == Kind::kAbort) {
+    MarkExit(ring::ExitMark::kMpiAbort, arguments->error_code);
+  }
+}
+
 void End(Call* call, const Arguments& arguments, int result) {
-  if (!call->entered || !Recording()) return;  // a forked child returns from its parent's call
-  if (!StartWriting(call)) return;
-  if (__builtin_expect(result != 0, 0)) RecordError(call, result);
+  if (!calls::ReopenBracket(call, result)) return;
   switch (GroupOf(call->info->kind)) {
     case Group::kCollective:
       calls::EndCollective(call, arguments, result);
@@ -256,18 +289,7 @@ void End(Call* call, const Arguments& arguments, int result) {
       calls::EndLifecycle(call, arguments, result);
       break;
   }
-  ThreadLog* log = call->log;
-  if (call->recorded) {
-    const uint32_t level = t_block.depth - 1;
-    if (level < ring::kMaxNesting) StoreRelease(&log->entry->open[level].record.lock, uint64_t{0});
-    StoreRelease(&log->entry->depth, static_cast<uint64_t>(t_block.depth - 1));
-    log->last_end_ticks = Ticks();
-    StoreRelaxed(&log->entry->last_end_ticks, log->last_end_ticks);
-    Bump(&log->entry->calls_ended);
-  }
-  call->alive = 0;
-  t_block = call->outer;
-  StopWriting();
+  calls::FinishCall(call);
 }
 
 }  // namespace rollcall::shim

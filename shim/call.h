@@ -70,6 +70,13 @@ void End(Call* call, const Arguments& arguments, int result);
 
 // Shared by the files that implement kinds (call_*.cc).
 namespace calls {
+// Begin and End without what is MPI's own, for shim/nccl. Between Open and Close, and between
+// Reopen and Finish, the call may be recorded; false: this call does not count, and nothing is to
+// be closed.
+bool OpenBracket(Call* call);
+void CloseBracket();
+bool ReopenBracket(Call* call, int result);  // `result` other than 0 is recorded as an error
+void FinishCall(Call* call);
 // Clears call->record and fills in what all have.
 void StartRecord(Call* call);
 // Publishes call->record: in its ring and as the call in flight.

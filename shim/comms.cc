@@ -17,6 +17,7 @@ constinit HandleMap<4096> g_by_handle;
 std::atomic<uint32_t> g_next_uid{1};
 std::atomic_flag g_table_lock = ATOMIC_FLAG_INIT;  // creation only
 uint32_t g_used = 0;
+std::atomic<bool> g_several_devices{false};
 
 class TableLock {
  public:
@@ -35,6 +36,10 @@ uint64_t MapKey(const Library& library, uint64_t handle) {
 }
 uint64_t FileKey(uint64_t handle) {
   return handle ^ uint64_t { 3 } << 60;
+}
+
+uint64_t NcclKey(uint64_t handle) {
+  return handle ^ uint64_t { 5 } << 60;
 }
 
 // A free table entry, or the one that was freed longest ago; kMaxComms if all are live.
@@ -144,7 +149,7 @@ Comm* Enter(Comm comm, const Creation& creation, const Lists& lists) {
   comm.uid = g_next_uid.fetch_add(1);
   g_comms[index] = comm;
   FillIdentity(g_comms[index], creation, lists);
-  if (!g_by_handle.Insert(comm.map_key, index)) {
+  if (comm.map_key != 0 && !g_by_handle.Insert(comm.map_key, index)) {
     __atomic_fetch_add(&g_process.Of(ring::SectionKind::kParticipants)->lost, 1, __ATOMIC_RELAXED);
   }
   return &g_comms[index];
@@ -312,6 +317,38 @@ Comm* RegisterDerived(Library* library, uint64_t handle, uint32_t flag, const ch
   comm.key = Mix64(Mix64(parent_key, creation.parent_sequence), flag);
   return Enter(comm, creation, lists);
 }
+
+Comm* RegisterNccl(Library* library, const Creation& creation, const NcclIdentity& identity) {
+  const ErrnoKeeper keeper;
+  Comm comm;
+  comm.library = library;
+  comm.key = identity.key;
+  comm.rank = identity.rank;
+  comm.size = identity.size;
+  comm.flags = ring::kIsNccl;
+  if (identity.size <= 0) comm.flags |= ring::kWeakIdentity;
+  for (uint32_t i = 0; i < g_used; ++i) {
+    if (g_comms[i].key == identity.key && g_comms[i].rank != identity.rank) {
+      g_several_devices.store(true, std::memory_order_relaxed);
+    }
+  }
+  return Enter(comm, creation, {});
+}
+
+void BindNcclHandle(Comm* comm, uint64_t handle) {
+  comm->handle = handle;
+  comm->map_key = NcclKey(handle);
+  if (!g_by_handle.Insert(comm->map_key, static_cast<uint32_t>(comm - g_comms))) {
+    __atomic_fetch_add(&g_process.Of(ring::SectionKind::kParticipants)->lost, 1, __ATOMIC_RELAXED);
+  }
+}
+
+Comm* FindNcclComm(uint64_t handle) {
+  const uint32_t index = g_by_handle.Find(NcclKey(handle));
+  return index < kMaxComms ? &g_comms[index] : nullptr;
+}
+
+bool HasSeveralDevices() { return g_several_devices.load(std::memory_order_relaxed); }
 
 void ForgetComm(Comm* comm) {
   g_by_handle.Erase(comm->map_key);

@@ -29,6 +29,7 @@ struct Comm {
   int32_t outdegree = 0;
   uint64_t semantic_hash = 0;  // rolling
   uint64_t path_hash = 0;
+  uint32_t gpu_slot = 0xffffffff;  // NCCL: the ring::GpuProgress used last
 
   bool inter() const { return (flags & ring::kIsInter) != 0; }
 };
@@ -65,6 +66,19 @@ Comm* RegisterComm(Library* library, uint64_t handle, const Creation& creation);
 // A window or file (`flag`), whose members are the communicator's that it was made from.
 Comm* RegisterDerived(Library* library, uint64_t handle, uint32_t flag, const char* name,
                       const Creation& creation);
+
+// NCCL: known before the call that makes it, and by other words.
+struct NcclIdentity {
+  uint64_t key = 0;  // equal on all members
+  int32_t rank = -1;
+  int32_t size = 0;  // 0: unknown, as is the rank
+};
+// nullptr if the table is full (counted). It has no handle yet.
+Comm* RegisterNccl(Library* library, const Creation& creation, const NcclIdentity& identity);
+void BindNcclHandle(Comm* comm, uint64_t handle);
+Comm* FindNcclComm(uint64_t handle);
+// Whether this process is several members of one communicator: it drives several devices.
+bool HasSeveralDevices();
 
 // When the handle is freed, it may name another communicator as soon as the library returns. Find,
 // then Forget: before the call with several threads, after it with one, since delete callbacks may

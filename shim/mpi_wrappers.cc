@@ -10,6 +10,7 @@
 
 #include "proto/operations.h"
 #include "shim/call.h"
+#include "shim/for_each_word.h"
 #include "shim/library.h"
 #include "shim/process.h"
 #include "shim/roles.h"
@@ -17,22 +18,6 @@
 
 namespace rollcall::shim {
 namespace {
-
-// --- The C preprocessor's for-each over up to 16 words
-// ----------------------------------------------
-
-#define RC_EXPAND(...) RC_EXPAND2(RC_EXPAND2(RC_EXPAND2(__VA_ARGS__)))
-#define RC_EXPAND2(...) RC_EXPAND1(RC_EXPAND1(RC_EXPAND1(__VA_ARGS__)))
-#define RC_EXPAND1(...) __VA_ARGS__
-#define RC_PARENS ()
-// f(word) for each word, with commas between.
-#define RC_LIST(f, ...) __VA_OPT__(RC_EXPAND(RC_LIST_NEXT(f, __VA_ARGS__)))
-#define RC_LIST_NEXT(f, word, ...) f(word) __VA_OPT__(, RC_LIST_AGAIN RC_PARENS(f, __VA_ARGS__))
-#define RC_LIST_AGAIN() RC_LIST_NEXT
-// f(word) for each word, with nothing between.
-#define RC_EACH(f, ...) __VA_OPT__(RC_EXPAND(RC_EACH_NEXT(f, __VA_ARGS__)))
-#define RC_EACH_NEXT(f, word, ...) f(word) __VA_OPT__(RC_EACH_AGAIN RC_PARENS(f, __VA_ARGS__))
-#define RC_EACH_AGAIN() RC_EACH_NEXT
 
 #define RC_SMALL_PARAMETER(word) rollcall::shim::roles::word::type word
 #define RC_LARGE_PARAMETER(word) rollcall::shim::roles::word::large_type word

@@ -163,6 +163,7 @@ void MakeRing() {
   g_process.stacks = !EnvironmentIs(env::kStacks, '0') && InitStacks();
   if (!g_process.stacks) InitThreadStack();  // else InitStacks() has
   header->stacks = g_process.stacks ? 1 : 0;
+  g_process.gpu = !EnvironmentIs(env::kGpu, '0');
   if (g_process.stacks) python::PublishInterpreter();
 
   // A page of our own that a forked child finds zeroed.

@@ -19,6 +19,7 @@ struct Process {
   ring::Section* sections[ring::kMaxSections] = {};  // by SectionKind
   bool use_tsc = false;
   bool stacks = false;
+  bool gpu = true;  // whether the host's waits for devices are looked at
   int stack_depth = 32;
   bool multiple_threads = true;  // until the provided level is known
 

@@ -112,6 +112,7 @@ ThreadLog* MakeLog() {
   StoreRelaxed(&entry->polling.lock, uint64_t{0});
   if (reused) StoreRelaxed(&entry->incarnation, entry->incarnation + 1);
   StoreRelaxed(&entry->depth, uint64_t{0});
+  StoreRelaxed(&entry->nccl_group, uint64_t{0});
   for (ring::OpenCall& open : entry->open) StoreRelaxed(&open.record.lock, uint64_t{0});
   prctl(PR_GET_NAME, entry->name);
   auto* pool = g_process.Table<ring::Record>(ring::SectionKind::kRings);

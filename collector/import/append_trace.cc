@@ -45,6 +45,10 @@ void AppendTrace(Trace from, Trace* to) {
   for (Process& process : from.processes) {
     Move(worlds, &process.world);
     Move(paths, &process.exit_call_path);
+    for (Thread& thread : process.threads) {
+      Move(paths, &thread.group.call_path);
+      Move(paths, &thread.group.stray_call_path);
+    }
     for (Event& event : process.p2p) move_event(&event);
     for (Event& event : process.lifecycle) move_event(&event);
     for (OpenCall& call : process.open_calls) move_event(&call.event);
@@ -60,6 +64,10 @@ void AppendTrace(Trace from, Trace* to) {
     Move(processes, &membership.process);
     Move(communicators, &membership.communicator);
     for (Event& event : membership.events) move_event(&event);
+  }
+  for (Creation& creation : from.creations) {
+    Move(processes, &creation.process);
+    Move(paths, &creation.event.call_path);
   }
   for (Arguments& call : from.arguments) {
     Move(datatypes, &call.send_datatype);
@@ -77,6 +85,7 @@ void AppendTrace(Trace from, Trace* to) {
   MoveAll(&from.processes, &to->processes);
   MoveAll(&from.communicators, &to->communicators);
   MoveAll(&from.memberships, &to->memberships);
+  MoveAll(&from.creations, &to->creations);
   MoveAll(&from.arguments, &to->arguments);
   MoveAll(&from.call_paths, &to->call_paths);
   MoveAll(&from.codes, &to->codes);

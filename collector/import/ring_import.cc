@@ -27,6 +27,14 @@ constexpr uint64_t kMaxReadsPerPathWord = 16;
 
 std::string Clean(std::string_view text) { return CleanText(text, 512); }
 
+// std::stable_sort() of what is in order already, unless it is damaged.
+template <typename T, typename Less>
+void SortStably(std::vector<T>* all, Less less) {
+  if (!std::is_sorted(all->begin(), all->end(), less)) {
+    std::stable_sort(all->begin(), all->end(), less);
+  }
+}
+
 }  // namespace
 
 std::vector<int32_t> ExpandRanks(const std::vector<ring::RankRun>& runs) {
@@ -55,6 +63,9 @@ class ProcessImport {
     index_ = static_cast<uint32_t>(trace_.processes.size());
     ReadHeader();
     ReadParticipants();
+    for (const ring::GpuProgress& entry : ring_.gpu) {
+      progress_.emplace(std::pair(entry.participant, entry.stream), &entry);
+    }
     for (const ring::OpenRequest& request : ring_.open_requests) {
       if (request.waiter != 0) awaited_[request.waiter].push_back(request.uid);
     }
@@ -62,6 +73,7 @@ class ProcessImport {
     AddOpenRequests();
     FinishEvents();
     ReadChannels();
+    ReadEndOfNccl();
     process_.records_unreadable += ring_.unreadable;
     trace_.problems.insert(trace_.problems.end(), ring_.problems.begin(), ring_.problems.end());
     trace_.processes.push_back(std::move(process_));
@@ -76,6 +88,8 @@ class ProcessImport {
     uint32_t kind = 0;   // ring::RingKind
     uint32_t uid = 0;    // of the participant
     bool nested = false;
+    uint64_t launch = 0;  // of an operation on a device, with its stream
+    uint64_t stream = 0;
     uint64_t prev_end_ticks = 0;
     uint64_t end_ticks = 0;
     Event event;
@@ -177,10 +191,89 @@ class ProcessImport {
       draft.members = Runs(participant.members);
       draft.remote_members = Runs(participant.remote_members);
 
+      if ((participant.flags & ring::kIsNccl) != 0) AddNccl(participant);
       membership_by_uid_.emplace(participant.uid, static_cast<uint32_t>(trace_.memberships.size()));
       trace_.memberships.push_back(std::move(membership));
       importer_.drafts_.push_back(std::move(draft));
     }
+  }
+
+  void AddNccl(const ring::Participant& participant) {
+    process_.device = true;
+    const OperationInfo& info = FindOperation(participant.creating_operation);
+    if (info.kind != Kind::kNcclInit) return;
+    creation_by_uid_.emplace(participant.uid, trace_.creations.size());
+    Creation creation;
+    creation.key = participant.key;
+    creation.process = index_;
+    creation.rank = participant.rank;
+    creation.size = participant.size;
+    creation.call = info.name;
+    creation.event.start_ns = Time(participant.created_ticks);
+    if (participant.in_flight == 0) creation.event.end_ns = creation.event.start_ns;
+    trace_.creations.push_back(std::move(creation));
+  }
+
+  // The call that made a communicator: where, and when. Inside a group it returns long before the
+  // communicator is there.
+  void NoteCreation(const Call& call) {
+    const auto found = creation_by_uid_.find(call.uid);
+    if (found == creation_by_uid_.end()) return;
+    Event& event = trace_.creations[found->second].event;
+    const bool inside = event.end_ns == kNoTime;
+    event = call.event;
+    if (inside) event.end_ns = kNoTime;
+    if (!inside && event.end_ns == kNoTime) event.end_ns = event.start_ns;
+  }
+
+  // NCCL has no end: a process that knows no MPI and returns from main in peace has come to its
+  // own.
+  void ReadEndOfNccl() {
+    const bool only =
+        process_.device && process_.flavor == ring::Flavor::kUnknown && process_.thread_level < 0;
+    if (!only || process_.exit_mark != ring::ExitMark::kExit || process_.exit_status != 0) return;
+    process_.phase = ring::Phase::kFinalized;
+    process_.phase_ns = process_.exit_ns;
+  }
+
+  static bool IsEnqueued(uint16_t operation) {
+    const OperationInfo& info = FindOperation(operation);
+    return IsNccl(info.operation) && (info.kind == Kind::kNonblocking ||
+                                      info.kind == Kind::kIsend || info.kind == Kind::kIrecv);
+  }
+
+  void AddDeviceCall(const Call& call) {
+    DeviceCall work;
+    work.process = index_;
+    work.launch = call.launch;
+    work.stream = call.stream;
+    work.event = call.event;
+    const Thread& thread = process_.threads[call.event.thread];
+    const auto found = progress_.find({call.uid, call.stream});
+    const ring::GpuProgress* progress = found == progress_.end() ? nullptr : found->second;
+    const bool launched = progress != nullptr && call.launch <= progress->enqueued;
+    if (launched) {
+      const auto knowledge = static_cast<ring::GpuKnowledge>(progress->state);
+      work.exact = knowledge == ring::GpuKnowledge::kMarks;
+      work.done = knowledge != ring::GpuKnowledge::kNone && call.launch <= progress->completed;
+    } else if (thread.group.depth != 0) {
+      work.held = true;
+    } else {
+      work.done = call.end_ticks != 0;  // refused: it is on no stream
+    }
+    importer_.device_calls_.push_back(work);
+  }
+
+  void AddHostWait(const ring::Record& record) {
+    if (FindOperation(record.operation).kind != Kind::kHostWait || record.detail == 0) return;
+    const auto operation = static_cast<Operation>(record.operation);
+    HostWait wait;
+    wait.process = index_;
+    wait.stream = record.detail2;
+    wait.any_stream =
+        operation == Operation::kcudaDeviceSynchronize || operation == Operation::kcuCtxSynchronize;
+    wait.launch = record.detail;
+    importer_.host_waits_.push_back(wait);
   }
 
   static void ReadCheckpoints(const ring::Participant& participant, Membership* membership) {
@@ -213,21 +306,57 @@ class ProcessImport {
     thread.lost_collectives = from.calls[ring::kCollectiveRing].lost;
     thread.lost_p2p = from.calls[ring::kP2pRing].lost;
     thread.last_end_ns = Time(from.state.last_end_ticks);
+    thread.group.depth = static_cast<uint32_t>(from.state.nccl_group >> 32);
+    if (thread.group.depth != 0) thread.group.call_path = CallPath(from.state.nccl_group_path);
     process_.threads.push_back(std::move(thread));
 
-    std::vector<Call> calls;
-    for (uint32_t kind = 0; kind < ring::kRingKinds; ++kind) {
-      for (const RingRecord& record : from.calls[kind].records) {
-        calls.push_back(MakeCall(record, kind, thread_index));
-      }
-    }
-    std::stable_sort(calls.begin(), calls.end(),
-                     [](const Call& a, const Call& b) { return a.ticks < b.ticks; });
+    std::vector<Call> calls = CallsOf(from, thread_index);
     FindEnds(from, &calls);
     ReadOpenCalls(from, thread_index, &calls);
+    ReserveEvents(calls);
     for (Call& call : calls) {
       call.event.end_ns = Time(call.end_ticks);
       Distribute(call);
+    }
+  }
+
+  // Both rings in one order. Each is in order by itself, so that merging them is enough.
+  std::vector<Call> CallsOf(const RingThread& from, uint32_t thread) {
+    std::array<std::vector<Call>, ring::kRingKinds> rings;
+    for (uint32_t kind = 0; kind < ring::kRingKinds; ++kind) {
+      rings[kind].reserve(from.calls[kind].records.size());
+      for (const RingRecord& record : from.calls[kind].records) {
+        rings[kind].push_back(MakeCall(record, kind, thread));
+      }
+      SortStably(&rings[kind], Earlier);
+    }
+    std::vector<Call> calls(rings[0].size() + rings[1].size());
+    std::merge(rings[0].begin(), rings[0].end(), rings[1].begin(), rings[1].end(), calls.begin(),
+               Earlier);
+    return calls;
+  }
+
+  static bool Earlier(const Call& a, const Call& b) { return a.ticks < b.ticks; }
+
+  // Events are most of a trace: what a growing vector has to spare would be half as much again.
+  void ReserveEvents(const std::vector<Call>& calls) {
+    std::unordered_map<uint32_t, size_t> counts;
+    uint32_t last = kNoIndex;
+    size_t* count = nullptr;
+    for (const Call& call : calls) {
+      if (call.kind == ring::kP2pRing || call.event.sequence == 0) continue;
+      if (call.event.membership == kNoIndex) continue;
+      if (count == nullptr || call.event.membership != last) {
+        last = call.event.membership;
+        count = &counts[last];
+      }
+      ++*count;
+    }
+    for (const auto& [membership, more] : counts) {
+      std::vector<Event>& events = trace_.memberships[membership].events;
+      // Of the first thread just enough; of a thousand threads not a thousand copies.
+      const size_t wanted = events.size() + more;
+      if (wanted > events.capacity()) events.reserve(std::max(wanted, 2 * events.capacity()));
     }
   }
 
@@ -245,6 +374,11 @@ class ProcessImport {
     event.start_ns = Time(record.start_ticks);
     event.request = record.request;
     event.detail = record.detail;
+    if (IsEnqueued(record.operation)) {
+      call.launch = record.detail;
+      call.stream = record.detail2;
+      event.detail = record.request;
+    }
     event.arguments = Arguments(from);
     event.call_path = CallPath(record.call_path, record.context_path);
     const auto membership = membership_by_uid_.find(record.participant);
@@ -313,6 +447,7 @@ class ProcessImport {
         if (numbered) added.push_back(call);
       }
       AddAwaited(from, record, depth + 1 == from.open.size(), &open);
+      AddHostWait(record);
       process_.open_calls.push_back(std::move(open));
     }
     calls->insert(calls->end(), added.begin(), added.end());
@@ -329,7 +464,12 @@ class ProcessImport {
   }
 
   void Distribute(const Call& call) {
-    if (!IsCall(call.event)) {
+    const bool enqueued = call.launch != 0;
+    if (enqueued && call.event.membership != kNoIndex) AddDeviceCall(call);
+    if (FindOperation(static_cast<uint16_t>(OperationOf(call.event))).kind == Kind::kNcclInit) {
+      NoteCreation(call);
+    }
+    if (!IsCall(call.event) || (enqueued && call.event.membership == kNoIndex)) {
       lifecycle_.push_back(call);
     } else if (call.kind == ring::kP2pRing) {
       p2p_.push_back(call);
@@ -389,8 +529,7 @@ class ProcessImport {
 
   void FinishEvents() {
     const auto finish = [](std::vector<Call>* calls, std::vector<Event>* events) {
-      std::stable_sort(calls->begin(), calls->end(),
-                       [](const Call& a, const Call& b) { return a.ticks < b.ticks; });
+      SortStably(calls, Earlier);
       events->reserve(calls->size());
       for (const Call& call : *calls) events->push_back(call.event);
     };
@@ -399,8 +538,7 @@ class ProcessImport {
     for (const auto& [uid, index] : membership_by_uid_) {
       Membership& membership = trace_.memberships[index];
       std::vector<Event>& events = membership.events;
-      std::stable_sort(events.begin(), events.end(),
-                       [](const Event& a, const Event& b) { return a.sequence < b.sequence; });
+      SortStably(&events, [](const Event& a, const Event& b) { return a.sequence < b.sequence; });
       const auto same = [](const Event& a, const Event& b) { return a.sequence == b.sequence; };
       const auto end = std::unique(events.begin(), events.end(), same);
       process_.records_unreadable += static_cast<uint64_t>(events.end() - end);
@@ -526,18 +664,7 @@ class ProcessImport {
     return entry->second = importer_.interner_.Module(path, build_id);
   }
 
-  static const OperationInfo& InfoOf(uint16_t operation) {
-    static const std::unordered_map<uint16_t, OperationInfo> table = [] {
-      std::unordered_map<uint16_t, OperationInfo> all;
-      for (const OperationInfo& info : kOperations) {
-        all.emplace(static_cast<uint16_t>(info.operation), info);
-      }
-      return all;
-    }();
-    static const OperationInfo unknown;
-    const auto it = table.find(operation);
-    return it == table.end() ? unknown : it->second;
-  }
+  static const OperationInfo& InfoOf(uint16_t operation) { return FindOperation(operation); }
   bool IsCall(const Event& event) const {
     const Operation operation = OperationOf(event);
     return operation != Operation::kCallError && operation != Operation::kThreadExit;
@@ -559,6 +686,8 @@ class ProcessImport {
   std::vector<Call> p2p_;
   std::vector<Call> lifecycle_;
   std::unordered_map<uint32_t, uint32_t> membership_by_uid_;
+  std::unordered_map<uint32_t, size_t> creation_by_uid_;  // into Trace::creations
+  std::map<std::pair<uint32_t, uint64_t>, const ring::GpuProgress*> progress_;  // by uid, stream
   std::unordered_map<uint32_t, uint32_t> thread_by_entry_;       // model index by ThreadEntry index
   std::unordered_map<uint32_t, std::vector<uint64_t>> awaited_;  // requests by OpenRequest::waiter
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> paths_;      // by word index and context's

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collector/import/device_work.h"
 #include "collector/import/interner.h"
 #include "collector/import/ring_clock.h"
 #include "collector/import/ring_reader.h"
@@ -39,12 +40,18 @@ class RingImporter {
   // By index in Trace::memberships.
   const std::vector<MembershipDraft>& drafts() const { return drafts_; }
 
+  // What SettleDeviceWork() wants to know, once the processes are joined.
+  std::vector<DeviceCall>& device_calls() { return device_calls_; }
+  const std::vector<HostWait>& host_waits() const { return host_waits_; }
+
  private:
   friend class ProcessImport;
 
   Trace& trace_;
   Interner interner_;
   std::vector<MembershipDraft> drafts_;
+  std::vector<DeviceCall> device_calls_;
+  std::vector<HostWait> host_waits_;
   std::unordered_map<std::string, RingClock> host_clocks_;
 };
 

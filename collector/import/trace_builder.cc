@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/import/device_work.h"
 #include "collector/import/ring_import.h"
 #include "collector/model/python_merge.h"
 #include "collector/model/rank_set.h"
@@ -180,6 +181,9 @@ class Joiner {
       membership_of_.emplace(uint64_t{membership.process} << 32 | entry->second, index);
     }
     for (uint32_t i = 0; i < trace_.communicators.size(); ++i) {
+      if ((trace_.communicators[i].flags & ring::kIsNccl) != 0) {
+        ListNcclMembers(drafts_[first_member[i]].size, &trace_.communicators[i]);
+      }
       const Membership& membership = trace_.memberships[first_member[i]];
       const MembershipDraft& draft = drafts_[first_member[i]];
       for (const bool alone : {true, false}) {
@@ -188,6 +192,24 @@ class Joiner {
           trace_.communicators[i].parent = parent->second;
         }
       }
+    }
+  }
+
+  // No call of NCCL's says which process is which rank: those who came say it of themselves. Of the
+  // others it is known where the communicator is the whole job, in its order.
+  void ListNcclMembers(int32_t size, Communicator* communicator) const {
+    if (size <= 0 || static_cast<uint32_t>(size) > kMaxRanks) return;
+    communicator->members.assign(static_cast<size_t>(size), -1);
+    bool in_order = trace_.worlds[communicator->world].size == size;
+    for (const uint32_t m : communicator->memberships) {
+      const Membership& membership = trace_.memberships[m];
+      if (membership.rank < 0 || membership.rank >= size) continue;
+      const int32_t rank = trace_.processes[membership.process].rank;
+      communicator->members[static_cast<size_t>(membership.rank)] = rank;
+      in_order &= rank == membership.rank;
+    }
+    for (int32_t rank = 0; in_order && rank < size; ++rank) {
+      communicator->members[static_cast<size_t>(rank)] = rank;
     }
   }
 
@@ -233,6 +255,9 @@ class Joiner {
   // "MPI_Comm_split #4 of MPI_COMM_WORLD, color 2"
   std::string Describe(const Communicator& communicator, int depth) {
     const OperationInfo creation = FindOperation(static_cast<uint16_t>(communicator.created_by));
+    if (creation.kind == Kind::kNcclInit || creation.kind == Kind::kNcclInitAll) {
+      return fmt::format("NCCL communicator {}", ++nccl_named_[communicator.world]);
+    }
     if (creation.name.empty()) return fmt::format("communicator {:#x}", communicator.key);
     std::string text(creation.name);
     if (communicator.parent_sequence != 0)
@@ -245,7 +270,8 @@ class Joiner {
       text += " of ";
       text += parent.empty() || parent.size() > 256 ? "another communicator" : parent;
     }
-    if (communicator.created_by == Operation::kComm_split) {
+    if (communicator.created_by == Operation::kComm_split ||
+        communicator.created_by == Operation::kNcclCommSplit) {
       if (const Event* event = FindCreation(communicator)) {
         text += fmt::format(", color {}", static_cast<int32_t>(event->detail >> 32));
       }
@@ -277,6 +303,7 @@ class Joiner {
   std::unordered_map<CommunicatorKey, uint32_t, CommunicatorKeyHash> index_;
   std::unordered_map<uint64_t, uint32_t> membership_of_;  // by process and communicator
   std::vector<bool> named_;
+  std::unordered_map<uint32_t, int> nccl_named_;  // by world: NCCL's communicators have no names
 };
 
 }  // namespace
@@ -314,6 +341,7 @@ class RingTraceBuilder::Impl {
 
   Trace Finish() {
     Joiner(&trace_, importer_.drafts(), jobs_).Join();
+    SettleDeviceWork(std::move(importer_.device_calls()), importer_.host_waits(), &trace_);
     MergePythonFrames(&trace_);
     return std::move(trace_);
   }

@@ -41,6 +41,8 @@ def make_directory():
 
 def launcher(mpi, ranks, extra_args=()):
     """The command that starts `ranks` ranks of what follows it."""
+    if mpi == "fork":  # no MPI: tests/nccl_sim
+        return [os.environ["ROLLCALL_FORK_LAUNCHER"], "-n", str(ranks), *extra_args]
     if mpi == "openmpi":
         return ["mpirun.openmpi", "--oversubscribe", "-n", str(ranks), *extra_args]
     return ["mpirun.mpich", "-n", str(ranks), *extra_args]

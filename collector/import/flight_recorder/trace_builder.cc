@@ -46,6 +46,15 @@ bool IsDefault(const Dump& dump, const Group& group) {
   return dump.strings.Get(group.name) == "0";
 }
 
+// The sizes of an all_to_all can be compared from version 2.4 on.
+bool HasAllToAllSizes(std::string_view version) {
+  const size_t dot = version.find('.');
+  const std::optional<int64_t> major = AsNumber(version.substr(0, dot));
+  if (!major || dot == std::string_view::npos) return false;
+  const std::optional<int64_t> minor = AsNumber(version.substr(dot + 1));
+  return *major > 2 || (*major == 2 && minor && *minor >= 4);
+}
+
 }  // namespace
 
 struct FlightTraceBuilder::Adding {
@@ -304,8 +313,10 @@ uint32_t FlightTraceBuilder::ArgumentsOf(Adding* adding, const Entry& entry) {
     arguments.recv_datatype = DatatypeOf(adding, entry.output.dtype);
   };
   switch (arguments.operation) {
-    case Operation::kTorchAllReduce:
     case Operation::kTorchAllToAll:
+      if (!HasAllToAllSizes(adding->dump.version)) break;
+      [[fallthrough]];
+    case Operation::kTorchAllReduce:
       send();
       recv();
       break;

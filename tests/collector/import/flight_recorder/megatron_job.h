@@ -365,7 +365,11 @@ class MegatronJob {
       const bool scatters = operation.name == "_reduce_scatter_base";
       entry.input_sizes = {{operation.count * (scatters ? size : 1)}};
       entry.output_sizes = {{operation.count * (gathers ? size : 1)}};
-      if (operation.name == "all_to_all") entry.output_sizes = {{1024 + 8 * (r % 7)}};
+      // What all send together is what all receive.
+      if (operation.name == "all_to_all") {
+        const int next = group.ranks[size_t(own + 1) % group.ranks.size()];
+        entry.output_sizes = {{1024 + 8 * (next % 5)}};
+      }
       entry.input_dtype = entry.output_dtype = operation.dtype;
       entry.created_ns = 1'700'000'000'000'000'000 + int64_t(i) * 1'000'000 + r * 1'000;
       newest_ns_ = std::max(newest_ns_, entry.created_ns);

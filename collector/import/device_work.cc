@@ -1,0 +1,224 @@
+#include "collector/import/device_work.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace rollcall {
+namespace {
+
+// What has to meet: a collective of all members, or one message of a pair.
+struct Meeting {
+  std::vector<uint32_t> calls;  // indices
+  size_t wanted = 0;
+  size_t ready = 0;  // calls that are done, or first in their stream
+  bool fits = true;  // all of them are calls of one kind
+};
+
+class Settler {
+ public:
+  Settler(std::vector<DeviceCall> calls, Trace* trace) : calls_(std::move(calls)), trace_(*trace) {
+    std::stable_sort(calls_.begin(), calls_.end(), [](const DeviceCall& a, const DeviceCall& b) {
+      return std::tuple(a.process, a.launch, a.event.start_ns) <
+             std::tuple(b.process, b.launch, b.event.start_ns);
+    });
+  }
+
+  void Settle(const std::vector<HostWait>& waits) {
+    MakeMeetings();
+    MakeStreams();
+    Run();
+    for (const HostWait& wait : waits) Reopen(wait);
+    Write();
+  }
+
+ private:
+  const Arguments& Args(const DeviceCall& call) const {
+    return trace_.arguments[call.event.arguments];
+  }
+  Kind KindOf(const DeviceCall& call) const {
+    return FindOperation(static_cast<uint16_t>(Args(call).operation)).kind;
+  }
+  bool IsMessage(const DeviceCall& call) const { return call.event.sequence == 0; }
+
+  // The n-th send from one member to another meets the n-th receive there.
+  void MakeMeetings() {
+    std::map<std::tuple<uint32_t, uint64_t, int32_t, int32_t, uint64_t>, uint32_t> index;
+    std::map<std::tuple<uint32_t, int32_t, int32_t, bool>, uint64_t> messages;
+    meeting_of_.resize(calls_.size());
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      const DeviceCall& call = calls_[i];
+      const Membership& membership = trace_.memberships[call.event.membership];
+      std::tuple<uint32_t, uint64_t, int32_t, int32_t, uint64_t> key{
+          membership.communicator, call.event.sequence, -1, -1, 0};
+      size_t wanted = trace_.communicators[membership.communicator].memberships.size();
+      if (IsMessage(call)) {
+        const int32_t peer = Args(call).root_or_peer;
+        const bool sends = KindOf(call) == Kind::kIsend;
+        const int32_t from = sends ? membership.rank : peer;
+        const int32_t to = sends ? peer : membership.rank;
+        const uint64_t nth = ++messages[{membership.communicator, from, to, sends}];
+        key = {membership.communicator, 0, from, to, nth};
+        wanted = from == to ? 1 : 2;
+      }
+      const auto [entry, added] = index.emplace(key, static_cast<uint32_t>(meetings_.size()));
+      if (added) meetings_.emplace_back();
+      Meeting& meeting = meetings_[entry->second];
+      meeting.wanted = wanted;
+      if (!meeting.calls.empty() && !IsMessage(call)) {
+        meeting.fits &=
+            Args(calls_[meeting.calls.front()]).semantic_hash == Args(call).semantic_hash;
+      }
+      meeting.calls.push_back(i);
+      meeting_of_[i] = entry->second;
+    }
+    for (Meeting& meeting : meetings_) AddLost(&meeting);
+  }
+
+  // A member that entered it, and whose record is gone, is past it as far as anybody knows.
+  void AddLost(Meeting* meeting) const {
+    const DeviceCall& first = calls_[meeting->calls.front()];
+    if (IsMessage(first)) return;
+    const uint32_t comm = trace_.memberships[first.event.membership].communicator;
+    size_t entered = 0;
+    for (const uint32_t m : trace_.communicators[comm].memberships) {
+      if (trace_.memberships[m].entered >= first.event.sequence) ++entered;
+    }
+    meeting->ready = entered > meeting->calls.size() ? entered - meeting->calls.size() : 0;
+  }
+
+  // Calls are in order of launches: each stream gets its own in that order.
+  void MakeStreams() {
+    std::map<std::pair<uint32_t, uint64_t>, uint32_t> index;
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      const DeviceCall& call = calls_[i];
+      if (call.done) {
+        ++meetings_[meeting_of_[i]].ready;
+        continue;
+      }
+      if (call.held) continue;
+      const auto [entry, added] = index.emplace(std::pair(call.process, call.stream),
+                                                static_cast<uint32_t>(streams_.size()));
+      if (added) streams_.emplace_back();
+      streams_[entry->second].calls.push_back(i);
+    }
+    stream_of_.assign(calls_.size(), kNoIndex);
+    for (uint32_t s = 0; s < streams_.size(); ++s) {
+      for (const uint32_t i : streams_[s].calls) stream_of_[i] = s;
+    }
+  }
+
+  struct Stream {
+    std::vector<uint32_t> calls;
+    size_t first = 0;    // of the launch at its head
+    size_t end = 0;      // behind it
+    size_t pending = 0;  // of that launch: not yet done
+  };
+
+  void Run() {
+    for (uint32_t s = 0; s < streams_.size(); ++s) Advance(s);
+    while (!complete_.empty()) {
+      const Meeting& meeting = meetings_[complete_.back()];
+      complete_.pop_back();
+      for (const uint32_t i : meeting.calls) {
+        DeviceCall& call = calls_[i];
+        if (call.done || call.exact || stream_of_[i] == kNoIndex) continue;
+        call.done = true;
+        if (--streams_[stream_of_[i]].pending == 0) Advance(stream_of_[i]);
+      }
+    }
+  }
+
+  // Brings the next launch to the head: what was called in one group runs at once.
+  void Advance(uint32_t s) {
+    Stream& stream = streams_[s];
+    stream.first = stream.end;
+    if (stream.first == stream.calls.size()) return;
+    const uint64_t launch = calls_[stream.calls[stream.first]].launch;
+    while (stream.end < stream.calls.size() && calls_[stream.calls[stream.end]].launch == launch) {
+      ++stream.end;
+    }
+    stream.pending = stream.end - stream.first;
+    for (size_t at = stream.first; at < stream.end; ++at) {
+      const uint32_t m = meeting_of_[stream.calls[at]];
+      Meeting& meeting = meetings_[m];
+      if (++meeting.ready >= meeting.wanted && meeting.fits) complete_.push_back(m);
+    }
+  }
+
+  // The host says that its stream is not done: then the last of what it waits for is not.
+  void Reopen(const HostWait& wait) {
+    DeviceCall* last = nullptr;
+    auto at = std::lower_bound(
+        calls_.begin(), calls_.end(), wait.process,
+        [](const DeviceCall& call, uint32_t process) { return call.process < process; });
+    for (; at != calls_.end() && at->process == wait.process && at->launch <= wait.launch; ++at) {
+      if (at->held || (!wait.any_stream && at->stream != wait.stream)) continue;
+      if (!at->done) return;
+      last = &*at;
+    }
+    if (last != nullptr) last->done = false;
+  }
+
+  void Write() {
+    std::unordered_map<uint32_t, uint64_t> first_open;  // by membership
+    for (DeviceCall& call : calls_) {
+      Event* event = Find(call);
+      if (event != nullptr)
+        event->end_ns = call.done ? std::max(event->end_ns, event->start_ns) : kNoTime;
+      if (call.done) continue;
+      OpenRequest request;
+      request.uid = call.event.request;
+      request.starts = 1;
+      request.held = call.held;
+      request.event = call.event;
+      request.event.end_ns = kNoTime;
+      trace_.processes[call.process].open_requests.push_back(std::move(request));
+      if (IsMessage(call)) continue;
+      const auto [entry, added] = first_open.emplace(call.event.membership, call.event.sequence);
+      if (!added) entry->second = std::min(entry->second, call.event.sequence);
+    }
+    for (uint32_t m = 0; m < trace_.memberships.size(); ++m) {
+      Membership& membership = trace_.memberships[m];
+      if ((trace_.communicators[membership.communicator].flags & ring::kIsNccl) == 0) continue;
+      const auto open = first_open.find(m);
+      membership.completed = open == first_open.end() ? membership.entered : open->second - 1;
+    }
+  }
+
+  Event* Find(const DeviceCall& call) {
+    const auto same = [&](const Event& event) { return event.request == call.event.request; };
+    if (IsMessage(call)) {
+      std::vector<Event>& events = trace_.processes[call.process].p2p;
+      const auto from = std::lower_bound(
+          events.begin(), events.end(), call.event.start_ns,
+          [](const Event& event, int64_t start_ns) { return event.start_ns < start_ns; });
+      const auto found = std::find_if(from, events.end(), same);
+      return found == events.end() ? nullptr : &*found;
+    }
+    std::vector<Event>& events = trace_.memberships[call.event.membership].events;
+    const auto found = std::lower_bound(
+        events.begin(), events.end(), call.event.sequence,
+        [](const Event& event, uint64_t sequence) { return event.sequence < sequence; });
+    return found == events.end() || found->sequence != call.event.sequence ? nullptr : &*found;
+  }
+
+  std::vector<DeviceCall> calls_;
+  Trace& trace_;
+  std::vector<Meeting> meetings_;
+  std::vector<uint32_t> meeting_of_;  // by call
+  std::vector<Stream> streams_;
+  std::vector<uint32_t> stream_of_;  // by call
+  std::vector<uint32_t> complete_;   // meetings
+};
+
+}  // namespace
+
+void SettleDeviceWork(std::vector<DeviceCall> calls, const std::vector<HostWait>& waits,
+                      Trace* trace) {
+  if (!calls.empty()) Settler(std::move(calls), trace).Settle(waits);
+}
+
+}  // namespace rollcall

@@ -1,0 +1,38 @@
+// What the parameters of an NCCL or CUDA function mean, after their roles (roles.h) have sorted
+// them.
+#ifndef ROLLCALL_SHIM_NCCL_ARGUMENTS_H_
+#define ROLLCALL_SHIM_NCCL_ARGUMENTS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rollcall::shim::nccl {
+
+// ncclUniqueId: what the members of a communicator have in common before it exists. Passed by
+// value.
+struct UniqueId {
+  char bytes[128];
+};
+
+struct Arguments {
+  uint64_t comm = 0;
+  uint64_t stream = 0;
+  uint64_t event = 0;
+  void* new_comm = nullptr;   // ncclComm_t*
+  void* new_comms = nullptr;  // ncclComm_t[device_count]
+  uint64_t id_hash = 0;       // of the unique id, or of all of them
+  int id_count = 0;
+  int device_count = 0;
+  int nranks = 0;
+  int rank = 0;
+  uint64_t count = 0;
+  int datatype = -1;
+  int op = -1;
+  int root_or_peer = 0;
+  int color = 0;
+  int key = 0;
+};
+
+}  // namespace rollcall::shim::nccl
+
+#endif  // ROLLCALL_SHIM_NCCL_ARGUMENTS_H_

@@ -1,0 +1,135 @@
+#include "shim/nccl/binding.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstring>
+
+#include "shim/nccl/targets.h"
+#include "shim/platform.h"
+
+namespace rollcall::shim::nccl {
+namespace {
+
+constinit Library g_library;
+
+bool IsOurs(const void* address) {
+  Dl_info self, other;
+  return dladdr(reinterpret_cast<const void*>(&IsOurs), &self) != 0 &&
+         dladdr(address, &other) != 0 && self.dli_fbase == other.dli_fbase;
+}
+
+// In the scope of the object that holds `caller`: itself and what it depends on.
+void* FindLocal(const void* caller, const char* name) {
+  Dl_info where;
+  if (dladdr(caller, &where) == 0 || where.dli_fname == nullptr) return nullptr;
+  void* scope = dlopen(where.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
+  if (scope == nullptr) return nullptr;
+  void* found = dlsym(scope, name);
+  dlclose(scope);
+  return found == nullptr || IsOurs(found) ? nullptr : found;
+}
+
+// In any object that is loaded: of a library that does not list what it needs, the function was
+// found in the scope of whoever loaded it, and nobody tells who that was.
+void* FindAnywhere(const char* name) {
+  void* program = dlopen(nullptr, RTLD_NOLOAD | RTLD_LAZY);
+  void* found = nullptr;
+  for (const auto* map = static_cast<link_map*>(program); map != nullptr && found == nullptr;
+       map = map->l_next) {
+    if (map->l_name == nullptr || map->l_name[0] == '\0') continue;
+    void* object = dlopen(map->l_name, RTLD_NOLOAD | RTLD_LAZY);
+    if (object == nullptr) continue;
+    found = dlsym(object, name);
+    dlclose(object);
+    if (found != nullptr && IsOurs(found)) found = nullptr;
+  }
+  if (program != nullptr) dlclose(program);
+  return found;
+}
+
+Target* FindTarget(const char* name) {
+  const TargetList list = AllTargets();
+  for (uint32_t i = 0; i < list.count; ++i) {
+    if (strcmp(list.targets[i]->name, name) == 0) return list.targets[i];
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void* Target::Find(const void* caller) {
+  const ErrnoKeeper keeper;
+  void* found = dlsym(RTLD_NEXT, name);
+  if (found == nullptr) found = FindLocal(caller, name);
+  if (found == nullptr && g_library.core_start != 0) {
+    found = FindLocal(reinterpret_cast<const void*>(g_library.core_start), name);
+  }
+  // Our own dlsym, which these came through, gave out the wrapper and stored what it stands for.
+  if (found == nullptr) found = function.load(std::memory_order_acquire);
+  if (found == nullptr) found = FindAnywhere(name);
+  if (found == nullptr) return function.load(std::memory_order_acquire);
+  function.store(found, std::memory_order_release);
+  return found;
+}
+
+bool MayHaveWrapper(const char* name) {
+  return (name[0] == 'n' && name[1] == 'c' && name[2] == 'c' && name[3] == 'l') ||
+         (name[0] == 'p' && name[1] == 'n' && name[2] == 'c' && name[3] == 'c') ||
+         (name[0] == 'c' && name[1] == 'u');
+}
+
+void* WrapperFor(const char* name, void* real) {
+  Target* target = FindTarget(name);
+  if (target == nullptr) return nullptr;
+  void* known = nullptr;
+  if (!target->function.compare_exchange_strong(known, real, std::memory_order_acq_rel) &&
+      known != real) {
+    return nullptr;
+  }
+  return target->wrapper();
+}
+
+bool IsWrapper(const char* name, const void* address) {
+  const Target* target = FindTarget(name);
+  return target != nullptr && target->wrapper() == address;
+}
+
+Library* NcclLibrary() { return &g_library; }
+
+void LearnNccl(const void* function) {
+  if (__atomic_load_n(&g_library.core_end, __ATOMIC_ACQUIRE) != 0) return;
+  const ErrnoKeeper keeper;
+  Dl_info where;
+  if (dladdr(function, &where) == 0) return;
+  struct Range {
+    uint64_t inside, start, end;
+  } range{reinterpret_cast<uint64_t>(function), 0, 0};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        auto* wanted = static_cast<Range*>(data);
+        uint64_t start = ~uint64_t{0}, end = 0;
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const auto& segment = info->dlpi_phdr[i];
+          if (segment.p_type != PT_LOAD) continue;
+          const uint64_t from = info->dlpi_addr + segment.p_vaddr;
+          if (from < start) start = from;
+          if (from + segment.p_memsz > end) end = from + segment.p_memsz;
+        }
+        if (wanted->inside < start || wanted->inside >= end) return 0;
+        wanted->start = start;
+        wanted->end = end;
+        return 1;
+      },
+      &range);
+  g_library.core_start = range.start;
+  __atomic_store_n(&g_library.core_end, range.end, __ATOMIC_RELEASE);
+}
+
+bool IsInsideNccl(const void* address) {
+  const auto word = reinterpret_cast<uint64_t>(address);
+  return word < __atomic_load_n(&g_library.core_end, __ATOMIC_ACQUIRE) &&
+         word >= g_library.core_start;
+}
+
+}  // namespace rollcall::shim::nccl

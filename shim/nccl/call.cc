@@ -1,0 +1,358 @@
+#include "shim/nccl/call.h"
+
+#include <cstdio>
+
+#include "shim/call_paths.h"
+#include "shim/nccl/group.h"
+#include "shim/nccl/progress.h"
+#include "shim/nccl/records.h"
+#include "shim/process.h"
+
+namespace rollcall::shim::nccl {
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kInProgress = 7;  // ncclInProgress: a non-blocking communicator is still at it
+
+// For NCCL's own queries, which are local: the library of whoever calls us.
+template <typename F>
+F Query(Target* target, const void* caller) {
+  return reinterpret_cast<F>(target->Get(caller));
+}
+using AskInt = int (*)(void*, int*);
+constinit Target g_count{"pncclCommCount", nullptr};
+constinit Target g_user_rank{"pncclCommUserRank", nullptr};
+constinit Target g_version{"pncclGetVersion", nullptr};
+
+// The handle that the library wrote; 0 if it has not (yet).
+uint64_t LoadHandle(const void* place) {
+  return place == nullptr ? 0 : LoadAcquire(static_cast<const uint64_t*>(place));
+}
+
+// How many are in it, and which of them this is; false if the library does not say.
+bool AskRank(uint64_t handle, const void* caller, int32_t* rank, int32_t* size) {
+  const auto count = Query<AskInt>(&g_count, caller);
+  const auto user_rank = Query<AskInt>(&g_user_rank, caller);
+  void* comm = reinterpret_cast<void*>(handle);
+  return count != nullptr && user_rank != nullptr && count(comm, size) == kSuccess &&
+         user_rank(comm, rank) == kSuccess;
+}
+
+void NameLibrary(const void* caller) {
+  ring::FileHeader* header = g_process.header;
+  if (header->library[0] != '\0') return;
+  int version = 0;
+  const auto ask = Query<int (*)(int*)>(&g_version, caller);
+  if (ask == nullptr || ask(&version) != kSuccess) return;
+  // 2.8 and older: 2804; since 2.9: 20905.
+  const int major = version < 10000 ? version / 1000 : version / 10000;
+  const int minor = version < 10000 ? version / 100 % 10 : version / 100 % 100;
+  snprintf(header->library, sizeof(header->library), "NCCL %d.%d.%d", major, minor, version % 100);
+}
+
+// A reader needs two anchors some way apart to make times of ticks (ring_format.md), and a rank
+// that never comes out of its first initialisation takes no later one. Initialisations take longer
+// than this.
+void SetClock() {
+  constexpr uint64_t kApartNs = 150'000;
+  const ring::FileHeader* header = g_process.header;
+  while (MonotonicNs() - header->first_anchor.monotonic_ns < kApartNs) {
+  }
+  RefreshClockAnchor();
+}
+
+// Where no launcher said which rank this is, the first communicator does.
+void SupposeWorld(const Arguments& a) {
+  ring::FileHeader* header = g_process.header;
+  if (LoadRelaxed(&header->world_rank) >= 0) return;
+  StoreRelaxed(&header->world_rank, a.rank);
+  StoreRelaxed(&header->world_size, a.nranks);
+}
+
+// --- Communicators
+// --------------------------------------------------------------------------------
+
+// Exists from now on: its members may use it.
+void Settle(Comm* comm, uint64_t handle) {
+  StoreRelease(&comm->entry->in_flight, uint64_t{0});
+  if (handle != 0) BindNcclHandle(comm, handle);
+  SetPhase(ring::Phase::kRunning);
+}
+
+void SettleSplit(const Pending& pending, uint64_t handle) {
+  int32_t rank = -1, size = 0;
+  if (handle == 0) return;  // NCCL_SPLIT_NOCOLOR
+  AskRank(handle, pending.caller, &rank, &size);
+  const Comm* parent = pending.creation.parent;
+  const uint64_t key =
+      Mix64(Mix64(parent != nullptr ? parent->key : 0, pending.creation.parent_sequence),
+            static_cast<uint32_t>(pending.colour));
+  Comm* comm = RegisterNccl(NcclLibrary(), pending.creation, {key, rank, size});
+  if (comm != nullptr) Settle(comm, handle);
+}
+
+void Settle(const Pending& pending, int result) {
+  if (pending.comm == nullptr) {
+    if (result == kSuccess) SettleSplit(pending, LoadHandle(pending.handle_at));
+  } else if (result == kSuccess) {
+    Settle(pending.comm, LoadHandle(pending.handle_at));
+  } else {
+    ForgetComm(pending.comm);
+  }
+}
+
+void SettleOrWait(Call* call, const Pending& pending, int result) {
+  Group& group = Group::Of(call->log);
+  if (result == kSuccess && group.open()) {
+    group.AddPending(pending);
+  } else {
+    Settle(pending, result);
+  }
+}
+
+void BeginInit(Call* call, const Arguments& a) {
+  SupposeWorld(a);
+  SetClock();
+  const Creation creation{.operation = call->info->operation};
+  call->comm = RegisterNccl(NcclLibrary(), creation, {Mix64(a.id_hash, 0x11), a.rank, a.nranks});
+  if (call->comm != nullptr) StoreRelaxed(&call->comm->entry->in_flight, uint64_t{1});
+  calls::StartRecord(call);
+  call->record.root_or_peer = a.rank;
+  call->record.send_count = static_cast<uint64_t>(a.nranks);
+  SetCallPath(&call->record, CurrentCallPath(call->frame));
+  calls::WriteRecord(call, ring::kCollectiveRing);
+}
+
+// All devices of this process: nobody else has to come.
+void EndInitAll(const Arguments& a) {
+  const auto* handles = static_cast<const uint64_t*>(a.new_comms);
+  const uint64_t key = Mix64(g_process.header->process_id_random[0], NextLaunch());
+  for (int i = 0; handles != nullptr && i < a.device_count; ++i) {
+    const Creation creation{.operation = Operation::kNcclCommInitAll};
+    Comm* comm = RegisterNccl(NcclLibrary(), creation, {key, i, a.device_count});
+    if (comm != nullptr) Settle(comm, handles[i]);
+  }
+}
+
+// --- Operations
+// -----------------------------------------------------------------------------------
+
+void BeginOperation(Call* call, const Arguments& a) {
+  Comm* comm = call->comm = FindNcclComm(a.comm);
+  calls::StartRecord(call);
+  ring::Record& record = call->record;
+  FillRecord(*call->info, a, &record);
+  const InternedPath path = CurrentCallPath(call->frame);
+  SetCallPath(&record, path);
+  const bool message = call->info->rule == Rule::kP2p;
+  const Group& group = Group::Of(call->log);
+  // One counter for both: inside a group operations have numbers between its launch and the next.
+  record.request = NextLaunch();
+  record.detail = group.open() ? group.launch() : record.request;
+  record.detail2 = a.stream;
+  if (comm == nullptr) {
+    record.flags |= ring::kUnknownComm;
+  } else if (!message) {
+    record.sequence = NextSequence(comm);
+    Checkpoint(comm, record.sequence, record.semantic_hash, path.portable_hash);
+  }
+  calls::WriteRecord(call, message ? ring::kP2pRing : ring::kCollectiveRing);
+}
+
+void EndOperation(Call* call, const Arguments& a, int result) {
+  Comm* comm = call->comm;
+  if (comm == nullptr || result != kSuccess) return;
+  const uint32_t slot = SlotOf(comm, a.stream);
+  Group& group = Group::Of(call->log);
+  if (group.open()) {
+    group.AddOperation(call->log, slot);
+  } else {
+    MarkEnqueued(slot, call->record.detail);
+  }
+}
+
+void BeginSplit(Call* call, const Arguments& a) {
+  Comm* comm = call->comm = FindNcclComm(a.comm);
+  calls::StartRecord(call);
+  ring::Record& record = call->record;
+  record.detail =
+      static_cast<uint64_t>(static_cast<uint32_t>(a.color)) << 32 | static_cast<uint32_t>(a.key);
+  record.semantic_hash = Mix64(static_cast<uint64_t>(call->info->operation), 0);
+  const InternedPath path = CurrentCallPath(call->frame);
+  SetCallPath(&record, path);
+  if (comm != nullptr) {
+    record.sequence = NextSequence(comm);
+    Checkpoint(comm, record.sequence, record.semantic_hash, path.portable_hash);
+  } else {
+    record.flags |= ring::kUnknownComm;
+  }
+  calls::WriteRecord(call, ring::kCollectiveRing);
+}
+
+void BeginOther(Call* call, const Arguments& a) {
+  call->comm = a.comm == 0 ? nullptr : FindNcclComm(a.comm);
+  calls::StartRecord(call);
+  SetCallPath(&call->record, CurrentCallPath(call->frame));
+  calls::WriteRecord(call, ring::kCollectiveRing);
+}
+
+// --- Groups
+// ---------------------------------------------------------------------------------------
+
+// Inner ends do nothing that could block.
+void BeginGroupEnd(Call* call) {
+  if (Group::Of(call->log).outermost()) BeginOther(call, {});
+}
+
+void EndGroup(Call* call, int result) {
+  Group& group = Group::Of(call->log);
+  if (!group.End(call->log)) return;
+  for (uint32_t i = 0; i < group.pending_count(); ++i) Settle(group.pending(i), result);
+  group.ForgetPending();
+}
+
+// --- The host waits
+// -------------------------------------------------------------------------------
+
+bool WaitsForStream(Operation operation) {
+  return operation == Operation::kcudaStreamSynchronize ||
+         operation == Operation::kcuStreamSynchronize || operation == Operation::kcudaStreamQuery ||
+         operation == Operation::kcuStreamQuery;
+}
+bool WaitsForEvent(Operation operation) {
+  return operation == Operation::kcudaEventSynchronize ||
+         operation == Operation::kcuEventSynchronize || operation == Operation::kcudaEventQuery ||
+         operation == Operation::kcuEventQuery;
+}
+
+// What it waits for is remembered in the record, written or not: launches and stream.
+void BeginHostCall(Call* call, const Arguments& a) {
+  ring::Record& record = call->record;
+  // What stands in an open group of this thread is on no stream yet.
+  const Group& group = Group::Of(call->log);
+  EventMark mark{a.stream, group.open() ? group.launch() - 1 : LastLaunch()};
+  if (call->info->kind == Kind::kHostMarks) return RememberEvent(a.event, mark);
+  if (WaitsForEvent(call->info->operation)) mark = FindEvent(a.event);
+  if (call->info->kind == Kind::kHostAsks || !AnythingOutstanding()) {
+    record.detail = mark.launch;
+    record.detail2 = mark.stream;
+    return;
+  }
+  calls::StartRecord(call);
+  record.detail = mark.launch;
+  record.detail2 = mark.stream;
+  SetCallPath(&record, CurrentCallPath(call->frame));
+  calls::WriteRecord(call, ring::kCollectiveRing);
+}
+
+void EndHostCall(const Call& call, int result) {
+  if (result != kSuccess || call.info->kind == Kind::kHostMarks || call.record.detail == 0) return;
+  const Operation operation = call.info->operation;
+  if (WaitsForStream(operation) || WaitsForEvent(operation)) {
+    MarkStreamComplete(call.record.detail2, call.record.detail);
+  } else if (!HasSeveralDevices()) {
+    MarkAllComplete(call.record.detail);
+  }
+}
+
+void BeginByKind(Call* call, const Arguments& a) {
+  switch (call->info->kind) {
+    case Kind::kNcclInit:
+      return BeginInit(call, a);
+    case Kind::kCreateComm:
+      return BeginSplit(call, a);
+    case Kind::kNonblocking:
+    case Kind::kIsend:
+    case Kind::kIrecv:
+      return BeginOperation(call, a);
+    case Kind::kNcclGroupStart:
+      return;
+    case Kind::kNcclGroupEnd:
+      return BeginGroupEnd(call);
+    case Kind::kHostWait:
+    case Kind::kHostAsks:
+    case Kind::kHostMarks:
+      return BeginHostCall(call, a);
+    default:
+      return BeginOther(call, a);
+  }
+}
+
+void EndByKind(Call* call, const Arguments& a, int result) {
+  switch (call->info->kind) {
+    case Kind::kNcclInit:
+      NameLibrary(call->caller);
+      if (call->comm == nullptr) return;
+      return SettleOrWait(
+          call,
+          {.comm = call->comm, .handle_at = a.new_comm, .caller = call->caller, .creation = {}},
+          result);
+    case Kind::kNcclInitAll:
+      if (result == kSuccess) EndInitAll(a);
+      return;
+    case Kind::kCreateComm: {
+      const Creation creation{.operation = call->info->operation,
+                              .parent = call->comm,
+                              .parent_sequence = call->record.sequence};
+      if (call->comm != nullptr) Increment(&call->comm->entry->completed);
+      return SettleOrWait(call,
+                          {.comm = nullptr,
+                           .handle_at = a.new_comm,
+                           .caller = call->caller,
+                           .creation = creation,
+                           .colour = a.color},
+                          result);
+    }
+    case Kind::kFreeComm:
+      if (call->comm != nullptr && result == kSuccess) ForgetComm(call->comm);
+      return;
+    case Kind::kNonblocking:
+    case Kind::kIsend:
+    case Kind::kIrecv:
+      return EndOperation(call, a, result);
+    case Kind::kNcclGroupStart:
+      if (result == kSuccess) {
+        Group::Of(call->log).Start(call->log, CurrentCallPath(call->frame).id);
+      }
+      return;
+    case Kind::kNcclGroupEnd:
+      return EndGroup(call, result);
+    case Kind::kHostWait:
+    case Kind::kHostAsks:
+    case Kind::kHostMarks:
+      return EndHostCall(*call, result);
+    default:
+      return;
+  }
+}
+
+bool IsCuda(Kind kind) {
+  return kind == Kind::kHostWait || kind == Kind::kHostAsks || kind == Kind::kHostMarks;
+}
+
+}  // namespace
+
+void StartWith(const void* function, const void* caller) {
+  // A function that tools do not wrap is at home in the library itself, even where one stands
+  // between.
+  const void* home = g_version.Get(caller);
+  LearnNccl(home != nullptr ? home : function);
+  Start();
+}
+
+void Begin(Call* call, const Arguments& arguments) {
+  if (IsCuda(call->info->kind) && !g_process.gpu) return;
+  if (!calls::OpenBracket(call)) return;
+  BeginByKind(call, arguments);
+  calls::CloseBracket();
+}
+
+void End(Call* call, const Arguments& arguments, int result) {
+  if (result == kInProgress) result = kSuccess;
+  // Of an error of CUDA's the program hears; it says nothing about what was called.
+  if (!calls::ReopenBracket(call, IsCuda(call->info->kind) ? kSuccess : result)) return;
+  EndByKind(call, arguments, result);
+  calls::FinishCall(call);
+}
+
+}  // namespace rollcall::shim::nccl

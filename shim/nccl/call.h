@@ -1,0 +1,21 @@
+// What happens before and after every wrapped function of NCCL, and of CUDA where a host waits for
+// a device. The frame is that of MPI's calls (shim/call.h): one guard, one open table, one log.
+#ifndef ROLLCALL_SHIM_NCCL_CALL_H_
+#define ROLLCALL_SHIM_NCCL_CALL_H_
+
+#include "shim/call.h"
+#include "shim/nccl/arguments.h"
+#include "shim/nccl/binding.h"
+
+namespace rollcall::shim::nccl {
+
+// At the entry of an initialisation whose real function is `function`: recording begins, unless it
+// has.
+void StartWith(const void* function, const void* caller);
+
+void Begin(Call* call, const Arguments& arguments);
+void End(Call* call, const Arguments& arguments, int result);
+
+}  // namespace rollcall::shim::nccl
+
+#endif  // ROLLCALL_SHIM_NCCL_CALL_H_

@@ -1,0 +1,62 @@
+#include "shim/nccl/group.h"
+
+#include "shim/nccl/progress.h"
+
+namespace rollcall::shim::nccl {
+namespace {
+
+constexpr uint32_t kMaxThreads = 64;  // as many as have logs
+constinit Group g_groups[kMaxThreads];
+
+}  // namespace
+
+Group& Group::Of(ThreadLog* log) {
+  Group& group = g_groups[log->index];
+  if (group.incarnation_ != log->entry->incarnation) {  // its thread ended within a group
+    group.depth_ = group.operations_ = group.slot_count_ = group.pending_count_ = 0;
+    group.incarnation_ = log->entry->incarnation;
+  }
+  return group;
+}
+
+void Group::Publish(ThreadLog* log) const {
+  StoreRelease(&log->entry->nccl_group, uint64_t{depth_} << 32 | operations_);
+}
+
+void Group::Start(ThreadLog* log, uint32_t call_path) {
+  if (depth_++ == 0) {
+    launch_ = NextLaunch();
+    operations_ = slot_count_ = pending_count_ = 0;
+    StoreRelaxed(&log->entry->nccl_group_path, uint64_t{call_path});
+  }
+  Publish(log);
+}
+
+bool Group::End(ThreadLog* log) {
+  if (depth_ == 0) return false;
+  --depth_;
+  if (depth_ == 0) {
+    for (uint32_t i = 0; i < slot_count_; ++i) MarkEnqueued(slots_[i], launch_);
+    operations_ = slot_count_ = 0;
+  }
+  Publish(log);
+  return depth_ == 0;
+}
+
+void Group::AddOperation(ThreadLog* log, uint32_t slot) {
+  ++operations_;
+  bool known = slot == kNoSlot;
+  for (uint32_t i = 0; i < slot_count_; ++i) known |= slots_[i] == slot;
+  // A group of more streams than this is counted as launched early: better than never.
+  if (!known && slot_count_ == kMaxSlots) MarkEnqueued(slot, launch_);
+  if (!known && slot_count_ < kMaxSlots) slots_[slot_count_++] = slot;
+  Publish(log);
+}
+
+bool Group::AddPending(const Pending& pending) {
+  if (pending_count_ == kMaxPending) return false;
+  pending_[pending_count_++] = pending;
+  return true;
+}
+
+}  // namespace rollcall::shim::nccl

@@ -1,0 +1,61 @@
+// A thread's ncclGroupStart without its end yet: what was called in it goes to the devices
+// together, when the outermost group ends, and communicators that were begun in it exist then.
+#ifndef ROLLCALL_SHIM_NCCL_GROUP_H_
+#define ROLLCALL_SHIM_NCCL_GROUP_H_
+
+#include <cstdint>
+
+#include "shim/comms.h"
+#include "shim/thread_log.h"
+
+namespace rollcall::shim::nccl {
+
+// A communicator whose handle the library has yet to write. `comm` is null where rank and size are
+// not known before either (a split): then `creation` and `colour` say what it will be.
+struct Pending {
+  Comm* comm = nullptr;
+  const void* handle_at = nullptr;
+  const void* caller = nullptr;  // who asked: its NCCL is the one to ask back
+  Creation creation;
+  int32_t colour = 0;
+};
+
+class Group {
+ public:
+  // The calling thread's; `log` is its own.
+  static Group& Of(ThreadLog* log);
+
+  bool open() const { return depth_ != 0; }
+  bool outermost() const { return depth_ == 1; }
+  uint64_t launch() const { return launch_; }
+
+  void Start(ThreadLog* log, uint32_t call_path);
+  // One level. True if that was the outermost: then what is in it has been launched.
+  bool End(ThreadLog* log);
+
+  void AddOperation(ThreadLog* log, uint32_t slot);
+  // False if there is no room: the communicator then has no handle, and its calls are unknown.
+  bool AddPending(const Pending& pending);
+
+  static constexpr uint32_t kMaxPending = 64;
+  uint32_t pending_count() const { return pending_count_; }
+  const Pending& pending(uint32_t i) const { return pending_[i]; }
+  void ForgetPending() { pending_count_ = 0; }
+
+ private:
+  void Publish(ThreadLog* log) const;
+
+  static constexpr uint32_t kMaxSlots = 64;
+  uint64_t incarnation_ = 0;  // of the thread's entry, which threads inherit from each other
+  uint32_t depth_ = 0;
+  uint32_t operations_ = 0;
+  uint64_t launch_ = 0;
+  uint32_t slot_count_ = 0;
+  uint32_t pending_count_ = 0;
+  uint32_t slots_[kMaxSlots] = {};
+  Pending pending_[kMaxPending] = {};
+};
+
+}  // namespace rollcall::shim::nccl
+
+#endif  // ROLLCALL_SHIM_NCCL_GROUP_H_

@@ -1,0 +1,132 @@
+#include "shim/nccl/progress.h"
+
+#include <atomic>
+
+#include "shim/handle_map.h"
+#include "shim/process.h"
+
+namespace rollcall::shim::nccl {
+namespace {
+
+std::atomic<uint64_t> g_launches{0};
+std::atomic_flag g_lock = ATOMIC_FLAG_INIT;  // a new entry only
+
+// Events in use at a time are few: a program that has more loses knowledge, never gains a wrong
+// one.
+constexpr uint32_t kEvents = 4096;
+struct Remembered {
+  std::atomic<uint64_t> event;
+  std::atomic<uint64_t> stream;
+  std::atomic<uint64_t> launch;
+};
+constinit Remembered g_events[kEvents] = {};
+
+ring::GpuProgress* Table() {
+  return g_process.Table<ring::GpuProgress>(ring::SectionKind::kGpuProgress);
+}
+
+uint32_t Used() {
+  const ring::Section* section = g_process.Of(ring::SectionKind::kGpuProgress);
+  const uint64_t used = LoadAcquire(&section->used);
+  return static_cast<uint32_t>(used < section->capacity ? used : section->capacity);
+}
+
+bool Is(const ring::GpuProgress& entry, uint32_t uid, uint64_t stream) {
+  return entry.participant == uid && entry.stream == stream;
+}
+
+void Raise(uint64_t* word, uint64_t value) {
+  uint64_t old = LoadRelaxed(word);
+  while (old < value && !__atomic_compare_exchange_n(word, &old, value, true, __ATOMIC_RELEASE,
+                                                     __ATOMIC_RELAXED)) {
+  }
+}
+
+void Complete(ring::GpuProgress* entry, uint64_t launch) {
+  const uint64_t enqueued = LoadRelaxed(&entry->enqueued);
+  StoreRelaxed(&entry->state, static_cast<uint32_t>(ring::GpuKnowledge::kWaits));
+  Raise(&entry->completed, launch < enqueued ? launch : enqueued);
+}
+
+ROLLCALL_COLD uint32_t Make(uint32_t uid, uint64_t stream) {
+  ring::Section* section = g_process.Of(ring::SectionKind::kGpuProgress);
+  while (g_lock.test_and_set(std::memory_order_acquire)) {
+  }
+  const uint32_t used = Used();
+  uint32_t made = kNoSlot;
+  for (uint32_t i = 0; i < used; ++i) {  // by a thread that was faster
+    if (Is(Table()[i], uid, stream)) made = i;
+  }
+  if (made == kNoSlot && used < section->capacity) {
+    made = used;
+    Table()[made].stream = stream;
+    StoreRelease(&Table()[made].participant, uid);
+    StoreRelease(&section->used, uint64_t{used} + 1);
+  }
+  if (made == kNoSlot) ++section->lost;
+  g_lock.clear(std::memory_order_release);
+  return made;
+}
+
+}  // namespace
+
+uint64_t NextLaunch() { return g_launches.fetch_add(1, std::memory_order_relaxed) + 1; }
+uint64_t LastLaunch() { return g_launches.load(std::memory_order_relaxed); }
+
+uint32_t SlotOf(Comm* comm, uint64_t stream) {
+  const uint32_t cached = comm->gpu_slot;
+  if (__builtin_expect(cached < Used() && Is(Table()[cached], comm->uid, stream), 1)) return cached;
+  const uint32_t used = Used();
+  for (uint32_t i = 0; i < used; ++i) {
+    if (Is(Table()[i], comm->uid, stream)) return comm->gpu_slot = i;
+  }
+  return comm->gpu_slot = Make(comm->uid, stream);
+}
+
+void MarkEnqueued(uint32_t slot, uint64_t launch) {
+  if (slot != kNoSlot) Raise(&Table()[slot].enqueued, launch);
+}
+
+bool AnythingOutstanding() {
+  const uint32_t used = Used();
+  for (uint32_t i = 0; i < used; ++i) {
+    if (LoadRelaxed(&Table()[i].completed) < LoadRelaxed(&Table()[i].enqueued)) return true;
+  }
+  return false;
+}
+
+void MarkStreamComplete(uint64_t stream, uint64_t launch) {
+  const uint32_t used = Used();
+  for (uint32_t i = 0; i < used; ++i) {
+    if (Table()[i].stream == stream) Complete(&Table()[i], launch);
+  }
+}
+
+void MarkAllComplete(uint64_t launch) {
+  const uint32_t used = Used();
+  for (uint32_t i = 0; i < used; ++i) Complete(&Table()[i], launch);
+}
+
+// Two events of one cell take it from each other. A reader that finds the event before and after
+// has the two words of that event, or of a later recording of it, which only a race of the program
+// gives.
+void RememberEvent(uint64_t event, const EventMark& mark) {
+  if (event == 0) return;
+  Remembered& cell = g_events[Mix64(event, 0xe7) % kEvents];
+  cell.event.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  cell.stream.store(mark.stream, std::memory_order_relaxed);
+  cell.launch.store(mark.launch, std::memory_order_relaxed);
+  cell.event.store(event, std::memory_order_release);
+}
+
+EventMark FindEvent(uint64_t event) {
+  const Remembered& cell = g_events[Mix64(event, 0xe7) % kEvents];
+  if (event == 0 || cell.event.load(std::memory_order_acquire) != event) return {};
+  const EventMark mark{cell.stream.load(std::memory_order_relaxed),
+                       cell.launch.load(std::memory_order_relaxed)};
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return cell.event.load(std::memory_order_relaxed) == event ? mark : EventMark{};
+}
+
+}  // namespace rollcall::shim::nccl

@@ -1,0 +1,44 @@
+// How far devices came with what was enqueued, as far as the host gets to know: ring::GpuProgress.
+//
+// Nothing is put on a stream and nothing is asked of CUDA: a host that waited for a stream, an
+// event or the device, or asked and heard that it is complete, knows that all that was launched
+// before is. That can make no job hang. What it costs: a host that never waits knows nothing
+// (kNone), and says so.
+//
+// Thread safety: any thread, no lock but for a participant's first use of a stream. No allocation.
+#ifndef ROLLCALL_SHIM_NCCL_PROGRESS_H_
+#define ROLLCALL_SHIM_NCCL_PROGRESS_H_
+
+#include <cstdint>
+
+#include "shim/comms.h"
+
+namespace rollcall::shim::nccl {
+
+inline constexpr uint32_t kNoSlot = 0xffffffff;
+
+// A number for what goes to the devices next. Rises; from 1.
+uint64_t NextLaunch();
+uint64_t LastLaunch();
+
+// The entry of this participant and stream; kNoSlot if the table is full (counted).
+uint32_t SlotOf(Comm* comm, uint64_t stream);
+void MarkEnqueued(uint32_t slot, uint64_t launch);
+
+// Is anything enqueued that is not known to be complete?
+bool AnythingOutstanding();
+// Everything that was launched up to `launch` is complete: on this stream, or on all.
+void MarkStreamComplete(uint64_t stream, uint64_t launch);
+void MarkAllComplete(uint64_t launch);
+
+// What had been launched when an event was recorded, and where.
+struct EventMark {
+  uint64_t stream = 0;
+  uint64_t launch = 0;  // 0: unknown event
+};
+void RememberEvent(uint64_t event, const EventMark& mark);
+EventMark FindEvent(uint64_t event);
+
+}  // namespace rollcall::shim::nccl
+
+#endif  // ROLLCALL_SHIM_NCCL_PROGRESS_H_

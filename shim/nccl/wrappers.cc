@@ -1,0 +1,102 @@
+// The exported functions, all made of proto/nccl_functions.def and proto/cuda_functions.def: for
+// each NCCL function ncclX and pncclX, since applications call the one and tools the other; a depth
+// guard counts each call once. What is irregular about a function is its kind (call.cc), not its
+// wrapper.
+#include "shim/nccl/targets.h"
+
+#ifdef ROLLCALL_NO_EXPORTS
+
+namespace rollcall::shim::nccl {
+TargetList AllTargets() { return {nullptr, 0}; }
+}  // namespace rollcall::shim::nccl
+
+#else
+
+#include "proto/operations.h"
+#include "shim/for_each_word.h"
+#include "shim/nccl/call.h"
+#include "shim/nccl/roles.h"
+#include "shim/process.h"
+#include "shim/stack/stack.h"
+
+namespace rollcall::shim::nccl {
+namespace {
+
+#define RC_PARAMETER(word) rollcall::shim::nccl::roles::word::type word
+#define RC_TYPE(word) rollcall::shim::nccl::roles::word::type
+#define RC_NAME(word) word
+#define RC_TAKE(word) rollcall::shim::nccl::roles::word::Take(arguments, word);
+
+// What begins the recording in a process that knows no MPI: a communicator. CUDA alone does not.
+constexpr bool Starts(Kind kind) { return kind == Kind::kNcclInit || kind == Kind::kNcclInitAll; }
+
+// What a wrapper returns when there is no next function.
+constexpr int Missing(Kind kind) {
+  constexpr int kNcclSystemError = 2;          // nccl.h
+  constexpr int kCudaErrorSharedObject = 302;  // cudaErrorSharedObjectSymbolNotFound
+  const bool cuda = kind == Kind::kHostWait || kind == Kind::kHostAsks || kind == Kind::kHostMarks;
+  return cuda ? kCudaErrorSharedObject : kNcclSystemError;
+}
+
+}  // namespace
+}  // namespace rollcall::shim::nccl
+
+// One exported function. The frame and the return address are this function's own: everything below
+// is inlined into it or called from it.
+#define RC_NCCL_WRAPPER(symbol, operation_name, is_p, ...)                                      \
+  extern "C" ROLLCALL_EXPORT int symbol(RC_LIST(RC_PARAMETER, __VA_ARGS__));                    \
+  namespace rollcall::shim::nccl {                                                              \
+  static constinit Target target_##symbol{#symbol,                                              \
+                                          []() { return reinterpret_cast<void*>(&::symbol); }}; \
+  }                                                                                             \
+  extern "C" ROLLCALL_EXPORT int symbol(RC_LIST(RC_PARAMETER, __VA_ARGS__)) {                   \
+    using namespace rollcall;             /* NOLINT */                                          \
+    using namespace rollcall::shim;       /* NOLINT */                                          \
+    using namespace rollcall::shim::nccl; /* NOLINT */                                          \
+    static constexpr const OperationInfo& kInfo =                                               \
+        FindOperation(static_cast<uint16_t>(Operation::k##operation_name));                     \
+    const void* caller = __builtin_extract_return_addr(__builtin_return_address(0));            \
+    using Function = int (*)(RC_LIST(RC_TYPE, __VA_ARGS__));                                    \
+    const auto function = reinterpret_cast<Function>(target_##symbol.Get(caller));              \
+    if (function == nullptr) return Missing(kInfo.kind);                                        \
+    if (Starts(kInfo.kind)) StartWith(reinterpret_cast<const void*>(function), caller);         \
+    if (!Recording()) return function(RC_LIST(RC_NAME, __VA_ARGS__));                           \
+    nccl::Arguments arguments;                                                                  \
+    RC_EACH(RC_TAKE, __VA_ARGS__)                                                               \
+    Call call = MakeCall(kInfo, is_p, ROLLCALL_CALLER_FRAME(), caller, NcclLibrary());          \
+    nccl::Begin(&call, arguments);                                                              \
+    const int returned = function(RC_LIST(RC_NAME, __VA_ARGS__));                               \
+    nccl::End(&call, arguments, returned);                                                      \
+    return returned;                                                                            \
+  }
+
+#define NCCL_FORM(name, operation, ...)                            \
+  RC_NCCL_WRAPPER(nccl##name, Nccl##operation, false, __VA_ARGS__) \
+  RC_NCCL_WRAPPER(pnccl##name, Nccl##operation, true, __VA_ARGS__)
+#define NCCL(id, name, kind, rule, ...) NCCL_FORM(name, name, __VA_ARGS__)
+#include "proto/nccl_functions.def"  // NOLINT(bugprone-suspicious-include)
+#undef NCCL
+#undef NCCL_FORM
+#define CUDA(id, name, kind, ...) RC_NCCL_WRAPPER(name, name, false, __VA_ARGS__)
+#include "proto/cuda_functions.def"  // NOLINT(bugprone-suspicious-include)
+#undef CUDA
+
+namespace rollcall::shim::nccl {
+
+TargetList AllTargets() {
+  static constexpr Target* kAll[] = {
+#define NCCL_FORM(name, operation, ...) &target_nccl##name, &target_pnccl##name,
+#define NCCL(id, name, kind, rule, ...) &target_nccl##name, &target_pnccl##name,
+#include "proto/nccl_functions.def"  // NOLINT(bugprone-suspicious-include)
+#undef NCCL
+#undef NCCL_FORM
+#define CUDA(id, name, kind, ...) &target_##name,
+#include "proto/cuda_functions.def"  // NOLINT(bugprone-suspicious-include)
+#undef CUDA
+  };
+  return {kAll, sizeof(kAll) / sizeof(kAll[0])};
+}
+
+}  // namespace rollcall::shim::nccl
+
+#endif  // ROLLCALL_NO_EXPORTS

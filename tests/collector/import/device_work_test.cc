@@ -1,0 +1,216 @@
+// Operations on devices, one rank a line: "A1 B1" calls collective 1 on A, then on B, on one
+// stream; what stands in brackets is one group; ">2" sends to rank 2, "<2" receives; "/" goes on on
+// another stream.
+#include "collector/import/device_work.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace rollcall {
+namespace {
+
+using ::testing::ElementsAre;
+
+class DeviceWorkTest : public ::testing::Test {
+ protected:
+  explicit DeviceWorkTest() {
+    AddArguments(Operation::kNcclAllReduce, ring::kNoPeer);
+    for (uint32_t c = 0; c < 2; ++c) trace_.communicators.emplace_back().flags = ring::kIsNccl;
+  }
+
+  void Rank(const std::string& line) {
+    const auto p = static_cast<uint32_t>(trace_.processes.size());
+    Process& process = trace_.processes.emplace_back();
+    process.rank = static_cast<int32_t>(p);
+    process.device = true;
+    for (uint32_t c = 0; c < 2; ++c) {
+      trace_.communicators[c].memberships.push_back(
+          static_cast<uint32_t>(trace_.memberships.size()));
+      Membership& membership = trace_.memberships.emplace_back();
+      membership.process = p;
+      membership.communicator = c;
+      membership.rank = process.rank;
+    }
+    uint64_t launch = 0;
+    uint64_t stream = 1;
+    bool group = false;
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      if (word == "[") ++launch;
+      if (word == "[" || word == "]") group = word == "[";
+      if (word == "/") ++stream;
+      if (word == "[" || word == "]" || word == "/") continue;
+      if (!group) ++launch;
+      Add(p, word, launch, stream);
+    }
+  }
+
+  std::vector<std::string> Open(uint32_t p) const {
+    std::vector<std::string> open;
+    for (const OpenRequest& request : trace_.processes[p].open_requests) {
+      open.push_back(words_.at(request.uid) + (request.held ? " held" : ""));
+    }
+    return open;
+  }
+
+  void Settle() { SettleDeviceWork(calls_, waits_, &trace_); }
+
+  Trace trace_;
+  std::vector<DeviceCall> calls_;
+  std::vector<HostWait> waits_;
+
+ private:
+  uint32_t AddArguments(Operation operation, int32_t peer) {
+    Arguments arguments;
+    arguments.operation = operation;
+    arguments.root_or_peer = peer;
+    trace_.arguments.push_back(arguments);
+    return static_cast<uint32_t>(trace_.arguments.size() - 1);
+  }
+
+  void Add(uint32_t p, const std::string& word, uint64_t launch, uint64_t stream) {
+    const bool message = word[0] == '>' || word[0] == '<';
+    DeviceCall call;
+    call.process = p;
+    call.launch = launch;
+    call.stream = stream;
+    call.event.request = words_.size();
+    call.event.start_ns = static_cast<int64_t>(words_.size());
+    call.event.membership = 2 * p + (word[0] == 'B' ? 1 : 0);
+    call.event.arguments = 0;
+    if (message) {
+      call.event.arguments = AddArguments(
+          word[0] == '>' ? Operation::kNcclSend : Operation::kNcclRecv, std::stoi(word.substr(1)));
+    } else {
+      call.event.sequence = std::stoull(word.substr(1));
+      Membership& membership = trace_.memberships[call.event.membership];
+      membership.entered = call.event.sequence;
+      membership.events.push_back(call.event);
+    }
+    words_.push_back(word);
+    calls_.push_back(call);
+  }
+
+  std::vector<std::string> words_;  // by uid
+};
+
+TEST_F(DeviceWorkTest, WhatAllHaveEnqueuedIsTakenToBeComplete) {
+  Rank("A1 A2");
+  Rank("A1 A2");
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre());
+  EXPECT_EQ(trace_.memberships[0].completed, 2u);
+}
+
+TEST_F(DeviceWorkTest, AStreamStandsAtTheFirstThatAMemberLacks) {
+  Rank("A1 A2 A3 B1");
+  Rank("A1 A2 B1");
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre("A3", "B1"));
+  EXPECT_THAT(Open(1), ElementsAre("B1"));
+  EXPECT_EQ(trace_.memberships[0].completed, 2u);
+  EXPECT_EQ(trace_.memberships[0].events[2].end_ns, kNoTime);
+  EXPECT_NE(trace_.memberships[0].events[1].end_ns, kNoTime);
+}
+
+TEST_F(DeviceWorkTest, OppositeOrderStopsOneStreamAndNotTwo) {
+  Rank("A1 B1");
+  Rank("B1 A1");
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre("A1", "B1"));
+  EXPECT_THAT(Open(1), ElementsAre("B1", "A1"));
+}
+
+TEST_F(DeviceWorkTest, OppositeOrderOnTwoStreamsPasses) {
+  Rank("A1 / B1");
+  Rank("B1 / A1");
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre());
+  EXPECT_THAT(Open(1), ElementsAre());
+}
+
+TEST_F(DeviceWorkTest, OneGroupIsOneLaunch) {
+  Rank("[ >1 <1 ] A1");
+  Rank("[ >0 <0 ] A1");
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre());
+}
+
+TEST_F(DeviceWorkTest, WithoutAGroupTwoSendsWaitForEachOther) {
+  Rank(">1 <1");
+  Rank(">0 <0");
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre(">1", "<1"));
+  EXPECT_THAT(Open(1), ElementsAre(">0", "<0"));
+}
+
+TEST_F(DeviceWorkTest, MessagesMeetInOrder) {
+  Rank(">1 >1");
+  Rank("<0");
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre(">1"));
+  EXPECT_THAT(Open(1), ElementsAre());
+}
+
+TEST_F(DeviceWorkTest, WhatStandsInAnOpenGroupReachesNoStream) {
+  Rank("A1");
+  Rank("A1");
+  calls_[1].held = true;
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre("A1"));
+  EXPECT_THAT(Open(1), ElementsAre("A1 held"));
+}
+
+TEST_F(DeviceWorkTest, ADeviceThatTellsIsBelieved) {
+  Rank("A1 A2");
+  Rank("A1 A2");
+  calls_[0].done = calls_[2].done = calls_[3].done = true;
+  calls_[1].exact = true;
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre("A2"));
+  EXPECT_THAT(Open(1), ElementsAre());
+}
+
+TEST_F(DeviceWorkTest, AHostThatStillWaitsKnowsThatTheLastIsNotComplete) {
+  Rank("A1 A2");
+  Rank("A1 A2");
+  waits_.push_back({.process = 0, .stream = 1, .any_stream = false, .launch = 2});
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre("A2"));
+  EXPECT_THAT(Open(1), ElementsAre());
+}
+
+TEST_F(DeviceWorkTest, AWaitSaysNothingOfWhatCameLater) {
+  Rank("A1 A2");
+  Rank("A1 A2");
+  waits_.push_back({.process = 0, .stream = 1, .any_stream = false, .launch = 1});
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre("A1"));
+}
+
+// Its record is gone, and it has called it: nothing says that it is late.
+TEST_F(DeviceWorkTest, ALostRecordAccusesNobody) {
+  Rank("A1 A2");
+  Rank("A1 A2");
+  calls_.erase(calls_.begin() + 2);
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre());
+}
+
+TEST_F(DeviceWorkTest, OtherArgumentsDoNotMeet) {
+  Rank("A1");
+  Rank("A1");
+  trace_.arguments.push_back(trace_.arguments[0]);
+  trace_.arguments.back().semantic_hash = 7;
+  calls_[1].event.arguments = static_cast<uint32_t>(trace_.arguments.size() - 1);
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre("A1"));
+  EXPECT_THAT(Open(1), ElementsAre("A1"));
+}
+
+}  // namespace
+}  // namespace rollcall

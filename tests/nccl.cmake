@@ -1,0 +1,108 @@
+# The simulated NCCL and CUDA of tests/nccl_sim, and the fault programs of tests/faults/nccl that run on
+# them: as faults.cmake does for MPI, started by fork_launcher instead of an mpirun.
+set(NCCL_SIM_DIR ${CMAKE_CURRENT_LIST_DIR}/nccl_sim)
+set(NCCL_FAULTS_DIR ${CMAKE_CURRENT_LIST_DIR}/faults/nccl)
+set(NCCL_SIM_OUT ${CMAKE_CURRENT_BINARY_DIR}/nccl_sim)
+
+# TARGET becomes the file NAME, with that as its soname, as the real library has it.
+function(rollcall_simulated_library target name)
+  add_library(${target} SHARED ${ARGN})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Werror)
+  target_link_libraries(${target} PRIVATE Threads::Threads)
+  set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME ${name} SUFFIX ""
+    LIBRARY_OUTPUT_DIRECTORY ${NCCL_SIM_OUT})
+endfunction()
+rollcall_simulated_library(cuda_sim libcudart.so.12 ${NCCL_SIM_DIR}/cuda_sim.cc)
+rollcall_simulated_library(nccl_sim libnccl.so.2 ${NCCL_SIM_DIR}/nccl_sim.cc
+  ${NCCL_SIM_DIR}/segment.cc)
+target_link_libraries(nccl_sim PRIVATE cuda_sim)
+
+add_executable(fork_launcher ${NCCL_SIM_DIR}/fork_launcher.c)
+target_compile_options(fork_launcher PRIVATE -std=gnu11 -Wall -Wextra -Werror)
+set_target_properties(fork_launcher PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${NCCL_SIM_OUT})
+
+# The executable TARGET of SOURCE with further definitions, linked with the stand-ins.
+function(rollcall_nccl_program target source)
+  add_executable(${target} ${source})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE -g -O1 -std=gnu11 -Wall -Wextra -Werror ${ARGN})
+  target_link_libraries(${target} PRIVATE nccl_sim cuda_sim)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${NCCL_SIM_OUT})
+endfunction()
+
+# As rollcall_fault_tests() of faults.cmake.
+function(rollcall_nccl_fault source)
+  get_filename_component(name ${source} NAME)
+  get_filename_component(stem ${source} NAME_WE)
+  rollcall_nccl_program(nccl_${stem}_twin ${source})
+  set(common run_job_test.py --rollcall $<TARGET_FILE:rollcall_cli> --mpi fork --source ${source})
+  file(STRINGS ${source} conditions REGEX "^#ifdef FAULT")
+  set(tests clean.nccl.${name})
+  if(conditions)
+    rollcall_nccl_program(nccl_${stem}_fault ${source} -DFAULT)
+    rollcall_job_test(fault.nccl.${name} job ${common} --program $<TARGET_FILE:nccl_${stem}_fault>)
+    list(APPEND tests fault.nccl.${name})
+  endif()
+  rollcall_job_test(clean.nccl.${name} job ${common} --program $<TARGET_FILE:nccl_${stem}_twin> --twin)
+  if(ROLLCALL_FULL_TESTS)
+    rollcall_job_test(full.clean.nccl.${name} full ${common} --program
+      $<TARGET_FILE:nccl_${stem}_twin> --twin --paths all --repeat 20)
+    list(APPEND tests full.clean.nccl.${name})
+  endif()
+  set_tests_properties(${tests} PROPERTIES ENVIRONMENT
+    "PYTHONDONTWRITEBYTECODE=1;ROLLCALL_FORK_LAUNCHER=$<TARGET_FILE:fork_launcher>")
+endfunction()
+
+file(GLOB NCCL_FAULTS CONFIGURE_DEPENDS ${NCCL_FAULTS_DIR}/*.c)
+foreach(source ${NCCL_FAULTS})
+  rollcall_nccl_fault(${source})
+endforeach()
+
+# How applications bind NCCL: nccl_sim/run_binding_test.py.
+rollcall_nccl_program(binding_linked ${NCCL_SIM_DIR}/bindings/linked.c)
+add_executable(binding_dlopened ${NCCL_SIM_DIR}/bindings/dlopened.c)
+target_include_directories(binding_dlopened PRIVATE ${PROJECT_SOURCE_DIR})
+target_compile_options(binding_dlopened PRIVATE -std=gnu11 -Wall -Wextra -Werror)
+target_link_libraries(binding_dlopened PRIVATE ${CMAKE_DL_LIBS})
+set_target_properties(binding_dlopened PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${NCCL_SIM_OUT})
+add_library(binding_plugin MODULE ${NCCL_SIM_DIR}/bindings/plugin.c)
+target_include_directories(binding_plugin PRIVATE ${PROJECT_SOURCE_DIR})
+target_compile_options(binding_plugin PRIVATE -std=gnu11 -Wall -Wextra -Werror)
+target_link_libraries(binding_plugin PRIVATE nccl_sim cuda_sim)
+set_target_properties(binding_plugin PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${NCCL_SIM_OUT})
+# The same plugin without a word of what it needs: binding_root.so, which loads it, knows.
+add_library(binding_bare SHARED ${NCCL_SIM_DIR}/bindings/plugin.c)
+target_include_directories(binding_bare PRIVATE ${PROJECT_SOURCE_DIR})
+set_target_properties(binding_bare PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${NCCL_SIM_OUT})
+add_library(binding_root MODULE ${NCCL_SIM_DIR}/bindings/root.c)
+target_link_options(binding_root PRIVATE -Wl,--no-as-needed)
+target_link_libraries(binding_root PRIVATE binding_bare nccl_sim cuda_sim)
+set_target_properties(binding_root PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${NCCL_SIM_OUT})
+add_executable(binding_local ${NCCL_SIM_DIR}/bindings/local.c)
+target_compile_options(binding_local PRIVATE -std=gnu11 -Wall -Wextra -Werror)
+target_link_libraries(binding_local PRIVATE ${CMAKE_DL_LIBS})
+set_target_properties(binding_local PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${NCCL_SIM_OUT})
+find_library(ROLLCALL_REAL_NCCL NAMES libnccl.so.2
+  PATHS /usr/local/cuda/lib64 /usr/local/cuda-13.0/lib)
+foreach(case linked local underlinked dlopened deep ctypes hang real)
+  add_test(NAME nccl.binding.${case} COMMAND Python3::Interpreter ${NCCL_SIM_DIR}/run_binding_test.py
+    --shim $<TARGET_FILE:rollcall> --summary $<TARGET_FILE:ring_summary>
+    --rollcall $<TARGET_FILE:rollcall_cli> --libraries ${NCCL_SIM_OUT}
+    "$<$<BOOL:${ROLLCALL_REAL_NCCL}>:--real=${ROLLCALL_REAL_NCCL}>" ${case} COMMAND_EXPAND_LISTS)
+  set_tests_properties(nccl.binding.${case} PROPERTIES LABELS job TIMEOUT 120 SKIP_RETURN_CODE 77)
+endforeach()
+
+# Jobs of both: MPI for control, NCCL for data.
+file(GLOB NCCL_MPI_FAULTS CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/faults/nccl_mpi/*.c)
+foreach(mpi openmpi mpich)
+  if(NOT MPICC_${mpi} OR NOT MPIRUN_${mpi})
+    continue()
+  endif()
+  set(programs "")
+  rollcall_fault_sources(programs ${mpi} ${MPICC_${mpi}} SOURCES ${NCCL_MPI_FAULTS}
+    FLAGS -std=gnu11 ${FAULT_FLAGS} -Wl,--no-as-needed -L${NCCL_SIM_OUT} -l:libnccl.so.2
+          -l:libcudart.so.12 -Wl,-rpath,${NCCL_SIM_OUT})
+  add_custom_target(nccl_faults_${mpi} ALL DEPENDS ${programs})
+  add_dependencies(nccl_faults_${mpi} nccl_sim cuda_sim)
+endforeach()

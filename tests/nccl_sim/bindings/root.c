@@ -1,0 +1,3 @@
+// Brings plugin.c and the libraries that it uses together, and does nothing.
+int Root(void);
+int Root(void) { return 0; }

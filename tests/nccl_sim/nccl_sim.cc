@@ -1,0 +1,412 @@
+// A stand-in for libnccl: ranks are processes (or threads) that move real bytes through shared
+// memory. Calls enqueue on a stream of the CUDA stand-in and return; where ranks disagree the
+// stream blocks, as README.md says, and whatever was enqueued behind it. A test double that ships
+// with nothing.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/nccl_sim/nccl_api.h"
+#include "tests/nccl_sim/segment.h"
+
+using nccl_sim::Call;
+using nccl_sim::Channel;
+using nccl_sim::RankPart;
+using nccl_sim::Segment;
+
+struct ncclComm {
+  std::string name;
+  Segment* segment = nullptr;
+  int nranks = 0;
+  int rank = 0;
+  uint64_t collectives = 0;  // called
+  uint64_t splits = 0;
+  std::atomic<bool> aborted{false};
+};
+
+namespace {
+
+enum Operation { kAllReduce = 1, kReduce, kBroadcast, kAllGather, kReduceScatter };
+
+void Pause() { std::this_thread::sleep_for(std::chrono::microseconds(100)); }
+
+size_t BytesOf(ncclDataType_t type) {
+  constexpr size_t kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8};
+  return kBytes[type];
+}
+
+template <typename T>
+void ReduceInto(char* into, const char* from, size_t bytes, ncclRedOp_t op) {
+  for (size_t i = 0; i + sizeof(T) <= bytes; i += sizeof(T)) {
+    T a, b;
+    memcpy(&a, into + i, sizeof(T));
+    memcpy(&b, from + i, sizeof(T));
+    if (op == ncclProd) a = static_cast<T>(a * b);
+    if (op == ncclMax) a = a < b ? b : a;
+    if (op == ncclMin) a = b < a ? b : a;
+    if (op == ncclSum || op == ncclAvg) a = static_cast<T>(a + b);
+    memcpy(into + i, &a, sizeof(T));
+  }
+}
+
+void Reduce(char* into, const char* from, size_t bytes, ncclDataType_t type, ncclRedOp_t op) {
+  if (type == ncclFloat32) return ReduceInto<float>(into, from, bytes, op);
+  if (type == ncclFloat64) return ReduceInto<double>(into, from, bytes, op);
+  if (type == ncclInt32 || type == ncclUint32) return ReduceInto<int32_t>(into, from, bytes, op);
+  if (type == ncclInt64 || type == ncclUint64) return ReduceInto<int64_t>(into, from, bytes, op);
+  ReduceInto<int8_t>(into, from, bytes, op);
+}
+
+// One operation on the device: asked again and again until it says that it is done.
+using Step = std::function<bool()>;
+
+struct Collective {
+  ncclComm* comm;
+  uint64_t number;
+  Call call;
+  ncclDataType_t type;
+  ncclRedOp_t op;
+  const char* send;
+  size_t send_bytes;
+  char* recv;
+  bool written = false;
+
+  RankPart& Part(int rank) const { return comm->segment->ranks[rank]; }
+
+  bool All(std::atomic<uint64_t> RankPart::*word, uint64_t least) const {
+    for (int rank = 0; rank < comm->nranks; ++rank) {
+      if ((Part(rank).*word).load(std::memory_order_acquire) < least) return false;
+    }
+    return true;
+  }
+
+  bool Agree() const {
+    for (int rank = 0; rank < comm->nranks; ++rank) {
+      const Call& other = Part(rank).call;
+      if (other.operation != call.operation || other.root != call.root ||
+          other.bytes != call.bytes) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void Finish() const {
+    const size_t bytes = call.bytes;
+    const bool is_root = call.root == comm->rank;
+    if (call.operation == kBroadcast) {
+      memcpy(recv, Part(call.root).data, bytes);
+    } else if (call.operation == kAllGather) {
+      for (int rank = 0; rank < comm->nranks; ++rank) {
+        memcpy(recv + static_cast<size_t>(rank) * bytes, Part(rank).data, bytes);
+      }
+    } else if (call.operation != kReduce || is_root) {
+      const size_t at =
+          call.operation == kReduceScatter ? static_cast<size_t>(comm->rank) * bytes : 0;
+      std::vector<char> result(Part(0).data + at, Part(0).data + at + bytes);
+      for (int rank = 1; rank < comm->nranks; ++rank) {
+        Reduce(result.data(), Part(rank).data + at, bytes, type, op);
+      }
+      memcpy(recv, result.data(), bytes);
+    }
+  }
+
+  // Nobody overwrites its part before all have read the last one.
+  bool operator()() {
+    if (comm->aborted) return true;
+    RankPart& mine = Part(comm->rank);
+    if (!written) {
+      if (!All(&RankPart::read, number - 1)) return false;
+      mine.call = call;
+      memcpy(mine.data, send, send_bytes);
+      mine.arrived.store(number, std::memory_order_release);
+      written = true;
+    }
+    if (!All(&RankPart::arrived, number) || !Agree()) return false;
+    Finish();
+    mine.read.store(number, std::memory_order_release);
+    return true;
+  }
+};
+
+struct Message {
+  ncclComm* comm;
+  bool sends;
+  int peer;
+  char* data;
+  size_t bytes;
+  bool handed_over = false;
+
+  bool operator()() {
+    if (comm->aborted) return true;
+    Channel& channel = sends ? comm->segment->channels[comm->rank][peer]
+                             : comm->segment->channels[peer][comm->rank];
+    const uint64_t sent = channel.sent.load(std::memory_order_acquire);
+    const uint64_t received = channel.received.load(std::memory_order_acquire);
+    if (!sends) {
+      if (sent == received || channel.bytes != bytes) return false;
+      memcpy(data, channel.data, bytes);
+      channel.received.store(received + 1, std::memory_order_release);
+      return true;
+    }
+    if (handed_over) return sent == received;
+    if (sent != received) return false;
+    channel.bytes = bytes;
+    memcpy(channel.data, data, bytes);
+    channel.sent.store(sent + 1, std::memory_order_release);
+    handed_over = true;
+    return false;
+  }
+};
+
+// --- Groups
+// ---------------------------------------------------------------------------------------
+
+struct Group {
+  int depth = 0;
+  std::map<cudaStream_t, std::vector<Step>> steps;
+  std::vector<std::function<ncclResult_t()>> creations;
+};
+thread_local Group t_group;
+
+void Launch(cudaStream_t stream, std::vector<Step> steps) {
+  auto* all = new std::vector<Step>(std::move(steps));
+  cudaLaunchHostFunc(
+      stream,
+      [](void* data) {
+        const std::unique_ptr<std::vector<Step>> work(static_cast<std::vector<Step>*>(data));
+        std::vector<bool> done(work->size(), false);
+        for (size_t left = work->size(); left > 0;) {
+          for (size_t i = 0; i < work->size(); ++i) {
+            if (done[i] || !(*work)[i]()) continue;
+            done[i] = true;
+            --left;
+          }
+          if (left > 0) Pause();
+        }
+      },
+      all);
+}
+
+ncclResult_t Enqueue(cudaStream_t stream, Step step) {
+  if (t_group.depth > 0) {
+    t_group.steps[stream].push_back(std::move(step));
+  } else {
+    Launch(stream, {std::move(step)});
+  }
+  return ncclSuccess;
+}
+
+ncclResult_t Create(std::function<ncclResult_t()> creation) {
+  if (t_group.depth == 0) return creation();
+  t_group.creations.push_back(std::move(creation));
+  return ncclSuccess;
+}
+
+// --- Communicators
+// --------------------------------------------------------------------------------
+
+// Waits for as many as this rank was told of: with another number on another rank, for ever.
+ncclResult_t Join(const std::string& name, int nranks, int rank, ncclComm_t* out) {
+  if (nranks < 1 || nranks > nccl_sim::kMaxRanks || rank < 0 || rank >= nranks) {
+    return ncclInvalidArgument;
+  }
+  auto* comm = new ncclComm;
+  comm->name = name;
+  comm->nranks = nranks;
+  comm->rank = rank;
+  comm->segment = nccl_sim::Open(name);
+  if (comm->segment == nullptr) {
+    delete comm;
+    return ncclSystemError;
+  }
+  comm->segment->ranks[rank].joined.store(nranks);
+  for (int other = 0; other < nranks;) {
+    if (comm->segment->ranks[other].joined.load() == nranks) {
+      ++other;
+    } else {
+      Pause();
+    }
+  }
+  if (rank == 0) nccl_sim::Remove(name);
+  *out = comm;
+  return ncclSuccess;
+}
+
+ncclResult_t Split(ncclComm_t comm, int color, int key, ncclComm_t* made) {
+  const uint64_t number = ++comm->splits;
+  RankPart* parts = comm->segment->ranks;
+  const auto wait = [&](std::atomic<uint64_t> RankPart::*word, uint64_t least) {
+    for (int rank = 0; rank < comm->nranks; ++rank) {
+      while ((parts[rank].*word).load() < least) Pause();
+    }
+  };
+  wait(&RankPart::split_read, number - 1);
+  parts[comm->rank].color = color;
+  parts[comm->rank].key = key;
+  parts[comm->rank].split_arrived.store(number);
+  wait(&RankPart::split_arrived, number);
+  int size = 0, mine = 0;
+  for (int rank = 0; rank < comm->nranks; ++rank) {
+    if (parts[rank].color != color) continue;
+    ++size;
+    const bool before = parts[rank].key < key || (parts[rank].key == key && rank < comm->rank);
+    if (before) ++mine;
+  }
+  parts[comm->rank].split_read.store(number);
+  *made = nullptr;
+  if (color < 0) return ncclSuccess;
+  const std::string name = comm->name + "-" + std::to_string(number) + "-" + std::to_string(color);
+  return Join(name, size, mine, made);
+}
+
+std::string NameOf(const ncclUniqueId& id) { return std::string("/nccl-sim-") + id.internal; }
+
+ncclResult_t Collect(int operation, const void* send, size_t parts, void* recv, size_t count,
+                     ncclDataType_t type, ncclRedOp_t op, int root, ncclComm_t comm,
+                     cudaStream_t stream) {
+  if (comm == nullptr) return ncclInvalidArgument;
+  const size_t bytes = count * BytesOf(type);
+  if (bytes * parts > nccl_sim::kMaxCollectiveBytes) return ncclInvalidUsage;
+  return Enqueue(stream, Collective{comm,
+                                    ++comm->collectives,
+                                    {operation, root, bytes},
+                                    type,
+                                    op,
+                                    static_cast<const char*>(send),
+                                    bytes * parts,
+                                    static_cast<char*>(recv)});
+}
+
+}  // namespace
+
+extern "C" {
+
+ncclResult_t ncclGetVersion(int* version) {
+  *version = 22809;
+  return ncclSuccess;
+}
+ncclResult_t pncclGetVersion(int* version) { return ncclGetVersion(version); }
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  static std::atomic<int> made{0};
+  memset(id, 0, sizeof(*id));
+  snprintf(
+      id->internal, sizeof(id->internal), "%d-%llx-%d", static_cast<int>(getpid()),
+      static_cast<unsigned long long>(std::chrono::steady_clock::now().time_since_epoch().count()),
+      made++);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId id, int rank) {
+  return Create([=] { return Join(NameOf(id), nranks, rank, comm); });
+}
+
+ncclResult_t ncclCommInitAll(ncclComm_t* comms, int devices, const int*) {
+  ncclUniqueId id;
+  ncclGetUniqueId(&id);
+  ncclGroupStart();
+  for (int i = 0; i < devices; ++i) ncclCommInitRank(&comms[i], devices, id, i);
+  return ncclGroupEnd();
+}
+
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* made, void*) {
+  return Create([=] { return Split(comm, color, key, made); });
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
+// The memory stays: a stream may still read it.
+ncclResult_t ncclCommDestroy(ncclComm_t) { return ncclSuccess; }
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  comm->aborted = true;
+  return ncclSuccess;
+}
+ncclResult_t ncclCommCount(ncclComm_t comm, int* count) {
+  *count = comm->nranks;
+  return ncclSuccess;
+}
+ncclResult_t pncclCommCount(ncclComm_t comm, int* count) { return ncclCommCount(comm, count); }
+ncclResult_t ncclCommUserRank(ncclComm_t comm, int* rank) {
+  *rank = comm->rank;
+  return ncclSuccess;
+}
+ncclResult_t pncclCommUserRank(ncclComm_t comm, int* rank) { return ncclCommUserRank(comm, rank); }
+
+ncclResult_t ncclAllReduce(const void* send, void* recv, size_t count, ncclDataType_t type,
+                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  return Collect(kAllReduce, send, 1, recv, count, type, op, -1, comm, stream);
+}
+ncclResult_t ncclReduce(const void* send, void* recv, size_t count, ncclDataType_t type,
+                        ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
+  return Collect(kReduce, send, 1, recv, count, type, op, root, comm, stream);
+}
+ncclResult_t ncclBroadcast(const void* send, void* recv, size_t count, ncclDataType_t type,
+                           int root, ncclComm_t comm, cudaStream_t stream) {
+  return Collect(kBroadcast, send, 1, recv, count, type, ncclSum, root, comm, stream);
+}
+// As in the library: one public function calls another.
+ncclResult_t ncclBcast(void* buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                       cudaStream_t stream) {
+  return ncclBroadcast(buffer, buffer, count, type, root, comm, stream);
+}
+ncclResult_t ncclAllGather(const void* send, void* recv, size_t count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return Collect(kAllGather, send, 1, recv, count, type, ncclSum, -1, comm, stream);
+}
+ncclResult_t ncclReduceScatter(const void* send, void* recv, size_t count, ncclDataType_t type,
+                               ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  const size_t parts = comm == nullptr ? 1 : static_cast<size_t>(comm->nranks);
+  return Collect(kReduceScatter, send, parts, recv, count, type, op, -1, comm, stream);
+}
+
+ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream) {
+  if (peer < 0 || peer >= comm->nranks || count * BytesOf(type) > nccl_sim::kMaxMessageBytes) {
+    return ncclInvalidArgument;
+  }
+  auto* data = static_cast<char*>(const_cast<void*>(send));
+  return Enqueue(stream, Message{comm, true, peer, data, count * BytesOf(type)});
+}
+ncclResult_t ncclRecv(void* recv, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  if (peer < 0 || peer >= comm->nranks || count * BytesOf(type) > nccl_sim::kMaxMessageBytes) {
+    return ncclInvalidArgument;
+  }
+  return Enqueue(stream,
+                 Message{comm, false, peer, static_cast<char*>(recv), count * BytesOf(type)});
+}
+
+ncclResult_t ncclGroupStart(void) {
+  ++t_group.depth;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd(void) {
+  if (t_group.depth == 0) return ncclInvalidUsage;
+  if (--t_group.depth > 0) return ncclSuccess;
+  // Each in a thread, as the library does: several ranks of one process wait for each other.
+  std::vector<std::thread> threads;
+  std::atomic<int> result{ncclSuccess};
+  for (const auto& creation : t_group.creations) {
+    threads.emplace_back([&] {
+      const ncclResult_t got = creation();
+      if (got != ncclSuccess) result = got;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  t_group.creations.clear();
+  for (auto& [stream, steps] : t_group.steps) Launch(stream, std::move(steps));
+  t_group.steps.clear();
+  return static_cast<ncclResult_t>(result.load());
+}
+
+}  // extern "C"
