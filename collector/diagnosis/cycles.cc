@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "collector/diagnosis/incident.h"
 #include "collector/diagnosis/order.h"
@@ -180,26 +181,52 @@ class CycleFinder {
       if (lane.entered >= node.sequence) there.push_back(lane.process);
     }
     if (there.empty() || node.inside.empty()) return;
+    const std::vector<uint32_t> voters = went_past ? there : WhoUsesBoth(there, group.front());
     Incident incident;
     incident.what = What::kCycle;
     incident.communicator = node.communicator;
     incident.sequence = node.sequence;
     incident.hangs = true;
     incident.deviating = group;
-    incident.agreeing = there;
-    incident.tie = there.size() == group.size();
+    incident.agreeing = voters.empty() ? there : voters;
+    incident.tie = voters.empty() || voters.size() == group.size();
     const Event* waiting =
         CallOrPlace(analysis_, node.communicator, node.sequence, node.inside.front());
     const Event* stands = analysis_.Stands(group.front());
     if (waiting == nullptr || stands == nullptr) return;
     incident.agreeing_event = waiting;
     incident.deviating_event = stands;
-    if (there.size() < group.size()) {
+    if (incident.agreeing.size() < group.size()) {
       std::swap(incident.deviating, incident.agreeing);
       std::swap(incident.deviating_event, incident.agreeing_event);
     }
     incident.crossed = !went_past;
-    if (!*best || incident.deviating.size() < (*best)->deviating.size()) *best = incident;
+    Keep(std::move(incident), best);
+  }
+
+  // Of `there`, those who are members of the communicator, too, in which `process` stands: only
+  // they know the order of the two. All, where it stands in none.
+  std::vector<uint32_t> WhoUsesBoth(const std::vector<uint32_t>& there, uint32_t process) const {
+    const Event* stands = analysis_.Stands(process);
+    if (stands == nullptr || stands->membership == kNoIndex) return there;
+    const uint32_t other = analysis_.trace.memberships[stands->membership].communicator;
+    std::vector<uint32_t> both;
+    for (const uint32_t p : there) {
+      if (analysis_.LaneOf(other, p) != nullptr) both.push_back(p);
+    }
+    return both;
+  }
+
+  // The fewest against the most. Of two that are as few against as many, neither is the one.
+  static void Keep(Incident incident, std::optional<Incident>* best) {
+    const auto weight = [](const Incident& one) {
+      return std::pair(one.deviating.size(), -static_cast<ptrdiff_t>(one.agreeing.size()));
+    };
+    if (!*best || weight(incident) < weight(**best)) {
+      *best = std::move(incident);
+    } else if (weight(incident) == weight(**best) && incident.deviating != (*best)->deviating) {
+      (*best)->tie = true;
+    }
   }
 
   // One of them may wait for somebody who died: that is the cause, and has been found.

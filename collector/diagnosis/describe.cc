@@ -176,6 +176,16 @@ class SiteList {
   }
 
   const Event* EventOf(uint32_t process, bool culprit) const {
+    if (incident_.what == What::kMessageSize) {
+      return process == incident_.deviating.front() ? incident_.deviating_event
+                                                    : incident_.agreeing_event;
+    }
+    if (incident_.what == What::kBuffered) {
+      const auto at = std::find(incident_.deviating.begin(), incident_.deviating.end(), process);
+      return at == incident_.deviating.end()
+                 ? nullptr
+                 : incident_.calls[static_cast<size_t>(at - incident_.deviating.begin())];
+    }
     // A message has no number; who waits for it stands where it stands.
     if (incident_.what == What::kMessage) {
       return culprit && process == incident_.deviating.front() ? incident_.deviating_event
@@ -203,6 +213,18 @@ class SiteList {
   const Incident& incident_;
   std::vector<Site> sites_;
 };
+
+// Hosts that only wait for their devices do not see what else is on the streams.
+bool SeesStreams(const Analysis& analysis, const Incident& incident) {
+  const auto sees = [&analysis](uint32_t p) {
+    const std::vector<ring::GpuProgress>& all = analysis.trace.processes[p].gpu;
+    return std::all_of(all.begin(), all.end(), [](const ring::GpuProgress& progress) {
+      return progress.state == static_cast<uint32_t>(ring::GpuKnowledge::kMarks);
+    });
+  };
+  return std::all_of(incident.agreeing.begin(), incident.agreeing.end(), sees) &&
+         std::all_of(incident.deviating.begin(), incident.deviating.end(), sees);
+}
 
 // No record of a call on this communicator can be missing or in another order.
 bool WellRecorded(const Analysis& analysis, const Incident& incident) {
@@ -252,7 +274,8 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
                  ? Certainty::kProven
                  : Certainty::kLikely;
     case What::kDeviceLag:
-      return Certainty::kLikely;
+    case What::kAllArrived:
+      return SeesStreams(analysis, incident) ? Certainty::kLikely : Certainty::kSuspected;
     case What::kBehind: {
       const Process& process = analysis.trace.processes[incident.deviating.front()];
       if (process.device) {
@@ -264,9 +287,16 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
       return alive && IdleNs(analysis, incident.deviating.front()) >= 0 ? Certainty::kLikely
                                                                         : Certainty::kSuspected;
     }
-    case What::kAllArrived:
     case What::kHashes:
+    case What::kMessageSize:
+    case What::kBuffered:
+    case What::kLast:
       return Certainty::kLikely;
+    case What::kStart:
+      if (incident.mismatch) return Certainty::kProven;
+      return incident.deviating.empty() ? Certainty::kSuspected : Certainty::kLikely;
+    case What::kGroup:
+      return Certainty::kProven;
     case What::kAbsent:
       break;
   }
@@ -408,7 +438,7 @@ Finding Draft(const Analysis& analysis, const Incident& incident, VerdictKind ki
   SiteList sites(analysis, incident);
   const bool by_number = incident.what == What::kCalls || incident.what == What::kShift;
   std::vector<uint32_t> scene = by_number || waiting.empty() ? incident.agreeing : waiting;
-  if (incident.what == What::kMessage) scene = waiting;
+  if (incident.what == What::kMessage || incident.what == What::kMessageSize) scene = waiting;
   sites.Add(Without(std::move(scene), incident.tie ? incident.deviating : std::vector<uint32_t>{}),
             false);
   sites.Add(Without(incident.deviating, {}), !incident.tie);

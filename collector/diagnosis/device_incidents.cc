@@ -7,6 +7,7 @@
 
 #include "collector/diagnosis/incident.h"
 #include "collector/diagnosis/order.h"
+#include "collector/matching/voices.h"
 
 namespace rollcall {
 namespace {
@@ -91,11 +92,13 @@ class Finder {
       : analysis_(analysis),
         waits_(analysis.device),
         incidents_(*incidents),
-        processes_(static_cast<uint32_t>(analysis.trace.processes.size())) {}
+        processes_(static_cast<uint32_t>(analysis.trace.processes.size())),
+        was_judged_(WasJudged()) {}
 
   void Find() {
     FindShifts();
     MarkHangs();
+    FindUneven();
     FindLags();
     BuildEdges();
     Sinks sinks(next_);
@@ -109,29 +112,64 @@ class Finder {
 
  private:
   bool IsExplained(const DeviceOperation& operation) const {
-    return !operation.judged || (operation.sequence != 0 &&
-                                 Explained(incidents_, operation.communicator, operation.sequence));
+    const bool uneven = std::any_of(
+        waits_.uneven.begin(), waits_.uneven.end(), [&operation](const DeviceUneven& message) {
+          return operation.IsMessage() && operation.communicator == message.communicator &&
+                 operation.sender == message.sender && operation.receiver == message.receiver &&
+                 operation.nth >= message.nth;
+        });
+    return uneven || !operation.judged ||
+           (operation.sequence != 0 &&
+            Explained(incidents_, operation.communicator, operation.sequence));
   }
 
   // Not long enough to say that it stands still. When the picture was taken is known only where the
   // file has kept its time; a dump is written when something has waited for long, or on demand.
-  bool IsRecent(const Event& event) const {
-    const int64_t taken_ns = analysis_.trace.taken_at_ns;
+  // Both times are of the rank's own host: clocks of others may differ by minutes.
+  bool IsRecent(uint32_t process, const Event& event) const {
+    const int64_t own_ns = analysis_.trace.processes[process].taken_at_ns;
+    const int64_t taken_ns = own_ns != kNoTime ? own_ns : analysis_.trace.taken_at_ns;
+    if (was_judged_) return false;
+    if (taken_ns != kNoTime && event.start_ns == kNoTime) return !analysis_.options.job_ended;
     return taken_ns != kNoTime && event.start_ns != kNoTime && taken_ns >= event.start_ns &&
            taken_ns - event.start_ns < analysis_.options.stall_after_ns;
   }
+  // Somebody watched the job while it ran, and had waited long enough: it was looked into, or
+  // ended.
+  bool WasJudged() const {
+    const std::vector<Process>& all = analysis_.trace.processes;
+    return analysis_.options.job_ended &&
+           std::any_of(all.begin(), all.end(), [](const Process& process) {
+             return process.judged_ns != kNoTime || !process.live_stacks.empty() ||
+                    process.end.by_rollcall;
+           });
+  }
   bool IsRecent(const DeviceOperation& operation) const {
     for (const uint32_t p : operation.first) {
-      if (IsRecent(analysis_.trace.processes[p].open_requests[0].event)) return true;
+      if (IsRecent(p, OldestHandedOver(analysis_.trace.processes[p])->event)) return true;
     }
     return false;
+  }
+  // A host that waits for its device, and was seen twice in one place: what it waits for stands
+  // still however short the time, where it lacks something. That all is there and nothing moves
+  // still takes time to say.
+  bool HostWaits(uint32_t p) const {
+    const Process& process = analysis_.trace.processes[p];
+    const OpenCall* open = analysis_.graph.processes[p].open;
+    return process.quiet && open != nullptr &&
+           FindOperation(static_cast<uint16_t>(analysis_.Op(open->event))).kind == Kind::kHostWait;
+  }
+  bool MayMove(const DeviceOperation& operation) const {
+    const bool all_wait = std::all_of(operation.first.begin(), operation.first.end(),
+                                      [this](uint32_t p) { return HostWaits(p); });
+    return !(all_wait && !operation.first.empty()) && IsRecent(operation);
   }
 
   // A call left out pairs its followers with those of the others: the history of call sites shows
   // where, the operation that stands still does not.
   void FindShifts() {
     for (const DeviceOperation& operation : waits_.operations) {
-      if (operation.IsMessage() || IsExplained(operation) || IsRecent(operation)) continue;
+      if (operation.IsMessage() || IsExplained(operation) || MayMove(operation)) continue;
       if (operation.missing.empty() && operation.behind.empty()) continue;
       const std::optional<Shift>& shift = analysis_.ShiftOf(operation.communicator);
       if (!shift || shift->sequence > operation.sequence) continue;
@@ -149,7 +187,7 @@ class Finder {
   // Whoever waits in what is out of step waits because of that.
   void MarkHangs() {
     for (const DeviceOperation& operation : waits_.operations) {
-      if (operation.IsMessage() || IsRecent(operation)) continue;
+      if (operation.IsMessage() || MayMove(operation)) continue;
       for (Incident& incident : incidents_) {
         if ((incident.what == What::kCalls || incident.what == What::kShift) &&
             incident.communicator == operation.communicator &&
@@ -160,12 +198,35 @@ class Finder {
     }
   }
 
+  void FindUneven() {
+    const Trace& trace = analysis_.trace;
+    for (const DeviceUneven& message : waits_.uneven) {
+      const Arguments& send = analysis_.Args(*message.send);
+      const Arguments& recv = analysis_.Args(*message.recv);
+      Incident incident;
+      incident.what = What::kMessageSize;
+      incident.communicator = message.communicator;
+      incident.deviating = {message.sender, message.receiver};
+      incident.agreeing = incident.deviating;
+      incident.deviating_event = message.send;
+      incident.agreeing_event = message.recv;
+      incident.hangs = message.send->end_ns == kNoTime || message.recv->end_ns == kNoTime;
+      incident.mismatch.kind =
+          send.send_datatype == recv.recv_datatype ? MismatchKind::kCount : MismatchKind::kDatatype;
+      incident.mismatch.pair = true;
+      incident.mismatch.deviating_value = DataText(trace, send.send_datatype, send.send_count);
+      incident.mismatch.agreeing_value = DataText(trace, recv.recv_datatype, recv.recv_count);
+      incidents_.push_back(std::move(incident));
+    }
+  }
+
   void FindLags() {
     lags_.assign(processes_, false);
     std::map<std::pair<uint32_t, uint64_t>, std::vector<const DeviceLag*>> by_operation;
     for (const DeviceLag& lag : waits_.lags) {
-      if (IsRecent(*lag.event)) continue;
+      if (IsRecent(lag.process, *lag.event)) continue;
       if (lag.sequence != 0 && Explained(incidents_, lag.communicator, lag.sequence)) continue;
+      if (lag.sequence == 0 && IsExplained(waits_.operations[waits_.oldest[lag.process]])) continue;
       by_operation[{lag.communicator, lag.sequence}].push_back(&lag);
     }
     // One fault per finding: the operation that shows most of them first.
@@ -206,14 +267,26 @@ class Finder {
       if (waits_.oldest[p] != kNoIndex && !lags_[p]) {
         next_[p].push_back(processes_ + waits_.oldest[p]);
       }
+      if (analysis_.trace.processes[p].device) AddHostEdges(p);
     }
     for (size_t i = 0; i < waits_.operations.size(); ++i) {
       const DeviceOperation& operation = waits_.operations[i];
-      if (IsExplained(operation) || IsRecent(operation)) continue;
+      if (IsExplained(operation) || MayMove(operation)) continue;
       std::vector<uint32_t>& to = next_[processes_ + i];
       to = operation.missing;
       to.insert(to.end(), operation.behind.begin(), operation.behind.end());
       if (to.empty() && operation.absent.empty()) to = operation.unknown;
+    }
+  }
+
+  // A host inside a call of MPI's waits for other hosts, and its device gets nothing new meanwhile.
+  void AddHostEdges(uint32_t p) {
+    const ProcessView& view = analysis_.graph.processes[p];
+    if (view.activity != Activity::kBlocked || !analysis_.Still(p)) return;
+    for (const Need& need : view.needs) {
+      const std::vector<uint32_t>& on =
+          need.node == kNoIndex ? need.processes : analysis_.graph.nodes[need.node].missing;
+      next_[p].insert(next_[p].end(), on.begin(), on.end());
     }
   }
 
@@ -231,7 +304,10 @@ class Finder {
       JudgeOperation(*operations.front());
     } else if (operations.empty()) {
       const uint32_t p = processes.front();
-      const bool idle = analysis_.trace.processes[p].open_requests.empty();
+      const Activity activity = analysis_.graph.processes[p].activity;
+      if (activity == Activity::kEnded || activity == Activity::kLeft) return AddGone(p, activity);
+      if (activity == Activity::kBlocked) return;  // in a call of another kind: judged with that
+      const bool idle = OldestHandedOver(analysis_.trace.processes[p]) == nullptr;
       if (idle && !lags_[p]) hosts_.push_back(p);
     } else {
       JudgeCycle(processes, operations);
@@ -246,6 +322,22 @@ class Finder {
     incident.hangs = true;
     incident.agreeing_event = operation.event;
     return incident;
+  }
+
+  // Others wait for one that is no more, where most do.
+  void AddGone(uint32_t p, Activity activity) {
+    const DeviceOperation* best = nullptr;
+    for (const DeviceOperation& operation : waits_.operations) {
+      const std::vector<uint32_t>& missing = operation.missing;
+      if (std::find(missing.begin(), missing.end(), p) == missing.end()) continue;
+      if (best == nullptr || operation.first.size() > best->first.size()) best = &operation;
+    }
+    if (best == nullptr) return;
+    Incident incident = Make(activity == Activity::kEnded ? What::kDeath : What::kLeft, *best);
+    incident.deviating = {p};
+    incident.agreeing = best->first;
+    incident.deviating_event = analysis_.LastCall(p);
+    incidents_.push_back(std::move(incident));
   }
 
   // Everybody who is to be waited for is in it.
@@ -313,20 +405,23 @@ class Finder {
     Incident incident = Make(What::kCycle, operation);
     incident.deviating = group;
     incident.agreeing = operation.first;
-    incident.deviating_event =
-        &analysis_.trace.processes[group.front()].open_requests.front().event;
     const uint32_t here = operation.first.front();
     const uint32_t there = group.front();
+    const OpenRequest* oldest = OldestHandedOver(analysis_.trace.processes[there]);
+    const Event* theirs = oldest != nullptr ? &oldest->event : analysis_.Stands(there);
+    incident.deviating_event = theirs;
     const bool enqueued = std::find(operation.behind.begin(), operation.behind.end(), there) !=
                           operation.behind.end();
     // In opposite order, both sides make as many calls on either group, or each fewer on one of
     // them. Where only one side made fewer, it left one out.
-    const DeviceOperation& other = waits_.operations[waits_.oldest[there]];
-    const bool left_out = MadeMore(operation.communicator, here, there) &&
-                          (other.IsMessage() || !MadeMore(other.communicator, there, here));
-    incident.crossed =
-        !left_out && (enqueued || !WentPast(analysis_, there, *incident.deviating_event, here,
-                                            *operation.event));
+    const bool numbered =
+        theirs != nullptr && theirs->sequence != 0 && theirs->membership != kNoIndex;
+    const bool left_out =
+        MadeMore(operation.communicator, here, there) &&
+        !(numbered &&
+          MadeMore(analysis_.trace.memberships[theirs->membership].communicator, there, here));
+    incident.crossed = !left_out && theirs != nullptr &&
+                       (enqueued || !WentPast(analysis_, there, *theirs, here, *operation.event));
     incident.tie = incident.deviating.size() == incident.agreeing.size();
     if (incident.agreeing.size() < incident.deviating.size()) {
       std::swap(incident.deviating, incident.agreeing);
@@ -400,9 +495,10 @@ class Finder {
       const Lanes& lanes = analysis_.lanes[c];
       for (const Lane& lane : lanes.lanes) {
         const Process& process = analysis_.trace.processes[lane.process];
-        if (!process.device || !process.open_requests.empty() || !lane.membership->counted)
+        if (!process.device || OldestHandedOver(process) != nullptr || !lane.membership->counted)
           continue;
         if (known[lane.process] || lane.entered >= lanes.highest) continue;
+        if (analysis_.graph.processes[lane.process].activity != Activity::kRunning) continue;
         idle[{static_cast<uint32_t>(c), lane.entered + 1}].push_back(lane.process);
       }
     }
@@ -418,7 +514,7 @@ class Finder {
         operation.event = event;
       }
       if (hosts.empty() || operation.event == nullptr || IsExplained(operation) ||
-          IsRecent(*operation.event)) {
+          IsRecent(operation.first.back(), *operation.event)) {
         continue;
       }
       for (const uint32_t p : hosts) known[p] = true;
@@ -464,6 +560,7 @@ class Finder {
   const DeviceWaits& waits_;
   std::vector<Incident>& incidents_;
   const uint32_t processes_;
+  const bool was_judged_;
   std::vector<bool> lags_;
   std::vector<std::vector<uint32_t>> next_;
   std::vector<uint32_t> hosts_;

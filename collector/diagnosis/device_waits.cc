@@ -16,6 +16,10 @@ bool NeedsAll(Operation operation) {
     case Operation::kTorchReduceScatter:
     case Operation::kTorchAllToAll:
     case Operation::kTorchBarrier:
+    case Operation::kNcclAllReduce:
+    case Operation::kNcclAllGather:
+    case Operation::kNcclReduceScatter:
+    case Operation::kNcclAlltoAll:
       return true;
     default:
       return false;
@@ -46,16 +50,19 @@ class Builder {
     }
     for (uint32_t p = 0; p < count; ++p) {
       const Process& process = trace_.processes[p];
+      const OpenRequest* oldest = OldestHandedOver(process);
       // With older ones lost, the oldest on record says nothing.
-      if (!process.device || process.open_requests.empty() || process.table_overflows != 0)
+      if (!process.device || oldest == nullptr || process.table_overflows != 0 || IsGone(p)) {
         continue;
-      AddOldest(p, process.open_requests[0]);
+      }
+      AddOldest(p, *oldest);
     }
     for (uint32_t i = 0; i < waits_.operations.size(); ++i) {
       DeviceOperation& operation = waits_.operations[i];
       operation.IsMessage() ? FillMessage(i, &operation) : FillCollective(i, &operation);
     }
     FindLags();
+    FindUneven();
     return std::move(waits_);
   }
 
@@ -65,6 +72,12 @@ class Builder {
     return trace_.memberships[event.membership];
   }
 
+  // What it enqueued ends with it.
+  bool IsGone(uint32_t process) const {
+    return trace_.processes[process].phase >= ring::Phase::kFinalizing ||
+           DiedByItself(trace_, trace_.processes[process]);
+  }
+
   // Does every message of this process count from the first one?
   bool KnowsAllMessages(uint32_t process) const {
     const std::vector<Thread>& threads = trace_.processes[process].threads;
@@ -72,11 +85,16 @@ class Builder {
                         [](const Thread& thread) { return thread.lost_p2p != 0; });
   }
 
+  bool Sends(const Event& event) const {
+    return FindOperation(static_cast<uint16_t>(Op(event))).kind == Kind::kIsend;
+  }
+
   bool KeyOf(const Event& event, ChannelKey* key) const {
+    if (!IsOnDevice(Op(event))) return false;  // MPI beside it
     const Membership& membership = MembershipOf(event);
     const int32_t peer = trace_.arguments[event.arguments].root_or_peer;
     if (peer < 0 || membership.rank < 0) return false;
-    const bool sends = Op(event) == Operation::kTorchSend;
+    const bool sends = Sends(event);
     *key = {membership.communicator, sends ? membership.rank : peer,
             sends ? peer : membership.rank};
     return true;
@@ -85,9 +103,9 @@ class Builder {
   void CollectMessages(uint32_t p) {
     for (const Event& event : trace_.processes[p].p2p) {
       ChannelKey key;
-      if (!KeyOf(event, &key)) continue;
+      if (!KeyOf(event, &key) || IsHeldMessage(trace_.processes[p], event)) continue;
       Messages& messages = channels_[key];
-      const bool sends = Op(event) == Operation::kTorchSend;
+      const bool sends = Sends(event);
       (sends ? messages.sender : messages.receiver) = p;
       (sends ? messages.sends : messages.recvs).push_back(&event);
     }
@@ -119,7 +137,7 @@ class Builder {
         if (aligned_.emplace(channel, true).second) Align(&messages);
         operation.sender = messages.sender;
         operation.receiver = messages.receiver;
-        const auto& own = Op(event) == Operation::kTorchSend ? messages.sends : messages.recvs;
+        const auto& own = Sends(event) ? messages.sends : messages.recvs;
         for (const Event* other : own) {
           if (other->detail == event.detail) break;
           ++operation.nth;
@@ -150,7 +168,7 @@ class Builder {
       const Membership& membership = *lane.membership;
       if (waits_.oldest[q] == index) {
         operation->first.push_back(q);
-        if (trace_.processes[q].open_requests[0].running) {
+        if (OldestHandedOver(trace_.processes[q])->running) {
           running = true;
         } else {
           operation->idle.push_back(q);
@@ -158,6 +176,8 @@ class Builder {
       } else if (event != nullptr ? event->end_ns != kNoTime
                                   : membership.completed >= n && lane.entered >= n) {
         operation->done.push_back(q);
+      } else if (IsGone(q) || IsHeld(trace_.processes[q], lane.membership_index, n)) {
+        operation->missing.push_back(q);
       } else if (event != nullptr || lane.entered >= n) {
         operation->behind.push_back(q);
       } else if (membership.counted) {
@@ -171,7 +191,7 @@ class Builder {
 
   void FillMessage(uint32_t index, DeviceOperation* operation) {
     const Event& event = *operation->event;
-    const bool sends = Op(event) == Operation::kTorchSend;
+    const bool sends = Sends(event);
     const Communicator& comm = trace_.communicators[operation->communicator];
     const int32_t peer = trace_.arguments[event.arguments].root_or_peer;
     uint32_t other = sends ? operation->receiver : operation->sender;
@@ -193,7 +213,8 @@ class Builder {
       const auto& [c, s, from, to, nth] = keys_[index];
       const Messages& messages = channels_[{c, from, to}];
       const auto& theirs = q == operation->sender ? messages.sends : messages.recvs;
-      if (operation->nth >= theirs.size()) {
+      if (operation->nth >= theirs.size() ||
+          (IsGone(q) && theirs[operation->nth]->end_ns == kNoTime)) {
         operation->missing.push_back(q);
       } else if (theirs[operation->nth]->end_ns == kNoTime) {
         operation->behind.push_back(q);
@@ -212,11 +233,11 @@ class Builder {
       }
     }
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
-      if (!trace_.processes[p].device) continue;
+      if (!trace_.processes[p].device || IsGone(p)) continue;
       std::vector<uint32_t> seen;
       for (const OpenRequest& request : trace_.processes[p].open_requests) {
         const Event& event = request.event;
-        if (event.sequence == 0) continue;
+        if (event.sequence == 0 || request.held) continue;
         const uint32_t c = MembershipOf(event).communicator;
         if (event.sequence > furthest[c]) continue;
         if (std::find(seen.begin(), seen.end(), c) != seen.end()) continue;
@@ -231,6 +252,33 @@ class Builder {
         waits_.lags.push_back({p, operation.communicator, 0, operation.event});
       }
     }
+  }
+
+  // In posting order, the n-th send meets the n-th receive.
+  void FindUneven() {
+    for (const auto& [key, messages] : channels_) {
+      if (messages.sender == kNoIndex || messages.receiver == kNoIndex ||
+          !KnowsAllMessages(messages.sender) || !KnowsAllMessages(messages.receiver)) {
+        continue;
+      }
+      const size_t both = std::min(messages.sends.size(), messages.recvs.size());
+      for (size_t i = 0; i < both; ++i) {
+        if (IsEven(*messages.sends[i], *messages.recvs[i])) continue;
+        waits_.uneven.push_back({std::get<0>(key), messages.sender, messages.receiver, i,
+                                 messages.sends[i], messages.recvs[i]});
+        break;
+      }
+    }
+  }
+
+  bool IsEven(const Event& send, const Event& recv) const {
+    const Arguments& a = trace_.arguments[send.arguments];
+    const Arguments& b = trace_.arguments[recv.arguments];
+    if (a.send_datatype == kNoIndex || b.recv_datatype == kNoIndex) return true;
+    if (a.send_datatype == b.recv_datatype) return a.send_count == b.recv_count;
+    const uint64_t sent = trace_.datatypes[a.send_datatype].bytes * a.send_count;
+    const uint64_t received = trace_.datatypes[b.recv_datatype].bytes * b.recv_count;
+    return sent == received;
   }
 
   // A root may be done with a broadcast long before the others have come to it.
@@ -259,12 +307,36 @@ DeviceWaits BuildDeviceWaits(const Trace& trace, const std::vector<Lanes>& lanes
   return Builder(trace, lanes).Build();
 }
 
+bool IsHeldMessage(const Process& process, const Event& event) {
+  return std::any_of(
+      process.open_requests.begin(), process.open_requests.end(), [&](const OpenRequest& request) {
+        return request.held && request.event.sequence == 0 &&
+               request.event.membership == event.membership &&
+               request.event.detail == event.detail && request.event.start_ns == event.start_ns;
+      });
+}
+
+const OpenRequest* OldestHandedOver(const Process& process) {
+  for (const OpenRequest& request : process.open_requests) {
+    if (!request.held) return &request;
+  }
+  return nullptr;
+}
+
+bool IsHeld(const Process& process, uint32_t membership, uint64_t sequence) {
+  return std::any_of(process.open_requests.begin(), process.open_requests.end(),
+                     [&](const OpenRequest& request) {
+                       return request.held && request.event.membership == membership &&
+                              request.event.sequence == sequence;
+                     });
+}
+
 void MarkDeviceWaiters(const Trace& trace, WaitGraph* graph) {
   for (size_t p = 0; p < trace.processes.size(); ++p) {
     const Process& process = trace.processes[p];
-    if (process.device && !process.open_requests.empty()) {
-      graph->processes[p].activity = Activity::kPolling;
-    }
+    Activity& activity = graph->processes[p].activity;
+    if (!process.device || OldestHandedOver(process) == nullptr) continue;
+    if (activity == Activity::kRunning) activity = Activity::kPolling;
   }
 }
 

@@ -52,15 +52,33 @@ struct DeviceLag {
   const Event* event = nullptr;
 };
 
+// The first message between two ranks whose two sides do not describe the same data; judged only
+// where every message between them is on record.
+struct DeviceUneven {
+  uint32_t communicator = kNoIndex;
+  uint32_t sender = kNoIndex;
+  uint32_t receiver = kNoIndex;
+  uint64_t nth = 0;  // as DeviceOperation's
+  const Event* send = nullptr;
+  const Event* recv = nullptr;
+};
+
 struct DeviceWaits {
   std::vector<DeviceOperation> operations;
   std::vector<uint32_t> oldest;  // by process: index into operations; kNoIndex if nothing is open
   std::vector<DeviceLag> lags;   // by rising process
-  bool any = false;              // there are device processes at all
+  std::vector<DeviceUneven> uneven;
+  bool any = false;  // there are device processes at all
 };
 
 // Linear in open requests and in the members of their communicators.
 DeviceWaits BuildDeviceWaits(const Trace& trace, const std::vector<Lanes>& lanes);
+
+// The oldest open operation that its device knows of; nullptr if there is none. What stands in an
+// open group is not handed over.
+const OpenRequest* OldestHandedOver(const Process& process);
+bool IsHeld(const Process& process, uint32_t membership, uint64_t sequence);
+bool IsHeldMessage(const Process& process, const Event& event);
 
 // Marks device processes with something open as waiting, for what asks only that.
 void MarkDeviceWaiters(const Trace& trace, WaitGraph* graph);

@@ -66,6 +66,29 @@ Report::Status StatusOf(const Analysis& analysis, const Report& report) {
   return Report::Status::kFailed;
 }
 
+// Only where nothing else was found: a job that stops has another cause, and calls that do not
+// match make every later arrival worthless.
+void FindWhatDoesNotStop(const Analysis& analysis, std::vector<Incident>* incidents) {
+  if (!incidents->empty()) return;
+  if (analysis.options.judge_buffering) FindBufferedRings(analysis, incidents);
+  if (analysis.options.find_stragglers) FindStragglers(analysis, incidents);
+}
+
+// A rank that the others wait for now, and that came last all the time before.
+void ExplainByLateness(const Analysis& analysis, Report* report) {
+  if (!analysis.options.find_stragglers) return;
+  std::vector<Incident> late;
+  FindStragglers(analysis, &late);
+  for (Finding& finding : report->findings) {
+    if (finding.kind != VerdictKind::kRankStalled) continue;
+    for (const Incident& incident : late) {
+      if (finding.culprits != analysis.RanksOf(incident.deviating)) continue;
+      finding.notes.push_back(fmt::format("it came last to {} of {} collectives before",
+                                          incident.lateness.last, incident.lateness.of));
+    }
+  }
+}
+
 // Who waits for good without being named by a finding waits behind those who are.
 void CountConsequences(const Analysis& analysis, Report* report) {
   std::set<int32_t> named;
@@ -129,7 +152,8 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
   report.hosts = static_cast<uint32_t>(hosts.size());
   report.no_progress_ns = analysis.no_progress_ns;
 
-  const std::vector<Incident> incidents = FindIncidents(&analysis, &report.notes);
+  std::vector<Incident> incidents = FindIncidents(&analysis, &report.notes);
+  FindWhatDoesNotStop(analysis, &incidents);
   for (const Incident& incident : incidents) {
     if (std::optional<Finding> finding = Name(analysis, incident)) {
       report.findings.push_back(std::move(*finding));
@@ -142,6 +166,7 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
                             std::tuple(!b.hangs, b.certainty, b.kind, b.communicator);
                    });
   CountConsequences(analysis, &report);
+  ExplainByLateness(analysis, &report);
   AddGaps(analysis, &report);
   AddPythonStateNotes(trace, &report);
   report.status = StatusOf(analysis, report);

@@ -16,6 +16,11 @@ struct DiagnoseOptions {
   int64_t stall_after_ns = 30'000'000'000;
   // The job is over: nobody will move any more, and how long a rank stood still may be unknown.
   bool job_ended = false;
+  // What does not stop a job, for those who ask (`rollcall analyze --also`), and only where nothing
+  // else was found: rings of sends that complete only because MPI buffers them, and ranks that are
+  // always the last to arrive. Costs a second pass over all records.
+  bool judge_buffering = false;
+  bool find_stragglers = false;
 };
 
 // Never throws on any trace whose indices are in range (importers see to that); near linear in the

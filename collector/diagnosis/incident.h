@@ -11,19 +11,33 @@
 
 namespace rollcall {
 
+// How late one rank is, over the collectives in which every member waits for every other.
+struct Lateness {
+  uint64_t last = 0;       // in so many it came last
+  uint64_t of = 0;         // of so many
+  int64_t median_ns = 0;   // so long the others waited for it alone, each time
+  int64_t total_ns = 0;    // and all together
+  int64_t elapsed_ns = 0;  // during this time
+};
+
 struct Incident {
   enum class What : uint8_t {
-    kDeath,       // a process ended before its time
-    kCalls,       // calls under one number that cannot match: operations or arguments
-    kShift,       // every call found a partner, and the histories of call sites are shifted
-    kLeft,        // the deviating side finalized, and the other needs it
-    kCycle,       // ranks wait in a circle; `deviating` is missing from a collective in it
-    kBehind,      // `deviating` is missing, and computes
-    kMessage,     // a receive or send that nobody will answer
-    kAllArrived,  // everybody is inside, all matches, nobody comes out
-    kAbsent,      // who is missing has no trace
-    kHashes,      // rolling hashes differ, the records are lost
-    kDeviceLag,   // what others have completed or begun, `deviating` have not: on their devices
+    kDeath,        // a process ended before its time
+    kCalls,        // calls under one number that cannot match: operations or arguments
+    kShift,        // every call found a partner, and the histories of call sites are shifted
+    kLeft,         // the deviating side finalized, and the other needs it
+    kCycle,        // ranks wait in a circle; `deviating` is missing from a collective in it
+    kBehind,       // `deviating` is missing, and computes
+    kMessage,      // a receive or send that nobody will answer
+    kAllArrived,   // everybody is inside, all matches, nobody comes out
+    kAbsent,       // who is missing has no trace
+    kHashes,       // rolling hashes differ, the records are lost
+    kDeviceLag,    // what others have completed or begun, `deviating` have not: on their devices
+    kMessageSize,  // a message whose two sides differ: `deviating`, sender and receiver
+    kStart,        // some wait in an initialisation that `deviating` or `absent` have not come to
+    kGroup,        // group calls that do not balance
+    kBuffered,     // completed, in a ring: with sends that nobody buffers it would not have
+    kLast,         // the job moves, and `deviating` is always the last to arrive
   };
   What what = What::kCalls;
   uint32_t communicator = kNoIndex;
@@ -46,6 +60,11 @@ struct Incident {
   bool mutual = false;          // kMessage: they wait for each other's messages
   bool crossed = false;  // kCycle: nobody went past a call; each side is first somewhere else
 
+  uint32_t creation = kNoIndex;     // kStart: one of Trace::creations; else it is MPI's own start
+  uint64_t expected = 0;            // kStart: how many are to come; 0 if unknown
+  Lateness lateness;                // kLast
+  std::vector<const Event*> calls;  // kBuffered: of each of `deviating`
+
   // A representative call of each side; for the deviating one possibly on another communicator, or
   // MPI_Finalize; nullptr if it made none.
   const Event* deviating_event = nullptr;
@@ -64,6 +83,14 @@ void FindDeviceIncidents(const Analysis& analysis, std::vector<Incident>* incide
 void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindStartIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindGroupIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+
+// Of a job that moves, or has finished; asked for by DiagnoseOptions only.
+void FindStragglers(const Analysis& analysis, std::vector<Incident>* incidents);
+// Judges the sends a second time, as the standard allows: none returns before its receive is
+// posted. Says nothing where the records do not decide; see buffering.cc.
+void FindBufferedRings(const Analysis& analysis, std::vector<Incident>* incidents);
 
 // Is this communicator out of step at or before this number for a reason already found?
 bool Explained(const std::vector<Incident>& incidents, uint32_t communicator, uint64_t sequence);

@@ -1,6 +1,7 @@
 #include "collector/diagnosis/wait_graph.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace rollcall {
 namespace {
@@ -75,6 +76,9 @@ class Builder {
 
   WaitGraph Build() {
     graph_.processes.resize(trace_.processes.size());
+    for (const Creation& creation : trace_.creations) {
+      if (creation.event.end_ns == kNoTime) creating_.insert(creation.process);
+    }
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) View(p);
     for (CollectiveNode& node : graph_.nodes) Complete(&node);
     // What a call cannot do without depends on who is missing.
@@ -137,6 +141,9 @@ class Builder {
       for (const OpenRequest& request : process.open_requests) {
         if (request.state == ring::RequestState::kActive) AddNeed(p, request.event);
       }
+    } else if (creating_.contains(p)) {
+      // Inside, and who could release it is not on record: nothing is proven of it.
+      view.activity = Activity::kBlocked;
     }
   }
 
@@ -317,7 +324,11 @@ class Builder {
     const Pattern wanted{arguments.root_or_peer, arguments.tag};
     const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[p].rank);
     uint64_t sent = 0;
-    for (size_t peer = 0; peer < peers.size(); ++peer) {
+    // One sender is one look: with all ranks in receives, looking at all of them has no end.
+    const bool any = wanted.peer == ring::kAnySource;
+    const size_t first = any ? 0 : static_cast<size_t>(wanted.peer);
+    const size_t last = any ? peers.size() : std::min(first + 1, peers.size());
+    for (size_t peer = first; peer < last; ++peer) {
       const uint32_t sender = ProcessOf(trace_.processes[p].world, peers[peer]);
       if (sender == kNoIndex) continue;
       const std::vector<int32_t>& its_peers = Peers(communicator, trace_.processes[sender].rank);
@@ -482,6 +493,7 @@ class Builder {
   const Trace& trace_;
   const std::vector<Lanes>& lanes_;
   WaitGraph graph_;
+  std::unordered_set<uint32_t> creating_;
   std::unordered_map<uint32_t, std::unordered_map<uint32_t, int32_t>> local_ranks_;
 };
 
@@ -569,9 +581,14 @@ bool DiedByItself(const Trace& trace, const Process& process) {
   if (process.end.how == ProcessEnd::How::kVanished) {
     // Gone together with everybody else, for a reason that nobody saw: the job was ended from
     // outside.
-    return std::any_of(others.begin(), others.end(), [&trace](uint32_t other) {
-      return other != kNoIndex && (trace.processes[other].end.how == ProcessEnd::How::kAlive ||
-                                   trace.processes[other].end.how == ProcessEnd::How::kUnknown);
+    return std::any_of(others.begin(), others.end(), [&](uint32_t other) {
+      if (other == kNoIndex) return false;
+      const Process& twin = trace.processes[other];
+      // A verdict found the other one standing there, after this one had gone.
+      const bool outlived = twin.judged_ns != kNoTime && process.end.at_ns != kNoTime &&
+                            process.end.at_ns < twin.judged_ns;
+      return outlived || twin.end.how == ProcessEnd::How::kAlive ||
+             twin.end.how == ProcessEnd::How::kUnknown;
     });
   }
   if (!MayBeCleanUp(process)) return true;

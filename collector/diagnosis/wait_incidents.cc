@@ -358,6 +358,8 @@ std::vector<Incident> FindIncidents(Analysis* analysis, std::vector<std::string>
   Settle(analysis->trace, &analysis->graph);
   FindWaitIncidents(*analysis, &incidents);
   FindDeviceIncidents(*analysis, &incidents);
+  FindStartIncidents(*analysis, &incidents);
+  FindGroupIncidents(*analysis, &incidents);
   FindDeaths(*analysis, &incidents);
   FindHashIncidents(*analysis, &incidents);
   return incidents;

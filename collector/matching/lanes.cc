@@ -43,7 +43,7 @@ Lanes MakeLanes(const Trace& trace, uint32_t communicator) {
   }
   for (const auto* group : {&comm.members, &comm.remote_members}) {
     for (const int32_t rank : *group) {
-      if (!present.contains(rank)) result.absent.push_back(rank);
+      if (rank >= 0 && !present.contains(rank)) result.absent.push_back(rank);
     }
   }
   std::sort(result.absent.begin(), result.absent.end());

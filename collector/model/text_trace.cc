@@ -127,7 +127,7 @@ class Parser {
     int level = 0;
     if (words.size() > 2) {
       static const std::map<std::string, int> kLevels = {
-          {"single", 0}, {"funneled", 1}, {"serialized", 2}, {"multiple", 3}};
+          {"single", 0}, {"funneled", 1}, {"serialized", 2}, {"multiple", 3}, {"devices", -1}};
       const auto known = kLevels.find(words[2]);
       if (known == kLevels.end()) throw Failure{fmt::format("no thread level '{}'", words[2])};
       level = known->second;
@@ -135,6 +135,8 @@ class Parser {
     ranks_ = static_cast<int32_t>(Number(At(words, 1)));
     if (ranks_ < 1 || ranks_ > 1'000'000) throw Failure{"as many ranks cannot be"};
     builder_.emplace(ranks_, level);
+    for (int32_t rank = 0; level < 0 && rank < ranks_; ++rank)
+      builder_->process(rank)->device = true;
     comms_["world"] = 0;
   }
 
@@ -176,8 +178,16 @@ class Parser {
     Process& process = *builder_->process(rank);
     if (verb == "waits") {
       if (At(words, 2) != "in") throw Failure{"expected: waits in OPERATION"};
+      if (At(words, 3) == "nccl-init") return NcclInit(rank, words, 4, false);
       return builder_->Open(rank, ParseCall(rank, words, 3));
     }
+    if (verb == "nccl-init") return NcclInit(rank, words, 2, true);
+    if (verb == "enqueues" || verb == "runs") {
+      if (!process.device) throw Failure{"only 'devices' have operations enqueued"};
+      return builder_->Enqueue(rank, ParseCall(rank, words, 2), verb == "runs");
+    }
+    if (verb == "group-start") return builder_->GroupStart(rank, ParseArguments(words, 2));
+    if (verb == "group-end") return builder_->GroupEnd(rank, ParseArguments(words, 2));
     if (verb == "polls" || verb == "polled") return builder_->Poll(rank, verb == "polls");
     if (verb == "moves") {
       process.quiet = false;
@@ -191,7 +201,11 @@ class Parser {
       stack.frames = Path(words, 2, &cut);
       process.live_stacks.push_back(std::move(stack));
     } else if (verb == "loses") {
-      builder_->LoseFirst(rank, static_cast<uint64_t>(Number(At(words, 2))));
+      Lose(rank, words);
+    } else if (verb == "runs-on") {
+      process.host = At(words, 2);
+    } else if (verb == "clock-ahead") {
+      builder_->SetClockAhead(rank, Number(At(words, 2)) * 1'000'000'000);
     } else if (verb == "error") {
       builder_->AddLifecycle(rank, Operation::kCallError,
                              static_cast<uint64_t>(Number(At(words, 2))), {});
@@ -204,6 +218,39 @@ class Parser {
     } else {
       if (!End(rank, verb, words)) builder_->Complete(rank, ParseCall(rank, words, 1));
     }
+  }
+
+  // "loses 5", "loses 5 from 20 on=NAME"
+  void Lose(int32_t rank, const std::vector<std::string>& words) {
+    const auto count = static_cast<uint64_t>(Number(At(words, 2)));
+    if (words.size() == 3) return builder_->LoseFirst(rank, count);
+    if (words[3] != "from") throw Failure{"expected: loses N from SEQUENCE"};
+    const Call call = ParseArguments(words, 5);
+    if (!builder_->IsMember(rank, call.communicator)) {
+      throw Failure{fmt::format("rank {} is not in this communicator", rank)};
+    }
+    builder_->LoseWithin(rank, call.communicator, static_cast<uint64_t>(Number(At(words, 4))),
+                         count);
+  }
+
+  // "nccl-init id=a size=4 rank=2 @ path"
+  void NcclInit(int32_t rank, const std::vector<std::string>& words, size_t at, bool returned) {
+    std::string id;
+    int32_t passed = rank;
+    int32_t size = ranks_;
+    std::vector<std::string> rest;
+    for (size_t i = at; i < words.size(); ++i) {
+      if (StartsWith(words[i], "id=")) {
+        id = words[i].substr(3);
+      } else if (StartsWith(words[i], "size=")) {
+        size = static_cast<int32_t>(Number(words[i].substr(5)));
+      } else if (StartsWith(words[i], "rank=")) {
+        passed = static_cast<int32_t>(Number(words[i].substr(5)));
+      } else {
+        rest.push_back(words[i]);
+      }
+    }
+    builder_->Create(rank, id, passed, size, ParseArguments(rest, 0), returned);
   }
 
   // "exits 3", "is-killed 9", "out-of-memory", "vanishes", each with an optional "by launcher";
@@ -241,20 +288,37 @@ class Parser {
   }
 
   Call ParseCall(int32_t rank, const std::vector<std::string>& words, size_t at) {
-    Call call;
-    const std::string name = "MPI_" + At(words, at);
-    for (const OperationInfo& info : kOperations) {
-      if (info.name == name) call.operation = info.operation;
-    }
-    if (call.operation == Operation::kNone) {
+    const Operation operation = FindByName(At(words, at));
+    if (operation == Operation::kNone) {
       throw Failure{fmt::format("no operation is called '{}'", words[at])};
     }
-    size_t i = at + 1;
-    for (; i < words.size() && words[i] != "@"; ++i) Argument(words[i], &call);
-    call.path = Path(words, i, &call.path_cut, &call.context);
+    Call call = ParseArguments(words, at + 1);
+    call.operation = operation;
     if (!builder_->IsMember(rank, call.communicator)) {
       throw Failure{fmt::format("rank {} is not in this communicator", rank)};
     }
+    return call;
+  }
+
+  // MPI's without "MPI_", torch.distributed's and NCCL's as they are.
+  static Operation FindByName(const std::string& name) {
+    for (const OperationInfo& info : kOperations) {
+      if (info.name == "MPI_" + name) return info.operation;
+    }
+    for (const OperationInfo& info : kTorchOperations) {
+      if (info.name == name) return info.operation;
+    }
+    for (const OperationInfo& info : kNcclOperations) {
+      if (info.name == name) return info.operation;
+    }
+    return Operation::kNone;
+  }
+
+  Call ParseArguments(const std::vector<std::string>& words, size_t at) {
+    Call call;
+    size_t i = at;
+    for (; i < words.size() && words[i] != "@"; ++i) Argument(words[i], &call);
+    call.path = Path(words, i, &call.path_cut, &call.context);
     return call;
   }
 
@@ -280,9 +344,14 @@ class Parser {
                        : *root == "none" ? ring::kRootNone
                                          : static_cast<int32_t>(Number(*root));
     } else if (const auto peer = value("peer=")) {
-      a.root_or_peer = *peer == "any" ? ring::kAnySource : static_cast<int32_t>(Number(*peer));
+      a.root_or_peer = Peer(*peer);
     } else if (const auto tag = value("tag=")) {
       a.tag = *tag == "any" ? ring::kAnyTag : static_cast<int32_t>(Number(*tag));
+    } else if (const auto from = value("from=")) {
+      a.peer2 = Peer(*from);
+      a.flags |= ring::kSecondPart;
+    } else if (const auto from_tag = value("fromtag=")) {
+      a.tag2 = *from_tag == "any" ? ring::kAnyTag : static_cast<int32_t>(Number(*from_tag));
     } else if (const auto send = value("send=")) {
       std::tie(a.send_count, a.send_datatype) = CountAndType(*send);
     } else if (const auto recv = value("recv=")) {
@@ -299,6 +368,8 @@ class Parser {
       call->request = *made;
     } else if (const auto awaited = value("for=")) {
       call->requests = Split(*awaited, ',');
+    } else if (const auto took = value("took-us=")) {
+      call->took_ns = Number(*took) * 1000;
     } else if (const auto thread = value("thread=")) {
       call->thread = static_cast<uint32_t>(Number(*thread));
     } else if (word.find('x') != std::string::npos) {
@@ -308,6 +379,11 @@ class Parser {
     } else {
       throw Failure{fmt::format("'{}' is no argument", word)};
     }
+  }
+
+  static int32_t Peer(const std::string& text) {
+    if (text == "any") return ring::kAnySource;
+    return text == "none" ? ring::kProcNullPeer : static_cast<int32_t>(Number(text));
   }
 
   // "1,2,0xMPI_INT"

@@ -150,6 +150,16 @@ struct Membership {
   std::vector<int32_t> neighbors_out;
 };
 
+// NCCL calls between ncclGroupStart and ncclGroupEnd, which nest: what is called inside is handed
+// to the device by the outermost end.
+struct GroupNesting {
+  uint32_t depth = 0;             // starts without their end
+  uint32_t call_path = kNoIndex;  // of the outermost of them
+  int64_t since_ns = kNoTime;
+  uint64_t stray_ends = 0;  // ends without a start: NCCL refuses them
+  uint32_t stray_call_path = kNoIndex;
+};
+
 struct Thread {
   uint32_t tid = 0;
   std::string name;
@@ -160,6 +170,7 @@ struct Thread {
   uint64_t lost_collectives = 0;  // records that the ring no longer holds
   uint64_t lost_p2p = 0;
   int64_t last_end_ns = kNoTime;  // when its last call returned
+  GroupNesting group = {};
 };
 
 // A call that was entered and has not returned.
@@ -174,6 +185,7 @@ struct OpenRequest {
   ring::RequestState state = ring::RequestState::kActive;
   uint32_t waiter = kNoIndex;  // thread inside a Wait on it
   bool running = false;        // Process::device: seen to have started there
+  bool held = false;           // Process::device: in an open group, not yet handed to it
   uint64_t starts = 0;
   Event event;  // the call that made or last started it
 };
@@ -268,6 +280,17 @@ struct World {
   std::vector<uint32_t> processes;  // by rank; kNoIndex where the trace is missing
 };
 
+// One rank's call that makes a communicator out of an identity of its own, not out of a parent's
+// next number: ncclCommInitRank. Who belongs to it is known by who came.
+struct Creation {
+  uint64_t key = 0;  // of the identity (the unique id): equal on all that are meant to meet
+  uint32_t process = kNoIndex;
+  int32_t rank = -1;  // as passed
+  int32_t size = -1;  // as passed: how many are to come
+  std::string call;   // "ncclCommInitRank"
+  Event event;        // times and call path; end_ns is kNoTime while it is inside
+};
+
 // Something about the input that the person must know: a damaged file, a missing rank.
 struct Problem {
   std::string source;  // file
@@ -280,6 +303,7 @@ struct Trace {
   std::vector<Process> processes;
   std::vector<Communicator> communicators;
   std::vector<Membership> memberships;
+  std::vector<Creation> creations;
   std::vector<Arguments> arguments;
   std::vector<CallPath> call_paths;
   std::vector<Code> codes;

@@ -29,7 +29,8 @@ uint64_t SemanticHash(const Arguments& arguments, Rule rule) {
   hash = RollHash(hash, static_cast<uint64_t>(static_cast<int64_t>(arguments.root_or_peer)));
   hash = RollHash(hash, arguments.reduce_op);
   if (rule == Rule::kBcast || rule == Rule::kAllreduce || rule == Rule::kReduce) {
-    hash = RollHash(hash, arguments.send_signature);
+    const bool in_place = (arguments.flags & ring::kSendInPlace) != 0;
+    hash = RollHash(hash, in_place ? arguments.recv_signature : arguments.send_signature);
   }
   return hash | 1;
 }
@@ -206,6 +207,11 @@ TraceBuilder::Made TraceBuilder::Make(int rank, const Call& call) {
   event.start_ns = now_ns_;
   event.arguments = InternArguments(call);
   event.call_path = InternPath(call.path, call.path_cut, call.context);
+  if (!call.requests.empty()) {  // as a ring holds it: the first one, and how many
+    const auto first = requests_.find({rank, call.requests.front()});
+    if (first != requests_.end()) event.request = first->second;
+    event.detail = call.requests.size();
+  }
   event.thread = call.thread;
   while (process.threads.size() <= call.thread) {
     process.threads.push_back({.tid = 50000 + call.thread, .name = "worker"});
@@ -221,6 +227,7 @@ TraceBuilder::Made TraceBuilder::Make(int rank, const Call& call) {
   if (info.rule == Rule::kP2p && (info.kind == Kind::kSend || info.kind == Kind::kIsend)) {
     event.detail = ++ChannelOf(rank, event)->sent;
   }
+  if (process.device && info.rule == Rule::kP2p) event.detail = process.p2p.size() + 1;
   if (!call.request.empty()) {
     const uint64_t uid = requests_.size() + 1;
     requests_[{rank, call.request}] = uid;
@@ -248,7 +255,8 @@ Channel* TraceBuilder::ChannelOf(int rank, const Event& event) {
 
 void TraceBuilder::Complete(int rank, const Call& call) {
   Made made = Make(rank, call);
-  made.event.end_ns = now_ns_ + 500;
+  made.event.end_ns = now_ns_ + call.took_ns;
+  now_ns_ = std::max(now_ns_, made.event.end_ns - 500);
   Process& process = *this->process(rank);
   process.threads[call.thread].last_end_ns = made.event.end_ns;
   const OperationInfo info = FindOperation(static_cast<uint16_t>(call.operation));
@@ -291,6 +299,9 @@ void TraceBuilder::Open(int rank, const Call& call) {
   const OperationInfo info = FindOperation(static_cast<uint16_t>(call.operation));
   if (made.membership != nullptr && made.event.sequence != 0) {
     made.membership->events.push_back(made.event);
+  } else if (info.kind == Kind::kInit) {
+    process.phase = ring::Phase::kStarting;
+    process.lifecycle.push_back(made.event);
   } else if (info.kind == Kind::kFinalize) {
     process.phase = ring::Phase::kFinalizing;
     process.phase_ns = now_ns_;
@@ -299,6 +310,62 @@ void TraceBuilder::Open(int rank, const Call& call) {
     process.p2p.push_back(open.event);
   }
   process.open_calls.push_back(std::move(open));
+}
+
+void TraceBuilder::Enqueue(int rank, const Call& call, bool running) {
+  Made made = Make(rank, call);
+  Process& process = *this->process(rank);
+  if (made.membership != nullptr && made.event.sequence != 0) {
+    made.membership->events.push_back(made.event);
+  } else {
+    process.p2p.push_back(made.event);
+  }
+  OpenRequest request;
+  request.uid = calls_;
+  request.starts = 1;
+  request.running = running;
+  request.held = process.threads[call.thread].group.depth > 0;
+  request.event = made.event;
+  process.open_requests.push_back(std::move(request));
+}
+
+void TraceBuilder::GroupStart(int rank, const Call& call) {
+  GroupNesting& group = process(rank)->threads[call.thread].group;
+  now_ns_ += 1000;
+  if (group.depth++ > 0) return;
+  group.call_path = InternPath(call.path, call.path_cut);
+  group.since_ns = now_ns_;
+}
+
+void TraceBuilder::GroupEnd(int rank, const Call& call) {
+  Process& process = *this->process(rank);
+  GroupNesting& group = process.threads[call.thread].group;
+  now_ns_ += 1000;
+  if (group.depth == 0) {
+    if (group.stray_ends++ == 0) group.stray_call_path = InternPath(call.path, call.path_cut);
+    return;
+  }
+  if (--group.depth > 0) return;
+  group.call_path = kNoIndex;
+  for (OpenRequest& request : process.open_requests) {
+    if (request.event.thread == call.thread) request.held = false;
+  }
+}
+
+void TraceBuilder::Create(int rank, const std::string& id, int32_t rank_passed, int32_t size,
+                          const Call& call, bool returned) {
+  now_ns_ += 1000;
+  Creation creation;
+  creation.key = ids_.emplace(id, ids_.size() + 1).first->second;
+  creation.process = static_cast<uint32_t>(rank);
+  creation.rank = rank_passed;
+  creation.size = size;
+  creation.call = "ncclCommInitRank";
+  creation.event.start_ns = now_ns_;
+  creation.event.call_path = InternPath(call.path, call.path_cut);
+  creation.event.thread = call.thread;
+  if (returned) creation.event.end_ns = now_ns_ + call.took_ns;
+  trace_.creations.push_back(std::move(creation));
 }
 
 void TraceBuilder::Poll(int rank, bool still) {
@@ -325,6 +392,41 @@ void TraceBuilder::LoseFirst(int rank, uint64_t count) {
   process(rank)->threads[0].lost_collectives += count;
 }
 
+void TraceBuilder::LoseWithin(int rank, uint32_t communicator, uint64_t sequence, uint64_t count) {
+  holes_.push_back({MembershipOf(rank, communicator), sequence, count});
+  process(rank)->records_unreadable += count;
+}
+
+void TraceBuilder::ShiftClock(int rank, int64_t ns) {
+  const auto shift = [ns](int64_t* at) {
+    if (*at != kNoTime) *at += ns;
+  };
+  const auto shift_event = [&](Event* event) {
+    shift(&event->start_ns);
+    shift(&event->end_ns);
+  };
+  Process& process = *this->process(rank);
+  for (Event& event : process.p2p) shift_event(&event);
+  for (Event& event : process.lifecycle) shift_event(&event);
+  for (OpenCall& call : process.open_calls) shift_event(&call.event);
+  for (OpenRequest& request : process.open_requests) shift_event(&request.event);
+  for (Thread& thread : process.threads) {
+    shift(&thread.last_end_ns);
+    shift(&thread.group.since_ns);
+  }
+  for (Membership& membership : trace_.memberships) {
+    if (membership.process != static_cast<uint32_t>(rank)) continue;
+    for (Event& event : membership.events) shift_event(&event);
+  }
+  for (Creation& creation : trace_.creations) {
+    if (creation.process == static_cast<uint32_t>(rank)) shift_event(&creation.event);
+  }
+  for (int64_t* at : {&process.phase_ns, &process.exit_ns, &process.end.at_ns,
+                      &process.idle_since_ns, &process.taken_at_ns}) {
+    shift(at);
+  }
+}
+
 void TraceBuilder::AddCheckpoints(Membership* membership) const {
   uint64_t hash = 0;
   for (const Event& event : membership->events) {
@@ -335,7 +437,18 @@ void TraceBuilder::AddCheckpoints(Membership* membership) const {
 }
 
 Trace TraceBuilder::Finish() {
-  for (Membership& membership : trace_.memberships) AddCheckpoints(&membership);
+  for (Membership& membership : trace_.memberships) {
+    AddCheckpoints(&membership);
+    // A device completes in order: what is open, and all behind it, is not complete.
+    const Process& process = trace_.processes[membership.process];
+    if (!process.device) continue;
+    membership.completed = membership.entered;
+    for (const Event& event : membership.events) {
+      if (event.end_ns != kNoTime) continue;
+      membership.completed = event.sequence - 1;
+      break;
+    }
+  }
   for (const Process& process : trace_.processes) {
     uint64_t lose = process.threads[0].lost_collectives;
     for (Membership& membership : trace_.memberships) {
@@ -346,11 +459,20 @@ Trace TraceBuilder::Finish() {
       lose -= gone;
     }
   }
+  for (const Hole& hole : holes_) {
+    std::erase_if(trace_.memberships[hole.membership].events, [&hole](const Event& event) {
+      return event.sequence >= hole.first && event.sequence - hole.first < hole.count;
+    });
+  }
   now_ns_ += idle_ns_;
   trace_.taken_at_ns = now_ns_;
   for (Process& process : trace_.processes) {
     process.taken_at_ns = now_ns_;
     process.idle_since_ns = process.quiet ? now_ns_ - idle_ns_ : now_ns_;
+  }
+  for (const auto& [rank, ns] : clock_ahead_ns_) ShiftClock(rank, ns);
+  for (const Process& process : trace_.processes) {
+    trace_.taken_at_ns = std::max(trace_.taken_at_ns, process.taken_at_ns);
   }
   for (const int rank : missing_) {
     trace_.worlds[0].processes[static_cast<size_t>(rank)] = kNoIndex;
@@ -376,6 +498,9 @@ Trace TraceBuilder::Finish() {
     for (Membership& membership : trace_.memberships) {
       membership.process = moved[membership.process];
     }
+    for (Creation& creation : trace_.creations) creation.process = moved[creation.process];
+    std::erase_if(trace_.creations,
+                  [](const Creation& creation) { return creation.process == kNoIndex; });
   }
   return std::move(trace_);
 }

@@ -30,6 +30,7 @@ struct Call {
   std::string request;                // name of the request made
   std::vector<std::string> requests;  // names of those waited for
   uint32_t thread = 0;
+  int64_t took_ns = 500;  // from entry to return, if it returns
 };
 
 class TraceBuilder {
@@ -50,6 +51,14 @@ class TraceBuilder {
   void Complete(int rank, const Call& call);
   // The rank is inside it for good.
   void Open(int rank, const Call& call);
+  // On a device: enqueued, and not complete; `running` if seen to have begun there. Between the
+  // outermost GroupStart() and GroupEnd() of its thread nothing is handed over.
+  void Enqueue(int rank, const Call& call, bool running);
+  void GroupStart(int rank, const Call& call);
+  void GroupEnd(int rank, const Call& call);
+  // Of a communicator that is known by `id`; `rank` as passed.
+  void Create(int rank, const std::string& id, int32_t rank_passed, int32_t size, const Call& call,
+              bool returned);
   // Its main thread has polled, and was seen to poll on; which requests, a ring does not say.
   void Poll(int rank, bool still);
   void AddLifecycle(int rank, Operation operation, uint64_t detail,
@@ -60,6 +69,10 @@ class TraceBuilder {
                       const std::vector<SourceFrame>& context = {});
   // Forgets the first `count` collectives of a rank, as a ring that wrapped.
   void LoseFirst(int rank, uint64_t count);
+  // Forgets `count` of its collectives on a communicator, from `sequence` on.
+  void LoseWithin(int rank, uint32_t communicator, uint64_t sequence, uint64_t count);
+  // Its host's clock is ahead of that of the others.
+  void SetClockAhead(int rank, int64_t ns) { clock_ahead_ns_[rank] = ns; }
   void RemoveRank(int rank) { missing_.push_back(rank); }
   // The picture was taken this long after the last call.
   void Idle(int64_t ns) { idle_ns_ = ns; }
@@ -81,12 +94,21 @@ class TraceBuilder {
   uint32_t InternArguments(const Call& call);
   uint32_t MembershipOf(int rank, uint32_t communicator) const;
   void AddCheckpoints(Membership* membership) const;
+  void ShiftClock(int rank, int64_t ns);
 
   Trace trace_;
   int64_t now_ns_ = 1'700'000'000'000'000'000;
   int64_t idle_ns_ = 200'000'000;
   uint64_t calls_ = 0;
   std::vector<int> missing_;
+  std::map<int, int64_t> clock_ahead_ns_;
+  struct Hole {
+    uint32_t membership;
+    uint64_t first;
+    uint64_t count;
+  };
+  std::vector<Hole> holes_;
+  std::map<std::string, uint64_t> ids_;
   std::map<std::string, uint32_t> datatypes_;
   std::unordered_map<std::string, uint32_t> arguments_;
   std::map<std::string, uint32_t> codes_;

@@ -48,6 +48,7 @@ class Comparison {
     if (seen_.ended && result_.report.findings.empty() && AnyMisfit()) {
       result_.violations.emplace_back("calls do not fit, and nothing is said");
     }
+    if (result_.report.findings.empty()) JudgeBuffering();
     result_.hit = HitOf();
     return std::move(result_);
   }
@@ -58,6 +59,21 @@ class Comparison {
         fmt::format("{}: {}, {}: {} [culprits {}, waiting {}]", what, KindName(finding.kind),
                     CertaintyName(finding.certainty), finding.title, FoldRanks(finding.culprits),
                     FoldRanks(finding.waiting)));
+  }
+
+  // The second judgement, which the engine makes only if asked: does it need a buffer?
+  void JudgeBuffering() {
+    const Report asked = Diagnose(seen_.trace, {.judge_buffering = true});
+    result_.unsafe_said = !asked.findings.empty();
+    const bool completed = seen_.ended && !result_.stuck;
+    const bool planted = generated_.planted.kind == FaultKind::kLuckyRing;
+    if (!result_.unsafe_said && !(completed && planted)) return;
+    const Outcome outcome = Explore(machine_, machine_.Start(), Library::kSynchronous, true);
+    if (outcome.bounded) return;
+    result_.unsafe = completed && !outcome.some_complete;
+    if (result_.unsafe_said && outcome.some_complete) {
+      Violation(asked.findings[0], "called unsafe, and completes without a buffer");
+    }
   }
 
   // Do calls on the finding's communicator break the matching rules, under its number (or from
@@ -94,7 +110,7 @@ class Comparison {
       result_.proven |= finding.hangs && finding.certainty == Certainty::kProven;
       return;
     }
-    if (finding.kind == VerdictKind::kRankStalled) {
+    if (finding.kind == VerdictKind::kRankStalled || finding.kind == VerdictKind::kInitHang) {
       if (!all(Status::kStalled)) Violation(finding, "does not stall");
       return;
     }
@@ -272,6 +288,8 @@ void Tally::Add(const Judgement& judgement) {
   luck_said += judgement.by_luck && judgement.luck_said;
   may_go_on += judgement.may_go_on;
   bounded += judgement.bounded;
+  unsafe += judgement.unsafe;
+  unsafe_said += judgement.unsafe && judgement.unsafe_said;
   violations += !judgement.violations.empty();
   if (!judgement.ended) return;
   silent += !judgement.stuck;

@@ -35,6 +35,8 @@ struct Judgement {
   bool luck_said = false;
   bool may_go_on = false;  // proven, and not of all that it calls waiting
   bool bounded = false;    // too many states to decide
+  bool unsafe = false;     // completed, and would not have if no send were buffered
+  bool unsafe_said = false;
   Hit hit = Hit::kMissed;
   Report report;
 };
@@ -49,7 +51,8 @@ struct Judgement {
 //  - only a rank that stalls is called stalled, only a dead network a transport that stalls, only
 //    the dead died;
 //  - something is found where calls that were made do not fit, and nobody moves any more;
-//  - nothing at all is found in a correct program, in the middle of its way and at its end.
+//  - nothing at all is found in a correct program, in the middle of its way and at its end;
+//  - asked for programs that need buffers, it names none that completes in some way without.
 Judgement Judge(const Generated& generated, const Machine& machine, const Observation& seen);
 
 // A smaller program with a violation, and its trace; for a person to look at.
@@ -65,6 +68,8 @@ struct Tally {
   uint64_t luck_said = 0;
   uint64_t may_go_on = 0;
   uint64_t bounded = 0;
+  uint64_t unsafe = 0;
+  uint64_t unsafe_said = 0;
   uint64_t violations = 0;
   uint64_t hits[kHits] = {};         // of those that are stuck
   uint64_t silent_hits[kHits] = {};  // of those that came to their end

@@ -89,6 +89,7 @@ int Many(uint64_t traces, uint64_t seed, const std::string& show, bool stop) {
       all.traces, seed, all.stuck,
       100.0 * static_cast<double>(all.stuck) / static_cast<double>(all.traces), all.by_luck,
       all.luck_said, all.may_go_on, all.bounded, all.violations);
+  fmt::print("{} completed and need a buffer (said of {})\n", all.unsafe, all.unsafe_said);
   const std::string shortfalls = Shortfalls(tallies);
   fmt::print("{}", shortfalls);
   return all.violations == 0 && shortfalls.empty() ? 0 : 1;

@@ -35,7 +35,8 @@ void AddErrors(const Analysis& analysis, const Incident& incident, Finding* find
 
 std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& incident,
                                       MismatchKind wanted, VerdictKind kind) {
-  if (incident.what != Incident::What::kCalls || incident.mismatch.kind != wanted) {
+  const bool message = incident.what == Incident::What::kMessageSize;
+  if ((!message && incident.what != Incident::What::kCalls) || incident.mismatch.kind != wanted) {
     return std::nullopt;
   }
   Finding finding = Draft(analysis, incident, kind);
@@ -43,7 +44,12 @@ std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& 
   const std::string call = NumberedCall(analysis, incident, finding.operation);
   const std::vector<int32_t> deviating = analysis.RanksOf(incident.deviating);
   const std::vector<int32_t> agreeing = analysis.RanksOf(incident.agreeing);
-  if (incident.everybody) {
+  if (message) {
+    finding.title =
+        fmt::format("rank {} sends {} to rank {}, which receives {}",
+                    analysis.RankOf(incident.deviating.front()), mismatch.deviating_value,
+                    analysis.RankOf(incident.deviating.back()), mismatch.agreeing_value);
+  } else if (incident.everybody) {
     finding.title = fmt::format("{} all send {} and expect {} in {}", RanksPhrase(deviating),
                                 mismatch.deviating_value, mismatch.agreeing_value, call);
   } else if (mismatch.pair) {
@@ -61,9 +67,12 @@ std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& 
                           agreeing.size() == 1 ? "one" : fmt::format("{}", agreeing.size()))
             : "");
   }
-  finding.why = fmt::format("{} asks for the same on every rank: {} does not fit {}",
-                            IsTorch(finding.operation) ? OperationName(finding.operation) : "MPI",
-                            mismatch.deviating_value, mismatch.agreeing_value);
+  finding.why =
+      message
+          ? "the n-th send of a pair of ranks meets the n-th receive, and both describe one message"
+          : fmt::format("{} asks for the same on every rank: {} does not fit {}",
+                        IsOnDevice(finding.operation) ? OperationName(finding.operation) : "MPI",
+                        mismatch.deviating_value, mismatch.agreeing_value);
   if (incident.repeated > 0) {
     finding.notes.push_back(fmt::format("again from the same lines, {} more time{}",
                                         incident.repeated, incident.repeated == 1 ? "" : "s"));

@@ -12,6 +12,11 @@ std::optional<Finding> JudgeGpuStalled(const Analysis& analysis, const Incident&
                                        const Parted&) {
   if (incident.what != Incident::What::kDeviceLag) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kGpuStalled);
+  if (finding.certainty == Certainty::kSuspected) {
+    finding.notes.emplace_back(
+        "what else is on the streams is not on record: a long kernel in front of it looks the "
+        "same");
+  }
   const std::string call = DeviceCall(analysis, incident, *incident.deviating_event);
   const std::vector<int32_t> others = analysis.RanksOf(incident.agreeing);
   bool done = true;

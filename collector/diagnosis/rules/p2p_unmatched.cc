@@ -48,7 +48,7 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
     return std::nullopt;
   }
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched, true);
-  if (IsTorch(finding.operation)) {
+  if (IsOnDevice(finding.operation)) {
     const Membership& membership = analysis.trace.memberships[incident.deviating_event->membership];
     finding.title = fmt::format("rank {} waits in {}, and the other end was never posted",
                                 analysis.RankOf(membership.process),

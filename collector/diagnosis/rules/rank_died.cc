@@ -14,7 +14,8 @@ std::optional<Finding> JudgeRankDied(const Analysis& analysis, const Incident& i
   Finding finding = Draft(analysis, incident, VerdictKind::kRankDied);
   const Process& process = analysis.trace.processes[incident.deviating.front()];
   std::string title = fmt::format("{} {}", RanksPhrase(finding.culprits), EndText(process));
-  if (process.phase < ring::Phase::kFinalizing) title += " without MPI_Finalize";
+  const bool knows_mpi = !process.device || process.flavor != ring::Flavor::kUnknown;
+  if (process.phase < ring::Phase::kFinalizing && knows_mpi) title += " without MPI_Finalize";
   if (!finding.waiting.empty() && incident.sequence != 0) {
     title += fmt::format("; {} {} for it in {}", RanksPhrase(finding.waiting),
                          Verb(finding.waiting, "waits", "wait"),

@@ -60,7 +60,17 @@ std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident
   const bool unknown = idle_ns < 0 && analysis.options.job_ended;
   const bool judged = analysis.options.job_ended && WasJudged(analysis, incident.deviating);
   if (!unknown && !judged && idle_ns < analysis.options.stall_after_ns) return std::nullopt;
-  Finding finding = Draft(analysis, incident, VerdictKind::kRankStalled);
+  const Rule rule =
+      FindOperation(static_cast<uint16_t>(incident.agreeing_event == nullptr
+                                              ? Operation::kNone
+                                              : analysis.Op(*incident.agreeing_event)))
+          .rule;
+  // docs/verdicts/init-hang.md: what the others wait in makes a communicator.
+  Finding finding =
+      Draft(analysis, incident,
+            incident.sequence != 0 && rule == Rule::kCreate ? VerdictKind::kInitHang
+                                                            : VerdictKind::kRankStalled);
+  if (finding.kind == VerdictKind::kInitHang) finding.fix = KindFix(VerdictKind::kRankStalled);
   const std::vector<int32_t> behind = analysis.RanksOf(incident.deviating);
   const std::string where = incident.sequence != 0
                                 ? NumberedCall(analysis, incident, finding.operation)

@@ -16,7 +16,7 @@ std::string DeviceCall(const Analysis& analysis, const Incident& incident, const
   const Communicator& comm = analysis.trace.communicators[incident.communicator];
   const int32_t peer = analysis.Args(event).root_or_peer;
   const bool known = peer >= 0 && static_cast<size_t>(peer) < comm.members.size();
-  const bool sends = analysis.Op(event) == Operation::kTorchSend;
+  const bool sends = FindOperation(static_cast<uint16_t>(analysis.Op(event))).kind == Kind::kIsend;
   return fmt::format(
       "{} {} {} on {}", name, sends ? "to" : "from",
       known ? fmt::format("rank {}", comm.members[static_cast<size_t>(peer)]) : "another rank",

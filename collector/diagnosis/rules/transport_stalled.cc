@@ -12,6 +12,11 @@ std::optional<Finding> JudgeTransportStalled(const Analysis& analysis, const Inc
                                              const Parted&) {
   if (incident.what != Incident::What::kAllArrived) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kTransportStalled);
+  if (finding.certainty == Certainty::kSuspected) {
+    finding.notes.emplace_back(
+        "what else is on the streams is not on record: a long kernel in front of it looks the "
+        "same");
+  }
   finding.title = fmt::format("every member arrived at {}, and {} {} not come out of it",
                               NumberedCall(analysis, incident, finding.operation),
                               RanksPhrase(finding.waiting), Verb(finding.waiting, "does", "do"));
@@ -19,7 +24,7 @@ std::optional<Finding> JudgeTransportStalled(const Analysis& analysis, const Inc
                     ? "all arguments match, and nobody has anything older to do"
                     : fmt::format("all arguments match, and nothing has moved for {}",
                                   DurationText(analysis.no_progress_ns));
-  if (IsTorch(finding.operation)) {
+  if (IsOnDevice(finding.operation)) {
     finding.fix =
         "the program is not to blame: look below it. Collect the links' error counters, NCCL's log "
         "(NCCL_DEBUG=INFO) and the state of each member's GPU: one that has stopped before it "

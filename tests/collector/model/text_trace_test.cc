@@ -93,6 +93,64 @@ ranks 2
   EXPECT_EQ(Error("ranks 2\n0: python-off so"), "line 2: 'so' is no reason");
 }
 
+TEST(TextTrace, WritesDevicesGroupsAndInitialisations) {
+  const TextTraceResult result = ParseTextTrace(R"(
+ranks 3 devices
+0,1: nccl-init id=a @ main:3
+2: waits in nccl-init id=a size=4 rank=3 @ main:3
+0: all_reduce 2xMPI_FLOAT @ main:5
+0: group-start @ main:6
+0: group-start @ main:7
+0: enqueues ncclAllReduce 2xMPI_FLOAT @ main:8
+0: group-end @ main:9
+1: group-start @ main:6
+1: runs all_reduce 2xMPI_FLOAT @ main:8
+1: group-end @ main:9
+1: group-end @ main:10
+)");
+  ASSERT_EQ(result.errors, std::vector<std::string>{});
+  const Trace& trace = result.trace;
+  ASSERT_EQ(trace.creations.size(), 3u);
+  EXPECT_EQ(trace.creations[2].key, trace.creations[0].key);
+  EXPECT_EQ(trace.creations[2].rank, 3);
+  EXPECT_EQ(trace.creations[2].size, 4);
+  EXPECT_EQ(trace.creations[2].event.end_ns, kNoTime);
+  EXPECT_NE(trace.creations[0].event.end_ns, kNoTime);
+  const Process& open = trace.processes[0];
+  EXPECT_TRUE(open.device);
+  EXPECT_EQ(open.threads[0].group.depth, 1u);
+  ASSERT_EQ(open.open_requests.size(), 1u);
+  EXPECT_TRUE(open.open_requests[0].held);
+  EXPECT_EQ(trace.memberships[0].entered, 2u);
+  EXPECT_EQ(trace.memberships[0].completed, 1u);
+  const Process& closed = trace.processes[1];
+  EXPECT_EQ(closed.threads[0].group.depth, 0u);
+  EXPECT_EQ(closed.threads[0].group.stray_ends, 1u);
+  EXPECT_FALSE(closed.open_requests.at(0).held);
+  EXPECT_TRUE(closed.open_requests.at(0).running);
+}
+
+TEST(TextTrace, SetsClocksAndCutsHoles) {
+  const TextTraceResult result = ParseTextTrace(R"(
+ranks 2
+repeat 9
+  0,1: Barrier took-us=20
+end
+1: runs-on far
+1: clock-ahead 60
+1: loses 2 from 4
+)");
+  ASSERT_EQ(result.errors, std::vector<std::string>{});
+  const Membership& near = result.trace.memberships[0];
+  const Membership& far = result.trace.memberships[1];
+  EXPECT_EQ(near.events[0].end_ns - near.events[0].start_ns, 20'000);
+  EXPECT_GT(far.events[0].start_ns - near.events[0].start_ns, 59'000'000'000);
+  ASSERT_EQ(far.events.size(), 7u);
+  EXPECT_EQ(far.events[3].sequence, 6u);
+  EXPECT_EQ(result.trace.processes[1].host, "far");
+  EXPECT_EQ(result.trace.processes[1].records_unreadable, 2u);
+}
+
 TEST(TextTrace, TakesRanksAway) {
   const TextTraceResult result = ParseTextTrace("ranks 3\n0-2: Barrier\n1: has no trace\n");
   ASSERT_EQ(result.trace.processes.size(), 2u);
@@ -112,6 +170,8 @@ TEST(TextTrace, NamesTheLineThatIsWrong) {
   EXPECT_EQ(Error("ranks x"), "line 1: 'x' is not a number");
   EXPECT_EQ(Error("ranks 2\ncomm a 0\n1: Barrier on=a"),
             "line 3: rank 1 is not in this communicator");
+  EXPECT_EQ(Error("ranks 2\n0: enqueues all_reduce"),
+            "line 2: only 'devices' have operations enqueued");
   EXPECT_EQ(Error("ranks 2\n0: Barrier on=b"), "line 2: no communicator 'b'");
 }
 

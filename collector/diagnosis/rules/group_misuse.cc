@@ -1,0 +1,110 @@
+// docs/verdicts/group-misuse.md
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/rules/stalled_host.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+namespace {
+
+const Thread* Unbalanced(const Process& process) {
+  for (const Thread& thread : process.threads) {
+    if (thread.group.depth > 0 || thread.group.stray_ends > 0) return &thread;
+  }
+  return nullptr;
+}
+
+// Where the group was opened, or closed once too often; one site for all ranks of one place.
+void AddSites(const Analysis& analysis, const std::vector<uint32_t>& processes, Finding* finding) {
+  for (const uint32_t p : processes) {
+    const Thread* thread = Unbalanced(analysis.trace.processes[p]);
+    if (thread == nullptr) continue;
+    const GroupNesting& group = thread->group;
+    Site site;
+    site.culprit = true;
+    site.role = Site::Role::kCulprit;
+    site.call_path = group.depth > 0 ? group.call_path : group.stray_call_path;
+    site.frame = analysis.sites.UserFrame(site.call_path);
+    site.what = group.depth > 0 ? fmt::format("ncclGroupStart, open {} deep", group.depth)
+                                : "ncclGroupEnd without its start";
+    const auto same =
+        std::find_if(finding->sites.begin(), finding->sites.end(), [&site](const Site& other) {
+          return other.culprit && other.call_path == site.call_path && other.what == site.what;
+        });
+    if (same == finding->sites.end()) {
+      finding->sites.push_back(std::move(site));
+    }
+    Site& at = same == finding->sites.end() ? finding->sites.back() : *same;
+    at.ranks.push_back(analysis.RankOf(p));
+    Normalize(&at.ranks);
+  }
+}
+
+size_t Held(const Process& process) {
+  return static_cast<size_t>(
+      std::count_if(process.open_requests.begin(), process.open_requests.end(),
+                    [](const OpenRequest& request) { return request.held; }));
+}
+
+// Others wait for an operation that stands in a group nobody closed.
+std::optional<Finding> JudgeHeldBack(const Analysis& analysis, const Incident& incident) {
+  const auto holds = [&](uint32_t p) { return Held(analysis.trace.processes[p]) > 0; };
+  const bool waited_for =
+      incident.what == Incident::What::kBehind || incident.what == Incident::What::kMessage;
+  if (!waited_for || !incident.hangs || incident.agreeing_event == nullptr ||
+      incident.deviating.empty() ||
+      !std::all_of(incident.deviating.begin(), incident.deviating.end(), holds)) {
+    return std::nullopt;
+  }
+  Finding finding = Draft(analysis, incident, VerdictKind::kGroupMisuse);
+  std::erase_if(finding.sites, [](const Site& site) { return site.culprit; });
+  AddSites(analysis, incident.deviating, &finding);
+  const std::string call = DeviceCall(analysis, incident, *incident.agreeing_event);
+  finding.title = fmt::format("{} never closed a group: {} stands in it, and {} {} for it",
+                              RanksPhrase(finding.culprits), call, RanksPhrase(finding.waiting),
+                              Verb(finding.waiting, "waits", "wait"));
+  finding.why =
+      "what is called between ncclGroupStart and ncclGroupEnd is handed to the device by the "
+      "outermost end";
+  const uint32_t p = incident.deviating.front();
+  const Thread* thread = Unbalanced(analysis.trace.processes[p]);
+  if (thread != nullptr && thread->group.depth == 1) {
+    // It may be on its way between the two: a closed group is a call away.
+    finding.certainty = Certainty::kSuspected;
+    finding.notes.emplace_back("it may also stand still between the two calls: its stack tells");
+  }
+  return finding;
+}
+
+}  // namespace
+
+std::optional<Finding> JudgeGroupMisuse(const Analysis& analysis, const Incident& incident,
+                                        const Parted&) {
+  if (incident.what != Incident::What::kGroup) return JudgeHeldBack(analysis, incident);
+  Finding finding = Draft(analysis, incident, VerdictKind::kGroupMisuse);
+  finding.sites.clear();
+  AddSites(analysis, incident.deviating, &finding);
+  uint64_t held = 0;
+  bool stray = false;
+  for (const uint32_t p : incident.deviating) {
+    held += Held(analysis.trace.processes[p]);
+    for (const Thread& thread : analysis.trace.processes[p].threads) {
+      stray |= thread.group.stray_ends > 0;
+    }
+  }
+  finding.title = stray ? fmt::format("{} called ncclGroupEnd without ncclGroupStart",
+                                      RanksPhrase(finding.culprits))
+                        : fmt::format("{} ended with a group open", RanksPhrase(finding.culprits));
+  if (held > 0) {
+    finding.title += fmt::format(", and {} operation{} in it", held, held == 1 ? "" : "s");
+  }
+  finding.why = stray ? "starts and ends must balance on every thread; NCCL refuses such an end"
+                      : "what is called inside reaches the device only when the group is closed";
+  return finding;
+}
+
+}  // namespace rollcall

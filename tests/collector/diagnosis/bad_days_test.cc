@@ -1,0 +1,211 @@
+// What a verdict is worth when what was collected is not whole: every case of
+// tests/golden/verdicts/, on a bad day. Files that are damaged or doubled are the importers' matter
+// (tests/collector/import/).
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "collector/diagnosis/diagnose.h"
+#include "collector/import/append_trace.h"
+#include "collector/model/text_trace.h"
+#include "tests/collector/diagnosis/verdict_case.h"
+
+namespace rollcall {
+namespace {
+
+using verdict_case::Case;
+
+Trace Parse(const std::string& text) {
+  TextTraceResult parsed = ParseTextTrace(text);
+  EXPECT_EQ(parsed.errors, std::vector<std::string>{}) << text;
+  return std::move(parsed.trace);
+}
+
+Report Of(const std::string& text, const DiagnoseOptions& options = {}) {
+  return Diagnose(Parse(text), options);
+}
+
+std::vector<int32_t> RanksOf(const Trace& trace) {
+  std::vector<int32_t> ranks;
+  for (const Process& process : trace.processes) ranks.push_back(process.rank);
+  return ranks;
+}
+
+bool Mentions(const std::vector<std::string>& notes, std::string_view what) {
+  return std::any_of(notes.begin(), notes.end(),
+                     [&](const std::string& note) { return note.find(what) != std::string::npos; });
+}
+
+// Calls `check` for every golden case. One test for all of them: each is short, and a process per
+// test is not.
+template <typename Check>
+void OfEveryCase(const Check& check) {
+  for (const std::string& name : verdict_case::Names()) {
+    SCOPED_TRACE(name);
+    check(verdict_case::Load(name));
+  }
+}
+
+// Nothing is compared across hosts that only one clock could tell.
+TEST(BadDay, ClocksApartByMinutesChangeNothing) {
+  OfEveryCase([](const Case& test) {
+    const std::vector<std::string> expected =
+        verdict_case::Summaries(Parse(test.trace), test.options);
+    for (const char* ahead : {"300", "-300"}) {
+      std::string text = test.trace;
+      for (const int32_t rank : RanksOf(Parse(test.trace))) {
+        if (rank % 2 == 1)
+          text += fmt::format("{0}: runs-on node{0}\n{0}: clock-ahead {1}\n", rank, ahead);
+      }
+      EXPECT_EQ(verdict_case::Summaries(Parse(text), test.options), expected) << text;
+    }
+  });
+}
+
+// Two jobs in one directory are two jobs: each has its own verdict.
+TEST(BadDay, AnotherJobInTheSameDirectoryChangesNothing) {
+  OfEveryCase([](const Case& test) {
+    const std::vector<std::string> expected =
+        verdict_case::Summaries(Parse(test.trace), test.options);
+    Trace mixed = Parse(
+        "ranks 5\n0-4: Barrier @ main:3\n0-4: Allreduce 1xMPI_INT sum @ main:4\n0-4: Finalize @ "
+        "main:9\n0-4: exits 0\n");
+    AppendTrace(Parse(test.trace), &mixed);
+    EXPECT_EQ(verdict_case::Summaries(mixed, test.options), expected);
+  });
+}
+
+// A missing trace is not a guilty rank, whoever's it is; and what is said of the others rests on
+// what is there.
+TEST(BadDay, AMissingTraceAccusesNobody) {
+  OfEveryCase([](const Case& test) {
+    const Trace whole = Parse(test.trace);
+    if (whole.processes.size() < 2) return;
+    for (const int32_t missing : RanksOf(whole)) {
+      const Trace trace = Parse(test.trace + fmt::format("{}: has no trace\n", missing));
+      const Report report = Diagnose(trace, test.options);
+      EXPECT_TRUE(Mentions(report.notes, "no trace of rank"));
+      for (const Finding& finding : report.findings) {
+        EXPECT_FALSE(std::binary_search(finding.culprits.begin(), finding.culprits.end(), missing))
+            << finding.title;
+        EXPECT_FALSE(std::binary_search(finding.waiting.begin(), finding.waiting.end(), missing))
+            << finding.title;
+        if (test.expected == std::vector<std::string>{"nothing"}) {
+          EXPECT_GE(finding.certainty, Certainty::kSuspected) << finding.title;
+        }
+      }
+    }
+  });
+}
+
+// Records that cannot be read prove nothing: no claim rests on a rank whose history has holes.
+TEST(BadDay, DamagedRecordsProveNoHang) {
+  OfEveryCase([](const Case& test) {
+    std::string text = test.trace;
+    for (const int32_t rank : RanksOf(Parse(test.trace)))
+      text += fmt::format("{}: damaged\n", rank);
+    for (const Finding& finding : Diagnose(Parse(text), test.options).findings) {
+      // How a rank ended, what it passed and how it nested its groups is not in the damaged
+      // records.
+      if (finding.kind == VerdictKind::kRankDied || finding.kind == VerdictKind::kInitHang ||
+          finding.kind == VerdictKind::kGroupMisuse) {
+        continue;
+      }
+      EXPECT_NE(finding.certainty, Certainty::kProven) << finding.title;
+    }
+  });
+}
+
+// A rank that moved between the two looks may still do what the others wait for.
+TEST(BadDay, WhoMovesProvesNoHang) {
+  OfEveryCase([](const Case& test) {
+    std::string text = test.trace;
+    for (const int32_t rank : RanksOf(Parse(test.trace))) text += fmt::format("{}: moves\n", rank);
+    for (const Finding& finding : Diagnose(Parse(text), test.options).findings) {
+      if (finding.kind == VerdictKind::kP2pDeadlock || finding.kind == VerdictKind::kP2pUnmatched ||
+          finding.kind == VerdictKind::kOrderInversion ||
+          finding.kind == VerdictKind::kFinalizedEarly) {
+        EXPECT_NE(finding.certainty, Certainty::kProven) << finding.title;
+      }
+    }
+  });
+}
+
+constexpr char kSkipped[] = R"(
+ranks 3
+repeat 12
+  0-2: Barrier @ main:10
+  0-2: Allreduce 1xMPI_INT sum @ main:11
+end
+0,2: waits in Barrier @ main:10
+1: waits in Bcast 1xMPI_INT root=0 @ main:12
+)";
+
+TEST(BadDays, WholeRecordsProveIt) {
+  const Report report = Of(kSkipped);
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kProven);
+}
+
+TEST(BadDays, RecordsLostInTheMiddleLowerTheCertaintyAndAreNamed) {
+  const Report report = Of(std::string(kSkipped) + "1: loses 5 from 9\n");
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kLikely);
+  EXPECT_EQ(report.findings[0].culprits, std::vector<int32_t>{1});
+  EXPECT_TRUE(Mentions(report.findings[0].notes, "rank 1 has damaged records"));
+}
+
+TEST(BadDays, RingsOfOtherAgesSayTheSame) {
+  // A small ring holds less of the past: what it holds is enough here.
+  const Report report = Of(std::string(kSkipped) + "0: loses 20\n1: loses 3\n2: loses 14\n");
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].culprits, std::vector<int32_t>{1});
+  EXPECT_EQ(report.findings[0].sequence, 25u);
+}
+
+TEST(BadDays, WhereAllButTheOpenCallIsLostItStillTells) {
+  // All that is left of rank 1 is where it stands.
+  const Report report = Of(std::string(kSkipped) + "1: loses 24\n");
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].culprits, std::vector<int32_t>{1});
+}
+
+// Not a bad day's: beside a hang lateness is said where it explains it, and nowhere else.
+TEST(BadDays, ARankThatCameLastAllTheTimeAndThenStalled) {
+  const std::string before = R"(
+ranks 3
+idle 60
+repeat 30
+  0,1: Barrier took-us=4100 @ main:12
+  2: Barrier took-us=100 @ main:12
+end
+)";
+  const DiagnoseOptions asked{.find_stragglers = true};
+  const std::string late = before + "0,1: waits in Barrier @ main:12\n2: computes @ main:9\n";
+  const Report explained = Of(late, asked);
+  ASSERT_EQ(explained.findings.size(), 1u);
+  EXPECT_EQ(explained.findings[0].kind, VerdictKind::kRankStalled);
+  EXPECT_TRUE(Mentions(explained.findings[0].notes, "it came last to 30 of 30 collectives before"));
+  EXPECT_FALSE(Mentions(Of(late).findings[0].notes, "came last"));
+  const Report other =
+      Of(before + "0,2: waits in Barrier @ main:12\n1: computes @ main:9\n", asked);
+  ASSERT_EQ(other.findings.size(), 1u);
+  EXPECT_EQ(other.findings[0].culprits, std::vector<int32_t>{1});
+  EXPECT_FALSE(Mentions(other.findings[0].notes, "came last"));
+}
+
+TEST(BadDays, TwoJobsThatHangAreTwoFindings) {
+  Trace mixed = Parse(kSkipped);
+  AppendTrace(Parse("ranks 2\n0: waits in Recv 1xMPI_INT peer=1 tag=7 @ main:16\n"
+                    "1: waits in Recv 1xMPI_INT peer=0 tag=7 @ main:16\n"),
+              &mixed);
+  const Report report = Diagnose(mixed);
+  ASSERT_EQ(report.findings.size(), 2u);
+  EXPECT_NE(report.findings[0].world, report.findings[1].world);
+}
+
+}  // namespace
+}  // namespace rollcall

@@ -1,0 +1,105 @@
+// The cases of tests/golden/verdicts/: a trace in a few readable lines, and below "expect:" what
+// must be said of it, one line per finding, or "nothing". Adding a case is adding a file.
+//
+//   expect: (after "stall-after SECONDS", "job-ended", "judge-buffering", "find-stragglers":
+//   options of the diagnosis) KIND, CERTAINTY: culprits RANKS, waiting RANKS, CALL on COMMUNICATOR,
+//   scene LINES, culprit LINES a finding that does not stop the job begins with "silent "
+#ifndef ROLLCALL_TESTS_COLLECTOR_DIAGNOSIS_VERDICT_CASE_H_
+#define ROLLCALL_TESTS_COLLECTOR_DIAGNOSIS_VERDICT_CASE_H_
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "collector/diagnosis/diagnose.h"
+#include "collector/matching/match_rules.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall::verdict_case {
+
+namespace fs = std::filesystem;
+
+inline std::string Lines(const Finding& finding, bool culprit) {
+  std::set<std::string> lines;
+  for (const Site& site : finding.sites) {
+    if (site.culprit == culprit && site.frame.line != 0) {
+      lines.insert(fmt::format("{}:{}", site.frame.function, site.frame.line));
+    }
+  }
+  return lines.empty() ? "-" : fmt::format("{}", fmt::join(lines, " "));
+}
+
+inline std::string Summary(const Trace& trace, const Finding& finding) {
+  std::string call = finding.operation == Operation::kNone ? "-" : OperationName(finding.operation);
+  if (finding.sequence != 0) call += fmt::format(" #{}", finding.sequence);
+  if (finding.communicator != kNoIndex) {
+    call += " on " + trace.communicators[finding.communicator].name;
+  }
+  return fmt::format("{}{}, {}: culprits {}, waiting {}, {}, scene {}, culprit {}",
+                     finding.hangs ? "" : "silent ", KindName(finding.kind),
+                     CertaintyName(finding.certainty), FoldRanks(finding.culprits),
+                     FoldRanks(finding.waiting), call, Lines(finding, false), Lines(finding, true));
+}
+
+struct Case {
+  std::string trace;
+  std::vector<std::string> expected;
+  DiagnoseOptions options;
+};
+
+inline Case Read(const fs::path& path) {
+  Case result;
+  std::ifstream file(path);
+  bool expecting = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line == "expect:") {
+      expecting = true;
+    } else if (expecting) {
+      if (!line.empty()) result.expected.push_back(line);
+    } else if (line.rfind("stall-after ", 0) == 0) {
+      result.options.stall_after_ns = std::stoll(line.substr(12)) * 1'000'000'000;
+    } else if (line == "judge-buffering") {
+      result.options.judge_buffering = true;
+    } else if (line == "find-stragglers") {
+      result.options.find_stragglers = true;
+    } else if (line == "job-ended") {
+      result.options.job_ended = true;
+    } else {
+      result.trace += line + '\n';
+    }
+  }
+  return result;
+}
+
+// One line per finding, or "nothing".
+inline std::vector<std::string> Summaries(const Trace& trace, const DiagnoseOptions& options) {
+  std::vector<std::string> lines;
+  for (const Finding& finding : Diagnose(trace, options).findings) {
+    lines.push_back(Summary(trace, finding));
+  }
+  if (lines.empty()) lines.emplace_back("nothing");
+  return lines;
+}
+
+inline fs::path Directory() { return fs::path(ROLLCALL_SOURCE_DIR) / "tests/golden/verdicts"; }
+
+inline std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(Directory())) {
+    if (entry.path().extension() == ".trace") names.push_back(entry.path().stem());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+inline Case Load(const std::string& name) { return Read(Directory() / (name + ".trace")); }
+
+}  // namespace rollcall::verdict_case
+
+#endif  // ROLLCALL_TESTS_COLLECTOR_DIAGNOSIS_VERDICT_CASE_H_
