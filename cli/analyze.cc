@@ -99,6 +99,7 @@ int RunAnalyze(int argc, char** argv) {
   std::string color = "auto";
   std::string stacks = "user";
   std::string rank_pattern;
+  std::vector<std::string> also;
   app.add_option("input", inputs,
                  "run directories, ring files, journals, PyTorch Flight Recorder dumps")
       ->required()
@@ -115,6 +116,12 @@ int RunAnalyze(int argc, char** argv) {
                  "where a Flight Recorder dump's file name has the rank: a regular expression with "
                  "one group (default: its last digits)")
       ->type_name("REGEX");
+  app.add_option("--also", also,
+                 "say, too, what does not stop a job: ranks that always come last, sends that "
+                 "complete only because MPI buffers them")
+      ->delimiter(',')
+      ->type_name("stragglers,buffering")
+      ->check(CLI::IsMember({"stragglers", "buffering"}));
   app.footer("Exit codes: 0 nothing found, 1 findings, 2 usage or unreadable input.");
   if (const auto code = ParseArguments(app, argc, argv)) return *code;
 
@@ -142,6 +149,8 @@ int RunAnalyze(int argc, char** argv) {
   SymbolizeTrace(&trace);
   DiagnoseOptions diagnose;
   diagnose.job_ended = HasEnded(trace);
+  diagnose.find_stragglers = Contains(also, "stragglers");
+  diagnose.judge_buffering = Contains(also, "buffering");
   const Report report = Diagnose(trace, diagnose);
 
   if (json != "-") {

@@ -6,6 +6,8 @@ foreach(page ${pages})
   if(blocks AND MPICC_openmpi)
     file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${page})
     rollcall_job_test(shown.${name} job ../pages/shown_verdicts.py --rollcall $<TARGET_FILE:rollcall_cli>
-      --programs ${CMAKE_CURRENT_BINARY_DIR}/faults/openmpi --page ${page})
+      --programs ${CMAKE_CURRENT_BINARY_DIR} --page ${page})
+    set_tests_properties(shown.${name} PROPERTIES ENVIRONMENT
+      "PYTHONDONTWRITEBYTECODE=1;ROLLCALL_FORK_LAUNCHER=$<TARGET_FILE:fork_launcher>")
   endif()
 endforeach()

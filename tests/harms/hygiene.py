@@ -13,8 +13,8 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 
-# Exported besides the wrappers: shim/exit_marks.cc, shim/stack/dlclose_wrap.cc.
-OTHER_EXPORTS = {"_exit", "_Exit", "dlclose"}
+# Exported besides the wrappers: shim/exit_marks.cc, shim/stack/dlclose_wrap.cc, shim/nccl/dlsym_wrap.cc.
+OTHER_EXPORTS = {"_exit", "_Exit", "dlclose", "dlsym"}
 # The oldest C library that the binary runs with: that of its build machine's symbols, not newer.
 GLIBC_FLOOR = (2, 34)
 STATIC_TLS_BYTES = 512
@@ -37,10 +37,16 @@ def output(*command):
 
 
 def expected_wrappers():
-    """From proto/functions.def alone."""
-    with open(os.path.join(ROOT, "proto", "functions.def"), encoding="utf-8") as table:
-        rows = re.findall(r"^FUNCTION\((\d+), (\w+), (\w+), (\w+), (SMALL|LARGE)", table.read(), re.M)
-    names = set()
+    """From the tables of proto/ alone."""
+    def table(name):
+        with open(os.path.join(ROOT, "proto", name), encoding="utf-8") as file:
+            return file.read()
+
+    rows = re.findall(r"^FUNCTION\((\d+), (\w+), (\w+), (\w+), (SMALL|LARGE)", table("functions.def"),
+                      re.M)
+    names = set(re.findall(r"^CUDA\(\d+, (\w+),", table("cuda_functions.def"), re.M))
+    for name in re.findall(r"^NCCL(?:_FORM)?\((?:\d+, )?(\w+),", table("nccl_functions.def"), re.M):
+        names |= {"nccl" + name, "pnccl" + name}
     for _, name, _, _, large in rows:
         for symbol in [name] + ([name + "_c"] if large == "LARGE" else []):
             names |= {"MPI_" + symbol, "PMPI_" + symbol}

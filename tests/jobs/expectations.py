@@ -15,6 +15,7 @@ Keys of rollcall-test:
   exit        exit code of the healthy job; 0 if not given
   stall-after value for --stall-after
   mpi         openmpi or mpich: runs under this one only
+  also        value for analyze --also: the findings are those, and the live run says nothing
   kill        yes: the test of --on-hang=kill is run in the short form of the tests, too
 Keys of expect:
   kind, op, seq   as in the verdict; `any` compares nothing
@@ -29,7 +30,7 @@ Keys of expect:
 import re
 import shlex
 
-MPIS = ("openmpi", "mpich")
+MPIS = ("openmpi", "mpich", "fork")  # fork: no MPI at all, for tests/faults/nccl
 _DIRECTIVE = re.compile(
     r"^\s*(?://|!|#)\s*(rollcall-test|launcher|expect\+?)(?:\[(\w+)\])?:\s*(.*?)\s*$")
 _MARKER = re.compile(r"@(culprit|waiting)\b")
@@ -49,6 +50,7 @@ class Variant:
         self.exit_code = int(keys.pop("exit", "0"))
         self.stall_after = keys.pop("stall-after", None)
         self.mpi = keys.pop("mpi", None)
+        self.also = keys.pop("also", None)
         self.kill = keys.pop("kill", "no") == "yes"
         self.launcher_args = []
         self.program_args = []

@@ -22,6 +22,7 @@ import verdicts
 # rollcall's exit code when it ended the job itself (docs/exit-codes.md).
 EXIT_JOB_ENDED = 86
 FINDINGS = 1
+NOTHING_FOUND = 0
 # For the last ranks to arrive where the verdict already says that they will wait.
 COMPLETE_WITHIN_S = 5
 
@@ -103,20 +104,23 @@ def check_same(job, expected, verdict, source, what, analyzed=False):
             what, "\n  ".join(differences), json.dumps(verdict.get("findings"), indent=1)))
 
 
-def check_analyze(args, variant, job, directory):
+def check_analyze(args, variant, expected, job, directory):
+    command = [args.rollcall, "analyze", "--json", "-"]
+    if variant.also:
+        command += ["--also", variant.also]
     result = subprocess.run(
-        [args.rollcall, "analyze", "--json", "-", os.path.join(directory, "run")],
+        command + [os.path.join(directory, "run")],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         timeout=jobs.JOB_TIMEOUT_S, check=False)
     errors = result.stderr.decode("utf-8", "replace")
-    if result.returncode != FINDINGS:
-        fail(job, "analyze ended with %d instead of %d:\n%s" % (
-            result.returncode, FINDINGS, errors))
+    code = FINDINGS if expected else NOTHING_FOUND
+    if result.returncode != code:
+        fail(job, "analyze ended with %d instead of %d:\n%s" % (result.returncode, code, errors))
     try:
         verdict = verdicts.load(result.stdout.decode("utf-8"))
     except verdicts.VerdictError as error:
         fail(job, "analyze: %s\n%s" % (error, errors))
-    check_same(job, variant.findings, verdict, args.source, "the post-mortem verdict",
+    check_same(job, expected, verdict, args.source, "the post-mortem verdict",
                analyzed=True)
 
 
@@ -140,8 +144,9 @@ def test_fault(args, variant, directory):
         if verdict is None:
             check_end(variant, job, job.wait())
             verdict = read_verdict(job, directory)
-        check_same(job, variant.findings, verdict, args.source, "the live verdict")
-        check_analyze(args, variant, job, directory)
+        live = [] if variant.also else variant.findings
+        check_same(job, live, verdict, args.source, "the live verdict")
+        check_analyze(args, variant, variant.findings, job, directory)
 
 
 def test_kill(args, variant, directory):
@@ -166,7 +171,7 @@ def test_ranks_killed(args, variant, directory):
             fail(job, "still running after its ranks were killed")
         verdict = read_verdict(job, directory)
         check_same(job, variant.findings, verdict, args.source, "the last verdict")
-        check_analyze(args, variant, job, directory)
+        check_analyze(args, variant, variant.findings, job, directory)
 
 
 def test_twin(args, variant, directory):
@@ -182,6 +187,8 @@ def test_twin(args, variant, directory):
             if sorted(job.stdout().splitlines()) != sorted(bare.stdout().splitlines()):
                 fail(job, "output differs; without rollcall it is:\n" + bare.stdout())
             check_same(job, [], read_verdict(job, directory), args.source, "the verdict")
+            if variant.also:
+                check_analyze(args, variant, [], job, directory)
 
 
 def test_bare(args, variant, _directory):

@@ -11,9 +11,9 @@ A verdict stands in the page as
     ```
     <!-- /verdict -->
 
-The source's header says how to start the program (../jobs/expectations.py); its fault lies in DIR, built with
-Open MPI. --update writes what is printed into the page. Left out of both sides is what differs from run to run:
-durations, and the order of lines.
+The source's header says how to start the program (../jobs/expectations.py); its fault is built in DIR/faults/openmpi, or
+DIR/nccl_sim. --update writes what is printed into the page. Left out of both sides is what differs from run to run:
+durations, the order of lines, and how soon a silent mismatch was seen.
 """
 
 import argparse
@@ -21,6 +21,7 @@ import difflib
 import os
 import re
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "jobs"))
@@ -29,31 +30,59 @@ import expectations  # noqa: E402
 import jobs  # noqa: E402
 
 BLOCK = re.compile(r"(<!-- verdict: (\S+) -->\n```\n)(.*?)(\n```\n<!-- /verdict -->)", re.DOTALL)
-VERDICT = re.compile(r"^rollcall: (?:hung|failed|finished), .*?(?=^rollcall: (?:ends|traces)|\Z)",
-                     re.MULTILINE | re.DOTALL)
-DURATION = re.compile(r"\b[0-9.]+ (?:s|ms|%)(?=\W|$)")
+VERDICT = re.compile(r"^rollcall: \w+, (?:proven|likely|suspected|inconclusive) .*?"
+                     r"(?=^rollcall: (?:ends|traces|\w+, )|\Z)", re.MULTILINE | re.DOTALL)
+VARIES = (
+    (re.compile(r"( · no progress for)? [0-9.]+ ?(s|ms|%)(?=\W|$)"), ""),
+    # What does not hang is told when it is seen: while the job runs, or at its end.
+    (re.compile(r"^rollcall: (running|stopped|finished), "), "rollcall: finished, "),
+    (re.compile(r"came last to [0-9]+ of [0-9]+"), "came last to N of N"),
+    (re.compile(r"between #[0-9]+ and #[0-9]+"), "between #A and #B"),
+)
 
 
-def printed_verdict(rollcall, programs, source):
-    """What the faulty job's run prints as its last verdict, without remarks about the run itself."""
-    variant = expectations.read(os.path.join(ROOT, source), "openmpi")[0]
-    program = os.path.join(programs, os.path.relpath(source, "tests/faults") + ".fault")
-    command = [rollcall, "run", "--on-hang=kill", "--color=never"]
-    if variant.stall_after:
-        command += ["--stall-after", variant.stall_after]
-    command += ["--", *jobs.launcher("openmpi", variant.ranks, variant.launcher_args), program,
-                *variant.program_args]
+def launched(programs, source):
+    """How the source's fault is started: as which variant, and the command."""
+    below = os.path.relpath(source, "tests/faults")
+    mpi = "fork" if below.startswith("nccl/") else "openmpi"
+    variant = expectations.read(os.path.join(ROOT, source), mpi)[0]
+    stem = os.path.splitext(os.path.basename(source))[0]
+    program = (os.path.join(programs, "nccl_sim", "nccl_%s_fault" % stem) if mpi == "fork"
+               else os.path.join(programs, "faults", mpi, below + ".fault"))
+    return variant, [*jobs.launcher(mpi, variant.ranks, variant.launcher_args), program,
+                     *variant.program_args]
+
+
+def output_of(command, source):
     with jobs.Job(command) as job:
         if job.wait() is None:
             sys.exit("%s: still running after %d s" % (source, jobs.JOB_TIMEOUT_S))
-        verdicts = VERDICT.findall(job.stdout() + job.stderr())
-        if not verdicts:
-            sys.exit("%s: no verdict:\n%s%s" % (source, job.stdout(), job.stderr()))
-        return verdicts[-1].rstrip()
+        return job.stdout() + job.stderr()
+
+
+def printed_verdict(rollcall, programs, source):
+    """The last verdict on the faulty job, without remarks about the run itself: the live one, or that of
+    `analyze --also`, where only who asks is told."""
+    variant, job = launched(programs, source)
+    with tempfile.TemporaryDirectory() as directory:
+        run = os.path.join(directory, "run")
+        command = [rollcall, "run", "--on-hang=kill", "--color=never", "--dir", run]
+        if variant.stall_after:
+            command += ["--stall-after", variant.stall_after]
+        output = output_of([*command, "--", *job], source)
+        if variant.also:
+            output = output_of([rollcall, "analyze", "--color=never", "--also", variant.also, run],
+                               source)
+    verdicts = VERDICT.findall(output)
+    if not verdicts:
+        sys.exit("%s: no verdict:\n%s" % (source, output))
+    return verdicts[-1].rstrip()
 
 
 def comparable(text):
-    return sorted(DURATION.sub("N", text).splitlines())
+    for varying, constant in VARIES:
+        text = varying.sub(constant, text)
+    return sorted(text.splitlines())
 
 
 def main():

@@ -29,6 +29,25 @@ TEST(Operations, NumbersAndNamesAreUnique) {
   }
 }
 
+// The other lists have numbers and names of their own.
+TEST(Operations, EveryListHasItsOwnRange) {
+  std::set<uint16_t> numbers;
+  std::set<std::string_view> names;
+  const auto add = [&](const OperationInfo& info, uint16_t first, uint16_t end) {
+    const auto number = static_cast<uint16_t>(info.operation);
+    EXPECT_GE(number, first) << info.name;
+    EXPECT_LT(number, end) << info.name;
+    EXPECT_TRUE(numbers.insert(number).second) << info.name;
+    EXPECT_TRUE(names.insert(info.name).second) << info.name;
+    EXPECT_EQ(FindOperation(number).name, info.name);
+  };
+  for (const OperationInfo& info : kOperations) add(info, 1, 600);
+  for (const OperationInfo& info : kTorchOperations) add(info, 600, 640);
+  for (const OperationInfo& info : kNcclOperations) add(info, 700, kOperationNumbers);
+  EXPECT_TRUE(IsNccl(Operation::kNcclAllReduce));
+  EXPECT_FALSE(IsNccl(Operation::kcudaStreamSynchronize));
+}
+
 // A ring of yesterday must be read tomorrow: these are in files.
 TEST(Operations, NumbersStay) {
   const std::map<std::string_view, uint16_t> fixed = {
@@ -117,6 +136,7 @@ TEST(Datatypes, OneClassHasOneSize) {
 TEST(ReduceOps, HaveNames) {
   EXPECT_EQ(ReduceOpName(static_cast<uint16_t>(ReduceOp::kSum)), "MPI_SUM");
   EXPECT_EQ(ReduceOpName(static_cast<uint16_t>(ReduceOp::kNoOp)), "MPI_NO_OP");
+  EXPECT_EQ(ReduceOpName(static_cast<uint16_t>(ReduceOp::kNcclAvg)), "ncclAvg");
   EXPECT_EQ(ReduceOpName(static_cast<uint16_t>(ReduceOp::kUser)), "user-defined op");
   EXPECT_EQ(ReduceOpName(60000), "unknown op");
 }

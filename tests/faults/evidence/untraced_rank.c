@@ -1,7 +1,7 @@
 // Rank 1 runs without rollcall and skips a barrier: its trace is missing, and a missing trace
 // accuses nobody. It lives on outside every call until somebody ends it.
 //
-// rollcall-test: ranks=3 outcome=hung stall-after=1s
+// rollcall-test: ranks=3 outcome=hung stall-after=1
 // launcher[openmpi]: sh -c 'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then unset LD_PRELOAD; fi; exec "$@"' sh
 // launcher[mpich]: sh -c 'if [ "$PMI_RANK" = 1 ]; then unset LD_PRELOAD; fi; exec "$@"' sh
 // expect: kind=inconclusive culprits=none waiting=0,2 op=MPI_Barrier seq=2 certainty=inconclusive

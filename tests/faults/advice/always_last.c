@@ -1,0 +1,37 @@
+// Rank 1 prepares ten milliseconds longer in every step, and the other waits for it each time.
+// Nothing stops; it is said to who asks. In the twin they take turns.
+//
+// rollcall-test: ranks=2 outcome=finished also=stragglers
+// expect: kind=straggler culprits=1 waiting=any op=MPI_Allreduce seq=any certainty=likely
+// expect+: lines=none
+#include <time.h>
+
+#include "tests/faults/fault.h"
+
+static void Prepare(long ms) {
+  struct timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < ms);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const int rank = WorldRank();
+  double loss = 1;
+  for (int step = 0; step < 60; ++step) {
+#ifdef FAULT
+    const int slow = 1;
+#else
+    const int slow = step % 2;
+#endif
+    if (rank == slow) Prepare(10);
+    double sum = 0;
+    MPI_Allreduce(&loss, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    loss = sum / WorldSize();
+  }
+  Report("loss", loss);
+  MPI_Finalize();
+  return 0;
+}
