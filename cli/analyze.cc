@@ -100,6 +100,7 @@ int RunAnalyze(int argc, char** argv) {
   std::string stacks = "user";
   std::string rank_pattern;
   std::vector<std::string> also;
+  double stall_after_s = 30;
   app.add_option("input", inputs,
                  "run directories, ring files, journals, PyTorch Flight Recorder dumps")
       ->required()
@@ -122,6 +123,11 @@ int RunAnalyze(int argc, char** argv) {
       ->delimiter(',')
       ->type_name("stragglers,buffering")
       ->check(CLI::IsMember({"stragglers", "buffering"}));
+  app.add_option("--stall-after", stall_after_s,
+                 "how long a rank may be absent before it is called stalled")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.footer("Exit codes: 0 nothing found, 1 findings, 2 usage or unreadable input.");
   if (const auto code = ParseArguments(app, argc, argv)) return *code;
 
@@ -149,6 +155,7 @@ int RunAnalyze(int argc, char** argv) {
   SymbolizeTrace(&trace);
   DiagnoseOptions diagnose;
   diagnose.job_ended = HasEnded(trace);
+  diagnose.stall_after_ns = static_cast<int64_t>(stall_after_s * 1e9);
   diagnose.find_stragglers = Contains(also, "stragglers");
   diagnose.judge_buffering = Contains(also, "buffering");
   const Report report = Diagnose(trace, diagnose);

@@ -222,6 +222,15 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
   return std::all_of(view.needs.begin(), view.needs.end(), arrived);
 }
 
+// A hang was reported while they stood in it, and they have not moved since: it had been long
+// enough then.
+bool WereJudged(const Analysis& analysis, const CollectiveNode& node) {
+  return analysis.options.job_ended &&
+         std::all_of(node.inside.begin(), node.inside.end(), [&](uint32_t process) {
+           return analysis.trace.processes[process].judged_ns != kNoTime;
+         });
+}
+
 }  // namespace
 
 void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
@@ -253,7 +262,9 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
       }
       continue;
     }
-    if (analysis.no_progress_ns < analysis.options.stall_after_ns) continue;
+    if (analysis.no_progress_ns < analysis.options.stall_after_ns && !WereJudged(analysis, node)) {
+      continue;
+    }
     Incident incident;
     for (const uint32_t process : node.inside) {
       if (WaitsForArrivedOnly(analysis, process)) incident.agreeing.push_back(process);

@@ -11,33 +11,50 @@ namespace rollcall {
 
 namespace {
 
-// The message most like the one that is missing: same pair, other tag or communicator.
+// How many messages with the tag `process` has received from a rank of a communicator.
+uint64_t Received(const Trace& trace, uint32_t process, uint32_t communicator, int32_t from,
+                  int32_t tag) {
+  for (const Channel& channel : trace.processes[process].channels) {
+    if (channel.membership != kNoIndex && channel.peer == from && channel.tag == tag &&
+        trace.memberships[channel.membership].communicator == communicator) {
+      return channel.received;
+    }
+  }
+  return 0;
+}
+
+// The message most like the one that is missing: same pair, other tag or, failing that, other
+// communicator.
 std::string NearMiss(const Analysis& analysis, uint32_t waiter, const Event& call) {
   const Trace& trace = analysis.trace;
-  const Arguments& wanted = analysis.Args(call);
   if (call.membership == kNoIndex) return "";
-  const uint32_t communicator = trace.memberships[call.membership].communicator;
+  const uint32_t wanted = trace.memberships[call.membership].communicator;
+  const std::string waits_for = ArgumentsText(trace, analysis.Args(call));
+  std::string elsewhere;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     if (p == waiter) continue;
     for (const Channel& channel : trace.processes[p].channels) {
-      if (channel.membership == kNoIndex) continue;
-      const Membership& membership = trace.memberships[channel.membership];
-      if (membership.communicator != communicator || channel.sent == 0) continue;
-      if (channel.peer != trace.memberships[call.membership].rank) continue;
-      uint64_t received = 0;
-      for (const Channel& own : trace.processes[waiter].channels) {
-        if (own.membership == call.membership && own.peer == membership.rank &&
-            own.tag == channel.tag) {
-          received = own.received;
-        }
+      if (channel.membership == kNoIndex || channel.sent == 0) continue;
+      const Membership& sender = trace.memberships[channel.membership];
+      const uint32_t communicator = sender.communicator;
+      const Lane* receiver = analysis.LaneOf(communicator, waiter);
+      if (receiver == nullptr || channel.peer != receiver->membership->rank) continue;
+      if (channel.sent <= Received(trace, waiter, communicator, sender.rank, channel.tag)) continue;
+      const int rank = trace.processes[p].rank;
+      if (communicator == wanted) {
+        return fmt::format(
+            "near miss: rank {} sent it tag {}, which nobody received; it waits for {}", rank,
+            channel.tag, waits_for);
       }
-      if (channel.sent <= received) continue;
-      return fmt::format(
-          "near miss: rank {} sent it tag {}, which nobody received; it waits for {}",
-          trace.processes[p].rank, channel.tag, ArgumentsText(trace, wanted));
+      if (elsewhere.empty()) {
+        elsewhere = fmt::format(
+            "near miss: rank {} sent it tag {} on {}, which nobody received; it waits for {} on {}",
+            rank, channel.tag, analysis.CommunicatorName(communicator), waits_for,
+            analysis.CommunicatorName(wanted));
+      }
     }
   }
-  return "";
+  return elsewhere;
 }
 
 }  // namespace
