@@ -25,6 +25,16 @@ function(rollcall_flags target)
   endif()
 endfunction()
 
+# The headers that most sources of TARGET include, and those given, are compiled once. An option for builds that
+# are made once, as in continuous integration: ccache cannot reuse what is compiled with them, and a
+# missing include goes unnoticed.
+function(rollcall_precompile target)
+  if(ROLLCALL_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE <algorithm> <chrono> <filesystem> <functional> <map>
+      <memory> <optional> <string> <unordered_map> <vector> <fmt/format.h> ${ARGN})
+  endif()
+endfunction()
+
 # A library that goes into every process of the user's job: libc and nothing else, no symbol exported but
 # the wrappers, TLS that needs no allocation, every symbol bound at load. It keeps unwind tables, so that the
 # user's exceptions pass through, but is compiled without exceptions: a frame with a personality routine

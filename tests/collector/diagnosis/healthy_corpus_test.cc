@@ -11,11 +11,12 @@
 #include "collector/diagnosis/diagnose.h"
 #include "collector/model/text_trace.h"
 #include "tests/collector/diagnosis/healthy_programs.h"
+#include "tests/sanitizers.h"
 
 namespace rollcall {
 namespace {
 
-constexpr uint64_t kPrograms = 600;
+constexpr uint64_t kPrograms = Rounds(600);
 constexpr int kCuts = 2;
 
 class HealthyCorpus : public testing::Test {
