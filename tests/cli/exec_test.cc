@@ -85,10 +85,13 @@ TEST(ExecTest, NotFoundAndNotExecutable) {
 }
 
 TEST(ExecTest, TheParentHoldsNoDescriptor) {
-  // The program closes its stdout and lives on until its stdin ends: whoever reads stdout must see
-  // the end at once, or this test waits for it for ever.
+  // The parent closes its own while the program starts already. The program then closes its stdout
+  // and lives on until its stdin ends: whoever reads stdout must see the end at once, or this test
+  // waits for it for ever.
   const std::string script =
-      "ls -l /proc/$PPID/fd | grep -c pipe >&2; exec >&-; exec 2>&-; cat >/dev/null";
+      "for try in $(seq 1000); do"
+      "  pipes=$(ls -l /proc/$PPID/fd | grep -c pipe); [ $pipes -eq 0 ] && break; done;"
+      "echo $pipes >&2; exec >&-; exec 2>&-; cat >/dev/null";
   const Outcome outcome = RunCommand(Exec(script));
   EXPECT_EQ(outcome.err, "0\n");
 }
