@@ -2,7 +2,9 @@
 # and the two compared on generated programs. A sample is a unit test; the whole is tests/oracle/run, and
 # a test of the label full.
 add_library(rollcall_oracle STATIC oracle/explore.cc oracle/generate.cc oracle/judge.cc
-  oracle/machine.cc oracle/observe.cc oracle/program.cc)
+  oracle/machine.cc oracle/observe.cc oracle/program.cc
+  oracle/device/generate.cc oracle/device/judge.cc oracle/device/machine.cc
+  oracle/device/observe.cc oracle/device/program.cc oracle/device/writer.cc)
 target_link_libraries(rollcall_oracle PUBLIC rollcall_collector fmt::fmt)
 rollcall_flags(rollcall_oracle)
 
@@ -14,7 +16,8 @@ rollcall_unit_tests(oracle_tests oracle rollcall_oracle)
 
 if(ROLLCALL_FULL_TESTS)
   add_test(NAME oracle.full COMMAND oracle --traces 105000 --seed 1)
-  set_tests_properties(oracle.full PROPERTIES LABELS full TIMEOUT 1200)
+  add_test(NAME oracle.devices COMMAND oracle --of devices --traces 95000 --seed 1)
+  set_tests_properties(oracle.full oracle.devices PROPERTIES LABELS full TIMEOUT 1200)
   add_test(NAME oracle.mutants COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/oracle/mutate ${PROJECT_BINARY_DIR})
   set_tests_properties(oracle.mutants PROPERTIES LABELS full TIMEOUT 1200)
 endif()

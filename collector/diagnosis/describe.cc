@@ -226,6 +226,13 @@ bool SeesStreams(const Analysis& analysis, const Incident& incident) {
          std::all_of(incident.deviating.begin(), incident.deviating.end(), sees);
 }
 
+// Where the host is not seen to wait for its device, it may be doing just that.
+bool KnowsDevice(const Process& process) {
+  return std::none_of(process.gpu.begin(), process.gpu.end(), [](const ring::GpuProgress& gpu) {
+    return gpu.state == static_cast<uint32_t>(ring::GpuKnowledge::kNone) && gpu.enqueued != 0;
+  });
+}
+
 // No record of a call on this communicator can be missing or in another order.
 bool WellRecorded(const Analysis& analysis, const Incident& incident) {
   if (!analysis.lanes[incident.communicator].ordered) return false;
@@ -270,22 +277,26 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
       return AllStrictly(analysis, incident.deviating) ? Certainty::kProven : Certainty::kLikely;
     case What::kLeft:
     case What::kCycle:
-      return AnyStrictly(analysis, waiting) || AnyStrictly(analysis, incident.deviating)
-                 ? Certainty::kProven
-                 : Certainty::kLikely;
+      if (AnyStrictly(analysis, waiting) || AnyStrictly(analysis, incident.deviating)) {
+        return Certainty::kProven;
+      }
+      return KnowsDevice(analysis.trace.processes[incident.deviating.front()])
+                 ? Certainty::kLikely
+                 : Certainty::kSuspected;
     case What::kDeviceLag:
     case What::kAllArrived:
       return SeesStreams(analysis, incident) ? Certainty::kLikely : Certainty::kSuspected;
     case What::kBehind: {
       const Process& process = analysis.trace.processes[incident.deviating.front()];
-      if (process.device) {
+      if (incident.agreeing_event != nullptr && IsOnDevice(analysis.Op(*incident.agreeing_event))) {
         const Lane* lane = analysis.LaneOf(incident.communicator, incident.deviating.front());
         const bool counted = lane != nullptr && lane->membership->counted;
-        return counted && incident.sequence != 0 ? Certainty::kLikely : Certainty::kSuspected;
+        return counted && incident.sequence != 0 && KnowsDevice(process) ? Certainty::kLikely
+                                                                         : Certainty::kSuspected;
       }
       const bool alive = process.end.how == ProcessEnd::How::kAlive || !process.live_stacks.empty();
-      return alive && IdleNs(analysis, incident.deviating.front()) >= 0 ? Certainty::kLikely
-                                                                        : Certainty::kSuspected;
+      const bool known = IdleNs(analysis, incident.deviating.front()) >= 0 && KnowsDevice(process);
+      return alive && known ? Certainty::kLikely : Certainty::kSuspected;
     }
     case What::kHashes:
     case What::kMessageSize:

@@ -336,8 +336,49 @@ class Finder {
     Incident incident = Make(activity == Activity::kEnded ? What::kDeath : What::kLeft, *best);
     incident.deviating = {p};
     incident.agreeing = best->first;
+    const bool skipped = activity == Activity::kLeft && !best->IsMessage() && !Made(p, *best);
+    if (skipped) {
+      incident.deviating.clear();
+      for (const uint32_t q : best->missing) {
+        if (analysis_.graph.processes[q].activity == activity && !Made(q, *best)) {
+          incident.deviating.push_back(q);
+        }
+      }
+      if (incident.deviating.front() != p) return;  // it was judged with the first of them
+    }
     incident.deviating_event = analysis_.LastCall(p);
+    // Most came to their end without it: those who wait in it are the odd ones.
+    if (!best->IsMessage() &&
+        incident.deviating.size() > best->first.size() + best->behind.size()) {
+      std::swap(incident.deviating, incident.agreeing);
+      std::swap(incident.deviating_event, incident.agreeing_event);
+    }
     incidents_.push_back(std::move(incident));
+  }
+
+  // One group's operations are told apart only by what they lack: another one of it may be what
+  // stands still, with somebody who died in it.
+  bool MayWaitForTheDead(const DeviceOperation& operation) const {
+    const auto has_dead = [this](const OpenRequest& request) {
+      const uint32_t c = analysis_.trace.memberships[request.event.membership].communicator;
+      const std::vector<Lane>& lanes = analysis_.lanes[c].lanes;
+      return std::any_of(lanes.begin(), lanes.end(), [this](const Lane& lane) {
+        return analysis_.graph.processes[lane.process].activity == Activity::kEnded;
+      });
+    };
+    return std::any_of(operation.first.begin(), operation.first.end(), [&](uint32_t p) {
+      const Process& process = analysis_.trace.processes[p];
+      const uint64_t launch = OldestHandedOver(process)->launch;
+      return launch != 0 && std::any_of(process.open_requests.begin(), process.open_requests.end(),
+                                        [&](const OpenRequest& request) {
+                                          return request.launch == launch && has_dead(request);
+                                        });
+    });
+  }
+
+  bool Made(uint32_t process, const DeviceOperation& operation) const {
+    const Lane* lane = analysis_.LaneOf(operation.communicator, process);
+    return lane != nullptr && lane->entered >= operation.sequence;
   }
 
   // Everybody who is to be waited for is in it.
@@ -350,8 +391,12 @@ class Finder {
       incidents_.push_back(std::move(incident));
       return;
     }
-    const bool some_done = !operation.done.empty();
+    // Where some may leave early, those who are left wait for one of them.
+    const bool some_done =
+        !operation.done.empty() && (operation.IsMessage() || operation.first.size() == 1 ||
+                                    NeedsAll(analysis_.Op(*operation.event)));
     const std::vector<uint32_t>& slow = some_done ? operation.first : operation.idle;
+    if (slow.empty() && MayWaitForTheDead(operation)) return;
     Incident incident = Make(slow.empty() ? What::kAllArrived : What::kDeviceLag, operation);
     incident.agreeing = operation.first;
     if (!slow.empty()) {

@@ -6,9 +6,7 @@
 #include <unordered_map>
 
 namespace rollcall {
-namespace {
 
-// Nobody can complete one of these before every member has begun it.
 bool NeedsAll(Operation operation) {
   switch (operation) {
     case Operation::kTorchAllReduce:
@@ -25,6 +23,8 @@ bool NeedsAll(Operation operation) {
       return false;
   }
 }
+
+namespace {
 
 // Everything that two members sent each other in one direction, as far as it is on record.
 struct Messages {
@@ -158,6 +158,21 @@ class Builder {
     waits_.oldest[p] = entry->second;
   }
 
+  // Is it open, and of one launch with the oldest? Then nothing is in front of it either.
+  bool StandsWithOldest(uint32_t q, uint32_t membership, uint64_t sequence, uint64_t detail) const {
+    const Process& process = trace_.processes[q];
+    if (waits_.oldest[q] == kNoIndex) return false;
+    const uint64_t launch = OldestHandedOver(process)->launch;
+    return launch != 0 && std::any_of(process.open_requests.begin(), process.open_requests.end(),
+                                      [&](const OpenRequest& request) {
+                                        const Event& event = request.event;
+                                        return request.launch == launch && !request.held &&
+                                               event.membership == membership &&
+                                               event.sequence == sequence &&
+                                               (sequence != 0 || event.detail == detail);
+                                      });
+  }
+
   void FillCollective(uint32_t index, DeviceOperation* operation) const {
     const uint64_t n = operation->sequence;
     operation->absent = lanes_[operation->communicator].absent;
@@ -166,7 +181,7 @@ class Builder {
       const uint32_t q = lane.process;
       const Event* event = lane.At(n);
       const Membership& membership = *lane.membership;
-      if (waits_.oldest[q] == index) {
+      if (waits_.oldest[q] == index || StandsWithOldest(q, lane.membership_index, n, 0)) {
         operation->first.push_back(q);
         if (OldestHandedOver(trace_.processes[q])->running) {
           running = true;
@@ -213,8 +228,11 @@ class Builder {
       const auto& [c, s, from, to, nth] = keys_[index];
       const Messages& messages = channels_[{c, from, to}];
       const auto& theirs = q == operation->sender ? messages.sends : messages.recvs;
-      if (operation->nth >= theirs.size() ||
-          (IsGone(q) && theirs[operation->nth]->end_ns == kNoTime)) {
+      if (operation->nth < theirs.size() && StandsWithOldest(q, theirs[operation->nth]->membership,
+                                                             0, theirs[operation->nth]->detail)) {
+        operation->first.push_back(q);
+      } else if (operation->nth >= theirs.size() ||
+                 (IsGone(q) && theirs[operation->nth]->end_ns == kNoTime)) {
         operation->missing.push_back(q);
       } else if (theirs[operation->nth]->end_ns == kNoTime) {
         operation->behind.push_back(q);
@@ -239,9 +257,11 @@ class Builder {
         const Event& event = request.event;
         if (event.sequence == 0 || request.held) continue;
         const uint32_t c = MembershipOf(event).communicator;
-        if (event.sequence > furthest[c]) continue;
+        if (event.sequence > furthest[c] || EndedWithin(c, event.sequence)) continue;
         if (std::find(seen.begin(), seen.end(), c) != seen.end()) continue;
-        if (!NeedsAll(Op(event)) && !AllOthersDone(p, c, event.sequence)) continue;
+        // Others may be done before it has begun, so that it may stand behind something else.
+        const bool first = OldestHandedOver(trace_.processes[p]) == &request;
+        if (!NeedsAll(Op(event)) && !(first && AllOthersDone(p, c, event.sequence))) continue;
         seen.push_back(c);
         waits_.lags.push_back({p, c, event.sequence, &event});
       }
@@ -252,6 +272,17 @@ class Builder {
         waits_.lags.push_back({p, operation.communicator, 0, operation.event});
       }
     }
+  }
+
+  // Is a member gone that had not completed it? Then that is what the others lack.
+  bool EndedWithin(uint32_t communicator, uint64_t sequence) const {
+    const Lanes& lanes = lanes_[communicator];
+    return std::any_of(lanes.lanes.begin(), lanes.lanes.end(), [&](const Lane& lane) {
+      const Event* event = lane.At(sequence);
+      const bool completed =
+          event != nullptr ? event->end_ns != kNoTime : lane.membership->completed >= sequence;
+      return IsGone(lane.process) && !completed;
+    });
   }
 
   // In posting order, the n-th send meets the n-th receive.

@@ -74,6 +74,9 @@ struct DeviceWaits {
 // Linear in open requests and in the members of their communicators.
 DeviceWaits BuildDeviceWaits(const Trace& trace, const std::vector<Lanes>& lanes);
 
+// Nobody can complete one of these before every member has begun it.
+bool NeedsAll(Operation operation);
+
 // The oldest open operation that its device knows of; nullptr if there is none. What stands in an
 // open group is not handed over.
 const OpenRequest* OldestHandedOver(const Process& process);

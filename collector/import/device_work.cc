@@ -1,6 +1,7 @@
 #include "collector/import/device_work.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -13,8 +14,10 @@ namespace {
 struct Meeting {
   std::vector<uint32_t> calls;  // indices
   size_t wanted = 0;
-  size_t ready = 0;  // calls that are done, or first in their stream
-  bool fits = true;  // all of them are calls of one kind
+  size_t lost = 0;            // members whose call is not on record any more
+  size_t ready = 0;           // calls that are done, or first in their stream; and the lost ones
+  bool fits = true;           // all of them are calls of one kind
+  bool contradicted = false;  // a host waits for it still
 };
 
 class Settler {
@@ -27,10 +30,13 @@ class Settler {
   }
 
   void Settle(const std::vector<HostWait>& waits) {
+    for (const DeviceCall& call : calls_) known_.push_back(call.done);
     MakeMeetings();
-    MakeStreams();
-    Run();
-    for (const HostWait& wait : waits) Reopen(wait);
+    Replay();
+    bool contradicted = false;
+    for (const HostWait& wait : waits) contradicted |= Contradicts(wait);
+    if (contradicted) Replay();
+    CloseInsideLaunches();
     Write();
   }
 
@@ -42,6 +48,20 @@ class Settler {
     return FindOperation(static_cast<uint16_t>(Args(call).operation)).kind;
   }
   bool IsMessage(const DeviceCall& call) const { return call.event.sequence == 0; }
+
+  bool Fit(const DeviceCall& a, const DeviceCall& b) const {
+    if (!IsMessage(a)) return Args(a).semantic_hash == Args(b).semantic_hash;
+    const uint64_t bytes_a = BytesOf(a);
+    const uint64_t bytes_b = BytesOf(b);
+    return bytes_a == bytes_b || bytes_a == 0 || bytes_b == 0;
+  }
+  // Of a message; 0 if unknown.
+  uint64_t BytesOf(const DeviceCall& call) const {
+    const bool sends = KindOf(call) == Kind::kIsend;
+    const uint32_t type = sends ? Args(call).send_datatype : Args(call).recv_datatype;
+    if (type == kNoIndex) return 0;
+    return trace_.datatypes[type].bytes * (sends ? Args(call).send_count : Args(call).recv_count);
+  }
 
   // The n-th send from one member to another meets the n-th receive there.
   void MakeMeetings() {
@@ -67,10 +87,7 @@ class Settler {
       if (added) meetings_.emplace_back();
       Meeting& meeting = meetings_[entry->second];
       meeting.wanted = wanted;
-      if (!meeting.calls.empty() && !IsMessage(call)) {
-        meeting.fits &=
-            Args(calls_[meeting.calls.front()]).semantic_hash == Args(call).semantic_hash;
-      }
+      if (!meeting.calls.empty()) meeting.fits &= Fit(calls_[meeting.calls.front()], call);
       meeting.calls.push_back(i);
       meeting_of_[i] = entry->second;
     }
@@ -86,7 +103,7 @@ class Settler {
     for (const uint32_t m : trace_.communicators[comm].memberships) {
       if (trace_.memberships[m].entered >= first.event.sequence) ++entered;
     }
-    meeting->ready = entered > meeting->calls.size() ? entered - meeting->calls.size() : 0;
+    meeting->lost = entered > meeting->calls.size() ? entered - meeting->calls.size() : 0;
   }
 
   // Calls are in order of launches: each stream gets its own in that order.
@@ -117,6 +134,15 @@ class Settler {
     size_t pending = 0;  // of that launch: not yet done
   };
 
+  // From what is known, as far as it can go.
+  void Replay() {
+    for (size_t i = 0; i < calls_.size(); ++i) calls_[i].done = known_[i];
+    for (Meeting& meeting : meetings_) meeting.ready = meeting.lost;
+    streams_.clear();
+    MakeStreams();
+    Run();
+  }
+
   void Run() {
     for (uint32_t s = 0; s < streams_.size(); ++s) Advance(s);
     while (!complete_.empty()) {
@@ -144,22 +170,79 @@ class Settler {
     for (size_t at = stream.first; at < stream.end; ++at) {
       const uint32_t m = meeting_of_[stream.calls[at]];
       Meeting& meeting = meetings_[m];
-      if (++meeting.ready >= meeting.wanted && meeting.fits) complete_.push_back(m);
+      ++meeting.ready;
+      if (HasMet(meeting)) complete_.push_back(m);
     }
   }
 
-  // The host says that its stream is not done: then the last of what it waits for is not.
-  void Reopen(const HostWait& wait) {
-    DeviceCall* last = nullptr;
+  static bool HasMet(const Meeting& meeting) {
+    return meeting.ready >= meeting.wanted && meeting.fits && !meeting.contradicted;
+  }
+  const Meeting& MeetingOf(uint32_t call) const { return meetings_[meeting_of_[call]]; }
+
+  // A device that tells speaks of launches: of a group, one operation may be done and another not.
+  // Where one lacks a member, it is that one which keeps the launch, and the others are taken to be
+  // complete like any, unless somebody has such a one open by itself. Then, likewise, where one is
+  // complete nowhere and another somewhere.
+  void CloseInsideLaunches() {
+    std::vector<bool> excused = KeptBy([this](uint32_t i) { return !HasMet(MeetingOf(i)); });
+    for (const Meeting& meeting : meetings_) {
+      const bool all_excused =
+          std::all_of(meeting.calls.begin(), meeting.calls.end(),
+                      [&](uint32_t i) { return calls_[i].done || excused[i]; });
+      if (!all_excused || !HasMet(meeting)) continue;
+      for (const uint32_t i : meeting.calls) calls_[i].done = true;
+    }
+    std::vector<bool> somewhere;
+    for (const Meeting& meeting : meetings_) {
+      somewhere.push_back(std::any_of(meeting.calls.begin(), meeting.calls.end(),
+                                      [&](uint32_t i) { return calls_[i].done; }));
+    }
+    excused = KeptBy([&](uint32_t i) { return !somewhere[meeting_of_[i]]; });
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      if (excused[i] && somewhere[meeting_of_[i]]) calls_[i].done = true;
+    }
+  }
+
+  // The calls at the heads of streams that are of one launch with such a one.
+  template <typename Keeps>
+  std::vector<bool> KeptBy(Keeps keeps) const {
+    std::vector<bool> kept(calls_.size(), false);
+    for (const Stream& stream : streams_) {
+      const auto begin = stream.calls.begin() + static_cast<ptrdiff_t>(stream.first);
+      const auto end = stream.calls.begin() + static_cast<ptrdiff_t>(stream.end);
+      const bool keeper = std::any_of(begin, end, keeps);
+      for (auto at = begin; at != end; ++at) kept[*at] = keeper;
+    }
+    return kept;
+  }
+
+  // The host says that its stream is not done: then the last of what it waits for is not, and
+  // nobody's part of it is, unless that is known. Of several streams, the last on one of them, and
+  // sooner one that nobody is known to have completed.
+  bool Contradicts(const HostWait& wait) {
+    std::map<uint64_t, uint32_t> last;  // by stream
     auto at = std::lower_bound(
         calls_.begin(), calls_.end(), wait.process,
         [](const DeviceCall& call, uint32_t process) { return call.process < process; });
     for (; at != calls_.end() && at->process == wait.process && at->launch <= wait.launch; ++at) {
       if (at->held || (!wait.any_stream && at->stream != wait.stream)) continue;
-      if (!at->done) return;
-      last = &*at;
+      if (!at->done) return false;
+      last[at->stream] = static_cast<uint32_t>(at - calls_.begin());
     }
-    if (last != nullptr) last->done = false;
+    uint32_t best = kNoIndex;
+    for (const auto& [stream, call] : last) {
+      if (known_[call]) continue;
+      if (best == kNoIndex || Rank(call) > Rank(best)) best = call;
+    }
+    if (best == kNoIndex) return false;
+    meetings_[meeting_of_[best]].contradicted = true;
+    return true;
+  }
+  std::pair<bool, uint32_t> Rank(uint32_t call) const {
+    const std::vector<uint32_t>& calls = MeetingOf(call).calls;
+    return {std::none_of(calls.begin(), calls.end(), [this](uint32_t i) { return known_[i]; }),
+            call};
   }
 
   void Write() {
@@ -173,6 +256,7 @@ class Settler {
       request.uid = call.event.request;
       request.starts = 1;
       request.held = call.held;
+      request.launch = call.launch;
       request.event = call.event;
       request.event.end_ns = kNoTime;
       trace_.processes[call.process].open_requests.push_back(std::move(request));
@@ -208,6 +292,7 @@ class Settler {
   std::vector<DeviceCall> calls_;
   Trace& trace_;
   std::vector<Meeting> meetings_;
+  std::vector<bool> known_;           // by call: complete, without any thought
   std::vector<uint32_t> meeting_of_;  // by call
   std::vector<Stream> streams_;
   std::vector<uint32_t> stream_of_;  // by call

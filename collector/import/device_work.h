@@ -5,8 +5,9 @@
 // device itself tells (GpuKnowledge::kMarks). A host that only waits now and then knows less: of
 // what it enqueued since, the beginning may be long done. So the streams are run in thought: an
 // operation is taken to complete as soon as all its members have it at the head of their streams.
-// What remains cannot have completed, or waits for what cannot. This never makes a rank late that
-// is not, and says which operation stands first in each stream, which no host knows.
+// Where a host still waits for what would have completed so, that has completed nowhere but where
+// it is known to. What remains cannot have completed, or waits for what cannot. This never makes a
+// rank late that is not, and says which operation stands first in each stream, which no host knows.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_DEVICE_WORK_H_
 #define ROLLCALL_COLLECTOR_IMPORT_DEVICE_WORK_H_
 

@@ -186,6 +186,7 @@ struct OpenRequest {
   uint32_t waiter = kNoIndex;  // thread inside a Wait on it
   bool running = false;        // Process::device: seen to have started there
   bool held = false;           // Process::device: in an open group, not yet handed to it
+  uint64_t launch = 0;         // Process::device: equal for what one group handed over; 0: unknown
   uint64_t starts = 0;
   Event event;  // the call that made or last started it
 };

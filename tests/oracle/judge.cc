@@ -296,15 +296,16 @@ void Tally::Add(const Judgement& judgement) {
   ++(judgement.stuck ? hits : silent_hits)[static_cast<size_t>(judgement.hit)];
 }
 
-std::string Shortfalls(const Tally (&tallies)[kFaultKinds]) {
+std::string Shortfalls(std::span<const Tally> tallies, std::span<const std::string_view> texts,
+                       std::span<const int> named_at_least) {
   std::string all;
-  for (int kind = 0; kind < kFaultKinds; ++kind) {
+  for (size_t kind = 0; kind < tallies.size(); ++kind) {
     const Tally& tally = tallies[kind];
     const uint64_t named =
         tally.hits[static_cast<int>(Hit::kExact)] + tally.hits[static_cast<int>(Hit::kTie)];
-    if (named * 100 >= tally.stuck * static_cast<uint64_t>(kNamedAtLeast[kind])) continue;
-    all += fmt::format("{}: named in {} of {}, wanted are {}%\n", kFaultTexts[kind], named,
-                       tally.stuck, kNamedAtLeast[kind]);
+    if (named * 100 >= tally.stuck * static_cast<uint64_t>(named_at_least[kind])) continue;
+    all += fmt::format("{}: named in {} of {}, wanted are {}%\n", texts[kind], named, tally.stuck,
+                       named_at_least[kind]);
   }
   return all;
 }
@@ -323,6 +324,28 @@ Judgement RunCase(const Case& one, Observation* seen) {
   const Machine machine(one.generated.program);
   *seen = Observe(one.generated.program, machine, &random);
   return Judge(one.generated, machine, *seen);
+}
+
+std::string Show(const Case& one, const Observation& seen, const Judgement& judgement) {
+  const Planted& planted = one.generated.planted;
+  return fmt::format("planted: {}, by {}\n{}{}{}", kFaultTexts[static_cast<int>(planted.kind)],
+                     FoldRanks(planted.ranks), Text(one.generated.program), seen.text,
+                     ReportText(judgement));
+}
+
+std::string ReportText(const Judgement& judgement) {
+  std::string text;
+  for (const Finding& finding : judgement.report.findings) {
+    text += fmt::format("finding: {}{}, {}: {} [culprits {}, waiting {}]\n",
+                        finding.hangs ? "" : "silent ", KindName(finding.kind),
+                        CertaintyName(finding.certainty), finding.title,
+                        FoldRanks(finding.culprits), FoldRanks(finding.waiting));
+    for (const std::string& note : finding.notes) text += fmt::format("  note: {}\n", note);
+  }
+  for (const std::string& violation : judgement.violations) {
+    text += fmt::format("VIOLATION {}\n", violation);
+  }
+  return text;
 }
 
 }  // namespace rollcall::oracle

@@ -3,7 +3,9 @@
 #define ROLLCALL_TESTS_ORACLE_JUDGE_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collector/diagnosis/finding.h"
@@ -77,8 +79,9 @@ struct Tally {
   void Add(const Judgement& judgement);
 };
 
-// What a run missed of kNamedAtLeast; `tallies` by kind. Empty if all is well.
-std::string Shortfalls(const Tally (&tallies)[kFaultKinds]);
+// What a run missed of the least shares; all by kind. Empty if all is well.
+std::string Shortfalls(std::span<const Tally> tallies, std::span<const std::string_view> texts,
+                       std::span<const int> named_at_least);
 
 // Trace `number` of a run: the kinds take turns.
 struct Case {
@@ -87,6 +90,10 @@ struct Case {
 };
 Case MakeCase(uint64_t seed, uint64_t number);
 Judgement RunCase(const Case& one, Observation* seen);
+// The program, its trace and what is said of it, for a person to look at.
+std::string Show(const Case& one, const Observation& seen, const Judgement& judgement);
+// What is said alone.
+std::string ReportText(const Judgement& judgement);
 
 }  // namespace rollcall::oracle
 

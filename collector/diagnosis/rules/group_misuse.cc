@@ -56,7 +56,7 @@ std::optional<Finding> JudgeHeldBack(const Analysis& analysis, const Incident& i
   const bool waited_for =
       incident.what == Incident::What::kBehind || incident.what == Incident::What::kMessage;
   if (!waited_for || !incident.hangs || incident.agreeing_event == nullptr ||
-      incident.deviating.empty() ||
+      !IsOnDevice(analysis.Op(*incident.agreeing_event)) || incident.deviating.empty() ||
       !std::all_of(incident.deviating.begin(), incident.deviating.end(), holds)) {
     return std::nullopt;
   }
@@ -72,7 +72,8 @@ std::optional<Finding> JudgeHeldBack(const Analysis& analysis, const Incident& i
       "outermost end";
   const uint32_t p = incident.deviating.front();
   const Thread* thread = Unbalanced(analysis.trace.processes[p]);
-  if (thread != nullptr && thread->group.depth == 1) {
+  const bool runs = analysis.graph.processes[p].activity == Activity::kRunning;
+  if (thread != nullptr && (thread->group.depth == 1 || runs)) {
     // It may be on its way between the two: a closed group is a call away.
     finding.certainty = Certainty::kSuspected;
     finding.notes.emplace_back("it may also stand still between the two calls: its stack tells");

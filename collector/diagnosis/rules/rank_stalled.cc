@@ -52,7 +52,7 @@ std::string FramesText(const std::vector<SourceFrame>& all) {
 std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident& incident,
                                         const Parted&) {
   if (incident.what != Incident::What::kBehind) return std::nullopt;
-  if (analysis.trace.processes[incident.deviating.front()].device) {
+  if (incident.agreeing_event != nullptr && IsOnDevice(analysis.Op(*incident.agreeing_event))) {
     return JudgeStalledHost(analysis, incident);
   }
   // Slowness is no hang: only a long time, or a job that is over, is worth a word.

@@ -175,21 +175,74 @@ TEST_F(DeviceWorkTest, ADeviceThatTellsIsBelieved) {
   EXPECT_THAT(Open(1), ElementsAre());
 }
 
+TEST_F(DeviceWorkTest, OfAGroupThatIsOpenTheOneThatLacksAMemberKeepsIt) {
+  Rank("[ >1 <2 ]");
+  Rank("<0");
+  Rank("");
+  for (DeviceCall& call : calls_) call.exact = true;
+  calls_[2].done = true;
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre("<2"));
+}
+
+// The other side's launch is known to be open by itself.
+TEST_F(DeviceWorkTest, OfAGroupThatIsOpenNothingIsCompleteThatSomebodyHasOpenAlone) {
+  Rank("[ >1 <2 ]");
+  Rank("<0");
+  Rank("");
+  for (DeviceCall& call : calls_) call.exact = true;
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre(">1", "<2"));
+  EXPECT_THAT(Open(1), ElementsAre("<0"));
+}
+
+// Everybody passes something on, and rank 1's device does not get through its send.
+TEST_F(DeviceWorkTest, OfAGroupThatIsOpenTheOneThatAnotherHasOpenKeepsIt) {
+  Rank("[ >1 <2 ]");
+  Rank("[ >2 <0 ]");
+  Rank("[ >0 <1 ]");
+  for (DeviceCall& call : calls_) call.exact = true;
+  calls_[0].done = calls_[1].done = true;
+  Settle();
+  EXPECT_THAT(Open(1), ElementsAre(">2"));
+  EXPECT_THAT(Open(2), ElementsAre("<1"));
+}
+
 TEST_F(DeviceWorkTest, AHostThatStillWaitsKnowsThatTheLastIsNotComplete) {
   Rank("A1 A2");
   Rank("A1 A2");
   waits_.push_back({.process = 0, .stream = 1, .any_stream = false, .launch = 2});
   Settle();
   EXPECT_THAT(Open(0), ElementsAre("A2"));
+  EXPECT_THAT(Open(1), ElementsAre("A2"));  // nothing said that it is complete there
+}
+
+TEST_F(DeviceWorkTest, AHostThatStillWaitsSaysNothingAgainstWhatIsKnown) {
+  Rank("A1 A2");
+  Rank("A1 A2");
+  calls_[2].done = calls_[3].done = true;
+  waits_.push_back({.process = 0, .stream = 1, .any_stream = false, .launch = 2});
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre("A2"));
   EXPECT_THAT(Open(1), ElementsAre());
 }
 
-TEST_F(DeviceWorkTest, AWaitSaysNothingOfWhatCameLater) {
+TEST_F(DeviceWorkTest, OfTwoStreamsAWaitIsForTheOneThatNobodyCompleted) {
+  Rank("A1 / B1");
+  Rank("A1 / B1");
+  calls_[3].done = true;
+  waits_.push_back({.process = 0, .stream = 0, .any_stream = true, .launch = 2});
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre("A1"));
+  EXPECT_THAT(Open(1), ElementsAre("A1"));
+}
+
+TEST_F(DeviceWorkTest, NothingBehindItInTheStreamIsCompleteEither) {
   Rank("A1 A2");
   Rank("A1 A2");
   waits_.push_back({.process = 0, .stream = 1, .any_stream = false, .launch = 1});
   Settle();
-  EXPECT_THAT(Open(0), ElementsAre("A1"));
+  EXPECT_THAT(Open(0), ElementsAre("A1", "A2"));
 }
 
 // Its record is gone, and it has called it: nothing says that it is late.

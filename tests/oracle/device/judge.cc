@@ -1,0 +1,207 @@
+#include "tests/oracle/device/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collector/diagnosis/diagnose.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall::oracle::device {
+namespace {
+
+class Comparison {
+ public:
+  Comparison(const Generated& generated, const Machine& machine, const Observation& seen)
+      : generated_(generated), machine_(machine), seen_(seen) {}
+
+  Judgement Run() {
+    permissive_ = machine_.Run(seen_.state, Library::kPermissive, true);
+    synchronous_ = machine_.Run(seen_.state, Library::kSynchronous, true);
+    by_itself_ = machine_.Run(machine_.Start(), Library::kSynchronous, true).complete;
+    result_.report = Diagnose(seen_.trace);
+    result_.ended = seen_.ended;
+    result_.stuck = seen_.ended && !Survivors(machine_.OutcomeOf(seen_.state));
+    result_.by_luck = result_.stuck && permissive_.complete && !synchronous_.complete;
+    for (const Finding& finding : result_.report.findings) Check(finding);
+    if (generated_.planted.kind == FaultKind::kNone && !result_.report.findings.empty()) {
+      Violation(result_.report.findings[0], "accused in a correct program");
+    }
+    if (seen_.ended && result_.report.findings.empty() && Misfits(kNoIndex, 0, false)) {
+      result_.violations.emplace_back("calls do not fit, and nothing is said");
+    }
+    result_.hit = HitOf();
+    return std::move(result_);
+  }
+
+ private:
+  // Did everybody come to the end who is not dead, or stalled?
+  bool Survivors(const Outcome& outcome) const {
+    for (size_t r = 0; r < outcome.ends.size(); ++r) {
+      const Status status = seen_.state.ranks[r].status;
+      if (!outcome.ends[r] && status != Status::kDead && status != Status::kStalled) return false;
+    }
+    return true;
+  }
+
+  void Violation(const Finding& finding, std::string_view what) {
+    result_.violations.push_back(
+        fmt::format("{}: {}, {}: {} [culprits {}, waiting {}]", what, KindName(finding.kind),
+                    CertaintyName(finding.certainty), finding.title, FoldRanks(finding.culprits),
+                    FoldRanks(finding.waiting)));
+  }
+
+  // Are there calls that do not fit, on a communicator of the trace's (kNoIndex: any)? Under one
+  // number (0: of a message), or from there on.
+  bool Misfits(uint32_t communicator, uint64_t number, bool from_there_on) const {
+    return std::any_of(
+        machine_.meetings().begin(), machine_.meetings().end(), [&](const Meeting& meeting) {
+          // The trace's first communicator is the world.
+          const bool here = static_cast<uint32_t>(meeting.comm) + 1 == communicator &&
+                            (from_there_on ? static_cast<uint64_t>(meeting.number) >= number
+                                           : static_cast<uint64_t>(meeting.number) == number);
+          return (here || communicator == kNoIndex) && !machine_.Fits(seen_.state, meeting);
+        });
+  }
+
+  static bool Names(const Finding& finding, int rank) {
+    return std::find(finding.culprits.begin(), finding.culprits.end(), rank) !=
+           finding.culprits.end();
+  }
+
+  template <typename Is>
+  void Only(const Finding& finding, std::string_view else_what, Is is) {
+    if (!std::all_of(finding.culprits.begin(), finding.culprits.end(), is)) {
+      Violation(finding, else_what);
+    }
+  }
+
+  void Check(const Finding& finding) {
+    const auto status = [this](int rank) {
+      return seen_.state.ranks[static_cast<size_t>(rank)].status;
+    };
+    const Program& program = generated_.program;
+    const bool suspected = finding.certainty == Certainty::kSuspected;
+    // Where devices do not tell, hosts know little of what runs there: a suspicion may be wrong.
+    const bool dark = seen_.knowledge != ring::GpuKnowledge::kMarks;
+    const bool faulty = generated_.planted.kind != FaultKind::kNone;
+    if (suspected && dark && faulty && seen_.ended) return;
+    bool erroneous = Misfits(finding.communicator, finding.sequence, true);
+    switch (finding.kind) {
+      case VerdictKind::kCollectiveMismatch:
+      case VerdictKind::kRootMismatch:
+      case VerdictKind::kOpMismatch:
+      case VerdictKind::kDatatypeMismatch:
+      case VerdictKind::kCountMismatch:
+        erroneous = Misfits(finding.communicator, finding.sequence, false);
+        if (!erroneous) Violation(finding, "called mismatched, and fits");
+        break;
+      case VerdictKind::kRankStalled:
+        return Only(finding, "does not stall",
+                    [&](int rank) { return status(rank) == Status::kStalled; });
+      case VerdictKind::kGpuStalled:
+        // Of those that lack what others have, some may wait for the one that stalls.
+        if (program.stuck_rank == kNone || !(suspected || Names(finding, program.stuck_rank))) {
+          Violation(finding, "its device does not stall");
+        }
+        return;
+      case VerdictKind::kTransportStalled:
+        if (program.frozen_comm == kNone && program.stuck_rank == kNone) {
+          Violation(finding, "the network is well");
+        }
+        return;
+      case VerdictKind::kRankDied:
+        Only(finding, "did not die", [&](int rank) { return status(rank) == Status::kDead; });
+        break;
+      case VerdictKind::kGroupMisuse:
+        Only(finding, "has no group open",
+             [&](int rank) { return seen_.state.ranks[static_cast<size_t>(rank)].depth > 0; });
+        break;
+      case VerdictKind::kFinalizedEarly:
+        Only(finding, "has not left", [&](int rank) { return status(rank) == Status::kLeft; });
+        break;
+      default:
+        break;
+    }
+    if (!finding.hangs) return;
+    // It says itself that the host may stand still between the two calls.
+    const bool says_so = finding.kind == VerdictKind::kGroupMisuse && suspected;
+    if (!erroneous && !says_so && by_itself_ && synchronous_.complete) {
+      Violation(finding, "a hang is found where everything completes");
+    }
+    if (finding.certainty != Certainty::kProven) return;
+    result_.proven = true;
+    if (erroneous) return;
+    if (permissive_.complete) Violation(finding, "proven, and everything can complete");
+    const auto ends = [&](int rank) { return permissive_.ends[static_cast<size_t>(rank)]; };
+    if (finding.kind != VerdictKind::kRankDied &&
+        std::all_of(finding.waiting.begin(), finding.waiting.end(), ends) &&
+        std::all_of(finding.culprits.begin(), finding.culprits.end(), ends)) {
+      Violation(finding, "proven, and all of them can go on");
+    }
+  }
+
+  Hit HitOf() const {
+    const Planted& planted = generated_.planted;
+    if (result_.report.findings.empty()) return Hit::kMissed;
+    const Finding& first = result_.report.findings[0];
+    if (first.kind == VerdictKind::kInconclusive) return Hit::kInconclusive;
+    // Nobody is to blame, and nobody is blamed.
+    if (planted.ranks.empty() && first.kind == VerdictKind::kTransportStalled) return Hit::kExact;
+    const auto is_planted = [&](int rank) {
+      return std::find(planted.ranks.begin(), planted.ranks.end(), rank) != planted.ranks.end();
+    };
+    // Either end of a message may be wrong, and any rank of a ring.
+    if ((planted.kind == FaultKind::kLostMessage || planted.kind == FaultKind::kFaceToFace) &&
+        !first.culprits.empty() &&
+        std::all_of(first.culprits.begin(), first.culprits.end(), is_planted)) {
+      return Hit::kExact;
+    }
+    if (result_.stuck && !first.hangs) return Hit::kNobody;  // that it hangs must be said, too
+    if (first.culprits == planted.ranks) return Hit::kExact;
+    const bool two = first.communicator != kNoIndex &&
+                     seen_.trace.communicators[first.communicator].members.size() == 2;
+    if (planted.tie || (two && first.culprits.empty())) return Hit::kTie;
+    if (first.culprits.empty()) return Hit::kNobody;
+    return std::any_of(first.culprits.begin(), first.culprits.end(), is_planted) ? Hit::kPartly
+                                                                                 : Hit::kWrong;
+  }
+
+  const Generated& generated_;
+  const Machine& machine_;
+  const Observation& seen_;
+  Outcome permissive_;
+  Outcome synchronous_;
+  bool by_itself_ = false;  // it needs no luck: no operation that returns early
+  Judgement result_;
+};
+
+}  // namespace
+
+Judgement Judge(const Generated& generated, const Machine& machine, const Observation& seen) {
+  return Comparison(generated, machine, seen).Run();
+}
+
+Case MakeCase(uint64_t seed, uint64_t number) {
+  Case result;
+  result.seed = seed * 1'000'003 + number;
+  Random random(result.seed);
+  result.generated = Generate(static_cast<FaultKind>(number % kFaultKinds), &random);
+  return result;
+}
+
+Judgement RunCase(const Case& one, Observation* seen) {
+  Random random(one.seed ^ 0x9e3779b97f4a7c15);
+  const Machine machine(one.generated.program);
+  *seen = Observe(one.generated.program, machine, &random);
+  return Judge(one.generated, machine, *seen);
+}
+
+std::string Show(const Case& one, const Observation& seen, const Judgement& judgement) {
+  const Planted& planted = one.generated.planted;
+  return fmt::format("planted: {}, by {}\n{}{}{}", kFaultTexts[static_cast<int>(planted.kind)],
+                     FoldRanks(planted.ranks), Text(one.generated.program), seen.text,
+                     ReportText(judgement));
+}
+
+}  // namespace rollcall::oracle::device
