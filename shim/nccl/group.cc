@@ -20,7 +20,8 @@ Group& Group::Of(ThreadLog* log) {
 }
 
 void Group::Publish(ThreadLog* log) const {
-  StoreRelease(&log->entry->nccl_group, uint64_t{depth_} << 32 | operations_);
+  constexpr uint64_t kOneDeep = uint64_t{1} << 32;
+  StoreRelease(&log->entry->nccl_group, depth_ * kOneDeep | operations_);
 }
 
 void Group::Start(ThreadLog* log, uint32_t call_path) {
