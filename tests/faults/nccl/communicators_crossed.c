@@ -1,9 +1,10 @@
 // Two communicators over the same ranks, on one stream: rank 2 uses them in the other order. No
-// call is wrong by itself; each device has the one first that the other has second.
+// call is wrong by itself; each device has the one first that the other has second. Suspected only:
+// no host has seen anything of its device complete before.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=order-inversion culprits=2 waiting=0,1 op=ncclAllReduce seq=1
-// expect+: certainty=likely
+// expect+: certainty=suspected
 #include "tests/faults/nccl/nccl_fault.h"
 
 int main(void) {
