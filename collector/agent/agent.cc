@@ -89,7 +89,9 @@ void Agent::Wait(int timeout_ms) {
     if (!process->ended) add(process->watch.fd());
   }
   int64_t until_sample_ns = std::max<int64_t>(0, next_sample_ns_ - Now(CLOCK_MONOTONIC));
-  if (SomeRingIsBeingMade()) until_sample_ns = std::min(until_sample_ns, kMakingPeriodNs);
+  const bool making = std::any_of(processes_.begin(), processes_.end(),
+                                  [](const auto& process) { return IsBeingMade(*process); });
+  if (making) until_sample_ns = std::min(until_sample_ns, kMakingPeriodNs);
   const int64_t until_sample_ms = (until_sample_ns + 999'999) / 1'000'000;
   const int timeout = static_cast<int>(std::min<int64_t>(timeout_ms, until_sample_ms));
   if (poll(entries.data(), entries.size(), rescan_ ? 0 : timeout) <= 0) return;
@@ -206,15 +208,11 @@ void Agent::WatchProcess(Process* process) {
   process->ended_realtime_ns = Now(CLOCK_REALTIME);
 }
 
-bool Agent::SomeRingIsBeingMade() const {
-  return std::any_of(processes_.begin(), processes_.end(), [](const auto& process) {
-    return !process->readable && !process->gave_up && !process->ended;
-  });
-}
+bool Agent::IsBeingMade(const Process& process) { return !process.readable && !process.gave_up; }
 
 void Agent::SampleRingsBeingMade() {
   for (const auto& process : processes_) {
-    if (!process->readable && !process->ended) SampleOne(process.get());
+    if (IsBeingMade(*process)) SampleOne(process.get());
   }
 }
 

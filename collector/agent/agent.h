@@ -119,8 +119,8 @@ class Agent {
   void ScanRings();
   void AddRing(const std::string& name, int fd, pid_t peer_pid);
   void SampleAll();
-  // Rings whose file is there and whose header is not yet.
-  bool SomeRingIsBeingMade() const;
+  // Its ring's file is there, and the header is not yet.
+  static bool IsBeingMade(const Process& process);
   void SampleRingsBeingMade();
   void SampleOne(Process* process);
   void WatchProcess(Process* process);

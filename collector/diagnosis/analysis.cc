@@ -53,6 +53,11 @@ std::vector<int32_t> Analysis::RanksOf(const std::vector<uint32_t>& processes) c
   return ranks;
 }
 
+bool Analysis::AllStill(const std::vector<uint32_t>& processes) const {
+  return std::all_of(processes.begin(), processes.end(),
+                     [this](uint32_t process) { return Still(process); });
+}
+
 const Lane* Analysis::LaneOf(uint32_t communicator, uint32_t process) const {
   for (const Lane& lane : lanes[communicator].lanes) {
     if (lane.process == process) return &lane;

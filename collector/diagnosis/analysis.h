@@ -43,6 +43,18 @@ class Analysis {
   }
   // The job stands still as far as this process goes: two looks saw no movement, or it is over.
   bool Still(uint32_t process) const { return trace.processes[process].quiet || options.job_ended; }
+  bool AllStill(const std::vector<uint32_t>& processes) const;
+  // Of a job that is over. A hang was reported, and the process has not moved since: it had stood
+  // still for long enough then.
+  bool WasJudged(uint32_t process) const {
+    return options.job_ended && trace.processes[process].judged_ns != kNoTime;
+  }
+  // Of a job that is over. Somebody who watched it while it ran had waited long enough for the
+  // process: it was looked into, or ended.
+  bool WasLookedInto(uint32_t process) const {
+    const Process& watched = trace.processes[process];
+    return options.job_ended && (!watched.live_stacks.empty() || watched.end.by_rollcall);
+  }
 
   const Lane* LaneOf(uint32_t communicator, uint32_t process) const;
   const CollectiveNode* NodeOf(uint32_t communicator, uint64_t sequence) const;

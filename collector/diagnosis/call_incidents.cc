@@ -149,15 +149,8 @@ class Finder {
     CollectiveNode& node = analysis_.graph.nodes[found->second];
     node.mismatched = true;
     return std::all_of(node.inside.begin(), node.inside.end(), [&](uint32_t process) {
-      return analysis_.Still(process) && (!same_operation || !JustCame(process));
+      return analysis_.Still(process) && (!same_operation || !JustCame(analysis_, process));
     });
-  }
-
-  bool JustCame(uint32_t process) const {
-    constexpr int64_t kLongEnoughNs = 700'000'000;
-    const bool alive = analysis_.trace.processes[process].end.how == ProcessEnd::How::kAlive;
-    const int64_t idle_ns = IdleNs(analysis_, process);
-    return alive && !analysis_.options.job_ended && idle_ns >= 0 && idle_ns < kLongEnoughNs;
   }
 
   Analysis& analysis_;

@@ -405,6 +405,13 @@ int64_t IdleNs(const Analysis& analysis, uint32_t process) {
   return last == kNoTime || now < last ? -1 : now - last;
 }
 
+bool JustCame(const Analysis& analysis, uint32_t process) {
+  constexpr int64_t kLongEnoughNs = 700'000'000;
+  const bool alive = analysis.trace.processes[process].end.how == ProcessEnd::How::kAlive;
+  const int64_t idle_ns = IdleNs(analysis, process);
+  return alive && !analysis.options.job_ended && idle_ns >= 0 && idle_ns < kLongEnoughNs;
+}
+
 std::string PlaceText(const SourceFrame& frame) {
   if (frame.line == 0) return frame.function;
   const size_t slash = frame.file.rfind('/');

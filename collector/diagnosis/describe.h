@@ -26,6 +26,9 @@ std::string EndText(const Process& process);
 std::string DurationText(int64_t ns);
 // Since when a process has made no call; -1 if unknown.
 int64_t IdleNs(const Analysis& analysis, uint32_t process);
+// It made a call so lately that on a busy machine it may still be about to return from it, however
+// little moved between two looks. Nobody just came in a job that is over.
+bool JustCame(const Analysis& analysis, uint32_t process);
 // "solver.c:88"; empty if unknown.
 std::string PlaceText(const SourceFrame& frame);
 // "exchange()", "the top level of train.py".

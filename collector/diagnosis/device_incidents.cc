@@ -137,12 +137,10 @@ class Finder {
   // Somebody watched the job while it ran, and had waited long enough: it was looked into, or
   // ended.
   bool WasJudged() const {
-    const std::vector<Process>& all = analysis_.trace.processes;
-    return analysis_.options.job_ended &&
-           std::any_of(all.begin(), all.end(), [](const Process& process) {
-             return process.judged_ns != kNoTime || !process.live_stacks.empty() ||
-                    process.end.by_rollcall;
-           });
+    for (uint32_t p = 0; p < processes_; ++p) {
+      if (analysis_.WasJudged(p) || analysis_.WasLookedInto(p)) return true;
+    }
+    return false;
   }
   bool IsRecent(const DeviceOperation& operation) const {
     for (const uint32_t p : operation.first) {

@@ -40,11 +40,8 @@ class Finder {
   // Inside for long, and nothing moved.
   bool StandsStill(const std::vector<uint32_t>& inside, int64_t times = 1) const {
     return std::all_of(inside.begin(), inside.end(), [&](uint32_t p) {
-      // Of a job that is over: somebody watched it, and had waited long enough.
-      const bool judged =
-          analysis_.options.job_ended && analysis_.trace.processes[p].judged_ns != kNoTime;
       const bool long_enough = IdleNs(analysis_, p) >= times * analysis_.options.stall_after_ns;
-      return analysis_.Still(p) && (judged || long_enough);
+      return analysis_.Still(p) && (analysis_.WasJudged(p) || long_enough);
     });
   }
 
@@ -165,11 +162,6 @@ class Finder {
     return Without(std::move(inside), {});
   }
 
-  bool AllStill(const std::vector<uint32_t>& processes) const {
-    return std::all_of(processes.begin(), processes.end(),
-                       [this](uint32_t p) { return analysis_.Still(p); });
-  }
-
   bool DifferInSize(const std::vector<uint32_t>& entrants) {
     std::map<int32_t, std::vector<uint32_t>> by_size;
     for (const uint32_t i : entrants) by_size[trace_.creations[i].size].push_back(i);
@@ -217,7 +209,7 @@ class Finder {
     incident.what = What::kStart;
     incident.creation = entrants.front();
     incident.mismatch.kind = MismatchKind::kCount;
-    incident.hangs = !inside.empty() && AllStill(inside);
+    incident.hangs = !inside.empty() && analysis_.AllStill(inside);
     incidents_.push_back(std::move(incident));
   }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/incident.h"
 #include "collector/diagnosis/order.h"
 
@@ -118,11 +119,8 @@ bool Explains(const Incident& incident, const CollectiveNode& node) {
 }
 
 bool StandsStill(const Analysis& analysis, const CollectiveNode& node) {
-  const auto still = [&](uint32_t process) { return analysis.Still(process); };
-  return std::all_of(node.inside.begin(), node.inside.end(), still) &&
-         std::all_of(node.missing.begin(), node.missing.end(), [&](uint32_t process) {
-           return !Has(analysis, process, Activity::kRunning) || still(process);
-         });
+  return analysis.AllStill(node.inside) &&
+         analysis.AllStill(Those(analysis, node.missing, Activity::kRunning));
 }
 
 // A number of another communicator may be out of step already where this one stops.
@@ -222,13 +220,33 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
   return std::all_of(view.needs.begin(), view.needs.end(), arrived);
 }
 
-// A hang was reported while they stood in it, and they have not moved since: it had been long
-// enough then.
-bool WereJudged(const Analysis& analysis, const CollectiveNode& node) {
-  return analysis.options.job_ended &&
-         std::all_of(node.inside.begin(), node.inside.end(), [&](uint32_t process) {
-           return analysis.trace.processes[process].judged_ns != kNoTime;
-         });
+bool ForLongEnough(const Analysis& analysis, const CollectiveNode& node) {
+  return analysis.no_progress_ns >= analysis.options.stall_after_ns ||
+         std::all_of(node.inside.begin(), node.inside.end(),
+                     [&](uint32_t process) { return analysis.WasJudged(process); });
+}
+
+// An earlier mismatch may have left something over that keeps the ranks here, where all match and
+// all have arrived. Two reductions that differ leave nothing: each side got as much as it wanted.
+bool LeavesOver(const Incident& incident, const CollectiveNode& node) {
+  return incident.communicator == node.communicator && incident.sequence != 0 &&
+         incident.sequence <= node.sequence &&
+         (incident.what == What::kShift ||
+          (incident.what == What::kCalls && incident.mismatch.kind != MismatchKind::kReduceOp));
+}
+
+// True if nothing more is to be said of this node.
+bool ExplainedByLeftovers(const Analysis& analysis, const CollectiveNode& node,
+                          std::vector<Incident>* incidents) {
+  const bool just_came = std::any_of(node.inside.begin(), node.inside.end(),
+                                     [&](uint32_t process) { return JustCame(analysis, process); });
+  bool explained = false;
+  for (Incident& incident : *incidents) {
+    if (!LeavesOver(incident, node)) continue;
+    explained = true;
+    incident.hangs |= !just_came;
+  }
+  return explained;
 }
 
 }  // namespace
@@ -251,20 +269,9 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
         })) {
       continue;
     }
-    const bool quiet = std::all_of(node.inside.begin(), node.inside.end(),
-                                   [&](uint32_t process) { return analysis.Still(process); });
-    if (!quiet) continue;
-    if (Explained(*incidents, node.communicator, node.sequence)) {
-      for (Incident& incident : *incidents) {
-        if (incident.communicator == node.communicator && incident.sequence <= node.sequence) {
-          incident.hangs = true;  // it matches here, and does not end: what was left over there
-        }
-      }
-      continue;
-    }
-    if (analysis.no_progress_ns < analysis.options.stall_after_ns && !WereJudged(analysis, node)) {
-      continue;
-    }
+    if (!analysis.AllStill(node.inside)) continue;
+    if (ExplainedByLeftovers(analysis, node, incidents)) continue;
+    if (!ForLongEnough(analysis, node)) continue;
     Incident incident;
     for (const uint32_t process : node.inside) {
       if (WaitsForArrivedOnly(analysis, process)) incident.agreeing.push_back(process);

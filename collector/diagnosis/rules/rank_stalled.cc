@@ -1,6 +1,8 @@
 // docs/verdicts/rank-stalled.md
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/rules/stalled_host.h"
@@ -10,15 +12,6 @@
 
 namespace rollcall {
 namespace {
-
-// Somebody who watched the job while it ran had waited long enough: it was looked into, or ended.
-bool WasJudged(const Analysis& analysis, const std::vector<uint32_t>& processes) {
-  for (const uint32_t p : processes) {
-    const Process& process = analysis.trace.processes[p];
-    if (!process.live_stacks.empty() || process.end.by_rollcall) return true;
-  }
-  return false;
-}
 
 // Innermost first. What it is doing is said by the innermost frame, whoever's it is; where it came
 // from by the user's own: several frames of one library in a row are counted.
@@ -58,8 +51,10 @@ std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident
   // Slowness is no hang: only a long time, or a job that is over, is worth a word.
   const int64_t idle_ns = IdleNs(analysis, incident.deviating.front());
   const bool unknown = idle_ns < 0 && analysis.options.job_ended;
-  const bool judged = analysis.options.job_ended && WasJudged(analysis, incident.deviating);
-  if (!unknown && !judged && idle_ns < analysis.options.stall_after_ns) return std::nullopt;
+  const bool looked_into =
+      std::any_of(incident.deviating.begin(), incident.deviating.end(),
+                  [&](uint32_t process) { return analysis.WasLookedInto(process); });
+  if (!unknown && !looked_into && idle_ns < analysis.options.stall_after_ns) return std::nullopt;
   const Rule rule =
       FindOperation(static_cast<uint16_t>(incident.agreeing_event == nullptr
                                               ? Operation::kNone
