@@ -9,6 +9,7 @@
 
 #include "tests/cli/command_line.h"
 #include "tests/collector/import/flight_recorder/megatron_job.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall {
 namespace {
@@ -22,18 +23,15 @@ using testing::HasSubstr;
 class AnalyzeDumps : public testing::Test {
  protected:
   AnalyzeDumps() {
-    std::string path = (fs::temp_directory_path() / "rollcall-analyze-XXXXXX").string();
-    directory_ = mkdtemp(path.data());
     job_.ranks()[2].host_stops_at = 9;
     job_.Simulate();
   }
-  ~AnalyzeDumps() override { fs::remove_all(directory_); }
 
   void Write(const std::string& before, const std::string& after) {
     std::mt19937 random(1);
     const auto files = job_.Dumps(DumpStyle{}, &random);
     for (size_t r = 0; r < files.size(); ++r) {
-      const fs::path file = directory_ / (before + std::to_string(r) + after);
+      const fs::path file = directory_.Path(before + std::to_string(r) + after);
       std::ofstream(file, std::ios::binary) << files[r];
       // Written long after the job's last operation.
       fs::last_write_time(file, fs::file_time_type::clock::now());
@@ -45,13 +43,13 @@ class AnalyzeDumps : public testing::Test {
   }
 
   MegatronJob job_{Shape{2, 2, 1, 1, 2, 2, 1}};
-  fs::path directory_;
+  const TemporaryDirectory directory_;
 };
 
 TEST_F(AnalyzeDumps, NamesTheCulprit) {
   Write("_dump_", "");
-  std::ofstream(directory_ / "train.log") << "step 1\n";
-  const Outcome outcome = Analyze({directory_.string()});
+  std::ofstream(directory_.Path("train.log")) << "step 1\n";
+  const Outcome outcome = Analyze({directory_.path()});
   EXPECT_EQ(outcome.exit_code(), 1) << outcome.err;
   EXPECT_EQ(outcome.err, "");
   EXPECT_THAT(outcome.out, HasSubstr("rank 2 stopped outside every operation"));
@@ -60,19 +58,19 @@ TEST_F(AnalyzeDumps, NamesTheCulprit) {
 
 TEST_F(AnalyzeDumps, RankPattern) {
   Write("rank", "-of-4.bin2");
-  const Outcome with = Analyze({"--rank-pattern", "rank([0-9]+)-", directory_.string()});
+  const Outcome with = Analyze({"--rank-pattern", "rank([0-9]+)-", directory_.path()});
   EXPECT_EQ(with.exit_code(), 1) << with.err;
   EXPECT_THAT(with.out, HasSubstr("rank 2 stopped"));
-  EXPECT_EQ(Analyze({"--rank-pattern", "rank[0-9]+", directory_.string()}).exit_code(), 2);
+  EXPECT_EQ(Analyze({"--rank-pattern", "rank[0-9]+", directory_.path()}).exit_code(), 2);
 }
 
 TEST_F(AnalyzeDumps, DamageIsNamedOnStderrAndTheRestIsUsed) {
   Write("_dump_", "");
-  fs::resize_file(directory_ / "_dump_0", 300);
-  std::ofstream(directory_ / "_dump_3", std::ios::binary | std::ios::trunc)
+  fs::resize_file(directory_.Path("_dump_0"), 300);
+  std::ofstream(directory_.Path("_dump_3"), std::ios::binary | std::ios::trunc)
       << "\x80\x02"
          "cos\nsystem\n(X\x02";
-  const Outcome outcome = Analyze({directory_.string()});
+  const Outcome outcome = Analyze({directory_.path()});
   EXPECT_EQ(outcome.exit_code(), 1) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("_dump_0: at byte "));
   EXPECT_THAT(outcome.err, HasSubstr("_dump_3: at byte 2: opcode GLOBAL does not occur"));
@@ -81,8 +79,8 @@ TEST_F(AnalyzeDumps, DamageIsNamedOnStderrAndTheRestIsUsed) {
 }
 
 TEST_F(AnalyzeDumps, NothingButNoise) {
-  std::ofstream(directory_ / "notes.txt") << "nothing\n";
-  const Outcome outcome = Analyze({directory_.string()});
+  std::ofstream(directory_.Path("notes.txt")) << "nothing\n";
+  const Outcome outcome = Analyze({directory_.path()});
   EXPECT_EQ(outcome.exit_code(), 2);
   EXPECT_THAT(outcome.err, HasSubstr("no traces in this directory"));
 }

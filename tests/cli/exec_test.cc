@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/cli/command_line.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall {
 namespace {
@@ -97,16 +98,14 @@ TEST(ExecTest, TheParentHoldsNoDescriptor) {
 }
 
 TEST(ExecTest, TheEndIsJournaled) {
-  char name[] = "/tmp/rollcall-test-XXXXXX";
-  const std::string directory = mkdtemp(name);
-  std::filesystem::create_directory(directory + "/rings");
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory.Path("rings"));
   const Outcome outcome = RunCommand(Exec("kill -SEGV $$"), "", nullptr,
-                                     [&] { setenv("ROLLCALL_DIR", directory.c_str(), 1); });
+                                     [&] { setenv("ROLLCALL_DIR", directory.path().c_str(), 1); });
   EXPECT_EQ(outcome.signal(), SIGSEGV);
-  std::ifstream file(directory + "/journal.jsonl");
+  std::ifstream file(directory.Path("journal.jsonl"));
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   EXPECT_THAT(text, HasSubstr("\"how\":\"signaled\",\"status\":11"));
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

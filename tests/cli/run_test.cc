@@ -8,6 +8,7 @@
 
 #include "tests/cli/command_line.h"
 #include "tests/sanitizers.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall {
 namespace {
@@ -17,19 +18,13 @@ using ::testing::Not;
 
 class RunTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/rollcall-test-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
   std::vector<std::string> Run(std::vector<std::string> command) {
-    std::vector<std::string> words = {ROLLCALL_BIN, "run", "--dir", directory_ + "/run", "--"};
+    std::vector<std::string> words = {ROLLCALL_BIN, "run", "--dir", directory_.Path("run"), "--"};
     words.insert(words.end(), command.begin(), command.end());
     return words;
   }
 
-  std::string directory_;
+  TemporaryDirectory directory_;
 };
 
 TEST_F(RunTest, PassesTheExitCodeThrough) {
@@ -73,7 +68,7 @@ TEST_F(RunTest, TheJobGetsItsEnvironment) {
   EXPECT_THAT(outcome.out,
               HasSubstr("librollcall.so" + (before.empty() ? "" : ":" + before) + "\n"));
   EXPECT_THAT(outcome.out, HasSubstr("ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0\n"));
-  EXPECT_THAT(outcome.out, HasSubstr("ROLLCALL_DIR=" + directory_ + "/run\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("ROLLCALL_DIR=" + directory_.Path("run") + "\n"));
   EXPECT_THAT(outcome.out, HasSubstr("rollcall-exec --\n"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("OMPI_ALLOW_RUN_AS_ROOT")));
 }
@@ -109,8 +104,8 @@ TEST_F(RunTest, ItsOwnDeathLeavesTheJobAlone) {
 }
 
 TEST_F(RunTest, AnUnusableDirectoryCostsOneLine) {
-  std::filesystem::create_directory(directory_ + "/run");
-  std::filesystem::permissions(directory_ + "/run", std::filesystem::perms(0755));
+  std::filesystem::create_directory(directory_.Path("run"));
+  std::filesystem::permissions(directory_.Path("run"), std::filesystem::perms(0755));
   const Outcome outcome = RunCommand(Run({"sh", "-c", "echo out; exit 4"}));
   EXPECT_EQ(outcome.exit_code(), 4);
   EXPECT_EQ(outcome.out, "out\n");

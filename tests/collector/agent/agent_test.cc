@@ -23,6 +23,7 @@
 #include "collector/import/ring_reader.h"
 #include "proto/run_directory.h"
 #include "tests/collector/agent/fake_ring.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall::agent {
 namespace {

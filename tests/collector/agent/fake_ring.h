@@ -18,20 +18,6 @@
 
 namespace rollcall::agent {
 
-// A directory of this test's own, gone with it.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    char name[] = "/tmp/rollcall-test-XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 class FakeRing {
  public:
   static constexpr uint64_t kThreadsAt = 4096;

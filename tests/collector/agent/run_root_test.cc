@@ -11,6 +11,7 @@
 
 #include "collector/agent/process_watch.h"
 #include "tests/collector/agent/fake_ring.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall::agent {
 namespace {

@@ -10,23 +10,20 @@
 #include "collector/import/run_directory.h"
 #include "tests/bench/ring_job_files.h"
 #include "tests/bench/ring_job_verdict.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall::ring_job {
 namespace {
 
 class PlantedFault : public testing::TestWithParam<Fault> {
  protected:
-  PlantedFault() { EXPECT_NE(mkdtemp(directory_.data()), nullptr); }
-  ~PlantedFault() override { std::filesystem::remove_all(directory_); }
-
-  std::string directory_ =
-      (std::filesystem::temp_directory_path() / "rollcall-planted-XXXXXX").string();
+  TemporaryDirectory directory_;
 };
 
 TEST_P(PlantedFault, IsNamedFromRings) {
   const Job job({128, 200, GetParam()});
-  WriteRings(job, directory_);
-  Trace trace = LoadTrace({directory_});
+  WriteRings(job, directory_.path());
+  Trace trace = LoadTrace({directory_.path()});
   NamePlaces(&trace);
   EXPECT_TRUE(trace.problems.empty());
   DiagnoseOptions options;

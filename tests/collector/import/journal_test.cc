@@ -14,6 +14,7 @@
 #include "collector/import/ring_reader.h"
 #include "collector/import/trace_builder.h"
 #include "tests/collector/import/ring_file_builder.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall {
 namespace {
@@ -174,33 +175,16 @@ TEST(Journal, CleansWhatGoesToATerminal) {
   EXPECT_EQ(std::get<journal::Symbols>(*event).module_path.find('\x1b'), std::string::npos);
 }
 
-// A file that is gone when the test is over.
-class TemporaryFile {
- public:
-  TemporaryFile() {
-    char name[] = "/tmp/rollcall-journal-XXXXXX";
-    const int fd = mkstemp(name);
-    EXPECT_GE(fd, 0);
-    close(fd);
-    path_ = name;
-  }
-  ~TemporaryFile() { unlink(path_.c_str()); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 TEST(Journal, WritersDoNotMixTheirLines) {
-  const TemporaryFile file;
+  const TemporaryDirectory directory;
+  const std::string file = directory.Path("journal.jsonl");
   constexpr int kWriters = 4;
   constexpr int kLines = 200;
   std::vector<std::thread> threads;
   for (int i = 0; i < kWriters; ++i) {
     threads.emplace_back([&, i] {
       std::string error;
-      auto writer =
-          JournalWriter::Open(file.path(), &error);  // its own descriptor, as a process has
+      auto writer = JournalWriter::Open(file, &error);  // its own descriptor, as a process has
       ASSERT_TRUE(writer.has_value()) << error;
       const std::vector<std::string> command(static_cast<size_t>(1 + 50 * i), "argument");
       for (int k = 0; k < kLines; ++k)
@@ -208,7 +192,7 @@ TEST(Journal, WritersDoNotMixTheirLines) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  const int fd = open(file.path().c_str(), O_RDONLY);
+  const int fd = open(file.c_str(), O_RDONLY);
   FileSource source(fd);
   const Journal journal = ReadJournal(source, "");
   close(fd);

@@ -17,6 +17,7 @@
 #include "collector/import/ring_reader.h"
 #include "tests/collector/import/ring_file_builder.h"
 #include "tests/collector/import/trace_checks.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall {
 namespace {
@@ -49,13 +50,7 @@ class FakeMachine : public ProcessTable {
 
 class RunDirectoryTest : public ::testing::Test {
  protected:
-  RunDirectoryTest() {
-    char name[] = "/tmp/rollcall-run-XXXXXX";
-    EXPECT_NE(mkdtemp(name), nullptr);
-    dir_ = name;
-    fs::create_directory(dir_ / "rings");
-  }
-  ~RunDirectoryTest() override { fs::remove_all(dir_); }
+  RunDirectoryTest() { fs::create_directory(dir_ / "rings"); }
 
   void Write(const std::string& name, const std::vector<uint8_t>& bytes) {
     std::ofstream file(dir_ / name, std::ios::binary);
@@ -83,7 +78,8 @@ class RunDirectoryTest : public ::testing::Test {
     return text;
   }
 
-  fs::path dir_;
+  const TemporaryDirectory directory_;
+  const fs::path dir_ = directory_.path();
   FakeMachine machine_;
 };
 

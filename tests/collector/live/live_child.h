@@ -20,8 +20,7 @@
 namespace rollcall::testing {
 
 // A test machine may be busy: its threads are waited for as long as it takes.
-inline LiveStackOptions Patient() {
-  LiveStackOptions options;
+inline LiveStackOptions Patient(LiveStackOptions options = {}) {
   options.deadline = options.stop_deadline = std::chrono::seconds(20);
   return options;
 }

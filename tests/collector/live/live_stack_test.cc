@@ -26,6 +26,7 @@
 #include "tests/collector/live/live_child.h"
 #include "tests/collector/symbolize/test_program.h"
 #include "tests/sanitizers.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall {
 namespace {
@@ -35,7 +36,6 @@ using ::testing::HasSubstr;
 using testing::LiveChild;
 using ::testing::Not;
 using testing::Patient;
-using testing::TempDir;
 
 // What the children run. Not inlined, and not turned into jumps, so that each is a frame.
 [[gnu::noinline]] int StackTestWait(const LiveChild& self) {
@@ -135,7 +135,7 @@ TEST_F(LiveStackTest, RunningThreadIsLeftAloneIfSoAsked) {
   });
   ASSERT_TRUE(KeepsMoving(*turns));
   const LiveStacks stacks =
-      CaptureLiveStacks(ProcSource(), child.pid(), {.undisturbed_only = true});
+      CaptureLiveStacks(ProcSource(), child.pid(), Patient({.undisturbed_only = true}));
   ASSERT_EQ(stacks.threads.size(), 1U);
   EXPECT_EQ(stacks.threads[0].end, StackEnd::kNotCaptured);
   EXPECT_THAT(stacks.threads[0].detail, HasSubstr("not to be stopped"));
@@ -185,10 +185,10 @@ TEST_F(LiveStackTest, ThreadsAreNamedAndTheMainThreadComesFirst) {
     EXPECT_EQ(thread.end, StackEnd::kOutermost) << thread.name << thread.detail;
   }
   const LiveStacks one =
-      CaptureLiveStacks(ProcSource(), child.pid(), {.tid = state.threads[2].tid});
+      CaptureLiveStacks(ProcSource(), child.pid(), Patient({.tid = state.threads[2].tid}));
   ASSERT_EQ(one.threads.size(), 1U);
   EXPECT_EQ(one.threads[0].name, "waiter");
-  const LiveStacks some = CaptureLiveStacks(ProcSource(), child.pid(), {.max_threads = 2});
+  const LiveStacks some = CaptureLiveStacks(ProcSource(), child.pid(), Patient({.max_threads = 2}));
   EXPECT_EQ(some.threads.size(), 2U);
   EXPECT_EQ(some.threads_left_out, 1U);
   child.LetGo();
@@ -284,7 +284,7 @@ TEST_F(LiveStackTest, SignalThatStopsTheThreadFirstIsPassedOn) {
     return RealPtrace()(request, tid, address, data);
   };
   const LiveStacks stacks =
-      CaptureLiveStacks(ProcSource(), child.pid(), {.ptrace = signal_instead});
+      CaptureLiveStacks(ProcSource(), child.pid(), Patient({.ptrace = signal_instead}));
   ASSERT_EQ(stacks.threads.size(), 1U);
   EXPECT_EQ(stacks.threads[0].method, CaptureMethod::kStopped) << stacks.threads[0].detail;
   EXPECT_EQ(child.WaitForExit(), 7);
@@ -302,7 +302,7 @@ TEST_F(LiveStackTest, ProcessGoesOnWhenItsTracerIsKilled) {
       if (request == PTRACE_GETREGSET) kill(getpid(), SIGKILL);
       return RealPtrace()(request, tid, address, data);
     };
-    CaptureLiveStacks(ProcSource(), child.pid(), {.ptrace = dies_in_between});
+    CaptureLiveStacks(ProcSource(), child.pid(), Patient({.ptrace = dies_in_between}));
     return 1;
   });
   EXPECT_EQ(tracer.WaitForExit(), -SIGKILL);
@@ -349,7 +349,7 @@ TEST_F(LiveStackTest, DeepStackIsCutAtTheLimit) {
   ASSERT_EQ(all.threads.size(), 1U);
   EXPECT_EQ(all.threads[0].end, StackEnd::kOutermost);
   EXPECT_GT(all.threads[0].frames.size(), 100U);
-  const LiveStacks some = CaptureLiveStacks(ProcSource(), child.pid(), {.max_frames = 20});
+  const LiveStacks some = CaptureLiveStacks(ProcSource(), child.pid(), Patient({.max_frames = 20}));
   EXPECT_EQ(some.threads[0].frames.size(), 20U);
   EXPECT_EQ(some.threads[0].end, StackEnd::kFrameLimit);
 }
@@ -384,7 +384,7 @@ TEST_F(LiveStackTest, GeneratedCodeEndsTheStack) {
 class ReplacedProgram : public LiveStackTest, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(ReplacedProgram, IsUnwoundFromMemory) {
-  const TempDir dir;
+  const TemporaryDirectory dir;
   dir.Write("main.c",
             "#include <unistd.h>\n"
             "__attribute__((noinline)) int inner(int fd) {\n"
@@ -424,7 +424,7 @@ INSTANTIATE_TEST_SUITE_P(Link, ReplacedProgram,
 // Code that finds its frame by rbp, which /proc does not show: without stopping the thread the
 // stack is short, and must say so instead of passing for a complete one.
 TEST_F(LiveStackTest, UnknownRegisterIsNotTheOutermostFrame) {
-  const TempDir dir;
+  const TemporaryDirectory dir;
   dir.Write("main.c",
             "#include <unistd.h>\n"
             "int inner(int fd) { char c; return read(fd, &c, 1); }\n"
@@ -441,7 +441,8 @@ TEST_F(LiveStackTest, UnknownRegisterIsNotTheOutermostFrame) {
            now.threads[0].blocked_call->arguments[0] == 0 &&
            now.threads[0].blocked_call->arguments[2] == 1;
   });
-  const LiveStacks quiet = CaptureLiveStacks(ProcSource(), child.pid(), {.undisturbed_only = true});
+  const LiveStacks quiet =
+      CaptureLiveStacks(ProcSource(), child.pid(), Patient({.undisturbed_only = true}));
   ASSERT_EQ(quiet.threads.size(), 1U);
   EXPECT_EQ(quiet.threads[0].end, StackEnd::kUnreadable);
   EXPECT_THAT(quiet.threads[0].detail, HasSubstr("register"));
@@ -458,9 +459,10 @@ TEST_F(LiveStackTest, ProcessThatIsGone) {
   LiveChild child([](LiveChild&) { return 0; });
   const pid_t pid = child.pid();
   child.WaitForState(RunState::kZombie);
-  EXPECT_THAT(CaptureLiveStacks(ProcSource(), pid).threads.at(0).detail, HasSubstr("ended"));
+  EXPECT_THAT(CaptureLiveStacks(ProcSource(), pid, Patient()).threads.at(0).detail,
+              HasSubstr("ended"));
   child.WaitForExit();
-  EXPECT_THAT(CaptureLiveStacks(ProcSource(), pid).error, HasSubstr("is gone"));
+  EXPECT_THAT(CaptureLiveStacks(ProcSource(), pid, Patient()).error, HasSubstr("is gone"));
 }
 
 // Yama as many distributions set it, for a user without capabilities.
@@ -487,7 +489,8 @@ TEST_F(LiveStackTest, PermissionDeniedNamesTheSetting) {
     errno = EPERM;
     return -1L;
   };
-  const LiveStacks stacks = CaptureLiveStacks(RestrictedProc(), child.pid(), {.ptrace = refuse});
+  const LiveStacks stacks =
+      CaptureLiveStacks(RestrictedProc(), child.pid(), Patient({.ptrace = refuse}));
   EXPECT_THAT(stacks.error, HasSubstr("sysctl kernel.yama.ptrace_scope=0"));
   ASSERT_EQ(stacks.threads.size(), 1U);
   EXPECT_EQ(stacks.threads[0].end, StackEnd::kNotCaptured);
@@ -538,7 +541,7 @@ TEST_F(LiveStackTest, AnotherTracerIsNamed) {
 TEST(PtracePermissionTest, EveryObstacleHasItsRemedy) {
   const auto explain = [](const std::string& target, const std::string& self,
                           const std::string& scope) {
-    const TempDir dir;
+    const TemporaryDirectory dir;
     dir.Write("proc/42/status", target);
     dir.Write("proc/self/status", self);
     dir.Write("proc/9/comm", "gdb\n");

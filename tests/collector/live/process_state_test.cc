@@ -12,13 +12,13 @@
 #include "collector/live/cgroup_memory.h"
 #include "tests/collector/live/live_child.h"
 #include "tests/collector/symbolize/test_program.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall {
 namespace {
 
 using ::testing::HasSubstr;
 using testing::LiveChild;
-using testing::TempDir;
 
 std::string StatLine(const std::string& name, char state, int user_ticks, int system_ticks,
                      int start_ticks) {
@@ -28,7 +28,7 @@ std::string StatLine(const std::string& name, char state, int user_ticks, int sy
 }
 
 TEST(ProcessStateTest, ReadsEveryField) {
-  const TempDir dir;
+  const TemporaryDirectory dir;
   const uint64_t tick = 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
   dir.Write("proc/42/stat", StatLine("a) S (b", 'D', 300, 200, 5555));
   dir.Write("proc/42/status", "Name:\tx\nState:\tD\nTracerPid:\t17\nUid:\t0\n");
@@ -67,7 +67,7 @@ TEST(ProcessStateTest, ReadsEveryField) {
 }
 
 TEST(ProcessStateTest, SaysWhyThereIsNoAnswer) {
-  const TempDir dir;
+  const TemporaryDirectory dir;
   dir.Write("proc/42/stat", StatLine("x", 'S', 0, 0, 5555));
   dir.Write("proc/43/stat", "nonsense");
   std::filesystem::create_directories(dir.Path("proc/42/task"));
@@ -86,7 +86,7 @@ TEST(ProcessStateTest, CutAndStrangeFilesAreNoCrash) {
   const std::string stat = StatLine("name", 'S', 1, 2, 3);
   const std::string syscall = "0 0x3 0x7f00 0x1 0x0 0x0 0x0 0x7ffd10 0x401000";
   for (size_t length = 0; length <= std::max(stat.size(), syscall.size()); ++length) {
-    const TempDir dir;
+    const TemporaryDirectory dir;
     dir.Write("proc/42/stat", stat);
     dir.Write("proc/42/task/42/stat", stat.substr(0, length));
     dir.Write("proc/42/task/42/syscall", syscall.substr(0, length));
@@ -188,7 +188,7 @@ TEST(ActivityTest, TopUserFrame) {
 }
 
 TEST(CgroupMemoryTest, VersionTwo) {
-  const TempDir dir;
+  const TemporaryDirectory dir;
   dir.Write("proc/42/cgroup", "0::/job/step\n");
   dir.Write("proc/self/mountinfo",
             "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n");
@@ -204,7 +204,7 @@ TEST(CgroupMemoryTest, VersionTwo) {
 }
 
 TEST(CgroupMemoryTest, VersionOneMountedInAContainer) {
-  const TempDir dir;
+  const TemporaryDirectory dir;
   dir.Write("proc/42/cgroup", "5:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc\n0::/\n");
   dir.Write("proc/self/mountinfo",
             "40 30 0:30 /docker/abc /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu,cpuacct\n"
@@ -216,7 +216,7 @@ TEST(CgroupMemoryTest, VersionOneMountedInAContainer) {
 }
 
 TEST(CgroupMemoryTest, NothingMounted) {
-  const TempDir dir;
+  const TemporaryDirectory dir;
   dir.Write("proc/42/cgroup", "4:memory:/a\n0::/../b\ngarbage\n");
   dir.Write("proc/self/mountinfo", "1 1 0:1 / / rw - ext4 /dev/sda rw\n\nshort\n");
   const ProcSource proc(dir.path());

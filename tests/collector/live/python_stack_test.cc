@@ -18,6 +18,7 @@
 #include "tests/collector/live/live_child.h"
 #include "tests/collector/symbolize/test_program.h"
 #include "tests/sanitizers.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall {
 namespace {
@@ -27,7 +28,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::LiveChild;
 using testing::Patient;
-using testing::TempDir;
 
 // Main blocks in a system call below a method and a comprehension; one thread in a queue, one in C
 // that computes and holds the GIL by turns.
@@ -104,7 +104,7 @@ std::vector<Installed> Interpreters() {
 
 class Script {
  public:
-  Script(const Installed& python, const TempDir& dir, const std::string& text)
+  Script(const Installed& python, const TemporaryDirectory& dir, const std::string& text)
       : path_(dir.path() + "/looked at.py"),
         child_([&](LiveChild& self) { return Run(self, python); }) {
     std::ofstream(path_) << text;
@@ -174,7 +174,7 @@ TEST_F(PythonStackTest, EveryInstalledInterpreter) {
     if (python.minor < 8 || python.minor > 14) continue;
     SCOPED_TRACE(python.path);
     run.insert(python.minor);
-    const TempDir dir;
+    const TemporaryDirectory dir;
     const Script script(python, dir, kScript);
     Symbolizer symbolizer;
     const auto look = [&] {
@@ -230,7 +230,7 @@ TEST_F(PythonStackTest, AVersionThatIsNotKnownIsSaid) {
   for (const Installed& python : Interpreters()) {
     if (python.minor >= 8 && python.minor <= 14) continue;
     SCOPED_TRACE(python.path);
-    const TempDir dir;
+    const TemporaryDirectory dir;
     const Script script(python, dir, "import os\nos.write(1, b'r')\nos.read(0, 1)\n");
     const LiveStacks stacks = CaptureLiveStacks(ProcSource(), script.child().pid(), Patient());
     ASSERT_EQ(stacks.threads.size(), 1U) << stacks.error;
@@ -253,7 +253,7 @@ interpreters.run_string(made, "import os\nos.write(1, b'r')\nos.read(0, 1)\n")
   for (const Installed& python : Interpreters()) {
     if (python.minor < 8 || python.minor > 14) continue;
     SCOPED_TRACE(python.path);
-    const TempDir dir;
+    const TemporaryDirectory dir;
     const Script script(python, dir, kNested);
     const LiveStacks stacks = CaptureLiveStacks(ProcSource(), script.child().pid(), Patient());
     ASSERT_EQ(stacks.threads.size(), 1U) << stacks.error;

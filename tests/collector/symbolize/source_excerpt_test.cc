@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "tests/collector/symbolize/test_program.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall {
 namespace {
@@ -12,7 +13,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::MarkerLine;
-using testing::TempDir;
 
 // One line each: "*" if marked, the text; "--" where lines were left out.
 std::string Shape(const SourceExcerpt& excerpt) {
@@ -29,7 +29,7 @@ std::string Shape(const SourceExcerpt& excerpt) {
 constexpr ExcerptOptions kNoContext{.context_before = 0, .context_after = 0};
 
 TEST(SourceExcerptTest, MarkedLinesAndTheConditionAroundThem) {
-  const TempDir dir;
+  const TemporaryDirectory dir;
   const std::string file = dir.Write("solver.c",
                                      "void exchange_halo(void) {\n"
                                      "  prepare();\n"
@@ -56,14 +56,14 @@ TEST(SourceExcerptTest, MarkedLinesAndTheConditionAroundThem) {
 }
 
 TEST(SourceExcerptTest, ContextSkipsBlankLinesAndMerges) {
-  const TempDir dir;
+  const TemporaryDirectory dir;
   const std::string file = dir.Write("a.f90", "one\n\ntwo\nthree\nfour\nfive\nsix\n");
   EXPECT_EQ(Shape(ReadSourceExcerpt(file, {3, 5}, {})), "*two\n three\n*four\n five\n");
   EXPECT_EQ(Shape(ReadSourceExcerpt(file, {1, 7}, {})), "*one\n--\n five\n*six\n");
 }
 
 TEST(SourceExcerptTest, PythonBlocks) {
-  const TempDir dir;
+  const TemporaryDirectory dir;
   const std::string file = dir.Write("train.py",
                                      "def step():\n"
                                      "\tfor batch in data:\n"
@@ -78,7 +78,7 @@ TEST(SourceExcerptTest, PythonBlocks) {
 }
 
 TEST(SourceExcerptTest, HostileTextIsMadeHarmless) {
-  const TempDir dir;
+  const TemporaryDirectory dir;
   const std::string file = dir.Write("evil.c",
                                      "a\x1b[2Jb\xff"
                                      "c\xC2\x9B"
@@ -93,7 +93,7 @@ TEST(SourceExcerptTest, HostileTextIsMadeHarmless) {
 }
 
 TEST(SourceExcerptTest, PythonThatLiesInNoFile) {
-  const TempDir dir;
+  const TemporaryDirectory dir;
   const std::string zip = dir.Write("app.zip", "PK");
   for (const std::string& file :
        {std::string("<ipython-input-3-abcdef>"), std::string("<string>"), zip + "/pkg/mod.py"}) {
@@ -104,7 +104,7 @@ TEST(SourceExcerptTest, PythonThatLiesInNoFile) {
 }
 
 TEST(SourceExcerptTest, SaysWhyThereIsNothingToShow) {
-  const TempDir dir;
+  const TemporaryDirectory dir;
   const auto error = [](const std::string& file, int line) {
     const SourceExcerpt excerpt = ReadSourceExcerpt(file, {line}, {.max_file_bytes = 100});
     EXPECT_THAT(excerpt.lines, IsEmpty());

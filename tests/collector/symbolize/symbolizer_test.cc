@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "tests/collector/symbolize/test_program.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall {
 namespace {
@@ -24,7 +25,6 @@ using testing::kProbeDeclaration;
 using testing::MarkerLine;
 using testing::ParseProbes;
 using testing::RunCommand;
-using testing::TempDir;
 
 // Every probe() is followed by a statement, so that the call's line differs from its return's.
 const char kInlining[] = R"(
@@ -108,7 +108,7 @@ class SymbolizerTest : public ::testing::Test {
     EXPECT_THAT(frame.note, HasSubstr(note));
   }
 
-  TempDir dir_;
+  TemporaryDirectory dir_;
   std::string source_;
 };
 

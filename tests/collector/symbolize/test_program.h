@@ -15,23 +15,9 @@
 #include <vector>
 
 #include "collector/symbolize/source_frame.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall::testing {
-
-// A directory that is removed with everything in it.
-class TempDir {
- public:
-  TempDir();
-  ~TempDir();
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  std::string Path(const std::string& name) const { return (path_ / name).string(); }
-  std::string Write(const std::string& name, const std::string& content) const;
-  const std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 // Runs `command` by the shell in `dir`; returns its standard output, and fails the test if it
 // fails.
@@ -40,7 +26,7 @@ bool HasCommand(const std::string& name);
 
 // Writes probe.c into `dir` and compiles it to probe.o. A program linked with it calls
 // probe("label"): that prints the call's return address, as ParseProbes() reads it.
-void BuildProbe(const TempDir& dir);
+void BuildProbe(const TemporaryDirectory& dir);
 
 // By label: where the program called probe().
 std::map<std::string, CodeAddress> ParseProbes(const std::string& output);
@@ -114,24 +100,6 @@ __attribute__((noinline)) void probe_(const char* label, long length) {
 inline constexpr char kProbeDeclaration[] =
     "#ifdef __cplusplus\nextern \"C\"\n#endif\nvoid probe(const char*);\n";
 
-inline TempDir::TempDir() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "rollcall-test-XXXXXX").string();
-  EXPECT_NE(mkdtemp(pattern.data()), nullptr);
-  path_ = std::filesystem::canonical(pattern);
-}
-
-inline TempDir::~TempDir() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-inline std::string TempDir::Write(const std::string& name, const std::string& content) const {
-  const std::filesystem::path path = path_ / name;
-  std::filesystem::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary) << content;
-  return path.string();
-}
-
 inline std::string RunCommand(const std::string& dir, const std::string& command) {
   FILE* pipe = popen(("cd '" + dir + "' && " + command).c_str(), "r");
   std::string output;
@@ -148,7 +116,7 @@ inline bool HasCommand(const std::string& name) {
   return system(("command -v " + name + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-inline void BuildProbe(const TempDir& dir) {
+inline void BuildProbe(const TemporaryDirectory& dir) {
   dir.Write("probe.c", kProbeSource);
   RunCommand(dir.path(), "cc -O1 -fPIC -c probe.c -o probe.o");
 }

@@ -15,6 +15,7 @@
 
 #include "shim/stack/stack.h"
 #include "tests/shim/stack/oracle.h"
+#include "tests/temporary_directory.h"
 
 #if defined(__x86_64__)
 
@@ -34,14 +35,10 @@ __asm__(
 class Dlclose : public testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/rollcall_dlclose_XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    dir_ = name;
     Write("lib.c", kLibrarySource);
     ASSERT_TRUE(Run("cc -shared -fPIC -DFRAME='\"24\"' lib.c -o a.so"));
     ASSERT_TRUE(Run("cc -shared -fPIC -DFRAME='\"104\"' lib.c -o b.so"));
   }
-  void TearDown() override { std::filesystem::remove_all(dir_); }
 
   void Write(const std::string& name, const std::string& text) const {
     std::ofstream(dir_ + "/" + name) << text;
@@ -51,7 +48,8 @@ class Dlclose : public testing::Test {
     return std::system(("cd " + dir_ + " && " + command).c_str()) == 0;
   }
 
-  std::string dir_;
+  const TemporaryDirectory directory_;
+  const std::string& dir_ = directory_.path();
 };
 
 using Through = void (*)(void (*)(void*), void*);

@@ -13,6 +13,7 @@
 #include "collector/diagnosis/diagnose.h"
 #include "collector/import/append_trace.h"
 #include "tests/collector/import/flight_recorder/megatron_job.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall::flight_recorder {
 namespace {
@@ -52,16 +53,7 @@ TEST(FlightRecorderRankPattern, GivenByTheUser) {
 
 class DumpDirectory : public testing::Test {
  protected:
-  DumpDirectory() {
-    std::string path = (fs::temp_directory_path() / "rollcall-dumps-XXXXXX").string();
-    directory_ = mkdtemp(path.data());
-  }
-  ~DumpDirectory() override { fs::remove_all(directory_); }
-
-  void Write(const std::string& name, const std::string& bytes) {
-    fs::create_directories((directory_ / name).parent_path());
-    std::ofstream(directory_ / name, std::ios::binary) << bytes;
-  }
+  void Write(const std::string& name, const std::string& bytes) { directory_.Write(name, bytes); }
   static std::vector<std::string> Job(int culprit, bool json = false) {
     MegatronJob job(Shape{2, 2, 1, 1, 2, 2, 1});
     if (culprit >= 0) job.ranks()[static_cast<size_t>(culprit)].host_stops_at = 9;
@@ -71,7 +63,7 @@ class DumpDirectory : public testing::Test {
     std::mt19937 random(1);
     return job.Dumps(style, &random);
   }
-  Trace Load() { return LoadDumps(FindDumpFiles({directory_.string()}, RankPattern())); }
+  Trace Load() { return LoadDumps(FindDumpFiles({directory_.path()}, RankPattern())); }
   static std::vector<int32_t> Culprits(const Trace& trace) {
     DiagnoseOptions options;
     options.job_ended = true;
@@ -83,7 +75,7 @@ class DumpDirectory : public testing::Test {
     return culprits;
   }
 
-  fs::path directory_;
+  const TemporaryDirectory directory_;
 };
 
 TEST_F(DumpDirectory, WhatIsNoDumpIsPassedOver) {
@@ -92,7 +84,7 @@ TEST_F(DumpDirectory, WhatIsNoDumpIsPassedOver) {
   Write("train.log", "step 12\n");
   Write("config.json", "{\"layers\": 4}");
   Write("checkpoint_12", "weights");
-  fs::create_symlink(directory_ / "_dump_0", directory_ / "_dump_9");
+  fs::create_symlink(directory_.Path("_dump_0"), directory_.Path("_dump_9"));
   const Trace trace = Load();
   EXPECT_THAT(trace.problems, IsEmpty());
   EXPECT_THAT(trace.processes, SizeIs(4));
@@ -174,7 +166,7 @@ TEST_F(DumpDirectory, HostsBeforeTheRankAreOneJob) {
 
 TEST_F(DumpDirectory, OneFileAloneIsReadToo) {
   Write("_dump_2", Job(0)[2]);
-  const std::string path = (directory_ / "_dump_2").string();
+  const std::string path = directory_.Path("_dump_2");
   const DumpFiles files = FindDumpFiles({path, "/nowhere"}, RankPattern());
   EXPECT_THAT(files.inputs, ElementsAre(path));
   const Trace trace = LoadDumps(files);
