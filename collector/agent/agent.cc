@@ -333,8 +333,11 @@ void Agent::NoteInterrupted(bool by_rollcall) {
 }
 
 bool Agent::EndsAreKnown() const {
-  return std::all_of(processes_.begin(), processes_.end(),
-                     [](const auto& process) { return !process->readable || process->end_known; });
+  return std::all_of(processes_.begin(), processes_.end(), [](const auto& process) {
+    // The parent's word may come before this agent has seen the end: the last look at the ring was
+    // too early.
+    return !process->readable || (process->ended && process->end_known);
+  });
 }
 
 void Agent::SignalAll(int signal) {

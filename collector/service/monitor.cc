@@ -323,6 +323,7 @@ Trace Monitor::Collect(bool settle) {
   }
 
   RingTraceBuilder builder;
+  std::vector<uint32_t> alive;
   for (const auto& [id, image] : snapshots_.images()) {
     if (!image.whole) {
       builder.trace()->problems.push_back({image.name, -1, "its agent did not send all of it"});
@@ -341,12 +342,22 @@ Trace Monitor::Collect(bool settle) {
                     (!image.alive || (digest != state_.processes().end() && digest->second.quiet &&
                                       digest->second.activity == image.activity));
     process.idle_since_ns = image.arrived_realtime_ns - image.idle_ns;
-    if (image.alive) process.end.how = ProcessEnd::How::kAlive;
+    if (image.alive) {
+      process.end.how = ProcessEnd::How::kAlive;
+      alive.push_back(*index);
+    }
   }
   for (const auto& [number, agent] : agents_) {
     MemorySource source(
         {reinterpret_cast<const uint8_t*>(agent.journal.data()), agent.journal.size()});
     ApplyJournal(ReadJournal(source, agent.host + " journal"), &builder);
+  }
+  // The journal is newer than the images: who ended in between may have done much first, finalize
+  // even. The next look sees both. A last look comes when the images are of after the ends.
+  if (!settle) {
+    for (const uint32_t process : alive) {
+      builder.trace()->processes[process].end = {.how = ProcessEnd::How::kAlive};
+    }
   }
   return builder.Finish();
 }

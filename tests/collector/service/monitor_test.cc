@@ -1,16 +1,21 @@
 // The monitor with agents that are made up.
 #include "collector/service/monitor.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "collector/import/journal.h"
+#include "collector/import/ring_reader.h"
 #include "collector/service/snapshot_set.h"
 #include "proto/ring_format.h"
+#include "tests/collector/import/ring_file_builder.h"
 
 namespace rollcall::service {
 namespace {
@@ -29,17 +34,17 @@ class FakeLink : public AgentLink {
     changed_.notify_all();
   }
 
-  // The request for a snapshot, once it has come; 0 after too long.
-  uint64_t WaitForSnapshotRequest() {
+  // The request for a snapshot, once one after `last` has come; 0 after too long.
+  uint64_t WaitForSnapshotRequest(uint64_t last = 0) {
     std::unique_lock lock(mutex_);
     uint64_t request = 0;
-    changed_.wait_for(lock, std::chrono::seconds(20), [&] {
+    const bool came = changed_.wait_for(lock, std::chrono::seconds(20), [&] {
       for (const rpc::CollectorMessage& message : sent_) {
         if (message.has_snapshot()) request = message.snapshot().request();
       }
-      return request != 0;
+      return request > last;
     });
-    return request;
+    return came ? request : 0;
   }
   std::string WaitForRefusal() {
     std::unique_lock lock(mutex_);
@@ -61,11 +66,11 @@ rpc::AgentMessage Hello(uint32_t protocol = 1) {
   return message;
 }
 
-rpc::AgentMessage WaitingDigest() {
+rpc::AgentMessage WaitingDigest(uint64_t id = 1, int32_t size = 1) {
   rpc::AgentMessage message;
   rpc::ProcessDigest* digest = message.mutable_digests()->add_processes();
-  digest->set_id(1);
-  digest->set_world_size(1);
+  digest->set_id(id);
+  digest->set_world_size(size);
   digest->set_phase(static_cast<uint32_t>(ring::Phase::kRunning));
   digest->set_quiet(true);
   digest->set_idle_ns(1'000'000'000);
@@ -100,6 +105,100 @@ TEST(MonitorTest, ASuspicionAsksForASnapshotAndAnImpossibleOneIsRefused) {
   chunk.mutable_snapshot()->set_total_bytes(uint64_t{1} << 40);
   monitor.Message(agent, chunk);
   EXPECT_EQ(link->WaitForRefusal(), "a snapshot that does not fit");
+  monitor.Leave(agent);
+}
+
+// One of two ranks, which has been in a barrier, or is still. No call paths: nobody would answer
+// what they mean.
+std::vector<uint8_t> RingInBarrier(int32_t rank, bool inside) {
+  RingFileBuilder builder(rank, 2);
+  const uint32_t thread = builder.AddThread(100);
+  const uint32_t world = builder.AddParticipant(0xfeed, rank, 2, ring::kIsWorld);
+  ring::Record record = builder.MakeRecord(Operation::kInit, 1000);
+  builder.Append(thread, record);
+  if (inside) {
+    record = builder.MakeRecord(Operation::kBarrier, 2000, world, 1);
+    builder.Open(thread, builder.Append(thread, record));
+    builder.participants[world - 1].entered = 1;
+  }
+  builder.CountCalls();
+  return builder.Build();
+}
+
+// All of a ring in one piece, as the answer's only one.
+rpc::AgentMessage Snapshot(uint64_t request, uint64_t id, const std::vector<uint8_t>& ring,
+                           bool alive) {
+  rpc::AgentMessage message;
+  rpc::SnapshotChunk* chunk = message.mutable_snapshot();
+  chunk->set_request(request);
+  chunk->set_id(id);
+  chunk->set_name("0.ring");
+  chunk->set_total_bytes(ring.size());
+  chunk->set_data(ring.data(), ring.size());
+  chunk->set_alive(alive);
+  chunk->set_quiet(true);
+  chunk->set_idle_ns(1'000'000'000);
+  chunk->set_end_of_file(true);
+  return message;
+}
+
+rpc::AgentMessage LastSnapshot(uint64_t request) {
+  rpc::AgentMessage message;
+  message.mutable_snapshot()->set_request(request);
+  message.mutable_snapshot()->set_last(true);
+  return message;
+}
+
+// What a rank does between the copying of its ring and its end is in no ring that the collector
+// has: it may have finalized, and has not died.
+TEST(MonitorTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::string> kinds;  // of all reports
+  MonitorOptions options;
+  options.on_report = [&](const Trace&, const Report& report) {
+    const std::lock_guard lock(mutex);
+    for (const Finding& finding : report.findings) kinds.emplace_back(KindName(finding.kind));
+    changed.notify_all();
+  };
+  const std::vector<std::vector<uint8_t>> rings = {RingInBarrier(0, false), RingInBarrier(1, true)};
+  std::vector<uint64_t> ids;
+  for (const std::vector<uint8_t>& ring : rings) {
+    MemorySource source(ring);
+    ids.push_back(RingId(ReadRing(source, "x.ring").header));
+  }
+
+  Monitor monitor{std::move(options)};
+  const auto link = std::make_shared<FakeLink>();
+  const uint64_t agent = monitor.Join(link);
+  monitor.Message(agent, Hello());
+  for (const uint64_t id : ids) monitor.Message(agent, WaitingDigest(id, 2));
+  const uint64_t first = link->WaitForSnapshotRequest();
+  ASSERT_NE(first, 0u);
+  for (size_t i = 0; i < 2; ++i) monitor.Message(agent, Snapshot(first, ids[i], rings[i], true));
+  rpc::AgentMessage journal;
+  journal.mutable_journal()->set_lines(FormatJournalLine(journal::ProcessEnded{
+      {ids[0], "here", 1, 0}, {.how = ProcessEnd::How::kExited, .status = 3}}));
+  monitor.Message(agent, journal);
+  monitor.Message(agent, LastSnapshot(first));
+
+  rpc::AgentMessage ended = WaitingDigest(ids[0], 2);
+  ended.mutable_digests()->mutable_processes(0)->set_ended(true);
+  monitor.Message(agent, ended);
+  const uint64_t second = link->WaitForSnapshotRequest(first);
+  ASSERT_NE(second, 0u);
+  {
+    const std::lock_guard lock(mutex);
+    EXPECT_THAT(kinds, testing::Not(testing::Contains("rank-died")));
+  }
+  monitor.Message(agent, Snapshot(second, ids[0], rings[0], false));
+  monitor.Message(agent, Snapshot(second, ids[1], rings[1], true));
+  monitor.Message(agent, LastSnapshot(second));
+  std::unique_lock lock(mutex);
+  EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(20), [&] {
+    return std::find(kinds.begin(), kinds.end(), "rank-died") != kinds.end();
+  }));
+  lock.unlock();
   monitor.Leave(agent);
 }
 
