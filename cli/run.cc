@@ -45,7 +45,7 @@ constexpr int64_t kLauncherActsNs = 2'000'000'000;
 struct RunOptions {
   std::string on_hang = "report";
   double stall_after_s = 30;
-  std::string json_file;
+  Outputs outputs;
   std::string directory;
   std::string listen = "127.0.0.1:0";
   bool keep = false;
@@ -78,8 +78,10 @@ class Run {
  public:
   explicit Run(RunOptions options)
       : options_(std::move(options)),
-        output_(
-            {.color = options_.color, .json_file = options_.json_file, .stacks = options_.stacks}),
+        output_({.color = options_.color,
+                 .stacks = options_.stacks,
+                 .outputs = options_.outputs,
+                 .diagnose = {.stall_after_ns = StallAfterNs()}}),
         wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
   ~Run() { close(wake_fd_); }
 
@@ -109,6 +111,7 @@ class Run {
   }
 
  private:
+  int64_t StallAfterNs() const { return static_cast<int64_t>(options_.stall_after_s * 1e9); }
   bool SetUp();
   bool MakeDirectory();
   int WaitForLauncher();
@@ -164,12 +167,12 @@ bool Run::SetUp() {
                        .at_ns = Now(CLOCK_REALTIME)});
   service::SilenceGrpc();
   monitor_ = std::make_unique<service::Monitor>(service::MonitorOptions{
-      .stall_after_ns = static_cast<int64_t>(options_.stall_after_s * 1e9),
+      .stall_after_ns = StallAfterNs(),
       .live_stacks = !options_.no_stacks,
       .on_report = [this](const Trace& trace, const Report& report) { OnReport(trace, report); },
       .on_update =
           [this](const Trace& trace, const Report& report) {
-            output_.WriteJson(trace, report, /*only_if_none=*/false);
+            output_.Store(trace, report, /*job_ended=*/false, /*only_if_none=*/false);
           },
       .on_note = Say});
   std::string problem;
@@ -197,7 +200,7 @@ void Run::Journal(const JournalEvent& event) {
 }
 
 void Run::OnReport(const Trace& trace, const Report& report) {
-  output_.Print(trace, report);
+  output_.Print(trace, report, /*job_ended=*/false);
   if (options_.on_hang != "kill" || report.status != Report::Status::kHung) return;
   launcher_may_act_ =
       std::any_of(report.findings.begin(), report.findings.end(),
@@ -253,9 +256,9 @@ void Run::Conclude(int exit_code) {
   }
   const service::Monitor::Final final = monitor_->Finish();
   if (final.is_new) {
-    output_.Print(final.trace, final.report);
+    output_.Print(final.trace, final.report, /*job_ended=*/true);
   } else {
-    output_.WriteJson(final.trace, final.report, final.any_findings);
+    output_.Store(final.trace, final.report, /*job_ended=*/true, final.any_findings);
   }
   if (!final.ranks_seen) {
     Say("no rank ever appeared: the program never initialised MPI, or is linked statically");
@@ -299,7 +302,7 @@ int RunRun(int argc, char** argv) {
                  "seconds without progress before a rank is called stalled")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--json", options.json_file, "also write the verdict to this file");
+  options.outputs.AddOptions(&app, Outputs::StandardOutput::kJob);
   app.add_option("--dir", options.directory, "the run directory; kept after the run");
   app.add_option("--listen", options.listen,
                  "HOST:PORT for agents of other nodes; port 0 takes any free one")

@@ -17,14 +17,14 @@ enum class Certainty : uint8_t { kProven, kLikely, kSuspected, kInconclusive };
 
 // One row of kinds.def.
 enum class VerdictKind : uint8_t {
-#define KIND(identifier, name, fix) k##identifier,
+#define KIND(identifier, name, severity, fix) k##identifier,
 #include "collector/diagnosis/kinds.def"
 #undef KIND
 };
 
 constexpr std::string_view KindName(VerdictKind kind) {
   constexpr std::string_view kNames[] = {
-#define KIND(identifier, name, fix) name,
+#define KIND(identifier, name, severity, fix) name,
 #include "collector/diagnosis/kinds.def"
 #undef KIND
   };
@@ -34,11 +34,23 @@ constexpr std::string_view KindName(VerdictKind kind) {
 // What to do about it, where a finding knows nothing better.
 constexpr std::string_view KindFix(VerdictKind kind) {
   constexpr std::string_view kFixes[] = {
-#define KIND(identifier, name, fix) fix,
+#define KIND(identifier, name, severity, fix) fix,
 #include "collector/diagnosis/kinds.def"
 #undef KIND
   };
   return kFixes[static_cast<size_t>(kind)];
+}
+
+// What a finding of the kind means to somebody who gates on it.
+enum class Severity : uint8_t { kError, kNote };
+
+constexpr Severity KindSeverity(VerdictKind kind) {
+  constexpr Severity kSeverities[] = {
+#define KIND(identifier, name, severity, fix) Severity::k##severity,
+#include "collector/diagnosis/kinds.def"
+#undef KIND
+  };
+  return kSeverities[static_cast<size_t>(kind)];
 }
 
 constexpr std::string_view CertaintyName(Certainty certainty) {
