@@ -38,8 +38,8 @@ bool ToStream(const std::string& path, const std::string& text) {
 
 bool ToFile(const std::string& path, const std::string& text) {
   std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
-  // A pipe or a terminal, say: nothing that could be replaced.
+  const std::filesystem::file_status status = std::filesystem::symlink_status(path, error);
+  // A pipe, a terminal, /dev/stderr: nothing that may be replaced by another file.
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     return ToStream(path, text) || Fail(path);
   }

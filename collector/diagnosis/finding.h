@@ -2,8 +2,10 @@
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_FINDING_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_FINDING_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,12 @@ enum class VerdictKind : uint8_t {
 #undef KIND
 };
 
+inline constexpr auto kAllKinds = std::to_array<VerdictKind>({
+#define KIND(identifier, name, severity, fix) VerdictKind::k##identifier,
+#include "collector/diagnosis/kinds.def"
+#undef KIND
+});
+
 constexpr std::string_view KindName(VerdictKind kind) {
   constexpr std::string_view kNames[] = {
 #define KIND(identifier, name, severity, fix) name,
@@ -29,6 +37,14 @@ constexpr std::string_view KindName(VerdictKind kind) {
 #undef KIND
   };
   return kNames[static_cast<size_t>(kind)];
+}
+
+// By its name; none if there is no such kind.
+constexpr std::optional<VerdictKind> FindKind(std::string_view name) {
+  for (const VerdictKind kind : kAllKinds) {
+    if (KindName(kind) == name) return kind;
+  }
+  return std::nullopt;
 }
 
 // What to do about it, where a finding knows nothing better.

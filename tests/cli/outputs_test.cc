@@ -72,8 +72,13 @@ TEST_F(OutputsTest, WithPathsAllAreWrittenBesideTheText) {
   EXPECT_EQ(files, 2U) << "partial files are left";
 }
 
-TEST_F(OutputsTest, WhatIsNoFileIsWrittenTo) {
+TEST_F(OutputsTest, WhatIsNoFileIsWrittenToAndNotReplaced) {
   EXPECT_EQ(Analyze({"--output", "json=/dev/stderr"}).err, Analyze({"--json", "-"}).out);
+  std::ofstream(directory_ / "target") << "old";
+  fs::create_symlink(directory_ / "target", directory_ / "link");
+  EXPECT_EQ(Analyze({"--output", "json=" + Path("link")}).exit_code(), 1);
+  EXPECT_TRUE(fs::is_symlink(directory_ / "link"));
+  EXPECT_EQ(Read("target"), Analyze({"--json", "-"}).out);
 }
 
 TEST_F(OutputsTest, UsageErrors) {
