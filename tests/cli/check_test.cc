@@ -2,7 +2,6 @@
 // beforehand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "tests/cli/command_line.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall {
 namespace {
@@ -20,24 +20,13 @@ using ::testing::HasSubstr;
 
 class CheckTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/rollcall-test-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
   Outcome Check(std::vector<std::string> options, const std::vector<std::string>& command) {
-    options.insert(options.begin(), {ROLLCALL_BIN, "check", "--dir", directory_ + "/run"});
+    options.insert(options.begin(), {ROLLCALL_BIN, "check", "--dir", directory_.Path("run")});
     options.emplace_back("--");
     options.insert(options.end(), command.begin(), command.end());
     return RunCommand(options);
   }
-  std::string File(const std::string& text) {
-    std::ofstream(directory_ + "/file") << text;
-    return directory_ + "/file";
-  }
-
-  std::string directory_;
+  TemporaryDirectory directory_;
 };
 
 TEST_F(CheckTest, AJobWithoutRanksPassesOnlyIfAsked) {
@@ -45,7 +34,7 @@ TEST_F(CheckTest, AJobWithoutRanksPassesOnlyIfAsked) {
   EXPECT_EQ(outcome.exit_code(), 2);
   EXPECT_EQ(outcome.out, "hello\n");
   EXPECT_THAT(outcome.err, HasSubstr("no rank ever appeared"));
-  std::filesystem::remove_all(directory_ + "/run");
+  std::filesystem::remove_all(directory_.Path("run"));
   EXPECT_EQ(Check({"--allow-no-ranks"}, {"true"}).exit_code(), 0);
 }
 
@@ -56,7 +45,7 @@ TEST_F(CheckTest, AJobThatFailsByItselfIs3) {
 }
 
 TEST_F(CheckTest, TheTimeLimitEndsTheJob) {
-  const std::string json = directory_ + "/verdict.json";
+  const std::string json = directory_.Path("verdict.json");
   const Outcome outcome = Check({"--timeout", "0.2", "--output", "json=" + json}, {"sleep", "60"});
   EXPECT_EQ(outcome.exit_code(), 1);
   EXPECT_THAT(outcome.err, HasSubstr("the job did not end within 0.2 s"));
@@ -77,18 +66,18 @@ TEST_F(CheckTest, UsageErrorsAre2) {
 }
 
 TEST_F(CheckTest, ABaselineWithAWrongLineIsRefusedBeforeTheJobStarts) {
-  const std::string baseline = File("# known\np2p-deadlock in main\n");
+  const std::string baseline = directory_.Write("known", "# known\np2p-deadlock in main\n");
   const Outcome outcome = Check({"--baseline", baseline}, {"echo", "started"});
   EXPECT_EQ(outcome.exit_code(), 2);
   EXPECT_EQ(outcome.out, "");
   EXPECT_THAT(outcome.err, HasSubstr(baseline + ":2: no reason"));
-  EXPECT_THAT(Check({"--baseline", directory_ + "/none"}, {"true"}).err,
+  EXPECT_THAT(Check({"--baseline", directory_.Path("none")}, {"true"}).err,
               HasSubstr("/none: cannot be read"));
 }
 
 TEST_F(CheckTest, WithoutASetUpNothingIsStarted) {
-  std::filesystem::create_directory(directory_ + "/run");
-  std::filesystem::permissions(directory_ + "/run", std::filesystem::perms(0755));
+  std::filesystem::create_directory(directory_.Path("run"));
+  std::filesystem::permissions(directory_.Path("run"), std::filesystem::perms(0755));
   const Outcome outcome = Check({}, {"echo", "started"});
   EXPECT_EQ(outcome.exit_code(), 2);
   EXPECT_EQ(outcome.out, "");

@@ -1,7 +1,6 @@
 // --output: what is accepted, and where it goes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 
 #include "tests/cli/command_line.h"
 #include "tests/collector/import/flight_recorder/megatron_job.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall {
 namespace {
@@ -25,31 +25,27 @@ using testing::StartsWith;
 class OutputsTest : public testing::Test {
  protected:
   OutputsTest() {
-    std::string path = (fs::temp_directory_path() / "rollcall-outputs-XXXXXX").string();
-    directory_ = mkdtemp(path.data());
-    fs::create_directory(directory_ / "dumps");
     MegatronJob job{Shape{2, 2, 1, 1, 2, 2, 1}};
     job.ranks()[2].host_stops_at = 9;
     job.Simulate();
     std::mt19937 random(1);
     const auto files = job.Dumps(DumpStyle{}, &random);
     for (size_t r = 0; r < files.size(); ++r) {
-      std::ofstream(directory_ / "dumps" / std::to_string(r), std::ios::binary) << files[r];
+      directory_.Write("dumps/" + std::to_string(r), files[r]);
     }
   }
-  ~OutputsTest() override { fs::remove_all(directory_); }
 
   Outcome Analyze(std::vector<std::string> words) const {
-    words.insert(words.begin(), {ROLLCALL_BIN, "analyze", (directory_ / "dumps").string()});
+    words.insert(words.begin(), {ROLLCALL_BIN, "analyze", Path("dumps")});
     return RunCommand(words);
   }
-  std::string Path(const std::string& name) const { return (directory_ / name).string(); }
+  std::string Path(const std::string& name) const { return directory_.Path(name); }
   std::string Read(const std::string& name) const {
-    std::ifstream file(directory_ / name, std::ios::binary);
+    std::ifstream file(Path(name), std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  fs::path directory_;
+  TemporaryDirectory directory_;
 };
 
 TEST_F(OutputsTest, WithoutAPathTheOutputReplacesTheText) {
@@ -68,16 +64,16 @@ TEST_F(OutputsTest, WithPathsAllAreWrittenBesideTheText) {
   EXPECT_EQ(Read("b=c.txt"), outcome.out);
   EXPECT_EQ(Read("a.json"), Analyze({"--json", "-"}).out);
   size_t files = 0;
-  for (const auto& entry : fs::directory_iterator(directory_)) files += entry.is_regular_file();
+  for (const auto& entry : fs::directory_iterator(directory_.path()))
+    files += entry.is_regular_file();
   EXPECT_EQ(files, 2U) << "partial files are left";
 }
 
 TEST_F(OutputsTest, WhatIsNoFileIsWrittenToAndNotReplaced) {
   EXPECT_EQ(Analyze({"--output", "json=/dev/stderr"}).err, Analyze({"--json", "-"}).out);
-  std::ofstream(directory_ / "target") << "old";
-  fs::create_symlink(directory_ / "target", directory_ / "link");
+  fs::create_symlink(directory_.Write("target", "old"), Path("link"));
   EXPECT_EQ(Analyze({"--output", "json=" + Path("link")}).exit_code(), 1);
-  EXPECT_TRUE(fs::is_symlink(directory_ / "link"));
+  EXPECT_TRUE(fs::is_symlink(Path("link")));
   EXPECT_EQ(Read("target"), Analyze({"--json", "-"}).out);
 }
 
