@@ -2,8 +2,9 @@
 // must be said of it, one line per finding, or "nothing". Adding a case is adding a file.
 //
 //   expect: (after "stall-after SECONDS", "job-ended", "judge-buffering", "find-stragglers",
-//   "judge-end", "compare-call-sites", "time-limit SECONDS": options of the diagnosis) KIND, CERTAINTY: culprits RANKS, waiting RANKS, CALL on COMMUNICATOR,
-//   scene LINES, culprit LINES a finding that does not stop the job begins with "silent "
+//   "judge-end", "compare-call-sites", "time-limit SECONDS": options of the diagnosis) KIND,
+//   CERTAINTY: culprits RANKS, waiting RANKS, CALL on COMMUNICATOR, scene LINES, culprit LINES a
+//   finding that does not stop the job begins with "silent "
 #ifndef ROLLCALL_TESTS_COLLECTOR_DIAGNOSIS_VERDICT_CASE_H_
 #define ROLLCALL_TESTS_COLLECTOR_DIAGNOSIS_VERDICT_CASE_H_
 
