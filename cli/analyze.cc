@@ -3,24 +3,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/outputs.h"
+#include "cli/report_output.h"
 #include "collector/diagnosis/diagnose.h"
+#include "collector/export/exporter.h"
 #include "collector/import/append_trace.h"
 #include "collector/import/flight_recorder/dump_files.h"
 #include "collector/import/run_directory.h"
 #include "collector/model/python_merge.h"
-#include "collector/report/json_report.h"
-#include "collector/report/text_report.h"
-#include "collector/symbolize/source_excerpt.h"
 #include "collector/symbolize/symbolizer.h"
 
 namespace rollcall {
@@ -39,13 +36,6 @@ void SymbolizeTrace(Trace* trace) {
     code.frames = symbolizer.Symbolize(address);
   }
   MergePythonFrames(trace);
-}
-
-bool WantsColor(const std::string& color) {
-  if (color != "auto") return color == "always";
-  // https://no-color.org
-  const char* no_color = std::getenv("NO_COLOR");
-  return isatty(STDOUT_FILENO) != 0 && (no_color == nullptr || *no_color == '\0');
 }
 
 bool Contains(const std::vector<std::string>& list, const std::string& text) {
@@ -78,24 +68,13 @@ Trace Load(const std::vector<std::string>& inputs, const flight_recorder::RankPa
   return trace;
 }
 
-bool WriteFile(const std::string& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "we");
-  const bool written =
-      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int write_error = errno;
-  const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (written && closed) return true;
-  fmt::print(stderr, "rollcall: {}: {}\n", path, std::strerror(written ? errno : write_error));
-  return false;
-}
-
 }  // namespace
 
 int RunAnalyze(int argc, char** argv) {
   CLI::App app("Says what went wrong, from the traces that a job left behind, or leaves.",
                "rollcall analyze");
   std::vector<std::string> inputs;
-  std::string json;
+  Outputs outputs;
   std::string color = "auto";
   std::string stacks = "user";
   std::string rank_pattern;
@@ -106,9 +85,7 @@ int RunAnalyze(int argc, char** argv) {
       ->required()
       ->type_name("DIR|FILE")
       ->check(CLI::ExistingPath);
-  app.add_option("--json", json,
-                 "write the verdict as JSON to FILE, or to stdout instead of the text")
-      ->type_name("FILE|-");
+  outputs.AddOptions(&app, Outputs::StandardOutput::kOurs);
   app.add_option("--color", color, "colour the text")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
@@ -160,21 +137,16 @@ int RunAnalyze(int argc, char** argv) {
   diagnose.judge_buffering = Contains(also, "buffering");
   const Report report = Diagnose(trace, diagnose);
 
-  if (json != "-") {
-    TextOptions text;
-    text.color = WantsColor(color);
-    text.stacks = StackDetailOf(stacks);
-    text.excerpt = [](const std::string& file, const std::vector<int>& lines) {
-      return ReadSourceExcerpt(file, lines);
-    };
-    fmt::print("{}", RenderText(trace, report, text));
-  }
-  if (json == "-") {
-    fmt::print("{}", RenderJson(trace, report));
-  } else if (!json.empty() && !WriteFile(json, RenderJson(trace, report))) {
-    return kUsage;
-  }
-  return report.findings.empty() ? kNothingFound : kFindings;
+  const Subject subject = {.trace = trace,
+                           .report = report,
+                           .diagnose = diagnose,
+                           .judgement = JudgeAll(report),
+                           .text = TextFor(color, stacks, STDOUT_FILENO),
+                           .source_root = outputs.SourceRoot(),
+                           .version = ROLLCALL_VERSION};
+  if (!outputs.ToStandardOutput()) ExportText(subject, std::cout);
+  if (!outputs.Write(subject)) return kUsage;
+  return subject.judgement.Fails() ? kFindings : kNothingFound;
 }
 
 }  // namespace rollcall

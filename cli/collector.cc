@@ -22,7 +22,7 @@ int RunCollector(int argc, char** argv) {
       "from ROLLCALL_TOKEN; without one, a new one is made and printed.",
       "rollcall collector");
   std::string listen = "127.0.0.1:0";
-  std::string json_file;
+  Outputs outputs;
   std::string color = "auto";
   std::string stacks = "user";
   double stall_after_s = 30;
@@ -31,7 +31,8 @@ int RunCollector(int argc, char** argv) {
                  "seconds without progress before a rank is called stalled")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--json", json_file, "also write the verdict to this file");
+  // Scripts read from standard output where agents find the collector.
+  outputs.AddOptions(&app, Outputs::StandardOutput::kJob);
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
@@ -48,19 +49,23 @@ int RunCollector(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   service::SilenceGrpc();
 
-  ReportOutput output({.color = color, .json_file = json_file, .stacks = stacks});
+  const auto stall_after_ns = static_cast<int64_t>(stall_after_s * 1e9);
+  ReportOutput output({.color = color,
+                       .stacks = stacks,
+                       .outputs = outputs,
+                       .diagnose = {.stall_after_ns = stall_after_ns}});
   bool found = false;
   service::Monitor monitor(
-      {.stall_after_ns = static_cast<int64_t>(stall_after_s * 1e9),
+      {.stall_after_ns = stall_after_ns,
        .live_stacks = true,
        .on_report =
            [&](const Trace& trace, const Report& report) {
              found = true;
-             output.Print(trace, report);
+             output.Print(trace, report, /*job_ended=*/false);
            },
        .on_update =
            [&](const Trace& trace, const Report& report) {
-             output.WriteJson(trace, report, /*only_if_none=*/false);
+             output.Store(trace, report, /*job_ended=*/false, /*only_if_none=*/false);
            },
        .on_note = [](const std::string& note) { fmt::print(stderr, "rollcall: {}\n", note); }});
   std::string problem;
@@ -76,7 +81,7 @@ int RunCollector(int argc, char** argv) {
   int number = 0;
   sigwait(&stop, &number);
   const service::Monitor::Final final = monitor.Finish();
-  if (final.is_new) output.Print(final.trace, final.report);
+  if (final.is_new) output.Print(final.trace, final.report, /*job_ended=*/true);
   server->ShutDownAgents(/*keep=*/true);
   return final.any_findings ? kFindings : kNothingFound;
 }

@@ -1,16 +1,12 @@
 #include "cli/report_output.h"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <utility>
+#include <vector>
 
-#include "collector/report/json_report.h"
 #include "collector/report/text_report.h"
 #include "collector/symbolize/source_excerpt.h"
 
@@ -18,10 +14,10 @@ namespace rollcall {
 namespace {
 
 // https://no-color.org: any value that is not empty switches colours off.
-bool WantsColor(const std::string& choice) {
+bool WantsColor(const std::string& choice, int fd) {
   if (choice != "auto") return choice == "always";
   const char* no_color = getenv("NO_COLOR");
-  return isatty(STDERR_FILENO) == 1 && (no_color == nullptr || no_color[0] == '\0');
+  return isatty(fd) == 1 && (no_color == nullptr || no_color[0] == '\0');
 }
 
 void WriteAll(int fd, const std::string& text) {
@@ -36,39 +32,43 @@ void WriteAll(int fd, const std::string& text) {
 
 }  // namespace
 
-ReportOutput::ReportOutput(Options options)
-    : options_(std::move(options)), color_(WantsColor(options_.color)) {}
-
-void ReportOutput::Print(const Trace& trace, const Report& report) {
-  const std::lock_guard lock(mutex_);
+TextOptions TextFor(const std::string& color, const std::string& stacks, int fd) {
   TextOptions text;
-  text.color = color_;
-  text.stacks = StackDetailOf(options_.stacks);
+  text.color = WantsColor(color, fd);
+  text.stacks = StackDetailOf(stacks);
   text.excerpt = [](const std::string& file, const std::vector<int>& lines) {
     return ReadSourceExcerpt(file, lines);
   };
-  WriteAll(STDERR_FILENO, RenderText(trace, report, text));
-  Store(trace, report);
+  return text;
 }
 
-void ReportOutput::WriteJson(const Trace& trace, const Report& report, bool only_if_none) {
+ReportOutput::ReportOutput(Options options) : options_(std::move(options)) {}
+
+void ReportOutput::Print(const Trace& trace, const Report& report, bool job_ended) {
+  const std::lock_guard lock(mutex_);
+  WriteAll(STDERR_FILENO,
+           RenderText(trace, report, TextFor(options_.color, options_.stacks, STDERR_FILENO)));
+  Write(trace, report, job_ended);
+}
+
+void ReportOutput::Store(const Trace& trace, const Report& report, bool job_ended,
+                         bool only_if_none) {
   const std::lock_guard lock(mutex_);
   if (only_if_none && stored_) return;
-  Store(trace, report);
+  Write(trace, report, job_ended);
 }
 
-// Under another name first: a program that waits for the file never sees half of it.
-void ReportOutput::Store(const Trace& trace, const Report& report) {
-  if (options_.json_file.empty()) return;
-  const std::string partial = options_.json_file + ".partial";
-  std::ofstream file(partial, std::ios::trunc);
-  file << RenderJson(trace, report);
-  file.close();
-  if (!file || rename(partial.c_str(), options_.json_file.c_str()) != 0) {
-    fmt::print(stderr, "rollcall: cannot write {}: {}\n", options_.json_file, strerror(errno));
-    return;
-  }
-  stored_ = true;
+void ReportOutput::Write(const Trace& trace, const Report& report, bool job_ended) {
+  if (options_.outputs.empty()) return;
+  DiagnoseOptions diagnose = options_.diagnose;
+  diagnose.job_ended = job_ended;
+  stored_ |= options_.outputs.Write({.trace = trace,
+                                     .report = report,
+                                     .diagnose = diagnose,
+                                     .judgement = JudgeAll(report),
+                                     .text = TextFor("never", options_.stacks, -1),
+                                     .source_root = options_.outputs.SourceRoot(),
+                                     .version = ROLLCALL_VERSION});
 }
 
 }  // namespace rollcall

@@ -1,35 +1,43 @@
-// Where verdicts go while a job runs: stderr for the person, a file for programs.
+// Where verdicts go while a job runs: stderr for the person, files for programs.
 #ifndef ROLLCALL_CLI_REPORT_OUTPUT_H_
 #define ROLLCALL_CLI_REPORT_OUTPUT_H_
 
 #include <mutex>
 #include <string>
 
+#include "cli/outputs.h"
+#include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/finding.h"
 #include "collector/model/trace.h"
+#include "collector/report/text_report.h"
 
 namespace rollcall {
+
+// How a person wants the text: `color` is auto, always or never, `stacks` none, user or full, and
+// `fd` where it goes. Source excerpts are read from disk.
+TextOptions TextFor(const std::string& color, const std::string& stacks, int fd);
 
 // Thread-safe.
 class ReportOutput {
  public:
   struct Options {
     std::string color = "auto";   // auto, always, never
-    std::string json_file;        // empty: none
     std::string stacks = "user";  // none, user, full
+    Outputs outputs;
+    DiagnoseOptions diagnose;  // those of the reports to come, of a job that runs
   };
   explicit ReportOutput(Options options);
 
-  // To stderr in one write, so that the job's own lines do not come between; and to the file.
-  void Print(const Trace& trace, const Report& report);
-  // To the file only; `only_if_none`: leaves a report that is there.
-  void WriteJson(const Trace& trace, const Report& report, bool only_if_none);
+  // To stderr in one write, so that the job's own lines do not come between; and to the files.
+  // `job_ended` as in DiagnoseOptions.
+  void Print(const Trace& trace, const Report& report, bool job_ended);
+  // To the files only; `only_if_none`: leaves a report that is there.
+  void Store(const Trace& trace, const Report& report, bool job_ended, bool only_if_none);
 
  private:
-  void Store(const Trace& trace, const Report& report);
+  void Write(const Trace& trace, const Report& report, bool job_ended);
 
   const Options options_;
-  const bool color_;
   std::mutex mutex_;
   bool stored_ = false;
 };

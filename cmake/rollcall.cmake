@@ -68,3 +68,28 @@ function(rollcall_protobuf target proto)
   target_include_directories(${target} SYSTEM PUBLIC ${out})
   target_link_libraries(${target} PUBLIC PkgConfig::GRPC protobuf::libprotobuf)
 endfunction()
+
+# OUT becomes a source file that carries the pages of docs/verdicts.
+function(rollcall_verdict_pages out)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/verdict_pages.cmake)
+  set(source ${PROJECT_BINARY_DIR}/generated/verdict_pages.cc)
+  file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/verdicts/*.md)
+  add_custom_command(OUTPUT ${source}
+    COMMAND ${CMAKE_COMMAND} -DDOCS=${PROJECT_SOURCE_DIR}/docs/verdicts -DOUT=${source} -P ${script}
+    DEPENDS ${script} ${pages} VERBATIM)
+  set(${out} ${source} PARENT_SCOPE)
+endfunction()
+
+# What find_package(rollcall) finds once it is installed.
+function(rollcall_install_package)
+  include(CMakePackageConfigHelpers)
+  set(package ${PROJECT_SOURCE_DIR}/cmake/package)
+  set(generated ${PROJECT_BINARY_DIR}/generated/package)
+  set(destination ${CMAKE_INSTALL_LIBDIR}/cmake/rollcall)
+  configure_package_config_file(${package}/rollcallConfig.cmake.in ${generated}/rollcallConfig.cmake
+    INSTALL_DESTINATION ${destination} PATH_VARS CMAKE_INSTALL_BINDIR)
+  write_basic_package_version_file(${generated}/rollcallConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+  install(FILES ${generated}/rollcallConfig.cmake ${generated}/rollcallConfigVersion.cmake
+    ${package}/rollcallAddTest.cmake DESTINATION ${destination})
+endfunction()

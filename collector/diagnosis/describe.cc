@@ -170,7 +170,8 @@ class SiteList {
             incident_.what == What::kBehind && culprit ? Site::Role::kStalled : Site::Role::kOther;
         break;
     }
-    if (!incident_.hangs && site.role != Site::Role::kEnded) site.role = Site::Role::kOther;
+    const bool stands = incident_.hangs || incident_.what == What::kTimedOut;
+    if (!stands && site.role != Site::Role::kEnded) site.role = Site::Role::kOther;
     if (incident_.what == What::kBehind && culprit) FromLiveStack(record, &site);
     return site;
   }
@@ -180,7 +181,7 @@ class SiteList {
       return process == incident_.deviating.front() ? incident_.deviating_event
                                                     : incident_.agreeing_event;
     }
-    if (incident_.what == What::kBuffered) {
+    if (!incident_.calls.empty()) {
       const auto at = std::find(incident_.deviating.begin(), incident_.deviating.end(), process);
       return at == incident_.deviating.end()
                  ? nullptr
@@ -302,12 +303,18 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
     case What::kMessageSize:
     case What::kBuffered:
     case What::kLast:
+    case What::kUnreceived:
+    case What::kSites:
       return Certainty::kLikely;
     case What::kStart:
       if (incident.mismatch) return Certainty::kProven;
       return incident.deviating.empty() ? Certainty::kSuspected : Certainty::kLikely;
     case What::kGroup:
-      return Certainty::kProven;
+    case What::kUnbalanced:
+    case What::kRequestLeak:
+    case What::kCommunicatorLeak:
+    case What::kTimedOut:
+      return Certainty::kProven;  // counted, not inferred
     case What::kAbsent:
       break;
   }
@@ -456,7 +463,10 @@ Finding Draft(const Analysis& analysis, const Incident& incident, VerdictKind ki
   SiteList sites(analysis, incident);
   const bool by_number = incident.what == What::kCalls || incident.what == What::kShift;
   std::vector<uint32_t> scene = by_number || waiting.empty() ? incident.agreeing : waiting;
-  if (incident.what == What::kMessage || incident.what == What::kMessageSize) scene = waiting;
+  if (incident.what == What::kMessage || incident.what == What::kMessageSize ||
+      incident.what == What::kUnreceived) {
+    scene = waiting;
+  }
   sites.Add(Without(std::move(scene), incident.tie ? incident.deviating : std::vector<uint32_t>{}),
             false);
   sites.Add(Without(incident.deviating, {}), !incident.tie);

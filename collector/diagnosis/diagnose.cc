@@ -69,9 +69,25 @@ Report::Status StatusOf(const Analysis& analysis, const Report& report) {
 // Only where nothing else was found: a job that stops has another cause, and calls that do not
 // match make every later arrival worthless.
 void FindWhatDoesNotStop(const Analysis& analysis, std::vector<Incident>* incidents) {
+  const DiagnoseOptions& options = analysis.options;
+  if (options.time_limit_ns >= 0) {
+    // Who was late may have come, had there been more time.
+    std::erase_if(*incidents, [](const Incident& incident) {
+      return incident.what == Incident::What::kBehind;
+    });
+    const bool hangs = std::any_of(incidents->begin(), incidents->end(),
+                                   [](const Incident& incident) { return incident.hangs; });
+    if (!hangs) FindTimedOut(analysis, incidents);
+  }
   if (!incidents->empty()) return;
-  if (analysis.options.judge_buffering) FindBufferedRings(analysis, incidents);
-  if (analysis.options.find_stragglers) FindStragglers(analysis, incidents);
+  if (options.judge_end && AllFinalized(analysis)) {
+    FindUnbalanced(analysis, incidents);
+    FindUnreceived(analysis, incidents);
+    FindLeaks(analysis, incidents);
+  }
+  if (options.compare_call_sites) FindDivergentSites(analysis, incidents);
+  if (options.judge_buffering) FindBufferedRings(analysis, incidents);
+  if (options.find_stragglers) FindStragglers(analysis, incidents);
 }
 
 // A rank that the others wait for now, and that came last all the time before.
@@ -159,11 +175,15 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
       report.findings.push_back(std::move(*finding));
     }
   }
-  // Causes first: what stops the job before what is wrong besides, then by certainty and power.
+  // Causes first: what stops the job before what is wrong besides, then by certainty and power;
+  // notes last.
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const Finding& a, const Finding& b) {
-                     return std::tuple(!a.hangs, a.certainty, a.kind, a.communicator) <
-                            std::tuple(!b.hangs, b.certainty, b.kind, b.communicator);
+                     const auto rank = [](const Finding& finding) {
+                       return std::tuple(KindSeverity(finding.kind), !finding.hangs,
+                                         finding.certainty, finding.kind, finding.communicator);
+                     };
+                     return rank(a) < rank(b);
                    });
   CountConsequences(analysis, &report);
   ExplainByLateness(analysis, &report);

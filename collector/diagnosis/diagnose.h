@@ -21,6 +21,14 @@ struct DiagnoseOptions {
   // always the last to arrive. Costs a second pass over all records.
   bool judge_buffering = false;
   bool find_stragglers = false;
+  // What a job that finished left behind: collectives that not all members made and messages that
+  // nobody received (again only where nothing else was found), and, as notes, requests and
+  // communicators that were never freed. Judged only where the records decide it; needs job_ended.
+  bool judge_end = false;
+  // As notes: calls of one number that ranks made from different places. Mostly meant so.
+  bool compare_call_sites = false;
+  // The job was ended because it took longer than this; -1: it was not.
+  int64_t time_limit_ns = -1;
 };
 
 // Never throws on any trace whose indices are in range (importers see to that); near linear in the

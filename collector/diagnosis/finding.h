@@ -2,8 +2,10 @@
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_FINDING_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_FINDING_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,28 +19,54 @@ enum class Certainty : uint8_t { kProven, kLikely, kSuspected, kInconclusive };
 
 // One row of kinds.def.
 enum class VerdictKind : uint8_t {
-#define KIND(identifier, name, fix) k##identifier,
+#define KIND(identifier, name, severity, fix) k##identifier,
 #include "collector/diagnosis/kinds.def"
 #undef KIND
 };
 
+inline constexpr auto kAllKinds = std::to_array<VerdictKind>({
+#define KIND(identifier, name, severity, fix) VerdictKind::k##identifier,
+#include "collector/diagnosis/kinds.def"
+#undef KIND
+});
+
 constexpr std::string_view KindName(VerdictKind kind) {
   constexpr std::string_view kNames[] = {
-#define KIND(identifier, name, fix) name,
+#define KIND(identifier, name, severity, fix) name,
 #include "collector/diagnosis/kinds.def"
 #undef KIND
   };
   return kNames[static_cast<size_t>(kind)];
 }
 
+// By its name; none if there is no such kind.
+constexpr std::optional<VerdictKind> FindKind(std::string_view name) {
+  for (const VerdictKind kind : kAllKinds) {
+    if (KindName(kind) == name) return kind;
+  }
+  return std::nullopt;
+}
+
 // What to do about it, where a finding knows nothing better.
 constexpr std::string_view KindFix(VerdictKind kind) {
   constexpr std::string_view kFixes[] = {
-#define KIND(identifier, name, fix) fix,
+#define KIND(identifier, name, severity, fix) fix,
 #include "collector/diagnosis/kinds.def"
 #undef KIND
   };
   return kFixes[static_cast<size_t>(kind)];
+}
+
+// What a finding of the kind means to somebody who gates on it.
+enum class Severity : uint8_t { kError, kNote };
+
+constexpr Severity KindSeverity(VerdictKind kind) {
+  constexpr Severity kSeverities[] = {
+#define KIND(identifier, name, severity, fix) Severity::k##severity,
+#include "collector/diagnosis/kinds.def"
+#undef KIND
+  };
+  return kSeverities[static_cast<size_t>(kind)];
 }
 
 constexpr std::string_view CertaintyName(Certainty certainty) {

@@ -38,6 +38,12 @@ struct Incident {
     kGroup,        // group calls that do not balance
     kBuffered,     // completed, in a ring: with sends that nobody buffers it would not have
     kLast,         // the job moves, and `deviating` is always the last to arrive
+    kUnbalanced,   // all finalized, and `deviating` made fewer or more collectives than `agreeing`
+    kUnreceived,   // all finalized, and a message of `deviating` was never received
+    kRequestLeak,  // `deviating` finalized with requests that were not freed
+    kCommunicatorLeak,
+    kSites,     // one number, and call sites that differ
+    kTimedOut,  // `agreeing` were still there when the time was up
   };
   What what = What::kCalls;
   uint32_t communicator = kNoIndex;
@@ -63,7 +69,8 @@ struct Incident {
   uint32_t creation = kNoIndex;     // kStart: one of Trace::creations; else it is MPI's own start
   uint64_t expected = 0;            // kStart: how many are to come; 0 if unknown
   Lateness lateness;                // kLast
-  std::vector<const Event*> calls;  // kBuffered: of each of `deviating`
+  std::vector<const Event*> calls;  // where it is not known from the number: of each of `deviating`
+  uint64_t count = 0;               // how many messages, requests, communicators
 
   // A representative call of each side; for the deviating one possibly on another communicator, or
   // MPI_Finalize; nullptr if it made none.
@@ -91,6 +98,17 @@ void FindStragglers(const Analysis& analysis, std::vector<Incident>* incidents);
 // Judges the sends a second time, as the standard allows: none returns before its receive is
 // posted. Says nothing where the records do not decide; see buffering.cc.
 void FindBufferedRings(const Analysis& analysis, std::vector<Incident>* incidents);
+
+// Of a job that is over, asked for likewise: see DiagnoseOptions::judge_end, compare_call_sites and
+// time_limit_ns. Say nothing unless every rank finalized and its records are whole.
+void FindUnbalanced(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindUnreceived(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindLeaks(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindDivergentSites(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindTimedOut(const Analysis& analysis, std::vector<Incident>* incidents);
+// Every rank of every world is here, finalized, with records that nothing is missing from but for
+// the oldest.
+bool AllFinalized(const Analysis& analysis);
 
 // Is this communicator out of step at or before this number for a reason already found?
 bool Explained(const std::vector<Incident>& incidents, uint32_t communicator, uint64_t sequence);

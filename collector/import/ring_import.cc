@@ -552,8 +552,8 @@ class ProcessImport {
     for (const ring::Channel& channel : ring_.channels) {
       const auto membership = membership_by_uid_.find(channel.participant);
       if (membership == membership_by_uid_.end()) continue;
-      process_.channels.push_back(
-          {membership->second, channel.peer, channel.tag, channel.sent, channel.received});
+      process_.channels.push_back({membership->second, channel.peer, channel.tag, channel.sent,
+                                   channel.received, (channel.flags & ring::kReceivesUnseen) != 0});
     }
   }
 

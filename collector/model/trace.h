@@ -197,6 +197,7 @@ struct Channel {
   int32_t tag = 0;
   uint64_t sent = 0;
   uint64_t received = 0;
+  bool receives_unseen = false;  // a receive ended without a word of what it got: see ring::Channel
 };
 
 // How a process ended, from its parent or the kernel: only the live side can know.

@@ -105,8 +105,12 @@ Json ReportToJson(const Trace& trace, const Report& report) {
   return json;
 }
 
+std::string ToText(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 std::string RenderJson(const Trace& trace, const Report& report) {
-  return ReportToJson(trace, report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return ToText(ReportToJson(trace, report));
 }
 
 }  // namespace rollcall

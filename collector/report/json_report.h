@@ -15,8 +15,9 @@ inline constexpr int kJsonVersion = 1;
 
 nlohmann::ordered_json ReportToJson(const Trace& trace, const Report& report);
 
-// The same as text, indented by two, ending in a line break. Invalid UTF-8 (from a file name, say)
-// is replaced, never thrown at the caller.
+// As text, indented by two, ending in a line break. Invalid UTF-8 (from a file name, say) is
+// replaced, never thrown at the caller.
+std::string ToText(const nlohmann::ordered_json& json);
 std::string RenderJson(const Trace& trace, const Report& report);
 
 }  // namespace rollcall

@@ -66,13 +66,43 @@ class Writer {
 
   std::string Render() {
     Headline();
-    for (const Finding& finding : report_.findings) Write(finding);
-    for (const std::string& note : report_.notes) out_ += fmt::format("\n  note   {}", note);
-    if (!report_.notes.empty()) out_ += '\n';
+    for (const Finding& finding : report_.findings) {
+      if (!IsNote(finding)) Write(finding);
+    }
+    std::vector<std::string> notes;
+    for (const Finding& finding : report_.findings) {
+      if (IsNote(finding)) notes.push_back(InOneLine(finding));
+    }
+    notes.insert(notes.end(), report_.notes.begin(), report_.notes.end());
+    for (const std::string& note : notes) out_ += fmt::format("\n  note   {}", note);
+    if (!notes.empty()) out_ += '\n';
     return std::move(out_);
   }
 
  private:
+  static bool IsNote(const Finding& finding) {
+    return KindSeverity(finding.kind) == Severity::kNote;
+  }
+  size_t Errors() const {
+    return static_cast<size_t>(
+        std::count_if(report_.findings.begin(), report_.findings.end(),
+                      [](const Finding& finding) { return !IsNote(finding); }));
+  }
+
+  // "…: halo.c:12 exchange, halo.c:30 finish  (request-leak)"
+  static std::string InOneLine(const Finding& finding) {
+    std::string text = finding.title;
+    std::string_view before = ": ";
+    for (const Site& site : finding.sites) {
+      const std::string place =
+          fmt::format("{}{} {}", before, FramePlace(site.frame), site.frame.function);
+      if (site.frame.line == 0 || text.find(place) != std::string::npos) continue;
+      text += place;
+      before = ", ";
+    }
+    return fmt::format("{}  ({})", text, KindName(finding.kind));
+  }
+
   std::string Paint(std::string_view code, std::string text) const {
     if (!options_.color || text.empty()) return text;
     return fmt::format("\033[{}m{}\033[0m", code, text);
@@ -81,12 +111,12 @@ class Writer {
   void Headline() {
     std::string state(StatusName(report_.status));
     if (report_.status == Report::Status::kNoRanks) state = "no rank ever appeared";
-    if (!report_.findings.empty()) {
+    if (Errors() != 0) {
       state += fmt::format(", {}", CertaintyName(report_.findings.front().certainty));
     } else if (report_.status != Report::Status::kNoRanks) {
       state += ", nothing found";
     }
-    out_ += "rollcall: " + Paint(report_.findings.empty() ? "32;1" : "31;1", state);
+    out_ += "rollcall: " + Paint(Errors() == 0 ? "32;1" : "31;1", state);
     if (report_.ranks != 0) {
       out_ += fmt::format(" · {}{} rank{}", report_.ranks,
                           report_.ranks_expected > report_.ranks
@@ -104,8 +134,8 @@ class Writer {
                             : fmt::format(" · no progress for {:.0f} min", seconds / 60);
     }
     out_ += '\n';
-    if (report_.findings.size() > 1) {
-      out_ += fmt::format("\n  {} independent findings\n", report_.findings.size());
+    if (Errors() > 1) {
+      out_ += fmt::format("\n  {} independent findings\n", Errors());
     }
   }
 

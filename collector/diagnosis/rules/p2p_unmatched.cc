@@ -57,10 +57,26 @@ std::string NearMiss(const Analysis& analysis, uint32_t waiter, const Event& cal
   return elsewhere;
 }
 
+// Sent, and left lying there by all who finalized.
+Finding JudgeUnreceived(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched, true);
+  finding.title = fmt::format(
+      "{} sent {} {} that {} never received", RanksPhrase(analysis.RanksOf(incident.deviating)),
+      RanksPhrase(analysis.RanksOf(incident.agreeing)),
+      incident.count == 1 ? "a message" : fmt::format("{} messages", incident.count),
+      incident.count == 1 ? "was" : "were");
+  finding.why =
+      fmt::format("counted on {}, by tag: more was sent than received, and no receive is left open",
+                  analysis.CommunicatorName(incident.communicator));
+  finding.fix = "post the missing receive, or leave the send out";
+  return finding;
+}
+
 }  // namespace
 
 std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Incident& incident,
                                          const Parted&) {
+  if (incident.what == Incident::What::kUnreceived) return JudgeUnreceived(analysis, incident);
   if (incident.what != Incident::What::kMessage || incident.deviating_event == nullptr) {
     return std::nullopt;
   }

@@ -16,6 +16,8 @@ bool Fits(const Incident& incident, const Parted& parted) {
     case Incident::What::kCalls:
       if (incident.mismatch.kind != MismatchKind::kOperation) return parted.separate_calls;
       return parted.parting.known && parted.parting.branch;
+    case Incident::What::kUnbalanced:
+      return parted.parting.known && parted.parting.branch;
     case Incident::What::kShift:
       return true;
     case Incident::What::kCycle:

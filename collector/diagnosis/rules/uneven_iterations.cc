@@ -15,6 +15,7 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
       (incident.what == Incident::What::kCalls &&
        (incident.mismatch.kind == MismatchKind::kOperation || parted.separate_calls)) ||
       incident.what == Incident::What::kShift || incident.what == Incident::What::kLeft ||
+      incident.what == Incident::What::kUnbalanced ||
       (incident.what == Incident::What::kCycle && !incident.crossed);
   if (!fits) return std::nullopt;
   Finding finding =
@@ -24,12 +25,15 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
   const std::vector<int32_t>& left = parted.deviating_left ? deviating : agreeing;
   const std::vector<int32_t>& stayed = parted.deviating_left ? agreeing : deviating;
   const Event* next = parted.deviating_left ? incident.deviating_event : incident.agreeing_event;
-  finding.title = fmt::format("{} left the loop around {} after {} rounds{}; {} {} in round {}",
-                              RanksPhrase(left), OperationName(finding.operation), parted.rounds,
-                              incident.tie            ? ""
-                              : parted.deviating_left ? ", too early"
-                                                      : "",
-                              RanksPhrase(stayed), Verb(stayed, "is", "are"), parted.rounds + 1);
+  finding.title = fmt::format(
+      "{} left the loop around {} after {} rounds{}; {} {} in round {}", RanksPhrase(left),
+      OperationName(finding.operation), parted.rounds,
+      incident.tie            ? ""
+      : parted.deviating_left ? ", too early"
+                              : "",
+      RanksPhrase(stayed),
+      incident.what == Incident::What::kUnbalanced ? "called it" : Verb(stayed, "is", "are"),
+      parted.rounds + 1);
   finding.why = fmt::format("the call sites repeat every {}; after whole rounds {} went on to {}",
                             parted.period == 1 ? "call" : fmt::format("{} calls", parted.period),
                             RanksPhrase(left), CallText(analysis, *next, false));

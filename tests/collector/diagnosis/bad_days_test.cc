@@ -108,10 +108,10 @@ TEST(BadDay, DamagedRecordsProveNoHang) {
     for (const int32_t rank : RanksOf(Parse(test.trace)))
       text += fmt::format("{}: damaged\n", rank);
     for (const Finding& finding : Diagnose(Parse(text), test.options).findings) {
-      // How a rank ended, what it passed and how it nested its groups is not in the damaged
-      // records.
+      // How a rank ended, what it passed, how it nested its groups and whether the time was up is
+      // not in the damaged records.
       if (finding.kind == VerdictKind::kRankDied || finding.kind == VerdictKind::kInitHang ||
-          finding.kind == VerdictKind::kGroupMisuse) {
+          finding.kind == VerdictKind::kGroupMisuse || finding.kind == VerdictKind::kTimedOut) {
         continue;
       }
       EXPECT_NE(finding.certainty, Certainty::kProven) << finding.title;

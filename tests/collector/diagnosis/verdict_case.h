@@ -1,9 +1,10 @@
 // The cases of tests/golden/verdicts/: a trace in a few readable lines, and below "expect:" what
 // must be said of it, one line per finding, or "nothing". Adding a case is adding a file.
 //
-//   expect: (after "stall-after SECONDS", "job-ended", "judge-buffering", "find-stragglers":
-//   options of the diagnosis) KIND, CERTAINTY: culprits RANKS, waiting RANKS, CALL on COMMUNICATOR,
-//   scene LINES, culprit LINES a finding that does not stop the job begins with "silent "
+//   expect: (after "stall-after SECONDS", "job-ended", "judge-buffering", "find-stragglers",
+//   "judge-end", "compare-call-sites", "time-limit SECONDS": options of the diagnosis) KIND,
+//   CERTAINTY: culprits RANKS, waiting RANKS, CALL on COMMUNICATOR, scene LINES, culprit LINES a
+//   finding that does not stop the job begins with "silent "
 #ifndef ROLLCALL_TESTS_COLLECTOR_DIAGNOSIS_VERDICT_CASE_H_
 #define ROLLCALL_TESTS_COLLECTOR_DIAGNOSIS_VERDICT_CASE_H_
 
@@ -68,6 +69,14 @@ inline Case Read(const fs::path& path) {
       result.options.judge_buffering = true;
     } else if (line == "find-stragglers") {
       result.options.find_stragglers = true;
+    } else if (line == "judge-end") {
+      result.options.judge_end = true;
+      result.options.job_ended = true;
+    } else if (line == "compare-call-sites") {
+      result.options.compare_call_sites = true;
+    } else if (line.rfind("time-limit ", 0) == 0) {
+      result.options.time_limit_ns = std::stoll(line.substr(11)) * 1'000'000'000;
+      result.options.job_ended = true;
     } else if (line == "job-ended") {
       result.options.job_ended = true;
     } else {

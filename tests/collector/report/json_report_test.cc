@@ -127,7 +127,7 @@ TEST(JsonReport, SchemaListsEveryKind) {
     listed.insert(kind);
   }
   std::set<std::string> kinds;
-#define KIND(identifier, name, fix) kinds.insert(name);
+#define KIND(identifier, name, severity, fix) kinds.insert(name);
 #include "collector/diagnosis/kinds.def"
 #undef KIND
   EXPECT_EQ(listed, kinds);

@@ -1,0 +1,224 @@
+// rollcall check: runs a job to its end, or its hang, and judges it; a gate for continuous
+// integration.
+//
+// What was seen while the job ran may tell more than what is left at its end: records are lapped.
+// So of the two reports the one that fails the build for more is kept.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/outputs.h"
+#include "cli/report_output.h"
+#include "cli/watched_job.h"
+#include "collector/check/policy.h"
+#include "collector/diagnosis/diagnose.h"
+
+namespace rollcall {
+namespace {
+
+struct CheckOptions {
+  WatchSettings watch{.stall_after_s = 300};  // of a test that computes, nothing is wrong
+  double timeout_s = 0;
+  std::string fail_on = "errors";
+  std::string baseline;
+  bool call_sites = false;
+  bool allow_no_ranks = false;
+  Outputs outputs;
+  std::string color = "auto";
+  std::string stacks = "user";
+};
+
+// One look at the job, and what was made of it.
+struct Verdict {
+  Trace trace;
+  Report report;
+  DiagnoseOptions diagnose;
+};
+
+// False, with lines on stderr, if there is something in it that is no entry.
+bool ReadBaseline(const std::string& path, Baseline* baseline) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) {
+    Say(path + ": cannot be read");
+    return false;
+  }
+  std::vector<std::string> errors;
+  *baseline = ParseBaseline(text, path, &errors);
+  for (const std::string& error : errors) Say(error);
+  return errors.empty();
+}
+
+class Check {
+ public:
+  Check(CheckOptions options, Policy policy)
+      : options_(std::move(options)), policy_(std::move(policy)), job_(options_.watch) {}
+
+  int Main() {
+    std::string problem;
+    const auto see = [this](const Trace& trace, const Report& report) { See(trace, report); };
+    if (!job_.SetUp({.on_report = see, .on_update = see}, &problem)) {
+      Say(problem);
+      return kUsage;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    if (!job_.Start()) return kUsage;
+    const WatchedJob::End end = job_.Wait(TimeLimitNs());
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    return Conclude(end, {.command = options_.watch.command,
+                          .exit_code = end.exit_code,
+                          .ended_by_rollcall = end.by_rollcall,
+                          .seconds = took.count()});
+  }
+
+ private:
+  int64_t TimeLimitNs() const {
+    return options_.timeout_s > 0 ? static_cast<int64_t>(options_.timeout_s * 1e9) : -1;
+  }
+
+  // On the monitor's thread: keeps a copy of what tells most.
+  void See(const Trace& trace, const Report& report) {
+    const bool hung = report.status == Report::Status::kHung;
+    {
+      const std::lock_guard lock(mutex_);
+      const bool was_hung = seen_ && seen_->report.status == Report::Status::kHung;
+      if (hung || !was_hung) {
+        seen_ = Verdict{trace, report, {.stall_after_ns = options_.watch.StallAfterNs()}};
+      }
+    }
+    if (hung) job_.AskToEnd(report, "it hangs");
+  }
+
+  // Of what was seen while it ran, and what is left.
+  Verdict Judged(service::Monitor::Final* final, const WatchedJob::End& end) {
+    const std::lock_guard lock(mutex_);
+    if (seen_ && seen_->report.status == Report::Status::kHung) return std::move(*seen_);
+    Verdict last{std::move(final->trace), {}, {}};
+    last.diagnose = {.stall_after_ns = options_.watch.StallAfterNs(),
+                     .job_ended = true,
+                     .judge_buffering = true,
+                     .judge_end = true,
+                     .compare_call_sites = options_.call_sites,
+                     .time_limit_ns = end.timed_out ? TimeLimitNs() : -1};
+    last.report = Diagnose(last.trace, last.diagnose);
+    return seen_ && Failing(seen_->report) > Failing(last.report) ? std::move(*seen_)
+                                                                  : std::move(last);
+  }
+
+  size_t Failing(const Report& report) const {
+    std::vector<std::string> unused;
+    return Count(Judge(report, policy_, &unused), Ruling::Weight::kFails);
+  }
+
+  int Conclude(const WatchedJob::End& end, JobOutcome outcome) {
+    service::Monitor::Final final = job_.Finish();
+    const bool ranks_seen = final.ranks_seen;
+    const Verdict verdict = Judged(&final, end);
+    std::vector<std::string> unused;
+    Judgement judgement{.rulings = Judge(verdict.report, policy_, &unused),
+                        .job = std::move(outcome)};
+    const bool written = Show(verdict, judgement);
+    for (const std::string& line : unused) Say(line);
+    job_.Close(end, judgement.Fails());
+    const int code = Summary(judgement, ranks_seen);
+    return written ? code : kUsage;
+  }
+
+  // The text on stderr, where the job's own output does not end, and the outputs.
+  bool Show(const Verdict& verdict, const Judgement& judgement) const {
+    Subject subject{.trace = verdict.trace,
+                    .report = verdict.report,
+                    .diagnose = verdict.diagnose,
+                    .judgement = judgement,
+                    .text = TextFor(options_.color, options_.stacks, STDERR_FILENO),
+                    .source_root = options_.outputs.SourceRoot(),
+                    .version = ROLLCALL_VERSION};
+    ExportText(subject, std::cerr);
+    subject.text.color = false;
+    return options_.outputs.Write(subject);
+  }
+
+  // The last line, and the exit code that it explains.
+  int Summary(const Judgement& judgement, bool ranks_seen) const {
+    const size_t fails = Count(judgement.rulings, Ruling::Weight::kFails);
+    const size_t known = Count(judgement.rulings, Ruling::Weight::kKnown);
+    std::string tail = known == 0 ? "" : fmt::format("; {} known from the baseline", known);
+    const JobOutcome& job = *judgement.job;
+    if (fails != 0) {
+      Say(fmt::format("check failed: {} finding{}{}", fails, fails == 1 ? "" : "s", tail));
+      return kFindings;
+    }
+    if (job.ended_by_rollcall || job.exit_code != 0) {
+      Say(job.ended_by_rollcall
+              ? "check failed: the job had to be ended" + tail
+              : fmt::format("check failed: the job ended with exit code {} by itself{}",
+                            job.exit_code, tail));
+      return kJobFailed;
+    }
+    if (!ranks_seen && !options_.allow_no_ranks) {
+      Say(fmt::format("check failed: {} (--allow-no-ranks permits it)", kNoRanks));
+      return kUsage;
+    }
+    Say("check passed" + tail);
+    return kNothingFound;
+  }
+
+  const CheckOptions options_;
+  const Policy policy_;
+  std::mutex mutex_;
+  std::optional<Verdict> seen_;
+  WatchedJob job_;  // last: its callbacks use the others
+};
+
+}  // namespace
+
+int RunCheck(int argc, char** argv) {
+  CLI::App app("Runs a job to its end or its hang, judges it, and fails if anything is wrong.",
+               "rollcall check");
+  CheckOptions options;
+  app.add_option("--timeout", options.timeout_s, "end the job after so long, as a finding")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--fail-on", options.fail_on,
+                 "kinds of findings that count: a list, 'errors', 'all' or 'none'")
+      ->type_name("KIND,...")
+      ->capture_default_str();
+  app.add_option("--baseline", options.baseline,
+                 "known findings with reasons, which do not count (docs/ci.md)")
+      ->type_name("FILE");
+  app.add_flag("--call-sites", options.call_sites,
+               "note calls that ranks make together from different places");
+  app.add_flag("--allow-no-ranks", options.allow_no_ranks,
+               "pass a job in which nothing initialises MPI");
+  options.outputs.AddOptions(&app, Outputs::StandardOutput::kOurs);
+  app.add_option("--color", options.color, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
+  AddStacksOption(&app, &options.stacks);
+  options.watch.AddOptions(&app);
+  app.footer(
+      "Exit codes: 0 nothing found, 1 findings, 2 usage or set-up, 3 the job failed by itself "
+      "without a finding.");
+  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  Policy policy;
+  std::string problem;
+  if (!ParseFailOn(options.fail_on, &policy.fail_on, &problem)) {
+    Say("--fail-on: " + problem);
+    return kUsage;
+  }
+  if (!options.baseline.empty() && !ReadBaseline(options.baseline, &policy.baseline)) return kUsage;
+  return Check(std::move(options), std::move(policy)).Main();
+}
+
+}  // namespace rollcall

@@ -1,0 +1,142 @@
+#include "cli/outputs.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+namespace rollcall {
+namespace {
+
+std::string Kinds(std::string_view separator) {
+  std::string kinds;
+  for (const Exporter& exporter : kExporters) {
+    if (!kinds.empty()) kinds += separator;
+    kinds += exporter.kind;
+  }
+  return kinds;
+}
+
+bool Fail(const std::string& path) {
+  fmt::print(stderr, "rollcall: {}: {}\n", path, std::strerror(errno));
+  return false;
+}
+
+bool ToStream(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  return static_cast<bool>(file);
+}
+
+bool ToFile(const std::string& path, const std::string& text) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::symlink_status(path, error);
+  // A pipe, a terminal, /dev/stderr: nothing that may be replaced by another file.
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return ToStream(path, text) || Fail(path);
+  }
+  // Under another name first: a program that waits for the file never sees half of it.
+  const std::string partial = path + ".partial";
+  if (!ToStream(partial, text) || rename(partial.c_str(), path.c_str()) != 0) return Fail(path);
+  return true;
+}
+
+bool ToStandardOutputOf(const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  return (written && std::fflush(stdout) == 0) || Fail("standard output");
+}
+
+}  // namespace
+
+bool ParseOutput(std::string_view text, Output* output, std::string* problem) {
+  const size_t equals = text.find('=');
+  const std::string_view kind = text.substr(0, equals);
+  output->exporter = FindExporter(kind);
+  if (output->exporter == nullptr) {
+    *problem = fmt::format("no output '{}'; there are {}", kind, Kinds(", "));
+    return false;
+  }
+  output->path = equals == std::string_view::npos ? kStandardOutput : text.substr(equals + 1);
+  if (output->path.empty()) {
+    *problem = fmt::format("'{}' names no file", text);
+    return false;
+  }
+  return true;
+}
+
+void Outputs::AddOptions(CLI::App* app, StandardOutput standard_output) {
+  const bool ours = standard_output == StandardOutput::kOurs;
+  std::string help = ours ? "write this, too, to PATH or to standard output; may be repeated."
+                          : "write this, too; may be repeated.";
+  for (const Exporter& exporter : kExporters) {
+    help += fmt::format("\n{}: {}", exporter.kind, exporter.help);
+  }
+  app->add_option("--output", texts_, help)
+      ->type_name(ours ? "KIND[=PATH]" : "KIND=PATH")
+      ->allow_extra_args(false);
+  app->add_option("--json", json_, "the same as --output json=FILE")
+      ->type_name(ours ? "FILE|-" : "FILE");
+  app->add_option("--source-root", source_root_,
+                  "name source files relative to this directory where a service looks them up "
+                  "(default: where CI checked out, else the current directory)")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory);
+  app->parse_complete_callback([this, ours] {
+    std::vector<std::string> texts = texts_;
+    if (!json_.empty()) texts.push_back("json=" + json_);
+    list_.clear();
+    for (const std::string& text : texts) {
+      std::string problem;
+      Output output;
+      if (!ParseOutput(text, &output, &problem)) throw CLI::ValidationError("--output", problem);
+      const bool standard = output.path == kStandardOutput;
+      if (standard && !ours) {
+        throw CLI::ValidationError("--output", "standard output is the job's: name a file");
+      }
+      if (standard && ToStandardOutput()) {
+        throw CLI::ValidationError("--output", "only one output may go to standard output");
+      }
+      list_.push_back(output);
+    }
+  });
+}
+
+bool Outputs::ToStandardOutput() const {
+  return std::any_of(list_.begin(), list_.end(),
+                     [](const Output& output) { return output.path == kStandardOutput; });
+}
+
+std::string Outputs::SourceRoot() const {
+  std::filesystem::path root = source_root_;
+  for (const char* name : kCheckoutVariables) {
+    const char* value = getenv(name);
+    if (root.empty() && value != nullptr) root = value;
+  }
+  std::error_code error;
+  const std::filesystem::path absolute =
+      root.empty() ? std::filesystem::current_path(error) : std::filesystem::absolute(root, error);
+  std::string text = absolute.lexically_normal().string();
+  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+bool Outputs::Write(const Subject& subject) const {
+  bool all = true;
+  for (const Output& output : list_) {
+    std::ostringstream text;
+    output.exporter->write(subject, text);
+    all &= output.path == kStandardOutput ? ToStandardOutputOf(text.str())
+                                          : ToFile(output.path, text.str());
+  }
+  return all;
+}
+
+}  // namespace rollcall

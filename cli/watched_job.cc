@@ -1,0 +1,264 @@
+#include "cli/watched_job.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "cli/job_environment.h"
+#include "collector/agent/grpc_transport.h"
+#include "collector/service/secret.h"
+#include "proto/run_directory.h"
+
+namespace rollcall {
+namespace {
+
+// Between SIGTERM and SIGKILL when rollcall ends the job.
+constexpr int64_t kGraceNs = 5'000'000'000;
+// A launcher that is ending the job itself, after a rank's death, is given this long: a signal in
+// the middle of that was seen to crash Open MPI 4.1.4's.
+constexpr int64_t kLauncherActsNs = 2'000'000'000;
+
+int64_t Now(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+int ExitCodeOf(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// The port and host that remote agents are told.
+std::string Advertised(const std::string& listen, int port) {
+  std::string host = listen.substr(0, listen.rfind(':'));
+  if (host == "0.0.0.0" || host == "[::]" || host.empty()) host = HostName();
+  return fmt::format("{}:{}", host, port);
+}
+
+WatchSettings WithPort(WatchSettings settings) {
+  if (settings.listen.find(':') == std::string::npos) settings.listen += ":0";
+  return settings;
+}
+
+// For poll(2): until `at_ns`, and not a moment less.
+int MillisecondsUntil(int64_t at_ns) {
+  constexpr int64_t kMost = 1 << 30;
+  const int64_t left = (at_ns - Now(CLOCK_MONOTONIC) + 999'999) / 1'000'000;
+  return static_cast<int>(std::clamp<int64_t>(left, 0, kMost));
+}
+
+}  // namespace
+
+void Say(const std::string& line) { fmt::print(stderr, "rollcall: {}\n", line); }
+
+void WatchSettings::AddOptions(CLI::App* app) {
+  app->add_option("--stall-after", stall_after_s,
+                  "seconds without progress before a rank is called stalled")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app->add_option("--dir", directory, "the run directory; kept after the run");
+  app->add_option("--listen", listen,
+                  "HOST:PORT for agents of other nodes; port 0 takes any free one")
+      ->capture_default_str();
+  app->add_flag("--keep", keep, "keep the run directory after a clean end, too");
+  app->add_flag("--no-stacks", no_stacks, "record no call paths, take no live stacks");
+  app->add_option("command", command, "the launcher and its arguments, after --")->required();
+  app->positionals_at_end();
+}
+
+WatchedJob::WatchedJob(WatchSettings settings)
+    : settings_(WithPort(std::move(settings))), wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+WatchedJob::~WatchedJob() {
+  TearDown(false);
+  close(wake_fd_);
+}
+
+bool WatchedJob::MakeDirectory(std::string* problem) {
+  if (!settings_.directory.empty()) {
+    directory_ = agent::RunRoot::CreateAt(settings_.directory, problem);
+    std::error_code error;
+    if (directory_.valid() &&
+        !std::filesystem::is_empty(directory_.path() + "/" + kRingsDirectory, error)) {
+      *problem = settings_.directory + " holds the traces of another run";
+      directory_ = {};
+    }
+  } else {
+    const std::string root = agent::RunRoot::UsablePath(kSharedMemory, problem);
+    if (!problem->empty()) Say(fmt::format("{}; traces go to {}", *problem, root));
+    problem->clear();
+    agent::RunRoot::Clean(root, agent::kKeepRuns, agent::kKeepRunsNs);
+    directory_ = agent::RunRoot::Create(root, problem);
+  }
+  return directory_.valid();
+}
+
+bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
+  token_ = service::NewToken();
+  if (!MakeDirectory(problem)) return false;
+  if (!agent::RunRoot::TakeAgentLock(&directory_)) {
+    *problem = directory_.path() + " is another agent's";
+    directory_ = {};  // and not ours to remove
+    return false;
+  }
+  Journal(journal::Run{.version = ROLLCALL_VERSION,
+                       .command = settings_.command,
+                       .host = HostName(),
+                       .at_ns = Now(CLOCK_REALTIME)});
+  service::SilenceGrpc();
+  monitor_ = std::make_unique<service::Monitor>(
+      service::MonitorOptions{.stall_after_ns = settings_.StallAfterNs(),
+                              .live_stacks = !settings_.no_stacks,
+                              .on_report = std::move(callbacks.on_report),
+                              .on_update = std::move(callbacks.on_update),
+                              .on_note = Say});
+  server_ = service::Serve(settings_.listen, token_, monitor_.get(), problem);
+  if (server_ == nullptr) {
+    monitor_.reset();
+    TearDown(false);
+    return false;
+  }
+  const std::string host = settings_.listen.substr(0, settings_.listen.rfind(':'));
+  const bool any = host == "0.0.0.0" || host == "[::]" || host.empty();
+  agent_ = std::make_unique<AgentThread>(
+      agent::AgentOptions{
+          .run_directory = directory_.path(), .host = HostName(), .version = ROLLCALL_VERSION},
+      agent::ConnectToCollector(fmt::format("{}:{}", any ? "127.0.0.1" : host, server_->port()),
+                                token_));
+  return true;
+}
+
+void WatchedJob::Journal(const JournalEvent& event) {
+  std::string error;
+  auto journal = JournalWriter::Open(directory_.path() + "/" + kJournalFile, &error);
+  if (journal.has_value()) journal->Append(event);
+}
+
+bool WatchedJob::Start() {
+  std::map<std::string, std::string> environment = CurrentEnvironment();
+  if (watching()) {
+    std::vector<std::string> notes;
+    environment = JobEnvironment(std::move(environment),
+                                 {.run_directory = directory_.path(),
+                                  .collector = Advertised(settings_.listen, server_->port()),
+                                  .token = token_,
+                                  .stacks = !settings_.no_stacks},
+                                 &notes);
+    for (const std::string& note : notes) Say(note);
+  }
+  int error = 0;
+  if (launcher_.Start(settings_.command, environment, gate_.mask_before(), &error)) return true;
+  Say(fmt::format("{}: {}", settings_.command[0], strerror(error)));
+  return false;
+}
+
+void WatchedJob::PassOn(const SignalGate::Taken& taken) {
+  const bool asks_to_stop = taken.number == SIGINT || taken.number == SIGTERM ||
+                            taken.number == SIGHUP || taken.number == SIGQUIT;
+  if (asks_to_stop && agent_ != nullptr) {
+    agent_->Post([](agent::Agent& agent) { agent.NoteInterrupted(/*by_rollcall=*/false); });
+  }
+  if (!taken.from_terminal) launcher_.Signal(taken.number);
+  if (taken.number == SIGTSTP && taken.from_terminal) raise(SIGSTOP);
+}
+
+void WatchedJob::AskToEnd(const Report& report, const std::string& why) {
+  Ask(std::any_of(report.findings.begin(), report.findings.end(),
+                  [](const Finding& finding) { return finding.kind == VerdictKind::kRankDied; }),
+      why);
+}
+
+void WatchedJob::Ask(bool launcher_may_act, const std::string& why) {
+  if (end_asked_) return;
+  launcher_may_act_ = launcher_may_act;
+  end_why_ = why;
+  end_asked_ = true;
+  const uint64_t one = 1;
+  if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: it is readable
+}
+
+// Called again and again until the launcher is gone.
+void WatchedJob::EndJob() {
+  const int64_t now = Now(CLOCK_MONOTONIC);
+  if (end_seen_ns_ == 0) end_seen_ns_ = now;
+  if (launcher_may_act_ && now - end_seen_ns_ < kLauncherActsNs) return;
+  if (end_begun_ns_ == 0) {
+    end_begun_ns_ = now;
+    Say(fmt::format("ends the job ({})", end_why_));
+    // Who was only slow is not to be judged as one that somebody had waited for long enough.
+    if (agent_ != nullptr) {
+      agent_->Post([late = timed_out_](agent::Agent& agent) {
+        agent.NoteInterrupted(/*by_rollcall=*/!late);
+      });
+    }
+    launcher_.Signal(SIGTERM);
+  } else if (now - end_begun_ns_ > kGraceNs) {
+    launcher_.Signal(SIGKILL);
+  }
+}
+
+WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
+  const int64_t deadline = time_limit_ns < 0 ? -1 : Now(CLOCK_MONOTONIC) + time_limit_ns;
+  for (;;) {
+    while (const auto taken = gate_.Take()) {
+      if (taken->number != SIGCHLD && taken->number != SIGPIPE) PassOn(*taken);
+    }
+    if (const std::optional<int> status = launcher_.Poll()) {
+      const bool ended = end_begun_ns_ != 0;
+      // Ranks that the launcher left behind: by pidfd, so never another process.
+      if (ended && agent_ != nullptr) {
+        agent_->Post([](agent::Agent& agent) { agent.SignalAll(SIGKILL); });
+      }
+      return {
+          .exit_code = ExitCodeOf(*status), .by_rollcall = ended, .timed_out = ended && timed_out_};
+    }
+    if (deadline >= 0 && !end_asked_ && Now(CLOCK_MONOTONIC) >= deadline) {
+      timed_out_ = true;
+      Ask(/*launcher_may_act=*/false, "its time is up");
+    }
+    if (end_asked_) EndJob();
+    pollfd entries[] = {{gate_.fd(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+    poll(entries, 2, end_asked_ ? 100 : deadline < 0 ? -1 : MillisecondsUntil(deadline));
+    uint64_t count;
+    if (read(wake_fd_, &count, sizeof(count)) < 0) continue;
+  }
+}
+
+service::Monitor::Final WatchedJob::Finish() { return monitor_->Finish(); }
+
+void WatchedJob::Close(const End& end, bool any_findings) {
+  Journal(journal::JobEnd{
+      .exit_code = end.exit_code, .by_rollcall = end.by_rollcall, .at_ns = Now(CLOCK_REALTIME)});
+  const bool keep = settings_.keep || any_findings || !settings_.directory.empty();
+  if (keep) {
+    if (const size_t lost = agent_->Stop().PreserveRings(); lost > 0) {
+      Say(fmt::format("{} of the ranks' traces could not be kept in {}: is its file system full?",
+                      lost, directory_.path()));
+    }
+    if (any_findings || settings_.keep) {
+      Say(fmt::format("traces: {}  (rollcall analyze {})", directory_.path(), directory_.path()));
+    }
+  }
+  TearDown(keep);
+}
+
+void WatchedJob::TearDown(bool keep) {
+  if (server_ != nullptr) server_->ShutDownAgents(keep);
+  agent_.reset();
+  server_.reset();
+  monitor_.reset();
+  const std::string path = directory_.path();
+  directory_ = {};
+  if (!keep && !path.empty()) agent::RunRoot::Remove(path);
+}
+
+}  // namespace rollcall

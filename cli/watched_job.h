@@ -1,0 +1,112 @@
+// A job under watch: what `run` and `check` share. Run directory, collector, this node's agent and
+// the launcher in one object, from set-up to what is left on disk.
+#ifndef ROLLCALL_CLI_WATCHED_JOB_H_
+#define ROLLCALL_CLI_WATCHED_JOB_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/agent_thread.h"
+#include "cli/command.h"
+#include "cli/launcher.h"
+#include "collector/agent/run_root.h"
+#include "collector/import/journal.h"
+#include "collector/service/grpc_server.h"
+#include "collector/service/monitor.h"
+
+namespace rollcall {
+
+// The part of a command line that says how a job is watched.
+struct WatchSettings {
+  double stall_after_s = 30;
+  std::string directory = {};
+  std::string listen = "127.0.0.1:0";
+  bool keep = false;
+  bool no_stacks = false;
+  std::vector<std::string> command = {};
+
+  // Adds --stall-after, --dir, --listen, --keep, --no-stacks and the command behind --. This object
+  // must stay where it is until `app` has parsed.
+  void AddOptions(CLI::App* app);
+  int64_t StallAfterNs() const { return static_cast<int64_t>(stall_after_s * 1e9); }
+};
+
+// One line on stderr, "rollcall: …".
+void Say(const std::string& line);
+
+inline constexpr char kNoRanks[] =
+    "no rank ever appeared: the program never initialised MPI, or is linked statically";
+
+// Construct before anything that starts a thread. Not thread-safe but for AskToEnd(). Nothing is
+// left running or on disk when it goes, unless Close() kept the traces.
+class WatchedJob {
+ public:
+  using OnReport = std::function<void(const Trace&, const Report&)>;
+  struct Callbacks {
+    OnReport on_report;  // as in service::MonitorOptions
+    OnReport on_update;
+  };
+
+  explicit WatchedJob(WatchSettings settings);
+  ~WatchedJob();
+  WatchedJob(const WatchedJob&) = delete;
+  WatchedJob& operator=(const WatchedJob&) = delete;
+
+  // False, with the reason in `problem`: Start() runs the job all the same, and nobody watches it.
+  bool SetUp(Callbacks callbacks, std::string* problem);
+  bool watching() const { return agent_ != nullptr; }
+
+  // Starts the launcher; false, and why is said, if it cannot be.
+  bool Start();
+
+  struct End {
+    int exit_code = 0;  // the launcher's; 128 + the signal that ended it
+    bool by_rollcall = false;
+    bool timed_out = false;
+  };
+  // Until the launcher is gone; signals are passed on to it. The job is ended after `time_limit_ns`
+  // (-1: never) or when AskToEnd() was called: SIGTERM first, SIGKILL 5 s later, and at last for
+  // ranks left behind.
+  End Wait(int64_t time_limit_ns = -1);
+  // Thread-safe: from on_report, say, because of that report. Where a rank died, the launcher may
+  // be ending the job itself, and gets some time. `why` is said to the user.
+  void AskToEnd(const Report& report, const std::string& why);
+
+  // The last look at everything; after Wait(), once, if watching().
+  service::Monitor::Final Finish();
+  // Journals the end, and keeps or removes what is on disk; after Finish().
+  void Close(const End& end, bool any_findings);
+
+ private:
+  bool MakeDirectory(std::string* problem);
+  void Ask(bool launcher_may_act, const std::string& why);
+  void PassOn(const SignalGate::Taken& taken);
+  void EndJob();
+  void Journal(const JournalEvent& event);
+  void TearDown(bool keep);
+
+  const WatchSettings settings_;
+  SignalGate gate_;  // before anything that starts a thread
+  const int wake_fd_;
+  std::string token_;
+  agent::RunDirectory directory_;
+  Launcher launcher_;
+  std::unique_ptr<service::Monitor> monitor_;
+  std::unique_ptr<service::CollectorServer> server_;
+  std::unique_ptr<AgentThread> agent_;
+  std::atomic<bool> launcher_may_act_ = false;
+  std::atomic<bool> end_asked_ = false;
+  std::string end_why_;  // written before end_asked_ is set, read after it is seen
+  bool timed_out_ = false;
+  int64_t end_seen_ns_ = 0;
+  int64_t end_begun_ns_ = 0;
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_CLI_WATCHED_JOB_H_

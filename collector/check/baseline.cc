@@ -1,0 +1,111 @@
+#include "collector/check/baseline.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace rollcall {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kBecause = " because ";
+
+std::string_view Trim(std::string_view text) {
+  const size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return "";
+  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
+}
+
+// Takes the first word off `text`.
+std::string_view Word(std::string_view* text) {
+  const size_t end = std::min(text->find_first_of(kBlanks), text->size());
+  const std::string_view word = text->substr(0, end);
+  *text = Trim(text->substr(end));
+  return word;
+}
+
+bool Matches(const std::string& pattern, const std::string& text) {
+  return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+}
+
+// The whole path, or what follows any of its slashes.
+bool MatchesPath(const std::string& pattern, const std::string& path) {
+  if (Matches(pattern, path)) return true;
+  for (size_t slash = path.find('/'); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    if (Matches(pattern, path.substr(slash + 1))) return true;
+  }
+  return false;
+}
+
+// The entry on one line; none, with the reason in `error`, if it is none.
+std::optional<BaselineEntry> ParseEntry(std::string_view line, std::string* error) {
+  BaselineEntry entry;
+  const std::string_view kind = Word(&line);
+  const std::optional<VerdictKind> known = FindKind(kind);
+  if (!known) {
+    *error = fmt::format("'{}' is no kind of finding", kind);
+    return std::nullopt;
+  }
+  entry.kind = *known;
+  const std::string_view where = Word(&line);
+  if (where != "at" && where != "in") {
+    *error = fmt::format("'at FILE' or 'in FUNCTION' is missing after '{}'", kind);
+    return std::nullopt;
+  }
+  entry.where = where == "at" ? BaselineEntry::Where::kFile : BaselineEntry::Where::kFunction;
+  // What follows may be the reason's word without a pattern: "in because …".
+  const std::string padded = fmt::format(" {} ", line);
+  const size_t because = padded.find(kBecause);
+  if (because == std::string::npos) {
+    *error = "no reason: every entry ends in 'because …'";
+    return std::nullopt;
+  }
+  entry.pattern = Trim(std::string_view(padded).substr(0, because));
+  entry.reason = Trim(std::string_view(padded).substr(because + kBecause.size()));
+  if (entry.pattern.empty()) *error = fmt::format("no pattern after '{}'", where);
+  if (entry.reason.empty()) *error = "no reason after 'because'";
+  if (!error->empty()) return std::nullopt;
+  return entry;
+}
+
+}  // namespace
+
+bool BaselineEntry::Fits(const Finding& finding) const {
+  if (finding.kind != kind) return false;
+  if (pattern == "*") return true;
+  return std::any_of(finding.sites.begin(), finding.sites.end(), [this](const Site& site) {
+    return where == Where::kFile ? MatchesPath(pattern, site.frame.file)
+                                 : Matches(pattern, site.frame.function);
+  });
+}
+
+std::string BaselineEntry::Text() const {
+  return fmt::format("{} {} {}", KindName(kind), where == Where::kFile ? "at" : "in", pattern);
+}
+
+Baseline ParseBaseline(std::string_view text, const std::string& name,
+                       std::vector<std::string>* errors) {
+  Baseline baseline;
+  baseline.name = name;
+  int number = 0;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = Trim(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++number;
+    if (line.empty() || line.front() == '#') continue;
+    std::string error;
+    if (std::optional<BaselineEntry> entry = ParseEntry(line, &error)) {
+      entry->line = number;
+      baseline.entries.push_back(std::move(*entry));
+    } else {
+      errors->push_back(fmt::format("{}:{}: {}", name, number, error));
+    }
+  }
+  return baseline;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,18 @@
+#include "collector/check/judgement.h"
+
+#include <utility>
+
+namespace rollcall {
+
+Judgement JudgeAll(const Report& report) {
+  Judgement judgement;
+  for (const Finding& finding : report.findings) {
+    const bool note = KindSeverity(finding.kind) == Severity::kNote;
+    Ruling ruling;
+    if (note) ruling.weight = Ruling::Weight::kNote;
+    judgement.rulings.push_back(std::move(ruling));
+  }
+  return judgement;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,51 @@
+// Which findings count: what `rollcall check` makes of a report, as plain data.
+#ifndef ROLLCALL_COLLECTOR_CHECK_JUDGEMENT_H_
+#define ROLLCALL_COLLECTOR_CHECK_JUDGEMENT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/diagnosis/finding.h"
+
+namespace rollcall {
+
+// What becomes of one finding.
+struct Ruling {
+  enum class Weight : uint8_t {
+    kFails,    // it makes the exit code 1
+    kWarning,  // said, and does not count: not among --fail-on, or too uncertain
+    kNote,     // said, and does not count: untidy, not wrong
+    kKnown,    // in the baseline
+  };
+  Weight weight = Weight::kFails;
+  std::string reason;  // of the baseline's entry
+};
+
+// How the job ended, where rollcall started it.
+struct JobOutcome {
+  std::vector<std::string> command;
+  int exit_code = 0;  // the launcher's; 128 + the signal that ended it
+  bool ended_by_rollcall = false;
+  double seconds = 0;  // wall time
+};
+
+struct Judgement {
+  std::vector<Ruling> rulings;    // parallel to Report::findings
+  std::optional<JobOutcome> job;  // none: only what it left behind is known
+
+  bool Fails() const {
+    for (const Ruling& ruling : rulings) {
+      if (ruling.weight == Ruling::Weight::kFails) return true;
+    }
+    return false;
+  }
+};
+
+// Without a policy: every finding counts, but for notes.
+Judgement JudgeAll(const Report& report);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_CHECK_JUDGEMENT_H_

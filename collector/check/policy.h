@@ -1,0 +1,35 @@
+// Which findings fail a build.
+#ifndef ROLLCALL_COLLECTOR_CHECK_POLICY_H_
+#define ROLLCALL_COLLECTOR_CHECK_POLICY_H_
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collector/check/baseline.h"
+#include "collector/check/judgement.h"
+
+namespace rollcall {
+
+struct Policy {
+  std::set<VerdictKind> fail_on;
+  Baseline baseline;
+};
+
+// The value of --fail-on: kinds, "errors" (all that are errors) or "all", separated by commas;
+// "none" for no kind. False, with the reason in `problem`, if it is something else.
+bool ParseFailOn(std::string_view text, std::set<VerdictKind>* kinds, std::string* problem);
+
+// A finding counts if its kind is among those to fail on, no baseline entry fits, and it is likely
+// or proven, or has stopped the job: what is less certain than that is said and does not fail a
+// build. `unused` gets the baseline's entries that fitted nothing, as lines for a person.
+std::vector<Ruling> Judge(const Report& report, const Policy& policy,
+                          std::vector<std::string>* unused);
+
+// How often the weight occurs.
+size_t Count(const std::vector<Ruling>& rulings, Ruling::Weight weight);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_CHECK_POLICY_H_

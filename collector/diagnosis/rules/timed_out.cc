@@ -1,0 +1,25 @@
+// docs/verdicts/timed-out.md
+#include <fmt/format.h>
+
+#include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/rules/rules.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+
+std::optional<Finding> JudgeTimedOut(const Analysis& analysis, const Incident& incident,
+                                     const Parted&) {
+  if (incident.what != Incident::What::kTimedOut) return std::nullopt;
+  Finding finding = Draft(analysis, incident, VerdictKind::kTimedOut);
+  finding.operation = Operation::kNone;  // each stands in one of its own
+  finding.title =
+      fmt::format("the job did not end within {}", DurationText(analysis.options.time_limit_ns));
+  const std::vector<int32_t> ranks = analysis.RanksOf(incident.deviating);
+  if (!ranks.empty()) {
+    finding.why = fmt::format("{} had not finalized; nothing says that {} could not have gone on",
+                              RanksPhrase(ranks), Verb(ranks, "it", "they"));
+  }
+  return finding;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,28 @@
+// docs/verdicts/unbalanced-collectives.md
+#include <fmt/format.h>
+
+#include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/rules/rules.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+
+std::optional<Finding> JudgeUnbalancedCollectives(const Analysis& analysis,
+                                                  const Incident& incident, const Parted& parted) {
+  if (incident.what != Incident::What::kUnbalanced) return std::nullopt;
+  Finding finding = Draft(analysis, incident, VerdictKind::kUnbalancedCollectives, !parted.skipped);
+  const std::vector<uint32_t>& made = parted.skipped ? incident.agreeing : incident.deviating;
+  const std::vector<uint32_t>& left_out = parted.skipped ? incident.deviating : incident.agreeing;
+  finding.title = fmt::format("{} made {}, {} never did", RanksPhrase(analysis.RanksOf(made)),
+                              NumberedCall(analysis, incident, finding.operation),
+                              RanksPhrase(analysis.RanksOf(left_out)));
+  finding.why = fmt::format(
+      "all of them have finalized, and the collectives that they made on the communicator differ "
+      "by {}",
+      incident.count);
+  finding.notes.emplace_back(
+      "it did not hang here: the call returned before the others came to it");
+  return finding;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,43 @@
+// The verdict as docs/json.md describes it, and what counts of it.
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "collector/export/exporter.h"
+#include "collector/report/json_report.h"
+
+namespace rollcall {
+namespace {
+
+std::string_view WeightName(Ruling::Weight weight) {
+  switch (weight) {
+    case Ruling::Weight::kFails:
+      return "fails";
+    case Ruling::Weight::kWarning:
+      return "warning";
+    case Ruling::Weight::kNote:
+      return "note";
+    case Ruling::Weight::kKnown:
+      return "known";
+  }
+  return "fails";
+}
+
+}  // namespace
+
+void ExportJson(const Subject& subject, std::ostream& out) {
+  nlohmann::ordered_json json = ReportToJson(subject.trace, subject.report);
+  for (size_t i = 0; i < subject.judgement.rulings.size(); ++i) {
+    const Ruling& ruling = subject.judgement.rulings[i];
+    json["findings"][i]["weight"] = WeightName(ruling.weight);
+    if (ruling.weight == Ruling::Weight::kKnown) json["findings"][i]["reason"] = ruling.reason;
+  }
+  if (const std::optional<JobOutcome>& job = subject.judgement.job) {
+    json["job"] = {{"command", job->command},
+                   {"exit_code", job->exit_code},
+                   {"ended_by_rollcall", job->ended_by_rollcall},
+                   {"seconds", job->seconds}};
+  }
+  out << ToText(json);
+}
+
+}  // namespace rollcall

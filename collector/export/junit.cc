@@ -1,0 +1,142 @@
+// JUnit XML as Jenkins and GitLab read it; tests/schemas has the schema. One test case for the job
+// itself, and one for each finding.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collector/export/exporter.h"
+#include "collector/export/places.h"
+#include "collector/symbolize/text.h"
+
+namespace rollcall {
+namespace {
+
+constexpr size_t kMostBytes = 1 << 16;  // of a line
+
+// XML 1.0 has no control characters, and what is not UTF-8 is no XML at all.
+std::string Escape(std::string_view text) {
+  std::string escaped;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    // In an attribute, a bare line break would be read as a space.
+    if (begin != 0) escaped += "&#10;";
+    for (const char c : CleanText(text.substr(begin, end - begin), kMostBytes)) {
+      switch (c) {
+        case '&':
+          escaped += "&amp;";
+          break;
+        case '<':
+          escaped += "&lt;";
+          break;
+        case '>':
+          escaped += "&gt;";
+          break;
+        case '"':
+          escaped += "&quot;";
+          break;
+        default:
+          escaped += c;
+      }
+    }
+    begin = end + 1;
+  }
+  return escaped;
+}
+
+struct Case {
+  std::string name;
+  std::string class_name;
+  double seconds = 0;
+  std::string body = {};  // XML
+  enum class Result : uint8_t { kPassed, kFailed, kError, kSkipped } result = Result::kPassed;
+};
+
+Case JobCase(const JobOutcome& job, bool explained) {
+  Case result;
+  result.class_name = "rollcall";
+  result.name = "the job ends well";
+  result.seconds = job.seconds;
+  // What a finding explains is told by the finding.
+  if (job.exit_code == 0 || explained) return result;
+  const std::string why = job.ended_by_rollcall
+                              ? "rollcall ended the job"
+                              : fmt::format("the job ended with exit code {}", job.exit_code);
+  result.result = Case::Result::kError;
+  result.body = fmt::format(R"(<error type="job-failed" message="{0}">{0}: {1}</error>)",
+                            Escape(why), Escape(fmt::format("{}", fmt::join(job.command, " "))));
+  return result;
+}
+
+// The same in the next run, whatever ranks and lines are then: CI shows a case's history by it.
+std::string NameOf(const Finding& finding) {
+  const Site* site = PrimarySite(finding);
+  if (site == nullptr || site->frame.function.empty()) return std::string(KindName(finding.kind));
+  return fmt::format("{} in {}", KindName(finding.kind), site->frame.function);
+}
+
+Case FindingCase(const Finding& finding, const Ruling& ruling) {
+  Case result;
+  result.class_name = fmt::format("rollcall.{}", KindName(finding.kind));
+  result.name = NameOf(finding);
+  const std::string text = Escape(FindingText(finding));
+  switch (ruling.weight) {
+    case Ruling::Weight::kFails:
+      result.result = Case::Result::kFailed;
+      result.body = fmt::format(R"(<failure type="{}" message="{}">{}</failure>)",
+                                KindName(finding.kind), Escape(finding.title), text);
+      break;
+    case Ruling::Weight::kKnown:
+      result.result = Case::Result::kSkipped;
+      result.body = fmt::format("<skipped>known: {}</skipped><system-out>{}</system-out>",
+                                Escape(ruling.reason), text);
+      break;
+    case Ruling::Weight::kWarning:
+    case Ruling::Weight::kNote:
+      result.body = fmt::format("<system-out>{}</system-out>", text);
+      break;
+  }
+  return result;
+}
+
+std::vector<Case> Cases(const Subject& subject) {
+  std::vector<Case> cases;
+  const Judgement& judgement = subject.judgement;
+  if (judgement.job) cases.push_back(JobCase(*judgement.job, judgement.Fails()));
+  std::map<std::string, size_t> seen;
+  for (size_t i = 0; i < subject.report.findings.size(); ++i) {
+    Case next = FindingCase(subject.report.findings[i], judgement.rulings[i]);
+    const size_t before = seen[next.name]++;
+    if (before != 0) next.name += fmt::format(" ({})", before + 1);
+    cases.push_back(std::move(next));
+  }
+  if (cases.empty()) cases.push_back({.name = "nothing found", .class_name = "rollcall"});
+  return cases;
+}
+
+}  // namespace
+
+void ExportJunit(const Subject& subject, std::ostream& out) {
+  const std::vector<Case> cases = Cases(subject);
+  std::map<Case::Result, size_t> counts;
+  for (const Case& item : cases) ++counts[item.result];
+  const std::string time =
+      fmt::format("{:.3f}", subject.judgement.job ? subject.judgement.job->seconds : 0.0);
+  const std::string totals =
+      fmt::format(R"(name="rollcall" time="{}" tests="{}" failures="{}" errors="{}")", time,
+                  cases.size(), counts[Case::Result::kFailed], counts[Case::Result::kError]);
+  out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      << fmt::format("<testsuites {}>\n  <testsuite {} skipped=\"{}\">\n", totals, totals,
+                     counts[Case::Result::kSkipped]);
+  for (const Case& item : cases) {
+    out << fmt::format(R"(    <testcase classname="{}" name="{}" time="{:.3f}")",
+                       Escape(item.class_name), Escape(item.name), item.seconds);
+    out << (item.body.empty() ? "/>\n" : fmt::format(">{}</testcase>\n", item.body));
+  }
+  out << "  </testsuite>\n</testsuites>\n";
+}
+
+}  // namespace rollcall

@@ -1,0 +1,10 @@
+#include "collector/export/exporter.h"
+#include "collector/report/text_report.h"
+
+namespace rollcall {
+
+void ExportText(const Subject& subject, std::ostream& out) {
+  out << RenderText(subject.trace, subject.report, subject.text);
+}
+
+}  // namespace rollcall

@@ -1,0 +1,228 @@
+// Every exporter on traces as text: tests/golden/exports/NAME.trace becomes NAME.KIND, compared as
+// text. With ROLLCALL_UPDATE_GOLDEN=1 the files are written instead; look at the difference.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "collector/check/policy.h"
+#include "collector/export/exporter.h"
+#include "collector/export/places.h"
+#include "collector/export/verdict_pages.h"
+#include "collector/model/text_trace.h"
+
+namespace rollcall {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+const fs::path kGolden = fs::path(ROLLCALL_SOURCE_DIR) / "tests/golden/exports";
+
+std::string Read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A checked job: lines "baseline ENTRY" and "ended" (a job that is over, all of it judged) in front
+// of the trace.
+class Checked {
+ public:
+  explicit Checked(const std::string& text) {
+    Policy policy;
+    std::string problem;
+    EXPECT_TRUE(ParseFailOn("errors", &policy.fail_on, &problem));
+    std::string rest;
+    std::string entries;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("baseline ")) {
+        entries += line.substr(9) + '\n';
+      } else if (line == "ended") {
+        diagnose_.job_ended = true;
+        diagnose_.judge_end = true;
+        diagnose_.judge_buffering = true;
+        diagnose_.compare_call_sites = true;
+      } else {
+        rest += line + '\n';
+      }
+    }
+    std::vector<std::string> errors;
+    policy.baseline = ParseBaseline(entries, "baseline", &errors);
+    TextTraceResult parsed = ParseTextTrace(rest);
+    errors.insert(errors.end(), parsed.errors.begin(), parsed.errors.end());
+    EXPECT_EQ(errors, std::vector<std::string>{});
+    trace_ = std::move(parsed.trace);
+    report_ = Diagnose(trace_, diagnose_);
+    std::vector<std::string> unused;
+    judgement_.rulings = Judge(report_, policy, &unused);
+    judgement_.job = JobOutcome{.command = {"mpirun", "-n", "4", "./app"},
+                                .exit_code = diagnose_.job_ended ? 0 : 137,
+                                .ended_by_rollcall = !diagnose_.job_ended,
+                                .seconds = 1.25};
+  }
+
+  Report* report() { return &report_; }
+  Judgement* judgement() { return &judgement_; }
+
+  std::string Export(std::string_view kind) const {
+    std::ostringstream out;
+    FindExporter(kind)->write({.trace = trace_,
+                               .report = report_,
+                               .diagnose = diagnose_,
+                               .judgement = judgement_,
+                               .text = {},
+                               .source_root = "/src",
+                               .version = "1.2.3"},
+                              out);
+    return out.str();
+  }
+
+ private:
+  Trace trace_;
+  DiagnoseOptions diagnose_;
+  Report report_;
+  Judgement judgement_;
+};
+
+struct GoldenCase {
+  std::string name;
+  std::string kind;
+  std::string suffix;
+};
+
+std::vector<GoldenCase> GoldenCases() {
+  std::vector<GoldenCase> cases;
+  for (const fs::directory_entry& entry : fs::directory_iterator(kGolden)) {
+    if (entry.path().extension() != ".trace") continue;
+    const std::string name = entry.path().stem();
+    for (const char* kind : {"text", "json", "sarif", "github"})
+      cases.push_back({name, kind, kind});
+    cases.push_back({name, "junit", "xml"});
+  }
+  return cases;
+}
+
+// Without the pages, which are edited more often than what is tested here.
+std::string WithoutHelp(const std::string& sarif) {
+  auto log = nlohmann::ordered_json::parse(sarif);
+  for (auto& rule : log["runs"][0]["tool"]["driver"]["rules"]) {
+    EXPECT_EQ(rule["help"]["text"], rule["help"]["markdown"]);
+    rule["help"] = {{"text", "…"}, {"markdown", "…"}};
+  }
+  return log.dump(2) + "\n";
+}
+
+class GoldenExport : public testing::TestWithParam<GoldenCase> {};
+
+TEST_P(GoldenExport, IsAsExpected) {
+  const auto& [name, kind, suffix] = GetParam();
+  std::string actual = Checked(Read(kGolden / (name + ".trace"))).Export(kind);
+  if (kind == "sarif") actual = WithoutHelp(actual);
+  const fs::path golden = kGolden / (name + "." + suffix);
+  if (std::getenv("ROLLCALL_UPDATE_GOLDEN") != nullptr) std::ofstream(golden) << actual;
+  EXPECT_EQ(actual, Read(golden));
+}
+
+INSTANTIATE_TEST_SUITE_P(Exports, GoldenExport, testing::ValuesIn(GoldenCases()),
+                         [](const auto& info) { return info.param.name + "_" + info.param.kind; });
+
+constexpr char kSkipped[] = R"(ranks 4
+0-3: Barrier @ main(/src/solver.c:20)
+1-3: waits in Barrier @ main(/src/solver.c:20) > exchange(/src/halo.c:88)
+0: waits in Allreduce sum 1xMPI_DOUBLE @ main(/src/solver.c:20) > exchange(/src/halo.c:97)
+)";
+
+TEST(ExportGithub, EscapesWhatTheRunnerWouldRead) {
+  Checked checked(kSkipped);
+  Finding& finding = checked.report()->findings.front();
+  finding.title = "100%\r\nbroken: a, b";
+  for (Site& site : finding.sites) site.frame.file = "/src/a,b:c%.c";
+  const std::string text = checked.Export("github");
+  EXPECT_THAT(text, StartsWith("::error file=a%2Cb%3Ac%25.c,line=97,"
+                               "title=rollcall%3A rank-conditional-collective::"
+                               "100%25%0D%0Abroken: a, b%0A"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+}
+
+TEST(ExportGithub, KnownFindingsAreNotAnnotated) {
+  Checked checked(kSkipped);
+  checked.judgement()->rulings.front().weight = Ruling::Weight::kKnown;
+  EXPECT_EQ(checked.Export("github"), "");
+}
+
+TEST(ExportJunit, SurvivesWhatXmlCannotHold) {
+  Checked checked(kSkipped);
+  Finding& finding = checked.report()->findings.front();
+  finding.title = "a < b & \"c\" \x01\xff]]>";
+  const std::string text = checked.Export("junit");
+  EXPECT_THAT(text, HasSubstr("a &lt; b &amp; &quot;c&quot; "));
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("\x01")), Not(HasSubstr("\xff"))));
+}
+
+TEST(ExportSarif, FilesBelowTheRootAreRelativeAndEncoded) {
+  Checked checked(kSkipped);
+  std::vector<Site>& sites = checked.report()->findings.front().sites;
+  sites[0].frame.file = "/usr/share/my code/x.c";
+  sites[1].frame.file = "/src/größe #1.c";
+  const auto result = nlohmann::json::parse(checked.Export("sarif"))["runs"][0]["results"][0];
+  const auto uri = [](const auto& location) {
+    return location["physicalLocation"]["artifactLocation"]["uri"];
+  };
+  EXPECT_EQ(uri(result["locations"][0]), "gr%C3%B6%C3%9Fe%20%231.c");
+  EXPECT_EQ(uri(result["relatedLocations"][0]), "file:///usr/share/my%20code/x.c");
+}
+
+std::string FingerprintOf(Checked* checked) {
+  return Fingerprint(checked->report()->findings.front());
+}
+
+TEST(Fingerprint, OutlivesLinesAndRanks) {
+  Checked before(kSkipped);
+  std::string text = kSkipped;
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{":88)", ":188)"},
+                                 {":97)", ":197)"},
+                                 {"ranks 4", "ranks 8"},
+                                 {"0-3:", "0-7:"},
+                                 {"1-3:", "1-7:"}}) {
+    for (size_t at = text.find(from); at != std::string::npos;
+         at = text.find(from, at + to.size())) {
+      text.replace(at, from.size(), to);
+    }
+  }
+  Checked after(text);
+  EXPECT_EQ(FingerprintOf(&before), FingerprintOf(&after));
+}
+
+TEST(Fingerprint, TellsFunctionsAndKindsApart) {
+  Checked before(kSkipped);
+  Checked other(kSkipped);
+  for (Site& site : other.report()->findings.front().sites) site.frame.function = "finish";
+  EXPECT_NE(FingerprintOf(&before), FingerprintOf(&other));
+  Checked kind(kSkipped);
+  kind.report()->findings.front().kind = VerdictKind::kDesync;
+  EXPECT_NE(FingerprintOf(&before), FingerprintOf(&kind));
+}
+
+TEST(VerdictPages, EveryKindHasOneThatHelps) {
+  for (const VerdictKind kind : kAllKinds) {
+    const std::string name(KindName(kind));
+    EXPECT_THAT(VerdictPage(kind), StartsWith("# " + name + "\n"));
+    EXPECT_GT(VerdictSummary(kind).size(), 20U) << name;
+    EXPECT_THAT(VerdictSummary(kind), Not(HasSubstr("\n")));
+    EXPECT_THAT(VerdictHelp(kind), AllOf(Not(HasSubstr("](")), Not(HasSubstr("<!--")))) << name;
+  }
+}
+
+}  // namespace
+}  // namespace rollcall
