@@ -3,69 +3,23 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/inputs.h"
 #include "cli/outputs.h"
 #include "cli/report_output.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/export/exporter.h"
-#include "collector/import/append_trace.h"
-#include "collector/import/flight_recorder/dump_files.h"
-#include "collector/import/run_directory.h"
-#include "collector/model/python_merge.h"
-#include "collector/symbolize/symbolizer.h"
+#include "collector/import/load_inputs.h"
 
 namespace rollcall {
 namespace {
 
-// Frames for the codes to which the journal had none.
-void SymbolizeTrace(Trace* trace) {
-  Symbolizer symbolizer;
-  for (Code& code : trace->codes) {
-    if (!code.frames.empty()) continue;
-    CodeAddress address;
-    address.module_path = code.module_path;
-    address.build_id = code.build_id;
-    address.vaddr = code.vaddr;
-    address.is_return_address = true;
-    code.frames = symbolizer.Symbolize(address);
-  }
-  MergePythonFrames(trace);
-}
-
 bool Contains(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
-}
-
-// The job is over when no process of it is known to live.
-bool HasEnded(const Trace& trace) {
-  for (const Process& process : trace.processes) {
-    if (process.end.how == ProcessEnd::How::kAlive) return false;
-  }
-  return true;
-}
-
-// Rings and journals, and the dumps of PyTorch's Flight Recorder, whatever their names.
-Trace Load(const std::vector<std::string>& inputs, const flight_recorder::RankPattern& pattern) {
-  const flight_recorder::DumpFiles dumps = flight_recorder::FindDumpFiles(inputs, pattern);
-  std::vector<std::string> others;
-  for (const std::string& input : inputs) {
-    std::error_code error;
-    const bool has_dumps = Contains(dumps.inputs, input);
-    if (!has_dumps || std::filesystem::is_directory(input, error)) others.push_back(input);
-  }
-  Trace trace = others.empty() ? Trace() : LoadTrace(others);
-  // A directory of dumps need not hold rings, too.
-  std::erase_if(trace.problems, [&](const Problem& problem) {
-    return Contains(dumps.inputs, problem.source) && problem.message == kNoTraces;
-  });
-  AppendTrace(flight_recorder::LoadDumps(dumps), &trace);
-  return trace;
 }
 
 }  // namespace
@@ -80,11 +34,7 @@ int RunAnalyze(int argc, char** argv) {
   std::string rank_pattern;
   std::vector<std::string> also;
   double stall_after_s = 30;
-  app.add_option("input", inputs,
-                 "run directories, ring files, journals, PyTorch Flight Recorder dumps")
-      ->required()
-      ->type_name("DIR|FILE")
-      ->check(CLI::ExistingPath);
+  AddInputs(&app, &inputs);
   outputs.AddOptions(&app, Outputs::StandardOutput::kOurs);
   app.add_option("--color", color, "colour the text")
       ->check(CLI::IsMember({"auto", "always", "never"}))
@@ -118,13 +68,9 @@ int RunAnalyze(int argc, char** argv) {
     }
     pattern = *parsed;
   }
-  Trace trace = Load(inputs, pattern);
-  for (const Problem& problem : trace.problems) {
-    const std::string where = problem.source.empty() ? "" : problem.source + ": ";
-    const std::string offset =
-        problem.offset < 0 ? "" : fmt::format("at byte {}: ", problem.offset);
-    fmt::print(stderr, "rollcall: {}{}{}\n", where, offset, problem.message);
-  }
+  Inputs loaded = LoadInputs(inputs, pattern);
+  Trace& trace = loaded.trace;
+  PrintProblems(trace.problems);
   if (trace.processes.empty()) {
     fmt::print(stderr, "rollcall: no rank's trace could be read\n");
     return kUsage;
@@ -137,11 +83,15 @@ int RunAnalyze(int argc, char** argv) {
   diagnose.judge_buffering = Contains(also, "buffering");
   const Report report = Diagnose(trace, diagnose);
 
+  TextOptions text = TextFor(color, stacks, STDOUT_FILENO);
+  text.excerpt = [&](const std::string& file, const std::vector<int>& lines) {
+    return loaded.sources.Excerpt(file, lines);
+  };
   const Subject subject = {.trace = trace,
                            .report = report,
                            .diagnose = diagnose,
                            .judgement = JudgeAll(report),
-                           .text = TextFor(color, stacks, STDOUT_FILENO),
+                           .text = text,
                            .source_root = outputs.SourceRoot(),
                            .version = ROLLCALL_VERSION};
   if (!outputs.ToStandardOutput()) ExportText(subject, std::cout);

@@ -114,6 +114,7 @@ struct ToJsonLine {
     line["at_ns"] = quiet.at_ns;
     Put(&line, quiet.process);
     line["activity"] = quiet.activity;
+    if (!quiet.polling.empty()) line["polling"] = quiet.polling;
   }
   void operator()(const journal::StackSeen& seen) {
     line["event"] = "stack";
@@ -246,8 +247,18 @@ JournalEvent ReadEnd(const Json& line) {
 }
 
 JournalEvent ReadQuiet(const Json& line) {
-  return journal::Quiet{ReadProcess(line), Number<uint64_t>(line, "activity", 0),
-                        Number<int64_t>(line, "at_ns", kNoTime)};
+  journal::Quiet quiet{ReadProcess(line),
+                       Number<uint64_t>(line, "activity", 0),
+                       Number<int64_t>(line, "at_ns", kNoTime),
+                       {}};
+  const auto polling = line.find("polling");
+  if (polling == line.end() || !polling->is_array()) return quiet;
+  for (const Json& tid : *polling) {
+    if (tid.is_number_unsigned() && tid.get<uint64_t>() <= UINT32_MAX) {
+      quiet.polling.push_back(tid.get<uint32_t>());
+    }
+  }
+  return quiet;
 }
 
 JournalEvent ReadStack(const Json& line) {

@@ -45,14 +45,15 @@ struct ProcessSeen {
 
 struct ProcessEnded {
   ProcessName process;
-  ProcessEnd end;
+  ProcessEnd end;  // kAlive: at_ns is when it was seen
 };
 
 // Two collects found the same activity, the second begun after the first ended.
 struct Quiet {
   ProcessName process;
-  uint64_t activity = 0;    // RingActivity() at both
-  int64_t at_ns = kNoTime;  // of the second one
+  uint64_t activity = 0;               // RingActivity() at both
+  int64_t at_ns = kNoTime;             // of the second one
+  std::vector<uint32_t> polling = {};  // threads (tids) that polled in between
 };
 
 struct StackSeen {

@@ -1,6 +1,7 @@
 // The journal's events into the processes of a trace.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -52,14 +53,18 @@ class JournalApplier {
   void operator()(const journal::ProcessEnded& ended) {
     Process* process = Find(ended.process, ended.end.at_ns);
     if (process == nullptr) return;
+    ProcessEnd told = ended.end;
+    if (told.how == ProcessEnd::How::kAlive) {
+      process->taken_at_ns = std::max(process->taken_at_ns, std::exchange(told.at_ns, kNoTime));
+    }
     ProcessEnd& end = process->end;
-    const bool better = Knowledge(ended.end.how) > Knowledge(end.how);
-    const ProcessEnd& best = better ? ended.end : end;
+    const bool better = Knowledge(told.how) > Knowledge(end.how);
+    const ProcessEnd& best = better ? told : end;
     ProcessEnd merged = best;
-    merged.oom_killed = end.oom_killed || ended.end.oom_killed;
-    merged.by_launcher = end.by_launcher || ended.end.by_launcher;
-    merged.by_rollcall = end.by_rollcall || ended.end.by_rollcall;
-    if (best.at_ns == kNoTime) merged.at_ns = std::max(end.at_ns, ended.end.at_ns);
+    merged.oom_killed = end.oom_killed || told.oom_killed;
+    merged.by_launcher = end.by_launcher || told.by_launcher;
+    merged.by_rollcall = end.by_rollcall || told.by_rollcall;
+    if (best.at_ns == kNoTime) merged.at_ns = std::max(end.at_ns, told.at_ns);
     end = merged;
   }
 
@@ -70,6 +75,8 @@ class JournalApplier {
     if (builder_.Activity(index) != quiet.activity) return;
     process->quiet = true;
     process->taken_at_ns = std::max(process->taken_at_ns, quiet.at_ns);
+    const std::set<uint32_t> polling(quiet.polling.begin(), quiet.polling.end());
+    for (Thread& thread : process->threads) thread.polling |= polling.contains(thread.tid);
   }
 
   void operator()(const journal::StackSeen& seen) {

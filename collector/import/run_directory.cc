@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -21,12 +20,12 @@
 #include <utility>
 
 #include "collector/import/byte_source.h"
+#include "collector/import/file_kind.h"
 #include "collector/import/journal.h"
 #include "collector/import/read_ahead.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/walk_directory.h"
 #include "collector/symbolize/elf_file.h"
-#include "proto/run_directory.h"
 
 namespace rollcall {
 namespace {
@@ -79,20 +78,12 @@ struct FoundFile {
   std::string error;  // why it could not be read
   std::optional<RingSnapshot> ring;
   std::optional<Journal> journal;
+  bool is_bundle = false;
 
-  bool IsTrace() const { return !error.empty() || ring || journal; }
+  bool IsTrace() const { return !error.empty() || ring || journal || is_bundle; }
 };
 
-bool LooksLikeJournal(ByteSource& source) {
-  std::string text(4096, '\0');
-  text.resize(source.Read(0, text.data(), text.size()));
-  std::string error;
-  return text.rfind("{\"v\":", 0) == 0 ||
-         ParseJournalLine(text.substr(0, text.find('\n')), &error).has_value();
-}
-
-// The name decides only where the content says nothing: an empty or overwritten ring is worth a
-// word, some other file in the directory is not. Safe from several threads.
+// Safe from several threads.
 FoundFile ReadFile(const std::string& path, bool asked_for) {
   FoundFile found;
   found.path = path;
@@ -100,20 +91,21 @@ FoundFile ReadFile(const std::string& path, bool asked_for) {
   const UniqueFd fd = OpenRegularFile(path, kMaxFileBytes, &stamp, &found.error);
   if (!fd) return found;
   FileSource source(fd.get());
-  char begin[sizeof(ring::kMagic)] = {};
-  const size_t got = source.Read(0, begin, sizeof(begin));
-  const bool is_ring = got == sizeof(begin) && std::memcmp(begin, ring::kMagic, got) == 0;
-  const bool is_journal = got > 0 && begin[0] == '{';
-  const bool named_ring = std::string_view(path).ends_with(kRingSuffix);
-  const bool named_journal = fs::path(path).filename() == kJournalFile;
-  if (is_ring || (named_ring && !is_journal)) {
-    found.ring = ReadRing(source, path);
-  } else if (is_journal || named_journal) {
-    if (asked_for || named_journal || LooksLikeJournal(source)) {
+  switch (KindOfFile(source, path, asked_for)) {
+    case FileKind::kRing:
+      found.ring = ReadRing(source, path);
+      break;
+    case FileKind::kJournal:
       found.journal = ReadJournal(source, path);
-    }
-  } else if (asked_for) {
-    found.error = got == 0 ? "the file is empty" : "neither a rollcall ring nor a journal";
+      break;
+    case FileKind::kBundle:
+      found.is_bundle = true;
+      break;
+    case FileKind::kOther:
+      if (asked_for) {
+        found.error = source.Size() == 0 ? "the file is empty"
+                                         : "neither a rollcall ring, nor a journal, nor a bundle";
+      }
   }
   return found;
 }
@@ -187,6 +179,35 @@ class Loader {
     if (!found.error.empty()) Complain(found.path, found.error);
     if (found.journal) journals_.push_back(std::move(*found.journal));
     if (found.ring) AddRing(found.path, std::move(*found.ring));
+    if (found.is_bundle) AddBundle(found.path);
+  }
+
+  void AddBundle(const std::string& path) {
+    FileStamp stamp;
+    std::string error;
+    const UniqueFd fd = OpenRegularFile(path, kMaxFileBytes, &stamp, &error);
+    if (!fd) return Complain(path, error);
+    FileSource source(fd.get());
+    bundle::ReadBundle(
+        source, path,
+        [&](bundle::Member member) { AddMember(path + ": " + member.name, std::move(member)); },
+        [this](Problem problem) { builder_.trace()->problems.push_back(std::move(problem)); });
+  }
+
+  // What this machine has to say of processes is of no use: what the other one saw of them is in
+  // the bundle.
+  void AddMember(const std::string& name, bundle::Member member) {
+    MemorySource source(member.bytes);
+    switch (KindOfFile(source, member.name, /*asked_for=*/false)) {
+      case FileKind::kRing:
+        builder_.Add(ReadRing(source, name));
+        break;
+      case FileKind::kJournal:
+        journals_.push_back(ReadJournal(source, name));
+        break;
+      default:
+        if (options_.on_member) options_.on_member(name, std::move(member));
+    }
   }
 
   void AddRing(const std::string& path, RingSnapshot snapshot) {

@@ -3,9 +3,11 @@
 #define ROLLCALL_COLLECTOR_IMPORT_RUN_DIRECTORY_H_
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "collector/import/bundle/reader.h"
 #include "collector/import/trace_builder.h"
 #include "collector/model/trace.h"
 
@@ -32,12 +34,15 @@ inline constexpr char kNoTraces[] = "no traces in this directory";
 struct LoadOptions {
   // Between the two looks at processes that are alive.
   std::chrono::milliseconds settle{100};
+  // Hears of what is in a bundle besides rings and journals, with its name for messages. May be
+  // empty; called by the caller's thread.
+  std::function<void(const std::string& name, bundle::Member)> on_member;
 };
 
-// Loads `inputs`: each a run directory, a directory of rings, a ring file or a journal. Files are
-// recognised by what they hold; in directories, those that cannot be a trace (by name and content)
-// are passed over in silence. What cannot be read is a problem of the trace, and so is a missing
-// rank.
+// Loads `inputs`: each a run directory, a directory of rings, a ring file, a journal or a bundle.
+// Files are recognised by what they hold; in directories, those that cannot be a trace (by name and
+// content) are passed over in silence. What cannot be read is a problem of the trace, and so is a
+// missing rank.
 //
 // Quiet. A process that is alive is quiet if two looks at it, `settle` apart, found no movement.
 // One that is gone cannot move any more, but the rings alone do not tell whether it stood still

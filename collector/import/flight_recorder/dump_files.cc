@@ -189,10 +189,14 @@ DumpFiles FindDumpFiles(const std::vector<std::string>& inputs, const RankPatter
 
 Trace LoadDumps(const DumpFiles& files, unsigned threads) {
   FlightTraceBuilder builder;
+  return LoadDumps(files, &builder, threads);
+}
+
+Trace LoadDumps(const DumpFiles& files, FlightTraceBuilder* builder, unsigned threads) {
   ReadAhead<Dump> dumps(files.files.size(), threads,
                         [&files](size_t index) { return Read(files.files[index]); });
-  for (size_t i = 0; i < files.files.size(); ++i) builder.Add(dumps.Next());
-  Trace trace = builder.Finish();
+  for (size_t i = 0; i < files.files.size(); ++i) builder->Add(dumps.Next());
+  Trace trace = builder->Finish();
   trace.problems.insert(trace.problems.end(), files.problems.begin(), files.problems.end());
   return trace;
 }

@@ -13,6 +13,8 @@
 
 namespace rollcall::flight_recorder {
 
+class FlightTraceBuilder;
+
 struct DumpFile {
   std::string path;
   std::string directory;
@@ -58,6 +60,8 @@ DumpFiles FindDumpFiles(const std::vector<std::string>& inputs, const RankPatter
 // Reads them with `threads` threads, a few files ahead of what is joined, in the order given. What
 // cannot be read is a problem of the trace. Throws nothing but std::bad_alloc.
 Trace LoadDumps(const DumpFiles& files, unsigned threads = 2);
+// The same, after what `builder` has already; it is empty afterwards.
+Trace LoadDumps(const DumpFiles& files, FlightTraceBuilder* builder, unsigned threads = 2);
 
 }  // namespace rollcall::flight_recorder
 

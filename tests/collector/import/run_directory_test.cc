@@ -15,6 +15,7 @@
 
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
+#include "tests/collector/import/fake_machine.h"
 #include "tests/collector/import/ring_file_builder.h"
 #include "tests/collector/import/trace_checks.h"
 #include "tests/temporary_directory.h"
@@ -27,26 +28,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-// A machine on which only the named processes live.
-class FakeMachine : public ProcessTable {
- public:
-  std::string Hostname() override { return host; }
-  uint64_t StartTicks(uint32_t pid) override {
-    const auto it = processes.find(pid);
-    return it == processes.end() ? 0 : it->second;
-  }
-  int64_t NowNs() override { return 1'700'000'100'000'000'000; }
-  void Wait(std::chrono::milliseconds) override {
-    ++waits;
-    if (meanwhile) meanwhile();
-  }
-
-  std::string host = "node1";
-  std::map<uint32_t, uint64_t> processes;  // start ticks by pid
-  std::function<void()> meanwhile;
-  int waits = 0;
-};
 
 class RunDirectoryTest : public ::testing::Test {
  protected:

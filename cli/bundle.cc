@@ -1,0 +1,46 @@
+// rollcall bundle: what a hang left, in one file that `rollcall analyze` reads anywhere.
+#include <fmt/core.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "cli/job_environment.h"
+#include "collector/bundle/collect.h"
+
+namespace rollcall {
+
+int RunBundle(int argc, char** argv) {
+  CLI::App app("Packs what a job left, or leaves, into one file that analyze and show read.",
+               "rollcall bundle");
+  std::vector<std::string> inputs;
+  std::string output;
+  bundle::CollectOptions options;
+  AddInputs(&app, &inputs);
+  app.add_option("-o,--output", output, "the file to write, say hang.tar.zst")
+      ->required()
+      ->type_name("FILE");
+  app.add_flag("--sources", options.sources,
+               "keep the lines of source around the calls, for a machine without the sources");
+  app.footer("Exit codes: 0 written, 2 usage, unreadable input or not written.");
+  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+
+  options.rollcall_version = ROLLCALL_VERSION;
+  options.environment = CurrentEnvironment();
+  const bundle::Collected collected = bundle::Collect(inputs, output, options);
+  PrintProblems(collected.problems);
+  if (!collected.written) {
+    fmt::print(stderr, "rollcall: {}: {}\n", output, collected.error);
+    return kUsage;
+  }
+  const auto percent = [](uint64_t part, uint64_t whole) {
+    return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  };
+  fmt::print("{}: the traces of {} ranks in {} KiB, {:.1f}% of {} KiB\n", output,
+             collected.rings + collected.dumps, (collected.packed_bytes + 1023) / 1024,
+             percent(collected.packed_bytes, collected.trace_bytes), collected.trace_bytes / 1024);
+  return kNothingFound;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,36 @@
+// What the commands that read traces share: their positional arguments, and how problems are told.
+#ifndef ROLLCALL_CLI_INPUTS_H_
+#define ROLLCALL_CLI_INPUTS_H_
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+inline void AddInputs(CLI::App* app, std::vector<std::string>* inputs) {
+  app->add_option("input", *inputs,
+                  "run directories, bundles, ring files, journals, PyTorch Flight Recorder dumps")
+      ->required()
+      ->type_name("DIR|FILE")
+      ->check(CLI::ExistingPath);
+}
+
+// One line each, on stderr.
+inline void PrintProblems(const std::vector<Problem>& problems) {
+  for (const Problem& problem : problems) {
+    const std::string where = problem.source.empty() ? "" : problem.source + ": ";
+    const std::string offset =
+        problem.offset < 0 ? "" : fmt::format("at byte {}: ", problem.offset);
+    fmt::print(stderr, "rollcall: {}{}{}\n", where, offset, problem.message);
+  }
+}
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_CLI_INPUTS_H_

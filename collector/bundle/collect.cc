@@ -1,0 +1,276 @@
+#include "collector/bundle/collect.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+
+#include "collector/bundle/writer.h"
+#include "collector/import/bundle/format.h"
+#include "collector/import/bundle/reader.h"
+#include "collector/import/file_kind.h"
+#include "collector/import/journal.h"
+#include "collector/import/load_inputs.h"
+#include "collector/import/ring_image.h"
+#include "collector/import/ring_reader.h"
+#include "collector/import/walk_directory.h"
+#include "collector/matching/user_code.h"
+#include "collector/symbolize/elf_file.h"
+
+namespace rollcall::bundle {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct File {
+  std::string path;
+  size_t input = 0;
+  std::string name;  // below the input's own directory in the bundle
+  FileKind kind = FileKind::kOther;
+  bool is_dump = false;
+};
+
+int64_t WrittenNs(int fd) {
+  struct stat status {};
+  if (fstat(fd, &status) != 0) return kNoTime;
+  return int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
+class Collector {
+ public:
+  Collector(const std::vector<std::string>& inputs, const std::string& path,
+            const CollectOptions& options, ProcessTable* machine)
+      : inputs_(inputs), path_(path), options_(options), machine_(*machine) {}
+
+  Collected Collect() {
+    Inputs loaded = LoadInputs(inputs_, {}, machine_);
+    trace_ = std::move(loaded.trace);
+    result_.problems = trace_.problems;
+    if (trace_.processes.empty()) {
+      result_.error = "no rank's trace could be read";
+      return std::move(result_);
+    }
+    ListFiles();
+    if (HoldsTwoJobs()) return std::move(result_);
+    SymbolizeTrace(&trace_);
+    Writer writer(path_, options_.rollcall_version, machine_.NowNs());
+    writer.Add(kObservedName, Observed());
+    if (options_.sources) writer.Add(kSourcesName, Sources());
+    writer.Add(kEnvironmentName, Environment());
+    // What is small and what all depends on first: a bundle may be cut off.
+    for (const bool rings : {false, true}) {
+      for (const File& file : files_) {
+        const bool is_ring = file.kind == FileKind::kRing || file.is_dump;
+        if (is_ring == rings) AddFile(file, &writer);
+      }
+    }
+    result_.written = writer.Finish();
+    result_.packed_bytes = writer.packed_bytes();
+    if (!result_.written) result_.error = writer.error();
+    return std::move(result_);
+  }
+
+ private:
+  void Complain(const std::string& source, std::string message) {
+    result_.problems.push_back({source, -1, std::move(message)});
+  }
+
+  static UniqueFd Open(const std::string& path, std::string* error) {
+    FileStamp stamp;
+    return OpenRegularFile(path, kMaxPackedBytes, &stamp, error);
+  }
+
+  void ListFiles() {
+    std::set<std::string> dumps;
+    for (const auto& dump : flight_recorder::FindDumpFiles(inputs_, {}).files) {
+      dumps.insert(dump.path);
+    }
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      std::error_code ignored;
+      if (fs::is_directory(inputs_[i], ignored)) {
+        WalkDirectory(
+            inputs_[i],
+            [&](const std::string& path, const auto&) {
+              ListFile(path, i, fs::path(path).lexically_relative(inputs_[i]).string(), dumps);
+            },
+            [](const auto&, const auto&) {});  // LoadInputs() has told it
+      } else {
+        ListFile(inputs_[i], i, fs::path(inputs_[i]).filename().string(), dumps);
+      }
+    }
+  }
+
+  void ListFile(const std::string& path, size_t input, std::string name,
+                const std::set<std::string>& dumps) {
+    std::string error;
+    const UniqueFd fd = Open(path, &error);
+    if (!fd) return;
+    FileSource source(fd.get());
+    File file{path, input, std::move(name), KindOfFile(source, path, path == inputs_[input]),
+              dumps.contains(path)};
+    if (file.kind == FileKind::kOther && !file.is_dump) return;
+    if (file.kind == FileKind::kRing) NoteRing(&source, file);
+    files_.push_back(std::move(file));
+  }
+
+  // The job it is of, and what names its process in a journal.
+  void NoteRing(ByteSource* source, const File& file) {
+    const RingSnapshot ring = ReadRing(*source, file.path, ImageDepth::kState);
+    if (!ring.usable) return;
+    jobs_[file.input].insert(ring.header.job_key);
+    rings_[file.path] = {RingId(ring.header), RingActivity(ring)};
+  }
+
+  bool HoldsTwoJobs() {
+    if (jobs_.empty()) return false;
+    const auto& [first, jobs] = *jobs_.begin();
+    for (const auto& [input, others] : jobs_) {
+      std::set<uint64_t> both;
+      for (const uint64_t job : others) {
+        if (jobs.contains(job)) both.insert(job);
+      }
+      if (!both.empty()) continue;
+      result_.error = fmt::format("{} is of another job than {}: make a bundle of each",
+                                  inputs_[input], inputs_[first]);
+      return true;
+    }
+    return false;
+  }
+
+  // What only this machine can tell, as lines of a journal. A reader takes them before the
+  // journals of the job, which know better how a process ended.
+  std::string Observed() const {
+    std::string text;
+    for (const Process& process : trace_.processes) {
+      const auto ring = rings_.find(process.source);
+      if (ring == rings_.end()) continue;
+      const journal::ProcessName name{ring->second.id, process.host, process.pid, process.rank};
+      const bool alive = process.end.how == ProcessEnd::How::kAlive;
+      if (alive || process.end.how == ProcessEnd::How::kVanished) {
+        ProcessEnd end;
+        end.how = process.end.how;
+        end.at_ns = alive ? process.taken_at_ns : kNoTime;
+        text += FormatJournalLine(journal::ProcessEnded{name, end});
+      }
+      if (!process.quiet) continue;
+      journal::Quiet quiet{name, ring->second.activity, process.taken_at_ns};
+      for (const Thread& thread : process.threads) {
+        if (thread.polling) quiet.polling.push_back(thread.tid);
+      }
+      text += FormatJournalLine(quiet);
+    }
+    for (const Code& code : trace_.codes) {
+      // A place in Python brings its line along.
+      if (code.module_path.empty() && code.build_id.empty()) continue;
+      text += FormatJournalLine(
+          journal::Symbols{code.module_path, code.build_id, code.vaddr, code.frames});
+    }
+    return text;
+  }
+
+  std::string Sources() const {
+    KeptSources sources;
+    const auto keep = [&](const std::vector<SourceFrame>& frames) {
+      for (const SourceFrame& frame : frames) {
+        if (FrameworkOf(frame).empty()) sources.Keep(frame.file, frame.line);
+      }
+    };
+    for (const Code& code : trace_.codes) keep(code.frames);
+    for (const Process& process : trace_.processes) {
+      for (const LiveStack& stack : process.live_stacks) keep(stack.frames);
+    }
+    return sources.Format();
+  }
+
+  std::string Environment() const {
+    for (const Process& process : trace_.processes) {
+      // One rank stands for all; they differ in their number.
+      if (process.end.how != ProcessEnd::How::kAlive || !rings_.contains(process.source)) continue;
+      const Variables variables = EnvironmentOf(process.pid);
+      if (!variables.empty()) {
+        return DescribeEnvironment(variables, fmt::format("rank {}", process.rank));
+      }
+    }
+    return DescribeEnvironment(options_.environment, "rollcall bundle");
+  }
+
+  void AddFile(const File& file, Writer* writer) {
+    std::string error;
+    const UniqueFd fd = Open(file.path, &error);
+    if (!fd) return Complain(file.path, error);
+    FileSource source(fd.get());
+    const std::string name = fmt::format("{}/{}", file.input, file.name);
+    result_.trace_bytes += source.Size();
+    if (file.kind == FileKind::kBundle) {
+      AddMembers(&source, file, writer);
+      return;
+    }
+    const std::optional<std::vector<uint8_t>> bytes =
+        file.kind == FileKind::kRing ? RingBytes(&source, file.path) : AllBytes(&source, file.path);
+    if (!bytes || !writer->Add(name, *bytes, WrittenNs(fd.get()))) return;
+    result_.rings += file.kind == FileKind::kRing ? 1 : 0;
+    result_.journals += file.kind == FileKind::kJournal ? 1 : 0;
+    result_.dumps += file.is_dump ? 1 : 0;
+  }
+
+  void AddMembers(ByteSource* source, const File& file, Writer* writer) {
+    ReadBundle(
+        *source, file.path,
+        [&](Member member) {
+          MemorySource bytes(member.bytes);
+          result_.rings += KindOfFile(bytes, member.name, false) == FileKind::kRing ? 1 : 0;
+          writer->Add(fmt::format("{}/{}", file.input, member.name), member.bytes,
+                      member.modified_ns);
+        },
+        [](const Problem&) {});  // LoadInputs() has told it
+  }
+
+  // The image, which is small and whole although the process may be writing; a damaged ring as it
+  // is, so that whoever reads the bundle sees the damage.
+  std::optional<std::vector<uint8_t>> RingBytes(ByteSource* source, const std::string& path) {
+    const RingImage image = TakeImage(*source, path);
+    if (image.usable && ParseImage(image).problems.empty()) return PackImage(image);
+    return AllBytes(source, path);
+  }
+
+  std::optional<std::vector<uint8_t>> AllBytes(ByteSource* source, const std::string& path) {
+    std::vector<uint8_t> bytes;
+    if (source->Size() > kMaxMemberBytes) {
+      Complain(path, fmt::format("{} bytes: not put into the bundle", source->Size()));
+      return std::nullopt;
+    }
+    bytes.resize(source->Size());
+    bytes.resize(source->Read(0, bytes.data(), bytes.size()));
+    return bytes;
+  }
+
+  struct Ring {
+    uint64_t id = 0;
+    uint64_t activity = 0;
+  };
+
+  const std::vector<std::string>& inputs_;
+  const std::string& path_;
+  const CollectOptions& options_;
+  ProcessTable& machine_;
+  Trace trace_;
+  std::vector<File> files_;
+  std::map<size_t, std::set<uint64_t>> jobs_;    // by input; of those that hold rings
+  std::unordered_map<std::string, Ring> rings_;  // by path
+  Collected result_;
+};
+
+}  // namespace
+
+Collected Collect(const std::vector<std::string>& inputs, const std::string& path,
+                  const CollectOptions& options, ProcessTable& machine) {
+  return Collector(inputs, path, options, &machine).Collect();
+}
+
+}  // namespace rollcall::bundle

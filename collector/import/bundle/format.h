@@ -1,0 +1,66 @@
+// A bundle: what a hang left behind, in one file that `rollcall analyze` reads anywhere. bundle.md
+// describes the format; this header is what writer and reader share.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_BUNDLE_FORMAT_H_
+#define ROLLCALL_COLLECTOR_IMPORT_BUNDLE_FORMAT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rollcall::bundle {
+
+// How a Zstandard frame begins (RFC 8878, 3.1.1).
+inline constexpr unsigned char kMagic[4] = {0x28, 0xb5, 0x2f, 0xfd};
+
+// The first member: {"format": kFormat, "version": kVersion, ...}. A member that a reader does not
+// know is passed over; what such a reader would get wrong needs a new version.
+inline constexpr char kManifestName[] = "rollcall-bundle.json";
+inline constexpr char kFormat[] = "rollcall-bundle";
+inline constexpr int kVersion = 1;
+
+// Members with a meaning by their last name; everything else is recognised by its content.
+inline constexpr char kObservedName[] = "observed.jsonl";
+inline constexpr char kSourcesName[] = "sources.jsonl";
+inline constexpr char kEnvironmentName[] = "environment.json";
+
+// What a reader takes; more is damage, or worse.
+inline constexpr size_t kMaxMembers = 1 << 17;
+inline constexpr size_t kMaxNameBytes = 200;
+inline constexpr uint64_t kMaxMemberBytes = uint64_t{512} << 20;
+inline constexpr uint64_t kMaxPackedBytes = uint64_t{1} << 36;
+inline constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 36;
+// Rings shrink to a tenth, text to a fiftieth. The first bytes are free, so that a small file of
+// much repetition is no bomb.
+inline constexpr uint64_t kMaxRatio = 500;
+inline constexpr uint64_t kFreeBytes = uint64_t{64} << 20;
+// What a decoder needs at most (RFC 8878, 3.1.1.1.2 recommends 8 MiB): memory is bounded by it.
+inline constexpr int kMaxWindowLog = 23;
+
+inline bool IsNameCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("._-+=,@").find(c) != std::string_view::npos;
+}
+
+// Relative, without "." and "..", of harmless characters: safe to unpack, whoever wrote it.
+inline bool IsMemberName(std::string_view name) {
+  if (name.empty() || name.size() > kMaxNameBytes) return false;
+  while (true) {
+    const size_t end = name.find('/');
+    const std::string_view part = name.substr(0, end);
+    if (part.empty() || part == "." || part == "..") return false;
+    for (const char c : part) {
+      if (!IsNameCharacter(c)) return false;
+    }
+    if (end == std::string_view::npos) return true;
+    name.remove_prefix(end + 1);
+  }
+}
+
+inline std::string_view LastName(std::string_view name) {
+  return name.substr(name.rfind('/') + 1);  // npos + 1 is 0
+}
+
+}  // namespace rollcall::bundle
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_BUNDLE_FORMAT_H_

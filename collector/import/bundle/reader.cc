@@ -1,0 +1,199 @@
+#include "collector/import/bundle/reader.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fmt/format.h>
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "collector/import/bundle/format.h"
+#include "collector/import/bundle/unpacker.h"
+#include "collector/symbolize/text.h"
+
+namespace rollcall::bundle {
+namespace {
+
+// So many members are told of by name; then only their number.
+constexpr int kMaxComplaints = 16;
+constexpr size_t kMaxManifestBytes = 1 << 20;
+
+struct FreeArchive {
+  void operator()(archive* tar) const { archive_read_free(tar); }
+};
+
+// Empty: a manifest that this reader can follow.
+std::string WhyNotReadable(const std::vector<uint8_t>& manifest) {
+  if (manifest.size() > kMaxManifestBytes) return "not a rollcall bundle";
+  const auto json = nlohmann::json::parse(manifest.begin(), manifest.end(), nullptr,
+                                          /*allow_exceptions=*/false);
+  const auto format = json.is_object() ? json.find("format") : json.end();
+  if (!json.is_object() || format == json.end() || *format != kFormat) {
+    return "not a rollcall bundle";
+  }
+  const auto version = json.find("version");
+  if (version == json.end() || !version->is_number_integer()) return "a bundle without a version";
+  if (*version != kVersion) {
+    return fmt::format("bundle version {}: this rollcall reads {}", version->dump(), kVersion);
+  }
+  return {};
+}
+
+class Reader {
+ public:
+  Reader(ByteSource* bytes, const std::string& source, const std::function<void(Member)>& visit,
+         const std::function<void(Problem)>& complain)
+      : unpacker_(bytes), source_(source), visit_(visit), complain_(complain) {}
+
+  void Read() {
+    tar_.reset(archive_read_new());
+    if (tar_ == nullptr) throw std::bad_alloc();
+    archive_read_support_format_tar(tar_.get());
+    bool going = archive_read_open(tar_.get(), this, nullptr, &Reader::Feed, nullptr) == ARCHIVE_OK;
+    for (size_t count = 0; going; ++count) {
+      archive_entry* entry = nullptr;
+      const int result = archive_read_next_header(tar_.get(), &entry);
+      if (result == ARCHIVE_EOF) break;
+      going = result == ARCHIVE_OK || result == ARCHIVE_WARN;
+      if (!going) break;
+      if (count >= kMaxMembers) {
+        Complain(source_, fmt::format("more than {} members: the rest is left out", kMaxMembers));
+        return;
+      }
+      if (!Take(entry, /*first=*/count == 0)) return;
+    }
+    // To the end, where the checksum stands.
+    while (going && !unpacker_.Next().empty()) {
+    }
+    if (!unpacker_.error().empty()) {
+      Complain(source_, unpacker_.error());
+    } else if (!going) {
+      const char* why = archive_error_string(tar_.get());
+      Complain(source_, CleanText(why == nullptr ? "not a tar archive" : why, 200));
+    } else if (!has_manifest_) {
+      Complain(source_, "not a rollcall bundle");
+    }
+    if (complaints_ > kMaxComplaints) {
+      complain_(
+          {source_, -1, fmt::format("{} more members are left out", complaints_ - kMaxComplaints)});
+    }
+  }
+
+ private:
+  static la_ssize_t Feed(archive* /*tar*/, void* self, const void** bytes) {
+    const std::span<const uint8_t> piece = static_cast<Reader*>(self)->unpacker_.Next();
+    *bytes = piece.data();
+    return static_cast<la_ssize_t>(piece.size());
+  }
+
+  // False: nothing of the file is to be used any more.
+  bool Take(archive_entry* entry, bool first) {
+    const char* raw = archive_entry_pathname(entry);
+    const std::string name = raw == nullptr ? "" : raw;
+    const std::string refusal = WhyNotTaken(entry, name);
+    Member member;
+    if (refusal.empty() && Fill(&member)) {
+      member.name = name;
+      member.modified_ns = ModifiedNs(entry);
+      if (first && name == kManifestName) {
+        const std::string why = WhyNotReadable(member.bytes);
+        if (why.empty()) return has_manifest_ = true;
+        Complain(source_, why);
+        return false;
+      }
+    }
+    if (!has_manifest_) {
+      Complain(source_, "not a rollcall bundle");
+      return false;
+    }
+    if (!refusal.empty()) {
+      ComplainOf(name, refusal);
+    } else if (!member.name.empty()) {
+      visit_(std::move(member));
+    }
+    return true;
+  }
+
+  std::string WhyNotTaken(archive_entry* entry, const std::string& name) {
+    if (archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr) {
+      return "a link: left out";
+    }
+    if (archive_entry_filetype(entry) != AE_IFREG) return "not a file: left out";
+    if (!IsMemberName(name)) return "not a name that a bundle has: left out";
+    // Holes cost the writer nothing, and the reader memory.
+    if (archive_entry_sparse_count(entry) != 0) return "a sparse file: left out";
+    if (!archive_entry_size_is_set(entry) || archive_entry_size(entry) < 0 ||
+        static_cast<uint64_t>(archive_entry_size(entry)) > kMaxMemberBytes) {
+      return fmt::format("{} bytes: left out", archive_entry_size(entry));
+    }
+    if (!names_.insert(name).second) return "is there twice: the second one is left out";
+    return {};
+  }
+
+  // The claimed size is reserved only as far as bytes come. False: it was cut off or damaged,
+  // which the next header tells.
+  bool Fill(Member* member) {
+    while (true) {
+      const void* piece = nullptr;
+      size_t size = 0;
+      la_int64_t offset = 0;
+      const int result = archive_read_data_block(tar_.get(), &piece, &size, &offset);
+      if (result == ARCHIVE_EOF) return true;
+      if (result != ARCHIVE_OK && result != ARCHIVE_WARN) return false;
+      if (static_cast<uint64_t>(offset) != member->bytes.size() ||
+          size > kMaxMemberBytes - member->bytes.size()) {
+        return false;
+      }
+      const auto* begin = static_cast<const uint8_t*>(piece);
+      member->bytes.insert(member->bytes.end(), begin, begin + size);
+    }
+  }
+
+  static int64_t ModifiedNs(archive_entry* entry) {
+    constexpr int64_t kNsPerS = 1'000'000'000;
+    const auto seconds = static_cast<int64_t>(archive_entry_mtime(entry));
+    if (archive_entry_mtime_is_set(entry) == 0 || seconds < 0 ||
+        seconds > INT64_MAX / kNsPerS - 1) {
+      return kNoTime;
+    }
+    return seconds * kNsPerS + archive_entry_mtime_nsec(entry) % kNsPerS;
+  }
+
+  void ComplainOf(const std::string& name, std::string why) {
+    if (++complaints_ > kMaxComplaints) return;
+    Complain(fmt::format("{}: {}", source_, CleanText(name, kMaxNameBytes)), std::move(why));
+  }
+  void Complain(const std::string& source, std::string why) {
+    complain_({source, static_cast<int64_t>(unpacker_.consumed()), std::move(why)});
+  }
+
+  Unpacker unpacker_;
+  const std::string& source_;
+  const std::function<void(Member)>& visit_;
+  const std::function<void(Problem)>& complain_;
+  std::unique_ptr<archive, FreeArchive> tar_;
+  bool has_manifest_ = false;
+  std::unordered_set<std::string> names_;
+  int complaints_ = 0;
+};
+
+}  // namespace
+
+bool IsBundle(ByteSource& bytes) {
+  unsigned char begin[sizeof(kMagic)] = {};
+  return bytes.Read(0, begin, sizeof(begin)) == sizeof(begin) &&
+         std::memcmp(begin, kMagic, sizeof(kMagic)) == 0;
+}
+
+void ReadBundle(ByteSource& bytes, const std::string& source,
+                const std::function<void(Member)>& visit,
+                const std::function<void(Problem)>& complain) {
+  Reader(&bytes, source, visit, complain).Read();
+}
+
+}  // namespace rollcall::bundle

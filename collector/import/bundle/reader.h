@@ -1,0 +1,35 @@
+// Reads a bundle, member by member. Everything in it is untrusted: nothing is unpacked to disk,
+// and memory and time are bounded by the limits of format.h whatever the file claims.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_BUNDLE_READER_H_
+#define ROLLCALL_COLLECTOR_IMPORT_BUNDLE_READER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "collector/import/byte_source.h"
+#include "collector/model/trace.h"
+
+namespace rollcall::bundle {
+
+struct Member {
+  std::string name;  // IsMemberName()
+  int64_t modified_ns = kNoTime;
+  std::vector<uint8_t> bytes;
+};
+
+// By the first bytes.
+bool IsBundle(ByteSource& bytes);
+
+// Hands every member but the manifest to `visit`, in their order. What cannot be used is left out
+// and told to `complain`, with `source` or a member's name below it, and the byte of the file
+// that had been read when it was seen; what stands before the damage is used. Throws nothing but
+// std::bad_alloc and what the callbacks throw. Safe from several threads for different sources.
+void ReadBundle(ByteSource& bytes, const std::string& source,
+                const std::function<void(Member)>& visit,
+                const std::function<void(Problem)>& complain);
+
+}  // namespace rollcall::bundle
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_BUNDLE_READER_H_

@@ -1,0 +1,49 @@
+// Lines of source in a bundle: those that a report can show, where the sources are not.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_BUNDLE_SOURCES_H_
+#define ROLLCALL_COLLECTOR_IMPORT_BUNDLE_SOURCES_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "collector/symbolize/source_excerpt.h"
+
+namespace rollcall {
+
+// For each line that a call path names, what ReadSourceExcerpt() showed of it. The excerpt of
+// several lines is that of each, together. Not thread-safe while it is filled.
+class KeptSources {
+ public:
+  // Reads the source; nothing is kept of what cannot be read. What would exceed kMaxBytes is left
+  // out.
+  void Keep(const std::string& file, int line);
+
+  // One JSON object per line of text: a file's.
+  std::string Format() const;
+  // Adds what `text` holds. Damaged lines are left out; strings are cleaned for terminals. False
+  // if any was.
+  bool Parse(std::string_view text);
+
+  // From what was kept, else from the file itself.
+  SourceExcerpt Excerpt(const std::string& file, const std::vector<int>& marked_lines) const;
+
+  bool empty() const { return files_.empty(); }
+
+  static constexpr size_t kMaxBytes = 64 << 20;
+
+ private:
+  struct File {
+    int64_t modified_ns = 0;
+    std::map<int, std::string> text;        // by line number
+    std::map<int, std::vector<int>> shown;  // the lines shown for a marked one
+  };
+  std::map<std::string, File> files_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_BUNDLE_SOURCES_H_

@@ -1,0 +1,60 @@
+#include "collector/import/bundle/unpacker.h"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "collector/import/bundle/format.h"
+
+namespace rollcall::bundle {
+
+Unpacker::Unpacker(ByteSource* packed)
+    : packed_(*packed),
+      stream_(ZSTD_createDStream()),
+      in_(ZSTD_DStreamInSize()),
+      out_(ZSTD_DStreamOutSize()) {
+  if (stream_ == nullptr) throw std::bad_alloc();
+  ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, kMaxWindowLog);
+}
+
+std::span<const uint8_t> Unpacker::Next() {
+  while (!ended_) {
+    ZSTD_outBuffer output{out_.data(), out_.size(), 0};
+    // What a full output buffer had no room for comes without further input.
+    if (input_.pos == input_.size && !was_full_ && !Refill()) {
+      ended_ = true;
+      if (in_frame_) error_ = "the file is cut off here";
+      break;
+    }
+    const size_t left = ZSTD_decompressStream(stream_.get(), &output, &input_);
+    if (ZSTD_isError(left) != 0) {
+      error_ = fmt::format("the compressed data is damaged: {}", ZSTD_getErrorName(left));
+      ended_ = true;
+    } else {
+      in_frame_ = left != 0;
+    }
+    was_full_ = output.pos == output.size;
+    produced_ += output.pos;
+    if (IsBomb()) {
+      error_ = fmt::format("it unpacks to more than {} bytes: not believed", produced_);
+      ended_ = true;
+      break;
+    }
+    if (output.pos != 0) return {out_.data(), output.pos};
+  }
+  return {};
+}
+
+bool Unpacker::Refill() {
+  const size_t got =
+      consumed_ >= kMaxPackedBytes ? 0 : packed_.Read(consumed_, in_.data(), in_.size());
+  consumed_ += got;
+  input_ = {in_.data(), got, 0};
+  return got != 0;
+}
+
+bool Unpacker::IsBomb() const {
+  return produced_ > kMaxUnpackedBytes || produced_ > kFreeBytes + consumed_ * kMaxRatio;
+}
+
+}  // namespace rollcall::bundle

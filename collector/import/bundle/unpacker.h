@@ -1,0 +1,54 @@
+// The bytes that a Zstandard file holds, piece by piece, up to a limit.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_BUNDLE_UNPACKER_H_
+#define ROLLCALL_COLLECTOR_IMPORT_BUNDLE_UNPACKER_H_
+
+#include <zstd.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collector/import/byte_source.h"
+
+namespace rollcall::bundle {
+
+// Not thread-safe. Throws std::bad_alloc only.
+class Unpacker {
+ public:
+  // `packed` must outlive this.
+  explicit Unpacker(ByteSource* packed);
+
+  // The next piece, valid until the next call. Empty at the end, also at one that came too early:
+  // then error() is set.
+  std::span<const uint8_t> Next();
+
+  const std::string& error() const { return error_; }
+  // Bytes of the file that were read.
+  uint64_t consumed() const { return consumed_; }
+
+ private:
+  struct Free {
+    void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
+  };
+
+  bool Refill();
+  bool IsBomb() const;
+
+  ByteSource& packed_;
+  std::unique_ptr<ZSTD_DStream, Free> stream_;
+  std::vector<uint8_t> in_;
+  std::vector<uint8_t> out_;
+  ZSTD_inBuffer input_{};
+  uint64_t consumed_ = 0;  // read into in_
+  uint64_t produced_ = 0;
+  bool in_frame_ = true;  // no frame has ended yet, or another one has begun
+  bool was_full_ = false;
+  bool ended_ = false;
+  std::string error_;
+};
+
+}  // namespace rollcall::bundle
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_BUNDLE_UNPACKER_H_

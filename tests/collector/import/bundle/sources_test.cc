@@ -1,0 +1,93 @@
+// Kept lines show what the files showed.
+#include "collector/import/bundle/sources.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace rollcall {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::string Text(const SourceExcerpt& excerpt) {
+  std::string text;
+  for (const ExcerptLine& line : excerpt.lines) {
+    text += std::to_string(line.line_no) + (line.marked ? "> " : "  ") + line.text + "\n";
+  }
+  return text;
+}
+
+class SourcesTest : public ::testing::Test {
+ protected:
+  SourcesTest() {
+    std::string name = (fs::temp_directory_path() / "rollcall-sources-XXXXXX").string();
+    EXPECT_NE(mkdtemp(name.data()), nullptr);
+    root_ = name;
+    file_ = (root_ / "a.c").string();
+    std::ofstream(file_) << "void f(int n) {\n"
+                            "  for (int i = 0; i < n; ++i) {\n"
+                            "    int x = g(i);\n"
+                            "\n"
+                            "    if (x) {\n"
+                            "      before();\n"
+                            "      barrier();\n"
+                            "      after();\n"
+                            "    }\n"
+                            "    allreduce();\n"
+                            "  }\n"
+                            "}\n";
+  }
+  ~SourcesTest() override { fs::remove_all(root_); }
+
+  fs::path root_;
+  std::string file_;
+};
+
+TEST_F(SourcesTest, ShowWhatTheFileShowed) {
+  KeptSources kept;
+  kept.Keep(file_, 7);
+  kept.Keep(file_, 10);
+  const std::string both = Text(ReadSourceExcerpt(file_, {7, 10}));
+  const std::string one = Text(ReadSourceExcerpt(file_, {10}));
+  ASSERT_NE(both, one);
+  KeptSources read;
+  ASSERT_TRUE(read.Parse(kept.Format()));
+  fs::remove(file_);
+  EXPECT_EQ(Text(read.Excerpt(file_, {7, 10})), both);
+  EXPECT_EQ(Text(read.Excerpt(file_, {10})), one);
+  EXPECT_THAT(read.Excerpt(file_, {3}).error, Not(IsEmpty())) << "that line was not kept";
+}
+
+TEST_F(SourcesTest, WhatWasNotKeptIsReadFromTheFile) {
+  EXPECT_EQ(Text(KeptSources().Excerpt(file_, {7})), Text(ReadSourceExcerpt(file_, {7})));
+}
+
+TEST_F(SourcesTest, WhatCannotBeReadIsNotKept) {
+  KeptSources kept;
+  kept.Keep((root_ / "missing.c").string(), 1);
+  kept.Keep(file_, 4000);
+  kept.Keep(file_, 0);
+  EXPECT_TRUE(kept.empty());
+}
+
+TEST_F(SourcesTest, DamagedLinesAreLeftOut) {
+  KeptSources kept;
+  kept.Keep(file_, 7);
+  KeptSources read;
+  EXPECT_FALSE(read.Parse("not json\n" + kept.Format() + "{\"file\":1}\n[]\n"));
+  EXPECT_EQ(Text(read.Excerpt(file_, {7})), Text(kept.Excerpt(file_, {7})));
+  KeptSources wild;
+  EXPECT_FALSE(wild.Parse(R"({"file":"x","text":{"0":"a","1":5,"2":"\u001b[2J","x":"y"},)"
+                          R"("shown":{"2":[2,3,-1,99999999999,"2"],"9":{}}})"));
+  EXPECT_EQ(Text(wild.Excerpt("x", {2})), "2> \xef\xbf\xbd[2J\n");
+}
+
+}  // namespace
+}  // namespace rollcall

@@ -1,0 +1,36 @@
+#ifndef ROLLCALL_TESTS_COLLECTOR_IMPORT_FAKE_MACHINE_H_
+#define ROLLCALL_TESTS_COLLECTOR_IMPORT_FAKE_MACHINE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "collector/import/run_directory.h"
+
+namespace rollcall {
+
+// A machine on which only the named processes live.
+class FakeMachine : public ProcessTable {
+ public:
+  std::string Hostname() override { return host; }
+  uint64_t StartTicks(uint32_t pid) override {
+    const auto it = processes.find(pid);
+    return it == processes.end() ? 0 : it->second;
+  }
+  int64_t NowNs() override { return 1'700'000'100'000'000'000; }
+  void Wait(std::chrono::milliseconds) override {
+    ++waits;
+    if (meanwhile) meanwhile();
+  }
+
+  std::string host = "node1";
+  std::map<uint32_t, uint64_t> processes;  // start ticks by pid
+  std::function<void()> meanwhile;
+  int waits = 0;
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_TESTS_COLLECTOR_IMPORT_FAKE_MACHINE_H_
