@@ -108,6 +108,8 @@ class Collector {
 
   void ListFile(const std::string& path, size_t input, std::string name,
                 const std::set<std::string>& dumps) {
+    std::error_code ignored;
+    if (fs::equivalent(path, path_, ignored)) return;  // about to be written over
     std::string error;
     const UniqueFd fd = Open(path, &error);
     if (!fd) return;

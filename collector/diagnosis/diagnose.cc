@@ -193,4 +193,10 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
   return report;
 }
 
+bool HasEnded(const Trace& trace) {
+  return std::none_of(
+      trace.processes.begin(), trace.processes.end(),
+      [](const Process& process) { return process.end.how == ProcessEnd::How::kAlive; });
+}
+
 }  // namespace rollcall

@@ -36,6 +36,9 @@ struct DiagnoseOptions {
 // compared.
 Report Diagnose(const Trace& trace, const DiagnoseOptions& options = {});
 
+// Of traces that were left behind: no process of it is known to live, so that the job is over.
+bool HasEnded(const Trace& trace);
+
 }  // namespace rollcall
 
 #endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_DIAGNOSE_H_

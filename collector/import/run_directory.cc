@@ -130,6 +130,8 @@ class Loader {
     for (const Directory& directory : directories_) {
       if (!directory.has_traces) Complain(directory.path, kNoTraces);
     }
+    // What lies there as it is comes before a picture of it that was taken earlier.
+    for (const std::string& path : bundles_) AddBundle(path);
     LookAgain();
     for (const Journal& journal : journals_) ApplyJournal(journal, &builder_);
     return builder_.Finish();
@@ -179,7 +181,7 @@ class Loader {
     if (!found.error.empty()) Complain(found.path, found.error);
     if (found.journal) journals_.push_back(std::move(*found.journal));
     if (found.ring) AddRing(found.path, std::move(*found.ring));
-    if (found.is_bundle) AddBundle(found.path);
+    if (found.is_bundle) bundles_.push_back(std::move(found.path));
   }
 
   void AddBundle(const std::string& path) {
@@ -188,20 +190,31 @@ class Loader {
     const UniqueFd fd = OpenRegularFile(path, kMaxFileBytes, &stamp, &error);
     if (!fd) return Complain(path, error);
     FileSource source(fd.get());
+    size_t known = 0;
     bundle::ReadBundle(
         source, path,
-        [&](bundle::Member member) { AddMember(path + ": " + member.name, std::move(member)); },
+        [&](bundle::Member member) {
+          const std::string name = path + ": " + member.name;
+          AddMember(name, std::move(member), &known);
+        },
         [this](Problem problem) { builder_.trace()->problems.push_back(std::move(problem)); });
+    if (known == 0) return;
+    Complain(path, fmt::format("{} of its processes are there already: left out", known));
   }
 
   // What this machine has to say of processes is of no use: what the other one saw of them is in
   // the bundle.
-  void AddMember(const std::string& name, bundle::Member member) {
+  void AddMember(const std::string& name, bundle::Member member, size_t* known) {
     MemorySource source(member.bytes);
     switch (KindOfFile(source, member.name, /*asked_for=*/false)) {
-      case FileKind::kRing:
-        builder_.Add(ReadRing(source, name));
+      case FileKind::kRing: {
+        const RingSnapshot snapshot = ReadRing(source, name);
+        const bool is_there =
+            snapshot.usable && builder_.FindProcess(RingId(snapshot.header)).has_value();
+        *known += is_there ? 1 : 0;
+        if (!is_there) builder_.Add(snapshot);
         break;
+      }
       case FileKind::kJournal:
         journals_.push_back(ReadJournal(source, name));
         break;
@@ -252,6 +265,7 @@ class Loader {
   std::vector<Directory> directories_;
   std::vector<File> files_;
   RingTraceBuilder builder_;
+  std::vector<std::string> bundles_;
   std::vector<Journal> journals_;
   std::vector<Live> live_;
 };

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "collector/model/rank_set.h"
+#include "collector/report/columns.h"
 #include "collector/report/names.h"
 #include "collector/report/stacks.h"
 
@@ -16,19 +17,6 @@ namespace {
 constexpr size_t kMaxSites = 12;
 // Source text wider than this pushes the ranks out of sight.
 constexpr size_t kSourceWidth = 60;
-
-size_t Width(std::string_view text) {
-  // Characters, not bytes: continuation bytes of UTF-8 take no column.
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
-}
-
-std::string Padded(std::string text, size_t width) {
-  const size_t used = Width(text);
-  if (used < width) text.append(width - used, ' ');
-  return text;
-}
 
 std::string Cut(const std::string& text, size_t width) {
   if (Width(text) <= width) return text;

@@ -78,6 +78,18 @@ TEST_F(AnalyzeDumps, DamageIsNamedOnStderrAndTheRestIsUsed) {
   EXPECT_THAT(outcome.out, HasSubstr("no trace of rank"));
 }
 
+TEST_F(AnalyzeDumps, ABundleSaysTheSame) {
+  Write("_dump_", "");
+  const std::string said = Analyze({directory_.string()}).out;
+  const std::string bundle = directory_.string() + ".bundle";
+  EXPECT_EQ(RunCommand({ROLLCALL_BIN, "bundle", directory_.string(), "-o", bundle}).exit_code(), 0);
+  const Outcome outcome = Analyze({bundle});
+  fs::remove(bundle);
+  EXPECT_EQ(outcome.exit_code(), 1);
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.out, said);
+}
+
 TEST_F(AnalyzeDumps, NothingButNoise) {
   std::ofstream(directory_.Path("notes.txt")) << "nothing\n";
   const Outcome outcome = Analyze({directory_.path()});

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 
+import cases_bundle
 import cases_nodes
 import cases_run
 import cases_shm
@@ -18,7 +19,7 @@ import live
 
 SKIPPED = 77
 
-CASES = {**cases_run.CASES, **cases_nodes.CASES, **cases_shm.CASES}
+CASES = {**cases_bundle.CASES, **cases_run.CASES, **cases_nodes.CASES, **cases_shm.CASES}
 
 
 def main():

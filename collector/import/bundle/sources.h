@@ -32,7 +32,7 @@ class KeptSources {
 
   bool empty() const { return files_.empty(); }
 
-  static constexpr size_t kMaxBytes = 64 << 20;
+  static constexpr size_t kMaxBytes = 16 << 20;
 
  private:
   struct File {

@@ -1,0 +1,92 @@
+// Every recorded call as a row: collectives by communicator and number, so that what belongs
+// together stands together, then messages and the rest by rank. RFC 4180: CRLF, quotes doubled.
+#include <fmt/format.h>
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "collector/diagnosis/analysis.h"
+#include "collector/export/exporter.h"
+#include "collector/matching/match_rules.h"
+#include "collector/report/show_call.h"
+
+namespace rollcall {
+namespace {
+
+std::string Quoted(std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
+  std::string quoted = "\"";
+  for (const char c : field) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+class CsvWriter {
+ public:
+  CsvWriter(const Analysis& analysis, std::ostream* out) : analysis_(analysis), out_(*out) {}
+
+  void Write() {
+    Row({"communicator", "sequence", "operation", "arguments", "rank", "host", "thread", "state",
+         "start_ns", "end_ns", "function", "file", "line"});
+    for (const Lanes& lanes : analysis_.lanes) {
+      for (uint64_t number = First(lanes); number <= lanes.highest; ++number) {
+        for (const Lane& lane : lanes.lanes) {
+          if (const Event* event = lane.At(number)) Call(lane.process, *event);
+        }
+      }
+    }
+    const std::vector<Process>& processes = analysis_.trace.processes;
+    for (uint32_t i = 0; i < processes.size(); ++i) {
+      for (const Event& event : processes[i].p2p) Call(i, event);
+      for (const Event& event : processes[i].lifecycle) Call(i, event);
+    }
+  }
+
+ private:
+  static uint64_t First(const Lanes& lanes) {
+    uint64_t first = lanes.highest + 1;
+    for (const Lane& lane : lanes.lanes) first = std::min(first, lane.first);
+    return first;
+  }
+
+  void Row(std::initializer_list<std::string> fields) {
+    const char* separator = "";
+    for (const std::string& field : fields) {
+      out_ << separator << Quoted(field);
+      separator = ",";
+    }
+    out_ << "\r\n";
+  }
+
+  static std::string Time(int64_t ns) { return ns == kNoTime ? "" : std::to_string(ns); }
+
+  void Call(uint32_t index, const Event& event) {
+    const Process& process = analysis_.trace.processes[index];
+    const SourceFrame frame = analysis_.sites.UserFrame(event.call_path);
+    const std::string state = IsInside(process, event)  ? "inside"
+                              : event.end_ns != kNoTime ? "returned"
+                                                        : "";
+    Row({event.membership == kNoIndex
+             ? ""
+             : analysis_.CommunicatorName(
+                   analysis_.trace.memberships[event.membership].communicator),
+         event.sequence == 0 ? "" : std::to_string(event.sequence),
+         OperationName(analysis_.Op(event)), ArgumentsText(analysis_.trace, analysis_.Args(event)),
+         std::to_string(process.rank), process.host,
+         event.thread < process.threads.size() ? std::to_string(process.threads[event.thread].tid)
+                                               : "",
+         state, Time(event.start_ns), Time(event.end_ns), frame.function, frame.file,
+         frame.line == 0 ? "" : std::to_string(frame.line)});
+  }
+
+  const Analysis& analysis_;
+  std::ostream& out_;
+};
+
+}  // namespace
+
+void ExportCsv(const Subject& subject, std::ostream& out) {
+  CsvWriter(Analysis(subject.trace, subject.diagnose), &out).Write();
+}
+
+}  // namespace rollcall

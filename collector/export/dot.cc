@@ -1,0 +1,220 @@
+// The wait-for graph in Graphviz's language: ranks that wait for the same from the same place are
+// one box, a collective is an ellipse between those inside and those who are missing.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "collector/diagnosis/describe.h"
+#include "collector/export/exporter.h"
+#include "collector/model/rank_set.h"
+#include "collector/report/show_call.h"
+
+namespace rollcall {
+namespace {
+
+// A quoted string: only quotes and backslashes mean anything in it, and "\n" breaks the line
+// (https://graphviz.org/doc/info/lang.html, escString).
+std::string Label(const std::vector<std::string>& lines) {
+  std::string text = "\"";
+  for (const std::string& line : lines) {
+    if (line.empty()) continue;
+    if (text.size() > 1) text += "\\n";
+    for (const char c : line) {
+      if (c == '"' || c == '\\') text += '\\';
+      text += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    }
+  }
+  return text + '"';
+}
+
+class DotWriter {
+ public:
+  DotWriter(const Analysis& analysis, const Report& report, std::ostream* out)
+      : analysis_(analysis), graph_(analysis.graph), out_(*out) {
+    for (const Finding& finding : report.findings) {
+      for (const int32_t rank : finding.culprits) culprits_.emplace(finding.world, rank);
+    }
+  }
+
+  void Write(const Report& report) {
+    Fold();
+    out_ << "digraph rollcall {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n"
+            "  edge [fontname=\"sans-serif\"];\n";
+    if (!report.findings.empty()) {
+      out_ << fmt::format("  label={};\n", Label({report.findings.front().title}));
+    }
+    for (size_t box = 0; box < boxes_.size(); ++box) WriteBox(box);
+    for (const uint32_t node : nodes_) WriteNode(node);
+    for (size_t i = 0; i < analysis_.device.operations.size(); ++i) WriteDeviceOperation(i);
+    for (const auto& [from, to, label] : edges_) {
+      out_ << fmt::format("  {} -> {}", from, to);
+      if (!label.empty()) out_ << fmt::format(" [label={}]", Label({label}));
+      out_ << ";\n";
+    }
+    out_ << "}\n";
+  }
+
+ private:
+  using Edge = std::tuple<std::string, std::string, std::string>;
+  // Processes of which the graph says the same, but for their ranks.
+  struct Likeness {
+    uint32_t world;
+    Activity activity;
+    bool culprit;
+    std::string text;             // what they are in
+    std::vector<uint32_t> waits;  // nodes, or
+    std::vector<uint32_t> peers;  // processes
+    auto operator<=>(const Likeness&) const = default;
+  };
+
+  Likeness LikenessOf(uint32_t index) const {
+    const Process& process = analysis_.trace.processes[index];
+    const ProcessView& view = graph_.processes[index];
+    Likeness like{process.world,
+                  view.activity,
+                  culprits_.contains({process.world, process.rank}),
+                  DoingText(index),
+                  {},
+                  {}};
+    for (const Need& need : view.needs) {
+      if (need.node != kNoIndex) like.waits.push_back(need.node);
+      like.peers.insert(like.peers.end(), need.processes.begin(), need.processes.end());
+    }
+    return like;
+  }
+
+  std::string DoingText(uint32_t index) const {
+    const ProcessView& view = graph_.processes[index];
+    const Event* event = analysis_.Stands(index);
+    std::string text = event == nullptr ? "" : CallText(analysis_, *event, /*arguments=*/false);
+    if (event != nullptr && !ShownPlace(analysis_, *event).empty()) {
+      text += "  " + ShownPlace(analysis_, *event);
+    }
+    switch (view.activity) {
+      case Activity::kRunning:
+        return text.empty() ? "outside every call" : "after " + text;
+      case Activity::kEnded:
+        return EndText(analysis_.trace.processes[index]);
+      case Activity::kPolling:
+        return text.empty() ? "polls" : "polls in " + text;
+      case Activity::kBlocked:
+      case Activity::kLeft:
+        break;
+    }
+    return text;
+  }
+
+  void Fold() {
+    std::map<Likeness, size_t> known;
+    box_of_.resize(graph_.processes.size());
+    for (uint32_t i = 0; i < graph_.processes.size(); ++i) {
+      const auto [at, is_new] = known.emplace(LikenessOf(i), boxes_.size());
+      if (is_new) boxes_.push_back({});
+      boxes_[at->second].push_back(i);
+      box_of_[i] = at->second;
+    }
+    for (uint32_t i = 0; i < graph_.processes.size(); ++i) AddEdges(i);
+    for (size_t i = 0; i < analysis_.device.operations.size(); ++i) AddDeviceEdges(i);
+  }
+
+  static std::string BoxName(size_t box) { return fmt::format("r{}", box); }
+  static std::string NodeName(uint32_t node) { return fmt::format("c{}", node); }
+
+  void AddEdges(uint32_t index) {
+    const std::string from = BoxName(box_of_[index]);
+    for (const Need& need : graph_.processes[index].needs) {
+      if (need.node != kNoIndex) {
+        edges_.emplace(from, NodeName(need.node), "");
+        if (!nodes_.insert(need.node).second) continue;
+        const CollectiveNode& node = graph_.nodes[need.node];
+        for (const uint32_t missing : node.missing) {
+          edges_.emplace(NodeName(need.node), BoxName(box_of_[missing]), "missing");
+        }
+        if (!node.absent.empty()) {
+          edges_.emplace(NodeName(need.node), fmt::format("a{}", need.node), "no trace");
+        }
+      }
+      for (const uint32_t peer : need.processes) {
+        edges_.emplace(from, BoxName(box_of_[peer]), need.sends ? "sends" : "receives");
+      }
+    }
+  }
+
+  // Of operations on devices: each is the oldest open one of somebody.
+  void AddDeviceEdges(size_t index) {
+    const DeviceOperation& operation = analysis_.device.operations[index];
+    const std::string name = fmt::format("d{}", index);
+    for (const uint32_t process : operation.first) {
+      edges_.emplace(BoxName(box_of_[process]), name, "oldest open");
+    }
+    for (const uint32_t process : operation.behind) {
+      edges_.emplace(name, BoxName(box_of_[process]), "behind something older");
+    }
+    for (const uint32_t process : operation.missing) {
+      edges_.emplace(name, BoxName(box_of_[process]), "not enqueued");
+    }
+  }
+
+  void WriteDeviceOperation(size_t index) {
+    const DeviceOperation& operation = analysis_.device.operations[index];
+    const std::string call = operation.event == nullptr
+                                 ? ""
+                                 : CallText(analysis_, *operation.event, /*arguments=*/false);
+    out_ << fmt::format("  d{} [shape=ellipse, label={}];\n", index,
+                        Label({call, analysis_.CommunicatorName(operation.communicator)}));
+  }
+
+  void WriteBox(size_t box) {
+    const Process& first = analysis_.trace.processes[boxes_[box].front()];
+    const bool culprit = culprits_.contains({first.world, first.rank});
+    const bool stuck = graph_.processes[boxes_[box].front()].stuck;
+    out_ << fmt::format(
+        "  {} [label={}{}];\n", BoxName(box),
+        Label({RanksPhrase(analysis_.RanksOf(boxes_[box])), DoingText(boxes_[box].front())}),
+        culprit ? ", color=red, penwidth=2"
+        : stuck ? ", color=orange"
+                : "");
+  }
+
+  void WriteNode(uint32_t index) {
+    const CollectiveNode& node = graph_.nodes[index];
+    std::string call = fmt::format("#{}", node.sequence);
+    const Lane* lane =
+        node.inside.empty() ? nullptr : analysis_.LaneOf(node.communicator, node.inside.front());
+    const Event* event = lane == nullptr ? nullptr : lane->At(node.sequence);
+    if (event != nullptr) call = CallText(analysis_, *event, /*arguments=*/false);
+    out_ << fmt::format("  {} [shape=ellipse, label={}];\n", NodeName(index),
+                        Label({call, analysis_.CommunicatorName(node.communicator),
+                               node.mismatched ? "cannot match" : ""}));
+    if (!node.absent.empty()) {
+      out_ << fmt::format("  a{} [style=dashed, label={}];\n", index,
+                          Label({RanksPhrase(node.absent), "no trace"}));
+    }
+  }
+
+  const Analysis& analysis_;
+  const WaitGraph& graph_;
+  std::ostream& out_;
+  std::set<std::pair<uint32_t, int32_t>> culprits_;  // world, rank
+  std::vector<std::vector<uint32_t>> boxes_;         // processes
+  std::vector<size_t> box_of_;                       // by process
+  std::set<uint32_t> nodes_;
+  std::set<Edge> edges_;
+};
+
+}  // namespace
+
+void ExportDot(const Subject& subject, std::ostream& out) {
+  Analysis analysis(subject.trace, subject.diagnose);
+  std::vector<std::string> notes;
+  FindIncidents(&analysis, &notes);  // settles the graph
+  DotWriter(analysis, subject.report, &out).Write(subject.report);
+}
+
+}  // namespace rollcall

@@ -1,0 +1,39 @@
+#include "collector/report/columns.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rollcall {
+
+size_t Width(std::string_view text) {
+  // Continuation bytes of UTF-8 take no column.
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+
+std::string Padded(std::string text, size_t width) {
+  const size_t used = Width(text);
+  if (used < width) text.append(width - used, ' ');
+  return text;
+}
+
+std::vector<std::string> AlignColumns(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths;
+  for (const std::vector<std::string>& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Width(row[i]));
+  }
+  std::vector<std::string> lines;
+  for (const std::vector<std::string>& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (widths[i] != 0) line += Padded(row[i], widths[i] + 3);
+    }
+    line.resize(line.find_last_not_of(' ') + 1);  // npos + 1 is 0
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,66 @@
+#include "collector/report/show_call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collector/matching/match_rules.h"
+#include "collector/report/stacks.h"
+
+namespace rollcall {
+namespace {
+
+bool IsSame(const Event& a, const Event& b) {
+  return a.membership == b.membership && a.sequence == b.sequence && a.start_ns == b.start_ns &&
+         a.arguments == b.arguments && a.request == b.request && a.thread == b.thread;
+}
+
+}  // namespace
+
+std::string ShownCall(const Analysis& analysis, const Event& event, bool numbered) {
+  std::string text = OperationName(analysis.Op(event));
+  if (numbered && event.sequence != 0) text += fmt::format(" #{}", event.sequence);
+  if (numbered && event.membership != kNoIndex) {
+    const Membership& membership = analysis.trace.memberships[event.membership];
+    text += " on " + analysis.CommunicatorName(membership.communicator);
+  }
+  const std::string details = ArgumentsText(analysis.trace, analysis.Args(event));
+  if (!details.empty()) text += fmt::format("  ({})", details);
+  return text;
+}
+
+std::string ShownPlace(const Analysis& analysis, const Event& event) {
+  if (event.call_path == kNoIndex) return {};
+  return FramePlace(analysis.sites.UserFrame(event.call_path));
+}
+
+std::string ShownFunction(const Analysis& analysis, const Event& event) {
+  return analysis.sites.UserFrame(event.call_path).function;
+}
+
+bool IsInside(const Process& process, const Event& event) {
+  const auto same = [&event](const auto& open) { return IsSame(open.event, event); };
+  if (std::any_of(process.open_calls.begin(), process.open_calls.end(), same)) return true;
+  return process.device &&
+         std::any_of(process.open_requests.begin(), process.open_requests.end(), same);
+}
+
+std::vector<uint32_t> ProcessesOf(const Trace& trace, int32_t rank) {
+  std::vector<uint32_t> processes;
+  for (const World& world : trace.worlds) {
+    if (rank < 0 || static_cast<size_t>(rank) >= world.processes.size()) continue;
+    const uint32_t process = world.processes[static_cast<size_t>(rank)];
+    if (process != kNoIndex) processes.push_back(process);
+  }
+  return processes;
+}
+
+std::vector<const Event*> CallsOf(const Analysis& analysis, uint32_t process) {
+  std::vector<const Event*> calls = analysis.Timeline(process);
+  for (const Event& event : analysis.trace.processes[process].lifecycle) calls.push_back(&event);
+  std::stable_sort(calls.begin(), calls.end(),
+                   [](const Event* a, const Event* b) { return a->start_ns < b->start_ns; });
+  return calls;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,48 @@
+// Reports of all golden traces against docs/verdict.schema.json, by a validator that is not ours.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "collector/diagnosis/diagnose.h"
+#include "collector/model/text_trace.h"
+#include "collector/report/json_report.h"
+#include "tests/collector/diagnosis/verdict_case.h"
+
+namespace rollcall {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What verdict.py ends with where it cannot validate.
+constexpr int kSkipped = 77;
+
+TEST(JsonSchema, GoldenReportsAreValid) {
+  const std::string root = ROLLCALL_SOURCE_DIR;
+  nlohmann::ordered_json reports = nlohmann::ordered_json::array();
+  for (const auto& entry : fs::directory_iterator(root + "/tests/golden/verdicts")) {
+    const verdict_case::Case golden = verdict_case::Read(entry.path());
+    const Trace trace = ParseTextTrace(golden.trace).trace;
+    reports.push_back(ReportToJson(trace, Diagnose(trace, golden.options)));
+  }
+  ASSERT_GT(reports.size(), 50u);
+  std::string path = (fs::temp_directory_path() / "rollcall-reports-XXXXXX").string();
+  const int fd = mkstemp(path.data());
+  ASSERT_GE(fd, 0);
+  close(fd);
+  std::ofstream(path) << reports.dump();
+  const std::string command = "/usr/bin/python3 '" + root + "/tests/schemas/verdict.py' '" + root +
+                              "/docs/verdict.schema.json' '" + path + "'";
+  const int status = system(command.c_str());
+  fs::remove(path);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kSkipped) GTEST_SKIP() << "python3-jsonschema is not installed";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace rollcall

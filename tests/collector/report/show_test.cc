@@ -1,0 +1,195 @@
+// What `rollcall show` prints of traces written as text.
+#include "collector/report/show.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "collector/diagnosis/diagnose.h"
+#include "collector/model/text_trace.h"
+#include "collector/report/columns.h"
+
+namespace rollcall {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ShowTest : public ::testing::Test {
+ protected:
+  const Analysis& Analyze(const std::string& text) {
+    TextTraceResult parsed = ParseTextTrace(text);
+    EXPECT_EQ(parsed.errors, std::vector<std::string>{}) << text;
+    trace_ = std::move(parsed.trace);
+    report_ = Diagnose(trace_, options_);
+    analysis_.emplace(trace_, options_);
+    return *analysis_;
+  }
+  std::string Table(const TableOptions& options = {}) {
+    const Shown shown = ShowTable(*analysis_, report_, options);
+    return shown.error.empty() ? "\n" + shown.text : "error: " + shown.error;
+  }
+  std::string Rank(int32_t rank, size_t last) {
+    const Shown shown = ShowRank(*analysis_, rank, last);
+    return shown.error.empty() ? "\n" + shown.text : "error: " + shown.error;
+  }
+  std::string Difference(int32_t left, int32_t right, size_t around = 2) {
+    const Shown shown = ShowDifference(*analysis_, left, right, around);
+    return shown.error.empty() ? "\n" + shown.text : "error: " + shown.error;
+  }
+
+  DiagnoseOptions options_;
+  Trace trace_;
+  Report report_;
+  std::optional<Analysis> analysis_;
+};
+
+constexpr char kSkipped[] = R"(
+ranks 4
+repeat 3
+  0-3: Bcast 4xMPI_INT root=0 @ main:20 > init:8
+end
+0-3: Barrier @ main:20 > exchange:86
+1-3: waits in Barrier @ main:20 > exchange:88
+0: waits in Allreduce sum 1xMPI_DOUBLE @ main:20 > exchange:97
+)";
+
+TEST_F(ShowTest, TheTableStandsAtTheVerdict) {
+  Analyze(kSkipped);
+  EXPECT_EQ(Table({.around = 1}), R"(
+MPI_COMM_WORLD · 4 ranks · 5 collectives
+
+    #4   ranks 0-3            MPI_Barrier                                 main.c:86   exchange
+  ▸ #5   rank 0      inside   MPI_Allreduce  (1 × MPI_DOUBLE, MPI_SUM)   main.c:97   exchange
+         ranks 1-3   inside   MPI_Barrier                                 main.c:88   exchange
+)");
+}
+
+TEST_F(ShowTest, NumbersThatSomeHaveNotEnteredOrLost) {
+  Analyze(R"(
+ranks 4
+0-3: Barrier @ main:1
+0-3: Barrier @ main:2
+0,1: waits in Barrier @ main:3
+2: computes @ main:9
+2: loses 1
+3: has no trace
+)");
+  EXPECT_EQ(Table({.sequence = 2, .around = 5}), R"(
+MPI_COMM_WORLD · 4 ranks · 3 collectives
+
+    #1   ranks 0-1                            MPI_Barrier   main.c:1   main
+         rank 2      not recorded any more
+         rank 3      no trace
+  ▸ #2   ranks 0-2                            MPI_Barrier   main.c:2   main
+         rank 3      no trace
+    #3   ranks 0-1   inside                   MPI_Barrier   main.c:3   main
+         rank 2      not there
+         rank 3      no trace
+)");
+  EXPECT_EQ(Table({.sequence = 9}), "error: MPI_COMM_WORLD has 3 collectives");
+}
+
+TEST_F(ShowTest, CommunicatorsByNameAndByWhatTheyTell) {
+  Analyze(R"(
+ranks 4
+comm low 0,1
+comm high 2,3
+0-3: Barrier @ main:1
+0,1: Barrier on=low @ main:2
+2,3: waits in Barrier on=high @ main:2
+)");
+  EXPECT_THAT(Table(), HasSubstr("high · 2 ranks"));
+  EXPECT_THAT(Table(), Not(HasSubstr("low ·"))) << "nothing happens there";
+  EXPECT_THAT(Table({.communicator = "low"}), HasSubstr("low · 2 ranks · 1 collective\n"));
+  EXPECT_THAT(Table({.communicator = "hig"}), HasSubstr("high · 2 ranks"));
+  EXPECT_EQ(Table({.communicator = "middle"}),
+            "error: no communicator with collectives is called 'middle'");
+}
+
+TEST_F(ShowTest, TheLastCallsOfARank) {
+  Analyze(R"(
+ranks 2
+0-1: Barrier @ main:1
+0: Send 3xMPI_INT peer=1 tag=7 @ main:2 > send:4
+1: Recv 3xMPI_INT peer=0 tag=7 @ main:3
+0: waits in Recv 1xMPI_INT peer=1 tag=8 @ main:5
+1: exits 3
+)");
+  const std::string text = Rank(0, 2);
+  EXPECT_THAT(text, HasSubstr("rank 0 on node0"));
+  EXPECT_THAT(text, HasSubstr(" earlier calls\n"));
+  EXPECT_THAT(text, HasSubstr("MPI_Send on MPI_COMM_WORLD  (3 × MPI_INT"));
+  EXPECT_THAT(text, HasSubstr("main.c:4   send\n"));
+  EXPECT_THAT(text, HasSubstr("inside"));
+  EXPECT_THAT(text, Not(HasSubstr("MPI_Barrier")));
+  EXPECT_THAT(Rank(1, 9), HasSubstr("    exited with 3\n"));
+  EXPECT_THAT(Rank(1, 9), HasSubstr("MPI_Barrier #1 on MPI_COMM_WORLD"));
+  EXPECT_EQ(Rank(2, 9), "error: there is no trace of rank 2");
+}
+
+TEST_F(ShowTest, TwoRanksToTheirFirstDifference) {
+  Analyze(kSkipped);
+  EXPECT_EQ(Difference(0, 3, 1), R"(
+rank 0 on node0, pid 1000 and rank 3 on node0, pid 1003
+  the same 4 calls, then they differ
+
+    MPI_Barrier #4 on MPI_COMM_WORLD  main.c:86                                           =   MPI_Barrier #4 on MPI_COMM_WORLD  main.c:86
+  ▸ MPI_Allreduce #5 on MPI_COMM_WORLD  (1 × MPI_DOUBLE, MPI_SUM)  main.c:97  inside   ≠   MPI_Barrier #5 on MPI_COMM_WORLD  main.c:88  inside
+)");
+  EXPECT_THAT(Difference(1, 2), HasSubstr("  no difference in 5 calls\n"));
+  EXPECT_EQ(Difference(0, 4), "error: there is no trace of rank 4");
+}
+
+TEST_F(ShowTest, AnArgumentIsADifference) {
+  Analyze(R"(
+ranks 2
+0-1: Barrier @ main:1
+0: Bcast 4xMPI_INT root=0 @ main:2
+1: Bcast 4xMPI_INT root=1 @ main:2
+)");
+  EXPECT_THAT(Difference(0, 1), HasSubstr("the same 1 calls, then they differ"));
+}
+
+// A call that one left out: what follows is found again.
+TEST_F(ShowTest, BehindADifferenceTheSameIsAlignedAgain) {
+  Analyze(R"(
+ranks 2
+comm a 0,1
+0-1: Send 1xMPI_INT peer=none tag=1 @ main:1
+0: Send 1xMPI_INT peer=none tag=2 @ main:2
+0-1: Send 1xMPI_INT peer=none tag=3 @ main:3
+0-1: Send 1xMPI_INT peer=none tag=4 @ main:4
+)");
+  const std::string text = Difference(0, 1);
+  EXPECT_THAT(text, HasSubstr("the same 1 calls, then they differ"));
+  size_t equal = 0;
+  for (size_t at = 0; (at = text.find("   =   ", at)) != std::string::npos; ++at) ++equal;
+  EXPECT_EQ(equal, 3u) << text;
+}
+
+// The older half of one ring is lost: both begin where both are recorded.
+TEST_F(ShowTest, RingsThatReachBackDifferentlyFar) {
+  Analyze(R"(
+ranks 2
+0-1: Barrier @ main:1
+0-1: Barrier @ main:2
+0-1: Barrier @ main:3
+0-1: Barrier @ main:4
+1: loses 2
+)");
+  const std::string text = Difference(0, 1);
+  EXPECT_THAT(text, HasSubstr("2 earlier calls of rank 0 are left out"));
+  EXPECT_THAT(text, HasSubstr("no difference in 2 calls"));
+}
+
+TEST(Columns, CharactersNotBytesAndNoEmptyColumns) {
+  EXPECT_EQ(Width("µ×a"), 3u);
+  EXPECT_EQ(AlignColumns({{"µ", "", "b"}, {"aaa", "", ""}}),
+            (std::vector<std::string>{"µ     b", "aaa"}));
+  EXPECT_EQ(AlignColumns({}), std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace rollcall

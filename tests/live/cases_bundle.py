@@ -1,0 +1,79 @@
+"""`rollcall bundle`: the verdict on another machine, without binary, source and run directory."""
+
+import os
+import shutil
+import subprocess
+
+import live
+from live import Command, require
+
+# Where a verdict's lines of source are: "    ▸ 97 │     MPI_Allreduce(…", "      ⋮".
+EXCERPT = ("│", "⋮")
+
+
+def output(scene, *words, code=0):
+    done = subprocess.run([scene.rollcall, *words], stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=live.PATIENCE_S, check=False)
+    text = done.stdout.decode("utf-8")
+    require(done.returncode == code, "rollcall %s ended with %d:\n%s%s" % (
+        " ".join(words), done.returncode, text, done.stderr.decode("utf-8")))
+    return text
+
+
+def analyzed(scene, path):
+    return output(scene, "analyze", "--color=never", path, code=live.FINDINGS)
+
+
+def without_excerpt(text):
+    lines = [line for line in text.splitlines() if not any(mark in line for mark in EXCERPT)]
+    return [line for line in lines if line]
+
+
+def build_own_program(scene):
+    """The program built where it can be removed."""
+    source = scene.path("src")
+    os.mkdir(source)
+    scene.program = os.path.join(source, "staged_job")
+    subprocess.run(["mpicc.openmpi", "-g", "-O1", shutil.copy(live.SOURCE, source), "-o",
+                    scene.program], check=True)
+    return source
+
+
+def forget_symbols(journal):
+    """What the live verdict kept of the code addresses: the bundle has to look for itself."""
+    with open(journal, encoding="utf-8") as file:
+        lines = [line for line in file if '"event":"symbols"' not in line]
+    with open(journal, "w", encoding="utf-8") as file:
+        file.writelines(lines)
+
+
+def bundle(scene):
+    """Bundles of the hung job and of the dead one say what the run directory said."""
+    source = build_own_program(scene)
+    living, dead, shown = (scene.path(name) for name in ("living.zst", "dead.zst", "shown.zst"))
+    with Command(scene.run() + scene.job("skip")) as job:
+        live.check_skip(scene.verdict(job), 4, job)
+        output(scene, "bundle", scene.run_directory, "-o", living)
+        require(job.running(), "making a bundle ended the job", job)
+        job.kill_everything()
+    forget_symbols(os.path.join(scene.run_directory, "journal.jsonl"))
+    there = analyzed(scene, scene.run_directory)
+    require("staged_job.c:%d" % live.line_of("reduction") in there and "│" in there,
+            "the verdict has no lines:\n" + there)
+    output(scene, "bundle", scene.run_directory, "-o", dead)
+    output(scene, "bundle", "--sources", scene.run_directory, "-o", shown)
+
+    shutil.rmtree(source)
+    os.rename(scene.run_directory, scene.path("gone"))
+    require(analyzed(scene, shown) == there, "another verdict with sources:\n%s\nthan:\n%s" % (
+        analyzed(scene, shown), there))
+    require(without_excerpt(analyzed(scene, dead)) == without_excerpt(there),
+            "another verdict:\n%s\nthan:\n%s" % (analyzed(scene, dead), there))
+    require("│" not in analyzed(scene, dead), "lines of source that were not asked for")
+    require("hung, proven" in analyzed(scene, living), "not hung:\n" + analyzed(scene, living))
+    table = output(scene, "show", dead)
+    require("ranks 0,2-3   inside   MPI_Barrier" in table and "inside   MPI_Allreduce" in table,
+            "the table is\n" + table)
+
+
+CASES = {"bundle": bundle}
