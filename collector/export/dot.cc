@@ -188,7 +188,9 @@ class DotWriter {
     const Lane* lane =
         node.inside.empty() ? nullptr : analysis_.LaneOf(node.communicator, node.inside.front());
     const Event* event = lane == nullptr ? nullptr : lane->At(node.sequence);
-    if (event != nullptr) call = CallText(analysis_, *event, /*arguments=*/false);
+    // Which of the calls it should be is the question, if they do not match.
+    if (event != nullptr && !node.mismatched)
+      call = CallText(analysis_, *event, /*arguments=*/false);
     out_ << fmt::format("  {} [shape=ellipse, label={}];\n", NodeName(index),
                         Label({call, analysis_.CommunicatorName(node.communicator),
                                node.mismatched ? "cannot match" : ""}));

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -20,6 +19,7 @@
 #include "tests/bench/ring_job_files.h"
 #include "tests/collector/import/fake_machine.h"
 #include "tests/collector/import/trace_checks.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall::bundle {
 namespace {
@@ -34,15 +34,9 @@ using ::testing::SizeIs;
 
 class CollectTest : public ::testing::Test {
  protected:
-  CollectTest() {
-    std::string name = (fs::temp_directory_path() / "rollcall-bundle-XXXXXX").string();
-    EXPECT_NE(mkdtemp(name.data()), nullptr);
-    root_ = name;
-    elsewhere_.host = "laptop";
-  }
-  ~CollectTest() override { fs::remove_all(root_); }
+  CollectTest() { elsewhere_.host = "laptop"; }
 
-  std::string Path(const std::string& name) const { return (root_ / name).string(); }
+  std::string Path(const std::string& name) const { return root_.Path(name); }
 
   // A run directory, with what a verdict journals of the code addresses.
   std::string WriteJob(const std::string& name, Fault fault = Fault::kSkipped) {
@@ -73,10 +67,10 @@ class CollectTest : public ::testing::Test {
     }
     text += RenderText(loaded.trace, Diagnose(loaded.trace, {}));
     // Where a ring was read from differs: ".../job/rings/" or ".../b: 0/rings/".
-    return std::regex_replace(text, std::regex("\\S*rollcall-bundle-\\S*( 0)?/rings/"), "");
+    return std::regex_replace(text, std::regex("\\S*rollcall-test-\\S*( 0)?/rings/"), "");
   }
 
-  fs::path root_;
+  TemporaryDirectory root_;
   FakeMachine machine_;
   FakeMachine elsewhere_;
 };

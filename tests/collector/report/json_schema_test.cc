@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "collector/model/text_trace.h"
 #include "collector/report/json_report.h"
 #include "tests/collector/diagnosis/verdict_case.h"
+#include "tests/temporary_directory.h"
 
 namespace rollcall {
 namespace {
@@ -30,15 +30,11 @@ TEST(JsonSchema, GoldenReportsAreValid) {
     reports.push_back(ReportToJson(trace, Diagnose(trace, golden.options)));
   }
   ASSERT_GT(reports.size(), 50u);
-  std::string path = (fs::temp_directory_path() / "rollcall-reports-XXXXXX").string();
-  const int fd = mkstemp(path.data());
-  ASSERT_GE(fd, 0);
-  close(fd);
-  std::ofstream(path) << reports.dump();
+  const TemporaryDirectory directory;
+  const std::string path = directory.Write("reports.json", reports.dump());
   const std::string command = "/usr/bin/python3 '" + root + "/tests/schemas/verdict.py' '" + root +
                               "/docs/verdict.schema.json' '" + path + "'";
   const int status = system(command.c_str());
-  fs::remove(path);
   ASSERT_TRUE(WIFEXITED(status));
   if (WEXITSTATUS(status) == kSkipped) GTEST_SKIP() << "python3-jsonschema is not installed";
   EXPECT_EQ(WEXITSTATUS(status), 0);

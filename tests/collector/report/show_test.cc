@@ -57,12 +57,12 @@ end
 
 TEST_F(ShowTest, TheTableStandsAtTheVerdict) {
   Analyze(kSkipped);
-  EXPECT_EQ(Table({.around = 1}), R"(
+  EXPECT_EQ(Table({.communicator = "", .around = 1}), R"(
 MPI_COMM_WORLD · 4 ranks · 5 collectives
 
-    #4   ranks 0-3            MPI_Barrier                                 main.c:86   exchange
-  ▸ #5   rank 0      inside   MPI_Allreduce  (1 × MPI_DOUBLE, MPI_SUM)   main.c:97   exchange
-         ranks 1-3   inside   MPI_Barrier                                 main.c:88   exchange
+    #4   ranks 0-3            MPI_Barrier                                app.c:86   exchange
+  ▸ #5   rank 0      inside   MPI_Allreduce  (1 × MPI_DOUBLE, MPI_SUM)   app.c:97   exchange
+         ranks 1-3   inside   MPI_Barrier                                app.c:88   exchange
 )");
 }
 
@@ -76,19 +76,19 @@ ranks 4
 2: loses 1
 3: has no trace
 )");
-  EXPECT_EQ(Table({.sequence = 2, .around = 5}), R"(
+  EXPECT_EQ(Table({.communicator = "", .sequence = 2, .around = 5}), R"(
 MPI_COMM_WORLD · 4 ranks · 3 collectives
 
-    #1   ranks 0-1                            MPI_Barrier   main.c:1   main
+    #1   ranks 0,1                           MPI_Barrier   app.c:1   main
          rank 2      not recorded any more
          rank 3      no trace
-  ▸ #2   ranks 0-2                            MPI_Barrier   main.c:2   main
+  ▸ #2   ranks 0-2                           MPI_Barrier   app.c:2   main
          rank 3      no trace
-    #3   ranks 0-1   inside                   MPI_Barrier   main.c:3   main
+    #3   ranks 0,1   inside                  MPI_Barrier   app.c:3   main
          rank 2      not there
          rank 3      no trace
 )");
-  EXPECT_EQ(Table({.sequence = 9}), "error: MPI_COMM_WORLD has 3 collectives");
+  EXPECT_EQ(Table({.communicator = "", .sequence = 9}), "error: MPI_COMM_WORLD has 3 collectives");
 }
 
 TEST_F(ShowTest, CommunicatorsByNameAndByWhatTheyTell) {
@@ -121,7 +121,7 @@ ranks 2
   EXPECT_THAT(text, HasSubstr("rank 0 on node0"));
   EXPECT_THAT(text, HasSubstr(" earlier calls\n"));
   EXPECT_THAT(text, HasSubstr("MPI_Send on MPI_COMM_WORLD  (3 × MPI_INT"));
-  EXPECT_THAT(text, HasSubstr("main.c:4   send\n"));
+  EXPECT_THAT(text, HasSubstr("app.c:4   send\n"));
   EXPECT_THAT(text, HasSubstr("inside"));
   EXPECT_THAT(text, Not(HasSubstr("MPI_Barrier")));
   EXPECT_THAT(Rank(1, 9), HasSubstr("    exited with 3\n"));
@@ -135,8 +135,8 @@ TEST_F(ShowTest, TwoRanksToTheirFirstDifference) {
 rank 0 on node0, pid 1000 and rank 3 on node0, pid 1003
   the same 4 calls, then they differ
 
-    MPI_Barrier #4 on MPI_COMM_WORLD  main.c:86                                           =   MPI_Barrier #4 on MPI_COMM_WORLD  main.c:86
-  ▸ MPI_Allreduce #5 on MPI_COMM_WORLD  (1 × MPI_DOUBLE, MPI_SUM)  main.c:97  inside   ≠   MPI_Barrier #5 on MPI_COMM_WORLD  main.c:88  inside
+    MPI_Barrier #4 on MPI_COMM_WORLD  app.c:86                                        =   MPI_Barrier #4 on MPI_COMM_WORLD  app.c:86
+  ▸ MPI_Allreduce #5 on MPI_COMM_WORLD  (1 × MPI_DOUBLE, MPI_SUM)  app.c:97  inside   ≠   MPI_Barrier #5 on MPI_COMM_WORLD  app.c:88  inside
 )");
   EXPECT_THAT(Difference(1, 2), HasSubstr("  no difference in 5 calls\n"));
   EXPECT_EQ(Difference(0, 4), "error: there is no trace of rank 4");

@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
+
+#include "tests/temporary_directory.h"
 
 namespace rollcall {
 namespace {
@@ -27,26 +27,22 @@ std::string Text(const SourceExcerpt& excerpt) {
 class SourcesTest : public ::testing::Test {
  protected:
   SourcesTest() {
-    std::string name = (fs::temp_directory_path() / "rollcall-sources-XXXXXX").string();
-    EXPECT_NE(mkdtemp(name.data()), nullptr);
-    root_ = name;
-    file_ = (root_ / "a.c").string();
-    std::ofstream(file_) << "void f(int n) {\n"
-                            "  for (int i = 0; i < n; ++i) {\n"
-                            "    int x = g(i);\n"
-                            "\n"
-                            "    if (x) {\n"
-                            "      before();\n"
-                            "      barrier();\n"
-                            "      after();\n"
-                            "    }\n"
-                            "    allreduce();\n"
-                            "  }\n"
-                            "}\n";
+    file_ = root_.Write("a.c",
+                        "void f(int n) {\n"
+                        "  for (int i = 0; i < n; ++i) {\n"
+                        "    int x = g(i);\n"
+                        "\n"
+                        "    if (x) {\n"
+                        "      before();\n"
+                        "      barrier();\n"
+                        "      after();\n"
+                        "    }\n"
+                        "    allreduce();\n"
+                        "  }\n"
+                        "}\n");
   }
-  ~SourcesTest() override { fs::remove_all(root_); }
 
-  fs::path root_;
+  TemporaryDirectory root_;
   std::string file_;
 };
 
@@ -71,7 +67,7 @@ TEST_F(SourcesTest, WhatWasNotKeptIsReadFromTheFile) {
 
 TEST_F(SourcesTest, WhatCannotBeReadIsNotKept) {
   KeptSources kept;
-  kept.Keep((root_ / "missing.c").string(), 1);
+  kept.Keep(root_.Path("missing.c"), 1);
   kept.Keep(file_, 4000);
   kept.Keep(file_, 0);
   EXPECT_TRUE(kept.empty());
