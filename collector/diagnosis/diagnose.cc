@@ -194,9 +194,9 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
 }
 
 bool HasEnded(const Trace& trace) {
-  return std::none_of(
-      trace.processes.begin(), trace.processes.end(),
-      [](const Process& process) { return process.end.how == ProcessEnd::How::kAlive; });
+  return std::none_of(trace.processes.begin(), trace.processes.end(), [](const Process& process) {
+    return process.end.how == ProcessEnd::How::kAlive;
+  });
 }
 
 }  // namespace rollcall
