@@ -126,9 +126,10 @@ enum class Kind : uint8_t {
   kCreateFromGroup,  // collective over a group: no communicator's counter
   kIntercommFromGroups,
   kBlock,        // may block; belongs to no communicator
-  kNcclInit,     // a communicator comes out for all who pass the same id; waits for them
+  kNcclInit,     // a communicator comes out for all who pass the same identity; waits for them
   kNcclInitAll,  // communicators come out for several devices of this process
   kNcclOther,    // recorded, and not matched
+  kNcclAsks,     // how far a communicator that does not block came
   kNcclGroupStart,
   kNcclGroupEnd,  // enqueues what was called since the outermost start, and waits for inits in it
   kHostWait,      // the host waits for a device

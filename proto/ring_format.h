@@ -23,7 +23,8 @@ inline constexpr uint32_t kByteOrder = 0x01020304;
 inline constexpr uint16_t kVersionMajor = 1;
 // 1.1: Python frames (kPythonCode, CallPathHeader::python_*, FileHeader::python_*).
 // 1.2: NCCL (GpuProgress, ThreadEntry::nccl_group, Record's words of operations on devices).
-inline constexpr uint16_t kVersionMinor = 2;
+// 1.3: Participant::device, Participant::stopped_launch.
+inline constexpr uint16_t kVersionMinor = 3;
 
 // Default size of a rank's file, and the most a rank uses unless told otherwise.
 inline constexpr uint64_t kDefaultFileBytes = 4u << 20;
@@ -332,13 +333,13 @@ struct Participant {
   uint64_t parent_key;
   uint64_t parent_sequence;  // number of the creating call on the parent
   uint16_t creating_operation;
-  uint16_t reserved0;
+  uint16_t device;      // NCCL: 1 + CUDA's number of the device that it is on; 0: unknown
   uint32_t flags;       // ParticipantFlag
   int32_t rank;         // this process' rank in the communicator (its local group)
   int32_t size;         // of the local group
   int32_t remote_size;  // of the remote group; 0 for an intracommunicator
   uint32_t name;        // StringRef; 0 if not named
-  uint32_t members;     // RankList of world ranks; 0 if unknown
+  uint32_t members;     // RankList of world ranks, by ncclCommShrink of the parent's; 0 if unknown
   uint32_t remote_members;
   uint32_t neighbors_in;  // RankList of the topology's sources, in communicator ranks
   uint32_t neighbors_out;
@@ -348,7 +349,8 @@ struct Participant {
   uint64_t in_flight;  // blocking collectives now inside
   uint64_t history_stride;
   uint64_t freed_ticks;
-  uint64_t reserved[7];
+  uint64_t stopped_launch;  // NCCL: what was launched up to here was aborted or revoked; 0: nothing
+  uint64_t reserved[6];
   Checkpoint recent[kRecentCheckpoints];
   Checkpoint history[kHistoryCheckpoints];
 };

@@ -87,6 +87,15 @@ int32_t Peer(const Abi& abi, int32_t value);
 int32_t Tag(const Abi& abi, int32_t value);
 // Lets the library fill a status of ours where the program ignores it.
 void WantStatus(Call* call, Arguments* arguments);
+// What the thread asks about in vain, for whoever finds it polling for ever.
+struct VainPoll {
+  uint32_t participant = 0;  // uid; 0 if the call names none
+  int32_t peer = ring::kNoPeer;
+  int32_t tag = ring::kNoTag;
+  uint64_t request = 0;   // uid of the first one asked about; 0 if none is known
+  uint32_t requests = 0;  // how many were asked about
+};
+void NotePoll(Call* call, const VainPoll& poll);
 // The status, if there is one to read.
 const void* StatusOf(const Call& call, const Arguments& arguments);
 

@@ -4,6 +4,7 @@
 // MPI_THREAD_MULTIPLE an entry is detached before the handle is handed on, and attached again if it
 // is still pending. Without, nobody can come between: the handles are noted, and looked up when
 // something is complete, so that polling stays cheap.
+#include <atomic>
 #include <cstring>
 
 #include "shim/call.h"
@@ -144,43 +145,21 @@ void StartAll(Call* call) {
   }
 }
 
-// What the thread asks about in vain, for whoever finds it polling for ever.
 void NotePolling(Call* call, const Arguments& a) {
-  ThreadLog* log = call->log;
-  ring::Polling* polling = &log->entry->polling;
   const Abi& abi = call->library->abi;
   const bool probe = call->info->kind == Kind::kIprobe;
-  uint64_t request = 0;
+  VainPoll poll;
   if (call->slot != kNoRequest) {
-    request = UidOf(call->slot);
+    poll.request = UidOf(call->slot);
   } else if (call->slot_count > 0) {
     const bool late = !g_process.multiple_threads;
-    request = UidOf(late ? FindRequest(*call->library, call->handles[0]) : call->slots[0]);
+    poll.request = UidOf(late ? FindRequest(*call->library, call->handles[0]) : call->slots[0]);
   }
-  const auto operation = static_cast<uint16_t>(call->info->operation);
-  const uint32_t participant = call->comm != nullptr ? call->comm->uid : 0;
-  const int32_t peer = probe ? Peer(abi, a.root_or_peer) : ring::kNoPeer;
-  const int32_t tag = probe ? Tag(abi, a.tag) : ring::kNoTag;
-  Bump(&log->entry->polls);
-  if (polling->operation == operation && polling->participant == participant &&
-      polling->peer == peer && polling->tag == tag && polling->request == request &&
-      polling->since_ticks > log->last_end_ticks) {
-    return;
-  }
-  const uint32_t path = CurrentCallPath(call->frame).id;
-  const uint64_t lock = LoadRelaxed(&polling->lock);
-  StoreRelaxed(&polling->lock, lock + 1);
-  std::atomic_thread_fence(std::memory_order_release);
-  StoreRelaxed(&polling->since_ticks, Ticks());
-  StoreRelaxed(&polling->since_polls, log->entry->polls);
-  StoreRelaxed(&polling->operation, operation);
-  StoreRelaxed(&polling->participant, participant);
-  StoreRelaxed(&polling->peer, peer);
-  StoreRelaxed(&polling->tag, tag);
-  StoreRelaxed(&polling->request, request);
-  StoreRelaxed(&polling->call_path, path);
-  StoreRelaxed(&polling->requests, call->slot != kNoRequest ? 1u : call->slot_count);
-  StoreRelease(&polling->lock, lock + 2);
+  if (call->comm != nullptr) poll.participant = call->comm->uid;
+  if (probe) poll.peer = Peer(abi, a.root_or_peer);
+  if (probe) poll.tag = Tag(abi, a.tag);
+  poll.requests = call->slot != kNoRequest ? 1u : call->slot_count;
+  NotePoll(call, poll);
 }
 
 // A poll that found something: a record of it.
@@ -331,6 +310,32 @@ void EndRequests(Call* call, const Arguments& a, int result) {
   if (call->slots != nullptr) {
     call->log->scratch_used = static_cast<uint32_t>(call->slots - call->log->scratch);
   }
+}
+
+void NotePoll(Call* call, const VainPoll& poll) {
+  ThreadLog* log = call->log;
+  ring::Polling* polling = &log->entry->polling;
+  const auto operation = static_cast<uint16_t>(call->info->operation);
+  Bump(&log->entry->polls);
+  if (polling->operation == operation && polling->participant == poll.participant &&
+      polling->peer == poll.peer && polling->tag == poll.tag && polling->request == poll.request &&
+      polling->since_ticks > log->last_end_ticks) {
+    return;
+  }
+  const uint32_t path = CurrentCallPath(call->frame).id;
+  const uint64_t lock = LoadRelaxed(&polling->lock);
+  StoreRelaxed(&polling->lock, lock + 1);
+  std::atomic_thread_fence(std::memory_order_release);
+  StoreRelaxed(&polling->since_ticks, Ticks());
+  StoreRelaxed(&polling->since_polls, log->entry->polls);
+  StoreRelaxed(&polling->operation, operation);
+  StoreRelaxed(&polling->participant, poll.participant);
+  StoreRelaxed(&polling->peer, poll.peer);
+  StoreRelaxed(&polling->tag, poll.tag);
+  StoreRelaxed(&polling->request, poll.request);
+  StoreRelaxed(&polling->call_path, path);
+  StoreRelaxed(&polling->requests, poll.requests);
+  StoreRelease(&polling->lock, lock + 2);
 }
 
 }  // namespace rollcall::shim::calls

@@ -332,7 +332,14 @@ Comm* RegisterNccl(Library* library, const Creation& creation, const NcclIdentit
       g_several_devices.store(true, std::memory_order_relaxed);
     }
   }
-  return Enter(comm, creation, {});
+  return Enter(comm, creation, {.members = identity.parent_ranks});
+}
+
+uint64_t NthKey(uint64_t key, int32_t member) {
+  const TableLock lock;
+  uint64_t nth = 0;
+  CountAlike(Mix64(key, static_cast<uint32_t>(member)), &nth);
+  return Mix64(key, nth);
 }
 
 void BindNcclHandle(Comm* comm, uint64_t handle) {
@@ -340,6 +347,16 @@ void BindNcclHandle(Comm* comm, uint64_t handle) {
   comm->map_key = NcclKey(handle);
   if (!g_by_handle.Insert(comm->map_key, static_cast<uint32_t>(comm - g_comms))) {
     __atomic_fetch_add(&g_process.Of(ring::SectionKind::kParticipants)->lost, 1, __ATOMIC_RELAXED);
+  }
+}
+
+void SetNcclDevice(Comm* comm, int device) {
+  if (device < 0 || device >= 0xffff) return;
+  const auto number = static_cast<uint16_t>(device + 1);
+  StoreRelaxed(&comm->entry->device, number);
+  for (uint32_t i = 0; i < g_used; ++i) {
+    const uint16_t other = LoadRelaxed(&g_comms[i].entry->device);
+    if (other != 0 && other != number) g_several_devices.store(true, std::memory_order_relaxed);
   }
 }
 

@@ -30,6 +30,7 @@ struct Comm {
   uint64_t semantic_hash = 0;  // rolling
   uint64_t path_hash = 0;
   uint32_t gpu_slot = 0xffffffff;  // NCCL: the ring::GpuProgress used last
+  bool asynchronous = false;       // NCCL: answered ncclInProgress before
 
   bool inter() const { return (flags & ring::kIsInter) != 0; }
 };
@@ -71,13 +72,18 @@ Comm* RegisterDerived(Library* library, uint64_t handle, uint32_t flag, const ch
 struct NcclIdentity {
   uint64_t key = 0;  // equal on all members
   int32_t rank = -1;
-  int32_t size = 0;  // 0: unknown, as is the rank
+  int32_t size = 0;           // 0: unknown, as is the rank
+  uint32_t parent_ranks = 0;  // RankList: its members by their ranks on the parent; 0: unknown
 };
+// A key for the n-th of those that one member makes alike.
+uint64_t NthKey(uint64_t key, int32_t member);
 // nullptr if the table is full (counted). It has no handle yet.
 Comm* RegisterNccl(Library* library, const Creation& creation, const NcclIdentity& identity);
 void BindNcclHandle(Comm* comm, uint64_t handle);
+// On which of CUDA's devices it is.
+void SetNcclDevice(Comm* comm, int device);
 Comm* FindNcclComm(uint64_t handle);
-// Whether this process is several members of one communicator: it drives several devices.
+// Whether this process drives several devices, as far as its communicators say.
 bool HasSeveralDevices();
 
 // When the handle is freed, it may name another communicator as soon as the library returns. Find,

@@ -106,3 +106,7 @@ foreach(mpi openmpi mpich)
   add_custom_target(nccl_faults_${mpi} ALL DEPENDS ${programs})
   add_dependencies(nccl_faults_${mpi} nccl_sim cuda_sim)
 endforeach()
+
+# The real NCCL on a GPU: scripts/gpu, which a test can only try where there is none.
+add_test(NAME nccl.gpu_script COMMAND ${CMAKE_CURRENT_LIST_DIR}/gpu/without_gpu_test)
+set_tests_properties(nccl.gpu_script PROPERTIES LABELS unit TIMEOUT 60)

@@ -354,6 +354,20 @@ void AddDoubts(const Analysis& analysis, const Incident& incident, Finding* find
   }
 }
 
+// A rank that is one of several devices of its process is found by its device.
+void AddDeviceNotes(const Analysis& analysis, const Incident& incident, Finding* finding) {
+  if (incident.tie) return;
+  for (const uint32_t p : incident.deviating) {
+    const Process& process = analysis.trace.processes[p];
+    if (process.host_process == kNoIndex) continue;
+    const std::string device = process.device_number < 0
+                                   ? "one of the devices"
+                                   : fmt::format("device {}", process.device_number);
+    finding->notes.push_back(fmt::format("rank {} is {} of process {} on {}", process.rank, device,
+                                         process.pid, process.host));
+  }
+}
+
 }  // namespace
 
 std::string CallText(const Analysis& analysis, const Event& event, bool arguments) {
@@ -472,6 +486,7 @@ Finding Draft(const Analysis& analysis, const Incident& incident, VerdictKind ki
   sites.Add(Without(incident.deviating, {}), !incident.tie);
   finding.sites = sites.Take();
   AddDoubts(analysis, incident, &finding);
+  AddDeviceNotes(analysis, incident, &finding);
   AddContextNotes(analysis, &finding);
   return finding;
 }

@@ -153,9 +153,14 @@ class Finder {
   // still takes time to say.
   bool HostWaits(uint32_t p) const {
     const Process& process = analysis_.trace.processes[p];
-    const OpenCall* open = analysis_.graph.processes[p].open;
-    return process.quiet && open != nullptr &&
-           FindOperation(static_cast<uint16_t>(analysis_.Op(open->event))).kind == Kind::kHostWait;
+    if (!process.quiet) return false;
+    const auto waits = [this](uint32_t q) {
+      const OpenCall* open = analysis_.graph.processes[q].open;
+      return open != nullptr &&
+             FindOperation(static_cast<uint16_t>(analysis_.Op(open->event))).kind ==
+                 Kind::kHostWait;
+    };
+    return waits(p) || std::any_of(process.held_up_by.begin(), process.held_up_by.end(), waits);
   }
   bool MayMove(const DeviceOperation& operation) const {
     const bool all_wait = std::all_of(operation.first.begin(), operation.first.end(),
@@ -281,6 +286,9 @@ class Finder {
   void AddHostEdges(uint32_t p) {
     const ProcessView& view = analysis_.graph.processes[p];
     if (view.activity != Activity::kBlocked || !analysis_.Still(p)) return;
+    // Or for another device of its own.
+    const std::vector<uint32_t>& held_up_by = analysis_.trace.processes[p].held_up_by;
+    next_[p].insert(next_[p].end(), held_up_by.begin(), held_up_by.end());
     for (const Need& need : view.needs) {
       const std::vector<uint32_t>& on =
           need.node == kNoIndex ? need.processes : analysis_.graph.nodes[need.node].missing;
@@ -305,6 +313,7 @@ class Finder {
       const Activity activity = analysis_.graph.processes[p].activity;
       if (activity == Activity::kEnded || activity == Activity::kLeft) return AddGone(p, activity);
       if (activity == Activity::kBlocked) return;  // in a call of another kind: judged with that
+      if (LeftCommunicator(p)) return AddGone(p, Activity::kLeft);
       const bool idle = OldestHandedOver(analysis_.trace.processes[p]) == nullptr;
       if (idle && !lags_[p]) hosts_.push_back(p);
     } else {
@@ -322,6 +331,22 @@ class Finder {
     return incident;
   }
 
+  // Others wait in something on a communicator that this one destroyed, aborted or revoked.
+  bool LeftCommunicator(uint32_t p) const {
+    return std::any_of(waits_.operations.begin(), waits_.operations.end(),
+                       [&](const DeviceOperation& operation) {
+                         const std::vector<uint32_t>& missing = operation.missing;
+                         return !operation.IsMessage() &&
+                                std::find(missing.begin(), missing.end(), p) != missing.end() &&
+                                HasLeft(p, operation);
+                       });
+  }
+  bool HasLeft(uint32_t p, const DeviceOperation& operation) const {
+    const Lane* lane = analysis_.LaneOf(operation.communicator, p);
+    return lane != nullptr && (lane->membership->state == ring::ParticipantState::kFreed ||
+                               HasStopped(*lane->membership, lane->At(operation.sequence)));
+  }
+
   // Others wait for one that is no more, where most do.
   void AddGone(uint32_t p, Activity activity) {
     const DeviceOperation* best = nullptr;
@@ -330,7 +355,7 @@ class Finder {
       if (std::find(missing.begin(), missing.end(), p) == missing.end()) continue;
       if (best == nullptr || operation.first.size() > best->first.size()) best = &operation;
     }
-    if (best == nullptr) return;
+    if (best == nullptr || WentWithAnother(p)) return;
     Incident incident = Make(activity == Activity::kEnded ? What::kDeath : What::kLeft, *best);
     incident.deviating = {p};
     incident.agreeing = best->first;
@@ -338,7 +363,8 @@ class Finder {
     if (skipped) {
       incident.deviating.clear();
       for (const uint32_t q : best->missing) {
-        if (analysis_.graph.processes[q].activity == activity && !Made(q, *best)) {
+        const bool gone = analysis_.graph.processes[q].activity == activity || HasLeft(q, *best);
+        if (gone && !Made(q, *best)) {
           incident.deviating.push_back(q);
         }
       }
@@ -352,6 +378,22 @@ class Finder {
       std::swap(incident.deviating_event, incident.agreeing_event);
     }
     incidents_.push_back(std::move(incident));
+  }
+
+  // One end of a host process, for all of its devices.
+  bool WentWithAnother(uint32_t p) {
+    const std::vector<Process>& all = analysis_.trace.processes;
+    for (Incident& incident : incidents_) {
+      if (incident.what != What::kDeath && incident.what != What::kLeft) continue;
+      std::vector<uint32_t>& gone = incident.deviating;
+      const bool shared = std::any_of(gone.begin(), gone.end(), [&](uint32_t q) {
+        return q == p || ShareProcess(all[q], all[p]);
+      });
+      if (!shared) continue;
+      if (std::find(gone.begin(), gone.end(), p) == gone.end()) gone.push_back(p);
+      return true;
+    }
+    return false;
   }
 
   // One group's operations are told apart only by what they lack: another one of it may be what

@@ -191,7 +191,8 @@ class Builder {
       } else if (event != nullptr ? event->end_ns != kNoTime
                                   : membership.completed >= n && lane.entered >= n) {
         operation->done.push_back(q);
-      } else if (IsGone(q) || IsHeld(trace_.processes[q], lane.membership_index, n)) {
+      } else if (IsGone(q) || IsHeld(trace_.processes[q], lane.membership_index, n) ||
+                 HasStopped(membership, event)) {
         operation->missing.push_back(q);
       } else if (event != nullptr || lane.entered >= n) {
         operation->behind.push_back(q);
@@ -336,6 +337,10 @@ class Builder {
 
 DeviceWaits BuildDeviceWaits(const Trace& trace, const std::vector<Lanes>& lanes) {
   return Builder(trace, lanes).Build();
+}
+
+bool HasStopped(const Membership& membership, const Event* event) {
+  return membership.stopped && event != nullptr && event->end_ns == kNoTime;
 }
 
 bool IsHeldMessage(const Process& process, const Event& event) {

@@ -77,6 +77,10 @@ DeviceWaits BuildDeviceWaits(const Trace& trace, const std::vector<Lanes>& lanes
 // Nobody can complete one of these before every member has begun it.
 bool NeedsAll(Operation operation);
 
+// Its member aborted or revoked the communicator with this operation on it: it takes no part in it.
+// Where the operation is open, the answer is not asked for.
+bool HasStopped(const Membership& membership, const Event* event);
+
 // The oldest open operation that its device knows of; nullptr if there is none. What stands in an
 // open group is not handed over.
 const OpenRequest* OldestHandedOver(const Process& process);

@@ -213,6 +213,22 @@ class Finder {
     incidents_.push_back(std::move(incident));
   }
 
+  // Who is to come: known where the call says so, or the whole job is.
+  static std::vector<int32_t> Expected(const Creation& creation, const World& world) {
+    std::vector<int32_t> all;
+    if (creation.expected.empty()) {
+      if (creation.size <= 0 || static_cast<size_t>(creation.size) != world.processes.size()) {
+        return {};
+      }
+      for (int32_t rank = 0; rank < creation.size; ++rank) all.push_back(rank);
+      return all;
+    }
+    for (const int32_t rank : creation.expected) {
+      if (rank >= 0 && static_cast<size_t>(rank) < world.processes.size()) all.push_back(rank);
+    }
+    return all;
+  }
+
   void NotAllCame(const std::vector<uint32_t>& entrants) {
     const Creation& first = trace_.creations[entrants.front()];
     const World& world = trace_.worlds[trace_.processes[first.process].world];
@@ -223,14 +239,13 @@ class Finder {
     incident.expected = first.size < 0 ? 0 : static_cast<uint64_t>(first.size);
     incident.agreeing = Inside(entrants);
     const std::vector<uint32_t> came = Processes(entrants);
-    // Only where the whole job is to come it is known who is missing.
-    if (first.size > 0 && static_cast<size_t>(first.size) == world.processes.size() &&
-        came.size() < world.processes.size()) {
+    const std::vector<int32_t> expected = Expected(first, world);
+    if (came.size() < expected.size()) {
       std::vector<uint32_t> missing;
-      for (size_t rank = 0; rank < world.processes.size(); ++rank) {
-        const uint32_t p = world.processes[rank];
+      for (const int32_t rank : expected) {
+        const uint32_t p = world.processes[static_cast<size_t>(rank)];
         if (p == kNoIndex) {
-          incident.absent.push_back(static_cast<int32_t>(rank));
+          incident.absent.push_back(rank);
         } else {
           missing.push_back(p);
         }

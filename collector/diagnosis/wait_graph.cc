@@ -141,7 +141,7 @@ class Builder {
       for (const OpenRequest& request : process.open_requests) {
         if (request.state == ring::RequestState::kActive) AddNeed(p, request.event);
       }
-    } else if (creating_.contains(p)) {
+    } else if (creating_.contains(p) || !process.held_up_by.empty()) {
       // Inside, and who could release it is not on record: nothing is proven of it.
       view.activity = Activity::kBlocked;
     }
@@ -594,6 +594,7 @@ bool DiedByItself(const Trace& trace, const Process& process) {
   if (!MayBeCleanUp(process)) return true;
   return std::none_of(others.begin(), others.end(), [&](uint32_t other) {
     return other != kNoIndex && &trace.processes[other] != &process &&
+           !ShareProcess(trace.processes[other], process) &&
            EndsAnother(trace.processes[other], process);
   });
 }
@@ -604,6 +605,7 @@ bool IsFirstDeathCertain(const Trace& trace, const Process& process) {
   return std::none_of(others.begin(), others.end(), [&](uint32_t other) {
     if (other == kNoIndex || &trace.processes[other] == &process) return false;
     const Process& twin = trace.processes[other];
+    if (ShareProcess(twin, process)) return false;
     return Gone(twin) && MayBeCleanUp(twin) && !EndedAfterVerdict(twin) && !twin.end.by_launcher &&
            !twin.end.by_rollcall && InTheBlur(twin, process);
   });

@@ -45,6 +45,8 @@ void AppendTrace(Trace from, Trace* to) {
   for (Process& process : from.processes) {
     Move(worlds, &process.world);
     Move(paths, &process.exit_call_path);
+    Move(processes, &process.host_process);
+    for (uint32_t& other : process.held_up_by) Move(processes, &other);
     for (Thread& thread : process.threads) {
       Move(paths, &thread.group.call_path);
       Move(paths, &thread.group.stray_call_path);

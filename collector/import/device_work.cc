@@ -115,7 +115,7 @@ class Settler {
         ++meetings_[meeting_of_[i]].ready;
         continue;
       }
-      if (call.held) continue;
+      if (call.held || call.stopped) continue;
       const auto [entry, added] = index.emplace(std::pair(call.process, call.stream),
                                                 static_cast<uint32_t>(streams_.size()));
       if (added) streams_.emplace_back();
@@ -226,7 +226,7 @@ class Settler {
         calls_.begin(), calls_.end(), wait.process,
         [](const DeviceCall& call, uint32_t process) { return call.process < process; });
     for (; at != calls_.end() && at->process == wait.process && at->launch <= wait.launch; ++at) {
-      if (at->held || (!wait.any_stream && at->stream != wait.stream)) continue;
+      if (at->held || at->stopped || (!wait.any_stream && at->stream != wait.stream)) continue;
       if (!at->done) return false;
       last[at->stream] = static_cast<uint32_t>(at - calls_.begin());
     }
@@ -252,14 +252,7 @@ class Settler {
       if (event != nullptr)
         event->end_ns = call.done ? std::max(event->end_ns, event->start_ns) : kNoTime;
       if (call.done) continue;
-      OpenRequest request;
-      request.uid = call.event.request;
-      request.starts = 1;
-      request.held = call.held;
-      request.launch = call.launch;
-      request.event = call.event;
-      request.event.end_ns = kNoTime;
-      trace_.processes[call.process].open_requests.push_back(std::move(request));
+      if (!call.stopped) AddOpen(call);
       if (IsMessage(call)) continue;
       const auto [entry, added] = first_open.emplace(call.event.membership, call.event.sequence);
       if (!added) entry->second = std::min(entry->second, call.event.sequence);
@@ -270,6 +263,17 @@ class Settler {
       const auto open = first_open.find(m);
       membership.completed = open == first_open.end() ? membership.entered : open->second - 1;
     }
+  }
+
+  void AddOpen(const DeviceCall& call) {
+    OpenRequest request;
+    request.uid = call.event.request;
+    request.starts = 1;
+    request.held = call.held;
+    request.launch = call.launch;
+    request.event = call.event;
+    request.event.end_ns = kNoTime;
+    trace_.processes[call.process].open_requests.push_back(std::move(request));
   }
 
   Event* Find(const DeviceCall& call) {

@@ -26,6 +26,8 @@ struct DeviceCall {
   bool done = false;   // known to be complete
   bool held = false;   // in an open group: no device knows of it
   bool exact = false;  // not `done` means not complete
+  // Aborted or revoked: neither complete nor open any more, so that no other member completes it.
+  bool stopped = false;
   Event event;
 };
 
@@ -35,6 +37,7 @@ struct HostWait {
   uint64_t stream = 0;
   bool any_stream = false;
   uint64_t launch = 0;
+  uint32_t thread = 0;  // index into Process::threads
 };
 
 // Fills in, for processes with `device`: open_requests (oldest first), the end of operations that

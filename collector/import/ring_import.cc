@@ -185,13 +185,17 @@ class ProcessImport {
       draft.parent_sequence = participant.parent_sequence;
       draft.creating_operation = participant.creating_operation;
       draft.flags = participant.flags;
+      draft.device = static_cast<int32_t>(participant.device) - 1;
       draft.size = participant.size;
       draft.remote_size = participant.remote_size;
       draft.name = CleanText(ring_.String(participant.name), 128);
       draft.members = Runs(participant.members);
       draft.remote_members = Runs(participant.remote_members);
 
-      if ((participant.flags & ring::kIsNccl) != 0) AddNccl(participant);
+      if ((participant.flags & ring::kIsNccl) != 0) {
+        AddNccl(participant);
+        membership.stopped = participant.stopped_launch != 0;
+      }
       membership_by_uid_.emplace(participant.uid, static_cast<uint32_t>(trace_.memberships.size()));
       trace_.memberships.push_back(std::move(membership));
       importer_.drafts_.push_back(std::move(draft));
@@ -200,6 +204,9 @@ class ProcessImport {
 
   void AddNccl(const ring::Participant& participant) {
     process_.device = true;
+    if (participant.stopped_launch != 0) {
+      stopped_.emplace(participant.uid, participant.stopped_launch);
+    }
     const OperationInfo& info = FindOperation(participant.creating_operation);
     if (info.kind != Kind::kNcclInit) return;
     creation_by_uid_.emplace(participant.uid, trace_.creations.size());
@@ -210,7 +217,10 @@ class ProcessImport {
     creation.size = participant.size;
     creation.call = info.name;
     creation.event.start_ns = Time(participant.created_ticks);
-    if (participant.in_flight == 0) creation.event.end_ns = creation.event.start_ns;
+    // One that failed, or was aborted in its making, nobody waits for.
+    const bool over = participant.in_flight == 0 ||
+                      participant.state == static_cast<uint32_t>(ring::ParticipantState::kFreed);
+    if (over) creation.event.end_ns = creation.event.start_ns;
     trace_.creations.push_back(std::move(creation));
   }
 
@@ -261,10 +271,12 @@ class ProcessImport {
     } else {
       work.done = call.end_ticks != 0;  // refused: it is on no stream
     }
+    const auto stopped = stopped_.find(call.uid);
+    work.stopped = !work.done && stopped != stopped_.end() && call.launch <= stopped->second;
     importer_.device_calls_.push_back(work);
   }
 
-  void AddHostWait(const ring::Record& record) {
+  void AddHostWait(const ring::Record& record, uint32_t thread) {
     if (FindOperation(record.operation).kind != Kind::kHostWait || record.detail == 0) return;
     const auto operation = static_cast<Operation>(record.operation);
     HostWait wait;
@@ -273,6 +285,7 @@ class ProcessImport {
     wait.any_stream =
         operation == Operation::kcudaDeviceSynchronize || operation == Operation::kcuCtxSynchronize;
     wait.launch = record.detail;
+    wait.thread = thread;
     importer_.host_waits_.push_back(wait);
   }
 
@@ -447,7 +460,7 @@ class ProcessImport {
         if (numbered) added.push_back(call);
       }
       AddAwaited(from, record, depth + 1 == from.open.size(), &open);
-      AddHostWait(record);
+      AddHostWait(record, thread_index);
       process_.open_calls.push_back(std::move(open));
     }
     calls->insert(calls->end(), added.begin(), added.end());
@@ -686,6 +699,7 @@ class ProcessImport {
   std::vector<Call> p2p_;
   std::vector<Call> lifecycle_;
   std::unordered_map<uint32_t, uint32_t> membership_by_uid_;
+  std::unordered_map<uint32_t, uint64_t> stopped_;        // launches, by uid
   std::unordered_map<uint32_t, size_t> creation_by_uid_;  // into Trace::creations
   std::map<std::pair<uint32_t, uint64_t>, const ring::GpuProgress*> progress_;  // by uid, stream
   std::unordered_map<uint32_t, uint32_t> thread_by_entry_;       // model index by ThreadEntry index

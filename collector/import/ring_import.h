@@ -23,6 +23,7 @@ struct MembershipDraft {
   uint64_t parent_sequence = 0;
   uint16_t creating_operation = 0;
   uint32_t flags = 0;
+  int32_t device = -1;  // NCCL: CUDA's number
   int32_t size = 0;
   int32_t remote_size = 0;
   std::string name;  // given by the user
@@ -38,11 +39,11 @@ class RingImporter {
   uint32_t Import(const RingSnapshot& snapshot);
 
   // By index in Trace::memberships.
-  const std::vector<MembershipDraft>& drafts() const { return drafts_; }
+  std::vector<MembershipDraft>& drafts() { return drafts_; }
 
   // What SettleDeviceWork() wants to know, once the processes are joined.
   std::vector<DeviceCall>& device_calls() { return device_calls_; }
-  const std::vector<HostWait>& host_waits() const { return host_waits_; }
+  std::vector<HostWait>& host_waits() { return host_waits_; }
 
  private:
   friend class ProcessImport;

@@ -12,6 +12,7 @@
 
 #include "collector/import/device_work.h"
 #include "collector/import/ring_import.h"
+#include "collector/import/split_devices.h"
 #include "collector/model/python_merge.h"
 #include "collector/model/rank_set.h"
 
@@ -64,7 +65,7 @@ class Joiner {
 
  private:
   void MakeWorlds() {
-    std::vector<uint32_t> order(trace_.processes.size());
+    std::vector<uint32_t> order(jobs_.size());
     for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
                      [&](uint32_t a, uint32_t b) { return jobs_[a].start_ns < jobs_[b].start_ns; });
@@ -91,7 +92,17 @@ class Joiner {
       }
       Enter(index, world->second);
     }
-    for (const World& world : trace_.worlds) ListMissing(world);
+    for (Process& process : trace_.processes) {
+      if (process.host_process != kNoIndex) {
+        process.world = trace_.processes[process.host_process].world;
+      }
+    }
+    const std::vector<bool> split = SplitWorlds(trace_);
+    for (uint32_t w = 0; w < trace_.worlds.size(); ++w) {
+      const bool numbered = split[w] && NumberByCommunicator(drafts_, w, &trace_);
+      ListMissing(trace_.worlds[w]);
+      if (split[w] && !numbered) NumberInOrder(w, &trace_);
+    }
   }
 
   uint32_t AddWorld(uint64_t job_key, int32_t size) {
@@ -181,9 +192,6 @@ class Joiner {
       membership_of_.emplace(uint64_t{membership.process} << 32 | entry->second, index);
     }
     for (uint32_t i = 0; i < trace_.communicators.size(); ++i) {
-      if ((trace_.communicators[i].flags & ring::kIsNccl) != 0) {
-        ListNcclMembers(drafts_[first_member[i]].size, &trace_.communicators[i]);
-      }
       const Membership& membership = trace_.memberships[first_member[i]];
       const MembershipDraft& draft = drafts_[first_member[i]];
       for (const bool alone : {true, false}) {
@@ -192,12 +200,21 @@ class Joiner {
           trace_.communicators[i].parent = parent->second;
         }
       }
+      if ((trace_.communicators[i].flags & ring::kIsNccl) != 0) {
+        ListNcclMembers(draft, &trace_.communicators[i]);
+      }
     }
+    ListExpected();
   }
 
   // No call of NCCL's says which process is which rank: those who came say it of themselves. Of the
   // others it is known where the communicator is the whole job, in its order.
-  void ListNcclMembers(int32_t size, Communicator* communicator) const {
+  void ListNcclMembers(const MembershipDraft& draft, Communicator* communicator) const {
+    const int32_t size = draft.size;
+    if (communicator->created_by == Operation::kNcclCommShrink) {
+      communicator->members = Kept(*communicator, draft.members);
+      if (!communicator->members.empty()) return;
+    }
     if (size <= 0 || static_cast<uint32_t>(size) > kMaxRanks) return;
     communicator->members.assign(static_cast<size_t>(size), -1);
     bool in_order = trace_.worlds[communicator->world].size == size;
@@ -210,6 +227,33 @@ class Joiner {
     }
     for (int32_t rank = 0; in_order && rank < size; ++rank) {
       communicator->members[static_cast<size_t>(rank)] = rank;
+    }
+  }
+
+  // Members of a shrunk communicator's parent, which comes before it; empty if one is not known.
+  std::vector<int32_t> Kept(const Communicator& shrunk,
+                            const std::vector<ring::RankRun>& parent_ranks) const {
+    if (shrunk.parent == kNoIndex) return {};
+    const std::vector<int32_t>& parent = trace_.communicators[shrunk.parent].members;
+    std::vector<int32_t> kept;
+    for (const int32_t rank : ExpandRanks(parent_ranks)) {
+      if (static_cast<size_t>(rank) >= parent.size()) return {};
+      kept.push_back(parent[static_cast<size_t>(rank)]);
+      if (kept.back() < 0) return {};
+    }
+    return kept;
+  }
+
+  void ListExpected() {
+    std::unordered_map<uint64_t, uint32_t> shrunk;
+    for (uint32_t c = 0; c < trace_.communicators.size(); ++c) {
+      if (trace_.communicators[c].created_by == Operation::kNcclCommShrink) {
+        shrunk.emplace(trace_.communicators[c].key, c);
+      }
+    }
+    for (Creation& creation : trace_.creations) {
+      const auto found = shrunk.find(creation.key);
+      if (found != shrunk.end()) creation.expected = trace_.communicators[found->second].members;
     }
   }
 
@@ -340,10 +384,35 @@ class RingTraceBuilder::Impl {
   }
 
   Trace Finish() {
+    LinkGrown();
+    SplitByDevice(importer_.drafts(), &trace_, &importer_.device_calls(), &importer_.host_waits());
     Joiner(&trace_, importer_.drafts(), jobs_).Join();
     SettleDeviceWork(std::move(importer_.device_calls()), importer_.host_waits(), &trace_);
     MergePythonFrames(&trace_);
     return std::move(trace_);
+  }
+
+  // Those who join a communicator that grows know its unique id only; whoever made the id knows the
+  // identity by which the others call the communicator, too (shim/nccl/call.cc).
+  void LinkGrown() {
+    std::unordered_map<uint64_t, uint64_t> keys;
+    std::vector<MembershipDraft>& drafts = importer_.drafts();
+    const auto grown = static_cast<uint16_t>(Operation::kNcclCommGrow);
+    for (MembershipDraft& draft : drafts) {
+      if (draft.creating_operation != grown || draft.parent_sequence == 0) continue;
+      keys.emplace(draft.parent_sequence, draft.key);
+      draft.parent_sequence = 0;
+    }
+    if (keys.empty()) return;
+    const auto replace = [&keys](uint64_t* key) {
+      const auto found = keys.find(*key);
+      if (found != keys.end()) *key = found->second;
+    };
+    for (MembershipDraft& draft : drafts) {
+      replace(&draft.key);
+      replace(&draft.parent_key);
+    }
+    for (Creation& creation : trace_.creations) replace(&creation.key);
   }
 
   uint64_t Activity(uint32_t process) const { return activity_[process]; }

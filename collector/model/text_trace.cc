@@ -118,6 +118,7 @@ class Parser {
     if (words[0] == "verdict-given") return builder_->VerdictGiven();
     if (words[0].back() != ':') throw Failure{fmt::format("'{}' begins no line", words[0])};
     const std::vector<int32_t> ranks = RankList(words[0].substr(0, words[0].size() - 1));
+    if (At(words, 1) == "share-a-process") return builder_->ShareProcess(ranks);
     for (const int32_t rank : ranks) RankLine(rank, words);
     if (builder_->calls() > kMostCalls) throw Failure{"too many calls"};
   }

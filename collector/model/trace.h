@@ -141,6 +141,8 @@ struct Membership {
   ring::ParticipantState state = ring::ParticipantState::kLive;
   uint64_t entered = 0;  // collectives entered, ever
   uint64_t completed = 0;
+  // NCCL: what of its operations has no end, and is not open, was stopped: by an abort or a revoke.
+  bool stopped = false;
   bool counted = true;  // false: the two may be larger; there was nothing to count them by
   // Collectives whose record is still there, by rising sequence number. What came before
   // events.front().sequence is lost; a gap inside is a lost record too.
@@ -242,6 +244,13 @@ struct Process {
   // Its operations are enqueued and run on a device: no call blocks, and `open_requests` are those
   // that have not completed there, in the order in which they were enqueued.
   bool device = false;
+  // A host process that is several ranks of one NCCL communicator is several of these, one for each
+  // of its devices: `host_process` is the first of them, itself included; kNoIndex: it is alone.
+  // They share threads, ends and stacks. `held_up_by`: those in whose calls the thread stands that
+  // drives this one.
+  uint32_t host_process = kNoIndex;
+  int32_t device_number = -1;  // CUDA's; -1 unknown
+  std::vector<uint32_t> held_up_by;
   int thread_level = -1;  // 0 SINGLE .. 3 MULTIPLE, as provided; -1 unknown
   ring::Phase phase = ring::Phase::kStarting;
   int64_t phase_ns = kNoTime;
@@ -275,6 +284,11 @@ struct Process {
   std::string source;  // file or address it came from, for messages
 };
 
+// Two ranks of one host process.
+inline bool ShareProcess(const Process& a, const Process& b) {
+  return a.host_process != kNoIndex && a.host_process == b.host_process;
+}
+
 // One MPI_COMM_WORLD: one launch (or one spawn).
 struct World {
   uint64_t job_key = 0;
@@ -287,10 +301,11 @@ struct World {
 struct Creation {
   uint64_t key = 0;  // of the identity (the unique id): equal on all that are meant to meet
   uint32_t process = kNoIndex;
-  int32_t rank = -1;  // as passed
-  int32_t size = -1;  // as passed: how many are to come
-  std::string call;   // "ncclCommInitRank"
-  Event event;        // times and call path; end_ns is kNoTime while it is inside
+  int32_t rank = -1;              // as passed
+  int32_t size = -1;              // as passed: how many are to come
+  std::vector<int32_t> expected;  // their world ranks, where that is known; else empty
+  std::string call;               // "ncclCommInitRank"
+  Event event;                    // times and call path; end_ns is kNoTime while it is inside
 };
 
 // Something about the input that the person must know: a damaged file, a missing rank.

@@ -368,6 +368,24 @@ void TraceBuilder::Create(int rank, const std::string& id, int32_t rank_passed, 
   trace_.creations.push_back(std::move(creation));
 }
 
+void TraceBuilder::ShareProcess(const std::vector<int32_t>& ranks) {
+  for (const int32_t rank : ranks) {
+    process(rank)->host_process = static_cast<uint32_t>(ranks.front());
+    process(rank)->pid = process(ranks.front())->pid;
+  }
+}
+
+void TraceBuilder::HoldUp() {
+  for (Process& held : trace_.processes) {
+    if (held.host_process == kNoIndex || !held.open_calls.empty()) continue;
+    for (const Process& other : trace_.processes) {
+      if (rollcall::ShareProcess(held, other) && !other.open_calls.empty()) {
+        held.held_up_by.push_back(static_cast<uint32_t>(other.rank));
+      }
+    }
+  }
+}
+
 void TraceBuilder::Poll(int rank, bool still) {
   Thread& thread = process(rank)->threads[0];
   thread.polls += 1000;
@@ -437,6 +455,7 @@ void TraceBuilder::AddCheckpoints(Membership* membership) const {
 }
 
 Trace TraceBuilder::Finish() {
+  HoldUp();
   for (Membership& membership : trace_.memberships) {
     AddCheckpoints(&membership);
     // A device completes in order: what is open, and all behind it, is not complete.
@@ -495,6 +514,11 @@ Trace TraceBuilder::Finish() {
       kept.push_back(std::move(process));
     }
     trace_.processes = std::move(kept);
+    for (Process& process : trace_.processes) {
+      if (process.host_process == kNoIndex) continue;
+      for (uint32_t& other : process.held_up_by) other = moved[other];
+      std::erase(process.held_up_by, kNoIndex);
+    }
     for (Membership& membership : trace_.memberships) {
       membership.process = moved[membership.process];
     }

@@ -59,6 +59,8 @@ class TraceBuilder {
   // Of a communicator that is known by `id`; `rank` as passed.
   void Create(int rank, const std::string& id, int32_t rank_passed, int32_t size, const Call& call,
               bool returned);
+  // Devices of one host process, which one thread drives: one stands where another waits.
+  void ShareProcess(const std::vector<int32_t>& ranks);
   // Its main thread has polled, and was seen to poll on; which requests, a ring does not say.
   void Poll(int rank, bool still);
   void AddLifecycle(int rank, Operation operation, uint64_t detail,
@@ -94,6 +96,7 @@ class TraceBuilder {
   uint32_t InternArguments(const Call& call);
   uint32_t MembershipOf(int rank, uint32_t communicator) const;
   void AddCheckpoints(Membership* membership) const;
+  void HoldUp();
   void ShiftClock(int rank, int64_t ns);
 
   Trace trace_;

@@ -31,6 +31,11 @@ struct Arguments {
   int root_or_peer = 0;
   int color = 0;
   int key = 0;
+  const int* excluded = nullptr;  // ranks of `comm`
+  int excluded_count = 0;
+  int flags = 0;
+  const void* unique_id_at = nullptr;  // ncclCommGrow: UniqueId*, or null
+  const int* state = nullptr;          // ncclCommGetAsyncError: what came out
 };
 
 }  // namespace rollcall::shim::nccl

@@ -1,11 +1,13 @@
 #include "shim/nccl/call.h"
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "shim/call_paths.h"
 #include "shim/nccl/group.h"
 #include "shim/nccl/progress.h"
 #include "shim/nccl/records.h"
+#include "shim/nccl/unfinished.h"
 #include "shim/process.h"
 
 namespace rollcall::shim::nccl {
@@ -13,6 +15,8 @@ namespace {
 
 constexpr int kSuccess = 0;
 constexpr int kInProgress = 7;  // ncclInProgress: a non-blocking communicator is still at it
+
+bool Failed(int result) { return result != kSuccess && result != kInProgress; }
 
 // For NCCL's own queries, which are local: the library of whoever calls us.
 template <typename F>
@@ -22,6 +26,7 @@ F Query(Target* target, const void* caller) {
 using AskInt = int (*)(void*, int*);
 constinit Target g_count{"pncclCommCount", nullptr};
 constinit Target g_user_rank{"pncclCommUserRank", nullptr};
+constinit Target g_device{"pncclCommCuDevice", nullptr};
 constinit Target g_version{"pncclGetVersion", nullptr};
 
 // The handle that the library wrote; 0 if it has not (yet).
@@ -36,6 +41,14 @@ bool AskRank(uint64_t handle, const void* caller, int32_t* rank, int32_t* size) 
   void* comm = reinterpret_cast<void*>(handle);
   return count != nullptr && user_rank != nullptr && count(comm, size) == kSuccess &&
          user_rank(comm, rank) == kSuccess;
+}
+
+// -1 if the library does not say.
+int AskDevice(uint64_t handle, const void* caller) {
+  int device = -1;
+  const auto ask = Query<AskInt>(&g_device, caller);
+  if (ask == nullptr || ask(reinterpret_cast<void*>(handle), &device) != kSuccess) return -1;
+  return device;
 }
 
 void NameLibrary(const void* caller) {
@@ -62,20 +75,23 @@ void SetClock() {
 }
 
 // Where no launcher said which rank this is, the first communicator does.
-void SupposeWorld(const Arguments& a) {
+void SupposeWorld(const NcclIdentity& identity) {
   ring::FileHeader* header = g_process.header;
   if (LoadRelaxed(&header->world_rank) >= 0) return;
-  StoreRelaxed(&header->world_rank, a.rank);
-  StoreRelaxed(&header->world_size, a.nranks);
+  StoreRelaxed(&header->world_rank, identity.rank);
+  StoreRelaxed(&header->world_size, identity.size);
 }
 
 // --- Communicators
 // --------------------------------------------------------------------------------
 
 // Exists from now on: its members may use it.
-void Settle(Comm* comm, uint64_t handle) {
+void Settle(Comm* comm, uint64_t handle, const void* caller) {
   StoreRelease(&comm->entry->in_flight, uint64_t{0});
-  if (handle != 0) BindNcclHandle(comm, handle);
+  if (handle != 0) {
+    if (comm->handle != handle) BindNcclHandle(comm, handle);
+    SetNcclDevice(comm, AskDevice(handle, caller));
+  }
   SetPhase(ring::Phase::kRunning);
 }
 
@@ -88,49 +104,132 @@ void SettleSplit(const Pending& pending, uint64_t handle) {
       Mix64(Mix64(parent != nullptr ? parent->key : 0, pending.creation.parent_sequence),
             static_cast<uint32_t>(pending.colour));
   Comm* comm = RegisterNccl(NcclLibrary(), pending.creation, {key, rank, size});
-  if (comm != nullptr) Settle(comm, handle);
+  if (comm != nullptr) Settle(comm, handle, pending.caller);
+}
+
+void SettleAs(const Pending& pending, uint64_t handle, bool failed) {
+  if (pending.comm == nullptr) {
+    if (!failed) SettleSplit(pending, handle);
+  } else if (failed) {
+    ForgetComm(pending.comm);
+  } else {
+    Settle(pending.comm, handle, pending.caller);
+  }
+}
+
+// The handle is there at once, the communicator when the application hears so.
+void SettleLater(const Pending& pending) {
+  const uint64_t handle = LoadHandle(pending.handle_at);
+  if (handle == 0) return SettleAs(pending, handle, false);  // NCCL_SPLIT_NOCOLOR
+  if (pending.comm != nullptr) {
+    pending.comm->asynchronous = true;
+    BindNcclHandle(pending.comm, handle);
+  }
+  if (!AwaitCreation(pending, handle)) SettleAs(pending, handle, false);
 }
 
 void Settle(const Pending& pending, int result) {
-  if (pending.comm == nullptr) {
-    if (result == kSuccess) SettleSplit(pending, LoadHandle(pending.handle_at));
-  } else if (result == kSuccess) {
-    Settle(pending.comm, LoadHandle(pending.handle_at));
-  } else {
-    ForgetComm(pending.comm);
-  }
+  if (result == kInProgress) return SettleLater(pending);
+  SettleAs(pending, result == kSuccess ? LoadHandle(pending.handle_at) : 0, result != kSuccess);
 }
 
 void SettleOrWait(Call* call, const Pending& pending, int result) {
   Group& group = Group::Of(call->log);
-  if (result == kSuccess && group.open()) {
+  if (!Failed(result) && group.open()) {
     group.AddPending(pending);
   } else {
     Settle(pending, result);
   }
 }
 
+// What a call says of the communicator that it makes.
+struct Identified {
+  Creation creation;
+  NcclIdentity identity;
+};
+
+Identified ById(const Call& call, const Arguments& a) {
+  return {{.operation = call.info->operation}, {Mix64(a.id_hash, 0x11), a.rank, a.nranks}};
+}
+
+bool IsIn(int32_t rank, const int* list, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (list[i] == rank) return true;
+  }
+  return false;
+}
+
+// The members of the parent but for those excluded, in their order. Excluded ones make no call, so
+// that the parent's counter must not count it.
+Identified Shrunk(const Call& call, const Comm* parent, const Arguments& a) {
+  constexpr int32_t kMostRanks = 1 << 16;
+  Identified made{{.operation = call.info->operation, .parent = parent}, {}};
+  const bool listed = a.excluded != nullptr && a.excluded_count >= 0;
+  if (parent == nullptr || parent->size <= 0 || parent->size > kMostRanks || !listed) return made;
+  int* kept = static_cast<int*>(malloc(sizeof(int) * static_cast<size_t>(parent->size)));
+  if (kept == nullptr) return made;
+  NcclIdentity& identity = made.identity;
+  for (int32_t rank = 0; rank < parent->size; ++rank) {
+    if (IsIn(rank, a.excluded, a.excluded_count)) continue;
+    if (rank == parent->rank) identity.rank = identity.size;
+    kept[identity.size++] = rank;
+  }
+  const uint64_t members = HashBytes(kept, sizeof(int) * static_cast<size_t>(identity.size), 0x5c);
+  identity.key = NthKey(Mix64(parent->key, members), parent->rank);
+  identity.parent_ranks = InternRanks(kept, identity.size);
+  free(kept);
+  return made;
+}
+
+// Those who are in the parent know it, those who join know the id, and the one that made the id
+// knows both: its parent_sequence is the key of those who join.
+Identified Grown(const Call& call, const Comm* parent, const Arguments& a) {
+  const uint64_t joined = a.unique_id_at == nullptr
+                              ? 0
+                              : Mix64(HashBytes(a.unique_id_at, sizeof(UniqueId), 0x1d), 0x67);
+  if (parent == nullptr) {
+    return {{.operation = call.info->operation}, {joined, a.rank, a.nranks}};
+  }
+  const uint64_t key = NthKey(Mix64(parent->key, 0x67), parent->rank);
+  return {{.operation = call.info->operation, .parent = parent, .parent_sequence = joined},
+          {key, parent->rank, a.nranks}};
+}
+
+Identified Identify(const Call& call, const Arguments& a) {
+  const Comm* parent = a.comm == 0 ? nullptr : FindNcclComm(a.comm);
+  switch (call.info->operation) {
+    case Operation::kNcclCommShrink:
+      return Shrunk(call, parent, a);
+    case Operation::kNcclCommGrow:
+      return Grown(call, parent, a);
+    default:
+      return ById(call, a);
+  }
+}
+
 void BeginInit(Call* call, const Arguments& a) {
-  SupposeWorld(a);
+  const Identified made = Identify(*call, a);
+  if (made.identity.size > 0) SupposeWorld(made.identity);
   SetClock();
-  const Creation creation{.operation = call->info->operation};
-  call->comm = RegisterNccl(NcclLibrary(), creation, {Mix64(a.id_hash, 0x11), a.rank, a.nranks});
+  if (made.identity.key != 0) {
+    call->comm = RegisterNccl(NcclLibrary(), made.creation, made.identity);
+  }
   if (call->comm != nullptr) StoreRelaxed(&call->comm->entry->in_flight, uint64_t{1});
   calls::StartRecord(call);
-  call->record.root_or_peer = a.rank;
-  call->record.send_count = static_cast<uint64_t>(a.nranks);
+  call->record.root_or_peer = made.identity.rank;
+  call->record.send_count = static_cast<uint64_t>(made.identity.size);
   SetCallPath(&call->record, CurrentCallPath(call->frame));
   calls::WriteRecord(call, ring::kCollectiveRing);
 }
 
 // All devices of this process: nobody else has to come.
-void EndInitAll(const Arguments& a) {
+void EndInitAll(const Arguments& a, const void* caller) {
   const auto* handles = static_cast<const uint64_t*>(a.new_comms);
   const uint64_t key = Mix64(g_process.header->process_id_random[0], NextLaunch());
   for (int i = 0; handles != nullptr && i < a.device_count; ++i) {
     const Creation creation{.operation = Operation::kNcclCommInitAll};
     Comm* comm = RegisterNccl(NcclLibrary(), creation, {key, i, a.device_count});
-    if (comm != nullptr) Settle(comm, handles[i]);
+    if (comm != nullptr) Settle(comm, handles[i], caller);
   }
 }
 
@@ -161,12 +260,15 @@ void BeginOperation(Call* call, const Arguments& a) {
 
 void EndOperation(Call* call, const Arguments& a, int result) {
   Comm* comm = call->comm;
-  if (comm == nullptr || result != kSuccess) return;
+  if (comm == nullptr || Failed(result)) return;
   const uint32_t slot = SlotOf(comm, a.stream);
   Group& group = Group::Of(call->log);
+  if (result == kInProgress) comm->asynchronous = true;
   if (group.open()) {
     group.AddOperation(call->log, slot);
+    if (comm->asynchronous) group.AddAsynchronous(comm->uid);
   } else {
+    if (result == kInProgress) AwaitLaunch(comm->uid, call->record.detail);
     MarkEnqueued(slot, call->record.detail);
   }
 }
@@ -206,9 +308,43 @@ void BeginGroupEnd(Call* call) {
 
 void EndGroup(Call* call, int result) {
   Group& group = Group::Of(call->log);
+  // Before they count as launched.
+  for (uint32_t i = 0; result == kInProgress && i < group.asynchronous_count(); ++i) {
+    AwaitLaunch(group.asynchronous(i), group.launch());
+  }
   if (!group.End(call->log)) return;
   for (uint32_t i = 0; i < group.pending_count(); ++i) Settle(group.pending(i), result);
   group.ForgetPending();
+}
+
+// --- Questions about communicators that do not block
+// --------------------------------------------------------
+
+// In vain: the thread polls, which is waiting.
+void EndQuestion(Call* call, const Arguments& a, int result) {
+  if (result != kSuccess || a.state == nullptr) return;
+  if (*a.state == kInProgress) {
+    const Comm* comm = FindNcclComm(a.comm);
+    calls::NotePoll(call, {.participant = comm == nullptr ? 0 : comm->uid});
+    return;
+  }
+  Heard(a.comm, Failed(*a.state), SettleAs);
+}
+
+// --- Operations that were stopped
+// ------------------------------------------------------------------------------
+
+constexpr int kShrinkAbort = 1;  // NCCL_SHRINK_ABORT: it stops the parent's operations first
+
+bool Stops(const Call& call, const Arguments& a) {
+  const Operation operation = call.info->operation;
+  return operation == Operation::kNcclCommAbort || operation == Operation::kNcclCommRevoke ||
+         (operation == Operation::kNcclCommShrink && (a.flags & kShrinkAbort) != 0);
+}
+
+// Nobody waits for them any more, and they are not complete.
+void NoteStopped(const Comm* comm) {
+  if (comm != nullptr) StoreRelease(&comm->entry->stopped_launch, LastLaunch());
 }
 
 // --- The host waits
@@ -230,7 +366,7 @@ void BeginHostCall(Call* call, const Arguments& a) {
   ring::Record& record = call->record;
   // What stands in an open group of this thread is on no stream yet.
   const Group& group = Group::Of(call->log);
-  EventMark mark{a.stream, group.open() ? group.launch() - 1 : LastLaunch()};
+  EventMark mark{a.stream, SurelyLaunched(group.open() ? group.launch() - 1 : LastLaunch())};
   if (call->info->kind == Kind::kHostMarks) return RememberEvent(a.event, mark);
   if (WaitsForEvent(call->info->operation)) mark = FindEvent(a.event);
   if (call->info->kind == Kind::kHostAsks || !AnythingOutstanding()) {
@@ -245,10 +381,15 @@ void BeginHostCall(Call* call, const Arguments& a) {
   calls::WriteRecord(call, ring::kCollectiveRing);
 }
 
+// The default streams, by their special handles (cudaStreamLegacy, cudaStreamPerThread): every
+// device has its own, and a call means the current device's.
+bool IsDefaultStream(uint64_t stream) { return stream <= 2; }
+
 void EndHostCall(const Call& call, int result) {
   if (result != kSuccess || call.info->kind == Kind::kHostMarks || call.record.detail == 0) return;
   const Operation operation = call.info->operation;
   if (WaitsForStream(operation) || WaitsForEvent(operation)) {
+    if (IsDefaultStream(call.record.detail2) && HasSeveralDevices()) return;
     MarkStreamComplete(call.record.detail2, call.record.detail);
   } else if (!HasSeveralDevices()) {
     MarkAllComplete(call.record.detail);
@@ -266,6 +407,7 @@ void BeginByKind(Call* call, const Arguments& a) {
     case Kind::kIrecv:
       return BeginOperation(call, a);
     case Kind::kNcclGroupStart:
+    case Kind::kNcclAsks:
       return;
     case Kind::kNcclGroupEnd:
       return BeginGroupEnd(call);
@@ -279,6 +421,7 @@ void BeginByKind(Call* call, const Arguments& a) {
 }
 
 void EndByKind(Call* call, const Arguments& a, int result) {
+  if (!Failed(result) && Stops(*call, a)) NoteStopped(FindNcclComm(a.comm));
   switch (call->info->kind) {
     case Kind::kNcclInit:
       NameLibrary(call->caller);
@@ -288,7 +431,7 @@ void EndByKind(Call* call, const Arguments& a, int result) {
           {.comm = call->comm, .handle_at = a.new_comm, .caller = call->caller, .creation = {}},
           result);
     case Kind::kNcclInitAll:
-      if (result == kSuccess) EndInitAll(a);
+      if (!Failed(result)) EndInitAll(a, call->caller);
       return;
     case Kind::kCreateComm: {
       const Creation creation{.operation = call->info->operation,
@@ -304,19 +447,22 @@ void EndByKind(Call* call, const Arguments& a, int result) {
                           result);
     }
     case Kind::kFreeComm:
-      if (call->comm != nullptr && result == kSuccess) ForgetComm(call->comm);
-      return;
+      if (call->comm == nullptr || Failed(result)) return;
+      ForgetAwaited(call->comm->uid);
+      return ForgetComm(call->comm);
     case Kind::kNonblocking:
     case Kind::kIsend:
     case Kind::kIrecv:
       return EndOperation(call, a, result);
     case Kind::kNcclGroupStart:
-      if (result == kSuccess) {
+      if (!Failed(result)) {
         Group::Of(call->log).Start(call->log, CurrentCallPath(call->frame).id);
       }
       return;
     case Kind::kNcclGroupEnd:
       return EndGroup(call, result);
+    case Kind::kNcclAsks:
+      return EndQuestion(call, a, result);
     case Kind::kHostWait:
     case Kind::kHostAsks:
     case Kind::kHostMarks:
@@ -348,9 +494,9 @@ void Begin(Call* call, const Arguments& arguments) {
 }
 
 void End(Call* call, const Arguments& arguments, int result) {
-  if (result == kInProgress) result = kSuccess;
   // Of an error of CUDA's the program hears; it says nothing about what was called.
-  if (!calls::ReopenBracket(call, IsCuda(call->info->kind) ? kSuccess : result)) return;
+  const bool error = Failed(result) && !IsCuda(call->info->kind);
+  if (!calls::ReopenBracket(call, error ? result : kSuccess)) return;
   EndByKind(call, arguments, result);
   calls::FinishCall(call);
 }

@@ -7,16 +7,34 @@ namespace {
 
 constexpr uint32_t kMaxThreads = 64;  // as many as have logs
 constinit Group g_groups[kMaxThreads];
+thread_local uint32_t t_unrecorded = 0;
 
 }  // namespace
+
+void CountUnrecordedGroup(int change) {
+  if (change > 0) {
+    ++t_unrecorded;
+  } else if (t_unrecorded > 0) {
+    --t_unrecorded;
+  }
+}
 
 Group& Group::Of(ThreadLog* log) {
   Group& group = g_groups[log->index];
   if (group.incarnation_ != log->entry->incarnation) {  // its thread ended within a group
     group.depth_ = group.operations_ = group.slot_count_ = group.pending_count_ = 0;
+    group.asynchronous_count_ = 0;
     group.incarnation_ = log->entry->incarnation;
   }
+  if (__builtin_expect(t_unrecorded != 0, 0)) group.AdoptUnrecorded(log);
   return group;
+}
+
+// Opened before the recording began: where, nobody knows.
+void Group::AdoptUnrecorded(ThreadLog* log) {
+  const uint32_t depth = t_unrecorded;
+  t_unrecorded = 0;
+  for (uint32_t i = 0; i < depth; ++i) Start(log, 0);
 }
 
 void Group::Publish(ThreadLog* log) const {
@@ -27,7 +45,7 @@ void Group::Publish(ThreadLog* log) const {
 void Group::Start(ThreadLog* log, uint32_t call_path) {
   if (depth_++ == 0) {
     launch_ = NextLaunch();
-    operations_ = slot_count_ = pending_count_ = 0;
+    operations_ = slot_count_ = pending_count_ = asynchronous_count_ = 0;
     StoreRelaxed(&log->entry->nccl_group_path, uint64_t{call_path});
   }
   Publish(log);
@@ -52,6 +70,14 @@ void Group::AddOperation(ThreadLog* log, uint32_t slot) {
   if (!known && slot_count_ == kMaxSlots) MarkEnqueued(slot, launch_);
   if (!known && slot_count_ < kMaxSlots) slots_[slot_count_++] = slot;
   Publish(log);
+}
+
+// More than there is room for are taken to be launched at the end, as others are.
+void Group::AddAsynchronous(uint32_t uid) {
+  for (uint32_t i = 0; i < asynchronous_count_; ++i) {
+    if (asynchronous_[i] == uid) return;
+  }
+  if (asynchronous_count_ < kMaxAsynchronous) asynchronous_[asynchronous_count_++] = uid;
 }
 
 bool Group::AddPending(const Pending& pending) {

@@ -20,6 +20,10 @@ struct Pending {
   int32_t colour = 0;
 };
 
+// Of a process that is not recorded yet: its first communicators are often made in a group that was
+// opened before. `change` is 1 or -1.
+void CountUnrecordedGroup(int change);
+
 class Group {
  public:
   // The calling thread's; `log` is its own.
@@ -34,6 +38,11 @@ class Group {
   bool End(ThreadLog* log);
 
   void AddOperation(ThreadLog* log, uint32_t slot);
+  // A communicator whose operations NCCL may launch later than at the end.
+  void AddAsynchronous(uint32_t uid);
+  static constexpr uint32_t kMaxAsynchronous = 16;
+  uint32_t asynchronous_count() const { return asynchronous_count_; }
+  uint32_t asynchronous(uint32_t i) const { return asynchronous_[i]; }
   // False if there is no room: the communicator then has no handle, and its calls are unknown.
   bool AddPending(const Pending& pending);
 
@@ -44,6 +53,7 @@ class Group {
 
  private:
   void Publish(ThreadLog* log) const;
+  void AdoptUnrecorded(ThreadLog* log);
 
   static constexpr uint32_t kMaxSlots = 64;
   uint64_t incarnation_ = 0;  // of the thread's entry, which threads inherit from each other
@@ -52,6 +62,8 @@ class Group {
   uint64_t launch_ = 0;
   uint32_t slot_count_ = 0;
   uint32_t pending_count_ = 0;
+  uint32_t asynchronous_count_ = 0;
+  uint32_t asynchronous_[kMaxAsynchronous] = {};  // uids
   uint32_t slots_[kMaxSlots] = {};
   Pending pending_[kMaxPending] = {};
 };

@@ -15,6 +15,7 @@ TargetList AllTargets() { return {nullptr, 0}; }
 #include "proto/operations.h"
 #include "shim/for_each_word.h"
 #include "shim/nccl/call.h"
+#include "shim/nccl/group.h"
 #include "shim/nccl/roles.h"
 #include "shim/process.h"
 #include "shim/stack/stack.h"
@@ -29,6 +30,12 @@ namespace {
 
 // What begins the recording in a process that knows no MPI: a communicator. CUDA alone does not.
 constexpr bool Starts(Kind kind) { return kind == Kind::kNcclInit || kind == Kind::kNcclInitAll; }
+
+inline void NoteUnrecorded(Kind kind, int result) {
+  if (result != 0) return;
+  if (kind == Kind::kNcclGroupStart) CountUnrecordedGroup(1);
+  if (kind == Kind::kNcclGroupEnd) CountUnrecordedGroup(-1);
+}
 
 // What a wrapper returns when there is no next function.
 constexpr int Missing(Kind kind) {
@@ -60,7 +67,11 @@ constexpr int Missing(Kind kind) {
     const auto function = reinterpret_cast<Function>(target_##symbol.Get(caller));              \
     if (function == nullptr) return Missing(kInfo.kind);                                        \
     if (Starts(kInfo.kind)) StartWith(reinterpret_cast<const void*>(function), caller);         \
-    if (!Recording()) return function(RC_LIST(RC_NAME, __VA_ARGS__));                           \
+    if (!Recording()) {                                                                         \
+      const int unrecorded = function(RC_LIST(RC_NAME, __VA_ARGS__));                           \
+      NoteUnrecorded(kInfo.kind, unrecorded);                                                   \
+      return unrecorded;                                                                        \
+    }                                                                                           \
     nccl::Arguments arguments;                                                                  \
     RC_EACH(RC_TAKE, __VA_ARGS__)                                                               \
     Call call = MakeCall(kInfo, is_p, ROLLCALL_CALLER_FRAME(), caller, NcclLibrary());          \

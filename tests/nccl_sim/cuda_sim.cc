@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <set>
 #include <thread>
 
 #include "tests/nccl_sim/nccl_api.h"
@@ -67,11 +66,14 @@ class Stream {
   uint64_t done_ = 0;
 };
 
+constexpr int kDevices = 8;
+thread_local int t_device = 0;
+
 // Streams and their threads live as long as the process, which may end while one is stuck.
 struct Device {
   std::mutex mutex;
-  std::set<Stream*> streams;
-  Stream* null_stream = nullptr;
+  std::map<Stream*, int> streams;       // with the device of each
+  std::map<int, Stream*> null_streams;  // each device has its own
   struct Mark {
     Stream* stream;
     uint64_t until;
@@ -87,8 +89,9 @@ Stream* Of(cudaStream_t handle) {
   if (handle != nullptr) return reinterpret_cast<Stream*>(handle);
   Device& device = TheDevice();
   const std::lock_guard<std::mutex> lock(device.mutex);
-  if (device.null_stream == nullptr) device.streams.insert(device.null_stream = new Stream);
-  return device.null_stream;
+  Stream*& null_stream = device.null_streams[t_device];
+  if (null_stream == nullptr) device.streams[null_stream = new Stream] = t_device;
+  return null_stream;
 }
 
 Device::Mark MarkOf(cudaEvent_t event) {
@@ -102,13 +105,17 @@ Device::Mark MarkOf(cudaEvent_t event) {
 
 extern "C" {
 
-cudaError_t cudaSetDevice(int) { return kOk; }
+cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device >= kDevices) return 101;  // cudaErrorInvalidDevice
+  t_device = device;
+  return kOk;
+}
 cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
+  *device = t_device;
   return kOk;
 }
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = kDevices;
   return kOk;
 }
 cudaError_t cudaMalloc(void** memory, size_t bytes) {
@@ -128,7 +135,7 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   auto* made = new Stream;
   Device& device = TheDevice();
   const std::lock_guard<std::mutex> lock(device.mutex);
-  device.streams.insert(made);
+  device.streams[made] = t_device;
   *stream = reinterpret_cast<cudaStream_t>(made);
   return kOk;
 }
@@ -143,13 +150,15 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return stream->IsDone(stream->added()) ? kOk : kNotReady;
 }
 cudaError_t cudaDeviceSynchronize(void) {
-  std::set<Stream*> streams;
+  std::map<Stream*, int> streams;
   {
     Device& device = TheDevice();
     const std::lock_guard<std::mutex> lock(device.mutex);
     streams = device.streams;
   }
-  for (Stream* stream : streams) stream->Wait(stream->added());
+  for (const auto& [stream, device] : streams) {
+    if (device == t_device) stream->Wait(stream->added());
+  }
   return kOk;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,8 +29,13 @@ struct ncclComm {
   Segment* segment = nullptr;
   int nranks = 0;
   int rank = 0;
+  int device = 0;
   uint64_t collectives = 0;  // called
   uint64_t splits = 0;
+  uint64_t shrinks = 0;
+  uint64_t grows = 0;
+  bool blocking = true;
+  std::atomic<int> state{ncclSuccess};  // of one that does not block
   std::atomic<bool> aborted{false};
 };
 
@@ -168,17 +174,34 @@ struct Message {
   }
 };
 
+class OnDevice {
+ public:
+  explicit OnDevice(int device) {
+    cudaGetDevice(&before_);
+    cudaSetDevice(device);
+  }
+  ~OnDevice() { cudaSetDevice(before_); }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
 // --- Groups
 // ---------------------------------------------------------------------------------------
 
 struct Group {
   int depth = 0;
-  std::map<cudaStream_t, std::vector<Step>> steps;
+  std::map<std::pair<int, cudaStream_t>, std::vector<Step>> steps;  // by device and stream
+  std::set<ncclComm_t> later;                                       // do not block
   std::vector<std::function<ncclResult_t()>> creations;
 };
 thread_local Group t_group;
 
-void Launch(cudaStream_t stream, std::vector<Step> steps) {
+// The default stream is each device's own.
+void Launch(int device, cudaStream_t stream, std::vector<Step> steps) {
+  const OnDevice on(device);
   auto* all = new std::vector<Step>(std::move(steps));
   cudaLaunchHostFunc(
       stream,
@@ -197,12 +220,34 @@ void Launch(cudaStream_t stream, std::vector<Step> steps) {
       all);
 }
 
-ncclResult_t Enqueue(cudaStream_t stream, Step step) {
+using Launches = std::map<std::pair<int, cudaStream_t>, std::vector<Step>>;
+
+void LaunchAll(Launches launches) {
+  for (auto& [at, steps] : launches) Launch(at.first, at.second, std::move(steps));
+}
+
+// Of communicators that do not block: a thread does it, later than the caller expects.
+ncclResult_t LaunchLater(Launches launches, const std::set<ncclComm_t>& comms) {
+  for (ncclComm_t comm : comms) comm->state = ncclInProgress;
+  std::thread([launches = std::move(launches), comms]() mutable {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    LaunchAll(std::move(launches));
+    for (ncclComm_t comm : comms) comm->state = ncclSuccess;
+  }).detach();
+  return ncclInProgress;
+}
+
+ncclResult_t Enqueue(ncclComm_t comm, cudaStream_t stream, Step step) {
+  if (comm->state != ncclSuccess) return ncclInvalidArgument;
   if (t_group.depth > 0) {
-    t_group.steps[stream].push_back(std::move(step));
-  } else {
-    Launch(stream, {std::move(step)});
+    t_group.steps[{comm->device, stream}].push_back(std::move(step));
+    if (!comm->blocking) t_group.later.insert(comm);
+    return ncclSuccess;
   }
+  Launches one;
+  one[{comm->device, stream}].push_back(std::move(step));
+  if (!comm->blocking) return LaunchLater(std::move(one), {comm});
+  LaunchAll(std::move(one));
   return ncclSuccess;
 }
 
@@ -216,19 +261,16 @@ ncclResult_t Create(std::function<ncclResult_t()> creation) {
 // --------------------------------------------------------------------------------
 
 // Waits for as many as this rank was told of: with another number on another rank, for ever.
-ncclResult_t Join(const std::string& name, int nranks, int rank, ncclComm_t* out) {
+ncclResult_t Enter(ncclComm_t comm, const std::string& name, int nranks, int rank, int device) {
   if (nranks < 1 || nranks > nccl_sim::kMaxRanks || rank < 0 || rank >= nranks) {
     return ncclInvalidArgument;
   }
-  auto* comm = new ncclComm;
   comm->name = name;
   comm->nranks = nranks;
   comm->rank = rank;
+  comm->device = device;
   comm->segment = nccl_sim::Open(name);
-  if (comm->segment == nullptr) {
-    delete comm;
-    return ncclSystemError;
-  }
+  if (comm->segment == nullptr) return ncclSystemError;
   comm->segment->ranks[rank].joined.store(nranks);
   for (int other = 0; other < nranks;) {
     if (comm->segment->ranks[other].joined.load() == nranks) {
@@ -238,6 +280,16 @@ ncclResult_t Join(const std::string& name, int nranks, int rank, ncclComm_t* out
     }
   }
   if (rank == 0) nccl_sim::Remove(name);
+  return ncclSuccess;
+}
+
+ncclResult_t Join(const std::string& name, int nranks, int rank, int device, ncclComm_t* out) {
+  auto* comm = new ncclComm;
+  const ncclResult_t result = Enter(comm, name, nranks, rank, device);
+  if (result != ncclSuccess) {
+    delete comm;
+    return result;
+  }
   *out = comm;
   return ncclSuccess;
 }
@@ -266,7 +318,7 @@ ncclResult_t Split(ncclComm_t comm, int color, int key, ncclComm_t* made) {
   *made = nullptr;
   if (color < 0) return ncclSuccess;
   const std::string name = comm->name + "-" + std::to_string(number) + "-" + std::to_string(color);
-  return Join(name, size, mine, made);
+  return Join(name, size, mine, comm->device, made);
 }
 
 std::string NameOf(const ncclUniqueId& id) { return std::string("/nccl-sim-") + id.internal; }
@@ -277,14 +329,15 @@ ncclResult_t Collect(int operation, const void* send, size_t parts, void* recv, 
   if (comm == nullptr) return ncclInvalidArgument;
   const size_t bytes = count * BytesOf(type);
   if (bytes * parts > nccl_sim::kMaxCollectiveBytes) return ncclInvalidUsage;
-  return Enqueue(stream, Collective{comm,
-                                    ++comm->collectives,
-                                    {operation, root, bytes},
-                                    type,
-                                    op,
-                                    static_cast<const char*>(send),
-                                    bytes * parts,
-                                    static_cast<char*>(recv)});
+  return Enqueue(comm, stream,
+                 Collective{comm,
+                            ++comm->collectives,
+                            {operation, root, bytes},
+                            type,
+                            op,
+                            static_cast<const char*>(send),
+                            bytes * parts,
+                            static_cast<char*>(recv)});
 }
 
 }  // namespace
@@ -308,14 +361,76 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId id, int rank) {
-  return Create([=] { return Join(NameOf(id), nranks, rank, comm); });
+  int device = 0;
+  cudaGetDevice(&device);
+  return Create([=] { return Join(NameOf(id), nranks, rank, device, comm); });
 }
 
-ncclResult_t ncclCommInitAll(ncclComm_t* comms, int devices, const int*) {
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId id, int rank,
+                                    void* config) {
+  const auto* given = static_cast<const ncclSimConfig*>(config);
+  if (given == nullptr || given->blocking != 0) return ncclCommInitRank(comm, nranks, id, rank);
+  auto* made = new ncclComm;
+  made->blocking = false;
+  made->state = ncclInProgress;
+  *comm = made;
+  int device = 0;
+  cudaGetDevice(&device);
+  std::thread([=] { made->state = Enter(made, NameOf(id), nranks, rank, device); }).detach();
+  return ncclInProgress;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
+  *state = static_cast<ncclResult_t>(comm->state.load());
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommShrink(ncclComm_t comm, int* excluded, int count, ncclComm_t* made, void*,
+                            int flags) {
+  const std::set<int> without(excluded, excluded + count);
+  std::string name = comm->name + "-shrunk-" + std::to_string(++comm->shrinks);
+  for (const int rank : without) name += "-" + std::to_string(rank);
+  int mine = comm->rank;
+  for (const int rank : without) mine -= rank < comm->rank ? 1 : 0;
+  if ((flags & NCCL_SHRINK_ABORT) != 0) comm->aborted = true;
+  const int size = comm->nranks - static_cast<int>(without.size());
+  return Create([=] { return Join(name, size, mine, comm->device, made); });
+}
+
+// The id tells what those call the communicator who have the parent.
+ncclResult_t ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId* id) {
+  const std::string name =
+      comm->name.substr(NameOf({}).size()) + "-grown-" + std::to_string(comm->grows + 1);
+  memset(id, 0, sizeof(*id));
+  snprintf(id->internal, sizeof(id->internal), "%s", name.c_str());
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommGrow(ncclComm_t comm, int nranks, const ncclUniqueId* id, int rank,
+                          ncclComm_t* made, void*) {
+  int device = 0;
+  cudaGetDevice(&device);
+  if (comm == nullptr) {
+    const std::string name = NameOf(*id);
+    return Create([=] { return Join(name, nranks, rank, device, made); });
+  }
+  const std::string name = comm->name + "-grown-" + std::to_string(++comm->grows);
+  return Create([=] { return Join(name, nranks, comm->rank, comm->device, made); });
+}
+
+ncclResult_t ncclCommRevoke(ncclComm_t comm, int) {
+  comm->aborted = true;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitAll(ncclComm_t* comms, int devices, const int* list) {
   ncclUniqueId id;
   ncclGetUniqueId(&id);
   ncclGroupStart();
-  for (int i = 0; i < devices; ++i) ncclCommInitRank(&comms[i], devices, id, i);
+  for (int i = 0; i < devices; ++i) {
+    const OnDevice on(list == nullptr ? i : list[i]);
+    ncclCommInitRank(&comms[i], devices, id, i);
+  }
   return ncclGroupEnd();
 }
 
@@ -335,6 +450,13 @@ ncclResult_t ncclCommCount(ncclComm_t comm, int* count) {
   return ncclSuccess;
 }
 ncclResult_t pncclCommCount(ncclComm_t comm, int* count) { return ncclCommCount(comm, count); }
+ncclResult_t ncclCommCuDevice(ncclComm_t comm, int* device) {
+  *device = comm->device;
+  return ncclSuccess;
+}
+ncclResult_t pncclCommCuDevice(ncclComm_t comm, int* device) {
+  return ncclCommCuDevice(comm, device);
+}
 ncclResult_t ncclCommUserRank(ncclComm_t comm, int* rank) {
   *rank = comm->rank;
   return ncclSuccess;
@@ -374,14 +496,14 @@ ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t type, int p
     return ncclInvalidArgument;
   }
   auto* data = static_cast<char*>(const_cast<void*>(send));
-  return Enqueue(stream, Message{comm, true, peer, data, count * BytesOf(type)});
+  return Enqueue(comm, stream, Message{comm, true, peer, data, count * BytesOf(type)});
 }
 ncclResult_t ncclRecv(void* recv, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
   if (peer < 0 || peer >= comm->nranks || count * BytesOf(type) > nccl_sim::kMaxMessageBytes) {
     return ncclInvalidArgument;
   }
-  return Enqueue(stream,
+  return Enqueue(comm, stream,
                  Message{comm, false, peer, static_cast<char*>(recv), count * BytesOf(type)});
 }
 
@@ -404,8 +526,12 @@ ncclResult_t ncclGroupEnd(void) {
   }
   for (std::thread& thread : threads) thread.join();
   t_group.creations.clear();
-  for (auto& [stream, steps] : t_group.steps) Launch(stream, std::move(steps));
+  Launches launches = std::move(t_group.steps);
+  const std::set<ncclComm_t> later = std::move(t_group.later);
   t_group.steps.clear();
+  t_group.later.clear();
+  if (!later.empty()) return LaunchLater(std::move(launches), later);
+  LaunchAll(std::move(launches));
   return static_cast<ncclResult_t>(result.load());
 }
 

@@ -8,6 +8,25 @@
 
 namespace rollcall {
 
+namespace {
+
+// What a member did that is alive, and takes no part in the communicator any more; empty if it is
+// the process that came to its end.
+std::string Left(const Analysis& analysis, const Incident& incident) {
+  const uint32_t process = incident.deviating.front();
+  const bool ended = analysis.trace.processes[process].phase >= ring::Phase::kFinalizing;
+  const Lane* lane =
+      incident.communicator == kNoIndex ? nullptr : analysis.LaneOf(incident.communicator, process);
+  if (ended || lane == nullptr) return "";
+  const Membership& membership = *lane->membership;
+  const bool freed = membership.state == ring::ParticipantState::kFreed;
+  const std::string& name = analysis.CommunicatorName(incident.communicator);
+  if (membership.stopped) return fmt::format("{} {}", freed ? "aborted" : "revoked", name);
+  return freed ? fmt::format("destroyed {}", name) : "";
+}
+
+}  // namespace
+
 std::optional<Finding> JudgeFinalizedEarly(const Analysis& analysis, const Incident& incident,
                                            const Parted&) {
   if (incident.what != Incident::What::kLeft) return std::nullopt;
@@ -16,12 +35,15 @@ std::optional<Finding> JudgeFinalizedEarly(const Analysis& analysis, const Incid
   // A process that knows no MPI has no such call: it returned from main.
   const Process& process = analysis.trace.processes[incident.deviating.front()];
   const bool no_mpi = process.device && process.flavor == ring::Flavor::kUnknown;
-  finding.title = fmt::format("{} {}; {} still {} it in {}", RanksPhrase(left),
-                              no_mpi ? "came to its end" : "entered MPI_Finalize",
+  std::string did = Left(analysis, incident);
+  const bool alive = !did.empty();
+  if (!alive) did = no_mpi ? "came to its end" : "entered MPI_Finalize";
+  finding.title = fmt::format("{} {}; {} still {} it in {}", RanksPhrase(left), did,
                               RanksPhrase(finding.waiting), Verb(finding.waiting, "needs", "need"),
                               NumberedCall(analysis, incident, finding.operation));
-  finding.why = no_mpi ? "it ended by itself, without an error, before the others were through"
-                       : "who has entered MPI_Finalize takes part in no further collective";
+  finding.why = alive    ? "who has left a communicator takes part in nothing more on it"
+                : no_mpi ? "it ended by itself, without an error, before the others were through"
+                         : "who has entered MPI_Finalize takes part in no further collective";
   return finding;
 }
 

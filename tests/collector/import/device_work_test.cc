@@ -254,6 +254,17 @@ TEST_F(DeviceWorkTest, ALostRecordAccusesNobody) {
   EXPECT_THAT(Open(0), ElementsAre());
 }
 
+// The abort frees its own stream, and nobody else's.
+TEST_F(DeviceWorkTest, AnAbortedOperationIsNeitherOpenNorComplete) {
+  Rank("A1 B1");
+  Rank("A1 B1");
+  calls_[0].stopped = true;
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre("B1"));
+  EXPECT_THAT(Open(1), ElementsAre("A1", "B1"));
+  EXPECT_EQ(trace_.memberships[0].completed, 0u);
+}
+
 TEST_F(DeviceWorkTest, OtherArgumentsDoNotMeet) {
   Rank("A1");
   Rank("A1");

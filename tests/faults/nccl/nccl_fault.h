@@ -8,7 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef ROLLCALL_REAL_NCCL
+#include "tests/gpu/real_nccl.h"
+#else
 #include "tests/nccl_sim/nccl_api.h"
+#endif
 
 // The safety net of ../fault.h.
 __attribute__((constructor)) static void ArmSafetyNet(void) { alarm(120); }
@@ -28,10 +32,14 @@ static inline void Check(int result, const char* what) {
 
 // The n-th id of this job, known to all ranks without a word between them.
 static inline ncclUniqueId JobId(int n) {
+#ifdef ROLLCALL_REAL_NCCL
+  return SharedId(getenv("TORCHELASTIC_RUN_ID"), n);
+#else
   ncclUniqueId id;
   memset(&id, 0, sizeof(id));
   snprintf(id.internal, sizeof(id.internal), "%.60s-%d", getenv("TORCHELASTIC_RUN_ID"), n);
   return id;
+#endif
 }
 
 static inline ncclComm_t InitComm(int n) {

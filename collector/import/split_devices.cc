@@ -1,0 +1,359 @@
+#include "collector/import/split_devices.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+#include <tuple>
+#include <utility>
+
+namespace rollcall {
+namespace {
+
+// More devices than any host has come from damage.
+constexpr size_t kMostDevices = 256;
+constexpr int32_t kMostRanks = 1 << 20;
+
+// cudaStreamLegacy and cudaStreamPerThread: as 0, every device has its own.
+bool IsDefaultStream(uint64_t stream) { return stream <= 2; }
+
+class Splitter {
+ public:
+  Splitter(uint32_t process, std::vector<uint32_t> memberships,
+           const std::vector<MembershipDraft>& drafts, Trace* trace, std::span<DeviceCall> calls,
+           std::span<HostWait> waits)
+      : process_(process),
+        memberships_(std::move(memberships)),
+        drafts_(drafts),
+        trace_(*trace),
+        calls_(calls),
+        waits_(waits) {}
+
+  void Split() {
+    AssignSlots();
+    if (slots_.size() < 2 || slots_.size() > kMostDevices) return;
+    MakeProcesses();
+    MoveMemberships();
+    MoveDeviceWork();
+    ShareOpenCalls();
+    KeepGroupsWhereTheyHold();
+  }
+
+ private:
+  struct Slot {
+    int32_t device = -1;
+    std::set<uint64_t> keys;  // of the communicators that have a member on it
+    uint32_t process = kNoIndex;
+    int64_t last_ns = kNoTime;   // of its last operation
+    uint32_t driver = kNoIndex;  // the thread that made it
+  };
+
+  // In the order of creation. Two ranks of one communicator are never one slot, even where NCCL
+  // says that they share a device.
+  void AssignSlots() {
+    for (const uint32_t m : memberships_) {
+      if (drafts_[m].device >= 0) slot_of_[m] = SlotFor(drafts_[m].key, drafts_[m].device);
+    }
+    std::map<uint64_t, size_t> members;
+    for (const uint32_t m : memberships_) ++members[drafts_[m].key];
+    for (const uint32_t m : memberships_) {
+      if (drafts_[m].device >= 0) continue;
+      const bool alone = members[drafts_[m].key] == 1 && !slots_.empty();
+      if (alone) slots_.front().keys.insert(drafts_[m].key);
+      slot_of_[m] = alone ? 0 : SlotFor(drafts_[m].key, -1);
+    }
+  }
+
+  size_t SlotFor(uint64_t key, int32_t device) {
+    size_t at = 0;
+    while (at < slots_.size() &&
+           ((device >= 0 && slots_[at].device != device) || slots_[at].keys.contains(key))) {
+      ++at;
+    }
+    if (at == slots_.size()) slots_.push_back({.device = device, .keys = {}});
+    slots_[at].keys.insert(key);
+    return at;
+  }
+
+  void MakeProcesses() {
+    slots_.front().process = process_;
+    for (size_t s = 1; s < slots_.size(); ++s) {
+      slots_[s].process = static_cast<uint32_t>(trace_.processes.size());
+      Process copy = trace_.processes[process_];
+      for (auto* list : {&copy.p2p, &copy.lifecycle}) list->clear();
+      copy.open_calls.clear();
+      copy.open_requests.clear();
+      copy.channels.clear();
+      copy.gpu.clear();
+      trace_.processes.push_back(std::move(copy));
+    }
+    for (const Slot& slot : slots_) {
+      Process& process = trace_.processes[slot.process];
+      process.host_process = process_;
+      process.device_number = slot.device;
+    }
+  }
+
+  // Of an event of the host process; kNoIndex if it is of none in particular.
+  uint32_t OwnerOf(const Event& event) const {
+    const auto found = slot_of_.find(event.membership);
+    return found == slot_of_.end() ? kNoIndex : slots_[found->second].process;
+  }
+
+  void MoveMemberships() {
+    std::map<std::pair<uint64_t, int32_t>, uint32_t> by_rank;
+    for (const uint32_t m : memberships_) {
+      Membership& membership = trace_.memberships[m];
+      membership.process = slots_[slot_of_[m]].process;
+      by_rank[{drafts_[m].key, membership.rank}] = membership.process;
+    }
+    for (Creation& creation : trace_.creations) {
+      const auto found = by_rank.find({creation.key, creation.rank});
+      if (creation.process == process_ && found != by_rank.end()) creation.process = found->second;
+    }
+    std::vector<ring::GpuProgress> gpu = std::move(trace_.processes[process_].gpu);
+    trace_.processes[process_].gpu.clear();
+    for (const ring::GpuProgress& progress : gpu) {
+      for (const uint32_t m : memberships_) {
+        const Membership& membership = trace_.memberships[m];
+        if (membership.uid != progress.participant) continue;
+        trace_.processes[membership.process].gpu.push_back(progress);
+        break;
+      }
+    }
+    for (auto list : {&Process::p2p, &Process::lifecycle}) {
+      std::vector<Event> all = std::move(trace_.processes[process_].*list);
+      (trace_.processes[process_].*list).clear();
+      for (Event& event : all) {
+        const uint32_t owner = OwnerOf(event);
+        (trace_.processes[owner == kNoIndex ? process_ : owner].*list).push_back(std::move(event));
+      }
+    }
+  }
+
+  void MoveDeviceWork() {
+    std::map<uint64_t, std::set<uint32_t>> streams;
+    for (DeviceCall& call : calls_) {
+      const auto found = slot_of_.find(call.event.membership);
+      if (found == slot_of_.end()) continue;
+      Slot& slot = slots_[found->second];
+      call.process = slot.process;
+      if (!IsDefaultStream(call.stream)) streams[call.stream].insert(slot.process);
+      if (call.event.start_ns < slot.last_ns) continue;
+      slot.last_ns = call.event.start_ns;
+      slot.driver = call.event.thread;
+    }
+    for (HostWait& wait : waits_) {
+      const auto owners = streams.find(wait.stream);
+      const bool named = !wait.any_stream && owners != streams.end() && owners->second.size() == 1;
+      const std::vector<uint32_t> driven = DrivenBy(wait.thread);
+      if (named) {
+        wait.process = *owners->second.begin();
+      } else {
+        // The current device, which no record names.
+        wait.process = driven.size() == 1 ? driven.front() : kNoIndex;
+      }
+      owner_of_wait_[wait.thread] = wait.process;
+    }
+  }
+
+  std::vector<uint32_t> DrivenBy(uint32_t thread) const {
+    std::vector<uint32_t> driven;
+    for (const Slot& slot : slots_) {
+      if (slot.driver == thread) driven.push_back(slot.process);
+    }
+    return driven;
+  }
+
+  bool IsHostWait(const Event& event) const {
+    const Operation operation = trace_.arguments[event.arguments].operation;
+    return FindOperation(static_cast<uint16_t>(operation)).kind == Kind::kHostWait;
+  }
+
+  uint32_t OwnerOfCall(const Event& event) const {
+    if (!IsHostWait(event)) return OwnerOf(event);
+    const auto owner = owner_of_wait_.find(event.thread);
+    return owner == owner_of_wait_.end() ? kNoIndex : owner->second;
+  }
+
+  // A call stands with the device that it is for; other devices of the same thread wait for that
+  // one. A wait for nobody knows which device stands with all of them.
+  void ShareOpenCalls() {
+    std::vector<OpenCall> all = std::move(trace_.processes[process_].open_calls);
+    trace_.processes[process_].open_calls.clear();
+    for (const OpenCall& call : all) {
+      const uint32_t owner = OwnerOfCall(call.event);
+      std::vector<uint32_t> driven = DrivenBy(call.event.thread);
+      if (owner != kNoIndex) {
+        trace_.processes[owner].open_calls.push_back(call);
+        for (const uint32_t p : driven) {
+          if (p != owner) trace_.processes[p].held_up_by.push_back(owner);
+        }
+        continue;
+      }
+      if (driven.empty()) driven.push_back(process_);
+      for (const uint32_t p : driven) {
+        trace_.processes[p].open_calls.push_back(call);
+        if (!IsHostWait(call.event)) continue;
+        for (const uint32_t other : driven) {
+          if (other != p) trace_.processes[p].held_up_by.push_back(other);
+        }
+      }
+    }
+  }
+
+  // An open group is that of the devices whose operations stand in it.
+  void KeepGroupsWhereTheyHold() {
+    std::set<std::pair<uint32_t, uint32_t>> holding;  // process, thread
+    for (const DeviceCall& call : calls_) {
+      if (call.held) holding.emplace(call.process, call.event.thread);
+    }
+    const size_t threads = trace_.processes[process_].threads.size();
+    for (uint32_t t = 0; t < threads; ++t) {
+      const auto holds = [&](const Slot& slot) { return holding.contains({slot.process, t}); };
+      if (std::none_of(slots_.begin(), slots_.end(), holds)) continue;
+      for (const Slot& slot : slots_) {
+        if (!holds(slot)) trace_.processes[slot.process].threads[t].group = {};
+      }
+    }
+  }
+
+  const uint32_t process_;
+  const std::vector<uint32_t> memberships_;  // NCCL's, by rising uid
+  const std::vector<MembershipDraft>& drafts_;
+  Trace& trace_;
+  const std::span<DeviceCall> calls_;
+  const std::span<HostWait> waits_;
+  std::vector<Slot> slots_;
+  std::map<uint32_t, size_t> slot_of_;          // by membership
+  std::map<uint32_t, uint32_t> owner_of_wait_;  // process by thread; kNoIndex: unknown
+};
+
+// What came from one process stands together, as it was imported.
+template <typename T>
+class Ranges {
+ public:
+  explicit Ranges(std::vector<T>* all) : all_(*all) {
+    for (size_t i = 0; i < all_.size(); ++i) {
+      const auto [entry, added] = of_.try_emplace(all_[i].process, i, i);
+      entry->second.second = i + 1;
+    }
+  }
+  std::span<T> operator[](uint32_t process) const {
+    const auto found = of_.find(process);
+    if (found == of_.end()) return {};
+    return std::span<T>(all_).subspan(found->second.first,
+                                      found->second.second - found->second.first);
+  }
+
+ private:
+  std::vector<T>& all_;
+  std::map<uint32_t, std::pair<size_t, size_t>> of_;
+};
+
+// Is it several ranks of one communicator?
+bool IsSeveral(const Trace& trace, const std::vector<uint32_t>& memberships,
+               const std::vector<MembershipDraft>& drafts) {
+  std::map<uint64_t, int32_t> ranks;
+  return std::any_of(memberships.begin(), memberships.end(), [&](uint32_t m) {
+    const auto [entry, added] = ranks.emplace(drafts[m].key, trace.memberships[m].rank);
+    return !added && entry->second != trace.memberships[m].rank;
+  });
+}
+
+void Enter(uint32_t world, const std::vector<uint32_t>& by_rank, Trace* trace) {
+  trace->worlds[world].processes = by_rank;
+  trace->worlds[world].size = static_cast<int32_t>(by_rank.size());
+  for (size_t rank = 0; rank < by_rank.size(); ++rank) {
+    if (by_rank[rank] == kNoIndex) continue;
+    trace->processes[by_rank[rank]].rank = static_cast<int32_t>(rank);
+  }
+}
+
+std::vector<uint32_t> ProcessesOf(const Trace& trace, uint32_t world) {
+  std::vector<uint32_t> processes;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    if (trace.processes[p].world == world) processes.push_back(p);
+  }
+  return processes;
+}
+
+}  // namespace
+
+void SplitByDevice(const std::vector<MembershipDraft>& drafts, Trace* trace,
+                   std::vector<DeviceCall>* calls, std::vector<HostWait>* waits) {
+  std::map<uint32_t, std::vector<uint32_t>> nccl;  // by process
+  for (uint32_t m = 0; m < drafts.size(); ++m) {
+    if ((drafts[m].flags & ring::kIsNccl) == 0) continue;
+    nccl[trace->memberships[m].process].push_back(m);
+  }
+  const Ranges<DeviceCall> calls_of(calls);
+  const Ranges<HostWait> waits_of(waits);
+  for (auto& [process, memberships] : nccl) {
+    const Process& host = trace->processes[process];
+    const bool knows_mpi = host.flavor != ring::Flavor::kUnknown || host.thread_level >= 0;
+    if (knows_mpi || !IsSeveral(*trace, memberships, drafts)) continue;
+    Splitter(process, std::move(memberships), drafts, trace, calls_of[process], waits_of[process])
+        .Split();
+  }
+  std::erase_if(*waits, [](const HostWait& wait) { return wait.process == kNoIndex; });
+}
+
+std::vector<bool> SplitWorlds(const Trace& trace) {
+  std::vector<bool> split(trace.worlds.size(), false);
+  for (const Process& process : trace.processes) {
+    if (process.host_process != kNoIndex) split[process.world] = true;
+  }
+  return split;
+}
+
+bool NumberByCommunicator(const std::vector<MembershipDraft>& drafts, uint32_t world,
+                          Trace* trace) {
+  const std::vector<uint32_t> processes = ProcessesOf(*trace, world);
+  struct Members {
+    uint32_t uid = kNoIndex;
+    int32_t size = 0;
+    std::map<int32_t, uint32_t> by_rank;
+    bool fits = true;
+  };
+  std::map<uint64_t, Members> by_key;
+  for (uint32_t m = 0; m < drafts.size(); ++m) {
+    const Membership& membership = trace->memberships[m];
+    if ((drafts[m].flags & ring::kIsNccl) == 0) continue;
+    if (trace->processes[membership.process].world != world) continue;
+    Members& members = by_key[drafts[m].key];
+    if (members.size == 0) members.size = drafts[m].size;
+    members.uid = std::min(members.uid, membership.uid);
+    members.fits &= members.size == drafts[m].size && membership.rank >= 0 &&
+                    membership.rank < members.size && members.size <= kMostRanks &&
+                    members.by_rank.emplace(membership.rank, membership.process).second;
+  }
+  const Members* first = nullptr;  // to be created
+  for (const auto& [key, members] : by_key) {
+    std::set<uint32_t> known;
+    for (const auto& [rank, process] : members.by_rank) known.insert(process);
+    const bool all =
+        members.fits && known.size() == processes.size() && known.size() == members.by_rank.size();
+    if (all && (first == nullptr || members.uid < first->uid)) first = &members;
+  }
+  if (first == nullptr) return false;
+  std::vector<uint32_t> by_rank(static_cast<size_t>(first->size), kNoIndex);
+  for (const auto& [rank, process] : first->by_rank) by_rank[static_cast<size_t>(rank)] = process;
+  Enter(world, by_rank, trace);
+  return true;
+}
+
+void NumberInOrder(uint32_t world, Trace* trace) {
+  std::vector<uint32_t> processes = ProcessesOf(*trace, world);
+  const auto key = [trace](uint32_t p) {
+    const Process& process = trace->processes[p];
+    const uint32_t host = process.host_process == kNoIndex ? p : process.host_process;
+    const int32_t rank = trace->processes[host].rank;
+    return std::tuple(static_cast<uint32_t>(rank), host, p);
+  };
+  std::sort(processes.begin(), processes.end(),
+            [&key](uint32_t a, uint32_t b) { return key(a) < key(b); });
+  Enter(world, processes, trace);
+}
+
+}  // namespace rollcall

@@ -1,0 +1,125 @@
+#include "shim/nccl/unfinished.h"
+
+#include <atomic>
+
+#include "shim/comms.h"
+
+namespace rollcall::shim::nccl {
+namespace {
+
+constexpr uint32_t kMost = 64;
+
+struct AwaitedCreation {
+  Pending pending;
+  uint64_t handle = 0;
+  bool used = false;
+};
+struct AwaitedLaunch {
+  uint32_t uid = 0;  // 0: free
+  uint64_t launch = 0;
+};
+
+constinit AwaitedCreation g_creations[kMost];
+constinit AwaitedLaunch g_launches[kMost];
+// In use in both; read without the lock by those who only want to know whether there is anything.
+std::atomic<uint32_t> g_used{0};
+// A launch that found no room: from then on waits say nothing. Rare, and never wrong.
+std::atomic<uint64_t> g_lost_launch{0};
+std::atomic_flag g_lock = ATOMIC_FLAG_INIT;
+
+class Lock {
+ public:
+  Lock() {
+    while (g_lock.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  ~Lock() { g_lock.clear(std::memory_order_release); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+};
+
+// A split is asked about by the communicator that it makes, or by its parent.
+bool IsAbout(const AwaitedCreation& awaited, uint64_t handle) {
+  const Comm* parent = awaited.pending.creation.parent;
+  return awaited.handle == handle || (parent != nullptr && parent->handle == handle);
+}
+
+// One creation that the handle is about; false if there is none (any more).
+bool TakeCreation(uint64_t handle, AwaitedCreation* taken) {
+  const Lock lock;
+  for (AwaitedCreation& awaited : g_creations) {
+    if (!awaited.used || !IsAbout(awaited, handle)) continue;
+    *taken = awaited;
+    awaited.used = false;
+    g_used.fetch_sub(1, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool AwaitCreation(const Pending& pending, uint64_t handle) {
+  const Lock lock;
+  for (AwaitedCreation& awaited : g_creations) {
+    if (awaited.used) continue;
+    awaited = {pending, handle, true};
+    g_used.fetch_add(1, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+void AwaitLaunch(uint32_t uid, uint64_t launch) {
+  const Lock lock;
+  AwaitedLaunch* room = nullptr;
+  for (AwaitedLaunch& awaited : g_launches) {
+    if (awaited.uid == uid) return;  // an older one: it holds back this one, too
+    if (awaited.uid == 0 && room == nullptr) room = &awaited;
+  }
+  if (room == nullptr) {
+    g_lost_launch.store(launch, std::memory_order_relaxed);
+    return;
+  }
+  *room = {uid, launch};
+  g_used.fetch_add(1, std::memory_order_release);
+}
+
+void ForgetAwaited(uint32_t uid) {
+  if (g_used.load(std::memory_order_acquire) == 0) return;
+  const Lock lock;
+  for (AwaitedCreation& awaited : g_creations) {
+    if (!awaited.used || awaited.pending.comm == nullptr || awaited.pending.comm->uid != uid) {
+      continue;
+    }
+    awaited.used = false;
+    g_used.fetch_sub(1, std::memory_order_release);
+  }
+  for (AwaitedLaunch& awaited : g_launches) {
+    if (awaited.uid != uid) continue;
+    awaited.uid = 0;
+    g_used.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+void Heard(uint64_t handle, bool failed,
+           void (*settle)(const Pending&, uint64_t handle, bool failed)) {
+  if (g_used.load(std::memory_order_acquire) == 0) return;
+  AwaitedCreation taken;
+  while (TakeCreation(handle, &taken)) settle(taken.pending, taken.handle, failed);
+  const Comm* comm = FindNcclComm(handle);
+  if (comm != nullptr) ForgetAwaited(comm->uid);
+}
+
+uint64_t SurelyLaunched(uint64_t launch) {
+  const uint64_t lost = g_lost_launch.load(std::memory_order_relaxed);
+  if (lost != 0 && lost <= launch) launch = lost - 1;
+  if (g_used.load(std::memory_order_acquire) == 0) return launch;
+  const Lock lock;
+  for (const AwaitedLaunch& awaited : g_launches) {
+    if (awaited.uid != 0 && awaited.launch <= launch) launch = awaited.launch - 1;
+  }
+  return launch;
+}
+
+}  // namespace rollcall::shim::nccl
