@@ -241,6 +241,8 @@ struct Process {
   // Its operations are enqueued and run on a device: no call blocks, and `open_requests` are those
   // that have not completed there, in the order in which they were enqueued.
   bool device = false;
+  // Some of them were recorded into a CUDA graph, whose launches are not on record.
+  bool graphs = false;
   int thread_level = -1;  // 0 SINGLE .. 3 MULTIPLE, as provided; -1 unknown
   ring::Phase phase = ring::Phase::kStarting;
   int64_t phase_ns = kNoTime;

@@ -4,6 +4,7 @@
 // with nothing.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -13,10 +14,12 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "tests/nccl_sim/nccl_api.h"
 #include "tests/nccl_sim/segment.h"
+#include "tests/nccl_sim/streams.h"
 
 using nccl_sim::Call;
 using nccl_sim::Channel;
@@ -66,8 +69,16 @@ void Reduce(char* into, const char* from, size_t bytes, ncclDataType_t type, ncc
   ReduceInto<int8_t>(into, from, bytes, op);
 }
 
+// NCCL_SIM_STALL_IN=n: the device stops in its n-th collective, with all that the others need of it
+// handed out.
+bool StallsBehind(uint64_t number) {
+  const char* told = getenv("NCCL_SIM_STALL_IN");
+  return told != nullptr && strtoull(told, nullptr, 10) == number;
+}
+
 // One operation on the device: asked again and again until it says that it is done.
 using Step = std::function<bool()>;
+using Making = std::function<Step()>;
 
 struct Collective {
   ncclComm* comm;
@@ -79,6 +90,7 @@ struct Collective {
   size_t send_bytes;
   char* recv;
   bool written = false;
+  bool finished = false;
 
   RankPart& Part(int rank) const { return comm->segment->ranks[rank]; }
 
@@ -132,9 +144,12 @@ struct Collective {
       written = true;
     }
     if (!All(&RankPart::arrived, number) || !Agree()) return false;
-    Finish();
-    mine.read.store(number, std::memory_order_release);
-    return true;
+    if (!finished) {
+      Finish();
+      mine.read.store(number, std::memory_order_release);
+      finished = true;
+    }
+    return !StallsBehind(number);
   }
 };
 
@@ -173,35 +188,45 @@ struct Message {
 
 struct Group {
   int depth = 0;
-  std::map<cudaStream_t, std::vector<Step>> steps;
+  std::map<cudaStream_t, std::vector<Making>> steps;
   std::vector<std::function<ncclResult_t()>> creations;
 };
 thread_local Group t_group;
 
-void Launch(cudaStream_t stream, std::vector<Step> steps) {
-  auto* all = new std::vector<Step>(std::move(steps));
-  cudaLaunchHostFunc(
-      stream,
-      [](void* data) {
-        const std::unique_ptr<std::vector<Step>> work(static_cast<std::vector<Step>*>(data));
-        std::vector<bool> done(work->size(), false);
-        for (size_t left = work->size(); left > 0;) {
-          for (size_t i = 0; i < work->size(); ++i) {
-            if (done[i] || !(*work)[i]()) continue;
-            done[i] = true;
-            --left;
-          }
-          if (left > 0) Pause();
-        }
-      },
-      all);
+// A copy of `step` as it goes to the device: a collective that a graph recorded has its number from
+// the graph's launch.
+template <typename T>
+Step Begin(T step) {
+  if constexpr (std::is_same_v<T, Collective>) {
+    if (step.number == 0) step.number = ++step.comm->collectives;
+  }
+  return step;
 }
 
-ncclResult_t Enqueue(cudaStream_t stream, Step step) {
+// Asks all of them again and again until they are done.
+void Run(std::vector<Step> steps) {
+  while (!steps.empty()) {
+    steps.erase(std::remove_if(steps.begin(), steps.end(), [](Step& step) { return step(); }),
+                steps.end());
+    if (!steps.empty()) Pause();
+  }
+}
+
+void Launch(cudaStream_t stream, const std::vector<Making>& makings) {
+  cuda_sim::Enqueue(stream, [makings]() -> cuda_sim::Job {
+    std::vector<Step> steps;
+    for (const Making& making : makings) steps.push_back(making());
+    return [steps] { Run(steps); };
+  });
+}
+
+template <typename T>
+ncclResult_t Enqueue(cudaStream_t stream, T step) {
+  const Making making = [step] { return Begin(step); };
   if (t_group.depth > 0) {
-    t_group.steps[stream].push_back(std::move(step));
+    t_group.steps[stream].push_back(making);
   } else {
-    Launch(stream, {std::move(step)});
+    Launch(stream, {making});
   }
   return ncclSuccess;
 }
@@ -277,8 +302,9 @@ ncclResult_t Collect(int operation, const void* send, size_t parts, void* recv, 
   if (comm == nullptr) return ncclInvalidArgument;
   const size_t bytes = count * BytesOf(type);
   if (bytes * parts > nccl_sim::kMaxCollectiveBytes) return ncclInvalidUsage;
+  const bool captured = cuda_sim::CaptureStatus(stream) != 0;
   return Enqueue(stream, Collective{comm,
-                                    ++comm->collectives,
+                                    captured ? 0 : ++comm->collectives,
                                     {operation, root, bytes},
                                     type,
                                     op,
@@ -404,7 +430,7 @@ ncclResult_t ncclGroupEnd(void) {
   }
   for (std::thread& thread : threads) thread.join();
   t_group.creations.clear();
-  for (auto& [stream, steps] : t_group.steps) Launch(stream, std::move(steps));
+  for (const auto& [stream, steps] : t_group.steps) Launch(stream, steps);
   t_group.steps.clear();
   return static_cast<ncclResult_t>(result.load());
 }
