@@ -13,7 +13,7 @@ namespace rollcall::env {
   X(kStacks, "ROLLCALL_STACKS", "1", "0: no call paths are recorded")                            \
   X(kStackDepth, "ROLLCALL_STACK_DEPTH", "32", "frames kept per call path, at most 64")          \
   X(kPython, "ROLLCALL_PYTHON", "1", "0: call paths hold no Python frames")                      \
-  X(kGpu, "ROLLCALL_GPU", "1", "0: hosts' waits for devices are not looked at")                  \
+  X(kGpu, "ROLLCALL_GPU", "1", "0: devices are not looked at; marks: they tell, too")            \
   X(kRingKiB, "ROLLCALL_RING_KIB", "4096", "KiB of shared memory a rank may use")                \
   X(kCollector, "ROLLCALL_COLLECTOR", "", "HOST:PORT of the collector, for agents")              \
   X(kToken, "ROLLCALL_TOKEN", "", "secret of this run, for every connection")                    \

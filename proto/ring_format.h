@@ -23,7 +23,8 @@ inline constexpr uint32_t kByteOrder = 0x01020304;
 inline constexpr uint16_t kVersionMajor = 1;
 // 1.1: Python frames (kPythonCode, CallPathHeader::python_*, FileHeader::python_*).
 // 1.2: NCCL (GpuProgress, ThreadEntry::nccl_group, Record's words of operations on devices).
-// 1.3: Participant::device, Participant::stopped_launch.
+// 1.3: Participant::device, Participant::stopped_launch; what devices tell by themselves (kMarks),
+// and what CUDA graphs recorded (kCaptured, FileHeader::calls_captured).
 inline constexpr uint16_t kVersionMinor = 3;
 
 // Default size of a rank's file, and the most a rank uses unless told otherwise.
@@ -46,6 +47,7 @@ enum class SectionKind : uint32_t {
   kCallPaths = 9,     // uint64_t words; see CallPathHeader
   kRings = 10,        // Record[]: the pool from which each thread's two rings are cut
   kPythonCode = 11,   // PythonCode[]; capacity 0 in version 1.0
+  kMarks = 12,        // Mark[], on pages of their own; absent unless marks were asked for
 };
 inline constexpr uint32_t kMaxSections = 16;
 
@@ -153,7 +155,8 @@ struct FileHeader {
   uint32_t python_off;        // PythonOff
   uint32_t reserved0;
   uint64_t python_unreadable;  // Python stacks that were wanted and could not be read
-  uint8_t reserved[1976];
+  uint64_t calls_captured;     // NCCL calls that CUDA graphs recorded (kCaptured), ever
+  uint8_t reserved[1968];
   Section sections[kMaxSections];
 };
 static_assert(offsetof(FileHeader, world_rank) == 72);
@@ -179,6 +182,7 @@ enum RecordFlag : uint16_t {
   kNested = 1 << 8,       // called by the user from inside another MPI call (a callback)
   kProcNull = 1 << 9,     // the peer is MPI_PROC_NULL
   kSecondPart = 1 << 10,  // a Sendrecv's peer2/tag2 are significant
+  kCaptured = 1 << 11,    // recorded into a CUDA graph: on no stream until that is launched
 };
 
 // Values of root_or_peer that are not ranks, the same whatever the MPI library calls them.
@@ -412,6 +416,23 @@ struct GpuProgress {
   uint64_t reserved[3];
 };
 static_assert(sizeof(GpuProgress) == 64);
+
+// Something put on a stream behind a launch: the device writes `number` into `written` when it
+// comes to it, and whatever was in front is complete. Until then the mark is outstanding. The words
+// but `written` are the host's, and change only while the mark is not outstanding, with an odd
+// lock.
+struct Mark {
+  uint64_t lock;         // odd while the host writes
+  uint64_t launch;       // the one it stands behind (Record::detail)
+  uint64_t stream;       // as GpuProgress'
+  uint32_t participant;  // uid; 0: never used
+  uint32_t number;       // rises with the process' marks
+  uint32_t written;      // by the device alone
+  uint32_t reserved0;
+  uint64_t reserved[3];
+};
+static_assert(sizeof(Mark) == 64);
+static_assert(offsetof(Mark, written) == 32);
 
 struct Module {
   uint64_t start;  // lowest mapped address

@@ -38,6 +38,11 @@ bool EnvironmentIs(const char* name, char value) {
   return text != nullptr && text[0] == value && text[1] == '\0';
 }
 
+bool WantsMarks() {
+  const char* text = getenv(env::kGpu);
+  return text != nullptr && strcmp(text, "marks") == 0;
+}
+
 uint64_t EnvironmentNumber(const char* name, uint64_t otherwise) {
   const char* text = getenv(name);
   if (text == nullptr || *text == '\0') return otherwise;
@@ -122,8 +127,9 @@ void MakeRing() {
   snprintf(name, sizeof(name), "%.48s-%d-%016llx%s", host, static_cast<int>(getpid()),
            static_cast<unsigned long long>(random_id[0]), kRingSuffix);
   const bool has_python = !EnvironmentIs(env::kStacks, '0') && python::FindInterpreter();
-  const RingFile file = CreateRingFile({directory, EnvironmentNumber(env::kRingKiB, 4096) << 10,
-                                        static_cast<uint64_t>(RanksOnNode()), name, has_python});
+  const RingFile file =
+      CreateRingFile({directory, EnvironmentNumber(env::kRingKiB, 4096) << 10,
+                      static_cast<uint64_t>(RanksOnNode()), name, has_python, WantsMarks()});
   if (file.header == nullptr) {
     Say("not recording this rank", file.refused);
     return;
@@ -164,6 +170,7 @@ void MakeRing() {
   if (!g_process.stacks) InitThreadStack();  // else InitStacks() has
   header->stacks = g_process.stacks ? 1 : 0;
   g_process.gpu = !EnvironmentIs(env::kGpu, '0');
+  g_process.marks = WantsMarks() && g_process.Of(ring::SectionKind::kMarks) != nullptr;
   if (g_process.stacks) python::PublishInterpreter();
 
   // A page of our own that a forked child finds zeroed.

@@ -19,7 +19,8 @@ struct Process {
   ring::Section* sections[ring::kMaxSections] = {};  // by SectionKind
   bool use_tsc = false;
   bool stacks = false;
-  bool gpu = true;  // whether the host's waits for devices are looked at
+  bool gpu = true;     // whether anything of devices is looked at
+  bool marks = false;  // whether devices are to tell by themselves what they completed
   int stack_depth = 32;
   bool multiple_threads = true;  // until the provided level is known
 

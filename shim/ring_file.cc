@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "proto/run_directory.h"
+#include "shim/nccl/marks.h"
 #include "shim/platform.h"
 
 namespace rollcall::shim {
@@ -23,7 +24,10 @@ namespace {
 constexpr long kTmpfsMagic = 0x01021994;  // statfs(2)
 constexpr long kRamfsMagic = 0x858458f6;
 
-uint64_t Align64(uint64_t value) { return (value + 63) & ~uint64_t{63}; }
+constexpr uint64_t kPage =
+    4096;  // what is registered with a device is whole pages of at least this
+
+uint64_t Align(uint64_t value, uint64_t to) { return (value + to - 1) & ~(to - 1); }
 
 bool FitsFileSizeLimit(uint64_t bytes) {
   rlimit limit;
@@ -98,7 +102,7 @@ ring::FileHeader* MapAndFill(int fd, const Layout& layout) {
   uint32_t count = 0;
   const auto add = [&](ring::SectionKind kind, uint32_t element, uint64_t capacity) {
     header->sections[count++] = {static_cast<uint32_t>(kind), element, offset, capacity, 0, 0};
-    offset = Align64(offset + element * capacity);
+    offset = Align(offset + element * capacity, 64);
   };
   add(ring::SectionKind::kThreads, sizeof(ring::ThreadEntry), layout.threads);
   add(ring::SectionKind::kParticipants, sizeof(ring::Participant), layout.participants);
@@ -111,6 +115,12 @@ ring::FileHeader* MapAndFill(int fd, const Layout& layout) {
   add(ring::SectionKind::kCallPaths, 8, layout.call_path_words);
   add(ring::SectionKind::kPythonCode, sizeof(ring::PythonCode), layout.python_codes);
   add(ring::SectionKind::kRings, sizeof(ring::Record), layout.ring_slots);
+  if (layout.marks != 0) {
+    offset = Align(offset, kPage);
+    add(ring::SectionKind::kMarks, sizeof(ring::Mark), layout.marks);
+    header->sections[count - 1].used = layout.marks;
+    offset = Align(offset, kPage);
+  }
   header->section_count = count;
   return header;
 }
@@ -152,7 +162,7 @@ bool HandOver(const char* run_directory, const char* name, int memfd) {
 
 }  // namespace
 
-Layout PlanLayout(uint64_t bytes, bool python) {
+Layout PlanLayout(uint64_t bytes, bool python, bool marks) {
   Layout layout;
   layout.file_bytes = bytes & ~uint64_t{4095};
   // Measured in 1/64 of the file: tables that must not lose anything first, the rings get the rest.
@@ -169,13 +179,15 @@ Layout PlanLayout(uint64_t bytes, bool python) {
   layout.string_bytes = python ? 6 * unit + unit / 4 : 4 * unit;
   layout.call_path_words = (python ? 11 : 10) * unit / 8;
   layout.python_codes = (python ? 3 * unit / 4 : unit / 8) / sizeof(ring::PythonCode);
+  layout.marks = marks ? nccl::kMarkCells : 0;
   const uint64_t before_rings =
       sizeof(ring::FileHeader) + layout.threads * sizeof(ring::ThreadEntry) +
       layout.participants * sizeof(ring::Participant) +
       layout.requests * sizeof(ring::OpenRequest) + layout.channels * sizeof(ring::Channel) +
       layout.gpu_slots * sizeof(ring::GpuProgress) + layout.modules * sizeof(ring::Module) +
       layout.datatypes * sizeof(ring::Datatype) + layout.string_bytes + layout.call_path_words * 8 +
-      layout.python_codes * sizeof(ring::PythonCode) + 64 * ring::kMaxSections;
+      layout.python_codes * sizeof(ring::PythonCode) + 64 * ring::kMaxSections +
+      (marks ? layout.marks * sizeof(ring::Mark) + kPage : 0);
   layout.ring_slots = layout.file_bytes > before_rings
                           ? (layout.file_bytes - before_rings) / sizeof(ring::Record)
                           : 0;
@@ -205,7 +217,7 @@ RingFile CreateRingFile(const RingFileRequest& request) {
   if (rings >= 0) {
     const uint64_t budget = Budget(rings, request.ranks_on_node);
     if (budget >= kSmallestFileBytes) {
-      file.layout = PlanLayout(bytes < budget ? bytes : budget, request.python);
+      file.layout = PlanLayout(bytes < budget ? bytes : budget, request.python, request.marks);
       const int fd = openat(rings, request.file_name,
                             O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
       if (fd >= 0) {
@@ -221,7 +233,7 @@ RingFile CreateRingFile(const RingFileRequest& request) {
 
   const int memfd = static_cast<int>(syscall(SYS_memfd_create, "rollcall", 1u /* MFD_CLOEXEC */));
   if (memfd >= 0) {
-    file.layout = PlanLayout(bytes, request.python);
+    file.layout = PlanLayout(bytes, request.python, request.marks);
     file.header = MapAndFill(memfd, file.layout);
     if (file.header != nullptr && !HandOver(request.run_directory, request.file_name, memfd)) {
       munmap(file.header, file.layout.file_bytes);

@@ -21,6 +21,7 @@ struct Layout {
   uint64_t string_bytes = 0;
   uint64_t call_path_words = 0;
   uint64_t python_codes = 0;
+  uint64_t marks = 0;
   uint64_t ring_slots = 0;
 };
 
@@ -28,8 +29,9 @@ inline constexpr uint64_t kSmallestFileBytes = 512u << 10;
 
 // `bytes` at least kSmallestFileBytes. The parts sum up to at most `bytes`. `python`: there is an
 // interpreter, whose code objects (their line tables, mostly) want room; without one a little is
-// left for a program that loads it later.
-Layout PlanLayout(uint64_t bytes, bool python = false);
+// left for a program that loads it later. `marks`: devices will write into the file, on pages that
+// hold nothing else.
+Layout PlanLayout(uint64_t bytes, bool python = false, bool marks = false);
 
 struct RingFile {
   ring::FileHeader* header = nullptr;  // the mapping; nullptr if there is none
@@ -44,6 +46,7 @@ struct RingFileRequest {
   uint64_t ranks_on_node;  // 0 if unknown
   const char* file_name;
   bool python = false;
+  bool marks = false;
 };
 
 // Maps a new file, zeroed but for the header's layout fields; `magic` is not yet written. Makes

@@ -13,10 +13,13 @@ function(rollcall_simulated_library target name)
   set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME ${name} SUFFIX ""
     LIBRARY_OUTPUT_DIRECTORY ${NCCL_SIM_OUT})
 endfunction()
+rollcall_simulated_library(driver_sim libcuda.so.1 ${NCCL_SIM_DIR}/driver_sim.cc
+  ${NCCL_SIM_DIR}/streams.cc)
 rollcall_simulated_library(cuda_sim libcudart.so.12 ${NCCL_SIM_DIR}/cuda_sim.cc)
+target_link_libraries(cuda_sim PRIVATE driver_sim)
 rollcall_simulated_library(nccl_sim libnccl.so.2 ${NCCL_SIM_DIR}/nccl_sim.cc
   ${NCCL_SIM_DIR}/segment.cc)
-target_link_libraries(nccl_sim PRIVATE cuda_sim)
+target_link_libraries(nccl_sim PRIVATE cuda_sim driver_sim)
 
 add_executable(fork_launcher ${NCCL_SIM_DIR}/fork_launcher.c)
 target_compile_options(fork_launcher PRIVATE -std=gnu11 -Wall -Wextra -Werror)

@@ -173,7 +173,9 @@ void Agent::SampleOne(Process* process) {
     process->polling = false;
   } else if (now - process->moved_ns >= options_.sample_period_ns) {
     process->quiet = true;
-    process->polling = sample.polls != last.polls;
+    // Whose device stands still waits, whatever its host does: it may look for a word of the
+    // device.
+    process->polling = sample.polls != last.polls || sample.device_works;
   }
   process->readable = true;
   process->sampled_ns = now;

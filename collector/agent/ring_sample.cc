@@ -20,6 +20,7 @@ namespace {
 // More than any process has; a damaged header must not cost gigabytes.
 constexpr uint64_t kMaxThreads = 4096;
 constexpr uint64_t kMaxParticipants = 65536;
+constexpr uint64_t kMaxMarks = 65536;
 
 bool PreadAll(int fd, void* to, size_t bytes, uint64_t offset) {
   char* at = static_cast<char*>(to);
@@ -143,6 +144,20 @@ void RingSampler::ReadThreads(RingSample* out) {
   }
 }
 
+void RingSampler::ReadMarks(RingSample* out) {
+  uint64_t used = 0;
+  const ring::Section* section = FindSection(ring::SectionKind::kMarks, sizeof(ring::Mark), &used);
+  if (section == nullptr) return;
+  used = std::min(used, kMaxMarks);
+  buffer_.resize(used * section->element_bytes);
+  if (!PreadAll(fd_, buffer_.data(), buffer_.size(), section->offset)) return;
+  for (uint64_t i = 0; i < used; ++i) {
+    const auto mark = ElementAt<ring::Mark>(buffer_, section->element_bytes, i);
+    out->activity += mark.written;
+    out->device_works |= mark.participant != 0 && mark.written != mark.number;
+  }
+}
+
 void RingSampler::ReadParticipants() {
   participants_.clear();
   participant_uids_.clear();
@@ -195,6 +210,7 @@ bool RingSampler::Sample(RingSample* out) {
   out->host = Text(header_.host, sizeof(header_.host));
   out->activity = header_.phase;
   ReadThreads(out);
+  ReadMarks(out);
   // A participant's words are written after its thread's, so it is read once more when nothing
   // moves.
   const bool moved = !sampled_ || out->activity != last_activity_;

@@ -53,6 +53,7 @@ struct RingSample {
   uint64_t activity =
       0;  // as Activity() of ring_reader.h: two equal values mean that nothing moved
   uint64_t polls = 0;
+  bool device_works = false;  // a device has told that it is not through with what it was given
   std::vector<ParticipantSample> participants;
   std::vector<BlockedSample> blocked;  // the outermost open call of each thread
 };
@@ -78,6 +79,7 @@ class RingSampler {
   bool ReadHeader();
   const ring::Section* FindSection(ring::SectionKind kind, uint64_t least_bytes, uint64_t* used);
   void ReadThreads(RingSample* out);
+  void ReadMarks(RingSample* out);
   void ReadParticipants();
   int64_t MonotonicOf(uint64_t ticks) const;
 

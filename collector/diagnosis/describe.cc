@@ -215,7 +215,7 @@ class SiteList {
   std::vector<Site> sites_;
 };
 
-// Hosts that only wait for their devices do not see what else is on the streams.
+// Hosts that only wait for their devices do not see where a stream stands.
 bool SeesStreams(const Analysis& analysis, const Incident& incident) {
   const auto sees = [&analysis](uint32_t p) {
     const std::vector<ring::GpuProgress>& all = analysis.trace.processes[p].gpu;
@@ -227,11 +227,20 @@ bool SeesStreams(const Analysis& analysis, const Incident& incident) {
          std::all_of(incident.deviating.begin(), incident.deviating.end(), sees);
 }
 
+// Marks tell what is complete, and nothing of what stands in front: a kernel that never ends looks
+// like a network that stands still. Flight Recorder's list has no streams.
+bool SeesAllWork(const Analysis& analysis, const Incident& incident) {
+  return std::all_of(incident.agreeing.begin(), incident.agreeing.end(),
+                     [&](uint32_t p) { return analysis.trace.processes[p].gpu.empty(); });
+}
+
 // Where the host is not seen to wait for its device, it may be doing just that.
 bool KnowsDevice(const Process& process) {
-  return std::none_of(process.gpu.begin(), process.gpu.end(), [](const ring::GpuProgress& gpu) {
-    return gpu.state == static_cast<uint32_t>(ring::GpuKnowledge::kNone) && gpu.enqueued != 0;
-  });
+  return !process.graphs &&
+         std::none_of(process.gpu.begin(), process.gpu.end(), [](const ring::GpuProgress& gpu) {
+           return gpu.state == static_cast<uint32_t>(ring::GpuKnowledge::kNone) &&
+                  gpu.enqueued != 0;
+         });
 }
 
 // No record of a call on this communicator can be missing or in another order.
@@ -285,8 +294,9 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
                  ? Certainty::kLikely
                  : Certainty::kSuspected;
     case What::kDeviceLag:
-    case What::kAllArrived:
       return SeesStreams(analysis, incident) ? Certainty::kLikely : Certainty::kSuspected;
+    case What::kAllArrived:
+      return SeesAllWork(analysis, incident) ? Certainty::kLikely : Certainty::kSuspected;
     case What::kBehind: {
       const Process& process = analysis.trace.processes[incident.deviating.front()];
       if (incident.agreeing_event != nullptr && IsOnDevice(analysis.Op(*incident.agreeing_event))) {

@@ -162,6 +162,13 @@ class Finder {
     };
     return waits(p) || std::any_of(process.held_up_by.begin(), process.held_up_by.end(), waits);
   }
+  // With nothing open that is on record, it waits for a graph: its device may stand in one of the
+  // graph's operations, for somebody who has not launched it.
+  bool MayWaitForGraph(uint32_t p) const {
+    const OpenCall* open = analysis_.graph.processes[p].open;
+    return analysis_.trace.processes[p].graphs && open != nullptr &&
+           FindOperation(static_cast<uint16_t>(analysis_.Op(open->event))).kind == Kind::kHostWait;
+  }
   bool MayMove(const DeviceOperation& operation) const {
     const bool all_wait = std::all_of(operation.first.begin(), operation.first.end(),
                                       [this](uint32_t p) { return HostWaits(p); });
@@ -312,10 +319,12 @@ class Finder {
       const uint32_t p = processes.front();
       const Activity activity = analysis_.graph.processes[p].activity;
       if (activity == Activity::kEnded || activity == Activity::kLeft) return AddGone(p, activity);
-      if (activity == Activity::kBlocked) return;  // in a call of another kind: judged with that
-      if (LeftCommunicator(p)) return AddGone(p, Activity::kLeft);
       const bool idle = OldestHandedOver(analysis_.trace.processes[p]) == nullptr;
-      if (idle && !lags_[p]) hosts_.push_back(p);
+      // In a call of another kind it is judged with that. One that waits for its device, with
+      // nothing of NCCL's there, is late because of something else that runs there.
+      if (activity == Activity::kBlocked && !(idle && HostWaits(p))) return;
+      if (LeftCommunicator(p)) return AddGone(p, Activity::kLeft);
+      if (idle && !lags_[p] && !MayWaitForGraph(p)) hosts_.push_back(p);
     } else {
       JudgeCycle(processes, operations);
     }
@@ -583,6 +592,7 @@ class Finder {
         if (!process.device || OldestHandedOver(process) != nullptr || !lane.membership->counted)
           continue;
         if (known[lane.process] || lane.entered >= lanes.highest) continue;
+        if (MayWaitForGraph(lane.process)) continue;
         if (analysis_.graph.processes[lane.process].activity != Activity::kRunning) continue;
         idle[{static_cast<uint32_t>(c), lane.entered + 1}].push_back(lane.process);
       }

@@ -2,7 +2,7 @@
 // completed, and from what all records together leave possible.
 //
 // A ring says up to which launch a stream is known to be complete, and that is exact where the
-// device itself tells (GpuKnowledge::kMarks). A host that only waits now and then knows less: of
+// device itself tells (ring::Mark). A host that only waits now and then knows less: of
 // what it enqueued since, the beginning may be long done. So the streams are run in thought: an
 // operation is taken to complete as soon as all its members have it at the head of their streams.
 // Where a host still waits for what would have completed so, that has completed nowhere but where

@@ -36,6 +36,8 @@ constexpr uint32_t KnownBytes(SectionKind kind) {
       return sizeof(ring::Record);
     case SectionKind::kPythonCode:
       return sizeof(ring::PythonCode);
+    case SectionKind::kMarks:
+      return sizeof(ring::Mark);
     case SectionKind::kUnused:
       return 0;
   }
@@ -69,6 +71,8 @@ constexpr const char* SectionName(SectionKind kind) {
       return "records";
     case SectionKind::kPythonCode:
       return "Python code";
+    case SectionKind::kMarks:
+      return "marks";
     case SectionKind::kUnused:
       break;
   }
@@ -86,6 +90,8 @@ class ImageTaker {
     TakeThreads();
     TakeLocked(SectionKind::kParticipants);
     TakeLocked(SectionKind::kOpenRequests);
+    // Before GPU progress: what a mark said stands there when its place is used for another.
+    TakeLocked(SectionKind::kMarks);
     image_.has_records = depth == ImageDepth::kAll;
     if (image_.has_records) {
       TakeRecords();
@@ -355,7 +361,7 @@ class ImageTaker {
     return true;
   }
 
-  // A table whose elements begin with a lock word: participants, open requests.
+  // A table whose elements begin with a lock word: participants, open requests, marks.
   void TakeLocked(SectionKind kind) {
     ImageTable& table = image_.table(kind);
     table.bytes = ReadTable(kind);

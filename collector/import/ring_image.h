@@ -52,7 +52,7 @@ struct ImageTable {
   uint64_t OffsetOf(uint64_t index) const { return offset + index * element_bytes; }
 };
 
-inline constexpr uint32_t kSectionKinds = 12;
+inline constexpr uint32_t kSectionKinds = 13;
 
 struct RingImage {
   std::string source;         // for messages

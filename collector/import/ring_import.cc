@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -66,6 +67,7 @@ class ProcessImport {
     for (const ring::GpuProgress& entry : ring_.gpu) {
       progress_.emplace(std::pair(entry.participant, entry.stream), &entry);
     }
+    for (const ring::Mark& mark : ring_.marks) ReadMark(mark);
     for (const ring::OpenRequest& request : ring_.open_requests) {
       if (request.waiter != 0) awaited_[request.waiter].push_back(request.uid);
     }
@@ -90,6 +92,7 @@ class ProcessImport {
     bool nested = false;
     uint64_t launch = 0;  // of an operation on a device, with its stream
     uint64_t stream = 0;
+    bool captured = false;
     uint64_t prev_end_ticks = 0;
     uint64_t end_ticks = 0;
     Event event;
@@ -120,6 +123,7 @@ class ProcessImport {
         header.threads_unrecorded + header.calls_unrecorded + Lost(ring::SectionKind::kThreads) +
         Lost(ring::SectionKind::kParticipants) + Lost(ring::SectionKind::kOpenRequests);
     process_.gpu = ring_.gpu;
+    process_.graphs = header.version_minor >= 3 && header.calls_captured != 0;
 
     // Processes of one host read one clock, but each took its anchors at its own moments: converted
     // by them, their calls would be out of order by microseconds, and more with every minute.
@@ -252,6 +256,16 @@ class ProcessImport {
                                       info.kind == Kind::kIsend || info.kind == Kind::kIrecv);
   }
 
+  void ReadMark(const ring::Mark& mark) {
+    if (mark.participant == 0) return;
+    Marked& marked = marked_[{mark.participant, mark.stream}];
+    if (mark.written == mark.number) {
+      marked.completed = std::max(marked.completed, mark.launch);
+    } else {
+      marked.outstanding.insert(mark.launch);
+    }
+  }
+
   void AddDeviceCall(const Call& call) {
     DeviceCall work;
     work.process = index_;
@@ -263,9 +277,9 @@ class ProcessImport {
     const ring::GpuProgress* progress = found == progress_.end() ? nullptr : found->second;
     const bool launched = progress != nullptr && call.launch <= progress->enqueued;
     if (launched) {
-      const auto knowledge = static_cast<ring::GpuKnowledge>(progress->state);
-      work.exact = knowledge == ring::GpuKnowledge::kMarks;
-      work.done = knowledge != ring::GpuKnowledge::kNone && call.launch <= progress->completed;
+      const Marked& marked = marked_[{call.uid, call.stream}];
+      work.done = call.launch <= std::max(progress->completed, marked.completed);
+      work.exact = marked.outstanding.contains(call.launch);
     } else if (thread.group.depth != 0) {
       work.held = true;
     } else {
@@ -390,6 +404,7 @@ class ProcessImport {
     if (IsEnqueued(record.operation)) {
       call.launch = record.detail;
       call.stream = record.detail2;
+      call.captured = (record.flags & ring::kCaptured) != 0;
       event.detail = record.request;
     }
     event.arguments = Arguments(from);
@@ -477,6 +492,10 @@ class ProcessImport {
   }
 
   void Distribute(const Call& call) {
+    if (call.captured) {
+      lifecycle_.push_back(call);
+      return;
+    }
     const bool enqueued = call.launch != 0;
     if (enqueued && call.event.membership != kNoIndex) AddDeviceCall(call);
     if (FindOperation(static_cast<uint16_t>(OperationOf(call.event))).kind == Kind::kNcclInit) {
@@ -702,6 +721,12 @@ class ProcessImport {
   std::unordered_map<uint32_t, uint64_t> stopped_;        // launches, by uid
   std::unordered_map<uint32_t, size_t> creation_by_uid_;  // into Trace::creations
   std::map<std::pair<uint32_t, uint64_t>, const ring::GpuProgress*> progress_;  // by uid, stream
+  // Of launches, what their device told by itself.
+  struct Marked {
+    uint64_t completed = 0;
+    std::set<uint64_t> outstanding;
+  };
+  std::map<std::pair<uint32_t, uint64_t>, Marked> marked_;       // by uid, stream
   std::unordered_map<uint32_t, uint32_t> thread_by_entry_;       // model index by ThreadEntry index
   std::unordered_map<uint32_t, std::vector<uint64_t>> awaited_;  // requests by OpenRequest::waiter
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> paths_;      // by word index and context's

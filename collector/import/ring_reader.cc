@@ -29,6 +29,10 @@ class ImageParser {
          [](const ring::Channel& channel) { return channel.participant != 0; });
     Copy(SectionKind::kGpuProgress, &out_.gpu,
          [](const ring::GpuProgress& progress) { return progress.participant != 0; });
+    Copy(SectionKind::kMarks, &out_.marks, [](const ring::Mark&) { return true; });
+    for (ring::Mark& mark : out_.marks) {
+      if ((mark.lock & 1) != 0) mark.participant = 0;
+    }
     Copy(SectionKind::kModules, &out_.modules, [](const ring::Module&) { return true; });
     Copy(SectionKind::kDatatypes, &out_.datatypes, [](const ring::Datatype&) { return true; });
     out_.strings = image_.table(SectionKind::kStrings).bytes;
@@ -356,6 +360,7 @@ uint64_t RingActivity(const RingSnapshot& snapshot) {
     for (const RingCalls& calls : thread.calls) activity += calls.head;
     activity += thread.state.calls_ended;
   }
+  for (const ring::Mark& mark : snapshot.marks) activity += mark.written;
   return activity;
 }
 

@@ -58,6 +58,7 @@ struct RingSnapshot {
   std::vector<ring::OpenRequest> open_requests;
   std::vector<ring::Channel> channels;
   std::vector<ring::GpuProgress> gpu;
+  std::vector<ring::Mark> marks;          // participant 0: never used, or being written
   std::vector<ring::Module> modules;      // by index in the file; `path` may still be out of range
   std::vector<ring::Datatype> datatypes;  // by index in the file
   std::vector<std::vector<uint64_t>> count_arrays;
@@ -101,8 +102,9 @@ RingSnapshot ReadRing(ByteSource& bytes, std::string source, ImageDepth depth = 
 // Identifies one process image in the journal and between agent and collector.
 uint64_t RingId(const ring::FileHeader& header);
 
-// Grows with every call entered or returned, with polls excluded, and with the phase: two equal
-// values mean that nothing moved in between. The one definition of movement.
+// Grows with every call entered or returned, with polls excluded, with the phase, and with what
+// devices tell: two equal values mean that nothing moved in between. The one definition of
+// movement.
 uint64_t RingActivity(const RingSnapshot& snapshot);
 
 }  // namespace rollcall

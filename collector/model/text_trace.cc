@@ -192,6 +192,8 @@ class Parser {
     if (verb == "polls" || verb == "polled") return builder_->Poll(rank, verb == "polls");
     if (verb == "moves") {
       process.quiet = false;
+    } else if (verb == "records-graphs") {
+      process.graphs = true;
     } else if (verb == "computes" || verb == "sleeps") {
       LiveStack stack;
       stack.tid = process.pid;

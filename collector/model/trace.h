@@ -251,6 +251,8 @@ struct Process {
   uint32_t host_process = kNoIndex;
   int32_t device_number = -1;  // CUDA's; -1 unknown
   std::vector<uint32_t> held_up_by;
+  // Some of them were recorded into a CUDA graph, whose launches are not on record.
+  bool graphs = false;
   int thread_level = -1;  // 0 SINGLE .. 3 MULTIPLE, as provided; -1 unknown
   ring::Phase phase = ring::Phase::kStarting;
   int64_t phase_ns = kNoTime;

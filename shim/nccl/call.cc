@@ -4,7 +4,9 @@
 #include <cstdlib>
 
 #include "shim/call_paths.h"
+#include "shim/nccl/driver.h"
 #include "shim/nccl/group.h"
+#include "shim/nccl/marks.h"
 #include "shim/nccl/progress.h"
 #include "shim/nccl/records.h"
 #include "shim/nccl/unfinished.h"
@@ -93,6 +95,7 @@ void Settle(Comm* comm, uint64_t handle, const void* caller) {
     SetNcclDevice(comm, AskDevice(handle, caller));
   }
   SetPhase(ring::Phase::kRunning);
+  PrepareDevice();
 }
 
 void SettleSplit(const Pending& pending, uint64_t handle) {
@@ -236,6 +239,11 @@ void EndInitAll(const Arguments& a, const void* caller) {
 // --- Operations
 // -----------------------------------------------------------------------------------
 
+bool GoesToGraph(Group* group, uint64_t stream) {
+  if (!g_process.gpu) return false;
+  return group->open() ? group->IsCaptured(stream) : IsCaptured(stream);
+}
+
 void BeginOperation(Call* call, const Arguments& a) {
   Comm* comm = call->comm = FindNcclComm(a.comm);
   calls::StartRecord(call);
@@ -244,14 +252,21 @@ void BeginOperation(Call* call, const Arguments& a) {
   const InternedPath path = CurrentCallPath(call->frame);
   SetCallPath(&record, path);
   const bool message = call->info->rule == Rule::kP2p;
-  const Group& group = Group::Of(call->log);
+  Group& group = Group::Of(call->log);
   // One counter for both: inside a group operations have numbers between its launch and the next.
   record.request = NextLaunch();
   record.detail = group.open() ? group.launch() : record.request;
   record.detail2 = a.stream;
+  // What a graph records is on no stream, and meets nothing now; how often it will run nobody
+  // tells.
+  const bool captured = comm != nullptr && GoesToGraph(&group, a.stream);
+  if (captured) {
+    record.flags |= ring::kCaptured;
+    __atomic_fetch_add(&g_process.header->calls_captured, 1, __ATOMIC_RELAXED);
+  }
   if (comm == nullptr) {
     record.flags |= ring::kUnknownComm;
-  } else if (!message) {
+  } else if (!message && !captured) {
     record.sequence = NextSequence(comm);
     Checkpoint(comm, record.sequence, record.semantic_hash, path.portable_hash);
   }
@@ -261,6 +276,7 @@ void BeginOperation(Call* call, const Arguments& a) {
 void EndOperation(Call* call, const Arguments& a, int result) {
   Comm* comm = call->comm;
   if (comm == nullptr || Failed(result)) return;
+  if ((call->record.flags & ring::kCaptured) != 0) return;  // it is on no stream
   const uint32_t slot = SlotOf(comm, a.stream);
   Group& group = Group::Of(call->log);
   if (result == kInProgress) comm->asynchronous = true;
@@ -269,7 +285,7 @@ void EndOperation(Call* call, const Arguments& a, int result) {
     if (comm->asynchronous) group.AddAsynchronous(comm->uid);
   } else {
     if (result == kInProgress) AwaitLaunch(comm->uid, call->record.detail);
-    MarkEnqueued(slot, call->record.detail);
+    Launched(slot, call->record.detail);
   }
 }
 
@@ -293,6 +309,11 @@ void BeginSplit(Call* call, const Arguments& a) {
 
 void BeginOther(Call* call, const Arguments& a) {
   call->comm = a.comm == 0 ? nullptr : FindNcclComm(a.comm);
+  const Operation operation = call->info->operation;
+  if (call->comm != nullptr &&
+      (operation == Operation::kNcclCommAbort || operation == Operation::kNcclCommRevoke)) {
+    ForgetMarks(call->comm->uid);
+  }
   calls::StartRecord(call);
   SetCallPath(&call->record, CurrentCallPath(call->frame));
   calls::WriteRecord(call, ring::kCollectiveRing);
@@ -313,6 +334,12 @@ void EndGroup(Call* call, int result) {
     AwaitLaunch(group.asynchronous(i), group.launch());
   }
   if (!group.End(call->log)) return;
+  // What a simulated end launches is nothing; of a failed one nobody knows.
+  const bool launched =
+      result == kSuccess && call->info->operation != Operation::kNcclGroupSimulateEnd;
+  for (uint32_t i = 0; launched && i < group.slot_count(); ++i) {
+    Launched(group.slot(i), group.launch());
+  }
   for (uint32_t i = 0; i < group.pending_count(); ++i) Settle(group.pending(i), result);
   group.ForgetPending();
 }
@@ -494,6 +521,7 @@ void Begin(Call* call, const Arguments& arguments) {
 }
 
 void End(Call* call, const Arguments& arguments, int result) {
+  if (result == kInProgress) StopMarks("a communicator is non-blocking");
   // Of an error of CUDA's the program hears; it says nothing about what was called.
   const bool error = Failed(result) && !IsCuda(call->info->kind);
   if (!calls::ReopenBracket(call, error ? result : kSuccess)) return;

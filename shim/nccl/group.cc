@@ -1,5 +1,6 @@
 #include "shim/nccl/group.h"
 
+#include "shim/nccl/driver.h"
 #include "shim/nccl/progress.h"
 
 namespace rollcall::shim::nccl {
@@ -46,6 +47,8 @@ void Group::Start(ThreadLog* log, uint32_t call_path) {
   if (depth_++ == 0) {
     launch_ = NextLaunch();
     operations_ = slot_count_ = pending_count_ = asynchronous_count_ = 0;
+    asked_stream_ = 0;
+    captured_ = false;
     StoreRelaxed(&log->entry->nccl_group_path, uint64_t{call_path});
   }
   Publish(log);
@@ -55,11 +58,18 @@ bool Group::End(ThreadLog* log) {
   if (depth_ == 0) return false;
   --depth_;
   if (depth_ == 0) {
+    // Before the depth is published: what is in no group and was not launched has been refused.
     for (uint32_t i = 0; i < slot_count_; ++i) MarkEnqueued(slots_[i], launch_);
-    operations_ = slot_count_ = 0;
+    operations_ = 0;
   }
   Publish(log);
   return depth_ == 0;
+}
+
+bool Group::IsCaptured(uint64_t stream) {
+  if (stream == asked_stream_) return captured_;
+  asked_stream_ = stream;
+  return captured_ = nccl::IsCaptured(stream);
 }
 
 void Group::AddOperation(ThreadLog* log, uint32_t slot) {

@@ -36,6 +36,12 @@ class Group {
   void Start(ThreadLog* log, uint32_t call_path);
   // One level. True if that was the outermost: then what is in it has been launched.
   bool End(ThreadLog* log);
+  // After the outermost end: where it went to, until the next start.
+  uint32_t slot_count() const { return slot_count_; }
+  uint32_t slot(uint32_t i) const { return slots_[i]; }
+
+  // Whether what is called with this stream is recorded into a CUDA graph: asked once per group.
+  bool IsCaptured(uint64_t stream);
 
   void AddOperation(ThreadLog* log, uint32_t slot);
   // A communicator whose operations NCCL may launch later than at the end.
@@ -60,6 +66,8 @@ class Group {
   uint32_t depth_ = 0;
   uint32_t operations_ = 0;
   uint64_t launch_ = 0;
+  uint64_t asked_stream_ = 0;
+  bool captured_ = false;
   uint32_t slot_count_ = 0;
   uint32_t pending_count_ = 0;
   uint32_t asynchronous_count_ = 0;

@@ -35,16 +35,22 @@ bool Is(const ring::GpuProgress& entry, uint32_t uid, uint64_t stream) {
   return entry.participant == uid && entry.stream == stream;
 }
 
-void Raise(uint64_t* word, uint64_t value) {
+// False if it is higher already.
+bool Raise(uint64_t* word, uint64_t value) {
   uint64_t old = LoadRelaxed(word);
   while (old < value && !__atomic_compare_exchange_n(word, &old, value, true, __ATOMIC_RELEASE,
                                                      __ATOMIC_RELAXED)) {
   }
+  return old <= value;
 }
+
+constexpr auto kNone = static_cast<uint32_t>(ring::GpuKnowledge::kNone);
+constexpr auto kWaits = static_cast<uint32_t>(ring::GpuKnowledge::kWaits);
+constexpr auto kMarks = static_cast<uint32_t>(ring::GpuKnowledge::kMarks);
 
 void Complete(ring::GpuProgress* entry, uint64_t launch) {
   const uint64_t enqueued = LoadRelaxed(&entry->enqueued);
-  StoreRelaxed(&entry->state, static_cast<uint32_t>(ring::GpuKnowledge::kWaits));
+  if (LoadRelaxed(&entry->state) == kNone) StoreRelaxed(&entry->state, kWaits);
   Raise(&entry->completed, launch < enqueued ? launch : enqueued);
 }
 
@@ -83,11 +89,27 @@ uint32_t SlotOf(Comm* comm, uint64_t stream) {
   return comm->gpu_slot = Make(comm->uid, stream);
 }
 
-void MarkEnqueued(uint32_t slot, uint64_t launch) {
-  if (slot != kNoSlot) Raise(&Table()[slot].enqueued, launch);
+const ring::GpuProgress& ProgressOf(uint32_t slot) { return Table()[slot]; }
+
+bool MarkEnqueued(uint32_t slot, uint64_t launch) {
+  return slot == kNoSlot || Raise(&Table()[slot].enqueued, launch);
 }
 
+void DeviceTells(uint32_t slot, bool tells) {
+  uint32_t* state = &Table()[slot].state;
+  if (tells) {
+    StoreRelaxed(state, kMarks);
+  } else if (LoadRelaxed(state) == kMarks) {
+    StoreRelaxed(state, kWaits);
+  }
+}
+
+void RaiseCompleted(uint32_t slot, uint64_t launch) { Raise(&Table()[slot].completed, launch); }
+
+bool AnythingEnqueued() { return Used() != 0; }
+
 bool AnythingOutstanding() {
+  if (LoadRelaxed(&g_process.header->calls_captured) != 0) return true;
   const uint32_t used = Used();
   for (uint32_t i = 0; i < used; ++i) {
     if (LoadRelaxed(&Table()[i].completed) < LoadRelaxed(&Table()[i].enqueued)) return true;

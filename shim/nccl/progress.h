@@ -1,9 +1,9 @@
 // How far devices came with what was enqueued, as far as the host gets to know: ring::GpuProgress.
 //
-// Nothing is put on a stream and nothing is asked of CUDA: a host that waited for a stream, an
+// Here nothing is put on a stream and nothing is asked of CUDA: a host that waited for a stream, an
 // event or the device, or asked and heard that it is complete, knows that all that was launched
 // before is. That can make no job hang. What it costs: a host that never waits knows nothing
-// (kNone), and says so.
+// (kNone), and says so. marks.h has the other way.
 //
 // Thread safety: any thread, no lock but for a participant's first use of a stream. No allocation.
 #ifndef ROLLCALL_SHIM_NCCL_PROGRESS_H_
@@ -23,9 +23,17 @@ uint64_t LastLaunch();
 
 // The entry of this participant and stream; kNoSlot if the table is full (counted).
 uint32_t SlotOf(Comm* comm, uint64_t stream);
-void MarkEnqueued(uint32_t slot, uint64_t launch);
+// Of a slot that is not kNoSlot.
+const ring::GpuProgress& ProgressOf(uint32_t slot);
+// False if a later launch has been there already.
+bool MarkEnqueued(uint32_t slot, uint64_t launch);
+// Whether the device itself tells of the launch that was enqueued last.
+void DeviceTells(uint32_t slot, bool tells);
+void RaiseCompleted(uint32_t slot, uint64_t launch);
 
-// Is anything enqueued that is not known to be complete?
+// Was anything ever enqueued?
+bool AnythingEnqueued();
+// Is anything enqueued that is not known to be complete? Whatever a CUDA graph holds may be.
 bool AnythingOutstanding();
 // Everything that was launched up to `launch` is complete: on this stream, or on all.
 void MarkStreamComplete(uint64_t stream, uint64_t launch);

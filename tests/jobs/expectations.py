@@ -16,6 +16,7 @@ Keys of rollcall-test:
   stall-after value for --stall-after
   mpi         openmpi or mpich: runs under this one only
   also        value for analyze --also: the findings are those, and the live run says nothing
+  gpu         value for ROLLCALL_GPU
   kill        yes: the test of --on-hang=kill is run in the short form of the tests, too
 Keys of expect:
   kind, op, seq   as in the verdict; `any` compares nothing
@@ -51,6 +52,7 @@ class Variant:
         self.stall_after = keys.pop("stall-after", None)
         self.mpi = keys.pop("mpi", None)
         self.also = keys.pop("also", None)
+        self.gpu = keys.pop("gpu", None)
         self.kill = keys.pop("kill", "no") == "yes"
         self.launcher_args = []
         self.program_args = []

@@ -49,6 +49,8 @@ def rollcall_command(args, variant, fault, on_hang, directory):
                "--dir", os.path.join(directory, "run")]
     if variant.stall_after:
         command += ["--stall-after", variant.stall_after]
+    if variant.gpu:
+        command = ["env", "ROLLCALL_GPU=" + variant.gpu] + command
     return command + ["--"] + bare_command(args, variant, fault)
 
 

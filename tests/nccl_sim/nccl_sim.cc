@@ -4,6 +4,7 @@
 // with nothing.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -14,10 +15,12 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "tests/nccl_sim/nccl_api.h"
 #include "tests/nccl_sim/segment.h"
+#include "tests/nccl_sim/streams.h"
 
 using nccl_sim::Call;
 using nccl_sim::Channel;
@@ -72,8 +75,16 @@ void Reduce(char* into, const char* from, size_t bytes, ncclDataType_t type, ncc
   ReduceInto<int8_t>(into, from, bytes, op);
 }
 
+// NCCL_SIM_STALL_IN=n: the device stops in its n-th collective, with all that the others need of it
+// handed out.
+bool StallsBehind(uint64_t number) {
+  const char* told = getenv("NCCL_SIM_STALL_IN");
+  return told != nullptr && strtoull(told, nullptr, 10) == number;
+}
+
 // One operation on the device: asked again and again until it says that it is done.
 using Step = std::function<bool()>;
+using Making = std::function<Step()>;
 
 struct Collective {
   ncclComm* comm;
@@ -85,6 +96,7 @@ struct Collective {
   size_t send_bytes;
   char* recv;
   bool written = false;
+  bool finished = false;
 
   RankPart& Part(int rank) const { return comm->segment->ranks[rank]; }
 
@@ -138,9 +150,12 @@ struct Collective {
       written = true;
     }
     if (!All(&RankPart::arrived, number) || !Agree()) return false;
-    Finish();
-    mine.read.store(number, std::memory_order_release);
-    return true;
+    if (!finished) {
+      Finish();
+      mine.read.store(number, std::memory_order_release);
+      finished = true;
+    }
+    return !StallsBehind(number);
   }
 };
 
@@ -193,61 +208,69 @@ class OnDevice {
 
 struct Group {
   int depth = 0;
-  std::map<std::pair<int, cudaStream_t>, std::vector<Step>> steps;  // by device and stream
-  std::set<ncclComm_t> later;                                       // do not block
+  // By device and stream: the default stream is each device's own.
+  std::map<std::pair<int, cudaStream_t>, std::vector<Making>> steps;
+  std::set<ncclComm_t> later;  // do not block
   std::vector<std::function<ncclResult_t()>> creations;
 };
 thread_local Group t_group;
 
-// The default stream is each device's own.
-void Launch(int device, cudaStream_t stream, std::vector<Step> steps) {
-  const OnDevice on(device);
-  auto* all = new std::vector<Step>(std::move(steps));
-  cudaLaunchHostFunc(
-      stream,
-      [](void* data) {
-        const std::unique_ptr<std::vector<Step>> work(static_cast<std::vector<Step>*>(data));
-        std::vector<bool> done(work->size(), false);
-        for (size_t left = work->size(); left > 0;) {
-          for (size_t i = 0; i < work->size(); ++i) {
-            if (done[i] || !(*work)[i]()) continue;
-            done[i] = true;
-            --left;
-          }
-          if (left > 0) Pause();
-        }
-      },
-      all);
+// A copy of `step` as it goes to the device: a collective that a graph recorded has its number from
+// the graph's launch.
+template <typename T>
+Step Begin(T step) {
+  if constexpr (std::is_same_v<T, Collective>) {
+    if (step.number == 0) step.number = ++step.comm->collectives;
+  }
+  return step;
 }
 
-using Launches = std::map<std::pair<int, cudaStream_t>, std::vector<Step>>;
+// Asks all of them again and again until they are done.
+void Run(std::vector<Step> steps) {
+  while (!steps.empty()) {
+    steps.erase(std::remove_if(steps.begin(), steps.end(), [](Step& step) { return step(); }),
+                steps.end());
+    if (!steps.empty()) Pause();
+  }
+}
 
-void LaunchAll(Launches launches) {
-  for (auto& [at, steps] : launches) Launch(at.first, at.second, std::move(steps));
+using Launches = std::map<std::pair<int, cudaStream_t>, std::vector<Making>>;
+
+void LaunchAll(const Launches& launches) {
+  for (const auto& [at, makings] : launches) {
+    const OnDevice on(at.first);
+    cuda_sim::Enqueue(at.second, [makings]() -> cuda_sim::Job {
+      std::vector<Step> steps;
+      for (const Making& making : makings) steps.push_back(making());
+      return [steps] { Run(steps); };
+    });
+  }
 }
 
 // Of communicators that do not block: a thread does it, later than the caller expects.
 ncclResult_t LaunchLater(Launches launches, const std::set<ncclComm_t>& comms) {
   for (ncclComm_t comm : comms) comm->state = ncclInProgress;
-  std::thread([launches = std::move(launches), comms]() mutable {
+  std::thread([launches = std::move(launches), comms] {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    LaunchAll(std::move(launches));
+    LaunchAll(launches);
     for (ncclComm_t comm : comms) comm->state = ncclSuccess;
   }).detach();
   return ncclInProgress;
 }
 
-ncclResult_t Enqueue(ncclComm_t comm, cudaStream_t stream, Step step) {
+template <typename T>
+ncclResult_t Enqueue(ncclComm_t comm, cudaStream_t stream, T step) {
   if (comm->state != ncclSuccess) return ncclInvalidArgument;
+  const Making making = [step] { return Begin(step); };
   if (t_group.depth > 0) {
-    t_group.steps[{comm->device, stream}].push_back(std::move(step));
+    t_group.steps[{comm->device, stream}].push_back(making);
     if (!comm->blocking) t_group.later.insert(comm);
     return ncclSuccess;
   }
   Launches one;
-  one[{comm->device, stream}].push_back(std::move(step));
+  one[{comm->device, stream}].push_back(making);
   if (!comm->blocking) return LaunchLater(std::move(one), {comm});
-  LaunchAll(std::move(one));
+  LaunchAll(one);
   return ncclSuccess;
 }
 
@@ -329,9 +352,10 @@ ncclResult_t Collect(int operation, const void* send, size_t parts, void* recv, 
   if (comm == nullptr) return ncclInvalidArgument;
   const size_t bytes = count * BytesOf(type);
   if (bytes * parts > nccl_sim::kMaxCollectiveBytes) return ncclInvalidUsage;
+  const bool captured = cuda_sim::CaptureStatus(stream) != 0;
   return Enqueue(comm, stream,
                  Collective{comm,
-                            ++comm->collectives,
+                            captured ? 0 : ++comm->collectives,
                             {operation, root, bytes},
                             type,
                             op,
@@ -531,7 +555,7 @@ ncclResult_t ncclGroupEnd(void) {
   t_group.steps.clear();
   t_group.later.clear();
   if (!later.empty()) return LaunchLater(std::move(launches), later);
-  LaunchAll(std::move(launches));
+  LaunchAll(launches);
   return static_cast<ncclResult_t>(result.load());
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "collector/diagnosis/describe.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
@@ -23,7 +25,45 @@ std::string DeviceCall(const Analysis& analysis, const Incident& incident, const
       group);
 }
 
+namespace {
+
+// The call in which all of them wait for their own devices; nullptr if one does not.
+const Event* DeviceWaitOf(const Analysis& analysis, const std::vector<uint32_t>& processes) {
+  const Event* wait = nullptr;
+  for (const uint32_t p : processes) {
+    const OpenCall* open = analysis.graph.processes[p].open;
+    if (open == nullptr) return nullptr;
+    wait = &open->event;
+    const auto operation = static_cast<uint16_t>(analysis.Op(*wait));
+    if (FindOperation(operation).kind != Kind::kHostWait) return nullptr;
+  }
+  return wait;
+}
+
+// Nothing of NCCL's is left on their devices, and yet their hosts wait for them.
+Finding JudgeOtherWork(const Analysis& analysis, const Incident& incident, const Event& wait) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kGpuStalled);
+  finding.certainty = std::max(finding.certainty, Certainty::kSuspected);
+  const bool one = finding.culprits.size() == 1;
+  finding.title = fmt::format(
+      "the GPU{} of {} {} still in work of {} own: {} host{} in {}, and never came to {}, where {} "
+      "{}",
+      one ? "" : "s", RanksPhrase(finding.culprits), one ? "stands" : "stand",
+      one ? "its" : "their", one ? "its" : "their", one ? " waits" : "s wait",
+      OperationName(analysis.Op(wait)), DeviceCall(analysis, incident, *incident.agreeing_event),
+      RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"));
+  finding.why =
+      "all that NCCL was given there is complete, so that something else runs on the device";
+  finding.notes.emplace_back("a long kernel looks the same");
+  return finding;
+}
+
+}  // namespace
+
 Finding JudgeStalledHost(const Analysis& analysis, const Incident& incident) {
+  if (const Event* wait = DeviceWaitOf(analysis, incident.deviating)) {
+    return JudgeOtherWork(analysis, incident, *wait);
+  }
   Finding finding = Draft(analysis, incident, VerdictKind::kRankStalled);
   const std::vector<int32_t>& hosts = finding.culprits;
   finding.title = fmt::format(

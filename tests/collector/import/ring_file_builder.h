@@ -247,6 +247,7 @@ class RingFileBuilder {
     put(ring::SectionKind::kCallPaths, path_words);
     put(ring::SectionKind::kRings, records);
     put(ring::SectionKind::kPythonCode, python_code);
+    put(ring::SectionKind::kMarks, marks);
     built.section_count = index;
     built.file_bytes = bytes.size();
     std::memcpy(bytes.data(), &built, sizeof(built));
@@ -259,6 +260,7 @@ class RingFileBuilder {
   std::vector<ring::OpenRequest> open_requests;
   std::vector<ring::Channel> channels;
   std::vector<ring::GpuProgress> gpu;
+  std::vector<ring::Mark> marks;
   std::vector<ring::Module> modules;
   std::vector<ring::Datatype> datatypes;
   Bytes strings;

@@ -4,6 +4,10 @@
 // rollcall-test: ranks=3 outcome=hung stall-after=2
 // expect: kind=gpu-stalled culprits=1 waiting=0,2 op=ncclAllReduce seq=1
 // expect+: certainty=suspected lines=none
+// By its own marks the device is through with that one, too: it is what stands behind it.
+// rollcall-test: name=marks ranks=3 outcome=hung stall-after=2 gpu=marks
+// expect: kind=gpu-stalled culprits=1 waiting=0,2 op=ncclAllReduce seq=2
+// expect+: certainty=suspected lines=none
 #include "tests/faults/nccl/nccl_fault.h"
 
 #ifdef FAULT

@@ -79,6 +79,14 @@ TEST(PlanLayout, PythonTakesNoHistory) {
   EXPECT_GE(PlanLayout(ring::kDefaultFileBytes).ring_slots, kHistory);
 }
 
+// They are taken from what the default size has to spare, too.
+TEST(PlanLayout, MarksTakeNoHistory) {
+  EXPECT_EQ(PlanLayout(ring::kDefaultFileBytes).marks, 0u);
+  const Layout layout = PlanLayout(ring::kDefaultFileBytes, true, true);
+  EXPECT_GT(layout.marks, 0u);
+  EXPECT_GE(layout.ring_slots, 16384u);
+}
+
 TEST(PlanLayout, GrowsWithTheFile) {
   Layout last = PlanLayout(kSmallestFileBytes);
   for (uint64_t bytes = kSmallestFileBytes; bytes <= (8u << 20); bytes += 4096) {
@@ -145,6 +153,25 @@ TEST_F(RingFileTest, SectionsLieBehindEachOtherInsideTheFile) {
     EXPECT_NE(memcmp(header.magic, ring::kMagic, sizeof(header.magic)), 0);
     PublishRingFile(file.header);
     EXPECT_EQ(memcmp(header.magic, ring::kMagic, sizeof(header.magic)), 0);
+  }
+}
+
+// A device writes to whole pages: nothing of the host's may lie there.
+TEST_F(RingFileTest, MarksHavePagesOfTheirOwn) {
+  for (const uint64_t bytes : {kSmallestFileBytes, uint64_t{1234567}, ring::kDefaultFileBytes}) {
+    const std::string name = std::to_string(bytes);
+    const RingFile file = CreateRingFile({directory_.c_str(), bytes, 1, name.c_str(), true, true});
+    ASSERT_NE(file.header, nullptr) << file.refused;
+    const ring::FileHeader& header = *file.header;
+    const ring::Section& last = header.sections[header.section_count - 1];
+    ASSERT_EQ(last.kind, static_cast<uint32_t>(ring::SectionKind::kMarks));
+    EXPECT_EQ(last.offset % 4096, 0u);
+    EXPECT_EQ(last.capacity * last.element_bytes % 4096, 0u);
+    EXPECT_LE(last.offset + last.capacity * last.element_bytes, header.file_bytes);
+    EXPECT_EQ(last.used, last.capacity);  // in use from the start: it is the device that writes
+    const ring::Section& before = header.sections[header.section_count - 2];
+    EXPECT_GE(last.offset, before.offset + before.capacity * before.element_bytes);
+    munmap(file.header, header.file_bytes);
   }
 }
 

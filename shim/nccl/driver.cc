@@ -1,0 +1,37 @@
+#include "shim/nccl/driver.h"
+
+#include <dlfcn.h>
+
+#include "shim/platform.h"
+
+namespace rollcall::shim::nccl {
+
+constinit Driver g_driver;
+constinit std::atomic<bool> g_driver_found{false};
+
+void FindDriver() {
+  static std::atomic_flag looked = ATOMIC_FLAG_INIT;
+  if (looked.test_and_set(std::memory_order_acquire)) return;
+  const ErrnoKeeper keeper;
+  // Kept: the pointers must stay good, and drivers are not unloaded anyway.
+  void* library = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+  if (library == nullptr) return;
+#define X(member, name, ...) *reinterpret_cast<void**>(&g_driver.member) = dlsym(library, name);
+  ROLLCALL_DRIVER(X)
+#undef X
+  g_driver_found.store(true, std::memory_order_release);
+}
+
+bool IsCaptured(uint64_t stream) {
+  constexpr int kNotCapturing = 0;  // CU_STREAM_CAPTURE_STATUS_NONE
+  // The legacy stream cannot be captured.
+  if (stream <= kLegacyStream || !g_driver_found.load(std::memory_order_acquire)) return false;
+  int status = kNotCapturing;
+  if (g_driver.is_capturing == nullptr ||
+      g_driver.is_capturing(reinterpret_cast<void*>(stream), &status) != 0) {
+    return false;
+  }
+  return status != kNotCapturing;
+}
+
+}  // namespace rollcall::shim::nccl

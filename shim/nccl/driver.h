@@ -1,0 +1,62 @@
+// The functions of the CUDA driver that we call ourselves: those of the libcuda that the
+// application has loaded. Never linked, and never loaded by us.
+//
+// No prototype of CUDA's: cuda.h is not needed. tests/shim/abi compares them with it.
+#ifndef ROLLCALL_SHIM_NCCL_DRIVER_H_
+#define ROLLCALL_SHIM_NCCL_DRIVER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace rollcall::shim::nccl {
+
+// X(member, name by which the driver exports it, parameters...). Result 0 is success. The names are
+// those that cuda.h's macros stand for: without its suffix, cuStreamWriteValue32 is an interface
+// that drivers refuse unless an option of their kernel module is set.
+#define ROLLCALL_DRIVER(X)                                                                  \
+  X(is_capturing, "cuStreamIsCapturing", void* stream, int* status)                         \
+  X(current_context, "cuCtxGetCurrent", void** context)                                     \
+  X(context_of, "cuStreamGetCtx", void* stream, void** context)                             \
+  X(exchange_capture_mode, "cuThreadExchangeStreamCaptureMode", int* mode)                  \
+  X(register_memory, "cuMemHostRegister_v2", void* memory, size_t bytes, unsigned flags)    \
+  X(device_address, "cuMemHostGetDevicePointer_v2", uint64_t* address, void* memory,        \
+    unsigned flags)                                                                         \
+  X(write_value, "cuStreamWriteValue32_v2", void* stream, uint64_t address, uint32_t value, \
+    unsigned flags)
+
+// A function that this driver does not have is nullptr.
+struct Driver {
+#define X(member, name, ...) int (*member)(__VA_ARGS__) = nullptr;
+  ROLLCALL_DRIVER(X)
+#undef X
+
+  bool complete() const {
+#define X(member, ...) member != nullptr&&
+    return ROLLCALL_DRIVER(X) true;
+#undef X
+  }
+};
+
+// Constant-initialised; all null until FindDriver() has found one.
+extern Driver g_driver;
+
+// Looks for it, once. Any thread; makes system calls and takes the loader's lock. A communicator
+// exists by then, so that NCCL has loaded the driver; keeps errno.
+void FindDriver();
+// Whether g_driver may be read.
+extern std::atomic<bool> g_driver_found;
+
+// Handles that mean the legacy default stream (0, and CU_STREAM_LEGACY), and each thread's own
+// default stream.
+inline constexpr uint64_t kLegacyStream = 1;
+inline constexpr uint64_t kPerThreadStream = 2;
+
+// Whether what is put on `stream` now is recorded into a graph instead. NCCL asks the same of every
+// stream that it is given, so that this adds nothing that could block or break a capture. False
+// where nobody tells.
+bool IsCaptured(uint64_t stream);
+
+}  // namespace rollcall::shim::nccl
+
+#endif  // ROLLCALL_SHIM_NCCL_DRIVER_H_

@@ -1,0 +1,186 @@
+#include "shim/nccl/marks.h"
+
+#include <atomic>
+#include <cstddef>
+
+#include "shim/comms.h"
+#include "shim/nccl/driver.h"
+#include "shim/nccl/progress.h"
+#include "shim/process.h"
+
+namespace rollcall::shim::nccl {
+namespace {
+
+enum class State : uint8_t { kNotReady, kOn, kOff };
+constinit std::atomic<State> g_state{State::kNotReady};
+
+// What is written once, before g_state is kOn.
+uint64_t g_address = 0;  // of the first cell, as the device sees it
+void* g_context = nullptr;
+
+// Held while a mark is made: the words below are the holder's.
+std::atomic_flag g_busy = ATOMIC_FLAG_INIT;
+constexpr uint32_t kGroups = kMarkCells / kMarksPerStream;
+uint32_t g_next[kGroups] = {};  // where each group of cells is looked at first
+uint32_t g_slot_of_cell[kMarkCells] = {};
+uint32_t g_number = 0;
+
+ring::Mark* Cells() { return g_process.Table<ring::Mark>(ring::SectionKind::kMarks); }
+
+bool IsOutstanding(const ring::Mark& cell) {
+  return __atomic_load_n(&cell.written, __ATOMIC_ACQUIRE) != cell.number;
+}
+
+// Nothing that this thread does meanwhile makes a capture invalid, whoever's it is.
+class Unobtrusive {
+ public:
+  Unobtrusive() { g_driver.exchange_capture_mode(&mode_); }
+  ~Unobtrusive() { g_driver.exchange_capture_mode(&mode_); }
+  Unobtrusive(const Unobtrusive&) = delete;
+  Unobtrusive& operator=(const Unobtrusive&) = delete;
+
+ private:
+  int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED; then the one before
+};
+
+// What may stand in the way, in words; nullptr if all is well.
+const char* Register() {
+  constexpr unsigned kPortable = 1, kDeviceMap = 2;  // CU_MEMHOSTREGISTER_…
+  if (!g_driver_found.load(std::memory_order_acquire) || !g_driver.complete()) {
+    return "the CUDA driver is not loaded, or too old";
+  }
+  if (HasSeveralDevices()) return "the process drives several devices";
+  if (AnythingEnqueued()) return "work was enqueued before";
+  if (g_driver.current_context(&g_context) != 0 || g_context == nullptr) return "no context";
+  const Unobtrusive unobtrusive;
+  if (g_driver.register_memory(Cells(), kMarkCells * sizeof(ring::Mark), kPortable | kDeviceMap) !=
+      0) {
+    return "the driver does not register the ring's pages";
+  }
+  if (g_driver.device_address(&g_address, Cells(), 0) != 0) return "the device does not see them";
+  return nullptr;
+}
+
+// Of the group that the slot's marks go to, so that a stream that stands still leaves others
+// theirs.
+uint32_t FindCell(uint32_t slot) {
+  constexpr uint32_t kTries = 4;
+  const uint32_t group = slot % kGroups;
+  for (uint32_t i = 0; i < kTries; ++i) {
+    const uint32_t cell = group * kMarksPerStream + (g_next[group] + i) % kMarksPerStream;
+    if (IsOutstanding(Cells()[cell])) continue;
+    g_next[group] = (g_next[group] + i + 1) % kMarksPerStream;
+    return cell;
+  }
+  return kMarkCells;
+}
+
+void SetCell(uint32_t index, uint32_t slot, uint64_t launch) {
+  ring::Mark* cell = &Cells()[index];
+  // What it said must be found elsewhere before it is gone.
+  if (cell->participant != 0) RaiseCompleted(g_slot_of_cell[index], cell->launch);
+  g_slot_of_cell[index] = slot;
+  const ring::GpuProgress& entry = ProgressOf(slot);
+  StoreRelaxed(&cell->lock, cell->lock + 1);
+  std::atomic_thread_fence(std::memory_order_release);
+  StoreRelaxed(&cell->launch, launch);
+  StoreRelaxed(&cell->stream, entry.stream);
+  StoreRelaxed(&cell->participant, entry.participant);
+  StoreRelaxed(&cell->number, ++g_number);
+  StoreRelease(&cell->lock, cell->lock + 1);
+}
+
+void ForgetCell(uint32_t index) {
+  ring::Mark* cell = &Cells()[index];
+  StoreRelaxed(&cell->lock, cell->lock + 1);
+  std::atomic_thread_fence(std::memory_order_release);
+  StoreRelaxed(&cell->participant, 0u);
+  StoreRelease(&cell->lock, cell->lock + 1);
+}
+
+bool IsOurContext(void* stream) {
+  void* current = nullptr;
+  void* of_stream = nullptr;
+  return g_driver.current_context(&current) == 0 && current == g_context &&
+         g_driver.context_of(stream, &of_stream) == 0 && of_stream == g_context;
+}
+
+bool Write(uint32_t slot, uint64_t launch) {
+  const uint64_t handle = ProgressOf(slot).stream;
+  void* stream = reinterpret_cast<void*>(handle);
+  if (!IsOurContext(stream)) {
+    StopMarks("a second context is in use");
+    return false;
+  }
+  const uint32_t cell = FindCell(slot);
+  if (cell == kMarkCells) return false;
+  SetCell(cell, slot, launch);
+  const uint64_t address = g_address + cell * sizeof(ring::Mark) + offsetof(ring::Mark, written);
+  const Unobtrusive unobtrusive;
+  if (g_driver.write_value(stream, address, g_number, 0) == 0) return true;
+  ForgetCell(cell);
+  StopMarks("the driver refused one");
+  return false;
+}
+
+// A mark behind a later launch says nothing of an earlier one that came after it.
+void Disown(uint32_t slot) {
+  StopMarks("launches overtake each other");
+  for (uint32_t i = 0; i < kMarkCells; ++i) {
+    if (Cells()[i].participant != 0 && g_slot_of_cell[i] == slot) ForgetCell(i);
+  }
+}
+
+// Whether the device will tell of this launch.
+bool MakeMark(uint32_t slot, uint64_t launch) {
+  if (HasSeveralDevices()) {
+    StopMarks("the process drives several devices");
+    return false;
+  }
+  const uint64_t stream = ProgressOf(slot).stream;
+  if (stream <= kPerThreadStream || IsCaptured(stream)) return false;
+  if (g_busy.test_and_set(std::memory_order_acquire)) return false;
+  const bool made = Write(slot, launch);
+  g_busy.clear(std::memory_order_release);
+  return made;
+}
+
+}  // namespace
+
+void PrepareDevice() {
+  if (!g_process.gpu) return;
+  FindDriver();
+  if (!g_process.marks || g_state.load(std::memory_order_acquire) != State::kNotReady) return;
+  if (g_busy.test_and_set(std::memory_order_acquire)) return;
+  if (const char* problem = Register()) {
+    StopMarks(problem);
+  } else {
+    g_state.store(State::kOn, std::memory_order_release);
+  }
+  g_busy.clear(std::memory_order_release);
+}
+
+void Launched(uint32_t slot, uint64_t launch) {
+  if (slot == kNoSlot) return;
+  const bool in_order = MarkEnqueued(slot, launch);
+  if (g_state.load(std::memory_order_acquire) != State::kOn) return DeviceTells(slot, false);
+  if (!in_order) Disown(slot);
+  DeviceTells(slot, in_order && MakeMark(slot, launch));
+}
+
+void ForgetMarks(uint32_t participant) {
+  if (g_state.load(std::memory_order_acquire) == State::kNotReady) return;
+  for (uint32_t i = 0; i < kMarkCells; ++i) {
+    // Nobody takes the place of an outstanding one.
+    if (Cells()[i].participant == participant && IsOutstanding(Cells()[i])) ForgetCell(i);
+  }
+}
+
+void StopMarks(const char* why) {
+  if (!g_process.marks || g_state.exchange(State::kOff, std::memory_order_acq_rel) == State::kOff) {
+    return;
+  }
+  Say("no completion marks any more", why);
+}
+
+}  // namespace rollcall::shim::nccl

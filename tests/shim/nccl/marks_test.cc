@@ -1,0 +1,312 @@
+// Completion marks against a driver that is a handful of functions, and a ring that is a struct.
+// What is under test is global and goes off for good: each test runs in a child of its own.
+#include "shim/nccl/marks.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "shim/comms.h"
+#include "shim/nccl/driver.h"
+#include "shim/nccl/progress.h"
+#include "shim/process.h"
+
+namespace rollcall::shim::nccl {
+namespace {
+
+using ring::GpuKnowledge;
+using ring::SectionKind;
+
+constexpr uint64_t kStream = 0x100;  // of slot 0; slot 1 has the next
+constexpr uint64_t kDeviceOffset = uint64_t{1} << 40;
+constexpr int kRefused = 801;
+constexpr int kRelaxed = 2;
+
+struct {
+  ring::FileHeader header{};
+  ring::GpuProgress progress[8]{};
+  ring::Participant participants[8]{};
+  alignas(64) ring::Mark marks[kMarkCells]{};
+} g_ring;
+
+// The driver's world, and what was asked of it.
+struct {
+  bool works = true;          // the device comes to what is put on its streams
+  int writes = 0;             // that were taken
+  int refuse_from = 1 << 30;  // the write that fails, and all behind it
+  int capture_status = 0;
+  int mode = 0;
+  bool registered_relaxed = false;
+  bool wrote_unrelaxed = false;
+  void* current = &g_ring;
+  void* of_stream = &g_ring;
+  std::vector<uint64_t> streams;  // of the writes
+} g_cuda;
+
+int IsCapturing(void*, int* status) {
+  *status = g_cuda.capture_status;
+  return 0;
+}
+int CurrentContext(void** context) {
+  *context = g_cuda.current;
+  return 0;
+}
+int ContextOf(void*, void** context) {
+  *context = g_cuda.of_stream;
+  return 0;
+}
+int ExchangeMode(int* mode) {
+  std::swap(*mode, g_cuda.mode);
+  return 0;
+}
+int Register(void*, size_t, unsigned) {
+  g_cuda.registered_relaxed = g_cuda.mode == kRelaxed;
+  return 0;
+}
+int DeviceAddress(uint64_t* address, void* memory, unsigned) {
+  *address = reinterpret_cast<uint64_t>(memory) + kDeviceOffset;
+  return 0;
+}
+int WriteValue(void* stream, uint64_t address, uint32_t value, unsigned) {
+  if (g_cuda.writes >= g_cuda.refuse_from) return kRefused;
+  ++g_cuda.writes;
+  g_cuda.wrote_unrelaxed |= g_cuda.mode != kRelaxed;
+  g_cuda.streams.push_back(reinterpret_cast<uint64_t>(stream));
+  if (g_cuda.works) *reinterpret_cast<uint32_t*>(address - kDeviceOffset) = value;
+  return 0;
+}
+
+template <typename T, size_t n>
+void AddSection(SectionKind kind, T (&table)[n], uint64_t used) {
+  ring::Section& section = g_ring.header.sections[static_cast<int>(kind)];
+  section.offset = static_cast<uint64_t>(reinterpret_cast<char*>(table) -
+                                         reinterpret_cast<char*>(&g_ring.header));
+  section.capacity = n;
+  section.used = used;
+  g_process.sections[static_cast<int>(kind)] = &section;
+}
+
+void MakeWorld() {
+  g_process.header = &g_ring.header;
+  g_process.gpu = g_process.marks = true;
+  AddSection(SectionKind::kGpuProgress, g_ring.progress, 0);
+  AddSection(SectionKind::kParticipants, g_ring.participants, 0);
+  AddSection(SectionKind::kMarks, g_ring.marks, kMarkCells);
+  g_driver = {IsCapturing, CurrentContext, ContextOf, ExchangeMode,
+              Register,    DeviceAddress,  WriteValue};
+  g_driver_found = true;
+}
+
+void AddSlots() {
+  for (uint32_t i = 0; i < 2; ++i) {
+    g_ring.progress[i].participant = 1;
+    g_ring.progress[i].stream = kStream + i;
+  }
+  g_process.Of(SectionKind::kGpuProgress)->used = 2;
+}
+
+void Start() {
+  MakeWorld();
+  PrepareDevice();
+  AddSlots();
+}
+
+void Launch(uint32_t slot, uint64_t first, uint64_t last) {
+  for (uint64_t launch = first; launch <= last; ++launch) Launched(slot, launch);
+}
+
+bool DeviceTells(uint32_t slot) {
+  return g_ring.progress[slot].state == static_cast<uint32_t>(GpuKnowledge::kMarks);
+}
+
+int Outstanding() {
+  int count = 0;
+  for (const ring::Mark& mark : g_ring.marks) {
+    if (mark.participant != 0 && mark.written != mark.number) ++count;
+  }
+  return count;
+}
+
+uint64_t Completed(uint32_t slot) {
+  uint64_t completed = g_ring.progress[slot].completed;
+  for (const ring::Mark& mark : g_ring.marks) {
+    if (mark.participant == 0 || mark.stream != kStream + slot || mark.written != mark.number)
+      continue;
+    completed = std::max(completed, mark.launch);
+  }
+  return completed;
+}
+
+// The test's body in a process of its own.
+#define IN_A_CHILD(...)                             \
+  EXPECT_EXIT(                                      \
+      {                                             \
+        __VA_ARGS__;                                \
+        _exit(testing::Test::HasFailure() ? 1 : 0); \
+      },                                            \
+      testing::ExitedWithCode(0), "")
+
+TEST(Marks, TheDeviceTellsOfEachLaunch) {
+  IN_A_CHILD({
+    Start();
+    Launch(0, 1, 1000);
+    EXPECT_EQ(g_cuda.writes, 1000);
+    EXPECT_EQ(Completed(0), 1000u);
+    EXPECT_EQ(Outstanding(), 0);
+    EXPECT_TRUE(DeviceTells(0));
+  });
+}
+
+TEST(Marks, AStreamThatStandsStillHasFewAndLeavesOthersTheirs) {
+  IN_A_CHILD({
+    Start();
+    g_cuda.works = false;
+    Launch(0, 1, 100);
+    EXPECT_EQ(g_cuda.writes, static_cast<int>(kMarksPerStream));
+    EXPECT_EQ(Outstanding(), static_cast<int>(kMarksPerStream));
+    EXPECT_FALSE(DeviceTells(0));  // of the last ones nobody will
+    g_cuda.works = true;
+    Launch(1, 101, 200);
+    EXPECT_EQ(Completed(1), 200u);
+    EXPECT_TRUE(DeviceTells(1));
+    EXPECT_EQ(Completed(0), 0u);
+  });
+}
+
+TEST(Marks, OffAtTheFirstError) {
+  IN_A_CHILD({
+    Start();
+    g_cuda.refuse_from = 2;
+    Launch(0, 1, 3);
+    g_cuda.refuse_from = 1 << 30;
+    Launch(0, 4, 10);
+    EXPECT_EQ(g_cuda.writes, 2);
+    EXPECT_EQ(Completed(0), 2u);
+    EXPECT_EQ(Outstanding(), 0);  // what was refused is not waited for
+    EXPECT_FALSE(DeviceTells(0));
+  });
+}
+
+TEST(Marks, NothingIsPutIntoAGraph) {
+  IN_A_CHILD({
+    Start();
+    g_cuda.capture_status = 1;
+    Launch(0, 1, 1);
+    EXPECT_EQ(g_cuda.writes, 0);
+    g_cuda.capture_status = 0;
+    Launch(0, 2, 2);
+    EXPECT_EQ(g_cuda.writes, 1);
+  });
+}
+
+TEST(Marks, NoCaptureOfOthersIsDisturbed) {
+  IN_A_CHILD({
+    Start();
+    Launch(0, 1, 3);
+    EXPECT_TRUE(g_cuda.registered_relaxed);
+    EXPECT_FALSE(g_cuda.wrote_unrelaxed);
+    EXPECT_EQ(g_cuda.mode, 0);  // as it was
+  });
+}
+
+TEST(Marks, NoneOnDefaultStreams) {
+  IN_A_CHILD({
+    Start();
+    for (const uint64_t stream : {uint64_t{0}, kLegacyStream, kPerThreadStream}) {
+      g_ring.progress[0].stream = stream;
+      Launch(0, stream + 1, stream + 1);
+    }
+    EXPECT_EQ(g_cuda.writes, 0);
+  });
+}
+
+TEST(Marks, OffWithASecondContext) {
+  IN_A_CHILD({
+    Start();
+    Launch(0, 1, 1);
+    g_cuda.of_stream = &g_cuda;
+    Launch(0, 2, 2);
+    g_cuda.of_stream = &g_ring;
+    Launch(0, 3, 3);
+    EXPECT_EQ(g_cuda.writes, 1);
+  });
+}
+
+TEST(Marks, OffWithASecondDevice) {
+  IN_A_CHILD({
+    Start();
+    Library library;
+    RegisterNccl(&library, {}, {1, 0, 2});
+    Launch(0, 1, 1);
+    RegisterNccl(&library, {}, {1, 1, 2});
+    Launch(0, 2, 2);
+    EXPECT_EQ(g_cuda.writes, 1);
+  });
+}
+
+TEST(Marks, OffWithANonBlockingCommunicator) {
+  IN_A_CHILD({
+    Start();
+    StopMarks("a communicator is non-blocking");
+    Launch(0, 1, 1);
+    EXPECT_EQ(g_cuda.writes, 0);
+  });
+}
+
+// What was running leaves the device without being complete.
+TEST(Marks, AnAbortedCommunicatorsSayNothing) {
+  IN_A_CHILD({
+    Start();
+    Launch(0, 1, 1);
+    g_cuda.works = false;
+    Launch(0, 2, 3);
+    ForgetMarks(1);
+    for (ring::Mark& mark : g_ring.marks) mark.written = mark.number;
+    EXPECT_EQ(Completed(0), 1u);
+    g_cuda.works = true;
+    Launch(1, 4, 200);  // the places are used again
+    EXPECT_EQ(Completed(0), 1u);
+    EXPECT_EQ(Completed(1), 200u);
+  });
+}
+
+TEST(Marks, PagesAreNotRegisteredBehindWork) {
+  IN_A_CHILD({
+    MakeWorld();
+    AddSlots();
+    PrepareDevice();
+    Launch(0, 1, 1);
+    EXPECT_EQ(g_cuda.writes, 0);
+  });
+}
+
+// Launch 4 was begun before launch 5, and went to the stream behind it.
+TEST(Marks, AMarkBehindALaterLaunchSaysNothingOfAnEarlierOne) {
+  IN_A_CHILD({
+    Start();
+    Launch(0, 5, 5);
+    EXPECT_EQ(Completed(0), 5u);
+    Launch(0, 4, 4);
+    EXPECT_EQ(g_cuda.writes, 1);
+    EXPECT_EQ(Completed(0), 0u);
+  });
+}
+
+TEST(Marks, NoneUnlessAskedFor) {
+  IN_A_CHILD({
+    MakeWorld();
+    g_process.marks = false;
+    PrepareDevice();
+    AddSlots();
+    Launch(0, 1, 3);
+    EXPECT_EQ(g_cuda.writes, 0);
+    EXPECT_FALSE(g_cuda.registered_relaxed);
+  });
+}
+
+}  // namespace
+}  // namespace rollcall::shim::nccl
