@@ -44,8 +44,7 @@ class DataMatcher {
         return MatchRooted(rule == Rule::kGather);
       case Rule::kAllgather:
       case Rule::kAlltoall:
-        // On an intercommunicator each group's blocks have a size of their own in either direction.
-        if (intercommunicator_) return {};
+        if (intercommunicator_) return MatchGroups();
         for (uint32_t i = 0; i < parties_.size(); ++i) {
           AddSend(i);
           AddRecv(i);
@@ -229,6 +228,26 @@ class DataMatcher {
       if (!std::binary_search(rest.begin(), rest.end(), party)) mismatch.agreeing.push_back(party);
     }
     return mismatch;
+  }
+
+  // On an intercommunicator each direction between the groups has a size of its own: what one sends
+  // is what the other receives (MPI 4.0, 6.7.2, 6.8.2).
+  Mismatch MatchGroups() {
+    const auto in_first = [this](uint32_t i) {
+      const Membership* member = parties_[i].membership;
+      if (member == nullptr) return true;
+      const std::vector<int32_t>& first = trace_.communicators[member->communicator].members;
+      return std::find(first.begin(), first.end(), trace_.processes[member->process].rank) !=
+             first.end();
+    };
+    for (const bool from_first : {true, false}) {
+      voices_.clear();
+      for (uint32_t i = 0; i < parties_.size(); ++i) {
+        in_first(i) == from_first ? AddSend(i) : AddRecv(i);
+      }
+      if (Mismatch mismatch = Compare()) return mismatch;
+    }
+    return {};
   }
 
   // Gather: what each sends is what the root receives from it; Scatter the other way round.

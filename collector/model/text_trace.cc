@@ -188,7 +188,10 @@ class Parser {
     }
     if (verb == "group-start") return builder_->GroupStart(rank, ParseArguments(words, 2));
     if (verb == "group-end") return builder_->GroupEnd(rank, ParseArguments(words, 2));
-    if (verb == "polls" || verb == "polled") return builder_->Poll(rank, verb == "polls");
+    if (verb == "polls" || verb == "polled") {
+      const Call probe = words.size() > 2 ? ParseCall(rank, words, 2) : Call();
+      return builder_->Poll(rank, verb == "polls", probe);
+    }
     if (verb == "moves") {
       process.quiet = false;
     } else if (verb == "computes" || verb == "sleeps") {
