@@ -371,7 +371,7 @@ class Builder {
   bool OnItsWay(uint32_t p, uint32_t communicator, const Message& message, const Event& event) {
     const Pattern wanted{message.peer, message.tag};
     uint64_t sent = 0;
-    if (inbound_.empty()) CollectInbound();
+    CollectInbound();
     if (const auto to = inbound_.find(InboundKey(communicator, p)); to != inbound_.end()) {
       for (const auto& [pattern, count] : to->second) {
         if (wanted.Covers(pattern)) sent += count;
@@ -397,6 +397,8 @@ class Builder {
   // What was sent, by who is to receive it: once for all, since asking every sender for every
   // receive has no end where all ranks are in receives.
   void CollectInbound() {
+    if (inbound_known_) return;
+    inbound_known_ = true;
     for (const Process& sender : trace_.processes) {
       for (const Channel& channel : sender.channels) {
         if (channel.membership == kNoIndex || channel.sent == 0 || channel.peer < 0) continue;
@@ -654,6 +656,7 @@ class Builder {
   std::unordered_set<uint32_t> creating_;
   std::map<std::tuple<uint32_t, uint32_t, bool>, uint32_t> anybody_;  // world, communicator, group
   std::unordered_map<uint64_t, std::vector<std::pair<Pattern, uint64_t>>> inbound_;
+  bool inbound_known_ = false;
   std::unordered_map<uint32_t, std::unordered_map<uint32_t, int32_t>> local_ranks_;
 };
 

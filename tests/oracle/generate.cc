@@ -711,7 +711,8 @@ class Planter {
     if (op.handle != kNone) return false;
     const bool pairwise = op.what >= Do::kGatherv && op.what <= Do::kReduceScatter;
     if ((kind == FaultKind::kPairCount) != pairwise &&
-        (kind == FaultKind::kPairCount || kind == FaultKind::kCount || kind == FaultKind::kRoot)) {
+        (kind == FaultKind::kPairCount || kind == FaultKind::kCount || kind == FaultKind::kType ||
+         kind == FaultKind::kRoot)) {
       return false;
     }
     switch (kind) {
