@@ -11,13 +11,17 @@ namespace {
 // The messages of one direction between two processes on a communicator, by tag.
 struct Edge {
   std::map<int32_t, uint64_t> sent;
-  std::map<int32_t, uint64_t> received;
-  uint64_t total = 0;
+  std::map<int32_t, uint64_t> taken;  // received, or by a receive that is posted
+  uint64_t taken_by_any = 0;          // of any tag, or by receives from any rank
 
-  bool IsLeft(int32_t tag) const {
-    const auto out = sent.find(tag);
-    const auto in = received.find(tag);
-    return out != sent.end() && out->second > (in == received.end() ? 0 : in->second);
+  static uint64_t Count(const std::map<int32_t, uint64_t>& counts, int32_t tag) {
+    const auto found = counts.find(tag);
+    return found == counts.end() ? 0 : found->second;
+  }
+  // For certain.
+  bool IsLeft(int32_t tag) const { return Count(sent, tag) > Count(taken, tag) + taken_by_any; }
+  void Take(int32_t peer, int32_t tag, uint64_t count) {
+    (peer == ring::kAnySource || tag == ring::kAnyTag ? taken_by_any : taken[tag]) += count;
   }
 };
 
@@ -37,11 +41,20 @@ Edge EdgeOf(const Analysis& analysis, uint32_t communicator, uint32_t from, uint
     if (channel.membership != sender->membership_index || channel.sent == 0) continue;
     if (channel.peer != receiver->membership->rank) continue;
     edge.sent[channel.tag] += channel.sent;
-    edge.total += channel.sent;
   }
+  const int32_t me = sender->membership->rank;
   for (const Channel& channel : analysis.trace.processes[to].channels) {
     if (channel.membership != receiver->membership_index) continue;
-    if (channel.peer == sender->membership->rank) edge.received[channel.tag] += channel.received;
+    if (channel.peer != me && channel.peer != ring::kAnySource) continue;
+    edge.Take(channel.peer, channel.tag, channel.received);
+  }
+  for (const OpenRequest& request : analysis.trace.processes[to].open_requests) {
+    if (request.state != ring::RequestState::kActive) continue;
+    if (request.event.membership != receiver->membership_index) continue;
+    for (const Message& message : MessagesOf(analysis.Args(request.event))) {
+      const bool here = message.peer == me || message.peer == ring::kAnySource;
+      if (!message.sends && here) edge.Take(message.peer, message.tag, 1);
+    }
   }
   return edge;
 }
@@ -62,29 +75,32 @@ std::optional<Receive> ReceiveOf(const Analysis& analysis, uint32_t process) {
   return receive;
 }
 
-// Was what it waits for sent under another tag? Either that is the tag that this pair, or the rest
-// of the ring, uses; or the pair has sent no message more than others have.
+// Was what it waits for sent under another tag? Then either that is the tag of the ring, which
+// others send as often, and the awaited one is nobody's; or the awaited one is the ring's, and
+// together with the odd one the pair has sent no message more than another one has.
 bool HasAnotherTag(const Receive& receive, const std::vector<Receive>& all) {
   const auto others_wait_for = [&](int32_t tag) {
     return std::any_of(all.begin(), all.end(), [&](const Receive& other) {
       return other.waiter != receive.waiter && other.tag == tag;
     });
   };
-  uint64_t most = 0;
-  for (const Receive& other : all) {
-    if (other.waiter != receive.waiter) most = std::max(most, other.edge.total);
-  }
-  for (const auto& [tag, count] : receive.edge.sent) {
-    if (tag == receive.tag || !receive.edge.IsLeft(tag)) continue;
-    const auto before = receive.edge.received.find(tag);
-    const bool usual =
-        (before != receive.edge.received.end() && before->second > 0) || others_wait_for(tag);
-    const bool awaited_is_new =
-        !receive.edge.sent.contains(receive.tag) && !others_wait_for(receive.tag);
-    if (usual && awaited_is_new) return true;
-    if (others_wait_for(receive.tag) && receive.edge.total <= most) return true;
-  }
-  return false;
+  const auto most_elsewhere = [&](int32_t tag) {
+    uint64_t most = 0;
+    for (const Receive& other : all) {
+      if (other.waiter != receive.waiter) most = std::max(most, Edge::Count(other.edge.sent, tag));
+    }
+    return most;
+  };
+  const uint64_t awaited = Edge::Count(receive.edge.sent, receive.tag);
+  return std::any_of(receive.edge.sent.begin(), receive.edge.sent.end(), [&](const auto& entry) {
+    const auto& [tag, count] = entry;
+    if (tag == receive.tag || !receive.edge.IsLeft(tag)) return false;
+    if (awaited == 0 && !others_wait_for(receive.tag)) {
+      return (Edge::Count(receive.edge.taken, tag) > 0 || others_wait_for(tag)) &&
+             count <= most_elsewhere(tag);
+    }
+    return others_wait_for(receive.tag) && awaited + count <= most_elsewhere(receive.tag);
+  });
 }
 
 }  // namespace

@@ -599,9 +599,14 @@ class Builder {
       case Rule::kNeighborAlltoallv:
       case Rule::kNeighborAlltoallw: {
         const std::vector<int32_t>& in = trace_.memberships[need->event->membership].neighbors_in;
+        const std::vector<uint64_t>* counts = CountsOf(arguments.recv_counts);
         return OnlyThose(node, need, [&](uint32_t missing) {
           const int32_t rank = LocalRank(missing, node.communicator);
-          return std::find(in.begin(), in.end(), rank) != in.end();
+          for (size_t i = 0; i < in.size(); ++i) {
+            if (in[i] != rank) continue;
+            if (counts == nullptr || Given(*counts, static_cast<int32_t>(i))) return true;
+          }
+          return false;
         });
       }
       default:

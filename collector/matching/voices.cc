@@ -427,7 +427,8 @@ class DataMatcher {
   }
 
   // Over the edges of the topology (MPI 4.0, 8.6): the k-th edge from i to j on one side is the
-  // k-th from i on the other.
+  // k-th from i on the other. In a Cartesian one, what is sent down comes from above: where both
+  // are one rank, in a periodic dimension of two, the order does not tell.
   Mismatch MatchNeighbors(Rule rule) {
     std::unordered_map<int32_t, uint32_t> by_rank;
     for (uint32_t i = 0; i < parties_.size(); ++i) by_rank[parties_[i].rank] = i;
@@ -438,6 +439,8 @@ class DataMatcher {
     for (uint32_t i = 0; i < parties_.size(); ++i) {
       std::map<int32_t, uint32_t> nth;
       const std::vector<int32_t>& out = parties_[i].membership->neighbors_out;
+      const uint32_t comm = parties_[i].membership->communicator;
+      const bool cartesian = (trace_.communicators[comm].flags & ring::kIsCartesian) != 0;
       for (size_t k = 0; k < out.size(); ++k) {
         const auto peer = by_rank.find(out[k]);
         if (peer == by_rank.end() || !Spend(1)) continue;
@@ -445,7 +448,8 @@ class DataMatcher {
         const std::vector<int32_t>& in = parties_[j].membership->neighbors_in;
         uint32_t left = nth[out[k]]++;
         for (size_t m = 0; m < in.size(); ++m) {
-          if (in[m] != parties_[i].rank || left-- != 0) continue;
+          if (in[m] != parties_[i].rank) continue;
+          if (cartesian ? m != (k ^ 1) : left-- != 0) continue;
           Pair(i, sends_array ? SendTo(i, k) : Send(i), j, recvs_array ? RecvFrom(j, m) : Recv(j),
                &complaints, &mismatch);
           break;

@@ -103,6 +103,20 @@ uint32_t TraceBuilder::AddCommunicator(const std::string& name, std::vector<int3
   return index;
 }
 
+bool TraceBuilder::SetTopology(uint32_t communicator, ring::ParticipantFlag flag,
+                               const std::vector<std::vector<int32_t>>& in,
+                               const std::vector<std::vector<int32_t>>& out) {
+  for (const uint32_t index : trace_.communicators[communicator].memberships) {
+    Membership& membership = trace_.memberships[index];
+    const auto at = static_cast<size_t>(membership.rank);
+    if (at >= in.size()) return false;
+    membership.neighbors_in = in[at];
+    membership.neighbors_out = out[at];
+  }
+  trace_.communicators[communicator].flags |= flag;
+  return true;
+}
+
 uint32_t TraceBuilder::Datatype(const std::string& name) {
   const auto known = datatypes_.find(name);
   if (known != datatypes_.end()) return known->second;

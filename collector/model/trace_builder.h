@@ -40,6 +40,12 @@ class TraceBuilder {
   // `members` and `remote_members` are world ranks by local rank.
   uint32_t AddCommunicator(const std::string& name, std::vector<int32_t> members,
                            std::vector<int32_t> remote_members = {});
+  // Gives a communicator a topology: `flag` says of which kind, `in` and `out` are the neighbors by
+  // local rank, as MPI lists them.
+  // False if it has fewer places than the communicator has members.
+  bool SetTopology(uint32_t communicator, ring::ParticipantFlag flag,
+                   const std::vector<std::vector<int32_t>>& in,
+                   const std::vector<std::vector<int32_t>>& out);
   bool IsMember(int rank, uint32_t communicator) const {
     return MembershipOf(rank, communicator) != kNoIndex;
   }
