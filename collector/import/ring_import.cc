@@ -301,9 +301,11 @@ class ProcessImport {
     thread.polls = from.state.polls;
     // Its last call was a vain Test or Iprobe. That it polls on, two looks show.
     const ring::Polling& polling = from.state.polling;
-    thread.polling = polling.lock != 0 && (polling.lock & 1) == 0 && from.open.empty() &&
-                     polling.since_ticks >= from.state.last_end_ticks;
-    if (FindOperation(polling.operation).kind == Kind::kIprobe) thread.asks = Asks(polling);
+    const bool whole = polling.lock != 0 && (polling.lock & 1) == 0;
+    thread.polling = whole && from.open.empty() && polling.since_ticks >= from.state.last_end_ticks;
+    if (whole && FindOperation(polling.operation).kind == Kind::kIprobe) {
+      thread.asks = Asks(polling);
+    }
     thread.lost_collectives = from.calls[ring::kCollectiveRing].lost;
     thread.lost_p2p = from.calls[ring::kP2pRing].lost;
     thread.last_end_ns = Time(from.state.last_end_ticks);
