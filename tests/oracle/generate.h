@@ -34,7 +34,7 @@ namespace rollcall::oracle {
   FAULT(Peer, "wrong peer", 50)                                   \
   FAULT(Died, "rank died", 98)                                    \
   FAULT(Exited, "rank exited", 98)                                \
-  FAULT(LeftEarly, "finalized early", 53)                         \
+  FAULT(LeftEarly, "finalized early", 50)                         \
   FAULT(Stalled, "rank stalled", 95)                              \
   FAULT(Uneven, "uneven iterations", 68)                          \
   FAULT(Frozen, "network dead", 97)                               \
