@@ -144,13 +144,17 @@ class Finder {
   // Out of step, and those inside stand still. The same operation with other arguments often ends
   // all the same, and on a busy machine late: that takes a longer look.
   bool MarkNode(uint32_t communicator, uint64_t sequence, bool same_operation) {
-    const auto found = analysis_.graph.node_index.find(WaitGraph::NodeKey(communicator, sequence));
-    if (found == analysis_.graph.node_index.end()) return false;
-    CollectiveNode& node = analysis_.graph.nodes[found->second];
-    node.mismatched = true;
-    return std::all_of(node.inside.begin(), node.inside.end(), [&](uint32_t process) {
-      return analysis_.Still(process) && (!same_operation || !JustCame(analysis_, process));
-    });
+    const auto [first, end] =
+        analysis_.graph.node_index.equal_range(WaitGraph::NodeKey(communicator, sequence));
+    bool still = first != end;
+    for (auto it = first; it != end; ++it) {
+      CollectiveNode& node = analysis_.graph.nodes[it->second];
+      node.mismatched = true;
+      still &= std::all_of(node.inside.begin(), node.inside.end(), [&](uint32_t process) {
+        return analysis_.Still(process) && (!same_operation || !JustCame(analysis_, process));
+      });
+    }
+    return still;
   }
 
   Analysis& analysis_;
@@ -235,7 +239,17 @@ Incident ShiftIncident(const Lanes& lanes, const Shift& shift) {
 }
 
 const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64_t sequence,
-                         uint32_t process) {
+                         uint32_t process, uint64_t start) {
+  if (start != 0) {
+    for (const Need& need : analysis.graph.processes[process].needs) {
+      if (need.node == kNoIndex) continue;
+      const CollectiveNode& node = analysis.graph.nodes[need.node];
+      if (node.communicator == communicator && node.sequence == sequence && node.start == start) {
+        return need.event;
+      }
+    }
+    return analysis.Stands(process);
+  }
   if (communicator != kNoIndex && sequence != 0) {
     const Lane* lane = analysis.LaneOf(communicator, process);
     if (lane != nullptr) {
@@ -243,6 +257,12 @@ const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64
     }
   }
   return analysis.Stands(process);
+}
+
+std::vector<uint32_t> WhoEntered(const Analysis& analysis, const CollectiveNode& node) {
+  std::vector<uint32_t> all;
+  for (const Lane& lane : analysis.lanes[node.communicator].lanes) all.push_back(lane.process);
+  return Without(std::move(all), node.missing);
 }
 
 }  // namespace rollcall

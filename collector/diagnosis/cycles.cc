@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "collector/diagnosis/incident.h"
+#include "collector/diagnosis/near_miss.h"
 #include "collector/diagnosis/order.h"
 
 namespace rollcall {
@@ -13,19 +14,19 @@ namespace {
 
 using What = Incident::What;
 
-// Vertices: processes, then collective nodes. Edges lead to what is waited for; only what is stuck
-// counts.
+// Vertices: processes, then collective nodes, then those who wait for anybody. Edges lead to what
+// is waited for; only what is stuck counts.
 class Components {
  public:
   explicit Components(const WaitGraph& graph) : graph_(graph), processes_(graph.processes.size()) {
-    const size_t count = processes_ + graph.nodes.size();
+    const size_t count = processes_ + graph.nodes.size() + graph.anybody.size();
     index_.assign(count, 0);
     low_.assign(count, 0);
     on_stack_.assign(count, false);
   }
 
-  // Strongly connected components of more than one vertex (Tarjan, without recursion: a pipeline of
-  // ranks is as deep as it is long).
+  // Strongly connected components of more than one process (Tarjan, without recursion: a pipeline
+  // of ranks is as deep as it is long).
   std::vector<std::vector<uint32_t>> Find() {
     for (uint32_t v = 0; v < processes_; ++v) {
       if (graph_.processes[v].stuck && index_[v] == 0) Visit(v);
@@ -49,12 +50,16 @@ class Components {
       for (const Need& need : graph_.processes[v].needs) {
         if (need.node != kNoIndex) {
           next.push_back(static_cast<uint32_t>(processes_) + need.node);
+        } else if (need.anybody != kNoIndex) {
+          next.push_back(static_cast<uint32_t>(processes_ + graph_.nodes.size()) + need.anybody);
         } else {
-          for (const uint32_t p : need.processes) add(p);
+          add(need.process);
         }
       }
-    } else {
+    } else if (v < processes_ + graph_.nodes.size()) {
       for (const uint32_t p : graph_.nodes[v - processes_].missing) add(p);
+    } else {
+      for (const uint32_t p : graph_.anybody[v - processes_ - graph_.nodes.size()].members) add(p);
     }
     return next;
   }
@@ -94,7 +99,10 @@ class Components {
         component.push_back(member);
       } while (member != v);
       std::sort(component.begin(), component.end());
-      if (component.size() > 1) components_.push_back(std::move(component));
+      // One process alone is a member of those whom it waits for itself.
+      if (component.size() > 1 && component[1] < processes_) {
+        components_.push_back(std::move(component));
+      }
     }
   }
 
@@ -124,6 +132,7 @@ class CycleFinder {
         if (WaitsForMessage(v)) by_message.push_back(v);
         continue;
       }
+      if (v >= processes + analysis_.graph.nodes.size()) continue;
       nodes = true;
       const CollectiveNode& node = analysis_.graph.nodes[v - processes];
       // Where calls do not match, that is the cause, and has been found.
@@ -176,22 +185,20 @@ class CycleFinder {
 
   void Judge(const CollectiveNode& node, const std::vector<uint32_t>& group, bool went_past,
              std::optional<Incident>* best) {
-    std::vector<uint32_t> there;
-    for (const Lane& lane : analysis_.lanes[node.communicator].lanes) {
-      if (lane.entered >= node.sequence) there.push_back(lane.process);
-    }
+    const std::vector<uint32_t> there = WhoEntered(analysis_, node);
     if (there.empty() || node.inside.empty()) return;
     const std::vector<uint32_t> voters = went_past ? there : WhoUsesBoth(there, group.front());
     Incident incident;
     incident.what = What::kCycle;
     incident.communicator = node.communicator;
     incident.sequence = node.sequence;
+    incident.start = node.start;
     incident.hangs = true;
     incident.deviating = group;
     incident.agreeing = voters.empty() ? there : voters;
     incident.tie = voters.empty() || voters.size() == group.size();
     const Event* waiting =
-        CallOrPlace(analysis_, node.communicator, node.sequence, node.inside.front());
+        CallOrPlace(analysis_, node.communicator, node.sequence, node.inside.front(), node.start);
     const Event* stands = analysis_.Stands(group.front());
     if (waiting == nullptr || stands == nullptr) return;
     incident.agreeing_event = waiting;
@@ -233,9 +240,7 @@ class CycleFinder {
   bool WaitsForTheDead(uint32_t process) const {
     const std::vector<Need>& needs = analysis_.graph.processes[process].needs;
     return std::any_of(needs.begin(), needs.end(), [this](const Need& need) {
-      return std::any_of(need.processes.begin(), need.processes.end(), [this](uint32_t p) {
-        return analysis_.graph.processes[p].activity == Activity::kEnded;
-      });
+      return !analysis_.graph.Candidates(need, Activity::kEnded).empty();
     });
   }
 
@@ -244,6 +249,12 @@ class CycleFinder {
                     [this](uint32_t p) { return WaitsForTheDead(p); })) {
       return;
     }
+    const std::vector<uint32_t> mistagged = ThoseWithAnotherTag(analysis_, waiters);
+    for (const uint32_t p : mistagged) AddMessage({p}, false);
+    if (mistagged.empty()) AddMessage(waiters, mutual);
+  }
+
+  void AddMessage(const std::vector<uint32_t>& waiters, bool mutual) {
     Incident incident;
     incident.what = What::kMessage;
     incident.hangs = true;

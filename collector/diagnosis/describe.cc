@@ -65,12 +65,17 @@ std::vector<uint32_t> DirectWaiters(const Analysis& analysis, const std::vector<
       waiters.insert(waiters.end(), node.inside.begin(), node.inside.end());
     }
   }
+  std::vector<ptrdiff_t> wanted_of_any;
+  for (const Anybody& anybody : analysis.graph.anybody) {
+    wanted_of_any.push_back(
+        std::count_if(anybody.members.begin(), anybody.members.end(), is_wanted));
+  }
   for (uint32_t p = 0; p < analysis.graph.processes.size(); ++p) {
     for (const Need& need : analysis.graph.processes[p].needs) {
-      if (need.node == kNoIndex &&
-          std::any_of(need.processes.begin(), need.processes.end(), is_wanted)) {
-        waiters.push_back(p);
-      }
+      const bool others = need.anybody != kNoIndex &&
+                          wanted_of_any[need.anybody] >
+                              (is_wanted(p) && !analysis.graph.anybody[need.anybody].other_group);
+      if (others || (need.process != kNoIndex && is_wanted(need.process))) waiters.push_back(p);
     }
   }
   return waiters;
@@ -80,10 +85,9 @@ std::vector<uint32_t> DirectWaiters(const Analysis& analysis, const std::vector<
 void AddThoseWithin(const Analysis& analysis, const std::vector<uint32_t>& dead,
                     std::vector<uint32_t>* waiting) {
   for (const CollectiveNode& node : analysis.graph.nodes) {
-    const std::vector<Lane>& members = analysis.lanes[node.communicator].lanes;
-    const bool entered = std::any_of(members.begin(), members.end(), [&](const Lane& lane) {
-      return lane.entered >= node.sequence &&
-             std::find(dead.begin(), dead.end(), lane.process) != dead.end();
+    const std::vector<uint32_t> there = WhoEntered(analysis, node);
+    const bool entered = std::any_of(there.begin(), there.end(), [&](uint32_t p) {
+      return std::find(dead.begin(), dead.end(), p) != dead.end();
     });
     if (entered) waiting->insert(waiting->end(), node.inside.begin(), node.inside.end());
   }
@@ -192,7 +196,8 @@ class SiteList {
       return culprit && process == incident_.deviating.front() ? incident_.deviating_event
                                                                : analysis_.Stands(process);
     }
-    return CallOrPlace(analysis_, incident_.communicator, incident_.sequence, process);
+    return CallOrPlace(analysis_, incident_.communicator, incident_.sequence, process,
+                       incident_.start);
   }
 
   static void FromLiveStack(const Process& process, Site* site) {
@@ -391,7 +396,8 @@ std::string CallText(const Analysis& analysis, const Event& event, bool argument
 }
 
 std::string NumberedCall(const Analysis& analysis, const Incident& incident, Operation operation) {
-  return fmt::format("{} #{} on {}", OperationName(operation), incident.sequence,
+  return fmt::format("{}{} #{} on {}", incident.start == 0 ? "" : "MPI_Start of ",
+                     OperationName(operation), incident.sequence,
                      analysis.CommunicatorName(incident.communicator));
 }
 
@@ -460,8 +466,13 @@ std::string FunctionText(const SourceFrame& frame) {
 bool BufferHides(const Analysis& analysis, const Incident& incident) {
   return std::any_of(incident.deviating.begin(), incident.deviating.end(), [&](uint32_t p) {
     const std::vector<Need>& needs = analysis.graph.processes[p].needs;
-    return std::any_of(needs.begin(), needs.end(),
-                       [](const Need& need) { return need.sends && !need.strict; });
+    return std::any_of(needs.begin(), needs.end(), [&needs](const Need& need) {
+      // A Sendrecv that waits for its receive, too, waits on with a buffer.
+      const bool receives_too = std::any_of(needs.begin(), needs.end(), [&need](const Need& other) {
+        return other.event == need.event && !other.sends;
+      });
+      return need.sends && !need.strict && !receives_too;
+    });
   });
 }
 

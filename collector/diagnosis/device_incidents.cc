@@ -297,8 +297,13 @@ class Finder {
     const std::vector<uint32_t>& held_up_by = analysis_.trace.processes[p].held_up_by;
     next_[p].insert(next_[p].end(), held_up_by.begin(), held_up_by.end());
     for (const Need& need : view.needs) {
-      const std::vector<uint32_t>& on =
-          need.node == kNoIndex ? need.processes : analysis_.graph.nodes[need.node].missing;
+      if (need.process != kNoIndex) {
+        next_[p].push_back(need.process);
+        continue;
+      }
+      const std::vector<uint32_t>& on = need.anybody != kNoIndex
+                                            ? analysis_.graph.anybody[need.anybody].members
+                                            : analysis_.graph.nodes[need.node].missing;
       next_[p].insert(next_[p].end(), on.begin(), on.end());
     }
   }
@@ -405,8 +410,8 @@ class Finder {
     return false;
   }
 
-  // One group's operations are told apart only by what they lack: another one of it may be what
-  // stands still, with somebody who died in it.
+  // What stands first is told by what it lacks: another operation of its group may be what stands
+  // still, or one behind it, with somebody who died in it.
   bool MayWaitForTheDead(const DeviceOperation& operation) const {
     const auto has_dead = [this](const OpenRequest& request) {
       const uint32_t c = analysis_.trace.memberships[request.event.membership].communicator;
@@ -416,12 +421,8 @@ class Finder {
       });
     };
     return std::any_of(operation.first.begin(), operation.first.end(), [&](uint32_t p) {
-      const Process& process = analysis_.trace.processes[p];
-      const uint64_t launch = OldestHandedOver(process)->launch;
-      return launch != 0 && std::any_of(process.open_requests.begin(), process.open_requests.end(),
-                                        [&](const OpenRequest& request) {
-                                          return request.launch == launch && has_dead(request);
-                                        });
+      const std::vector<OpenRequest>& requests = analysis_.trace.processes[p].open_requests;
+      return std::any_of(requests.begin(), requests.end(), has_dead);
     });
   }
 
@@ -445,6 +446,11 @@ class Finder {
         !operation.done.empty() && (operation.IsMessage() || operation.first.size() == 1 ||
                                     NeedsAll(analysis_.Op(*operation.event)));
     const std::vector<uint32_t>& slow = some_done ? operation.first : operation.idle;
+    const bool held_elsewhere = std::any_of(slow.begin(), slow.end(), [&](uint32_t p) {
+      return MayBeHeldByItsGroup(analysis_.trace, analysis_.lanes, p,
+                                 OldestHandedOver(analysis_.trace.processes[p])->event);
+    });
+    if (held_elsewhere) return;  // judged with what holds it up
     if (slow.empty() && MayWaitForTheDead(operation)) return;
     Incident incident = Make(slow.empty() ? What::kAllArrived : What::kDeviceLag, operation);
     incident.agreeing = operation.first;

@@ -260,6 +260,7 @@ class Builder {
         const uint32_t c = MembershipOf(event).communicator;
         if (event.sequence > furthest[c] || EndedWithin(c, event.sequence)) continue;
         if (std::find(seen.begin(), seen.end(), c) != seen.end()) continue;
+        if (MayBeHeldByItsGroup(trace_, lanes_, p, event)) continue;
         // Others may be done before it has begun, so that it may stand behind something else.
         const bool first = OldestHandedOver(trace_.processes[p]) == &request;
         if (!NeedsAll(Op(event)) && !(first && AllOthersDone(p, c, event.sequence))) continue;
@@ -269,7 +270,8 @@ class Builder {
       const uint32_t oldest = waits_.oldest[p];
       if (!seen.empty() || oldest == kNoIndex) continue;
       const DeviceOperation& operation = waits_.operations[oldest];
-      if (operation.IsMessage() && !operation.done.empty()) {
+      if (operation.IsMessage() && !operation.done.empty() &&
+          !MayBeHeldByItsGroup(trace_, lanes_, p, *operation.event)) {
         waits_.lags.push_back({p, operation.communicator, 0, operation.event});
       }
     }
@@ -365,6 +367,35 @@ bool IsHeld(const Process& process, uint32_t membership, uint64_t sequence) {
                        return request.held && request.event.membership == membership &&
                               request.event.sequence == sequence;
                      });
+}
+
+bool MayBeHeldByItsGroup(const Trace& trace, const std::vector<Lanes>& lanes, uint32_t process,
+                         const Event& event) {
+  const auto same = [](const Event& a, const Event& b) {
+    return a.membership == b.membership && a.sequence == b.sequence && a.start_ns == b.start_ns;
+  };
+  const std::vector<OpenRequest>& requests = trace.processes[process].open_requests;
+  const auto own = std::find_if(requests.begin(), requests.end(), [&](const OpenRequest& request) {
+    return same(request.event, event);
+  });
+  if (own == requests.end() || own->launch == 0) return false;
+  const uint32_t c = trace.memberships[event.membership].communicator;
+  const auto lacks = [&](uint32_t q, uint32_t communicator, uint64_t sequence) {
+    const std::vector<OpenRequest>& theirs = trace.processes[q].open_requests;
+    return std::any_of(theirs.begin(), theirs.end(), [&](const OpenRequest& request) {
+      return request.event.sequence == sequence &&
+             trace.memberships[request.event.membership].communicator == communicator;
+    });
+  };
+  return std::any_of(requests.begin(), requests.end(), [&](const OpenRequest& other) {
+    if (other.launch != own->launch || other.event.sequence == 0) return false;
+    if (same(other.event, event)) return false;
+    const uint32_t its = trace.memberships[other.event.membership].communicator;
+    return std::any_of(lanes[its].lanes.begin(), lanes[its].lanes.end(), [&](const Lane& lane) {
+      return lacks(lane.process, its, other.event.sequence) &&
+             !lacks(lane.process, c, event.sequence);
+    });
+  });
 }
 
 void MarkDeviceWaiters(const Trace& trace, WaitGraph* graph) {

@@ -87,6 +87,11 @@ const OpenRequest* OldestHandedOver(const Process& process);
 bool IsHeld(const Process& process, uint32_t membership, uint64_t sequence);
 bool IsHeldMessage(const Process& process, const Event& event);
 
+// What one group handed over completes as a whole. Holds somebody who has no part in the open
+// `event` another operation of its launch up on this process? Then that may be what stands still.
+bool MayBeHeldByItsGroup(const Trace& trace, const std::vector<Lanes>& lanes, uint32_t process,
+                         const Event& event);
+
 // Marks device processes with something open as waiting, for what asks only that.
 void MarkDeviceWaiters(const Trace& trace, WaitGraph* graph);
 

@@ -48,6 +48,7 @@ struct Incident {
   What what = What::kCalls;
   uint32_t communicator = kNoIndex;
   uint64_t sequence = 0;
+  uint64_t start = 0;  // of a persistent collective: as CollectiveNode::start
   bool hangs = false;
 
   // Processes. Without a majority `tie` is set, and the two sides are in no order.
@@ -117,9 +118,13 @@ bool Explained(const std::vector<Incident>& incidents, uint32_t communicator, ui
 // the number where it began. Without the representative calls, and whether it hangs.
 Incident ShiftIncident(const Lanes& lanes, const Shift& shift);
 
-// The call of `process` under a number, or where it stands if it made none.
+// The call of `process` under a number, or where it stands if it made none. `start`: not the
+// initialisation, but the n-th start of it that the process waits for.
 const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64_t sequence,
-                         uint32_t process);
+                         uint32_t process, uint64_t start = 0);
+
+// Everybody with a trace who has entered it, whether still inside or not.
+std::vector<uint32_t> WhoEntered(const Analysis& analysis, const CollectiveNode& node);
 
 }  // namespace rollcall
 

@@ -129,7 +129,8 @@ std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& 
   std::vector<uint32_t> past;
   if (node.inside.empty()) return past;
   const uint32_t waiter = node.inside.front();
-  const Event* waiting = CallOrPlace(analysis, node.communicator, node.sequence, waiter);
+  const Event* waiting =
+      CallOrPlace(analysis, node.communicator, node.sequence, waiter, node.start);
   if (waiting == nullptr) return past;
   std::map<std::tuple<uint32_t, uint64_t, uint64_t>, bool> known;
   for (const uint32_t p : processes) {

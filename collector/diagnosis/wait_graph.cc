@@ -1,7 +1,12 @@
 #include "collector/diagnosis/wait_graph.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
 #include <unordered_set>
+
+#include "collector/model/messages.h"
 
 namespace rollcall {
 namespace {
@@ -80,6 +85,7 @@ class Builder {
       if (creation.event.end_ns == kNoTime) creating_.insert(creation.process);
     }
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) View(p);
+    Sort();
     for (CollectiveNode& node : graph_.nodes) Complete(&node);
     // What a call cannot do without depends on who is missing.
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
@@ -89,6 +95,17 @@ class Builder {
   }
 
  private:
+  void Sort() {
+    for (Anybody& anybody : graph_.anybody) {
+      for (const uint32_t p : anybody.members) {
+        const Activity activity = graph_.processes[p].activity;
+        if (activity == Activity::kEnded) anybody.ended.push_back(p);
+        if (activity == Activity::kLeft) anybody.left.push_back(p);
+        if (activity == Activity::kRunning) anybody.running.push_back(p);
+      }
+    }
+  }
+
   void View(uint32_t p) {
     const Process& process = trace_.processes[p];
     ProcessView& view = graph_.processes[p];
@@ -138,8 +155,14 @@ class Builder {
     } else if (polling) {
       view.activity = Activity::kPolling;
       view.any = true;
+      for (const Thread& thread : process.threads) {
+        const bool asks = thread.polling && !thread.ended && thread.asks.arguments != kNoIndex;
+        if (asks) AddNeed(p, thread.asks);
+      }
       for (const OpenRequest& request : process.open_requests) {
-        if (request.state == ring::RequestState::kActive) AddNeed(p, request.event);
+        if (request.state == ring::RequestState::kActive) {
+          AddNeed(p, request.event, request.starts);
+        }
       }
     } else if (creating_.contains(p) || !process.held_up_by.empty()) {
       // Inside, and who could release it is not on record: nothing is proven of it.
@@ -201,65 +224,92 @@ class Builder {
         continue;
       }
       ++active;
-      AddNeed(p, request.event);
+      AddNeed(p, request.event, request.starts);
     }
     // A request that is not open any more is complete, or found no room in the table.
     if (active < call.requests.size()) graph_.processes[p].released = true;
   }
 
-  void AddNeed(uint32_t p, const Event& event) {
+  // `starts`: of a persistent request, how often it was started.
+  void AddNeed(uint32_t p, const Event& event, uint64_t starts = 0) {
     if (event.membership == kNoIndex) {
       graph_.processes[p].released = true;
       return;
     }
     const uint32_t communicator = trace_.memberships[event.membership].communicator;
-    Need need;
-    need.event = &event;
-    const Kind kind = KindOf(event);
-    if (event.sequence != 0 && IsCollective(kind)) {
-      const auto [entry, added] =
-          graph_.node_index.emplace(WaitGraph::NodeKey(communicator, event.sequence),
-                                    static_cast<uint32_t>(graph_.nodes.size()));
-      if (added) {
-        graph_.nodes.emplace_back();
-        graph_.nodes.back().communicator = communicator;
-        graph_.nodes.back().sequence = event.sequence;
-      }
-      need.node = entry->second;
+    ProcessView& view = graph_.processes[p];
+    if (event.sequence != 0 && IsCollective(KindOf(event))) {
+      Need need;
+      need.event = &event;
+      need.node = NodeAt(communicator, event.sequence, starts);
       std::vector<uint32_t>& inside = graph_.nodes[need.node].inside;
       if (inside.empty() || inside.back() != p) inside.push_back(p);
-    } else if (!Message(p, communicator, kind, event, &need)) {
-      graph_.processes[p].released = true;
+      view.needs.push_back(std::move(need));
       return;
     }
-    graph_.processes[p].needs.push_back(std::move(need));
+    const Messages messages = MessagesOf(trace_.arguments[event.arguments]);
+    if (messages.empty()) view.released = true;
+    for (const Message& message : messages) {
+      Need need;
+      need.event = &event;
+      if (Brings(p, communicator, message, event, &need)) {
+        view.needs.push_back(std::move(need));
+      } else {
+        view.released = true;
+      }
+    }
+  }
+
+  uint32_t NodeAt(uint32_t communicator, uint64_t sequence, uint64_t start) {
+    const uint64_t key = WaitGraph::NodeKey(communicator, sequence);
+    const auto [first, end] = graph_.node_index.equal_range(key);
+    for (auto it = first; it != end; ++it) {
+      if (graph_.nodes[it->second].start == start) return it->second;
+    }
+    const auto index = static_cast<uint32_t>(graph_.nodes.size());
+    graph_.node_index.emplace(key, index);
+    graph_.nodes.emplace_back();
+    graph_.nodes.back().communicator = communicator;
+    graph_.nodes.back().sequence = sequence;
+    graph_.nodes.back().start = start;
+    return index;
   }
 
   // Whose action brings the message; false if it is on its way already, or cannot be judged.
-  bool Message(uint32_t p, uint32_t communicator, Kind kind, const Event& event, Need* need) {
-    const Arguments& arguments = trace_.arguments[event.arguments];
-    need->sends = kind == Kind::kSend || kind == Kind::kIsend;
-    const bool receives = kind == Kind::kRecv || kind == Kind::kIrecv || kind == Kind::kProbe;
-    if (!need->sends && !receives) return false;
+  bool Brings(uint32_t p, uint32_t communicator, const Message& message, const Event& event,
+              Need* need) {
+    if (message.matched) return false;
+    need->sends = message.sends;
     const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[p].rank);
     const uint32_t world = trace_.processes[p].world;
-    const int32_t peer = arguments.root_or_peer;
+    const int32_t peer = message.peer;
     if (peer == ring::kAnySource) {
-      for (const int32_t rank : peers) {
-        const uint32_t process = ProcessOf(world, rank);
-        if (process == kNoIndex) return false;  // a sender without a trace may send yet
-        if (process != p) need->processes.push_back(process);
-      }
+      need->anybody = AnybodyOf(world, communicator, peers);
+      if (graph_.anybody[need->anybody].absent) return false;  // who may send yet
     } else {
       if (peer < 0 || static_cast<size_t>(peer) >= peers.size()) return false;
-      const uint32_t process = ProcessOf(world, peers[static_cast<size_t>(peer)]);
-      if (process == kNoIndex) return false;
-      need->processes.push_back(process);
+      need->process = ProcessOf(world, peers[static_cast<size_t>(peer)]);
+      if (need->process == kNoIndex) return false;
     }
-    if (receives) return !OnItsWay(p, communicator, event);
-    need->strict =
-        arguments.operation == Operation::kSsend || arguments.operation == Operation::kIssend;
-    return !BeingTaken(p, communicator, need->processes.front(), event);
+    if (!message.sends) return !OnItsWay(p, communicator, message, event);
+    need->strict = message.synchronous;
+    return !BeingTaken(p, communicator, need->process, message, event);
+  }
+
+  uint32_t AnybodyOf(uint32_t world, uint32_t communicator, const std::vector<int32_t>& peers) {
+    const bool local = &peers == &trace_.communicators[communicator].members;
+    const auto [entry, added] = anybody_.emplace(std::tuple(world, communicator, local),
+                                                 static_cast<uint32_t>(graph_.anybody.size()));
+    if (!added) return entry->second;
+    Anybody anybody;
+    anybody.other_group = !trace_.communicators[communicator].remote_members.empty();
+    for (const int32_t rank : peers) {
+      const uint32_t process = ProcessOf(world, rank);
+      anybody.absent |= process == kNoIndex;
+      if (process != kNoIndex) anybody.members.push_back(process);
+    }
+    graph_.anybody.push_back(std::move(anybody));
+    return entry->second;
   }
 
   const std::vector<int32_t>& Peers(uint32_t communicator, int32_t rank) const {
@@ -288,19 +338,18 @@ class Builder {
     friend bool operator==(const Pattern&, const Pattern&) = default;
   };
 
-  // Calls `visit(pattern, event)` for every receive of the process on the communicator that is not
+  // Calls `visit(message, event)` for every receive of the process on the communicator that is not
   // known to be complete.
   template <typename Visit>
   void VisitOpenReceives(uint32_t p, uint32_t communicator, const Visit& visit) const {
     const auto look = [&](const Event& event) {
-      const Kind kind = KindOf(event);
-      if (kind != Kind::kRecv && kind != Kind::kIrecv) return;
       if (event.membership == kNoIndex ||
           trace_.memberships[event.membership].communicator != communicator) {
         return;
       }
-      const Arguments& arguments = trace_.arguments[event.arguments];
-      visit(Pattern{arguments.root_or_peer, arguments.tag}, event);
+      for (const Message& message : MessagesOf(trace_.arguments[event.arguments])) {
+        if (!message.sends && !message.probes) visit(message, event);
+      }
     };
     for (const OpenCall& call : trace_.processes[p].open_calls) look(call.event);
     for (const OpenRequest& request : trace_.processes[p].open_requests) {
@@ -319,49 +368,63 @@ class Builder {
 
   // More of what the receive takes was sent than received: the message exists. Unless as many
   // receives of the same pattern were posted before, which take it first (MPI 4.0, 3.5).
-  bool OnItsWay(uint32_t p, uint32_t communicator, const Event& event) const {
-    const Arguments& arguments = trace_.arguments[event.arguments];
-    const Pattern wanted{arguments.root_or_peer, arguments.tag};
-    const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[p].rank);
+  bool OnItsWay(uint32_t p, uint32_t communicator, const Message& message, const Event& event) {
+    const Pattern wanted{message.peer, message.tag};
     uint64_t sent = 0;
-    // One sender is one look: with all ranks in receives, looking at all of them has no end.
-    const bool any = wanted.peer == ring::kAnySource;
-    const size_t first = any ? 0 : static_cast<size_t>(wanted.peer);
-    const size_t last = any ? peers.size() : std::min(first + 1, peers.size());
-    for (size_t peer = first; peer < last; ++peer) {
-      const uint32_t sender = ProcessOf(trace_.processes[p].world, peers[peer]);
-      if (sender == kNoIndex) continue;
-      const std::vector<int32_t>& its_peers = Peers(communicator, trace_.processes[sender].rank);
-      VisitChannels(sender, communicator, [&](const Channel& channel) {
-        if (channel.peer < 0 || static_cast<size_t>(channel.peer) >= its_peers.size()) return;
-        if (its_peers[static_cast<size_t>(channel.peer)] != trace_.processes[p].rank) return;
-        if (wanted.Covers({static_cast<int32_t>(peer), channel.tag})) sent += channel.sent;
-      });
+    CollectInbound();
+    if (const auto to = inbound_.find(InboundKey(communicator, p)); to != inbound_.end()) {
+      for (const auto& [pattern, count] : to->second) {
+        if (wanted.Covers(pattern)) sent += count;
+      }
     }
     // A receive without a status may have taken another message, if its pattern is wider.
     uint64_t taken = 0;
     VisitChannels(p, communicator, [&](const Channel& channel) {
       if (wanted.Covers({channel.peer, channel.tag})) taken += channel.received;
     });
-    VisitOpenReceives(p, communicator, [&](const Pattern& pattern, const Event& other) {
-      if (pattern == wanted && other.start_ns < event.start_ns) ++taken;
+    VisitOpenReceives(p, communicator, [&](const Message& open, const Event& other) {
+      const Pattern pattern{open.peer, open.tag};
+      const bool before = pattern == wanted && other.start_ns < event.start_ns;
+      if (open.matched ? wanted.Covers(pattern) : before) ++taken;
     });
     return sent > taken;
+  }
+
+  static uint64_t InboundKey(uint32_t communicator, uint32_t process) {
+    return uint64_t{communicator} << 32 | process;
+  }
+
+  // What was sent, by who is to receive it: once for all, since asking every sender for every
+  // receive has no end where all ranks are in receives.
+  void CollectInbound() {
+    if (inbound_known_) return;
+    inbound_known_ = true;
+    for (const Process& sender : trace_.processes) {
+      for (const Channel& channel : sender.channels) {
+        if (channel.membership == kNoIndex || channel.sent == 0 || channel.peer < 0) continue;
+        const Membership& membership = trace_.memberships[channel.membership];
+        const std::vector<int32_t>& peers = Peers(membership.communicator, sender.rank);
+        if (static_cast<size_t>(channel.peer) >= peers.size()) continue;
+        const uint32_t to = ProcessOf(sender.world, peers[static_cast<size_t>(channel.peer)]);
+        if (to == kNoIndex) continue;
+        inbound_[InboundKey(membership.communicator, to)].emplace_back(
+            Pattern{membership.rank, channel.tag}, channel.sent);
+      }
+    }
   }
 
   // A receive that takes the message of `sender` is posted, or has returned: the send will return,
   // whatever the receiver does meanwhile (MPI 4.0, 3.5, progress). Every message that was sent
   // before on the channel takes one of them, too.
-  bool BeingTaken(uint32_t sender, uint32_t communicator, uint32_t receiver,
+  bool BeingTaken(uint32_t sender, uint32_t communicator, uint32_t receiver, const Message& sent,
                   const Event& event) const {
-    const Arguments& arguments = trace_.arguments[event.arguments];
     const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[receiver].rank);
     const auto me = std::find(peers.begin(), peers.end(), trace_.processes[sender].rank);
     if (me == peers.end()) return false;
-    const Pattern message{static_cast<int32_t>(me - peers.begin()), arguments.tag};
+    const Pattern message{static_cast<int32_t>(me - peers.begin()), sent.tag};
     uint64_t takers = 0;
-    VisitOpenReceives(receiver, communicator, [&](const Pattern& pattern, const Event&) {
-      if (pattern.Covers(message)) ++takers;
+    VisitOpenReceives(receiver, communicator, [&](const Message& open, const Event&) {
+      if (Pattern{open.peer, open.tag}.Covers(message)) ++takers;
     });
     VisitChannels(receiver, communicator, [&](const Channel& channel) {
       if (Pattern{channel.peer, channel.tag}.Covers(message)) takers += channel.received;
@@ -374,8 +437,39 @@ class Builder {
     const Lanes& lanes = lanes_[node->communicator];
     node->absent = lanes.absent;
     for (const Lane& lane : lanes.lanes) {
-      if (lane.entered < node->sequence) node->missing.push_back(lane.process);
+      if (lane.entered < node->sequence) {
+        node->missing.push_back(lane.process);
+      } else if (node->start != 0) {
+        const std::optional<uint64_t> starts = Starts(lane, *node);
+        node->unknown |= !starts.has_value();
+        if (starts.value_or(node->start) < node->start) node->missing.push_back(lane.process);
+      }
     }
+  }
+
+  // How often a member has started the persistent collective, which is waited for start by start
+  // (MPI 4.0, 6.13); nothing if that is not on record any more.
+  std::optional<uint64_t> Starts(const Lane& lane, const CollectiveNode& node) const {
+    const Process& process = trace_.processes[lane.process];
+    for (const OpenRequest& request : process.open_requests) {
+      const Event& event = request.event;
+      if (event.sequence != node.sequence || event.membership != lane.membership_index) continue;
+      return request.starts;
+    }
+    // It was freed; what remains are the records of its starts.
+    for (const Thread& thread : process.threads) {
+      if (thread.lost_collectives != 0) return std::nullopt;
+    }
+    if (process.records_unreadable != 0 || process.table_overflows != 0) return std::nullopt;
+    uint64_t starts = 0;
+    for (const Event& event : process.lifecycle) {
+      const Kind kind = KindOf(event);
+      if (event.membership != lane.membership_index || event.detail >> 32 != node.sequence)
+        continue;
+      if (kind != Kind::kStart && kind != Kind::kStartall) continue;
+      starts = std::max(starts, event.detail & 0xffffffff);
+    }
+    return starts;
   }
 
   int32_t LocalRank(uint32_t process, uint32_t communicator) {
@@ -430,7 +524,10 @@ class Builder {
     const Arguments& arguments = trace_.arguments[need->event->arguments];
     const Rule rule = FindOperation(static_cast<uint16_t>(arguments.operation)).rule;
     const bool inter = (trace_.communicators[node.communicator].flags & ring::kIsInter) != 0;
-    if (NeedsNobody(arguments, rule)) {
+    const Kind kind = KindOf(*need->event);
+    // An initialisation moves no data.
+    const bool initialises = kind == Kind::kPersistentCollective && node.start == 0;
+    if (initialises || NeedsNobody(arguments, rule)) {
       need->strict = false;
       return;
     }
@@ -447,7 +544,13 @@ class Builder {
           need->strict = false;
           return;
         }
+        const std::vector<uint64_t>* counts = CountsOf(arguments.recv_counts);
         const bool is_root = LocalRank(p, node.communicator) == arguments.root_or_peer;
+        if (is_root && rule == Rule::kGatherv && counts != nullptr) {
+          return OnlyThose(node, need, [&](uint32_t missing) {
+            return Given(*counts, LocalRank(missing, node.communicator));
+          });
+        }
         if (is_root) {
           need->strict = !from_root;
           return;
@@ -461,15 +564,34 @@ class Builder {
         return;
       }
       case Rule::kAllreduce:
-        if (arguments.operation == Operation::kScan || arguments.operation == Operation::kExscan ||
-            arguments.operation == Operation::kIscan ||
-            arguments.operation == Operation::kIexscan) {
+        if (IsScan(arguments.operation)) {
           const int32_t mine = LocalRank(p, node.communicator);
-          for (const uint32_t missing : node.missing) {
-            if (LocalRank(missing, node.communicator) < mine) need->relevant.push_back(missing);
-          }
-          need->strict = !need->relevant.empty();
+          return OnlyThose(node, need, [&](uint32_t missing) {
+            return LocalRank(missing, node.communicator) < mine;
+          });
         }
+        if (inter) OnlyOtherGroup(p, node, need);
+        return;
+      case Rule::kReduceScatter: {
+        const std::vector<uint64_t>* counts = CountsOf(arguments.recv_counts);
+        if (counts != nullptr) need->strict = Given(*counts, LocalRank(p, node.communicator));
+        if (inter) OnlyOtherGroup(p, node, need);
+        return;
+      }
+      case Rule::kAllgatherv:
+      case Rule::kAlltoallv:
+      case Rule::kAlltoallw: {
+        const std::vector<uint64_t>* counts = CountsOf(arguments.recv_counts);
+        if (counts == nullptr) return;
+        return OnlyThose(node, need, [&](uint32_t missing) {
+          if (inter && SameGroup(p, missing, node.communicator)) return false;
+          return Given(*counts, LocalRank(missing, node.communicator));
+        });
+      }
+      case Rule::kBarrier:
+      case Rule::kAllgather:
+      case Rule::kAlltoall:
+        if (inter) OnlyOtherGroup(p, node, need);
         return;
       case Rule::kNeighborAllgather:
       case Rule::kNeighborAllgatherv:
@@ -477,23 +599,69 @@ class Builder {
       case Rule::kNeighborAlltoallv:
       case Rule::kNeighborAlltoallw: {
         const std::vector<int32_t>& in = trace_.memberships[need->event->membership].neighbors_in;
-        for (const uint32_t missing : node.missing) {
-          if (std::find(in.begin(), in.end(), LocalRank(missing, node.communicator)) != in.end()) {
-            need->relevant.push_back(missing);
+        const std::vector<uint64_t>* counts = CountsOf(arguments.recv_counts);
+        return OnlyThose(node, need, [&](uint32_t missing) {
+          const int32_t rank = LocalRank(missing, node.communicator);
+          for (size_t i = 0; i < in.size(); ++i) {
+            if (in[i] != rank) continue;
+            if (counts == nullptr || Given(*counts, static_cast<int32_t>(i))) return true;
           }
-        }
-        need->strict = !need->relevant.empty();
-        return;
+          return false;
+        });
       }
       default:
         return;
     }
   }
 
+  static bool IsScan(Operation operation) {
+    return operation == Operation::kScan || operation == Operation::kExscan ||
+           operation == Operation::kIscan || operation == Operation::kIexscan ||
+           operation == Operation::kScan_init || operation == Operation::kExscan_init;
+  }
+
+  // Of those who are missing, the caller cannot do without these; of nobody, by the standard.
+  template <typename Wanted>
+  static void OnlyThose(const CollectiveNode& node, Need* need, const Wanted& wanted) {
+    std::copy_if(node.missing.begin(), node.missing.end(), std::back_inserter(need->relevant),
+                 wanted);
+    need->strict = !need->relevant.empty();
+    if (need->relevant.size() == node.missing.size()) need->relevant.clear();  // all
+  }
+
+  // What comes to the caller comes from the other group (MPI 4.0, 6.2.3).
+  void OnlyOtherGroup(uint32_t p, const CollectiveNode& node, Need* need) const {
+    if (!need->strict) return;
+    OnlyThose(node, need,
+              [&](uint32_t missing) { return !SameGroup(p, missing, node.communicator); });
+  }
+
+  bool SameGroup(uint32_t a, uint32_t b, uint32_t communicator) const {
+    const std::vector<int32_t>& members = trace_.communicators[communicator].members;
+    const auto within = [&](uint32_t p) {
+      return std::find(members.begin(), members.end(), trace_.processes[p].rank) != members.end();
+    };
+    return within(a) == within(b);
+  }
+
+  const std::vector<uint64_t>* CountsOf(uint32_t counts) const {
+    return counts == kNoIndex ? nullptr : &trace_.count_arrays[counts];
+  }
+
+  // Does data come by this entry of an array of counts? Of one that was cut off, perhaps. (Those of
+  // a w-collective are signatures, of which that of no data is not 0: then it counts as some.)
+  static bool Given(const std::vector<uint64_t>& counts, int32_t rank) {
+    return rank < 0 || static_cast<size_t>(rank) >= counts.size() ||
+           counts[static_cast<size_t>(rank)] != 0;
+  }
+
   const Trace& trace_;
   const std::vector<Lanes>& lanes_;
   WaitGraph graph_;
   std::unordered_set<uint32_t> creating_;
+  std::map<std::tuple<uint32_t, uint32_t, bool>, uint32_t> anybody_;  // world, communicator, group
+  std::unordered_map<uint64_t, std::vector<std::pair<Pattern, uint64_t>>> inbound_;
+  bool inbound_known_ = false;
   std::unordered_map<uint32_t, std::unordered_map<uint32_t, int32_t>> local_ranks_;
 };
 
@@ -517,19 +685,25 @@ std::vector<bool> WhoCanAct(const Trace& trace, const WaitGraph& graph, bool str
     for (const uint32_t p : graph.nodes[n].missing) nodes_of[p].push_back(n);
     missing_left[n] = static_cast<uint32_t>(graph.nodes[n].missing.size());
   }
+  // So does a member of whom a receive from anybody waits for.
+  std::vector<std::vector<uint32_t>> anybodies_of(count);
+  std::vector<std::vector<uint32_t>> waiters_of(graph.anybody.size());
+  std::vector<bool> somebody_can(graph.anybody.size(), false);
+  for (uint32_t i = 0; i < graph.anybody.size(); ++i) {
+    for (const uint32_t p : graph.anybody[i].members) anybodies_of[p].push_back(i);
+  }
   for (uint32_t p = 0; p < count; ++p) {
     for (const Need& need : graph.processes[p].needs) {
-      for (const auto* list : {&need.processes, &need.relevant}) {
-        for (const uint32_t other : *list) waiters[other].push_back(p);
-      }
+      if (need.process != kNoIndex) waiters[need.process].push_back(p);
+      if (need.anybody != kNoIndex) waiters_of[need.anybody].push_back(p);
+      for (const uint32_t other : need.relevant) waiters[other].push_back(p);
     }
   }
   const auto satisfied = [&](const Need& need) {
     if (strict && !need.strict) return true;
-    if (need.node == kNoIndex) {
-      return std::any_of(need.processes.begin(), need.processes.end(),
-                         [&can](uint32_t p) { return can[p]; });
-    }
+    // If it were the waiter itself who can act, nobody would ask.
+    if (need.anybody != kNoIndex) return bool{somebody_can[need.anybody]};
+    if (need.process != kNoIndex) return bool{can[need.process]};
     const CollectiveNode& node = graph.nodes[need.node];
     if (node.mismatched) return false;
     if (!need.relevant.empty()) {
@@ -558,6 +732,11 @@ std::vector<bool> WhoCanAct(const Trace& trace, const WaitGraph& graph, bool str
     const uint32_t p = work.back();
     work.pop_back();
     for (const uint32_t waiter : waiters[p]) try_release(waiter);
+    for (const uint32_t i : anybodies_of[p]) {
+      if (somebody_can[i]) continue;
+      somebody_can[i] = true;
+      for (const uint32_t waiter : waiters_of[i]) try_release(waiter);
+    }
     for (const uint32_t n : nodes_of[p]) {
       if (--missing_left[n] != 0) continue;
       for (const uint32_t inside : graph.nodes[n].inside) try_release(inside);
@@ -609,6 +788,25 @@ bool IsFirstDeathCertain(const Trace& trace, const Process& process) {
     return Gone(twin) && MayBeCleanUp(twin) && !EndedAfterVerdict(twin) && !twin.end.by_launcher &&
            !twin.end.by_rollcall && InTheBlur(twin, process);
   });
+}
+
+std::vector<uint32_t> WaitGraph::Candidates(const Need& need, Activity activity) const {
+  if (need.process != kNoIndex) {
+    if (processes[need.process].activity != activity) return {};
+    return {need.process};
+  }
+  if (need.anybody == kNoIndex) return {};
+  const Anybody& all = anybody[need.anybody];
+  switch (activity) {
+    case Activity::kEnded:
+      return all.ended;
+    case Activity::kLeft:
+      return all.left;
+    case Activity::kRunning:
+      return all.running;
+    default:
+      return {};
+  }
 }
 
 WaitGraph BuildWaitGraph(const Trace& trace, const std::vector<Lanes>& lanes) {

@@ -29,17 +29,32 @@ enum class Activity : uint8_t {
 struct CollectiveNode {
   uint32_t communicator = kNoIndex;
   uint64_t sequence = 0;
+  uint64_t start = 0;  // of a persistent collective: the n-th of what this number initialised
   std::vector<uint32_t> inside;   // processes that wait in it
   std::vector<uint32_t> missing;  // members with a trace that have not entered it
   std::vector<int32_t> absent;    // world ranks of members without a trace
   bool mismatched = false;        // its calls do not fit together: it never completes
+  bool unknown = false;           // some member may not have started it, and nothing tells
 };
 
-// One thing that an open call waits for.
+// Whom a receive from any rank waits for, once for all of its members: one list each would be
+// quadratic where everybody waits so. A waiter is no candidate for its own message; it waits, so
+// that it stands in none of the three lists.
+struct Anybody {
+  std::vector<uint32_t> members;
+  std::vector<uint32_t> ended;
+  std::vector<uint32_t> left;
+  std::vector<uint32_t> running;
+  bool absent = false;       // there are others, whose trace is not here
+  bool other_group = false;  // of an intercommunicator: the waiters are not among them
+};
+
+// One thing that an open call waits for: exactly one of the first three is set.
 struct Need {
-  uint32_t node = kNoIndex;         // a CollectiveNode, or
-  std::vector<uint32_t> processes;  // a message: any one of these could bring it
-  std::vector<uint32_t> relevant;   // node: the missing members it cannot do without; empty: all
+  uint32_t node = kNoIndex;        // a CollectiveNode
+  uint32_t process = kNoIndex;     // a message: whoever is to bring or take it
+  uint32_t anybody = kNoIndex;     // a message: any other one of these could bring it
+  std::vector<uint32_t> relevant;  // node: the missing members it cannot do without; empty: all
   bool strict = true;  // the standard demands it; else buffering or an early return may not
   const Event* event = nullptr;  // the call, or the one that made the request
   bool sends = false;            // a message to send, not to receive
@@ -59,7 +74,17 @@ struct ProcessView {
 struct WaitGraph {
   std::vector<ProcessView> processes;  // parallel to Trace::processes
   std::vector<CollectiveNode> nodes;
-  std::unordered_map<uint64_t, uint32_t> node_index;  // see NodeKey()
+  std::vector<Anybody> anybody;
+  std::unordered_multimap<uint64_t, uint32_t> node_index;  // see NodeKey(); one for each start
+
+  // Of a message: how many others could bring it, and who of them does what (kEnded, kLeft or
+  // kRunning).
+  size_t Candidates(const Need& need) const {
+    if (need.anybody == kNoIndex) return 1;
+    const Anybody& all = anybody[need.anybody];
+    return all.members.size() - (all.other_group ? 0 : 1);
+  }
+  std::vector<uint32_t> Candidates(const Need& need, Activity activity) const;
 
   static uint64_t NodeKey(uint32_t communicator, uint64_t sequence) {
     return uint64_t{communicator} << 40 ^ sequence;

@@ -24,8 +24,9 @@ class Gatherer {
     incident.what = what;
     incident.communicator = node.communicator;
     incident.sequence = node.sequence;
+    incident.start = node.start;
     incident.hangs = true;
-    const std::vector<uint32_t> there = There(node);
+    const std::vector<uint32_t> there = WhoEntered(analysis_, node);
     // Those who do what fewer do are the odd ones, whichever side that is; the dead are always.
     const bool choose = what == What::kLeft || what == What::kCycle;
     incident.tie = choose && there.size() == missing.size();
@@ -36,10 +37,14 @@ class Gatherer {
       incident.deviating = missing;
       incident.agreeing = there;
     }
-    incident.deviating_event =
-        CallOrPlace(analysis_, node.communicator, node.sequence, incident.deviating.front());
-    incident.agreeing_event =
-        CallOrPlace(analysis_, node.communicator, node.sequence, incident.agreeing.front());
+    const auto event_of = [&](const std::vector<uint32_t>& side) {
+      // Of those who came, one that still waits shows what for.
+      const bool came = node.start != 0 && side == there && !node.inside.empty();
+      return CallOrPlace(analysis_, node.communicator, node.sequence,
+                         came ? node.inside.front() : side.front(), node.start);
+    };
+    incident.deviating_event = event_of(incident.deviating);
+    incident.agreeing_event = event_of(incident.agreeing);
     const auto [entry, added] =
         known_.emplace(std::pair(what, std::move(missing)), incidents_.size());
     if (added) {
@@ -76,15 +81,6 @@ class Gatherer {
   }
 
  private:
-  // Everybody who has entered it, whether still inside or not.
-  std::vector<uint32_t> There(const CollectiveNode& node) const {
-    std::vector<uint32_t> there;
-    for (const Lane& lane : analysis_.lanes[node.communicator].lanes) {
-      if (lane.entered >= node.sequence) there.push_back(lane.process);
-    }
-    return there;
-  }
-
   const Analysis& analysis_;
   std::vector<Incident>& incidents_;
   std::map<std::pair<What, std::vector<uint32_t>>, size_t> known_;
@@ -181,17 +177,18 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer) {
     if (!analysis.Waits(p) || (view.any && view.released)) continue;
     for (const Need& need : view.needs) {
       if (need.node != kNoIndex || need.event == nullptr) continue;
-      const std::vector<uint32_t> dead = Those(analysis, need.processes, Activity::kEnded);
-      const std::vector<uint32_t> left = Those(analysis, need.processes, Activity::kLeft);
-      const std::vector<uint32_t> behind = Those(analysis, need.processes, Activity::kRunning);
+      const WaitGraph& graph = analysis.graph;
+      const std::vector<uint32_t> dead = graph.Candidates(need, Activity::kEnded);
+      const std::vector<uint32_t> left = graph.Candidates(need, Activity::kLeft);
+      const std::vector<uint32_t> behind = graph.Candidates(need, Activity::kRunning);
       if (!behind.empty()) {
         // Any of many may still send: only a single one can be said to be late. It is one, if all
         // others wait themselves, and nothing else can release them.
         if (behind.size() == 1) gatherer->AddMessage(What::kBehind, p, need, behind);
-      } else if (!dead.empty() && (view.stuck || need.processes.size() == 1)) {
+      } else if (!dead.empty() && (view.stuck || graph.Candidates(need) == 1)) {
         // Of those who could have sent it, the dead are the ones of whom nobody knows why not.
         gatherer->AddMessage(What::kDeath, p, need, dead);
-      } else if (!left.empty() && left.size() == need.processes.size()) {
+      } else if (!left.empty() && left.size() == graph.Candidates(need)) {
         gatherer->AddMessage(What::kMessage, p, need, left);
       }
     }
@@ -205,7 +202,7 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
   const auto arrived = [&](const Need& need) {
     if (need.node == kNoIndex) return false;
     const CollectiveNode& node = analysis.graph.nodes[need.node];
-    return node.missing.empty() && !node.mismatched;
+    return node.missing.empty() && !node.mismatched && !node.unknown;
   };
   const bool polling = view.activity == Activity::kPolling;
   if (view.any && !polling) return std::any_of(view.needs.begin(), view.needs.end(), arrived);
@@ -261,7 +258,8 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
   FindCycles(analysis, incidents);
 
   for (const CollectiveNode& node : analysis.graph.nodes) {
-    if (node.mismatched || !node.missing.empty() || node.inside.empty()) continue;
+    if (node.mismatched || node.unknown) continue;
+    if (!node.missing.empty() || node.inside.empty()) continue;
     // Whoever died inside it has entered it, and is not among the missing.
     const std::vector<Lane>& members = analysis.lanes[node.communicator].lanes;
     if (std::any_of(members.begin(), members.end(), [&](const Lane& lane) {
@@ -280,10 +278,11 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
     incident.what = node.absent.empty() ? What::kAllArrived : What::kAbsent;
     incident.communicator = node.communicator;
     incident.sequence = node.sequence;
+    incident.start = node.start;
     incident.hangs = true;
     incident.absent = node.absent;
-    incident.agreeing_event =
-        CallOrPlace(analysis, node.communicator, node.sequence, incident.agreeing.front());
+    incident.agreeing_event = CallOrPlace(analysis, node.communicator, node.sequence,
+                                          incident.agreeing.front(), node.start);
     incidents->push_back(std::move(incident));
   }
 }

@@ -50,6 +50,7 @@ void AppendTrace(Trace from, Trace* to) {
     for (Thread& thread : process.threads) {
       Move(paths, &thread.group.call_path);
       Move(paths, &thread.group.stray_call_path);
+      move_event(&thread.asks);
     }
     for (Event& event : process.p2p) move_event(&event);
     for (Event& event : process.lifecycle) move_event(&event);

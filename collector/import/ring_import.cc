@@ -328,8 +328,11 @@ class ProcessImport {
     thread.polls = from.state.polls;
     // Its last call was a vain Test or Iprobe. That it polls on, two looks show.
     const ring::Polling& polling = from.state.polling;
-    thread.polling = polling.lock != 0 && (polling.lock & 1) == 0 && from.open.empty() &&
-                     polling.since_ticks >= from.state.last_end_ticks;
+    const bool whole = polling.lock != 0 && (polling.lock & 1) == 0;
+    thread.polling = whole && from.open.empty() && polling.since_ticks >= from.state.last_end_ticks;
+    if (whole && FindOperation(polling.operation).kind == Kind::kIprobe) {
+      thread.asks = Asks(polling);
+    }
     thread.lost_collectives = from.calls[ring::kCollectiveRing].lost;
     thread.lost_p2p = from.calls[ring::kP2pRing].lost;
     thread.last_end_ns = Time(from.state.last_end_ticks);
@@ -345,6 +348,17 @@ class ProcessImport {
       call.event.end_ns = Time(call.end_ticks);
       Distribute(call);
     }
+  }
+
+  Event Asks(const ring::Polling& polling) {
+    RingRecord poll;
+    poll.record.operation = polling.operation;
+    poll.record.start_ticks = polling.since_ticks;
+    poll.record.participant = polling.participant;
+    poll.record.root_or_peer = polling.peer;
+    poll.record.tag = polling.tag;
+    poll.record.call_path = polling.call_path;
+    return MakeCall(poll, ring::kP2pRing, static_cast<uint32_t>(process_.threads.size())).event;
   }
 
   // Both rings in one order. Each is in order by itself, so that merging them is enough.

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "collector/matching/voices.h"
+#include "collector/model/messages.h"
 #include "proto/datatypes.h"
 
 namespace rollcall {
@@ -92,16 +93,14 @@ std::string ArgumentsText(const Trace& trace, const Arguments& arguments) {
   if (HasRoot(info.rule) && arguments.root_or_peer != ring::kNoPeer) {
     parts.push_back(RootText(arguments.root_or_peer));
   }
-  if (info.rule == Rule::kP2p && arguments.root_or_peer != ring::kNoPeer) {
-    const bool sends = info.kind == Kind::kSend || info.kind == Kind::kIsend;
-    parts.push_back((sends ? "to " : "from ") +
-                    (arguments.root_or_peer == ring::kAnySource
-                         ? std::string("any rank")
-                         : fmt::format("rank {}", arguments.root_or_peer)));
-    if (arguments.tag == ring::kAnyTag) {
+  for (const Message& message : MessagesOf(arguments)) {
+    parts.push_back((message.sends ? "to " : "from ") +
+                    (message.peer == ring::kAnySource ? std::string("any rank")
+                                                      : fmt::format("rank {}", message.peer)));
+    if (message.tag == ring::kAnyTag) {
       parts.emplace_back("any tag");
-    } else if (arguments.tag != ring::kNoTag) {
-      parts.push_back(fmt::format("tag {}", arguments.tag));
+    } else if (message.tag != ring::kNoTag) {
+      parts.push_back(fmt::format("tag {}", message.tag));
     }
   }
   return fmt::format("{}", fmt::join(parts, ", "));

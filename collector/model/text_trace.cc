@@ -113,6 +113,8 @@ class Parser {
     if (words[0] == "ranks") return Ranks(words);
     if (!builder_) throw Failure{"the first line must be 'ranks N'"};
     if (words[0] == "comm") return Comm(words);
+    if (words[0] == "cart") return Cart(words);
+    if (words[0] == "graph" || words[0] == "dist-graph") return Graph(words);
     if (words[0] == "type") return Type(words);
     if (words[0] == "idle") return builder_->Idle(Number(At(words, 1)) * 1'000'000'000);
     if (words[0] == "verdict-given") return builder_->VerdictGiven();
@@ -160,6 +162,68 @@ class Parser {
     comms_[name] = builder_->AddCommunicator(name, RankList(At(words, 2)), std::move(remote));
   }
 
+  uint32_t Communicator(const std::string& name) const {
+    const auto known = comms_.find(name);
+    if (known == comms_.end()) throw Failure{fmt::format("no communicator '{}'", name)};
+    return known->second;
+  }
+
+  // "cart NAME 2x3 [periodic]": the last dimension varies fastest (MPI 4.0, 8.5.1), and neighbors
+  // are the one below and the one above in each dimension.
+  void Cart(const std::vector<std::string>& words) {
+    std::vector<int64_t> dims;
+    int64_t size = 1;
+    for (const std::string& dim : Split(At(words, 2), 'x')) {
+      dims.push_back(Number(dim));
+      if (dims.back() < 1 || dims.back() > ranks_) throw Failure{"no such dimension"};
+      size *= dims.back();
+      if (size > ranks_) throw Failure{"more places than ranks"};
+    }
+    const bool periodic = words.size() > 3 && words[3] == "periodic";
+    std::vector<std::vector<int32_t>> neighbors(static_cast<size_t>(size));
+    for (int64_t rank = 0; rank < size; ++rank) {
+      int64_t stride = size;
+      for (const int64_t dim : dims) {
+        stride /= dim;
+        const int64_t at = rank / stride % dim;
+        for (const int64_t to : {at - 1, at + 1}) {
+          const bool inside = to >= 0 && to < dim;
+          const int64_t other = rank + ((to + dim) % dim - at) * stride;
+          neighbors[static_cast<size_t>(rank)].push_back(
+              inside || periodic ? static_cast<int32_t>(other) : ring::kProcNullPeer);
+        }
+      }
+    }
+    SetTopology(words, ring::kIsCartesian, neighbors, neighbors);
+  }
+
+  // "graph NAME 0:1,2 1:0 2:0"; "dist-graph NAME 0>1 1>2": an edge a word, in the order in which
+  // both of its ends list it.
+  void Graph(const std::vector<std::string>& words) {
+    const bool directed = words[0] == "dist-graph";
+    std::vector<std::vector<int32_t>> in(static_cast<size_t>(ranks_));
+    std::vector<std::vector<int32_t>> out(static_cast<size_t>(ranks_));
+    for (size_t i = 2; i < words.size(); ++i) {
+      const std::vector<std::string> sides = Split(words[i], directed ? '>' : ':');
+      if (sides.size() != 2) throw Failure{fmt::format("'{}' is no edge", words[i])};
+      for (const int32_t from : RankList(sides[0])) {
+        for (const int32_t to : RankList(sides[1])) {
+          out[static_cast<size_t>(from)].push_back(to);
+          if (directed) in[static_cast<size_t>(to)].push_back(from);
+        }
+      }
+    }
+    SetTopology(words, directed ? ring::kIsDistGraph : ring::kIsGraph, directed ? in : out, out);
+  }
+
+  void SetTopology(const std::vector<std::string>& words, ring::ParticipantFlag flag,
+                   const std::vector<std::vector<int32_t>>& in,
+                   const std::vector<std::vector<int32_t>>& out) {
+    if (!builder_->SetTopology(Communicator(At(words, 1)), flag, in, out)) {
+      throw Failure{"fewer places than members"};
+    }
+  }
+
   void Type(const std::vector<std::string>& words) {
     const auto [count, of] = CountAndType(At(words, 3));
     if (words[2] != "=") throw Failure{"expected: type NAME = 4xMPI_INT"};
@@ -189,7 +253,10 @@ class Parser {
     }
     if (verb == "group-start") return builder_->GroupStart(rank, ParseArguments(words, 2));
     if (verb == "group-end") return builder_->GroupEnd(rank, ParseArguments(words, 2));
-    if (verb == "polls" || verb == "polled") return builder_->Poll(rank, verb == "polls");
+    if (verb == "polls" || verb == "polled") {
+      const Call probe = words.size() > 2 ? ParseCall(rank, words, 2) : Call();
+      return builder_->Poll(rank, verb == "polls", probe);
+    }
     if (verb == "moves") {
       process.quiet = false;
     } else if (verb == "records-graphs") {
@@ -339,9 +406,7 @@ class Parser {
     if (const auto op = kOps.find(word); op != kOps.end()) {
       a.reduce_op = static_cast<uint16_t>(op->second);
     } else if (const auto on = value("on=")) {
-      const auto known = comms_.find(*on);
-      if (known == comms_.end()) throw Failure{fmt::format("no communicator '{}'", *on)};
-      call->communicator = known->second;
+      call->communicator = Communicator(*on);
     } else if (const auto root = value("root=")) {
       a.root_or_peer = *root == "self"   ? ring::kRootSelf
                        : *root == "none" ? ring::kRootNone

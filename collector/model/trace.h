@@ -169,6 +169,8 @@ struct Thread {
   bool ended = false;
   uint64_t polls = 0;
   bool polling = false;  // unsuccessful polls between the two collects, or its last call is one
+  // The Iprobe that it last made in vain; no arguments if it tested requests.
+  Event asks = {};
   uint64_t lost_collectives = 0;  // records that the ring no longer holds
   uint64_t lost_p2p = 0;
   int64_t last_end_ns = kNoTime;  // when its last call returned

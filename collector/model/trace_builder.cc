@@ -2,11 +2,16 @@
 
 #include <algorithm>
 
+#include "collector/model/messages.h"
 #include "proto/datatypes.h"
 #include "proto/signature.h"
 
 namespace rollcall {
 namespace {
+
+bool IsPersistent(Kind kind) {
+  return kind == Kind::kPersistentP2p || kind == Kind::kPersistentCollective;
+}
 
 Signature Power(uint64_t basics, uint64_t hash) {
   return {hash, Repeat(BasicSignature(0), basics).power};
@@ -96,6 +101,20 @@ uint32_t TraceBuilder::AddCommunicator(const std::string& name, std::vector<int3
   communicator.remote_members = std::move(remote_members);
   trace_.communicators.push_back(std::move(communicator));
   return index;
+}
+
+bool TraceBuilder::SetTopology(uint32_t communicator, ring::ParticipantFlag flag,
+                               const std::vector<std::vector<int32_t>>& in,
+                               const std::vector<std::vector<int32_t>>& out) {
+  for (const uint32_t index : trace_.communicators[communicator].memberships) {
+    Membership& membership = trace_.memberships[index];
+    const auto at = static_cast<size_t>(membership.rank);
+    if (at >= in.size()) return false;
+    membership.neighbors_in = in[at];
+    membership.neighbors_out = out[at];
+  }
+  trace_.communicators[communicator].flags |= flag;
+  return true;
 }
 
 uint32_t TraceBuilder::Datatype(const std::string& name) {
@@ -224,8 +243,8 @@ TraceBuilder::Made TraceBuilder::Make(int rank, const Call& call) {
   if (IsCollective(info.kind) && made.membership != nullptr) {
     event.sequence = ++made.membership->entered;
   }
-  if (info.rule == Rule::kP2p && (info.kind == Kind::kSend || info.kind == Kind::kIsend)) {
-    event.detail = ++ChannelOf(rank, event)->sent;
+  if (info.rule == Rule::kP2p && info.kind != Kind::kPersistentP2p) {
+    event.detail = Count(rank, event, true);
   }
   if (process.device && info.rule == Rule::kP2p) event.detail = process.p2p.size() + 1;
   if (!call.request.empty()) {
@@ -236,21 +255,67 @@ TraceBuilder::Made TraceBuilder::Make(int rank, const Call& call) {
     request.uid = uid;
     request.event = event;
     request.event.end_ns = now_ns_ + 500;
+    request.state =
+        IsPersistent(info.kind) ? ring::RequestState::kInactive : ring::RequestState::kActive;
     process.open_requests.push_back(request);
   }
   return made;
 }
 
-Channel* TraceBuilder::ChannelOf(int rank, const Event& event) {
+Channel* TraceBuilder::ChannelOf(int rank, uint32_t membership, int32_t peer, int32_t tag) {
   std::vector<Channel>& channels = process(rank)->channels;
-  const Arguments& arguments = trace_.arguments[event.arguments];
-  const auto key = std::tuple(event.membership, arguments.root_or_peer, arguments.tag);
-  const auto [entry, added] = channels_.emplace(key, channels.size());
-  if (added) {
-    channels.push_back(
-        {.membership = event.membership, .peer = arguments.root_or_peer, .tag = arguments.tag});
-  }
+  const auto [entry, added] = channels_.emplace(std::tuple(membership, peer, tag), channels.size());
+  if (added) channels.push_back({.membership = membership, .peer = peer, .tag = tag});
   return &channels[entry->second];
+}
+
+uint64_t TraceBuilder::Count(int rank, const Event& event, bool sends) {
+  uint64_t number = 0;
+  for (const Message& message : MessagesOf(trace_.arguments[event.arguments])) {
+    if (message.sends != sends || message.probes) continue;
+    Channel* channel = ChannelOf(rank, event.membership, message.peer, message.tag);
+    number = ++(sends ? channel->sent : channel->received);
+  }
+  return number;
+}
+
+void TraceBuilder::Start(int rank, const Made& made, const Call& call) {
+  Process& process = *this->process(rank);
+  for (const std::string& name : call.requests) {
+    const uint64_t uid = requests_[{rank, name}];
+    for (OpenRequest& request : process.open_requests) {
+      if (request.uid != uid) continue;
+      request.state = ring::RequestState::kActive;
+      ++request.starts;
+      request.event.start_ns = made.event.start_ns;
+      request.event.call_path = made.event.call_path;
+      Count(rank, request.event, true);
+      Event start = made.event;
+      start.request = uid;
+      start.detail = 0;
+      if (request.event.sequence != 0) {
+        start.membership = request.event.membership;
+        start.detail = request.event.sequence << 32 | request.starts;
+      }
+      (request.event.sequence != 0 ? process.lifecycle : process.p2p).push_back(start);
+    }
+  }
+}
+
+void TraceBuilder::Finish(int rank, const Call& call) {
+  Process& process = *this->process(rank);
+  const bool frees = call.operation == Operation::kRequest_free;
+  for (const std::string& name : call.requests) {
+    const uint64_t uid = requests_[{rank, name}];
+    std::erase_if(process.open_requests, [&](OpenRequest& request) {
+      if (request.uid != uid) return false;
+      if (frees) return true;
+      if (request.state == ring::RequestState::kActive) Count(rank, request.event, false);
+      request.state = ring::RequestState::kInactive;
+      const Operation made_by = trace_.arguments[request.event.arguments].operation;
+      return !IsPersistent(FindOperation(static_cast<uint16_t>(made_by)).kind);
+    });
+  }
 }
 
 void TraceBuilder::Complete(int rank, const Call& call) {
@@ -265,17 +330,10 @@ void TraceBuilder::Complete(int rank, const Call& call) {
     ++made.membership->completed;
     return;
   }
-  for (const std::string& name : call.requests) {
-    const uint64_t uid = requests_[{rank, name}];
-    std::erase_if(process.open_requests, [&](const OpenRequest& r) {
-      if (r.uid != uid) return false;
-      const Operation made_by = trace_.arguments[r.event.arguments].operation;
-      const Kind kind = FindOperation(static_cast<uint16_t>(made_by)).kind;
-      if (kind == Kind::kIrecv) ++ChannelOf(rank, r.event)->received;
-      return true;
-    });
-  }
-  if (info.kind == Kind::kRecv) ++ChannelOf(rank, made.event)->received;
+  if (info.kind == Kind::kStart || info.kind == Kind::kStartall) return Start(rank, made, call);
+  Finish(rank, call);
+  if (info.kind == Kind::kRequestFree) return;  // not recorded
+  if (call.request.empty()) Count(rank, made.event, false);
   if (call.operation == Operation::kFinalize) {
     process.phase = ring::Phase::kFinalized;
     process.lifecycle.push_back(made.event);
@@ -386,8 +444,10 @@ void TraceBuilder::HoldUp() {
   }
 }
 
-void TraceBuilder::Poll(int rank, bool still) {
+void TraceBuilder::Poll(int rank, bool still, const Call& probe) {
   Thread& thread = process(rank)->threads[0];
+  thread.asks = {};
+  if (probe.operation != Operation::kNone) thread.asks = Make(rank, probe).event;
   thread.polls += 1000;
   thread.polling = still;
 }

@@ -40,6 +40,12 @@ class TraceBuilder {
   // `members` and `remote_members` are world ranks by local rank.
   uint32_t AddCommunicator(const std::string& name, std::vector<int32_t> members,
                            std::vector<int32_t> remote_members = {});
+  // Gives a communicator a topology: `flag` says of which kind, `in` and `out` are the neighbors by
+  // local rank, as MPI lists them.
+  // False if it has fewer places than the communicator has members.
+  bool SetTopology(uint32_t communicator, ring::ParticipantFlag flag,
+                   const std::vector<std::vector<int32_t>>& in,
+                   const std::vector<std::vector<int32_t>>& out);
   bool IsMember(int rank, uint32_t communicator) const {
     return MembershipOf(rank, communicator) != kNoIndex;
   }
@@ -61,8 +67,9 @@ class TraceBuilder {
               bool returned);
   // Devices of one host process, which one thread drives: one stands where another waits.
   void ShareProcess(const std::vector<int32_t>& ranks);
-  // Its main thread has polled, and was seen to poll on; which requests, a ring does not say.
-  void Poll(int rank, bool still);
+  // Its main thread has polled, and was seen to poll on: its requests, or by `probe`, if it names
+  // an operation.
+  void Poll(int rank, bool still, const Call& probe = {});
   void AddLifecycle(int rank, Operation operation, uint64_t detail,
                     const std::vector<SourceFrame>& path);
 
@@ -91,8 +98,15 @@ class TraceBuilder {
     Membership* membership = nullptr;
   };
   Made Make(int rank, const Call& call);
-  // That the message belongs to. As a ring counts them: sends when entered, receives when complete.
-  Channel* ChannelOf(int rank, const Event& event);
+  // The channel of a message. As a ring counts them: sends when entered (persistent ones when they
+  // are started), receives when complete.
+  Channel* ChannelOf(int rank, uint32_t membership, int32_t peer, int32_t tag);
+  // Counts the messages that a call is about, those that it sends or those that it receives;
+  // returns the number of the last on its channel.
+  uint64_t Count(int rank, const Event& event, bool sends);
+  void Start(int rank, const Made& made, const Call& call);
+  // The requests that the call waited for, or frees, are complete.
+  void Finish(int rank, const Call& call);
   uint32_t InternArguments(const Call& call);
   uint32_t MembershipOf(int rank, uint32_t communicator) const;
   void AddCheckpoints(Membership* membership) const;

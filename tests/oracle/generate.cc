@@ -24,6 +24,7 @@ class Writer {
     world.reserve(program_.code.size());
     for (int r = 0; r < program_.ranks; ++r) world.push_back(r);
     program_.comms.push_back(world);
+    comms_ = 1;
   }
 
   void Communicators(bool at_least_one) {
@@ -42,6 +43,57 @@ class Writer {
         Add(r, op, 0);
       }
       program_.comms.push_back(members);
+      ++comms_;
+    }
+    program_.split.assign(program_.comms.size(), 0);
+    if (Chance(&random_, 25)) Intercommunicator();
+  }
+
+  // Two groups of the world, which was made for them before.
+  void Intercommunicator() {
+    std::vector<int> groups[2];
+    for (const int r : program_.comms[0]) {
+      if (program_.ranks > 2 && Chance(&random_, 15)) continue;
+      groups[Below(&random_, 2)].push_back(r);
+    }
+    if (groups[0].empty() || groups[1].empty()) return;
+    inter_ = static_cast<int>(program_.comms.size());
+    program_.split.push_back(static_cast<int>(groups[0].size()));
+    groups[0].insert(groups[0].end(), groups[1].begin(), groups[1].end());
+    program_.comms.push_back(groups[0]);
+  }
+
+  // Persistent requests, to be started later: messages and collectives.
+  void Handles(bool at_least_one) {
+    for (int i = 0; i < 2; ++i) {
+      if (!(at_least_one && i == 0) && !Chance(&random_, 25)) continue;
+      NextLine();
+      ++handle_;
+      const int comm = RandomComm();
+      std::vector<std::pair<int, Op>> ends;
+      if (Chance(&random_, 50)) {
+        Op op = RandomCollective(comm);
+        if (op.what == Do::kDup) op.what = Do::kBarrier;
+        for (const int r : Members(comm)) ends.emplace_back(r, op);
+      } else {
+        const auto [from, to] = RandomPair(comm);
+        Op op;
+        op.comm = comm;
+        op.tag = line_;
+        op.what = Chance(&random_, 40) ? Do::kSsend : Do::kSend;
+        op.peer = to;
+        ends.emplace_back(Member(comm, from), op);
+        op.what = Do::kRecv;
+        op.peer = Chance(&random_, 15) && !loops_race_ ? kAny : from;
+        ends.emplace_back(Member(comm, to), op);
+      }
+      for (auto& [rank, op] : ends) {
+        op.handle = handle_;
+        Op init = op;
+        init.init = true;
+        Add(rank, init, 0);
+      }
+      handles_.push_back(std::move(ends));
     }
   }
 
@@ -77,11 +129,21 @@ class Writer {
   void Step() {
     NextLine();
     const int what = Below(&random_, 100);
-    if (what < 50) {
+    if (what < 40) {
       Collective(Chance(&random_, 25));
-    } else if (what < 75) {
+    } else if (what < 48) {
+      PairwiseCollective(Chance(&random_, 25));
+    } else if (what < 62) {
       Message();
-    } else if (what < 85 || (in_loop_ && !loops_race_)) {
+    } else if (what < 69) {
+      Exchange();
+    } else if (what < 75) {
+      Probed();
+    } else if (what < 82 && !handles_.empty()) {
+      Start();
+    } else if (what < 88 && inter_ != kNone) {
+      Chance(&random_, 60) ? BetweenGroups() : MessageBetweenGroups();
+    } else if (what < 94 || (in_loop_ && !loops_race_)) {
       SafeRing();
     } else {
       FanIn(false);
@@ -114,6 +176,168 @@ class Writer {
       if (nonblocking) mine.request = NewRequest(r);
       Add(r, mine, 0);
     }
+  }
+
+  // With counts of their own, pair by pair.
+  void PairwiseCollective(bool nonblocking) {
+    constexpr Do kAll[] = {Do::kGatherv, Do::kScatterv, Do::kAllgatherv, Do::kAlltoallv,
+                           Do::kReduceScatter};
+    const int comm = RandomComm();
+    const int size = Size(comm);
+    Op op;
+    op.comm = comm;
+    op.what = kAll[Below(&random_, static_cast<int>(std::size(kAll)))];
+    const bool rooted = op.what == Do::kGatherv || op.what == Do::kScatterv;
+    if (rooted) op.peer = Below(&random_, size);
+    op.type = Below(&random_, 2);
+    op.reduction = Below(&random_, 2);
+    // By sender and receiver; but for Alltoallv, one row is all there is.
+    std::vector<std::vector<int>> counts(static_cast<size_t>(size));
+    for (std::vector<int>& row : counts) {
+      for (int i = 0; i < size; ++i) {
+        row.push_back(Chance(&random_, 25) ? 0 : 1 + Below(&random_, 3));
+      }
+    }
+    for (int i = 0; i < size; ++i) {
+      Op mine = op;
+      const bool root = i == op.peer;
+      mine.count = counts[0][static_cast<size_t>(i)];
+      if (op.what == Do::kScatterv && root) mine.sends = counts[0];
+      if (op.what == Do::kReduceScatter || op.what == Do::kAllgatherv ||
+          (op.what == Do::kGatherv && root)) {
+        mine.recvs = counts[0];
+      }
+      if (op.what == Do::kAlltoallv) {
+        mine.sends = counts[static_cast<size_t>(i)];
+        for (const std::vector<int>& row : counts)
+          mine.recvs.push_back(row[static_cast<size_t>(i)]);
+      }
+      const int r = Member(comm, i);
+      if (nonblocking) mine.request = NewRequest(r);
+      Add(r, mine, 0);
+    }
+  }
+
+  // MPI_Sendrecv: along a chain or a ring, or two with each other.
+  void Exchange() {
+    const int comm = RandomComm();
+    const int size = Size(comm);
+    const int how = Below(&random_, 3);
+    if (how == 2) {
+      const auto [a, b] = RandomPair(comm);
+      Sendrecv(comm, a, b, b);
+      Sendrecv(comm, b, a, a);
+      return;
+    }
+    for (int i = 0; i < size; ++i) {
+      const bool chain = how == 1;
+      Sendrecv(comm, i, chain && i + 1 == size ? kNone : (i + 1) % size,
+               chain && i == 0 ? kNone : (i + size - 1) % size);
+    }
+  }
+
+  // kNone: MPI_PROC_NULL.
+  void Sendrecv(int comm, int me, int to, int from) {
+    const int rank = Member(comm, me);
+    Op wait;
+    wait.what = Do::kWaitall;
+    for (const bool sends : {false, true}) {
+      Op half;
+      half.what = sends ? Do::kSend : Do::kRecv;
+      half.comm = comm;
+      half.peer = sends ? to : from;
+      half.tag = line_;
+      half.request = ++requests_;
+      half.fused = true;
+      if (half.peer == kNone) continue;
+      wait.requests.push_back(half.request);
+      Add(rank, half, 0);
+    }
+    if (!wait.requests.empty()) Add(rank, wait, 0);
+  }
+
+  // A message that is looked for before it is received.
+  void Probed() {
+    const int comm = RandomComm();
+    const auto [from, to] = RandomPair(comm);
+    Op send;
+    send.what = Chance(&random_, 30) ? Do::kSsend : Do::kSend;
+    send.comm = comm;
+    send.peer = to;
+    send.tag = line_;
+    const int sender = Member(comm, from);
+    if (Chance(&random_, 30)) send.request = NewRequest(sender);
+    Add(sender, send, 0);
+    constexpr Do kProbes[] = {Do::kProbe, Do::kMprobe, Do::kIprobe};
+    Op probe;
+    probe.what = kProbes[Below(&random_, 3)];
+    probe.comm = comm;
+    probe.peer = Chance(&random_, 30) ? kAny : from;
+    probe.tag = line_;
+    Op recv = probe;
+    recv.what = Do::kRecv;
+    if (probe.what == Do::kMprobe) {
+      recv.what = Do::kMrecv;
+      recv.message = probe.message = ++messages_;
+    }
+    Add(Member(comm, to), probe, 1);
+    Add(Member(comm, to), recv, 2);
+  }
+
+  // A persistent request, on all its ends; what it was started for before is over then.
+  void Start() {
+    const auto& ends =
+        handles_[static_cast<size_t>(Below(&random_, static_cast<int>(handles_.size())))];
+    for (const auto& [rank, op] : ends) Flush(rank, 100);
+    for (const auto& [rank, op] : ends) {
+      Op start = op;
+      start.request = NewRequest(rank);
+      Add(rank, start, 0);
+    }
+  }
+
+  void BetweenGroups() {
+    constexpr Do kAll[] = {Do::kBarrier, Do::kBcast,   Do::kReduce,    Do::kAllreduce,
+                           Do::kGather,  Do::kScatter, Do::kAllgather, Do::kAlltoall};
+    Op op;
+    op.comm = inter_;
+    op.what = kAll[Below(&random_, static_cast<int>(std::size(kAll)))];
+    op.count = Chance(&random_, 10) ? 0 : 1 + Below(&random_, 3);
+    op.type = Below(&random_, 2);
+    op.reduction = Below(&random_, 2);
+    const bool rooted = op.what == Do::kBcast || op.what == Do::kReduce || op.what == Do::kGather ||
+                        op.what == Do::kScatter;
+    const bool nonblocking = Chance(&random_, 25);
+    const int root = Members(inter_)[static_cast<size_t>(Below(&random_, Size(inter_)))];
+    for (const int r : Members(inter_)) {
+      Op mine = op;
+      if (rooted) {
+        mine.peer = r == root                        ? kRootSelf
+                    : program_.Talk(inter_, r, root) ? program_.LocalRank(inter_, root)
+                                                     : kRootNone;
+      }
+      if (nonblocking) mine.request = NewRequest(r);
+      Add(r, mine, 0);
+    }
+  }
+
+  void MessageBetweenGroups() {
+    const int sender = Members(inter_)[static_cast<size_t>(Below(&random_, Size(inter_)))];
+    const std::vector<int> others = program_.Others(inter_, sender);
+    const int to = Below(&random_, static_cast<int>(others.size()));
+    const int receiver = others[static_cast<size_t>(to)];
+    Op send;
+    send.what = Chance(&random_, 30) ? Do::kSsend : Do::kSend;
+    send.comm = inter_;
+    send.peer = to;
+    send.tag = line_;
+    Op recv = send;
+    recv.what = Do::kRecv;
+    recv.peer = Chance(&random_, 15) ? kAny : program_.LocalRank(inter_, sender);
+    if (Chance(&random_, 30)) send.request = NewRequest(sender);
+    if (Chance(&random_, 30)) recv.request = NewRequest(receiver);
+    Add(sender, send, 0);
+    Add(receiver, recv, 1);
   }
 
   // Two blocking collectives on two communicators, one behind the other. Returns their lines.
@@ -197,10 +421,9 @@ class Writer {
 
   void Message() {
     const int comm = RandomComm();
-    const int from = Below(&random_, Size(comm));
-    const int to = (from + 1 + Below(&random_, Size(comm) - 1)) % Size(comm);
-    const int sender = Members(comm)[static_cast<size_t>(from)];
-    const int receiver = Members(comm)[static_cast<size_t>(to)];
+    const auto [from, to] = RandomPair(comm);
+    const int sender = Member(comm, from);
+    const int receiver = Member(comm, to);
     const int messages = 1 + Below(&random_, 2);
     for (int i = 0; i < messages; ++i) {
       Op send;
@@ -241,6 +464,16 @@ class Writer {
 
   Program Finish() {
     FlushAll(100);
+    for (const auto& ends : handles_) {
+      if (Chance(&random_, 50)) continue;
+      NextLine();
+      for (const auto& [rank, op] : ends) {
+        Op free;
+        free.what = Do::kFree;
+        free.handle = op.handle;
+        Add(rank, free, 0);
+      }
+    }
     line_ = 990;
     for (int r = 0; r < program_.ranks; ++r) {
       Op op;
@@ -256,14 +489,19 @@ class Writer {
     outer_line_ = Chance(&random_, 30) ? line_ : 0;
   }
   int line() const { return line_; }
-  int comms() const { return static_cast<int>(program_.comms.size()); }
+  int comms() const { return comms_; }  // those that are no intercommunicator
 
  private:
   const std::vector<int>& Members(int comm) const {
     return program_.comms[static_cast<size_t>(comm)];
   }
   int Size(int comm) const { return static_cast<int>(Members(comm).size()); }
+  int Member(int comm, int i) const { return Members(comm)[static_cast<size_t>(i)]; }
   int RandomComm() { return Below(&random_, comms()); }
+  std::pair<int, int> RandomPair(int comm) {
+    const int from = Below(&random_, Size(comm));
+    return {from, (from + 1 + Below(&random_, Size(comm) - 1)) % Size(comm)};
+  }
 
   void Add(int rank, Op op, int line) {
     op.line = line_ + line;
@@ -310,6 +548,12 @@ class Writer {
   int line_ = 0;
   int outer_line_ = 0;
   int requests_ = 0;
+  int messages_ = 0;
+  int handle_ = 0;
+  int comms_ = 0;
+  int inter_ = kNone;
+  // By persistent request: what each rank starts.
+  std::vector<std::vector<std::pair<int, Op>>> handles_;
   int ring_comm_ = kNone;
 };
 
@@ -329,9 +573,15 @@ class Planter {
       case FaultKind::kType:
       case FaultKind::kCount:
         return InCollective(kind, planted);
+      case FaultKind::kPairCount:
+        return InCollective(kind, planted);
       case FaultKind::kTag:
       case FaultKind::kPeer:
-        return InMessage(kind == FaultKind::kTag, planted);
+      case FaultKind::kExchange:
+      case FaultKind::kProbe:
+        return InMessage(kind, planted);
+      case FaultKind::kNotStarted:
+        return InStart(planted);
       case FaultKind::kDied:
       case FaultKind::kExited:
       case FaultKind::kStalled:
@@ -404,28 +654,6 @@ class Planter {
     Choose(program_.comms[static_cast<size_t>(op.comm)], planted);
     // Under the condition each time, or in one round only.
     const bool always = Chance(&random_, 60);
-    Op wrong = op;
-    switch (kind) {
-      case FaultKind::kOtherOperation:
-        wrong.what = op.what == Do::kAllreduce ? Do::kBarrier : Do::kAllreduce;
-        wrong.peer = kNone;
-        break;
-      case FaultKind::kRoot:
-        wrong.peer =
-            (op.peer + 1) % static_cast<int>(program_.comms[static_cast<size_t>(op.comm)].size());
-        break;
-      case FaultKind::kReduction:
-        wrong.reduction = 1 - op.reduction;
-        break;
-      case FaultKind::kType:
-        wrong.type = 1 - op.type;
-        break;
-      case FaultKind::kCount:
-        wrong.count = op.count + 1;
-        break;
-      default:
-        break;
-    }
     for (const int r : planted->ranks) {
       std::vector<Op>& ops = Code(r);
       for (size_t i = 0; i < ops.size(); ++i) {
@@ -439,25 +667,62 @@ class Planter {
           ops.insert(ops.begin() + static_cast<ptrdiff_t>(i) + 1, extra);
           ++i;
         } else {
-          const Op before = ops[i];
-          ops[i] = wrong;
-          ops[i].request = before.request;
-          ops[i].iteration = before.iteration;
+          Spoil(kind, &ops[i]);
         }
       }
     }
     return true;
   }
 
-  static bool Suits(FaultKind kind, const Op& op) {
+  void Spoil(FaultKind kind, Op* op) const {
+    switch (kind) {
+      case FaultKind::kOtherOperation:
+        op->what = op->what == Do::kAllreduce ? Do::kBarrier : Do::kAllreduce;
+        op->peer = kNone;
+        op->sends.clear();
+        op->recvs.clear();
+        break;
+      case FaultKind::kRoot:
+        op->peer =
+            (op->peer + 1) % static_cast<int>(program_.comms[static_cast<size_t>(op->comm)].size());
+        break;
+      case FaultKind::kReduction:
+        op->reduction = 1 - op->reduction;
+        break;
+      case FaultKind::kType:
+        op->type = 1 - op->type;
+        break;
+      case FaultKind::kPairCount:
+        if (op->what == Do::kAlltoallv) {
+          ++op->sends.back();
+        } else if (op->what == Do::kReduceScatter) {
+          ++op->recvs.back();
+        } else {
+          ++op->count;
+        }
+        break;
+      default:
+        ++op->count;
+    }
+  }
+
+  bool Suits(FaultKind kind, const Op& op) const {
     if (!IsCollective(op.what) || op.what == Do::kSplit || op.what == Do::kDup) return false;
+    if (op.handle != kNone) return false;
+    const bool pairwise = op.what >= Do::kGatherv && op.what <= Do::kReduceScatter;
+    if ((kind == FaultKind::kPairCount) != pairwise &&
+        (kind == FaultKind::kPairCount || kind == FaultKind::kCount || kind == FaultKind::kType ||
+         kind == FaultKind::kRoot)) {
+      return false;
+    }
     switch (kind) {
       case FaultKind::kExtra:
         return op.request == kNone;
       case FaultKind::kRoot:
-        return op.peer != kNone;
+        return op.peer != kNone && !program_.IsInter(op.comm);
       case FaultKind::kReduction:
-        return op.what == Do::kReduce || op.what == Do::kAllreduce || op.what == Do::kScan;
+        return op.what == Do::kReduce || op.what == Do::kAllreduce || op.what == Do::kScan ||
+               op.what == Do::kReduceScatter;
       case FaultKind::kType:
         return op.what != Do::kBarrier && op.count != 0;
       case FaultKind::kCount:
@@ -479,33 +744,76 @@ class Planter {
     }
   }
 
-  bool InMessage(bool tag, Planted* planted) {
+  static bool SuitsMessage(FaultKind kind, const Op& op) {
+    const bool named = op.peer != kAny && op.tag != kAny;
+    switch (kind) {
+      case FaultKind::kExchange:
+        return op.fused;
+      case FaultKind::kProbe:
+        return IsProbe(op.what) && named;
+      case FaultKind::kPeer:
+        return op.what == Do::kRecv && named;
+      default:
+        return (op.what == Do::kRecv && named) || IsSend(op.what);
+    }
+  }
+
+  // The persistent request is not started, once: by one end of a message, or some of a collective.
+  bool InStart(Planted* planted) {
     std::vector<std::pair<int, size_t>> places;
     for (int r = 0; r < program_.ranks; ++r) {
       for (size_t at = 0; at < Code(r).size(); ++at) {
         const Op& op = Code(r)[at];
-        if (op.what == Do::kRecv ? op.peer != kAny && op.tag != kAny : tag && IsSend(op.what)) {
-          places.emplace_back(r, at);
-        }
+        if (op.handle != kNone && op.request != kNone) places.emplace_back(r, at);
+      }
+    }
+    if (places.empty()) return false;
+    const auto [r, at] =
+        places[static_cast<size_t>(Below(&random_, static_cast<int>(places.size())))];
+    const Op op = Code(r)[at];
+    planted->ranks = {r};
+    if (IsCollective(op.what)) Choose(program_.comms[static_cast<size_t>(op.comm)], planted);
+    for (const int rank : planted->ranks) {
+      std::vector<Op>& ops = Code(rank);
+      for (size_t i = 0; i < ops.size(); ++i) {
+        const bool same = ops[i].handle == op.handle && ops[i].request != kNone &&
+                          ops[i].line == op.line && ops[i].iteration == op.iteration;
+        if (!same) continue;
+        Remove(&ops, i);
+        break;
+      }
+    }
+    return true;
+  }
+
+  bool InMessage(FaultKind kind, Planted* planted) {
+    std::vector<std::pair<int, size_t>> places;
+    for (int r = 0; r < program_.ranks; ++r) {
+      for (size_t at = 0; at < Code(r).size(); ++at) {
+        if (SuitsMessage(kind, Code(r)[at])) places.emplace_back(r, at);
       }
     }
     if (places.empty()) return false;
     const auto [r, at] =
         places[static_cast<size_t>(Below(&random_, static_cast<int>(places.size())))];
     Op& op = Code(r)[at];
-    const std::vector<int>& members = program_.comms[static_cast<size_t>(op.comm)];
-    const int peer = members[static_cast<size_t>(op.peer)];
+    const std::vector<int> others = program_.Others(op.comm, r);
+    const int before = op.peer;
     planted->ranks = {r};
-    if (tag) {
+    if (kind != FaultKind::kPeer && (kind != FaultKind::kExchange || Chance(&random_, 50))) {
       op.tag += 1;
-      planted->ranks.push_back(peer);
+      planted->ranks.push_back(others[static_cast<size_t>(before)]);
       std::sort(planted->ranks.begin(), planted->ranks.end());
-      return true;
+    } else {
+      const int mine = program_.IsInter(op.comm) ? kNone : program_.LocalRank(op.comm, r);
+      if (others.size() < (mine == kNone ? 2 : 3)) return false;
+      while (op.peer == before || op.peer == mine) {
+        op.peer = Below(&random_, static_cast<int>(others.size()));
+      }
     }
-    if (members.size() < 3) return false;
-    const int mine = program_.LocalRank(op.comm, r);
-    while (op.peer == program_.LocalRank(op.comm, peer) || op.peer == mine) {
-      op.peer = Below(&random_, static_cast<int>(members.size()));
+    if (op.handle == kNone) return true;
+    for (Op& same : Code(r)) {
+      if (same.handle == op.handle && same.what == op.what) same.peer = op.peer, same.tag = op.tag;
     }
     return true;
   }
@@ -514,15 +822,17 @@ class Planter {
     const int r = Below(&random_, program_.ranks);
     planted->ranks = {r};
     std::vector<Op>& ops = Code(r);
-    const size_t at = static_cast<size_t>(Below(&random_, static_cast<int>(ops.size())));
+    size_t at = static_cast<size_t>(Below(&random_, static_cast<int>(ops.size())));
+    while (at > 0 && ops[at - 1].fused) --at;  // not within a call
     if (kind == FaultKind::kLeftEarly) {
       // From the end of main(), past everything, or by a branch of its own.
       if (Chance(&random_, 50)) ops.back().line = ops[at].line + 3;
       ops.erase(ops.begin() + static_cast<ptrdiff_t>(at), ops.end() - 1);
       return ops.size() > 1;
     }
-    if (kind == FaultKind::kDied && ops[at].request == kNone && ops[at].what < Do::kPoll &&
-        Chance(&random_, 40)) {
+    const bool blocks = ops[at].request == kNone && ops[at].what < Do::kPoll &&
+                        ops[at].what != Do::kMrecv && !ops[at].init;
+    if (kind == FaultKind::kDied && blocks && Chance(&random_, 40)) {
       ops[at].dies_inside = true;
       return true;
     }
@@ -540,7 +850,8 @@ class Planter {
     std::vector<std::pair<int, int>> places;
     for (int c = 0; c < static_cast<int>(program_.comms.size()); ++c) {
       for (const Op& op : Code(program_.comms[static_cast<size_t>(c)].front())) {
-        if (op.comm == c && IsCollective(op.what)) places.emplace_back(c, ++numbers[c]);
+        if (op.comm == c && IsCollective(op.what) && (op.handle == kNone || op.init))
+          places.emplace_back(c, ++numbers[c]);
       }
     }
     if (places.empty()) return false;
@@ -569,6 +880,7 @@ std::optional<Generated> Try(FaultKind kind, Random* random) {
   Writer writer(random, kind != FaultKind::kNone);
   const bool inversion = kind == FaultKind::kInversion;
   writer.Communicators(inversion);
+  writer.Handles(kind == FaultKind::kNotStarted);
   std::pair<int, int> lines;
   int other_comm = 0;
   int rounds = 0;
@@ -592,6 +904,22 @@ std::optional<Generated> Try(FaultKind kind, Random* random) {
         writer.NextLine();
         writer.FanIn(true);
       }
+      break;
+    case FaultKind::kExchange:
+      writer.NextLine();
+      writer.Exchange();
+      break;
+    case FaultKind::kProbe:
+      writer.NextLine();
+      writer.Probed();
+      break;
+    case FaultKind::kNotStarted:
+      writer.NextLine();
+      writer.Start();
+      break;
+    case FaultKind::kPairCount:
+      writer.NextLine();
+      writer.PairwiseCollective(false);
       break;
     default:
       break;

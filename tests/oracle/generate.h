@@ -27,10 +27,14 @@ namespace rollcall::oracle {
   FAULT(Ring, "ring of receives or synchronous sends", 97)        \
   FAULT(LuckyRing, "ring of standard sends", 94)                  \
   FAULT(Tag, "wrong tag", 88)                                     \
+  FAULT(Exchange, "wrong tag or partner of a Sendrecv", 60)       \
+  FAULT(Probe, "probe for another tag", 86)                       \
+  FAULT(NotStarted, "persistent request not started", 36)         \
+  FAULT(PairCount, "another count in a v-collective", 76)         \
   FAULT(Peer, "wrong peer", 50)                                   \
   FAULT(Died, "rank died", 98)                                    \
   FAULT(Exited, "rank exited", 98)                                \
-  FAULT(LeftEarly, "finalized early", 53)                         \
+  FAULT(LeftEarly, "finalized early", 50)                         \
   FAULT(Stalled, "rank stalled", 95)                              \
   FAULT(Uneven, "uneven iterations", 68)                          \
   FAULT(Frozen, "network dead", 97)                               \

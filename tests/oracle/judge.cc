@@ -169,7 +169,10 @@ class Comparison {
     // Nobody is to blame, and nobody is blamed.
     if (planted.ranks.empty() && first.kind == VerdictKind::kTransportStalled) return Hit::kExact;
     // A message that does not come: either end of it may be wrong.
-    if (planted.kind == FaultKind::kTag && !first.culprits.empty() &&
+    const bool either_end = planted.kind == FaultKind::kTag ||
+                            planted.kind == FaultKind::kExchange ||
+                            planted.kind == FaultKind::kProbe;
+    if (either_end && !first.culprits.empty() &&
         std::includes(planted.ranks.begin(), planted.ranks.end(), first.culprits.begin(),
                       first.culprits.end())) {
       return Hit::kExact;
@@ -192,16 +195,18 @@ class Comparison {
   // To whom the messages belong that these ranks wait for; of a wildcard receive, all.
   std::vector<int> Peers(const std::vector<int>& ranks) const {
     std::vector<int> peers;
-    const auto add = [&](const Op& op) {
-      const std::vector<int>& members = generated_.program.comms[static_cast<size_t>(op.comm)];
+    const auto add = [&](int rank, const Op& op) {
+      const std::vector<int> members = generated_.program.Others(op.comm, rank);
       if (op.peer == kAny) peers.insert(peers.end(), members.begin(), members.end());
       if (op.peer >= 0) peers.push_back(members[static_cast<size_t>(op.peer)]);
     };
     for (const int rank : ranks) {
       const RankState& state = seen_.state.ranks[static_cast<size_t>(rank)];
       const Op& op = machine_.At(rank, state.at);
-      if (!IsWait(op.what)) add(op);
-      for (const int request : op.requests) add(machine_.At(rank, machine_.MakerOf(rank, request)));
+      if (!IsWait(op.what)) add(rank, op);
+      for (const int request : op.requests) {
+        add(rank, machine_.At(rank, machine_.MakerOf(rank, request)));
+      }
     }
     return peers;
   }
@@ -218,19 +223,28 @@ class Comparison {
 Program Without(const Program& program, int line) {
   Program smaller = program;
   for (std::vector<Op>& ops : smaller.code) {
+    const auto goes = [&](const Op& op) {
+      if (op.line == line) return op.what != Do::kFinalize;
+      return std::any_of(ops.begin(), ops.end(), [&](const Op& other) {
+        return other.line == line && ((other.init && other.handle == op.handle) ||
+                                      (other.message != kNone && other.message == op.message));
+      });
+    };
     std::vector<int> gone;
     for (const Op& op : ops) {
-      if (op.line == line && op.request != kNone) gone.push_back(op.request);
+      if (goes(op) && op.request != kNone) gone.push_back(op.request);
     }
+    std::vector<Op> kept;
+    for (const Op& op : ops) {
+      if (!goes(op)) kept.push_back(op);
+    }
+    ops = std::move(kept);
     for (Op& op : ops) {
       std::erase_if(op.requests, [&](int request) {
         return std::find(gone.begin(), gone.end(), request) != gone.end();
       });
     }
-    std::erase_if(ops, [&](const Op& op) {
-      return (op.line == line && op.what != Do::kFinalize) ||
-             (IsWait(op.what) && op.requests.empty());
-    });
+    std::erase_if(ops, [](const Op& op) { return IsWait(op.what) && op.requests.empty(); });
   }
   return smaller;
 }

@@ -8,12 +8,17 @@
 //         is taken; of two posted receives that match a message, the first takes it. A wildcard
 //         receive may take any sender's first matching message. A pair that can match makes
 //         progress, whatever the two ranks do otherwise.
+//  3.8    Probe waits for a message that no receive has taken; Mprobe takes it, and the sender goes
+//  on
+//         once it is received (Mrecv).
+//  3.9, 6.13  A persistent request works like a nonblocking one of its own each time it is started;
+//         collective ones match by the order of their initialisations, which are collectives, too.
 //  3.7.3  Wait and Waitall return when all their requests are complete, Waitany and Waitsome when
 //         one is. Who tests, again and again, may give up at any time.
 //  6.1    A collective may return as soon as the caller's part is done, or synchronise all members;
 //         6.14: a program may rely on neither. What nobody can do without: a barrier needs all
 //         members (6.3), a receiver of data needs those whose data it gets. No data (count 0), no
-//         need.
+//         need. Between the groups of an intercommunicator each needs the other one only.
 //  6.12   Nonblocking collectives match in the order in which they are started.
 //  7.4.2  Dup carries no information from one member to another (advice to implementors: it may
 //         be done without communication); a split needs everybody's colour.
@@ -69,6 +74,7 @@ struct State {
 struct Instance {
   int comm = 0;
   int number = 0;
+  int start = 0;  // of a persistent collective: the n-th of this initialisation
   std::vector<std::pair<int, int>> calls;  // (rank, index), of members that ever make it
   bool goes_wrong = false;                 // once all of them have made it, they do not fit
 };
@@ -109,6 +115,10 @@ class Machine {
  private:
   bool CollectiveComplete(const State& state, Library library, int rank, int at) const;
   bool Needs(int rank, const Op& op, int other) const;
+  bool Visible(const State& state, int rank, const Op& probe) const;
+  bool PairFits(int a, const Op& from, int b, const Op& to) const;
+  // The message that Mprobe found is received, or about to be.
+  bool Received(const State& state, int rank, int at) const;
   bool Fit(const State* state, int instance) const;  // nullptr: of all calls that are ever made
   bool GoesWrong(int rank, int at) const;
   bool Matches(const Op& receive, int receiver, const Op& send, int sender) const;

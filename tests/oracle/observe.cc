@@ -20,7 +20,14 @@ class Observer {
     constexpr const char* kLevels[] = {"single", "funneled", "serialized", "multiple"};
     Line("ranks {} {}", program_.ranks, kLevels[program_.thread_level]);
     for (size_t c = 1; c < program_.comms.size(); ++c) {
-      Line("comm c{} {}", c, fmt::join(program_.comms[c], ","));
+      const int first = program_.FirstGroup(static_cast<int>(c));
+      const auto middle = program_.comms[c].begin() + first;
+      if (first == 0) {
+        Line("comm c{} {}", c, fmt::join(program_.comms[c], ","));
+      } else {
+        Line("comm c{} {} remote {}", c, fmt::join(program_.comms[c].begin(), middle, ","),
+             fmt::join(middle, program_.comms[c].end(), ","));
+      }
     }
     Walk();
     int dead = 0;
@@ -80,12 +87,18 @@ class Observer {
     std::string requests;
     if (step.what == Step::What::kReturn && IsWait(op.what)) requests = Open(step.rank, op);
     machine_.Take(step, Library::kAsDecided, &result_.state);
-    if (step.what == Step::What::kReturn && IsWait(op.what)) {
+    const bool returns = step.what == Step::What::kReturn;
+    if (returns && IsExchange(step.rank, step.at)) {
+      Line("{}: {} @ {}", step.rank, Exchange(step.rank, op), Path(op));
+    } else if (returns && op.what == Do::kIprobe) {
+      Line("{}: {}", step.rank, Call(op));
+      Line("{}: polled", step.rank);
+    } else if (returns && IsWait(op.what)) {
       // Those that were open and are not any more.
       std::string finished;
       const std::string still = Open(step.rank, op) + ",";
       for (const int request : op.requests) {
-        const std::string name = fmt::format("r{},", request);
+        const std::string name = RequestName(step.rank, request) + ",";
         if ((requests + ",").find(name) != std::string::npos &&
             still.find(name) == std::string::npos) {
           finished += name;
@@ -94,11 +107,65 @@ class Observer {
       if (!finished.empty()) finished = " for=" + finished.substr(0, finished.size() - 1);
       Line("{}: {}{} @ {}", step.rank, WaitName(op), finished, Path(op));
       if (op.what == Do::kPoll) Line("{}: polled", step.rank);
-    } else if (step.what == Step::What::kReturn) {
-      Line("{}: {}", step.rank, Call(op));
-    } else if (step.what == Step::What::kEnter && op.request != kNone) {
-      Line("{}: {} request=r{} @ {}", step.rank, Name(op), op.request, Path(op));
+    } else if (returns) {
+      const std::string made = op.init ? fmt::format(" request=p{}", op.handle) : "";
+      Line("{}: {}{} @ {}", step.rank, Name(op), made, Path(op));
+    } else if (step.what == Step::What::kEnter) {
+      Enter(step.rank, op);
     }
+  }
+
+  // What is recorded of calls that return at once.
+  void Enter(int rank, const Op& op) {
+    if (op.fused) return;  // the whole call is recorded
+    if (op.what == Do::kFree) {
+      Line("{}: Request_free for=p{} @ {}", rank, op.handle, Path(op));
+    } else if (op.what == Do::kMrecv) {
+      Op taken = op;
+      const Cell& cell = MatchOf(rank, op.message);
+      taken.peer = program_.LocalRank(op.comm, cell.match_rank);
+      taken.tag = machine_.At(cell.match_rank, cell.match_at).tag;
+      Line("{}: {}", rank, Call(taken));
+    } else if (op.init && IsMessage(op.what)) {
+      Line("{}: {} request=p{} @ {}", rank, Name(op), op.handle, Path(op));
+    } else if (op.handle != kNone && !op.init) {
+      Line("{}: Start for=p{} @ {}", rank, op.handle, Path(op));
+    } else if (op.request != kNone) {
+      Line("{}: {} request=r{} @ {}", rank, Name(op), op.request, Path(op));
+    }
+  }
+
+  // Of the Mprobe that found a message.
+  const Cell& MatchOf(int rank, int message) const {
+    int at = 0;
+    while (machine_.At(rank, at).what != Do::kMprobe || machine_.At(rank, at).message != message) {
+      ++at;
+    }
+    return result_.state.cells[static_cast<size_t>(rank)][static_cast<size_t>(at)];
+  }
+
+  bool IsExchange(int rank, int at) const { return at > 0 && machine_.At(rank, at - 1).fused; }
+
+  // MPI_Sendrecv, of which `wait` is the last part.
+  std::string Exchange(int rank, const Op& wait) const {
+    std::string to = "none";
+    std::string from = "none";
+    std::string tag = "0";
+    std::string from_tag = "0";
+    int comm = 0;
+    for (const int request : wait.requests) {
+      const Op& half = machine_.At(rank, machine_.MakerOf(rank, request));
+      (IsSend(half.what) ? to : from) = std::to_string(half.peer);
+      (IsSend(half.what) ? tag : from_tag) = std::to_string(half.tag);
+      comm = half.comm;
+    }
+    return fmt::format("Sendrecv{} 1xMPI_INT peer={} tag={} from={} fromtag={}",
+                       comm == 0 ? "" : fmt::format(" on=c{}", comm), to, tag, from, from_tag);
+  }
+
+  std::string RequestName(int rank, int request) const {
+    const Op& maker = machine_.At(rank, machine_.MakerOf(rank, request));
+    return maker.handle == kNone ? fmt::format("r{}", request) : fmt::format("p{}", maker.handle);
   }
 
   // What a rank is seen doing in the end.
@@ -115,6 +182,10 @@ class Observer {
     }
     if (rank.inside && op.what == Do::kPoll) {
       Line("{}: polls", r);
+    } else if (rank.inside && op.what == Do::kIprobe) {
+      Line("{}: polls {}", r, Call(op));
+    } else if (rank.inside && IsExchange(r, rank.at)) {
+      Line("{}: waits in {} @ {}", r, Exchange(r, op), Path(op));
     } else if (rank.inside && IsWait(op.what)) {
       Line("{}: waits in {} for={} @ {}", r, WaitName(op), Open(r, op), Path(op));
     } else if (rank.inside) {
@@ -138,7 +209,7 @@ class Observer {
       if (result_.state.cells[static_cast<size_t>(r)][static_cast<size_t>(maker)].finished) {
         continue;
       }
-      names += fmt::format("{}r{}", names.empty() ? "" : ",", request);
+      names += (names.empty() ? "" : ",") + RequestName(r, request);
     }
     return names;
   }
@@ -159,27 +230,50 @@ class Observer {
 
   static std::string Name(const Op& op) {
     constexpr const char* kNames[] = {
-        "barrier",  "bcast", "reduce",   "allreduce",  "gather", "scatter", "allgather",
-        "alltoall", "scan",  "Comm_dup", "Comm_split", "send",   "ssend",   "recv"};
-    std::string text = kNames[static_cast<size_t>(op.what)];
+        "barrier",   "bcast",          "reduce",   "allreduce",  "gather",   "scatter",
+        "allgather", "alltoall",       "scan",     "gatherv",    "scatterv", "allgatherv",
+        "alltoallv", "reduce_scatter", "Comm_dup", "Comm_split", "send",     "ssend",
+        "recv",      "mprobe",         "mrecv",    "probe"};
+    std::string text = op.what == Do::kIprobe ? "iprobe" : kNames[static_cast<size_t>(op.what)];
     if (op.request != kNone) {
       text = "I" + text;
     } else {
       text[0] = static_cast<char>(toupper(text[0]));
     }
+    if (op.init) text += "_init";
     if (op.comm != 0) text += fmt::format(" on=c{}", op.comm);
     const char* type = op.type == 0 ? "MPI_INT" : "MPI_DOUBLE";
     if (!IsCollective(op.what)) {
-      return text + fmt::format(" 1xMPI_INT peer={} tag={}",
+      return text + fmt::format("{} peer={} tag={}", IsProbe(op.what) ? "" : " 1xMPI_INT",
                                 op.peer == kAny ? "any" : std::to_string(op.peer),
                                 op.tag == kAny ? "any" : std::to_string(op.tag));
     }
     if (op.what == Do::kBarrier || op.what == Do::kDup || op.what == Do::kSplit) return text;
-    if (op.peer != kNone) text += fmt::format(" root={}", op.peer);
-    if (op.what == Do::kReduce || op.what == Do::kAllreduce || op.what == Do::kScan) {
+    if (op.peer != kNone) {
+      text += " root=" + (op.peer == kRootSelf   ? "self"
+                          : op.peer == kRootNone ? "none"
+                                                 : std::to_string(op.peer));
+    }
+    if (op.what == Do::kReduce || op.what == Do::kAllreduce || op.what == Do::kScan ||
+        op.what == Do::kReduceScatter) {
       text += op.reduction == 0 ? " sum" : " max";
     }
+    if (op.what >= Do::kGatherv && op.what <= Do::kReduceScatter) return text + Counts(op);
     return text + fmt::format(" {}x{}", op.count, type);
+  }
+
+  // What a v-collective is given for each member, and for the caller.
+  static std::string Counts(const Op& op) {
+    const char* type = op.type == 0 ? "MPI_INT" : "MPI_DOUBLE";
+    std::string text;
+    if (op.what == Do::kGatherv || op.what == Do::kAllgatherv) {
+      text += fmt::format(" send={}x{}", op.count, type);
+    } else if (op.what == Do::kScatterv) {
+      text += fmt::format(" recv={}x{}", op.count, type);
+    }
+    if (!op.sends.empty()) text += fmt::format(" sendcounts={}x{}", fmt::join(op.sends, ","), type);
+    if (!op.recvs.empty()) text += fmt::format(" recvcounts={}x{}", fmt::join(op.recvs, ","), type);
+    return text;
   }
 
   // As a ring counts them (proto/ring_format.h): sends when they are entered, receives when they
@@ -191,14 +285,17 @@ class Observer {
       for (int at = 0; at < static_cast<int>(ops.size()); ++at) {
         const Op& op = ops[static_cast<size_t>(at)];
         const Cell& cell = result_.state.cells[static_cast<size_t>(r)][static_cast<size_t>(at)];
-        if (!machine_.Entered(result_.state, r, at)) continue;
+        if (!machine_.Entered(result_.state, r, at) || op.init) continue;
         if (IsSend(op.what)) ++counts[{op.comm, op.peer, op.tag}].first;
-        if (op.what != Do::kRecv) continue;
+        if (op.what != Do::kRecv && op.what != Do::kMrecv) continue;
         const bool returned = at < result_.state.ranks[static_cast<size_t>(r)].at;
         if (!(op.request == kNone ? returned : cell.finished)) continue;
-        int peer = program_.LocalRank(op.comm, cell.match_rank);
-        int tag = machine_.At(cell.match_rank, cell.match_at).tag;
-        if ((op.peer == kAny || op.tag == kAny) && Chance(&random_, 30)) {
+        const Cell& match = op.what == Do::kMrecv ? MatchOf(r, op.message) : cell;
+        int peer = program_.LocalRank(op.comm, match.match_rank);
+        int tag = machine_.At(match.match_rank, match.match_at).tag;
+        // What an Mprobe found is known.
+        const bool told = op.what == Do::kMrecv;
+        if (!told && (op.peer == kAny || op.tag == kAny) && Chance(&random_, 30)) {
           peer = op.peer == kAny ? ring::kAnySource : peer;
           tag = op.tag == kAny ? ring::kAnyTag : tag;
         }

@@ -6,8 +6,10 @@
 //   rank 1:  12 Bcast root=0 2xINT   16 Recv peer=any tag=7        90 Finalize
 //   …
 //
+// MPI_Sendrecv is three operations that are one call: Irecv, Isend and Waitall (MPI 4.0, 3.10).
+//
 // The number before an operation is its line, which is its call site. Peers and roots are ranks in
-// the operation's communicator.
+// the operation's communicator; on an intercommunicator, in the other group.
 #ifndef ROLLCALL_TESTS_ORACLE_PROGRAM_H_
 #define ROLLCALL_TESTS_ORACLE_PROGRAM_H_
 
@@ -26,15 +28,25 @@ enum class Do {
   kAllgather,
   kAlltoall,
   kScan,
+  kGatherv,
+  kScatterv,
+  kAllgatherv,
+  kAlltoallv,
+  kReduceScatter,
   kDup,
   kSplit,
   kSend,
   kSsend,
   kRecv,
+  kMprobe,
+  kMrecv,  // of the message that the Mprobe found
+  kProbe,
   kWaitall,  // MPI_Wait if it is for one request
   kWaitany,
   kWaitsome,
-  kPoll,  // MPI_Test, until it is true
+  kPoll,    // MPI_Test, until it is true
+  kIprobe,  // until it is true
+  kFree,    // MPI_Request_free of a handle
   kFinalize,
   kDie,    // killed there
   kExit,   // leaves the program without MPI_Finalize
@@ -43,10 +55,17 @@ enum class Do {
 
 constexpr bool IsCollective(Do what) { return what <= Do::kSplit; }
 constexpr bool IsSend(Do what) { return what == Do::kSend || what == Do::kSsend; }
+constexpr bool IsProbe(Do what) {
+  return what == Do::kMprobe || what == Do::kProbe || what == Do::kIprobe;
+}
+constexpr bool IsMessage(Do what) { return what >= Do::kSend && what <= Do::kProbe; }
 constexpr bool IsWait(Do what) { return what >= Do::kWaitall && what <= Do::kPoll; }
 
 inline constexpr int kAny = -1;
 inline constexpr int kNone = -1;
+// On an intercommunicator, in the root's own group: it, and the others.
+inline constexpr int kRootSelf = -2;
+inline constexpr int kRootNone = -3;
 
 struct Op {
   Do what = Do::kBarrier;
@@ -58,6 +77,13 @@ struct Op {
   int reduction = 0;          // 0 MPI_SUM, 1 MPI_MAX
   int request = kNone;        // that it makes: it is the nonblocking variant then
   std::vector<int> requests;  // that a wait is for
+  // A persistent request: made by the operation that says `init`; the others start it.
+  int handle = kNone;
+  bool init = false;
+  int message = kNone;     // of Mprobe and Mrecv
+  std::vector<int> sends;  // v-collectives: counts by member
+  std::vector<int> recvs;
+  bool fused = false;  // one call with the operation behind it: MPI_Sendrecv
   int line = 0;
   int outer_line = 0;     // 0: called from main(); else from a function that main() calls there
   int iteration = kNone;  // of the program's loop
@@ -68,12 +94,25 @@ struct Program {
   int ranks = 2;
   int thread_level = 0;
   std::vector<std::vector<int>> comms;  // members by their ranks in comms[0], the world
-  std::vector<std::vector<Op>> code;    // by world rank
+  // By communicator: so many are its first group; 0, or nothing: no intercommunicator.
+  std::vector<int> split;
+  std::vector<std::vector<Op>> code;  // by world rank
   // The network is dead for this operation: everybody arrives and nobody comes out.
   int frozen_comm = kNone;
   int frozen_number = 0;  // from 1
 
-  int LocalRank(int comm, int rank) const;  // kNone if it is no member
+  int FirstGroup(int comm) const {
+    return static_cast<size_t>(comm) < split.size() ? split[static_cast<size_t>(comm)] : 0;
+  }
+  bool IsInter(int comm) const { return FirstGroup(comm) != 0; }
+  int LocalRank(int comm, int rank) const;  // in its own group; kNone if it is no member
+  bool InFirstGroup(int comm, int rank) const;
+  // Whom `rank` can name there, by the names that it has for them: all, or the other group.
+  std::vector<int> Others(int comm, int rank) const;
+  // Members that talk to each other: always, but for those of one group of an intercommunicator.
+  bool Talk(int comm, int a, int b) const {
+    return !IsInter(comm) || InFirstGroup(comm, a) != InFirstGroup(comm, b);
+  }
 };
 
 std::string Text(const Op& op);

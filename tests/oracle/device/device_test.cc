@@ -122,6 +122,17 @@ TEST(DeviceGenerate, CorrectProgramsComplete) {
   }
 }
 
+// Each broke a rule once: a group's other operation stood still, with a device or a death
+// elsewhere.
+TEST(DeviceEngine, WhatOneGroupHandedOverIsJudgedAsAWhole) {
+  for (const uint64_t number : {29350, 38945, 76281}) {
+    const Case one = MakeCase(3, number);
+    Observation seen;
+    const Judgement judgement = RunCase(one, &seen);
+    EXPECT_EQ(judgement.violations, std::vector<std::string>{}) << Show(one, seen, judgement);
+  }
+}
+
 TEST(DeviceEngine, AgreesWithTheOracleOnASample) {
   constexpr uint64_t kSeed = 20;
   constexpr uint64_t kTraces = Rounds(100) * kFaultKinds;

@@ -1,0 +1,146 @@
+#include "collector/diagnosis/near_miss.h"
+
+#include <algorithm>
+#include <map>
+
+#include "collector/model/messages.h"
+
+namespace rollcall {
+namespace {
+
+// The messages of one direction between two processes on a communicator, by tag.
+struct Edge {
+  std::map<int32_t, uint64_t> sent;
+  std::map<int32_t, uint64_t> taken;  // received, or by a receive that is posted
+  uint64_t taken_by_any = 0;          // of any tag, or by receives from any rank
+
+  static uint64_t Count(const std::map<int32_t, uint64_t>& counts, int32_t tag) {
+    const auto found = counts.find(tag);
+    return found == counts.end() ? 0 : found->second;
+  }
+  // For certain.
+  bool IsLeft(int32_t tag) const { return Count(sent, tag) > Count(taken, tag) + taken_by_any; }
+  void Take(int32_t peer, int32_t tag, uint64_t count) {
+    (peer == ring::kAnySource || tag == ring::kAnyTag ? taken_by_any : taken[tag]) += count;
+  }
+};
+
+// A receive from one certain rank that somebody of a ring waits in.
+struct Receive {
+  uint32_t waiter = kNoIndex;
+  int32_t tag = 0;
+  Edge edge;
+};
+
+Edge EdgeOf(const Analysis& analysis, uint32_t communicator, uint32_t from, uint32_t to) {
+  Edge edge;
+  const Lane* sender = analysis.LaneOf(communicator, from);
+  const Lane* receiver = analysis.LaneOf(communicator, to);
+  if (sender == nullptr || receiver == nullptr) return edge;
+  for (const Channel& channel : analysis.trace.processes[from].channels) {
+    if (channel.membership != sender->membership_index || channel.sent == 0) continue;
+    if (channel.peer != receiver->membership->rank) continue;
+    edge.sent[channel.tag] += channel.sent;
+  }
+  const int32_t me = sender->membership->rank;
+  for (const Channel& channel : analysis.trace.processes[to].channels) {
+    if (channel.membership != receiver->membership_index) continue;
+    if (channel.peer != me && channel.peer != ring::kAnySource) continue;
+    edge.Take(channel.peer, channel.tag, channel.received);
+  }
+  for (const OpenRequest& request : analysis.trace.processes[to].open_requests) {
+    if (request.state != ring::RequestState::kActive) continue;
+    if (request.event.membership != receiver->membership_index) continue;
+    for (const Message& message : MessagesOf(analysis.Args(request.event))) {
+      const bool here = message.peer == me || message.peer == ring::kAnySource;
+      if (!message.sends && here) edge.Take(message.peer, message.tag, 1);
+    }
+  }
+  return edge;
+}
+
+// The one receive that `process` waits in; nothing if it waits for anything else, too.
+std::optional<Receive> ReceiveOf(const Analysis& analysis, uint32_t process) {
+  const std::vector<Need>& needs = analysis.graph.processes[process].needs;
+  std::optional<Receive> receive;
+  for (const Need& need : needs) {
+    if (need.sends) continue;
+    if (need.process == kNoIndex || receive) return std::nullopt;
+    for (const Message& message : MessagesOf(analysis.Args(*need.event))) {
+      if (message.sends || message.tag == ring::kAnyTag) continue;
+      const uint32_t communicator = analysis.trace.memberships[need.event->membership].communicator;
+      receive = {process, message.tag, EdgeOf(analysis, communicator, need.process, process)};
+    }
+  }
+  return receive;
+}
+
+// Was what it waits for sent under another tag? Then either that is the tag of the ring, which
+// others send as often, and the awaited one is nobody's; or the awaited one is the ring's, and
+// together with the odd one the pair has sent no message more than another one has.
+bool HasAnotherTag(const Receive& receive, const std::vector<Receive>& all) {
+  const auto others_wait_for = [&](int32_t tag) {
+    return std::any_of(all.begin(), all.end(), [&](const Receive& other) {
+      return other.waiter != receive.waiter && other.tag == tag;
+    });
+  };
+  const auto most_elsewhere = [&](int32_t tag) {
+    uint64_t most = 0;
+    for (const Receive& other : all) {
+      if (other.waiter != receive.waiter) most = std::max(most, Edge::Count(other.edge.sent, tag));
+    }
+    return most;
+  };
+  const uint64_t awaited = Edge::Count(receive.edge.sent, receive.tag);
+  return std::any_of(receive.edge.sent.begin(), receive.edge.sent.end(), [&](const auto& entry) {
+    const auto& [tag, count] = entry;
+    if (tag == receive.tag || !receive.edge.IsLeft(tag)) return false;
+    if (awaited == 0 && !others_wait_for(receive.tag)) {
+      return (Edge::Count(receive.edge.taken, tag) > 0 || others_wait_for(tag)) &&
+             count <= most_elsewhere(tag);
+    }
+    return others_wait_for(receive.tag) && awaited + count <= most_elsewhere(receive.tag);
+  });
+}
+
+}  // namespace
+
+std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, const Event& call) {
+  const Trace& trace = analysis.trace;
+  if (call.membership == kNoIndex) return std::nullopt;
+  const uint32_t wanted = trace.memberships[call.membership].communicator;
+  std::optional<NearMiss> elsewhere;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    if (p == waiter) continue;
+    for (const Channel& channel : trace.processes[p].channels) {
+      if (channel.membership == kNoIndex || channel.sent == 0) continue;
+      const uint32_t communicator = trace.memberships[channel.membership].communicator;
+      const Lane* receiver = analysis.LaneOf(communicator, waiter);
+      if (receiver == nullptr || channel.peer != receiver->membership->rank) continue;
+      if (!EdgeOf(analysis, communicator, p, waiter).IsLeft(channel.tag)) continue;
+      const NearMiss miss{p, communicator, channel.tag};
+      if (communicator == wanted) return miss;
+      if (!elsewhere) elsewhere = miss;
+    }
+  }
+  return elsewhere;
+}
+
+std::vector<uint32_t> ThoseWithAnotherTag(const Analysis& analysis,
+                                          const std::vector<uint32_t>& ring) {
+  std::vector<Receive> receives;
+  for (const uint32_t p : ring) {
+    if (std::optional<Receive> receive = ReceiveOf(analysis, p)) {
+      receives.push_back(std::move(*receive));
+    }
+  }
+  std::vector<uint32_t> those;
+  for (const Receive& receive : receives) {
+    if (HasAnotherTag(receive, receives)) those.push_back(receive.waiter);
+  }
+  // What all of them have is how they all work.
+  if (those.size() == ring.size()) those.clear();
+  return those;
+}
+
+}  // namespace rollcall

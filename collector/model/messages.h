@@ -1,0 +1,45 @@
+// The messages that a point-to-point call is about, by its arguments alone.
+#ifndef ROLLCALL_COLLECTOR_MODEL_MESSAGES_H_
+#define ROLLCALL_COLLECTOR_MODEL_MESSAGES_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+struct Message {
+  bool sends = false;
+  int32_t peer = ring::kNoPeer;  // a rank in the communicator, or ring::kAnySource
+  int32_t tag = ring::kNoTag;
+  bool synchronous = false;  // a send that waits for its receive
+  bool probes = false;       // looks for the message, and leaves it where it is
+  bool matched = false;      // the receive of a message that a probe has taken already
+};
+
+// At most two: a Sendrecv sends one and receives one.
+class Messages {
+ public:
+  void Add(const Message& message) {
+    if (message.peer != ring::kProcNullPeer && message.peer != ring::kNoPeer) {
+      messages_[count_++] = message;
+    }
+  }
+  const Message* begin() const { return messages_.data(); }
+  const Message* end() const { return messages_.data() + count_; }
+  bool empty() const { return count_ == 0; }
+
+ private:
+  std::array<Message, 2> messages_;
+  size_t count_ = 0;
+};
+
+// Nothing for MPI_PROC_NULL, for other calls, and for partitioned ones, of which parts are handed
+// over one by one. Of a persistent request: what each start of it is about.
+Messages MessagesOf(const Arguments& arguments);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_MODEL_MESSAGES_H_
