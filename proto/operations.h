@@ -45,10 +45,11 @@ enum class Rule : uint8_t {
   kAlltoall,    // one block signature for all
   kAlltoallv,   // i's sendcounts[j] equals j's recvcounts[i]
   kAlltoallw,
-  kReduce,             // root, reduction op, signature
-  kAllreduce,          // reduction op, signature
-  kReduceScatter,      // reduction op, the whole array of counts, datatype
-  kNeighborAllgather,  // over the edges of the topology
+  kReduce,              // root, reduction op, signature
+  kAllreduce,           // reduction op, signature
+  kReduceScatter,       // reduction op, the whole array of counts, datatype
+  kReduceScatterBlock,  // reduction op, one block's signature
+  kNeighborAllgather,   // over the edges of the topology
   kNeighborAllgatherv,
   kNeighborAlltoall,
   kNeighborAlltoallv,

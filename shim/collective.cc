@@ -153,19 +153,25 @@ void FillCollective(Call* call, const Arguments& a) {
   switch (rule) {
     case Rule::kBcast:
     case Rule::kReduce:
-    case Rule::kAllreduce: {
+    case Rule::kAllreduce:
+    case Rule::kReduceScatterBlock: {
       if (uninvolved) break;
       const Side side = Describe(library, a.recv_count, a.recv_type, a.has_recv_type);
       SetSend(&record, side);
       SetRecv(&record, side);
-      agreed = side.signature;
+      // On an intercommunicator the blocks of the two groups add up to the same (MPI 4.0, 6.10).
+      if (!inter || rule != Rule::kReduceScatterBlock) agreed = side.signature;
       break;
     }
     case Rule::kReduceScatter: {
       const TypeInfo& type = DescribeType(library, a.recv_type);
       record.recv_datatype = record.send_datatype = type.index;
-      AppendCounts(call, 1, recv_counts, nullptr);
-      agreed = HashBlocks(recv_counts, type);
+      // A block for each of the own group, on an intercommunicator too; the other group's blocks
+      // may be other ones (MPI 4.0, 6.10.2).
+      const Counts counts{a.recv_counts, a.large,
+                          comm == nullptr ? 0u : static_cast<uint32_t>(comm->size)};
+      AppendCounts(call, 1, counts, nullptr);
+      if (!inter) agreed = HashBlocks(counts, type);
       break;
     }
     case Rule::kGather:
@@ -237,7 +243,8 @@ void FillCollective(Call* call, const Arguments& a) {
     default:
       break;
   }
-  if (rule == Rule::kReduce || rule == Rule::kAllreduce || rule == Rule::kReduceScatter) {
+  if (rule == Rule::kReduce || rule == Rule::kAllreduce || rule == Rule::kReduceScatter ||
+      rule == Rule::kReduceScatterBlock) {
     record.reduce_op = ReduceOpOf(*library, a.op);
   }
   // What MPI wants equal on all ranks, and nothing else: an innocent difference here would be a

@@ -51,7 +51,7 @@ class Finder {
     if (!mismatch) return;
     *operations_differ = mismatch.kind == MismatchKind::kOperation;
     const std::optional<Shift>& shift = analysis_.ShiftOf(lanes.communicator);
-    if (shift && shift->sequence <= sequence) {
+    if (shift && shift->sequence <= sequence && Explains(*shift, parties, mismatch)) {
       *shift_from = shift->sequence;
       return AddShift(lanes, *shift, sequence, std::move(mismatch));
     }
@@ -89,6 +89,22 @@ class Finder {
       return;
     }
     incidents_.push_back(std::move(incident));
+  }
+
+  // One that is out of step does not make another one's call a wrong one.
+  static bool Explains(const Shift& shift, const std::vector<Party>& parties,
+                       const Mismatch& mismatch) {
+    const auto shifted = [&](uint32_t party) {
+      return std::binary_search(shift.deviating.begin(), shift.deviating.end(),
+                                parties[party].lane);
+    };
+    const auto any = [&](const std::vector<uint32_t>& side) {
+      return std::any_of(side.begin(), side.end(), shifted);
+    };
+    const auto all = [&](const std::vector<uint32_t>& side) {
+      return std::all_of(side.begin(), side.end(), shifted);
+    };
+    return any(mismatch.deviating) || any(mismatch.others) || all(mismatch.agreeing);
   }
 
   Mismatch Match(const Lanes& lanes, uint64_t sequence, const std::vector<uint32_t>& present,

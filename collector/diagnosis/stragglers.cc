@@ -31,6 +31,7 @@ bool AllWaitForAll(Operation operation) {
     case Rule::kAllgatherv:
     case Rule::kAlltoall:
     case Rule::kReduceScatter:
+    case Rule::kReduceScatterBlock:
       return true;
     default:
       return false;

@@ -495,6 +495,7 @@ class Builder {
       case Rule::kBcast:
       case Rule::kReduce:
       case Rule::kAllreduce:
+      case Rule::kReduceScatterBlock:
         return no_recv || no_send;  // one buffer, or two alike
       case Rule::kGather:
       case Rule::kScatter:
@@ -591,6 +592,7 @@ class Builder {
       case Rule::kBarrier:
       case Rule::kAllgather:
       case Rule::kAlltoall:
+      case Rule::kReduceScatterBlock:
         if (inter) OnlyOtherGroup(p, node, need);
         return;
       case Rule::kNeighborAllgather:

@@ -73,6 +73,15 @@ class DotWriter {
     auto operator<=>(const Likeness&) const = default;
   };
 
+  // Whoever may bring or take the message.
+  std::vector<uint32_t> PeersOf(uint32_t index, const Need& need) const {
+    if (need.process != kNoIndex) return {need.process};
+    if (need.anybody == kNoIndex) return {};
+    std::vector<uint32_t> others = graph_.anybody[need.anybody].members;
+    std::erase(others, index);
+    return others;
+  }
+
   Likeness LikenessOf(uint32_t index) const {
     const Process& process = analysis_.trace.processes[index];
     const ProcessView& view = graph_.processes[index];
@@ -84,7 +93,8 @@ class DotWriter {
                   {}};
     for (const Need& need : view.needs) {
       if (need.node != kNoIndex) like.waits.push_back(need.node);
-      like.peers.insert(like.peers.end(), need.processes.begin(), need.processes.end());
+      const std::vector<uint32_t> peers = PeersOf(index, need);
+      like.peers.insert(like.peers.end(), peers.begin(), peers.end());
     }
     return like;
   }
@@ -140,7 +150,7 @@ class DotWriter {
           edges_.emplace(NodeName(need.node), fmt::format("a{}", need.node), "no trace");
         }
       }
-      for (const uint32_t peer : need.processes) {
+      for (const uint32_t peer : PeersOf(index, need)) {
         edges_.emplace(from, BoxName(box_of_[peer]), need.sends ? "sends" : "receives");
       }
     }

@@ -20,7 +20,8 @@ bool HasRoot(Rule rule) {
 }
 
 bool HasReduceOp(Rule rule) {
-  return rule == Rule::kReduce || rule == Rule::kAllreduce || rule == Rule::kReduceScatter;
+  return rule == Rule::kReduce || rule == Rule::kAllreduce || rule == Rule::kReduceScatter ||
+         rule == Rule::kReduceScatterBlock;
 }
 
 // Parts the parties by a value that all must have in common.

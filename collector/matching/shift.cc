@@ -18,6 +18,14 @@ constexpr size_t kMaxTurn = 256;
 
 using Keys = std::vector<uint64_t>;
 
+// A lane's calls by number.
+struct History {
+  Keys sites;
+  Keys roots;  // the root that it named, plus one; 0 without
+
+  size_t size() const { return sites.size(); }
+};
+
 struct Difference {
   size_t index = 0;
   bool a_has_more = false;  // a made `calls` calls that b left out
@@ -39,13 +47,17 @@ bool GoesOn(const Keys& a, size_t i, size_t calls) {
 
 // If a[i..i+calls) is left out, do a and b agree until one of them ends? In at least as many calls
 // as are left out, for a single one may agree by chance; if those are whole rounds of a loop, it is
-// enough that nothing of b is left over.
-bool AgreeWithout(const Keys& a, size_t i, size_t calls, const Keys& b) {
+// enough that nothing of b is left over. The same call names the same root: where the root makes
+// its call in another line than the others do, the lines alone look shifted.
+bool AgreeWithout(const History& a, size_t i, size_t calls, const History& b) {
   size_t agreeing = 0;
   for (; i + calls + agreeing < a.size() && i + agreeing < b.size(); ++agreeing) {
-    if (!Equal(a[i + calls + agreeing], b[i + agreeing])) return false;
+    const size_t at = i + calls + agreeing;
+    if (!Equal(a.sites[at], b.sites[i + agreeing])) return false;
+    if (!Equal(a.roots[at], b.roots[i + agreeing])) return false;
   }
-  return agreeing >= calls || (agreeing > 0 && i + agreeing == b.size() && GoesOn(a, i, calls));
+  return agreeing >= calls ||
+         (agreeing > 0 && i + agreeing == b.size() && GoesOn(a.sites, i, calls));
 }
 
 // The same calls from i on, in another order: nothing was left out.
@@ -56,7 +68,9 @@ bool Turned(const Keys& a, const Keys& b, size_t i) {
 }
 
 // The first place where a and b (aligned) are shifted against each other.
-std::optional<Difference> FirstShift(const Keys& a, const Keys& b) {
+std::optional<Difference> FirstShift(const History& x, const History& y) {
+  const Keys& a = x.sites;
+  const Keys& b = y.sites;
   const size_t both = std::min(a.size(), b.size());
   // Pairs of call sites that were seen to stand for each other without a shift.
   std::set<std::pair<uint64_t, uint64_t>> partners;
@@ -65,8 +79,8 @@ std::optional<Difference> FirstShift(const Keys& a, const Keys& b) {
     // One call that made two operations: nothing was left out.
     if (static_cast<uint32_t>(a[i]) == static_cast<uint32_t>(b[i])) continue;
     for (size_t shift = 1; shift <= kMaxShift; ++shift) {
-      const bool a_more = AgreeWithout(a, i, shift, b);
-      if (!a_more && !AgreeWithout(b, i, shift, a)) continue;
+      const bool a_more = AgreeWithout(x, i, shift, y);
+      if (!a_more && !AgreeWithout(y, i, shift, x)) continue;
       // Only a few calls at the end can be turned: is_permutation takes quadratic time.
       if (a.size() - i <= kMaxTurn && Turned(a, b, i)) return std::nullopt;
       return Difference{i, a_more, shift};
@@ -78,26 +92,38 @@ std::optional<Difference> FirstShift(const Keys& a, const Keys& b) {
 
 // Number by number the call that most lanes made (Boyer and Moore's vote): no history of a single
 // rank serves as the measure of the others.
-Keys MostFrequent(const std::vector<const std::vector<uint32_t>*>& classes,
-                  const std::vector<Keys>& histories) {
+History MostFrequent(const std::vector<const std::vector<uint32_t>*>& classes,
+                     const std::vector<History>& histories) {
   size_t longest = 0;
-  for (const Keys& keys : histories) longest = std::max(longest, keys.size());
-  Keys most(longest);
+  for (const History& history : histories) longest = std::max(longest, history.size());
+  History most{Keys(longest), Keys(longest)};
   std::vector<size_t> votes(longest);
   for (size_t c = 0; c < histories.size(); ++c) {
     for (size_t i = 0; i < histories[c].size(); ++i) {
       const size_t voters = classes[c]->size();
-      if (most[i] == histories[c][i]) {
+      if (most.sites[i] == histories[c].sites[i]) {
         votes[i] += voters;
       } else if (votes[i] > voters) {
         votes[i] -= voters;
       } else {
         votes[i] = voters - votes[i];
-        most[i] = histories[c][i];
+        most.sites[i] = histories[c].sites[i];
+        most.roots[i] = histories[c].roots[i];
       }
     }
   }
   return most;
+}
+
+// As long as `sites`, which are the lane's.
+Keys RootsOf(const Trace& trace, const Lane& lane, size_t size) {
+  Keys roots(size);
+  for (const Event& event : lane.membership->events) {
+    if (event.sequence - lane.first >= size || event.arguments == kNoIndex) continue;
+    const int32_t root = trace.arguments[event.arguments].root_or_peer;
+    roots[event.sequence - lane.first] = root < 0 ? 0 : static_cast<uint64_t>(root) + 1;
+  }
+  return roots;
 }
 
 }  // namespace
@@ -141,15 +167,19 @@ std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites, const
   std::stable_sort(by_size.begin(), by_size.end(),
                    [](const auto* a, const auto* b) { return a->size() > b->size(); });
 
-  std::vector<Keys> histories;
+  std::vector<History> histories;
   for (const auto* members : by_size) {
     const Lane& lane = lanes.lanes[members->front()];
-    Keys keys = SiteHistory(trace, sites, lane);
-    const uint64_t skip = std::min<uint64_t>(first - lane.first, keys.size());
-    keys.erase(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(skip));
-    histories.push_back(std::move(keys));
+    History history;
+    history.sites = SiteHistory(trace, sites, lane);
+    history.roots = RootsOf(trace, lane, history.sites.size());
+    const auto skip =
+        static_cast<ptrdiff_t>(std::min<uint64_t>(first - lane.first, history.size()));
+    history.sites.erase(history.sites.begin(), history.sites.begin() + skip);
+    history.roots.erase(history.roots.begin(), history.roots.begin() + skip);
+    histories.push_back(std::move(history));
   }
-  const Keys most = MostFrequent(by_size, histories);
+  const History most = MostFrequent(by_size, histories);
   std::optional<Difference> earliest;
   std::vector<std::optional<Difference>> differences(by_size.size());
   for (size_t c = 0; c < by_size.size(); ++c) {

@@ -1,5 +1,5 @@
-// A test program as tests/bench/check runs it: a fixed amount of work, in rounds that compute for some
-// tens of microseconds, exchange with both neighbours and reduce.
+// A test program as tests/bench/check runs it: a fixed amount of work, in rounds that compute for
+// some tens of microseconds, exchange with both neighbours and reduce.
 //
 //   check_cost ROUNDS
 #include <mpi.h>

@@ -80,9 +80,9 @@ TEST_F(AnalyzeDumps, DamageIsNamedOnStderrAndTheRestIsUsed) {
 
 TEST_F(AnalyzeDumps, ABundleSaysTheSame) {
   Write("_dump_", "");
-  const std::string said = Analyze({directory_.string()}).out;
-  const std::string bundle = directory_.string() + ".bundle";
-  EXPECT_EQ(RunCommand({ROLLCALL_BIN, "bundle", directory_.string(), "-o", bundle}).exit_code(), 0);
+  const std::string said = Analyze({directory_.path()}).out;
+  const std::string bundle = directory_.path() + ".bundle";
+  EXPECT_EQ(RunCommand({ROLLCALL_BIN, "bundle", directory_.path(), "-o", bundle}).exit_code(), 0);
   const Outcome outcome = Analyze({bundle});
   fs::remove(bundle);
   EXPECT_EQ(outcome.exit_code(), 1);
