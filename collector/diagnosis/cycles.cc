@@ -204,8 +204,7 @@ class CycleFinder {
     incident.agreeing_event = waiting;
     incident.deviating_event = stands;
     if (incident.agreeing.size() < group.size()) {
-      std::swap(incident.deviating, incident.agreeing);
-      std::swap(incident.deviating_event, incident.agreeing_event);
+      TurnAround(analysis_.trace, &incident);
     }
     incident.crossed = !went_past;
     Keep(std::move(incident), best);
@@ -276,6 +275,16 @@ class CycleFinder {
 };
 
 }  // namespace
+
+void TurnAround(const Trace& trace, Incident* incident) {
+  std::swap(incident->deviating, incident->agreeing);
+  std::swap(incident->deviating_event, incident->agreeing_event);
+  const Event* place = incident->agreeing_event;
+  if (place == nullptr || place->sequence == 0 || place->membership == kNoIndex) return;
+  incident->communicator = trace.memberships[place->membership].communicator;
+  incident->sequence = place->sequence;
+  incident->start = 0;
+}
 
 void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents) {
   CycleFinder finder(analysis, incidents);

@@ -524,8 +524,7 @@ class Finder {
                        (enqueued || !WentPast(analysis_, there, *theirs, here, *operation.event));
     incident.tie = incident.deviating.size() == incident.agreeing.size();
     if (incident.agreeing.size() < incident.deviating.size()) {
-      std::swap(incident.deviating, incident.agreeing);
-      std::swap(incident.deviating_event, incident.agreeing_event);
+      TurnAround(analysis_.trace, &incident);
     }
     return incident;
   }

@@ -123,6 +123,9 @@ Incident ShiftIncident(const Lanes& lanes, const Shift& shift);
 const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64_t sequence,
                          uint32_t process, uint64_t start = 0);
 
+// The other side is the odd one. Told from where the agreeing ones stand then.
+void TurnAround(const Trace& trace, Incident* incident);
+
 // Everybody with a trace who has entered it, whether still inside or not.
 std::vector<uint32_t> WhoEntered(const Analysis& analysis, const CollectiveNode& node);
 
