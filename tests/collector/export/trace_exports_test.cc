@@ -141,7 +141,7 @@ TEST(Perfetto, TheFindingIsAnAnnotation) {
   for (const Json& event : trace.Of("X")) {
     if (event["cat"] != "finding") continue;
     ++findings;
-    EXPECT_EQ(event["args"]["culprits"], Json({0}));
+    EXPECT_EQ(event["args"]["culprits"], Json::array({0}));
     EXPECT_EQ(trace.processes.at(event["pid"]), "rollcall: findings");
   }
   EXPECT_EQ(findings, 1u);
