@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 #include <signal.h>
-#include <time.h>
 
 #include <cstdlib>
 #include <string>
@@ -13,6 +12,7 @@
 #include "cli/job_environment.h"
 #include "collector/agent/grpc_transport.h"
 #include "collector/agent/run_root.h"
+#include "collector/clock.h"
 #include "collector/service/grpc_server.h"
 #include "proto/environment.h"
 
@@ -23,12 +23,6 @@ namespace {
 constexpr int64_t kLonelyNs = 30'000'000'000;
 
 volatile sig_atomic_t g_stop = 0;
-
-int64_t MonotonicNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
 
 std::string FromEnvironment(const char* name) {
   const char* value = getenv(name);
@@ -73,10 +67,10 @@ int RunAgent(int argc, char** argv) {
     agent::Agent agent(
         {.run_directory = run.path(), .host = HostName(), .version = ROLLCALL_VERSION},
         transport.get());
-    int64_t needed_ns = MonotonicNs();
-    while (g_stop == 0 && !agent.shut_down() && MonotonicNs() - needed_ns < kLonelyNs) {
+    int64_t needed_ns = Now(CLOCK_MONOTONIC);
+    while (g_stop == 0 && !agent.shut_down() && Now(CLOCK_MONOTONIC) - needed_ns < kLonelyNs) {
       agent.RunOnce(1000);
-      if (agent.connected() || agent.alive() > 0) needed_ns = MonotonicNs();
+      if (agent.connected() || agent.alive() > 0) needed_ns = Now(CLOCK_MONOTONIC);
     }
     keep = !agent.shut_down() || agent.shut_down_keeps();
     if (keep) agent.PreserveRings();

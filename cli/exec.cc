@@ -22,6 +22,7 @@
 #include "cli/command.h"
 #include "cli/job_environment.h"
 #include "cli/node_agent.h"
+#include "collector/clock.h"
 #include "collector/import/journal.h"
 #include "collector/live/cgroup_memory.h"
 #include "proto/environment.h"
@@ -33,12 +34,6 @@ namespace {
 // What a shell says too: POSIX.1-2017, 2.8.2 "Exit Status for Commands".
 constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
-
-int64_t RealtimeNs() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
 
 struct Child {
   pid_t pid = -1;
@@ -144,7 +139,7 @@ void JournalEnd(const std::string& directory, pid_t pid, const Seen& seen, bool 
   end.status = WIFSIGNALED(seen.status) ? WTERMSIG(seen.status) : WEXITSTATUS(seen.status);
   end.oom_killed = oom_killed;
   end.by_launcher = seen.asked_to_stop && !oom_killed;
-  end.at_ns = RealtimeNs();
+  end.at_ns = Now(CLOCK_REALTIME);
   std::string error;
   std::optional<JournalWriter> journal =
       JournalWriter::Open(directory + "/" + kJournalFile, &error);

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 
 #include "cli/job_environment.h"
 #include "collector/agent/grpc_transport.h"
+#include "collector/clock.h"
 #include "collector/service/secret.h"
 #include "proto/run_directory.h"
 
@@ -26,12 +26,6 @@ constexpr int64_t kGraceNs = 5'000'000'000;
 // A launcher that is ending the job itself, after a rank's death, is given this long: a signal in
 // the middle of that was seen to crash Open MPI 4.1.4's.
 constexpr int64_t kLauncherActsNs = 2'000'000'000;
-
-int64_t Now(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
 
 int ExitCodeOf(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -8,7 +8,6 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include <utility>
 
 #include "collector/agent/ring_copy.h"
+#include "collector/clock.h"
 #include "collector/live/cgroup_memory.h"
 #include "proto/run_directory.h"
 
@@ -32,12 +32,6 @@ constexpr int64_t kMakingNs = 5'000'000'000;
 constexpr int64_t kMakingPeriodNs = 5'000'000;
 // A parent on a busy machine waits for its child so long after its end, at most.
 constexpr int64_t kReapNs = 1'000'000'000;
-int64_t Now(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
-
 void Drain(int fd) {
   char buffer[4096];
   while (read(fd, buffer, sizeof(buffer)) > 0) {

@@ -1,11 +1,11 @@
 // The agent's half of the protocol.
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "collector/agent/agent.h"
+#include "collector/clock.h"
 #include "collector/import/ring_image.h"
 
 namespace rollcall::agent {
@@ -19,12 +19,6 @@ constexpr int64_t kMovingDigestNs = 1'000'000'000;
 
 // How long the ends of processes are waited for once the job is over.
 constexpr int64_t kSettleNs = 1'000'000'000;
-
-int64_t Now(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
 
 }  // namespace
 

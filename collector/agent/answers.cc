@@ -1,12 +1,11 @@
 #include "collector/agent/answers.h"
 
-#include <time.h>
-
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "collector/agent/live_look.h"
+#include "collector/clock.h"
 #include "collector/import/journal.h"
 #include "collector/symbolize/source_excerpt.h"
 #include "proto/run_directory.h"
@@ -130,14 +129,13 @@ void Answers::AnswerStacks(uint64_t connection, uint64_t request, const StackTar
   std::string error;
   std::optional<JournalWriter> journal =
       JournalWriter::Open(run_directory_ + "/" + kJournalFile, &error);
-  timespec now;
   for (LiveStack& stack : LookAtProcess(target.pid, target.start_ticks, &symbolizer_)) {
-    clock_gettime(CLOCK_REALTIME, &now);
+    const int64_t now_ns = Now(CLOCK_REALTIME);
     if (!journal.has_value()) break;
     journal->Append(
         journal::StackSeen{.process = {target.id, target.host, target.own_pid, target.world_rank},
                            .stack = std::move(stack),
-                           .at_ns = now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec});
+                           .at_ns = now_ns});
   }
   rpc::AgentMessage answer;
   answer.mutable_live_stacks()->set_request(request);

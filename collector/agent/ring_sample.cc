@@ -1,7 +1,6 @@
 #include "collector/agent/ring_sample.h"
 
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -12,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "collector/clock.h"
 #include "collector/import/ring_reader.h"
 
 namespace rollcall::agent {
@@ -33,12 +33,6 @@ bool PreadAll(int fd, void* to, size_t bytes, uint64_t offset) {
     bytes -= static_cast<size_t>(n);
   }
   return true;
-}
-
-int64_t NowMonotonicNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
 }
 
 std::string Text(const char* field, size_t bytes) { return {field, strnlen(field, bytes)}; }
@@ -103,7 +97,7 @@ int64_t RingSampler::MonotonicOf(uint64_t ticks) const {
   if (header_.clock == static_cast<uint64_t>(ring::Clock::kMonotonicNs)) {
     return static_cast<int64_t>(ticks);
   }
-  const int64_t now_ns = NowMonotonicNs();
+  const int64_t now_ns = Now(CLOCK_MONOTONIC);
 #if defined(__x86_64__)
   const uint64_t now_ticks = __rdtsc();
   const double span_ticks = static_cast<double>(now_ticks - header_.first_anchor.ticks);

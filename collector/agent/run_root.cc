@@ -7,7 +7,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include <utility>
 
 #include "collector/agent/process_watch.h"
+#include "collector/clock.h"
 #include "proto/ring_format.h"
 #include "proto/run_directory.h"
 
@@ -284,9 +284,7 @@ std::vector<RunRoot::Old> RunRoot::List(const std::string& root) {
 }
 
 std::vector<RunRoot::Old> RunRoot::Clean(const std::string& root, size_t keep, int64_t max_age_ns) {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  const int64_t now_ns = now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+  const int64_t now_ns = Now(CLOCK_REALTIME);
   std::vector<Old> removed;
   size_t kept = 0;
   for (Old& run : List(root)) {

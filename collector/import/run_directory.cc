@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "collector/clock.h"
 #include "collector/import/byte_source.h"
 #include "collector/import/file_kind.h"
 #include "collector/import/journal.h"
@@ -63,11 +64,7 @@ class RealMachine : public ProcessTable {
     return ticks;
   }
 
-  int64_t NowNs() override {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-  }
+  int64_t NowNs() override { return Now(CLOCK_REALTIME); }
 
   void Wait(std::chrono::milliseconds time) override { std::this_thread::sleep_for(time); }
 };

@@ -1,6 +1,5 @@
 #include "collector/live/process_state.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,18 +7,13 @@
 #include <cstring>
 #include <string_view>
 
+#include "collector/clock.h"
 #include "collector/symbolize/text.h"
 
 namespace rollcall {
 namespace {
 
 constexpr size_t kMaxNameBytes = 64;
-
-uint64_t MonotonicNs() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 uint64_t TicksToNs(uint64_t ticks) {
   static const uint64_t per_second = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
@@ -169,7 +163,7 @@ std::optional<ProcessState> ReadProcessState(const ProcSource& proc, pid_t pid,
   const std::string dir = "/proc/" + std::to_string(pid) + "/";
   ProcessState process;
   process.pid = pid;
-  process.sampled_ns = MonotonicNs();
+  process.sampled_ns = static_cast<uint64_t>(Now(CLOCK_MONOTONIC));
   std::string text;
   Stat stat;
   const auto fail = [error](const std::string& why) {

@@ -1,13 +1,13 @@
 #include "collector/service/monitor.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "collector/agent/answers.h"
+#include "collector/clock.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/import/journal.h"
 #include "collector/import/trace_builder.h"
@@ -34,11 +34,6 @@ constexpr size_t kMostStacks = 8;
 constexpr size_t kAddressesPerRequest = 4096;
 constexpr size_t kMostJournalBytes = 256 << 20;
 
-int64_t Now(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
 int64_t Monotonic() { return Now(CLOCK_MONOTONIC); }
 
 // What a finding is about: the same said again is not news, whatever words it is said in.
