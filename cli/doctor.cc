@@ -30,17 +30,17 @@
 namespace rollcall {
 namespace {
 
-enum class Verdict { kOk, kNote, kFail };
+enum class Outcome { kOk, kNote, kFail };
 
 class Checklist {
  public:
-  void Say(Verdict verdict, const std::string& what, const std::string& fix = "") {
-    const char* mark = verdict == Verdict::kOk     ? "ok  "
-                       : verdict == Verdict::kNote ? "note"
+  void Say(Outcome verdict, const std::string& what, const std::string& fix = "") {
+    const char* mark = verdict == Outcome::kOk     ? "ok  "
+                       : verdict == Outcome::kNote ? "note"
                                                    : "FAIL";
     fmt::print("{}  {}\n", mark, what);
     if (!fix.empty()) fmt::print("      fix: {}\n", fix);
-    failed_ = failed_ || verdict == Verdict::kFail;
+    failed_ = failed_ || verdict == Outcome::kFail;
   }
   bool failed() const { return failed_; }
 
@@ -86,14 +86,14 @@ int RunProbe() {
 void CheckPreload(Checklist* list) {
   const std::string library = PreloadLibrary();
   if (library.empty()) {
-    list->Say(Verdict::kFail, "librollcall.so is not beside this program",
+    list->Say(Outcome::kFail, "librollcall.so is not beside this program",
               "install the whole tree: cmake --install BUILD --prefix DIR");
     return;
   }
   if (RunProbe() == 0) {
-    list->Say(Verdict::kOk, fmt::format("preload works: {}", library));
+    list->Say(Outcome::kOk, fmt::format("preload works: {}", library));
   } else {
-    list->Say(Verdict::kFail, fmt::format("{} is not loaded by LD_PRELOAD", library),
+    list->Say(Outcome::kFail, fmt::format("{} is not loaded by LD_PRELOAD", library),
               fmt::format("see what the loader says: LD_PRELOAD={} /bin/true", library));
   }
 }
@@ -113,11 +113,11 @@ void CheckMpi(Checklist* list) {
     void* handle = dlopen(library.file, RTLD_LAZY | RTLD_LOCAL);
     if (handle == nullptr) continue;
     any = true;
-    list->Say(Verdict::kOk, fmt::format("{}: {}", library.name, library.file));
+    list->Say(Outcome::kOk, fmt::format("{}: {}", library.name, library.file));
   }
   if (!any) {
     list->Say(
-        Verdict::kNote, "no MPI library on the loader's path",
+        Outcome::kNote, "no MPI library on the loader's path",
         "load the module or set LD_LIBRARY_PATH as for the job; programs that carry their own "
         "MPI need nothing");
   }
@@ -126,7 +126,7 @@ void CheckMpi(Checklist* list) {
 void CheckSharedMemory(Checklist* list) {
   struct statvfs room;
   if (statvfs(kSharedMemory, &room) != 0) {
-    list->Say(Verdict::kFail, fmt::format("{}: {}", kSharedMemory, strerror(errno)),
+    list->Say(Outcome::kFail, fmt::format("{}: {}", kSharedMemory, strerror(errno)),
               "mount a tmpfs there; in containers: --shm-size=1g or --ipc=host");
     return;
   }
@@ -136,14 +136,14 @@ void CheckSharedMemory(Checklist* list) {
       fmt::format("{}: {} MiB free, room for {} ranks at {} MiB (1/{} of it)", kSharedMemory,
                   free_bytes >> 20, ranks, ring::kDefaultFileBytes >> 20, kSharedMemoryShare);
   if (ranks > 0) {
-    list->Say(Verdict::kOk, what);
+    list->Say(Outcome::kOk, what);
   } else {
-    list->Say(Verdict::kNote, what + "; ranks use memory of their own",
+    list->Say(Outcome::kNote, what + "; ranks use memory of their own",
               fmt::format("in containers: --shm-size=1g; or smaller rings by {}", env::kRingKiB));
   }
   rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < ring::kDefaultFileBytes) {
-    list->Say(Verdict::kFail,
+    list->Say(Outcome::kFail,
               fmt::format("the file size limit is {} KiB, less than a ring", limit.rlim_cur >> 10),
               "ulimit -f unlimited");
   }
@@ -155,16 +155,16 @@ void CheckRunRoot(Checklist* list) {
   std::string problem;
   agent::RunDirectory run = agent::RunRoot::Create(root, &problem);
   if (!run.valid()) {
-    list->Say(Verdict::kFail, problem, fmt::format("rm -r {} if it is yours, or set TMPDIR", root));
+    list->Say(Outcome::kFail, problem, fmt::format("rm -r {} if it is yours, or set TMPDIR", root));
     return;
   }
   const std::string path = run.path();
   run = {};
   agent::RunRoot::Remove(path);
   if (why.empty()) {
-    list->Say(Verdict::kOk, fmt::format("run directories: {}", root));
+    list->Say(Outcome::kOk, fmt::format("run directories: {}", root));
   } else {
-    list->Say(Verdict::kNote, fmt::format("{}; run directories go to {}", why, root),
+    list->Say(Outcome::kNote, fmt::format("{}; run directories go to {}", why, root),
               fmt::format("make {} usable", agent::RunRoot::DefaultPath(kSharedMemory)));
   }
 }
@@ -182,13 +182,13 @@ void CheckLiveStacks(Checklist* list) {
   std::string scope;
   proc.Read("/proc/sys/kernel/yama/ptrace_scope", &scope, 16);
   if (seen) {
-    list->Say(Verdict::kOk, "live stacks of stalled ranks, native and Python");
+    list->Say(Outcome::kOk, "live stacks of stalled ranks, native and Python");
   } else {
-    list->Say(Verdict::kFail, "no live stacks of stalled ranks: " + stacks.error,
+    list->Say(Outcome::kFail, "no live stacks of stalled ranks: " + stacks.error,
               ExplainPtraceDenied(proc, child));
   }
   if (seen && !scope.empty() && scope[0] != '0' && geteuid() != 0) {
-    list->Say(Verdict::kNote,
+    list->Say(Outcome::kNote,
               "kernel.yama.ptrace_scope is " + scope.substr(0, 1) +
                   ": live stacks only of ranks that `rollcall run` started on this node",
               "sysctl kernel.yama.ptrace_scope=0, on nodes with an agent of their own");
@@ -204,16 +204,16 @@ void CheckEnds(Checklist* list) {
   const bool watched = watch.Open(child, 0);
   waitpid(child, nullptr, 0);
   if (!watched) {
-    list->Say(Verdict::kNote,
+    list->Say(Outcome::kNote,
               "this kernel has no pidfds: how ranks end is known through "
               "`rollcall exec` only",
               "Linux 5.3 or later; or put `rollcall exec --` in front of the program");
   } else if (!watch.WaitStatus().has_value()) {
-    list->Say(Verdict::kNote,
+    list->Say(Outcome::kNote,
               "this kernel tells nobody but the parent how a process ended (Linux 6.15 does)",
               "nothing under Open MPI; elsewhere put `rollcall exec --` in front of the program");
   } else {
-    list->Say(Verdict::kOk, "how ranks end: the kernel tells");
+    list->Say(Outcome::kOk, "how ranks end: the kernel tells");
   }
 }
 

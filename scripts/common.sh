@@ -7,11 +7,12 @@ JOBS="$(nproc)"
 
 say() { printf '\n=== %s\n' "$*"; }
 
-# Configures and builds one preset of CMakePresets.json: build PRESET [cmake arguments].
+# Configures and builds one preset of CMakePresets.json: build PRESET [cmake arguments]. Sources are compiled a
+# dozen at a time (rollcall_unity() of cmake/rollcall.cmake), for a first build in a third of the time.
 build() {
   local preset="$1"
   shift
   say "build $preset"
-  cmake --preset "$preset" "$@" > "/dev/null"
+  cmake --preset "$preset" -DROLLCALL_UNITY=ON "$@" > "/dev/null"
   cmake --build --preset "$preset" -- -j"$JOBS"
 }

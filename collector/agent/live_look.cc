@@ -18,7 +18,7 @@ namespace {
 
 constexpr auto kInterval = std::chrono::milliseconds(100);
 
-std::string StateText(const Activity& activity) {
+std::string StateText(const ThreadActivity& activity) {
   std::string text = activity.pace == Pace::kSpinning || activity.pace == Pace::kBusy
                          ? "running"
                          : RunStateName(activity.state);
@@ -106,7 +106,7 @@ std::vector<LiveStack> LookAtProcess(pid_t pid, uint64_t start_ticks, Symbolizer
       look.unreadable = !stacks.error.empty() ? stacks.error : thread.detail;
     }
     if (after.has_value()) {
-      const Activity activity = Summarize(*before, *after, thread.tid);
+      const ThreadActivity activity = Summarize(*before, *after, thread.tid);
       look.state = StateText(activity);
       if (activity.interval_ns > 0) {
         look.cpu_ns_per_s = static_cast<int64_t>(static_cast<double>(activity.cpu_ns) * 1e9 /

@@ -9,9 +9,9 @@
 namespace rollcall {
 namespace {
 
-class Finder {
+class CallFinder {
  public:
-  Finder(Analysis* analysis, std::vector<Incident>* incidents, std::vector<std::string>* notes)
+  CallFinder(Analysis* analysis, std::vector<Incident>* incidents, std::vector<std::string>* notes)
       : analysis_(*analysis), incidents_(*incidents), notes_(notes) {}
 
   void Find() {
@@ -186,7 +186,7 @@ class Finder {
 
 void FindCallIncidents(Analysis* analysis, std::vector<Incident>* incidents,
                        std::vector<std::string>* notes) {
-  Finder(analysis, incidents, notes).Find();
+  CallFinder(analysis, incidents, notes).Find();
 }
 
 // A desync that the rings have lost: the checkpoints bracket it.

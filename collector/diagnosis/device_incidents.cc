@@ -86,9 +86,9 @@ class Sinks {
   uint32_t counter_ = 0;
 };
 
-class Finder {
+class DeviceFinder {
  public:
-  Finder(const Analysis& analysis, std::vector<Incident>* incidents)
+  DeviceFinder(const Analysis& analysis, std::vector<Incident>* incidents)
       : analysis_(analysis),
         waits_(analysis.device),
         incidents_(*incidents),
@@ -669,7 +669,7 @@ class Finder {
 }  // namespace
 
 void FindDeviceIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
-  if (analysis.device.any) Finder(analysis, incidents).Find();
+  if (analysis.device.any) DeviceFinder(analysis, incidents).Find();
 }
 
 }  // namespace rollcall

@@ -27,7 +27,7 @@ bool NeedsAll(Operation operation) {
 namespace {
 
 // Everything that two members sent each other in one direction, as far as it is on record.
-struct Messages {
+struct MessagesSeen {
   uint32_t sender = kNoIndex;  // processes; kNoIndex while none of its calls was seen
   uint32_t receiver = kNoIndex;
   std::vector<const Event*> sends;
@@ -36,9 +36,10 @@ struct Messages {
 
 using ChannelKey = std::tuple<uint32_t, int32_t, int32_t>;  // communicator, sender, receiver
 
-class Builder {
+class DeviceWaitsBuilder {
  public:
-  Builder(const Trace& trace, const std::vector<Lanes>& lanes) : trace_(trace), lanes_(lanes) {}
+  DeviceWaitsBuilder(const Trace& trace, const std::vector<Lanes>& lanes)
+      : trace_(trace), lanes_(lanes) {}
 
   DeviceWaits Build() {
     const size_t count = trace_.processes.size();
@@ -104,7 +105,7 @@ class Builder {
     for (const Event& event : trace_.processes[p].p2p) {
       ChannelKey key;
       if (!KeyOf(event, &key) || IsHeldMessage(trace_.processes[p], event)) continue;
-      Messages& messages = channels_[key];
+      MessagesSeen& messages = channels_[key];
       const bool sends = Sends(event);
       (sends ? messages.sender : messages.receiver) = p;
       (sends ? messages.sends : messages.recvs).push_back(&event);
@@ -112,7 +113,7 @@ class Builder {
   }
 
   // Without the whole history, what is open on both sides is all there is to go by.
-  void Align(Messages* messages) const {
+  void Align(MessagesSeen* messages) const {
     if (messages->sender != kNoIndex && messages->receiver != kNoIndex &&
         KnowsAllMessages(messages->sender) && KnowsAllMessages(messages->receiver)) {
       return;
@@ -133,7 +134,7 @@ class Builder {
     if (event.sequence == 0) {
       ChannelKey channel;
       if (KeyOf(event, &channel)) {
-        Messages& messages = channels_[channel];
+        MessagesSeen& messages = channels_[channel];
         if (aligned_.emplace(channel, true).second) Align(&messages);
         operation.sender = messages.sender;
         operation.receiver = messages.receiver;
@@ -227,7 +228,7 @@ class Builder {
         continue;
       }
       const auto& [c, s, from, to, nth] = keys_[index];
-      const Messages& messages = channels_[{c, from, to}];
+      const MessagesSeen& messages = channels_[{c, from, to}];
       const auto& theirs = q == operation->sender ? messages.sends : messages.recvs;
       if (operation->nth < theirs.size() && StandsWithOldest(q, theirs[operation->nth]->membership,
                                                              0, theirs[operation->nth]->detail)) {
@@ -328,7 +329,7 @@ class Builder {
   const Trace& trace_;
   const std::vector<Lanes>& lanes_;
   DeviceWaits waits_;
-  std::map<ChannelKey, Messages> channels_;
+  std::map<ChannelKey, MessagesSeen> channels_;
   std::map<ChannelKey, bool> aligned_;
   // communicator, number, sender, receiver, nth + 1
   std::map<std::tuple<uint32_t, uint64_t, int32_t, int32_t, uint64_t>, uint32_t> index_;
@@ -338,7 +339,7 @@ class Builder {
 }  // namespace
 
 DeviceWaits BuildDeviceWaits(const Trace& trace, const std::vector<Lanes>& lanes) {
-  return Builder(trace, lanes).Build();
+  return DeviceWaitsBuilder(trace, lanes).Build();
 }
 
 bool HasStopped(const Membership& membership, const Event* event) {

@@ -14,7 +14,7 @@
 namespace rollcall {
 namespace {
 
-std::string VersionText(uint32_t hex) {
+std::string ReleaseText(uint32_t hex) {
   return fmt::format("Python {}.{}.{}", hex >> 24, hex >> 16 & 0xff, hex >> 8 & 0xff);
 }
 
@@ -88,7 +88,7 @@ void AddPythonStateNotes(const Trace& trace, Report* report) {
   for (auto& [key, those] : ranks) {
     Normalize(&those);
     report->notes.push_back(fmt::format("no Python frames of {} ({}): {}", RanksPhrase(those),
-                                        VersionText(std::get<1>(key)), std::get<0>(key)));
+                                        ReleaseText(std::get<1>(key)), std::get<0>(key)));
   }
 }
 

@@ -19,9 +19,9 @@ using What = Incident::What;
 // rank that is called stalled.
 constexpr int64_t kStartTakes = 4;
 
-class Finder {
+class StartFinder {
  public:
-  Finder(const Analysis& analysis, std::vector<Incident>* incidents)
+  StartFinder(const Analysis& analysis, std::vector<Incident>* incidents)
       : analysis_(analysis), trace_(analysis.trace), incidents_(*incidents) {}
 
   void Find() {
@@ -284,7 +284,7 @@ class Finder {
 }  // namespace
 
 void FindStartIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
-  Finder(analysis, incidents).Find();
+  StartFinder(analysis, incidents).Find();
 }
 
 }  // namespace rollcall

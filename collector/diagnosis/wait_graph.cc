@@ -75,9 +75,10 @@ bool EndedAfterVerdict(const Process& process) {
   }
 }
 
-class Builder {
+class GraphBuilder {
  public:
-  Builder(const Trace& trace, const std::vector<Lanes>& lanes) : trace_(trace), lanes_(lanes) {}
+  GraphBuilder(const Trace& trace, const std::vector<Lanes>& lanes)
+      : trace_(trace), lanes_(lanes) {}
 
   WaitGraph Build() {
     graph_.processes.resize(trace_.processes.size());
@@ -812,7 +813,7 @@ std::vector<uint32_t> WaitGraph::Candidates(const Need& need, Activity activity)
 }
 
 WaitGraph BuildWaitGraph(const Trace& trace, const std::vector<Lanes>& lanes) {
-  return Builder(trace, lanes).Build();
+  return GraphBuilder(trace, lanes).Build();
 }
 
 void Settle(const Trace& trace, WaitGraph* graph) {

@@ -52,9 +52,9 @@ std::string PercentEncode(std::string_view path) {
 
 Json Text(const std::string& text) { return Json{{"text", text}}; }
 
-class Writer {
+class SarifWriter {
  public:
-  explicit Writer(const Subject& subject) : subject_(subject) {}
+  explicit SarifWriter(const Subject& subject) : subject_(subject) {}
 
   Json Log() {
     Json run;
@@ -217,7 +217,7 @@ class Writer {
 }  // namespace
 
 void ExportSarif(const Subject& subject, std::ostream& out) {
-  out << ToText(Writer(subject).Log());
+  out << ToText(SarifWriter(subject).Log());
 }
 
 }  // namespace rollcall

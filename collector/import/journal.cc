@@ -16,7 +16,7 @@ namespace {
 using nlohmann::ordered_json;
 using Json = ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kJournalVersion = 1;
 constexpr size_t kMaxText = 4096;
 constexpr size_t kMaxFrames = 512;
 
@@ -83,7 +83,7 @@ Json ToJson(const std::vector<SourceFrame>& frames) {
 }
 
 struct ToJsonLine {
-  Json line = {{"v", kVersion}};
+  Json line = {{"v", kJournalVersion}};
 
   void operator()(const journal::Run& run) {
     line["event"] = "run";
@@ -311,7 +311,7 @@ std::optional<JournalEvent> ParseJournalLine(std::string_view text, std::string*
     *error = "not a line of a journal";
     return std::nullopt;
   }
-  if (version != kVersion) return std::nullopt;
+  if (version != kJournalVersion) return std::nullopt;
   const std::string name = Text(line, "event", 64);
   for (const auto& [known, read] : kReaders) {
     if (name == known) return read(line);

@@ -11,8 +11,8 @@ namespace rollcall {
 namespace {
 
 constexpr int kMaxComplaints = 3;
-constexpr size_t kMaxNameBytes = 512;
-constexpr size_t kMaxFileBytes = 4096;
+constexpr size_t kMaxPythonNameBytes = 512;
+constexpr size_t kMaxPythonPathBytes = 4096;
 
 SourceFrame Unreadable(std::string why) {
   SourceFrame frame;
@@ -62,9 +62,9 @@ SourceFrame PythonImport::Frame(uint64_t word, uint64_t word_at) {
   }
   SourceFrame frame;
   frame.language = Language::kPython;
-  frame.function = CleanText(ring_.String(code.name), kMaxNameBytes);
+  frame.function = CleanText(ring_.String(code.name), kMaxPythonNameBytes);
   if (frame.function.empty()) frame.function = "?";
-  frame.file = CleanText(ring_.String(code.file), kMaxFileBytes);
+  frame.file = CleanText(ring_.String(code.file), kMaxPythonPathBytes);
   frame.detail = FrameDetail::kSymbol;
   const auto offset = static_cast<uint32_t>(word & ring::kPythonFrameOffsetMask);
   if (offset == ring::kPythonFrameNoOffset) {

@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMaxFileBytes = uint64_t{1}
+constexpr uint64_t kMaxRingBytes = uint64_t{1}
                                    << 40;  // a ring is read in part, a journal to a limit
 
 class RealMachine : public ProcessTable {
@@ -85,7 +85,7 @@ FoundFile ReadFile(const std::string& path, bool asked_for) {
   FoundFile found;
   found.path = path;
   FileStamp stamp;
-  const UniqueFd fd = OpenRegularFile(path, kMaxFileBytes, &stamp, &found.error);
+  const UniqueFd fd = OpenRegularFile(path, kMaxRingBytes, &stamp, &found.error);
   if (!fd) return found;
   FileSource source(fd.get());
   switch (KindOfFile(source, path, asked_for)) {
@@ -184,7 +184,7 @@ class Loader {
   void AddBundle(const std::string& path) {
     FileStamp stamp;
     std::string error;
-    const UniqueFd fd = OpenRegularFile(path, kMaxFileBytes, &stamp, &error);
+    const UniqueFd fd = OpenRegularFile(path, kMaxRingBytes, &stamp, &error);
     if (!fd) return Complain(path, error);
     FileSource source(fd.get());
     size_t known = 0;
@@ -239,7 +239,7 @@ class Loader {
     for (const Live& live : live_) {
       std::string error;
       FileStamp stamp;
-      const UniqueFd fd = OpenRegularFile(live.path, kMaxFileBytes, &stamp, &error);
+      const UniqueFd fd = OpenRegularFile(live.path, kMaxRingBytes, &stamp, &error);
       if (!fd) continue;
       FileSource source(fd.get());
       const RingSnapshot now = ReadRing(source, live.path, ImageDepth::kState);

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 using Callback = std::function<void(const std::string&, const std::string&)>;
 
 constexpr size_t kMaxFiles = 1 << 20;
-constexpr int kMaxDepth = 4;
+constexpr int kMaxDirectoryDepth = 4;
 
 void Walk(const std::string& path, int depth, const Callback& visit, const Callback& complain) {
   std::error_code error;
@@ -27,7 +27,7 @@ void Walk(const std::string& path, int depth, const Callback& visit, const Callb
   for (const fs::directory_entry& entry : entries) {
     std::error_code ignored;
     const fs::file_status status = entry.symlink_status(ignored);
-    if (fs::is_directory(status) && depth + 1 < kMaxDepth) {
+    if (fs::is_directory(status) && depth + 1 < kMaxDirectoryDepth) {
       Walk(entry.path().string(), depth + 1, visit, complain);
     } else if (fs::is_regular_file(status)) {
       visit(entry.path().string(), path);

@@ -58,8 +58,8 @@ const char* PaceName(Pace pace) {
   return "unknown";
 }
 
-Activity Summarize(const ProcessState& earlier, const ProcessState& later, pid_t tid) {
-  Activity activity;
+ThreadActivity Summarize(const ProcessState& earlier, const ProcessState& later, pid_t tid) {
+  ThreadActivity activity;
   if (earlier.pid != later.pid || earlier.start_ticks != later.start_ticks ||
       later.threads.empty()) {
     return activity;

@@ -23,7 +23,7 @@ enum class Pace : uint8_t {
 
 const char* PaceName(Pace pace);  // static storage
 
-struct Activity {
+struct ThreadActivity {
   pid_t tid = 0;
   std::string thread_name;
   Pace pace = Pace::kUnknown;
@@ -37,7 +37,7 @@ struct Activity {
 
 // What thread `tid` did between `earlier` and `later`; tid 0 means the thread that used the most
 // CPU time, the main thread if none used any.
-Activity Summarize(const ProcessState& earlier, const ProcessState& later, pid_t tid);
+ThreadActivity Summarize(const ProcessState& earlier, const ProcessState& later, pid_t tid);
 
 // The innermost frame of the user's own code in a stack of symbolized addresses (innermost first,
 // each as Symbolizer::Symbolize gives it): the first with a line in a module outside of the

@@ -13,7 +13,7 @@
 namespace rollcall {
 namespace {
 
-constexpr size_t kMaxNameBytes = 64;
+constexpr size_t kMaxThreadNameBytes = 64;
 
 uint64_t TicksToNs(uint64_t ticks) {
   static const uint64_t per_second = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
@@ -78,7 +78,7 @@ bool ParseStat(std::string_view text, Stat* stat) {
   const size_t close = text.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open)
     return false;
-  stat->name = CleanText(text.substr(open + 1, close - open - 1), kMaxNameBytes);
+  stat->name = CleanText(text.substr(open + 1, close - open - 1), kMaxThreadNameBytes);
   const std::vector<std::string_view> fields = Split(text.substr(close + 1));
   // Numbered from 3 in proc(5): state 3, ppid 4, utime 14, stime 15, starttime 22.
   if (fields.size() < 20) return false;
@@ -152,7 +152,7 @@ std::optional<ThreadState> ReadThreadState(const ProcSource& proc, pid_t pid, pi
     if (words.size() == 3 && Parse(words[0], &exact) && exact != 0) thread.cpu_ns = exact;
   }
   if (proc.Read(dir + "wchan", &text) == 0 && text != "0") {
-    thread.wchan = CleanText(text, kMaxNameBytes);
+    thread.wchan = CleanText(text, kMaxThreadNameBytes);
   }
   if (proc.Read(dir + "syscall", &text) == 0) thread.blocked_call = ParseSyscall(text);
   return thread;

@@ -22,7 +22,7 @@ enum Name : uint8_t {
   kFrameType,
   kTextType,
   kBytesType,
-  kVersion,  // from 3.11
+  kVersionAddress,  // from 3.11
   kAddedIn310,
   kAddedIn39,
   kAddedIn38,
@@ -111,9 +111,9 @@ PythonPresence Examine(const ProcessMemory& memory, const LoadedModule& module, 
     return PythonPresence::kUnknown;
   }
   uint32_t version = 0;
-  if (at[kVersion] != 0) {
+  if (at[kVersionAddress] != 0) {
     uint64_t word = 0;
-    if (!Load(memory, module.bias + at[kVersion], &word)) {
+    if (!Load(memory, module.bias + at[kVersionAddress], &word)) {
       *why = "its version could not be read";
       return PythonPresence::kUnknown;
     }

@@ -51,7 +51,7 @@ uint32_t FrameBytes(const Layout& layout) {
 }
 
 // What a code object says, apart from the instruction.
-struct Code {
+struct PythonCode {
   std::string function;
   std::string file;
   std::string table;
@@ -141,7 +141,7 @@ class Walker {
 
   bool Show(const unsigned char* frame) {
     const uint64_t address = At<uint64_t>(frame, layout_.frame_code) & ~kFrameCodeTag;
-    const Code* code = FindCode(address);
+    const PythonCode* code = FindCode(address);
     if (code == nullptr) return false;
     uint64_t offset = 0;
     const Place place = FindOffset(frame, *code, address, &offset);
@@ -170,7 +170,7 @@ class Walker {
     return true;
   }
 
-  Place FindOffset(const unsigned char* frame, const Code& code, uint64_t code_address,
+  Place FindOffset(const unsigned char* frame, const PythonCode& code, uint64_t code_address,
                    uint64_t* offset) const {
     constexpr int64_t kInstructionBytes = 2;
     if (layout_.lasti_bytes != 0) {
@@ -196,7 +196,7 @@ class Walker {
   }
 
   // Owned by the walker; null if it is not one, and then the stack says so.
-  const Code* FindCode(uint64_t address) {
+  const PythonCode* FindCode(uint64_t address) {
     const auto [entry, is_new] = codes_.try_emplace(address);
     if (!is_new) return &entry->second;
     if (ReadCode(address, &entry->second)) return &entry->second;
@@ -204,7 +204,7 @@ class Walker {
     return nullptr;
   }
 
-  bool ReadCode(uint64_t address, Code* code) {
+  bool ReadCode(uint64_t address, PythonCode* code) {
     std::array<unsigned char, kMaxCodeBytes> at{};
     if (!Read(address, at.data(), layout_.code_bytes) ||
         At<uint64_t>(at.data(), layout_.object_type) != interpreter_.code_type) {
@@ -258,7 +258,7 @@ class Walker {
     return true;
   }
 
-  bool ReadTable(uint64_t object, Code* code) const {
+  bool ReadTable(uint64_t object, PythonCode* code) const {
     std::array<unsigned char, 64> head{};
     if (layout_.bytes_data > head.size() || layout_.object_size + 8 > layout_.bytes_data ||
         !Read(object, head.data(), layout_.bytes_data) ||
@@ -279,7 +279,7 @@ class Walker {
   const uint32_t frame_bytes_;
   PythonStack stack_;
   bool run_open_ = false;  // the last frame shown belongs to a call of the loop that goes on
-  std::unordered_map<uint64_t, Code> codes_;
+  std::unordered_map<uint64_t, PythonCode> codes_;
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ struct History {
   size_t size() const { return sites.size(); }
 };
 
-struct Difference {
+struct FirstDifference {
   size_t index = 0;
   bool a_has_more = false;  // a made `calls` calls that b left out
   size_t calls = 0;
@@ -68,7 +68,7 @@ bool Turned(const Keys& a, const Keys& b, size_t i) {
 }
 
 // The first place where a and b (aligned) are shifted against each other.
-std::optional<Difference> FirstShift(const History& x, const History& y) {
+std::optional<FirstDifference> FirstShift(const History& x, const History& y) {
   const Keys& a = x.sites;
   const Keys& b = y.sites;
   const size_t both = std::min(a.size(), b.size());
@@ -83,7 +83,7 @@ std::optional<Difference> FirstShift(const History& x, const History& y) {
       if (!a_more && !AgreeWithout(y, i, shift, x)) continue;
       // Only a few calls at the end can be turned: is_permutation takes quadratic time.
       if (a.size() - i <= kMaxTurn && Turned(a, b, i)) return std::nullopt;
-      return Difference{i, a_more, shift};
+      return FirstDifference{i, a_more, shift};
     }
     if (i + 1 < both && Equal(a[i + 1], b[i + 1])) partners.emplace(a[i], b[i]);
   }
@@ -180,8 +180,8 @@ std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites, const
     histories.push_back(std::move(history));
   }
   const History most = MostFrequent(by_size, histories);
-  std::optional<Difference> earliest;
-  std::vector<std::optional<Difference>> differences(by_size.size());
+  std::optional<FirstDifference> earliest;
+  std::vector<std::optional<FirstDifference>> differences(by_size.size());
   for (size_t c = 0; c < by_size.size(); ++c) {
     differences[c] = FirstShift(histories[c], most);
     if (differences[c] && (!earliest || differences[c]->index < earliest->index)) {

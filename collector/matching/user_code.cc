@@ -7,10 +7,6 @@
 namespace rollcall {
 namespace {
 
-bool StartsWith(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
-
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // What follows `directory`, "/lib/" say, up to the next slash; all that follows in `rest`.
@@ -35,7 +31,7 @@ std::string SourceTree(std::string_view path) {
   std::string_view rest;
   if (After(path, "/torch/", &rest) &&
       std::any_of(std::begin(kTorch), std::end(kTorch),
-                  [&](std::string_view below) { return StartsWith(rest, below); })) {
+                  [&](std::string_view below) { return rest.starts_with(below); })) {
     return "torch";
   }
   return After(path, "/mpi4py/", &rest) ? "mpi4py" : "";
@@ -49,7 +45,7 @@ bool IsStandardLibrary(std::string_view path) {
     if (!After(path, directory, &rest)) continue;
     const size_t digits = rest.find_first_not_of("0123456789.t");
     if (digits != 0 && digits != std::string_view::npos &&
-        (rest[digits] == '/' || StartsWith(rest.substr(digits - 1), ".zip/"))) {
+        (rest[digits] == '/' || rest.substr(digits - 1).starts_with(".zip/"))) {
       return true;
     }
   }
@@ -75,11 +71,11 @@ std::string FrameworkOfPath(std::string_view path) {
 
 // Code that came from no file. What people type or exec() is theirs; this is what libraries make.
 std::string FrameworkOfGenerated(std::string_view file) {
-  if (StartsWith(file, "<frozen")) return "Python";
+  if (file.starts_with("<frozen")) return "Python";
   for (const std::string_view made :
        {"<__array_function__", "<decorator-gen", "<attrs generated", "<eval_with_key>",
         "<torch_package", "<dataclass", "<makefun-gen", "<boltons."}) {
-    if (StartsWith(file, made)) return "generated code";
+    if (file.starts_with(made)) return "generated code";
   }
   return "";
 }
@@ -94,14 +90,14 @@ bool IsRuntimeModule(std::string_view path) {
       "libfabric", "libpsm",  "libevent",   "libpmix",  "librollcall", "libgfortran", "libffi."};
   const std::string_view name = FileName(path);
   for (const std::string_view runtime : kRuntimes) {
-    if (StartsWith(name, runtime)) return true;
+    if (name.starts_with(runtime)) return true;
   }
   return IsInterpreterModule(path);
 }
 
 std::string FrameworkOf(const SourceFrame& frame) {
   if (frame.language == Language::kPython) {
-    return StartsWith(frame.file, "<") ? FrameworkOfGenerated(frame.file)
+    return frame.file.starts_with("<") ? FrameworkOfGenerated(frame.file)
                                        : FrameworkOfPath(frame.file);
   }
   if (IsInterpreterModule(frame.module)) return "Python";

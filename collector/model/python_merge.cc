@@ -7,10 +7,6 @@
 namespace rollcall {
 namespace {
 
-bool StartsWith(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
-
 // Where a program holds the interpreter itself, names have to tell the two apart.
 bool IsInterpreterFunction(std::string_view function) {
   constexpr std::string_view kStarts[] = {
@@ -19,7 +15,7 @@ bool IsInterpreterFunction(std::string_view function) {
       "wrap_",       "type_call",     "run_mod",     "run_eval_",  "builtin_exec",
       "gen_send_",   "gen_iternext",  "_TAIL_CALL_", "bound_",     "method_call"};
   return std::any_of(std::begin(kStarts), std::end(kStarts),
-                     [&](std::string_view start) { return StartsWith(function, start); });
+                     [&](std::string_view start) { return function.starts_with(start); });
 }
 
 // The runs, as the index behind their last frame; the last one may be cut.
@@ -51,15 +47,15 @@ MergedStack Apart(const std::vector<NativeKind>& native, bool native_whole, uint
 
 bool IsInterpreterModule(std::string_view path) {
   std::string_view name = path.substr(path.rfind('/') + 1);
-  if (StartsWith(name, "libpython")) return true;
-  if (!StartsWith(name, "python")) return false;
+  if (name.starts_with("libpython")) return true;
+  if (!name.starts_with("python")) return false;
   name.remove_prefix(std::string_view("python").size());
   return name.find_first_not_of("0123456789.dt") == std::string_view::npos;
 }
 
 bool IsInterpreterLoop(std::string_view function) {
   constexpr std::string_view kLoop = "_PyEval_EvalFrameDefault";
-  return StartsWith(function, kLoop) &&
+  return function.starts_with(kLoop) &&
          (function.size() == kLoop.size() || function[kLoop.size()] == '.' ||
           function[kLoop.size()] == ' ');  // "name [clone .cold]"
 }

@@ -53,10 +53,6 @@ int64_t Number(const std::string& text) {
   return value;
 }
 
-bool StartsWith(const std::string& text, std::string_view start) {
-  return text.compare(0, start.size(), start) == 0;
-}
-
 class Parser {
  public:
   explicit Parser(std::string_view text) : lines_(Split(std::string(text), '\n')) {}
@@ -310,11 +306,11 @@ class Parser {
     int32_t size = ranks_;
     std::vector<std::string> rest;
     for (size_t i = at; i < words.size(); ++i) {
-      if (StartsWith(words[i], "id=")) {
+      if (words[i].starts_with("id=")) {
         id = words[i].substr(3);
-      } else if (StartsWith(words[i], "size=")) {
+      } else if (words[i].starts_with("size=")) {
         size = static_cast<int32_t>(Number(words[i].substr(5)));
-      } else if (StartsWith(words[i], "rank=")) {
+      } else if (words[i].starts_with("rank=")) {
         passed = static_cast<int32_t>(Number(words[i].substr(5)));
       } else {
         rest.push_back(words[i]);
@@ -400,7 +396,7 @@ class Parser {
                                                          {"user", ReduceOp::kUser}};
     Arguments& a = call->arguments;
     const auto value = [&word](std::string_view key) -> std::optional<std::string> {
-      if (!StartsWith(word, key)) return std::nullopt;
+      if (!word.starts_with(key)) return std::nullopt;
       return word.substr(key.size());
     };
     if (const auto op = kOps.find(word); op != kOps.end()) {

@@ -29,9 +29,9 @@ std::string ProcessText(const Process& process) {
 }
 
 // Two lists of calls, and where they run apart.
-class Difference {
+class RankDifference {
  public:
-  Difference(const Analysis& analysis, uint32_t left, uint32_t right)
+  RankDifference(const Analysis& analysis, uint32_t left, uint32_t right)
       : analysis_(analysis), process_{left, right} {
     for (int side = 0; side < 2; ++side) calls_[side] = analysis.Timeline(process_[side]);
     FindShared();
@@ -239,7 +239,7 @@ Shown ShowDifference(const Analysis& analysis, int32_t left, int32_t right, size
   for (const uint32_t a : lefts) {
     for (const uint32_t b : rights) {
       if (analysis.trace.processes[a].world != analysis.trace.processes[b].world) continue;
-      return {Difference(analysis, a, b).Text(around), ""};
+      return {RankDifference(analysis, a, b).Text(around), ""};
     }
   }
   return {"", fmt::format("ranks {} and {} are of two jobs", left, right)};

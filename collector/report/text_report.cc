@@ -47,9 +47,9 @@ std::string_view RoleText(const Site& site) {
   return "";
 }
 
-class Writer {
+class TextWriter {
  public:
-  Writer(const Trace& trace, const Report& report, const TextOptions& options)
+  TextWriter(const Trace& trace, const Report& report, const TextOptions& options)
       : trace_(trace), report_(report), options_(options) {}
 
   std::string Render() {
@@ -275,7 +275,7 @@ StackDetail StackDetailOf(std::string_view name) {
 }
 
 std::string RenderText(const Trace& trace, const Report& report, const TextOptions& options) {
-  return Writer(trace, report, options).Render();
+  return TextWriter(trace, report, options).Render();
 }
 
 }  // namespace rollcall

@@ -13,7 +13,7 @@
 namespace rollcall {
 namespace {
 
-constexpr int kMaxDepth = 200;           // of nested scopes; DIE trees of real programs reach 30
+constexpr int kMaxScopeDepth = 200;      // of nested scopes; DIE trees of real programs reach 30
 constexpr int kMaxEntries = 20'000'000;  // DIEs visited per unit
 
 const char* StringAttribute(Dwarf_Die* die, unsigned name) {
@@ -158,7 +158,7 @@ bool MayHoldFunctions(int tag) {
 std::vector<Dwarf_Die> InlinedChain(Dwarf_Die function, uint64_t vaddr) {
   std::vector<Dwarf_Die> chain;
   Dwarf_Die scope = function;
-  for (int depth = 0; depth < kMaxDepth; ++depth) {
+  for (int depth = 0; depth < kMaxScopeDepth; ++depth) {
     Dwarf_Die child;
     bool found = false;
     for (int more = dwarf_child(&scope, &child); more == 0;
@@ -206,7 +206,7 @@ std::optional<Dwarf_Die> DwarfIndex::FindUnit(uint64_t vaddr) {
 
 void DwarfIndex::CollectFunctions(Unit* unit, Dwarf_Die* parent, int depth, int* budget) {
   Dwarf_Die child;
-  if (depth > kMaxDepth) return;
+  if (depth > kMaxScopeDepth) return;
   for (int more = dwarf_child(parent, &child); more == 0 && *budget > 0;
        more = dwarf_siblingof(&child, &child)) {
     --*budget;

@@ -58,7 +58,7 @@ int Indentation(std::string_view line) {
 }
 
 // Whether `line` opens a branch or a loop in C, C++, Fortran or Python.
-bool IsControl(std::string_view line) {
+bool OpensBlock(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t}"), line.size()));
   std::string word;
   for (const char c : line) {
@@ -81,7 +81,7 @@ std::vector<int> EnclosingControl(const std::vector<std::string_view>& lines, in
     // Labels and preprocessor lines stand at the margin without enclosing anything.
     if (here < 0 || here >= indent || lines[i][0] == '#') continue;
     indent = here;
-    if (!IsControl(lines[i])) continue;
+    if (!OpensBlock(lines[i])) continue;
     found.push_back(i);
     if (found.size() == kMaxEnclosingLevels) break;
   }

@@ -16,7 +16,7 @@
 namespace rollcall {
 namespace {
 
-constexpr size_t kMaxNameBytes = 1024;
+constexpr size_t kMaxSymbolBytes = 1024;
 constexpr std::string_view kDeleted = " (deleted)";  // the kernel's mark in /proc/<pid>/maps
 
 struct DwarfDeleter {
@@ -113,7 +113,7 @@ void OpenModule(Module* module, const CodeAddress& address, const Symbolizer::Op
 std::vector<SourceFrame> Resolve(Module* module, const CodeAddress& address, NameStyle style) {
   std::vector<SourceFrame> frames;
   SourceFrame base;
-  base.module = CleanText(address.module_path, kMaxNameBytes);
+  base.module = CleanText(address.module_path, kMaxSymbolBytes);
   base.vaddr = address.vaddr;
   base.note = module->note;
   if (module->file == nullptr) return {base};
@@ -123,12 +123,12 @@ std::vector<SourceFrame> Resolve(Module* module, const CodeAddress& address, Nam
   const auto symbol_name = [&] {
     const std::string name =
         module->fortran ? FortranName(symbol.name) : Demangle(symbol.name, style);
-    return CleanText(module->fortran ? Demangle(name, style) : name, kMaxNameBytes);
+    return CleanText(module->fortran ? Demangle(name, style) : name, kMaxSymbolBytes);
   };
   if (module->index != nullptr) {
     for (const DwarfFrame& found : module->index->Lookup(lookup, style)) {
       SourceFrame frame = base;
-      frame.function = CleanText(found.function, kMaxNameBytes);
+      frame.function = CleanText(found.function, kMaxSymbolBytes);
       // Local lambdas have their full name in the symbol table only.
       const bool better_symbol =
           frame.function.empty() ||
@@ -136,7 +136,7 @@ std::vector<SourceFrame> Resolve(Module* module, const CodeAddress& address, Nam
       if (better_symbol && !found.inlined && symbol.name != nullptr) {
         frame.function = symbol_name();
       }
-      frame.file = CleanText(found.file, kMaxNameBytes * 4);
+      frame.file = CleanText(found.file, kMaxSymbolBytes * 4);
       frame.line = std::max(found.line, 0);
       frame.inlined = found.inlined;
       frame.detail = FrameDetail::kSourceLine;

@@ -17,7 +17,7 @@ std::optional<Finding> JudgeGpuStalled(const Analysis& analysis, const Incident&
         "what else is on the streams is not on record: a long kernel in front of it looks the "
         "same");
   }
-  const std::string call = DeviceCall(analysis, incident, *incident.deviating_event);
+  const std::string call = DeviceCallText(analysis, incident, *incident.deviating_event);
   const std::vector<int32_t> others = analysis.RanksOf(incident.agreeing);
   bool done = true;
   for (const uint32_t p : incident.agreeing) {

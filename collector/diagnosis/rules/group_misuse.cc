@@ -63,7 +63,7 @@ std::optional<Finding> JudgeHeldBack(const Analysis& analysis, const Incident& i
   Finding finding = Draft(analysis, incident, VerdictKind::kGroupMisuse);
   std::erase_if(finding.sites, [](const Site& site) { return site.culprit; });
   AddSites(analysis, incident.deviating, &finding);
-  const std::string call = DeviceCall(analysis, incident, *incident.agreeing_event);
+  const std::string call = DeviceCallText(analysis, incident, *incident.agreeing_event);
   finding.title = fmt::format("{} never closed a group: {} stands in it, and {} {} for it",
                               RanksPhrase(finding.culprits), call, RanksPhrase(finding.waiting),
                               Verb(finding.waiting, "waits", "wait"));

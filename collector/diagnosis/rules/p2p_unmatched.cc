@@ -54,7 +54,7 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
     const Membership& membership = analysis.trace.memberships[incident.deviating_event->membership];
     finding.title = fmt::format("rank {} waits in {}, and the other end was never posted",
                                 analysis.RankOf(membership.process),
-                                DeviceCall(analysis, incident, *incident.deviating_event));
+                                DeviceCallText(analysis, incident, *incident.deviating_event));
     finding.why =
         "each of the two waits for the other: one makes a call more, or one less, than the other "
         "expects, and which of them is not on record";

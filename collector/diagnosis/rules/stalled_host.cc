@@ -11,7 +11,7 @@
 
 namespace rollcall {
 
-std::string DeviceCall(const Analysis& analysis, const Incident& incident, const Event& event) {
+std::string DeviceCallText(const Analysis& analysis, const Incident& incident, const Event& event) {
   const std::string name = OperationName(analysis.Op(event));
   const std::string& group = analysis.CommunicatorName(incident.communicator);
   if (event.sequence != 0) return fmt::format("{} #{} on {}", name, event.sequence, group);
@@ -50,8 +50,9 @@ Finding JudgeOtherWork(const Analysis& analysis, const Incident& incident, const
       "{}",
       one ? "" : "s", RanksPhrase(finding.culprits), one ? "stands" : "stand",
       one ? "its" : "their", one ? "its" : "their", one ? " waits" : "s wait",
-      OperationName(analysis.Op(wait)), DeviceCall(analysis, incident, *incident.agreeing_event),
-      RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"));
+      OperationName(analysis.Op(wait)),
+      DeviceCallText(analysis, incident, *incident.agreeing_event), RanksPhrase(finding.waiting),
+      Verb(finding.waiting, "waits", "wait"));
   finding.why =
       "all that NCCL was given there is complete, so that something else runs on the device";
   finding.notes.emplace_back("a long kernel looks the same");
@@ -69,7 +70,7 @@ Finding JudgeStalledHost(const Analysis& analysis, const Incident& incident) {
   finding.title = fmt::format(
       "{} stopped outside every operation: {} nothing open and never came to {}, where {} {}",
       RanksPhrase(hosts), hosts.size() == 1 ? "it has" : "they have",
-      DeviceCall(analysis, incident, *incident.agreeing_event), RanksPhrase(finding.waiting),
+      DeviceCallText(analysis, incident, *incident.agreeing_event), RanksPhrase(finding.waiting),
       Verb(finding.waiting, "waits", "wait"));
   finding.why =
       "all that it enqueued has completed, so that its device waits for its host, and the host for "

@@ -11,7 +11,7 @@ namespace rollcall {
 Finding JudgeStalledHost(const Analysis& analysis, const Incident& incident);
 
 // "all_to_all #45265 on EXPERT_MODEL_PARALLEL_GROUP (72)"; "send to rank 1 on …" for a message.
-std::string DeviceCall(const Analysis& analysis, const Incident& incident, const Event& event);
+std::string DeviceCallText(const Analysis& analysis, const Incident& incident, const Event& event);
 
 }  // namespace rollcall
 

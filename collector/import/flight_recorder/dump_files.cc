@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMaxFileBytes = uint64_t{1} << 34;
+constexpr uint64_t kMaxDumpBytes = uint64_t{1} << 34;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -89,7 +89,7 @@ class Search {
     file.prefix = std::move(name.prefix);
     FileStamp stamp;
     std::string error;
-    const UniqueFd fd = OpenRegularFile(path, kMaxFileBytes, &stamp, &error);
+    const UniqueFd fd = OpenRegularFile(path, kMaxDumpBytes, &stamp, &error);
     if (fd) {
       FileSource source(fd.get());
       file.format = Recognize(source);
@@ -119,7 +119,7 @@ Dump Read(const DumpFile& file) {
   Dump dump;
   FileStamp stamp;
   std::string error;
-  const UniqueFd fd = OpenRegularFile(file.path, kMaxFileBytes, &stamp, &error);
+  const UniqueFd fd = OpenRegularFile(file.path, kMaxDumpBytes, &stamp, &error);
   if (fd) {
     FileSource source(fd.get());
     dump = ReadDump(source, file.path, file.format);

@@ -30,9 +30,9 @@ class SourceBuffer : public std::streambuf {
 
 // Parse events to values. The stack holds what is open; `pending_` the items of all open
 // containers, each from its own beginning.
-class Builder : public nlohmann::json_sax<nlohmann::json> {
+class TreeReader : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Builder(Values* values, DumpSink* sink) : values_(*values), sink_(*sink) {}
+  TreeReader(Values* values, DumpSink* sink) : values_(*values), sink_(*sink) {}
 
   bool null() override { return Add(Value()); }
   bool boolean(bool value) override {
@@ -174,7 +174,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
 ReadError ReadJson(ByteSource& source, Values* values, DumpSink* sink) {
   SourceBuffer buffer(source);
   std::istream stream(&buffer);
-  Builder builder(values, sink);
+  TreeReader builder(values, sink);
   nlohmann::json::sax_parse(stream, &builder);
   return builder.Finish(source.Size());
 }

@@ -18,14 +18,8 @@ namespace {
 
 using verdict_case::Case;
 
-Trace Parse(const std::string& text) {
-  TextTraceResult parsed = ParseTextTrace(text);
-  EXPECT_EQ(parsed.errors, std::vector<std::string>{}) << text;
-  return std::move(parsed.trace);
-}
-
 Report Of(const std::string& text, const DiagnoseOptions& options = {}) {
-  return Diagnose(Parse(text), options);
+  return Diagnose(verdict_case::Parse(text), options);
 }
 
 std::vector<int32_t> RanksOf(const Trace& trace) {
@@ -53,14 +47,14 @@ void OfEveryCase(const Check& check) {
 TEST(BadDay, ClocksApartByMinutesChangeNothing) {
   OfEveryCase([](const Case& test) {
     const std::vector<std::string> expected =
-        verdict_case::Summaries(Parse(test.trace), test.options);
+        verdict_case::Summaries(verdict_case::Parse(test.trace), test.options);
     for (const char* ahead : {"300", "-300"}) {
       std::string text = test.trace;
-      for (const int32_t rank : RanksOf(Parse(test.trace))) {
+      for (const int32_t rank : RanksOf(verdict_case::Parse(test.trace))) {
         if (rank % 2 == 1)
           text += fmt::format("{0}: runs-on node{0}\n{0}: clock-ahead {1}\n", rank, ahead);
       }
-      EXPECT_EQ(verdict_case::Summaries(Parse(text), test.options), expected) << text;
+      EXPECT_EQ(verdict_case::Summaries(verdict_case::Parse(text), test.options), expected) << text;
     }
   });
 }
@@ -69,11 +63,11 @@ TEST(BadDay, ClocksApartByMinutesChangeNothing) {
 TEST(BadDay, AnotherJobInTheSameDirectoryChangesNothing) {
   OfEveryCase([](const Case& test) {
     const std::vector<std::string> expected =
-        verdict_case::Summaries(Parse(test.trace), test.options);
-    Trace mixed = Parse(
+        verdict_case::Summaries(verdict_case::Parse(test.trace), test.options);
+    Trace mixed = verdict_case::Parse(
         "ranks 5\n0-4: Barrier @ main:3\n0-4: Allreduce 1xMPI_INT sum @ main:4\n0-4: Finalize @ "
         "main:9\n0-4: exits 0\n");
-    AppendTrace(Parse(test.trace), &mixed);
+    AppendTrace(verdict_case::Parse(test.trace), &mixed);
     EXPECT_EQ(verdict_case::Summaries(mixed, test.options), expected);
   });
 }
@@ -82,10 +76,11 @@ TEST(BadDay, AnotherJobInTheSameDirectoryChangesNothing) {
 // what is there.
 TEST(BadDay, AMissingTraceAccusesNobody) {
   OfEveryCase([](const Case& test) {
-    const Trace whole = Parse(test.trace);
+    const Trace whole = verdict_case::Parse(test.trace);
     if (whole.processes.size() < 2) return;
     for (const int32_t missing : RanksOf(whole)) {
-      const Trace trace = Parse(test.trace + fmt::format("{}: has no trace\n", missing));
+      const Trace trace =
+          verdict_case::Parse(test.trace + fmt::format("{}: has no trace\n", missing));
       const Report report = Diagnose(trace, test.options);
       EXPECT_TRUE(Mentions(report.notes, "no trace of rank"));
       for (const Finding& finding : report.findings) {
@@ -105,9 +100,9 @@ TEST(BadDay, AMissingTraceAccusesNobody) {
 TEST(BadDay, DamagedRecordsProveNoHang) {
   OfEveryCase([](const Case& test) {
     std::string text = test.trace;
-    for (const int32_t rank : RanksOf(Parse(test.trace)))
+    for (const int32_t rank : RanksOf(verdict_case::Parse(test.trace)))
       text += fmt::format("{}: damaged\n", rank);
-    for (const Finding& finding : Diagnose(Parse(text), test.options).findings) {
+    for (const Finding& finding : Diagnose(verdict_case::Parse(text), test.options).findings) {
       // How a rank ended, what it passed, how it nested its groups and whether the time was up is
       // not in the damaged records.
       if (finding.kind == VerdictKind::kRankDied || finding.kind == VerdictKind::kInitHang ||
@@ -123,8 +118,9 @@ TEST(BadDay, DamagedRecordsProveNoHang) {
 TEST(BadDay, WhoMovesProvesNoHang) {
   OfEveryCase([](const Case& test) {
     std::string text = test.trace;
-    for (const int32_t rank : RanksOf(Parse(test.trace))) text += fmt::format("{}: moves\n", rank);
-    for (const Finding& finding : Diagnose(Parse(text), test.options).findings) {
+    for (const int32_t rank : RanksOf(verdict_case::Parse(test.trace)))
+      text += fmt::format("{}: moves\n", rank);
+    for (const Finding& finding : Diagnose(verdict_case::Parse(text), test.options).findings) {
       if (finding.kind == VerdictKind::kP2pDeadlock || finding.kind == VerdictKind::kP2pUnmatched ||
           finding.kind == VerdictKind::kOrderInversion ||
           finding.kind == VerdictKind::kFinalizedEarly) {
@@ -198,9 +194,9 @@ end
 }
 
 TEST(BadDays, TwoJobsThatHangAreTwoFindings) {
-  Trace mixed = Parse(kSkipped);
-  AppendTrace(Parse("ranks 2\n0: waits in Recv 1xMPI_INT peer=1 tag=7 @ main:16\n"
-                    "1: waits in Recv 1xMPI_INT peer=0 tag=7 @ main:16\n"),
+  Trace mixed = verdict_case::Parse(kSkipped);
+  AppendTrace(verdict_case::Parse("ranks 2\n0: waits in Recv 1xMPI_INT peer=1 tag=7 @ main:16\n"
+                                  "1: waits in Recv 1xMPI_INT peer=0 tag=7 @ main:16\n"),
               &mixed);
   const Report report = Diagnose(mixed);
   ASSERT_EQ(report.findings.size(), 2u);

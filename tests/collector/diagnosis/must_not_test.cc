@@ -14,16 +14,10 @@
 namespace rollcall {
 namespace {
 
-Trace Parse(const std::string& text) {
-  TextTraceResult parsed = ParseTextTrace(text);
-  EXPECT_EQ(parsed.errors, std::vector<std::string>{}) << text;
-  return std::move(parsed.trace);
-}
-
 // "KIND culprits RANKS #SEQUENCE", a line for each finding.
 std::string Said(const std::string& text, const DiagnoseOptions& options = {}) {
   std::string lines;
-  for (const Finding& finding : Diagnose(Parse(text), options).findings) {
+  for (const Finding& finding : Diagnose(verdict_case::Parse(text), options).findings) {
     if (!lines.empty()) lines += "; ";
     lines += fmt::format("{} {} #{}", KindName(finding.kind), FoldRanks(finding.culprits),
                          finding.sequence);
@@ -60,7 +54,7 @@ ranks 8
 
 // One against one: nobody is in the majority, and nobody is named.
 TEST(MustNot, ReferenceBiasOneAgainstOne) {
-  const Report report = Diagnose(Parse(R"(
+  const Report report = Diagnose(verdict_case::Parse(R"(
 ranks 2
 0: waits in Bcast root=1 1xMPI_INT @ main:9
 1: waits in Bcast root=0 1xMPI_INT @ main:9
@@ -100,7 +94,7 @@ end
 }
 
 TEST(MustNot, AMissingTraceIsNotAGuiltyRank) {
-  const Report report = Diagnose(Parse(R"(
+  const Report report = Diagnose(verdict_case::Parse(R"(
 ranks 3
 idle 60
 0-2: Barrier @ main:9

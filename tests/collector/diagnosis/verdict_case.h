@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -21,10 +22,17 @@
 #include "collector/diagnosis/diagnose.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
+#include "collector/model/text_trace.h"
 
 namespace rollcall::verdict_case {
 
 namespace fs = std::filesystem;
+
+inline Trace Parse(const std::string& text) {
+  TextTraceResult parsed = ParseTextTrace(text);
+  EXPECT_EQ(parsed.errors, std::vector<std::string>{}) << text;
+  return std::move(parsed.trace);
+}
 
 inline std::string Lines(const Finding& finding, bool culprit) {
   std::set<std::string> lines;

@@ -29,7 +29,7 @@ using testing::StartsWith;
 
 const fs::path kGolden = fs::path(ROLLCALL_SOURCE_DIR) / "tests/golden/exports";
 
-std::string Read(const fs::path& path) {
+std::string ReadText(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -127,24 +127,24 @@ class GoldenExport : public testing::TestWithParam<GoldenCase> {};
 
 TEST_P(GoldenExport, IsAsExpected) {
   const auto& [name, kind, suffix] = GetParam();
-  std::string actual = Checked(Read(kGolden / (name + ".trace"))).Export(kind);
+  std::string actual = Checked(ReadText(kGolden / (name + ".trace"))).Export(kind);
   if (kind == "sarif") actual = WithoutHelp(actual);
   const fs::path golden = kGolden / (name + "." + suffix);
   if (std::getenv("ROLLCALL_UPDATE_GOLDEN") != nullptr) std::ofstream(golden) << actual;
-  EXPECT_EQ(actual, Read(golden));
+  EXPECT_EQ(actual, ReadText(golden));
 }
 
 INSTANTIATE_TEST_SUITE_P(Exports, GoldenExport, testing::ValuesIn(GoldenCases()),
                          [](const auto& info) { return info.param.name + "_" + info.param.kind; });
 
-constexpr char kSkipped[] = R"(ranks 4
+constexpr char kExportedTrace[] = R"(ranks 4
 0-3: Barrier @ main(/src/solver.c:20)
 1-3: waits in Barrier @ main(/src/solver.c:20) > exchange(/src/halo.c:88)
 0: waits in Allreduce sum 1xMPI_DOUBLE @ main(/src/solver.c:20) > exchange(/src/halo.c:97)
 )";
 
 TEST(ExportGithub, EscapesWhatTheRunnerWouldRead) {
-  Checked checked(kSkipped);
+  Checked checked(kExportedTrace);
   Finding& finding = checked.report()->findings.front();
   finding.title = "100%\r\nbroken: a, b";
   for (Site& site : finding.sites) site.frame.file = "/src/a,b:c%.c";
@@ -156,13 +156,13 @@ TEST(ExportGithub, EscapesWhatTheRunnerWouldRead) {
 }
 
 TEST(ExportGithub, KnownFindingsAreNotAnnotated) {
-  Checked checked(kSkipped);
+  Checked checked(kExportedTrace);
   checked.judgement()->rulings.front().weight = Ruling::Weight::kKnown;
   EXPECT_EQ(checked.Export("github"), "");
 }
 
 TEST(ExportJunit, SurvivesWhatXmlCannotHold) {
-  Checked checked(kSkipped);
+  Checked checked(kExportedTrace);
   Finding& finding = checked.report()->findings.front();
   finding.title = "a < b & \"c\" \x01\xff]]>";
   const std::string text = checked.Export("junit");
@@ -171,7 +171,7 @@ TEST(ExportJunit, SurvivesWhatXmlCannotHold) {
 }
 
 TEST(ExportSarif, FilesBelowTheRootAreRelativeAndEncoded) {
-  Checked checked(kSkipped);
+  Checked checked(kExportedTrace);
   std::vector<Site>& sites = checked.report()->findings.front().sites;
   sites[0].frame.file = "/usr/share/my code/x.c";
   sites[1].frame.file = "/src/größe #1.c";
@@ -188,8 +188,8 @@ std::string FingerprintOf(Checked* checked) {
 }
 
 TEST(Fingerprint, OutlivesLinesAndRanks) {
-  Checked before(kSkipped);
-  std::string text = kSkipped;
+  Checked before(kExportedTrace);
+  std::string text = kExportedTrace;
   for (const auto& [from, to] : {std::pair<std::string, std::string>{":88)", ":188)"},
                                  {":97)", ":197)"},
                                  {"ranks 4", "ranks 8"},
@@ -205,11 +205,11 @@ TEST(Fingerprint, OutlivesLinesAndRanks) {
 }
 
 TEST(Fingerprint, TellsFunctionsAndKindsApart) {
-  Checked before(kSkipped);
-  Checked other(kSkipped);
+  Checked before(kExportedTrace);
+  Checked other(kExportedTrace);
   for (Site& site : other.report()->findings.front().sites) site.frame.function = "finish";
   EXPECT_NE(FingerprintOf(&before), FingerprintOf(&other));
-  Checked kind(kSkipped);
+  Checked kind(kExportedTrace);
   kind.report()->findings.front().kind = VerdictKind::kDesync;
   EXPECT_NE(FingerprintOf(&before), FingerprintOf(&kind));
 }

@@ -29,7 +29,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using Json = nlohmann::json;
 
-constexpr char kSkipped[] = R"(
+constexpr char kTracedTwoGroups[] = R"(
 ranks 4
 comm low 0,1
 0,1: Barrier on=low @ main:3
@@ -80,7 +80,7 @@ struct Perfetto {
 };
 
 TEST(Perfetto, ATrackPerRankAndCommunicator) {
-  const Perfetto trace(kSkipped);
+  const Perfetto trace(kTracedTwoGroups);
   std::set<std::string> tracks;
   for (const auto& [at, name] : trace.threads) {
     tracks.insert(trace.processes.at(at.first) + " / " + name);
@@ -95,7 +95,7 @@ TEST(Perfetto, ATrackPerRankAndCommunicator) {
 }
 
 TEST(Perfetto, WhoIsInsideHasABeginningOnly) {
-  const Perfetto trace(kSkipped);
+  const Perfetto trace(kTracedTwoGroups);
   EXPECT_THAT(trace.Of("B"), SizeIs(4));
   EXPECT_THAT(trace.Of("E"), SizeIs(0));
   for (const Json& event : trace.Of("X")) EXPECT_GT(event["dur"].get<double>(), 0) << event;
@@ -103,7 +103,7 @@ TEST(Perfetto, WhoIsInsideHasABeginningOnly) {
 
 // The slices that a flow touches are those of one collective, each once, in the order of time.
 TEST(Perfetto, FlowsJoinTheMembersOfOneCollective) {
-  const Perfetto trace(kSkipped);
+  const Perfetto trace(kTracedTwoGroups);
   std::map<int, std::vector<Json>> flows;
   for (const Json& event : trace.Of("stf")) flows[event["id"]].push_back(event);
   ASSERT_THAT(flows, SizeIs(3)) << "low #1, MPI_COMM_WORLD #1 and #2";
@@ -130,7 +130,7 @@ TEST(Perfetto, FlowsJoinTheMembersOfOneCollective) {
 }
 
 TEST(Perfetto, TheFindingIsAnAnnotation) {
-  const Perfetto trace(kSkipped);
+  const Perfetto trace(kTracedTwoGroups);
   const std::vector<Json> instants = trace.Of("i");
   ASSERT_THAT(instants, SizeIs(4));
   std::multiset<std::string> names;
@@ -182,7 +182,7 @@ std::vector<std::vector<std::string>> ReadCsv(const std::string& text) {
 }
 
 TEST(Csv, AlignedByCommunicatorAndNumber) {
-  const auto rows = ReadCsv(Export("csv", kSkipped));
+  const auto rows = ReadCsv(Export("csv", kTracedTwoGroups));
   ASSERT_THAT(rows, SizeIs(11));
   for (const auto& row : rows) EXPECT_THAT(row, SizeIs(rows[0].size()));
   EXPECT_THAT(rows[0],
@@ -211,7 +211,7 @@ ranks 2
 }
 
 TEST(Dot, WhoWaitsForWhom) {
-  const std::string dot = Export("dot", kSkipped);
+  const std::string dot = Export("dot", kTracedTwoGroups);
   EXPECT_THAT(dot, HasSubstr("digraph rollcall {"));
   EXPECT_THAT(dot, HasSubstr("[label=\"ranks 1-3\\nMPI_Barrier #2  app.c:88\""));
   EXPECT_THAT(dot, HasSubstr("label=\"#2\\nMPI_COMM_WORLD\\ncannot match\""));

@@ -8,6 +8,7 @@
 #include "collector/import/byte_source.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/trace_builder.h"
+#include "tests/collector/import/read_rings.h"
 #include "tests/collector/import/ring_file_builder.h"
 
 namespace rollcall {
@@ -46,18 +47,6 @@ ring::Mark MarkBehind(uint64_t launch, bool written) {
   mark.number = static_cast<uint32_t>(launch);
   mark.written = written ? mark.number : 0;
   return mark;
-}
-
-RingSnapshot Read(const RingFileBuilder& ring) {
-  const RingFileBuilder::Bytes bytes = ring.Build();
-  MemorySource source(bytes);
-  return ReadRing(source, "x.ring");
-}
-
-Trace TraceOf(const std::vector<RingFileBuilder>& rings) {
-  RingTraceBuilder builder;
-  for (const RingFileBuilder& ring : rings) builder.Add(Read(ring));
-  return builder.Finish();
 }
 
 std::vector<uint64_t> Open(const Trace& trace, size_t process) {
@@ -107,9 +96,9 @@ TEST(DeviceMarks, OneThatIsBeingWrittenSaysNothing) {
 TEST(DeviceMarks, TheDevicesProgressIsMovement) {
   RingFileBuilder ring = Ring(0, 1);
   ring.marks = {MarkBehind(1, false)};
-  const uint64_t before = RingActivity(Read(ring));
+  const uint64_t before = RingActivity(Read(ring.Build()));
   ring.marks = {MarkBehind(1, true)};
-  EXPECT_GT(RingActivity(Read(ring)), before);
+  EXPECT_GT(RingActivity(Read(ring.Build())), before);
 }
 
 TEST(DeviceMarks, WhatAGraphRecordedIsNotOpen) {

@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-Journal Read(const std::string& text) {
+Journal ReadJournalText(const std::string& text) {
   MemorySource source({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   return ReadJournal(source, "journal.jsonl");
 }
@@ -90,7 +90,7 @@ std::vector<JournalEvent> OneOfEach() {
 TEST(Journal, EveryEventComesBack) {
   std::string text;
   for (const JournalEvent& event : OneOfEach()) text += FormatJournalLine(event);
-  const Journal journal = Read(text);
+  const Journal journal = ReadJournalText(text);
   EXPECT_THAT(journal.problems, IsEmpty());
   ASSERT_THAT(journal.events, SizeIs(std::variant_size_v<JournalEvent>));
   std::string again;
@@ -111,7 +111,7 @@ TEST(Journal, ALineThatIsCutAtTheEndIsLeftOut) {
   const std::string first = FormatJournalLine(journal::JobEnd{1, false, 1});
   const std::string second = FormatJournalLine(journal::JobEnd{2, false, 2});
   for (size_t size = 0; size < second.size(); ++size) {
-    const Journal journal = Read(first + second.substr(0, size));
+    const Journal journal = ReadJournalText(first + second.substr(0, size));
     EXPECT_THAT(journal.problems, IsEmpty()) << size;
     // Only its line break is missing: it is whole.
     EXPECT_EQ(journal.events.size(), size + 1 == second.size() ? 2u : 1u) << size;
@@ -120,7 +120,7 @@ TEST(Journal, ALineThatIsCutAtTheEndIsLeftOut) {
 
 TEST(Journal, ALineBehindACutOneIsFound) {
   const std::string line = FormatJournalLine(journal::JobEnd{1, false, 1});
-  const Journal journal = Read(line.substr(0, 20) + line + line);
+  const Journal journal = ReadJournalText(line.substr(0, 20) + line + line);
   EXPECT_THAT(journal.events, SizeIs(2));
   ASSERT_THAT(journal.problems, SizeIs(1));
   EXPECT_EQ(journal.problems[0].source, "journal.jsonl");
@@ -129,17 +129,17 @@ TEST(Journal, ALineBehindACutOneIsFound) {
 
 TEST(Journal, TakesWhatItUnderstands) {
   const std::string good = FormatJournalLine(journal::JobEnd{1, false, 1});
-  const Journal journal =
-      Read("\n  \n" + good + "{\"v\":1,\"event\":\"coffee\"}\n" +
-           "{\"v\":2,\"event\":\"job-end\"}\n" + "garbage\n" + good + "[1,2]\n{}\n\"x\"\n" +
-           std::string(300, '[') + "\n" + std::string("\0\xff\n", 3) + good);
+  const Journal journal = ReadJournalText("\n  \n" + good + "{\"v\":1,\"event\":\"coffee\"}\n" +
+                                          "{\"v\":2,\"event\":\"job-end\"}\n" + "garbage\n" + good +
+                                          "[1,2]\n{}\n\"x\"\n" + std::string(300, '[') + "\n" +
+                                          std::string("\0\xff\n", 3) + good);
   EXPECT_THAT(journal.events, SizeIs(3));
   EXPECT_EQ(journal.unknown, 2u);
   EXPECT_THAT(journal.problems, SizeIs(3)) << "the first few say enough";
 }
 
 TEST(Journal, FieldsOfTheWrongTypeAreMissing) {
-  const Journal journal = Read(
+  const Journal journal = ReadJournalText(
       R"({"v":1,"event":"process-end","id":7,"pid":-1,"rank":99999999999,"how":["x"],"status":"1",)"
       R"("oom_killed":1,"at_ns":1e30,"order":null})"
       "\n"
@@ -161,7 +161,7 @@ TEST(Journal, FieldsOfTheWrongTypeAreMissing) {
 
 TEST(Journal, AHugeLineIsPassedOver) {
   const std::string good = FormatJournalLine(journal::JobEnd{1, false, 1});
-  const Journal journal = Read(good + std::string(3 << 20, 'x') + "\n" + good);
+  const Journal journal = ReadJournalText(good + std::string(3 << 20, 'x') + "\n" + good);
   EXPECT_THAT(journal.events, SizeIs(2));
   ASSERT_THAT(journal.problems, SizeIs(1));
   EXPECT_EQ(journal.problems[0].message, "a line is too long");

@@ -7,6 +7,7 @@
 #include "collector/import/byte_source.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/trace_builder.h"
+#include "tests/collector/import/read_rings.h"
 #include "tests/collector/import/ring_file_builder.h"
 #include "tests/collector/import/trace_checks.h"
 
@@ -17,15 +18,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-Trace TraceOf(const RingFileBuilder::Bytes& bytes) {
-  MemorySource source(bytes);
-  RingTraceBuilder builder;
-  builder.Add(ReadRing(source, "x.ring"));
-  Trace trace = builder.Finish();
-  EXPECT_EQ(FindInconsistency(trace), "");
-  return trace;
-}
 
 // A ring of one barrier, called from MPI.so, called by the given Python frames, innermost first.
 class PythonRing {
@@ -49,7 +41,7 @@ class PythonRing {
     record.call_path = path;
     record.context_path = context;
     builder_.Append(thread_, record);
-    return TraceOf(builder_.Build());
+    return TraceOf(std::vector<RingFileBuilder::Bytes>{builder_.Build()});
   }
 
   RingFileBuilder builder_;

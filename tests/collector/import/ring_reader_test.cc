@@ -15,6 +15,7 @@
 
 #include "collector/import/byte_source.h"
 #include "collector/import/ring_image.h"
+#include "tests/collector/import/read_rings.h"
 #include "tests/collector/import/ring_file_builder.h"
 
 namespace rollcall {
@@ -25,11 +26,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Bytes = RingFileBuilder::Bytes;
-
-RingSnapshot Read(const Bytes& bytes) {
-  MemorySource source(bytes);
-  return ReadRing(source, "x.ring");
-}
 
 std::string Problems(const RingSnapshot& snapshot) {
   std::string text;

@@ -11,6 +11,7 @@
 #include "collector/import/ring_reader.h"
 #include "proto/datatypes.h"
 #include "proto/signature.h"
+#include "tests/collector/import/read_rings.h"
 #include "tests/collector/import/ring_file_builder.h"
 #include "tests/collector/import/trace_checks.h"
 #include "tests/sanitizers.h"
@@ -27,19 +28,6 @@ using ::testing::SizeIs;
 using Bytes = RingFileBuilder::Bytes;
 
 constexpr int64_t kZero = static_cast<int64_t>(RingFileBuilder::kRealtimeZero);
-
-RingSnapshot Read(const Bytes& bytes) {
-  MemorySource source(bytes);
-  return ReadRing(source, "x.ring");
-}
-
-Trace TraceOf(const std::vector<RingFileBuilder>& rings) {
-  RingTraceBuilder builder;
-  for (const RingFileBuilder& ring : rings) builder.Add(Read(ring.Build()));
-  Trace trace = builder.Finish();
-  EXPECT_EQ(FindInconsistency(trace), "");
-  return trace;
-}
 
 const Communicator* FindCommunicator(const Trace& trace, const std::string& name) {
   for (const Communicator& communicator : trace.communicators) {

@@ -107,7 +107,7 @@ TEST(ProcessStateTest, ChildBlockedInRead) {
   EXPECT_EQ(state.parent_pid, getpid());
   EXPECT_EQ(state.tracer_pid, 0);
   EXPECT_EQ(state.threads[0].name, "reader");
-  const Activity activity = Summarize(state, child.WaitUntilBlockedIn(SYS_read), 0);
+  const ThreadActivity activity = Summarize(state, child.WaitUntilBlockedIn(SYS_read), 0);
   EXPECT_EQ(activity.pace, Pace::kWaiting);
   EXPECT_EQ(activity.syscall, "read");
   EXPECT_EQ(activity.tid, child.pid());
@@ -128,7 +128,7 @@ TEST(ProcessStateTest, SpinningStoppedAndEndedChild) {
   const ProcessState second = child.WaitFor([&](const ProcessState& now) {
     return !now.threads.empty() && now.threads[0].cpu_ns > first.threads[0].cpu_ns + 20'000'000;
   });
-  const Activity activity = Summarize(first, second, child.pid());
+  const ThreadActivity activity = Summarize(first, second, child.pid());
   EXPECT_EQ(activity.cpu_ns, second.threads[0].cpu_ns - first.threads[0].cpu_ns);
   EXPECT_EQ(activity.interval_ns, second.sampled_ns - first.sampled_ns);
   // How much of the time it got depends on the machine's load.

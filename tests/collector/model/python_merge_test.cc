@@ -102,7 +102,7 @@ TEST(PythonMerge, KnowsTheInterpreter) {
   EXPECT_FALSE(IsInterpreterLoop("_PyEval_EvalFrame"));
 }
 
-class MergeInTrace : public testing::Test {
+class MergeInTrace : public ::testing::Test {
  protected:
   uint32_t Native(const std::string& module, const std::string& function) {
     Code code;

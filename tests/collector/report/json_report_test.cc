@@ -13,15 +13,15 @@
 namespace rollcall {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json Verdict(std::string_view text) {
+OrderedJson Verdict(std::string_view text) {
   const TextTraceResult parsed = ParseTextTrace(text);
   EXPECT_TRUE(parsed.errors.empty());
-  return Json::parse(RenderJson(parsed.trace, Diagnose(parsed.trace)));
+  return OrderedJson::parse(RenderJson(parsed.trace, Diagnose(parsed.trace)));
 }
 
-constexpr std::string_view kSkipped = R"(
+constexpr std::string_view kJsonTrace = R"(
 ranks 3
 0-2: Barrier @ main:10
 0,2: waits in Barrier @ main:12
@@ -29,18 +29,18 @@ ranks 3
 )";
 
 TEST(JsonReport, HasWhatATestOfAJobNeeds) {
-  const Json verdict = Verdict(kSkipped);
+  const OrderedJson verdict = Verdict(kJsonTrace);
   EXPECT_EQ(verdict["format"], "rollcall-verdict");
   EXPECT_EQ(verdict["version"], 1);
   EXPECT_EQ(verdict["status"], "hung");
   EXPECT_EQ(verdict["ranks"], 3);
   ASSERT_EQ(verdict["findings"].size(), 1u);
-  const Json& finding = verdict["findings"][0];
+  const OrderedJson& finding = verdict["findings"][0];
   EXPECT_EQ(finding["kind"], "rank-conditional-collective");
   EXPECT_EQ(finding["certainty"], "proven");
   EXPECT_EQ(finding["hangs"], true);
-  EXPECT_EQ(finding["culprits"], Json::array({1}));
-  EXPECT_EQ(finding["waiting"], Json::array({0, 2}));
+  EXPECT_EQ(finding["culprits"], OrderedJson::array({1}));
+  EXPECT_EQ(finding["waiting"], OrderedJson::array({0, 2}));
   EXPECT_EQ(finding["communicator"], "MPI_COMM_WORLD");
   EXPECT_EQ(finding["operation"], "MPI_Barrier");
   EXPECT_EQ(finding["sequence"], 2);
@@ -53,19 +53,19 @@ TEST(JsonReport, HasWhatATestOfAJobNeeds) {
 }
 
 TEST(JsonReport, SurvivesBytesThatAreNoText) {
-  TextTraceResult parsed = ParseTextTrace(kSkipped);
+  TextTraceResult parsed = ParseTextTrace(kJsonTrace);
   parsed.trace.communicators[0].name = "\xff\xfe";
   EXPECT_FALSE(RenderJson(parsed.trace, Diagnose(parsed.trace)).empty());
 }
 
-constexpr std::string_view kPython = R"(
+constexpr std::string_view kPythonJsonTrace = R"(
 ranks 3
 0,1: waits in Barrier @ <module>(train.py:9) > fit(/env/lib/python3.9/site-packages/lightning/fit.py:7) > step(train.py:4) > Barrier[/env/lib/python3.9/site-packages/mpi4py/MPI.so]
 2: waits in Allreduce sum 1xMPI_INT @ thread_main(engine.cpp:3) context <module>(train.py:9)
 )";
 
 TEST(JsonReport, HasAllFramesOfBothLanguages) {
-  const Json line = Verdict(kPython)["findings"][0]["lines"][0];
+  const OrderedJson line = Verdict(kPythonJsonTrace)["findings"][0]["lines"][0];
   EXPECT_EQ(line["function"], "step");
   EXPECT_EQ(line["language"], "python");
   EXPECT_EQ(line["stack_complete"], true);
@@ -81,7 +81,7 @@ TEST(JsonReport, HasAllFramesOfBothLanguages) {
 }
 
 TEST(JsonReport, MarksContextAsContext) {
-  const Json line = Verdict(kPython)["findings"][0]["lines"][1];
+  const OrderedJson line = Verdict(kPythonJsonTrace)["findings"][0]["lines"][1];
   EXPECT_EQ(line["function"], "thread_main");
   EXPECT_EQ(line["language"], "native");
   ASSERT_EQ(line["context_stack"].size(), 1u);
@@ -89,17 +89,18 @@ TEST(JsonReport, MarksContextAsContext) {
 }
 
 // Every key written is described by the schema, and every key that the schema demands is written.
-void Check(const Json& schema, const Json& root, const Json& value, const std::string& where) {
-  const Json* rules = &schema;
+void Check(const OrderedJson& schema, const OrderedJson& root, const OrderedJson& value,
+           const std::string& where) {
+  const OrderedJson* rules = &schema;
   if (schema.contains("$ref")) {
     rules = &root["$defs"][schema["$ref"].get<std::string>().substr(8)];
   }
   if (rules->contains("enum")) {
-    const Json& allowed = (*rules)["enum"];
+    const OrderedJson& allowed = (*rules)["enum"];
     EXPECT_NE(std::find(allowed.begin(), allowed.end(), value), allowed.end()) << where << value;
   }
   if (value.is_object()) {
-    for (const Json& key : (*rules)["required"]) {
+    for (const OrderedJson& key : (*rules)["required"]) {
       EXPECT_TRUE(value.contains(key.get<std::string>())) << where << "/" << key;
     }
     for (const auto& [key, member] : value.items()) {
@@ -107,23 +108,23 @@ void Check(const Json& schema, const Json& root, const Json& value, const std::s
       Check((*rules)["properties"][key], root, member, where + "/" + key);
     }
   } else if (value.is_array() && rules->contains("items")) {
-    for (const Json& member : value) Check((*rules)["items"], root, member, where + "[]");
+    for (const OrderedJson& member : value) Check((*rules)["items"], root, member, where + "[]");
   }
 }
 
 TEST(JsonReport, FollowsItsSchema) {
   std::ifstream file(std::string(ROLLCALL_SOURCE_DIR) + "/docs/verdict.schema.json");
-  const Json schema = Json::parse(file);
-  Check(schema, schema, Verdict(kSkipped), "");
-  Check(schema, schema, Verdict(kPython), "");
+  const OrderedJson schema = OrderedJson::parse(file);
+  Check(schema, schema, Verdict(kJsonTrace), "");
+  Check(schema, schema, Verdict(kPythonJsonTrace), "");
   Check(schema, schema, Verdict("ranks 2\n0: waits in Barrier\n1: has no trace\nidle 60\n"), "");
 }
 
 TEST(JsonReport, SchemaListsEveryKind) {
   std::ifstream file(std::string(ROLLCALL_SOURCE_DIR) + "/docs/verdict.schema.json");
-  const Json schema = Json::parse(file);
+  const OrderedJson schema = OrderedJson::parse(file);
   std::set<std::string> listed;
-  for (const Json& kind : schema["$defs"]["finding"]["properties"]["kind"]["enum"]) {
+  for (const OrderedJson& kind : schema["$defs"]["finding"]["properties"]["kind"]["enum"]) {
     listed.insert(kind);
   }
   std::set<std::string> kinds;

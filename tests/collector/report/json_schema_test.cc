@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // What verdict.py ends with where it cannot validate.
-constexpr int kSkipped = 77;
+constexpr int kExitSkipped = 77;
 
 TEST(JsonSchema, GoldenReportsAreValid) {
   const std::string root = ROLLCALL_SOURCE_DIR;
@@ -36,7 +36,7 @@ TEST(JsonSchema, GoldenReportsAreValid) {
                               "/docs/verdict.schema.json' '" + path + "'";
   const int status = system(command.c_str());
   ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == kSkipped) GTEST_SKIP() << "python3-jsonschema is not installed";
+  if (WEXITSTATUS(status) == kExitSkipped) GTEST_SKIP() << "python3-jsonschema is not installed";
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 

@@ -45,7 +45,7 @@ class ShowTest : public ::testing::Test {
   std::optional<Analysis> analysis_;
 };
 
-constexpr char kSkipped[] = R"(
+constexpr char kShownTrace[] = R"(
 ranks 4
 repeat 3
   0-3: Bcast 4xMPI_INT root=0 @ main:20 > init:8
@@ -56,7 +56,7 @@ end
 )";
 
 TEST_F(ShowTest, TheTableStandsAtTheVerdict) {
-  Analyze(kSkipped);
+  Analyze(kShownTrace);
   EXPECT_EQ(Table({.communicator = "", .around = 1}), R"(
 MPI_COMM_WORLD · 4 ranks · 5 collectives
 
@@ -130,7 +130,7 @@ ranks 2
 }
 
 TEST_F(ShowTest, TwoRanksToTheirFirstDifference) {
-  Analyze(kSkipped);
+  Analyze(kShownTrace);
   EXPECT_EQ(Difference(0, 3, 1), R"(
 rank 0 on node0, pid 1000 and rank 3 on node0, pid 1003
   the same 4 calls, then they differ

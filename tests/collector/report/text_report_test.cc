@@ -19,7 +19,7 @@ std::string Render(std::string_view text, const TextOptions& options = {},
   return RenderText(parsed.trace, Diagnose(parsed.trace, diagnose), options);
 }
 
-constexpr std::string_view kSkipped = R"(
+constexpr std::string_view kReportedTrace = R"(
 ranks 4
 idle 12
 repeat 2
@@ -44,7 +44,7 @@ SourceExcerpt Source(const std::string& file, const std::vector<int>& marked) {
 TEST(TextReport, ShowsSceneAndCulpritApart) {
   TextOptions options;
   options.excerpt = Source;
-  EXPECT_EQ(Render(kSkipped, options),
+  EXPECT_EQ(Render(kReportedTrace, options),
             R"(rollcall: hung, proven · 4 ranks on 1 host · no progress for 12.0 s
 
   rank 0 skipped MPI_Barrier #5 on MPI_COMM_WORLD; ranks 1-3 wait in it
@@ -65,10 +65,10 @@ TEST(TextReport, ShowsSceneAndCulpritApart) {
 }
 
 TEST(TextReport, UsesColorsOnlyWhenAsked) {
-  EXPECT_EQ(Render(kSkipped).find('\033'), std::string::npos);
+  EXPECT_EQ(Render(kReportedTrace).find('\033'), std::string::npos);
   TextOptions options;
   options.color = true;
-  const std::string colored = Render(kSkipped, options);
+  const std::string colored = Render(kReportedTrace, options);
   EXPECT_NE(colored.find("\033[31;1mhung, proven\033[0m"), std::string::npos) << colored;
 }
 
@@ -104,14 +104,14 @@ idle 60
   EXPECT_NE(text.find("the trace of rank 2 is missing"), std::string::npos) << text;
 }
 
-constexpr std::string_view kPython = R"(
+constexpr std::string_view kPythonTrace = R"(
 ranks 3
 0,1: waits in Barrier @ <module>(train.py:9) > fit(/env/lib/python3.9/site-packages/lightning/fit.py:7) > step(train.py:4) > Barrier[/env/lib/python3.9/site-packages/mpi4py/MPI.so]
 2: waits in Allreduce sum 1xMPI_INT @ thread_main(engine.cpp:3) context <module>(train.py:9)
 )";
 
 TEST(TextReport, ShowsTheUsersPythonFramesAndFoldsTheOthers) {
-  const std::string text = Render(kPython);
+  const std::string text = Render(kPythonTrace);
   EXPECT_NE(text.find(R"(
     ranks 0,1 came there by
       … 1 frame of mpi4py
@@ -127,7 +127,7 @@ TEST(TextReport, ShowsTheUsersPythonFramesAndFoldsTheOthers) {
 TEST(TextReport, ShowsAllFramesOrNoneWhenAsked) {
   TextOptions options;
   options.stacks = StackDetail::kFull;
-  const std::string full = Render(kPython, options);
+  const std::string full = Render(kPythonTrace, options);
   EXPECT_NE(full.find(R"(
     ranks 0,1 came there by
       MPI.so+0x0   Barrier   [mpi4py]
@@ -141,7 +141,7 @@ TEST(TextReport, ShowsAllFramesOrNoneWhenAsked) {
             std::string::npos)
       << full;
   options.stacks = StackDetail::kNone;
-  EXPECT_EQ(Render(kPython, options).find("came there by"), std::string::npos);
+  EXPECT_EQ(Render(kPythonTrace, options).find("came there by"), std::string::npos);
 }
 
 TEST(TextReport, CountsRecursion) {
@@ -160,7 +160,7 @@ ranks 2
 }
 
 TEST(TextReport, SaysThatContextIsNotTheCall) {
-  const std::string text = Render(kPython);
+  const std::string text = Render(kPythonTrace);
   EXPECT_NE(text.find("rank 2 made MPI_Allreduce #1 in a thread that runs no Python; as context, "
                       "not as the call: the main thread was then at train.py:9, in the top level "
                       "of train.py"),
@@ -184,7 +184,7 @@ ranks 4
 }
 
 TEST(TextReport, ShowsModuleAndOffsetWithoutLines) {
-  TextTraceResult parsed = ParseTextTrace(kSkipped);
+  TextTraceResult parsed = ParseTextTrace(kReportedTrace);
   for (Code& code : parsed.trace.codes) {
     SourceFrame& frame = code.frames[0];
     frame.file.clear();

@@ -189,7 +189,7 @@ TEST(MonitorTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
   ASSERT_NE(second, 0u);
   {
     const std::lock_guard lock(mutex);
-    EXPECT_THAT(kinds, testing::Not(testing::Contains("rank-died")));
+    EXPECT_THAT(kinds, ::testing::Not(::testing::Contains("rank-died")));
   }
   monitor.Message(agent, Snapshot(second, ids[0], rings[0], false));
   monitor.Message(agent, Snapshot(second, ids[1], rings[1], true));

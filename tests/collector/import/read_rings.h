@@ -1,0 +1,38 @@
+// The way from rings that a test has made to what is read of them.
+#ifndef ROLLCALL_TESTS_COLLECTOR_IMPORT_READ_RINGS_H_
+#define ROLLCALL_TESTS_COLLECTOR_IMPORT_READ_RINGS_H_
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "collector/import/ring_reader.h"
+#include "collector/import/trace_builder.h"
+#include "tests/collector/import/ring_file_builder.h"
+#include "tests/collector/import/trace_checks.h"
+
+namespace rollcall {
+
+inline RingSnapshot Read(const RingFileBuilder::Bytes& bytes) {
+  MemorySource source(bytes);
+  return ReadRing(source, "x.ring");
+}
+
+// The trace of one file a process.
+inline Trace TraceOf(const std::vector<RingFileBuilder::Bytes>& files) {
+  RingTraceBuilder builder;
+  for (const RingFileBuilder::Bytes& bytes : files) builder.Add(Read(bytes));
+  Trace trace = builder.Finish();
+  EXPECT_EQ(FindInconsistency(trace), "");
+  return trace;
+}
+
+inline Trace TraceOf(const std::vector<RingFileBuilder>& rings) {
+  std::vector<RingFileBuilder::Bytes> files;
+  for (const RingFileBuilder& ring : rings) files.push_back(ring.Build());
+  return TraceOf(files);
+}
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_TESTS_COLLECTOR_IMPORT_READ_RINGS_H_
