@@ -89,7 +89,7 @@ foreach(mpi openmpi mpich)
     message(STATUS "Harm tests with ${mpi}: skipped, it is not installed")
   endif()
 endforeach()
-rollcall_harm_test(harm.hygiene hygiene.py)
+rollcall_harm_test(harm.hygiene hygiene.py --exec $<TARGET_FILE:rollcall_exec>)
 
 # The collector's reader against a recorder that is killed: tests/shim/ring/reader_torture.cc.
 add_executable(reader_torture ${CMAKE_CURRENT_LIST_DIR}/shim/ring/reader_torture.cc)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Proves what librollcall.so is: what it exports, what it needs, what it keeps in static TLS.
+"""Proves what librollcall.so is: what it exports, what it needs, what it keeps in static TLS. And that
+rollcall-exec needs no more than it means to.
 
 A library that is injected into other people's programs must not show or need a symbol more than it means to.
 """
@@ -64,8 +65,19 @@ def check_exports(library, problems):
     return len(exported)
 
 
+def needed_by(file):
+    return re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-dW", file))
+
+
+# rollcall-exec stands in front of every rank: loading gRPC would cost each of them some 20 ms of CPU.
+def check_exec(program, problems):
+    for name in needed_by(program):
+        if re.match(r"lib(grpc|protobuf|absl)", name):
+            problems.append("%s NEEDs %s" % (program, name))
+
+
 def check_needed(library, problems):
-    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-dW", library))
+    needed = needed_by(library)
     for name in needed:
         if name != "libc.so.6":
             problems.append("NEEDs %s" % name)
@@ -112,8 +124,11 @@ def check_segments(library, problems):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shim", required=True, help="librollcall.so")
-    library = parser.parse_args().shim
+    parser.add_argument("--exec", required=True, help="rollcall-exec")
+    args = parser.parse_args()
+    library = args.shim
     problems = []
+    check_exec(args.exec, problems)
     print("exports %d symbols" % check_exports(library, problems))
     print("needs %s" % ", ".join(check_needed(library, problems)))
     print("glibc floor %s" % check_imports(library, problems))
