@@ -199,6 +199,8 @@ class ProcessImport {
       if ((participant.flags & ring::kIsNccl) != 0) {
         AddNccl(participant);
         membership.stopped = participant.stopped_launch != 0;
+        // Its recorder lost sight of it (shim/nccl/profiler_events.cc).
+        membership.counted = (participant.flags & ring::kWeakIdentity) == 0;
       }
       membership_by_uid_.emplace(participant.uid, static_cast<uint32_t>(trace_.memberships.size()));
       trace_.memberships.push_back(std::move(membership));
@@ -279,7 +281,7 @@ class ProcessImport {
     if (launched) {
       const Marked& marked = marked_[{call.uid, call.stream}];
       work.done = call.launch <= std::max(progress->completed, marked.completed);
-      work.exact = marked.outstanding.contains(call.launch);
+      work.exact = marked.outstanding.contains(call.launch) || progress->started == call.launch;
     } else if (thread.group.depth != 0) {
       work.held = true;
     } else {
