@@ -321,7 +321,7 @@ enum ParticipantFlag : uint32_t {
   kIsFile = 1 << 7,
   kIsNccl = 1 << 8,
   kSawConcurrency = 1 << 9,  // two threads in its collectives at once: order is not certain
-  kWeakIdentity = 1 << 10,   // the key is not shared by construction; NCCL: nor all calls counted
+  kWeakIdentity = 1 << 10,   // spawn, connect, join: the key is not shared by construction
 };
 
 inline constexpr uint32_t kRecentCheckpoints = 8;    // [k]: the latest at a multiple of 4^k
@@ -411,7 +411,7 @@ struct GpuProgress {
   uint32_t state;        // GpuKnowledge
   uint64_t stream;       // its handle
   uint64_t enqueued;     // the last launch that went to the stream
-  uint64_t started;      // the launch seen to run there now; 0: none is, or it is not seen
+  uint64_t started;      // 0 where starts are not seen
   uint64_t completed;    // every launch up to this one is complete
   uint64_t reserved[3];
 };

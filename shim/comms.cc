@@ -365,6 +365,13 @@ Comm* FindNcclComm(uint64_t handle) {
   return index < kMaxComms ? &g_comms[index] : nullptr;
 }
 
+void UncountNccl(uint32_t uid) {
+  for (uint32_t i = 0; i < g_used; ++i) {
+    if (g_comms[i].uid != uid) continue;
+    __atomic_fetch_or(&g_comms[i].entry->flags, ring::kWeakIdentity, __ATOMIC_RELAXED);
+  }
+}
+
 bool HasSeveralDevices() { return g_several_devices.load(std::memory_order_relaxed); }
 
 void ForgetComm(Comm* comm) {

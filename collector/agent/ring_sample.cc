@@ -163,7 +163,7 @@ void RingSampler::ReadGpuProgress(RingSample* out) {
   if (!PreadAll(fd_, buffer_.data(), buffer_.size(), section->offset)) return;
   for (uint64_t i = 0; i < used; ++i) {
     const auto progress = ElementAt<ring::GpuProgress>(buffer_, section->element_bytes, i);
-    out->activity += progress.started + 2 * progress.completed;
+    out->activity += progress.started;
     out->device_works |= progress.started > progress.completed;
   }
 }

@@ -199,8 +199,6 @@ class ProcessImport {
       if ((participant.flags & ring::kIsNccl) != 0) {
         AddNccl(participant);
         membership.stopped = participant.stopped_launch != 0;
-        // Its recorder lost sight of it (shim/nccl/profiler_events.cc).
-        membership.counted = (participant.flags & ring::kWeakIdentity) == 0;
       }
       membership_by_uid_.emplace(participant.uid, static_cast<uint32_t>(trace_.memberships.size()));
       trace_.memberships.push_back(std::move(membership));

@@ -299,6 +299,10 @@ void EndGroup(Call* call, int result) {
   const bool simulated = call->info->operation == Operation::kNcclGroupSimulateEnd;
   const bool launched = result == kSuccess && !simulated;
   if (!group.End(call->log, !simulated)) return;
+  // Its operations were numbered when they were called, and other ranks need not simulate.
+  for (uint32_t i = 0; simulated && i < group.slot_count(); ++i) {
+    if (group.slot(i) != kNoSlot) UncountNccl(ProgressOf(group.slot(i)).participant);
+  }
   for (uint32_t i = 0; launched && i < group.slot_count(); ++i) {
     Launched(group.slot(i), group.launch());
   }

@@ -8,6 +8,9 @@
 #include "shim/call.h"
 #include "shim/call_paths.h"
 #include "shim/nccl/arguments.h"
+#include "shim/nccl/progress.h"
+#include "shim/nccl/records.h"
+#include "shim/process.h"
 
 namespace rollcall::shim::nccl {
 
@@ -20,7 +23,31 @@ struct Placed {
 };
 
 // Numbers it, and publishes its record as the call in flight. Between OpenBracket and its end.
-void RecordOperation(Call* call, const Arguments& arguments, const Placed& placed);
+inline void RecordOperation(Call* call, const Arguments& a, const Placed& placed) {
+  Comm* comm = call->comm = placed.comm;
+  calls::StartRecord(call);
+  ring::Record& record = call->record;
+  FillRecord(*call->info, a, &record);
+  const InternedPath path = placed.path != nullptr ? *placed.path : CurrentCallPath(call->frame);
+  SetCallPath(&record, path);
+  const bool message = call->info->rule == Rule::kP2p;
+  // One counter for both: inside a group operations have numbers between its launch and the next.
+  record.request = NextLaunch();
+  record.detail = placed.launch != 0 ? placed.launch : record.request;
+  record.detail2 = a.stream;
+  // How often a graph will run nobody tells.
+  if (placed.captured) {
+    record.flags |= ring::kCaptured;
+    __atomic_fetch_add(&g_process.header->calls_captured, 1, __ATOMIC_RELAXED);
+  }
+  if (comm == nullptr) {
+    record.flags |= ring::kUnknownComm;
+  } else if (!message && !placed.captured) {
+    record.sequence = NextSequence(comm);
+    Checkpoint(comm, record.sequence, record.semantic_hash, path.portable_hash);
+  }
+  calls::WriteRecord(call, message ? ring::kP2pRing : ring::kCollectiveRing);
+}
 
 }  // namespace rollcall::shim::nccl
 

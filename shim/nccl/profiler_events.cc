@@ -87,7 +87,7 @@ ROLLCALL_COLD void GiveUp(const char* why) {
   if (g_unreliable.exchange(true)) return;
   for (Context& context : g_contexts) {
     if (!context.used.load(std::memory_order_acquire) || context.comm == nullptr) continue;
-    __atomic_fetch_or(&context.comm->entry->flags, ring::kWeakIdentity, __ATOMIC_RELAXED);
+    UncountNccl(context.comm->uid);
   }
   __atomic_fetch_add(&g_process.header->calls_captured, 1, __ATOMIC_RELAXED);
   Say("NCCL's operations are not recorded any more", why);

@@ -218,7 +218,8 @@ struct Group {
   int depth = 0;
   // By device and stream: the default stream is each device's own.
   std::map<std::pair<int, cudaStream_t>, std::vector<Making>> steps;
-  std::set<ncclComm_t> later;  // do not block
+  std::set<ncclComm_t> later;        // do not block
+  std::vector<ncclComm_t> numbered;  // for each collective that was called
   std::vector<std::function<ncclResult_t()>> creations;
 };
 thread_local Group t_group;
@@ -393,6 +394,7 @@ ncclResult_t Collect(int operation, const void* send, size_t parts, void* recv, 
   const size_t bytes = count * BytesOf(type);
   if (bytes * parts > nccl_sim::kMaxCollectiveBytes) return ncclInvalidUsage;
   const bool captured = cuda_sim::CaptureStatus(stream) != 0;
+  if (t_group.depth > 0 && !captured) t_group.numbered.push_back(comm);
   return Enqueue(comm, {kFunctions[operation], false, count, type, root, stream, captured},
                  Collective{comm,
                             captured ? 0 : ++comm->collectives,
@@ -583,9 +585,21 @@ ncclResult_t ncclGroupStart(void) {
   return ncclSuccess;
 }
 
+// What was called never was.
+ncclResult_t ncclGroupSimulateEnd(void*) {
+  if (t_group.depth == 0) return ncclInvalidUsage;
+  if (--t_group.depth > 0) return ncclSuccess;
+  for (ncclComm_t comm : t_group.numbered) --comm->collectives;
+  t_group = {};
+  profiler::GroupEnds();
+  profiler::GroupEnded();
+  return ncclSuccess;
+}
+
 ncclResult_t ncclGroupEnd(void) {
   if (t_group.depth == 0) return ncclInvalidUsage;
   if (--t_group.depth > 0) return ncclSuccess;
+  t_group.numbered.clear();
   // Each in a thread, as the library does: several ranks of one process wait for each other.
   std::vector<std::thread> threads;
   std::atomic<int> result{ncclSuccess};
