@@ -7,7 +7,7 @@
 namespace rollcall::shim::nccl::kernels {
 namespace {
 
-// Without a slot: what becomes of GpuProgress is seen in tests/faults/nccl_plugin.
+// Without a slot: what becomes of GpuProgress is seen in tests/nccl_sim/plugin.
 uint64_t AddOne(uint32_t channels) { return Add({kNoSlot, 1, true, channels}); }
 
 TEST(Kernels, EachHasANumberOfItsOwn) { EXPECT_NE(AddOne(1), AddOne(1)); }
