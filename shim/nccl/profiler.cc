@@ -5,6 +5,7 @@
 #ifndef ROLLCALL_NO_EXPORTS
 
 #include <cstring>
+#include <string_view>
 
 #include "shim/nccl/profiler_events.h"
 #include "shim/platform.h"
@@ -32,10 +33,14 @@ Operation FunctionOf(uint8_t number) {
 // "AllReduce" is ncclAllReduce.
 Operation FunctionOf(const char* name) {
   constexpr size_t kPrefix = 4;  // of ours
+  if (name == nullptr) return Operation::kNone;
   for (const OperationInfo& info : kNcclOperations) {
     const bool enqueues =
         info.kind == Kind::kNonblocking || info.kind == Kind::kIsend || info.kind == Kind::kIrecv;
-    if (enqueues && name != nullptr && info.name.substr(kPrefix) == name) return info.operation;
+    if (!enqueues) continue;
+    std::string_view known = info.name;
+    known.remove_prefix(kPrefix);
+    if (known == name) return info.operation;
   }
   return Operation::kNone;
 }
