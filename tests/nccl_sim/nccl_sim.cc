@@ -268,7 +268,7 @@ void LaunchAll(const Launches& launches) {
     const OnDevice on(at.first);
     const bool captured = cuda_sim::CaptureStatus(at.second) != 0;
     if (!captured) profiler::Launched(TasksOf(makings));
-    cuda_sim::Enqueue(at.second, [makings, captured]() -> cuda_sim::Job {
+    cuda_sim::Enqueue(at.second, [makings = makings, captured]() -> cuda_sim::Job {
       std::vector<Step> steps;
       for (const Making& making : makings) steps.push_back(Watched(making.make(), making.task));
       return [steps, makings, captured] {
