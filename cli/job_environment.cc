@@ -13,6 +13,7 @@ namespace rollcall {
 namespace {
 
 constexpr char kPreload[] = "LD_PRELOAD";
+constexpr char kProfilerPlugin[] = "NCCL_PROFILER_PLUGIN";
 constexpr char kAsanOptions[] = "ASAN_OPTIONS";
 // gcc's AddressSanitizer ends a program that finds another library before its own. The preloaded
 // one replaces nothing of its runtime.
@@ -33,6 +34,15 @@ bool IsPreloaded(const std::string& list, const std::string& library) {
     begin = end + 1;
   }
   return false;
+}
+
+// NCCL copies at most 254 bytes of the path (src/plugin/plugin_open.cc, MAX_STR_LEN).
+constexpr size_t kLongestPlugin = 254;
+
+// Whether NCCL is to load `library` as its profiler: not where the user has one.
+bool WantsProfilerPlugin(const char* chosen, const char* own_switch, const std::string& library) {
+  const bool off = own_switch != nullptr && strcmp(own_switch, "0") == 0;
+  return chosen == nullptr && !off && library.size() <= kLongestPlugin;
 }
 
 std::string Prepended(const std::string& list, const std::string& library) {
@@ -95,6 +105,13 @@ std::map<std::string, std::string> JobEnvironment(std::map<std::string, std::str
     notes->push_back("LD_PRELOAD cannot name " + library + ": its path has a blank or a colon");
   } else {
     current[kPreload] = Prepended(current[kPreload], library);
+    const auto text = [&current](const char* name) {
+      const auto found = current.find(name);
+      return found == current.end() ? nullptr : found->second.c_str();
+    };
+    if (WantsProfilerPlugin(text(kProfilerPlugin), text(env::kNcclPlugin), library)) {
+      current[kProfilerPlugin] = library;
+    }
   }
   std::string& asan = current[kAsanOptions];
   if (asan.find("verify_asan_link_order") == std::string::npos) {
@@ -127,6 +144,9 @@ void PreloadIntoThisEnvironment() {
   if (library.empty() || library.find_first_of(" :") != std::string::npos) return;
   const char* list = getenv(kPreload);
   setenv(kPreload, Prepended(list != nullptr ? list : "", library).c_str(), 1);
+  if (WantsProfilerPlugin(getenv(kProfilerPlugin), getenv(env::kNcclPlugin), library)) {
+    setenv(kProfilerPlugin, library.c_str(), 1);
+  }
 }
 
 }  // namespace rollcall

@@ -26,8 +26,8 @@ struct JobSettings {
 };
 
 // `current` with what the job needs. Everything that was there stays: LD_PRELOAD and ASAN_OPTIONS
-// are added to, an Open MPI fork agent of the user's own is left alone. `notes` gets lines for the
-// user about what could not be arranged.
+// are added to, an Open MPI fork agent or an NCCL profiler of the user's own is left alone. `notes`
+// gets lines for the user about what could not be arranged.
 //
 // Open MPI passes to remote nodes no ROLLCALL_… variable but every OMPI_… one (seen with 4.1.4), so
 // each is also set as OMPI_ROLLCALL_…; `rollcall exec`, which Open MPI runs as its fork agent on
@@ -40,7 +40,8 @@ std::map<std::string, std::string> CurrentEnvironment();
 
 // In `rollcall exec`: OMPI_ROLLCALL_X becomes ROLLCALL_X where that is not set.
 void AdoptLauncherEnvironment();
-// In `rollcall exec`: puts librollcall.so first in LD_PRELOAD if it is not in it.
+// In `rollcall exec`: puts librollcall.so first in LD_PRELOAD if it is not in it, and makes it
+// NCCL's profiler unless there is one.
 void PreloadIntoThisEnvironment();
 
 }  // namespace rollcall

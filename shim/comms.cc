@@ -326,7 +326,7 @@ Comm* RegisterNccl(Library* library, const Creation& creation, const NcclIdentit
   comm.rank = identity.rank;
   comm.size = identity.size;
   comm.flags = ring::kIsNccl;
-  if (identity.size <= 0) comm.flags |= ring::kWeakIdentity;
+  if (identity.rank < 0) comm.flags |= ring::kWeakIdentity;
   for (uint32_t i = 0; i < g_used; ++i) {
     if (g_comms[i].key == identity.key && g_comms[i].rank != identity.rank) {
       g_several_devices.store(true, std::memory_order_relaxed);
@@ -365,10 +365,17 @@ Comm* FindNcclComm(uint64_t handle) {
   return index < kMaxComms ? &g_comms[index] : nullptr;
 }
 
+void UncountNccl(uint32_t uid) {
+  for (uint32_t i = 0; i < g_used; ++i) {
+    if (g_comms[i].uid != uid) continue;
+    __atomic_fetch_or(&g_comms[i].entry->flags, ring::kWeakIdentity, __ATOMIC_RELAXED);
+  }
+}
+
 bool HasSeveralDevices() { return g_several_devices.load(std::memory_order_relaxed); }
 
 void ForgetComm(Comm* comm) {
-  g_by_handle.Erase(comm->map_key);
+  if (comm->map_key != 0) g_by_handle.Erase(comm->map_key);
   StoreRelaxed(&comm->entry->freed_ticks, Ticks());
   StoreRelease(&comm->entry->state, static_cast<uint32_t>(ring::ParticipantState::kFreed));
 }

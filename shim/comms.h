@@ -83,6 +83,8 @@ void BindNcclHandle(Comm* comm, uint64_t handle);
 // On which of CUDA's devices it is.
 void SetNcclDevice(Comm* comm, int device);
 Comm* FindNcclComm(uint64_t handle);
+// Not every operation of this participant has its number any more: what it lacks, nobody may infer.
+void UncountNccl(uint32_t uid);
 // Whether this process drives several devices, as far as its communicators say.
 bool HasSeveralDevices();
 

@@ -17,9 +17,15 @@ rollcall_simulated_library(driver_sim libcuda.so.1 ${NCCL_SIM_DIR}/driver_sim.cc
   ${NCCL_SIM_DIR}/streams.cc)
 rollcall_simulated_library(cuda_sim libcudart.so.12 ${NCCL_SIM_DIR}/cuda_sim.cc)
 target_link_libraries(cuda_sim PRIVATE driver_sim)
-rollcall_simulated_library(nccl_sim libnccl.so.2 ${NCCL_SIM_DIR}/nccl_sim.cc
-  ${NCCL_SIM_DIR}/segment.cc)
-target_link_libraries(nccl_sim PRIVATE cuda_sim driver_sim)
+set(NCCL_SIM_SOURCES ${NCCL_SIM_DIR}/nccl_sim.cc ${NCCL_SIM_DIR}/segment.cc
+  ${NCCL_SIM_DIR}/profiler_sim.cc)
+rollcall_simulated_library(nccl_sim libnccl.so.2 ${NCCL_SIM_SOURCES})
+target_link_libraries(nccl_sim PRIVATE cuda_sim driver_sim ${CMAKE_DL_LIBS})
+# The same to be linked statically, as nobody can interpose it.
+add_library(nccl_sim_static STATIC ${NCCL_SIM_SOURCES})
+target_include_directories(nccl_sim_static PRIVATE ${PROJECT_SOURCE_DIR})
+target_compile_options(nccl_sim_static PRIVATE -Wall -Wextra -Werror -fvisibility=hidden)
+target_link_libraries(nccl_sim_static PUBLIC cuda_sim driver_sim Threads::Threads ${CMAKE_DL_LIBS})
 
 add_executable(fork_launcher ${NCCL_SIM_DIR}/fork_launcher.c)
 target_compile_options(fork_launcher PRIVATE -std=gnu11 -Wall -Wextra -Werror)
@@ -62,6 +68,42 @@ foreach(source ${NCCL_FAULTS})
   rollcall_nccl_fault(${source})
 endforeach()
 
+# The same faults where nothing can be wrapped: NCCL is linked statically, and seen by its profiler events, of
+# the versions of that interface that follow FAULT and TWIN: each is the newest that the simulated NCCL knows.
+function(rollcall_nccl_plugin_tests name)
+  cmake_parse_arguments(arg "" "" "FAULT;TWIN" ${ARGN})
+  set(source ${NCCL_FAULTS_DIR}/${name}.c)
+  if(NOT EXISTS ${source})
+    set(source ${NCCL_SIM_DIR}/plugin/${name}.c)
+  endif()
+  foreach(kind FAULT TWIN)
+    string(TOLOWER nccl_static_${name}_${kind} program)
+    add_executable(${program} ${source})
+    target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_compile_options(${program} PRIVATE -g -O1 -std=gnu11 -Wall -Wextra -Werror)
+    target_compile_definitions(${program} PRIVATE ${kind})
+    target_link_libraries(${program} PRIVATE nccl_sim_static)
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${NCCL_SIM_OUT} LINKER_LANGUAGE CXX)
+    set(test fault)
+    set(twin "")
+    if(kind STREQUAL "TWIN")
+      set(test clean)
+      set(twin --twin)
+    endif()
+    foreach(version ${arg_${kind}})
+      rollcall_job_test(${test}.nccl.plugin_v${version}.${name} job run_job_test.py --mpi fork ${twin}
+        --rollcall $<TARGET_FILE:rollcall_cli> --source ${source} --program $<TARGET_FILE:${program}>)
+      set_tests_properties(${test}.nccl.plugin_v${version}.${name} PROPERTIES ENVIRONMENT
+        "PYTHONDONTWRITEBYTECODE=1;NCCL_SIM_PROFILER=${version};ROLLCALL_FORK_LAUNCHER=$<TARGET_FILE:fork_launcher>")
+    endforeach()
+  endforeach()
+endfunction()
+rollcall_nccl_plugin_tests(skipped_all_reduce FAULT 7 4 2 1 TWIN 7 1)
+rollcall_nccl_plugin_tests(missing_send FAULT 7 4 TWIN 7)
+rollcall_nccl_plugin_tests(graph_replayed FAULT 7 TWIN 4)
+rollcall_nccl_plugin_tests(stalled_kernel FAULT 7 TWIN 4)
+rollcall_nccl_plugin_tests(open_group FAULT 7 TWIN 7)
+
 # How applications bind NCCL: nccl_sim/run_binding_test.py.
 rollcall_nccl_program(binding_linked ${NCCL_SIM_DIR}/bindings/linked.c)
 add_executable(binding_dlopened ${NCCL_SIM_DIR}/bindings/dlopened.c)
@@ -86,9 +128,14 @@ add_executable(binding_local ${NCCL_SIM_DIR}/bindings/local.c)
 target_compile_options(binding_local PRIVATE -std=gnu11 -Wall -Wextra -Werror)
 target_link_libraries(binding_local PRIVATE ${CMAKE_DL_LIBS})
 set_target_properties(binding_local PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${NCCL_SIM_OUT})
+add_executable(binding_static ${NCCL_SIM_DIR}/bindings/linked.c)
+target_include_directories(binding_static PRIVATE ${PROJECT_SOURCE_DIR})
+target_compile_options(binding_static PRIVATE -std=gnu11 -Wall -Wextra -Werror)
+target_link_libraries(binding_static PRIVATE nccl_sim_static)
+set_target_properties(binding_static PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${NCCL_SIM_OUT} LINKER_LANGUAGE CXX)
 find_library(ROLLCALL_REAL_NCCL NAMES libnccl.so.2
   PATHS /usr/local/cuda/lib64 /usr/local/cuda-13.0/lib)
-foreach(case linked local underlinked dlopened deep ctypes hang real)
+foreach(case linked local underlinked dlopened deep ctypes static plugin hang real)
   add_test(NAME nccl.binding.${case} COMMAND Python3::Interpreter ${NCCL_SIM_DIR}/run_binding_test.py
     --shim $<TARGET_FILE:rollcall> --summary $<TARGET_FILE:ring_summary>
     --rollcall $<TARGET_FILE:rollcall_cli> --libraries ${NCCL_SIM_OUT}

@@ -152,6 +152,22 @@ void RingSampler::ReadMarks(RingSample* out) {
   }
 }
 
+// What NCCL's kernel events told.
+void RingSampler::ReadGpuProgress(RingSample* out) {
+  uint64_t used = 0;
+  const ring::Section* section =
+      FindSection(ring::SectionKind::kGpuProgress, sizeof(ring::GpuProgress), &used);
+  if (section == nullptr) return;
+  used = std::min(used, kMaxMarks);
+  buffer_.resize(used * section->element_bytes);
+  if (!PreadAll(fd_, buffer_.data(), buffer_.size(), section->offset)) return;
+  for (uint64_t i = 0; i < used; ++i) {
+    const auto progress = ElementAt<ring::GpuProgress>(buffer_, section->element_bytes, i);
+    out->activity += progress.started;
+    out->device_works |= progress.started > progress.completed;
+  }
+}
+
 void RingSampler::ReadParticipants() {
   participants_.clear();
   participant_uids_.clear();
@@ -205,6 +221,7 @@ bool RingSampler::Sample(RingSample* out) {
   out->activity = header_.phase;
   ReadThreads(out);
   ReadMarks(out);
+  ReadGpuProgress(out);
   // A participant's words are written after its thread's, so it is read once more when nothing
   // moves.
   const bool moved = !sampled_ || out->activity != last_activity_;

@@ -80,6 +80,7 @@ class RingSampler {
   const ring::Section* FindSection(ring::SectionKind kind, uint64_t least_bytes, uint64_t* used);
   void ReadThreads(RingSample* out);
   void ReadMarks(RingSample* out);
+  void ReadGpuProgress(RingSample* out);
   void ReadParticipants();
   int64_t MonotonicOf(uint64_t ticks) const;
 

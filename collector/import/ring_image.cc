@@ -105,6 +105,8 @@ class ImageTaker {
       }
     } else {
       RefreshHeader();
+      // What runs on the devices is a part of the activity.
+      image_.table(SectionKind::kGpuProgress).bytes = ReadTable(SectionKind::kGpuProgress);
     }
   }
 

@@ -279,7 +279,7 @@ class ProcessImport {
     if (launched) {
       const Marked& marked = marked_[{call.uid, call.stream}];
       work.done = call.launch <= std::max(progress->completed, marked.completed);
-      work.exact = marked.outstanding.contains(call.launch);
+      work.exact = marked.outstanding.contains(call.launch) || progress->started == call.launch;
     } else if (thread.group.depth != 0) {
       work.held = true;
     } else {

@@ -361,6 +361,7 @@ uint64_t RingActivity(const RingSnapshot& snapshot) {
     activity += thread.state.calls_ended;
   }
   for (const ring::Mark& mark : snapshot.marks) activity += mark.written;
+  for (const ring::GpuProgress& progress : snapshot.gpu) activity += progress.started;
   return activity;
 }
 

@@ -261,6 +261,79 @@ bool IsSeveral(const Trace& trace, const std::vector<uint32_t>& memberships,
   });
 }
 
+// NCCL's communicators of which nobody can say what their members lack: what was called on them is
+// taken out, and hosts may wait for it.
+class Unjudged {
+ public:
+  Unjudged(const std::vector<MembershipDraft>& drafts, Trace* trace)
+      : drafts_(drafts), trace_(*trace) {}
+
+  // Members of one process of MPI: it cannot be several ranks, since MPI says which one it is.
+  void AddOfMpi(const std::vector<uint32_t>& memberships) {
+    std::map<uint64_t, std::set<int32_t>> ranks;
+    for (const uint32_t m : memberships) {
+      ranks[drafts_[m].key].insert(trace_.memberships[m].rank);
+    }
+    for (const auto& [key, held] : ranks) {
+      if (held.size() < 2) continue;
+      Add(key,
+          "a process of MPI drives several devices of one NCCL communicator: what is called on "
+          "that "
+          "communicator is not judged");
+    }
+  }
+
+  // Whose calls a recorder could not all count (shim/nccl: kWeakIdentity).
+  void AddUncounted() {
+    for (uint32_t m = 0; m < drafts_.size(); ++m) {
+      const uint32_t both = ring::kIsNccl | ring::kWeakIdentity;
+      if ((drafts_[m].flags & both) != both || trace_.memberships[m].rank < 0) continue;
+      Add(drafts_[m].key,
+          "not all calls on an NCCL communicator are counted (docs/nccl.md): what is called on it "
+          "is "
+          "not judged");
+    }
+  }
+
+  void TakeOut(std::vector<DeviceCall>* calls) {
+    if (keys_.empty()) return;
+    for (uint32_t m = 0; m < drafts_.size(); ++m) {
+      if (Has(m)) TakeOut(m);
+    }
+    std::erase_if(*calls, [this](const DeviceCall& call) { return Has(call.event.membership); });
+    for (Process& process : trace_.processes) {
+      std::erase_if(process.p2p, [this](const Event& event) { return Has(event.membership); });
+    }
+    for (Creation& creation : trace_.creations) {
+      if (keys_.contains(creation.key)) creation.event.end_ns = creation.event.start_ns;
+    }
+  }
+
+ private:
+  void Add(uint64_t key, const char* why) {
+    if (keys_.insert(key).second) trace_.problems.push_back({"", -1, why});
+  }
+
+  bool Has(uint32_t m) const {
+    return m != kNoIndex && (drafts_[m].flags & ring::kIsNccl) != 0 &&
+           keys_.contains(drafts_[m].key);
+  }
+
+  void TakeOut(uint32_t m) {
+    Membership& membership = trace_.memberships[m];
+    membership.events.clear();
+    membership.checkpoints.clear();
+    membership.entered = membership.completed = 0;
+    membership.counted = false;
+    // As of a graph: a device of it may have work that is not on record.
+    trace_.processes[membership.process].graphs = true;
+  }
+
+  const std::vector<MembershipDraft>& drafts_;
+  Trace& trace_;
+  std::set<uint64_t> keys_;
+};
+
 void Enter(uint32_t world, const std::vector<uint32_t>& by_rank, Trace* trace) {
   trace->worlds[world].processes = by_rank;
   trace->worlds[world].size = static_cast<int32_t>(by_rank.size());
@@ -289,13 +362,20 @@ void SplitByDevice(const std::vector<MembershipDraft>& drafts, Trace* trace,
   }
   const Ranges<DeviceCall> calls_of(calls);
   const Ranges<HostWait> waits_of(waits);
+  Unjudged unjudged(drafts, trace);
   for (auto& [process, memberships] : nccl) {
     const Process& host = trace->processes[process];
     const bool knows_mpi = host.flavor != ring::Flavor::kUnknown || host.thread_level >= 0;
-    if (knows_mpi || !IsSeveral(*trace, memberships, drafts)) continue;
+    if (!IsSeveral(*trace, memberships, drafts)) continue;
+    if (knows_mpi) {
+      unjudged.AddOfMpi(memberships);
+      continue;
+    }
     Splitter(process, std::move(memberships), drafts, trace, calls_of[process], waits_of[process])
         .Split();
   }
+  unjudged.AddUncounted();
+  unjudged.TakeOut(calls);
   std::erase_if(*waits, [](const HostWait& wait) { return wait.process == kNoIndex; });
 }
 

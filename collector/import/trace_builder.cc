@@ -299,7 +299,8 @@ class Joiner {
   // "MPI_Comm_split #4 of MPI_COMM_WORLD, color 2"
   std::string Describe(const Communicator& communicator, int depth) {
     const OperationInfo creation = FindOperation(static_cast<uint16_t>(communicator.created_by));
-    if (creation.kind == Kind::kNcclInit || creation.kind == Kind::kNcclInitAll) {
+    const bool unknown_nccl = creation.name.empty() && (communicator.flags & ring::kIsNccl) != 0;
+    if (creation.kind == Kind::kNcclInit || creation.kind == Kind::kNcclInitAll || unknown_nccl) {
       return fmt::format("NCCL communicator {}", ++nccl_named_[communicator.world]);
     }
     if (creation.name.empty()) return fmt::format("communicator {:#x}", communicator.key);

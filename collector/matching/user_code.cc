@@ -80,6 +80,31 @@ std::string FrameworkOfGenerated(std::string_view file) {
   return "";
 }
 
+constexpr std::string_view kNcclFunctions[] = {
+#define NCCL(id, name, ...) "nccl" #name,
+#define NCCL_FORM(name, ...) "nccl" #name,
+#include "proto/nccl_functions.def"
+#undef NCCL
+#undef NCCL_FORM
+};
+
+bool IsNcclFunction(std::string_view function) {
+  if (StartsWith(function, "pnccl")) function.remove_prefix(1);
+  return StartsWith(function, "nccl") &&
+         std::find(std::begin(kNcclFunctions), std::end(kNcclFunctions), function) !=
+             std::end(kNcclFunctions);
+}
+
+// What NCCL's profiler events tell of was called from inside NCCL: where the user's code begins.
+size_t BehindNccl(const std::vector<const SourceFrame*>& frames) {
+  for (size_t i = frames.size(); i-- > 0;) {
+    if (frames[i]->language != Language::kPython && IsNcclFunction(frames[i]->function)) {
+      return i + 1 < frames.size() ? i + 1 : 0;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 bool IsRuntimeModule(std::string_view path) {
@@ -112,7 +137,8 @@ const SourceFrame* InnermostUserFrame(const std::vector<const SourceFrame*>& fra
   const SourceFrame* python = nullptr;
   const SourceFrame* with_line = nullptr;
   const SourceFrame* named = nullptr;
-  for (const SourceFrame* frame : frames) {
+  for (size_t i = BehindNccl(frames); i < frames.size(); ++i) {
+    const SourceFrame* frame = frames[i];
     if (IsRuntimeModule(frame->module)) continue;
     if (frame->line != 0) {
       if (FrameworkOf(*frame).empty()) return frame;

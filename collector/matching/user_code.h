@@ -20,9 +20,10 @@ bool IsRuntimeModule(std::string_view path);
 // exec()'d strings and everything else count that lies in no such place.
 std::string FrameworkOf(const SourceFrame& frame);
 
-// Of frames, innermost first: the innermost of the user's with a line; else the innermost with a
-// line that is not of a runtime module, Python's before native ones; else the innermost of no
-// runtime module; else the innermost; nullptr if there is none.
+// Of frames, innermost first, without those that NCCL's own function called: the innermost of the
+// user's with a line; else the innermost with a line that is not of a runtime module, Python's
+// before native ones; else the innermost of no runtime module; else the innermost; nullptr if there
+// is none.
 const SourceFrame* InnermostUserFrame(const std::vector<const SourceFrame*>& frames);
 
 }  // namespace rollcall

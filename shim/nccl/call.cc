@@ -7,8 +7,9 @@
 #include "shim/nccl/driver.h"
 #include "shim/nccl/group.h"
 #include "shim/nccl/marks.h"
+#include "shim/nccl/operations.h"
 #include "shim/nccl/progress.h"
-#include "shim/nccl/records.h"
+#include "shim/nccl/start.h"
 #include "shim/nccl/unfinished.h"
 #include "shim/process.h"
 
@@ -63,25 +64,6 @@ void NameLibrary(const void* caller) {
   const int major = version < 10000 ? version / 1000 : version / 10000;
   const int minor = version < 10000 ? version / 100 % 10 : version / 100 % 100;
   snprintf(header->library, sizeof(header->library), "NCCL %d.%d.%d", major, minor, version % 100);
-}
-
-// A reader needs two anchors some way apart to make times of ticks (ring_format.md), and a rank
-// that never comes out of its first initialisation takes no later one. Initialisations take longer
-// than this.
-void SetClock() {
-  constexpr uint64_t kApartNs = 150'000;
-  const ring::FileHeader* header = g_process.header;
-  while (MonotonicNs() - header->first_anchor.monotonic_ns < kApartNs) {
-  }
-  RefreshClockAnchor();
-}
-
-// Where no launcher said which rank this is, the first communicator does.
-void SupposeWorld(const NcclIdentity& identity) {
-  ring::FileHeader* header = g_process.header;
-  if (LoadRelaxed(&header->world_rank) >= 0) return;
-  StoreRelaxed(&header->world_rank, identity.rank);
-  StoreRelaxed(&header->world_size, identity.size);
 }
 
 // --- Communicators
@@ -245,32 +227,12 @@ bool GoesToGraph(Group* group, uint64_t stream) {
 }
 
 void BeginOperation(Call* call, const Arguments& a) {
-  Comm* comm = call->comm = FindNcclComm(a.comm);
-  calls::StartRecord(call);
-  ring::Record& record = call->record;
-  FillRecord(*call->info, a, &record);
-  const InternedPath path = CurrentCallPath(call->frame);
-  SetCallPath(&record, path);
-  const bool message = call->info->rule == Rule::kP2p;
+  Comm* comm = FindNcclComm(a.comm);
   Group& group = Group::Of(call->log);
-  // One counter for both: inside a group operations have numbers between its launch and the next.
-  record.request = NextLaunch();
-  record.detail = group.open() ? group.launch() : record.request;
-  record.detail2 = a.stream;
-  // What a graph records is on no stream, and meets nothing now; how often it will run nobody
-  // tells.
-  const bool captured = comm != nullptr && GoesToGraph(&group, a.stream);
-  if (captured) {
-    record.flags |= ring::kCaptured;
-    __atomic_fetch_add(&g_process.header->calls_captured, 1, __ATOMIC_RELAXED);
-  }
-  if (comm == nullptr) {
-    record.flags |= ring::kUnknownComm;
-  } else if (!message && !captured) {
-    record.sequence = NextSequence(comm);
-    Checkpoint(comm, record.sequence, record.semantic_hash, path.portable_hash);
-  }
-  calls::WriteRecord(call, message ? ring::kP2pRing : ring::kCollectiveRing);
+  RecordOperation(call, a,
+                  {.comm = comm,
+                   .captured = comm != nullptr && GoesToGraph(&group, a.stream),
+                   .launch = group.open() ? group.launch() : 0});
 }
 
 void EndOperation(Call* call, const Arguments& a, int result) {
@@ -333,10 +295,14 @@ void EndGroup(Call* call, int result) {
   for (uint32_t i = 0; result == kInProgress && i < group.asynchronous_count(); ++i) {
     AwaitLaunch(group.asynchronous(i), group.launch());
   }
-  if (!group.End(call->log)) return;
   // What a simulated end launches is nothing; of a failed one nobody knows.
-  const bool launched =
-      result == kSuccess && call->info->operation != Operation::kNcclGroupSimulateEnd;
+  const bool simulated = call->info->operation == Operation::kNcclGroupSimulateEnd;
+  const bool launched = result == kSuccess && !simulated;
+  if (!group.End(call->log, !simulated)) return;
+  // Its operations were numbered when they were called, and other ranks need not simulate.
+  for (uint32_t i = 0; simulated && i < group.slot_count(); ++i) {
+    if (group.slot(i) != kNoSlot) UncountNccl(ProgressOf(group.slot(i)).participant);
+  }
   for (uint32_t i = 0; launched && i < group.slot_count(); ++i) {
     Launched(group.slot(i), group.launch());
   }

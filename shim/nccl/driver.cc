@@ -9,6 +9,16 @@ namespace rollcall::shim::nccl {
 constinit Driver g_driver;
 constinit std::atomic<bool> g_driver_found{false};
 
+namespace {
+CodeRange g_code;  // valid once g_driver_found is true
+}  // namespace
+
+bool FindDriverCode(CodeRange* range) {
+  if (!g_driver_found.load(std::memory_order_acquire)) return false;
+  *range = g_code;
+  return range->end != 0;
+}
+
 void FindDriver() {
   static std::atomic_flag looked = ATOMIC_FLAG_INIT;
   if (looked.test_and_set(std::memory_order_acquire)) return;
@@ -19,6 +29,7 @@ void FindDriver() {
 #define X(member, name, ...) *reinterpret_cast<void**>(&g_driver.member) = dlsym(library, name);
   ROLLCALL_DRIVER(X)
 #undef X
+  g_code = ObjectOf(reinterpret_cast<const void*>(g_driver.is_capturing));
   g_driver_found.store(true, std::memory_order_release);
 }
 

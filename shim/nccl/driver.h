@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "shim/nccl/binding.h"
+
 namespace rollcall::shim::nccl {
 
 // X(member, name by which the driver exports it, parameters...). Result 0 is success. The names are
@@ -46,6 +48,8 @@ extern Driver g_driver;
 void FindDriver();
 // Whether g_driver may be read.
 extern std::atomic<bool> g_driver_found;
+// Where the driver's code is; false if it was not found.
+bool FindDriverCode(CodeRange* range);
 
 // Handles that mean the legacy default stream (0, and CU_STREAM_LEGACY), and each thread's own
 // default stream.

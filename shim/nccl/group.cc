@@ -48,18 +48,18 @@ void Group::Start(ThreadLog* log, uint32_t call_path) {
     launch_ = NextLaunch();
     operations_ = slot_count_ = pending_count_ = asynchronous_count_ = 0;
     asked_stream_ = 0;
-    captured_ = false;
+    captured_ = alone_ = false;
     StoreRelaxed(&log->entry->nccl_group_path, uint64_t{call_path});
   }
   Publish(log);
 }
 
-bool Group::End(ThreadLog* log) {
+bool Group::End(ThreadLog* log, bool launches) {
   if (depth_ == 0) return false;
   --depth_;
   if (depth_ == 0) {
     // Before the depth is published: what is in no group and was not launched has been refused.
-    for (uint32_t i = 0; i < slot_count_; ++i) MarkEnqueued(slots_[i], launch_);
+    for (uint32_t i = 0; launches && i < slot_count_; ++i) MarkEnqueued(slots_[i], launch_);
     operations_ = 0;
   }
   Publish(log);

@@ -34,8 +34,12 @@ class Group {
   uint64_t launch() const { return launch_; }
 
   void Start(ThreadLog* log, uint32_t call_path);
-  // One level. True if that was the outermost: then what is in it has been launched.
-  bool End(ThreadLog* log);
+  // One level. True if that was the outermost: then what is in it has been launched, unless nothing
+  // is (`launches`: a simulated end).
+  bool End(ThreadLog* log, bool launches);
+  // Of a group that NCCL opened itself around one operation.
+  void SetAlone(bool alone) { alone_ = alone; }
+  bool alone() const { return alone_; }
   // After the outermost end: where it went to, until the next start.
   uint32_t slot_count() const { return slot_count_; }
   uint32_t slot(uint32_t i) const { return slots_[i]; }
@@ -68,6 +72,7 @@ class Group {
   uint64_t launch_ = 0;
   uint64_t asked_stream_ = 0;
   bool captured_ = false;
+  bool alone_ = false;
   uint32_t slot_count_ = 0;
   uint32_t pending_count_ = 0;
   uint32_t asynchronous_count_ = 0;

@@ -106,6 +106,19 @@ void DeviceTells(uint32_t slot, bool tells) {
 
 void RaiseCompleted(uint32_t slot, uint64_t launch) { Raise(&Table()[slot].completed, launch); }
 
+void KnowCompleted(uint32_t slot, uint64_t launch) { Complete(&Table()[slot], launch); }
+
+void SetRunning(uint32_t slot, uint64_t launch) { StoreRelease(&Table()[slot].started, launch); }
+
+void CompleteAll(uint32_t participant) {
+  const uint32_t used = Used();
+  for (uint32_t i = 0; i < used; ++i) {
+    if (Table()[i].participant == participant) {
+      Complete(&Table()[i], LoadRelaxed(&Table()[i].enqueued));
+    }
+  }
+}
+
 bool AnythingEnqueued() { return Used() != 0; }
 
 bool AnythingOutstanding() {

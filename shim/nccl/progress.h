@@ -30,6 +30,12 @@ bool MarkEnqueued(uint32_t slot, uint64_t launch);
 // Whether the device itself tells of the launch that was enqueued last.
 void DeviceTells(uint32_t slot, bool tells);
 void RaiseCompleted(uint32_t slot, uint64_t launch);
+// The device is known to have come so far, as a host that waited would know it.
+void KnowCompleted(uint32_t slot, uint64_t launch);
+// Is known to be on the device now, and not complete; 0: nothing is.
+void SetRunning(uint32_t slot, uint64_t launch);
+// All that this participant has enqueued is complete.
+void CompleteAll(uint32_t participant);
 
 // Was anything ever enqueued?
 bool AnythingEnqueued();

@@ -8,60 +8,21 @@
    shared". */
 #define _GNU_SOURCE
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static MPI_Comm comm;
-static int reduce, sites, batches, calls;
-static double* result;
+#define CALL_ONCE MPI_Barrier(comm)
+#include "call_cost.h"
 
-static double Now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
+static void Sites(int calls) {
+  for (int i = 0; i < calls; ++i) kSites[i % 16]();
 }
-
-#define SITE(n) \
-  __attribute__((noinline)) static int Site##n(void) { return MPI_Barrier(comm) + n; }
-// clang-format off
-SITE(0) SITE(1) SITE(2) SITE(3) SITE(4) SITE(5) SITE(6) SITE(7)
-SITE(8) SITE(9) SITE(10) SITE(11) SITE(12) SITE(13) SITE(14) SITE(15)
-    // clang-format on
-    static int (*const kSites[])(void) = {Site0,  Site1,  Site2,  Site3, Site4,  Site5,
-                                          Site6,  Site7,  Site8,  Site9, Site10, Site11,
-                                          Site12, Site13, Site14, Site15};
-
-static void Batch(int count) {
-  if (sites) {
-    for (int i = 0; i < count; ++i) kSites[i % 16]();
-  } else if (reduce) {
-    double in = 1, out = 0; /* 8 bytes */
-    for (int i = 0; i < count; ++i) MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm);
-  } else {
-    for (int i = 0; i < count; ++i) MPI_Barrier(comm);
-  }
+static void Reductions(int calls) {
+  double in = 1, out = 0; /* 8 bytes */
+  for (int i = 0; i < calls; ++i) MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm);
 }
-
-/* Short batches, so that one which nothing interrupted is among them. */
-static void Measure(void) {
-  Batch(calls); /* first sights */
-  for (int i = 0; i < batches; ++i) {
-    const double start = Now();
-    Batch(calls);
-    result[i] = (Now() - start) / calls;
-  }
-}
-
-static volatile int keep_frame;
-__attribute__((noinline)) static void AtDepth(int depth) {
-  if (depth == 0) {
-    Measure();
-  } else {
-    AtDepth(depth - 1);
-  }
-  keep_frame = depth; /* no tail call */
+static void Barriers(int calls) {
+  for (int i = 0; i < calls; ++i) CALL_ONCE;
 }
 
 static void PrintMemory(void) {
@@ -83,16 +44,13 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  reduce = strncmp(argv[1], "allreduce", 9) == 0;
-  sites = strstr(argv[1], "-sites") != NULL;
   comm = strstr(argv[1], "-world") != NULL ? MPI_COMM_WORLD : MPI_COMM_SELF;
-  batches = atoi(argv[3]);
-  calls = atoi(argv[4]);
-  result = calloc((size_t)batches, sizeof(*result));
-  if (result == NULL) return 2;
-  AtDepth(atoi(argv[2]));
+  const Batch batch = strncmp(argv[1], "allreduce", 9) == 0 ? Reductions
+                      : strstr(argv[1], "-sites") != NULL   ? Sites
+                                                            : Barriers;
+  if (!MeasureCalls(batch, atoi(argv[2]), atoi(argv[3]), atoi(argv[4]))) return 2;
   if (rank == 0) {
-    for (int i = 0; i < batches; ++i) printf("%.2f\n", result[i]);
+    PrintCosts();
     PrintMemory();
   }
   MPI_Finalize();

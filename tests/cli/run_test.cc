@@ -13,6 +13,7 @@
 namespace rollcall {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -70,7 +71,17 @@ TEST_F(RunTest, TheJobGetsItsEnvironment) {
   EXPECT_THAT(outcome.out, HasSubstr("ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0\n"));
   EXPECT_THAT(outcome.out, HasSubstr("ROLLCALL_DIR=" + directory_.Path("run") + "\n"));
   EXPECT_THAT(outcome.out, HasSubstr("rollcall-exec --\n"));
+  EXPECT_THAT(outcome.out, ContainsRegex("NCCL_PROFILER_PLUGIN=/.*/librollcall.so\n"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("OMPI_ALLOW_RUN_AS_ROOT")));
+}
+
+TEST_F(RunTest, AProfilerOfTheUsersIsKept) {
+  const auto environment = [this](const char* name, const char* value) {
+    return RunCommand(Run({"env"}), "", nullptr, [&] { setenv(name, value, 1); }).out;
+  };
+  EXPECT_THAT(environment("NCCL_PROFILER_PLUGIN", "theirs"),
+              HasSubstr("NCCL_PROFILER_PLUGIN=theirs\n"));
+  EXPECT_THAT(environment("ROLLCALL_NCCL_PLUGIN", "0"), Not(HasSubstr("NCCL_PROFILER_PLUGIN=")));
 }
 
 TEST_F(RunTest, SignalsReachTheLauncher) {

@@ -14,8 +14,9 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 
-# Exported besides the wrappers: shim/exit_marks.cc, shim/stack/dlclose_wrap.cc, shim/nccl/dlsym_wrap.cc.
-OTHER_EXPORTS = {"_exit", "_Exit", "dlclose", "dlsym"}
+# Exported besides the wrappers: shim/exit_marks.cc, shim/stack/dlclose_wrap.cc, shim/nccl/dlsym_wrap.cc,
+# shim/nccl/profiler.cc.
+OTHER_EXPORTS = {"_exit", "_Exit", "dlclose", "dlsym"} | {"ncclProfiler_v%d" % n for n in range(1, 8)}
 # The oldest C library that the binary runs with: that of its build machine's symbols, not newer.
 GLIBC_FLOOR = (2, 34)
 STATIC_TLS_BYTES = 512

@@ -127,6 +127,7 @@ void Print(const std::filesystem::path& path) {
     number("errors_seen", header.errors_seen);
     number("threads_unrecorded", header.threads_unrecorded);
     number("stacks", header.stacks);
+    number("communicators", ring.section(ring::SectionKind::kParticipants).used);
     number("live_threads", summary.live_threads);
     number("torn", summary.torn);
     number("wrong", summary.wrong);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tests/nccl_sim/nccl_api.h"
+#include "tests/nccl_sim/profiler_sim.h"
 #include "tests/nccl_sim/segment.h"
 #include "tests/nccl_sim/streams.h"
 
@@ -26,6 +27,7 @@ using nccl_sim::Call;
 using nccl_sim::Channel;
 using nccl_sim::RankPart;
 using nccl_sim::Segment;
+namespace profiler = nccl_sim::profiler;
 
 struct ncclComm {
   std::string name;
@@ -40,11 +42,14 @@ struct ncclComm {
   bool blocking = true;
   std::atomic<int> state{ncclSuccess};  // of one that does not block
   std::atomic<bool> aborted{false};
+  std::shared_ptr<profiler::Comm> profiler;
 };
 
 namespace {
 
 enum Operation { kAllReduce = 1, kReduce, kBroadcast, kAllGather, kReduceScatter };
+constexpr const char* kFunctions[] = {"",          "AllReduce", "Reduce",
+                                      "Broadcast", "AllGather", "ReduceScatter"};
 
 void Pause() { std::this_thread::sleep_for(std::chrono::microseconds(100)); }
 
@@ -84,7 +89,10 @@ bool StallsBehind(uint64_t number) {
 
 // One operation on the device: asked again and again until it says that it is done.
 using Step = std::function<bool()>;
-using Making = std::function<Step()>;
+struct Making {
+  std::function<Step()> make;
+  std::shared_ptr<profiler::Task> task;
+};
 
 struct Collective {
   ncclComm* comm;
@@ -210,7 +218,8 @@ struct Group {
   int depth = 0;
   // By device and stream: the default stream is each device's own.
   std::map<std::pair<int, cudaStream_t>, std::vector<Making>> steps;
-  std::set<ncclComm_t> later;  // do not block
+  std::set<ncclComm_t> later;        // do not block
+  std::vector<ncclComm_t> numbered;  // for each collective that was called
   std::vector<std::function<ncclResult_t()>> creations;
 };
 thread_local Group t_group;
@@ -223,6 +232,24 @@ Step Begin(T step) {
     if (step.number == 0) step.number = ++step.comm->collectives;
   }
   return step;
+}
+
+// The same step, with what the profiler hears of it.
+Step Watched(Step step, const std::shared_ptr<profiler::Task>& task) {
+  if (task == nullptr) return step;
+  return [step, task, begun = false]() mutable {
+    if (!begun) profiler::KernelStarts(task);
+    begun = true;
+    if (!step()) return false;
+    profiler::KernelStops(task);
+    return true;
+  };
+}
+
+profiler::Tasks TasksOf(const std::vector<Making>& makings) {
+  profiler::Tasks tasks;
+  for (const Making& making : makings) tasks.push_back(making.task);
+  return tasks;
 }
 
 // Asks all of them again and again until they are done.
@@ -239,10 +266,15 @@ using Launches = std::map<std::pair<int, cudaStream_t>, std::vector<Making>>;
 void LaunchAll(const Launches& launches) {
   for (const auto& [at, makings] : launches) {
     const OnDevice on(at.first);
-    cuda_sim::Enqueue(at.second, [makings]() -> cuda_sim::Job {
+    const bool captured = cuda_sim::CaptureStatus(at.second) != 0;
+    if (!captured) profiler::Launched(TasksOf(makings));
+    cuda_sim::Enqueue(at.second, [makings = makings, captured]() -> cuda_sim::Job {
       std::vector<Step> steps;
-      for (const Making& making : makings) steps.push_back(making());
-      return [steps] { Run(steps); };
+      for (const Making& making : makings) steps.push_back(Watched(making.make(), making.task));
+      return [steps, makings, captured] {
+        if (captured) profiler::Replayed(TasksOf(makings));
+        Run(steps);
+      };
     });
   }
 }
@@ -259,9 +291,11 @@ ncclResult_t LaunchLater(Launches launches, const std::set<ncclComm_t>& comms) {
 }
 
 template <typename T>
-ncclResult_t Enqueue(ncclComm_t comm, cudaStream_t stream, T step) {
+ncclResult_t Enqueue(ncclComm_t comm, const profiler::Called& called, T step) {
   if (comm->state != ncclSuccess) return ncclInvalidArgument;
-  const Making making = [step] { return Begin(step); };
+  const cudaStream_t stream = called.stream;
+  const Making making{[step] { return Begin(step); },
+                      profiler::Call(comm->profiler, called, t_group.depth + 1)};
   if (t_group.depth > 0) {
     t_group.steps[{comm->device, stream}].push_back(making);
     if (!comm->blocking) t_group.later.insert(comm);
@@ -269,9 +303,15 @@ ncclResult_t Enqueue(ncclComm_t comm, cudaStream_t stream, T step) {
   }
   Launches one;
   one[{comm->device, stream}].push_back(making);
-  if (!comm->blocking) return LaunchLater(std::move(one), {comm});
-  LaunchAll(one);
-  return ncclSuccess;
+  profiler::GroupEnds();
+  ncclResult_t result = ncclSuccess;
+  if (comm->blocking) {
+    LaunchAll(one);
+  } else {
+    result = LaunchLater(std::move(one), {comm});
+  }
+  profiler::GroupEnded();
+  return result;
 }
 
 ncclResult_t Create(std::function<ncclResult_t()> creation) {
@@ -303,6 +343,7 @@ ncclResult_t Enter(ncclComm_t comm, const std::string& name, int nranks, int ran
     }
   }
   if (rank == 0) nccl_sim::Remove(name);
+  comm->profiler = profiler::Init(name, nranks, rank);
   return ncclSuccess;
 }
 
@@ -353,7 +394,8 @@ ncclResult_t Collect(int operation, const void* send, size_t parts, void* recv, 
   const size_t bytes = count * BytesOf(type);
   if (bytes * parts > nccl_sim::kMaxCollectiveBytes) return ncclInvalidUsage;
   const bool captured = cuda_sim::CaptureStatus(stream) != 0;
-  return Enqueue(comm, stream,
+  if (t_group.depth > 0 && !captured) t_group.numbered.push_back(comm);
+  return Enqueue(comm, {kFunctions[operation], false, count, type, root, stream, captured},
                  Collective{comm,
                             captured ? 0 : ++comm->collectives,
                             {operation, root, bytes},
@@ -464,9 +506,13 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* made
 
 ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
 // The memory stays: a stream may still read it.
-ncclResult_t ncclCommDestroy(ncclComm_t) { return ncclSuccess; }
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  profiler::Finalize(&comm->profiler);
+  return ncclSuccess;
+}
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   comm->aborted = true;
+  profiler::Finalize(&comm->profiler);
   return ncclSuccess;
 }
 ncclResult_t ncclCommCount(ncclComm_t comm, int* count) {
@@ -520,14 +566,17 @@ ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t type, int p
     return ncclInvalidArgument;
   }
   auto* data = static_cast<char*>(const_cast<void*>(send));
-  return Enqueue(comm, stream, Message{comm, true, peer, data, count * BytesOf(type)});
+  const bool captured = cuda_sim::CaptureStatus(stream) != 0;
+  return Enqueue(comm, {"Send", true, count, type, peer, stream, captured},
+                 Message{comm, true, peer, data, count * BytesOf(type)});
 }
 ncclResult_t ncclRecv(void* recv, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
   if (peer < 0 || peer >= comm->nranks || count * BytesOf(type) > nccl_sim::kMaxMessageBytes) {
     return ncclInvalidArgument;
   }
-  return Enqueue(comm, stream,
+  const bool captured = cuda_sim::CaptureStatus(stream) != 0;
+  return Enqueue(comm, {"Recv", true, count, type, peer, stream, captured},
                  Message{comm, false, peer, static_cast<char*>(recv), count * BytesOf(type)});
 }
 
@@ -536,9 +585,21 @@ ncclResult_t ncclGroupStart(void) {
   return ncclSuccess;
 }
 
+// What was called never was.
+ncclResult_t ncclGroupSimulateEnd(void*) {
+  if (t_group.depth == 0) return ncclInvalidUsage;
+  if (--t_group.depth > 0) return ncclSuccess;
+  for (ncclComm_t comm : t_group.numbered) --comm->collectives;
+  t_group = {};
+  profiler::GroupEnds();
+  profiler::GroupEnded();
+  return ncclSuccess;
+}
+
 ncclResult_t ncclGroupEnd(void) {
   if (t_group.depth == 0) return ncclInvalidUsage;
   if (--t_group.depth > 0) return ncclSuccess;
+  t_group.numbered.clear();
   // Each in a thread, as the library does: several ranks of one process wait for each other.
   std::vector<std::thread> threads;
   std::atomic<int> result{ncclSuccess};
@@ -550,12 +611,17 @@ ncclResult_t ncclGroupEnd(void) {
   }
   for (std::thread& thread : threads) thread.join();
   t_group.creations.clear();
+  profiler::GroupEnds();
   Launches launches = std::move(t_group.steps);
   const std::set<ncclComm_t> later = std::move(t_group.later);
   t_group.steps.clear();
   t_group.later.clear();
-  if (!later.empty()) return LaunchLater(std::move(launches), later);
-  LaunchAll(launches);
+  if (later.empty()) {
+    LaunchAll(launches);
+  } else {
+    result = LaunchLater(std::move(launches), later);
+  }
+  profiler::GroupEnded();
   return static_cast<ncclResult_t>(result.load());
 }
 

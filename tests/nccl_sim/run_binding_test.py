@@ -2,7 +2,10 @@
 """The table of docs/nccl.md as a test: a small program for each way to bind NCCL, run with and without
 librollcall.so. Output and exit code must be the same, and each call must be on record once.
 
-Cases: linked, local, underlinked, dlopened, deep, ctypes; hang: a ctypes job that hangs is named by `rollcall run` without any
+Each has NCCL load librollcall.so as its profiler, too, which must add nothing where its functions are seen.
+
+Cases: linked, local, underlinked, dlopened, deep, ctypes; static: linked statically, so that the profiler's events are
+all there is; plugin: the same without any preload; hang: a ctypes job that hangs is named by `rollcall run` without any
 setting; real: the installed libnccl.so.2, which fails for want of a GPU: unchanged, and on record."""
 
 import argparse
@@ -26,6 +29,9 @@ EXPECTED = {
     "deep": CALLS,
     "ctypes": dict(CALLS, ncclAllReduce=2, cudaStreamSynchronize=2),
 }
+# By NCCL's profiler events: operations alone.
+EXPECTED["static"] = {"ncclAllReduce": 1, "ncclBroadcast": 1, "cudaStreamSynchronize": 1}
+EXPECTED["plugin"] = {"ncclAllReduce": 1, "ncclBroadcast": 1}
 REAL = """
 import ctypes, os, sys
 class Id(ctypes.Structure):
@@ -47,6 +53,8 @@ def command(args, case):
     cuda = os.path.join(args.libraries, "libcudart.so.12")
     if case == "linked":
         return [os.path.join(args.libraries, "binding_linked")]
+    if case in ("static", "plugin"):
+        return [os.path.join(args.libraries, "binding_static")]
     if case in ("local", "underlinked"):
         plugin = "binding_plugin.so" if case == "local" else "binding_root.so"
         return [os.path.join(args.libraries, name) for name in ("binding_local", plugin)]
@@ -66,10 +74,11 @@ def run(what, **environment):
     return done.returncode, done.stdout, done.stderr
 
 
-def compare(args, what, directory):
+def compare(args, what, directory, preload=True):
     """The program's own end, with and without us; returns what is on record, by process."""
     bare = run(what)
-    traced = run(what, LD_PRELOAD=args.shim, ROLLCALL_DIR=directory)
+    preloaded = {"LD_PRELOAD": args.shim} if preload else {}
+    traced = run(what, ROLLCALL_DIR=directory, NCCL_PROFILER_PLUGIN=args.shim, **preloaded)
     if bare[:2] != traced[:2]:
         raise Failure("not the same: %s without, %s with librollcall.so" % (bare, traced))
     summary = run([args.summary, directory])[1]
@@ -77,13 +86,15 @@ def compare(args, what, directory):
 
 
 def test_binding(args, case, directory):
-    bare, rings = compare(args, launched(args, command(args, case)), directory)
+    bare, rings = compare(args, launched(args, command(args, case)), directory, preload=case != "plugin")
     if bare[0] != 0:
         raise Failure("failed by itself: %s" % (bare,))
     if len(rings) != RANKS:
         raise Failure("%d of %d processes are on record" % (len(rings), RANKS))
     for ring in rings:
-        if ring["calls"] != EXPECTED[case] or ring["errors_seen"] != 0:
+        made = 2 if "ncclCommSplit" in EXPECTED[case] else 1
+        if (ring["calls"] != EXPECTED[case] or ring["errors_seen"] != 0
+                or ring["communicators"] != made):
             raise Failure("on record: %s" % ring)
 
 

@@ -130,6 +130,38 @@ TEST_F(SplitDevicesTest, AProcessOfMpiIsLeftAlone) {
   EXPECT_EQ(trace_.processes.size(), 1u);
 }
 
+TEST_F(SplitDevicesTest, WhatAProcessOfMpiCallsOnSeveralDevicesIsNotJudged) {
+  const uint32_t p = AddProcess(0);
+  const uint32_t q = AddProcess(1);
+  trace_.processes[p].thread_level = trace_.processes[q].thread_level = 0;
+  const uint32_t a = AddMember(p, 7, 0, 0);
+  AddMember(p, 7, 1, 1);
+  const uint32_t b = AddMember(q, 7, 2, 0);
+  const uint32_t other = AddMember(q, 8, 0, 0);
+  for (const uint32_t m : {a, b, other}) AddCall(m, 100, 0);
+  trace_.memberships[b].entered = 1;
+  Split();
+  ASSERT_EQ(calls_.size(), 1u);
+  EXPECT_EQ(calls_[0].event.membership, other);
+  EXPECT_FALSE(trace_.memberships[a].counted);
+  EXPECT_EQ(trace_.memberships[b].entered, 0u);
+  EXPECT_TRUE(trace_.memberships[other].counted);
+  EXPECT_EQ(trace_.problems.size(), 1u);
+}
+
+TEST_F(SplitDevicesTest, WhatOneRecorderCouldNotCountIsJudgedOfNobody) {
+  const uint32_t p = AddProcess(0);
+  const uint32_t q = AddProcess(1);
+  const uint32_t a = AddMember(p, 7, 0, 0);
+  const uint32_t b = AddMember(q, 7, 1, 0);
+  for (const uint32_t m : {a, b}) AddCall(m, 100, 0);
+  drafts_[a].flags |= ring::kWeakIdentity;
+  Split();
+  EXPECT_THAT(calls_, IsEmpty());
+  EXPECT_FALSE(trace_.memberships[b].counted);
+  EXPECT_TRUE(trace_.processes[q].graphs);
+}
+
 TEST_F(SplitDevicesTest, AThreadThatWaitsForOneDeviceHoldsUpItsOthers) {
   const uint32_t p = AddProcess(0);
   const uint32_t a = AddMember(p, 7, 0, 0);

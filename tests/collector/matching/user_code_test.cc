@@ -58,6 +58,20 @@ const SourceFrame* Innermost(const std::vector<SourceFrame>& frames) {
   return InnermostUserFrame(pointers);
 }
 
+// NCCL's profiler events are told from inside NCCL, which may be linked into the user's program.
+TEST(UserCode, WhatAnNcclFunctionCalledIsNotTheUsers) {
+  const auto in = [](const char* function, int line) {
+    SourceFrame frame = Native("/home/u/job", line);
+    frame.function = function;
+    return frame;
+  };
+  EXPECT_EQ(Innermost({in("taskAppend", 1), in("ncclAllReduce", 2), in("Step", 3)})->line, 3);
+  EXPECT_EQ(Innermost({in("taskAppend", 1), in("pncclAllReduce", 2), in("Step", 3)})->line, 3);
+  EXPECT_EQ(Innermost({in("ncclBroadcast", 1), in("ncclBcast", 2), in("Step", 3)})->line, 3);
+  EXPECT_EQ(Innermost({in("ncclAllReduceAll", 1), in("Step", 3)})->line, 1);
+  EXPECT_EQ(Innermost({in("taskAppend", 1), in("ncclAllReduce", 2)})->line, 1);
+}
+
 TEST(UserCode, TheInnermostOfTheUsersIsShown) {
   // The extension and the package have lines, too.
   const std::vector<SourceFrame> frames = {

@@ -1,0 +1,30 @@
+// Collectives on their way through the device, as NCCL's profiler tells it channel by channel: one
+// is complete when all its channels have stopped. What that says of GpuProgress is a lower bound;
+// what is not tracked is not known to be complete, and never the other way round.
+//
+// Thread safety: any thread; no lock, no allocation.
+#ifndef ROLLCALL_SHIM_NCCL_KERNELS_H_
+#define ROLLCALL_SHIM_NCCL_KERNELS_H_
+
+#include <cstdint>
+
+namespace rollcall::shim::nccl::kernels {
+
+struct Collective {
+  uint32_t slot;  // of GpuProgress
+  uint64_t launch;
+  bool alone;         // nothing else is of this launch: when it is complete, the launch is
+  uint32_t channels;  // 0: not known yet
+};
+
+// Its number, not 0. Only so many are tracked: the oldest make room.
+uint64_t Add(const Collective& collective);
+// False if it is not tracked any more.
+bool SetChannels(uint64_t number, uint32_t channels);
+// A channel whose start is told has not stopped until that is told, too.
+bool ChannelStarted(uint64_t number);
+void ChannelStopped(uint64_t number);
+
+}  // namespace rollcall::shim::nccl::kernels
+
+#endif  // ROLLCALL_SHIM_NCCL_KERNELS_H_

@@ -1,0 +1,54 @@
+// What NCCL is asked to put on a stream, as it goes on record: by the wrappers (call.cc), and by
+// NCCL's own profiler events (profiler_events.cc) where its functions cannot be wrapped.
+#ifndef ROLLCALL_SHIM_NCCL_OPERATIONS_H_
+#define ROLLCALL_SHIM_NCCL_OPERATIONS_H_
+
+#include <cstdint>
+
+#include "shim/call.h"
+#include "shim/call_paths.h"
+#include "shim/nccl/arguments.h"
+#include "shim/nccl/progress.h"
+#include "shim/nccl/records.h"
+#include "shim/process.h"
+
+namespace rollcall::shim::nccl {
+
+// What the arguments do not say.
+struct Placed {
+  Comm* comm = nullptr;   // null: unknown
+  bool captured = false;  // a graph records it: it is on no stream, and meets nothing now
+  uint64_t launch = 0;    // of what goes to the device together; 0: it goes alone
+  const InternedPath* path = nullptr;  // where it was called; null: here
+};
+
+// Numbers it, and publishes its record as the call in flight. Between OpenBracket and its end.
+inline void RecordOperation(Call* call, const Arguments& a, const Placed& placed) {
+  Comm* comm = call->comm = placed.comm;
+  calls::StartRecord(call);
+  ring::Record& record = call->record;
+  FillRecord(*call->info, a, &record);
+  const InternedPath path = placed.path != nullptr ? *placed.path : CurrentCallPath(call->frame);
+  SetCallPath(&record, path);
+  const bool message = call->info->rule == Rule::kP2p;
+  // One counter for both: inside a group operations have numbers between its launch and the next.
+  record.request = NextLaunch();
+  record.detail = placed.launch != 0 ? placed.launch : record.request;
+  record.detail2 = a.stream;
+  // How often a graph will run nobody tells.
+  if (placed.captured) {
+    record.flags |= ring::kCaptured;
+    __atomic_fetch_add(&g_process.header->calls_captured, 1, __ATOMIC_RELAXED);
+  }
+  if (comm == nullptr) {
+    record.flags |= ring::kUnknownComm;
+  } else if (!message && !placed.captured) {
+    record.sequence = NextSequence(comm);
+    Checkpoint(comm, record.sequence, record.semantic_hash, path.portable_hash);
+  }
+  calls::WriteRecord(call, message ? ring::kP2pRing : ring::kCollectiveRing);
+}
+
+}  // namespace rollcall::shim::nccl
+
+#endif  // ROLLCALL_SHIM_NCCL_OPERATIONS_H_

@@ -1,0 +1,338 @@
+#include "shim/nccl/profiler_events.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+#include "proto/environment.h"
+#include "shim/call.h"
+#include "shim/call_paths.h"
+#include "shim/nccl/binding.h"
+#include "shim/nccl/driver.h"
+#include "shim/nccl/group.h"
+#include "shim/nccl/kernels.h"
+#include "shim/nccl/operations.h"
+#include "shim/nccl/progress.h"
+#include "shim/nccl/start.h"
+#include "shim/process.h"
+#include "shim/stack/stack.h"
+
+namespace rollcall::shim::nccl::profiler {
+
+struct Context {
+  std::atomic<bool> used;
+  Comm* comm;  // null while nobody has said which it is
+};
+
+namespace {
+
+constexpr uint32_t kMaxContexts = 1024;
+constinit Context g_contexts[kMaxContexts] = {};
+
+// --- handles
+// ----------------------------------------------------------------------------------------------------
+
+enum class Tag : uint64_t { kGroup = 1, kKernel, kMessage, kCollective, kChannel };
+constexpr unsigned kTagBits = 3;
+
+uint64_t Handle(Tag tag, uint64_t number) {
+  return number == 0 ? 0 : number << kTagBits | static_cast<uint64_t>(tag);
+}
+// 0 if the handle is of something else.
+uint64_t NumberOf(uint64_t handle, Tag tag) {
+  return (handle & ((1 << kTagBits) - 1)) == static_cast<uint64_t>(tag) ? handle >> kTagBits : 0;
+}
+
+// --- communicators
+// ----------------------------------------------------------------------------------------------
+
+bool SwitchedOff() {
+  const char* text = getenv(env::kNcclPlugin);
+  return text != nullptr && text[0] == '0' && text[1] == '\0';
+}
+
+Context* Take() {
+  for (Context& context : g_contexts) {
+    bool free = false;
+    if (context.used.compare_exchange_strong(free, true, std::memory_order_acq_rel)) {
+      context.comm = nullptr;
+      return &context;
+    }
+  }
+  return nullptr;
+}
+
+void Identify(Context* context, const Identity& identity) {
+  if (identity.hash == 0) return;
+  // Without its size nobody can say who is missing from its making.
+  const Creation creation{.operation =
+                              identity.size > 0 ? Operation::kNcclCommInitRank : Operation::kNone};
+  const NcclIdentity known{Mix64(identity.hash, 0x9f), identity.rank, identity.size};
+  if (identity.size > 0) SupposeWorld(known);
+  Comm* comm = context->comm = RegisterNccl(NcclLibrary(), creation, known);
+  if (comm != nullptr && identity.name != nullptr && identity.name[0] != '\0') {
+    NameComm(comm, identity.name);
+  }
+}
+
+// --- what comes too late or not at all
+// --------------------------------------------------------------------------
+
+// Up to version 4 NCCL says what is launched. Where CUDA graphs are alive, or launches block, it
+// says so from a thread of the driver's and of some ranks only (hostStreamPlanTask in NCCL's
+// src/enqueue.cc): then counts mean nothing.
+std::atomic<bool> g_unreliable{false};
+
+ROLLCALL_COLD void GiveUp(const char* why) {
+  if (g_unreliable.exchange(true)) return;
+  for (Context& context : g_contexts) {
+    if (!context.used.load(std::memory_order_acquire) || context.comm == nullptr) continue;
+    UncountNccl(context.comm->uid);
+  }
+  __atomic_fetch_add(&g_process.header->calls_captured, 1, __ATOMIC_RELAXED);
+  Say("NCCL's operations are not recorded any more", why);
+}
+
+// What stands in the way of believing an event; null if nothing does.
+const char* Doubt(const void* frame) {
+  CodeRange driver;
+  if (!g_process.stacks) return "call paths are off, and with this NCCL they are needed";
+  if (!FindDriverCode(&driver)) return "the CUDA driver was not found";
+  uint64_t pcs[kMaxStackDepth];
+  StackEnd end;
+  uint64_t hash;
+  const int depth = CaptureStack(frame, pcs, kMaxStackDepth, &end, &hash);
+  for (int i = 0; i < depth; ++i) {
+    if (driver.Contains(pcs[i])) return "this NCCL does not tell of all with CUDA graphs";
+  }
+  return depth == 0 ? "call paths cannot be taken" : nullptr;
+}
+
+// --- records
+// ----------------------------------------------------------------------------------------------------
+
+// An event of NCCL's as a call of the program's: `act` runs where it may be recorded.
+template <typename Act>
+void AsCall(const Caller& caller, Operation operation, const Act& act) {
+  if (!Recording()) return;
+  Call call = MakeCall(FindOperation(static_cast<uint16_t>(operation)), false, caller.frame,
+                       caller.address, NcclLibrary());
+  if (!calls::OpenBracket(&call)) return;
+  act(&call);
+  calls::FinishCall(&call);
+}
+
+Arguments ArgumentsOf(const Called& called) {
+  Arguments a;
+  a.stream = called.stream;
+  a.count = called.count;
+  a.datatype = called.datatype;
+  a.root_or_peer = called.root_or_peer;
+  return a;
+}
+
+// The stream of what does not say its stream: one for each communicator, whose operations NCCL
+// keeps in order. No stream has such a handle.
+uint64_t StreamOf(const Comm& comm) { return uint64_t{1} << 63 | comm.uid; }
+
+void Enqueue(uint32_t slot, uint64_t launch) {
+  if (slot == kNoSlot) return;
+  MarkEnqueued(slot, launch);
+  DeviceTells(slot, false);
+}
+
+// --- messages that wait for their group's end
+// ---------------------------------------------------------------------
+
+// A ring of cells: one that was taken by a later message is lost, and counted.
+struct Waiting {
+  std::atomic<uint64_t> number;
+  uint64_t stream;
+  uint64_t launch;
+  InternedPath path;
+};
+constexpr uint32_t kMaxWaiting = 4096;
+constinit Waiting g_waiting[kMaxWaiting] = {};
+std::atomic<uint64_t> g_messages{0};
+
+uint64_t AddWaiting(uint64_t stream, uint64_t launch, const InternedPath& path) {
+  const uint64_t number = g_messages.fetch_add(1, std::memory_order_relaxed) + 1;
+  Waiting& cell = g_waiting[number % kMaxWaiting];
+  cell.number.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  cell.stream = stream;
+  cell.launch = launch;
+  cell.path = path;
+  cell.number.store(number, std::memory_order_release);
+  return number;
+}
+
+struct Known {
+  uint64_t stream = 0;
+  uint64_t launch = 0;
+  InternedPath path;
+};
+bool FindWaiting(uint64_t number, Known* known) {
+  const Waiting& cell = g_waiting[number % kMaxWaiting];
+  if (cell.number.load(std::memory_order_acquire) != number) return false;
+  *known = {cell.stream, cell.launch, cell.path};
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return cell.number.load(std::memory_order_relaxed) == number;
+}
+
+}  // namespace
+
+Context* Open(const Caller& caller, int version, const Identity& identity) {
+  if (SwitchedOff() || IsInsideNccl(caller.address)) return nullptr;
+  Start();
+  if (!Recording() || (version < 5 && g_unreliable.load(std::memory_order_relaxed))) return nullptr;
+  Context* context = Take();
+  if (context == nullptr) return nullptr;
+  if (g_process.gpu || version < 5) FindDriver();  // Doubt() asks where it is
+  SetClock();
+  ring::FileHeader* header = g_process.header;
+  if (header->library[0] == '\0') {
+    snprintf(header->library, sizeof(header->library), "NCCL, by its profiler events (v%d)",
+             version);
+  }
+  Identify(context, identity);
+  SetPhase(ring::Phase::kRunning);
+  return context;
+}
+
+void Close(Context* context) {
+  if (context->comm != nullptr && Recording()) {
+    CompleteAll(context->comm->uid);
+    ForgetComm(context->comm);
+  }
+  context->used.store(false, std::memory_order_release);
+}
+
+bool WantsKernels() { return g_process.marks; }
+
+uint64_t BeginGroup(const Context*, const Caller& caller, bool alone) {
+  uint64_t launch = 0;
+  AsCall(caller, Operation::kNcclGroupStart, [&](Call* call) {
+    Group& group = Group::Of(call->log);
+    // NCCL says that it is the outermost: of one before, the end was not said.
+    while (NcclLibrary()->core_end == 0 && group.open()) group.End(call->log, true);
+    group.Start(call->log, CurrentCallPath(call->frame).id);
+    group.SetAlone(alone);
+    launch = group.launch();
+  });
+  return Handle(Tag::kGroup, launch);
+}
+
+void EndGroup(uint64_t handle, const Caller& caller) {
+  const uint64_t launch = NumberOf(handle, Tag::kGroup);
+  if (launch == 0) return;
+  AsCall(caller, Operation::kNcclGroupEnd, [&](Call* call) {
+    Group& group = Group::Of(call->log);
+    if (!group.open() || group.launch() != launch) return;
+    group.End(call->log, true);
+    for (uint32_t i = 0; i < group.slot_count(); ++i) DeviceTells(group.slot(i), false);
+  });
+}
+
+uint64_t Collective(Context* context, const Caller& caller, const Called& called) {
+  if (called.operation == Operation::kNone || context->comm == nullptr) return 0;
+  uint64_t number = 0;
+  AsCall(caller, called.operation, [&](Call* call) {
+    Group& group = Group::Of(call->log);
+    const uint64_t launch = group.open() ? group.launch() : 0;
+    RecordOperation(call, ArgumentsOf(called),
+                    {.comm = context->comm, .captured = called.captured, .launch = launch});
+    if (called.captured) return;
+    const uint32_t slot = SlotOf(context->comm, called.stream);
+    if (group.open()) {
+      group.AddOperation(call->log, slot);
+    } else {
+      Enqueue(slot, call->record.detail);
+    }
+    if (WantsKernels()) number = kernels::Add({slot, call->record.detail, group.alone(), 0});
+  });
+  return Handle(Tag::kCollective, number);
+}
+
+uint64_t Message(Context* context, const Caller& caller, const Called& called) {
+  if (called.operation == Operation::kNone || context->comm == nullptr) return 0;
+  uint64_t number = 0;
+  AsCall(caller, called.operation, [&](Call* call) {
+    if (called.captured) {
+      return RecordOperation(call, ArgumentsOf(called), {.comm = context->comm, .captured = true});
+    }
+    const Group& group = Group::Of(call->log);
+    const uint64_t launch = group.open() ? group.launch() : NextLaunch();
+    number = AddWaiting(called.stream, launch, CurrentCallPath(call->frame));
+  });
+  return Handle(Tag::kMessage, number);
+}
+
+void MessageLaunched(Context* context, const Caller& caller, uint64_t message,
+                     const Called& called) {
+  // Without a parent it is a part of a collective.
+  const uint64_t number = NumberOf(message, Tag::kMessage);
+  if (number == 0 || called.operation == Operation::kNone || context->comm == nullptr) return;
+  Known known;
+  if (!FindWaiting(number, &known)) {
+    __atomic_fetch_add(&g_process.header->calls_unrecorded, 1, __ATOMIC_RELAXED);
+    return;
+  }
+  AsCall(caller, called.operation, [&](Call* call) {
+    Called whole = called;
+    whole.stream = known.stream;
+    RecordOperation(call, ArgumentsOf(whole),
+                    {.comm = context->comm, .launch = known.launch, .path = &known.path});
+    Enqueue(SlotOf(context->comm, known.stream), known.launch);
+  });
+}
+
+uint64_t CollectiveLaunched(uint64_t collective, uint32_t channels) {
+  const uint64_t number = NumberOf(collective, Tag::kCollective);
+  if (number == 0 || !kernels::SetChannels(number, channels)) return 0;
+  return collective;
+}
+
+uint64_t BeginKernel() { return Recording() ? Handle(Tag::kKernel, NextLaunch()) : 0; }
+
+uint64_t Launched(Context* context, const Caller& caller, uint64_t kernel, const Identity& identity,
+                  const Called& called, uint32_t channels) {
+  if (!Recording() || g_unreliable.load(std::memory_order_relaxed)) return 0;
+  if (const char* doubt = Doubt(caller.frame)) {
+    GiveUp(doubt);
+    return 0;
+  }
+  if (called.operation == Operation::kNone) return 0;
+  uint64_t number = 0;
+  AsCall(caller, called.operation, [&](Call* call) {
+    if (context->comm == nullptr) Identify(context, identity);
+    Comm* comm = context->comm;
+    if (comm == nullptr) return;
+    Called whole = called;
+    whole.stream = StreamOf(*comm);
+    RecordOperation(call, ArgumentsOf(whole),
+                    {.comm = comm, .launch = NumberOf(kernel, Tag::kKernel)});
+    const uint32_t slot = SlotOf(comm, whole.stream);
+    Enqueue(slot, call->record.detail);
+    if (channels != 0 && WantsKernels()) {
+      number = kernels::Add({slot, call->record.detail, false, channels});
+    }
+  });
+  return Handle(Tag::kCollective, number);
+}
+
+uint64_t ChannelStarted(uint64_t collective) {
+  const uint64_t number = NumberOf(collective, Tag::kCollective);
+  if (number == 0 || !Recording() || !kernels::ChannelStarted(number)) return 0;
+  return Handle(Tag::kChannel, number);
+}
+
+void Stopped(uint64_t handle, const Caller& caller) {
+  if (const uint64_t number = NumberOf(handle, Tag::kChannel)) {
+    if (Recording()) kernels::ChannelStopped(number);
+  } else {
+    EndGroup(handle, caller);
+  }
+}
+
+}  // namespace rollcall::shim::nccl::profiler
