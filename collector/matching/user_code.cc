@@ -89,8 +89,8 @@ constexpr std::string_view kNcclFunctions[] = {
 };
 
 bool IsNcclFunction(std::string_view function) {
-  if (StartsWith(function, "pnccl")) function.remove_prefix(1);
-  return StartsWith(function, "nccl") &&
+  if (function.starts_with("pnccl")) function.remove_prefix(1);
+  return function.starts_with("nccl") &&
          std::find(std::begin(kNcclFunctions), std::end(kNcclFunctions), function) !=
              std::end(kNcclFunctions);
 }
