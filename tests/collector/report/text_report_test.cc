@@ -64,6 +64,21 @@ TEST(TextReport, ShowsSceneAndCulpritApart) {
 )");
 }
 
+TEST(TextReport, SaysWhatANearMissMissed) {
+  constexpr std::string_view kWaiting[] = {"Probe peer=0 tag=8", "Recv 1xMPI_INT peer=0 tag=8"};
+  constexpr std::string_view kAwaited[] = {"a message from rank 0, tag 8",
+                                           "1 × MPI_INT, from rank 0, tag 8"};
+  for (size_t i = 0; i < 2; ++i) {
+    const std::string report =
+        Render("ranks 2\n0: Send 1xMPI_INT peer=1 tag=7 @ main:10\n1: waits in " +
+               std::string(kWaiting[i]) + " @ main:12\n0: waits in Barrier @ main:20\n");
+    EXPECT_NE(report.find("rank 0 sent it tag 7, which nobody received; it waits for " +
+                          std::string(kAwaited[i]) + "\n"),
+              std::string::npos)
+        << report;
+  }
+}
+
 TEST(TextReport, UsesColorsOnlyWhenAsked) {
   EXPECT_EQ(Render(kSkipped).find('\033'), std::string::npos);
   TextOptions options;
