@@ -16,7 +16,7 @@ namespace rollcall::oracle {
 // end in a verdict that names the planted ranks and no others, or that it is one against one.
 #define ROLLCALL_ORACLE_FAULTS(FAULT)                             \
   FAULT(None, "none", 0)                                          \
-  FAULT(Skipped, "collective skipped under a rank condition", 93) \
+  FAULT(Skipped, "collective skipped under a rank condition", 94) \
   FAULT(Extra, "extra collective under a rank condition", 92)     \
   FAULT(OtherOperation, "another operation", 99)                  \
   FAULT(Root, "another root", 98)                                 \
@@ -35,7 +35,7 @@ namespace rollcall::oracle {
   FAULT(Peer, "wrong peer", 50)                                   \
   FAULT(Died, "rank died", 98)                                    \
   FAULT(Exited, "rank exited", 98)                                \
-  FAULT(LeftEarly, "finalized early", 50)                         \
+  FAULT(LeftEarly, "finalized early", 52)                         \
   FAULT(Stalled, "rank stalled", 95)                              \
   FAULT(Uneven, "uneven iterations", 68)                          \
   FAULT(Frozen, "network dead", 97)                               \
