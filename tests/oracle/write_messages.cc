@@ -167,9 +167,10 @@ void Writer::Message() {
   }
 }
 
-// Everybody passes something on to the next, receives posted first.
+// Everybody passes something on to the next: receives posted first, or sends.
 void Writer::SafeRing() {
   const int comm = RandomComm();
+  const bool sends_first = Chance(&random_, 30);
   for (int i = 0; i < Size(comm); ++i) {
     const int r = Members(comm)[static_cast<size_t>(i)];
     Op recv;
@@ -177,13 +178,12 @@ void Writer::SafeRing() {
     recv.comm = comm;
     recv.peer = (i + Size(comm) - 1) % Size(comm);
     recv.tag = line_;
-    recv.request = NewRequest(r);
     Op send = recv;
     send.what = Chance(&random_, 30) ? Do::kSsend : Do::kSend;
     send.peer = (i + 1) % Size(comm);
-    send.request = kNone;
-    Add(r, recv, 0);
-    Add(r, send, 1);
+    (sends_first ? send : recv).request = NewRequest(r);
+    Add(r, sends_first ? send : recv, 0);
+    Add(r, sends_first ? recv : send, 1);
   }
 }
 

@@ -126,7 +126,9 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
                                 RanksPhrase(agreeing), other);
   }
   finding.why = Why(parted);
-  if (incident.what == Incident::What::kShift) {
+  if (incident.what == Incident::What::kShift && incident.shifted_each_time) {
+    finding.why += "; from there on one history is the other one without this call";
+  } else if (incident.what == Incident::What::kShift) {
     finding.why += fmt::format("; from there on one history is the other one, shifted by {} call{}",
                                incident.shifted_calls, incident.shifted_calls == 1 ? "" : "s");
   }
