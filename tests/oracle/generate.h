@@ -33,9 +33,9 @@ namespace rollcall::oracle {
   FAULT(NotReady, "partition not marked ready", 0)                \
   FAULT(PairCount, "another count in a v-collective", 76)         \
   FAULT(Peer, "wrong peer", 50)                                   \
-  FAULT(Died, "rank died", 98)                                    \
+  FAULT(Died, "rank died", 99)                                    \
   FAULT(Exited, "rank exited", 98)                                \
-  FAULT(LeftEarly, "finalized early", 52)                         \
+  FAULT(LeftEarly, "finalized early", 50)                         \
   FAULT(Stalled, "rank stalled", 95)                              \
   FAULT(Uneven, "uneven iterations", 68)                          \
   FAULT(Frozen, "network dead", 97)                               \

@@ -22,6 +22,9 @@ void Tally::Add(const Judgement& judgement) {
   ++(judgement.stuck ? hits : silent_hits)[static_cast<size_t>(judgement.hit)];
 }
 
+// So many more or less are nothing in a sample of a hundred.
+constexpr uint64_t kByChance = 2;
+
 std::string Shortfalls(std::span<const Tally> tallies, std::span<const std::string_view> texts,
                        std::span<const int> named_at_least) {
   std::string all;
@@ -29,7 +32,8 @@ std::string Shortfalls(std::span<const Tally> tallies, std::span<const std::stri
     const Tally& tally = tallies[kind];
     const uint64_t named =
         tally.hits[static_cast<int>(Hit::kExact)] + tally.hits[static_cast<int>(Hit::kTie)];
-    if (named * 100 >= tally.stuck * static_cast<uint64_t>(named_at_least[kind])) continue;
+    if ((named + kByChance) * 100 >= tally.stuck * static_cast<uint64_t>(named_at_least[kind]))
+      continue;
     all += fmt::format("{}: named in {} of {}, wanted are {}%\n", texts[kind], named, tally.stuck,
                        named_at_least[kind]);
   }
