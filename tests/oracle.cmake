@@ -1,8 +1,10 @@
 # The oracle (tests/oracle/README.md): a simulator of MPI that shares nothing with the diagnosis engine,
 # and the two compared on generated programs. A sample is a unit test; the whole is tests/oracle/run, and
 # a test of the label full.
-add_library(rollcall_oracle STATIC oracle/explore.cc oracle/generate.cc oracle/judge.cc
-  oracle/machine.cc oracle/observe.cc oracle/program.cc
+add_library(rollcall_oracle STATIC oracle/collectives.cc oracle/explore.cc oracle/generate.cc
+  oracle/judge.cc oracle/judgement.cc oracle/machine.cc oracle/messages.cc oracle/observe.cc oracle/planter.cc oracle/program.cc
+  oracle/shrink.cc
+  oracle/write_collectives.cc oracle/write_messages.cc oracle/write_persistent.cc oracle/writer.cc
   oracle/device/generate.cc oracle/device/judge.cc oracle/device/machine.cc
   oracle/device/observe.cc oracle/device/program.cc oracle/device/writer.cc)
 target_link_libraries(rollcall_oracle PUBLIC rollcall_collector fmt::fmt)

@@ -60,6 +60,7 @@ struct Incident {
   // into the two lists above.
   Mismatch mismatch;
   uint64_t shifted_calls = 0;
+  bool shifted_each_time = false;  // one call, wherever the others make it
   bool shift_extra = false;
   uint64_t repeated = 0;        // as often again with the same lines
   uint64_t matching_until = 0;  // kHashes: the last number with equal hashes

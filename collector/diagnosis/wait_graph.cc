@@ -383,9 +383,11 @@ class GraphBuilder {
     VisitChannels(p, communicator, [&](const Channel& channel) {
       if (wanted.Covers({channel.peer, channel.tag})) taken += channel.received;
     });
+    // Partitioned ones meet by handle, whichever was started first: none of them takes another's.
     VisitOpenReceives(p, communicator, [&](const Message& open, const Event& other) {
       const Pattern pattern{open.peer, open.tag};
-      const bool before = pattern == wanted && other.start_ns < event.start_ns;
+      const bool before = pattern == wanted && other.start_ns < event.start_ns &&
+                          !open.partitioned && !message.partitioned;
       if (open.matched ? wanted.Covers(pattern) : before) ++taken;
     });
     return sent > taken;
@@ -423,8 +425,9 @@ class GraphBuilder {
     const auto me = std::find(peers.begin(), peers.end(), trace_.processes[sender].rank);
     if (me == peers.end()) return false;
     const Pattern message{static_cast<int32_t>(me - peers.begin()), sent.tag};
-    uint64_t takers = 0;
+    uint64_t takers = sent.partitioned ? 0 : PartitionedStarts(sender, event.membership, sent);
     VisitOpenReceives(receiver, communicator, [&](const Message& open, const Event&) {
+      if (open.partitioned != sent.partitioned) return;
       if (Pattern{open.peer, open.tag}.Covers(message)) ++takers;
     });
     VisitChannels(receiver, communicator, [&](const Channel& channel) {
@@ -432,6 +435,20 @@ class GraphBuilder {
     });
     // Which message of its channel it is; unknown in a full table: then it may be the first.
     return takers >= std::max<uint64_t>(event.detail, 1);
+  }
+
+  // Partitioned sends are counted in their channel, and no receive of another message takes them.
+  uint64_t PartitionedStarts(uint32_t sender, uint32_t membership, const Message& sent) const {
+    uint64_t starts = 0;
+    for (const OpenRequest& request : trace_.processes[sender].open_requests) {
+      if (request.event.membership != membership) continue;
+      for (const Message& other : MessagesOf(trace_.arguments[request.event.arguments])) {
+        const bool same =
+            other.partitioned && other.sends && other.peer == sent.peer && other.tag == sent.tag;
+        if (same) starts += request.starts;
+      }
+    }
+    return starts;
   }
 
   void Complete(CollectiveNode* node) const {

@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kMaxShift = 64;
 constexpr size_t kMaxPeriod = 512;
 constexpr size_t kMaxTurn = 256;
+constexpr size_t kMinEachTime = 4;
 
 using Keys = std::vector<uint64_t>;
 
@@ -30,6 +31,7 @@ struct FirstDifference {
   size_t index = 0;
   bool a_has_more = false;  // a made `calls` calls that b left out
   size_t calls = 0;
+  bool each_time = false;
 };
 
 bool Equal(uint64_t a, uint64_t b) { return a == b || a == 0 || b == 0; }
@@ -60,6 +62,31 @@ bool AgreeWithout(const History& a, size_t i, size_t calls, const History& b) {
          (agreeing > 0 && i + agreeing == b.size() && GoesOn(a.sites, i, calls));
 }
 
+// If a[i] is left out wherever a makes it, which b never does, do a and b agree until one of them
+// ends? A few calls may by chance, and so may a single one made over and over.
+bool AgreeWithoutEach(const History& a, size_t i, const History& b) {
+  const uint64_t left_out = a.sites[i];
+  if (left_out == 0) return false;
+  size_t times = 0;
+  size_t agreeing = 0;
+  bool varies = false;
+  size_t at = i;
+  for (; at < a.size() && i + agreeing < b.size(); ++at) {
+    if (a.sites[at] == left_out) {
+      ++times;
+      continue;
+    }
+    const size_t there = i + agreeing;
+    if (a.sites[at] == 0 || a.sites[at] != b.sites[there]) return false;
+    if (!Equal(a.roots[at], b.roots[there])) return false;
+    varies |= b.sites[there] != b.sites[i];
+    ++agreeing;
+  }
+  // Whether it was made again behind the last common call, is open.
+  return times >= 2 && varies && agreeing >= kMinEachTime &&
+         std::find(b.sites.begin(), b.sites.end(), left_out) == b.sites.end();
+}
+
 // The same calls from i on, in another order: nothing was left out.
 bool Turned(const Keys& a, const Keys& b, size_t i) {
   if (a.size() != b.size()) return false;
@@ -85,6 +112,8 @@ std::optional<FirstDifference> FirstShift(const History& x, const History& y) {
       if (a.size() - i <= kMaxTurn && Turned(a, b, i)) return std::nullopt;
       return FirstDifference{i, a_more, shift};
     }
+    const bool a_each = AgreeWithoutEach(x, i, y);
+    if (a_each || AgreeWithoutEach(y, i, x)) return Difference{i, a_each, 1, true};
     if (i + 1 < both && Equal(a[i + 1], b[i + 1])) partners.emplace(a[i], b[i]);
   }
   return std::nullopt;
@@ -193,6 +222,7 @@ std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites, const
   shift.sequence = first + earliest->index;
   shift.extra = earliest->a_has_more;
   shift.calls = earliest->calls;
+  shift.each_time = earliest->each_time;
   for (size_t c = 0; c < by_size.size(); ++c) {
     const bool deviates = differences[c] && differences[c]->index == earliest->index &&
                           differences[c]->a_has_more == earliest->a_has_more;

@@ -24,6 +24,7 @@ struct Shift {
   bool tie = false;    // as many on one side as on the other
   bool extra = false;  // the deviating lanes made calls that the others did not; else left some out
   uint64_t calls = 0;  // how many
+  bool each_time = false;  // one call, wherever the others make it
 };
 
 // The earliest shift on this communicator among the recorded calls; none if histories differ

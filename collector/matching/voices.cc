@@ -119,8 +119,12 @@ class DataMatcher {
     }
     return Of(party, datatype, trace_.count_arrays[counts][index], 0);
   }
+  // In place, what an Alltoallv sends to a member is as much as it receives from it (MPI 4.0,
+  // 6.8); an Allgatherv, what it receives of its own.
   std::optional<Voice> SendTo(uint32_t i, size_t peer) const {
-    if ((Args(i).flags & ring::kSendInPlace) != 0) return std::nullopt;
+    if ((Args(i).flags & ring::kSendInPlace) != 0) {
+      return Element(i, Args(i).recv_datatype, Args(i).recv_counts, peer);
+    }
     return Element(i, Args(i).send_datatype, Args(i).send_counts, peer);
   }
   std::optional<Voice> RecvFrom(uint32_t i, size_t peer) const {
@@ -322,8 +326,10 @@ class DataMatcher {
     Mismatch mismatch;
     for (const auto& [key, owners] : arrays) {
       for (uint32_t i = 0; i < parties_.size(); ++i) {
-        const auto mine = Send(i);
-        const auto theirs = RecvFrom(owners[0], static_cast<size_t>(parties_[i].rank));
+        const auto rank = static_cast<size_t>(parties_[i].rank);
+        const bool in_place = (Args(i).flags & ring::kSendInPlace) != 0;
+        const auto mine = in_place ? SendTo(i, rank) : Send(i);
+        const auto theirs = RecvFrom(owners[0], rank);
         if (!mine || !theirs || Fits(*mine, *theirs)) continue;
         if (!mismatch) {
           mismatch.kind = KindOf(*mine, *theirs);

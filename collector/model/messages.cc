@@ -25,10 +25,9 @@ Messages MessagesOf(const Arguments& arguments) {
       first.probes = true;
       break;
     case Kind::kPersistentP2p:
-      if (operation == Operation::kPsend_init || operation == Operation::kPrecv_init) {
-        return messages;
-      }
-      first.sends = operation != Operation::kRecv_init;
+      first.sends = operation != Operation::kRecv_init && operation != Operation::kPrecv_init;
+      first.partitioned =
+          operation == Operation::kPsend_init || operation == Operation::kPrecv_init;
       break;
     default:
       return messages;

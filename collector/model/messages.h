@@ -16,6 +16,7 @@ struct Message {
   int32_t tag = ring::kNoTag;
   bool synchronous = false;  // a send that waits for its receive
   bool probes = false;       // looks for the message, and leaves it where it is
+  bool partitioned = false;  // meets partitioned ones only, by handle (MPI 4.0, 4.2.1)
   bool matched = false;      // the receive of a message that a probe has taken already
 };
 
@@ -36,8 +37,8 @@ class Messages {
   size_t count_ = 0;
 };
 
-// Nothing for MPI_PROC_NULL, for other calls, and for partitioned ones, of which parts are handed
-// over one by one. Of a persistent request: what each start of it is about.
+// Nothing for MPI_PROC_NULL, and for other calls. Of a persistent or partitioned request: what each
+// start of it is about.
 Messages MessagesOf(const Arguments& arguments);
 
 }  // namespace rollcall

@@ -332,7 +332,8 @@ void TraceBuilder::Complete(int rank, const Call& call) {
     return;
   }
   if (info.kind == Kind::kStart || info.kind == Kind::kStartall) return Start(rank, made, call);
-  Finish(rank, call);
+  // Neither of these completes the request that it is about.
+  if (info.kind != Kind::kPready && info.kind != Kind::kRequestGetStatus) Finish(rank, call);
   if (info.kind == Kind::kRequestFree) return;  // not recorded
   if (call.request.empty()) Count(rank, made.event, false);
   if (call.operation == Operation::kFinalize) {

@@ -87,7 +87,9 @@ Outcome ExploreLibraries(const Machine& machine, const State& start) {
   for (size_t r = 0; r < start.cells.size(); ++r) {
     for (size_t at = 0; at < start.cells[r].size(); ++at) {
       const Op& op = machine.At(static_cast<int>(r), static_cast<int>(at));
-      if (op.what == Do::kSend || IsCollective(op.what)) open.emplace_back(r, at);
+      const bool decides = op.what == Do::kSend || op.what == Do::kPsend ||
+                           op.what == Do::kParrived || IsCollective(op.what);
+      if (decides) open.emplace_back(r, at);
     }
   }
   Outcome all;

@@ -16,12 +16,12 @@ namespace rollcall::oracle {
 // end in a verdict that names the planted ranks and no others, or that it is one against one.
 #define ROLLCALL_ORACLE_FAULTS(FAULT)                             \
   FAULT(None, "none", 0)                                          \
-  FAULT(Skipped, "collective skipped under a rank condition", 96) \
+  FAULT(Skipped, "collective skipped under a rank condition", 94) \
   FAULT(Extra, "extra collective under a rank condition", 92)     \
   FAULT(OtherOperation, "another operation", 99)                  \
   FAULT(Root, "another root", 98)                                 \
   FAULT(Reduction, "another reduction", 98)                       \
-  FAULT(Type, "another datatype", 98)                             \
+  FAULT(Type, "another datatype", 96)                             \
   FAULT(Count, "another count", 98)                               \
   FAULT(Inversion, "two communicators in opposite order", 98)     \
   FAULT(Ring, "ring of receives or synchronous sends", 97)        \
@@ -29,10 +29,11 @@ namespace rollcall::oracle {
   FAULT(Tag, "wrong tag", 88)                                     \
   FAULT(Exchange, "wrong tag or partner of a Sendrecv", 60)       \
   FAULT(Probe, "probe for another tag", 86)                       \
-  FAULT(NotStarted, "persistent request not started", 36)         \
+  FAULT(NotStarted, "persistent request not started", 32)         \
+  FAULT(NotReady, "partition not marked ready", 0)                \
   FAULT(PairCount, "another count in a v-collective", 76)         \
   FAULT(Peer, "wrong peer", 50)                                   \
-  FAULT(Died, "rank died", 98)                                    \
+  FAULT(Died, "rank died", 99)                                    \
   FAULT(Exited, "rank exited", 98)                                \
   FAULT(LeftEarly, "finalized early", 50)                         \
   FAULT(Stalled, "rank stalled", 95)                              \

@@ -2,46 +2,14 @@
 #ifndef ROLLCALL_TESTS_ORACLE_JUDGE_H_
 #define ROLLCALL_TESTS_ORACLE_JUDGE_H_
 
-#include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "collector/diagnosis/finding.h"
 #include "tests/oracle/explore.h"
 #include "tests/oracle/generate.h"
+#include "tests/oracle/judgement.h"
 #include "tests/oracle/observe.h"
 
 namespace rollcall::oracle {
-
-// How well the first finding names who did it. Of traces of which the end was seen only.
-enum class Hit {
-  kExact,         // the planted ranks, and no others
-  kTie,           // as many on one side as on the other, and it says so or names the other side
-  kPartly,        // one of them, or others besides, or who waits for a message of theirs
-  kNobody,        // something is wrong, and nobody is named
-  kWrong,         // only others
-  kMissed,        // nothing is said
-  kInconclusive,  // it says that it does not know
-};
-inline constexpr int kHits = 7;
-
-struct Judgement {
-  // What must not be: see Judge().
-  std::vector<std::string> violations;
-  bool ended = false;    // nothing could move any more
-  bool stuck = false;    // some rank is inside a call for good
-  bool proven = false;   // a finding says so of a hang
-  bool by_luck = false;  // stuck now, and would not be if every send were buffered
-  bool luck_said = false;
-  bool may_go_on = false;  // proven, and not of all that it calls waiting
-  bool bounded = false;    // too many states to decide
-  bool unsafe = false;     // completed, and would not have if no send were buffered
-  bool unsafe_said = false;
-  Hit hit = Hit::kMissed;
-  Report report;
-};
 
 // Runs `generated` once and compares:
 //  - a hang that is called proven cannot be resolved by any library, in any order of steps, even if
@@ -60,40 +28,17 @@ Judgement Judge(const Generated& generated, const Machine& machine, const Observ
 // A smaller program with a violation, and its trace; for a person to look at.
 std::string Shrink(const Generated& generated);
 
-// What a run of many traces counts.
-struct Tally {
-  uint64_t traces = 0;
-  uint64_t stuck = 0;
-  uint64_t proven = 0;
-  uint64_t silent = 0;  // came to its end with the fault in it
-  uint64_t by_luck = 0;
-  uint64_t luck_said = 0;
-  uint64_t may_go_on = 0;
-  uint64_t bounded = 0;
-  uint64_t unsafe = 0;
-  uint64_t unsafe_said = 0;
-  uint64_t violations = 0;
-  uint64_t hits[kHits] = {};         // of those that are stuck
-  uint64_t silent_hits[kHits] = {};  // of those that came to their end
-  std::vector<std::string> first;    // a report of each of the first violations
-  void Add(const Judgement& judgement);
+// MPI programs, as case.h takes them.
+struct Mpi {
+  using Generated = oracle::Generated;
+  using Machine = oracle::Machine;
+  using Observation = oracle::Observation;
+  using FaultKind = oracle::FaultKind;
+  static constexpr const auto& kTexts = kFaultTexts;
+  static constexpr const auto& kNamed = kNamedAtLeast;
+  static constexpr bool kNeverInconclusive = true;
+  static std::string Smaller(const Generated& generated) { return Shrink(generated); }
 };
-
-// What a run missed of the least shares; all by kind. Empty if all is well.
-std::string Shortfalls(std::span<const Tally> tallies, std::span<const std::string_view> texts,
-                       std::span<const int> named_at_least);
-
-// Trace `number` of a run: the kinds take turns.
-struct Case {
-  Generated generated;
-  uint64_t seed = 0;
-};
-Case MakeCase(uint64_t seed, uint64_t number);
-Judgement RunCase(const Case& one, Observation* seen);
-// The program, its trace and what is said of it, for a person to look at.
-std::string Show(const Case& one, const Observation& seen, const Judgement& judgement);
-// What is said alone.
-std::string ReportText(const Judgement& judgement);
 
 }  // namespace rollcall::oracle
 

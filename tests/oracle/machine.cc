@@ -7,29 +7,12 @@
 namespace rollcall::oracle {
 namespace {
 
-bool Rooted(Do what) {
-  return what == Do::kBcast || what == Do::kReduce || what == Do::kGather || what == Do::kScatter ||
-         what == Do::kGatherv || what == Do::kScatterv;
-}
-
-bool Reduces(Do what) {
-  return what == Do::kReduce || what == Do::kAllreduce || what == Do::kScan ||
-         what == Do::kReduceScatter;
-}
-
-bool HasData(Do what) { return what != Do::kBarrier && what != Do::kDup && what != Do::kSplit; }
-
-// Each pair has counts of its own.
-bool PairByPair(Do what) { return what >= Do::kGatherv && what <= Do::kAlltoallv; }
-
-bool Gives(const Op& op) { return IsSend(op.what) && !op.init; }
-bool Takes(const Op& op) { return (op.what == Do::kRecv || op.what == Do::kMprobe) && !op.init; }
 bool Starts(const Op& op) { return op.handle != kNone && !op.init && op.what != Do::kFree; }
 
 // Returns at once, whatever the others do.
 bool IsLocal(const Op& op) {
   return op.request != kNone || op.what == Do::kFree || op.what == Do::kMrecv ||
-         (op.init && IsMessage(op.what));
+         op.what == Do::kPready || (op.init && IsMessage(op.what));
 }
 
 }  // namespace
@@ -75,8 +58,44 @@ Machine::Machine(const Program& program) : program_(program) {
       instance_of_[static_cast<size_t>(r)].back() = entry->second;
     }
   }
+  PairPartitioned();
   for (size_t i = 0; i < instances_.size(); ++i) {
     instances_[i].goes_wrong = !Fit(nullptr, static_cast<int>(i));
+  }
+}
+
+// The n-th start of one meets the n-th of the other.
+void Machine::PairPartitioned() {
+  using Key = std::tuple<int, int, int, int, int, int>;  // comm, from, to, tag, handle, start
+  std::map<Key, std::pair<int, int>> ends[2];
+  for (int r = 0; r < program_.ranks; ++r) {
+    std::map<Key, int> inits;
+    std::map<int, std::pair<int, int>> handles;  // the initialisation's number, and starts
+    const std::vector<Op>& ops = program_.code[static_cast<size_t>(r)];
+    other_end_.emplace_back(ops.size(), std::pair(kNone, kNone));
+    for (int at = 0; at < static_cast<int>(ops.size()); ++at) {
+      const Op& op = ops[static_cast<size_t>(at)];
+      if (!IsPartitioned(op.what)) continue;
+      const bool sends = op.what == Do::kPsend;
+      const int me = program_.LocalRank(op.comm, r);
+      Key key(op.comm, sends ? me : op.peer, sends ? op.peer : me, op.tag, sends, 0);
+      if (op.init) {
+        handles[op.handle] = {++inits[key], 0};
+        continue;
+      }
+      std::get<4>(key) = handles[op.handle].first;
+      std::get<5>(key) = ++handles[op.handle].second;
+      ends[sends][key] = {r, at};
+    }
+  }
+  for (const auto& [key, send] : ends[true]) {
+    const auto receive = ends[false].find(key);
+    if (receive == ends[false].end()) continue;
+    const auto place = [this](std::pair<int, int> end) -> std::pair<int, int>& {
+      return other_end_[static_cast<size_t>(end.first)][static_cast<size_t>(end.second)];
+    };
+    place(send) = receive->second;
+    place(receive->second) = send;
   }
 }
 
@@ -101,243 +120,11 @@ int Machine::MakerOf(int rank, int request) const {
   return kNone;
 }
 
-// 6: all members make the same call, with the same root and reduction, and what one sends has the
-// type signature that another expects (6.1; here: type and count).
-bool Machine::Fits(const State& state, int instance) const { return Fit(&state, instance); }
-
-bool Machine::Fit(const State* state, int instance) const {
-  const Op* first = nullptr;
-  const Op* rooted = nullptr;  // first that names a root: all do, but for the root's own group
-  const auto& calls = instances_[static_cast<size_t>(instance)].calls;
-  for (const auto& [rank, at] : calls) {
-    if (state != nullptr && !Entered(*state, rank, at)) continue;
-    const Op& op = At(rank, at);
-    if (first == nullptr) first = &op;
-    if (op.what != first->what || (op.request == kNone) != (first->request == kNone)) return false;
-    if (op.init != first->init) return false;
-    if (Rooted(op.what) && op.peer >= 0) {
-      if (rooted == nullptr) rooted = &op;
-      if (op.peer != rooted->peer) return false;
-    }
-    if (Reduces(op.what) && op.reduction != first->reduction) return false;
-    if (op.what == Do::kReduceScatter && (op.recvs != first->recvs || op.type != first->type)) {
-      return false;
-    }
-    if (PairByPair(op.what)) {
-      for (const auto& [other, other_at] : calls) {
-        if (state != nullptr && !Entered(*state, other, other_at)) continue;
-        if (At(other, other_at).what != op.what) return false;
-        if (!PairFits(rank, op, other, At(other, other_at))) return false;
-      }
-      continue;
-    }
-    if (op.what == Do::kReduceScatter || op.peer == kRootNone) continue;
-    if (first->peer == kRootNone) first = &op;
-    if (HasData(op.what) && op.count != first->count) return false;
-    if (HasData(op.what) && op.count != 0 && op.type != first->type) return false;
-  }
-  return true;
-}
-
-// 6.5 to 6.8: what `a` sends to `b` is what `b` expects of it.
-bool Machine::PairFits(int a, const Op& from, int b, const Op& to) const {
-  const int me = program_.LocalRank(from.comm, a);
-  const int them = program_.LocalRank(from.comm, b);
-  int sent = 0;
-  int expected = 0;
-  switch (from.what) {
-    case Do::kGatherv:
-      if (them != to.peer) return true;
-      sent = from.count;
-      expected = to.recvs[static_cast<size_t>(me)];
-      break;
-    case Do::kScatterv:
-      if (me != from.peer) return true;
-      sent = from.sends[static_cast<size_t>(them)];
-      expected = to.count;
-      break;
-    case Do::kAllgatherv:
-      sent = from.count;
-      expected = to.recvs[static_cast<size_t>(me)];
-      break;
-    default:
-      sent = from.sends[static_cast<size_t>(them)];
-      expected = to.recvs[static_cast<size_t>(me)];
-  }
-  return sent == expected && (sent == 0 || from.type == to.type);
-}
-
-// May `rank` not return from the collective before `other` has entered it?
-bool Machine::Needs(int rank, const Op& op, int other) const {
-  const int me = program_.LocalRank(op.comm, rank);
-  const int them = program_.LocalRank(op.comm, other);
-  if (op.init) return false;  // no data yet
-  if (!program_.Talk(op.comm, rank, other)) return false;
-  if (program_.IsInter(op.comm) && Rooted(op.what)) {
-    const bool from_root = op.what == Do::kBcast || op.what == Do::kScatter;
-    if (op.peer == kRootNone || op.count == 0) return false;
-    return op.peer == kRootSelf ? !from_root : from_root && them == op.peer;
-  }
-  switch (op.what) {
-    case Do::kGatherv:
-      return me == op.peer && op.recvs[static_cast<size_t>(them)] > 0;
-    case Do::kScatterv:
-      return them == op.peer && op.count > 0;
-    case Do::kAllgatherv:
-    case Do::kAlltoallv:
-      return op.recvs[static_cast<size_t>(them)] > 0;
-    case Do::kReduceScatter:
-      return op.recvs[static_cast<size_t>(me)] > 0;
-    case Do::kBarrier:
-    case Do::kSplit:
-      return true;
-    case Do::kDup:
-      return false;
-    case Do::kBcast:
-    case Do::kScatter:
-      return op.count > 0 && them == op.peer;
-    case Do::kReduce:
-    case Do::kGather:
-      return op.count > 0 && me == op.peer;
-    case Do::kScan:
-      return op.count > 0 && them < me;
-    default:
-      return op.count > 0;  // everybody's data
-  }
-}
-
-bool Machine::CollectiveComplete(const State& state, Library library, int rank, int at) const {
-  const int number = InstanceOf(rank, at);
-  const Instance& instance = instances_[static_cast<size_t>(number)];
-  if (instance.comm == program_.frozen_comm && instance.number == program_.frozen_number &&
-      instance.start == 0) {
-    return false;
-  }
-  const bool fits = Fits(state, number);
-  if (!fits && (library != Library::kAsDecided ||
-                state.wrong[static_cast<size_t>(number)] == WrongCall::kHangs)) {
-    return false;  // never successfully
-  }
-  const bool early = library == Library::kPermissive ||
-                     (library == Library::kAsDecided &&
-                      state.cells[static_cast<size_t>(rank)][static_cast<size_t>(at)].early);
-  for (const int member : program_.comms[static_cast<size_t>(instance.comm)]) {
-    const bool arrived =
-        std::any_of(instance.calls.begin(), instance.calls.end(), [&](const auto& call) {
-          return call.first == member && Entered(state, member, call.second);
-        });
-    if (arrived || member == rank) continue;
-    if (!fits || !early || Needs(rank, At(rank, at), member)) return false;
-  }
-  return true;
-}
-
-bool Machine::Complete(const State& state, Library library, int rank, int at) const {
-  const Op& op = At(rank, at);
-  const Cell& cell = state.cells[static_cast<size_t>(rank)][static_cast<size_t>(at)];
-  if (IsCollective(op.what)) return CollectiveComplete(state, library, rank, at);
-  if (op.what == Do::kPoll && library == Library::kPermissive) return true;
-  if (IsWait(op.what)) {
-    const auto complete = [&](int request) {
-      const int maker = MakerOf(rank, request);
-      return state.cells[static_cast<size_t>(rank)][static_cast<size_t>(maker)].finished ||
-             Complete(state, library, rank, maker);
-    };
-    if (op.what == Do::kWaitany || op.what == Do::kWaitsome) {
-      return std::any_of(op.requests.begin(), op.requests.end(), complete);
-    }
-    return std::all_of(op.requests.begin(), op.requests.end(), complete);
-  }
-  if (op.what == Do::kProbe || op.what == Do::kIprobe) {
-    return (op.what == Do::kIprobe && library == Library::kPermissive) || Visible(state, rank, op);
-  }
-  if (cell.match_rank != kNone && (!IsSend(op.what) || Received(state, rank, at))) return true;
-  if (op.what != Do::kSend) return false;
-  return library == Library::kPermissive || library == Library::kBuffering ||
-         (library == Library::kAsDecided && cell.early);
-}
-
-bool Machine::Received(const State& state, int rank, int at) const {
-  const Cell& cell = state.cells[static_cast<size_t>(rank)][static_cast<size_t>(at)];
-  const Op& taker = At(cell.match_rank, cell.match_at);
-  if (taker.what != Do::kMprobe) return true;
-  const std::vector<Op>& ops = program_.code[static_cast<size_t>(cell.match_rank)];
-  for (size_t i = static_cast<size_t>(cell.match_at); i < ops.size(); ++i) {
-    if (ops[i].what == Do::kMrecv && ops[i].message == taker.message) {
-      return Entered(state, cell.match_rank, static_cast<int>(i));
-    }
-  }
-  return false;
-}
-
-// A message that `probe` would find is there, and no receive that was posted before takes it.
-bool Machine::Visible(const State& state, int rank, const Op& probe) const {
-  const std::vector<Op>& own = program_.code[static_cast<size_t>(rank)];
-  const auto open = [&](int r, int at) {
-    return Entered(state, r, at) &&
-           state.cells[static_cast<size_t>(r)][static_cast<size_t>(at)].match_rank == kNone;
-  };
-  for (int s = 0; s < program_.ranks; ++s) {
-    const std::vector<Op>& sends = program_.code[static_cast<size_t>(s)];
-    for (int j = 0; j < static_cast<int>(sends.size()); ++j) {
-      const Op& send = sends[static_cast<size_t>(j)];
-      if (!Gives(send) || !open(s, j) || !Matches(probe, rank, send, s)) continue;
-      bool taken = false;
-      for (int k = 0; k < static_cast<int>(own.size()); ++k) {
-        const Op& receive = own[static_cast<size_t>(k)];
-        taken |= Takes(receive) && open(rank, k) && Matches(receive, rank, send, s);
-      }
-      if (!taken) return true;
-    }
-  }
-  return false;
-}
-
-bool Machine::Matches(const Op& receive, int receiver, const Op& send, int sender) const {
-  return send.comm == receive.comm && program_.Talk(send.comm, sender, receiver) &&
-         send.peer == program_.LocalRank(send.comm, receiver) &&
-         (receive.peer == kAny || receive.peer == program_.LocalRank(send.comm, sender)) &&
-         (receive.tag == kAny || receive.tag == send.tag);
-}
-
-void Machine::AddMatches(const State& state, std::vector<Step>* steps) const {
-  const auto open = [&](int rank, int at) {
-    return Entered(state, rank, at) &&
-           state.cells[static_cast<size_t>(rank)][static_cast<size_t>(at)].match_rank == kNone;
-  };
-  for (int r = 0; r < program_.ranks; ++r) {
-    const std::vector<Op>& receives = program_.code[static_cast<size_t>(r)];
-    for (int s = 0; s < program_.ranks; ++s) {
-      const std::vector<Op>& sends = program_.code[static_cast<size_t>(s)];
-      // The first message that a receive matches, and the first receive that this message matches:
-      // 3.5 wants the pair to be first from both sides.
-      for (int i = 0; i < static_cast<int>(receives.size()); ++i) {
-        const Op& receive = receives[static_cast<size_t>(i)];
-        if (!Takes(receive) || !open(r, i)) continue;
-        for (int j = 0; j < static_cast<int>(sends.size()); ++j) {
-          const Op& send = sends[static_cast<size_t>(j)];
-          if (!Gives(send) || !open(s, j) || !Matches(receive, r, send, s)) continue;
-          bool first = true;
-          for (int k = 0; k < i; ++k) {
-            const Op& earlier = receives[static_cast<size_t>(k)];
-            if (Takes(earlier) && open(r, k) && Matches(earlier, r, send, s)) {
-              first = false;
-            }
-          }
-          if (first) {
-            steps->push_back({Step::What::kMatch, r, i, s, j, receive.peer == kAny});
-          }
-          break;
-        }
-      }
-    }
-  }
-}
-
 bool Machine::GoesWrong(int rank, int at) const {
   const Op& op = At(rank, at);
   const int instance = InstanceOf(rank, at);
   return (instance != kNone && instances_[static_cast<size_t>(instance)].goes_wrong) ||
+         (op.fused && op.handle != kNone && GoesWrong(rank, at + 1)) ||
          std::any_of(op.requests.begin(), op.requests.end(),
                      [&](int request) { return GoesWrong(rank, MakerOf(rank, request)); });
 }

@@ -11,6 +11,9 @@
 //  3.8    Probe waits for a message that no receive has taken; Mprobe takes it, and the sender goes
 //  on
 //         once it is received (Mrecv).
+//  4.2    Partitioned messages meet handle by handle, in the order of the initialisations; a start
+//         sends nothing, each Pready may. The receive needs all partitions to be marked ready, and
+//         so does the send, which may be buffered then. One partition may arrive before the others.
 //  3.9, 6.13  A persistent request works like a nonblocking one of its own each time it is started;
 //         collective ones match by the order of their initialisations, which are collectives, too.
 //  3.7.3  Wait and Waitall return when all their requests are complete, Waitany and Waitsome when
@@ -19,9 +22,14 @@
 //         6.14: a program may rely on neither. What nobody can do without: a barrier needs all
 //         members (6.3), a receiver of data needs those whose data it gets. No data (count 0), no
 //         need. Between the groups of an intercommunicator each needs the other one only.
+//  6.2    MPI_IN_PLACE: what a member sends is what stands where it receives. An Alltoallv in place
+//         sends by the counts that it receives by.
 //  6.12   Nonblocking collectives match in the order in which they are started.
 //  7.4.2  Dup carries no information from one member to another (advice to implementors: it may
 //         be done without communication); a split needs everybody's colour.
+//  8.6    A neighborhood collective receives along the edges that lead to the caller, and needs
+//         nobody else. Of two edges between the same two, each end lists them in one order; on a
+//         Cartesian one, what is sent down comes from above.
 //  11.2.2 Who has entered Finalize calls nothing any more.
 #ifndef ROLLCALL_TESTS_ORACLE_MACHINE_H_
 #define ROLLCALL_TESTS_ORACLE_MACHINE_H_
@@ -115,7 +123,12 @@ class Machine {
  private:
   bool CollectiveComplete(const State& state, Library library, int rank, int at) const;
   bool Needs(int rank, const Op& op, int other) const;
+  bool PartitionsComplete(const State& state, Library library, int rank, int at) const;
+  int Ready(const State& state, int rank, int at) const;
+  bool AllReady(const State& state, int rank, int at) const;
+  bool Arrived(const State& state, Library library, int rank, int at) const;
   bool Visible(const State& state, int rank, const Op& probe) const;
+  bool EdgesFit(const State* state, int instance, int rank, const Op& from) const;
   bool PairFits(int a, const Op& from, int b, const Op& to) const;
   // The message that Mprobe found is received, or about to be.
   bool Received(const State& state, int rank, int at) const;
@@ -124,9 +137,16 @@ class Machine {
   bool Matches(const Op& receive, int receiver, const Op& send, int sender) const;
   void AddMatches(const State& state, std::vector<Step>* steps) const;
 
+  void PairPartitioned();
+  // Of the start of a partitioned request: the start that it meets, if that is ever made.
+  std::pair<int, int> OtherEnd(int rank, int at) const {
+    return other_end_[static_cast<size_t>(rank)][static_cast<size_t>(at)];
+  }
+
   const Program& program_;
   std::vector<Instance> instances_;
   std::vector<std::vector<int>> instance_of_;
+  std::vector<std::vector<std::pair<int, int>>> other_end_;
 };
 
 }  // namespace rollcall::oracle

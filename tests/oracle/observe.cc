@@ -28,6 +28,7 @@ class Observer {
         Line("comm c{} {} remote {}", c, fmt::join(program_.comms[c].begin(), middle, ","),
              fmt::join(middle, program_.comms[c].end(), ","));
       }
+      Topology(static_cast<int>(c));
     }
     Walk();
     int dead = 0;
@@ -48,6 +49,18 @@ class Observer {
     result_.text += fmt::format(format, std::forward<Args>(args)...) + '\n';
   }
 
+  void Topology(int comm) {
+    const oracle::Topology& topology = program_.TopologyOf(comm);
+    if (!topology.dims.empty()) {
+      Line("cart c{} {}{}", comm, fmt::join(topology.dims, "x"),
+           topology.periodic ? " periodic" : "");
+    } else if (!topology.graph.empty()) {
+      std::string edges;
+      for (const auto& [from, to] : topology.graph) edges += fmt::format(" {}>{}", from, to);
+      Line("dist-graph c{}{}", comm, edges);
+    }
+  }
+
   void Walk() {
     State& state = result_.state;
     state = machine_.Start();
@@ -56,7 +69,8 @@ class Observer {
     const int early = Below(&random_, 3) * 50;
     for (size_t r = 0; r < state.cells.size(); ++r) {
       for (size_t at = 0; at < state.cells[r].size(); ++at) {
-        const bool send = machine_.At(static_cast<int>(r), static_cast<int>(at)).what == Do::kSend;
+        const Do what = machine_.At(static_cast<int>(r), static_cast<int>(at)).what;
+        const bool send = what == Do::kSend || what == Do::kPsend;
         state.cells[r][at].early = Chance(&random_, send ? buffers : early);
       }
     }
@@ -93,6 +107,9 @@ class Observer {
     } else if (returns && op.what == Do::kIprobe) {
       Line("{}: {}", step.rank, Call(op));
       Line("{}: polled", step.rank);
+    } else if (returns && op.what == Do::kParrived) {
+      Line("{}: Parrived for=p{} @ {}", step.rank, op.handle, Path(op));
+      Line("{}: polled", step.rank);
     } else if (returns && IsWait(op.what)) {
       // Those that were open and are not any more.
       std::string finished;
@@ -111,14 +128,17 @@ class Observer {
       const std::string made = op.init ? fmt::format(" request=p{}", op.handle) : "";
       Line("{}: {}{} @ {}", step.rank, Name(op), made, Path(op));
     } else if (step.what == Step::What::kEnter) {
-      Enter(step.rank, op);
+      Enter(step.rank, step.at);
     }
   }
 
   // What is recorded of calls that return at once.
-  void Enter(int rank, const Op& op) {
-    if (op.fused) return;  // the whole call is recorded
-    if (op.what == Do::kFree) {
+  void Enter(int rank, int at) {
+    const Op& op = machine_.At(rank, at);
+    if (op.fused && op.handle == kNone) return;  // the whole Sendrecv is recorded
+    if (op.what == Do::kPready) {
+      Line("{}: Pready for=p{} @ {}", rank, op.handle, Path(op));
+    } else if (op.what == Do::kFree) {
       Line("{}: Request_free for=p{} @ {}", rank, op.handle, Path(op));
     } else if (op.what == Do::kMrecv) {
       Op taken = op;
@@ -129,10 +149,20 @@ class Observer {
     } else if (op.init && IsMessage(op.what)) {
       Line("{}: {} request=p{} @ {}", rank, Name(op), op.handle, Path(op));
     } else if (op.handle != kNone && !op.init) {
-      Line("{}: Start for=p{} @ {}", rank, op.handle, Path(op));
+      Line("{}: {} @ {}", rank, Starts(rank, at), Path(op));
     } else if (op.request != kNone) {
       Line("{}: {} request=r{} @ {}", rank, Name(op), op.request, Path(op));
     }
+  }
+
+  // One handle, or all that one call starts.
+  std::string Starts(int rank, int at) const {
+    std::string names = fmt::format("p{}", machine_.At(rank, at).handle);
+    if (!machine_.At(rank, at).fused) return "Start for=" + names;
+    while (machine_.At(rank, at).fused) {
+      names += fmt::format(",p{}", machine_.At(rank, ++at).handle);
+    }
+    return "Startall for=" + names;
   }
 
   // Of the Mprobe that found a message.
@@ -144,7 +174,9 @@ class Observer {
     return result_.state.cells[static_cast<size_t>(rank)][static_cast<size_t>(at)];
   }
 
-  bool IsExchange(int rank, int at) const { return at > 0 && machine_.At(rank, at - 1).fused; }
+  bool IsExchange(int rank, int at) const {
+    return at > 0 && machine_.At(rank, at - 1).fused && machine_.At(rank, at - 1).handle == kNone;
+  }
 
   // MPI_Sendrecv, of which `wait` is the last part.
   std::string Exchange(int rank, const Op& wait) const {
@@ -180,7 +212,7 @@ class Observer {
       Line("{}: {}Finalize @ {}", r, all || Chance(&random_, 50) ? "" : "waits in ", Path(op));
       return;
     }
-    if (rank.inside && op.what == Do::kPoll) {
+    if (rank.inside && (op.what == Do::kPoll || op.what == Do::kParrived)) {
       Line("{}: polls", r);
     } else if (rank.inside && op.what == Do::kIprobe) {
       Line("{}: polls {}", r, Call(op));
@@ -229,11 +261,34 @@ class Observer {
   static std::string Call(const Op& op) { return Name(op) + " @ " + Path(op); }
 
   static std::string Name(const Op& op) {
-    constexpr const char* kNames[] = {
-        "barrier",   "bcast",          "reduce",   "allreduce",  "gather",   "scatter",
-        "allgather", "alltoall",       "scan",     "gatherv",    "scatterv", "allgatherv",
-        "alltoallv", "reduce_scatter", "Comm_dup", "Comm_split", "send",     "ssend",
-        "recv",      "mprobe",         "mrecv",    "probe"};
+    constexpr const char* kNames[] = {"barrier",
+                                      "bcast",
+                                      "reduce",
+                                      "allreduce",
+                                      "gather",
+                                      "scatter",
+                                      "allgather",
+                                      "alltoall",
+                                      "scan",
+                                      "gatherv",
+                                      "scatterv",
+                                      "allgatherv",
+                                      "alltoallv",
+                                      "reduce_scatter",
+                                      "neighbor_allgather",
+                                      "neighbor_alltoall",
+                                      "neighbor_allgatherv",
+                                      "neighbor_alltoallv",
+                                      "Comm_dup",
+                                      "Comm_split",
+                                      "send",
+                                      "ssend",
+                                      "recv",
+                                      "mprobe",
+                                      "mrecv",
+                                      "probe",
+                                      "psend",
+                                      "precv"};
     std::string text = op.what == Do::kIprobe ? "iprobe" : kNames[static_cast<size_t>(op.what)];
     if (op.request != kNone) {
       text = "I" + text;
@@ -254,19 +309,25 @@ class Observer {
                           : op.peer == kRootNone ? "none"
                                                  : std::to_string(op.peer));
     }
-    if (op.what == Do::kReduce || op.what == Do::kAllreduce || op.what == Do::kScan ||
-        op.what == Do::kReduceScatter) {
+    if (Reduces(op.what)) {
       text += op.reduction == 0 ? " sum" : " max";
     }
-    if (op.what >= Do::kGatherv && op.what <= Do::kReduceScatter) return text + Counts(op);
-    return text + fmt::format(" {}x{}", op.count, type);
+    const bool keeps_its_own = op.what == Do::kScatter || op.what == Do::kScatterv;
+    if (op.in_place) text += keeps_its_own ? " recv-in-place" : " in-place";
+    if (HasCountsOfItsOwn(op.what)) return text + Counts(op);
+    if (op.in_place) text += keeps_its_own ? " send=" : " recv=";
+    if (!op.in_place) text += ' ';
+    return text + fmt::format("{}x{}", op.count, type);
   }
 
   // What a v-collective is given for each member, and for the caller.
   static std::string Counts(const Op& op) {
     const char* type = op.type == 0 ? "MPI_INT" : "MPI_DOUBLE";
     std::string text;
-    if (op.what == Do::kGatherv || op.what == Do::kAllgatherv) {
+    if (op.in_place) {
+      // Only the other side counts.
+    } else if (op.what == Do::kGatherv || op.what == Do::kAllgatherv ||
+               op.what == Do::kNeighborAllgatherv) {
       text += fmt::format(" send={}x{}", op.count, type);
     } else if (op.what == Do::kScatterv) {
       text += fmt::format(" recv={}x{}", op.count, type);
@@ -286,7 +347,10 @@ class Observer {
         const Op& op = ops[static_cast<size_t>(at)];
         const Cell& cell = result_.state.cells[static_cast<size_t>(r)][static_cast<size_t>(at)];
         if (!machine_.Entered(result_.state, r, at) || op.init) continue;
-        if (IsSend(op.what)) ++counts[{op.comm, op.peer, op.tag}].first;
+        if (op.what == Do::kPsend || IsSend(op.what)) ++counts[{op.comm, op.peer, op.tag}].first;
+        if (op.what == Do::kPrecv && cell.finished) {
+          ++counts[{op.comm, op.peer, op.tag}].second;
+        }
         if (op.what != Do::kRecv && op.what != Do::kMrecv) continue;
         const bool returned = at < result_.state.ranks[static_cast<size_t>(r)].at;
         if (!(op.request == kNone ? returned : cell.finished)) continue;

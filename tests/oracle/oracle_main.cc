@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/oracle/case.h"
 #include "tests/oracle/device/judge.h"
 #include "tests/oracle/judge.h"
 
@@ -18,37 +19,20 @@ namespace {
 
 constexpr size_t kMostShown = 10;
 
-// What programs are of, and with what they are compared.
-struct Mpi {
-  static constexpr int kKinds = kFaultKinds;
-  static constexpr const auto& kTexts = kFaultTexts;
-  static constexpr const auto& kNamed = kNamedAtLeast;
-  using Seen = Observation;
-  static Case Make(uint64_t seed, uint64_t number) { return MakeCase(seed, number); }
-  static std::string Smaller(const Case& one) { return "--- smaller:\n" + Shrink(one.generated); }
-};
-struct Devices {
-  static constexpr int kKinds = device::kFaultKinds;
-  static constexpr const auto& kTexts = device::kFaultTexts;
-  static constexpr const auto& kNamed = device::kNamedAtLeast;
-  using Seen = device::Observation;
-  static device::Case Make(uint64_t seed, uint64_t number) {
-    return device::MakeCase(seed, number);
-  }
-  static std::string Smaller(const device::Case&) { return ""; }
-};
+using device::Devices;
 
-template <typename Of>
+template <typename Family>
 int One(const std::string& name) {
   const size_t colon = name.find(':');
-  const auto one =
-      Of::Make(std::strtoull(name.c_str(), nullptr, 10),
-               colon == std::string::npos ? 0 : std::strtoull(&name[colon + 1], nullptr, 10));
-  typename Of::Seen seen;
-  const Judgement judgement = RunCase(one, &seen);
-  fmt::print("{}", Show(one, seen, judgement));
-  if (!judgement.violations.empty()) fmt::print("{}", Of::Smaller(one));
-  return judgement.violations.empty() ? 0 : 1;
+  const auto one = MakeCase<Family>(
+      std::strtoull(name.c_str(), nullptr, 10),
+      colon == std::string::npos ? 0 : std::strtoull(&name[colon + 1], nullptr, 10));
+  typename Family::Observation seen;
+  const Judgement judgement = RunCase<Family>(one, &seen);
+  fmt::print("{}", ShowCase<Family>(one, seen, judgement));
+  if (judgement.violations.empty()) return 0;
+  fmt::print("--- smaller:\n{}", Family::Smaller(one.generated));
+  return 1;
 }
 
 void PrintRow(std::string_view name, const Tally& tally) {
@@ -63,33 +47,35 @@ void PrintRow(std::string_view name, const Tally& tally) {
              tally.silent_hits[static_cast<int>(Hit::kExact)]);
 }
 
-template <typename Of>
+template <typename Family>
 int Many(uint64_t traces, uint64_t seed, const std::string& show, bool stop) {
-  Tally tallies[Of::kKinds];
-  Tally all;
   size_t shown = 0;
-  for (uint64_t number = 0; number < traces; ++number) {
-    const auto one = Of::Make(seed, number);
-    typename Of::Seen seen;
-    const Judgement judgement = RunCase(one, &seen);
-    tallies[number % Of::kKinds].Add(judgement);
-    all.Add(judgement);
+  bool stopped = false;
+  const auto visit = [&](uint64_t number, const auto& one, const auto& seen,
+                         const Judgement& judgement) {
     if (stop && !judgement.violations.empty()) {
       fmt::print("VIOLATION {}\n", judgement.violations[0]);
-      return 1;
+      stopped = true;
+      return false;
     }
-    const bool wanted = judgement.stuck && show == fmt::format("{}:{}", number % Of::kKinds,
+    const bool wanted = judgement.stuck && show == fmt::format("{}:{}", number % KindsOf<Family>(),
                                                                static_cast<int>(judgement.hit));
-    if ((judgement.violations.empty() && !wanted) || ++shown > kMostShown) continue;
+    if ((judgement.violations.empty() && !wanted) || ++shown > kMostShown) return true;
     fmt::print("=== oracle --one {}:{}\n", seed, number);
-    fmt::print("{}", Show(one, seen, judgement));
-  }
+    fmt::print("{}", ShowCase<Family>(one, seen, judgement));
+    return true;
+  };
+  const Sample sample = CompareMany<Family>(seed, traces, visit);
+  if (stopped) return 1;
+  const Tally& all = sample.all;
   fmt::print(
       "| planted | traces | stuck | of these proven | exact | tie | partly | nobody | wrong | "
       "missed "
       "| inconclusive | a buffer would do | it says so | completed | something said | exact |\n");
   fmt::print("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
-  for (int kind = 0; kind < Of::kKinds; ++kind) PrintRow(Of::kTexts[kind], tallies[kind]);
+  for (size_t kind = 0; kind < sample.by_kind.size(); ++kind) {
+    PrintRow(Family::kTexts[kind], sample.by_kind[kind]);
+  }
   PrintRow("all", all);
   fmt::print(
       "\n{} traces, seed {}: {} stuck ({:.0f}%), {} by luck of no buffer (said in {}), {} "
@@ -99,7 +85,7 @@ int Many(uint64_t traces, uint64_t seed, const std::string& show, bool stop) {
       100.0 * static_cast<double>(all.stuck) / static_cast<double>(all.traces), all.by_luck,
       all.luck_said, all.may_go_on, all.bounded, all.violations);
   fmt::print("{} completed and need a buffer (said of {})\n", all.unsafe, all.unsafe_said);
-  const std::string shortfalls = Shortfalls(tallies, Of::kTexts, Of::kNamed);
+  const std::string shortfalls = Shortfalls<Family>(sample);
   fmt::print("{}", shortfalls);
   return all.violations == 0 && shortfalls.empty() ? 0 : 1;
 }
@@ -112,10 +98,10 @@ struct Options {
   bool stop = false;
 };
 
-template <typename Of>
+template <typename Family>
 int Run(const Options& options) {
-  if (!options.one.empty()) return One<Of>(options.one);
-  return Many<Of>(options.traces, options.seed, options.show, options.stop);
+  if (!options.one.empty()) return One<Family>(options.one);
+  return Many<Family>(options.traces, options.seed, options.show, options.stop);
 }
 
 int Main(int argc, char** argv) {

@@ -3,11 +3,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace rollcall::oracle {
 namespace {
 
 std::string Number(int value) { return value == kAny ? "any" : std::to_string(value); }
+
+// MPI 4.0, 8.5.1: ranks are row by row; 8.6: in each dimension the neighbor below comes first, and
+// what is sent down comes from above.
+std::vector<Edge> CartesianEdges(const std::vector<int>& dims, bool periodic) {
+  int size = 1;
+  for (const int dim : dims) size *= dim;
+  std::vector<Edge> edges;
+  for (int rank = 0; rank < size; ++rank) {
+    int stride = size;
+    for (int d = 0; d < static_cast<int>(dims.size()); ++d) {
+      const int dim = dims[static_cast<size_t>(d)];
+      stride /= dim;
+      const int at = rank / stride % dim;
+      for (const bool up : {false, true}) {
+        const int to = at + (up ? 1 : -1);
+        if (!periodic && (to < 0 || to >= dim)) continue;
+        const int other = rank + ((to + dim) % dim - at) * stride;
+        edges.push_back({rank, 2 * d + up, other, 2 * d + !up});
+      }
+    }
+  }
+  return edges;
+}
 
 }  // namespace
 
@@ -34,24 +58,99 @@ std::vector<int> Program::Others(int comm, int rank) const {
                                   : std::vector<int>(members.begin(), middle);
 }
 
+const Topology& Program::TopologyOf(int comm) const {
+  static const Topology kNothing;
+  return static_cast<size_t>(comm) < topologies.size() ? topologies[static_cast<size_t>(comm)]
+                                                       : kNothing;
+}
+
+std::vector<Edge> Program::Edges(int comm) const {
+  const Topology& topology = TopologyOf(comm);
+  if (!topology.dims.empty()) return CartesianEdges(topology.dims, topology.periodic);
+  std::vector<Edge> edges;
+  std::map<int, int> out;
+  std::map<int, int> in;
+  for (const auto& [from, to] : topology.graph) edges.push_back({from, out[from]++, to, in[to]++});
+  return edges;
+}
+
+int Program::Places(int comm, int local_rank, bool receives) const {
+  const Topology& topology = TopologyOf(comm);
+  if (!topology.dims.empty()) return 2 * static_cast<int>(topology.dims.size());
+  return static_cast<int>(std::count_if(
+      topology.graph.begin(), topology.graph.end(), [&](const std::pair<int, int>& edge) {
+        return (receives ? edge.second : edge.first) == local_rank;
+      }));
+}
+
+void MendStartalls(std::vector<Op>* ops) {
+  for (size_t i = 0; i < ops->size(); ++i) {
+    Op& op = (*ops)[i];
+    if (!op.fused || op.handle == kNone) continue;
+    op.fused = i + 1 < ops->size() && (*ops)[i + 1].handle != kNone &&
+               (*ops)[i + 1].request != kNone && (*ops)[i + 1].line == op.line &&
+               (*ops)[i + 1].iteration == op.iteration;
+  }
+}
+
 std::string Text(const Op& op) {
-  constexpr const char* kNames[] = {
-      "Barrier",  "Bcast",   "Reduce",  "Allreduce", "Gather",     "Scatter",    "Allgather",
-      "Alltoall", "Scan",    "Gatherv", "Scatterv",  "Allgatherv", "Alltoallv",  "Reduce_scatter",
-      "Dup",      "Split",   "Send",    "Ssend",     "Recv",       "Mprobe",     "Mrecv",
-      "Probe",    "Waitall", "Waitany", "Waitsome",  "Poll",       "IprobeLoop", "Free",
-      "Finalize", "Die",     "Exit",    "Stall"};
+  constexpr const char* kNames[] = {"Barrier",
+                                    "Bcast",
+                                    "Reduce",
+                                    "Allreduce",
+                                    "Gather",
+                                    "Scatter",
+                                    "Allgather",
+                                    "Alltoall",
+                                    "Scan",
+                                    "Gatherv",
+                                    "Scatterv",
+                                    "Allgatherv",
+                                    "Alltoallv",
+                                    "Reduce_scatter",
+                                    "Neighbor_allgather",
+                                    "Neighbor_alltoall",
+                                    "Neighbor_allgatherv",
+                                    "Neighbor_alltoallv",
+                                    "Dup",
+                                    "Split",
+                                    "Send",
+                                    "Ssend",
+                                    "Recv",
+                                    "Mprobe",
+                                    "Mrecv",
+                                    "Probe",
+                                    "Psend",
+                                    "Precv",
+                                    "Waitall",
+                                    "Waitany",
+                                    "Waitsome",
+                                    "Poll",
+                                    "IprobeLoop",
+                                    "ParrivedLoop",
+                                    "Pready",
+                                    "Free",
+                                    "Finalize",
+                                    "Die",
+                                    "Exit",
+                                    "Stall"};
   std::string text = fmt::format("{} {}{}", op.line, op.request != kNone ? "I" : "",
                                  kNames[static_cast<size_t>(op.what)]);
   if (op.iteration != kNone) text = fmt::format("[{}] {}", op.iteration, text);
   if (op.comm != 0) text += fmt::format(" on={}", op.comm);
   if (IsMessage(op.what) || op.what == Do::kIprobe) {
     text += fmt::format(" peer={} tag={}", Number(op.peer), Number(op.tag));
+    if (IsPartitioned(op.what)) text += fmt::format(" partitions={}", op.partitions);
+  } else if (op.what == Do::kPready) {
+    text += fmt::format(" {} more", op.partitions);
+  } else if (op.what == Do::kParrived) {
+    text += fmt::format(" {}", op.partition);
   } else if (IsCollective(op.what)) {
     if (op.peer != kNone) text += fmt::format(" root={}", op.peer);
     if (op.what != Do::kBarrier && op.what < Do::kDup) {
       if (op.reduction != 0) text += " max";
       text += fmt::format(" {}x{}", op.count, op.type == 0 ? "INT" : "DOUBLE");
+      if (op.in_place) text += " in place";
       if (!op.sends.empty()) text += fmt::format(" sends={}", fmt::join(op.sends, ","));
       if (!op.recvs.empty()) text += fmt::format(" recvs={}", fmt::join(op.recvs, ","));
     }
@@ -71,6 +170,12 @@ std::string Text(const Program& program) {
     text += fmt::format(", comm {}: {}", c, fmt::join(program.comms[c], ","));
     const int first = program.FirstGroup(static_cast<int>(c));
     if (first != 0) text += fmt::format(" (first group: {})", first);
+    const Topology& topology = program.TopologyOf(static_cast<int>(c));
+    if (!topology.dims.empty()) {
+      text += fmt::format(" ({} {})", topology.periodic ? "torus" : "grid",
+                          fmt::join(topology.dims, "x"));
+    }
+    for (const auto& [from, to] : topology.graph) text += fmt::format(" {}>{}", from, to);
   }
   if (program.frozen_comm != kNone) {
     text += fmt::format(", frozen: #{} on {}", program.frozen_number, program.frozen_comm);

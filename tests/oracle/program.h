@@ -7,6 +7,7 @@
 //   …
 //
 // MPI_Sendrecv is three operations that are one call: Irecv, Isend and Waitall (MPI 4.0, 3.10).
+// MPI_Startall is the starts of several handles that are one call.
 //
 // The number before an operation is its line, which is its call site. Peers and roots are ranks in
 // the operation's communicator; on an intercommunicator, in the other group.
@@ -14,6 +15,7 @@
 #define ROLLCALL_TESTS_ORACLE_PROGRAM_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rollcall::oracle {
@@ -33,6 +35,10 @@ enum class Do {
   kAllgatherv,
   kAlltoallv,
   kReduceScatter,
+  kNeighborAllgather,  // over the communicator's topology
+  kNeighborAlltoall,
+  kNeighborAllgatherv,
+  kNeighborAlltoallv,
   kDup,
   kSplit,
   kSend,
@@ -41,12 +47,16 @@ enum class Do {
   kMprobe,
   kMrecv,  // of the message that the Mprobe found
   kProbe,
+  kPsend,  // partitioned: of a handle only
+  kPrecv,
   kWaitall,  // MPI_Wait if it is for one request
   kWaitany,
   kWaitsome,
-  kPoll,    // MPI_Test, until it is true
-  kIprobe,  // until it is true
-  kFree,    // MPI_Request_free of a handle
+  kPoll,      // MPI_Test, until it is true
+  kIprobe,    // until it is true
+  kParrived,  // until it is true: partition `partition` of a started handle
+  kPready,    // marks `partitions` more partitions of a started handle
+  kFree,      // MPI_Request_free of a handle
   kFinalize,
   kDie,    // killed there
   kExit,   // leaves the program without MPI_Finalize
@@ -58,7 +68,24 @@ constexpr bool IsSend(Do what) { return what == Do::kSend || what == Do::kSsend;
 constexpr bool IsProbe(Do what) {
   return what == Do::kMprobe || what == Do::kProbe || what == Do::kIprobe;
 }
-constexpr bool IsMessage(Do what) { return what >= Do::kSend && what <= Do::kProbe; }
+constexpr bool IsPartitioned(Do what) { return what == Do::kPsend || what == Do::kPrecv; }
+constexpr bool IsMessage(Do what) { return what >= Do::kSend && what <= Do::kPrecv; }
+constexpr bool IsNeighborhood(Do what) {
+  return what >= Do::kNeighborAllgather && what <= Do::kNeighborAlltoallv;
+}
+constexpr bool HasRoot(Do what) {
+  return what == Do::kBcast || what == Do::kReduce || what == Do::kGather || what == Do::kScatter ||
+         what == Do::kGatherv || what == Do::kScatterv;
+}
+constexpr bool Reduces(Do what) {
+  return what == Do::kReduce || what == Do::kAllreduce || what == Do::kScan ||
+         what == Do::kReduceScatter;
+}
+// Of counts that each member, or each neighbor, has for itself.
+constexpr bool HasCountsOfItsOwn(Do what) {
+  return (what >= Do::kGatherv && what <= Do::kReduceScatter) || what == Do::kNeighborAllgatherv ||
+         what == Do::kNeighborAlltoallv;
+}
 constexpr bool IsWait(Do what) { return what >= Do::kWaitall && what <= Do::kPoll; }
 
 inline constexpr int kAny = -1;
@@ -81,13 +108,31 @@ struct Op {
   int handle = kNone;
   bool init = false;
   int message = kNone;     // of Mprobe and Mrecv
-  std::vector<int> sends;  // v-collectives: counts by member
+  std::vector<int> sends;  // v-collectives: counts by member, or by neighbor
   std::vector<int> recvs;
-  bool fused = false;  // one call with the operation behind it: MPI_Sendrecv
+  bool in_place = false;  // MPI_IN_PLACE: what it sends (a Scatter's root: receives) stays
+  int partitions = 1;     // of a partitioned handle; of Pready: how many it marks
+  int partition = 0;      // of Parrived
+  bool fused = false;     // one call with the operation behind it: MPI_Sendrecv, MPI_Startall
   int line = 0;
   int outer_line = 0;     // 0: called from main(); else from a function that main() calls there
   int iteration = kNone;  // of the program's loop
   bool dies_inside = false;
+};
+
+// Who sends to whom in a neighborhood collective, by the places that each has the other in.
+struct Edge {
+  int from = 0;  // ranks in the communicator
+  int from_place = 0;
+  int to = 0;
+  int to_place = 0;
+};
+
+struct Topology {
+  std::vector<int> dims;  // Cartesian; none: a graph
+  bool periodic = false;
+  std::vector<std::pair<int, int>> graph;  // distributed: from, to, as both ends list them
+  bool IsThere() const { return !dims.empty() || !graph.empty(); }
 };
 
 struct Program {
@@ -96,6 +141,7 @@ struct Program {
   std::vector<std::vector<int>> comms;  // members by their ranks in comms[0], the world
   // By communicator: so many are its first group; 0, or nothing: no intercommunicator.
   std::vector<int> split;
+  std::vector<Topology> topologies;   // by communicator; or fewer
   std::vector<std::vector<Op>> code;  // by world rank
   // The network is dead for this operation: everybody arrives and nobody comes out.
   int frozen_comm = kNone;
@@ -109,11 +155,18 @@ struct Program {
   bool InFirstGroup(int comm, int rank) const;
   // Whom `rank` can name there, by the names that it has for them: all, or the other group.
   std::vector<int> Others(int comm, int rank) const;
+  const Topology& TopologyOf(int comm) const;
+  std::vector<Edge> Edges(int comm) const;
+  // In how many places a member has somebody to receive from, or to send to; nobody at a border.
+  int Places(int comm, int local_rank, bool receives) const;
   // Members that talk to each other: always, but for those of one group of an intercommunicator.
   bool Talk(int comm, int a, int b) const {
     return !IsInter(comm) || InFirstGroup(comm, a) != InFirstGroup(comm, b);
   }
 };
+
+// After operations were taken out: a start is fused only with a start that stands behind it.
+void MendStartalls(std::vector<Op>* ops);
 
 std::string Text(const Op& op);
 std::string Text(const Program& program);

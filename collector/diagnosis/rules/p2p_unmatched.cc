@@ -6,11 +6,21 @@
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/rules/stalled_host.h"
 #include "collector/matching/match_rules.h"
+#include "collector/model/messages.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {
 
 namespace {
+
+// What a call waits for, after "waits for". A probe has no data that would say that it is a
+// message.
+std::string Awaited(const Analysis& analysis, const Event& call) {
+  const Arguments& arguments = analysis.Args(call);
+  const Messages messages = MessagesOf(arguments);
+  const bool probes = !messages.empty() && messages.begin()->probes;
+  return (probes ? "a message " : "") + ArgumentsText(analysis.trace, arguments);
+}
 
 std::string NearMissText(const Analysis& analysis, uint32_t waiter, const Event& call) {
   const std::optional<NearMiss> miss = FindNearMiss(analysis, waiter, call);
@@ -22,8 +32,8 @@ std::string NearMissText(const Analysis& analysis, uint32_t waiter, const Event&
   };
   return fmt::format(
       "near miss: rank {} sent it tag {}{}, which nobody received; it waits for {}{}",
-      analysis.RankOf(miss->sender), miss->tag, on(miss->communicator),
-      ArgumentsText(analysis.trace, analysis.Args(call)), on(wanted));
+      analysis.RankOf(miss->sender), miss->tag, on(miss->communicator), Awaited(analysis, call),
+      on(wanted));
 }
 
 // Sent, and left lying there by all who finalized.

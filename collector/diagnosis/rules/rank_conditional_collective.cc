@@ -1,6 +1,9 @@
 // docs/verdicts/rank-conditional-collective.md
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/matching/match_rules.h"
@@ -43,6 +46,52 @@ std::string Why(const Parted& parted) {
   return why;
 }
 
+// How often the process makes a call from this place, as far as it is on record.
+size_t TimesMade(const Analysis& analysis, const Lane& lane, uint64_t site) {
+  const std::vector<Event>& events = lane.membership->events;
+  return static_cast<size_t>(std::count_if(events.begin(), events.end(), [&](const Event& event) {
+    return analysis.Site(event) == site;
+  }));
+}
+
+// What the history says of the condition. Who goes past the call this time and makes it at other
+// times does not do so by its rank alone; who never makes it, where others make it again and again,
+// does. A first time says neither.
+std::string ConditionNote(const Analysis& analysis, const Incident& incident,
+                          const Parted& parted) {
+  const Event* call = parted.skipped ? incident.agreeing_event : incident.deviating_event;
+  const bool is_it = call != nullptr && call->sequence == incident.sequence &&
+                     incident.sequence != 0 && incident.start == 0 &&
+                     analysis.sites.Id(call->call_path) != 0;
+  const std::vector<uint32_t>& skipped = parted.skipped ? incident.deviating : incident.agreeing;
+  const std::vector<uint32_t>& made = parted.skipped ? incident.agreeing : incident.deviating;
+  if (!is_it || skipped.empty() || made.empty()) return "";
+  const uint64_t site = analysis.Site(*call);
+  size_t sometimes = 0;
+  bool whole = true;
+  for (const uint32_t p : skipped) {
+    const Lane* lane = analysis.LaneOf(incident.communicator, p);
+    if (lane == nullptr) return "";
+    sometimes += TimesMade(analysis, *lane, site) != 0;
+    whole &= lane->gap_free && lane->first == 1;
+  }
+  const std::vector<int32_t> ranks = analysis.RanksOf(skipped);
+  if (sometimes == skipped.size()) {
+    return fmt::format(
+        "{} {} this call at other times: the condition depends on more than the rank",
+        RanksPhrase(ranks), Verb(ranks, "makes", "make"));
+  }
+  const Lane* maker = analysis.LaneOf(incident.communicator, made.front());
+  if (sometimes != 0 || !whole || maker == nullptr) return "";
+  const size_t times = TimesMade(analysis, *maker, site);
+  if (times < 2) return "";
+  const std::vector<int32_t> makers = analysis.RanksOf({made.front()});
+  return fmt::format(
+      "{} never {} this call, and {} has made it {} times: the condition depends on "
+      "the rank",
+      RanksPhrase(ranks), Verb(ranks, "makes", "make"), RanksPhrase(makers), times);
+}
+
 }  // namespace
 
 std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
@@ -77,12 +126,16 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
                                 RanksPhrase(agreeing), other);
   }
   finding.why = Why(parted);
-  if (incident.what == Incident::What::kShift) {
+  if (incident.what == Incident::What::kShift && incident.shifted_each_time) {
+    finding.why += "; from there on one history is the other one without this call";
+  } else if (incident.what == Incident::What::kShift) {
     finding.why += fmt::format("; from there on one history is the other one, shifted by {} call{}",
                                incident.shifted_calls, incident.shifted_calls == 1 ? "" : "s");
   }
   finding.fix = fmt::format("call {} on every rank; keep only the side effect under the condition",
                             OperationName(finding.operation));
+  std::string condition = ConditionNote(analysis, incident, parted);
+  if (!condition.empty()) finding.notes.push_back(std::move(condition));
   return finding;
 }
 

@@ -397,6 +397,47 @@ TEST(RingTraceBuilder, AThreadWhoseLastCallWasAPollPolls) {
   EXPECT_FALSE(TraceOf({ring}).processes[0].threads[0].polling) << "being written";
 }
 
+// What it asks for is waited for as a Probe's message is; a Test asks for requests, which have
+// entries of their own.
+TEST(RingTraceBuilder, AnIprobeInVainIsKept) {
+  RingFileBuilder ring(0, 2);
+  const uint32_t path = ring.AddPath({{ring.AddModule("/bin/app"), 0x1234}});
+  const uint32_t world = ring.AddParticipant(0xfeed, 0, 2, ring::kIsWorld);
+  ring.AddThread(1);
+  ring.threads[0].last_end_ticks = 100;
+  ring::Polling& polling = ring.threads[0].polling;
+  polling.lock = 2;
+  polling.since_ticks = 150;
+  polling.operation = static_cast<uint16_t>(Operation::kIprobe);
+  polling.participant = world;
+  polling.peer = 1;
+  polling.tag = 7;
+  polling.call_path = path;
+  {
+    const Trace trace = TraceOf({ring});
+    const Event& asks = trace.processes[0].threads[0].asks;
+    ASSERT_NE(asks.arguments, kNoIndex);
+    const Arguments& arguments = trace.arguments[asks.arguments];
+    EXPECT_EQ(arguments.operation, Operation::kIprobe);
+    EXPECT_EQ(arguments.root_or_peer, 1);
+    EXPECT_EQ(arguments.tag, 7);
+    ASSERT_NE(asks.membership, kNoIndex);
+    EXPECT_EQ(
+        trace.communicators[trace.memberships[asks.membership].communicator].flags & ring::kIsWorld,
+        ring::kIsWorld);
+    EXPECT_EQ(asks.start_ns, kZero + 150);
+    EXPECT_EQ(asks.end_ns, kNoTime) << "it goes on";
+    EXPECT_EQ(asks.thread, 0u);
+    ASSERT_NE(asks.call_path, kNoIndex);
+    EXPECT_EQ(trace.codes[trace.call_paths[asks.call_path].codes[0]].vaddr, 0x1234u);
+  }
+  polling.operation = static_cast<uint16_t>(Operation::kTest);
+  EXPECT_EQ(TraceOf({ring}).processes[0].threads[0].asks.arguments, kNoIndex);
+  polling.operation = static_cast<uint16_t>(Operation::kIprobe);
+  polling.lock = 3;
+  EXPECT_EQ(TraceOf({ring}).processes[0].threads[0].asks.arguments, kNoIndex) << "being written";
+}
+
 TEST(RingTraceBuilder, ChannelsThatMayBeMissingProveNothing) {
   RingFileBuilder ring = MakeFullRing();
   ring.lost[static_cast<uint32_t>(ring::SectionKind::kChannels)] = 1;

@@ -41,6 +41,37 @@ ranks 3
   EXPECT_FALSE(shift->tie);
 }
 
+TEST(FindShift, FindsWhatIsLeftOutEachTime) {
+  const auto shift = ShiftOf(R"(
+ranks 3
+0-2: Barrier @ main:1
+repeat 3
+  0,1: Barrier @ main:2
+  0-2: Barrier @ main:3
+  0-2: Barrier @ main:4
+end
+)");
+  ASSERT_TRUE(shift.has_value());
+  EXPECT_EQ(shift->sequence, 2u);
+  EXPECT_EQ(shift->deviating, (std::vector<uint32_t>{2}));
+  EXPECT_TRUE(shift->each_time);
+  EXPECT_FALSE(shift->extra);
+}
+
+TEST(FindShift, RoundsOfOneCallAreNotCompared) {
+  // Rank 0 makes from one line what the others make from two: no call of theirs is missing.
+  EXPECT_FALSE(ShiftOf(R"(
+ranks 3
+repeat 4
+  0: Barrier @ main:1
+  1,2: Barrier @ main:2
+  0: Barrier @ main:1
+  1,2: Barrier @ main:1
+end
+)")
+                   .has_value());
+}
+
 TEST(FindShift, TwoArmsOfABranchAreNoShift) {
   EXPECT_FALSE(ShiftOf(R"(
 ranks 3

@@ -61,7 +61,49 @@ TEST(TextReport, ShowsSceneAndCulpritApart) {
   kind   rank-conditional-collective
   why    both calls come from exchange_halo() by the same call path, and part there, at lines 88 and 97
   fix    call MPI_Barrier on every rank; keep only the side effect under the condition
+  note   rank 0 makes this call at other times: the condition depends on more than the rank
 )");
+}
+
+// The history tells a condition on the rank from one on what the rank sees; a first time tells
+// nothing.
+TEST(TextReport, AConditionOnTheRankIsSaidToBe) {
+  const std::string report = Render(R"(
+ranks 3
+repeat 4
+  1,2: Barrier @ main:10
+  0-2: Bcast root=0 1xMPI_INT @ main:12
+end
+1,2: waits in Barrier @ main:10
+0: waits in Allreduce sum 1xMPI_INT @ main:30
+)");
+  EXPECT_NE(
+      report.find("\n  note   rank 0 never makes this call, and rank 1 has made it 5 times: the "
+                  "condition depends on the rank\n"),
+      std::string::npos)
+      << report;
+}
+
+TEST(TextReport, AFirstTimeSaysNothingOfTheCondition) {
+  const std::string report = Render(
+      "ranks 3\n1,2: waits in Barrier @ main:10\n0: waits in Bcast root=0 1xMPI_INT @ main:30\n");
+  EXPECT_NE(report.find("rank-conditional-collective"), std::string::npos) << report;
+  EXPECT_EQ(report.find("  note   "), std::string::npos) << report;
+}
+
+TEST(TextReport, SaysWhatANearMissMissed) {
+  constexpr std::string_view kWaiting[] = {"Probe peer=0 tag=8", "Recv 1xMPI_INT peer=0 tag=8"};
+  constexpr std::string_view kAwaited[] = {"a message from rank 0, tag 8",
+                                           "1 × MPI_INT, from rank 0, tag 8"};
+  for (size_t i = 0; i < 2; ++i) {
+    const std::string report =
+        Render("ranks 2\n0: Send 1xMPI_INT peer=1 tag=7 @ main:10\n1: waits in " +
+               std::string(kWaiting[i]) + " @ main:12\n0: waits in Barrier @ main:20\n");
+    EXPECT_NE(report.find("rank 0 sent it tag 7, which nobody received; it waits for " +
+                          std::string(kAwaited[i]) + "\n"),
+              std::string::npos)
+        << report;
+  }
 }
 
 TEST(TextReport, UsesColorsOnlyWhenAsked) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/oracle/agreement.h"
 #include "tests/oracle/device/generate.h"
 #include "tests/oracle/device/judge.h"
 #include "tests/oracle/device/machine.h"
@@ -95,7 +96,7 @@ TEST(DeviceRules, CallsMustFit) { EXPECT_EQ(Ends({"b", "A"}), kNever); }
 // deaths: who comes too late for them gets less.
 TEST(DeviceMachine, TheOrderOfStepsDecidesNothing) {
   for (uint64_t number = 0; number < Rounds(20) * kFaultKinds; ++number) {
-    const Case one = MakeCase(3, number);
+    const auto one = MakeCase<Devices>(3, number);
     const FaultKind kind = one.generated.planted.kind;
     if (kind == FaultKind::kDied || kind == FaultKind::kExited) continue;
     const Machine machine(one.generated.program);
@@ -115,7 +116,7 @@ TEST(DeviceMachine, TheOrderOfStepsDecidesNothing) {
 
 TEST(DeviceGenerate, CorrectProgramsComplete) {
   for (uint64_t number = 0; number < Rounds(100); ++number) {
-    const Case one = MakeCase(4, number * kFaultKinds);
+    const auto one = MakeCase<Devices>(4, number * kFaultKinds);
     const Machine machine(one.generated.program);
     ASSERT_TRUE(machine.Run(machine.Start(), Library::kSynchronous, false).complete)
         << Text(one.generated.program);
@@ -126,35 +127,15 @@ TEST(DeviceGenerate, CorrectProgramsComplete) {
 // elsewhere.
 TEST(DeviceEngine, WhatOneGroupHandedOverIsJudgedAsAWhole) {
   for (const uint64_t number : {29350, 38945, 76281}) {
-    const Case one = MakeCase(3, number);
+    const auto one = MakeCase<Devices>(3, number);
     Observation seen;
-    const Judgement judgement = RunCase(one, &seen);
-    EXPECT_EQ(judgement.violations, std::vector<std::string>{}) << Show(one, seen, judgement);
+    const Judgement judgement = RunCase<Devices>(one, &seen);
+    EXPECT_EQ(judgement.violations, std::vector<std::string>{})
+        << ShowCase<Devices>(one, seen, judgement);
   }
 }
 
-TEST(DeviceEngine, AgreesWithTheOracleOnASample) {
-  constexpr uint64_t kSeed = 20;
-  constexpr uint64_t kTraces = Rounds(100) * kFaultKinds;
-  Tally tallies[kFaultKinds];
-  Tally all;
-  for (uint64_t number = 0; number < kTraces; ++number) {
-    const Case one = MakeCase(kSeed, number);
-    Observation seen;
-    const Judgement judgement = RunCase(one, &seen);
-    all.Add(judgement);
-    tallies[number % kFaultKinds].Add(judgement);
-    ASSERT_EQ(judgement.violations, std::vector<std::string>{})
-        << "tests/oracle/run --of devices --one " << kSeed << ":" << number << "\n"
-        << Show(one, seen, judgement);
-  }
-  EXPECT_GT(all.stuck * 10, kTraces * 3) << "too few deadlocks to say anything";
-  EXPECT_GT(all.proven * 10, kTraces * 2);
-  if (!kSanitized) {
-    EXPECT_EQ(Shortfalls(tallies, kFaultTexts, kNamedAtLeast), "")
-        << "the culprits are named less often than before";
-  }
-}
+TEST(DeviceEngine, AgreesWithTheOracleOnASample) { ExpectAgreement<Devices>("--of devices "); }
 
 }  // namespace
 }  // namespace rollcall::oracle::device

@@ -182,26 +182,4 @@ Judgement Judge(const Generated& generated, const Machine& machine, const Observ
   return Comparison(generated, machine, seen).Run();
 }
 
-Case MakeCase(uint64_t seed, uint64_t number) {
-  Case result;
-  result.seed = seed * 1'000'003 + number;
-  Random random(result.seed);
-  result.generated = Generate(static_cast<FaultKind>(number % kFaultKinds), &random);
-  return result;
-}
-
-Judgement RunCase(const Case& one, Observation* seen) {
-  Random random(one.seed ^ 0x9e3779b97f4a7c15);
-  const Machine machine(one.generated.program);
-  *seen = Observe(one.generated.program, machine, &random);
-  return Judge(one.generated, machine, *seen);
-}
-
-std::string Show(const Case& one, const Observation& seen, const Judgement& judgement) {
-  const Planted& planted = one.generated.planted;
-  return fmt::format("planted: {}, by {}\n{}{}{}", kFaultTexts[static_cast<int>(planted.kind)],
-                     FoldRanks(planted.ranks), Text(one.generated.program), seen.text,
-                     ReportText(judgement));
-}
-
 }  // namespace rollcall::oracle::device

@@ -2,13 +2,12 @@
 #ifndef ROLLCALL_TESTS_ORACLE_DEVICE_JUDGE_H_
 #define ROLLCALL_TESTS_ORACLE_DEVICE_JUDGE_H_
 
-#include <cstdint>
 #include <string>
 
 #include "tests/oracle/device/generate.h"
 #include "tests/oracle/device/machine.h"
 #include "tests/oracle/device/observe.h"
-#include "tests/oracle/judge.h"
+#include "tests/oracle/judgement.h"
 
 namespace rollcall::oracle::device {
 
@@ -22,15 +21,17 @@ namespace rollcall::oracle::device {
 //  - nothing at all is found in a correct program, in the middle of its way and at its end.
 Judgement Judge(const Generated& generated, const Machine& machine, const Observation& seen);
 
-// Trace `number` of a run: the kinds take turns.
-struct Case {
-  Generated generated;
-  uint64_t seed = 0;
+// NCCL programs, as case.h takes them.
+struct Devices {
+  using Generated = device::Generated;
+  using Machine = device::Machine;
+  using Observation = device::Observation;
+  using FaultKind = device::FaultKind;
+  static constexpr const auto& kTexts = kFaultTexts;
+  static constexpr const auto& kNamed = kNamedAtLeast;
+  static constexpr bool kNeverInconclusive = false;
+  static std::string Smaller(const Generated&) { return ""; }
 };
-Case MakeCase(uint64_t seed, uint64_t number);
-Judgement RunCase(const Case& one, Observation* seen);
-// The program, its trace and what is said of it, for a person to look at.
-std::string Show(const Case& one, const Observation& seen, const Judgement& judgement);
 
 }  // namespace rollcall::oracle::device
 

@@ -1,0 +1,39 @@
+// A sample of what tests/oracle/run compares, as a test.
+#ifndef ROLLCALL_TESTS_ORACLE_AGREEMENT_H_
+#define ROLLCALL_TESTS_ORACLE_AGREEMENT_H_
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/oracle/case.h"
+#include "tests/sanitizers.h"
+
+namespace rollcall::oracle {
+
+// `option` of tests/oracle/run for this family.
+template <typename Family>
+void ExpectAgreement(std::string_view option) {
+  constexpr uint64_t kSeed = 20;
+  constexpr uint64_t kTraces = Rounds(100) * KindsOf<Family>();
+  const Sample sample = CompareMany<Family>(
+      kSeed, kTraces, [&](uint64_t number, const auto& one, const auto&, const auto& judgement) {
+        EXPECT_EQ(judgement.violations, std::vector<std::string>{})
+            << "tests/oracle/run " << option << "--one " << kSeed << ":" << number << "\n"
+            << Family::Smaller(one.generated);
+        return judgement.violations.empty();
+      });
+  EXPECT_GT(sample.all.stuck * 10, kTraces * 3) << "too few deadlocks to say anything";
+  EXPECT_GT(sample.all.proven * 10, kTraces * 2);
+  if (!kSanitized) {
+    EXPECT_EQ(Shortfalls<Family>(sample), "") << "the culprits are named less often than before";
+  }
+  if (Family::kNeverInconclusive) {
+    EXPECT_EQ(sample.all.hits[static_cast<int>(Hit::kInconclusive)], 0u) << "on complete traces";
+  }
+}
+
+}  // namespace rollcall::oracle
+
+#endif  // ROLLCALL_TESTS_ORACLE_AGREEMENT_H_

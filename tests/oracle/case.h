@@ -1,0 +1,93 @@
+// One trace of a run, made by its number, compared with the engine, and shown; and many of them.
+//
+// `Family` is what the programs are of (Mpi in judge.h, device::Devices in device/judge.h): its
+// types, its kinds of faults, and how a failing program is made smaller. What is done with them
+// (Generate, Observe, Judge, Text) is found by their types.
+#ifndef ROLLCALL_TESTS_ORACLE_CASE_H_
+#define ROLLCALL_TESTS_ORACLE_CASE_H_
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collector/model/rank_set.h"
+#include "tests/oracle/generate.h"
+#include "tests/oracle/judgement.h"
+
+namespace rollcall::oracle {
+
+template <typename Family>
+struct Case {
+  typename Family::Generated generated;
+  uint64_t seed = 0;
+};
+
+template <typename Family>
+constexpr uint64_t KindsOf() {
+  return std::size(Family::kTexts);
+}
+
+// Trace `number` of a run: the kinds take turns.
+template <typename Family>
+Case<Family> MakeCase(uint64_t seed, uint64_t number) {
+  Case<Family> result;
+  result.seed = seed * 1'000'003 + number;
+  Random random(result.seed);
+  const auto kind = static_cast<typename Family::FaultKind>(number % KindsOf<Family>());
+  result.generated = Generate(kind, &random);
+  return result;
+}
+
+template <typename Family>
+Judgement RunCase(const Case<Family>& one, typename Family::Observation* seen) {
+  Random random(one.seed ^ 0x9e3779b97f4a7c15);
+  const typename Family::Machine machine(one.generated.program);
+  *seen = Observe(one.generated.program, machine, &random);
+  return Judge(one.generated, machine, *seen);
+}
+
+// The program, its trace and what is said of it, for a person to look at.
+template <typename Family>
+std::string ShowCase(const Case<Family>& one, const typename Family::Observation& seen,
+                     const Judgement& judgement) {
+  const auto& planted = one.generated.planted;
+  return fmt::format("planted: {}, by {}\n{}{}{}", Family::kTexts[static_cast<int>(planted.kind)],
+                     FoldRanks(planted.ranks), Text(one.generated.program), seen.text,
+                     ReportText(judgement));
+}
+
+// What many traces came to.
+struct Sample {
+  std::vector<Tally> by_kind;
+  Tally all;
+};
+
+// Compares the first traces of a run. `visit(number, one, seen, judgement)` is called with each,
+// and ends the run with false.
+template <typename Family, typename Visit>
+Sample CompareMany(uint64_t seed, uint64_t traces, const Visit& visit) {
+  Sample sample;
+  sample.by_kind.resize(KindsOf<Family>());
+  for (uint64_t number = 0; number < traces; ++number) {
+    const Case<Family> one = MakeCase<Family>(seed, number);
+    typename Family::Observation seen;
+    const Judgement judgement = RunCase<Family>(one, &seen);
+    sample.by_kind[number % KindsOf<Family>()].Add(judgement);
+    sample.all.Add(judgement);
+    if (!visit(number, one, seen, judgement)) break;
+  }
+  return sample;
+}
+
+// What the run missed of the least shares, all by kind. Empty if all is well.
+template <typename Family>
+std::string Shortfalls(const Sample& sample) {
+  return Shortfalls(sample.by_kind, Family::kTexts, Family::kNamed);
+}
+
+}  // namespace rollcall::oracle
+
+#endif  // ROLLCALL_TESTS_ORACLE_CASE_H_

@@ -1,0 +1,55 @@
+// Plants faults in correct programs, and says who does them.
+#ifndef ROLLCALL_TESTS_ORACLE_PLANTER_H_
+#define ROLLCALL_TESTS_ORACLE_PLANTER_H_
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "tests/oracle/generate.h"
+#include "tests/oracle/program.h"
+
+namespace rollcall::oracle {
+
+class Planter {
+ public:
+  Planter(Random* random, Program* program) : random_(*random), program_(*program) {}
+
+  // False if there is no place for it in this program.
+  bool Plant(FaultKind kind, Planted* planted);
+  bool Invert(std::pair<int, int> lines, int other_comm, Planted* planted);
+  // The culprits run one round less, or one more than the others.
+  void Uneven(int rounds, Planted* planted);
+
+ private:
+  struct Place {
+    int rank = 0;
+    size_t at = 0;
+  };
+
+  std::vector<Op>& Code(int rank) { return program_.code[static_cast<size_t>(rank)]; }
+  Op& At(const Place& place) { return Code(place.rank)[place.at]; }
+  template <typename Wanted>
+  std::vector<Place> PlacesFor(Wanted wanted);
+  Place OneOf(const std::vector<Place>& places);
+
+  void Choose(std::vector<int> members, Planted* planted);
+  bool InCollective(FaultKind kind, Planted* planted);
+  void Spoil(FaultKind kind, Op* op) const;
+  bool Suits(FaultKind kind, const Op& op) const;
+  static void Remove(std::vector<Op>* ops, size_t at);
+  static bool SuitsMessage(FaultKind kind, const Op& op);
+  bool InStart(Planted* planted);
+  static void RemovePartitions(std::vector<Op>* ops, size_t start);
+  bool InPartitions(Planted* planted);
+  bool InMessage(FaultKind kind, Planted* planted);
+  bool AtPoint(FaultKind kind, Planted* planted);
+  bool Freeze();
+
+  Random& random_;
+  Program& program_;
+};
+
+}  // namespace rollcall::oracle
+
+#endif  // ROLLCALL_TESTS_ORACLE_PLANTER_H_

@@ -1,0 +1,190 @@
+// Messages, blocking and not, with wildcards, probes and exchanges.
+#include "tests/oracle/writer.h"
+
+namespace rollcall::oracle {
+
+void Writer::Exchange() {
+  const int comm = RandomComm();
+  const int size = Size(comm);
+  const int how = Below(&random_, 3);
+  if (how == 2) {
+    const auto [a, b] = RandomPair(comm);
+    Sendrecv(comm, a, b, b);
+    Sendrecv(comm, b, a, a);
+    return;
+  }
+  for (int i = 0; i < size; ++i) {
+    const bool chain = how == 1;
+    Sendrecv(comm, i, chain && i + 1 == size ? kNone : (i + 1) % size,
+             chain && i == 0 ? kNone : (i + size - 1) % size);
+  }
+}
+
+void Writer::Sendrecv(int comm, int me, int to, int from) {
+  const int rank = Member(comm, me);
+  Op wait;
+  wait.what = Do::kWaitall;
+  for (const bool sends : {false, true}) {
+    Op half;
+    half.what = sends ? Do::kSend : Do::kRecv;
+    half.comm = comm;
+    half.peer = sends ? to : from;
+    half.tag = line_;
+    half.request = ++requests_;
+    half.fused = true;
+    if (half.peer == kNone) continue;
+    wait.requests.push_back(half.request);
+    Add(rank, half, 0);
+  }
+  if (!wait.requests.empty()) Add(rank, wait, 0);
+}
+
+void Writer::Probed() {
+  const int comm = RandomComm();
+  const auto [from, to] = RandomPair(comm);
+  Op send;
+  send.what = Chance(&random_, 30) ? Do::kSsend : Do::kSend;
+  send.comm = comm;
+  send.peer = to;
+  send.tag = line_;
+  const int sender = Member(comm, from);
+  if (Chance(&random_, 30)) send.request = NewRequest(sender);
+  Add(sender, send, 0);
+  constexpr Do kProbes[] = {Do::kProbe, Do::kMprobe, Do::kIprobe};
+  Op probe;
+  probe.what = kProbes[Below(&random_, 3)];
+  probe.comm = comm;
+  probe.peer = Chance(&random_, 30) ? kAny : from;
+  probe.tag = line_;
+  Op recv = probe;
+  recv.what = Do::kRecv;
+  if (probe.what == Do::kMprobe) {
+    recv.what = Do::kMrecv;
+    recv.message = probe.message = ++messages_;
+  }
+  Add(Member(comm, to), probe, 1);
+  Add(Member(comm, to), recv, 2);
+}
+
+void Writer::MessageBetweenGroups() {
+  const int sender = Members(inter_)[static_cast<size_t>(Below(&random_, Size(inter_)))];
+  const std::vector<int> others = program_.Others(inter_, sender);
+  const int to = Below(&random_, static_cast<int>(others.size()));
+  const int receiver = others[static_cast<size_t>(to)];
+  Op send;
+  send.what = Chance(&random_, 30) ? Do::kSsend : Do::kSend;
+  send.comm = inter_;
+  send.peer = to;
+  send.tag = line_;
+  Op recv = send;
+  recv.what = Do::kRecv;
+  recv.peer = Chance(&random_, 15) ? kAny : program_.LocalRank(inter_, sender);
+  if (Chance(&random_, 30)) send.request = NewRequest(sender);
+  if (Chance(&random_, 30)) recv.request = NewRequest(receiver);
+  Add(sender, send, 0);
+  Add(receiver, recv, 1);
+}
+
+void Writer::UnsafeRing(bool lucky) {
+  NextLine();
+  const int comm = RandomComm();
+  const bool receive_first = !lucky && Chance(&random_, 50);
+  const bool nonblocking_send = !receive_first && Chance(&random_, 20);
+  ring_comm_ = comm;
+  for (int i = 0; i < Size(comm); ++i) {
+    const int r = Members(comm)[static_cast<size_t>(i)];
+    Op send;
+    send.what = lucky ? Do::kSend : Do::kSsend;
+    send.comm = comm;
+    send.peer = (i + 1) % Size(comm);
+    send.tag = line_;
+    Op recv = send;
+    recv.what = Do::kRecv;
+    recv.peer = (i + Size(comm) - 1) % Size(comm);
+    if (receive_first) std::swap(send, recv);
+    if (nonblocking_send) {
+      send.request = NewRequest(r);
+      pending_[static_cast<size_t>(r)].pop_back();
+      Op wait;
+      wait.what = Do::kWaitall;
+      wait.requests = {send.request};
+      Add(r, send, 0);
+      Add(r, wait, 1);
+    } else {
+      Add(r, send, 0);
+    }
+    Add(r, recv, 2);
+  }
+}
+
+void Writer::FanIn(bool race) {
+  const int comm = RandomComm();
+  const int root = Below(&random_, Size(comm));
+  const int root_rank = Members(comm)[static_cast<size_t>(root)];
+  const bool nonblocking = Chance(&random_, 30);
+  for (int i = 0; i < Size(comm); ++i) {
+    if (i == root) continue;
+    const int r = Members(comm)[static_cast<size_t>(i)];
+    Op send;
+    send.what = Chance(&random_, 25) ? Do::kSsend : Do::kSend;
+    send.comm = comm;
+    send.peer = root;
+    send.tag = line_;
+    if (Chance(&random_, 20)) send.request = NewRequest(r);
+    Add(r, send, 0);
+    Op recv;
+    recv.what = Do::kRecv;
+    recv.comm = comm;
+    recv.peer = kAny;
+    recv.tag = race ? kAny : line_;
+    // A race: it takes one from a certain sender, whose message another receive may have taken.
+    if (race && Chance(&random_, 50)) recv.peer = i;
+    if (nonblocking) recv.request = NewRequest(root_rank);
+    Add(root_rank, recv, 1);
+  }
+}
+
+void Writer::Message() {
+  const int comm = RandomComm();
+  const auto [from, to] = RandomPair(comm);
+  const int sender = Member(comm, from);
+  const int receiver = Member(comm, to);
+  const int messages = 1 + Below(&random_, 2);
+  for (int i = 0; i < messages; ++i) {
+    Op send;
+    send.what = Chance(&random_, 30) ? Do::kSsend : Do::kSend;
+    send.comm = comm;
+    send.peer = to;
+    send.tag = line_;
+    Op recv = send;
+    recv.what = Do::kRecv;
+    recv.peer = from;
+    if (Chance(&random_, 15)) recv.tag = kAny;
+    if (Chance(&random_, 40)) send.request = NewRequest(sender);
+    if (Chance(&random_, 40)) recv.request = NewRequest(receiver);
+    Add(sender, send, 2 * i);
+    Add(receiver, recv, 2 * i + 1);
+  }
+}
+
+// Everybody passes something on to the next: receives posted first, or sends.
+void Writer::SafeRing() {
+  const int comm = RandomComm();
+  const bool sends_first = Chance(&random_, 30);
+  for (int i = 0; i < Size(comm); ++i) {
+    const int r = Members(comm)[static_cast<size_t>(i)];
+    Op recv;
+    recv.what = Do::kRecv;
+    recv.comm = comm;
+    recv.peer = (i + Size(comm) - 1) % Size(comm);
+    recv.tag = line_;
+    Op send = recv;
+    send.what = Chance(&random_, 30) ? Do::kSsend : Do::kSend;
+    send.peer = (i + 1) % Size(comm);
+    (sends_first ? send : recv).request = NewRequest(r);
+    Add(r, sends_first ? send : recv, 0);
+    Add(r, sends_first ? recv : send, 1);
+  }
+}
+
+}  // namespace rollcall::oracle

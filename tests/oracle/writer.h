@@ -1,0 +1,108 @@
+// Writes correct MPI programs: a list of steps, which every rank takes in the same order. No step
+// waits for a later one, so that nothing can deadlock, buffered or not.
+#ifndef ROLLCALL_TESTS_ORACLE_WRITER_H_
+#define ROLLCALL_TESTS_ORACLE_WRITER_H_
+
+#include <utility>
+#include <vector>
+
+#include "tests/oracle/generate.h"
+#include "tests/oracle/program.h"
+
+namespace rollcall::oracle {
+
+// Which persistent request a program must have, and start.
+enum class Wants : char { kNoHandle, kAnyHandle, kPartitions };
+
+class Writer {
+ public:
+  // `loops_race`: wildcard receives may stand in a loop, where a fast sender's next message can be
+  // taken for the one of a slow sender. Few libraries let that deadlock, but some do.
+  Writer(Random* random, bool loops_race);
+
+  void Communicators(bool at_least_one);
+  void Handles(Wants wants);
+  void Steps(int count);
+  // A loop: what a number of steps write, over and over, from the same lines.
+  void Loop(int rounds, int steps);
+  Program Finish();
+
+  // Single steps, each on the lines from NextLine() on.
+  void NextLine();
+  void PairwiseCollective(bool nonblocking);
+  // MPI_Sendrecv: along a chain or a ring, or two with each other.
+  void Exchange();
+  // A message that is looked for before it is received.
+  void Probed();
+  // Handles, on all their ends; what they were started for before is over then.
+  void Start(Wants wants);
+  // The root takes whatever comes, one message of each other member. `race`: any tag, too, and
+  // messages of a certain sender, which another receive may have taken.
+  void FanIn(bool race);
+  // Everybody receives before sending, or sends synchronously before receiving; or `lucky`, sends.
+  void UnsafeRing(bool lucky);
+  // Two blocking collectives on two communicators, one behind the other. Returns their lines.
+  std::pair<int, int> PairOfCollectives(int a, int b);
+
+  int ring_comm() const { return ring_comm_; }  // of the UnsafeRing()
+  int comms() const { return comms_; }          // without the intercommunicator and the topology
+
+ private:
+  // What each rank calls, for one operation.
+  using Ends = std::vector<std::pair<int, Op>>;
+
+  void Intercommunicator();
+  void Grid();
+  std::vector<int> SomeRanks();
+  void Step();
+
+  Op RandomCollective(int comm);
+  void Collective(bool nonblocking);
+  void BetweenGroups();
+  Ends NeighborhoodCall();
+  void Neighborhood(bool nonblocking);
+  void PutInPlace(int comm, Ends* ends);
+
+  void Message();
+  void MessageBetweenGroups();
+  void SafeRing();
+  void Sendrecv(int comm, int me, int to, int from);  // kNone: MPI_PROC_NULL
+
+  Ends CollectiveHandle();
+  Ends MessageHandle();
+  Ends PartitionedHandle();
+  void MarkPartitions(const Ends& ends);
+
+  const std::vector<int>& Members(int comm) const {
+    return program_.comms[static_cast<size_t>(comm)];
+  }
+  int Size(int comm) const { return static_cast<int>(Members(comm).size()); }
+  int Member(int comm, int i) const { return Members(comm)[static_cast<size_t>(i)]; }
+  int RandomComm() { return Below(&random_, comms()); }
+  std::pair<int, int> RandomPair(int comm);
+  void Add(int rank, Op op, int line);
+  void AddAll(const Ends& ends, bool nonblocking);
+  int NewRequest(int rank);
+  void FlushAll(int percent);
+  void Flush(int rank, int percent);
+
+  Random& random_;
+  const bool loops_race_;
+  bool in_loop_ = false;
+  Program program_;
+  std::vector<std::vector<int>> pending_;  // requests to wait for, by rank
+  int line_ = 0;
+  int outer_line_ = 0;
+  int requests_ = 0;
+  int messages_ = 0;
+  int handle_ = 0;
+  int comms_ = 0;
+  int inter_ = kNone;
+  int grid_ = kNone;
+  std::vector<Ends> handles_;  // by persistent request: what each rank starts
+  int ring_comm_ = kNone;
+};
+
+}  // namespace rollcall::oracle
+
+#endif  // ROLLCALL_TESTS_ORACLE_WRITER_H_
