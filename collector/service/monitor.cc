@@ -17,8 +17,6 @@ namespace {
 
 constexpr uint32_t kProtocol = 1;
 constexpr int64_t kTickNs = 25'000'000;
-constexpr int64_t kSnapshotPatienceNs = 5'000'000'000;
-constexpr int64_t kStackPatienceNs = 5'000'000'000;
 // Some have parted before the others came by: so long a verdict that names nobody waits for them.
 constexpr int64_t kTiePatienceNs = 1'000'000'000;
 // So long a mismatch is watched before it is told as one that did not stop the job.
@@ -212,6 +210,7 @@ void Monitor::Greet(uint64_t number, Agent* agent, const rpc::Hello& hello) {
     }
     other = same ? agents_.erase(other) : std::next(other);
   }
+  lost_.erase({hello.host(), hello.run_directory()});
   agent->greeted = true;
   agent->host = hello.host();
   agent->run_directory = hello.run_directory();
@@ -258,6 +257,13 @@ void Monitor::HandleMessage(uint64_t number, const rpc::AgentMessage& message) {
     asked_symbols_.erase(asked);
   } else if (message.has_live_stacks()) {
     asked_stacks_.erase(message.live_stacks().request());
+  } else if (message.has_environment()) {
+    if (asked_environments_.erase(message.environment().request()) == 0) return;
+    if (bundle::IsEnvironment(message.environment().json())) {
+      agent.environment = message.environment().json();
+    } else {
+      agent.link->Refuse("an environment that does not fit");
+    }
   }
 }
 
@@ -277,6 +283,7 @@ void Monitor::ForgetLostAgents() {
           "more, their traces stay in {}",
           agent->second.host, kLostAfterNs / 1'000'000'000, agent->second.run_directory));
     }
+    if (agent->second.greeted) lost_.emplace(agent->second.host, agent->second.run_directory);
     if (!agent->second.left) agent->second.link->Refuse("silent for too long");
     agent = agents_.erase(agent);
   }
@@ -295,10 +302,70 @@ void Monitor::AskForStacks(const std::vector<uint64_t>& stalled) {
     asked_stacks_.insert(next_request_++);
     agent->second.link->Send(message);
   }
-  const int64_t deadline = Monotonic() + kStackPatienceNs;
+  const int64_t deadline = Monotonic() + options_.answer_patience_ns;
   while (!asked_stacks_.empty() && Monotonic() < deadline) {
     HandleEvents(std::min(deadline, Monotonic() + kTickNs));
   }
+}
+
+void Monitor::AskForEnvironments() {
+  asked_environments_.clear();
+  if (!options_.on_evidence) return;
+  for (const auto& [number, agent] : agents_) {
+    if (!agent.greeted || agent.left || !agent.environment.empty()) continue;
+    rpc::CollectorMessage message;
+    message.mutable_environment()->set_request(next_request_);
+    asked_environments_.insert(next_request_++);
+    agent.link->Send(message);
+  }
+}
+
+void Monitor::AddEnvironments() {
+  const int64_t deadline = Monotonic() + options_.answer_patience_ns;
+  while (!asked_environments_.empty() && Monotonic() < deadline) {
+    HandleEvents(std::min(deadline, Monotonic() + kTickNs));
+  }
+  for (bundle::NodeEvidence& node : evidence_.nodes) {
+    for (const auto& [number, agent] : agents_) {
+      const bool same = agent.host == node.host && agent.run_directory == node.run_directory;
+      if (same) node.environment = agent.environment;
+    }
+  }
+}
+
+bundle::Evidence Monitor::TakeEvidence(const std::set<uint64_t>& asked,
+                                       const std::map<uint64_t, uint32_t>& processes) {
+  bundle::Evidence evidence;
+  std::map<uint64_t, size_t> nodes;  // by agent
+  for (const auto& [number, agent] : agents_) {
+    if (!agent.greeted) continue;
+    nodes[number] = evidence.nodes.size();
+    bundle::NodeEvidence& node = evidence.nodes.emplace_back();
+    node.host = agent.host;
+    node.run_directory = agent.run_directory;
+    node.journal = agent.journal;
+    if (snapshots_.Answered(number)) continue;
+    node.absent = agent.left || !asked.contains(number)
+                      ? "its agent was not connected"
+                      : fmt::format("its agent did not answer within {:g} s",
+                                    static_cast<double>(options_.answer_patience_ns) / 1e9);
+  }
+  for (const auto& [host, run_directory] : lost_) {
+    bundle::NodeEvidence& node = evidence.nodes.emplace_back();
+    node.host = host;
+    node.run_directory = run_directory;
+    node.absent = "there was no word from its agent any more";
+  }
+  for (auto& [id, image] : snapshots_.TakeImages()) {
+    const auto node = nodes.find(image.agent);
+    if (!image.whole || node == nodes.end()) continue;
+    const auto process = processes.find(id);
+    evidence.rings.push_back({.node = node->second,
+                              .name = std::move(image.name),
+                              .image = std::move(image.bytes),
+                              .process = process == processes.end() ? kNoIndex : process->second});
+  }
+  return evidence;
 }
 
 Trace Monitor::Collect(bool settle) {
@@ -312,13 +379,14 @@ Trace Monitor::Collect(bool settle) {
   }
   snapshots_.Begin(next_request_++, asked);
   for (const uint64_t number : asked) agents_[number].link->Send(message);
-  const int64_t deadline = Monotonic() + kSnapshotPatienceNs;
+  const int64_t deadline = Monotonic() + options_.answer_patience_ns;
   while (!snapshots_.complete() && Monotonic() < deadline) {
     HandleEvents(std::min(deadline, Monotonic() + kTickNs));
   }
 
   RingTraceBuilder builder;
   std::vector<uint32_t> alive;
+  std::map<uint64_t, uint32_t> processes;
   for (const auto& [id, image] : snapshots_.images()) {
     if (!image.whole) {
       builder.trace()->problems.push_back({image.name, -1, "its agent did not send all of it"});
@@ -329,6 +397,7 @@ Trace Monitor::Collect(bool settle) {
     snapshot.taken_at_ns = image.arrived_realtime_ns;
     const std::optional<uint32_t> index = builder.Add(snapshot);
     if (!index.has_value()) continue;
+    processes[id] = *index;
     Process& process = builder.trace()->processes[*index];
     // Two collects, the second begun after the first ended: the digest that said quiet came before
     // this request was sent, and the activity is still the same.
@@ -354,6 +423,7 @@ Trace Monitor::Collect(bool settle) {
       builder.trace()->processes[process].end = {.how = ProcessEnd::How::kAlive};
     }
   }
+  if (options_.on_evidence) evidence_ = TakeEvidence(asked, processes);
   return builder.Finish();
 }
 
@@ -448,6 +518,7 @@ void Monitor::Look(const Suspicion& suspicion) {
   }
   if (fruitful) {
     TellAgents(report, collected);
+    AskForEnvironments();  // early: whoever hears of the verdict may end the job
     // Only now: reading debug information takes far longer than everything else here.
     Symbolize(&trace);
     report = Diagnose(trace, diagnose);
@@ -456,6 +527,10 @@ void Monitor::Look(const Suspicion& suspicion) {
   const News news = fruitful ? WhatIsNew(report) : News::kNone;
   if (news == News::kNew && options_.on_report) options_.on_report(trace, report);
   if (news == News::kMoreRanks && options_.on_update) options_.on_update(trace, report);
+  if (news != News::kNone && options_.on_evidence) {
+    AddEnvironments();
+    options_.on_evidence(trace, report, evidence_);
+  }
   pacer_.Looked(suspicion, fruitful, begin, Monotonic());
 }
 
@@ -470,6 +545,7 @@ void Monitor::TellAgents(const Report& report, int64_t collected_ns) {
 
 void Monitor::FinishNow() {
   Final final;
+  AskForEnvironments();
   // What the agents still have to say is on its way: the snapshots come behind it.
   final.trace = Collect(true);
   Symbolize(&final.trace);
@@ -478,6 +554,10 @@ void Monitor::FinishNow() {
   final.ranks_seen = state_.ever_seen() || !final.trace.processes.empty();
   final.is_new = WhatIsNew(final.report) == News::kNew;
   final.any_findings = !said_.empty();
+  if (options_.on_evidence) {
+    AddEnvironments();
+    final.evidence = std::move(evidence_);
+  }
   const std::lock_guard lock(mutex_);
   final_ = std::move(final);
 }
