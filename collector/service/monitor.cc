@@ -30,6 +30,8 @@ constexpr int64_t kLostAfterNs = 10'000'000'000;
 // Stacks of more processes than this are not asked for at once.
 constexpr size_t kMostStacks = 8;
 constexpr size_t kAddressesPerRequest = 4096;
+// What as many nodes do not know, no other is asked for.
+constexpr size_t kMostAskedForSymbols = 8;
 constexpr size_t kMostJournalBytes = 256 << 20;
 
 int64_t Monotonic() { return Now(CLOCK_MONOTONIC); }
@@ -427,33 +429,41 @@ Trace Monitor::Collect(bool settle) {
   return builder.Finish();
 }
 
+void Monitor::AskForSymbols(Agent* agent, const std::vector<CodeAddress>& addresses) {
+  asked_symbols_.clear();
+  for (size_t begin = 0; begin < addresses.size(); begin += kAddressesPerRequest) {
+    const size_t end = std::min(addresses.size(), begin + kAddressesPerRequest);
+    rpc::CollectorMessage message;
+    message.mutable_symbols()->set_request(next_request_);
+    for (size_t i = begin; i < end; ++i) {
+      rpc::CodeAddress* address = message.mutable_symbols()->add_addresses();
+      address->set_module(addresses[i].module_path);
+      address->set_build_id(addresses[i].build_id);
+      address->set_vaddr(addresses[i].vaddr);
+    }
+    asked_symbols_[next_request_++].assign(addresses.begin() + static_cast<ptrdiff_t>(begin),
+                                           addresses.begin() + static_cast<ptrdiff_t>(end));
+    agent->link->Send(message);
+  }
+}
+
 void Monitor::Symbolize(Trace* trace) {
   std::vector<CodeAddress> unknown = symbols_.Fill(trace);
-  asked_symbols_.clear();
-  const auto agent = std::find_if(agents_.begin(), agents_.end(), [](const auto& entry) {
-    return entry.second.greeted && !entry.second.left;
-  });
-  if (agent != agents_.end()) {
-    for (size_t begin = 0; begin < unknown.size(); begin += kAddressesPerRequest) {
-      const size_t end = std::min(unknown.size(), begin + kAddressesPerRequest);
-      rpc::CollectorMessage message;
-      message.mutable_symbols()->set_request(next_request_);
-      for (size_t i = begin; i < end; ++i) {
-        rpc::CodeAddress* address = message.mutable_symbols()->add_addresses();
-        address->set_module(unknown[i].module_path);
-        address->set_build_id(unknown[i].build_id);
-        address->set_vaddr(unknown[i].vaddr);
-      }
-      asked_symbols_[next_request_++].assign(unknown.begin() + static_cast<ptrdiff_t>(begin),
-                                             unknown.begin() + static_cast<ptrdiff_t>(end));
-      agent->second.link->Send(message);
-    }
-    const int64_t deadline = Monotonic() + kSymbolPatienceNs;
-    while (!asked_symbols_.empty() && !agent->second.left && Monotonic() < deadline) {
-      const uint64_t number = agent->first;
+  const int64_t deadline = Monotonic() + kSymbolPatienceNs;
+  std::set<uint64_t> asked;
+  while (!unknown.empty() && asked.size() < kMostAskedForSymbols && Monotonic() < deadline) {
+    const auto agent = std::find_if(agents_.begin(), agents_.end(), [&](const auto& entry) {
+      return entry.second.greeted && !entry.second.left && !asked.contains(entry.first);
+    });
+    if (agent == agents_.end()) break;
+    const uint64_t number = agent->first;
+    asked.insert(number);
+    AskForSymbols(&agent->second, unknown);
+    const auto may_answer = [&] { return agents_.contains(number) && !agents_[number].left; };
+    while (!asked_symbols_.empty() && may_answer() && Monotonic() < deadline) {
       HandleEvents(std::min(deadline, Monotonic() + kTickNs));
-      if (!agents_.contains(number)) break;
     }
+    std::erase_if(unknown, [this](const CodeAddress& code) { return symbols_.Knows(code); });
   }
   symbols_.Fill(trace);
   SymbolCache::FillRest(trace);

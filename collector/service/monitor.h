@@ -117,7 +117,9 @@ class Monitor {
   void AskForEnvironments();
   // Waits for them, for a while, and puts what came into the evidence.
   void AddEnvironments();
+  // Asks one agent after the other what is still unknown: a binary may lie on some nodes only.
   void Symbolize(Trace* trace);
+  void AskForSymbols(Agent* agent, const std::vector<CodeAddress>& addresses);
   // Has the agents journal that a hang was found in what was collected until then.
   void TellAgents(const Report& report, int64_t collected_ns);
   void FinishNow();

@@ -41,6 +41,17 @@ class FakeLink : public AgentLink {
       return message.has_snapshot() ? message.snapshot().request() : 0;
     });
   }
+  // The first request for symbols.
+  rpc::SymbolRequest WaitForSymbolRequest() {
+    WaitFor(0, [](const rpc::CollectorMessage& message) {
+      return message.has_symbols() ? message.symbols().request() : 0;
+    });
+    const std::lock_guard lock(mutex_);
+    for (const rpc::CollectorMessage& message : sent_) {
+      if (message.has_symbols()) return message.symbols();
+    }
+    return {};
+  }
   uint64_t WaitForEnvironmentRequest() {
     return WaitFor(0, [](const rpc::CollectorMessage& message) {
       return message.has_environment() ? message.environment().request() : 0;
@@ -212,6 +223,47 @@ TEST(MonitorTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
   }));
   lock.unlock();
   monitor.Leave(agent);
+}
+
+// The answer of a node that has the binary, or has not.
+rpc::AgentMessage Symbols(const rpc::SymbolRequest& request, bool has_binary) {
+  rpc::AgentMessage message;
+  message.mutable_symbols()->set_request(request.request());
+  for (int i = 0; i < request.addresses_size(); ++i) {
+    rpc::SymbolFrame* frame = message.mutable_symbols()->add_addresses()->add_frames();
+    const FrameDetail detail = has_binary ? FrameDetail::kSourceLine : FrameDetail::kModule;
+    frame->set_detail(static_cast<uint32_t>(detail));
+    frame->set_function(has_binary ? "step" : "");
+    frame->set_line(has_binary ? 7 : 0);
+  }
+  return message;
+}
+
+// The node that is asked first need not have the program's binary.
+TEST(MonitorTest, WhatOneNodeCannotSymbolizeAnotherIsAsked) {
+  Monitor monitor{MonitorOptions{}};
+  const std::shared_ptr<FakeLink> links[] = {std::make_shared<FakeLink>(),
+                                             std::make_shared<FakeLink>()};
+  uint64_t agents[2];
+  for (size_t i = 0; i < 2; ++i) {
+    agents[i] = monitor.Join(links[i]);
+    rpc::AgentMessage hello = Hello();
+    hello.mutable_hello()->set_host(i == 0 ? "login" : "compute");
+    monitor.Message(agents[i], hello);
+  }
+  auto finished = std::async(std::launch::async, [&] { return monitor.Finish(); });
+  const uint64_t request = links[0]->WaitForSnapshotRequest();
+  monitor.Message(agents[1], Snapshot(request, 1, MakeFullRing(0, 1).Build(), false));
+  for (const uint64_t agent : agents) monitor.Message(agent, LastSnapshot(request));
+  const rpc::SymbolRequest first = links[0]->WaitForSymbolRequest();
+  ASSERT_EQ(first.addresses_size(), 3);
+  monitor.Message(agents[0], Symbols(first, false));
+  const rpc::SymbolRequest second = links[1]->WaitForSymbolRequest();
+  ASSERT_EQ(second.addresses_size(), 3);
+  monitor.Message(agents[1], Symbols(second, true));
+  const Monitor::Final final = finished.get();
+  ASSERT_EQ(final.trace.codes.size(), 3u);
+  for (const Code& code : final.trace.codes) EXPECT_EQ(code.frames.at(0).line, 7);
 }
 
 rpc::AgentMessage Environment(uint64_t request, const std::string& json) {
