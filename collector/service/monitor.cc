@@ -187,6 +187,8 @@ bool Monitor::HandleEvents(int64_t until_ns) {
     if (event.kind == Event::Kind::kLeave) {
       agent->second.left = true;
       snapshots_.GiveUpOn(event.agent);
+      std::erase_if(asked_environments_,
+                    [&](const auto& asked) { return asked.second == event.agent; });
     } else {
       agent->second.last_heard_ns = Monotonic();
       agent->second.link->Consumed();
@@ -317,7 +319,7 @@ void Monitor::AskForEnvironments() {
     if (!agent.greeted || agent.left || !agent.environment.empty()) continue;
     rpc::CollectorMessage message;
     message.mutable_environment()->set_request(next_request_);
-    asked_environments_.insert(next_request_++);
+    asked_environments_[next_request_++] = number;
     agent.link->Send(message);
   }
 }

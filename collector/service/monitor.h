@@ -146,7 +146,7 @@ class Monitor {
   SymbolCache symbols_;
   std::map<uint64_t, std::vector<CodeAddress>> asked_symbols_;  // by request
   std::set<uint64_t> asked_stacks_;                             // requests
-  std::set<uint64_t> asked_environments_;                       // requests
+  std::map<uint64_t, uint64_t> asked_environments_;             // by request, the agent
   bundle::Evidence evidence_;                                   // of the newest Collect()
   // Agents that were given up: host and run directory.
   std::set<std::pair<std::string, std::string>> lost_;
