@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/bundle_output.h"
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/report_output.h"
@@ -35,6 +36,7 @@ struct CheckOptions {
   bool call_sites = false;
   bool allow_no_ranks = false;
   Outputs outputs;
+  BundleSettings bundle;
   std::string color = "auto";
   std::string stacks = "user";
 };
@@ -42,8 +44,9 @@ struct CheckOptions {
 // One look at the job, and what was made of it.
 struct Verdict {
   Trace trace;
-  Report report;
-  DiagnoseOptions diagnose;
+  Report report = {};
+  DiagnoseOptions diagnose = {};
+  bool of_the_end = false;
 };
 
 // False, with lines on stderr, if there is something in it that is no entry.
@@ -63,12 +66,16 @@ bool ReadBaseline(const std::string& path, Baseline* baseline) {
 class Check {
  public:
   Check(CheckOptions options, Policy policy)
-      : options_(std::move(options)), policy_(std::move(policy)), job_(options_.watch) {}
+      : options_(std::move(options)),
+        policy_(std::move(policy)),
+        bundle_(options_.bundle),
+        job_(options_.watch) {}
 
   int Main() {
     std::string problem;
     const auto see = [this](const Trace& trace, const Report& report) { See(trace, report); };
-    if (!job_.SetUp({.on_report = see, .on_update = see}, &problem)) {
+    if (!job_.SetUp({.on_report = see, .on_update = see, .on_evidence = bundle_.Callback()},
+                    &problem)) {
       Say(problem);
       return kUsage;
     }
@@ -94,7 +101,9 @@ class Check {
       const std::lock_guard lock(mutex_);
       const bool was_hung = seen_ && seen_->report.status == Report::Status::kHung;
       if (hung || !was_hung) {
-        seen_ = Verdict{trace, report, {.stall_after_ns = options_.watch.StallAfterNs()}};
+        seen_ = Verdict{.trace = trace,
+                        .report = report,
+                        .diagnose = {.stall_after_ns = options_.watch.StallAfterNs()}};
       }
     }
     if (hung) job_.AskToEnd(report, "it hangs");
@@ -104,7 +113,7 @@ class Check {
   Verdict Judged(service::Monitor::Final* final, const WatchedJob::End& end) {
     const std::lock_guard lock(mutex_);
     if (seen_ && seen_->report.status == Report::Status::kHung) return std::move(*seen_);
-    Verdict last{std::move(final->trace), {}, {}};
+    Verdict last{.trace = std::move(final->trace), .of_the_end = true};
     last.diagnose = {.stall_after_ns = options_.watch.StallAfterNs(),
                      .job_ended = true,
                      .judge_buffering = true,
@@ -128,6 +137,10 @@ class Check {
     std::vector<std::string> unused;
     Judgement judgement{.rulings = Judge(verdict.report, policy_, &unused),
                         .job = std::move(outcome)};
+    // Of what was seen while it ran there is one already.
+    if (verdict.of_the_end && judgement.Fails()) {
+      bundle_.Write(verdict.trace, verdict.report, final.evidence);
+    }
     const bool written = Show(verdict, judgement);
     for (const std::string& line : unused) Say(line);
     job_.Close(end, judgement.Fails());
@@ -178,6 +191,7 @@ class Check {
   const Policy policy_;
   std::mutex mutex_;
   std::optional<Verdict> seen_;
+  BundleOutput bundle_;
   WatchedJob job_;  // last: its callbacks use the others
 };
 
@@ -202,6 +216,7 @@ int RunCheck(int argc, char** argv) {
   app.add_flag("--allow-no-ranks", options.allow_no_ranks,
                "pass a job in which nothing initialises MPI");
   options.outputs.AddOptions(&app, Outputs::StandardOutput::kOurs);
+  options.bundle.AddOptions(&app);
   app.add_option("--color", options.color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();

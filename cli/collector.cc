@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "cli/bundle_output.h"
 #include "cli/command.h"
 #include "cli/launcher.h"
 #include "cli/report_output.h"
@@ -23,6 +24,7 @@ int RunCollector(int argc, char** argv) {
       "rollcall collector");
   std::string listen = "127.0.0.1:0";
   Outputs outputs;
+  BundleSettings bundle_settings;
   std::string color = "auto";
   std::string stacks = "user";
   double stall_after_s = 30;
@@ -33,6 +35,7 @@ int RunCollector(int argc, char** argv) {
       ->capture_default_str();
   // Scripts read from standard output where agents find the collector.
   outputs.AddOptions(&app, Outputs::StandardOutput::kJob);
+  bundle_settings.AddOptions(&app);
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
@@ -54,6 +57,7 @@ int RunCollector(int argc, char** argv) {
                        .stacks = stacks,
                        .outputs = outputs,
                        .diagnose = {.stall_after_ns = stall_after_ns}});
+  BundleOutput bundle(bundle_settings);
   bool found = false;
   service::Monitor monitor(
       {.stall_after_ns = stall_after_ns,
@@ -67,6 +71,7 @@ int RunCollector(int argc, char** argv) {
            [&](const Trace& trace, const Report& report) {
              output.Store(trace, report, /*job_ended=*/false, /*only_if_none=*/false);
            },
+       .on_evidence = bundle.Callback(),
        .on_note = [](const std::string& note) { fmt::print(stderr, "rollcall: {}\n", note); }});
   std::string problem;
   const auto server = service::Serve(listen, token, &monitor, &problem);
@@ -81,7 +86,10 @@ int RunCollector(int argc, char** argv) {
   int number = 0;
   sigwait(&stop, &number);
   const service::Monitor::Final final = monitor.Finish();
-  if (final.is_new) output.Print(final.trace, final.report, /*job_ended=*/true);
+  if (final.is_new) {
+    output.Print(final.trace, final.report, /*job_ended=*/true);
+    bundle.Write(final.trace, final.report, final.evidence);
+  }
   server->ShutDownAgents(/*keep=*/true);
   return final.any_findings ? kFindings : kNothingFound;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/bundle_output.h"
 #include "cli/command.h"
 #include "cli/report_output.h"
 #include "cli/watched_job.h"
@@ -20,6 +21,7 @@ struct RunOptions {
   WatchSettings watch;
   std::string on_hang = "report";
   Outputs outputs;
+  BundleSettings bundle;
   std::string color = "auto";
   std::string stacks = "user";
 };
@@ -32,6 +34,7 @@ class Run {
                  .stacks = options_.stacks,
                  .outputs = options_.outputs,
                  .diagnose = {.stall_after_ns = options_.watch.StallAfterNs()}}),
+        bundle_(options_.bundle),
         job_(options_.watch) {}
 
   int Main() {
@@ -41,7 +44,8 @@ class Run {
          .on_update =
              [this](const Trace& trace, const Report& report) {
                output_.Store(trace, report, /*job_ended=*/false, /*only_if_none=*/false);
-             }},
+             },
+         .on_evidence = bundle_.Callback()},
         &problem);
     if (!watching) Say(problem + "; the job runs without rollcall");
     if (!job_.Start()) return kUsage;
@@ -57,6 +61,7 @@ class Run {
 
   const RunOptions options_;
   ReportOutput output_;
+  BundleOutput bundle_;
   WatchedJob job_;  // last: its callbacks use the others
 };
 
@@ -70,6 +75,7 @@ void Run::Conclude(const WatchedJob::End& end) {
   const service::Monitor::Final final = job_.Finish();
   if (final.is_new) {
     output_.Print(final.trace, final.report, /*job_ended=*/true);
+    bundle_.Write(final.trace, final.report, final.evidence);
   } else {
     output_.Store(final.trace, final.report, /*job_ended=*/true, final.any_findings);
   }
@@ -88,6 +94,7 @@ int RunRun(int argc, char** argv) {
       ->check(CLI::IsMember({"report", "kill"}))
       ->capture_default_str();
   options.outputs.AddOptions(&app, Outputs::StandardOutput::kJob);
+  options.bundle.AddOptions(&app);
   app.add_option("--color", options.color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();

@@ -114,6 +114,7 @@ bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
                               .live_stacks = !settings_.no_stacks,
                               .on_report = std::move(callbacks.on_report),
                               .on_update = std::move(callbacks.on_update),
+                              .on_evidence = std::move(callbacks.on_evidence),
                               .on_note = Say});
   server_ = service::Serve(settings_.listen, token_, monitor_.get(), problem);
   if (server_ == nullptr) {

@@ -50,6 +50,8 @@ class WatchedJob {
   struct Callbacks {
     OnReport on_report;  // as in service::MonitorOptions
     OnReport on_update;
+    // As there, too; empty: no bundle is wanted.
+    std::function<void(const Trace&, const Report&, const bundle::Evidence&)> on_evidence;
   };
 
   explicit WatchedJob(WatchSettings settings);

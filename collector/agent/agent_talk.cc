@@ -175,6 +175,15 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
       target.world_rank = process->sample.world_rank;
     }
     answers_.Ask(connection_, message.live_stack(), target);
+  } else if (message.has_environment()) {
+    const auto living = std::find_if(processes_.begin(), processes_.end(), [](const auto& process) {
+      return process->readable && !process->ended && process->pid > 0;
+    });
+    EnvironmentTarget target;
+    if (living != processes_.end()) {
+      target = {.pid = (*living)->pid, .world_rank = (*living)->sample.world_rank};
+    }
+    answers_.Ask(connection_, message.environment(), target);
   } else if (message.has_verdict()) {
     NoteVerdict(Now(CLOCK_REALTIME) - std::max<int64_t>(0, message.verdict().age_ns()));
   } else if (message.has_shutdown()) {

@@ -1,10 +1,14 @@
 #include "collector/agent/answers.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "collector/agent/live_look.h"
+#include "collector/bundle/environment.h"
 #include "collector/clock.h"
 #include "collector/import/journal.h"
 #include "collector/symbolize/source_excerpt.h"
@@ -95,6 +99,13 @@ void Answers::Ask(uint64_t connection, const rpc::LiveStackRequest& request,
   });
 }
 
+void Answers::Ask(uint64_t connection, const rpc::EnvironmentRequest& request,
+                  const EnvironmentTarget& target) {
+  Enqueue([this, connection, number = request.request(), target] {
+    AnswerEnvironment(connection, number, target);
+  });
+}
+
 void Answers::AnswerSymbols(uint64_t connection, const rpc::SymbolRequest& request) {
   rpc::AgentMessage answer;
   rpc::SymbolTable* table = answer.mutable_symbols();
@@ -140,6 +151,20 @@ void Answers::AnswerStacks(uint64_t connection, uint64_t request, const StackTar
   rpc::AgentMessage answer;
   answer.mutable_live_stacks()->set_request(request);
   answer.mutable_live_stacks()->set_id(target.id);
+  reply_(connection, std::move(answer));
+}
+
+void Answers::AnswerEnvironment(uint64_t connection, uint64_t request,
+                                const EnvironmentTarget& target) {
+  bundle::Variables variables;
+  if (target.pid > 0) variables = bundle::EnvironmentOf(static_cast<uint32_t>(target.pid));
+  // An agent has that of the rank that started it, or of `rollcall run`.
+  const std::string whose =
+      variables.empty() ? "the agent" : fmt::format("rank {}", target.world_rank);
+  if (variables.empty()) variables = bundle::EnvironmentOf(static_cast<uint32_t>(getpid()));
+  rpc::AgentMessage answer;
+  answer.mutable_environment()->set_request(request);
+  answer.mutable_environment()->set_json(bundle::DescribeEnvironment(variables, whose));
   reply_(connection, std::move(answer));
 }
 

@@ -1,5 +1,6 @@
-// What the agent answers that may take long: symbols, source text, live stacks. All of it reads
-// files or other processes, so it has a thread of its own, and the sampling keeps its beat.
+// What the agent answers that may take long: symbols, source text, live stacks, environments. All
+// of it reads files or other processes, so it has a thread of its own, and the sampling keeps its
+// beat.
 #ifndef ROLLCALL_COLLECTOR_AGENT_ANSWERS_H_
 #define ROLLCALL_COLLECTOR_AGENT_ANSWERS_H_
 
@@ -28,6 +29,12 @@ struct StackTarget {
   int32_t world_rank = -1;
 };
 
+// Whose environment stands for the node's; pid 0: no rank lives, and the agent's does.
+struct EnvironmentTarget {
+  pid_t pid = 0;  // as seen from here
+  int32_t world_rank = -1;
+};
+
 class Answers {
  public:
   // Called from the answering thread with each answer. Must be thread-safe.
@@ -44,6 +51,9 @@ class Answers {
   void Ask(uint64_t connection, const rpc::SourceRequest& request);
   void Ask(uint64_t connection, const rpc::LiveStackRequest& request, const StackTarget& target);
 
+  void Ask(uint64_t connection, const rpc::EnvironmentRequest& request,
+           const EnvironmentTarget& target);
+
   // More questions than this in the queue are refused: they come from a collector that went wrong.
   static constexpr size_t kMaxQuestions = 4096;
 
@@ -53,6 +63,8 @@ class Answers {
   void AnswerSymbols(uint64_t connection, const rpc::SymbolRequest& request);
   void AnswerSource(uint64_t connection, const rpc::SourceRequest& request);
   void AnswerStacks(uint64_t connection, uint64_t request, const StackTarget& target);
+
+  void AnswerEnvironment(uint64_t connection, uint64_t request, const EnvironmentTarget& target);
 
   const std::string run_directory_;
   const Reply reply_;

@@ -11,16 +11,15 @@
 #include <unordered_map>
 #include <utility>
 
+#include "collector/bundle/observed.h"
 #include "collector/bundle/writer.h"
 #include "collector/import/bundle/format.h"
 #include "collector/import/bundle/reader.h"
 #include "collector/import/file_kind.h"
-#include "collector/import/journal.h"
 #include "collector/import/load_inputs.h"
 #include "collector/import/ring_image.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/walk_directory.h"
-#include "collector/matching/user_code.h"
 #include "collector/symbolize/elf_file.h"
 
 namespace rollcall::bundle {
@@ -61,7 +60,7 @@ class Collector {
     SymbolizeTrace(&trace_);
     Writer writer(path_, options_.rollcall_version, machine_.NowNs());
     writer.Add(kObservedName, Observed());
-    if (options_.sources) writer.Add(kSourcesName, Sources());
+    if (options_.sources) writer.Add(kSourcesName, DescribeSources(trace_));
     writer.Add(kEnvironmentName, Environment());
     // What is small and what all depends on first: a bundle may be cut off.
     for (const bool rings : {false, true}) {
@@ -145,49 +144,14 @@ class Collector {
     return false;
   }
 
-  // What only this machine can tell, as lines of a journal. A reader takes them before the
-  // journals of the job, which know better how a process ended.
+  // What only this machine can tell, as lines of a journal.
   std::string Observed() const {
     std::string text;
     for (const Process& process : trace_.processes) {
       const auto ring = rings_.find(process.source);
-      if (ring == rings_.end()) continue;
-      const journal::ProcessName name{ring->second.id, process.host, process.pid, process.rank};
-      const bool alive = process.end.how == ProcessEnd::How::kAlive;
-      if (alive || process.end.how == ProcessEnd::How::kVanished) {
-        ProcessEnd end;
-        end.how = process.end.how;
-        end.at_ns = alive ? process.taken_at_ns : kNoTime;
-        text += FormatJournalLine(journal::ProcessEnded{name, end});
-      }
-      if (!process.quiet) continue;
-      journal::Quiet quiet{name, ring->second.activity, process.taken_at_ns};
-      for (const Thread& thread : process.threads) {
-        if (thread.polling) quiet.polling.push_back(thread.tid);
-      }
-      text += FormatJournalLine(quiet);
+      if (ring != rings_.end()) text += DescribeProcess(process, ring->second);
     }
-    for (const Code& code : trace_.codes) {
-      // A place in Python brings its line along.
-      if (code.module_path.empty() && code.build_id.empty()) continue;
-      text += FormatJournalLine(
-          journal::Symbols{code.module_path, code.build_id, code.vaddr, code.frames});
-    }
-    return text;
-  }
-
-  std::string Sources() const {
-    KeptSources sources;
-    const auto keep = [&](const std::vector<SourceFrame>& frames) {
-      for (const SourceFrame& frame : frames) {
-        if (FrameworkOf(frame).empty()) sources.Keep(frame.file, frame.line);
-      }
-    };
-    for (const Code& code : trace_.codes) keep(code.frames);
-    for (const Process& process : trace_.processes) {
-      for (const LiveStack& stack : process.live_stacks) keep(stack.frames);
-    }
-    return sources.Format();
+    return text + DescribeCodes(trace_);
   }
 
   std::string Environment() const {
@@ -252,19 +216,14 @@ class Collector {
     return bytes;
   }
 
-  struct Ring {
-    uint64_t id = 0;
-    uint64_t activity = 0;
-  };
-
   const std::vector<std::string>& inputs_;
   const std::string& path_;
   const CollectOptions& options_;
   ProcessTable& machine_;
   Trace trace_;
   std::vector<File> files_;
-  std::map<size_t, std::set<uint64_t>> jobs_;    // by input; of those that hold rings
-  std::unordered_map<std::string, Ring> rings_;  // by path
+  std::map<size_t, std::set<uint64_t>> jobs_;         // by input; of those that hold rings
+  std::unordered_map<std::string, RingState> rings_;  // by path
   Collected result_;
 };
 

@@ -17,7 +17,7 @@ struct CollectOptions {
   // Keep the lines of source that a report may show: those around the user's frames.
   bool sources = false;
   // Where no rank of the job lives on this machine.
-  Variables environment;
+  Variables environment = {};
 };
 
 struct Collected {

@@ -146,6 +146,12 @@ struct ToJsonLine {
     line["exit_code"] = end.exit_code;
     line["by_rollcall"] = end.by_rollcall;
   }
+  void operator()(const journal::Absent& absent) {
+    line["event"] = "absent";
+    line["host"] = absent.host;
+    line["run_directory"] = absent.run_directory;
+    line["why"] = absent.why;
+  }
 };
 
 // --- reading: a field of the wrong type counts as missing
@@ -289,10 +295,15 @@ JournalEvent ReadJobEnd(const Json& line) {
                          Number<int64_t>(line, "at_ns", kNoTime)};
 }
 
+JournalEvent ReadAbsent(const Json& line) {
+  return journal::Absent{Text(line, "host", 256), Text(line, "run_directory"),
+                         Text(line, "why", 512)};
+}
+
 constexpr std::pair<std::string_view, JournalEvent (*)(const Json&)> kReaders[] = {
     {"run", ReadRun},        {"process-seen", ReadSeen}, {"process-end", ReadEnd},
     {"quiet", ReadQuiet},    {"stack", ReadStack},       {"symbols", ReadSymbols},
-    {"job-end", ReadJobEnd}, {"verdict", ReadVerdict},
+    {"job-end", ReadJobEnd}, {"verdict", ReadVerdict},   {"absent", ReadAbsent},
 };
 
 }  // namespace
@@ -301,6 +312,12 @@ std::string FormatJournalLine(const JournalEvent& event) {
   ToJsonLine to;
   std::visit([&](const auto& one) { to(one); }, event);
   return to.line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Problem ProblemOf(const journal::Absent& absent) {
+  return {absent.host, -1,
+          fmt::format("traces of this node are missing: {}; they lie in {} there", absent.why,
+                      absent.run_directory)};
 }
 
 std::optional<JournalEvent> ParseJournalLine(std::string_view text, std::string* error) {

@@ -77,6 +77,13 @@ struct Verdict {
   int64_t at_ns = kNoTime;
 };
 
+// Only in bundles: rings of that node are not in it.
+struct Absent {
+  std::string host;
+  std::string run_directory;  // where they lie, on that node
+  std::string why;
+};
+
 struct JobEnd {
   int exit_code = 0;
   bool by_rollcall = false;
@@ -85,9 +92,9 @@ struct JobEnd {
 
 }  // namespace journal
 
-using JournalEvent =
-    std::variant<journal::Run, journal::ProcessSeen, journal::ProcessEnded, journal::Quiet,
-                 journal::StackSeen, journal::Symbols, journal::Verdict, journal::JobEnd>;
+using JournalEvent = std::variant<journal::Run, journal::ProcessSeen, journal::ProcessEnded,
+                                  journal::Quiet, journal::StackSeen, journal::Symbols,
+                                  journal::Verdict, journal::JobEnd, journal::Absent>;
 
 // One line, with its line break. Valid UTF-8 whatever the strings hold.
 std::string FormatJournalLine(const JournalEvent& event);
@@ -95,6 +102,9 @@ std::string FormatJournalLine(const JournalEvent& event);
 // The event of a line. Nothing with an empty `*error`: an event, or a version, that this rollcall
 // does not know. Nothing with an error: not a journal line.
 std::optional<JournalEvent> ParseJournalLine(std::string_view line, std::string* error);
+
+// What a reader of the bundle is told of it.
+Problem ProblemOf(const journal::Absent& absent);
 
 // Appends to a journal that others append to as well: one write() per line on an O_APPEND
 // descriptor. Thread-safe. Not for network file systems, where O_APPEND is not atomic.
@@ -133,7 +143,8 @@ inline constexpr uint64_t kMaxJournalBytes = uint64_t{512} << 20;
 //   - quiet, where the activity is still the one that was journaled;
 //   - when a hang was reported of what still stands so;
 //   - live stacks: those of the last time a thread was looked at;
-//   - frames of codes.
+//   - frames of codes;
+//   - nodes whose rings are missing, as problems.
 void ApplyJournal(const Journal& journal, RingTraceBuilder* builder);
 
 }  // namespace rollcall

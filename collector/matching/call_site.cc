@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "collector/matching/user_code.h"
-#include "collector/model/python_merge.h"
 
 namespace rollcall {
 namespace {
@@ -124,8 +123,9 @@ Parting CallSites::Part(uint32_t path_a, uint32_t path_b) const {
   const SourceFrame& fa = *a[i];
   const SourceFrame& fb = *b[i];
   if (fa.function.empty() || fb.function.empty()) return parting;
-  // Inside the interpreter, two lines are two kinds of instructions, and no branch of the program.
-  if (IsInterpreterModule(fa.module) || IsInterpreterModule(fb.module)) return parting;
+  // Inside a runtime, two lines are no branch of the program: kinds of instructions in the
+  // interpreter, main() and what exit() calls in libc.
+  if (IsRuntimeModule(fa.module) || IsRuntimeModule(fb.module)) return parting;
   parting.known = true;
   parting.branch = fa.function == fb.function && fa.file == fb.file;
   if (parting.branch) {

@@ -17,8 +17,6 @@ namespace {
 
 constexpr uint32_t kProtocol = 1;
 constexpr int64_t kTickNs = 25'000'000;
-constexpr int64_t kSnapshotPatienceNs = 5'000'000'000;
-constexpr int64_t kStackPatienceNs = 5'000'000'000;
 // Some have parted before the others came by: so long a verdict that names nobody waits for them.
 constexpr int64_t kTiePatienceNs = 1'000'000'000;
 // So long a mismatch is watched before it is told as one that did not stop the job.
@@ -32,6 +30,8 @@ constexpr int64_t kLostAfterNs = 10'000'000'000;
 // Stacks of more processes than this are not asked for at once.
 constexpr size_t kMostStacks = 8;
 constexpr size_t kAddressesPerRequest = 4096;
+// What as many nodes do not know, no other is asked for.
+constexpr size_t kMostAskedForSymbols = 8;
 constexpr size_t kMostJournalBytes = 256 << 20;
 
 int64_t Monotonic() { return Now(CLOCK_MONOTONIC); }
@@ -187,6 +187,8 @@ bool Monitor::HandleEvents(int64_t until_ns) {
     if (event.kind == Event::Kind::kLeave) {
       agent->second.left = true;
       snapshots_.GiveUpOn(event.agent);
+      std::erase_if(asked_environments_,
+                    [&](const auto& asked) { return asked.second == event.agent; });
     } else {
       agent->second.last_heard_ns = Monotonic();
       agent->second.link->Consumed();
@@ -212,6 +214,7 @@ void Monitor::Greet(uint64_t number, Agent* agent, const rpc::Hello& hello) {
     }
     other = same ? agents_.erase(other) : std::next(other);
   }
+  lost_.erase({hello.host(), hello.run_directory()});
   agent->greeted = true;
   agent->host = hello.host();
   agent->run_directory = hello.run_directory();
@@ -258,6 +261,13 @@ void Monitor::HandleMessage(uint64_t number, const rpc::AgentMessage& message) {
     asked_symbols_.erase(asked);
   } else if (message.has_live_stacks()) {
     asked_stacks_.erase(message.live_stacks().request());
+  } else if (message.has_environment()) {
+    if (asked_environments_.erase(message.environment().request()) == 0) return;
+    if (bundle::IsEnvironment(message.environment().json())) {
+      agent.environment = message.environment().json();
+    } else {
+      agent.link->Refuse("an environment that does not fit");
+    }
   }
 }
 
@@ -277,6 +287,7 @@ void Monitor::ForgetLostAgents() {
           "more, their traces stay in {}",
           agent->second.host, kLostAfterNs / 1'000'000'000, agent->second.run_directory));
     }
+    if (agent->second.greeted) lost_.emplace(agent->second.host, agent->second.run_directory);
     if (!agent->second.left) agent->second.link->Refuse("silent for too long");
     agent = agents_.erase(agent);
   }
@@ -295,10 +306,70 @@ void Monitor::AskForStacks(const std::vector<uint64_t>& stalled) {
     asked_stacks_.insert(next_request_++);
     agent->second.link->Send(message);
   }
-  const int64_t deadline = Monotonic() + kStackPatienceNs;
+  const int64_t deadline = Monotonic() + options_.answer_patience_ns;
   while (!asked_stacks_.empty() && Monotonic() < deadline) {
     HandleEvents(std::min(deadline, Monotonic() + kTickNs));
   }
+}
+
+void Monitor::AskForEnvironments() {
+  asked_environments_.clear();
+  if (!options_.on_evidence) return;
+  for (const auto& [number, agent] : agents_) {
+    if (!agent.greeted || agent.left || !agent.environment.empty()) continue;
+    rpc::CollectorMessage message;
+    message.mutable_environment()->set_request(next_request_);
+    asked_environments_[next_request_++] = number;
+    agent.link->Send(message);
+  }
+}
+
+void Monitor::AddEnvironments() {
+  const int64_t deadline = Monotonic() + options_.answer_patience_ns;
+  while (!asked_environments_.empty() && Monotonic() < deadline) {
+    HandleEvents(std::min(deadline, Monotonic() + kTickNs));
+  }
+  for (bundle::NodeEvidence& node : evidence_.nodes) {
+    for (const auto& [number, agent] : agents_) {
+      const bool same = agent.host == node.host && agent.run_directory == node.run_directory;
+      if (same) node.environment = agent.environment;
+    }
+  }
+}
+
+bundle::Evidence Monitor::TakeEvidence(const std::set<uint64_t>& asked,
+                                       const std::map<uint64_t, uint32_t>& processes) {
+  bundle::Evidence evidence;
+  std::map<uint64_t, size_t> nodes;  // by agent
+  for (const auto& [number, agent] : agents_) {
+    if (!agent.greeted) continue;
+    nodes[number] = evidence.nodes.size();
+    bundle::NodeEvidence& node = evidence.nodes.emplace_back();
+    node.host = agent.host;
+    node.run_directory = agent.run_directory;
+    node.journal = agent.journal;
+    if (snapshots_.Answered(number)) continue;
+    node.absent = agent.left || !asked.contains(number)
+                      ? "its agent was not connected"
+                      : fmt::format("its agent did not answer within {:g} s",
+                                    static_cast<double>(options_.answer_patience_ns) / 1e9);
+  }
+  for (const auto& [host, run_directory] : lost_) {
+    bundle::NodeEvidence& node = evidence.nodes.emplace_back();
+    node.host = host;
+    node.run_directory = run_directory;
+    node.absent = "there was no word from its agent any more";
+  }
+  for (auto& [id, image] : snapshots_.TakeImages()) {
+    const auto node = nodes.find(image.agent);
+    if (!image.whole || node == nodes.end()) continue;
+    const auto process = processes.find(id);
+    evidence.rings.push_back({.node = node->second,
+                              .name = std::move(image.name),
+                              .image = std::move(image.bytes),
+                              .process = process == processes.end() ? kNoIndex : process->second});
+  }
+  return evidence;
 }
 
 Trace Monitor::Collect(bool settle) {
@@ -312,13 +383,14 @@ Trace Monitor::Collect(bool settle) {
   }
   snapshots_.Begin(next_request_++, asked);
   for (const uint64_t number : asked) agents_[number].link->Send(message);
-  const int64_t deadline = Monotonic() + kSnapshotPatienceNs;
+  const int64_t deadline = Monotonic() + options_.answer_patience_ns;
   while (!snapshots_.complete() && Monotonic() < deadline) {
     HandleEvents(std::min(deadline, Monotonic() + kTickNs));
   }
 
   RingTraceBuilder builder;
   std::vector<uint32_t> alive;
+  std::map<uint64_t, uint32_t> processes;
   for (const auto& [id, image] : snapshots_.images()) {
     if (!image.whole) {
       builder.trace()->problems.push_back({image.name, -1, "its agent did not send all of it"});
@@ -329,6 +401,7 @@ Trace Monitor::Collect(bool settle) {
     snapshot.taken_at_ns = image.arrived_realtime_ns;
     const std::optional<uint32_t> index = builder.Add(snapshot);
     if (!index.has_value()) continue;
+    processes[id] = *index;
     Process& process = builder.trace()->processes[*index];
     // Two collects, the second begun after the first ended: the digest that said quiet came before
     // this request was sent, and the activity is still the same.
@@ -354,36 +427,45 @@ Trace Monitor::Collect(bool settle) {
       builder.trace()->processes[process].end = {.how = ProcessEnd::How::kAlive};
     }
   }
+  if (options_.on_evidence) evidence_ = TakeEvidence(asked, processes);
   return builder.Finish();
+}
+
+void Monitor::AskForSymbols(Agent* agent, const std::vector<CodeAddress>& addresses) {
+  asked_symbols_.clear();
+  for (size_t begin = 0; begin < addresses.size(); begin += kAddressesPerRequest) {
+    const size_t end = std::min(addresses.size(), begin + kAddressesPerRequest);
+    rpc::CollectorMessage message;
+    message.mutable_symbols()->set_request(next_request_);
+    for (size_t i = begin; i < end; ++i) {
+      rpc::CodeAddress* address = message.mutable_symbols()->add_addresses();
+      address->set_module(addresses[i].module_path);
+      address->set_build_id(addresses[i].build_id);
+      address->set_vaddr(addresses[i].vaddr);
+    }
+    asked_symbols_[next_request_++].assign(addresses.begin() + static_cast<ptrdiff_t>(begin),
+                                           addresses.begin() + static_cast<ptrdiff_t>(end));
+    agent->link->Send(message);
+  }
 }
 
 void Monitor::Symbolize(Trace* trace) {
   std::vector<CodeAddress> unknown = symbols_.Fill(trace);
-  asked_symbols_.clear();
-  const auto agent = std::find_if(agents_.begin(), agents_.end(), [](const auto& entry) {
-    return entry.second.greeted && !entry.second.left;
-  });
-  if (agent != agents_.end()) {
-    for (size_t begin = 0; begin < unknown.size(); begin += kAddressesPerRequest) {
-      const size_t end = std::min(unknown.size(), begin + kAddressesPerRequest);
-      rpc::CollectorMessage message;
-      message.mutable_symbols()->set_request(next_request_);
-      for (size_t i = begin; i < end; ++i) {
-        rpc::CodeAddress* address = message.mutable_symbols()->add_addresses();
-        address->set_module(unknown[i].module_path);
-        address->set_build_id(unknown[i].build_id);
-        address->set_vaddr(unknown[i].vaddr);
-      }
-      asked_symbols_[next_request_++].assign(unknown.begin() + static_cast<ptrdiff_t>(begin),
-                                             unknown.begin() + static_cast<ptrdiff_t>(end));
-      agent->second.link->Send(message);
-    }
-    const int64_t deadline = Monotonic() + kSymbolPatienceNs;
-    while (!asked_symbols_.empty() && !agent->second.left && Monotonic() < deadline) {
-      const uint64_t number = agent->first;
+  const int64_t deadline = Monotonic() + kSymbolPatienceNs;
+  std::set<uint64_t> asked;
+  while (!unknown.empty() && asked.size() < kMostAskedForSymbols && Monotonic() < deadline) {
+    const auto agent = std::find_if(agents_.begin(), agents_.end(), [&](const auto& entry) {
+      return entry.second.greeted && !entry.second.left && !asked.contains(entry.first);
+    });
+    if (agent == agents_.end()) break;
+    const uint64_t number = agent->first;
+    asked.insert(number);
+    AskForSymbols(&agent->second, unknown);
+    const auto may_answer = [&] { return agents_.contains(number) && !agents_[number].left; };
+    while (!asked_symbols_.empty() && may_answer() && Monotonic() < deadline) {
       HandleEvents(std::min(deadline, Monotonic() + kTickNs));
-      if (!agents_.contains(number)) break;
     }
+    std::erase_if(unknown, [this](const CodeAddress& code) { return symbols_.Knows(code); });
   }
   symbols_.Fill(trace);
   SymbolCache::FillRest(trace);
@@ -448,6 +530,7 @@ void Monitor::Look(const Suspicion& suspicion) {
   }
   if (fruitful) {
     TellAgents(report, collected);
+    AskForEnvironments();  // early: whoever hears of the verdict may end the job
     // Only now: reading debug information takes far longer than everything else here.
     Symbolize(&trace);
     report = Diagnose(trace, diagnose);
@@ -456,6 +539,10 @@ void Monitor::Look(const Suspicion& suspicion) {
   const News news = fruitful ? WhatIsNew(report) : News::kNone;
   if (news == News::kNew && options_.on_report) options_.on_report(trace, report);
   if (news == News::kMoreRanks && options_.on_update) options_.on_update(trace, report);
+  if (news != News::kNone && options_.on_evidence) {
+    AddEnvironments();
+    options_.on_evidence(trace, report, evidence_);
+  }
   pacer_.Looked(suspicion, fruitful, begin, Monotonic());
 }
 
@@ -470,6 +557,7 @@ void Monitor::TellAgents(const Report& report, int64_t collected_ns) {
 
 void Monitor::FinishNow() {
   Final final;
+  AskForEnvironments();
   // What the agents still have to say is on its way: the snapshots come behind it.
   final.trace = Collect(true);
   Symbolize(&final.trace);
@@ -478,6 +566,10 @@ void Monitor::FinishNow() {
   final.ranks_seen = state_.ever_seen() || !final.trace.processes.empty();
   final.is_new = WhatIsNew(final.report) == News::kNew;
   final.any_findings = !said_.empty();
+  if (options_.on_evidence) {
+    AddEnvironments();
+    final.evidence = std::move(evidence_);
+  }
   const std::lock_guard lock(mutex_);
   final_ = std::move(final);
 }

@@ -13,8 +13,10 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "collector/bundle/evidence.h"
 #include "collector/diagnosis/finding.h"
 #include "collector/model/trace.h"
 #include "collector/service/job_state.h"
@@ -38,12 +40,17 @@ class AgentLink {
 
 struct MonitorOptions {
   int64_t stall_after_ns = 30'000'000'000;
+  // How long agents are given to answer; what did not come by then is judged without.
+  int64_t answer_patience_ns = 5'000'000'000;
   // No live stacks are asked for.
   bool live_stacks = true;
   // Called on the monitor's thread, with every report that says something new. Must not call back.
   std::function<void(const Trace&, const Report&)> on_report;
   // Likewise, with one that says the same, of more waiting ranks. May be empty.
   std::function<void(const Trace&, const Report&)> on_update;
+  // Called after the two above, with what the report rests on. Empty: no agent is asked for more
+  // than a verdict needs.
+  std::function<void(const Trace&, const Report&, const bundle::Evidence&)> on_evidence;
   // Something that the user should know besides verdicts (an agent lost). May be empty.
   std::function<void(const std::string&)> on_note;
 };
@@ -64,6 +71,7 @@ class Monitor {
   struct Final {
     Trace trace;
     Report report;
+    bundle::Evidence evidence;  // of this look; with on_evidence only
     bool ranks_seen = false;
     bool is_new = false;        // it says what no report before said
     bool any_findings = false;  // in this or an earlier report
@@ -79,7 +87,8 @@ class Monitor {
     bool left = false;
     std::string host;
     std::string run_directory;
-    std::string journal;  // all lines so far
+    std::string journal;      // all lines so far
+    std::string environment;  // of one that answered
     int64_t last_heard_ns = 0;
   };
   struct Event {
@@ -102,7 +111,15 @@ class Monitor {
   void AskForStacks(const std::vector<uint64_t>& stalled);
   // A trace of everything; `settle`: after all ends are known.
   Trace Collect(bool settle);
+  // What Collect() got, of the agents that it asked; `processes`: by ring id, in its trace.
+  bundle::Evidence TakeEvidence(const std::set<uint64_t>& asked,
+                                const std::map<uint64_t, uint32_t>& processes);
+  void AskForEnvironments();
+  // Waits for them, for a while, and puts what came into the evidence.
+  void AddEnvironments();
+  // Asks one agent after the other what is still unknown: a binary may lie on some nodes only.
   void Symbolize(Trace* trace);
+  void AskForSymbols(Agent* agent, const std::vector<CodeAddress>& addresses);
   // Has the agents journal that a hang was found in what was collected until then.
   void TellAgents(const Report& report, int64_t collected_ns);
   void FinishNow();
@@ -129,6 +146,10 @@ class Monitor {
   SymbolCache symbols_;
   std::map<uint64_t, std::vector<CodeAddress>> asked_symbols_;  // by request
   std::set<uint64_t> asked_stacks_;                             // requests
+  std::map<uint64_t, uint64_t> asked_environments_;             // by request, the agent
+  bundle::Evidence evidence_;                                   // of the newest Collect()
+  // Agents that were given up: host and run directory.
+  std::set<std::pair<std::string, std::string>> lost_;
   std::map<std::string, size_t> said_;  // findings -> how many ranks they said wait
   int64_t patient_since_ns_ = 0;        // the newest look may say more with ranks to come; 0: no
   std::thread thread_;

@@ -9,6 +9,7 @@ namespace rollcall::service {
 void SnapshotSet::Begin(uint64_t request, std::set<uint64_t> agents) {
   request_ = request;
   waiting_ = std::move(agents);
+  answered_.clear();
   bytes_.clear();
   images_.clear();
 }
@@ -17,6 +18,7 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
   if (chunk.request() != request_ || !waiting_.contains(agent)) return true;  // late: of no use
   if (chunk.last()) {
     waiting_.erase(agent);
+    answered_.insert(agent);
     return true;
   }
   if (chunk.total_bytes() > kMaxImageBytes) return false;
@@ -42,6 +44,11 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
     image.arrived_realtime_ns = realtime_ns;
   }
   return true;
+}
+
+std::map<uint64_t, ProcessImage> SnapshotSet::TakeImages() {
+  waiting_.clear();
+  return std::exchange(images_, {});
 }
 
 }  // namespace rollcall::service

@@ -38,11 +38,16 @@ class SnapshotSet {
   // That agent will not answer.
   void GiveUpOn(uint64_t agent) { waiting_.erase(agent); }
   bool complete() const { return waiting_.empty(); }
+  // Whether that agent has said all that it had to say.
+  bool Answered(uint64_t agent) const { return answered_.contains(agent); }
   const std::map<uint64_t, ProcessImage>& images() const { return images_; }
+  // Hands the images over; what still comes is late.
+  std::map<uint64_t, ProcessImage> TakeImages();
 
  private:
   uint64_t request_ = 0;
   std::set<uint64_t> waiting_;
+  std::set<uint64_t> answered_;
   std::map<uint64_t, uint64_t> bytes_;       // by agent
   std::map<uint64_t, ProcessImage> images_;  // by ring id
 };

@@ -1,5 +1,6 @@
 #include "collector/service/trace_symbols.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -29,6 +30,13 @@ void SymbolCache::Add(const CodeAddress& address, std::vector<SourceFrame> frame
   if (frames_.size() >= kMostAddresses) frames_.clear();
   frames_.insert_or_assign(Key(address.build_id, address.module_path, address.vaddr),
                            std::move(frames));
+}
+
+bool SymbolCache::Knows(const CodeAddress& address) const {
+  const auto found = frames_.find(Key(address.build_id, address.module_path, address.vaddr));
+  return found != frames_.end() &&
+         std::any_of(found->second.begin(), found->second.end(),
+                     [](const SourceFrame& frame) { return frame.detail != FrameDetail::kModule; });
 }
 
 void SymbolCache::FillRest(Trace* trace) {

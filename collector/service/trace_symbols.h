@@ -19,6 +19,8 @@ class SymbolCache {
   // Fills in what is known and returns the rest, each once.
   std::vector<CodeAddress> Fill(Trace* trace) const;
   void Add(const CodeAddress& address, std::vector<SourceFrame> frames);
+  // Whether what was added says more than module and address.
+  bool Knows(const CodeAddress& address) const;
   // Gives every address that is left a frame that says module and address.
   static void FillRest(Trace* trace);
 

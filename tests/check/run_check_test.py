@@ -161,16 +161,23 @@ def left_behind(scene):
     line = [site["line"] for site in finding["lines"]]
     if line != [marked(LEFTOVERS, "message")]:
         raise Failure("lines are %s" % line)
-    finding = scene.leftovers("broadcast").ends(FINDINGS).finds("rank-conditional-collective")
+    bundle = os.path.join(scene.directory, "job.zst")
+    outcome = scene.leftovers("broadcast", "--bundle", bundle).ends(FINDINGS)
+    finding = outcome.finds("rank-conditional-collective")
     if (finding["operation"], finding["culprits"]) != ("MPI_Bcast", [0]):
         raise Failure(str(finding))
+    shown = subprocess.run([scene.args.rollcall, "show", bundle], stdin=subprocess.DEVNULL,
+                           capture_output=True, text=True, check=False)
+    outcome.require(shown.returncode == 0 and "MPI_Bcast" in shown.stdout, "the bundle has not\n" + shown.stdout)
     scene.leftovers("broadcast", "--fail-on=p2p-unmatched").ends(NOTHING)
 
 
 def notes(scene):
     """What is untidy is noted, and fails who asks for it."""
     for mode in ("request", "communicator"):
-        outcome = scene.leftovers(mode).ends(NOTHING)
+        bundle = os.path.join(scene.directory, "job.zst")
+        outcome = scene.leftovers(mode, "--bundle", bundle).ends(NOTHING)
+        outcome.require(not os.path.exists(bundle), "a bundle of what passes")
         finding = outcome.finds(mode + "-leak")
         outcome.require([site["line"] for site in finding["lines"]] == [marked(LEFTOVERS, mode)], str(finding))
         outcome.require(finding["weight"] == "note" and "  note   " in outcome.stderr, "it is no note")

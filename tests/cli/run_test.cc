@@ -63,7 +63,8 @@ TEST_F(RunTest, TheJobGetsItsEnvironment) {
   const Outcome outcome = RunCommand(Run({"env"}), "", nullptr, [] {
     setenv("LD_PRELOAD", kPreloadedBefore, 1);
     setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
-    unsetenv("OMPI_ALLOW_RUN_AS_ROOT");  // whoever tests as root may have it
+    unsetenv("OMPI_ALLOW_RUN_AS_ROOT");  // whoever tests as root may have them
+    unsetenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM");
   });
   const std::string before = kPreloadedBefore;
   EXPECT_THAT(outcome.out,

@@ -16,6 +16,8 @@ Keys of rollcall-test:
   stall-after value for --stall-after
   mpi         openmpi or mpich: runs under this one only
   also        value for analyze --also: the findings are those, and the live run says nothing
+  check       options of `rollcall check`, which judges the job then instead of `run` and `analyze`:
+              the findings are those that only it makes; "check=" for none
   gpu         value for ROLLCALL_GPU
   kill        yes: the test of --on-hang=kill is run in the short form of the tests, too
 Keys of expect:
@@ -52,6 +54,8 @@ class Variant:
         self.stall_after = keys.pop("stall-after", None)
         self.mpi = keys.pop("mpi", None)
         self.also = keys.pop("also", None)
+        check = keys.pop("check", None)
+        self.check = None if check is None else shlex.split(check)
         self.gpu = keys.pop("gpu", None)
         self.kill = keys.pop("kill", "no") == "yes"
         self.launcher_args = []

@@ -3,7 +3,7 @@
 
 A fault is run once under `rollcall run --on-hang=report`: its live verdict must be exactly the one that
 the source's header expects; then every process is killed by SIGKILL, and `rollcall analyze` must say the
-same from the run directory alone. With --paths all (or kill=yes in the header) it is run once more under
+same from the run directory alone. What only `rollcall check` judges is judged by it. With --paths all (or kill=yes in the header) it is run once more under
 --on-hang=kill, and with --paths all a third time, in which the ranks alone are killed. A twin or trap must give no finding, and the job's own exit code and output.
 """
 
@@ -52,6 +52,14 @@ def rollcall_command(args, variant, fault, on_hang, directory):
     if variant.gpu:
         command = ["env", "ROLLCALL_GPU=" + variant.gpu] + command
     return command + ["--"] + bare_command(args, variant, fault)
+
+
+def check_command(args, variant, fault, directory):
+    # How long a healthy job takes is the machine's affair.
+    options = [option for option in variant.check if fault or not option.startswith("--timeout=")]
+    return [args.rollcall, "check", "--json", os.path.join(directory, "verdict.json"),
+            "--dir", os.path.join(directory, "run"), *options, "--",
+            *bare_command(args, variant, fault)]
 
 
 def fail(job, text):
@@ -151,6 +159,18 @@ def test_fault(args, variant, directory):
         check_analyze(args, variant, variant.findings, job, directory)
 
 
+def test_check(args, variant, directory, fault=True):
+    """What `rollcall check` makes of the job, and the exit code that follows from it."""
+    with jobs.Job(check_command(args, variant, fault, directory)) as job:
+        code = job.wait()
+        verdict = read_verdict(job, directory)
+        check_same(job, variant.findings if fault else [], verdict, args.source, "check's verdict")
+        fails = any(finding["weight"] == "fails" for finding in verdict["findings"])
+        if code != (FINDINGS if fails else NOTHING_FOUND):
+            fail(job, "ended with %s, with these findings: %s" % (
+                code, json.dumps(verdict["findings"], indent=1)))
+
+
 def test_kill(args, variant, directory):
     """rollcall ends the hanging job itself, and says so by its exit code."""
     with jobs.Job(rollcall_command(args, variant, True, "kill", directory)) as job:
@@ -193,6 +213,10 @@ def test_twin(args, variant, directory):
                 check_analyze(args, variant, [], job, directory)
 
 
+def test_check_twin(args, variant, directory):
+    test_check(args, variant, directory, fault=False)
+
+
 def test_bare(args, variant, _directory):
     """Without rollcall: the fault hangs, fails or passes as its header claims."""
     with jobs.Job(bare_command(args, variant, True)) as job:
@@ -208,7 +232,9 @@ def tests_of(args, variant):
     if args.bare:
         return [test_bare] if not args.twin else []
     if args.twin or not variant.findings:
-        return [test_twin] * args.repeat
+        return [test_twin if variant.check is None else test_check_twin] * args.repeat
+    if variant.check is not None:
+        return [test_check]
     chosen = [test_fault]
     if variant.outcome == "hung" and (variant.kill or args.paths == "all"):
         chosen.append(test_kill)

@@ -1,9 +1,11 @@
-"""`rollcall bundle`: the verdict on another machine, without binary, source and run directory."""
+"""Bundles: the verdict on another machine, without binary, source and run directory."""
 
 import os
+import re
 import shutil
 import subprocess
 
+import cases_nodes
 import live
 from live import Command, require
 
@@ -76,4 +78,34 @@ def bundle(scene):
             "the table is\n" + table)
 
 
-CASES = {"bundle": bundle}
+def without_duration(verdict):
+    return re.sub(" · no progress for .*", "", verdict)
+
+
+def said_live(job):
+    """The verdict as it was printed while the job ran."""
+    text = job.stderr()
+    begin = text.index("rollcall: hung")
+    return text[begin:text.index("\nrollcall: ", begin) + 1]
+
+
+def bundle_of_two_nodes(scene):
+    """`run --bundle`: one file with what two other nodes hold. Their run directories end with them."""
+    source = build_own_program(scene)
+    packed = scene.path("job.zst")
+    with cases_nodes.other_nodes(scene, ["nodea", "nodeb"]) as extra, Command(
+            scene.run("--bundle", packed, "--bundle-sources", on_hang="kill") +
+            scene.job("skip", extra=extra)) as job:
+        job.ends(live.ENDED_CODE)
+        require("the traces of 4 ranks of 2 nodes in" in job.stderr(), "no bundle", job)
+        said = without_duration(said_live(job))
+    shutil.rmtree(source)
+    require(not os.path.exists(scene.run_directory), "the run directory is still there")
+    there = without_duration(analyzed(scene, packed))
+    require(there == said, "another verdict:\n%s\nthan:\n%s" % (there, said))
+    require("4 ranks on 2 hosts" in there and "│" in there, "the verdict is\n" + there)
+
+
+# The nodes' /dev/shm is not the test's.
+bundle_of_two_nodes.on_disk = True
+CASES = {"bundle": bundle, "bundle_of_two_nodes": bundle_of_two_nodes}

@@ -29,7 +29,7 @@ SILENCE_S = 0.7
 
 
 @contextlib.contextmanager
-def _other_nodes(scene, hosts):
+def other_nodes(scene, hosts):
     """Launcher arguments for two ranks on each of `hosts`; each has a run directory of its own."""
     live.need_unshare("-u", "-m")
     shell = scene.path("remote-shell")
@@ -52,7 +52,7 @@ def _namespaces(pids):
 
 def two_nodes(scene):
     """Ranks on two other nodes: each node's agent starts by itself, and ends with the job."""
-    with _other_nodes(scene, ["nodea", "nodeb"]) as extra, Command(
+    with other_nodes(scene, ["nodea", "nodeb"]) as extra, Command(
             scene.run() + scene.job("skip", gate=True, extra=extra)) as job:
         job.says("stepping")
         until(lambda: len(live.agents_among(job.processes())) >= 2, "two agents", job)
@@ -69,7 +69,7 @@ def two_nodes(scene):
 
 def two_nodes_that_hang_at_once(scene):
     """As above, without any step before: not all ranks are known when the first two part."""
-    with _other_nodes(scene, ["nodea", "nodeb"]) as extra, Command(
+    with other_nodes(scene, ["nodea", "nodeb"]) as extra, Command(
             scene.run(on_hang="kill") + scene.job("skip", extra=extra)) as job:
         job.ends(live.ENDED_CODE)
         require(job.stderr().count("rollcall: hung") == 1, "not one verdict", job)

@@ -30,8 +30,8 @@ import expectations  # noqa: E402
 import jobs  # noqa: E402
 
 BLOCK = re.compile(r"(<!-- verdict: (\S+) -->\n```\n)(.*?)(\n```\n<!-- /verdict -->)", re.DOTALL)
-VERDICT = re.compile(r"^rollcall: \w+, (?:proven|likely|suspected|inconclusive) .*?"
-                     r"(?=^rollcall: (?:ends|traces|\w+, )|\Z)", re.MULTILINE | re.DOTALL)
+VERDICT = re.compile(r"^rollcall: \w+, (?:proven|likely|suspected|inconclusive|nothing found) .*?"
+                     r"(?=^rollcall: (?:ends|traces|check|\w+, )|\Z)", re.MULTILINE | re.DOTALL)
 VARIES = (
     (re.compile(r"( · no progress for)? [0-9.]+ ?(s|ms|%)(?=\W|$)"), ""),
     # What does not hang is told when it is seen: while the job runs, or at its end.
@@ -62,11 +62,15 @@ def output_of(command, source):
 
 def printed_verdict(rollcall, programs, source):
     """The last verdict on the faulty job, without remarks about the run itself: the live one, or that of
-    `analyze --also`, where only who asks is told."""
+    `analyze --also` or `check`, where only who asks is told."""
     variant, job = launched(programs, source)
     with tempfile.TemporaryDirectory() as directory:
         run = os.path.join(directory, "run")
-        command = [rollcall, "run", "--on-hang=kill", "--color=never", "--dir", run]
+        if variant.check is None:
+            command = [rollcall, "run", "--on-hang=kill"]
+        else:
+            command = [rollcall, "check", *variant.check]
+        command += ["--color=never", "--dir", run]
         if variant.stall_after:
             command += ["--stall-after", variant.stall_after]
         output = output_of([*command, "--", *job], source)

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "collector/agent/run_root.h"
+#include "collector/bundle/evidence.h"
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
 #include "proto/run_directory.h"
@@ -29,6 +30,7 @@ namespace rollcall::agent {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class FakeTransport : public Transport {
  public:
@@ -139,6 +141,25 @@ class AgentTest : public ::testing::Test {
   std::vector<rpc::AgentMessage> sent_;
   std::unique_ptr<Agent> agent_;
 };
+
+TEST_F(AgentTest, SendsTheHarmlessPartOfALivingRanksEnvironment) {
+  const Sleeper process;
+  const auto ring = MakeRing(process.pid(), 3, 4);
+  ASSERT_TRUE(RunUntil([&] { return LastDigest(3) != nullptr; }));
+  rpc::CollectorMessage question;
+  question.mutable_environment()->set_request(77);
+  transport_.Ask(question);
+  std::string json;
+  ASSERT_TRUE(RunUntil([&] {
+    for (const rpc::AgentMessage& message : transport_.Sent()) {
+      if (message.environment().request() == 77) json = message.environment().json();
+    }
+    return !json.empty();
+  }));
+  EXPECT_TRUE(bundle::IsEnvironment(json)) << json;
+  EXPECT_THAT(json, HasSubstr("\"of\": \"rank 3\""));
+  EXPECT_THAT(json, Not(HasSubstr("\"PATH\"")));
+}
 
 TEST_F(AgentTest, GreetsFirstAndAgainAfterAReconnect) {
   ASSERT_TRUE(RunUntil([&] { return transport_.Sent().size() >= 2; }));

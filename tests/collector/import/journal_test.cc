@@ -84,7 +84,8 @@ std::vector<JournalEvent> OneOfEach() {
           journal::StackSeen{Name(1), stack, 5},
           journal::Symbols{"/bin/app", "abab", 0x1234, {Frame()}},
           journal::Verdict{Name(0), 0xffff'ffff'ffff'fffe, 6},
-          journal::JobEnd{-3, true, 7}};
+          journal::JobEnd{-3, true, 7},
+          journal::Absent{"node2", "/dev/shm/run", "its agent was not connected"}};
 }
 
 TEST(Journal, EveryEventComesBack) {

@@ -159,6 +159,20 @@ TEST(CallSites, TwoLinesOfTheInterpreterAreNoBranch) {
   EXPECT_FALSE(CallSites(trace).Part(0, 1).known);
 }
 
+// What exit() calls, and main(), are called from one function of libc.
+TEST(CallSites, TwoLinesOfLibcAreNoBranch) {
+  Trace trace;
+  trace.codes = {MakeCode(0x10, "close_mpi", 9), MakeCode(0x20, "main", 25),
+                 MakeCode(0x30, "__libc_start_call_main", 58),
+                 MakeCode(0x40, "__libc_start_call_main", 74)};
+  trace.call_paths = {MakePath({1, 2}), MakePath({0, 3})};
+  EXPECT_TRUE(CallSites(trace).Part(0, 1).branch);
+  for (const uint32_t code : {2, 3}) {
+    trace.codes[code].frames[0].module = "/lib/x86_64-linux-gnu/libc.so.6";
+  }
+  EXPECT_FALSE(CallSites(trace).Part(0, 1).known);
+}
+
 TEST(CallSites, ContextIsNoPartOfACall) {
   Trace trace;
   trace.codes = {MakeCode(0x10, "thread_main", 40), MakePythonCode("step", 8),

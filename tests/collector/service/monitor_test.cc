@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -36,15 +37,25 @@ class FakeLink : public AgentLink {
 
   // The request for a snapshot, once one after `last` has come; 0 after too long.
   uint64_t WaitForSnapshotRequest(uint64_t last = 0) {
-    std::unique_lock lock(mutex_);
-    uint64_t request = 0;
-    const bool came = changed_.wait_for(lock, std::chrono::seconds(20), [&] {
-      for (const rpc::CollectorMessage& message : sent_) {
-        if (message.has_snapshot()) request = message.snapshot().request();
-      }
-      return request > last;
+    return WaitFor(last, [](const rpc::CollectorMessage& message) {
+      return message.has_snapshot() ? message.snapshot().request() : 0;
     });
-    return came ? request : 0;
+  }
+  // The first request for symbols.
+  rpc::SymbolRequest WaitForSymbolRequest() {
+    WaitFor(0, [](const rpc::CollectorMessage& message) {
+      return message.has_symbols() ? message.symbols().request() : 0;
+    });
+    const std::lock_guard lock(mutex_);
+    for (const rpc::CollectorMessage& message : sent_) {
+      if (message.has_symbols()) return message.symbols();
+    }
+    return {};
+  }
+  uint64_t WaitForEnvironmentRequest() {
+    return WaitFor(0, [](const rpc::CollectorMessage& message) {
+      return message.has_environment() ? message.environment().request() : 0;
+    });
   }
   std::string WaitForRefusal() {
     std::unique_lock lock(mutex_);
@@ -53,6 +64,18 @@ class FakeLink : public AgentLink {
   }
 
  private:
+  uint64_t WaitFor(uint64_t last, uint64_t (*number_of)(const rpc::CollectorMessage&)) {
+    std::unique_lock lock(mutex_);
+    uint64_t request = 0;
+    const bool came = changed_.wait_for(lock, std::chrono::seconds(20), [&] {
+      for (const rpc::CollectorMessage& message : sent_) {
+        request = std::max(request, number_of(message));
+      }
+      return request > last;
+    });
+    return came ? request : 0;
+  }
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<rpc::CollectorMessage> sent_;
@@ -200,6 +223,133 @@ TEST(MonitorTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
   }));
   lock.unlock();
   monitor.Leave(agent);
+}
+
+// The answer of a node that has the binary, or has not.
+rpc::AgentMessage Symbols(const rpc::SymbolRequest& request, bool has_binary) {
+  rpc::AgentMessage message;
+  message.mutable_symbols()->set_request(request.request());
+  for (int i = 0; i < request.addresses_size(); ++i) {
+    rpc::SymbolFrame* frame = message.mutable_symbols()->add_addresses()->add_frames();
+    const FrameDetail detail = has_binary ? FrameDetail::kSourceLine : FrameDetail::kModule;
+    frame->set_detail(static_cast<uint32_t>(detail));
+    frame->set_function(has_binary ? "step" : "");
+    frame->set_line(has_binary ? 7 : 0);
+  }
+  return message;
+}
+
+// The node that is asked first need not have the program's binary.
+TEST(MonitorTest, WhatOneNodeCannotSymbolizeAnotherIsAsked) {
+  Monitor monitor{MonitorOptions{}};
+  const std::shared_ptr<FakeLink> links[] = {std::make_shared<FakeLink>(),
+                                             std::make_shared<FakeLink>()};
+  uint64_t agents[2];
+  for (size_t i = 0; i < 2; ++i) {
+    agents[i] = monitor.Join(links[i]);
+    rpc::AgentMessage hello = Hello();
+    hello.mutable_hello()->set_host(i == 0 ? "login" : "compute");
+    monitor.Message(agents[i], hello);
+  }
+  auto finished = std::async(std::launch::async, [&] { return monitor.Finish(); });
+  const uint64_t request = links[0]->WaitForSnapshotRequest();
+  monitor.Message(agents[1], Snapshot(request, 1, MakeFullRing(0, 1).Build(), false));
+  for (const uint64_t agent : agents) monitor.Message(agent, LastSnapshot(request));
+  const rpc::SymbolRequest first = links[0]->WaitForSymbolRequest();
+  ASSERT_EQ(first.addresses_size(), 3);
+  monitor.Message(agents[0], Symbols(first, false));
+  const rpc::SymbolRequest second = links[1]->WaitForSymbolRequest();
+  ASSERT_EQ(second.addresses_size(), 3);
+  monitor.Message(agents[1], Symbols(second, true));
+  const Monitor::Final final = finished.get();
+  ASSERT_EQ(final.trace.codes.size(), 3u);
+  for (const Code& code : final.trace.codes) EXPECT_EQ(code.frames.at(0).line, 7);
+}
+
+rpc::AgentMessage Environment(uint64_t request, const std::string& json) {
+  rpc::AgentMessage message;
+  message.mutable_environment()->set_request(request);
+  message.mutable_environment()->set_json(json);
+  return message;
+}
+
+MonitorOptions WithEvidence(int64_t patience_ns) {
+  MonitorOptions options;
+  options.answer_patience_ns = patience_ns;
+  options.on_evidence = [](const Trace&, const Report&, const bundle::Evidence&) {};
+  return options;
+}
+
+// One agent answers, one says nothing, one went away: what came of the first is there, and the
+// others are named.
+TEST(MonitorTest, EvidenceNamesWhoDidNotAnswer) {
+  Monitor monitor{WithEvidence(300'000'000)};
+  const std::vector<uint8_t> ring = RingInBarrier(0, true);
+  const auto answering = std::make_shared<FakeLink>();
+  const uint64_t first = monitor.Join(answering);
+  monitor.Message(first, Hello());
+  for (const char* host : {"silent", "gone"}) {
+    const uint64_t other = monitor.Join(std::make_shared<FakeLink>());
+    rpc::AgentMessage hello = Hello();
+    hello.mutable_hello()->set_host(host);
+    hello.mutable_hello()->set_run_directory("/run");
+    monitor.Message(other, hello);
+    if (host == std::string("gone")) monitor.Leave(other);
+  }
+  auto finished = std::async(std::launch::async, [&] { return monitor.Finish(); });
+  const uint64_t request = answering->WaitForSnapshotRequest();
+  monitor.Message(first, Environment(answering->WaitForEnvironmentRequest(), "{\"of\":1}"));
+  monitor.Message(first, Snapshot(request, 1, ring, false));
+  monitor.Message(first, LastSnapshot(request));
+  const Monitor::Final final = finished.get();
+  ASSERT_EQ(final.evidence.nodes.size(), 3u);
+  EXPECT_EQ(final.evidence.nodes[0].host, "here");
+  EXPECT_EQ(final.evidence.nodes[0].absent, "");
+  EXPECT_EQ(final.evidence.nodes[0].environment, "{\"of\":1}");
+  EXPECT_EQ(final.evidence.nodes[1].host, "silent");
+  EXPECT_EQ(final.evidence.nodes[1].run_directory, "/run");
+  EXPECT_EQ(final.evidence.nodes[1].absent, "its agent did not answer within 0.3 s");
+  EXPECT_EQ(final.evidence.nodes[2].host, "gone");
+  EXPECT_EQ(final.evidence.nodes[2].absent, "its agent was not connected");
+  ASSERT_EQ(final.evidence.rings.size(), 1u);
+  EXPECT_EQ(final.evidence.rings[0].image, ring);
+  EXPECT_EQ(final.evidence.rings[0].process, 0u);
+}
+
+TEST(MonitorTest, EvidenceThatDoesNotFitIsRefused) {
+  for (const std::string& json : {std::string(bundle::kMaxEnvironmentBytes + 1, ' '),
+                                  std::string("\x1b[2J"), std::string("[]")}) {
+    Monitor monitor{WithEvidence(5'000'000'000)};
+    const auto link = std::make_shared<FakeLink>();
+    const uint64_t agent = monitor.Join(link);
+    monitor.Message(agent, Hello());
+    auto finished = std::async(std::launch::async, [&] { return monitor.Finish(); });
+    const uint64_t request = link->WaitForSnapshotRequest();
+    monitor.Message(agent, Environment(link->WaitForEnvironmentRequest(), json));
+    EXPECT_EQ(link->WaitForRefusal(), "an environment that does not fit");
+    monitor.Leave(agent);
+    monitor.Message(agent, LastSnapshot(request));
+    const Monitor::Final final = finished.get();
+    ASSERT_EQ(final.evidence.nodes.size(), 1u);
+    EXPECT_EQ(final.evidence.nodes[0].environment, "");
+  }
+}
+
+// What nobody asked for is not taken.
+TEST(MonitorTest, WithoutABundleNothingIsAskedOrKept) {
+  Monitor monitor{MonitorOptions{}};
+  const auto link = std::make_shared<FakeLink>();
+  const uint64_t agent = monitor.Join(link);
+  monitor.Message(agent, Hello());
+  monitor.Message(agent, Environment(1, "not JSON"));
+  auto finished = std::async(std::launch::async, [&] { return monitor.Finish(); });
+  const uint64_t request = link->WaitForSnapshotRequest();
+  monitor.Message(agent, Snapshot(request, 1, RingInBarrier(0, true), false));
+  monitor.Message(agent, LastSnapshot(request));
+  const Monitor::Final final = finished.get();
+  EXPECT_EQ(final.trace.processes.size(), 1u);
+  EXPECT_TRUE(final.evidence.nodes.empty());
+  EXPECT_TRUE(final.evidence.rings.empty());
 }
 
 TEST(MonitorTest, FinishesWithoutAgents) {

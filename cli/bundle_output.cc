@@ -1,0 +1,51 @@
+#include "cli/bundle_output.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <set>
+
+#include "cli/inputs.h"
+#include "cli/watched_job.h"
+
+namespace rollcall {
+
+void BundleSettings::AddOptions(CLI::App* app) {
+  app->add_option("--bundle", path,
+                  "when something is found, pack what all nodes hold of the job into this file, "
+                  "which analyze and show read anywhere (docs/bundle.md)")
+      ->type_name("FILE");
+  app->add_flag("--bundle-sources", sources,
+                "with --bundle: keep the lines of source around the calls, too");
+}
+
+void BundleOutput::Write(const Trace& trace, const Report& report,
+                         const bundle::Evidence& evidence) {
+  if (!settings_.wanted() || report.findings.empty()) return;
+  const std::lock_guard lock(mutex_);
+  const bool hung = report.status == Report::Status::kHung;
+  if (has_hang_ && !hung) return;
+  const bundle::Collected collected =
+      bundle::WriteEvidence(trace, evidence, settings_.path,
+                            {.rollcall_version = ROLLCALL_VERSION, .sources = settings_.sources});
+  PrintProblems(collected.problems);
+  if (!collected.written) {
+    Say(fmt::format("{}: {}", settings_.path, collected.error));
+    return;
+  }
+  has_hang_ = hung;
+  std::set<size_t> nodes;
+  for (const bundle::RingEvidence& ring : evidence.rings) nodes.insert(ring.node);
+  Say(fmt::format("bundle: {}: the traces of {} ranks of {} node{} in {} KiB", settings_.path,
+                  collected.rings, nodes.size(), nodes.size() == 1 ? "" : "s",
+                  (collected.packed_bytes + 1023) / 1024));
+}
+
+std::function<void(const Trace&, const Report&, const bundle::Evidence&)> BundleOutput::Callback() {
+  if (!settings_.wanted()) return {};
+  return [this](const Trace& trace, const Report& report, const bundle::Evidence& evidence) {
+    Write(trace, report, evidence);
+  };
+}
+
+}  // namespace rollcall

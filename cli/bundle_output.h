@@ -1,0 +1,46 @@
+// `--bundle FILE`: what all nodes hold of a job in which something was found, in one file.
+#ifndef ROLLCALL_CLI_BUNDLE_OUTPUT_H_
+#define ROLLCALL_CLI_BUNDLE_OUTPUT_H_
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "collector/bundle/evidence.h"
+#include "collector/diagnosis/finding.h"
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+struct BundleSettings {
+  std::string path;
+  bool sources = false;
+
+  // Adds --bundle and --bundle-sources. This object must stay where it is until `app` has parsed.
+  void AddOptions(CLI::App* app);
+  bool wanted() const { return !path.empty(); }
+};
+
+// Thread-safe.
+class BundleOutput {
+ public:
+  explicit BundleOutput(BundleSettings settings) : settings_(std::move(settings)) {}
+
+  // Writes the file anew, and says so on stderr, or why not. The bundle of a hang is replaced by
+  // that of another look at a hang only: what is seen of the job afterwards, while it is being
+  // ended, tells less. Does nothing where no bundle is wanted, or nothing was found.
+  void Write(const Trace& trace, const Report& report, const bundle::Evidence& evidence);
+  // Write(), for a monitor; empty where no bundle is wanted. This object must outlive it.
+  std::function<void(const Trace&, const Report&, const bundle::Evidence&)> Callback();
+
+ private:
+  const BundleSettings settings_;
+  std::mutex mutex_;
+  bool has_hang_ = false;
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_CLI_BUNDLE_OUTPUT_H_

@@ -1,0 +1,145 @@
+#include "collector/bundle/evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+
+#include "collector/bundle/observed.h"
+#include "collector/bundle/writer.h"
+#include "collector/clock.h"
+#include "collector/import/bundle/format.h"
+#include "collector/import/file_kind.h"
+#include "collector/import/journal.h"
+#include "collector/import/ring_reader.h"
+#include "proto/run_directory.h"
+
+namespace rollcall::bundle {
+namespace {
+
+// Those who lived when they were looked at, by the names that a journal has for them.
+class Living {
+ public:
+  void Add(const Process& process, uint64_t ring_id) {
+    rings_.insert(ring_id);
+    pids_.emplace(process.host, process.pid);
+  }
+
+  bool Has(const journal::ProcessName& name) const {
+    return name.ring_id != 0 ? rings_.contains(name.ring_id)
+                             : pids_.contains({name.host, name.pid});
+  }
+
+ private:
+  std::set<uint64_t> rings_;
+  std::set<std::pair<std::string, uint32_t>> pids_;
+};
+
+// Without the ends that are newer than the rings.
+std::string WithoutEndsOf(const Living& living, std::string_view journal) {
+  std::string kept;
+  while (!journal.empty()) {
+    const size_t end = std::min(journal.find('\n'), journal.size() - 1) + 1;
+    const std::string_view line = journal.substr(0, end);
+    journal.remove_prefix(end);
+    std::string error;
+    const std::optional<JournalEvent> event = ParseJournalLine(line, &error);
+    const auto* ended = event ? std::get_if<journal::ProcessEnded>(&*event) : nullptr;
+    if (ended == nullptr || !living.Has(ended->process)) kept += line;
+  }
+  return kept;
+}
+
+class EvidenceWriter {
+ public:
+  EvidenceWriter(const Trace& trace, const Evidence& evidence, const std::string& path,
+                 const CollectOptions& options)
+      : trace_(trace),
+        evidence_(evidence),
+        options_(options),
+        writer_(path, options.rollcall_version, Now(CLOCK_REALTIME)) {}
+
+  Collected Write() {
+    std::string observed;
+    for (const NodeEvidence& node : evidence_.nodes) {
+      if (node.absent.empty()) continue;
+      observed += FormatJournalLine(journal::Absent{node.host, node.run_directory, node.absent});
+      result_.problems.push_back(ProblemOf({node.host, node.run_directory, node.absent}));
+    }
+    for (const RingEvidence& ring : evidence_.rings) observed += Observe(ring);
+    // What is small and what all depends on first: a bundle may be cut off.
+    writer_.Add(kObservedName, observed + DescribeCodes(trace_));
+    if (options_.sources) writer_.Add(kSourcesName, DescribeSources(trace_));
+    for (size_t i = 0; i < evidence_.nodes.size(); ++i) AddNode(i, evidence_.nodes[i]);
+    for (const RingEvidence& ring : evidence_.rings) AddRing(ring);
+    if (result_.rings == 0 && writer_.error().empty()) {
+      result_.error = "no rank's trace came";
+      return std::move(result_);
+    }
+    result_.written = writer_.Finish();
+    result_.packed_bytes = writer_.packed_bytes();
+    if (!result_.written) result_.error = writer_.error();
+    return std::move(result_);
+  }
+
+ private:
+  std::string Observe(const RingEvidence& ring) {
+    if (ring.process >= trace_.processes.size()) return {};
+    MemorySource source(ring.image);
+    const RingSnapshot state = ReadRing(source, ring.name, ImageDepth::kState);
+    if (!state.usable) return {};
+    const Process& process = trace_.processes[ring.process];
+    const RingState name{RingId(state.header), RingActivity(state)};
+    if (process.end.how == ProcessEnd::How::kAlive) living_.Add(process, name.id);
+    return DescribeProcess(process, name);
+  }
+
+  void AddNode(size_t index, const NodeEvidence& node) {
+    if (!node.environment.empty()) {
+      writer_.Add(fmt::format("{}/{}", index, kEnvironmentName), node.environment);
+    }
+    if (node.journal.empty()) return;
+    result_.trace_bytes += node.journal.size();
+    const std::string journal = WithoutEndsOf(living_, node.journal);
+    result_.journals += writer_.Add(fmt::format("{}/{}", index, kJournalFile), journal) ? 1 : 0;
+  }
+
+  // Only what is a ring: anything else that an agent sent would be read as what it looks like.
+  void AddRing(const RingEvidence& ring) {
+    MemorySource source(ring.image);
+    const std::string name = fmt::format("{}/{}/{}", ring.node, kRingsDirectory, ring.name);
+    if (KindOfFile(source, name, /*asked_for=*/false) != FileKind::kRing) {
+      result_.problems.push_back({ring.name, -1, "not a ring: left out"});
+      return;
+    }
+    result_.trace_bytes += ring.image.size();
+    result_.rings += writer_.Add(name, ring.image) ? 1 : 0;
+  }
+
+  const Trace& trace_;
+  const Evidence& evidence_;
+  const CollectOptions& options_;
+  Living living_;
+  Writer writer_;
+  Collected result_;
+};
+
+}  // namespace
+
+bool IsEnvironment(const std::string& text) {
+  return text.size() <= kMaxEnvironmentBytes &&
+         nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false).is_object();
+}
+
+Collected WriteEvidence(const Trace& trace, const Evidence& evidence, const std::string& path,
+                        const CollectOptions& options) {
+  return EvidenceWriter(trace, evidence, path, options).Write();
+}
+
+}  // namespace rollcall::bundle

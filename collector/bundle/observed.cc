@@ -1,0 +1,54 @@
+#include "collector/bundle/observed.h"
+
+#include <vector>
+
+#include "collector/import/bundle/sources.h"
+#include "collector/import/journal.h"
+#include "collector/matching/user_code.h"
+
+namespace rollcall::bundle {
+
+std::string DescribeProcess(const Process& process, const RingState& ring) {
+  std::string text;
+  const journal::ProcessName name{ring.id, process.host, process.pid, process.rank};
+  const bool alive = process.end.how == ProcessEnd::How::kAlive;
+  if (alive || process.end.how == ProcessEnd::How::kVanished) {
+    ProcessEnd end;
+    end.how = process.end.how;
+    end.at_ns = alive ? process.taken_at_ns : kNoTime;
+    text += FormatJournalLine(journal::ProcessEnded{name, end});
+  }
+  if (!process.quiet) return text;
+  journal::Quiet quiet{name, ring.activity, process.taken_at_ns};
+  for (const Thread& thread : process.threads) {
+    if (thread.polling) quiet.polling.push_back(thread.tid);
+  }
+  return text + FormatJournalLine(quiet);
+}
+
+std::string DescribeCodes(const Trace& trace) {
+  std::string text;
+  for (const Code& code : trace.codes) {
+    // A place in Python brings its line along.
+    if (code.module_path.empty() && code.build_id.empty()) continue;
+    text += FormatJournalLine(
+        journal::Symbols{code.module_path, code.build_id, code.vaddr, code.frames});
+  }
+  return text;
+}
+
+std::string DescribeSources(const Trace& trace) {
+  KeptSources sources;
+  const auto keep = [&](const std::vector<SourceFrame>& frames) {
+    for (const SourceFrame& frame : frames) {
+      if (FrameworkOf(frame).empty()) sources.Keep(frame.file, frame.line);
+    }
+  };
+  for (const Code& code : trace.codes) keep(code.frames);
+  for (const Process& process : trace.processes) {
+    for (const LiveStack& stack : process.live_stacks) keep(stack.frames);
+  }
+  return sources.Format();
+}
+
+}  // namespace rollcall::bundle
