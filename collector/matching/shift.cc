@@ -113,7 +113,7 @@ std::optional<FirstDifference> FirstShift(const History& x, const History& y) {
       return FirstDifference{i, a_more, shift};
     }
     const bool a_each = AgreeWithoutEach(x, i, y);
-    if (a_each || AgreeWithoutEach(y, i, x)) return Difference{i, a_each, 1, true};
+    if (a_each || AgreeWithoutEach(y, i, x)) return FirstDifference{i, a_each, 1, true};
     if (i + 1 < both && Equal(a[i + 1], b[i + 1])) partners.emplace(a[i], b[i]);
   }
   return std::nullopt;
