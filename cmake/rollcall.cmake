@@ -38,15 +38,33 @@ function(rollcall_unity target)
   endif()
 endfunction()
 
-# A library that goes into every process of the user's job: libc and nothing else, no symbol exported but
-# the wrappers, TLS that needs no allocation, every symbol bound at load, never unloaded (NCCL closes its
-# plugins, and exit handlers of ours may be to come). It keeps unwind tables, so that the user's exceptions pass
-# through, but is compiled without exceptions: a frame with a personality routine would bring a second unwinder
-# along, which does not know the application's contexts.
-function(rollcall_preload_library target)
+# The files of list SOURCES that ask for the macro WORD, and the others.
+function(rollcall_split sources word with without)
+  foreach(file ${${sources}})
+    file(STRINGS ${file} lines REGEX ${word} LIMIT_COUNT 1)
+    if(lines)
+      list(APPEND asking ${file})
+    else()
+      list(APPEND others ${file})
+    endif()
+  endforeach()
+  set(${with} ${asking} PARENT_SCOPE)
+  set(${without} ${others} PARENT_SCOPE)
+endfunction()
+
+# How code is compiled that goes into every process of the user's job: no symbol exported but the wrappers, TLS
+# that needs no allocation. It keeps unwind tables, so that the user's exceptions pass through, but is compiled
+# without exceptions: a frame with a personality routine would bring a second unwinder along, which does not know
+# the application's contexts.
+function(rollcall_preload_options target)
   target_compile_options(${target} PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden
     -fno-exceptions -fno-rtti -fno-semantic-interposition -fasynchronous-unwind-tables -ftls-model=initial-exec -O2)
   target_link_libraries(${target} PRIVATE rollcall_proto)
+endfunction()
+
+# The library of it: libc and nothing else, every symbol bound at load, never unloaded (NCCL closes its plugins,
+# and exit handlers of ours may be to come).
+function(rollcall_preload_library target)
   target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,now -Wl,-z,defs -Wl,-z,nodelete
     -Wl,--as-needed -Wl,--exclude-libs,ALL -Wl,-Bsymbolic-functions
     -Wl,--version-script=${PROJECT_SOURCE_DIR}/shim/exports.map)

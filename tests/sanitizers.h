@@ -24,8 +24,8 @@ inline constexpr bool kThreadSanitizer = false;
 inline constexpr bool kSanitized = kAddressSanitizer || kThreadSanitizer;
 
 // How often a test repeats what is generated or random: the release build decides whether it is
-// right, a sanitizer, ten times slower, looks at the memory of one in four.
-constexpr int Rounds(int rounds) { return kSanitized ? (rounds + 3) / 4 : rounds; }
+// right, a sanitizer, ten times slower, looks at the memory of one in eight.
+constexpr int Rounds(int rounds) { return kSanitized ? (rounds + 7) / 8 : rounds; }
 
 }  // namespace rollcall
 

@@ -350,19 +350,20 @@ void AddDoubts(const Analysis& analysis, const Incident& incident, Finding* find
     if (!process.quiet && !process.device) moving.push_back(lane.process);
     if (process.table_overflows != 0) full.push_back(lane.process);
   }
-  const auto say = [&](const std::vector<uint32_t>& who, std::string_view what) {
-    if (!who.empty()) {
-      finding->notes.push_back(
-          fmt::format("not proven: {} {}", RanksPhrase(analysis.RanksOf(who)), what));
-    }
+  const auto say = [&](const std::vector<uint32_t>& who, const char* one, const char* several,
+                       std::string_view what) {
+    if (who.empty()) return;
+    const std::vector<int32_t> ranks = analysis.RanksOf(who);
+    finding->notes.push_back(
+        fmt::format("not proven: {} {} {}", RanksPhrase(ranks), Verb(ranks, one, several), what));
   };
   if (incident.what == What::kCycle || incident.what == What::kLeft ||
       incident.what == What::kMessage || incident.what == What::kShift) {
-    say(multiple, "runs under MPI_THREAD_MULTIPLE: another thread might still act");
-    say(moving, "was not seen to stand still twice");
-    say(full, "had more open requests or communicators than its tables hold");
+    say(multiple, "runs", "run", "under MPI_THREAD_MULTIPLE: another thread might still act");
+    say(moving, "was", "were", "not seen to stand still twice");
+    say(full, "had", "had", "more open requests or communicators than the tables hold");
   }
-  say(unreadable, "has damaged records");
+  say(unreadable, "has", "have", "damaged records");
   if (!analysis.lanes[incident.communicator].ordered) {
     finding->notes.push_back(
         "not proven: two threads used the communicator at once, or its identity is not certain");

@@ -21,7 +21,7 @@ constexpr int64_t kTickNs = 25'000'000;
 constexpr int64_t kTiePatienceNs = 1'000'000'000;
 // So long a mismatch is watched before it is told as one that did not stop the job.
 constexpr int64_t kTurnPatienceNs = 1'200'000'000;
-// So long a verdict waits for others that would wait with those that it names.
+// So long a verdict waits for others that would wait with those that it names, or for its proof.
 constexpr int64_t kComingPatienceNs = 400'000'000;
 constexpr int64_t kSymbolPatienceNs = 10'000'000'000;
 // An agent that said nothing for this long, or left and did not come back, is lost: what is left is
@@ -70,15 +70,18 @@ bool MayBeDecided(const Trace& trace, const Report& report) {
   });
 }
 
-// Ranks that may come to wait like those that the report names: alive, and in no call.
+// Ranks that may come to wait like those that the report names: alive, and in no call. And those in
+// a call that were not seen to stand still, if that would prove it.
 bool MoreMayCome(const Trace& trace, const Report& report) {
   return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
     return finding.hangs && AnyRank(trace, finding, [&](uint32_t process) {
              if (process == kNoIndex) return false;
              const Process& other = trace.processes[process];
-             return other.end.how == ProcessEnd::How::kAlive && !other.quiet &&
-                    other.open_calls.empty() && other.phase < ring::Phase::kFinalized &&
-                    !std::binary_search(finding.culprits.begin(), finding.culprits.end(),
+             const bool alive_and_moving = other.end.how == ProcessEnd::How::kAlive &&
+                                           !other.quiet && other.phase < ring::Phase::kFinalized;
+             if (!alive_and_moving) return false;
+             if (!other.open_calls.empty()) return finding.certainty != Certainty::kProven;
+             return !std::binary_search(finding.culprits.begin(), finding.culprits.end(),
                                         other.rank);
            });
   });

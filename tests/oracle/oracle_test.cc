@@ -455,7 +455,7 @@ TEST(Explore, ItsShortcutChangesNothing) {
       ASSERT_EQ(all.must_move, some.must_move) << Text(generated.program);
     }
   }
-  EXPECT_GT(compared, kSanitized ? 25u : 100u);
+  EXPECT_GT(compared, static_cast<size_t>(Rounds(100)));
 }
 
 // Without wildcards, and Test loops that are given up, more buffering never hurts: what a library
@@ -481,7 +481,7 @@ TEST(Explore, LibrariesLieBetweenTheTwoExtremes) {
     ASSERT_EQ(every.every_complete, least.every_complete) << Text(generated.program);
     ASSERT_EQ(every.some_complete, most.some_complete) << Text(generated.program);
   }
-  EXPECT_GT(compared, kSanitized ? 25u : 100u);
+  EXPECT_GT(compared, static_cast<size_t>(Rounds(100)));
 }
 
 TEST(Engine, AgreesWithTheOracleOnASample) { ExpectAgreement<Mpi>(""); }

@@ -150,7 +150,7 @@ std::vector<uint8_t> RingInBarrier(int32_t rank, bool inside) {
 
 // All of a ring in one piece, as the answer's only one.
 rpc::AgentMessage Snapshot(uint64_t request, uint64_t id, const std::vector<uint8_t>& ring,
-                           bool alive) {
+                           bool alive, bool quiet = true) {
   rpc::AgentMessage message;
   rpc::SnapshotChunk* chunk = message.mutable_snapshot();
   chunk->set_request(request);
@@ -159,7 +159,7 @@ rpc::AgentMessage Snapshot(uint64_t request, uint64_t id, const std::vector<uint
   chunk->set_total_bytes(ring.size());
   chunk->set_data(ring.data(), ring.size());
   chunk->set_alive(alive);
-  chunk->set_quiet(true);
+  chunk->set_quiet(quiet);
   chunk->set_idle_ns(1'000'000'000);
   chunk->set_end_of_file(true);
   return message;
@@ -170,6 +170,24 @@ rpc::AgentMessage LastSnapshot(uint64_t request) {
   message.mutable_snapshot()->set_request(request);
   message.mutable_snapshot()->set_last(true);
   return message;
+}
+
+uint64_t IdOf(const std::vector<uint8_t>& ring) {
+  MemorySource source(ring);
+  return RingId(ReadRing(source, "x.ring").header);
+}
+
+rpc::AgentMessage EndInJournal(uint64_t id) {
+  rpc::AgentMessage journal;
+  journal.mutable_journal()->set_lines(FormatJournalLine(
+      journal::ProcessEnded{{id, "here", 1, 0}, {.how = ProcessEnd::How::kExited, .status = 3}}));
+  return journal;
+}
+
+rpc::AgentMessage EndedDigest(uint64_t id) {
+  rpc::AgentMessage ended = WaitingDigest(id, 2);
+  ended.mutable_digests()->mutable_processes(0)->set_ended(true);
+  return ended;
 }
 
 // What a rank does between the copying of its ring and its end is in no ring that the collector
@@ -185,11 +203,7 @@ TEST(MonitorTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
     changed.notify_all();
   };
   const std::vector<std::vector<uint8_t>> rings = {RingInBarrier(0, false), RingInBarrier(1, true)};
-  std::vector<uint64_t> ids;
-  for (const std::vector<uint8_t>& ring : rings) {
-    MemorySource source(ring);
-    ids.push_back(RingId(ReadRing(source, "x.ring").header));
-  }
+  const uint64_t ids[] = {IdOf(rings[0]), IdOf(rings[1])};
 
   Monitor monitor{std::move(options)};
   const auto link = std::make_shared<FakeLink>();
@@ -199,15 +213,10 @@ TEST(MonitorTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
   const uint64_t first = link->WaitForSnapshotRequest();
   ASSERT_NE(first, 0u);
   for (size_t i = 0; i < 2; ++i) monitor.Message(agent, Snapshot(first, ids[i], rings[i], true));
-  rpc::AgentMessage journal;
-  journal.mutable_journal()->set_lines(FormatJournalLine(journal::ProcessEnded{
-      {ids[0], "here", 1, 0}, {.how = ProcessEnd::How::kExited, .status = 3}}));
-  monitor.Message(agent, journal);
+  monitor.Message(agent, EndInJournal(ids[0]));
   monitor.Message(agent, LastSnapshot(first));
 
-  rpc::AgentMessage ended = WaitingDigest(ids[0], 2);
-  ended.mutable_digests()->mutable_processes(0)->set_ended(true);
-  monitor.Message(agent, ended);
+  monitor.Message(agent, EndedDigest(ids[0]));
   const uint64_t second = link->WaitForSnapshotRequest(first);
   ASSERT_NE(second, 0u);
   {
@@ -221,6 +230,43 @@ TEST(MonitorTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
   EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(20), [&] {
     return std::find(kinds.begin(), kinds.end(), "rank-died") != kinds.end();
   }));
+  lock.unlock();
+  monitor.Leave(agent);
+}
+
+// A busy machine: who was quiet by its digest is not by the rings that come with the answer.
+TEST(MonitorTest, AVerdictThatMayBeProvenWaitsForTheNextLook) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<Certainty> certainties;  // of all reports
+  MonitorOptions options;
+  options.on_report = [&](const Trace&, const Report& report) {
+    const std::lock_guard lock(mutex);
+    for (const Finding& finding : report.findings) certainties.push_back(finding.certainty);
+    changed.notify_all();
+  };
+  const std::vector<std::vector<uint8_t>> rings = {RingInBarrier(0, false), RingInBarrier(1, true)};
+  const uint64_t ids[] = {IdOf(rings[0]), IdOf(rings[1])};
+
+  Monitor monitor{std::move(options)};
+  const auto link = std::make_shared<FakeLink>();
+  const uint64_t agent = monitor.Join(link);
+  monitor.Message(agent, Hello());
+  monitor.Message(agent, WaitingDigest(ids[1], 2));
+  monitor.Message(agent, EndInJournal(ids[0]));
+  monitor.Message(agent, EndedDigest(ids[0]));
+  uint64_t request = 0;
+  for (const bool quiet : {false, true}) {
+    request = link->WaitForSnapshotRequest(request);
+    ASSERT_NE(request, 0u);
+    monitor.Message(agent, Snapshot(request, ids[0], rings[0], false));
+    monitor.Message(agent, Snapshot(request, ids[1], rings[1], true, quiet));
+    monitor.Message(agent, LastSnapshot(request));
+  }
+  std::unique_lock lock(mutex);
+  EXPECT_TRUE(
+      changed.wait_for(lock, std::chrono::seconds(20), [&] { return !certainties.empty(); }));
+  EXPECT_THAT(certainties, ::testing::Each(Certainty::kProven));
   lock.unlock();
   monitor.Leave(agent);
 }
