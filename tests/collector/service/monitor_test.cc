@@ -234,6 +234,22 @@ TEST(MonitorTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
   monitor.Leave(agent);
 }
 
+// One of three ranks, which waits in a barrier on the world or on its duplicate.
+std::vector<uint8_t> RingInBarrierOn(int32_t rank, bool on_duplicate) {
+  RingFileBuilder builder(rank, 3);
+  const uint32_t thread = builder.AddThread(100);
+  const uint32_t world = builder.AddParticipant(0xfeed, rank, 3, ring::kIsWorld);
+  const uint32_t duplicate = builder.AddParticipant(0xbeef, rank, 3, 0);
+  ring::Record record = builder.MakeRecord(Operation::kInit, 1000);
+  builder.Append(thread, record);
+  const uint32_t on = on_duplicate ? duplicate : world;
+  record = builder.MakeRecord(Operation::kBarrier, 2000, on, 1);
+  builder.Open(thread, builder.Append(thread, record));
+  builder.participants[on - 1].entered = 1;
+  builder.CountCalls();
+  return builder.Build();
+}
+
 // A busy machine: who was quiet by its digest is not by the rings that come with the answer.
 TEST(MonitorTest, AVerdictThatMayBeProvenWaitsForTheNextLook) {
   std::mutex mutex;
@@ -245,22 +261,21 @@ TEST(MonitorTest, AVerdictThatMayBeProvenWaitsForTheNextLook) {
     for (const Finding& finding : report.findings) certainties.push_back(finding.certainty);
     changed.notify_all();
   };
-  const std::vector<std::vector<uint8_t>> rings = {RingInBarrier(0, false), RingInBarrier(1, true)};
-  const uint64_t ids[] = {IdOf(rings[0]), IdOf(rings[1])};
+  std::vector<std::vector<uint8_t>> rings;
+  for (const int32_t rank : {0, 1, 2}) rings.push_back(RingInBarrierOn(rank, rank == 2));
 
   Monitor monitor{std::move(options)};
   const auto link = std::make_shared<FakeLink>();
   const uint64_t agent = monitor.Join(link);
   monitor.Message(agent, Hello());
-  monitor.Message(agent, WaitingDigest(ids[1], 2));
-  monitor.Message(agent, EndInJournal(ids[0]));
-  monitor.Message(agent, EndedDigest(ids[0]));
+  for (const auto& ring : rings) monitor.Message(agent, WaitingDigest(IdOf(ring), 3));
   uint64_t request = 0;
   for (const bool quiet : {false, true}) {
     request = link->WaitForSnapshotRequest(request);
     ASSERT_NE(request, 0u);
-    monitor.Message(agent, Snapshot(request, ids[0], rings[0], false));
-    monitor.Message(agent, Snapshot(request, ids[1], rings[1], true, quiet));
+    for (const auto& ring : rings) {
+      monitor.Message(agent, Snapshot(request, IdOf(ring), ring, true, quiet));
+    }
     monitor.Message(agent, LastSnapshot(request));
   }
   std::unique_lock lock(mutex);
