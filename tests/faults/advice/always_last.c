@@ -1,4 +1,4 @@
-// Rank 1 prepares ten milliseconds longer in every step, and the other waits for it each time.
+// Rank 1 prepares thirty milliseconds longer in every step, and the other waits for it each time.
 // Nothing stops; it is said to who asks. In the twin they take turns.
 //
 // rollcall-test: ranks=2 outcome=finished also=stragglers
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
 #else
     const int slow = step % 2;
 #endif
-    if (rank == slow) Prepare(10);
+    if (rank == slow) Prepare(30);
     double sum = 0;
     MPI_Allreduce(&loss, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     loss = sum / WorldSize();
