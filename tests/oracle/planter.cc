@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
+
+#include "tests/oracle/code_edits.h"
 
 namespace rollcall::oracle {
 
@@ -42,14 +45,7 @@ bool Planter::Plant(FaultKind kind, Planted* planted) {
 bool Planter::Invert(std::pair<int, int> lines, int other_comm, Planted* planted) {
   planted->kind = FaultKind::kInversion;
   Choose(program_.comms[static_cast<size_t>(other_comm)], planted);
-  for (const int r : planted->ranks) {
-    std::vector<Op>& ops = Code(r);
-    for (size_t i = 0; i + 1 < ops.size(); ++i) {
-      if (ops[i].line != lines.first || ops[i + 1].line != lines.second) continue;
-      std::swap(ops[i], ops[i + 1]);
-      break;
-    }
-  }
+  for (const int r : planted->ranks) SwapLines(lines, &Code(r));
   return true;
 }
 
@@ -82,14 +78,9 @@ Planter::Place Planter::OneOf(const std::vector<Place>& places) {
 
 // A minority of the members, or half of them.
 void Planter::Choose(std::vector<int> members, Planted* planted) {
-  const int size = static_cast<int>(members.size());
-  int culprits = 1;
-  if (size >= 4 && Chance(&random_, 20)) culprits = 2;
-  while (static_cast<int>(members.size()) > culprits) {
-    members.erase(members.begin() + Below(&random_, static_cast<int>(members.size())));
-  }
-  planted->ranks = members;
-  planted->tie = 2 * culprits == size;
+  Culprits culprits = DrawCulprits(&random_, std::move(members));
+  planted->ranks = std::move(culprits.ranks);
+  planted->tie = culprits.tie;
 }
 
 bool Planter::InCollective(FaultKind kind, Planted* planted) {

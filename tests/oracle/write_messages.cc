@@ -3,6 +3,15 @@
 
 namespace rollcall::oracle {
 
+Op Writer::Addressed(Do what, int comm, int peer) const {
+  Op op;
+  op.what = what;
+  op.comm = comm;
+  op.peer = peer;
+  op.tag = line_;
+  return op;
+}
+
 void Writer::Exchange() {
   const int comm = RandomComm();
   const int size = Size(comm);
@@ -42,11 +51,7 @@ void Writer::Sendrecv(int comm, int me, int to, int from) {
 void Writer::Probed() {
   const int comm = RandomComm();
   const auto [from, to] = RandomPair(comm);
-  Op send;
-  send.what = Chance(&random_, 30) ? Do::kSsend : Do::kSend;
-  send.comm = comm;
-  send.peer = to;
-  send.tag = line_;
+  Op send = Addressed(Chance(&random_, 30) ? Do::kSsend : Do::kSend, comm, to);
   const int sender = Member(comm, from);
   if (Chance(&random_, 30)) send.request = NewRequest(sender);
   Add(sender, send, 0);
@@ -71,11 +76,7 @@ void Writer::MessageBetweenGroups() {
   const std::vector<int> others = program_.Others(inter_, sender);
   const int to = Below(&random_, static_cast<int>(others.size()));
   const int receiver = others[static_cast<size_t>(to)];
-  Op send;
-  send.what = Chance(&random_, 30) ? Do::kSsend : Do::kSend;
-  send.comm = inter_;
-  send.peer = to;
-  send.tag = line_;
+  Op send = Addressed(Chance(&random_, 30) ? Do::kSsend : Do::kSend, inter_, to);
   Op recv = send;
   recv.what = Do::kRecv;
   recv.peer = Chance(&random_, 15) ? kAny : program_.LocalRank(inter_, sender);
@@ -93,11 +94,7 @@ void Writer::UnsafeRing(bool lucky) {
   ring_comm_ = comm;
   for (int i = 0; i < Size(comm); ++i) {
     const int r = Members(comm)[static_cast<size_t>(i)];
-    Op send;
-    send.what = lucky ? Do::kSend : Do::kSsend;
-    send.comm = comm;
-    send.peer = (i + 1) % Size(comm);
-    send.tag = line_;
+    Op send = Addressed(lucky ? Do::kSend : Do::kSsend, comm, (i + 1) % Size(comm));
     Op recv = send;
     recv.what = Do::kRecv;
     recv.peer = (i + Size(comm) - 1) % Size(comm);
@@ -125,11 +122,7 @@ void Writer::FanIn(bool race) {
   for (int i = 0; i < Size(comm); ++i) {
     if (i == root) continue;
     const int r = Members(comm)[static_cast<size_t>(i)];
-    Op send;
-    send.what = Chance(&random_, 25) ? Do::kSsend : Do::kSend;
-    send.comm = comm;
-    send.peer = root;
-    send.tag = line_;
+    Op send = Addressed(Chance(&random_, 25) ? Do::kSsend : Do::kSend, comm, root);
     if (Chance(&random_, 20)) send.request = NewRequest(r);
     Add(r, send, 0);
     Op recv;
@@ -151,11 +144,7 @@ void Writer::Message() {
   const int receiver = Member(comm, to);
   const int messages = 1 + Below(&random_, 2);
   for (int i = 0; i < messages; ++i) {
-    Op send;
-    send.what = Chance(&random_, 30) ? Do::kSsend : Do::kSend;
-    send.comm = comm;
-    send.peer = to;
-    send.tag = line_;
+    Op send = Addressed(Chance(&random_, 30) ? Do::kSsend : Do::kSend, comm, to);
     Op recv = send;
     recv.what = Do::kRecv;
     recv.peer = from;

@@ -40,11 +40,7 @@ Writer::Ends Writer::CollectiveHandle() {
 Writer::Ends Writer::MessageHandle() {
   const int comm = RandomComm();
   const auto [from, to] = RandomPair(comm);
-  Op op;
-  op.comm = comm;
-  op.tag = line_;
-  op.what = Chance(&random_, 40) ? Do::kSsend : Do::kSend;
-  op.peer = to;
+  Op op = Addressed(Chance(&random_, 40) ? Do::kSsend : Do::kSend, comm, to);
   Ends ends = {{Member(comm, from), op}};
   op.what = Do::kRecv;
   op.peer = Chance(&random_, 15) && !loops_race_ ? kAny : from;
@@ -56,11 +52,7 @@ Writer::Ends Writer::MessageHandle() {
 Writer::Ends Writer::PartitionedHandle() {
   const int comm = RandomComm();
   const auto [from, to] = RandomPair(comm);
-  Op op;
-  op.comm = comm;
-  op.tag = line_;
-  op.what = Do::kPsend;
-  op.peer = to;
+  Op op = Addressed(Do::kPsend, comm, to);
   op.partitions = 1 + Below(&random_, 3);
   Ends ends = {{Member(comm, from), op}};
   op.what = Do::kPrecv;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "tests/oracle/code_edits.h"
+
 namespace rollcall::oracle {
 
 Writer::Writer(Random* random, bool loops_race) : random_(*random), loops_race_(loops_race) {
@@ -95,19 +97,12 @@ void Writer::Loop(int rounds, int steps) {
   Steps(steps);
   in_loop_ = false;
   FlushAll(100);
+  const auto own_requests = [](Op* op, int round) {
+    if (op->request != kNone) op->request += 1000 * round;
+    for (int& request : op->requests) request += 1000 * round;
+  };
   for (size_t r = 0; r < program_.code.size(); ++r) {
-    std::vector<Op>& ops = program_.code[r];
-    const std::vector<Op> body(ops.begin() + static_cast<ptrdiff_t>(begin[r]), ops.end());
-    ops.resize(begin[r]);
-    for (int round = 0; round < rounds; ++round) {
-      for (Op op : body) {
-        op.iteration = round;
-        // Requests of each round are its own.
-        if (op.request != kNone) op.request += 1000 * round;
-        for (int& request : op.requests) request += 1000 * round;
-        ops.push_back(op);
-      }
-    }
+    Unroll(begin[r], rounds, &program_.code[r], own_requests);
   }
 }
 

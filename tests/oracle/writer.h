@@ -57,6 +57,8 @@ class Writer {
   void Step();
 
   Op RandomCollective(int comm);
+  // One end of a message whose tag is its line.
+  Op Addressed(Do what, int comm, int peer) const;
   void Collective(bool nonblocking);
   void BetweenGroups();
   Ends NeighborhoodCall();

@@ -4,7 +4,9 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
+#include "tests/oracle/code_edits.h"
 #include "tests/oracle/device/machine.h"
 #include "tests/oracle/device/writer.h"
 
@@ -47,15 +49,7 @@ class Planter {
 
   bool Invert(std::pair<int, int> lines) {
     Choose(program_.Members(1));
-    for (const int r : planted_.ranks) {
-      std::vector<Op>& ops = Code(r);
-      for (size_t i = 0; i + 1 < ops.size(); ++i) {
-        if (ops[i].line == lines.first && ops[i + 1].line == lines.second) {
-          std::swap(ops[i], ops[i + 1]);
-          break;
-        }
-      }
-    }
+    for (const int r : planted_.ranks) SwapLines(lines, &Code(r));
     return true;
   }
 
@@ -82,13 +76,9 @@ class Planter {
 
   // A minority of the members, or half of them.
   void Choose(std::vector<int> members) {
-    const int size = static_cast<int>(members.size());
-    const int culprits = size >= 4 && Chance(&random_, 20) ? 2 : 1;
-    while (static_cast<int>(members.size()) > culprits) {
-      members.erase(members.begin() + Below(&random_, static_cast<int>(members.size())));
-    }
-    planted_.ranks = members;
-    planted_.tie = 2 * culprits == size;
+    Culprits culprits = DrawCulprits(&random_, std::move(members));
+    planted_.ranks = std::move(culprits.ranks);
+    planted_.tie = culprits.tie;
   }
 
   // Anywhere in the program that suits.

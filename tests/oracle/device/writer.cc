@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "tests/oracle/code_edits.h"
+
 namespace rollcall::oracle::device {
 namespace {
 
@@ -59,15 +61,7 @@ void Writer::Loop(int rounds, int steps) {
   for (const std::vector<Op>& ops : program_.code) begin.push_back(ops.size());
   Steps(steps);
   for (size_t r = 0; r < program_.code.size(); ++r) {
-    std::vector<Op>& ops = program_.code[r];
-    const std::vector<Op> body(ops.begin() + static_cast<ptrdiff_t>(begin[r]), ops.end());
-    ops.resize(begin[r]);
-    for (int round = 0; round < rounds; ++round) {
-      for (Op op : body) {
-        op.iteration = round;
-        ops.push_back(op);
-      }
-    }
+    Unroll(begin[r], rounds, &program_.code[r], [](Op*, int) {});
   }
 }
 
