@@ -8,7 +8,7 @@ JOBS="$(nproc)"
 say() { printf '\n=== %s\n' "$*"; }
 
 # Configures and builds one preset of CMakePresets.json: build PRESET [cmake arguments]. Sources are compiled a
-# dozen at a time (rollcall_unity() of cmake/rollcall.cmake), for a first build in a third of the time.
+# dozen at a time (rollcall_unity() of cmake/rollcall.cmake), for a first build in little more than half the time.
 build() {
   local preset="$1"
   shift

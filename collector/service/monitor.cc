@@ -201,6 +201,12 @@ bool Monitor::HandleEvents(int64_t until_ns) {
   return !events.empty();
 }
 
+void Monitor::HandleUntil(int64_t deadline_ns, const std::function<bool()>& answered) {
+  while (!answered() && Monotonic() < deadline_ns) {
+    HandleEvents(std::min(deadline_ns, Monotonic() + kTickNs));
+  }
+}
+
 void Monitor::Greet(uint64_t number, Agent* agent, const rpc::Hello& hello) {
   if (hello.protocol() != kProtocol) {
     agent->link->Refuse(
@@ -309,10 +315,7 @@ void Monitor::AskForStacks(const std::vector<uint64_t>& stalled) {
     asked_stacks_.insert(next_request_++);
     agent->second.link->Send(message);
   }
-  const int64_t deadline = Monotonic() + options_.answer_patience_ns;
-  while (!asked_stacks_.empty() && Monotonic() < deadline) {
-    HandleEvents(std::min(deadline, Monotonic() + kTickNs));
-  }
+  HandleUntil(Monotonic() + options_.answer_patience_ns, [this] { return asked_stacks_.empty(); });
 }
 
 void Monitor::AskForEnvironments() {
@@ -328,10 +331,8 @@ void Monitor::AskForEnvironments() {
 }
 
 void Monitor::AddEnvironments() {
-  const int64_t deadline = Monotonic() + options_.answer_patience_ns;
-  while (!asked_environments_.empty() && Monotonic() < deadline) {
-    HandleEvents(std::min(deadline, Monotonic() + kTickNs));
-  }
+  HandleUntil(Monotonic() + options_.answer_patience_ns,
+              [this] { return asked_environments_.empty(); });
   for (bundle::NodeEvidence& node : evidence_.nodes) {
     for (const auto& [number, agent] : agents_) {
       const bool same = agent.host == node.host && agent.run_directory == node.run_directory;
@@ -386,10 +387,7 @@ Trace Monitor::Collect(bool settle) {
   }
   snapshots_.Begin(next_request_++, asked);
   for (const uint64_t number : asked) agents_[number].link->Send(message);
-  const int64_t deadline = Monotonic() + options_.answer_patience_ns;
-  while (!snapshots_.complete() && Monotonic() < deadline) {
-    HandleEvents(std::min(deadline, Monotonic() + kTickNs));
-  }
+  HandleUntil(Monotonic() + options_.answer_patience_ns, [this] { return snapshots_.complete(); });
 
   RingTraceBuilder builder;
   std::vector<uint32_t> alive;
@@ -464,10 +462,9 @@ void Monitor::Symbolize(Trace* trace) {
     const uint64_t number = agent->first;
     asked.insert(number);
     AskForSymbols(&agent->second, unknown);
-    const auto may_answer = [&] { return agents_.contains(number) && !agents_[number].left; };
-    while (!asked_symbols_.empty() && may_answer() && Monotonic() < deadline) {
-      HandleEvents(std::min(deadline, Monotonic() + kTickNs));
-    }
+    HandleUntil(deadline, [&] {
+      return asked_symbols_.empty() || !agents_.contains(number) || agents_[number].left;
+    });
     std::erase_if(unknown, [this](const CodeAddress& code) { return symbols_.Knows(code); });
   }
   symbols_.Fill(trace);

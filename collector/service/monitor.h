@@ -101,6 +101,8 @@ class Monitor {
   void Run();
   // Deals with what has come, waiting for it until `until_ns` at most. True if something came.
   bool HandleEvents(int64_t until_ns);
+  // The same again and again, until `answered` or the deadline.
+  void HandleUntil(int64_t deadline_ns, const std::function<bool()>& answered);
   void HandleMessage(uint64_t number, const rpc::AgentMessage& message);
   void Greet(uint64_t number, Agent* agent, const rpc::Hello& hello);
   void ForgetLostAgents();
