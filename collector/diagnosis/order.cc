@@ -85,7 +85,59 @@ bool LeftLoop(const Analysis& analysis, const Lane& staying, uint64_t sequence, 
   parted->uneven = true;
   parted->period = loop.period;
   parted->rounds = (at - loop.begin) / loop.period;
+  parted->rounds_lost = !beginning_seen;
   return true;
+}
+
+// What a process called, cut where it made one call, up to the present.
+struct Rounds {
+  using Calls = std::vector<const Event*>;
+  std::vector<Calls> whole;  // between two of those
+  Calls present;             // after the last of them, with the call that it stands in
+  const Event* last = nullptr;
+};
+
+Rounds CutAt(const Analysis& analysis, uint32_t process, const Event& cut, const Event& stands) {
+  Rounds rounds;
+  Rounds::Calls before;  // those after the cut before, if there was one
+  for (const Event* event : analysis.Timeline(process)) {
+    if (event->start_ns >= stands.start_ns) break;
+    if (!SameSite(analysis, *event, cut)) {
+      before.push_back(event);
+      continue;
+    }
+    if (rounds.last != nullptr) rounds.whole.push_back(std::move(before));
+    before.clear();
+    rounds.last = event;
+  }
+  rounds.present = std::move(before);
+  rounds.present.push_back(&stands);
+  return rounds;
+}
+
+// The ranks of a group have communicators of their own beside it, so only call sites count.
+bool SameCalls(const Analysis& analysis, const Rounds::Calls& a, const Rounds::Calls& b,
+               size_t calls) {
+  return calls <= a.size() && calls <= b.size() &&
+         std::equal(a.begin(), a.begin() + static_cast<ptrdiff_t>(calls), b.begin(),
+                    [&](const Event* x, const Event* y) {
+                      return analysis.Site(*x) == analysis.Site(*y);
+                    });
+}
+
+// Both called the same in each of the last rounds, and there are at least two of these.
+bool WentTheSameWay(const Analysis& analysis, const Rounds& a, const Rounds& b) {
+  const size_t rounds = std::min(a.whole.size(), b.whole.size());
+  for (size_t i = 1; i <= rounds; ++i) {
+    const Rounds::Calls& x = a.whole[a.whole.size() - i];
+    const Rounds::Calls& y = b.whole[b.whole.size() - i];
+    if (x.size() != y.size() || !SameCalls(analysis, x, y, x.size())) return false;
+  }
+  return rounds >= 2;
+}
+
+bool HasCallPath(const Analysis& analysis, const Event& event) {
+  return analysis.sites.Id(event.call_path) != 0;
 }
 
 }  // namespace
@@ -101,27 +153,39 @@ bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, u
     if (lane != nullptr && lane->entered >= stands.sequence) return false;
   }
   const Parting parting = analysis.sites.Part(waiting.call_path, stands.call_path);
+  const bool stands_behind = parting.known && parting.branch && parting.order < 0;
+  const Rounds own = CutAt(analysis, process, waiting, stands);
+  if (own.last == nullptr) return stands_behind;
+
+  // It made that call in an earlier round.
+  const Rounds others = CutAt(analysis, waiter, waiting, waiting);
+  const bool same_round = others.last != nullptr && others.last->sequence == own.last->sequence;
+  if (same_round && SameCalls(analysis, own.present, others.present, own.present.size())) {
+    return false;  // on the same way, and not as far
+  }
+  const auto here = [&](const Rounds::Calls& calls) {
+    return std::count_if(calls.begin(), calls.end(), [&](const Event* event) {
+      return analysis.Site(*event) == analysis.Site(stands);
+    });
+  };
+  // Oftener at the present place than any round has it: a round without that call.
+  const auto times = here(own.present);
+  if (times > 1) {
+    auto usual = same_round ? here(others.present) : 0;
+    for (const Rounds* rounds : {&own, &others}) {
+      for (const Rounds::Calls& round : rounds->whole) usual = std::max(usual, here(round));
+    }
+    return times > usual;
+  }
   const std::vector<const Event*> timeline = analysis.Timeline(process);
-  size_t last_made = timeline.size();
-  for (size_t i = 0; i < timeline.size(); ++i) {
-    if (SameSite(analysis, *timeline[i], waiting)) last_made = i;
-  }
-  if (last_made == timeline.size()) {
-    return parting.known && parting.branch && parting.order < 0;
-  }
-  // It made that call in an earlier round. Twice at the present place since then: a round without
-  // it.
-  uint64_t since = 0;
-  uint64_t earlier = 0;
-  for (size_t i = 0; i < timeline.size(); ++i) {
-    if (timeline[i]->start_ns >= stands.start_ns) break;
-    if (!SameSite(analysis, *timeline[i], stands)) continue;
-    ++(i > last_made ? since : earlier);
-  }
-  if (since > 0) return true;
-  if (earlier > 0) return false;
-  return collective && parting.known && parting.branch && parting.order < 0 &&
-         analysis.LaneOf(comm, waiter) != nullptr;
+  const bool was_here = std::any_of(timeline.begin(), timeline.end(), [&](const Event* event) {
+    return event->start_ns < stands.start_ns && SameSite(analysis, *event, stands);
+  });
+  if (was_here || !collective || analysis.LaneOf(comm, waiter) == nullptr) return false;
+  // The first time here. Where no names say what stands behind what, the rounds before do.
+  if (parting.known) return stands_behind;
+  return same_round && HasCallPath(analysis, stands) && HasCallPath(analysis, waiting) &&
+         WentTheSameWay(analysis, own, others);
 }
 
 std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& node,

@@ -35,7 +35,8 @@ struct Parted {
   bool uneven = false;
   bool deviating_left = false;  // the deviating side is the one that left the loop
   size_t period = 0;
-  uint64_t rounds = 0;  // whole rounds that both made
+  uint64_t rounds = 0;       // whole rounds that both made, as far as they are on record
+  bool rounds_lost = false;  // there may have been more
 };
 
 Parted HowParted(const Analysis& analysis, const Incident& incident);

@@ -26,14 +26,14 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
   const std::vector<int32_t>& stayed = parted.deviating_left ? agreeing : deviating;
   const Event* next = parted.deviating_left ? incident.deviating_event : incident.agreeing_event;
   finding.title = fmt::format(
-      "{} left the loop around {} after {} rounds{}; {} {} in round {}", RanksPhrase(left),
-      OperationName(finding.operation), parted.rounds,
+      "{} left the loop around {} after {}{} rounds{}; {} {} in {}", RanksPhrase(left),
+      OperationName(finding.operation), parted.rounds_lost ? "at least " : "", parted.rounds,
       incident.tie            ? ""
       : parted.deviating_left ? ", too early"
                               : "",
       RanksPhrase(stayed),
       incident.what == Incident::What::kUnbalanced ? "called it" : Verb(stayed, "is", "are"),
-      parted.rounds + 1);
+      parted.rounds_lost ? "the next" : fmt::format("round {}", parted.rounds + 1));
   finding.why = fmt::format("the call sites repeat every {}; after whole rounds {} went on to {}",
                             parted.period == 1 ? "call" : fmt::format("{} calls", parted.period),
                             RanksPhrase(left), CallText(analysis, *next, false));
