@@ -89,7 +89,7 @@ function(rollcall_protobuf target proto)
     DEPENDS ${PROJECT_SOURCE_DIR}/${proto} VERBATIM)
   add_library(${target} STATIC ${base}.pb.cc ${base}.grpc.pb.cc)
   target_include_directories(${target} SYSTEM PUBLIC ${out})
-  target_link_libraries(${target} PUBLIC PkgConfig::GRPC protobuf::libprotobuf)
+  target_link_libraries(${target} PUBLIC gRPC::grpc++ protobuf::libprotobuf)
 endfunction()
 
 # OUT becomes a source file that carries the pages of docs/verdicts.

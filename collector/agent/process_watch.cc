@@ -57,24 +57,32 @@ bool IsZombie(pid_t pid) {
   return at != std::string::npos && at + 2 < stat.size() && stat[at + 2] == 'Z';
 }
 
-pid_t FindProcess(uint32_t own_pid, uint64_t start_ticks) {
+pid_t ProcessTable::Find(uint32_t own_pid, uint64_t start_ticks) {
   const auto same_number = static_cast<pid_t>(own_pid);
   if (own_pid == 0 || start_ticks == 0) return 0;
   if (ProcessStartTicks(same_number) == start_ticks) return same_number;
-  const ProcSource proc;
-  std::vector<int> pids;
-  proc.ListNumbers("/proc", &pids);
+  if (!read_) {
+    const ProcSource proc;
+    std::vector<int> pids;
+    proc.ListNumbers("/proc", &pids);
+    for (const int pid : pids) by_start_ticks_.emplace(ProcessStartTicks(pid), pid);
+    read_ = true;
+  }
   const std::string ending = "\t" + std::to_string(own_pid);
-  for (const int pid : pids) {
-    if (ProcessStartTicks(pid) != start_ticks) continue;
+  const auto [first, end] = by_start_ticks_.equal_range(start_ticks);
+  for (auto it = first; it != end; ++it) {
     // "NSpid:", then its pid in every namespace from ours to its own.
-    const std::string status = ReadSmallFile("/proc/" + std::to_string(pid) + "/status");
+    const std::string status = ReadSmallFile("/proc/" + std::to_string(it->second) + "/status");
     const size_t begin = status.find("\nNSpid:");
     if (begin == std::string::npos) continue;
     const std::string line = status.substr(begin + 1, status.find('\n', begin + 1) - begin - 1);
-    if (line.ends_with(ending)) return pid;
+    if (line.ends_with(ending)) return it->second;
   }
   return 0;
+}
+
+pid_t FindProcess(uint32_t own_pid, uint64_t start_ticks) {
+  return ProcessTable().Find(own_pid, start_ticks);
 }
 
 ProcessWatch::~ProcessWatch() {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 
 namespace rollcall::agent {
 
@@ -25,6 +26,17 @@ bool IsZombie(pid_t pid);
 // one; 0 if there is none. Looks through /proc when it is not the pid itself: once per ring, not
 // per sample.
 pid_t FindProcess(uint32_t own_pid, uint64_t start_ticks);
+
+// The same for many rings: looks through /proc once, at the first of them that needs it. Who
+// started after that may not be found. Not thread-safe.
+class ProcessTable {
+ public:
+  pid_t Find(uint32_t own_pid, uint64_t start_ticks);
+
+ private:
+  bool read_ = false;
+  std::unordered_multimap<uint64_t, pid_t> by_start_ticks_;
+};
 
 // Holds a pidfd. Not thread-safe.
 class ProcessWatch {

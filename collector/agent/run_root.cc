@@ -160,7 +160,7 @@ bool LooksLikeRun(int directory) {
 }
 
 // Whether a process that writes a ring there still lives, its `rollcall run` gone or not.
-bool HasLiveRank(int run) {
+bool HasLiveRank(int run, ProcessTable* processes) {
   const Fd rings(openat(run, kRingsDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   bool live = false;
   if (!rings.ok()) return live;
@@ -170,7 +170,7 @@ bool HasLiveRank(int run) {
     ring::FileHeader header;
     if (!file.ok() || pread(file.get(), &header, sizeof(header), 0) != sizeof(header)) return;
     if (memcmp(header.magic, ring::kMagic, sizeof(ring::kMagic)) != 0) return;
-    live = FindProcess(header.pid, header.process_start_ticks) != 0;
+    live = processes->Find(header.pid, header.process_start_ticks) != 0;
   });
   return live;
 }
@@ -268,6 +268,7 @@ std::vector<RunRoot::Old> RunRoot::List(const std::string& root) {
   std::string problem;
   const Fd fd(OpenPrivateDirectory(AT_FDCWD, root, &problem));
   if (!fd.ok()) return found;
+  ProcessTable processes;
   ForEachEntry(fd.get(), [&](const char* name, const struct stat& status) {
     if (!S_ISDIR(status.st_mode)) return;
     const Fd run(openat(fd.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -276,7 +277,7 @@ std::vector<RunRoot::Old> RunRoot::List(const std::string& root) {
         {.path = root + "/" + name,
          .modified_ns = status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec,
          .bytes = BytesBelow(run.get()),
-         .in_use = IsLocked(run.get(), kUseLock) || HasLiveRank(run.get())});
+         .in_use = IsLocked(run.get(), kUseLock) || HasLiveRank(run.get(), &processes)});
   });
   std::sort(found.begin(), found.end(),
             [](const Old& a, const Old& b) { return a.modified_ns > b.modified_ns; });
