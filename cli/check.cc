@@ -109,18 +109,23 @@ class Check {
     if (hung) job_.AskToEnd(report, "it hangs");
   }
 
+  DiagnoseOptions OfTheEnd(const WatchedJob::End& end) const {
+    return {.stall_after_ns = options_.watch.StallAfterNs(),
+            .job_ended = true,
+            .judge_buffering = true,
+            .judge_end = true,
+            .compare_call_sites = options_.call_sites,
+            .time_limit_ns = end.timed_out ? TimeLimitNs() : -1};
+  }
+
   // Of what was seen while it ran, and what is left.
   Verdict Judged(service::Monitor::Final* final, const WatchedJob::End& end) {
     const std::lock_guard lock(mutex_);
     if (seen_ && seen_->report.status == Report::Status::kHung) return std::move(*seen_);
-    Verdict last{.trace = std::move(final->trace), .of_the_end = true};
-    last.diagnose = {.stall_after_ns = options_.watch.StallAfterNs(),
-                     .job_ended = true,
-                     .judge_buffering = true,
-                     .judge_end = true,
-                     .compare_call_sites = options_.call_sites,
-                     .time_limit_ns = end.timed_out ? TimeLimitNs() : -1};
-    last.report = Diagnose(last.trace, last.diagnose);
+    Verdict last{.trace = std::move(final->trace),
+                 .report = std::move(final->report),
+                 .diagnose = OfTheEnd(end),
+                 .of_the_end = true};
     return seen_ && Failing(seen_->report) > Failing(last.report) ? std::move(*seen_)
                                                                   : std::move(last);
   }
@@ -131,7 +136,8 @@ class Check {
   }
 
   int Conclude(const WatchedJob::End& end, JobOutcome outcome) {
-    service::Monitor::Final final = job_.Finish();
+    service::Monitor::Final final =
+        job_.Finish({.diagnose = OfTheEnd(end), .name_code = !options_.outputs.empty()});
     const bool ranks_seen = final.ranks_seen;
     const Verdict verdict = Judged(&final, end);
     std::vector<std::string> unused;

@@ -85,7 +85,7 @@ int RunCollector(int argc, char** argv) {
   fflush(stdout);
   int number = 0;
   sigwait(&stop, &number);
-  const service::Monitor::Final final = monitor.Finish();
+  const service::Monitor::Final final = monitor.Finish({.name_code = output.ShowsTraces()});
   if (final.is_new) {
     output.Print(final.trace, final.report, /*job_ended=*/true);
     bundle.Write(final.trace, final.report, final.evidence);

@@ -31,6 +31,8 @@ class ReportOutput {
   // To stderr in one write, so that the job's own lines do not come between; and to the files.
   // `job_ended` as in DiagnoseOptions.
   void Print(const Trace& trace, const Report& report, bool job_ended);
+  // Whether the whole trace may be shown, not only what was found.
+  bool ShowsTraces() const { return !options_.outputs.empty(); }
   // To the files only; `only_if_none`: leaves a report that is there.
   void Store(const Trace& trace, const Report& report, bool job_ended, bool only_if_none);
 

@@ -72,7 +72,7 @@ void Run::OnReport(const Trace& trace, const Report& report) {
 }
 
 void Run::Conclude(const WatchedJob::End& end) {
-  const service::Monitor::Final final = job_.Finish();
+  const service::Monitor::Final final = job_.Finish({.name_code = output_.ShowsTraces()});
   if (final.is_new) {
     output_.Print(final.trace, final.report, /*job_ended=*/true);
     bundle_.Write(final.trace, final.report, final.evidence);

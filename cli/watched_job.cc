@@ -228,7 +228,9 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
   }
 }
 
-service::Monitor::Final WatchedJob::Finish() { return monitor_->Finish(); }
+service::Monitor::Final WatchedJob::Finish(const service::LastLook& look) {
+  return monitor_->Finish(look);
+}
 
 void WatchedJob::Close(const End& end, bool any_findings) {
   Journal(journal::JobEnd{

@@ -80,7 +80,7 @@ class WatchedJob {
   void AskToEnd(const Report& report, const std::string& why);
 
   // The last look at everything; after Wait(), once, if watching().
-  service::Monitor::Final Finish();
+  service::Monitor::Final Finish(const service::LastLook& look);
   // Journals the end, and keeps or removes what is on disk; after Finish().
   void Close(const End& end, bool any_findings);
 

@@ -104,6 +104,10 @@ int64_t Patience(const Trace& trace, const Report& report) {
   return MoreMayCome(trace, report) ? kComingPatienceNs : 0;
 }
 
+bool EndedWell(const Report& report) {
+  return report.findings.empty() && report.status == Report::Status::kFinished;
+}
+
 }  // namespace
 
 Monitor::Monitor(MonitorOptions options)
@@ -140,8 +144,9 @@ void Monitor::Leave(uint64_t agent) {
   changed_.notify_all();
 }
 
-Monitor::Final Monitor::Finish() {
+Monitor::Final Monitor::Finish(const LastLook& look) {
   std::unique_lock lock(mutex_);
+  last_look_ = look;
   finish_asked_ = true;
   changed_.notify_all();
   changed_.wait(lock, [this] { return finished_; });
@@ -560,9 +565,14 @@ void Monitor::FinishNow() {
   AskForEnvironments();
   // What the agents still have to say is on its way: the snapshots come behind it.
   final.trace = Collect(true);
-  Symbolize(&final.trace);
-  final.report =
-      Diagnose(final.trace, {.stall_after_ns = options_.stall_after_ns, .job_ended = true});
+  DiagnoseOptions diagnose = last_look_.diagnose;
+  diagnose.stall_after_ns = options_.stall_after_ns;
+  diagnose.job_ended = true;
+  final.report = Diagnose(final.trace, diagnose);
+  if (last_look_.name_code || !EndedWell(final.report)) {
+    Symbolize(&final.trace);
+    final.report = Diagnose(final.trace, diagnose);
+  }
   final.ranks_seen = state_.ever_seen() || !final.trace.processes.empty();
   final.is_new = WhatIsNew(final.report) == News::kNew;
   final.any_findings = !said_.empty();

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "collector/bundle/evidence.h"
+#include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/finding.h"
 #include "collector/model/trace.h"
 #include "collector/service/job_state.h"
@@ -55,6 +56,14 @@ struct MonitorOptions {
   std::function<void(const std::string&)> on_note;
 };
 
+// How a job that is over is looked at.
+struct LastLook {
+  DiagnoseOptions diagnose = {};  // besides what MonitorOptions says, and that the job is over
+  // Code is named in the trace even where nothing was found: for who shows all of it. Reading debug
+  // information takes longer than all else here, and a job that ended well should not wait for it.
+  bool name_code = false;
+};
+
 class Monitor {
  public:
   explicit Monitor(MonitorOptions options);
@@ -78,7 +87,7 @@ class Monitor {
   };
   // The job is over: one last look at everything. Blocks until that is done, at most a few seconds.
   // Call once, from any thread.
-  Final Finish();
+  Final Finish(const LastLook& look = {});
 
  private:
   struct Agent {
@@ -136,6 +145,7 @@ class Monitor {
   uint64_t next_agent_ = 1;
   bool stop_ = false;
   bool finish_asked_ = false;
+  LastLook last_look_;  // set before finish_asked_
   bool finished_ = false;
   Final final_;
 

@@ -52,6 +52,11 @@ class FakeLink : public AgentLink {
     }
     return {};
   }
+  bool AskedForSymbols() {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(sent_.begin(), sent_.end(),
+                       [](const rpc::CollectorMessage& message) { return message.has_symbols(); });
+  }
   uint64_t WaitForEnvironmentRequest() {
     return WaitFor(0, [](const rpc::CollectorMessage& message) {
       return message.has_environment() ? message.environment().request() : 0;
@@ -325,6 +330,43 @@ TEST(MonitorTest, WhatOneNodeCannotSymbolizeAnotherIsAsked) {
   const Monitor::Final final = finished.get();
   ASSERT_EQ(final.trace.codes.size(), 3u);
   for (const Code& code : final.trace.codes) EXPECT_EQ(code.frames.at(0).line, 7);
+}
+
+// A job of one rank that called a barrier and finalized.
+std::vector<uint8_t> RingThatFinalized() {
+  RingFileBuilder builder(0, 1);
+  const uint32_t path = builder.AddPath({{builder.AddModule("/bin/app"), 0x1234}});
+  const uint32_t thread = builder.AddThread(100);
+  const uint32_t world = builder.AddParticipant(0xfeed, 0, 1, ring::kIsWorld);
+  ring::Record record = builder.MakeRecord(Operation::kBarrier, 2000, world, 1);
+  record.call_path = path;
+  builder.Append(thread, record);
+  builder.participants[world - 1].entered = builder.participants[world - 1].completed = 1;
+  builder.header.phase = static_cast<uint64_t>(ring::Phase::kFinalized);
+  builder.CountCalls();
+  return builder.Build();
+}
+
+// Reading debug information may take seconds.
+TEST(MonitorTest, AJobThatEndedWellWaitsForNamesOnlyWhereTheyAreShown) {
+  for (const bool name_code : {false, true}) {
+    Monitor monitor{MonitorOptions{}};
+    const auto link = std::make_shared<FakeLink>();
+    const uint64_t agent = monitor.Join(link);
+    monitor.Message(agent, Hello());
+    auto finished =
+        std::async(std::launch::async, [&] { return monitor.Finish({.name_code = name_code}); });
+    const uint64_t request = link->WaitForSnapshotRequest();
+    monitor.Message(agent, Snapshot(request, 1, RingThatFinalized(), false));
+    monitor.Message(agent, LastSnapshot(request));
+    if (name_code) monitor.Message(agent, Symbols(link->WaitForSymbolRequest(), true));
+    const Monitor::Final final = finished.get();
+    EXPECT_EQ(final.report.status, Report::Status::kFinished);
+    ASSERT_EQ(final.trace.codes.size(), 1u);
+    const Code& code = final.trace.codes[0];
+    EXPECT_EQ(code.frames.empty() ? 0 : code.frames[0].line, name_code ? 7u : 0u);
+    EXPECT_EQ(link->AskedForSymbols(), name_code);
+  }
 }
 
 rpc::AgentMessage Environment(uint64_t request, const std::string& json) {
