@@ -73,6 +73,15 @@ function(rollcall_preload_library target)
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/rollcall)
 endfunction()
 
+# TARGET puts a library of another build in its place: no sanitizer is in it, so sanitized builds need not make their own.
+function(rollcall_take_preload_library target library)
+  if(NOT ROLLCALL_SANITIZE)
+    message(FATAL_ERROR "ROLLCALL_PRELOAD is for sanitized builds: others test and install what they compile")
+  endif()
+  add_custom_target(${target} COMMAND ${CMAKE_COMMAND} -E copy_if_different ${library}
+    ${PROJECT_BINARY_DIR}/lib/rollcall/librollcall.so VERBATIM)
+endfunction()
+
 # A static library TARGET with the messages and gRPC stubs of PROTO.
 function(rollcall_protobuf target proto)
   get_filename_component(name ${proto} NAME_WE)

@@ -10,9 +10,7 @@ function(rollcall_unit_tests target dir library)
   endif()
   add_executable(${target} ${sources})
   target_link_libraries(${target} PRIVATE ${library} GTest::gmock GTest::gtest_main fmt::fmt)
-  target_compile_definitions(${target} PRIVATE ROLLCALL_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-    ROLLCALL_SHIM_LIBRARY="$<TARGET_FILE:rollcall>")
-  add_dependencies(${target} rollcall)
+  target_compile_definitions(${target} PRIVATE ROLLCALL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   rollcall_flags(${target})
   rollcall_unity(${target})
   # What is under test is optimised; the tests themselves are compiled once and run once.
