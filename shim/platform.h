@@ -8,7 +8,6 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <x86intrin.h>
 #endif
 
 #define ROLLCALL_EXPORT __attribute__((visibility("default")))
@@ -62,7 +61,7 @@ inline bool HasInvariantTsc() {
 
 inline uint64_t ReadTsc() {
 #if defined(__x86_64__)
-  return __rdtsc();
+  return __builtin_ia32_rdtsc();  // its header has all of the vector instructions, too
 #else
   return 0;
 #endif

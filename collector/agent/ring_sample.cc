@@ -3,10 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -99,7 +95,7 @@ int64_t RingSampler::MonotonicOf(uint64_t ticks) const {
   }
   const int64_t now_ns = Now(CLOCK_MONOTONIC);
 #if defined(__x86_64__)
-  const uint64_t now_ticks = __rdtsc();
+  const uint64_t now_ticks = __builtin_ia32_rdtsc();
   const double span_ticks = static_cast<double>(now_ticks - header_.first_anchor.ticks);
   const double span_ns =
       static_cast<double>(now_ns - static_cast<int64_t>(header_.first_anchor.monotonic_ns));
