@@ -38,3 +38,8 @@ rollcall_job_test(check.package job ../check/package_test.py --build ${PROJECT_B
   --mpicc ${MPICC_openmpi} --mpirun ${MPIRUN_openmpi})
 rollcall_job_test(check.pytest job ../check/pytest_test.py --rollcall $<TARGET_FILE:rollcall_cli>)
 set_tests_properties(check.pytest PROPERTIES SKIP_RETURN_CODE 77)
+
+# Debian's python3-yaml is the system Python's.
+add_test(NAME check.recipes COMMAND /usr/bin/python3 -B ${CHECK_DIR}/recipes_test.py
+  --rollcall $<TARGET_FILE:rollcall_cli> --leftovers ${LEFTOVERS} --mpirun ${MPIRUN_openmpi})
+set_tests_properties(check.recipes PROPERTIES LABELS job TIMEOUT 300 SKIP_RETURN_CODE 77)
