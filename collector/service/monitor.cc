@@ -24,9 +24,6 @@ constexpr int64_t kTurnPatienceNs = 1'200'000'000;
 // So long a verdict waits for others that would wait with those that it names, or for its proof.
 constexpr int64_t kComingPatienceNs = 400'000'000;
 constexpr int64_t kSymbolPatienceNs = 10'000'000'000;
-// An agent that said nothing for this long, or left and did not come back, is lost: what is left is
-// judged without it.
-constexpr int64_t kLostAfterNs = 10'000'000'000;
 // Stacks of more processes than this are not asked for at once.
 constexpr size_t kMostStacks = 8;
 constexpr size_t kAddressesPerRequest = 4096;
@@ -288,7 +285,7 @@ void Monitor::HandleMessage(uint64_t number, const rpc::AgentMessage& message) {
 void Monitor::ForgetLostAgents() {
   const int64_t now = Monotonic();
   for (auto agent = agents_.begin(); agent != agents_.end();) {
-    const bool lost = now - agent->second.last_heard_ns > kLostAfterNs;
+    const bool lost = now - agent->second.last_heard_ns > options_.lost_after_ns;
     if (!lost) {
       ++agent;
       continue;
@@ -299,7 +296,7 @@ void Monitor::ForgetLostAgents() {
       options_.on_note(fmt::format(
           "no word from the agent on {} for {} s; its ranks are judged no "
           "more, their traces stay in {}",
-          agent->second.host, kLostAfterNs / 1'000'000'000, agent->second.run_directory));
+          agent->second.host, options_.lost_after_ns / 1'000'000'000, agent->second.run_directory));
     }
     if (agent->second.greeted) lost_.emplace(agent->second.host, agent->second.run_directory);
     if (!agent->second.left) agent->second.link->Refuse("silent for too long");
@@ -382,6 +379,7 @@ bundle::Evidence Monitor::TakeEvidence(const std::set<uint64_t>& asked,
 }
 
 Trace Monitor::Collect(bool settle) {
+  evidence_ = {};  // rings are large: not those of two looks at once
   std::set<uint64_t> asked;
   rpc::CollectorMessage message;
   message.mutable_snapshot()->set_request(next_request_);
@@ -548,6 +546,7 @@ void Monitor::Look(const Suspicion& suspicion) {
     AddEnvironments();
     options_.on_evidence(trace, report, evidence_);
   }
+  evidence_ = {};
   pacer_.Looked(suspicion, fruitful, begin, Monotonic());
 }
 

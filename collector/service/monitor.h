@@ -43,14 +43,18 @@ struct MonitorOptions {
   int64_t stall_after_ns = 30'000'000'000;
   // How long agents are given to answer; what did not come by then is judged without.
   int64_t answer_patience_ns = 5'000'000'000;
+  // An agent that said nothing for this long, or left and did not come back, is lost: what is left
+  // is judged without it.
+  int64_t lost_after_ns = 10'000'000'000;
   // No live stacks are asked for.
   bool live_stacks = true;
   // Called on the monitor's thread, with every report that says something new. Must not call back.
   std::function<void(const Trace&, const Report&)> on_report;
   // Likewise, with one that says the same, of more waiting ranks. May be empty.
   std::function<void(const Trace&, const Report&)> on_update;
-  // Called after the two above, with what the report rests on. Empty: no agent is asked for more
-  // than a verdict needs.
+  // Called after the two above, with what the report rests on. May take its time over a file: what
+  // agents say meanwhile is dealt with afterwards, and none is lost for it. Empty: no agent is
+  // asked for more than a verdict needs.
   std::function<void(const Trace&, const Report&, const bundle::Evidence&)> on_evidence;
   // Something that the user should know besides verdicts (an agent lost). May be empty.
   std::function<void(const std::string&)> on_note;

@@ -1,21 +1,25 @@
-// From a directory of rings to a bundle: time and size, against the targets in
-// docs/performance.md, beside what it costs to read the files at all; and that the bundle says
-// what the directory says.
+// From rings to a bundle, of a directory and of what a collector holds: time and size, against the
+// targets in docs/performance.md, beside what it costs to analyze the bundle and the directory; and
+// that both say what was planted.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "collector/bundle/collect.h"
+#include "collector/bundle/evidence.h"
+#include "collector/clock.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/import/run_directory.h"
 #include "tests/bench/child_cost.h"
 #include "tests/bench/ring_job_files.h"
 #include "tests/bench/ring_job_verdict.h"
+#include "tests/collector/bundle/job_evidence.h"
 
 namespace {
 
@@ -26,6 +30,7 @@ using namespace rollcall::ring_job;
 constexpr uint32_t kRecords = 2000;
 constexpr int kRounds = 5;
 constexpr int64_t kTargetRanks = 64;
+constexpr int64_t kRanksPerNode = 8;
 constexpr double kTargetWallS = 2;
 constexpr double kTargetShare = 0.2;
 bool g_missed = false;
@@ -38,46 +43,82 @@ std::string VerdictOf(const std::string& input) {
   return VerdictText(Diagnose(trace, options));
 }
 
-void Bundle(benchmark::State& state) {
-  const int64_t ranks = state.range(0);
-  const Job job({static_cast<int32_t>(ranks), kRecords, Fault::kSkipped});
-  std::string directory = (fs::temp_directory_path() / "rollcall-bundle-XXXXXX").string();
-  if (mkdtemp(directory.data()) == nullptr) return state.SkipWithError("mkdtemp");
-  const Written written = WriteRings(job, directory);
-  const std::string file = directory + ".bundle";
+// A job's ring files, which go when it does.
+struct JobOnDisk {
+  explicit JobOnDisk(int64_t ranks)
+      : job({static_cast<int32_t>(ranks), kRecords, Fault::kSkipped}),
+        directory((fs::temp_directory_path() / "rollcall-bundle-XXXXXX").string()) {
+    if (mkdtemp(directory.data()) == nullptr) {
+      fmt::print(stderr, "no directory in {}\n", fs::temp_directory_path().string());
+      std::exit(2);
+    }
+    written = WriteRings(job, directory);
+  }
+  ~JobOnDisk() {
+    fs::remove(bundle());
+    fs::remove_all(directory);
+  }
+  JobOnDisk(const JobOnDisk&) = delete;
+  JobOnDisk& operator=(const JobOnDisk&) = delete;
+  std::string bundle() const { return directory + ".bundle"; }
+
+  const Job job;
+  std::string directory;
+  Written written;
+};
+
+// The least of some rounds of `write`, which makes the job's bundle.
+void Measure(benchmark::State& state, const JobOnDisk& disk, const std::function<bool()>& write) {
   ChildCost least;
   for (auto _ : state) {
-    const ChildCost cost =
-        RunInChild([&] { return bundle::Collect({directory}, file, {}).written; });
+    const ChildCost cost = RunInChild(write);
     state.SetIterationTime(cost.wall_s);
     if (!least.good || cost.wall_s < least.wall_s) least = cost;
     if (!cost.good) state.SkipWithError("not written");
   }
-  const ChildCost reading = RunInChild([&] { return VerdictOf(file) == ExpectedText(job); });
-  const ChildCost direct = RunInChild([&] { return VerdictOf(directory) == ExpectedText(job); });
+  const std::string expected = ExpectedText(disk.job);
+  const ChildCost reading = RunInChild([&] { return VerdictOf(disk.bundle()) == expected; });
+  const ChildCost direct = RunInChild([&] { return VerdictOf(disk.directory) == expected; });
   const double share =
-      static_cast<double>(fs::file_size(file)) / static_cast<double>(written.bytes);
+      static_cast<double>(fs::file_size(disk.bundle())) / static_cast<double>(disk.written.bytes);
   if (!reading.good || !direct.good) state.SkipWithError("another verdict than the planted one");
   g_missed |= !least.good || !reading.good || share > kTargetShare;
-  g_missed |= ranks == kTargetRanks && least.wall_s > kTargetWallS;
+  g_missed |= state.range(0) == kTargetRanks && least.wall_s > kTargetWallS;
   state.counters["wall_s"] = least.wall_s;
   state.counters["cpu_s"] = least.cpu_s;
   state.counters["peak_MB"] = least.peak_mb;
-  state.counters["rings_MB"] = static_cast<double>(written.bytes) * 1e-6;
+  state.counters["rings_MB"] = static_cast<double>(disk.written.bytes) * 1e-6;
   state.counters["share_%"] = share * 100;
   state.counters["analyze_s"] = reading.wall_s;
   state.counters["analyze_directory_s"] = direct.wall_s;
   state.counters["analyze_MB"] = reading.peak_mb;
-  fs::remove(file);
-  fs::remove_all(directory);
 }
-BENCHMARK(Bundle)
-    ->ArgName("ranks")
-    ->Arg(kTargetRanks)
-    ->Arg(1024)
-    ->Iterations(kRounds)
-    ->UseManualTime()
-    ->Unit(benchmark::kSecond);
+
+// As `rollcall bundle DIR` does it.
+void OfADirectory(benchmark::State& state) {
+  const JobOnDisk disk(state.range(0));
+  Measure(state, disk,
+          [&] { return bundle::Collect({disk.directory}, disk.bundle(), {}).written; });
+}
+
+// As a collector does it after a verdict: what the agents sent is in memory.
+void OfACollector(benchmark::State& state) {
+  const JobOnDisk disk(state.range(0));
+  Trace trace = LoadTrace({disk.directory});
+  NamePlaces(&trace);
+  bundle::StandStill(&trace, Now(CLOCK_REALTIME));
+  const bundle::Evidence evidence =
+      bundle::EvidenceOf(trace, static_cast<size_t>(state.range(0) / kRanksPerNode));
+  Measure(state, disk,
+          [&] { return bundle::WriteEvidence(trace, evidence, disk.bundle(), {}).written; });
+}
+
+void Sizes(benchmark::internal::Benchmark* bench) {
+  bench->ArgName("ranks")->Arg(kTargetRanks)->Arg(1024)->Iterations(kRounds);
+  bench->UseManualTime()->Unit(benchmark::kSecond);
+}
+BENCHMARK(OfADirectory)->Apply(Sizes);
+BENCHMARK(OfACollector)->Apply(Sizes);
 
 }  // namespace
 

@@ -84,9 +84,9 @@ class Parts:
         self.environment = {"ROLLCALL_TOKEN": secrets.token_hex(16)}
         self.address = "127.0.0.1:0"
 
-    def collector(self, verdict_file):
+    def collector(self, verdict_file, *options):
         started = Command([self.scene.rollcall, "collector", "--listen", self.address,
-                           "--color=never", "--json", verdict_file], self.environment)
+                           "--color=never", "--json", verdict_file, *options], self.environment)
         started.says("ROLLCALL_COLLECTOR=")
         self.address = started.stdout().split("ROLLCALL_COLLECTOR=")[1].split()[0]
         require("ROLLCALL_TOKEN" not in started.stdout(), "the token was printed", started)
@@ -155,9 +155,13 @@ def collector_restarted_after_the_hang(scene):
 
 
 def agent_restarted(scene):
-    """SIGKILL to the agent and another in its place: it finds the rings that are there."""
+    """SIGKILL to the agent and another in its place: it finds the rings that are there.
+
+    The collector's bundle is of the hang, also when the job was killed since.
+    """
     parts = Parts(scene)
-    with parts.collector(scene.verdict_file) as collector, parts.agent() as first:
+    packed = scene.path("job.zst")
+    with parts.collector(scene.verdict_file, "--bundle", packed) as collector, parts.agent() as first:
         until(lambda: os.path.isdir(os.path.join(scene.run_directory, "rings")), "a directory", first)
         with parts.job("skip") as job:
             job.says("stepping")
@@ -171,6 +175,7 @@ def agent_restarted(scene):
                 os.kill(collector.pid, signal.SIGTERM)
                 collector.ends(live.FINDINGS)
                 second.ends(0, SOON_S)
+                live.check_skip(scene.analyze(of=packed), 4, collector)
 
 
 # The nodes' /dev/shm is not the test's.

@@ -162,10 +162,10 @@ class Scene:
             words += ["--dir", self.run_directory]
         return words + list(options) + ["--"]
 
-    def analyze(self, *before):
-        """The verdict that `rollcall analyze` finds in the run directory."""
+    def analyze(self, *before, of=None):
+        """The verdict that `rollcall analyze` finds in the run directory, or in `of`."""
         out = self.path("analyzed.json")
-        subprocess.run(list(before) + [self.rollcall, "analyze", "--json", out, self.run_directory],
+        subprocess.run(list(before) + [self.rollcall, "analyze", "--json", out, of or self.run_directory],
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL, timeout=PATIENCE_S, check=False)
         verdict = read_verdict(out)

@@ -17,6 +17,7 @@
 #include "collector/import/ring_image.h"
 #include "collector/report/text_report.h"
 #include "tests/bench/ring_job_files.h"
+#include "tests/collector/bundle/job_evidence.h"
 #include "tests/collector/import/fake_machine.h"
 #include "tests/temporary_directory.h"
 
@@ -43,23 +44,8 @@ class EvidenceTest : public ::testing::Test {
     for (Code& code : trace_.codes) {
       for (SourceFrame& frame : code.frames) frame.detail = FrameDetail::kSourceLine;
     }
-    for (Process& process : trace_.processes) {
-      process.end = {.how = ProcessEnd::How::kAlive};
-      process.quiet = true;
-      process.taken_at_ns = elsewhere_.NowNs();
-    }
-    evidence_.nodes = {{.host = "first", .run_directory = "/run"},
-                       {.host = "second", .run_directory = "/run"}};
-    for (uint32_t i = 0; i < trace_.processes.size(); ++i) {
-      const Process& process = trace_.processes[i];
-      std::ifstream file(process.source, std::ios::binary);
-      const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
-      MemorySource source({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-      evidence_.rings.push_back({.node = i < 16 ? 0u : 1u,
-                                 .name = std::filesystem::path(process.source).filename().string(),
-                                 .image = PackImage(TakeImage(source, process.source)),
-                                 .process = i});
-    }
+    StandStill(&trace_, elsewhere_.NowNs());
+    evidence_ = EvidenceOf(trace_, 2);
   }
 
   std::string Path(const std::string& name) const { return root_.Path(name); }
@@ -133,11 +119,11 @@ TEST_F(EvidenceTest, AMissingNodeIsNamedAndTheOtherIsThere) {
   ASSERT_TRUE(collected.written) << collected.error;
   EXPECT_EQ(collected.rings, 16u);
   ASSERT_THAT(collected.problems, SizeIs(1));
-  EXPECT_EQ(collected.problems[0].source, "second");
+  EXPECT_EQ(collected.problems[0].source, "host1");
   const Trace trace = Read();
   EXPECT_THAT(trace.processes, SizeIs(16));
   ASSERT_THAT(trace.problems, Not(IsEmpty()));
-  EXPECT_EQ(trace.problems[0].source, "second");
+  EXPECT_EQ(trace.problems[0].source, "host1");
   EXPECT_EQ(trace.problems[0].message,
             "traces of this node are missing: its agent was not connected; they lie in /run there");
 }

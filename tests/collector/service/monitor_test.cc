@@ -10,8 +10,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "collector/clock.h"
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
 #include "collector/service/snapshot_set.h"
@@ -417,6 +419,58 @@ TEST(MonitorTest, EvidenceNamesWhoDidNotAnswer) {
   ASSERT_EQ(final.evidence.rings.size(), 1u);
   EXPECT_EQ(final.evidence.rings[0].image, ring);
   EXPECT_EQ(final.evidence.rings[0].process, 0u);
+}
+
+// A bundle of a large job on a slow disk takes longer than an agent may be silent. It was not.
+TEST(MonitorTest, NoAgentIsLostWhileEvidenceIsWritten) {
+  std::promise<void> writing;
+  std::promise<void> heartbeat_sent;
+  std::mutex mutex;
+  std::vector<std::string> notes;
+  MonitorOptions options;
+  options.lost_after_ns = 2'000'000'000;
+  options.on_evidence = [&](const Trace&, const Report&, const bundle::Evidence&) {
+    const int64_t begin = Now(CLOCK_MONOTONIC);
+    writing.set_value();
+    heartbeat_sent.get_future().wait();
+    const int64_t left = begin + options.lost_after_ns - Now(CLOCK_MONOTONIC);
+    std::this_thread::sleep_for(std::chrono::nanoseconds(left) + std::chrono::milliseconds(100));
+  };
+  options.on_note = [&](const std::string& note) {
+    const std::lock_guard lock(mutex);
+    notes.push_back(note);
+  };
+  const std::vector<std::vector<uint8_t>> rings = {RingInBarrier(0, false), RingInBarrier(1, true)};
+  const uint64_t ids[] = {IdOf(rings[0]), IdOf(rings[1])};
+  Monitor monitor{options};
+  const auto link = std::make_shared<FakeLink>();
+  const uint64_t agent = monitor.Join(link);
+  const auto answer = [&](uint64_t request) {
+    for (size_t i = 0; i < 2; ++i) monitor.Message(agent, Snapshot(request, ids[i], rings[i], i));
+    monitor.Message(agent, LastSnapshot(request));
+  };
+  monitor.Message(agent, Hello());
+  monitor.Message(agent, EndInJournal(ids[0]));
+  monitor.Message(agent, EndedDigest(ids[0]));
+  monitor.Message(agent, WaitingDigest(ids[1], 2));
+  answer(link->WaitForSnapshotRequest());
+  monitor.Message(agent, Environment(link->WaitForEnvironmentRequest(), "{}"));
+
+  writing.get_future().wait();
+  monitor.Message(agent, WaitingDigest(ids[1], 2));
+  const uint64_t before = link->WaitForSnapshotRequest();
+  heartbeat_sent.set_value();
+  // The second one is refused when the monitor has gone round once more.
+  for (int i = 0; i < 2; ++i) {
+    const auto other = std::make_shared<FakeLink>();
+    monitor.Message(monitor.Join(other), Hello(2));
+    other->WaitForRefusal();
+  }
+  auto finished = std::async(std::launch::async, [&] { return monitor.Finish(); });
+  answer(link->WaitForSnapshotRequest(before));
+  EXPECT_EQ(finished.get().trace.processes.size(), 2u);
+  const std::lock_guard lock(mutex);
+  EXPECT_THAT(notes, ::testing::IsEmpty());
 }
 
 TEST(MonitorTest, EvidenceThatDoesNotFitIsRefused) {
