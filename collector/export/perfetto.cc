@@ -49,6 +49,7 @@ class PerfettoWriter {
     Findings();
     for (uint32_t i = 0; i < Processes().size(); ++i) Rank(i);
     Flows();
+    for (uint32_t i = 0; i < Processes().size(); ++i) Marks(i);
     out_ << "\n]}\n";
   }
 
@@ -197,6 +198,12 @@ class PerfettoWriter {
       Name("thread_name", pid, tid, name);
       Sort("thread_sort_index", pid, tid, tid);
     }
+  }
+
+  // Marks the calls that the findings name. An instant on a track is a slice without length there,
+  // in the call; so it comes behind the flows, which are bound to the slice that began last.
+  void Marks(uint32_t index) {
+    const Process& process = Processes()[index];
     for (const Finding& finding : report_.findings) {
       const Event* event = PlaceOf(finding, index);
       if (event == nullptr || event->start_ns == kNoTime) continue;
@@ -206,9 +213,9 @@ class PerfettoWriter {
            {"s", "t"},
            {"name", fmt::format("{}: {}", culprit ? "culprit" : "waiting", KindName(finding.kind))},
            {"cat", "finding"},
-           {"pid", pid},
+           {"pid", kFirstRank + index},
            {"tid", TrackOf(*event)},
-           {"ts", Microseconds(event->start_ns)},
+           {"ts", Microseconds(DrawnBegin(*event))},
            {"args", {{"title", finding.title}}}});
     }
   }

@@ -1,4 +1,5 @@
 // The exporters of traces: what their readers would take them for.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -281,6 +282,51 @@ TEST(Perfetto, SlicesOfATrackNest) {
         }
         ends.push_back(end);
       }
+    }
+  });
+}
+
+// What Perfetto's importer of this format makes of the flows: events are sorted by time, those of
+// one time stay in the order of the file; an instant of a thread is a slice without length; a flow
+// is bound to the slice of its track that began last and has not made way for a later one.
+struct BoundFlow {
+  const Json* flow = nullptr;
+  const Json* slice = nullptr;  // none: the importer would drop the flow
+};
+std::vector<BoundFlow> BoundFlows(const Json& trace) {
+  struct Timed {
+    double ts;
+    const Json* event;
+  };
+  std::vector<Timed> events;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] != "M") events.push_back({event["ts"], &event});
+  }
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Timed& a, const Timed& b) { return a.ts < b.ts; });
+  std::map<std::pair<int, int>, const Json*> newest;  // by track
+  std::vector<BoundFlow> bound;
+  for (const auto& [ts, event] : events) {
+    const Json*& slice = newest[{(*event)["pid"], (*event)["tid"]}];
+    const char phase = (*event)["ph"].get_ref<const std::string&>()[0];
+    if (phase == 's' || phase == 't' || phase == 'f') {
+      bound.push_back({event, slice});
+    } else {
+      slice = event;
+    }
+  }
+  return bound;
+}
+
+TEST(Perfetto, FlowsAreBoundToTheCallsThemselves) {
+  VisitGolden([](const std::string& name, const std::string& text) {
+    const Json trace = Json::parse(Export("perfetto", text));
+    for (const auto& [flow, slice] : BoundFlows(trace)) {
+      ASSERT_NE(slice, nullptr) << name << " " << *flow;
+      EXPECT_EQ((*slice)["cat"], "collective") << name << " " << *flow << *slice;
+      EXPECT_EQ(fmt::format("#{}", (*slice)["args"].value("sequence", 0)), (*flow)["name"])
+          << name << " " << *flow << *slice;
+      EXPECT_EQ(flow->contains("bp"), (*flow)["ph"] != "s") << name;
     }
   });
 }
