@@ -1,12 +1,26 @@
 // docs/verdicts/rank-died.md
 #include <fmt/format.h>
 
+#include <string>
+#include <utility>
+
 #include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {
+namespace {
+
+// Where a process ended itself; of a library without symbols, that it was there. Empty: not known.
+std::string WhereItEnded(const SourceFrame& frame) {
+  const std::string place = PlaceText(frame);
+  if (!place.empty()) return fmt::format("it ended itself at {} in {}", place, FunctionText(frame));
+  if (frame.module.empty()) return {};
+  return "it ended itself in " + frame.module.substr(frame.module.rfind('/') + 1);
+}
+
+}  // namespace
 
 std::optional<Finding> JudgeRankDied(const Analysis& analysis, const Incident& incident,
                                      const Parted&) {
@@ -36,9 +50,8 @@ std::optional<Finding> JudgeRankDied(const Analysis& analysis, const Incident& i
     finding.why = "it ended before its first recorded call";
   }
   if (process.exit_call_path != kNoIndex) {
-    const SourceFrame frame = analysis.sites.UserFrame(process.exit_call_path);
-    finding.notes.push_back(
-        fmt::format("it ended itself at {} in {}", PlaceText(frame), FunctionText(frame)));
+    std::string where = WhereItEnded(analysis.sites.UserFrame(process.exit_call_path));
+    if (!where.empty()) finding.notes.push_back(std::move(where));
   }
   uint64_t cleaned = 0;
   for (const Process& other : analysis.trace.processes) cleaned += other.end.by_launcher ? 1 : 0;

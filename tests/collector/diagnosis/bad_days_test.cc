@@ -169,6 +169,18 @@ TEST(BadDays, WhereAllButTheOpenCallIsLostItStillTells) {
   EXPECT_EQ(report.findings[0].culprits, std::vector<int32_t>{1});
 }
 
+// An MPI library without symbols ends the process when it has lost its daemon.
+TEST(BadDays, AnExitInALibraryWithoutSymbolsIsSaidToBeThere) {
+  const std::string job = "ranks 3\n0-2: Barrier @ main:12\n1,2: waits in Barrier @ main:12\n";
+  const Report placed = Of(job + "0: calls-exit 3 @ main:14 > give_up:5\n");
+  ASSERT_EQ(placed.findings.size(), 1u);
+  EXPECT_TRUE(Mentions(placed.findings[0].notes, "it ended itself at app.c:5 in give_up()"));
+  const Report library = Of(job + "0: calls-exit 3 @ [/usr/lib/libopen-rte.so.40]\n");
+  ASSERT_EQ(library.findings.size(), 1u);
+  EXPECT_EQ(library.findings[0].culprits, std::vector<int32_t>{0});
+  EXPECT_TRUE(Mentions(library.findings[0].notes, "it ended itself in libopen-rte.so.40"));
+}
+
 // Not a bad day's: beside a hang lateness is said where it explains it, and nowhere else.
 TEST(BadDays, ARankThatCameLastAllTheTimeAndThenStalled) {
   const std::string before = R"(
