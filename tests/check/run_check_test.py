@@ -184,6 +184,16 @@ def notes(scene):
     scene.leftovers("request", "--fail-on=errors,request-leak").ends(FINDINGS)
 
 
+def call_sites(scene):
+    """One collective from two places of a correct program: a note, for who asks for it."""
+    trap = "traps/both_arms.c"
+    scene.fault(trap, twin=True).ends(NOTHING).finds()
+    outcome = scene.fault(trap, "--call-sites", twin=True).ends(NOTHING)
+    kinds = [finding["kind"] for finding in outcome.verdict()["findings"]]
+    outcome.require(kinds and set(kinds) == {"divergent-call-sites"}, "found %s" % kinds)
+    outcome.require("  note   " in outcome.stderr, "it is no note")
+
+
 def healthy(scene):
     """Nothing is found in programs that do nothing wrong."""
     for mode in ("clean", "wildcards"):
@@ -209,7 +219,7 @@ def out_of_time(scene):
 
 
 CASES = {case.__name__: case for case in (
-    hang, silent_mismatch, buffering, left_behind, notes, healthy, fails_by_itself, out_of_time)}
+    hang, silent_mismatch, buffering, left_behind, notes, call_sites, healthy, fails_by_itself, out_of_time)}
 
 
 def main():
