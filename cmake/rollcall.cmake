@@ -60,6 +60,12 @@ endfunction()
 function(rollcall_preload_options target)
   target_compile_options(${target} PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden
     -fno-exceptions -fno-rtti -fno-semantic-interposition -fasynchronous-unwind-tables -ftls-model=initial-exec -O2)
+  # gcc clears a struct of more than 96 bytes by `rep stos`, which takes longer to start than all the stores
+  # together: 30 to 40 cycles, several times per recorded call.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+    target_compile_options(${target} PRIVATE
+      -mmemset-strategy=vector_loop:256:noalign,rep_8byte:-1:noalign)
+  endif()
   target_link_libraries(${target} PRIVATE rollcall_proto)
 endfunction()
 

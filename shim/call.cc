@@ -258,7 +258,7 @@ void FinishCall(Call* call) {
     Bump(&log->entry->calls_ended);
   }
   call->alive = 0;
-  t_block = call->outer;
+  static_cast<Nesting&>(t_block) = call->outer;
   StopWriting();
 }
 

@@ -32,12 +32,12 @@ struct Call {
   Library* library;
   bool pmpi;  // came in by its PMPI_ name
 
-  bool entered;       // Begin did something that End has to undo
-  bool recorded;      // `record` was written
-  uint8_t ring;       // ring::RingKind
-  bool own_status;    // the library got `status_bytes` in place of MPI_STATUS_IGNORE
-  bool counts;        // its messages count: not a tool's way of doing what the outer call says
-  ThreadBlock outer;  // to put back
+  bool entered;     // Begin did something that End has to undo
+  bool recorded;    // `record` was written
+  uint8_t ring;     // ring::RingKind
+  bool own_status;  // the library got `status_bytes` in place of MPI_STATUS_IGNORE
+  bool counts;      // its messages count: not a tool's way of doing what the outer call says
+  Nesting outer;    // to put back
   ThreadLog* log;
   Comm* comm;
   uint32_t* slots;  // request slots of a Waitall and the like, in the log's scratch

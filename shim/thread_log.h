@@ -80,18 +80,23 @@ struct ThreadLog {
   uint32_t scratch_size = 0;
 };
 
-// What a thread keeps in static TLS: little, since a preloaded library shares 512 bytes with
-// others.
-struct ThreadBlock {
-  ThreadLog* log;       // nullptr until the first record; kNoLog if there is no room
-  const void* writing;  // frame of the wrapper whose record is being written; nullptr if none
-  const void* guard;    // frame of the outermost wrapper that is running; nullptr if none
+// Which wrappers of a thread are running. A call keeps its caller's, and puts it back.
+struct Nesting {
+  const void* guard;  // frame of the outermost wrapper that is running; nullptr if none
   const void* guard_caller;
   const Call* outermost;  // the one that `guard` belongs to
   uint32_t depth;         // wrappers running, as far as `guard` is valid
   uint16_t outer;         // operation of the innermost recorded call
   bool outer_is_pmpi;     // it came in by its PMPI name
   bool passed_down;       // a tool between us and MPI handed it on to PMPI_
+};
+
+// What a thread keeps in static TLS: little, since a preloaded library shares 512 bytes with
+// others. What has just been written here is not copied with the nesting: a copy of several words
+// at once would wait until that write has reached the cache.
+struct ThreadBlock : Nesting {
+  ThreadLog* log;       // nullptr until the first record; kNoLog if there is no room
+  const void* writing;  // frame of the wrapper whose record is being written; nullptr if none
 };
 extern constinit thread_local ThreadBlock t_block __attribute__((tls_model("initial-exec")));
 

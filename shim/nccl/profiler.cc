@@ -30,17 +30,30 @@ Operation FunctionOf(uint8_t number) {
                                                              : Operation::kNone;
 }
 
-// "AllReduce" is ncclAllReduce.
+// What enqueues, by the names that NCCL gives it: "AllReduce" is ncclAllReduce.
+struct FunctionNames {
+  static constexpr size_t kMost = sizeof(kNcclOperations) / sizeof(kNcclOperations[0]);
+  std::string_view name[kMost];
+  Operation operation[kMost];
+  size_t count;
+  constexpr FunctionNames() : name{}, operation{}, count(0) {
+    constexpr size_t kPrefix = 4;  // of ours
+    for (const OperationInfo& info : kNcclOperations) {
+      const bool enqueues =
+          info.kind == Kind::kNonblocking || info.kind == Kind::kIsend || info.kind == Kind::kIrecv;
+      if (!enqueues) continue;
+      name[count] = std::string_view(info.name).substr(kPrefix);
+      operation[count++] = info.operation;
+    }
+  }
+};
+
 Operation FunctionOf(const char* name) {
-  constexpr size_t kPrefix = 4;  // of ours
+  static constexpr FunctionNames kFunctions;
   if (name == nullptr) return Operation::kNone;
-  for (const OperationInfo& info : kNcclOperations) {
-    const bool enqueues =
-        info.kind == Kind::kNonblocking || info.kind == Kind::kIsend || info.kind == Kind::kIrecv;
-    if (!enqueues) continue;
-    std::string_view known = info.name;
-    known.remove_prefix(kPrefix);
-    if (known == name) return info.operation;
+  const std::string_view wanted = name;
+  for (size_t i = 0; i < kFunctions.count; ++i) {
+    if (kFunctions.name[i] == wanted) return kFunctions.operation[i];
   }
   return Operation::kNone;
 }

@@ -81,7 +81,8 @@ uint64_t LastLaunch() { return g_launches.load(std::memory_order_relaxed); }
 
 uint32_t SlotOf(Comm* comm, uint64_t stream) {
   const uint32_t cached = comm->gpu_slot;
-  if (__builtin_expect(cached < Used() && Is(Table()[cached], comm->uid, stream), 1)) return cached;
+  if (__builtin_expect(cached != kNoSlot && Is(Table()[cached], comm->uid, stream), 1))
+    return cached;
   const uint32_t used = Used();
   for (uint32_t i = 0; i < used; ++i) {
     if (Is(Table()[i], comm->uid, stream)) return comm->gpu_slot = i;
