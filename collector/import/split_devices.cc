@@ -7,15 +7,14 @@
 #include <tuple>
 #include <utility>
 
+#include "proto/device_streams.h"
+
 namespace rollcall {
 namespace {
 
 // More devices than any host has come from damage.
 constexpr size_t kMostDevices = 256;
 constexpr int32_t kMostRanks = 1 << 20;
-
-// cudaStreamLegacy and cudaStreamPerThread: as 0, every device has its own.
-bool IsDefaultStream(uint64_t stream) { return stream <= 2; }
 
 class Splitter {
  public:
@@ -138,7 +137,7 @@ class Splitter {
       if (found == slot_of_.end()) continue;
       Slot& slot = slots_[found->second];
       call.process = slot.process;
-      if (!IsDefaultStream(call.stream)) streams[call.stream].insert(slot.process);
+      if (!ring::IsDefaultStream(call.stream)) streams[call.stream].insert(slot.process);
       if (call.event.start_ns < slot.last_ns) continue;
       slot.last_ns = call.event.start_ns;
       slot.driver = call.event.thread;

@@ -374,15 +374,11 @@ void BeginHostCall(Call* call, const Arguments& a) {
   calls::WriteRecord(call, ring::kCollectiveRing);
 }
 
-// The default streams, by their special handles (cudaStreamLegacy, cudaStreamPerThread): every
-// device has its own, and a call means the current device's.
-bool IsDefaultStream(uint64_t stream) { return stream <= 2; }
-
 void EndHostCall(const Call& call, int result) {
   if (result != kSuccess || call.info->kind == Kind::kHostMarks || call.record.detail == 0) return;
   const Operation operation = call.info->operation;
   if (WaitsForStream(operation) || WaitsForEvent(operation)) {
-    if (IsDefaultStream(call.record.detail2) && HasSeveralDevices()) return;
+    if (ring::IsDefaultStream(call.record.detail2) && HasSeveralDevices()) return;
     MarkStreamComplete(call.record.detail2, call.record.detail);
   } else if (!HasSeveralDevices()) {
     MarkAllComplete(call.record.detail);
@@ -479,10 +475,11 @@ void StartWith(const void* function, const void* caller) {
   Start();
 }
 
-void Begin(Call* call, const Arguments& arguments) {
+void Begin(Call* call, Arguments* arguments) {
   if (IsCuda(call->info->kind) && !g_process.gpu) return;
   if (!calls::OpenBracket(call)) return;
-  BeginByKind(call, arguments);
+  arguments->stream = StreamNumber(*call->log, arguments->stream);
+  BeginByKind(call, *arguments);
   calls::CloseBracket();
 }
 

@@ -13,7 +13,8 @@ namespace rollcall::shim::nccl {
 // has.
 void StartWith(const void* function, const void* caller);
 
-void Begin(Call* call, const Arguments& arguments);
+// Begin gives the stream the number by which the ring knows it (arguments->stream).
+void Begin(Call* call, Arguments* arguments);
 void End(Call* call, const Arguments& arguments, int result);
 
 }  // namespace rollcall::shim::nccl

@@ -36,7 +36,9 @@ void FindDriver() {
 bool IsCaptured(uint64_t stream) {
   constexpr int kNotCapturing = 0;  // CU_STREAM_CAPTURE_STATUS_NONE
   // The legacy stream cannot be captured.
-  if (stream <= kLegacyStream || !g_driver_found.load(std::memory_order_acquire)) return false;
+  if (stream <= ring::kLegacyStream || !g_driver_found.load(std::memory_order_acquire))
+    return false;
+  if (ring::IsOwnStream(stream)) stream = ring::kPerThreadStream;
   int status = kNotCapturing;
   if (g_driver.is_capturing == nullptr ||
       g_driver.is_capturing(reinterpret_cast<void*>(stream), &status) != 0) {

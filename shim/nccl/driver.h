@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "proto/device_streams.h"
 #include "shim/nccl/binding.h"
 
 namespace rollcall::shim::nccl {
@@ -51,14 +52,9 @@ extern std::atomic<bool> g_driver_found;
 // Where the driver's code is; false if it was not found.
 bool FindDriverCode(CodeRange* range);
 
-// Handles that mean the legacy default stream (0, and CU_STREAM_LEGACY), and each thread's own
-// default stream.
-inline constexpr uint64_t kLegacyStream = 1;
-inline constexpr uint64_t kPerThreadStream = 2;
-
-// Whether what is put on `stream` now is recorded into a graph instead. NCCL asks the same of every
-// stream that it is given, so that this adds nothing that could block or break a capture. False
-// where nobody tells.
+// Whether what the calling thread puts on `stream` (device_streams.h) now is recorded into a graph
+// instead. NCCL asks the same of every stream that it is given, so that this adds nothing that
+// could block or break a capture. False where nobody tells.
 bool IsCaptured(uint64_t stream);
 
 }  // namespace rollcall::shim::nccl

@@ -138,7 +138,7 @@ bool MakeMark(uint32_t slot, uint64_t launch) {
     return false;
   }
   const uint64_t stream = ProgressOf(slot).stream;
-  if (stream <= kPerThreadStream || IsCaptured(stream)) return false;
+  if (ring::IsDefaultStream(stream) || IsCaptured(stream)) return false;
   if (g_busy.test_and_set(std::memory_order_acquire)) return false;
   const bool made = Write(slot, launch);
   g_busy.clear(std::memory_order_release);

@@ -240,10 +240,13 @@ uint64_t Collective(Context* context, const Caller& caller, const Called& called
   AsCall(caller, called.operation, [&](Call* call) {
     Group& group = Group::Of(call->log);
     const uint64_t launch = group.open() ? group.launch() : 0;
-    RecordOperation(call, ArgumentsOf(called),
+    const uint64_t stream = StreamNumber(*call->log, called.stream);
+    Arguments arguments = ArgumentsOf(called);
+    arguments.stream = stream;
+    RecordOperation(call, arguments,
                     {.comm = context->comm, .captured = called.captured, .launch = launch});
     if (called.captured) return;
-    const uint32_t slot = SlotOf(context->comm, called.stream);
+    const uint32_t slot = SlotOf(context->comm, stream);
     if (group.open()) {
       group.AddOperation(call->log, slot);
     } else {
@@ -263,7 +266,8 @@ uint64_t Message(Context* context, const Caller& caller, const Called& called) {
     }
     const Group& group = Group::Of(call->log);
     const uint64_t launch = group.open() ? group.launch() : NextLaunch();
-    number = AddWaiting(called.stream, launch, CurrentCallPath(call->frame));
+    number =
+        AddWaiting(StreamNumber(*call->log, called.stream), launch, CurrentCallPath(call->frame));
   });
   return Handle(Tag::kMessage, number);
 }

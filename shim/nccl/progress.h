@@ -11,11 +11,19 @@
 
 #include <cstdint>
 
+#include "proto/device_streams.h"
 #include "shim/comms.h"
+#include "shim/thread_log.h"
 
 namespace rollcall::shim::nccl {
 
 inline constexpr uint32_t kNoSlot = 0xffffffff;
+
+// How the ring names a stream that the thread of this log has by `handle`.
+inline uint64_t StreamNumber(const ThreadLog& log, uint64_t handle) {
+  if (__builtin_expect(handle != ring::kPerThreadStream, 1)) return handle;
+  return ring::OwnStream(log.index, log.entry->incarnation);
+}
 
 // A number for what goes to the devices next. Rises; from 1.
 uint64_t NextLaunch();

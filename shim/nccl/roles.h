@@ -1,4 +1,4 @@
-// The words of proto/nccl_functions.def and proto/cuda_functions.def: for each its C type and what
+// The words of proto/nccl_functions.def, proto/cuda_functions.def and cuda_forms.def: for each its C type and what
 // of it is recorded. The types are NCCL's ABI in our own words, so that neither nccl.h nor cuda.h
 // is needed: handles and pointers are one register, enums are ints. tests/shim/abi compares them
 // with nccl.h.
@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "proto/device_streams.h"
 #include "shim/nccl/arguments.h"
 #include "shim/platform.h"
 
@@ -58,6 +59,8 @@ ROLE(stream, void*, a.stream = reinterpret_cast<uint64_t>(value))
 // CUDA.
 ROLE(event, void*, a.event = reinterpret_cast<uint64_t>(value))
 ROLE(flags_unsigned, unsigned, (void)value)
+// 0 means the thread's own default stream there.
+ROLE(stream_ptsz, void*, a.stream = value == nullptr ? ring::kPerThreadStream : reinterpret_cast<uint64_t>(value))
 
 // Forwarded, not recorded.
 ROLE(registered, void*, (void)value)

@@ -1,7 +1,7 @@
-// The exported functions, all made of proto/nccl_functions.def and proto/cuda_functions.def: for
-// each NCCL function ncclX and pncclX, since applications call the one and tools the other; a depth
-// guard counts each call once. What is irregular about a function is its kind (call.cc), not its
-// wrapper.
+// The exported functions, all made of proto/nccl_functions.def, cuda_functions.def and
+// cuda_forms.def: for each NCCL function ncclX and pncclX, since applications call the one and
+// tools the other; a depth guard counts each call once. What is irregular about a function is its
+// kind (call.cc), not its wrapper.
 #include "shim/nccl/targets.h"
 
 #ifdef ROLLCALL_NO_EXPORTS
@@ -75,7 +75,7 @@ constexpr int Missing(Kind kind) {
     nccl::Arguments arguments;                                                                  \
     RC_EACH(RC_TAKE, __VA_ARGS__)                                                               \
     Call call = MakeCall(kInfo, is_p, ROLLCALL_CALLER_FRAME(), caller, NcclLibrary());          \
-    nccl::Begin(&call, arguments);                                                              \
+    nccl::Begin(&call, &arguments);                                                             \
     const int returned = function(RC_LIST(RC_NAME, __VA_ARGS__));                               \
     nccl::End(&call, arguments, returned);                                                      \
     return returned;                                                                            \
@@ -91,6 +91,9 @@ constexpr int Missing(Kind kind) {
 #define CUDA(id, name, kind, ...) RC_NCCL_WRAPPER(name, name, false, __VA_ARGS__)
 #include "proto/cuda_functions.def"  // NOLINT(bugprone-suspicious-include)
 #undef CUDA
+#define CUDA_FORM(name, operation, ...) RC_NCCL_WRAPPER(name, operation, false, __VA_ARGS__)
+#include "proto/cuda_forms.def"  // NOLINT(bugprone-suspicious-include)
+#undef CUDA_FORM
 
 namespace rollcall::shim::nccl {
 
@@ -104,6 +107,9 @@ TargetList AllTargets() {
 #define CUDA(id, name, kind, ...) &target_##name,
 #include "proto/cuda_functions.def"  // NOLINT(bugprone-suspicious-include)
 #undef CUDA
+#define CUDA_FORM(name, operation, ...) &target_##name,
+#include "proto/cuda_forms.def"  // NOLINT(bugprone-suspicious-include)
+#undef CUDA_FORM
   };
   return {kAll, sizeof(kAll) / sizeof(kAll[0])};
 }

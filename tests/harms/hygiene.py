@@ -47,6 +47,7 @@ def expected_wrappers():
     rows = re.findall(r"^FUNCTION\((\d+), (\w+), (\w+), (\w+), (SMALL|LARGE)", table("functions.def"),
                       re.M)
     names = set(re.findall(r"^CUDA\(\d+, (\w+),", table("cuda_functions.def"), re.M))
+    names |= set(re.findall(r"^CUDA_FORM\((\w+),", table("cuda_forms.def"), re.M))
     for name in re.findall(r"^NCCL(?:_FORM)?\((?:\d+, )?(\w+),", table("nccl_functions.def"), re.M):
         names |= {"nccl" + name, "pnccl" + name}
     for _, name, _, _, large in rows:

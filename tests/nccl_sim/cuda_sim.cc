@@ -40,6 +40,9 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
 }
 cudaError_t cudaStreamDestroy(cudaStream_t) { return kOk; }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return cuda_sim::Synchronize(stream); }
+cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t stream) {
+  return cuda_sim::Synchronize(stream == nullptr ? cuda_sim::kPerThreadStream : stream);
+}
 cudaError_t cudaStreamQuery(cudaStream_t stream) { return cuda_sim::Query(stream); }
 cudaError_t cudaDeviceSynchronize(void) { return cuda_sim::SynchronizeDevice(); }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {

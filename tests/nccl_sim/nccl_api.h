@@ -26,6 +26,9 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, int kind);
 cudaError_t cudaStreamCreate(cudaStream_t* stream);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+#define cudaStreamPerThread ((cudaStream_t)2)  // NOLINT: CUDA's name
+// What cudaStreamSynchronize is where each thread has a default stream of its own.
+cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 cudaError_t cudaDeviceSynchronize(void);

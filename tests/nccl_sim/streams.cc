@@ -91,15 +91,17 @@ World& TheWorld() {
 using Lock = std::lock_guard<std::mutex>;
 
 thread_local int t_device = 0;
+thread_local std::map<int, Stream*> t_own_streams;  // by device
 thread_local int t_mode = 0;
 
 Stream* Of(void* handle) {
-  if (handle != nullptr) return static_cast<Stream*>(handle);
+  const bool own = handle == kPerThreadStream;
+  if (handle != nullptr && !own) return static_cast<Stream*>(handle);
   World& world = TheWorld();
   const Lock lock(world.mutex);
-  Stream*& null_stream = world.null_streams[t_device];
-  if (null_stream == nullptr) world.streams[null_stream = new Stream] = t_device;
-  return null_stream;
+  Stream*& stream = own ? t_own_streams[t_device] : world.null_streams[t_device];
+  if (stream == nullptr) world.streams[stream = new Stream] = t_device;
+  return stream;
 }
 
 Place PlaceOf(void* event) {

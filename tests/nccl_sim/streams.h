@@ -33,8 +33,9 @@ int SetDevice(int device);
 int CurrentDevice();
 int DeviceOf(void* stream);
 
-// Streams, by their handle; 0 is the current device's legacy default stream. They live as long as
-// the process, which may end while one is stuck.
+// Streams, by their handle; 0 is the current device's legacy default stream, 2 the calling thread's
+// own one there. They live as long as the process, which may end while one is stuck.
+inline void* const kPerThreadStream = reinterpret_cast<void*>(2);  // NOLINT
 void* NewStream();
 int Enqueue(void* stream, Maker maker);
 int Synchronize(void* stream);

@@ -216,7 +216,7 @@ TEST(Marks, NoCaptureOfOthersIsDisturbed) {
 TEST(Marks, NoneOnDefaultStreams) {
   IN_A_CHILD({
     Start();
-    for (const uint64_t stream : {uint64_t{0}, kLegacyStream, kPerThreadStream}) {
+    for (const uint64_t stream : {uint64_t{0}, ring::kLegacyStream, ring::OwnStream(0, 0)}) {
       g_ring.progress[0].stream = stream;
       Launch(0, stream + 1, stream + 1);
     }
