@@ -222,7 +222,8 @@ class Settler {
 
   // The host says that its stream is not done: then the last of what it waits for is not, and
   // nobody's part of it is, unless that is known. Of several streams, the last on one of them, and
-  // sooner one that nobody is known to have completed.
+  // sooner one that nobody is known to have completed; none where another host's wait has shown
+  // one of them to be open, which is enough for both.
   bool Contradicts(const HostWait& wait) {
     std::map<uint64_t, uint32_t> last;  // by stream
     auto at = std::lower_bound(
@@ -230,7 +231,7 @@ class Settler {
         [](const DeviceCall& call, uint32_t process) { return call.process < process; });
     for (; at != calls_.end() && at->process == wait.process && at->launch <= wait.launch; ++at) {
       if (at->held || at->stopped || (!wait.any_stream && at->stream != wait.stream)) continue;
-      if (!at->done) return false;
+      if (!at->done || IsShownOpen(static_cast<uint32_t>(at - calls_.begin()))) return false;
       last[at->stream] = static_cast<uint32_t>(at - calls_.begin());
     }
     uint32_t best = kNoIndex;
@@ -242,10 +243,49 @@ class Settler {
     meetings_[meeting_of_[best]].contradicted = true;
     return true;
   }
+  bool IsShownOpen(uint32_t call) const { return !known_[call] && MeetingOf(call).contradicted; }
   std::pair<bool, uint32_t> Rank(uint32_t call) const {
     const std::vector<uint32_t>& calls = MeetingOf(call).calls;
     return {std::none_of(calls.begin(), calls.end(), [this](uint32_t i) { return known_[i]; }),
             call};
+  }
+
+  // Streams do not wait for each other, so that of the launches at their heads none is older than
+  // another, whatever was called first. Where the one that was called first lacks nobody, the same
+  // such launch stands in front on all processes, lest two that differ look like two orders.
+  struct Head {
+    bool complete = true;  // all of it is there
+    uint32_t meeting = kNoIndex;
+    uint64_t launch = 0;
+  };
+  Head HeadOf(const Stream& stream) const {
+    Head head;
+    for (size_t at = stream.first; at < stream.end; ++at) {
+      const uint32_t i = stream.calls[at];
+      if (calls_[i].done) continue;
+      head.launch = calls_[i].launch;
+      head.complete &= MeetingOf(i).ready >= MeetingOf(i).wanted && MeetingOf(i).fits;
+      head.meeting = std::min(head.meeting, meeting_of_[i]);
+    }
+    return head;
+  }
+  std::unordered_map<uint32_t, uint64_t> LaunchesInFront() const {
+    std::unordered_map<uint32_t, Head> first, of_complete;  // by process
+    for (const Stream& stream : streams_) {
+      const Head head = HeadOf(stream);
+      if (head.meeting == kNoIndex) continue;
+      const uint32_t process = calls_[stream.calls[stream.first]].process;
+      Head& before = first.emplace(process, head).first->second;
+      if (head.launch < before.launch) before = head;
+      if (!head.complete) continue;
+      Head& best = of_complete.emplace(process, head).first->second;
+      if (head.meeting < best.meeting) best = head;
+    }
+    std::unordered_map<uint32_t, uint64_t> launches;
+    for (const auto& [process, head] : first) {
+      launches.emplace(process, head.complete ? of_complete.at(process).launch : head.launch);
+    }
+    return launches;
   }
 
   void Write() {
@@ -254,11 +294,17 @@ class Settler {
       Event* event = Find(call);
       if (event != nullptr)
         event->end_ns = call.done ? std::max(event->end_ns, event->start_ns) : kNoTime;
-      if (call.done) continue;
-      if (!call.stopped) AddOpen(call);
-      if (IsMessage(call)) continue;
+      if (call.done || IsMessage(call)) continue;
       const auto [entry, added] = first_open.emplace(call.event.membership, call.event.sequence);
       if (!added) entry->second = std::min(entry->second, call.event.sequence);
+    }
+    const std::unordered_map<uint32_t, uint64_t> in_front = LaunchesInFront();
+    for (const bool front : {true, false}) {
+      for (const DeviceCall& call : calls_) {
+        const auto found = in_front.find(call.process);
+        const bool is_front = found != in_front.end() && found->second == call.launch;
+        if (!call.done && !call.stopped && is_front == front) AddOpen(call);
+      }
     }
     for (uint32_t m = 0; m < trace_.memberships.size(); ++m) {
       Membership& membership = trace_.memberships[m];

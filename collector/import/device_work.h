@@ -40,8 +40,9 @@ struct HostWait {
   uint32_t thread = 0;  // index into Process::threads
 };
 
-// Fills in, for processes with `device`: open_requests (oldest first), the end of operations that
-// are taken to be complete (end_ns; kNoTime of the others), and Membership::completed.
+// Fills in, for processes with `device`: open_requests (oldest first; of those at the heads of
+// several streams that lack nobody, the same first everywhere), the end of operations that are
+// taken to be complete (end_ns; kNoTime of the others), and Membership::completed.
 // Communicators are joined already. Linear in the calls.
 void SettleDeviceWork(std::vector<DeviceCall> calls, const std::vector<HostWait>& waits,
                       Trace* trace);

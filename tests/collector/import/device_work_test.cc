@@ -133,6 +133,35 @@ TEST_F(DeviceWorkTest, OppositeOrderOnTwoStreamsPasses) {
   EXPECT_THAT(Open(1), ElementsAre());
 }
 
+// Devices that are slow in it, not two orders.
+TEST_F(DeviceWorkTest, HostsThatWaitForTheirDevicesKeepTheSameOpen) {
+  Rank("A1 / B1");
+  Rank("B1 / A1");
+  waits_ = {{.process = 0, .any_stream = true, .launch = 2},
+            {.process = 1, .any_stream = true, .launch = 2}};
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre("B1"));
+  EXPECT_THAT(Open(1), ElementsAre("B1"));
+}
+
+TEST_F(DeviceWorkTest, WhatLacksNothingOnTwoStreamsIsInOneOrderEverywhere) {
+  Rank("A1 / B1");
+  Rank("B1 / A1");
+  waits_ = {{.process = 0, .stream = 1, .launch = 2}, {.process = 1, .stream = 1, .launch = 2}};
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre("A1", "B1"));
+  EXPECT_THAT(Open(1), ElementsAre("A1", "B1"));
+}
+
+// The second stream may wait for the first, by an event that is not on record.
+TEST_F(DeviceWorkTest, OfTwoStreamsWhatWasCalledFirstAndLacksSomebodyIsInFront) {
+  Rank("B1 / A1");
+  Rank("A1");
+  waits_ = {{.process = 0, .stream = 2, .launch = 2}};
+  Settle();
+  EXPECT_THAT(Open(0), ElementsAre("B1", "A1"));
+}
+
 TEST_F(DeviceWorkTest, OneGroupIsOneLaunch) {
   Rank("[ >1 <1 ] A1");
   Rank("[ >0 <0 ] A1");
