@@ -1,7 +1,7 @@
-// The words of proto/nccl_functions.def, proto/cuda_functions.def and cuda_forms.def: for each its C type and what
-// of it is recorded. The types are NCCL's ABI in our own words, so that neither nccl.h nor cuda.h
-// is needed: handles and pointers are one register, enums are ints. tests/shim/abi compares them
-// with nccl.h.
+// The words of proto/nccl_functions.def, proto/cuda_functions.def and cuda_forms.def: for each its
+// C type and what of it is recorded. The types are NCCL's ABI in our own words, so that neither
+// nccl.h nor cuda.h is needed: handles and pointers are one register, enums are ints.
+// tests/shim/abi compares them with nccl.h.
 #ifndef ROLLCALL_SHIM_NCCL_ROLES_H_
 #define ROLLCALL_SHIM_NCCL_ROLES_H_
 
