@@ -411,7 +411,7 @@ struct GpuProgress {
   uint32_t state;        // GpuKnowledge
   uint64_t stream;       // its handle
   uint64_t enqueued;     // the last launch that went to the stream
-  uint64_t started;      // 0 where starts are not seen
+  uint64_t started;      // a launch seen to run there, not complete; 0: none, or none is seen
   uint64_t completed;    // every launch up to this one is complete
   uint64_t reserved[3];
 };
