@@ -205,7 +205,7 @@ std::string RunRoot::UsablePath(const std::string& shared_memory, std::string* w
   } else if (access(shared_memory.c_str(), W_OK | X_OK) != 0) {
     *why = fmt::format("{} is not writable", shared_memory);
   } else {
-    const std::string root = DefaultPath(shared_memory);
+    std::string root = DefaultPath(shared_memory);
     std::string problem;
     const Fd fd(MakePrivateDirectory(AT_FDCWD, root, &problem));
     if (fd.ok()) return root;

@@ -322,7 +322,7 @@ class Settler {
     request.launch = call.launch;
     request.event = call.event;
     request.event.end_ns = kNoTime;
-    trace_.processes[call.process].open_requests.push_back(std::move(request));
+    trace_.processes[call.process].open_requests.push_back(request);
   }
 
   Event* Find(const DeviceCall& call) {

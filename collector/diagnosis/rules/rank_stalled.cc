@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/rules.h"
@@ -87,7 +89,8 @@ std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident
       }
       if (!stack.unreadable.empty()) text += ": no stack: " + stack.unreadable;
       const std::string frames = FramesText(stack.frames);
-      finding.notes.push_back(frames.empty() ? text : text + ": " + frames);
+      if (!frames.empty()) text.append(": ").append(frames);
+      finding.notes.push_back(std::move(text));
     }
   }
   if (unknown) finding.notes.emplace_back("how long it had been there is not known");
