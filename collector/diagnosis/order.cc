@@ -92,25 +92,28 @@ bool LeftLoop(const Analysis& analysis, const Lane& staying, uint64_t sequence, 
 // What a process called, cut where it made one call, up to the present.
 struct Rounds {
   using Calls = std::vector<const Event*>;
-  std::vector<Calls> whole;  // between two of those
+  Calls before;              // up to the first of those
+  std::vector<Calls> whole;  // between two of them
   Calls present;             // after the last of them, with the call that it stands in
   const Event* last = nullptr;
 };
 
 Rounds CutAt(const Analysis& analysis, uint32_t process, const Event& cut, const Event& stands) {
   Rounds rounds;
-  Rounds::Calls before;  // those after the cut before, if there was one
   for (const Event* event : analysis.Timeline(process)) {
     if (event->start_ns >= stands.start_ns) break;
     if (!SameSite(analysis, *event, cut)) {
-      before.push_back(event);
+      rounds.present.push_back(event);
       continue;
     }
-    if (rounds.last != nullptr) rounds.whole.push_back(std::move(before));
-    before.clear();
+    if (rounds.last == nullptr) {
+      rounds.before = std::move(rounds.present);
+    } else {
+      rounds.whole.push_back(std::move(rounds.present));
+    }
+    rounds.present.clear();
     rounds.last = event;
   }
-  rounds.present = std::move(before);
   rounds.present.push_back(&stands);
   return rounds;
 }
@@ -177,10 +180,12 @@ bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, u
     }
     return times > usual;
   }
-  const std::vector<const Event*> timeline = analysis.Timeline(process);
-  const bool was_here = std::any_of(timeline.begin(), timeline.end(), [&](const Event* event) {
-    return event->start_ns < stands.start_ns && SameSite(analysis, *event, stands);
-  });
+  const auto has_here = [&](const Rounds::Calls& calls) {
+    return std::any_of(calls.begin(), calls.end(),
+                       [&](const Event* event) { return SameSite(analysis, *event, stands); });
+  };
+  const bool was_here = SameSite(analysis, *own.last, stands) || has_here(own.before) ||
+                        std::any_of(own.whole.begin(), own.whole.end(), has_here);
   if (was_here || !collective || analysis.LaneOf(comm, waiter) == nullptr) return false;
   // The first time here. Where no names say what stands behind what, the rounds before do.
   if (parting.known) return stands_behind;

@@ -567,8 +567,9 @@ void Monitor::FinishNow() {
   DiagnoseOptions diagnose = last_look_.diagnose;
   diagnose.stall_after_ns = options_.stall_after_ns;
   diagnose.job_ended = true;
+  if (last_look_.name_code) Symbolize(&final.trace);
   final.report = Diagnose(final.trace, diagnose);
-  if (last_look_.name_code || !EndedWell(final.report)) {
+  if (!last_look_.name_code && !EndedWell(final.report)) {
     Symbolize(&final.trace);
     final.report = Diagnose(final.trace, diagnose);
   }
