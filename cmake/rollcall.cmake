@@ -25,7 +25,7 @@ function(rollcall_flags target)
   endif()
 endfunction()
 
-# With ROLLCALL_UNITY the sources of TARGET are compiled a dozen at a time. Most of a file's time is its headers'
+# With ROLLCALL_UNITY the sources of TARGET are compiled two dozen at a time. Most of a file's time is its headers'
 # and their templates': the library takes a third of its time, a whole build (10 minutes on two cores) six. For
 # builds that are made once, as scripts make them; who changes one file wants it compiled alone. Its price is a
 # rule: no two sources of a target have a name of their own (in an anonymous namespace, or a macro) in common,
@@ -33,7 +33,7 @@ endfunction()
 # The shim is left out: what users preload is compiled in one way only.
 function(rollcall_unity target)
   if(ROLLCALL_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
     # g++ takes an included source for a header, where a class with anonymous members would be a mistake.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()

@@ -7,7 +7,7 @@ JOBS="$(nproc)"
 
 say() { printf '\n=== %s\n' "$*"; }
 
-# Configures and builds one preset of CMakePresets.json: build PRESET [cmake arguments]. Sources are compiled a
+# Configures and builds one preset of CMakePresets.json: build PRESET [cmake arguments]. Sources are compiled two
 # dozen at a time (rollcall_unity() of cmake/rollcall.cmake), for a first build in little more than half the time.
 build() {
   local preset="$1"

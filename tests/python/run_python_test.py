@@ -16,8 +16,10 @@ CASES = ["shapes", "churn", "corrupt", "finalize", "forks", "subinterpreters", "
 SKIPPED = 77
 
 
-def run(case, options, directory):
+def run(case, options, directory, scratch):
     environment = dict(os.environ, LD_PRELOAD=options.shim, ROLLCALL_DIR=directory, PYTHONDONTWRITEBYTECODE="1",
+                       # Open MPI's singletons all make, and remove, one directory of the same name there.
+                       TMPDIR=scratch,
                        ROLLCALL_TEST_MPI=options.mpi, ROLLCALL_TEST_HELPER=options.helper,
                        ROLLCALL_TEST_EMBEDDING=options.embedding,
                        # Nothing but this process: no daemon, no network.
@@ -51,12 +53,14 @@ def main():
     failed = False
     for case in options.cases:
         directory = tempfile.mkdtemp(prefix="rollcall-python-", dir="/dev/shm")
+        scratch = tempfile.mkdtemp(prefix="rollcall-python-")
         try:
-            result, output = run(case, options, directory)
+            result, output = run(case, options, directory, scratch)
         except subprocess.TimeoutExpired as late:
             result, output = "FAILED: hangs", str(late.stdout)
         finally:
             shutil.rmtree(directory, ignore_errors=True)
+            shutil.rmtree(scratch, ignore_errors=True)
         print("%-16s %s" % (case, result), flush=True)
         if result.startswith("FAILED"):
             failed = True
