@@ -25,7 +25,8 @@ inline constexpr uint16_t kVersionMajor = 1;
 // 1.2: NCCL (GpuProgress, ThreadEntry::nccl_group, Record's words of operations on devices).
 // 1.3: Participant::device, Participant::stopped_launch; what devices tell by themselves (kMarks),
 // and what CUDA graphs recorded (kCaptured, FileHeader::calls_captured).
-inline constexpr uint16_t kVersionMinor = 3;
+// 1.4: partitions (Record::detail2 of Psend_init and Precv_init).
+inline constexpr uint16_t kVersionMinor = 4;
 
 // Default size of a rank's file, and the most a rank uses unless told otherwise.
 inline constexpr uint64_t kDefaultFileBytes = 4u << 20;
@@ -223,7 +224,8 @@ struct Record {
                      // Startall; Start of a persistent collective: its init's
                      // sequence<<32|n-th start; send: how many were sent before it to the
                      // same peer with the same tag, plus 1; Pready: first<<32|last partition
-  uint64_t detail2;  // Sendrecv: source<<32|recvtag; error: the operation
+  uint64_t detail2;  // Sendrecv: source<<32|recvtag; error: the operation; Psend_init, Precv_init:
+                     // partitions, in an OpenRequest with marked ready since the start<<32
 };
 static_assert(sizeof(Record) == 128);
 static_assert(offsetof(Record, operation) == 24);

@@ -243,6 +243,12 @@ void EndPoll(Call* call, const Arguments& a, int result) {
   }
 }
 
+// How many partitions a Pready call marks.
+uint32_t PartitionsOf(Operation operation, const Arguments& a) {
+  if (operation == Operation::kPready_list) return static_cast<uint32_t>(a.request_count);
+  return static_cast<uint32_t>(a.key - a.color + 1);
+}
+
 }  // namespace
 
 void BeginRequests(Call* call, Arguments* arguments) {
@@ -272,6 +278,9 @@ void BeginRequests(Call* call, Arguments* arguments) {
   if (kind == Kind::kPready) {
     record.detail =
         static_cast<uint64_t>(static_cast<uint32_t>(a.color)) << 32 | static_cast<uint32_t>(a.key);
+    // Before the call: when it has returned, the request may be complete.
+    if (call->slot != kNoRequest)
+      MarkPartitions(call->slot, PartitionsOf(call->info->operation, a));
   }
   if (IsWait(kind)) {
     const uint32_t waiter = call->log->index + 1;

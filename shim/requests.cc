@@ -268,6 +268,8 @@ uint64_t StartRequest(uint32_t slot, const ring::Record& record) {
     StoreRelaxed(&entry->starts, entry->starts + 1);
     StoreRelaxed(&entry->record.start_ticks, record.start_ticks);
     StoreRelaxed(&entry->record.call_path, record.call_path);
+    // Of partitions, how many there are: none of them is marked yet.
+    StoreRelaxed(&entry->record.detail2, entry->record.detail2 & 0xffffffff);
     StoreRelaxed(&entry->state, static_cast<uint32_t>(ring::RequestState::kActive));
   });
   if (origin.kind.sends) {
@@ -275,6 +277,10 @@ uint64_t StartRequest(uint32_t slot, const ring::Record& record) {
   }
   if (!IsCollective(FindOperation(origin.operation).kind)) return 0;
   return origin.sequence << 32 | (entry->starts & 0xffffffff);
+}
+
+void MarkPartitions(uint32_t slot, uint32_t count) {
+  __atomic_fetch_add(&Table()[slot].record.detail2, uint64_t{count} << 32, __ATOMIC_RELAXED);
 }
 
 void MarkRequestCancelled(uint32_t slot) { g_private[slot].cancelled = true; }

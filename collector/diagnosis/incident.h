@@ -72,7 +72,7 @@ struct Incident {
   uint64_t expected = 0;            // kStart: how many are to come; 0 if unknown
   Lateness lateness;                // kLast
   std::vector<const Event*> calls;  // where it is not known from the number: of each of `deviating`
-  uint64_t count = 0;               // how many messages, requests, communicators
+  uint64_t count = 0;               // how many messages, requests, communicators, partitions
 
   // A representative call of each side; for the deviating one possibly on another communicator, or
   // MPI_Finalize; nullptr if it made none.

@@ -253,7 +253,7 @@ class GraphBuilder {
     for (const Message& message : messages) {
       Need need;
       need.event = &event;
-      if (Brings(p, communicator, message, event, &need)) {
+      if (Brings(p, communicator, message, event, starts, &need)) {
         view.needs.push_back(std::move(need));
       } else {
         view.released = true;
@@ -278,7 +278,7 @@ class GraphBuilder {
 
   // Whose action brings the message; false if it is on its way already, or cannot be judged.
   bool Brings(uint32_t p, uint32_t communicator, const Message& message, const Event& event,
-              Need* need) {
+              uint64_t starts, Need* need) {
     if (message.matched) return false;
     need->sends = message.sends;
     const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[p].rank);
@@ -291,6 +291,15 @@ class GraphBuilder {
       if (peer < 0 || static_cast<size_t>(peer) >= peers.size()) return false;
       need->process = ProcessOf(world, peers[static_cast<size_t>(peer)]);
       if (need->process == kNoIndex) return false;
+    }
+    if (message.partitioned) {
+      need->unmarked = message.sends
+                           ? OwnUnmarked(p, event)
+                           : Unmarked(need->process, p, event.membership, message, starts);
+      if (need->unmarked != 0) {
+        if (message.sends) need->process = p;
+        return true;
+      }
     }
     if (!message.sends) return !OnItsWay(p, communicator, message, event);
     need->strict = message.synchronous;
@@ -391,6 +400,59 @@ class GraphBuilder {
       if (open.matched ? wanted.Covers(pattern) : before) ++taken;
     });
     return sent > taken;
+  }
+
+  // MPI 4.0, 4.2.1: a partitioned send completes when all its partitions were marked ready, which
+  // the process does itself. While it is inside a call no other thread of it may, unless calls
+  // overlap.
+  uint32_t OwnUnmarked(uint32_t p, const Event& event) const {
+    const Process& process = trace_.processes[p];
+    if (graph_.processes[p].activity != Activity::kBlocked || process.thread_level > 2) return 0;
+    for (const OpenRequest& request : process.open_requests) {
+      if (request.uid == event.request) return request.Unmarked();
+    }
+    return 0;
+  }
+
+  // Of what the receive that was started so often waits for. The two ends meet in the order of
+  // their initialisations (MPI 4.0, 4.2.1): judged only where there is one of each.
+  uint32_t Unmarked(uint32_t sender, uint32_t receiver, uint32_t receiving_membership,
+                    const Message& message, uint64_t starts) const {
+    const Membership& mine = trace_.memberships[receiving_membership];
+    const auto starts_of = [&](uint32_t process, bool sends, int32_t peer,
+                               const OpenRequest** the_one) {
+      size_t requests = 0;
+      for (const OpenRequest& request : trace_.processes[process].open_requests) {
+        const uint32_t membership = request.event.membership;
+        if (membership == kNoIndex ||
+            trace_.memberships[membership].communicator != mine.communicator) {
+          continue;
+        }
+        for (const Message& other : MessagesOf(trace_.arguments[request.event.arguments])) {
+          if (!other.partitioned || other.sends != sends) continue;
+          if (other.peer != peer || other.tag != message.tag) continue;
+          *the_one = &request;
+          ++requests;
+        }
+      }
+      return requests == 1;
+    };
+    const OpenRequest* send = nullptr;
+    const OpenRequest* receive = nullptr;
+    if (trace_.processes[sender].table_overflows != 0) return 0;
+    if (!starts_of(receiver, false, message.peer, &receive)) return 0;
+    const std::vector<int32_t>& peers = Peers(mine.communicator, trace_.processes[sender].rank);
+    const auto me = std::find(peers.begin(), peers.end(), trace_.processes[receiver].rank);
+    if (me == peers.end()) return 0;
+    const auto to = static_cast<int32_t>(me - peers.begin());
+    if (!starts_of(sender, true, to, &send)) return 0;
+    if (send->state != ring::RequestState::kActive || send->starts != starts) return 0;
+    // Others that were freed would have been counted, too.
+    uint64_t sent = 0;
+    VisitChannels(sender, mine.communicator, [&](const Channel& channel) {
+      if (channel.peer == to && channel.tag == message.tag) sent += channel.sent;
+    });
+    return sent == starts ? send->Unmarked() : 0;
   }
 
   static uint64_t InboundKey(uint32_t communicator, uint32_t process) {

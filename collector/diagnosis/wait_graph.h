@@ -58,6 +58,7 @@ struct Need {
   bool strict = true;  // the standard demands it; else buffering or an early return may not
   const Event* event = nullptr;  // the call, or the one that made the request
   bool sends = false;            // a message to send, not to receive
+  uint32_t unmarked = 0;         // so many partitions of it `process` has not marked ready yet
 };
 
 struct ProcessView {

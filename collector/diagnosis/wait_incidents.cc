@@ -80,6 +80,29 @@ class Gatherer {
     }
   }
 
+  // It waits for what it has to do itself.
+  void AddUnmarked(uint32_t sender, const Need& need) {
+    Incident incident;
+    incident.what = What::kMessage;
+    incident.hangs = true;
+    incident.communicator = analysis_.trace.memberships[need.event->membership].communicator;
+    incident.deviating = {sender};
+    incident.deviating_event = need.event;
+    incident.count = need.unmarked;
+    const std::vector<ProcessView>& processes = analysis_.graph.processes;
+    for (uint32_t p = 0; p < processes.size(); ++p) {
+      const auto it = std::find_if(
+          processes[p].needs.begin(), processes[p].needs.end(),
+          [&](const Need& other) { return other.unmarked != 0 && other.process == sender; });
+      if (p == sender || it == processes[p].needs.end()) continue;
+      incident.agreeing.push_back(p);
+      incident.agreeing_event = it->event;
+    }
+    const bool added =
+        known_.emplace(std::pair(incident.what, incident.deviating), incidents_.size()).second;
+    if (added) incidents_.push_back(std::move(incident));
+  }
+
  private:
   const Analysis& analysis_;
   std::vector<Incident>& incidents_;
@@ -178,6 +201,10 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer) {
     for (const Need& need : view.needs) {
       if (need.node != kNoIndex || need.event == nullptr) continue;
       const WaitGraph& graph = analysis.graph;
+      if (need.process == p) {
+        if (need.unmarked != 0 && view.stuck) gatherer->AddUnmarked(p, need);
+        continue;
+      }
       const std::vector<uint32_t> dead = graph.Candidates(need, Activity::kEnded);
       const std::vector<uint32_t> left = graph.Candidates(need, Activity::kLeft);
       const std::vector<uint32_t> behind = graph.Candidates(need, Activity::kRunning);

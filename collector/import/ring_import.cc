@@ -534,6 +534,10 @@ class ProcessImport {
       request.uid = from.uid;
       request.state = static_cast<ring::RequestState>(from.state);
       request.starts = from.starts;
+      if (static_cast<Operation>(from.record.operation) == Operation::kPsend_init) {
+        request.partitions = static_cast<uint32_t>(from.record.detail2);
+        request.marked = static_cast<uint32_t>(from.record.detail2 >> 32);
+      }
       const auto waiter = thread_by_entry_.find(from.waiter - 1);
       if (from.waiter != 0 && waiter != thread_by_entry_.end()) request.waiter = waiter->second;
       RingRecord record;

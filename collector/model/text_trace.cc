@@ -432,6 +432,8 @@ class Parser {
       call->request = *made;
     } else if (const auto awaited = value("for=")) {
       call->requests = Split(*awaited, ',');
+    } else if (const auto partitions = value("partitions=")) {
+      call->partitions = static_cast<uint32_t>(Number(*partitions));
     } else if (const auto took = value("took-us=")) {
       call->took_ns = Number(*took) * 1000;
     } else if (const auto thread = value("thread=")) {

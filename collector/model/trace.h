@@ -192,7 +192,11 @@ struct OpenRequest {
   bool held = false;           // Process::device: in an open group, not yet handed to it
   uint64_t launch = 0;         // Process::device: equal for what one group handed over; 0: unknown
   uint64_t starts = 0;
-  Event event;  // the call that made or last started it
+  uint32_t partitions = 0;  // of a partitioned send; 0 if it is none, or they are unknown
+  uint32_t marked = 0;      // of these, how many are ready since the last start
+  Event event;              // the call that made or last started it
+
+  uint32_t Unmarked() const { return marked < partitions ? partitions - marked : 0; }
 };
 
 struct Channel {

@@ -258,6 +258,7 @@ TraceBuilder::Made TraceBuilder::Make(int rank, const Call& call) {
     request.event.end_ns = now_ns_ + 500;
     request.state =
         IsPersistent(info.kind) ? ring::RequestState::kInactive : ring::RequestState::kActive;
+    if (call.operation == Operation::kPsend_init) request.partitions = call.partitions;
     process.open_requests.push_back(request);
   }
   return made;
@@ -288,6 +289,7 @@ void TraceBuilder::Start(int rank, const Made& made, const Call& call) {
       if (request.uid != uid) continue;
       request.state = ring::RequestState::kActive;
       ++request.starts;
+      request.marked = 0;
       request.event.start_ns = made.event.start_ns;
       request.event.call_path = made.event.call_path;
       Count(rank, request.event, true);
@@ -299,6 +301,15 @@ void TraceBuilder::Start(int rank, const Made& made, const Call& call) {
         start.detail = request.event.sequence << 32 | request.starts;
       }
       (request.event.sequence != 0 ? process.lifecycle : process.p2p).push_back(start);
+    }
+  }
+}
+
+void TraceBuilder::Mark(int rank, const Call& call) {
+  for (const std::string& name : call.requests) {
+    const uint64_t uid = requests_[{rank, name}];
+    for (OpenRequest& request : process(rank)->open_requests) {
+      if (request.uid == uid) request.marked += std::max(call.partitions, 1u);
     }
   }
 }
@@ -332,6 +343,7 @@ void TraceBuilder::Complete(int rank, const Call& call) {
     return;
   }
   if (info.kind == Kind::kStart || info.kind == Kind::kStartall) return Start(rank, made, call);
+  if (info.kind == Kind::kPready) Mark(rank, call);
   // Neither of these completes the request that it is about.
   if (info.kind != Kind::kPready && info.kind != Kind::kRequestGetStatus) Finish(rank, call);
   if (info.kind == Kind::kRequestFree) return;  // not recorded

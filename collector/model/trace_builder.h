@@ -29,6 +29,7 @@ struct Call {
   std::vector<SourceFrame> context;
   std::string request;                // name of the request made
   std::vector<std::string> requests;  // names of those waited for
+  uint32_t partitions = 0;            // of Psend_init; that a Pready marks
   uint32_t thread = 0;
   int64_t took_ns = 500;  // from entry to return, if it returns
 };
@@ -106,6 +107,7 @@ class TraceBuilder {
   uint64_t Count(int rank, const Event& event, bool sends);
   void Start(int rank, const Made& made, const Call& call);
   // The requests that the call waited for, or frees, are complete.
+  void Mark(int rank, const Call& call);
   void Finish(int rank, const Call& call);
   uint32_t InternArguments(const Call& call);
   uint32_t MembershipOf(int rank, uint32_t communicator) const;

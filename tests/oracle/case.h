@@ -82,10 +82,10 @@ Sample CompareMany(uint64_t seed, uint64_t traces, const Visit& visit) {
   return sample;
 }
 
-// What the run missed of the least shares, all by kind. Empty if all is well.
+// Where the run names too few of the guilty, or too many innocents, by kind. Empty if all is well.
 template <typename Family>
 std::string Shortfalls(const Sample& sample) {
-  return Shortfalls(sample.by_kind, Family::kTexts, Family::kNamed);
+  return Shortfalls(sample.by_kind, Family::kTexts, Family::kNamed, Family::kOthers);
 }
 
 }  // namespace rollcall::oracle

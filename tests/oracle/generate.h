@@ -12,49 +12,55 @@
 
 namespace rollcall::oracle {
 
-// FAULT(identifier, text, named): of the traces that it makes stuck, this percentage at least must
-// end in a verdict that names the planted ranks and no others, or that it is one against one.
-#define ROLLCALL_ORACLE_FAULTS(FAULT)                             \
-  FAULT(None, "none", 0)                                          \
-  FAULT(Skipped, "collective skipped under a rank condition", 94) \
-  FAULT(Extra, "extra collective under a rank condition", 92)     \
-  FAULT(OtherOperation, "another operation", 99)                  \
-  FAULT(Root, "another root", 98)                                 \
-  FAULT(Reduction, "another reduction", 98)                       \
-  FAULT(Type, "another datatype", 96)                             \
-  FAULT(Count, "another count", 98)                               \
-  FAULT(Inversion, "two communicators in opposite order", 98)     \
-  FAULT(Ring, "ring of receives or synchronous sends", 97)        \
-  FAULT(LuckyRing, "ring of standard sends", 94)                  \
-  FAULT(Tag, "wrong tag", 88)                                     \
-  FAULT(Exchange, "wrong tag or partner of a Sendrecv", 60)       \
-  FAULT(Probe, "probe for another tag", 86)                       \
-  FAULT(NotStarted, "persistent request not started", 32)         \
-  FAULT(NotReady, "partition not marked ready", 0)                \
-  FAULT(PairCount, "another count in a v-collective", 76)         \
-  FAULT(Peer, "wrong peer", 50)                                   \
-  FAULT(Died, "rank died", 99)                                    \
-  FAULT(Exited, "rank exited", 98)                                \
-  FAULT(LeftEarly, "finalized early", 50)                         \
-  FAULT(Stalled, "rank stalled", 95)                              \
-  FAULT(Uneven, "uneven iterations", 68)                          \
-  FAULT(Frozen, "network dead", 97)                               \
-  FAULT(Race, "race of wildcard receives", 0)                     \
-  FAULT(Two, "two faults", 20)
+// FAULT(identifier, text, named, others): of the traces that it makes stuck, `named` percent at
+// least must end in a verdict that names the planted ranks and no others, or that it is one against
+// one; and `others` percent at most in one that names innocents only.
+#define ROLLCALL_ORACLE_FAULTS(FAULT)                                \
+  FAULT(None, "none", 0, 0)                                          \
+  FAULT(Skipped, "collective skipped under a rank condition", 94, 1) \
+  FAULT(Extra, "extra collective under a rank condition", 92, 1)     \
+  FAULT(OtherOperation, "another operation", 99, 1)                  \
+  FAULT(Root, "another root", 98, 1)                                 \
+  FAULT(Reduction, "another reduction", 98, 1)                       \
+  FAULT(Type, "another datatype", 96, 1)                             \
+  FAULT(Count, "another count", 98, 1)                               \
+  FAULT(Inversion, "two communicators in opposite order", 98, 1)     \
+  FAULT(Ring, "ring of receives or synchronous sends", 97, 1)        \
+  FAULT(LuckyRing, "ring of standard sends", 94, 1)                  \
+  FAULT(Tag, "wrong tag", 88, 1)                                     \
+  FAULT(Exchange, "wrong tag or partner of a Sendrecv", 60, 1)       \
+  FAULT(Probe, "probe for another tag", 86, 1)                       \
+  FAULT(NotStarted, "persistent request not started", 32, 1)         \
+  FAULT(NotReady, "partition not marked ready", 50, 1)               \
+  FAULT(PairCount, "another count in a v-collective", 76, 2)         \
+  FAULT(Peer, "wrong peer", 50, 1)                                   \
+  FAULT(Died, "rank died", 99, 1)                                    \
+  FAULT(Exited, "rank exited", 98, 1)                                \
+  FAULT(LeftEarly, "finalized early", 50, 1)                         \
+  FAULT(Stalled, "rank stalled", 95, 1)                              \
+  FAULT(Uneven, "uneven iterations", 68, 2)                          \
+  FAULT(Frozen, "network dead", 97, 1)                               \
+  FAULT(Race, "race of wildcard receives", 0, 65)                    \
+  FAULT(Two, "two faults", 20, 4)
 
 enum class FaultKind {
-#define FAULT(identifier, text, named) k##identifier,
+#define FAULT(identifier, text, named, others) k##identifier,
   ROLLCALL_ORACLE_FAULTS(FAULT)
 #undef FAULT
 };
 
 constexpr std::string_view kFaultTexts[] = {
-#define FAULT(identifier, text, named) text,
+#define FAULT(identifier, text, named, others) text,
     ROLLCALL_ORACLE_FAULTS(FAULT)
 #undef FAULT
 };
 constexpr int kNamedAtLeast[] = {
-#define FAULT(identifier, text, named) named,
+#define FAULT(identifier, text, named, others) named,
+    ROLLCALL_ORACLE_FAULTS(FAULT)
+#undef FAULT
+};
+constexpr int kOthersAtMost[] = {
+#define FAULT(identifier, text, named, others) others,
     ROLLCALL_ORACLE_FAULTS(FAULT)
 #undef FAULT
 };

@@ -36,6 +36,7 @@ struct Mpi {
   using FaultKind = oracle::FaultKind;
   static constexpr const auto& kTexts = kFaultTexts;
   static constexpr const auto& kNamed = kNamedAtLeast;
+  static constexpr const auto& kOthers = kOthersAtMost;
   static constexpr bool kNeverInconclusive = true;
   static std::string Smaller(const Generated& generated) { return Shrink(generated); }
 };

@@ -59,9 +59,10 @@ struct Tally {
   void Add(const Judgement& judgement);
 };
 
-// What a run missed of the least shares; all by kind. Empty if all is well.
+// Where a run names too few of the guilty, or too often others only; all by kind, in percent of
+// what is stuck. Empty if all is well.
 std::string Shortfalls(std::span<const Tally> tallies, std::span<const std::string_view> texts,
-                       std::span<const int> named_at_least);
+                       std::span<const int> named_at_least, std::span<const int> others_at_most);
 
 // The findings and violations, one a line.
 std::string ReportText(const Judgement& judgement);

@@ -136,8 +136,9 @@ class Observer {
   void Enter(int rank, int at) {
     const Op& op = machine_.At(rank, at);
     if (op.fused && op.handle == kNone) return;  // the whole Sendrecv is recorded
+    if (op.what == Do::kParrived) return;        // a poll: what it comes to is recorded
     if (op.what == Do::kPready) {
-      Line("{}: Pready for=p{} @ {}", rank, op.handle, Path(op));
+      Line("{}: Pready for=p{} partitions={} @ {}", rank, op.handle, op.partitions, Path(op));
     } else if (op.what == Do::kFree) {
       Line("{}: Request_free for=p{} @ {}", rank, op.handle, Path(op));
     } else if (op.what == Do::kMrecv) {
@@ -296,6 +297,7 @@ class Observer {
       text[0] = static_cast<char>(toupper(text[0]));
     }
     if (op.init) text += "_init";
+    if (op.what == Do::kPsend) text += fmt::format(" partitions={}", op.partitions);
     if (op.comm != 0) text += fmt::format(" on=c{}", op.comm);
     const char* type = op.type == 0 ? "MPI_INT" : "MPI_DOUBLE";
     if (!IsCollective(op.what)) {

@@ -51,6 +51,29 @@ Finding JudgeUnreceived(const Analysis& analysis, const Incident& incident) {
   return finding;
 }
 
+// A partitioned send that the rank waits for, and keeps from completing itself.
+Finding JudgeUnmarked(const Analysis& analysis, const Incident& incident, Finding finding) {
+  finding.title = fmt::format("{} waits in {}, and has not marked {} of its partitions ready",
+                              RanksPhrase(finding.culprits),
+                              CallText(analysis, *incident.deviating_event), incident.count);
+  finding.why =
+      "a partitioned send completes when each of its partitions was marked ready, and no other "
+      "thread may do so meanwhile";
+  finding.fix =
+      "call MPI_Pready for every partition each time the send was started, before waiting";
+  return finding;
+}
+
+// Of a receive in which somebody waits: the send that it is for, if that lacks partitions.
+std::string UnmarkedText(const Analysis& analysis, uint32_t waiter, const Event& call) {
+  for (const Need& need : analysis.graph.processes[waiter].needs) {
+    if (need.event != &call || need.unmarked == 0) continue;
+    return fmt::format("rank {} started the send, and has not marked {} of its partitions ready",
+                       analysis.RankOf(need.process), need.unmarked);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Incident& incident,
@@ -70,11 +93,14 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
         "expects, and which of them is not on record";
     return finding;
   }
+  if (incident.count != 0) return JudgeUnmarked(analysis, incident, std::move(finding));
   const uint32_t waiter = incident.deviating.front();
   finding.title = fmt::format(
       "{} {} in {}, which nobody will answer", RanksPhrase(finding.culprits),
       Verb(finding.culprits, "waits", "wait"), CallText(analysis, *incident.deviating_event));
   finding.why = "everybody who could answer it has ended, or waits for good elsewhere";
+  std::string unmarked = UnmarkedText(analysis, waiter, *incident.deviating_event);
+  if (!unmarked.empty()) finding.notes.push_back(std::move(unmarked));
   std::string near_miss = NearMissText(analysis, waiter, *incident.deviating_event);
   if (!near_miss.empty()) finding.notes.push_back(std::move(near_miss));
   if (BufferHides(analysis, incident)) {

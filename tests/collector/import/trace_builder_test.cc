@@ -231,6 +231,24 @@ TEST(RingTraceBuilder, AnOpenRequestKeepsItsCollective) {
   EXPECT_EQ(trace.processes[0].open_requests[0].waiter, kNoIndex);
 }
 
+TEST(RingTraceBuilder, PartitionsThatAreNotMarkedAreCounted) {
+  RingFileBuilder ring(0, 1);
+  ring.AddThread(1);
+  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  for (const Operation operation : {Operation::kPsend_init, Operation::kIsend}) {
+    ring::Record record = ring.MakeRecord(operation, 100, world);
+    record.request = ring.open_requests.size() + 1;
+    record.detail2 = uint64_t{3} << 32 | 4;
+    record = ring.Append(0, record, ring::kP2pRing);
+    ring.open_requests.push_back(
+        {2, record.request, static_cast<uint32_t>(ring::RequestState::kActive), 0, 1, record});
+  }
+  const Trace trace = TraceOf({ring});
+  ASSERT_THAT(trace.processes[0].open_requests, SizeIs(2));
+  EXPECT_EQ(trace.processes[0].open_requests[0].Unmarked(), 1u);
+  EXPECT_EQ(trace.processes[0].open_requests[1].Unmarked(), 0u) << "the word means nothing there";
+}
+
 TEST(RingTraceBuilder, AWaitKnowsWhatItWaitsFor) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);

@@ -12,41 +12,46 @@
 
 namespace rollcall::oracle::device {
 
-// FAULT(identifier, text, named): as ROLLCALL_ORACLE_FAULTS.
-#define ROLLCALL_ORACLE_DEVICE_FAULTS(FAULT)                      \
-  FAULT(None, "none", 0)                                          \
-  FAULT(Skipped, "collective skipped under a rank condition", 92) \
-  FAULT(Extra, "extra collective under a rank condition", 90)     \
-  FAULT(OtherOperation, "another operation", 98)                  \
-  FAULT(Root, "another root", 98)                                 \
-  FAULT(Reduction, "another reduction", 98)                       \
-  FAULT(Type, "another datatype", 98)                             \
-  FAULT(Count, "another count", 98)                               \
-  FAULT(Inversion, "two communicators in opposite order", 93)     \
-  FAULT(FaceToFace, "ring of sends without a group", 96)          \
-  FAULT(LostMessage, "send or receive left out", 90)              \
-  FAULT(OpenGroup, "group left open", 92)                         \
-  FAULT(Uneven, "uneven iterations", 75)                          \
-  FAULT(HostStalled, "host stalled", 97)                          \
-  FAULT(DeviceStalled, "device stalled", 20)                      \
-  FAULT(Died, "rank died", 95)                                    \
-  FAULT(Exited, "rank exited", 95)                                \
-  FAULT(LeftEarly, "rank came to its end early", 95)              \
-  FAULT(Frozen, "network dead", 78)
+// FAULT(identifier, text, named, others): as ROLLCALL_ORACLE_FAULTS.
+#define ROLLCALL_ORACLE_DEVICE_FAULTS(FAULT)                         \
+  FAULT(None, "none", 0, 0)                                          \
+  FAULT(Skipped, "collective skipped under a rank condition", 92, 2) \
+  FAULT(Extra, "extra collective under a rank condition", 90, 5)     \
+  FAULT(OtherOperation, "another operation", 98, 1)                  \
+  FAULT(Root, "another root", 98, 1)                                 \
+  FAULT(Reduction, "another reduction", 98, 1)                       \
+  FAULT(Type, "another datatype", 98, 1)                             \
+  FAULT(Count, "another count", 98, 1)                               \
+  FAULT(Inversion, "two communicators in opposite order", 93, 3)     \
+  FAULT(FaceToFace, "ring of sends without a group", 96, 1)          \
+  FAULT(LostMessage, "send or receive left out", 90, 1)              \
+  FAULT(OpenGroup, "group left open", 92, 1)                         \
+  FAULT(Uneven, "uneven iterations", 75, 5)                          \
+  FAULT(HostStalled, "host stalled", 97, 1)                          \
+  FAULT(DeviceStalled, "device stalled", 20, 5)                      \
+  FAULT(Died, "rank died", 95, 1)                                    \
+  FAULT(Exited, "rank exited", 95, 1)                                \
+  FAULT(LeftEarly, "rank came to its end early", 95, 1)              \
+  FAULT(Frozen, "network dead", 78, 9)
 
 enum class FaultKind {
-#define FAULT(identifier, text, named) k##identifier,
+#define FAULT(identifier, text, named, others) k##identifier,
   ROLLCALL_ORACLE_DEVICE_FAULTS(FAULT)
 #undef FAULT
 };
 
 constexpr std::string_view kFaultTexts[] = {
-#define FAULT(identifier, text, named) text,
+#define FAULT(identifier, text, named, others) text,
     ROLLCALL_ORACLE_DEVICE_FAULTS(FAULT)
 #undef FAULT
 };
 constexpr int kNamedAtLeast[] = {
-#define FAULT(identifier, text, named) named,
+#define FAULT(identifier, text, named, others) named,
+    ROLLCALL_ORACLE_DEVICE_FAULTS(FAULT)
+#undef FAULT
+};
+constexpr int kOthersAtMost[] = {
+#define FAULT(identifier, text, named, others) others,
     ROLLCALL_ORACLE_DEVICE_FAULTS(FAULT)
 #undef FAULT
 };

@@ -29,6 +29,7 @@ struct Devices {
   using FaultKind = device::FaultKind;
   static constexpr const auto& kTexts = kFaultTexts;
   static constexpr const auto& kNamed = kNamedAtLeast;
+  static constexpr const auto& kOthers = kOthersAtMost;
   static constexpr bool kNeverInconclusive = false;
   static std::string Smaller(const Generated&) { return ""; }
 };
