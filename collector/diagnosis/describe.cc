@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "collector/diagnosis/deaths.h"
 #include "collector/diagnosis/python_notes.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"

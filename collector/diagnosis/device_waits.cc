@@ -5,6 +5,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "collector/diagnosis/deaths.h"
+
 namespace rollcall {
 
 bool NeedsAll(Operation operation) {

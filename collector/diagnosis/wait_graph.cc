@@ -6,74 +6,12 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "collector/diagnosis/deaths.h"
+#include "collector/diagnosis/message_supply.h"
 #include "collector/model/messages.h"
 
 namespace rollcall {
 namespace {
-
-bool Gone(const Process& process) {
-  return process.end.how == ProcessEnd::How::kExited ||
-         process.end.how == ProcessEnd::How::kSignaled ||
-         process.end.how == ProcessEnd::How::kVanished;
-}
-
-// An exit outside every call, or a crash: nobody's clean-up.
-bool EndedByItsOwnHand(const Process& process) {
-  if (process.phase >= ring::Phase::kFinalizing || process.end.by_launcher) return false;
-  if (process.end.how == ProcessEnd::How::kSignaled) {
-    return process.end.status != 9 && process.end.status != 15;
-  }
-  return process.open_calls.empty() && process.errors_seen == 0;
-}
-
-bool IsInside(const Process& process) { return !process.open_calls.empty(); }
-
-// SIGTERM and SIGKILL are what launchers end the rest of a job with, whoever sent them here.
-bool MayBeCleanUp(const Process& process) {
-  return process.end.how == ProcessEnd::How::kSignaled && !process.end.oom_killed &&
-         (process.end.status == 15 || process.end.status == 9);
-}
-
-bool InTheBlur(const Process& a, const Process& b) {
-  if (a.end.at_ns == kNoTime || b.end.at_ns == kNoTime) return true;
-  const int64_t apart = a.end.at_ns - b.end.at_ns;
-  return -kEndOrderBlurNs < apart && apart < kEndOrderBlurNs;
-}
-
-// Whether the launcher may have ended `process` because of `cause`.
-bool EndsAnother(const Process& cause, const Process& process) {
-  if (!Gone(cause)) return false;
-  const bool before = cause.end.order < process.end.order;
-  if (!InTheBlur(cause, process)) return before;
-  if (EndedByItsOwnHand(cause)) return true;
-  // Both were killed, and who was first is chance: one that was killed while it waited for others
-  // is the less likely cause.
-  const bool same_way = MayBeCleanUp(cause) && MayBeCleanUp(process);
-  if (same_way && IsInside(cause) != IsInside(process)) return IsInside(process);
-  return before;
-}
-
-// A hang had been reported, with this rank standing as it did to its end: the signal came from
-// somebody who had seen the verdict, or had lost patience. What it did itself outside every call
-// still counts, and so does the kernel's killing for want of memory.
-bool EndedAfterVerdict(const Process& process) {
-  const ProcessEnd& end = process.end;
-  if (process.judged_ns == kNoTime || end.oom_killed) return false;
-  if (end.at_ns != kNoTime && end.at_ns < process.judged_ns) return false;
-  if (end.how == ProcessEnd::How::kExited) return IsInside(process);
-  if (end.how == ProcessEnd::How::kVanished) return true;
-  switch (end.status) {
-    case 1:   // SIGHUP
-    case 2:   // SIGINT
-    case 3:   // SIGQUIT
-    case 6:   // SIGABRT: sent for the sake of a core file
-    case 9:   // SIGKILL
-    case 15:  // SIGTERM
-      return true;
-    default:
-      return false;
-  }
-}
 
 class GraphBuilder {
  public:
@@ -281,7 +219,7 @@ class GraphBuilder {
               uint64_t starts, Need* need) {
     if (message.matched) return false;
     need->sends = message.sends;
-    const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[p].rank);
+    const std::vector<int32_t>& peers = messages_.Peers(communicator, trace_.processes[p].rank);
     const uint32_t world = trace_.processes[p].world;
     const int32_t peer = message.peer;
     if (peer == ring::kAnySource) {
@@ -289,21 +227,21 @@ class GraphBuilder {
       if (graph_.anybody[need->anybody].absent) return false;  // who may send yet
     } else {
       if (peer < 0 || static_cast<size_t>(peer) >= peers.size()) return false;
-      need->process = ProcessOf(world, peers[static_cast<size_t>(peer)]);
+      need->process = messages_.ProcessOf(world, peers[static_cast<size_t>(peer)]);
       if (need->process == kNoIndex) return false;
     }
-    if (message.partitioned) {
+    if (message.partitioned && need->process != kNoIndex) {
       need->unmarked = message.sends
                            ? OwnUnmarked(p, event)
-                           : Unmarked(need->process, p, event.membership, message, starts);
+                           : messages_.Unmarked(need->process, p, communicator, message, starts);
       if (need->unmarked != 0) {
         if (message.sends) need->process = p;
         return true;
       }
     }
-    if (!message.sends) return !OnItsWay(p, communicator, message, event);
+    if (!message.sends) return !messages_.OnItsWay(p, communicator, message, event);
     need->strict = message.synchronous;
-    return !BeingTaken(p, communicator, need->process, message, event);
+    return !messages_.BeingTaken(p, communicator, need->process, message, event);
   }
 
   uint32_t AnybodyOf(uint32_t world, uint32_t communicator, const std::vector<int32_t>& peers) {
@@ -314,92 +252,12 @@ class GraphBuilder {
     Anybody anybody;
     anybody.other_group = !trace_.communicators[communicator].remote_members.empty();
     for (const int32_t rank : peers) {
-      const uint32_t process = ProcessOf(world, rank);
+      const uint32_t process = messages_.ProcessOf(world, rank);
       anybody.absent |= process == kNoIndex;
       if (process != kNoIndex) anybody.members.push_back(process);
     }
     graph_.anybody.push_back(std::move(anybody));
     return entry->second;
-  }
-
-  const std::vector<int32_t>& Peers(uint32_t communicator, int32_t rank) const {
-    const Communicator& comm = trace_.communicators[communicator];
-    if (comm.remote_members.empty()) return comm.members;
-    const bool local =
-        std::find(comm.members.begin(), comm.members.end(), rank) != comm.members.end();
-    return local ? comm.remote_members : comm.members;
-  }
-
-  uint32_t ProcessOf(uint32_t world, int32_t rank) const {
-    if (world >= trace_.worlds.size() || rank < 0) return kNoIndex;
-    const std::vector<uint32_t>& processes = trace_.worlds[world].processes;
-    return static_cast<size_t>(rank) < processes.size() ? processes[static_cast<size_t>(rank)]
-                                                        : kNoIndex;
-  }
-
-  // A pattern of messages on one communicator, as a receive or a channel names it.
-  struct Pattern {
-    int32_t peer = ring::kAnySource;
-    int32_t tag = ring::kAnyTag;
-    bool Covers(const Pattern& other) const {
-      return (peer == ring::kAnySource || peer == other.peer) &&
-             (tag == ring::kAnyTag || tag == other.tag);
-    }
-    friend bool operator==(const Pattern&, const Pattern&) = default;
-  };
-
-  // Calls `visit(message, event)` for every receive of the process on the communicator that is not
-  // known to be complete.
-  template <typename Visit>
-  void VisitOpenReceives(uint32_t p, uint32_t communicator, const Visit& visit) const {
-    const auto look = [&](const Event& event) {
-      if (event.membership == kNoIndex ||
-          trace_.memberships[event.membership].communicator != communicator) {
-        return;
-      }
-      for (const Message& message : MessagesOf(trace_.arguments[event.arguments])) {
-        if (!message.sends && !message.probes) visit(message, event);
-      }
-    };
-    for (const OpenCall& call : trace_.processes[p].open_calls) look(call.event);
-    for (const OpenRequest& request : trace_.processes[p].open_requests) {
-      if (request.state == ring::RequestState::kActive) look(request.event);
-    }
-  }
-
-  template <typename Visit>
-  void VisitChannels(uint32_t p, uint32_t communicator, const Visit& visit) const {
-    for (const Channel& channel : trace_.processes[p].channels) {
-      if (channel.membership == kNoIndex) continue;
-      if (trace_.memberships[channel.membership].communicator != communicator) continue;
-      visit(channel);
-    }
-  }
-
-  // More of what the receive takes was sent than received: the message exists. Unless as many
-  // receives of the same pattern were posted before, which take it first (MPI 4.0, 3.5).
-  bool OnItsWay(uint32_t p, uint32_t communicator, const Message& message, const Event& event) {
-    const Pattern wanted{message.peer, message.tag};
-    uint64_t sent = 0;
-    CollectInbound();
-    if (const auto to = inbound_.find(InboundKey(communicator, p)); to != inbound_.end()) {
-      for (const auto& [pattern, count] : to->second) {
-        if (wanted.Covers(pattern)) sent += count;
-      }
-    }
-    // A receive without a status may have taken another message, if its pattern is wider.
-    uint64_t taken = 0;
-    VisitChannels(p, communicator, [&](const Channel& channel) {
-      if (wanted.Covers({channel.peer, channel.tag})) taken += channel.received;
-    });
-    // Partitioned ones meet by handle, whichever was started first: none of them takes another's.
-    VisitOpenReceives(p, communicator, [&](const Message& open, const Event& other) {
-      const Pattern pattern{open.peer, open.tag};
-      const bool before = pattern == wanted && other.start_ns < event.start_ns &&
-                          !open.partitioned && !message.partitioned;
-      if (open.matched ? wanted.Covers(pattern) : before) ++taken;
-    });
-    return sent > taken;
   }
 
   // MPI 4.0, 4.2.1: a partitioned send completes when all its partitions were marked ready, which
@@ -412,105 +270,6 @@ class GraphBuilder {
       if (request.uid == event.request) return request.Unmarked();
     }
     return 0;
-  }
-
-  // Of what the receive that was started so often waits for. The two ends meet in the order of
-  // their initialisations (MPI 4.0, 4.2.1): judged only where there is one of each.
-  uint32_t Unmarked(uint32_t sender, uint32_t receiver, uint32_t receiving_membership,
-                    const Message& message, uint64_t starts) const {
-    const Membership& mine = trace_.memberships[receiving_membership];
-    const auto starts_of = [&](uint32_t process, bool sends, int32_t peer,
-                               const OpenRequest** the_one) {
-      size_t requests = 0;
-      for (const OpenRequest& request : trace_.processes[process].open_requests) {
-        const uint32_t membership = request.event.membership;
-        if (membership == kNoIndex ||
-            trace_.memberships[membership].communicator != mine.communicator) {
-          continue;
-        }
-        for (const Message& other : MessagesOf(trace_.arguments[request.event.arguments])) {
-          if (!other.partitioned || other.sends != sends) continue;
-          if (other.peer != peer || other.tag != message.tag) continue;
-          *the_one = &request;
-          ++requests;
-        }
-      }
-      return requests == 1;
-    };
-    const OpenRequest* send = nullptr;
-    const OpenRequest* receive = nullptr;
-    if (trace_.processes[sender].table_overflows != 0) return 0;
-    if (!starts_of(receiver, false, message.peer, &receive)) return 0;
-    const std::vector<int32_t>& peers = Peers(mine.communicator, trace_.processes[sender].rank);
-    const auto me = std::find(peers.begin(), peers.end(), trace_.processes[receiver].rank);
-    if (me == peers.end()) return 0;
-    const auto to = static_cast<int32_t>(me - peers.begin());
-    if (!starts_of(sender, true, to, &send)) return 0;
-    if (send->state != ring::RequestState::kActive || send->starts != starts) return 0;
-    // Others that were freed would have been counted, too.
-    uint64_t sent = 0;
-    VisitChannels(sender, mine.communicator, [&](const Channel& channel) {
-      if (channel.peer == to && channel.tag == message.tag) sent += channel.sent;
-    });
-    return sent == starts ? send->Unmarked() : 0;
-  }
-
-  static uint64_t InboundKey(uint32_t communicator, uint32_t process) {
-    return uint64_t{communicator} << 32 | process;
-  }
-
-  // What was sent, by who is to receive it: once for all, since asking every sender for every
-  // receive has no end where all ranks are in receives.
-  void CollectInbound() {
-    if (inbound_known_) return;
-    inbound_known_ = true;
-    for (const Process& sender : trace_.processes) {
-      for (const Channel& channel : sender.channels) {
-        if (channel.membership == kNoIndex || channel.sent == 0 || channel.peer < 0) continue;
-        const Membership& membership = trace_.memberships[channel.membership];
-        const std::vector<int32_t>& peers = Peers(membership.communicator, sender.rank);
-        if (static_cast<size_t>(channel.peer) >= peers.size()) continue;
-        const uint32_t to = ProcessOf(sender.world, peers[static_cast<size_t>(channel.peer)]);
-        if (to == kNoIndex) continue;
-        inbound_[InboundKey(membership.communicator, to)].emplace_back(
-            Pattern{membership.rank, channel.tag}, channel.sent);
-      }
-    }
-  }
-
-  // A receive that takes the message of `sender` is posted, or has returned: the send will return,
-  // whatever the receiver does meanwhile (MPI 4.0, 3.5, progress). Every message that was sent
-  // before on the channel takes one of them, too.
-  bool BeingTaken(uint32_t sender, uint32_t communicator, uint32_t receiver, const Message& sent,
-                  const Event& event) const {
-    const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[receiver].rank);
-    const auto me = std::find(peers.begin(), peers.end(), trace_.processes[sender].rank);
-    if (me == peers.end()) return false;
-    const Pattern message{static_cast<int32_t>(me - peers.begin()), sent.tag};
-    uint64_t takers = sent.partitioned ? 0 : PartitionedStarts(sender, event.membership, sent);
-    VisitOpenReceives(receiver, communicator, [&](const Message& open, const Event&) {
-      if (open.partitioned != sent.partitioned) return;
-      if (Pattern{open.peer, open.tag}.Covers(message)) ++takers;
-    });
-    VisitChannels(receiver, communicator, [&](const Channel& channel) {
-      if (Pattern{channel.peer, channel.tag}.Covers(message)) takers += channel.received;
-    });
-    // Which message of its channel it is; unknown in a full table: then it may be the first.
-    return takers >= std::max<uint64_t>(event.detail, 1);
-  }
-
-  // Partitioned sends are counted in their channel, and no receive of another message takes them.
-  uint64_t PartitionedStarts(uint32_t sender, uint32_t membership, const Message& sent) const {
-    uint64_t starts = 0;
-    for (const OpenRequest& request : trace_.processes[sender].open_requests) {
-      if (request.event.membership != membership) continue;
-      for (const Message& other : MessagesOf(trace_.arguments[request.event.arguments])) {
-        const bool same =
-            other.partitioned && other.sends && other.peer == sent.peer && other.tag == sent.tag;
-        if (same) starts += request.starts;
-      }
-    }
-    return starts;
   }
 
   void Complete(CollectiveNode* node) const {
@@ -742,8 +501,7 @@ class GraphBuilder {
   WaitGraph graph_;
   std::unordered_set<uint32_t> creating_;
   std::map<std::tuple<uint32_t, uint32_t, bool>, uint32_t> anybody_;  // world, communicator, group
-  std::unordered_map<uint64_t, std::vector<std::pair<Pattern, uint64_t>>> inbound_;
-  bool inbound_known_ = false;
+  MessageSupply messages_{trace_};
   std::unordered_map<uint32_t, std::unordered_map<uint32_t, int32_t>> local_ranks_;
 };
 
@@ -828,49 +586,6 @@ std::vector<bool> WhoCanAct(const Trace& trace, const WaitGraph& graph, bool str
 }
 
 }  // namespace
-
-bool DiedByItself(const Trace& trace, const Process& process) {
-  if (process.phase >= ring::Phase::kFinalized) return false;
-  if (process.end.by_launcher || process.end.by_rollcall) return false;
-  // One that had called exit() by then was on its way out, and the signal only hastened it.
-  const bool leaving = process.exit_mark != ring::ExitMark::kNone && !IsInside(process);
-  if (!leaving && EndedAfterVerdict(process)) return false;
-  if (process.exit_mark != ring::ExitMark::kNone) return true;
-  if (!Gone(process)) return false;
-  if (process.end.how == ProcessEnd::How::kExited) return true;
-  const std::vector<uint32_t>& others = trace.worlds[process.world].processes;
-  if (process.end.how == ProcessEnd::How::kVanished) {
-    // Gone together with everybody else, for a reason that nobody saw: the job was ended from
-    // outside.
-    return std::any_of(others.begin(), others.end(), [&](uint32_t other) {
-      if (other == kNoIndex) return false;
-      const Process& twin = trace.processes[other];
-      // A verdict found the other one standing there, after this one had gone.
-      const bool outlived = twin.judged_ns != kNoTime && process.end.at_ns != kNoTime &&
-                            process.end.at_ns < twin.judged_ns;
-      return outlived || twin.end.how == ProcessEnd::How::kAlive ||
-             twin.end.how == ProcessEnd::How::kUnknown;
-    });
-  }
-  if (!MayBeCleanUp(process)) return true;
-  return std::none_of(others.begin(), others.end(), [&](uint32_t other) {
-    return other != kNoIndex && &trace.processes[other] != &process &&
-           !ShareProcess(trace.processes[other], process) &&
-           EndsAnother(trace.processes[other], process);
-  });
-}
-
-bool IsFirstDeathCertain(const Trace& trace, const Process& process) {
-  if (!MayBeCleanUp(process)) return true;
-  const std::vector<uint32_t>& others = trace.worlds[process.world].processes;
-  return std::none_of(others.begin(), others.end(), [&](uint32_t other) {
-    if (other == kNoIndex || &trace.processes[other] == &process) return false;
-    const Process& twin = trace.processes[other];
-    if (ShareProcess(twin, process)) return false;
-    return Gone(twin) && MayBeCleanUp(twin) && !EndedAfterVerdict(twin) && !twin.end.by_launcher &&
-           !twin.end.by_rollcall && InTheBlur(twin, process);
-  });
-}
 
 std::vector<uint32_t> WaitGraph::Candidates(const Need& need, Activity activity) const {
   if (need.process != kNoIndex) {

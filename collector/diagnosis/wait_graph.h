@@ -96,12 +96,6 @@ struct WaitGraph {
 WaitGraph BuildWaitGraph(const Trace& trace, const std::vector<Lanes>& lanes);
 void Settle(const Trace& trace, WaitGraph* graph);
 
-// Did the process end by itself before the job's end, rather than with it? See
-// docs/verdicts/rank-died.md.
-bool DiedByItself(const Trace& trace, const Process& process);
-// Of one that died by itself: is it certain that no other death came first?
-bool IsFirstDeathCertain(const Trace& trace, const Process& process);
-
 }  // namespace rollcall
 
 #endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_WAIT_GRAPH_H_

@@ -1,0 +1,117 @@
+#include "collector/diagnosis/deaths.h"
+
+#include <algorithm>
+
+namespace rollcall {
+namespace {
+
+bool Gone(const Process& process) {
+  return process.end.how == ProcessEnd::How::kExited ||
+         process.end.how == ProcessEnd::How::kSignaled ||
+         process.end.how == ProcessEnd::How::kVanished;
+}
+
+// An exit outside every call, or a crash: nobody's clean-up.
+bool EndedByItsOwnHand(const Process& process) {
+  if (process.phase >= ring::Phase::kFinalizing || process.end.by_launcher) return false;
+  if (process.end.how == ProcessEnd::How::kSignaled) {
+    return process.end.status != 9 && process.end.status != 15;
+  }
+  return process.open_calls.empty() && process.errors_seen == 0;
+}
+
+bool IsInside(const Process& process) { return !process.open_calls.empty(); }
+
+// SIGTERM and SIGKILL are what launchers end the rest of a job with, whoever sent them here.
+bool MayBeCleanUp(const Process& process) {
+  return process.end.how == ProcessEnd::How::kSignaled && !process.end.oom_killed &&
+         (process.end.status == 15 || process.end.status == 9);
+}
+
+bool InTheBlur(const Process& a, const Process& b) {
+  if (a.end.at_ns == kNoTime || b.end.at_ns == kNoTime) return true;
+  const int64_t apart = a.end.at_ns - b.end.at_ns;
+  return -kEndOrderBlurNs < apart && apart < kEndOrderBlurNs;
+}
+
+// Whether the launcher may have ended `process` because of `cause`.
+bool EndsAnother(const Process& cause, const Process& process) {
+  if (!Gone(cause)) return false;
+  const bool before = cause.end.order < process.end.order;
+  if (!InTheBlur(cause, process)) return before;
+  if (EndedByItsOwnHand(cause)) return true;
+  // Both were killed, and who was first is chance: one that was killed while it waited for others
+  // is the less likely cause.
+  const bool same_way = MayBeCleanUp(cause) && MayBeCleanUp(process);
+  if (same_way && IsInside(cause) != IsInside(process)) return IsInside(process);
+  return before;
+}
+
+// A hang had been reported, with this rank standing as it did to its end: the signal came from
+// somebody who had seen the verdict, or had lost patience. What it did itself outside every call
+// still counts, and so does the kernel's killing for want of memory.
+bool EndedAfterVerdict(const Process& process) {
+  const ProcessEnd& end = process.end;
+  if (process.judged_ns == kNoTime || end.oom_killed) return false;
+  if (end.at_ns != kNoTime && end.at_ns < process.judged_ns) return false;
+  if (end.how == ProcessEnd::How::kExited) return IsInside(process);
+  if (end.how == ProcessEnd::How::kVanished) return true;
+  switch (end.status) {
+    case 1:   // SIGHUP
+    case 2:   // SIGINT
+    case 3:   // SIGQUIT
+    case 6:   // SIGABRT: sent for the sake of a core file
+    case 9:   // SIGKILL
+    case 15:  // SIGTERM
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool DiedByItself(const Trace& trace, const Process& process) {
+  if (process.phase >= ring::Phase::kFinalized) return false;
+  if (process.end.by_launcher || process.end.by_rollcall) return false;
+  // One that had called exit() by then was on its way out, and the signal only hastened it.
+  const bool leaving = process.exit_mark != ring::ExitMark::kNone && !IsInside(process);
+  if (!leaving && EndedAfterVerdict(process)) return false;
+  if (process.exit_mark != ring::ExitMark::kNone) return true;
+  if (!Gone(process)) return false;
+  if (process.end.how == ProcessEnd::How::kExited) return true;
+  const std::vector<uint32_t>& others = trace.worlds[process.world].processes;
+  if (process.end.how == ProcessEnd::How::kVanished) {
+    // Gone together with everybody else, for a reason that nobody saw: the job was ended from
+    // outside.
+    return std::any_of(others.begin(), others.end(), [&](uint32_t other) {
+      if (other == kNoIndex) return false;
+      const Process& twin = trace.processes[other];
+      // A verdict found the other one standing there, after this one had gone.
+      const bool outlived = twin.judged_ns != kNoTime && process.end.at_ns != kNoTime &&
+                            process.end.at_ns < twin.judged_ns;
+      return outlived || twin.end.how == ProcessEnd::How::kAlive ||
+             twin.end.how == ProcessEnd::How::kUnknown;
+    });
+  }
+  if (!MayBeCleanUp(process)) return true;
+  return std::none_of(others.begin(), others.end(), [&](uint32_t other) {
+    return other != kNoIndex && &trace.processes[other] != &process &&
+           !ShareProcess(trace.processes[other], process) &&
+           EndsAnother(trace.processes[other], process);
+  });
+}
+
+bool IsFirstDeathCertain(const Trace& trace, const Process& process) {
+  if (!MayBeCleanUp(process)) return true;
+  const std::vector<uint32_t>& others = trace.worlds[process.world].processes;
+  return std::none_of(others.begin(), others.end(), [&](uint32_t other) {
+    if (other == kNoIndex || &trace.processes[other] == &process) return false;
+    const Process& twin = trace.processes[other];
+    if (ShareProcess(twin, process)) return false;
+    return Gone(twin) && MayBeCleanUp(twin) && !EndedAfterVerdict(twin) && !twin.end.by_launcher &&
+           !twin.end.by_rollcall && InTheBlur(twin, process);
+  });
+}
+
+}  // namespace rollcall

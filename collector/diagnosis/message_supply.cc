@@ -1,0 +1,172 @@
+#include "collector/diagnosis/message_supply.h"
+
+#include <algorithm>
+
+namespace rollcall {
+namespace {
+
+uint64_t InboundKey(uint32_t communicator, uint32_t process) {
+  return uint64_t{communicator} << 32 | process;
+}
+
+}  // namespace
+
+const std::vector<int32_t>& MessageSupply::Peers(uint32_t communicator, int32_t rank) const {
+  const Communicator& comm = trace_.communicators[communicator];
+  if (comm.remote_members.empty()) return comm.members;
+  const bool local =
+      std::find(comm.members.begin(), comm.members.end(), rank) != comm.members.end();
+  return local ? comm.remote_members : comm.members;
+}
+
+uint32_t MessageSupply::ProcessOf(uint32_t world, int32_t rank) const {
+  if (world >= trace_.worlds.size() || rank < 0) return kNoIndex;
+  const std::vector<uint32_t>& processes = trace_.worlds[world].processes;
+  return static_cast<size_t>(rank) < processes.size() ? processes[static_cast<size_t>(rank)]
+                                                      : kNoIndex;
+}
+
+// Calls `visit(message, event)` for every receive of the process on the communicator that is not
+// known to be complete.
+template <typename Visit>
+void MessageSupply::VisitOpenReceives(uint32_t p, uint32_t communicator, const Visit& visit) const {
+  const auto look = [&](const Event& event) {
+    if (event.membership == kNoIndex ||
+        trace_.memberships[event.membership].communicator != communicator) {
+      return;
+    }
+    for (const Message& message : MessagesOf(trace_.arguments[event.arguments])) {
+      if (!message.sends && !message.probes) visit(message, event);
+    }
+  };
+  for (const OpenCall& call : trace_.processes[p].open_calls) look(call.event);
+  for (const OpenRequest& request : trace_.processes[p].open_requests) {
+    if (request.state == ring::RequestState::kActive) look(request.event);
+  }
+}
+
+template <typename Visit>
+void MessageSupply::VisitChannels(uint32_t p, uint32_t communicator, const Visit& visit) const {
+  for (const Channel& channel : trace_.processes[p].channels) {
+    if (channel.membership == kNoIndex) continue;
+    if (trace_.memberships[channel.membership].communicator != communicator) continue;
+    visit(channel);
+  }
+}
+
+bool MessageSupply::OnItsWay(uint32_t receiver, uint32_t communicator, const Message& message,
+                             const Event& event) {
+  const Pattern wanted{message.peer, message.tag};
+  uint64_t sent = 0;
+  CollectInbound();
+  if (const auto to = inbound_.find(InboundKey(communicator, receiver)); to != inbound_.end()) {
+    for (const auto& [pattern, count] : to->second) {
+      if (wanted.Covers(pattern)) sent += count;
+    }
+  }
+  // A receive without a status may have taken another message, if its pattern is wider.
+  uint64_t taken = 0;
+  VisitChannels(receiver, communicator, [&](const Channel& channel) {
+    if (wanted.Covers({channel.peer, channel.tag})) taken += channel.received;
+  });
+  // Partitioned ones meet by handle, whichever was started first: none of them takes another's.
+  VisitOpenReceives(receiver, communicator, [&](const Message& open, const Event& other) {
+    const Pattern pattern{open.peer, open.tag};
+    const bool before = pattern == wanted && other.start_ns < event.start_ns && !open.partitioned &&
+                        !message.partitioned;
+    if (open.matched ? wanted.Covers(pattern) : before) ++taken;
+  });
+  return sent > taken;
+}
+
+// What was sent, by who is to receive it: once for all, since asking every sender for every
+// receive has no end where all ranks are in receives.
+void MessageSupply::CollectInbound() {
+  if (inbound_known_) return;
+  inbound_known_ = true;
+  for (const Process& sender : trace_.processes) {
+    for (const Channel& channel : sender.channels) {
+      if (channel.membership == kNoIndex || channel.sent == 0 || channel.peer < 0) continue;
+      const Membership& membership = trace_.memberships[channel.membership];
+      const std::vector<int32_t>& peers = Peers(membership.communicator, sender.rank);
+      if (static_cast<size_t>(channel.peer) >= peers.size()) continue;
+      const uint32_t to = ProcessOf(sender.world, peers[static_cast<size_t>(channel.peer)]);
+      if (to == kNoIndex) continue;
+      inbound_[InboundKey(membership.communicator, to)].emplace_back(
+          Pattern{membership.rank, channel.tag}, channel.sent);
+    }
+  }
+}
+
+bool MessageSupply::BeingTaken(uint32_t sender, uint32_t communicator, uint32_t receiver,
+                               const Message& sent, const Event& event) const {
+  const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[receiver].rank);
+  const auto me = std::find(peers.begin(), peers.end(), trace_.processes[sender].rank);
+  if (me == peers.end()) return false;
+  const Pattern message{static_cast<int32_t>(me - peers.begin()), sent.tag};
+  uint64_t takers = sent.partitioned ? 0 : PartitionedStarts(sender, event.membership, sent);
+  VisitOpenReceives(receiver, communicator, [&](const Message& open, const Event&) {
+    if (open.partitioned != sent.partitioned) return;
+    if (Pattern{open.peer, open.tag}.Covers(message)) ++takers;
+  });
+  VisitChannels(receiver, communicator, [&](const Channel& channel) {
+    if (Pattern{channel.peer, channel.tag}.Covers(message)) takers += channel.received;
+  });
+  // Which message of its channel it is; unknown in a full table: then it may be the first.
+  return takers >= std::max<uint64_t>(event.detail, 1);
+}
+
+uint32_t MessageSupply::Unmarked(uint32_t sender, uint32_t receiver, uint32_t communicator,
+                                 const Message& message, uint64_t starts) const {
+  const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[sender].rank);
+  const auto me = std::find(peers.begin(), peers.end(), trace_.processes[receiver].rank);
+  if (me == peers.end() || trace_.processes[sender].table_overflows != 0) return 0;
+  Message sent = message;
+  sent.sends = true;
+  sent.peer = static_cast<int32_t>(me - peers.begin());
+  const OpenRequest* send = OnlyPartitioned(sender, communicator, sent);
+  const OpenRequest* receive = OnlyPartitioned(receiver, communicator, message);
+  if (send == nullptr || receive == nullptr) return 0;
+  if (send->state != ring::RequestState::kActive || send->starts != starts) return 0;
+  // Others that were freed would have been counted, too.
+  uint64_t started = 0;
+  VisitChannels(sender, communicator, [&](const Channel& channel) {
+    if (channel.peer == sent.peer && channel.tag == sent.tag) started += channel.sent;
+  });
+  return started == starts ? send->Unmarked() : 0;
+}
+
+// The request of this process that is one end of such messages; nullptr if there are several.
+const OpenRequest* MessageSupply::OnlyPartitioned(uint32_t p, uint32_t communicator,
+                                                  const Message& message) const {
+  const OpenRequest* only = nullptr;
+  for (const OpenRequest& request : trace_.processes[p].open_requests) {
+    const uint32_t membership = request.event.membership;
+    if (membership == kNoIndex) continue;
+    if (trace_.memberships[membership].communicator != communicator) continue;
+    for (const Message& other : MessagesOf(trace_.arguments[request.event.arguments])) {
+      if (!other.partitioned || other.sends != message.sends) continue;
+      if (other.peer != message.peer || other.tag != message.tag) continue;
+      if (only != nullptr) return nullptr;
+      only = &request;
+    }
+  }
+  return only;
+}
+
+// Partitioned sends are counted in their channel, and no receive of another message takes them.
+uint64_t MessageSupply::PartitionedStarts(uint32_t sender, uint32_t membership,
+                                          const Message& sent) const {
+  uint64_t starts = 0;
+  for (const OpenRequest& request : trace_.processes[sender].open_requests) {
+    if (request.event.membership != membership) continue;
+    for (const Message& other : MessagesOf(trace_.arguments[request.event.arguments])) {
+      const bool same =
+          other.partitioned && other.sends && other.peer == sent.peer && other.tag == sent.tag;
+      if (same) starts += request.starts;
+    }
+  }
+  return starts;
+}
+
+}  // namespace rollcall
