@@ -245,8 +245,10 @@ void EndPoll(Call* call, const Arguments& a, int result) {
 
 // How many partitions a Pready call marks.
 uint32_t PartitionsOf(Operation operation, const Arguments& a) {
-  if (operation == Operation::kPready_list) return static_cast<uint32_t>(a.request_count);
-  return static_cast<uint32_t>(a.key - a.color + 1);
+  const int64_t count = operation == Operation::kPready_list
+                            ? int64_t{a.request_count}
+                            : int64_t{a.key} - int64_t{a.color} + 1;
+  return count < 0 ? 0 : static_cast<uint32_t>(count);
 }
 
 }  // namespace

@@ -280,6 +280,7 @@ uint64_t StartRequest(uint32_t slot, const ring::Record& record) {
 }
 
 void MarkPartitions(uint32_t slot, uint32_t count) {
+  if (g_private[slot].origin.operation != static_cast<uint16_t>(Operation::kPsend_init)) return;
   __atomic_fetch_add(&Table()[slot].record.detail2, uint64_t{count} << 32, __ATOMIC_RELAXED);
 }
 

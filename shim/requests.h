@@ -57,7 +57,8 @@ void DropRequest(uint32_t slot);
 // MPI_Start. `record` is the starting call's; the slot shows when and where. Returns what
 // ring::Record::detail says of it, 0 if it is no persistent collective.
 uint64_t StartRequest(uint32_t slot, const ring::Record& record);
-// MPI_Pready of so many partitions, by any thread.
+// MPI_Pready of so many partitions, by any thread; of another request than a partitioned send,
+// nothing.
 void MarkPartitions(uint32_t slot, uint32_t count);
 void MarkRequestCancelled(uint32_t slot);
 

@@ -9,6 +9,12 @@ uint64_t InboundKey(uint32_t communicator, uint32_t process) {
   return uint64_t{communicator} << 32 | process;
 }
 
+// Every MPI_Pready was counted, and no thread is about to make one while another is inside a call.
+bool MarksAreCertain(const Process& process) {
+  return process.thread_level >= 0 && process.thread_level <= 2 && process.table_overflows == 0 &&
+         process.records_unreadable == 0;
+}
+
 }  // namespace
 
 const std::vector<int32_t>& MessageSupply::Peers(uint32_t communicator, int32_t rank) const {
@@ -116,11 +122,20 @@ bool MessageSupply::BeingTaken(uint32_t sender, uint32_t communicator, uint32_t 
   return takers >= std::max<uint64_t>(event.detail, 1);
 }
 
-uint32_t MessageSupply::Unmarked(uint32_t sender, uint32_t receiver, uint32_t communicator,
-                                 const Message& message, uint64_t starts) const {
+uint32_t MessageSupply::UnmarkedOf(uint32_t sender, const Event& event) const {
+  const Process& process = trace_.processes[sender];
+  if (!MarksAreCertain(process)) return 0;
+  for (const OpenRequest& request : process.open_requests) {
+    if (request.uid == event.request) return request.Unmarked();
+  }
+  return 0;
+}
+
+uint32_t MessageSupply::UnmarkedFor(uint32_t receiver, uint32_t sender, uint32_t communicator,
+                                    const Message& message, uint64_t starts) const {
   const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[sender].rank);
   const auto me = std::find(peers.begin(), peers.end(), trace_.processes[receiver].rank);
-  if (me == peers.end() || trace_.processes[sender].table_overflows != 0) return 0;
+  if (me == peers.end() || !MarksAreCertain(trace_.processes[sender])) return 0;
   Message sent = message;
   sent.sends = true;
   sent.peer = static_cast<int32_t>(me - peers.begin());

@@ -37,11 +37,13 @@ class MessageSupply {
   bool BeingTaken(uint32_t sender, uint32_t communicator, uint32_t receiver, const Message& sent,
                   const Event& event) const;
 
-  // How many partitions lack of what a receive waits for that was started so often. The two ends
-  // meet in the order of their initialisations (MPI 4.0, 4.2.1): judged only where there is one of
-  // each.
-  uint32_t Unmarked(uint32_t sender, uint32_t receiver, uint32_t communicator,
-                    const Message& message, uint64_t starts) const;
+  // How many partitions lack of the send that `event` started, of what a receive waits for that was
+  // started so often. 0 where the sender's marks are not certain, and of a receive unless there is
+  // one request of each end alone: they meet in the order of their initialisations (MPI 4.0,
+  // 4.2.1).
+  uint32_t UnmarkedOf(uint32_t sender, const Event& event) const;
+  uint32_t UnmarkedFor(uint32_t receiver, uint32_t sender, uint32_t communicator,
+                       const Message& message, uint64_t starts) const;
 
  private:
   // A pattern of messages on one communicator, as a receive or a channel names it.

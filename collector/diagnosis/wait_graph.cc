@@ -230,14 +230,16 @@ class GraphBuilder {
       need->process = messages_.ProcessOf(world, peers[static_cast<size_t>(peer)]);
       if (need->process == kNoIndex) return false;
     }
-    if (message.partitioned && need->process != kNoIndex) {
+    // A partitioned send completes when all its partitions were marked ready, which the process
+    // does itself (MPI 4.0, 4.2.1). One that polls may do so next, and a partition that it asks for
+    // may arrive before the others.
+    const bool blocked = graph_.processes[p].activity == Activity::kBlocked;
+    if (message.partitioned && blocked && need->process != kNoIndex) {
       need->unmarked = message.sends
-                           ? OwnUnmarked(p, event)
-                           : messages_.Unmarked(need->process, p, communicator, message, starts);
-      if (need->unmarked != 0) {
-        if (message.sends) need->process = p;
-        return true;
-      }
+                           ? messages_.UnmarkedOf(p, event)
+                           : messages_.UnmarkedFor(p, need->process, communicator, message, starts);
+      if (message.sends && need->unmarked != 0) need->process = p;
+      if (need->unmarked != 0) return true;
     }
     if (!message.sends) return !messages_.OnItsWay(p, communicator, message, event);
     need->strict = message.synchronous;
@@ -258,18 +260,6 @@ class GraphBuilder {
     }
     graph_.anybody.push_back(std::move(anybody));
     return entry->second;
-  }
-
-  // MPI 4.0, 4.2.1: a partitioned send completes when all its partitions were marked ready, which
-  // the process does itself. While it is inside a call no other thread of it may, unless calls
-  // overlap.
-  uint32_t OwnUnmarked(uint32_t p, const Event& event) const {
-    const Process& process = trace_.processes[p];
-    if (graph_.processes[p].activity != Activity::kBlocked || process.thread_level > 2) return 0;
-    for (const OpenRequest& request : process.open_requests) {
-      if (request.uid == event.request) return request.Unmarked();
-    }
-    return 0;
   }
 
   void Complete(CollectiveNode* node) const {

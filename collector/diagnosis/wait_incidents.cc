@@ -96,7 +96,7 @@ class Gatherer {
           [&](const Need& other) { return other.unmarked != 0 && other.process == sender; });
       if (p == sender || it == processes[p].needs.end()) continue;
       incident.agreeing.push_back(p);
-      incident.agreeing_event = it->event;
+      if (incident.agreeing_event == nullptr) incident.agreeing_event = it->event;
     }
     const bool added =
         known_.emplace(std::pair(incident.what, incident.deviating), incidents_.size()).second;
@@ -202,7 +202,9 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer) {
       if (need.node != kNoIndex || need.event == nullptr) continue;
       const WaitGraph& graph = analysis.graph;
       if (need.process == p) {
-        if (need.unmarked != 0 && view.stuck) gatherer->AddUnmarked(p, need);
+        // Of several that one would be enough of, another one may be the cause.
+        const bool alone = !view.any && view.stuck;
+        if (need.sends && need.unmarked != 0 && alone) gatherer->AddUnmarked(p, need);
         continue;
       }
       const std::vector<uint32_t> dead = graph.Candidates(need, Activity::kEnded);

@@ -106,8 +106,8 @@ class TraceBuilder {
   // returns the number of the last on its channel.
   uint64_t Count(int rank, const Event& event, bool sends);
   void Start(int rank, const Made& made, const Call& call);
+  void Mark(int rank, const Call& call);  // partitions
   // The requests that the call waited for, or frees, are complete.
-  void Mark(int rank, const Call& call);
   void Finish(int rank, const Call& call);
   uint32_t InternArguments(const Call& call);
   uint32_t MembershipOf(int rank, uint32_t communicator) const;
