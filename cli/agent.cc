@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/job_environment.h"
+#include "cli/say.h"
 #include "collector/agent/grpc_transport.h"
 #include "collector/agent/run_root.h"
 #include "collector/clock.h"
@@ -42,17 +43,17 @@ int RunAgent(int argc, char** argv) {
   // Not an option: whoever may list processes could read it.
   const std::string token = FromEnvironment(env::kToken);
   if (directory.empty() || collector.empty() || token.empty()) {
-    fmt::print(stderr, "rollcall agent: needs --dir, --collector and ROLLCALL_TOKEN\n");
+    Say("agent: needs --dir, --collector and ROLLCALL_TOKEN");
     return kUsage;
   }
   std::string problem;
   agent::RunDirectory run = agent::RunRoot::CreateAt(directory, &problem);
   if (!run.valid()) {
-    fmt::print(stderr, "rollcall agent: {}\n", problem);
+    Say(fmt::format("agent: {}", problem));
     return kUsage;
   }
   if (!agent::RunRoot::TakeAgentLock(&run)) {
-    fmt::print(stderr, "rollcall agent: {} has an agent\n", directory);
+    Say(fmt::format("agent: {} has an agent", directory));
     return 0;
   }
   struct sigaction stop = {};

@@ -11,6 +11,7 @@
 #include "cli/inputs.h"
 #include "cli/outputs.h"
 #include "cli/report_output.h"
+#include "cli/say.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/export/exporter.h"
 #include "collector/import/load_inputs.h"
@@ -63,7 +64,7 @@ int RunAnalyze(int argc, char** argv) {
     std::string error;
     const auto parsed = flight_recorder::RankPattern::Parse(rank_pattern, &error);
     if (!parsed) {
-      fmt::print(stderr, "rollcall: --rank-pattern: {}\n", error);
+      Say(fmt::format("--rank-pattern: {}", error));
       return kUsage;
     }
     pattern = *parsed;
@@ -72,7 +73,7 @@ int RunAnalyze(int argc, char** argv) {
   Trace& trace = loaded.trace;
   PrintProblems(trace.problems);
   if (trace.processes.empty()) {
-    fmt::print(stderr, "rollcall: no rank's trace could be read\n");
+    Say("no rank's trace could be read");
     return kUsage;
   }
   SymbolizeTrace(&trace);

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/job_environment.h"
+#include "cli/say.h"
 #include "collector/bundle/collect.h"
 
 namespace rollcall {
@@ -31,7 +32,7 @@ int RunBundle(int argc, char** argv) {
   const bundle::Collected collected = bundle::Collect(inputs, output, options);
   PrintProblems(collected.problems);
   if (!collected.written) {
-    fmt::print(stderr, "rollcall: {}: {}\n", output, collected.error);
+    Say(fmt::format("{}: {}", output, collected.error));
     return kUsage;
   }
   const auto percent = [](uint64_t part, uint64_t whole) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cli/inputs.h"
+#include "cli/say.h"
 #include "cli/watched_job.h"
 
 namespace rollcall {

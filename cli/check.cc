@@ -21,6 +21,7 @@
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/report_output.h"
+#include "cli/say.h"
 #include "cli/watched_job.h"
 #include "collector/check/policy.h"
 #include "collector/diagnosis/diagnose.h"

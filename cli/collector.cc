@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/launcher.h"
 #include "cli/report_output.h"
+#include "cli/say.h"
 #include "collector/service/grpc_server.h"
 #include "collector/service/monitor.h"
 #include "collector/service/secret.h"
@@ -59,24 +60,24 @@ int RunCollector(int argc, char** argv) {
                        .diagnose = {.stall_after_ns = stall_after_ns}});
   BundleOutput bundle(bundle_settings);
   bool found = false;
-  service::Monitor monitor(
-      {.stall_after_ns = stall_after_ns,
-       .live_stacks = true,
-       .on_report =
-           [&](const Trace& trace, const Report& report) {
-             found = true;
-             output.Print(trace, report, /*job_ended=*/false);
-           },
-       .on_update =
-           [&](const Trace& trace, const Report& report) {
-             output.Store(trace, report, /*job_ended=*/false, /*only_if_none=*/false);
-           },
-       .on_evidence = bundle.Callback(),
-       .on_note = [](const std::string& note) { fmt::print(stderr, "rollcall: {}\n", note); }});
+  service::Monitor monitor({.stall_after_ns = stall_after_ns,
+                            .live_stacks = true,
+                            .on_report =
+                                [&](const Trace& trace, const Report& report) {
+                                  found = true;
+                                  output.Print(trace, report, /*job_ended=*/false);
+                                },
+                            .on_update =
+                                [&](const Trace& trace, const Report& report) {
+                                  output.Store(trace, report, /*job_ended=*/false,
+                                               /*only_if_none=*/false);
+                                },
+                            .on_evidence = bundle.Callback(),
+                            .on_note = [](const std::string& note) { Say(note); }});
   std::string problem;
   const auto server = service::Serve(listen, token, &monitor, &problem);
   if (server == nullptr) {
-    fmt::print(stderr, "rollcall collector: {}\n", problem);
+    Say(fmt::format("collector: {}", problem));
     return kUsage;
   }
   // For scripts: where agents find it. The token only if nobody knows it yet.

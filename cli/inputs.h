@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/say.h"
 #include "collector/model/trace.h"
 
 namespace rollcall {
@@ -27,7 +28,7 @@ inline void PrintProblems(const std::vector<Problem>& problems) {
     const std::string where = problem.source.empty() ? "" : problem.source + ": ";
     const std::string offset =
         problem.offset < 0 ? "" : fmt::format("at byte {}: ", problem.offset);
-    fmt::print(stderr, "rollcall: {}{}{}\n", where, offset, problem.message);
+    Say(fmt::format("{}{}{}", where, offset, problem.message));
   }
 }
 

@@ -20,16 +20,18 @@ SignalGate::SignalGate() {
   sigemptyset(&set);
   for (const int number : kPassedOn) sigaddset(&set, number);
   sigaddset(&set, SIGCHLD);
-  sigaddset(&set, SIGPIPE);  // stderr may be gone; the job goes on
   // Whoever started this may ignore SIGCHLD, and the launcher's status would be lost.
   signal(SIGCHLD, SIG_DFL);
-  pthread_sigmask(SIG_BLOCK, &set, &before_);
+  // Not blocked: it would stay pending for the thread that wrote, and end us at the very end.
+  before_.pipe_ignored = signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+  pthread_sigmask(SIG_BLOCK, &set, &before_.mask);
   fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 SignalGate::~SignalGate() {
   close(fd_);
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before_.mask, nullptr);
+  if (!before_.pipe_ignored) signal(SIGPIPE, SIG_DFL);
 }
 
 std::optional<SignalGate::Taken> SignalGate::Take() {
@@ -40,8 +42,8 @@ std::optional<SignalGate::Taken> SignalGate::Take() {
 }
 
 bool Launcher::Start(const std::vector<std::string>& command,
-                     const std::map<std::string, std::string>& environment, const sigset_t& mask,
-                     int* error) {
+                     const std::map<std::string, std::string>& environment,
+                     const SignalGate::Before& signals, int* error) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -54,8 +56,12 @@ bool Launcher::Start(const std::vector<std::string>& command,
   // posix_spawn() runs no atfork handler and copies no page: there are threads by now, gRPC's.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setsigmask(&attributes, &mask);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setsigmask(&attributes, &signals.mask);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  if (!signals.pipe_ignored) sigaddset(&defaults, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   *error =
       posix_spawnp(&pid_, arguments[0], nullptr, &attributes, arguments.data(), variables.data());
   posix_spawnattr_destroy(&attributes);

@@ -13,8 +13,9 @@
 
 namespace rollcall {
 
-// Blocks every signal that is to be passed on, in the calling thread and those it starts later; the
-// mask that was there goes to the launcher. Before any thread is started.
+// Blocks every signal that is to be passed on, in the calling thread and those it starts later, and
+// ignores SIGPIPE, since the job goes on where nobody reads any more. What was there before goes to
+// the launcher. Before any thread is started.
 class SignalGate {
  public:
   SignalGate();
@@ -29,11 +30,16 @@ class SignalGate {
     bool from_terminal = false;
   };
   std::optional<Taken> Take();
-  const sigset_t& mask_before() const { return before_; }
+  // As the launcher is to find them.
+  struct Before {
+    sigset_t mask;
+    bool pipe_ignored = false;
+  };
+  const Before& before() const { return before_; }
 
  private:
   int fd_ = -1;
-  sigset_t before_;
+  Before before_;
 };
 
 // The launcher stays in this process' group: it remains the terminal's foreground job, and what the
@@ -42,8 +48,8 @@ class Launcher {
  public:
   // False if it cannot be started; `error` is the errno of execvp(3).
   bool Start(const std::vector<std::string>& command,
-             const std::map<std::string, std::string>& environment, const sigset_t& mask,
-             int* error);
+             const std::map<std::string, std::string>& environment,
+             const SignalGate::Before& signals, int* error);
   pid_t pid() const { return pid_; }
   void Signal(int number) const;
   // The wait status, once it ended. Never blocks.

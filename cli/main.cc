@@ -18,6 +18,7 @@ struct Command {
 constexpr Command kCommands[] = {
 #define COMMAND(name, function, help) {#name, function, help},
 #include "cli/commands.def"
+#include "cli/say.h"
 #undef COMMAND
 };
 
@@ -60,7 +61,7 @@ int Main(int argc, char** argv) {
   const std::string_view name = is_help ? argv[2] : argv[1];
   const Command* command = FindCommand(name);
   if (command == nullptr) {
-    fmt::print(stderr, "rollcall: no command '{}'; `rollcall help` lists them\n", name);
+    Say(fmt::format("no command '{}'; `rollcall help` lists them", name));
     return kUsage;
   }
   if (is_help) {
@@ -79,7 +80,7 @@ int main(int argc, char** argv) {
   try {
     return rollcall::Main(argc, argv);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "rollcall: {}\n", error.what());
+    rollcall::Say(error.what());
     return rollcall::kUsage;
   }
 }

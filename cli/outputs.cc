@@ -12,6 +12,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "cli/say.h"
+
 namespace rollcall {
 namespace {
 
@@ -25,7 +27,7 @@ std::string Kinds(std::string_view separator) {
 }
 
 bool Fail(const std::string& path) {
-  fmt::print(stderr, "rollcall: {}: {}\n", path, std::strerror(errno));
+  Say(fmt::format("{}: {}", path, std::strerror(errno)));
   return false;
 }
 

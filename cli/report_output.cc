@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/say.h"
 #include "collector/report/text_report.h"
 #include "collector/symbolize/source_excerpt.h"
 
@@ -18,16 +19,6 @@ bool WantsColor(const std::string& choice, int fd) {
   if (choice != "auto") return choice == "always";
   const char* no_color = getenv("NO_COLOR");
   return isatty(fd) == 1 && (no_color == nullptr || no_color[0] == '\0');
-}
-
-void WriteAll(int fd, const std::string& text) {
-  size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t n = write(fd, text.data() + written, text.size() - written);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;
-    written += static_cast<size_t>(n);
-  }
 }
 
 }  // namespace

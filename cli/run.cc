@@ -8,6 +8,7 @@
 #include "cli/bundle_output.h"
 #include "cli/command.h"
 #include "cli/report_output.h"
+#include "cli/say.h"
 #include "cli/watched_job.h"
 
 namespace rollcall {

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/inputs.h"
+#include "cli/say.h"
 #include "collector/diagnosis/analysis.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/import/load_inputs.h"
@@ -48,7 +49,7 @@ int RunShow(int argc, char** argv) {
   Trace trace = LoadInputs(inputs).trace;
   PrintProblems(trace.problems);
   if (trace.processes.empty()) {
-    fmt::print(stderr, "rollcall: no rank's trace could be read\n");
+    Say("no rank's trace could be read");
     return kUsage;
   }
   SymbolizeTrace(&trace);
@@ -60,7 +61,7 @@ int RunShow(int argc, char** argv) {
                       : rank >= 0 ? ShowRank(analysis, rank, last)
                                   : ShowTable(analysis, Diagnose(trace, options), table);
   if (!shown.error.empty()) {
-    fmt::print(stderr, "rollcall: {}\n", shown.error);
+    Say(shown.error);
     return kUsage;
   }
   fmt::print("{}", shown.text);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cli/job_environment.h"
+#include "cli/say.h"
 #include "collector/agent/grpc_transport.h"
 #include "collector/clock.h"
 #include "collector/service/secret.h"
@@ -51,8 +52,6 @@ int MillisecondsUntil(int64_t at_ns) {
 }
 
 }  // namespace
-
-void Say(const std::string& line) { fmt::print(stderr, "rollcall: {}\n", line); }
 
 void WatchSettings::AddOptions(CLI::App* app) {
   app->add_option("--stall-after", stall_after_s,
@@ -151,7 +150,7 @@ bool WatchedJob::Start() {
     for (const std::string& note : notes) Say(note);
   }
   int error = 0;
-  if (launcher_.Start(settings_.command, environment, gate_.mask_before(), &error)) return true;
+  if (launcher_.Start(settings_.command, environment, gate_.before(), &error)) return true;
   Say(fmt::format("{}: {}", settings_.command[0], strerror(error)));
   return false;
 }
@@ -205,7 +204,7 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
   const int64_t deadline = time_limit_ns < 0 ? -1 : Now(CLOCK_MONOTONIC) + time_limit_ns;
   for (;;) {
     while (const auto taken = gate_.Take()) {
-      if (taken->number != SIGCHLD && taken->number != SIGPIPE) PassOn(*taken);
+      if (taken->number != SIGCHLD) PassOn(*taken);
     }
     if (const std::optional<int> status = launcher_.Poll()) {
       const bool ended = end_begun_ns_ != 0;

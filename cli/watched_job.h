@@ -36,9 +36,6 @@ struct WatchSettings {
   int64_t StallAfterNs() const { return static_cast<int64_t>(stall_after_s * 1e9); }
 };
 
-// One line on stderr, "rollcall: …".
-void Say(const std::string& line);
-
 inline constexpr char kNoRanks[] =
     "no rank ever appeared: the program never initialised MPI, or is linked statically";
 

@@ -50,6 +50,21 @@ def kill_ends_soon(scene):
         live.check_skip(live.read_verdict(scene.verdict_file), 4, job)
 
 
+def nobody_reads(scene):
+    """stderr is a pipe whose reader is gone, or it is closed: the verdict is lost, not the job's end."""
+    for number, stderr in enumerate(('2>&1 > /dev/null | head -n 1', '2>&-')):
+        code_file = scene.path("code%d" % number)
+        shell = ["sh", "-c", '{ "$@"; echo $? > "$0"; } ' + stderr, code_file]
+        command = scene.run(on_hang="kill", directory=False) + scene.job("skip")
+        with Command(shell + command) as job:
+            require(job.wait() is not None, "still running", job)
+            with open(code_file, encoding="utf-8") as file:
+                code = int(file.read())
+            require(code == live.ENDED_CODE, "rollcall run ended with %d" % code, job)
+            require(not live.ranks_among(job.processes()), "ranks are left", job)
+        live.check_skip(live.read_verdict(scene.verdict_file), 4)
+
+
 def watcher_killed(scene):
     """SIGKILL to rollcall run: the job goes on to its own end, and its traces stay."""
     code_file = scene.path("code")
@@ -141,5 +156,5 @@ def installed_and_moved(scene):
 
 
 CASES = {case.__name__: case for case in (
-    report_leaves_the_job_alone, kill_ends_soon, watcher_killed, watcher_killed_job_hangs,
+    report_leaves_the_job_alone, kill_ends_soon, nobody_reads, watcher_killed, watcher_killed_job_hangs,
     stalled_in_a_loop, stalled_in_read, no_mpi, installed_and_moved)}
