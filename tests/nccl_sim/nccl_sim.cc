@@ -51,7 +51,18 @@ enum Operation { kAllReduce = 1, kReduce, kBroadcast, kAllGather, kReduceScatter
 constexpr const char* kFunctions[] = {"",          "AllReduce", "Reduce",
                                       "Broadcast", "AllGather", "ReduceScatter"};
 
-void Pause() { std::this_thread::sleep_for(std::chrono::microseconds(100)); }
+// Between two looks at what others do. The longer it takes the longer, so that the many ranks of a
+// hung job leave the processors to others, as devices do.
+class Pauses {
+ public:
+  void Next() {
+    std::this_thread::sleep_for(next_);
+    next_ = std::min(next_ * 5 / 4, std::chrono::microseconds(10'000));
+  }
+
+ private:
+  std::chrono::microseconds next_{100};
+};
 
 size_t BytesOf(ncclDataType_t type) {
   constexpr size_t kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8};
@@ -254,10 +265,11 @@ profiler::Tasks TasksOf(const std::vector<Making>& makings) {
 
 // Asks all of them again and again until they are done.
 void Run(std::vector<Step> steps) {
+  Pauses pauses;
   while (!steps.empty()) {
     steps.erase(std::remove_if(steps.begin(), steps.end(), [](Step& step) { return step(); }),
                 steps.end());
-    if (!steps.empty()) Pause();
+    if (!steps.empty()) pauses.Next();
   }
 }
 
@@ -335,11 +347,12 @@ ncclResult_t Enter(ncclComm_t comm, const std::string& name, int nranks, int ran
   comm->segment = nccl_sim::Open(name);
   if (comm->segment == nullptr) return ncclSystemError;
   comm->segment->ranks[rank].joined.store(nranks);
+  Pauses pauses;
   for (int other = 0; other < nranks;) {
     if (comm->segment->ranks[other].joined.load() == nranks) {
       ++other;
     } else {
-      Pause();
+      pauses.Next();
     }
   }
   if (rank == 0) nccl_sim::Remove(name);
@@ -362,8 +375,9 @@ ncclResult_t Split(ncclComm_t comm, int color, int key, ncclComm_t* made) {
   const uint64_t number = ++comm->splits;
   RankPart* parts = comm->segment->ranks;
   const auto wait = [&](std::atomic<uint64_t> RankPart::*word, uint64_t least) {
+    Pauses pauses;
     for (int rank = 0; rank < comm->nranks; ++rank) {
-      while ((parts[rank].*word).load() < least) Pause();
+      while ((parts[rank].*word).load() < least) pauses.Next();
     }
   };
   wait(&RankPart::split_read, number - 1);
