@@ -109,10 +109,7 @@ void BeginP2p(Call* call, Arguments* arguments) {
     record.detail2 = static_cast<uint64_t>(static_cast<uint32_t>(Peer(abi, a.peer2))) << 32 |
                      static_cast<uint32_t>(Tag(abi, a.tag2));
   }
-  const Operation operation = call->info->operation;
-  if (operation == Operation::kPsend_init || operation == Operation::kPrecv_init) {
-    record.detail2 = static_cast<uint32_t>(a.key);
-  }
+  if (kind == Kind::kPersistentP2p) record.detail2 = static_cast<uint32_t>(a.key);  // partitions
   const Direction way = DirectionOf(*call->info, a.has_peer2);
   const Source source = SourceOf(record);
   FillData(call, a, way, source);

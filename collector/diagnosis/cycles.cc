@@ -243,17 +243,11 @@ class CycleFinder {
     });
   }
 
-  // Or for partitions that it has to mark itself: likewise.
-  bool WaitsForItself(uint32_t process) const {
-    const ProcessView& view = analysis_.graph.processes[process];
-    return !view.any && std::any_of(view.needs.begin(), view.needs.end(), [&](const Need& need) {
-      return need.process == process && need.sends && need.unmarked != 0;
-    });
-  }
-
   void AddMessages(const std::vector<uint32_t>& waiters, bool mutual) {
-    if (std::any_of(waiters.begin(), waiters.end(),
-                    [this](uint32_t p) { return WaitsForTheDead(p) || WaitsForItself(p); })) {
+    // So is one who waits for what it has to do itself.
+    if (std::any_of(waiters.begin(), waiters.end(), [this](uint32_t p) {
+          return WaitsForTheDead(p) || analysis_.graph.OwnUnmarked(p) != nullptr;
+        })) {
       return;
     }
     const std::vector<uint32_t> mistagged = ThoseWithAnotherTag(analysis_, waiters);

@@ -32,6 +32,15 @@ uint32_t MessageSupply::ProcessOf(uint32_t world, int32_t rank) const {
                                                       : kNoIndex;
 }
 
+// The rank by which `by` addresses `process` there; nothing if it is none of its peers.
+std::optional<int32_t> MessageSupply::RankSeenBy(uint32_t by, uint32_t communicator,
+                                                 uint32_t process) const {
+  const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[by].rank);
+  const auto it = std::find(peers.begin(), peers.end(), trace_.processes[process].rank);
+  if (it == peers.end()) return std::nullopt;
+  return static_cast<int32_t>(it - peers.begin());
+}
+
 // Calls `visit(message, event)` for every receive of the process on the communicator that is not
 // known to be complete.
 template <typename Visit>
@@ -57,6 +66,24 @@ void MessageSupply::VisitChannels(uint32_t p, uint32_t communicator, const Visit
     if (channel.membership == kNoIndex) continue;
     if (trace_.memberships[channel.membership].communicator != communicator) continue;
     visit(channel);
+  }
+}
+
+// Calls `visit(request)` for every partitioned request of the process that is such an end of such
+// messages, whether started or not.
+template <typename Visit>
+void MessageSupply::VisitPartitioned(uint32_t p, uint32_t communicator, const Message& message,
+                                     const Visit& visit) const {
+  for (const OpenRequest& request : trace_.processes[p].open_requests) {
+    const uint32_t membership = request.event.membership;
+    if (membership == kNoIndex) continue;
+    if (trace_.memberships[membership].communicator != communicator) continue;
+    for (const Message& other : MessagesOf(trace_.arguments[request.event.arguments])) {
+      if (other.partitioned && other.sends == message.sends && other.peer == message.peer &&
+          other.tag == message.tag) {
+        visit(request);
+      }
+    }
   }
 }
 
@@ -106,11 +133,15 @@ void MessageSupply::CollectInbound() {
 
 bool MessageSupply::BeingTaken(uint32_t sender, uint32_t communicator, uint32_t receiver,
                                const Message& sent, const Event& event) const {
-  const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[receiver].rank);
-  const auto me = std::find(peers.begin(), peers.end(), trace_.processes[sender].rank);
-  if (me == peers.end()) return false;
-  const Pattern message{static_cast<int32_t>(me - peers.begin()), sent.tag};
-  uint64_t takers = sent.partitioned ? 0 : PartitionedStarts(sender, event.membership, sent);
+  const std::optional<int32_t> me = RankSeenBy(receiver, communicator, sender);
+  if (!me) return false;
+  const Pattern message{*me, sent.tag};
+  // Partitioned sends are counted in their channel, and no receive of another message takes them.
+  uint64_t takers = 0;
+  if (!sent.partitioned) {
+    VisitPartitioned(sender, communicator, sent,
+                     [&](const OpenRequest& request) { takers += request.starts; });
+  }
   VisitOpenReceives(receiver, communicator, [&](const Message& open, const Event&) {
     if (open.partitioned != sent.partitioned) return;
     if (Pattern{open.peer, open.tag}.Covers(message)) ++takers;
@@ -133,12 +164,11 @@ uint32_t MessageSupply::UnmarkedOf(uint32_t sender, const Event& event) const {
 
 uint32_t MessageSupply::UnmarkedFor(uint32_t receiver, uint32_t sender, uint32_t communicator,
                                     const Message& message, uint64_t starts) const {
-  const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[sender].rank);
-  const auto me = std::find(peers.begin(), peers.end(), trace_.processes[receiver].rank);
-  if (me == peers.end() || !MarksAreCertain(trace_.processes[sender])) return 0;
+  const std::optional<int32_t> me = RankSeenBy(sender, communicator, receiver);
+  if (!me || !MarksAreCertain(trace_.processes[sender])) return 0;
   Message sent = message;
   sent.sends = true;
-  sent.peer = static_cast<int32_t>(me - peers.begin());
+  sent.peer = *me;
   const OpenRequest* send = OnlyPartitioned(sender, communicator, sent);
   const OpenRequest* receive = OnlyPartitioned(receiver, communicator, message);
   if (send == nullptr || receive == nullptr) return 0;
@@ -151,37 +181,16 @@ uint32_t MessageSupply::UnmarkedFor(uint32_t receiver, uint32_t sender, uint32_t
   return started == starts ? send->Unmarked() : 0;
 }
 
-// The request of this process that is one end of such messages; nullptr if there are several.
+// nullptr if there are several, or none.
 const OpenRequest* MessageSupply::OnlyPartitioned(uint32_t p, uint32_t communicator,
                                                   const Message& message) const {
   const OpenRequest* only = nullptr;
-  for (const OpenRequest& request : trace_.processes[p].open_requests) {
-    const uint32_t membership = request.event.membership;
-    if (membership == kNoIndex) continue;
-    if (trace_.memberships[membership].communicator != communicator) continue;
-    for (const Message& other : MessagesOf(trace_.arguments[request.event.arguments])) {
-      if (!other.partitioned || other.sends != message.sends) continue;
-      if (other.peer != message.peer || other.tag != message.tag) continue;
-      if (only != nullptr) return nullptr;
-      only = &request;
-    }
-  }
-  return only;
-}
-
-// Partitioned sends are counted in their channel, and no receive of another message takes them.
-uint64_t MessageSupply::PartitionedStarts(uint32_t sender, uint32_t membership,
-                                          const Message& sent) const {
-  uint64_t starts = 0;
-  for (const OpenRequest& request : trace_.processes[sender].open_requests) {
-    if (request.event.membership != membership) continue;
-    for (const Message& other : MessagesOf(trace_.arguments[request.event.arguments])) {
-      const bool same =
-          other.partitioned && other.sends && other.peer == sent.peer && other.tag == sent.tag;
-      if (same) starts += request.starts;
-    }
-  }
-  return starts;
+  size_t requests = 0;
+  VisitPartitioned(p, communicator, message, [&](const OpenRequest& request) {
+    only = &request;
+    ++requests;
+  });
+  return requests == 1 ? only : nullptr;
 }
 
 }  // namespace rollcall

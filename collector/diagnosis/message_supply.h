@@ -5,6 +5,7 @@
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_MESSAGE_SUPPLY_H_
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -62,7 +63,10 @@ class MessageSupply {
   template <typename Visit>
   void VisitChannels(uint32_t p, uint32_t communicator, const Visit& visit) const;
   void CollectInbound();
-  uint64_t PartitionedStarts(uint32_t sender, uint32_t membership, const Message& sent) const;
+  std::optional<int32_t> RankSeenBy(uint32_t by, uint32_t communicator, uint32_t process) const;
+  template <typename Visit>
+  void VisitPartitioned(uint32_t p, uint32_t communicator, const Message& message,
+                        const Visit& visit) const;
   const OpenRequest* OnlyPartitioned(uint32_t p, uint32_t communicator,
                                      const Message& message) const;
 

@@ -596,6 +596,16 @@ std::vector<uint32_t> WaitGraph::Candidates(const Need& need, Activity activity)
   }
 }
 
+const Need* WaitGraph::OwnUnmarked(uint32_t process) const {
+  const ProcessView& view = processes[process];
+  // Of several that one would be enough of, another one may be the cause.
+  if (view.any) return nullptr;
+  const auto it = std::find_if(view.needs.begin(), view.needs.end(), [&](const Need& need) {
+    return need.process == process && need.sends && need.unmarked != 0;
+  });
+  return it == view.needs.end() ? nullptr : &*it;
+}
+
 WaitGraph BuildWaitGraph(const Trace& trace, const std::vector<Lanes>& lanes) {
   return GraphBuilder(trace, lanes).Build();
 }

@@ -87,6 +87,10 @@ struct WaitGraph {
   }
   std::vector<uint32_t> Candidates(const Need& need, Activity activity) const;
 
+  // The send that a process cannot do without and has to mark ready itself; nullptr if there is
+  // none.
+  const Need* OwnUnmarked(uint32_t process) const;
+
   static uint64_t NodeKey(uint32_t communicator, uint64_t sequence) {
     return uint64_t{communicator} << 40 ^ sequence;
   }

@@ -63,6 +63,7 @@ class Gatherer {
     incident.agreeing = {waiter};
     incident.deviating = std::move(missing);
     incident.agreeing_event = need.event;
+    incident.count = need.process == waiter ? need.unmarked : 0;
     incident.deviating_event =
         incident.deviating.empty() ? nullptr : analysis_.Stands(incident.deviating.front());
     if (what == What::kMessage) {
@@ -78,29 +79,6 @@ class Gatherer {
     } else if (what != What::kMessage) {
       incidents_[entry->second].agreeing.push_back(waiter);
     }
-  }
-
-  // It waits for what it has to do itself.
-  void AddUnmarked(uint32_t sender, const Need& need) {
-    Incident incident;
-    incident.what = What::kMessage;
-    incident.hangs = true;
-    incident.communicator = analysis_.trace.memberships[need.event->membership].communicator;
-    incident.deviating = {sender};
-    incident.deviating_event = need.event;
-    incident.count = need.unmarked;
-    const std::vector<ProcessView>& processes = analysis_.graph.processes;
-    for (uint32_t p = 0; p < processes.size(); ++p) {
-      const auto it = std::find_if(
-          processes[p].needs.begin(), processes[p].needs.end(),
-          [&](const Need& other) { return other.unmarked != 0 && other.process == sender; });
-      if (p == sender || it == processes[p].needs.end()) continue;
-      incident.agreeing.push_back(p);
-      if (incident.agreeing_event == nullptr) incident.agreeing_event = it->event;
-    }
-    const bool added =
-        known_.emplace(std::pair(incident.what, incident.deviating), incidents_.size()).second;
-    if (added) incidents_.push_back(std::move(incident));
   }
 
  private:
@@ -198,15 +176,11 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer) {
     const ProcessView& view = analysis.graph.processes[p];
     // Of several that it waits for, one may have come: that is enough for a Waitany only.
     if (!analysis.Waits(p) || (view.any && view.released)) continue;
+    const WaitGraph& graph = analysis.graph;
+    const Need* own = graph.OwnUnmarked(p);
+    if (own != nullptr && view.stuck) gatherer->AddMessage(What::kMessage, p, *own, {});
     for (const Need& need : view.needs) {
       if (need.node != kNoIndex || need.event == nullptr) continue;
-      const WaitGraph& graph = analysis.graph;
-      if (need.process == p) {
-        // Of several that one would be enough of, another one may be the cause.
-        const bool alone = !view.any && view.stuck;
-        if (need.sends && need.unmarked != 0 && alone) gatherer->AddUnmarked(p, need);
-        continue;
-      }
       const std::vector<uint32_t> dead = graph.Candidates(need, Activity::kEnded);
       const std::vector<uint32_t> left = graph.Candidates(need, Activity::kLeft);
       const std::vector<uint32_t> behind = graph.Candidates(need, Activity::kRunning);

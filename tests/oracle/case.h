@@ -27,7 +27,7 @@ struct Case {
 
 template <typename Family>
 constexpr uint64_t KindsOf() {
-  return std::size(Family::kTexts);
+  return Family::kFaults.size();
 }
 
 // Trace `number` of a run: the kinds take turns.
@@ -54,9 +54,9 @@ template <typename Family>
 std::string ShowCase(const Case<Family>& one, const typename Family::Observation& seen,
                      const Judgement& judgement) {
   const auto& planted = one.generated.planted;
-  return fmt::format("planted: {}, by {}\n{}{}{}", Family::kTexts[static_cast<int>(planted.kind)],
-                     FoldRanks(planted.ranks), Text(one.generated.program), seen.text,
-                     ReportText(judgement));
+  return fmt::format(
+      "planted: {}, by {}\n{}{}{}", Family::kFaults[static_cast<size_t>(planted.kind)].text,
+      FoldRanks(planted.ranks), Text(one.generated.program), seen.text, ReportText(judgement));
 }
 
 // What many traces came to.
@@ -85,7 +85,7 @@ Sample CompareMany(uint64_t seed, uint64_t traces, const Visit& visit) {
 // Where the run names too few of the guilty, or too many innocents, by kind. Empty if all is well.
 template <typename Family>
 std::string Shortfalls(const Sample& sample) {
-  return Shortfalls(sample.by_kind, Family::kTexts, Family::kNamed, Family::kOthers);
+  return Shortfalls(sample.by_kind, Family::kFaults);
 }
 
 }  // namespace rollcall::oracle

@@ -34,9 +34,7 @@ struct Mpi {
   using Machine = oracle::Machine;
   using Observation = oracle::Observation;
   using FaultKind = oracle::FaultKind;
-  static constexpr const auto& kTexts = kFaultTexts;
-  static constexpr const auto& kNamed = kNamedAtLeast;
-  static constexpr const auto& kOthers = kOthersAtMost;
+  static constexpr std::span<const FaultInfo> kFaults = oracle::kFaults;
   static constexpr bool kNeverInconclusive = true;
   static std::string Smaller(const Generated& generated) { return Shrink(generated); }
 };

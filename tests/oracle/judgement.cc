@@ -25,21 +25,21 @@ void Tally::Add(const Judgement& judgement) {
 // So many more or less are nothing in a sample of a hundred.
 constexpr uint64_t kByChance = 2;
 
-std::string Shortfalls(std::span<const Tally> tallies, std::span<const std::string_view> texts,
-                       std::span<const int> named_at_least, std::span<const int> others_at_most) {
+std::string Shortfalls(std::span<const Tally> tallies, std::span<const FaultInfo> faults) {
   std::string all;
   for (size_t kind = 0; kind < tallies.size(); ++kind) {
     const Tally& tally = tallies[kind];
+    const FaultInfo& fault = faults[kind];
     const auto hits = [&](Hit hit) { return tally.hits[static_cast<size_t>(hit)]; };
     const auto share = [&](int percent) { return tally.stuck * static_cast<uint64_t>(percent); };
     const uint64_t named = hits(Hit::kExact) + hits(Hit::kTie);
-    if ((named + kByChance) * 100 < share(named_at_least[kind])) {
-      all += fmt::format("{}: named in {} of {}, wanted are {}%\n", texts[kind], named, tally.stuck,
-                         named_at_least[kind]);
+    if ((named + kByChance) * 100 < share(fault.named)) {
+      all += fmt::format("{}: named in {} of {}, wanted are {}%\n", fault.text, named, tally.stuck,
+                         fault.named);
     }
-    if (hits(Hit::kWrong) * 100 > share(others_at_most[kind]) + kByChance * 100) {
-      all += fmt::format("{}: only others are named in {} of {}, {}% may be\n", texts[kind],
-                         hits(Hit::kWrong), tally.stuck, others_at_most[kind]);
+    if (hits(Hit::kWrong) * 100 > share(fault.others) + kByChance * 100) {
+      all += fmt::format("{}: only others are named in {} of {}, {}% may be\n", fault.text,
+                         hits(Hit::kWrong), tally.stuck, fault.others);
     }
   }
   return all;

@@ -24,6 +24,13 @@ enum class Hit {
 };
 inline constexpr int kHits = 7;
 
+// A kind of fault, and what is wanted of the traces that it makes stuck, in percent.
+struct FaultInfo {
+  std::string_view text;
+  int named;   // so many at least end in Hit::kExact or kTie
+  int others;  // and so many at most in Hit::kWrong
+};
+
 struct Judgement {
   // What must not be: see Judge().
   std::vector<std::string> violations;
@@ -59,10 +66,8 @@ struct Tally {
   void Add(const Judgement& judgement);
 };
 
-// Where a run names too few of the guilty, or too often others only; all by kind, in percent of
-// what is stuck. Empty if all is well.
-std::string Shortfalls(std::span<const Tally> tallies, std::span<const std::string_view> texts,
-                       std::span<const int> named_at_least, std::span<const int> others_at_most);
+// Where a run names too few of the guilty, or too often others only. Empty if all is well.
+std::string Shortfalls(std::span<const Tally> tallies, std::span<const FaultInfo> faults);
 
 // The findings and violations, one a line.
 std::string ReportText(const Judgement& judgement);

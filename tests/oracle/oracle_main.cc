@@ -74,7 +74,7 @@ int Many(uint64_t traces, uint64_t seed, const std::string& show, bool stop) {
       "| inconclusive | a buffer would do | it says so | completed | something said | exact |\n");
   fmt::print("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (size_t kind = 0; kind < sample.by_kind.size(); ++kind) {
-    PrintRow(Family::kTexts[kind], sample.by_kind[kind]);
+    PrintRow(Family::kFaults[kind].text, sample.by_kind[kind]);
   }
   PrintRow("all", all);
   fmt::print(

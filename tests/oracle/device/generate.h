@@ -40,22 +40,12 @@ enum class FaultKind {
 #undef FAULT
 };
 
-constexpr std::string_view kFaultTexts[] = {
-#define FAULT(identifier, text, named, others) text,
+constexpr FaultInfo kFaults[] = {
+#define FAULT(identifier, text, named, others) {text, named, others},
     ROLLCALL_ORACLE_DEVICE_FAULTS(FAULT)
 #undef FAULT
 };
-constexpr int kNamedAtLeast[] = {
-#define FAULT(identifier, text, named, others) named,
-    ROLLCALL_ORACLE_DEVICE_FAULTS(FAULT)
-#undef FAULT
-};
-constexpr int kOthersAtMost[] = {
-#define FAULT(identifier, text, named, others) others,
-    ROLLCALL_ORACLE_DEVICE_FAULTS(FAULT)
-#undef FAULT
-};
-inline constexpr int kFaultKinds = static_cast<int>(std::size(kFaultTexts));
+inline constexpr int kFaultKinds = static_cast<int>(std::size(kFaults));
 
 struct Planted {
   FaultKind kind = FaultKind::kNone;

@@ -27,9 +27,7 @@ struct Devices {
   using Machine = device::Machine;
   using Observation = device::Observation;
   using FaultKind = device::FaultKind;
-  static constexpr const auto& kTexts = kFaultTexts;
-  static constexpr const auto& kNamed = kNamedAtLeast;
-  static constexpr const auto& kOthers = kOthersAtMost;
+  static constexpr std::span<const FaultInfo> kFaults = device::kFaults;
   static constexpr bool kNeverInconclusive = false;
   static std::string Smaller(const Generated&) { return ""; }
 };
