@@ -1,5 +1,6 @@
 // The exported functions, all made of proto/functions.def: for each MPI_X, PMPI_X, and where it has
-// one MPI_X_c, PMPI_X_c. What is irregular about a function is its kind (call.cc), not its wrapper.
+// one MPI_X_c, PMPI_X_c, MPIX_X, PMPIX_X. What is irregular about a function is its kind (call.cc),
+// not its wrapper.
 //
 // Both names are needed: Open MPI's Fortran bindings call only PMPI_X, MPICH's mostly MPI_X. MPI_X
 // goes on to the next MPI_X, so that a PMPI tool between us and the library keeps working.
@@ -62,6 +63,12 @@ constexpr bool Starts(Kind kind) { return kind == Kind::kInit || kind == Kind::k
 #define RC_LARGE(name, ...)                                                               \
   RC_WRAPPER(MPI_##name##_c, name, false, RC_LARGE_PARAMETER, RC_LARGE_TYPE, __VA_ARGS__) \
   RC_WRAPPER(PMPI_##name##_c, name, true, RC_LARGE_PARAMETER, RC_LARGE_TYPE, __VA_ARGS__)
+
+#define RC_EXTENSION(name, ...)                                                        \
+  RC_WRAPPER(MPIX_##name, name, false, RC_SMALL_PARAMETER, RC_SMALL_TYPE, __VA_ARGS__) \
+  RC_WRAPPER(PMPIX_##name, name, true, RC_SMALL_PARAMETER, RC_SMALL_TYPE, __VA_ARGS__)
+#define RC_SMALL_MPIX(name, ...) RC_SMALL(name, __VA_ARGS__) RC_EXTENSION(name, __VA_ARGS__)
+#define RC_LARGE_MPIX(name, ...) RC_LARGE(name, __VA_ARGS__) RC_EXTENSION(name, __VA_ARGS__)
 
 #define FUNCTION(id, name, kind, rule, large, ...)                                    \
   RC_WRAPPER(MPI_##name, name, false, RC_SMALL_PARAMETER, RC_SMALL_TYPE, __VA_ARGS__) \

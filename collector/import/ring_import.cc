@@ -555,11 +555,15 @@ class ProcessImport {
       const auto it = event.request == 0 ? by_uid.end() : by_uid.find(event.request);
       if (it == by_uid.end()) return;
       Event& own = it->second->event;
-      if (event.start_ns != own.start_ns || event.sequence != own.sequence ||
-          event.membership != own.membership || OperationOf(event) != OperationOf(own)) {
+      if (event.sequence != own.sequence || event.membership != own.membership ||
+          OperationOf(event) != OperationOf(own)) {
         return;
       }
-      own = event;
+      // Once started, the table says when and where that was; the ring's record is the
+      // initialisation's.
+      const bool started = it->second->starts != 0;
+      if (!started && event.start_ns != own.start_ns) return;
+      if (!started) own = event;
       in_ring[event.request] = true;
     };
     for (const auto& [uid, membership] : membership_by_uid_) {

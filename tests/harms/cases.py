@@ -16,7 +16,7 @@ FINALIZED = 3
 
 @dataclasses.dataclass
 class Case:
-    program: Sequence[str]          # a name in programs/, and arguments; {plugins} and {run} are directories
+    program: Sequence[str]          # a name in programs/, and arguments; {plugins} and {run} are directories, {other} the other MPI
     place: Callable = surroundings.plain
     ranks: int = 0                  # 0: started without a launcher
     mpis: Sequence[str] = ("openmpi", "mpich")
@@ -68,7 +68,11 @@ CASES = {
     "dlclose_reuse": Case(["dlclose_reuse", "{plugins}/plugin1.so", "{plugins}/plugin2.so"],
                           calls={"MPI_Barrier": 300}, header={"cut_paths": 0}),
     "dlopen_local": Case(["dlopen_local", "{plugins}/local_plugin.so"],
-                         calls={"MPI_Barrier": 20, "MPI_Allreduce": 5}),
+                         calls={"MPI_Barrier": 60, "MPI_Allreduce": 15}),
+    # Each plugin's calls reach the library that it was linked with.
+    "two_mpis": Case(["dlopen_local", "{plugins}/local_plugin.so",
+                      "{plugins}/../{other}/local_plugin.so"],
+                     calls={"MPI_Barrier": 120, "MPI_Allreduce": 30}),
 
     # --- the hot path -------------------------------------------------------------------------------
     "quiet": Case(["quiet"], output=["the recorder's system calls 0, allocations 0"]),

@@ -44,15 +44,17 @@ def expected_wrappers():
         with open(os.path.join(ROOT, "proto", name), encoding="utf-8") as file:
             return file.read()
 
-    rows = re.findall(r"^FUNCTION\((\d+), (\w+), (\w+), (\w+), (SMALL|LARGE)", table("functions.def"),
-                      re.M)
+    rows = re.findall(r"^FUNCTION\(\d+, (\w+), \w+, \w+, (SMALL|LARGE)(_MPIX)?\b",
+                      table("functions.def"), re.M)
     names = set(re.findall(r"^CUDA\(\d+, (\w+),", table("cuda_functions.def"), re.M))
     names |= set(re.findall(r"^CUDA_FORM\((\w+),", table("cuda_forms.def"), re.M))
     for name in re.findall(r"^NCCL(?:_FORM)?\((?:\d+, )?(\w+),", table("nccl_functions.def"), re.M):
         names |= {"nccl" + name, "pnccl" + name}
-    for _, name, _, _, large in rows:
+    for name, large, extension in rows:
         for symbol in [name] + ([name + "_c"] if large == "LARGE" else []):
             names |= {"MPI_" + symbol, "PMPI_" + symbol}
+        if extension:
+            names |= {"MPIX_" + name, "PMPIX_" + name}
     return names
 
 

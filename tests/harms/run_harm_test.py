@@ -52,7 +52,8 @@ class Runner:
         self.scratch = scratch
 
     def expand(self, text, run):
-        return text.format(plugins=self.args.programs, run=run)
+        other = "mpich" if self.args.mpi == "openmpi" else "openmpi"
+        return text.format(plugins=self.args.programs, run=run, other=other)
 
     def program(self, run):
         name, *rest = self.case.program

@@ -82,9 +82,12 @@ class Placement:
         lines = {"waiting": [sites[others]]}
         if culprit:
             lines["culprit"] = [sites[culprit]]
+        # On a loaded machine, a rank that is killed as soon as it is initialised may be gone before the
+        # agent has a pidfd of it: then nobody knows what ended it, and rollcall must not say proven.
+        certainty = ["proven", "likely"] if self.mode == "kill" else ["proven"]
         return {"kind": KINDS[self.mode], "op": operation, "seq": self.sequence(),
-                "culprits": [self.culprit], "waiting": waiting, "certainty": ["proven"],
-                "analyze-certainty": ["proven"], "lines": lines}
+                "culprits": [self.culprit], "waiting": waiting, "certainty": certainty,
+                "analyze-certainty": certainty, "lines": lines}
 
 
 def generate():

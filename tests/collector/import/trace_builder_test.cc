@@ -231,6 +231,25 @@ TEST(RingTraceBuilder, AnOpenRequestKeepsItsCollective) {
   EXPECT_EQ(trace.processes[0].open_requests[0].waiter, kNoIndex);
 }
 
+TEST(RingTraceBuilder, AStartedPersistentCollectiveIsNotASecondOne) {
+  RingFileBuilder ring(0, 1);
+  ring.AddThread(1);
+  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  ring::Record made = ring.MakeRecord(Operation::kAllreduce_init, 100, world, 1);
+  made.request = 5;
+  // MPI_Start puts its own time and place into the table.
+  ring::Record started = ring.Append(0, made);
+  started.start_ticks = 300;
+  ring.open_requests.push_back(
+      {2, 5, static_cast<uint32_t>(ring::RequestState::kActive), 0, 1, started});
+  const Trace trace = TraceOf({ring});
+  EXPECT_THAT(trace.memberships[0].events, SizeIs(1));
+  EXPECT_EQ(trace.processes[0].records_unreadable, 0u);
+  ASSERT_THAT(trace.processes[0].open_requests, SizeIs(1));
+  EXPECT_GT(trace.processes[0].open_requests[0].event.start_ns,
+            trace.memberships[0].events[0].start_ns);
+}
+
 TEST(RingTraceBuilder, PartitionsThatAreNotMarkedAreCounted) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);

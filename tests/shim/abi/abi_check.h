@@ -24,7 +24,8 @@ namespace abi {
 struct Absent {};
 #define FUNCTION(id, name, kind, rule, large, ...) \
   [[maybe_unused]] static Absent MPI_##name;       \
-  [[maybe_unused]] static Absent MPI_##name##_c;
+  [[maybe_unused]] static Absent MPI_##name##_c;   \
+  [[maybe_unused]] static Absent MPIX_##name;
 #include "proto/functions.def"
 #undef FUNCTION
 
@@ -34,6 +35,9 @@ struct Absent {};
 #define MPICH_SKIP_MPICXX 1
 namespace abi::vendor {
 #include <mpi.h>
+#if __has_include(<mpi-ext.h>)  // Open MPI's MPIX_ functions
+#include <mpi-ext.h>
+#endif
 }  // namespace abi::vendor
 
 namespace abi::vendor {
@@ -182,17 +186,25 @@ inline void Expect(const char* what, uint64_t ours, uint64_t theirs) {
 
 // Only MPI 4.0 has all of them.
 inline constexpr bool kMayLack = MPI_VERSION < 4;
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+inline constexpr bool kMayLackExtensions = false;
+#else
+inline constexpr bool kMayLackExtensions = true;
+#endif
 
 inline void CompareFunctions() {
-#define ROLLCALL_CHECK(name, large, ...)                                                       \
+#define ROLLCALL_CHECK(name, large, may_lack, ...)                                             \
   {                                                                                            \
     using Result = Compare<large, decltype(&name) __VA_OPT__(, ) ROLLCALL_ROLES(__VA_ARGS__)>; \
-    Report(#name, Result::kResult, kMayLack);                                                  \
+    Report(#name, Result::kResult, may_lack);                                                  \
   }
 #define SMALL_FORM(name, ...)
-#define LARGE_FORM(name, ...) ROLLCALL_CHECK(MPI_##name##_c, true, __VA_ARGS__)
+#define LARGE_FORM(name, ...) ROLLCALL_CHECK(MPI_##name##_c, true, kMayLack, __VA_ARGS__)
+#define EXTENSION(name, ...) ROLLCALL_CHECK(MPIX_##name, false, kMayLackExtensions, __VA_ARGS__)
+#define SMALL_MPIX_FORM(name, ...) SMALL_FORM(name, __VA_ARGS__) EXTENSION(name, __VA_ARGS__)
+#define LARGE_MPIX_FORM(name, ...) LARGE_FORM(name, __VA_ARGS__) EXTENSION(name, __VA_ARGS__)
 #define FUNCTION(id, name, kind, rule, large, ...) \
-  ROLLCALL_CHECK(MPI_##name, false, __VA_ARGS__) large##_FORM(name, __VA_ARGS__)
+  ROLLCALL_CHECK(MPI_##name, false, kMayLack, __VA_ARGS__) large##_FORM(name, __VA_ARGS__)
 #include "proto/functions.def"
 #undef FUNCTION
 }
