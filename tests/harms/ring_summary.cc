@@ -25,6 +25,7 @@ struct Summary {
   uint64_t wrong = 0;                     // a lock that cannot be, or a mixture of two calls
   uint64_t nested = 0;                    // of `calls`: made inside another MPI call
   uint64_t open = 0;                      // calls in flight
+  uint64_t open_requests = 0;
   uint64_t live_threads = 0;
   uint64_t complete_paths = 0, cut_paths = 0;  // of records
 };
@@ -105,6 +106,12 @@ Summary Summarize(const Ring& ring) {
       }
     }
   }
+  const auto& requests = ring.section(ring::SectionKind::kOpenRequests);
+  const auto* request = ring.table<ring::OpenRequest>(ring::SectionKind::kOpenRequests);
+  for (uint64_t i = 0; i < std::min(requests.used, requests.capacity); ++i) {
+    const bool is_free = request[i].state == static_cast<uint32_t>(ring::RequestState::kFree);
+    summary.open_requests += is_free ? 0 : 1;
+  }
   return summary;
 }
 
@@ -133,6 +140,7 @@ void Print(const std::filesystem::path& path) {
     number("wrong", summary.wrong);
     number("nested", summary.nested);
     number("open", summary.open);
+    number("open_requests", summary.open_requests);
     number("complete_paths", summary.complete_paths);
     number("cut_paths", summary.cut_paths);
     std::printf(", \"calls\": {");

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Every function of proto/functions.def, called by a real and healthy job.
+
+run: one program of this directory under rollcall gives the output that it gives without, and no finding; each of its
+processes has a ring, which holds each call as often as the process made it.
+
+coverage: there is a program for every function, plain and large, that the MPI library exports.
+"""
+
+import argparse
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+sys.path.insert(1, os.path.join(HERE, "..", "jobs"))
+
+import expectations  # noqa: E402
+import jobs  # noqa: E402
+import run_job_test  # noqa: E402
+
+# Kinds that wait for nobody and for which nobody waits: the shim's tables learn of them, the ring holds no record.
+UNRECORDED = {"NameComm", "FreeType", "FreeOp", "CreateOp", "GetParent", "RequestFree"}
+# MPI_Abort ends a job, which is no healthy thing to do: tests/harms and tests/faults/death have it.
+ELSEWHERE = {"MPI_Abort"}
+# Debian's MPICH has ways to other jobs in its library, but UCX below it does not ("not supported with ucx netmod").
+REFUSED = {"mpich": {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_accept",
+                     "MPI_Comm_connect", "MPI_Comm_join"}}
+
+
+def table():
+    """Rows of functions.def: name, kind, LARGE or SMALL, "_MPIX" or nothing."""
+    with open(os.path.join(ROOT, "proto", "functions.def"), encoding="utf-8") as file:
+        return re.findall(r"^FUNCTION\(\d+, (\w+), (\w+), \w+, (SMALL|LARGE)(_MPIX)?\b",
+                          file.read(), re.M)
+
+
+def recorded_as(function):
+    """The name in the ring of what the program calls so."""
+    return re.sub("^MPIX_", "MPI_", re.sub("_c$", "", function))
+
+
+def read_calls(path):
+    """What the ring must hold of a process, by what it wrote down of itself: every_call.h."""
+    unrecorded = {"MPI_" + name for name, kind, _, _ in table() if kind in UNRECORDED}
+    calls = collections.Counter()
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            function, count = line.split()
+            if recorded_as(function) not in unrecorded:
+                calls[recorded_as(function)] += int(count)
+    return dict(calls)
+
+
+def check_rings(args, run, notes):
+    out = subprocess.run([args.summary, run], capture_output=True, text=True, check=True).stdout
+    rings = [json.loads(line) for line in out.splitlines()]
+    if not rings:
+        raise run_job_test.Failure("no ring")
+    for ring in rings:
+        if not ring["usable"]:
+            raise run_job_test.Failure("not a ring: %s" % ring)
+        made = read_calls(os.path.join(notes, str(ring["pid"])))
+        for function in sorted(set(made) | set(ring["calls"])):
+            pair = made.get(function, 0), ring["calls"].get(function, 0)
+            if pair[0] != pair[1]:
+                raise run_job_test.Failure("process %d made %d calls of %s, and its ring has %d" % (
+                    ring["pid"], pair[0], function, pair[1]))
+        for what in ("open", "torn", "nested", "open_requests"):
+            if ring[what]:
+                raise run_job_test.Failure("%s: %d in %s" % (what, ring[what], ring))
+    return len(rings)
+
+
+def run(args):
+    variant = expectations.Variant({"ranks": "2"})
+    directory = jobs.make_directory()
+    notes = os.path.join(directory, "notes")
+    os.mkdir(notes)
+    os.environ["EVERY_CALL_DIR"] = notes
+    try:
+        run_job_test.test_twin(args, variant, directory)
+        print("%d rings hold every call" % check_rings(args, os.path.join(directory, "run"), notes))
+        return 0
+    except run_job_test.Failure as failure:
+        print("FAIL %s" % failure)
+        return 1
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def functions():
+    """All that the shim wraps, by the names that programs use."""
+    for name, _, large, extension in table():
+        yield "MPI_" + name
+        if large == "LARGE":
+            yield "MPI_" + name + "_c"
+        if extension:
+            yield "MPIX_" + name
+
+
+def symbols(file, *options):
+    out = subprocess.run(["nm", "-D", *options, file], capture_output=True, text=True, check=True)
+    return {line.split()[-1].split("@")[0] for line in out.stdout.splitlines()}
+
+
+def coverage(args):
+    programs = [os.path.join(args.programs, name) for name in os.listdir(args.programs)]
+    called = set().union(*(symbols(program, "--undefined-only") for program in programs))
+    libraries = subprocess.run(["ldd", programs[0]], capture_output=True, text=True, check=True)
+    library = re.search(r"libmpi(?:ch)?\.so\S* => (\S+)", libraries.stdout).group(1)
+    there = symbols(library, "--defined-only") - ELSEWHERE - REFUSED.get(args.mpi, set())
+    wanted = there & set(functions())
+    missing = sorted(wanted - called)
+    for name in missing:
+        print("FAIL no program of %s calls %s, which %s has" % (HERE, name, library))
+    print("%d of %d functions are called" % (len(wanted & called), len(wanted)))
+    return 1 if missing or len(wanted) < 150 else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mpi", choices=("openmpi", "mpich"), required=True)
+    parser.add_argument("--rollcall")
+    parser.add_argument("--summary", help="the ring_summary program")
+    parser.add_argument("--program")
+    parser.add_argument("--source", help="of --program")
+    parser.add_argument("--programs", help="a directory of all: check that they call everything")
+    args = parser.parse_args()
+    return coverage(args) if args.programs else run(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
