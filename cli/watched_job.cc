@@ -208,6 +208,10 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
     }
     if (const std::optional<int> status = launcher_.Poll()) {
       const bool ended = end_begun_ns_ != 0;
+      // Somebody killed it, and its ranks go down with it.
+      if (WIFSIGNALED(*status) && !ended && agent_ != nullptr) {
+        agent_->Post([](agent::Agent& agent) { agent.NoteInterrupted(/*by_rollcall=*/false); });
+      }
       // Ranks that the launcher left behind: by pidfd, so never another process.
       if (ended && agent_ != nullptr) {
         agent_->Post([](agent::Agent& agent) { agent.SignalAll(SIGKILL); });

@@ -5,7 +5,9 @@
 set(HARMS_DIR ${CMAKE_CURRENT_LIST_DIR}/harms)
 set(HARM_PROGRAMS ${HARMS_DIR}/programs)
 set(HARM_FLAGS -g -O1 -Wall -Wextra -Werror -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX
-    -Wno-stringop-overflow -Wno-stringop-overread -Wno-cast-function-type)
+    -Wno-stringop-overflow -Wno-stringop-overread -Wno-cast-function-type
+    # clang, where it is the compiler, does not know all of these.
+    -Wno-unknown-warning-option)
 file(GLOB HARM_SCRIPTS CONFIGURE_DEPENDS ${HARMS_DIR}/*.py ${CMAKE_CURRENT_LIST_DIR}/jobs/*.py)
 file(GLOB HARM_HEADERS CONFIGURE_DEPENDS ${HARM_PROGRAMS}/*.h)
 # Built in ways of their own, below.

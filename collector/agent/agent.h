@@ -113,6 +113,7 @@ class Agent {
     size_t offset = 0;
     bool has_bytes = false;
     uint64_t activity_before = 0;
+    bool ended_before = false;  // before the bytes were taken
   };
 
   void Wait(int timeout_ms);

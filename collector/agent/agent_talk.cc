@@ -208,6 +208,7 @@ void Agent::PumpSnapshots() {
     Process* process = processes_[job.processes.front()].get();
     if (!job.has_bytes) {
       job.activity_before = process->sample.activity;
+      job.ended_before = process->ended;
       FileSource source(process->sampler->fd());
       job.bytes = PackImage(TakeImage(source, process->name));
       job.offset = 0;
@@ -224,9 +225,10 @@ void Agent::PumpSnapshots() {
       RingSample after;
       const bool same = process->sampler->Sample(&after) && after.activity == job.activity_before;
       chunk->set_end_of_file(true);
-      chunk->set_quiet(process->ended || (process->quiet && same));
+      chunk->set_quiet(job.ended_before || (process->quiet && same));
       chunk->set_activity(after.activity);
-      chunk->set_alive(!process->ended);
+      // One that ended while its picture was sent left its last words after it.
+      chunk->set_alive(!job.ended_before);
       chunk->set_idle_ns(Now(CLOCK_MONOTONIC) - process->moved_ns);
       // For `rollcall analyze`, should everything here be gone by then.
       if (chunk->quiet() && !process->ended && process->journaled_quiet != after.activity) {

@@ -1,6 +1,7 @@
 #include "collector/diagnosis/deaths.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace rollcall {
 namespace {
@@ -69,11 +70,46 @@ bool EndedAfterVerdict(const Process& process) {
   }
 }
 
+// Open MPI's ranks end themselves when they lose the daemon that started them, as when somebody
+// kills mpirun. Their status is then a code of its runtime, all of which are negative; what fatal
+// errors of MPI end a rank with is not.
+bool LostItsDaemon(const Trace& trace, const Process& process) {
+  const bool by_exit =
+      process.exit_mark == ring::ExitMark::kExit || process.exit_mark == ring::ExitMark::kQuickExit;
+  if (!by_exit || process.exit_status >= 0 || process.exit_call_path == kNoIndex) return false;
+  const std::vector<uint32_t>& codes = trace.call_paths[process.exit_call_path].codes;
+  if (codes.empty()) return false;
+  const std::string_view path = trace.codes[codes.front()].module_path;
+  const std::string_view module = path.substr(path.rfind('/') + 1);
+  constexpr std::string_view kRuntimes[] = {"mca_ess_", "mca_errmgr_", "libopen-rte", "libprrte",
+                                            "libpmix"};
+  return std::any_of(std::begin(kRuntimes), std::end(kRuntimes),
+                     [module](std::string_view runtime) { return module.starts_with(runtime); });
+}
+
+// All ranks that are here got, together, the signal by which launchers and batch systems ask a job
+// to stop: whoever sent it meant the job.
+bool JobWasAskedToStop(const Trace& trace, const Process& process) {
+  const auto asked = [](const Process& other) {
+    return other.end.how == ProcessEnd::How::kSignaled && other.end.status == 15;
+  };
+  if (!asked(process)) return false;
+  const std::vector<uint32_t>& ranks = trace.worlds[process.world].processes;
+  const auto is_here = [](uint32_t rank) { return rank != kNoIndex; };
+  return std::count_if(ranks.begin(), ranks.end(), is_here) > 1 &&
+         std::all_of(ranks.begin(), ranks.end(), [&](uint32_t rank) {
+           if (!is_here(rank)) return true;
+           const Process& other = trace.processes[rank];
+           return asked(other) && InTheBlur(other, process);
+         });
+}
+
 }  // namespace
 
 bool DiedByItself(const Trace& trace, const Process& process) {
   if (process.phase >= ring::Phase::kFinalized) return false;
   if (process.end.by_launcher || process.end.by_rollcall) return false;
+  if (LostItsDaemon(trace, process) || JobWasAskedToStop(trace, process)) return false;
   // One that had called exit() by then was on its way out, and the signal only hastened it.
   const bool leaving = process.exit_mark != ring::ExitMark::kNone && !IsInside(process);
   if (!leaving && EndedAfterVerdict(process)) return false;

@@ -192,7 +192,8 @@ class SiteList {
                  ? nullptr
                  : incident_.calls[static_cast<size_t>(at - incident_.deviating.begin())];
     }
-    // A message has no number; who waits for it stands where it stands.
+    // What has no number; who waits for it stands where it stands.
+    if (incident_.what == What::kWindow) return analysis_.Stands(process);
     if (incident_.what == What::kMessage) {
       return culprit && process == incident_.deviating.front() ? incident_.deviating_event
                                                                : analysis_.Stands(process);
@@ -331,6 +332,8 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
     case What::kCommunicatorLeak:
     case What::kTimedOut:
       return Certainty::kProven;  // counted, not inferred
+    case What::kWindow:
+      return Certainty::kSuspected;
     case What::kAbsent:
       break;
   }
@@ -437,7 +440,9 @@ int64_t IdleNs(const Analysis& analysis, uint32_t process) {
   const Process& record = analysis.trace.processes[process];
   int64_t last = kNoTime;
   for (const Thread& thread : record.threads) last = std::max(last, thread.last_end_ns);
-  const int64_t now = analysis.options.job_ended ? record.end.at_ns : record.taken_at_ns;
+  // Ranks may outlive the launcher, with which the job is over.
+  const bool ended = analysis.options.job_ended && record.end.how != ProcessEnd::How::kAlive;
+  const int64_t now = ended ? record.end.at_ns : record.taken_at_ns;
   if (now == kNoTime) return -1;
   // Initialising is a call, too, that may be all it ever made.
   if (last == kNoTime) last = record.phase_ns;

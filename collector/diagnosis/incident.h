@@ -43,6 +43,7 @@ struct Incident {
     kRequestLeak,  // `deviating` finalized with requests that were not freed
     kCommunicatorLeak,
     kSites,     // one number, and call sites that differ
+    kWindow,    // `agreeing` are in the synchronisation of a window, and nobody moves
     kTimedOut,  // `agreeing` were still there when the time was up
   };
   What what = What::kCalls;
@@ -94,6 +95,8 @@ void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindStartIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindGroupIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+// Says nothing where another incident tells why the job hangs.
+void FindWindowIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 
 // Of a job that moves, or has finished; asked for by DiagnoseOptions only.
 void FindStragglers(const Analysis& analysis, std::vector<Incident>* incidents);

@@ -198,6 +198,20 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer) {
   }
 }
 
+// Everybody who is a member has come, and more than the members are needed: the other side of a new
+// intercommunicator, spawned processes, or a group whose ranks this job's records do not know.
+bool NeedsOutsiders(const Analysis& analysis, const CollectiveNode& node) {
+  constexpr uint32_t kUnknownOthers = ring::kIsInter | ring::kWeakIdentity;
+  const uint32_t flags = analysis.trace.communicators[node.communicator].flags;
+  if ((flags & kUnknownOthers) == kUnknownOthers) return true;
+  return std::any_of(node.inside.begin(), node.inside.end(), [&](uint32_t p) {
+    const Event* call = CallOrPlace(analysis, node.communicator, node.sequence, p, node.start);
+    if (call == nullptr) return false;
+    const Kind kind = FindOperation(static_cast<uint16_t>(analysis.Op(*call))).kind;
+    return kind == Kind::kCreateIntercomm || kind == Kind::kSpawn;
+  });
+}
+
 // Is it kept by collectives alone in which everybody has arrived? Who waits for several requests
 // may be kept by another one.
 bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
@@ -262,7 +276,7 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
 
   for (const CollectiveNode& node : analysis.graph.nodes) {
     if (node.mismatched || node.unknown) continue;
-    if (!node.missing.empty() || node.inside.empty()) continue;
+    if (!node.missing.empty() || node.inside.empty() || NeedsOutsiders(analysis, node)) continue;
     // Whoever died inside it has entered it, and is not among the missing.
     const std::vector<Lane>& members = analysis.lanes[node.communicator].lanes;
     if (std::any_of(members.begin(), members.end(), [&](const Lane& lane) {
@@ -381,6 +395,7 @@ std::vector<Incident> FindIncidents(Analysis* analysis, std::vector<std::string>
   FindStartIncidents(*analysis, &incidents);
   FindGroupIncidents(*analysis, &incidents);
   FindDeaths(*analysis, &incidents);
+  FindWindowIncidents(*analysis, &incidents);
   FindHashIncidents(*analysis, &incidents);
   return incidents;
 }

@@ -236,7 +236,8 @@ TraceBuilder::Made TraceBuilder::Make(int rank, const Call& call) {
   while (process.threads.size() <= call.thread) {
     process.threads.push_back({.tid = 50000 + call.thread, .name = "worker"});
   }
-  const bool needs_communicator = IsCollective(info.kind) || info.rule == Rule::kP2p;
+  const bool needs_communicator =
+      IsCollective(info.kind) || info.rule == Rule::kP2p || info.rule == Rule::kRma;
   if (needs_communicator) {
     event.membership = MembershipOf(rank, call.communicator);
     if (event.membership != kNoIndex) made.membership = &trace_.memberships[event.membership];

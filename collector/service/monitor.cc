@@ -29,6 +29,7 @@ constexpr size_t kMostStacks = 8;
 constexpr size_t kAddressesPerRequest = 4096;
 // What as many nodes do not know, no other is asked for.
 constexpr size_t kMostAskedForSymbols = 8;
+constexpr int kLastLooks = 3;
 constexpr size_t kMostJournalBytes = 256 << 20;
 
 int64_t Monotonic() { return Now(CLOCK_MONOTONIC); }
@@ -425,11 +426,12 @@ Trace Monitor::Collect(bool settle) {
     ApplyJournal(ReadJournal(source, agent.host + " journal"), &builder);
   }
   // The journal is newer than the images: who ended in between may have done much first, finalize
-  // even. The next look sees both. A last look comes when the images are of after the ends.
-  if (!settle) {
-    for (const uint32_t process : alive) {
-      builder.trace()->processes[process].end = {.how = ProcessEnd::How::kAlive};
-    }
+  // even, or said why it ends. The next look sees both; of the last one the journal is believed.
+  ended_meanwhile_ = false;
+  for (const uint32_t index : alive) {
+    ProcessEnd& end = builder.trace()->processes[index].end;
+    ended_meanwhile_ |= end.how != ProcessEnd::How::kAlive;
+    if (!settle) end = {.how = ProcessEnd::How::kAlive};
   }
   if (options_.on_evidence) evidence_ = TakeEvidence(asked, processes);
   return builder.Finish();
@@ -562,8 +564,12 @@ void Monitor::TellAgents(const Report& report, int64_t collected_ns) {
 void Monitor::FinishNow() {
   Final final;
   AskForEnvironments();
-  // What the agents still have to say is on its way: the snapshots come behind it.
-  final.trace = Collect(true);
+  // What the agents still have to say is on its way: the snapshots come behind it. Ranks that
+  // outlive their launcher for longer than the agents wait may end while these are taken.
+  for (int look = 0; look < kLastLooks; ++look) {
+    final.trace = Collect(true);
+    if (!ended_meanwhile_) break;
+  }
   DiagnoseOptions diagnose = last_look_.diagnose;
   diagnose.stall_after_ns = options_.stall_after_ns;
   diagnose.job_ended = true;

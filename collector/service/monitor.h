@@ -124,7 +124,7 @@ class Monitor {
   std::vector<uint64_t> CalledStalled(const Trace& trace, const Report& report) const;
   // Asks for stacks of stalled processes and waits for them.
   void AskForStacks(const std::vector<uint64_t>& stalled);
-  // A trace of everything; `settle`: after all ends are known.
+  // A trace of everything; `settle`: after all ends are known, if that is soon.
   Trace Collect(bool settle);
   // What Collect() got, of the agents that it asked; `processes`: by ring id, in its trace.
   bundle::Evidence TakeEvidence(const std::set<uint64_t>& asked,
@@ -164,6 +164,7 @@ class Monitor {
   std::set<uint64_t> asked_stacks_;                             // requests
   std::map<uint64_t, uint64_t> asked_environments_;             // by request, the agent
   bundle::Evidence evidence_;                                   // of the newest Collect()
+  bool ended_meanwhile_ = false;  // a process, after the newest Collect() had its picture
   // Agents that were given up: host and run directory.
   std::set<std::pair<std::string, std::string>> lost_;
   std::map<std::string, size_t> said_;  // findings -> how many ranks they said wait

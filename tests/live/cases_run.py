@@ -101,6 +101,22 @@ def watcher_killed_job_hangs(scene):
         live.check_skip(scene.analyze(), 4, job)
 
 
+def launcher_killed(scene):
+    """Somebody kills mpirun, and its ranks end themselves: none of them is to blame."""
+    for number, name in ((signal.SIGKILL, "SIGKILL"), (signal.SIGTERM, "SIGTERM")):
+        with Command(scene.run() + scene.job("exit7", gate=True)) as job:
+            job.says("stepping")
+            launchers = [pid for pid in job.processes() if live.command_line(pid)
+                         and os.path.basename(live.command_line(pid)[0]).startswith("mpirun")]
+            require(len(launchers) == 1, "launchers: %s" % launchers, job)
+            os.kill(launchers[0], number)
+            require(job.wait() is not None, "still running", job)
+            verdict = live.read_verdict(scene.verdict_file)
+            culprits = [finding["culprits"] for finding in verdict["findings"]]
+            require(not any(culprits), "%s: %s are accused" % (name, culprits), job)
+        shutil.rmtree(scene.run_directory)
+
+
 def _stalled(scene, mode, state):
     with Command(scene.run("--stall-after", "2", on_hang="kill") + scene.job(mode, ranks=3)) as job:
         job.ends(live.ENDED_CODE)
@@ -157,4 +173,4 @@ def installed_and_moved(scene):
 
 CASES = {case.__name__: case for case in (
     report_leaves_the_job_alone, kill_ends_soon, nobody_reads, watcher_killed, watcher_killed_job_hangs,
-    stalled_in_a_loop, stalled_in_read, no_mpi, installed_and_moved)}
+    launcher_killed, stalled_in_a_loop, stalled_in_read, no_mpi, installed_and_moved)}

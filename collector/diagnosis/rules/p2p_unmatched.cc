@@ -1,6 +1,8 @@
 // docs/verdicts/p2p-unmatched.md
 #include <fmt/format.h>
 
+#include <map>
+
 #include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/near_miss.h"
 #include "collector/diagnosis/rules/rules.h"
@@ -74,11 +76,63 @@ std::string UnmarkedText(const Analysis& analysis, uint32_t waiter, const Event&
   return "";
 }
 
+const char* WindowFix(Operation operation) {
+  switch (operation) {
+    case Operation::kWin_start:
+    case Operation::kWin_complete:
+      return "call MPI_Win_post on every rank of the group that MPI_Win_start was given";
+    case Operation::kWin_post:
+    case Operation::kWin_wait:
+      return "call MPI_Win_start and MPI_Win_complete on every rank of the group that MPI_Win_post "
+             "was given";
+    default:
+      return "unlock the window before waiting for ranks that need it";
+  }
+}
+
+// Whoever locked this window, or a part of it, and has not unlocked it since.
+void AddLocks(const Analysis& analysis, const Incident& incident, Finding* finding) {
+  for (uint32_t p = 0; p < analysis.trace.processes.size(); ++p) {
+    std::map<int32_t, const Event*> locks;  // by target; -1: all
+    for (const Event& event : analysis.trace.processes[p].p2p) {
+      if (event.membership == kNoIndex || event.end_ns == kNoTime) continue;
+      const Membership& membership = analysis.trace.memberships[event.membership];
+      if (membership.communicator != incident.communicator) continue;
+      const Arguments& arguments = analysis.Args(event);
+      if (arguments.operation == Operation::kWin_lock) locks[arguments.root_or_peer] = &event;
+      if (arguments.operation == Operation::kWin_lock_all) locks[-1] = &event;
+      if (arguments.operation == Operation::kWin_unlock) locks.erase(arguments.root_or_peer);
+      if (arguments.operation == Operation::kWin_unlock_all) locks.erase(-1);
+    }
+    for (const auto& [target, event] : locks) {
+      finding->notes.push_back(
+          fmt::format("rank {} called {} for {} at {}, and has not unlocked it", analysis.RankOf(p),
+                      OperationName(analysis.Op(*event)),
+                      target < 0 ? "all ranks" : fmt::format("rank {}", target),
+                      PlaceText(analysis.sites.UserFrame(event->call_path))));
+    }
+  }
+}
+
+Finding JudgeWindow(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched);
+  finding.title = fmt::format("{} {} in {} on {}, and every other rank waits, too",
+                              RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"),
+                              OperationName(finding.operation),
+                              analysis.CommunicatorName(incident.communicator));
+  finding.why =
+      "nobody is left outside of MPI who could answer it. Which rank should have, is not on record";
+  finding.fix = WindowFix(finding.operation);
+  AddLocks(analysis, incident, &finding);
+  return finding;
+}
+
 }  // namespace
 
 std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Incident& incident,
                                          const Parted&) {
   if (incident.what == Incident::What::kUnreceived) return JudgeUnreceived(analysis, incident);
+  if (incident.what == Incident::What::kWindow) return JudgeWindow(analysis, incident);
   if (incident.what != Incident::What::kMessage || incident.deviating_event == nullptr) {
     return std::nullopt;
   }
