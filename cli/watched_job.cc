@@ -155,12 +155,17 @@ bool WatchedJob::Start() {
   return false;
 }
 
+void WatchedJob::NoteInterrupted(bool by_rollcall) {
+  if (agent_ == nullptr) return;
+  agent_->Post([by_rollcall, now = Now(CLOCK_MONOTONIC)](agent::Agent& agent) {
+    agent.NoteInterrupted(by_rollcall, now);
+  });
+}
+
 void WatchedJob::PassOn(const SignalGate::Taken& taken) {
   const bool asks_to_stop = taken.number == SIGINT || taken.number == SIGTERM ||
                             taken.number == SIGHUP || taken.number == SIGQUIT;
-  if (asks_to_stop && agent_ != nullptr) {
-    agent_->Post([](agent::Agent& agent) { agent.NoteInterrupted(/*by_rollcall=*/false); });
-  }
+  if (asks_to_stop) NoteInterrupted(/*by_rollcall=*/false);
   if (!taken.from_terminal) launcher_.Signal(taken.number);
   if (taken.number == SIGTSTP && taken.from_terminal) raise(SIGSTOP);
 }
@@ -189,11 +194,7 @@ void WatchedJob::EndJob() {
     end_begun_ns_ = now;
     Say(fmt::format("ends the job ({})", end_why_));
     // Who was only slow is not to be judged as one that somebody had waited for long enough.
-    if (agent_ != nullptr) {
-      agent_->Post([late = timed_out_](agent::Agent& agent) {
-        agent.NoteInterrupted(/*by_rollcall=*/!late);
-      });
-    }
+    NoteInterrupted(/*by_rollcall=*/!timed_out_);
     launcher_.Signal(SIGTERM);
   } else if (now - end_begun_ns_ > kGraceNs) {
     launcher_.Signal(SIGKILL);
@@ -209,9 +210,7 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
     if (const std::optional<int> status = launcher_.Poll()) {
       const bool ended = end_begun_ns_ != 0;
       // Somebody killed it, and its ranks go down with it.
-      if (WIFSIGNALED(*status) && !ended && agent_ != nullptr) {
-        agent_->Post([](agent::Agent& agent) { agent.NoteInterrupted(/*by_rollcall=*/false); });
-      }
+      if (WIFSIGNALED(*status) && !ended) NoteInterrupted(/*by_rollcall=*/false);
       // Ranks that the launcher left behind: by pidfd, so never another process.
       if (ended && agent_ != nullptr) {
         agent_->Post([](agent::Agent& agent) { agent.SignalAll(SIGKILL); });

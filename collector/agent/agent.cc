@@ -32,6 +32,8 @@ constexpr int64_t kMakingNs = 5'000'000'000;
 constexpr int64_t kMakingPeriodNs = 5'000'000;
 // A parent on a busy machine waits for its child so long after its end, at most.
 constexpr int64_t kReapNs = 1'000'000'000;
+// Who asks rollcall to stop may have asked the launcher and the ranks before it.
+constexpr int64_t kSameMomentNs = 100'000'000;
 void Drain(int fd) {
   char buffer[4096];
   while (read(fd, buffer, sizeof(buffer)) > 0) {
@@ -229,7 +231,22 @@ void Agent::NoticeEnds() {
       process->polling = false;
     }
     if (process->ended && !process->end_known) ResolveEnd(process.get());
+    if (process->ended && process->exit.has_value()) ExcuseExit(process.get());
   }
+}
+
+// Its parent tells with what it exited, and does not know of an interruption.
+void Agent::ExcuseExit(Process* process) {
+  ProcessEnd end = *process->exit;
+  if (end.by_launcher || IsSane(*process) || !ExitedInterrupted(*process)) return;
+  end.by_launcher = true;
+  end.by_rollcall = by_rollcall_;
+  process->exit = end;
+  Journal(journal::ProcessEnded{.process = NameOf(*process), .end = end});
+}
+
+bool Agent::ExitedInterrupted(const Process& process) const {
+  return interrupted_ && process.ended_ns >= interrupted_ns_;
 }
 
 // The journal's lines come from `rollcall exec`, from this agent, and from an earlier one in the
@@ -246,7 +263,9 @@ void Agent::ReadJournalLines() {
         const bool same = ended.process.ring_id != 0
                               ? ended.process.ring_id == name.ring_id
                               : ended.process.host == name.host && ended.process.pid == name.pid;
-        if (process->readable && same) process->end_known = true;
+        if (!process->readable || !same) continue;
+        process->end_known = true;
+        if (ended.end.how == ProcessEnd::How::kExited) process->exit = ended.end;
       }
     }
     message.mutable_journal()->mutable_lines()->append(line + "\n");
@@ -300,7 +319,7 @@ void Agent::ResolveEnd(Process* process) {
   const bool launcher_like =
       end.how == ProcessEnd::How::kVanished ||
       (end.how == ProcessEnd::How::kSignaled && (end.status == SIGTERM || end.status == SIGKILL)) ||
-      (end.how == ProcessEnd::How::kExited && interrupted_);
+      (end.how == ProcessEnd::How::kExited && ExitedInterrupted(*process));
   end.by_launcher = launcher_like && !end.oom_killed && EarlierAbnormalEnd(*process);
   end.by_rollcall = end.by_launcher && by_rollcall_;
   process->end_known = true;
@@ -326,7 +345,9 @@ void Agent::Journal(const JournalEvent& event) {
   }
 }
 
-void Agent::NoteInterrupted(bool by_rollcall) {
+void Agent::NoteInterrupted(bool by_rollcall, int64_t at_ns) {
+  const int64_t since_ns = by_rollcall ? at_ns : at_ns - kSameMomentNs;
+  interrupted_ns_ = interrupted_ ? std::min(interrupted_ns_, since_ns) : since_ns;
   interrupted_ = true;
   by_rollcall_ = by_rollcall_ || by_rollcall;
 }

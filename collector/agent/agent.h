@@ -63,8 +63,8 @@ class Agent {
   size_t seen() const { return processes_.size(); }
   size_t alive() const;
   // Somebody asked the whole job to stop, rollcall itself or the user through it: what dies from
-  // now on dies of that.
-  void NoteInterrupted(bool by_rollcall);
+  // then on dies of that. `at_ns`: CLOCK_MONOTONIC.
+  void NoteInterrupted(bool by_rollcall, int64_t at_ns);
   // Signals every process that still lives; for the end of a job that rollcall ends.
   void SignalAll(int signal);
   // Writes every ring that is not in the run directory's file system (a memfd, a deleted file) into
@@ -95,6 +95,7 @@ class Agent {
     bool end_known = false;
     int64_t ended_ns = 0;  // CLOCK_MONOTONIC
     int64_t ended_realtime_ns = 0;
+    std::optional<ProcessEnd> exit;  // with a code, as the journal has it
     // What the collector was told last on this connection.
     bool told = false;
     int64_t told_ns = 0;
@@ -127,6 +128,8 @@ class Agent {
   void WatchProcess(Process* process);
   void NoticeEnds();
   void ResolveEnd(Process* process);
+  void ExcuseExit(Process* process);
+  bool ExitedInterrupted(const Process& process) const;
   bool IsSane(const Process& process) const;
   bool EndsAreKnown() const;
   bool EarlierAbnormalEnd(const Process& process) const;
@@ -158,6 +161,7 @@ class Agent {
   bool shut_down_ = false;
   bool shut_down_keeps_ = true;
   bool interrupted_ = false;
+  int64_t interrupted_ns_ = 0;
   bool by_rollcall_ = false;
   int64_t next_sample_ns_ = 0;
   int64_t next_heartbeat_ns_ = 0;

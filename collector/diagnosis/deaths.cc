@@ -1,6 +1,7 @@
 #include "collector/diagnosis/deaths.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 namespace rollcall {
@@ -71,12 +72,12 @@ bool EndedAfterVerdict(const Process& process) {
 }
 
 // Open MPI's ranks end themselves when they lose the daemon that started them, as when somebody
-// kills mpirun. Their status is then a code of its runtime, all of which are negative; what fatal
-// errors of MPI end a rank with is not.
+// kills mpirun: in its runtime, with a code of the runtime, all of which are negative. -1 is what
+// the library ends a rank with that failed by itself, by an error of the network, say.
 bool LostItsDaemon(const Trace& trace, const Process& process) {
   const bool by_exit =
       process.exit_mark == ring::ExitMark::kExit || process.exit_mark == ring::ExitMark::kQuickExit;
-  if (!by_exit || process.exit_status >= 0 || process.exit_call_path == kNoIndex) return false;
+  if (!by_exit || process.exit_status >= -1 || process.exit_call_path == kNoIndex) return false;
   const std::vector<uint32_t>& codes = trace.call_paths[process.exit_call_path].codes;
   if (codes.empty()) return false;
   const std::string_view path = trace.codes[codes.front()].module_path;
@@ -87,42 +88,77 @@ bool LostItsDaemon(const Trace& trace, const Process& process) {
                      [module](std::string_view runtime) { return module.starts_with(runtime); });
 }
 
-// All ranks that are here got, together, the signal by which launchers and batch systems ask a job
-// to stop: whoever sent it meant the job.
-bool JobWasAskedToStop(const Trace& trace, const Process& process) {
-  const auto asked = [](const Process& other) {
-    return other.end.how == ProcessEnd::How::kSignaled && other.end.status == 15;
-  };
-  if (!asked(process)) return false;
-  const std::vector<uint32_t>& ranks = trace.worlds[process.world].processes;
-  const auto is_here = [](uint32_t rank) { return rank != kNoIndex; };
-  return std::count_if(ranks.begin(), ranks.end(), is_here) > 1 &&
-         std::all_of(ranks.begin(), ranks.end(), [&](uint32_t rank) {
-           if (!is_here(rank)) return true;
-           const Process& other = trace.processes[rank];
-           return asked(other) && InTheBlur(other, process);
-         });
+// What launchers and batch systems ask a job with to stop.
+bool WasAskedToStop(const Process& process) {
+  return process.end.how == ProcessEnd::How::kSignaled && process.end.status == 15;
 }
+
+// So far apart are the ends of ranks that one signal was meant for. Open MPI, which lost a rank,
+// waits for a second before it ends the others.
+constexpr int64_t kTogetherNs = 250'000'000;
 
 }  // namespace
 
-bool DiedByItself(const Trace& trace, const Process& process) {
+Deaths::Deaths(const Trace& trace) : trace_(trace) {
+  for (const World& world : trace.worlds) LookAtWorld(world);
+  LookAtLosses();
+}
+
+// All ranks that are here got that signal, together: whoever sent it meant the job.
+void Deaths::LookAtWorld(const World& world) {
+  int64_t first_ns = kNoTime;
+  int64_t last_ns = kNoTime;
+  const Process* one = nullptr;
+  bool several = false;
+  bool all = true;
+  for (const uint32_t rank : world.processes) {
+    if (rank == kNoIndex) continue;
+    const Process& process = trace_.processes[rank];
+    // Who was ended because of another one tells that there was another one.
+    all &= WasAskedToStop(process) && !process.end.by_launcher;
+    several |= one != nullptr && !ShareProcess(*one, process);
+    if (one == nullptr) one = &process;
+    const int64_t at_ns = process.end.at_ns;
+    if (at_ns == kNoTime) continue;
+    if (first_ns == kNoTime || at_ns < first_ns) first_ns = at_ns;
+    if (last_ns == kNoTime || at_ns > last_ns) last_ns = at_ns;
+  }
+  asked_to_stop_.push_back(all && several && last_ns - first_ns < kTogetherNs);
+}
+
+void Deaths::LookAtLosses() {
+  std::map<std::pair<uint32_t, std::string>, int> statuses;
+  for (const Process& process : trace_.processes) {
+    const bool lost = LostItsDaemon(trace_, process);
+    if (!lost && (!Gone(process) || process.phase >= ring::Phase::kFinalized)) continue;
+    std::pair<uint32_t, std::string> place{process.world, process.host};
+    const int status = lost ? process.exit_status : 0;
+    if (!lost || statuses.try_emplace(place, status).first->second != status) {
+      other_ends_.insert(std::move(place));
+    }
+  }
+}
+
+bool Deaths::ByItself(const Process& process) const {
   if (process.phase >= ring::Phase::kFinalized) return false;
   if (process.end.by_launcher || process.end.by_rollcall) return false;
-  if (LostItsDaemon(trace, process) || JobWasAskedToStop(trace, process)) return false;
+  if (asked_to_stop_[process.world]) return false;
+  if (LostItsDaemon(trace_, process) && !other_ends_.contains({process.world, process.host})) {
+    return false;
+  }
   // One that had called exit() by then was on its way out, and the signal only hastened it.
   const bool leaving = process.exit_mark != ring::ExitMark::kNone && !IsInside(process);
   if (!leaving && EndedAfterVerdict(process)) return false;
   if (process.exit_mark != ring::ExitMark::kNone) return true;
   if (!Gone(process)) return false;
   if (process.end.how == ProcessEnd::How::kExited) return true;
-  const std::vector<uint32_t>& others = trace.worlds[process.world].processes;
+  const std::vector<uint32_t>& others = trace_.worlds[process.world].processes;
   if (process.end.how == ProcessEnd::How::kVanished) {
     // Gone together with everybody else, for a reason that nobody saw: the job was ended from
     // outside.
     return std::any_of(others.begin(), others.end(), [&](uint32_t other) {
       if (other == kNoIndex) return false;
-      const Process& twin = trace.processes[other];
+      const Process& twin = trace_.processes[other];
       // A verdict found the other one standing there, after this one had gone.
       const bool outlived = twin.judged_ns != kNoTime && process.end.at_ns != kNoTime &&
                             process.end.at_ns < twin.judged_ns;
@@ -132,9 +168,9 @@ bool DiedByItself(const Trace& trace, const Process& process) {
   }
   if (!MayBeCleanUp(process)) return true;
   return std::none_of(others.begin(), others.end(), [&](uint32_t other) {
-    return other != kNoIndex && &trace.processes[other] != &process &&
-           !ShareProcess(trace.processes[other], process) &&
-           EndsAnother(trace.processes[other], process);
+    return other != kNoIndex && &trace_.processes[other] != &process &&
+           !ShareProcess(trace_.processes[other], process) &&
+           EndsAnother(trace_.processes[other], process);
   });
 }
 

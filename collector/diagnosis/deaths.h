@@ -2,13 +2,35 @@
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DEATHS_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DEATHS_H_
 
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "collector/model/trace.h"
 
 namespace rollcall {
 
-// Did the process end by itself before the job's end, rather than with it? See
-// docs/verdicts/rank-died.md.
-bool DiedByItself(const Trace& trace, const Process& process);
+// Refers to the trace, which must outlive it. What takes a look at all ranks is found out once.
+class Deaths {
+ public:
+  explicit Deaths(const Trace& trace);
+
+  // Did the process end by itself before the job's end, rather than with it? See
+  // docs/verdicts/rank-died.md.
+  bool ByItself(const Process& process) const;
+
+ private:
+  void LookAtLosses();
+  void LookAtWorld(const World& world);
+
+  const Trace& trace_;
+  std::vector<bool> asked_to_stop_;  // by world
+  // World and host: ranks there ended in other ways than by losing their daemon.
+  std::set<std::pair<uint32_t, std::string>> other_ends_;
+};
+
 // Of one that died by itself: is it certain that no other death came first?
 bool IsFirstDeathCertain(const Trace& trace, const Process& process);
 

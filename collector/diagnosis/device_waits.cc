@@ -78,7 +78,7 @@ class DeviceWaitsBuilder {
   // What it enqueued ends with it.
   bool IsGone(uint32_t process) const {
     return trace_.processes[process].phase >= ring::Phase::kFinalizing ||
-           DiedByItself(trace_, trace_.processes[process]);
+           deaths_.ByItself(trace_.processes[process]);
   }
 
   // Does every message of this process count from the first one?
@@ -330,6 +330,7 @@ class DeviceWaitsBuilder {
 
   const Trace& trace_;
   const std::vector<Lanes>& lanes_;
+  Deaths deaths_{trace_};
   DeviceWaits waits_;
   std::map<ChannelKey, MessagesSeen> channels_;
   std::map<ChannelKey, bool> aligned_;

@@ -130,6 +130,10 @@ const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64
 // The other side is the odd one. Told from where the agreeing ones stand then.
 void TurnAround(const Trace& trace, Incident* incident);
 
+// Does the call wait for processes that are no known members of its communicator: the other side of
+// a new intercommunicator, spawned processes, or those with whom one was made of such?
+bool NeedsOutsiders(const Analysis& analysis, const Event& call);
+
 // Everybody with a trace who has entered it, whether still inside or not.
 std::vector<uint32_t> WhoEntered(const Analysis& analysis, const CollectiveNode& node);
 

@@ -62,7 +62,7 @@ class GraphBuilder {
       view.activity = Activity::kLeft;
       return;
     }
-    if (DiedByItself(trace_, process)) {
+    if (deaths_.ByItself(process)) {
       view.activity = Activity::kEnded;
       return;
     }
@@ -491,6 +491,7 @@ class GraphBuilder {
   WaitGraph graph_;
   std::unordered_set<uint32_t> creating_;
   std::map<std::tuple<uint32_t, uint32_t, bool>, uint32_t> anybody_;  // world, communicator, group
+  Deaths deaths_{trace_};
   MessageSupply messages_{trace_};
   std::unordered_map<uint32_t, std::unordered_map<uint32_t, int32_t>> local_ranks_;
 };

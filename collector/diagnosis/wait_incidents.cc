@@ -198,17 +198,11 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer) {
   }
 }
 
-// Everybody who is a member has come, and more than the members are needed: the other side of a new
-// intercommunicator, spawned processes, or a group whose ranks this job's records do not know.
-bool NeedsOutsiders(const Analysis& analysis, const CollectiveNode& node) {
-  constexpr uint32_t kUnknownOthers = ring::kIsInter | ring::kWeakIdentity;
-  const uint32_t flags = analysis.trace.communicators[node.communicator].flags;
-  if ((flags & kUnknownOthers) == kUnknownOthers) return true;
+// Everybody who is known to be a member has come, and more than those are needed.
+bool NodeNeedsOutsiders(const Analysis& analysis, const CollectiveNode& node) {
   return std::any_of(node.inside.begin(), node.inside.end(), [&](uint32_t p) {
     const Event* call = CallOrPlace(analysis, node.communicator, node.sequence, p, node.start);
-    if (call == nullptr) return false;
-    const Kind kind = FindOperation(static_cast<uint16_t>(analysis.Op(*call))).kind;
-    return kind == Kind::kCreateIntercomm || kind == Kind::kSpawn;
+    return call != nullptr && NeedsOutsiders(analysis, *call);
   });
 }
 
@@ -265,6 +259,21 @@ bool ExplainedByLeftovers(const Analysis& analysis, const CollectiveNode& node,
 
 }  // namespace
 
+bool NeedsOutsiders(const Analysis& analysis, const Event& call) {
+  switch (FindOperation(static_cast<uint16_t>(analysis.Op(call))).kind) {
+    case Kind::kCreateIntercomm:
+    case Kind::kSpawn:
+    case Kind::kJoin:
+      return true;
+    default:
+      break;
+  }
+  if (call.membership == kNoIndex) return false;
+  const uint32_t communicator = analysis.trace.memberships[call.membership].communicator;
+  const uint32_t flags = analysis.trace.communicators[communicator].flags;
+  return (flags & ring::kWeakIdentity) != 0 && (flags & ring::kIsNccl) == 0;
+}
+
 void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
   for (const CollectiveNode& node : analysis.graph.nodes) LookAtShift(analysis, node, incidents);
   Gatherer gatherer(analysis, incidents);
@@ -276,7 +285,7 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
 
   for (const CollectiveNode& node : analysis.graph.nodes) {
     if (node.mismatched || node.unknown) continue;
-    if (!node.missing.empty() || node.inside.empty() || NeedsOutsiders(analysis, node)) continue;
+    if (!node.missing.empty() || node.inside.empty()) continue;
     // Whoever died inside it has entered it, and is not among the missing.
     const std::vector<Lane>& members = analysis.lanes[node.communicator].lanes;
     if (std::any_of(members.begin(), members.end(), [&](const Lane& lane) {
@@ -286,7 +295,7 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
     }
     if (!analysis.AllStill(node.inside)) continue;
     if (ExplainedByLeftovers(analysis, node, incidents)) continue;
-    if (!ForLongEnough(analysis, node)) continue;
+    if (!ForLongEnough(analysis, node) || NodeNeedsOutsiders(analysis, node)) continue;
     Incident incident;
     for (const uint32_t process : node.inside) {
       if (WaitsForArrivedOnly(analysis, process)) incident.agreeing.push_back(process);

@@ -4,7 +4,8 @@
 // Whose turn it is, the records do not say: the group of a post or start is not in them, and a lock
 // that was asked for is not yet a lock that is held. So nothing is inferred from who waits for
 // whom. But where nobody is left outside of MPI, and for as long as makes a rank stalled nothing
-// has moved, the calls are what the job hangs in.
+// has moved, the calls are what the job hangs in. Not where a rank has threads of which one may be
+// outside, or waits for another job.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -15,16 +16,45 @@
 namespace rollcall {
 namespace {
 
-// Of nobody who could answer can be said that it comes yet.
-bool AllWait(const Analysis& analysis, const World& world) {
-  return std::all_of(world.processes.begin(), world.processes.end(), [&](uint32_t p) {
-    if (p == kNoIndex) return false;
-    const Activity activity = analysis.graph.processes[p].activity;
-    if (activity == Activity::kLeft) return true;
-    const bool long_enough = IdleNs(analysis, p) >= analysis.options.stall_after_ns;
-    return activity == Activity::kBlocked && analysis.Still(p) &&
-           (analysis.WasJudged(p) || long_enough);
-  });
+// The call of a rank that it waits in for others of the window; nullptr if it does not.
+const Event* WaitsInWindow(const Analysis& analysis, uint32_t process) {
+  const OpenCall* open = analysis.graph.processes[process].open;
+  if (open == nullptr || open->event.membership == kNoIndex) return nullptr;
+  switch (analysis.Op(open->event)) {
+    case Operation::kRput:  // these do not wait: a request comes out
+    case Operation::kRget:
+    case Operation::kRaccumulate:
+    case Operation::kRget_accumulate:
+      return nullptr;
+    default:
+      break;
+  }
+  const Kind kind = FindOperation(static_cast<uint16_t>(analysis.Op(open->event))).kind;
+  return kind == Kind::kWindowSync ? &open->event : nullptr;
+}
+
+// Inside MPI for long, with no other thread that could come, and waiting for ranks of this job.
+bool CannotAnswer(const Analysis& analysis, uint32_t p) {
+  const ProcessView& view = analysis.graph.processes[p];
+  const Process& process = analysis.trace.processes[p];
+  if (view.activity == Activity::kLeft) return true;
+  const bool one_thread = process.thread_level >= 0 && process.thread_level <= 2;
+  if (view.activity != Activity::kBlocked || view.open == nullptr || !one_thread) return false;
+  const bool long_enough = IdleNs(analysis, p) >= analysis.options.stall_after_ns;
+  if (!analysis.Still(p) || (!analysis.WasJudged(p) && !long_enough)) return false;
+  if (NeedsOutsiders(analysis, view.open->event)) return false;
+  if (WaitsInWindow(analysis, p) != nullptr) return true;
+  // What else is not understood may end by itself.
+  return !view.needs.empty() &&
+         std::none_of(view.needs.begin(), view.needs.end(), [&](const Need& need) {
+           return need.event != nullptr && NeedsOutsiders(analysis, *need.event);
+         });
+}
+
+bool NobodyCanAnswer(const Analysis& analysis, const World& world) {
+  return world.size >= 0 && world.processes.size() >= static_cast<size_t>(world.size) &&
+         std::all_of(world.processes.begin(), world.processes.end(),
+                     [&](uint32_t p) { return p != kNoIndex && CannotAnswer(analysis, p); });
 }
 
 }  // namespace
@@ -36,22 +66,20 @@ void FindWindowIncidents(const Analysis& analysis, std::vector<Incident>* incide
     return;
   }
   for (const World& world : analysis.trace.worlds) {
-    if (!AllWait(analysis, world)) continue;
+    if (!NobodyCanAnswer(analysis, world)) continue;
     std::map<std::pair<uint32_t, Operation>, Incident> by_call;
     for (const uint32_t p : world.processes) {
-      const OpenCall* open = analysis.graph.processes[p].open;
-      if (open == nullptr || open->event.membership == kNoIndex) continue;
-      const Operation operation = analysis.Op(open->event);
-      if (FindOperation(static_cast<uint16_t>(operation)).kind != Kind::kWindowSync) continue;
-      const uint32_t window = analysis.trace.memberships[open->event.membership].communicator;
-      Incident& incident = by_call[{window, operation}];
+      const Event* call = WaitsInWindow(analysis, p);
+      if (call == nullptr) continue;
+      const uint32_t window = analysis.trace.memberships[call->membership].communicator;
+      Incident& incident = by_call[{window, analysis.Op(*call)}];
       incident.what = Incident::What::kWindow;
       incident.hangs = true;
       incident.communicator = window;
       incident.agreeing.push_back(p);
-      incident.agreeing_event = &open->event;
+      incident.agreeing_event = call;
     }
-    for (auto& [call, incident] : by_call) incidents->push_back(std::move(incident));
+    for (auto& [place, incident] : by_call) incidents->push_back(std::move(incident));
   }
 }
 

@@ -568,7 +568,7 @@ void Monitor::FinishNow() {
   // outlive their launcher for longer than the agents wait may end while these are taken.
   for (int look = 0; look < kLastLooks; ++look) {
     final.trace = Collect(true);
-    if (!ended_meanwhile_) break;
+    if (!ended_meanwhile_ || !snapshots_.complete()) break;
   }
   DiagnoseOptions diagnose = last_look_.diagnose;
   diagnose.stall_after_ns = options_.stall_after_ns;

@@ -60,11 +60,16 @@ def read_calls(path):
 def check_rings(args, run, notes):
     out = subprocess.run([args.summary, run], capture_output=True, text=True, check=True).stdout
     rings = [json.loads(line) for line in out.splitlines()]
-    if not rings:
-        raise run_job_test.Failure("no ring")
     for ring in rings:
         if not ring["usable"]:
             raise run_job_test.Failure("not a ring: %s" % ring)
+    recorded = {str(ring["pid"]) for ring in rings}
+    ran = set(os.listdir(notes))
+    # As many ran without rollcall before.
+    if not recorded <= ran or 2 * len(recorded) != len(ran):
+        raise run_job_test.Failure("processes %s ran, half of them recorded, and %s have a ring" % (
+            sorted(ran), sorted(recorded)))
+    for ring in rings:
         made = read_calls(os.path.join(notes, str(ring["pid"])))
         for function in sorted(set(made) | set(ring["calls"])):
             pair = made.get(function, 0), ring["calls"].get(function, 0)

@@ -19,13 +19,18 @@ static int* In(void) {
 }
 static void Seen(void) { Observe(data, sizeof(data)); }
 
+// Nobody reads what another one still writes, or by a pointer that is still to be moved.
 static void Rewind(void) {
+  DO(MPI_File_sync, file);
+  DO(MPI_Barrier, MPI_COMM_WORLD);
   MPI_File_seek(file, 0, MPI_SEEK_SET);
   DO(MPI_File_seek_shared, file, 0, MPI_SEEK_SET);
+  DO(MPI_Barrier, MPI_COMM_WORLD);
 }
 
 #define WHOLE kInts, MPI_INT
-#define MINE ((MPI_Offset)rank * kInts * (MPI_Offset)sizeof(int))
+// Room for two transfers one after the other, which no other rank touches meanwhile.
+#define MINE ((MPI_Offset)rank * 2 * kInts * (MPI_Offset)sizeof(int))
 #define DONE MPI_STATUS_IGNORE
 #define WAIT()                               \
   DO(MPI_Wait, &request, MPI_STATUS_IGNORE); \

@@ -19,6 +19,7 @@ Keys of rollcall-test:
   check       options of `rollcall check`, which judges the job then instead of `run` and `analyze`:
               the findings are those that only it makes; "check=" for none
   gpu         value for ROLLCALL_GPU
+  survives    yes: the launcher does not end when its ranks are killed, so that this is not tested
   kill        yes: the test of --on-hang=kill is run in the short form of the tests, too
 Keys of expect:
   kind, op, seq   as in the verdict; `any` compares nothing
@@ -57,6 +58,7 @@ class Variant:
         check = keys.pop("check", None)
         self.check = None if check is None else shlex.split(check)
         self.gpu = keys.pop("gpu", None)
+        self.survives = keys.pop("survives", "no") == "yes"
         self.kill = keys.pop("kill", "no") == "yes"
         self.launcher_args = []
         self.program_args = []

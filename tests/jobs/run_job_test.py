@@ -238,7 +238,7 @@ def tests_of(args, variant):
     chosen = [test_fault]
     if variant.outcome == "hung" and (variant.kill or args.paths == "all"):
         chosen.append(test_kill)
-    if variant.outcome == "hung" and args.paths == "all":
+    if variant.outcome == "hung" and args.paths == "all" and not variant.survives:
         chosen.append(test_ranks_killed)
     return chosen
 

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/near_miss.h"
@@ -86,31 +89,47 @@ const char* WindowFix(Operation operation) {
       return "call MPI_Win_start and MPI_Win_complete on every rank of the group that MPI_Win_post "
              "was given";
     default:
-      return "unlock the window before waiting for ranks that need it";
+      return "let whoever holds a lock on the window unlock it before it waits for others";
   }
 }
 
+constexpr size_t kMostLockNotes = 8;
+
 // Whoever locked this window, or a part of it, and has not unlocked it since.
 void AddLocks(const Analysis& analysis, const Incident& incident, Finding* finding) {
+  // Thousands of ranks may hold one each, by the same line.
+  std::map<std::tuple<Operation, int32_t, std::string>, std::vector<int32_t>> holders;
   for (uint32_t p = 0; p < analysis.trace.processes.size(); ++p) {
     std::map<int32_t, const Event*> locks;  // by target; -1: all
     for (const Event& event : analysis.trace.processes[p].p2p) {
-      if (event.membership == kNoIndex || event.end_ns == kNoTime) continue;
+      if (event.membership == kNoIndex) continue;
       const Membership& membership = analysis.trace.memberships[event.membership];
       if (membership.communicator != incident.communicator) continue;
       const Arguments& arguments = analysis.Args(event);
-      if (arguments.operation == Operation::kWin_lock) locks[arguments.root_or_peer] = &event;
-      if (arguments.operation == Operation::kWin_lock_all) locks[-1] = &event;
+      const bool got = event.end_ns != kNoTime;
+      if (arguments.operation == Operation::kWin_lock && got) {
+        locks[arguments.root_or_peer] = &event;
+      }
+      if (arguments.operation == Operation::kWin_lock_all && got) locks[-1] = &event;
       if (arguments.operation == Operation::kWin_unlock) locks.erase(arguments.root_or_peer);
       if (arguments.operation == Operation::kWin_unlock_all) locks.erase(-1);
     }
     for (const auto& [target, event] : locks) {
-      finding->notes.push_back(
-          fmt::format("rank {} called {} for {} at {}, and has not unlocked it", analysis.RankOf(p),
-                      OperationName(analysis.Op(*event)),
-                      target < 0 ? "all ranks" : fmt::format("rank {}", target),
-                      PlaceText(analysis.sites.UserFrame(event->call_path))));
+      std::string place = PlaceText(analysis.sites.UserFrame(event->call_path));
+      holders[{analysis.Op(*event), target, std::move(place)}].push_back(analysis.RankOf(p));
     }
+  }
+  for (auto& [lock, ranks] : holders) {
+    if (finding->notes.size() >= kMostLockNotes) {
+      finding->notes.emplace_back("and more locks");
+      return;
+    }
+    const auto& [operation, target, place] = lock;
+    Normalize(&ranks);
+    finding->notes.push_back(fmt::format(
+        "{} called {} for {}{}{}, and {} not unlocked it", RanksPhrase(ranks),
+        OperationName(operation), target < 0 ? "all ranks" : fmt::format("rank {}", target),
+        place.empty() ? "" : " at ", place, Verb(ranks, "has", "have")));
   }
 }
 

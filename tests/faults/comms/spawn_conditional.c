@@ -1,7 +1,7 @@
 // MPI_Comm_spawn is collective on the communicator of the parents; one of them leaves it out.
 // Debian's MPICH cannot spawn.
 //
-// rollcall-test: ranks=3 outcome=hung mpi=openmpi
+// rollcall-test: ranks=3 outcome=hung mpi=openmpi survives=yes
 // expect: kind=rank-conditional-collective culprits=1 waiting=0,2 op=MPI_Comm_spawn seq=1
 // expect+: certainty=proven
 #include "tests/faults/fault.h"

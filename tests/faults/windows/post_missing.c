@@ -1,7 +1,7 @@
 // Rank 0 opens an access to the memory of its neighbour, which does not expose it, and goes on. Who
 // it is, no record tells: the verdict names the call that nobody answers, and no rank.
 //
-// rollcall-test: ranks=4 outcome=hung stall-after=1
+// rollcall-test: ranks=4 outcome=hung stall-after=4
 // expect: kind=p2p-unmatched culprits=none waiting=0 op=any seq=any
 // expect+: certainty=suspected
 #include "tests/faults/fault.h"
