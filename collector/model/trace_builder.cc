@@ -399,7 +399,7 @@ void TraceBuilder::Enqueue(int rank, const Call& call, bool running) {
   request.running = running;
   request.held = process.threads[call.thread].group.depth > 0;
   request.event = made.event;
-  process.open_requests.push_back(std::move(request));
+  process.open_requests.push_back(request);
 }
 
 void TraceBuilder::GroupStart(int rank, const Call& call) {

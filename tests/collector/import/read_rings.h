@@ -29,6 +29,7 @@ inline Trace TraceOf(const std::vector<RingFileBuilder::Bytes>& files) {
 
 inline Trace TraceOf(const std::vector<RingFileBuilder>& rings) {
   std::vector<RingFileBuilder::Bytes> files;
+  files.reserve(rings.size());
   for (const RingFileBuilder& ring : rings) files.push_back(ring.Build());
   return TraceOf(files);
 }

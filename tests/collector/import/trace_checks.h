@@ -59,7 +59,7 @@ inline std::string FindInconsistency(const Trace& trace) {
     for (const Event& event : membership.events) {
       if (event.sequence <= last) return "sequence numbers do not rise";
       last = event.sequence;
-      if (const std::string problem = check_event(event, threads); !problem.empty()) return problem;
+      if (std::string problem = check_event(event, threads); !problem.empty()) return problem;
     }
     last = 0;
     for (const Checkpoint& checkpoint : membership.checkpoints) {
@@ -72,22 +72,20 @@ inline std::string FindInconsistency(const Trace& trace) {
     if (bad(process.exit_call_path, trace.call_paths.size())) return "call path of an exit";
     for (const auto* events : {&process.p2p, &process.lifecycle}) {
       for (const Event& event : *events) {
-        if (const std::string problem = check_event(event, process.threads.size());
-            !problem.empty()) {
+        if (std::string problem = check_event(event, process.threads.size()); !problem.empty()) {
           return problem;
         }
       }
     }
     for (const OpenCall& call : process.open_calls) {
       if (call.event.end_ns != kNoTime) return "an open call has ended";
-      if (const std::string problem = check_event(call.event, process.threads.size());
-          !problem.empty()) {
+      if (std::string problem = check_event(call.event, process.threads.size()); !problem.empty()) {
         return problem;
       }
     }
     for (const OpenRequest& request : process.open_requests) {
       if (bad(request.waiter, process.threads.size())) return "waiter";
-      if (const std::string problem = check_event(request.event, process.threads.size());
+      if (std::string problem = check_event(request.event, process.threads.size());
           !problem.empty()) {
         return problem;
       }
