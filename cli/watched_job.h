@@ -85,7 +85,7 @@ class WatchedJob {
   bool MakeDirectory(std::string* problem);
   void Ask(bool launcher_may_act, const std::string& why);
   void PassOn(const SignalGate::Taken& taken);
-  // From any thread: what ends from now on ends because of that.
+  // What ends from now on ends because of that.
   void NoteInterrupted(bool by_rollcall);
   void EndJob();
   void Journal(const JournalEvent& event);

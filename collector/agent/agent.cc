@@ -246,7 +246,7 @@ void Agent::ExcuseExit(Process* process) {
 }
 
 bool Agent::ExitedInterrupted(const Process& process) const {
-  return interrupted_ && process.ended_ns >= interrupted_ns_;
+  return interrupted_ns_.has_value() && process.ended_ns >= *interrupted_ns_;
 }
 
 // The journal's lines come from `rollcall exec`, from this agent, and from an earlier one in the
@@ -281,7 +281,8 @@ bool Agent::IsSane(const Process& process) const {
 }
 
 bool Agent::EarlierAbnormalEnd(const Process& process) const {
-  return interrupted_ || std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
+  return interrupted_ns_.has_value() ||
+         std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
            return other.get() != &process && other->ended &&
                   other->ended_ns <= process.ended_ns - options_.end_order_blur_ns &&
                   !IsSane(*other);
@@ -347,8 +348,7 @@ void Agent::Journal(const JournalEvent& event) {
 
 void Agent::NoteInterrupted(bool by_rollcall, int64_t at_ns) {
   const int64_t since_ns = by_rollcall ? at_ns : at_ns - kSameMomentNs;
-  interrupted_ns_ = interrupted_ ? std::min(interrupted_ns_, since_ns) : since_ns;
-  interrupted_ = true;
+  interrupted_ns_ = std::min(interrupted_ns_.value_or(since_ns), since_ns);
   by_rollcall_ = by_rollcall_ || by_rollcall;
 }
 

@@ -160,8 +160,7 @@ class Agent {
   bool rescan_ = true;
   bool shut_down_ = false;
   bool shut_down_keeps_ = true;
-  bool interrupted_ = false;
-  int64_t interrupted_ns_ = 0;
+  std::optional<int64_t> interrupted_ns_;  // CLOCK_MONOTONIC
   bool by_rollcall_ = false;
   int64_t next_sample_ns_ = 0;
   int64_t next_heartbeat_ns_ = 0;

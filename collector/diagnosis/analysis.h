@@ -32,6 +32,9 @@ class Analysis {
 
   const Arguments& Args(const Event& event) const { return trace.arguments[event.arguments]; }
   Operation Op(const Event& event) const { return Args(event).operation; }
+  Kind KindOf(const Event& event) const {
+    return FindOperation(static_cast<uint16_t>(Op(event))).kind;
+  }
   int32_t RankOf(uint32_t process) const { return trace.processes[process].rank; }
   std::vector<int32_t> RanksOf(const std::vector<uint32_t>& processes) const;  // normalized
   const std::string& CommunicatorName(uint32_t communicator) const {

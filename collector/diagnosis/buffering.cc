@@ -85,10 +85,6 @@ class Replay {
     });
   }
 
-  Kind KindOf(const Event& event) const {
-    return FindOperation(static_cast<uint16_t>(analysis_.Op(event))).kind;
-  }
-
   uint32_t PeerOf(uint32_t p, const Event& event, int32_t peer) const {
     if (event.membership == kNoIndex || peer < 0) return kNoIndex;
     const Communicator& comm =
@@ -168,7 +164,7 @@ class Replay {
         rank.current.push_back(*half);
       }
     };
-    const Kind kind = KindOf(event);
+    const Kind kind = analysis_.KindOf(event);
     if (event.thread != 0) undecided_ = true;
     switch (kind) {
       case Kind::kSend:
@@ -239,7 +235,7 @@ class Replay {
   // out at once: they are not waited for.
   std::vector<uint32_t> MissingFrom(const Event& event) const {
     std::vector<uint32_t> missing;
-    if (event.sequence == 0 || KindOf(event) != Kind::kCollective) return missing;
+    if (event.sequence == 0 || analysis_.KindOf(event) != Kind::kCollective) return missing;
     const Rule rule = FindOperation(static_cast<uint16_t>(analysis_.Op(event))).rule;
     if (rule != Rule::kBarrier) return missing;
     const uint32_t comm = trace_.memberships[event.membership].communicator;

@@ -449,6 +449,11 @@ int64_t IdleNs(const Analysis& analysis, uint32_t process) {
   return last == kNoTime || now < last ? -1 : now - last;
 }
 
+bool StoodStill(const Analysis& analysis, uint32_t process, int64_t times) {
+  const bool long_enough = IdleNs(analysis, process) >= times * analysis.options.stall_after_ns;
+  return analysis.Still(process) && (analysis.WasJudged(process) || long_enough);
+}
+
 bool JustCame(const Analysis& analysis, uint32_t process) {
   constexpr int64_t kLongEnoughNs = 700'000'000;
   const bool alive = analysis.trace.processes[process].end.how == ProcessEnd::How::kAlive;

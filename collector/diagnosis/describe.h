@@ -26,6 +26,8 @@ std::string EndText(const Process& process);
 std::string DurationText(int64_t ns);
 // Since when a process has made no call; -1 if unknown.
 int64_t IdleNs(const Analysis& analysis, uint32_t process);
+// Nothing of it moves, and has not for as long as makes a rank stalled, or for `times` as long.
+bool StoodStill(const Analysis& analysis, uint32_t process, int64_t times = 1);
 // It made a call so lately that on a busy machine it may still be about to return from it, however
 // little moved between two looks. Nobody just came in a job that is over.
 bool JustCame(const Analysis& analysis, uint32_t process);

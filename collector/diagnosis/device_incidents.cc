@@ -156,9 +156,7 @@ class DeviceFinder {
     if (!process.quiet) return false;
     const auto waits = [this](uint32_t q) {
       const OpenCall* open = analysis_.graph.processes[q].open;
-      return open != nullptr &&
-             FindOperation(static_cast<uint16_t>(analysis_.Op(open->event))).kind ==
-                 Kind::kHostWait;
+      return open != nullptr && analysis_.KindOf(open->event) == Kind::kHostWait;
     };
     return waits(p) || std::any_of(process.held_up_by.begin(), process.held_up_by.end(), waits);
   }
@@ -167,7 +165,7 @@ class DeviceFinder {
   bool MayWaitForGraph(uint32_t p) const {
     const OpenCall* open = analysis_.graph.processes[p].open;
     return analysis_.trace.processes[p].graphs && open != nullptr &&
-           FindOperation(static_cast<uint16_t>(analysis_.Op(open->event))).kind == Kind::kHostWait;
+           analysis_.KindOf(open->event) == Kind::kHostWait;
   }
   bool MayMove(const DeviceOperation& operation) const {
     const bool all_wait = std::all_of(operation.first.begin(), operation.first.end(),

@@ -155,8 +155,7 @@ bool MayHaveCancelled(const Analysis& analysis) {
       if (thread.lost_p2p != 0) return true;
     }
     for (const Event& event : process.p2p) {
-      if (FindOperation(static_cast<uint16_t>(analysis.Op(event))).kind == Kind::kCancel)
-        return true;
+      if (analysis.KindOf(event) == Kind::kCancel) return true;
     }
   }
   return false;

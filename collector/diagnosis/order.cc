@@ -270,7 +270,7 @@ Parted HowParted(const Analysis& analysis, const Incident& incident) {
     parted.skipped = parted.parting.order <= 0;
   }
   // Only a call that does not block lets a rank come to the other one at all.
-  const Kind kind = FindOperation(static_cast<uint16_t>(analysis.Op(*y))).kind;
+  const Kind kind = analysis.KindOf(*y);
   parted.later_made = (kind == Kind::kNonblocking || kind == Kind::kPersistentCollective ||
                        kind == Kind::kCreateCommNonblocking) &&
                       known(*lane_y, *x, false) && known(*lane_x, *y, false);

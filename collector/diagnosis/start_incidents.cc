@@ -39,10 +39,8 @@ class StartFinder {
  private:
   // Inside for long, and nothing moved.
   bool StandsStill(const std::vector<uint32_t>& inside, int64_t times = 1) const {
-    return std::all_of(inside.begin(), inside.end(), [&](uint32_t p) {
-      const bool long_enough = IdleNs(analysis_, p) >= times * analysis_.options.stall_after_ns;
-      return analysis_.Still(p) && (analysis_.WasJudged(p) || long_enough);
-    });
+    return std::all_of(inside.begin(), inside.end(),
+                       [&](uint32_t p) { return StoodStill(analysis_, p, times); });
   }
 
   std::vector<uint32_t> Dead(const std::vector<uint32_t>& of) const {
@@ -65,12 +63,9 @@ class StartFinder {
 
   const Event* OpenStart(const Process& process) const {
     for (const OpenCall& call : process.open_calls) {
-      if (KindOf(call.event) == Kind::kInit) return &call.event;
+      if (analysis_.KindOf(call.event) == Kind::kInit) return &call.event;
     }
     return nullptr;
-  }
-  Kind KindOf(const Event& event) const {
-    return FindOperation(static_cast<uint16_t>(analysis_.Op(event))).kind;
   }
 
   // MPI_Init of one launch.
@@ -110,7 +105,7 @@ class StartFinder {
     std::map<std::tuple<uint32_t, Operation, int32_t>, Incident> groups;
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
       for (const OpenCall& call : trace_.processes[p].open_calls) {
-        const Kind kind = KindOf(call.event);
+        const Kind kind = analysis_.KindOf(call.event);
         if (kind != Kind::kCreateGroup && kind != Kind::kCreateFromGroup &&
             kind != Kind::kIntercommFromGroups) {
           continue;

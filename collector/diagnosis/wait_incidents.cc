@@ -260,7 +260,7 @@ bool ExplainedByLeftovers(const Analysis& analysis, const CollectiveNode& node,
 }  // namespace
 
 bool NeedsOutsiders(const Analysis& analysis, const Event& call) {
-  switch (FindOperation(static_cast<uint16_t>(analysis.Op(call))).kind) {
+  switch (analysis.KindOf(call)) {
     case Kind::kCreateIntercomm:
     case Kind::kSpawn:
     case Kind::kJoin:

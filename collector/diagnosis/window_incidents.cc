@@ -29,7 +29,7 @@ const Event* WaitsInWindow(const Analysis& analysis, uint32_t process) {
     default:
       break;
   }
-  const Kind kind = FindOperation(static_cast<uint16_t>(analysis.Op(open->event))).kind;
+  const Kind kind = analysis.KindOf(open->event);
   return kind == Kind::kWindowSync ? &open->event : nullptr;
 }
 
@@ -40,9 +40,7 @@ bool CannotAnswer(const Analysis& analysis, uint32_t p) {
   if (view.activity == Activity::kLeft) return true;
   const bool one_thread = process.thread_level >= 0 && process.thread_level <= 2;
   if (view.activity != Activity::kBlocked || view.open == nullptr || !one_thread) return false;
-  const bool long_enough = IdleNs(analysis, p) >= analysis.options.stall_after_ns;
-  if (!analysis.Still(p) || (!analysis.WasJudged(p) && !long_enough)) return false;
-  if (NeedsOutsiders(analysis, view.open->event)) return false;
+  if (!StoodStill(analysis, p) || NeedsOutsiders(analysis, view.open->event)) return false;
   if (WaitsInWindow(analysis, p) != nullptr) return true;
   // What else is not understood may end by itself.
   return !view.needs.empty() &&

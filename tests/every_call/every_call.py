@@ -17,12 +17,12 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.join(HERE, "..", "..")
 sys.path.insert(1, os.path.join(HERE, "..", "jobs"))
 
 import expectations  # noqa: E402
 import jobs  # noqa: E402
 import run_job_test  # noqa: E402
+import wrapped  # noqa: E402
 
 # Kinds that wait for nobody and for which nobody waits: the shim's tables learn of them, the ring holds no record.
 UNRECORDED = {"NameComm", "FreeType", "FreeOp", "CreateOp", "GetParent", "RequestFree"}
@@ -33,13 +33,6 @@ REFUSED = {"mpich": {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_acce
                      "MPI_Comm_connect", "MPI_Comm_join"}}
 
 
-def table():
-    """Rows of functions.def: name, kind, LARGE or SMALL, "_MPIX" or nothing."""
-    with open(os.path.join(ROOT, "proto", "functions.def"), encoding="utf-8") as file:
-        return re.findall(r"^FUNCTION\(\d+, (\w+), (\w+), \w+, (SMALL|LARGE)(_MPIX)?\b",
-                          file.read(), re.M)
-
-
 def recorded_as(function):
     """The name in the ring of what the program calls so."""
     return re.sub("^MPIX_", "MPI_", re.sub("_c$", "", function))
@@ -47,7 +40,7 @@ def recorded_as(function):
 
 def read_calls(path):
     """What the ring must hold of a process, by what it wrote down of itself: every_call.h."""
-    unrecorded = {"MPI_" + name for name, kind, _, _ in table() if kind in UNRECORDED}
+    unrecorded = {"MPI_" + name for name, kind, _, _ in wrapped.table() if kind in UNRECORDED}
     calls = collections.Counter()
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -99,28 +92,13 @@ def run(args):
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def functions():
-    """All that the shim wraps, by the names that programs use."""
-    for name, _, large, extension in table():
-        yield "MPI_" + name
-        if large == "LARGE":
-            yield "MPI_" + name + "_c"
-        if extension:
-            yield "MPIX_" + name
-
-
-def symbols(file, *options):
-    out = subprocess.run(["nm", "-D", *options, file], capture_output=True, text=True, check=True)
-    return {line.split()[-1].split("@")[0] for line in out.stdout.splitlines()}
-
-
 def coverage(args):
     programs = [os.path.join(args.programs, name) for name in os.listdir(args.programs)]
-    called = set().union(*(symbols(program, "--undefined-only") for program in programs))
+    called = set().union(*(wrapped.symbols(program, "--undefined-only") for program in programs))
     libraries = subprocess.run(["ldd", programs[0]], capture_output=True, text=True, check=True)
     library = re.search(r"libmpi(?:ch)?\.so\S* => (\S+)", libraries.stdout).group(1)
-    there = symbols(library, "--defined-only") - ELSEWHERE - REFUSED.get(args.mpi, set())
-    wanted = there & set(functions())
+    there = wrapped.symbols(library, "--defined-only") - ELSEWHERE - REFUSED.get(args.mpi, set())
+    wanted = there & set(wrapped.functions())
     missing = sorted(wanted - called)
     for name in missing:
         print("FAIL no program of %s calls %s, which %s has" % (HERE, name, library))

@@ -13,6 +13,10 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
+sys.path.insert(1, os.path.join(HERE, "..", "jobs"))
+
+import wrapped  # noqa: E402
+
 
 # Exported besides the wrappers: shim/exit_marks.cc, shim/stack/dlclose_wrap.cc, shim/nccl/dlsym_wrap.cc,
 # shim/nccl/profiler.cc.
@@ -44,23 +48,16 @@ def expected_wrappers():
         with open(os.path.join(ROOT, "proto", name), encoding="utf-8") as file:
             return file.read()
 
-    rows = re.findall(r"^FUNCTION\(\d+, (\w+), \w+, \w+, (SMALL|LARGE)(_MPIX)?\b",
-                      table("functions.def"), re.M)
-    names = set(re.findall(r"^CUDA\(\d+, (\w+),", table("cuda_functions.def"), re.M))
+    names = {prefix + name for name in wrapped.functions() for prefix in ("", "P")}
+    names |= set(re.findall(r"^CUDA\(\d+, (\w+),", table("cuda_functions.def"), re.M))
     names |= set(re.findall(r"^CUDA_FORM\((\w+),", table("cuda_forms.def"), re.M))
     for name in re.findall(r"^NCCL(?:_FORM)?\((?:\d+, )?(\w+),", table("nccl_functions.def"), re.M):
         names |= {"nccl" + name, "pnccl" + name}
-    for name, large, extension in rows:
-        for symbol in [name] + ([name + "_c"] if large == "LARGE" else []):
-            names |= {"MPI_" + symbol, "PMPI_" + symbol}
-        if extension:
-            names |= {"MPIX_" + name, "PMPIX_" + name}
     return names
 
 
 def check_exports(library, problems):
-    exported = {line.split()[-1] for line in output("nm", "-D", "--defined-only", library).splitlines()}
-    exported = {name.split("@")[0] for name in exported}
+    exported = wrapped.symbols(library, "--defined-only")
     wanted = expected_wrappers() | OTHER_EXPORTS
     for name in sorted(exported - wanted):
         problems.append("exports %s, which is no wrapper" % name)

@@ -18,7 +18,7 @@ std::string DeviceCallText(const Analysis& analysis, const Incident& incident, c
   const Communicator& comm = analysis.trace.communicators[incident.communicator];
   const int32_t peer = analysis.Args(event).root_or_peer;
   const bool known = peer >= 0 && static_cast<size_t>(peer) < comm.members.size();
-  const bool sends = FindOperation(static_cast<uint16_t>(analysis.Op(event))).kind == Kind::kIsend;
+  const bool sends = analysis.KindOf(event) == Kind::kIsend;
   return fmt::format(
       "{} {} {} on {}", name, sends ? "to" : "from",
       known ? fmt::format("rank {}", comm.members[static_cast<size_t>(peer)]) : "another rank",
