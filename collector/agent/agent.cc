@@ -45,6 +45,7 @@ void Drain(int fd) {
 Agent::Agent(AgentOptions options, Transport* transport)
     : options_(std::move(options)),
       transport_(transport),
+      realtime_offset_ns_(Now(CLOCK_REALTIME) - Now(CLOCK_MONOTONIC)),
       wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       inotify_fd_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
       journal_(options_.run_directory),
@@ -167,11 +168,14 @@ void Agent::SampleOne(Process* process) {
     process->moved_ns = now;
     process->quiet = false;
     process->polling = false;
+    process->threads.Reset();
   } else if (now - process->moved_ns >= options_.sample_period_ns) {
     process->quiet = true;
     // Whose device stands still waits, whatever its host does: it may look for a word of the
     // device.
-    process->polling = sample.polls != last.polls || sample.device_works;
+    process->threads.Look(proc_, process->pid, sample, now);
+    process->polling = sample.polls != last.polls || sample.device_works ||
+                       !process->threads.TightPolls(realtime_offset_ns_).empty();
   }
   process->readable = true;
   process->sampled_ns = now;

@@ -21,6 +21,7 @@
 #include "collector/agent/journal_tail.h"
 #include "collector/agent/process_watch.h"
 #include "collector/agent/ring_sample.h"
+#include "collector/agent/thread_watch.h"
 #include "collector/agent/transport.h"
 #include "collector/import/journal.h"
 #include "collector/model/trace.h"
@@ -86,7 +87,9 @@ class Agent {
     bool watch_tried = false;
     int64_t moved_ns = 0;  // CLOCK_MONOTONIC of the first sample that showed this state
     int64_t sampled_ns = 0;
-    uint64_t journaled_quiet = 0;  // activity for which the journal says so
+    ThreadWatch threads;
+    // The newest line of the journal; activity 0: there is none.
+    journal::Quiet journaled_quiet;
     bool quiet = false;
     bool polling = false;
     std::string oom_counter;  // file, and what it said at first
@@ -143,10 +146,13 @@ class Agent {
   void NoteVerdict(int64_t at_realtime_ns);
   void Handle(const rpc::CollectorMessage& message);
   void PumpSnapshots();
+  void JournalQuiet(Process* process, uint64_t activity);
   Process* FindById(uint64_t id);
 
   const AgentOptions options_;
   Transport* const transport_;
+  const ProcSource proc_;
+  const int64_t realtime_offset_ns_;  // CLOCK_REALTIME less CLOCK_MONOTONIC
   int wake_fd_ = -1;
   int inotify_fd_ = -1;
   AgentSocket socket_;

@@ -192,6 +192,22 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
   }
 }
 
+// For the verdict, and for `rollcall analyze`, should everything here be gone by then.
+void Agent::JournalQuiet(Process* process, uint64_t activity) {
+  journal::Quiet quiet{
+      .process = NameOf(*process),
+      .activity = activity,
+      .at_ns = Now(CLOCK_REALTIME),
+      .tight = process->threads.TightPolls(realtime_offset_ns_),
+      .other_threads = process->threads.LookAtOthers(proc_, process->pid, process->sample)};
+  const journal::Quiet& last = process->journaled_quiet;
+  const bool same = last.activity == quiet.activity && last.tight == quiet.tight &&
+                    last.other_threads == quiet.other_threads;
+  if (same) return;
+  process->journaled_quiet = quiet;
+  Journal(quiet);
+}
+
 void Agent::PumpSnapshots() {
   while (!snapshots_.empty() && transport_->HasRoom()) {
     SnapshotJob& job = snapshots_.front();
@@ -230,12 +246,7 @@ void Agent::PumpSnapshots() {
       // One that ended while its picture was sent left its last words after it.
       chunk->set_alive(!job.ended_before);
       chunk->set_idle_ns(Now(CLOCK_MONOTONIC) - process->moved_ns);
-      // For `rollcall analyze`, should everything here be gone by then.
-      if (chunk->quiet() && !process->ended && process->journaled_quiet != after.activity) {
-        process->journaled_quiet = after.activity;
-        Journal(journal::Quiet{
-            .process = NameOf(*process), .activity = after.activity, .at_ns = Now(CLOCK_REALTIME)});
-      }
+      if (chunk->quiet() && !process->ended) JournalQuiet(process, after.activity);
       job.processes.pop_front();
       job.bytes.clear();
       job.has_bytes = false;

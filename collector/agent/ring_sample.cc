@@ -120,7 +120,14 @@ void RingSampler::ReadThreads(RingSample* out) {
     if (thread.state == static_cast<uint32_t>(ring::ThreadState::kFree)) continue;
     out->polls += thread.polls;
     out->activity += thread.ring_head[0] + thread.ring_head[1] + thread.calls_ended;
-    if (thread.state != static_cast<uint32_t>(ring::ThreadState::kLive) || thread.depth == 0) {
+    if (thread.state != static_cast<uint32_t>(ring::ThreadState::kLive)) continue;
+    out->callers.push_back(thread.tid);
+    if (thread.depth == 0) {
+      // Words that are being written are of the next sample.
+      const bool polls = thread.polling.lock != 0 && thread.polling.lock % 2 == 0 &&
+                         thread.polling.since_ticks >= thread.last_end_ticks &&
+                         thread.polling.since_ticks != 0;
+      if (polls) out->polling.push_back({thread.tid, thread.polling.since_ticks, thread.polls});
       continue;
     }
     const ring::Record& record = thread.open[0].record;

@@ -38,6 +38,13 @@ struct BlockedSample {
   int64_t since_monotonic_ns = 0;  // CLOCK_MONOTONIC of this node
 };
 
+// A thread whose last call was a failed poll.
+struct PollingSample {
+  uint32_t tid = 0;
+  uint64_t streak = 0;  // ring::Polling::since_ticks
+  uint64_t polls = 0;
+};
+
 struct RingSample {
   uint64_t id = 0;  // RingId()
   uint32_t pid = 0;
@@ -56,6 +63,8 @@ struct RingSample {
   bool device_works = false;  // a device has told that it is not through with what it was given
   std::vector<ParticipantSample> participants;
   std::vector<BlockedSample> blocked;  // the outermost open call of each thread
+  std::vector<PollingSample> polling;
+  std::vector<uint32_t> callers;  // thread ids of all that have called MPI and live
 };
 
 // Samples one file again and again. Not thread-safe. Never blocks on anything but the file system,

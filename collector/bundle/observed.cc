@@ -22,7 +22,11 @@ std::string DescribeProcess(const Process& process, const RingState& ring) {
   journal::Quiet quiet{name, ring.activity, process.taken_at_ns};
   for (const Thread& thread : process.threads) {
     if (thread.polling) quiet.polling.push_back(thread.tid);
+    if (thread.polls_tightly_since_ns != kNoTime) {
+      quiet.tight.push_back({thread.tid, thread.polls_tightly_since_ns});
+    }
   }
+  quiet.other_threads = process.other_threads;
   return text + FormatJournalLine(quiet);
 }
 

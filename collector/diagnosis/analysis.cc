@@ -33,7 +33,7 @@ Analysis::Analysis(const Trace& trace_in, const DiagnoseOptions& options_in)
     : trace(trace_in), options(options_in), sites(trace_in) {
   lanes.reserve(trace.communicators.size());
   for (uint32_t c = 0; c < trace.communicators.size(); ++c) lanes.push_back(MakeLanes(trace, c));
-  graph = BuildWaitGraph(trace, lanes);
+  graph = BuildWaitGraph(trace, options, lanes);
   device = BuildDeviceWaits(trace, lanes);
   MarkDeviceWaiters(trace, &graph);
   no_progress_ns = NoProgress(trace, options);
@@ -84,10 +84,19 @@ const Event* Analysis::LastCall(uint32_t process) const {
   return last;
 }
 
+const Event* Analysis::LastPoll(uint32_t process) const {
+  for (const Thread& thread : trace.processes[process].threads) {
+    const bool polls = thread.polling && !thread.ended && thread.asks.arguments != kNoIndex;
+    if (polls) return &thread.asks;
+  }
+  return nullptr;
+}
+
 const Event* Analysis::Stands(uint32_t process) const {
   const ProcessView& view = graph.processes[process];
   if (view.finalize != nullptr) return view.finalize;
   if (view.open != nullptr) return &view.open->event;
+  if (const Event* poll = LastPoll(process)) return poll;
   const Process& record = trace.processes[process];
   if (record.device && !record.open_requests.empty()) return &record.open_requests.front().event;
   return LastCall(process);

@@ -10,6 +10,7 @@
 
 #include "collector/diagnosis/device_waits.h"
 #include "collector/diagnosis/diagnose.h"
+#include "collector/diagnosis/stillness.h"
 #include "collector/diagnosis/wait_graph.h"
 #include "collector/matching/call_site.h"
 #include "collector/matching/lanes.h"
@@ -50,7 +51,7 @@ class Analysis {
   // Of a job that is over. A hang was reported, and the process has not moved since: it had stood
   // still for long enough then.
   bool WasJudged(uint32_t process) const {
-    return options.job_ended && trace.processes[process].judged_ns != kNoTime;
+    return rollcall::WasJudged(options, trace.processes[process]);
   }
   // Of a job that is over. Somebody who watched it while it ran had waited long enough for the
   // process: it was looked into, or ended.
@@ -62,10 +63,12 @@ class Analysis {
   const Lane* LaneOf(uint32_t communicator, uint32_t process) const;
   const CollectiveNode* NodeOf(uint32_t communicator, uint64_t sequence) const;
 
-  // Where a process stands: MPI_Finalize, the call it is inside of, or its last call; nullptr if it
-  // never made one.
+  // Where a process stands: MPI_Finalize, the call it is inside of, what it polls, or its last
+  // call; nullptr if it never made one.
   const Event* Stands(uint32_t process) const;
-  // The last call that a process is known to have made, finished or not.
+  // The unsuccessful poll that was a process' last call; nullptr if its last call was another one.
+  const Event* LastPoll(uint32_t process) const;
+  // The last call that a process is known to have made, finished or not; polls are left out.
   const Event* LastCall(uint32_t process) const;
   // All calls of a process on its communicators, in the order in which they were made.
   std::vector<const Event*> Timeline(uint32_t process) const;

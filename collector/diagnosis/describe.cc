@@ -9,6 +9,7 @@
 
 #include "collector/diagnosis/deaths.h"
 #include "collector/diagnosis/python_notes.h"
+#include "collector/diagnosis/stillness.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
@@ -152,6 +153,7 @@ class SiteList {
       site.call_path = event->call_path;
       site.frame = analysis_.sites.UserFrame(event->call_path);
       site.what = CallText(analysis_, *event);
+      if (IsPoll(analysis_.KindOf(*event))) site.what = "polls " + site.what;
     }
     switch (view.activity) {
       case Activity::kEnded:
@@ -195,8 +197,9 @@ class SiteList {
     // What has no number; who waits for it stands where it stands.
     if (incident_.what == What::kWindow) return analysis_.Stands(process);
     if (incident_.what == What::kMessage) {
-      return culprit && process == incident_.deviating.front() ? incident_.deviating_event
-                                                               : analysis_.Stands(process);
+      const bool named = culprit && process == incident_.deviating.front() &&
+                         analysis_.graph.processes[process].activity != Activity::kPolling;
+      return named ? incident_.deviating_event : analysis_.Stands(process);
     }
     return CallOrPlace(analysis_, incident_.communicator, incident_.sequence, process,
                        incident_.start);
@@ -214,6 +217,7 @@ class SiteList {
       site->what = stack.state.empty() ? "outside every call" : stack.state;
       return;
     }
+    if (site->what.starts_with("polls ")) return;
     if (!site->what.empty()) site->what = "outside every call; its last was " + site->what;
   }
 
@@ -437,16 +441,7 @@ std::string DurationText(int64_t ns) {
 }
 
 int64_t IdleNs(const Analysis& analysis, uint32_t process) {
-  const Process& record = analysis.trace.processes[process];
-  int64_t last = kNoTime;
-  for (const Thread& thread : record.threads) last = std::max(last, thread.last_end_ns);
-  // Ranks may outlive the launcher, with which the job is over.
-  const bool ended = analysis.options.job_ended && record.end.how != ProcessEnd::How::kAlive;
-  const int64_t now = ended ? record.end.at_ns : record.taken_at_ns;
-  if (now == kNoTime) return -1;
-  // Initialising is a call, too, that may be all it ever made.
-  if (last == kNoTime) last = record.phase_ns;
-  return last == kNoTime || now < last ? -1 : now - last;
+  return IdleNs(analysis.options, analysis.trace.processes[process]);
 }
 
 bool StoodStill(const Analysis& analysis, uint32_t process, int64_t times) {

@@ -12,6 +12,7 @@
 #include "collector/diagnosis/order.h"
 #include "collector/diagnosis/python_notes.h"
 #include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/stillness.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {
@@ -29,6 +30,34 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
     if (std::optional<Finding> finding = rule(analysis, incident, parted)) return finding;
   }
   return std::nullopt;
+}
+
+// The weak waits that a hang rests on; nothing if it does not rest on such.
+std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& incident) {
+  if (!incident.hangs) return std::nullopt;
+  std::vector<uint32_t> involved = incident.deviating;
+  involved.insert(involved.end(), incident.agreeing.begin(), incident.agreeing.end());
+  // The firmest of the waits decides: with it the job hangs, whatever the others may do.
+  const auto stuck = [&](bool ProcessView::*how) {
+    return std::any_of(involved.begin(), involved.end(),
+                       [&](uint32_t p) { return analysis.graph.processes[p].*how; });
+  };
+  if (!stuck(&ProcessView::stuck) || stuck(&ProcessView::stuck_firmly)) return std::nullopt;
+  return JudgeWeakWait(analysis.trace, analysis.options, analysis.graph, involved);
+}
+
+void Weaken(const Analysis& analysis, const WeakWait& wait, Finding* finding) {
+  finding->certainty = std::max(finding->certainty, *wait.certainty);
+  const auto note = [&](const std::vector<uint32_t>& who, const char* one, const char* several,
+                        const char* what) {
+    if (who.empty()) return;
+    const std::vector<int32_t> ranks = analysis.RanksOf(who);
+    finding->notes.push_back(
+        fmt::format("not proven: {} {} {}", RanksPhrase(ranks), Verb(ranks, one, several), what));
+  };
+  note(wait.polling, "waits", "wait", "by polling");
+  note(wait.with_threads, "has", "have", "another thread that never called MPI and might act");
+  note(wait.unseen, "has", "have", "threads that could not be examined");
 }
 
 Report::Status StatusOf(const Analysis& analysis, const Report& report) {
@@ -170,10 +199,16 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
 
   std::vector<Incident> incidents = FindIncidents(&analysis, &report.notes);
   FindWhatDoesNotStop(analysis, &incidents);
-  for (const Incident& incident : incidents) {
-    if (std::optional<Finding> finding = Name(analysis, incident)) {
-      report.findings.push_back(std::move(*finding));
-    }
+  for (Incident& incident : incidents) {
+    const std::optional<WeakWait> weak = FindWeakWait(analysis, incident);
+    const bool early = weak && !weak->certainty;
+    // Calls that cannot match are wrong all the same; whether the job hangs is not known yet.
+    if (early && !incident.mismatch) continue;
+    if (early) incident.hangs = false;
+    std::optional<Finding> finding = Name(analysis, incident);
+    if (!finding) continue;
+    if (weak && !incident.mismatch) Weaken(analysis, *weak, &*finding);
+    report.findings.push_back(std::move(*finding));
   }
   // Causes first: what stops the job before what is wrong besides, then by certainty and power;
   // notes last.

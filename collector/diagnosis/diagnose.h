@@ -14,6 +14,9 @@ struct DiagnoseOptions {
   // A rank that computes, or a collective in which all wait, is called stalled after this long
   // without progress. Verdicts that rest on records alone do not wait for it.
   int64_t stall_after_ns = 30'000'000'000;
+  // Ranks that wait by polling, or that have another thread which might still act, are suspected to
+  // hang after this long; it is likely after stall_after_ns.
+  int64_t SuspectAfterNs() const { return stall_after_ns / 3; }
   // The job is over: nobody will move any more, and how long a rank stood still may be unknown.
   bool job_ended = false;
   // What does not stop a job, for those who ask (`rollcall analyze --also`), and only where nothing

@@ -8,6 +8,7 @@
 
 #include "collector/diagnosis/deaths.h"
 #include "collector/diagnosis/message_supply.h"
+#include "collector/diagnosis/stillness.h"
 #include "collector/model/messages.h"
 
 namespace rollcall {
@@ -15,8 +16,8 @@ namespace {
 
 class GraphBuilder {
  public:
-  GraphBuilder(const Trace& trace, const std::vector<Lanes>& lanes)
-      : trace_(trace), lanes_(lanes) {}
+  GraphBuilder(const Trace& trace, const DiagnoseOptions& options, const std::vector<Lanes>& lanes)
+      : trace_(trace), options_(options), lanes_(lanes) {}
 
   WaitGraph Build() {
     graph_.processes.resize(trace_.processes.size());
@@ -66,19 +67,15 @@ class GraphBuilder {
       view.activity = Activity::kEnded;
       return;
     }
-    bool polling = PollsInVain(process);
-    for (const Thread& thread : process.threads) polling |= thread.polling && !thread.ended;
-    if (view.open != nullptr) {
-      const Kind kind = KindOf(view.open->event);
-      view.activity = Activity::kBlocked;
-      if (kind == Kind::kTest || kind == Kind::kTestall || kind == Kind::kTestany ||
-          kind == Kind::kTestsome || kind == Kind::kRequestGetStatus || kind == Kind::kIprobe) {
-        view.open = nullptr;
-        polling = true;
-      }
+    if (view.open != nullptr && IsPoll(KindOf(view.open->event))) view.open = nullptr;
+    const bool multiple = process.thread_level == 3 && !process.device;
+    if (multiple) {
+      if (process.other_threads == OtherThreads::kCallers) return;  // it may act at any time
+      view.weak = process.other_threads != OtherThreads::kWait;
     }
+    uint32_t threads_waiting = 0;
     if (view.open != nullptr) {
-      uint32_t threads_inside = 0;
+      view.activity = Activity::kBlocked;
       for (const OpenCall& call : process.open_calls) {
         if (Op(call.event) == Operation::kFinalize) continue;
         const bool innermost = std::none_of(
@@ -86,51 +83,40 @@ class GraphBuilder {
               return other.event.thread == call.event.thread && other.depth > call.depth;
             });
         if (!innermost) continue;
-        ++threads_inside;
+        ++threads_waiting;
         AddNeeds(p, call);
       }
-      // Any of several threads inside MPI may be the one that moves on.
-      if (threads_inside > 1) view.any = true;
-    } else if (polling) {
-      view.activity = Activity::kPolling;
-      view.any = true;
-      for (const Thread& thread : process.threads) {
-        const bool asks = thread.polling && !thread.ended && thread.asks.arguments != kNoIndex;
-        if (asks) AddNeed(p, thread.asks);
-      }
-      for (const OpenRequest& request : process.open_requests) {
-        if (request.state == ring::RequestState::kActive) {
-          AddNeed(p, request.event, request.starts);
-        }
-      }
-    } else if (creating_.contains(p) || !process.held_up_by.empty()) {
+    }
+    // Without MPI_THREAD_MULTIPLE no other thread polls while one is inside a call.
+    if (view.open == nullptr || multiple) threads_waiting += AddPollers(p);
+    // Any of several threads may be the one that moves on.
+    if (threads_waiting > 1) view.any = true;
+    if (threads_waiting > 0) return;
+    if (creating_.contains(p) || !process.held_up_by.empty()) {
       // Inside, and who could release it is not on record: nothing is proven of it.
       view.activity = Activity::kBlocked;
     }
   }
 
-  // Between two polls a rank is outside every call, as one that computes is. It has polled before,
-  // and a collective that it started waits for others: what else would it do?
-  bool PollsInVain(const Process& process) const {
-    if (std::none_of(process.threads.begin(), process.threads.end(),
-                     [](const Thread& thread) { return thread.polls > 0 && !thread.ended; })) {
-      return false;
+  // What threads wait for that poll. Returns how many there are.
+  uint32_t AddPollers(uint32_t p) {
+    const Process& process = trace_.processes[p];
+    ProcessView& view = graph_.processes[p];
+    if (WaitingPoller(options_, process) == nullptr) return 0;
+    if (view.activity == Activity::kRunning) view.activity = Activity::kPolling;
+    view.any = true;
+    view.weak = true;
+    uint32_t pollers = 0;
+    for (const Thread& thread : process.threads) {
+      if (!thread.polling || thread.ended) continue;
+      ++pollers;
+      const bool probes = thread.asks.arguments != kNoIndex && KindOf(thread.asks) == Kind::kIprobe;
+      if (probes) AddNeed(p, thread.asks);
     }
-    return std::any_of(process.open_requests.begin(), process.open_requests.end(),
-                       [this](const OpenRequest& request) {
-                         return request.state == ring::RequestState::kActive && Vain(request.event);
-                       });
-  }
-
-  // A collective that some member has not entered, or entered with another operation.
-  bool Vain(const Event& event) const {
-    if (event.sequence == 0 || event.membership == kNoIndex) return false;
-    for (const Lane& lane : lanes_[trace_.memberships[event.membership].communicator].lanes) {
-      if (lane.entered < event.sequence) return true;
-      const Event* theirs = lane.At(event.sequence);
-      if (theirs != nullptr && Op(*theirs) != Op(event)) return true;
+    for (const OpenRequest& request : process.open_requests) {
+      if (request.state == ring::RequestState::kActive) AddNeed(p, request.event, request.starts);
     }
-    return false;
+    return pollers;
   }
 
   Operation Op(const Event& event) const { return trace_.arguments[event.arguments].operation; }
@@ -487,6 +473,7 @@ class GraphBuilder {
   }
 
   const Trace& trace_;
+  const DiagnoseOptions& options_;
   const std::vector<Lanes>& lanes_;
   WaitGraph graph_;
   std::unordered_set<uint32_t> creating_;
@@ -502,8 +489,16 @@ bool Reliable(const Process& process) {
          process.records_unreadable == 0 && process.table_overflows == 0;
 }
 
+// What a process is taken to wait by.
+enum class Waits : uint8_t {
+  kAll,       // all that looks like it
+  kFirm,      // no weak waits
+  kStandard,  // what the standard demands, on complete records
+};
+
 // The greatest set that can act, by rounds over a worklist. Returns who can.
-std::vector<bool> WhoCanAct(const Trace& trace, const WaitGraph& graph, bool strict) {
+std::vector<bool> WhoCanAct(const Trace& trace, const WaitGraph& graph, Waits waits) {
+  const bool strict = waits == Waits::kStandard;
   const size_t count = graph.processes.size();
   std::vector<bool> can(count, false);
   std::vector<std::vector<uint32_t>> waiters(count);  // processes to look at when one can act
@@ -547,6 +542,7 @@ std::vector<bool> WhoCanAct(const Trace& trace, const WaitGraph& graph, bool str
     const ProcessView& view = graph.processes[p];
     if (can[p] || view.activity == Activity::kLeft || view.activity == Activity::kEnded) return;
     bool free = view.needs.empty() || view.activity == Activity::kRunning ||
+                (view.weak && waits != Waits::kAll) ||
                 (strict && (!Reliable(trace.processes[p]) || view.activity == Activity::kPolling));
     if (!free) {
       free = view.any
@@ -607,17 +603,20 @@ const Need* WaitGraph::OwnUnmarked(uint32_t process) const {
   return it == view.needs.end() ? nullptr : &*it;
 }
 
-WaitGraph BuildWaitGraph(const Trace& trace, const std::vector<Lanes>& lanes) {
-  return GraphBuilder(trace, lanes).Build();
+WaitGraph BuildWaitGraph(const Trace& trace, const DiagnoseOptions& options,
+                         const std::vector<Lanes>& lanes) {
+  return GraphBuilder(trace, options, lanes).Build();
 }
 
 void Settle(const Trace& trace, WaitGraph* graph) {
-  const std::vector<bool> can = WhoCanAct(trace, *graph, false);
-  const std::vector<bool> can_strictly = WhoCanAct(trace, *graph, true);
+  const std::vector<bool> can = WhoCanAct(trace, *graph, Waits::kAll);
+  const std::vector<bool> can_firmly = WhoCanAct(trace, *graph, Waits::kFirm);
+  const std::vector<bool> can_strictly = WhoCanAct(trace, *graph, Waits::kStandard);
   for (uint32_t p = 0; p < graph->processes.size(); ++p) {
     ProcessView& view = graph->processes[p];
     const bool waits = view.activity == Activity::kBlocked || view.activity == Activity::kPolling;
     view.stuck = waits && !can[p];
+    view.stuck_firmly = waits && !can_firmly[p];
     view.stuck_strictly = waits && !can_strictly[p];
   }
 }

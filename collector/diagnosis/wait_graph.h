@@ -2,8 +2,9 @@
 //
 // A call is stuck if nothing that can still happen completes it: the least set of processes that
 // can act is computed (those that compute, then whoever they can release, and so on); what remains
-// is a deadlock or waits for the dead. Computed twice: once by what an MPI library does in
-// practice, once by what the standard alone demands, under which alone something is proven.
+// is a deadlock or waits for the dead. Computed three times: by what an MPI library does in
+// practice; the same without those whose wait is weak; and by what the standard alone demands,
+// under which alone something is proven.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WAIT_GRAPH_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WAIT_GRAPH_H_
 
@@ -11,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collector/diagnosis/diagnose.h"
 #include "collector/matching/lanes.h"
 #include "collector/model/trace.h"
 
@@ -20,7 +22,7 @@ namespace rollcall {
 enum class Activity : uint8_t {
   kRunning,  // alive, outside every call
   kBlocked,  // inside a call
-  kPolling,  // tests requests again and again
+  kPolling,  // tests requests, or probes, again and again and does nothing else
   kLeft,     // entered MPI_Finalize; takes part in nothing any more
   kEnded,    // gone without it
 };
@@ -66,9 +68,13 @@ struct ProcessView {
   const OpenCall* open = nullptr;   // the outermost call it is inside of
   const Event* finalize = nullptr;  // of MPI_Finalize
   std::vector<Need> needs;
-  bool any = false;             // one of the needs is enough
+  bool any = false;  // one of the needs is enough
+  // What it waits in may end without any other process: it polls, and may do something else next;
+  // or another thread of it might act (OtherThreads). See stillness.h.
+  bool weak = false;
   bool released = false;        // one of what it waits for is there, or cannot be judged
   bool stuck = false;           // nothing that can still happen releases it
+  bool stuck_firmly = false;    // not even if all weak waits ended
   bool stuck_strictly = false;  // by the standard, on complete records: proven
 };
 
@@ -97,7 +103,8 @@ struct WaitGraph {
 };
 
 // Without `stuck`: mismatches are marked by the caller first, then Settle() decides.
-WaitGraph BuildWaitGraph(const Trace& trace, const std::vector<Lanes>& lanes);
+WaitGraph BuildWaitGraph(const Trace& trace, const DiagnoseOptions& options,
+                         const std::vector<Lanes>& lanes);
 void Settle(const Trace& trace, WaitGraph* graph);
 
 }  // namespace rollcall

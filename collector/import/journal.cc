@@ -115,6 +115,12 @@ struct ToJsonLine {
     Put(&line, quiet.process);
     line["activity"] = quiet.activity;
     if (!quiet.polling.empty()) line["polling"] = quiet.polling;
+    for (const journal::TightPoll& poll : quiet.tight) {
+      line["tight"].push_back({{"tid", poll.tid}, {"since_ns", poll.since_ns}});
+    }
+    if (quiet.other_threads != OtherThreads::kUnseen) {
+      line["other_threads"] = OtherThreadsName(quiet.other_threads);
+    }
   }
   void operator()(const journal::StackSeen& seen) {
     line["event"] = "stack";
@@ -253,17 +259,25 @@ JournalEvent ReadEnd(const Json& line) {
 }
 
 JournalEvent ReadQuiet(const Json& line) {
-  journal::Quiet quiet{ReadProcess(line),
-                       Number<uint64_t>(line, "activity", 0),
-                       Number<int64_t>(line, "at_ns", kNoTime),
-                       {}};
-  const auto polling = line.find("polling");
-  if (polling == line.end() || !polling->is_array()) return quiet;
-  for (const Json& tid : *polling) {
-    if (tid.is_number_unsigned() && tid.get<uint64_t>() <= UINT32_MAX) {
-      quiet.polling.push_back(tid.get<uint32_t>());
+  journal::Quiet quiet{.process = ReadProcess(line),
+                       .activity = Number<uint64_t>(line, "activity", 0),
+                       .at_ns = Number<int64_t>(line, "at_ns", kNoTime)};
+  if (const auto polling = line.find("polling"); polling != line.end() && polling->is_array()) {
+    for (const Json& tid : *polling) {
+      if (tid.is_number_unsigned() && tid.get<uint64_t>() <= UINT32_MAX) {
+        quiet.polling.push_back(tid.get<uint32_t>());
+      }
     }
   }
+  if (const auto tight = line.find("tight"); tight != line.end() && tight->is_array()) {
+    for (const Json& poll : *tight) {
+      if (!poll.is_object()) continue;
+      quiet.tight.push_back({.tid = Number<uint32_t>(poll, "tid", 0),
+                             .since_ns = Number<int64_t>(poll, "since_ns", kNoTime)});
+    }
+  }
+  quiet.other_threads =
+      FindOtherThreads(Text(line, "other_threads", 16)).value_or(OtherThreads::kUnseen);
   return quiet;
 }
 

@@ -48,12 +48,21 @@ struct ProcessEnded {
   ProcessEnd end;  // kAlive: at_ns is when it was seen
 };
 
+// A thread that polls tightly: Thread::polls_tightly_since_ns.
+struct TightPoll {
+  uint32_t tid = 0;
+  int64_t since_ns = kNoTime;
+  friend bool operator==(const TightPoll&, const TightPoll&) = default;
+};
+
 // Two collects found the same activity, the second begun after the first ended.
 struct Quiet {
   ProcessName process;
   uint64_t activity = 0;               // RingActivity() at both
   int64_t at_ns = kNoTime;             // of the second one
   std::vector<uint32_t> polling = {};  // threads (tids) that polled in between
+  std::vector<TightPoll> tight = {};
+  OtherThreads other_threads = OtherThreads::kUnseen;
 };
 
 struct StackSeen {

@@ -77,7 +77,14 @@ class JournalApplier {
     process->quiet = true;
     process->taken_at_ns = std::max(process->taken_at_ns, quiet.at_ns);
     const std::set<uint32_t> polling(quiet.polling.begin(), quiet.polling.end());
-    for (Thread& thread : process->threads) thread.polling |= polling.contains(thread.tid);
+    for (Thread& thread : process->threads) {
+      thread.polling |= polling.contains(thread.tid);
+      thread.polls_tightly_since_ns = kNoTime;  // the last line counts
+      for (const journal::TightPoll& poll : quiet.tight) {
+        if (poll.tid == thread.tid) thread.polls_tightly_since_ns = poll.since_ns;
+      }
+    }
+    process->other_threads = quiet.other_threads;
   }
 
   void operator()(const journal::StackSeen& seen) {

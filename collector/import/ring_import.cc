@@ -326,13 +326,11 @@ class ProcessImport {
     thread.main = (from.state.flags & 1) != 0;
     thread.ended = from.state.state == static_cast<uint32_t>(ring::ThreadState::kEnded);
     thread.polls = from.state.polls;
-    // Its last call was a vain Test or Iprobe. That it polls on, two looks show.
+    // Its last call was an unsuccessful Test or Iprobe. That it polls on, others saw.
     const ring::Polling& polling = from.state.polling;
     const bool whole = polling.lock != 0 && (polling.lock & 1) == 0;
     thread.polling = whole && from.open.empty() && polling.since_ticks >= from.state.last_end_ticks;
-    if (whole && FindOperation(polling.operation).kind == Kind::kIprobe) {
-      thread.asks = Asks(polling);
-    }
+    if (whole && IsPoll(FindOperation(polling.operation).kind)) thread.asks = Asks(polling);
     thread.lost_collectives = from.calls[ring::kCollectiveRing].lost;
     thread.lost_p2p = from.calls[ring::kP2pRing].lost;
     thread.last_end_ns = Time(from.state.last_end_ticks);
@@ -358,6 +356,7 @@ class ProcessImport {
     poll.record.root_or_peer = polling.peer;
     poll.record.tag = polling.tag;
     poll.record.call_path = polling.call_path;
+    poll.record.request = polling.request;
     return MakeCall(poll, ring::kP2pRing, static_cast<uint32_t>(process_.threads.size())).event;
   }
 

@@ -106,6 +106,20 @@ std::optional<BlockedCall> ParseSyscall(std::string_view text) {
   return call;
 }
 
+// CPU time by a thread's schedstat; 0 where the kernel has the file but does not count, or has
+// none.
+uint64_t ReadExactCpuNs(const ProcSource& proc, const std::string& thread_directory) {
+  std::string text;
+  uint64_t exact_ns = 0;
+  if (proc.Read(thread_directory + "schedstat", &text) != 0) return 0;
+  const auto words = Split(text);
+  return words.size() == 3 && Parse(words[0], &exact_ns) ? exact_ns : 0;
+}
+
+std::string ThreadDirectory(pid_t pid, pid_t tid) {
+  return "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/";
+}
+
 }  // namespace
 
 const char* RunStateName(RunState state) {
@@ -132,8 +146,16 @@ const char* RunStateName(RunState state) {
   return "unknown";
 }
 
+std::optional<uint64_t> ReadCpuNs(const ProcSource& proc, pid_t pid, pid_t tid) {
+  if (const uint64_t exact_ns = ReadExactCpuNs(proc, ThreadDirectory(pid, tid)); exact_ns != 0) {
+    return exact_ns;
+  }
+  const std::optional<ThreadState> thread = ReadThreadState(proc, pid, tid);
+  return thread ? std::optional(thread->cpu_ns) : std::nullopt;
+}
+
 std::optional<ThreadState> ReadThreadState(const ProcSource& proc, pid_t pid, pid_t tid) {
-  const std::string dir = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/";
+  const std::string dir = ThreadDirectory(pid, tid);
   std::string text;
   Stat stat;
   if (proc.Read(dir + "stat", &text) != 0 || !ParseStat(text, &stat)) return std::nullopt;
@@ -145,12 +167,7 @@ std::optional<ThreadState> ReadThreadState(const ProcSource& proc, pid_t pid, pi
   thread.system_ns = TicksToNs(stat.system_ticks);
   thread.start_ticks = stat.start_ticks;
   thread.cpu_ns = thread.user_ns + thread.system_ns;
-  if (proc.Read(dir + "schedstat", &text) == 0) {
-    const auto words = Split(text);
-    uint64_t exact = 0;
-    // All zero where the kernel has the file but does not count.
-    if (words.size() == 3 && Parse(words[0], &exact) && exact != 0) thread.cpu_ns = exact;
-  }
+  if (const uint64_t exact_ns = ReadExactCpuNs(proc, dir); exact_ns != 0) thread.cpu_ns = exact_ns;
   if (proc.Read(dir + "wchan", &text) == 0 && text != "0") {
     thread.wchan = CleanText(text, kMaxThreadNameBytes);
   }

@@ -71,7 +71,11 @@ struct ProcessState {
 std::optional<ProcessState> ReadProcessState(const ProcSource& proc, pid_t pid,
                                              uint64_t expected_start_ticks, std::string* error);
 
-// The same for one thread of it.
+// CPU time that one thread of it has used; nothing if it is gone or may not be seen. Exact where
+// the kernel keeps schedstat, else in steps of a clock tick.
+std::optional<uint64_t> ReadCpuNs(const ProcSource& proc, pid_t pid, pid_t tid);
+
+// The state of one thread of it.
 std::optional<ThreadState> ReadThreadState(const ProcSource& proc, pid_t pid, pid_t tid);
 
 }  // namespace rollcall

@@ -1,15 +1,12 @@
 #include "collector/live/python_interpreter.h"
 
-#include <gelf.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
 #include <string_view>
 
+#include "collector/live/exported_symbols.h"
 #include "collector/model/python_merge.h"
-#include "collector/symbolize/elf_file.h"
 
 namespace rollcall {
 namespace {
@@ -37,42 +34,6 @@ constexpr std::array<std::string_view, kNames> kText = {
     "PyPy_IsInitialized", "_Py_NegativeRefcount"};
 
 using Addresses = std::array<uint64_t, kNames>;  // ELF addresses; 0: not there
-
-// Those that the file exports.
-void ReadSymbols(Elf* elf, Addresses* found) {
-  Elf_Scn* section = nullptr;
-  while ((section = elf_nextscn(elf, section)) != nullptr) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_DYNSYM) continue;
-    Elf_Data* data = elf_getdata(section, nullptr);
-    if (data == nullptr || header.sh_entsize == 0) continue;
-    const uint64_t count = data->d_size / header.sh_entsize;
-    for (uint64_t i = 0; i < count && i < (uint64_t{1} << 24); ++i) {
-      GElf_Sym symbol;
-      if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) break;
-      if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0) continue;
-      const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
-      if (name == nullptr || (std::strncmp(name, "Py", 2) != 0 && name[0] != '_')) continue;
-      for (size_t n = 0; n < kNames; ++n) {
-        if ((*found)[n] == 0 && kText[n] == name) (*found)[n] = symbol.st_value;
-      }
-    }
-  }
-}
-
-// False: the file that is loaded could not be opened.
-bool FindSymbols(const LoadedModule& module, const std::string& file_root, Addresses* found) {
-  for (const std::string& root : {file_root, std::string()}) {
-    std::string error;
-    const auto file = ElfFile::Open(root + module.path, {}, &error);
-    if (file == nullptr || file->build_id() != module.build_id) continue;
-    // Extension modules are bound to what the interpreter exports, so it is there wherever Python
-    // is of use; a program's other symbols may be many, and its threads wait.
-    ReadSymbols(file->elf(), found);
-    return true;
-  }
-  return false;
-}
 
 bool IsExtension(const LoadedModule& module) {
   for (const std::string_view part :
@@ -163,7 +124,9 @@ PythonPresence FindPythonInterpreter(const ProcessImage& image, const std::strin
     first = false;
     if (!looked_at || module.path == "[vdso]") continue;
     Addresses at{};
-    const bool opened = FindSymbols(module, file_root, &at);
+    // Extension modules are bound to what the interpreter exports, so it is there wherever Python
+    // is of use; a program's other symbols may be many, and its threads wait.
+    const bool opened = FindExports(module, file_root, kText, at);
     // A program that loads libpython has its name and none of its symbols.
     if (at[kCodeType] == 0 && at[kOnlyPyPy] == 0) {
       if (!opened && by_name && presence == PythonPresence::kAbsent) {

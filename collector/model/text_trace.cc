@@ -234,6 +234,12 @@ class Parser {
     return {static_cast<uint64_t>(Number(text.substr(0, cross))), type};
   }
 
+  static OtherThreads OtherThreadsOf(const std::string& word) {
+    const std::optional<OtherThreads> threads = FindOtherThreads(word);
+    if (!threads) throw Failure{fmt::format("no such threads: '{}'", word)};
+    return *threads;
+  }
+
   void RankLine(int32_t rank, const std::vector<std::string>& words) {
     const std::string& verb = At(words, 1);
     Process& process = *builder_->process(rank);
@@ -255,6 +261,8 @@ class Parser {
     }
     if (verb == "moves") {
       process.quiet = false;
+    } else if (verb == "other-threads") {
+      process.other_threads = OtherThreadsOf(At(words, 2));
     } else if (verb == "records-graphs") {
       process.graphs = true;
     } else if (verb == "computes" || verb == "sleeps") {

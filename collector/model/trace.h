@@ -12,8 +12,11 @@
 #ifndef ROLLCALL_COLLECTOR_MODEL_TRACE_H_
 #define ROLLCALL_COLLECTOR_MODEL_TRACE_H_
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collector/symbolize/source_frame.h"
@@ -168,9 +171,12 @@ struct Thread {
   bool main = false;
   bool ended = false;
   uint64_t polls = 0;
-  bool polling = false;  // unsuccessful polls between the two collects, or its last call is one
-  // The Iprobe that it last made in vain; no arguments if it tested requests.
-  Event asks = {};
+  bool polling = false;  // its last call was an unsuccessful poll: it is outside every call
+  // Since when it has polled tightly, as seen from outside of the process: the same call site asks
+  // for the same thing, without any other record and next to no CPU time in between. kNoTime: it
+  // has not been seen to. Only such a thread waits; any other one may do something else next.
+  int64_t polls_tightly_since_ns = kNoTime;
+  Event asks = {};  // the unsuccessful poll that it made last; no arguments if there was none
   uint64_t lost_collectives = 0;  // records that the ring no longer holds
   uint64_t lost_p2p = 0;
   int64_t last_end_ns = kNoTime;  // when its last call returned
@@ -240,6 +246,28 @@ struct LiveStack {
   std::string unreadable;           // why there is no stack
 };
 
+// What those threads of a process could do that are inside no MPI call, as two looks from outside
+// of the process saw them.
+enum class OtherThreads : uint8_t {
+  kUnseen,   // nobody looked, or they could not be read
+  kWait,     // there are none; or each waits for another thread of the process, or is MPI's own
+  kOutside,  // one may act at any time, but has never called MPI
+  kCallers,  // one that has called MPI is outside of it, and may call again
+};
+
+// The words for it in journals and in traces as text.
+inline constexpr std::array<std::string_view, 4> kOtherThreadsNames = {"unseen", "wait", "outside",
+                                                                       "callers"};
+constexpr std::string_view OtherThreadsName(OtherThreads threads) {
+  return kOtherThreadsNames[static_cast<size_t>(threads)];
+}
+constexpr std::optional<OtherThreads> FindOtherThreads(std::string_view name) {
+  for (size_t i = 0; i < kOtherThreadsNames.size(); ++i) {
+    if (kOtherThreadsNames[i] == name) return static_cast<OtherThreads>(i);
+  }
+  return std::nullopt;
+}
+
 struct Process {
   uint32_t world = kNoIndex;  // into Trace::worlds
   int32_t rank = -1;          // in its world
@@ -260,6 +288,7 @@ struct Process {
   // Some of them were recorded into a CUDA graph, whose launches are not on record.
   bool graphs = false;
   int thread_level = -1;  // 0 SINGLE .. 3 MULTIPLE, as provided; -1 unknown
+  OtherThreads other_threads = OtherThreads::kUnseen;  // of interest at level MULTIPLE only
   ring::Phase phase = ring::Phase::kStarting;
   int64_t phase_ns = kNoTime;
   ring::ExitMark exit_mark = ring::ExitMark::kNone;

@@ -67,6 +67,7 @@ TraceBuilder::TraceBuilder(int ranks, int thread_level) {
     process.pid = 1000 + static_cast<uint32_t>(rank);
     process.executable = "app";
     process.thread_level = thread_level;
+    process.other_threads = OtherThreads::kWait;
     process.phase = ring::Phase::kRunning;
     process.phase_ns = now_ns_;
     process.quiet = true;
@@ -459,12 +460,13 @@ void TraceBuilder::HoldUp() {
   }
 }
 
-void TraceBuilder::Poll(int rank, bool still, const Call& probe) {
+void TraceBuilder::Poll(int rank, bool tightly, const Call& probe) {
   Thread& thread = process(rank)->threads[0];
   thread.asks = {};
   if (probe.operation != Operation::kNone) thread.asks = Make(rank, probe).event;
   thread.polls += 1000;
-  thread.polling = still;
+  thread.polling = true;
+  thread.polls_tightly_since_ns = tightly ? now_ns_ : kNoTime;
 }
 
 void TraceBuilder::AddLifecycle(int rank, Operation operation, uint64_t detail,
@@ -506,6 +508,8 @@ void TraceBuilder::ShiftClock(int rank, int64_t ns) {
   for (Thread& thread : process.threads) {
     shift(&thread.last_end_ns);
     shift(&thread.group.since_ns);
+    shift(&thread.polls_tightly_since_ns);
+    shift_event(&thread.asks);
   }
   for (Membership& membership : trace_.memberships) {
     if (membership.process != static_cast<uint32_t>(rank)) continue;

@@ -68,9 +68,9 @@ class TraceBuilder {
               bool returned);
   // Devices of one host process, which one thread drives: one stands where another waits.
   void ShareProcess(const std::vector<int32_t>& ranks);
-  // Its main thread has polled, and was seen to poll on: its requests, or by `probe`, if it names
-  // an operation.
-  void Poll(int rank, bool still, const Call& probe = {});
+  // The last call of its main thread was an unsuccessful poll: of its requests, or `probe`, if that
+  // names an operation. `tightly`: as Thread::polls_tightly_since_ns.
+  void Poll(int rank, bool tightly, const Call& probe = {});
   void AddLifecycle(int rank, Operation operation, uint64_t detail,
                     const std::vector<SourceFrame>& path);
 

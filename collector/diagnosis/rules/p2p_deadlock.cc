@@ -33,7 +33,7 @@ std::optional<Finding> JudgeP2pDeadlock(const Analysis& analysis, const Incident
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pDeadlock);
   finding.title = fmt::format("{} wait for messages from each other, in a ring",
                               RanksPhrase(analysis.RanksOf(incident.deviating)));
-  finding.why = "each of them is inside a call that only another of them could answer";
+  finding.why = "each of them waits for what only another of them could send or receive";
   if (BufferHides(analysis, incident)) {
     finding.notes.emplace_back(
         "a send is in the ring: smaller messages, which MPI buffers, hide it");

@@ -1,0 +1,29 @@
+#include "collector/agent/poll_watch.h"
+
+namespace rollcall::agent {
+
+void PollWatch::Add(const PollLook& look) {
+  const bool same = window_ && window_->streak == look.streak && look.polls >= window_->polls;
+  if (!same) {
+    window_ = look;
+    since_ns_ = look.at_ns;
+    tight_ = false;
+    return;
+  }
+  const int64_t elapsed_ns = look.at_ns - window_->at_ns;
+  if (elapsed_ns < kWindowNs) return;
+  const uint64_t polls = look.polls - window_->polls;
+  const bool known = look.cpu_ns && window_->cpu_ns && *look.cpu_ns >= *window_->cpu_ns;
+  const uint64_t cpu_ns = known ? *look.cpu_ns - *window_->cpu_ns : 0;
+  const bool idle = cpu_ns <= static_cast<uint64_t>(elapsed_ns) / 100 * kMostCpuPercent;
+  tight_ = known && polls > 0 && (idle || cpu_ns <= polls * kMostCpuPerPollNs);
+  if (!tight_) since_ns_ = look.at_ns;
+  window_ = look;
+}
+
+std::optional<int64_t> PollWatch::TightSince() const {
+  if (!window_ || !tight_) return std::nullopt;
+  return since_ns_;
+}
+
+}  // namespace rollcall::agent

@@ -1,0 +1,43 @@
+// Whether the failed polls of a thread are a wait. A pure state machine.
+#ifndef ROLLCALL_COLLECTOR_AGENT_POLL_WATCH_H_
+#define ROLLCALL_COLLECTOR_AGENT_POLL_WATCH_H_
+
+#include <cstdint>
+#include <optional>
+
+namespace rollcall::agent {
+
+// One look at a thread whose last call was a failed poll.
+struct PollLook {
+  int64_t at_ns = 0;    // CLOCK_MONOTONIC
+  uint64_t streak = 0;  // ring::Polling::since_ticks: another call site, another thing, or a record
+                        // in between begins a new one
+  uint64_t polls = 0;   // ever
+  std::optional<uint64_t> cpu_ns;  // of the thread, ever; nothing: unknown
+};
+
+// A thread polls tightly as long as every second of one streak holds a poll, and at most 5% CPU
+// time or 10 microseconds of it per poll: a loop around MPI_Test, with or without a sleep or yield
+// in it. A thread that computes between its polls uses more.
+class PollWatch {
+ public:
+  void Add(const PollLook& look);
+  // The streak has ended.
+  void Reset() { window_.reset(); }
+  // Since when (CLOCK_MONOTONIC) it polls tightly; nothing: it does not, or was not watched for a
+  // second yet.
+  std::optional<int64_t> TightSince() const;
+
+ private:
+  static constexpr int64_t kWindowNs = 1'000'000'000;
+  static constexpr uint64_t kMostCpuPerPollNs = 10'000;
+  static constexpr uint64_t kMostCpuPercent = 5;
+
+  std::optional<PollLook> window_;  // the look with which the current second began
+  int64_t since_ns_ = 0;            // the first one of the seconds that were tight
+  bool tight_ = false;              // there was such a second
+};
+
+}  // namespace rollcall::agent
+
+#endif  // ROLLCALL_COLLECTOR_AGENT_POLL_WATCH_H_

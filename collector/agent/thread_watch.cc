@@ -1,0 +1,54 @@
+#include "collector/agent/thread_watch.h"
+
+#include "collector/live/other_threads.h"
+#include "collector/live/process_state.h"
+
+namespace rollcall::agent {
+namespace {
+
+constexpr uint32_t kThreadMultiple = 3;
+
+}  // namespace
+
+void ThreadWatch::Look(const ProcSource& proc, pid_t pid, const RingSample& sample,
+                       int64_t now_ns) {
+  if (static_cast<uint32_t>(pid) != sample.pid) return;
+  std::map<uint32_t, PollWatch> watches;
+  for (const PollingSample& poller : sample.polling) {
+    PollWatch& watch = watches[poller.tid];
+    if (const auto known = watches_.find(poller.tid); known != watches_.end()) {
+      watch = known->second;
+    }
+    watch.Add({.at_ns = now_ns,
+               .streak = poller.streak,
+               .polls = poller.polls,
+               .cpu_ns = ReadCpuNs(proc, pid, static_cast<pid_t>(poller.tid))});
+  }
+  watches_ = std::move(watches);
+}
+
+std::vector<journal::TightPoll> ThreadWatch::TightPolls(int64_t realtime_offset_ns) const {
+  std::vector<journal::TightPoll> polls;
+  for (const auto& [tid, watch] : watches_) {
+    const std::optional<int64_t> since = watch.TightSince();
+    if (since) polls.push_back({.tid = tid, .since_ns = *since + realtime_offset_ns});
+  }
+  return polls;
+}
+
+OtherThreads ThreadWatch::LookAtOthers(const ProcSource& proc, pid_t pid,
+                                       const RingSample& sample) const {
+  if (sample.thread_level != kThreadMultiple) return OtherThreads::kUnseen;
+  if (static_cast<uint32_t>(pid) != sample.pid) return OtherThreads::kUnseen;
+  CallingThreads threads;
+  for (const uint32_t tid : sample.callers) threads.called.insert(static_cast<pid_t>(tid));
+  for (const BlockedSample& blocked : sample.blocked) {
+    threads.waiting.insert(static_cast<pid_t>(blocked.tid));
+  }
+  for (const auto& [tid, watch] : watches_) {
+    if (watch.TightSince()) threads.waiting.insert(static_cast<pid_t>(tid));
+  }
+  return LookAtOtherThreads(proc, pid, sample.process_start_ticks, threads);
+}
+
+}  // namespace rollcall::agent

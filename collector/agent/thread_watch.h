@@ -1,0 +1,38 @@
+// What can be seen of a process' threads from outside, besides its ring: who polls tightly, and
+// whether a thread that is in no MPI call might act.
+#ifndef ROLLCALL_COLLECTOR_AGENT_THREAD_WATCH_H_
+#define ROLLCALL_COLLECTOR_AGENT_THREAD_WATCH_H_
+
+#include <sys/types.h>
+
+#include <map>
+#include <vector>
+
+#include "collector/agent/poll_watch.h"
+#include "collector/agent/ring_sample.h"
+#include "collector/import/journal.h"
+#include "collector/live/proc_source.h"
+#include "collector/model/trace.h"
+
+namespace rollcall::agent {
+
+// Of one process. `pid` is its number here, which must be its own one, too: in another namespace
+// thread ids mean other threads, and nothing is known.
+class ThreadWatch {
+ public:
+  // After a sample that showed no movement. Costs a file of /proc for each thread that polls.
+  void Look(const ProcSource& proc, pid_t pid, const RingSample& sample, int64_t now_ns);
+  // After one that did.
+  void Reset() { watches_.clear(); }
+
+  // In terms of CLOCK_REALTIME, `realtime_offset_ns` ahead of CLOCK_MONOTONIC.
+  std::vector<journal::TightPoll> TightPolls(int64_t realtime_offset_ns) const;
+  OtherThreads LookAtOthers(const ProcSource& proc, pid_t pid, const RingSample& sample) const;
+
+ private:
+  std::map<uint32_t, PollWatch> watches_;  // by thread id
+};
+
+}  // namespace rollcall::agent
+
+#endif  // ROLLCALL_COLLECTOR_AGENT_THREAD_WATCH_H_

@@ -1,0 +1,97 @@
+#include "collector/agent/poll_watch.h"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::agent {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+
+// Looks every 100 ms, from `from_ms` to `to_ms`, at a thread that polls `polls_per_s` times a
+// second and uses `cpu_per_s` seconds of CPU time a second.
+void Watch(PollWatch* watch, int64_t from_ms, int64_t to_ms, uint64_t polls_per_s, double cpu_per_s,
+           uint64_t streak = 1) {
+  for (int64_t ms = from_ms; ms <= to_ms; ms += 100) {
+    watch->Add({.at_ns = ms * kMs,
+                .streak = streak,
+                .polls = static_cast<uint64_t>(ms) * polls_per_s / 1000,
+                .cpu_ns = static_cast<uint64_t>(static_cast<double>(ms * kMs) * cpu_per_s)});
+  }
+}
+
+TEST(PollWatchTest, BusyLoopIsTightSinceItsFirstLook) {
+  PollWatch watch;
+  Watch(&watch, 500, 5000, 1'000'000, 1.0);
+  EXPECT_EQ(watch.TightSince(), 500 * kMs);
+}
+
+TEST(PollWatchTest, SleepsOfAMillisecondBetweenPollsAreTight) {
+  PollWatch watch;
+  Watch(&watch, 500, 5000, 900, 0.03);
+  EXPECT_EQ(watch.TightSince(), 500 * kMs);
+}
+
+TEST(PollWatchTest, SleepsOf150MillisecondsBetweenPollsAreTight) {
+  PollWatch watch;
+  Watch(&watch, 500, 5000, 6, 0.001);
+  EXPECT_EQ(watch.TightSince(), 500 * kMs);
+}
+
+TEST(PollWatchTest, WorkBetweenPollsIsNotTight) {
+  PollWatch watch;
+  Watch(&watch, 500, 5000, 3, 1.0);
+  EXPECT_FALSE(watch.TightSince());
+}
+
+TEST(PollWatchTest, NothingIsKnownBeforeASecondHasPassed) {
+  PollWatch watch;
+  Watch(&watch, 500, 1400, 1'000'000, 1.0);
+  EXPECT_FALSE(watch.TightSince());
+}
+
+TEST(PollWatchTest, WorkInBetweenBeginsAnew) {
+  PollWatch watch;
+  Watch(&watch, 0, 5000, 1000, 0.01);
+  // Two seconds of work with as many polls, then as before.
+  for (int64_t ms = 5100; ms <= 7000; ms += 100) {
+    watch.Add({.at_ns = ms * kMs,
+               .streak = 1,
+               .polls = static_cast<uint64_t>(ms),
+               .cpu_ns = static_cast<uint64_t>((ms - 5000) * kMs)});
+  }
+  EXPECT_FALSE(watch.TightSince());
+  for (int64_t ms = 7100; ms <= 10000; ms += 100) {
+    watch.Add({.at_ns = ms * kMs,
+               .streak = 1,
+               .polls = static_cast<uint64_t>(ms),
+               .cpu_ns = static_cast<uint64_t>(2000 * kMs)});
+  }
+  ASSERT_TRUE(watch.TightSince());
+  EXPECT_GE(*watch.TightSince(), 7000 * kMs);
+}
+
+TEST(PollWatchTest, AnotherStreakBeginsAnew) {
+  PollWatch watch;
+  Watch(&watch, 0, 5000, 1000, 0.01, 1);
+  Watch(&watch, 5100, 8000, 1000, 0.01, 2);
+  EXPECT_EQ(watch.TightSince(), 5100 * kMs);
+}
+
+TEST(PollWatchTest, ASecondWithoutAPollIsNotTight) {
+  PollWatch watch;
+  for (int64_t ms = 0; ms <= 5000; ms += 100) {
+    watch.Add({.at_ns = ms * kMs, .streak = 1, .polls = 7, .cpu_ns = 0});
+  }
+  EXPECT_FALSE(watch.TightSince());
+}
+
+TEST(PollWatchTest, UnknownCpuTimeIsNotTight) {
+  PollWatch watch;
+  for (int64_t ms = 0; ms <= 5000; ms += 100) {
+    watch.Add({.at_ns = ms * kMs, .streak = 1, .polls = static_cast<uint64_t>(ms), .cpu_ns = {}});
+  }
+  EXPECT_FALSE(watch.TightSince());
+}
+
+}  // namespace
+}  // namespace rollcall::agent
