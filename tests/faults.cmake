@@ -13,6 +13,7 @@ file(GLOB_RECURSE FAULT_C CONFIGURE_DEPENDS ${FAULTS_DIR}/*/*.c)
 file(GLOB_RECURSE FAULT_CXX CONFIGURE_DEPENDS ${FAULTS_DIR}/*/*.cc)
 file(GLOB_RECURSE FAULT_FORTRAN CONFIGURE_DEPENDS ${FAULTS_DIR}/*/*.F90)
 file(GLOB_RECURSE FAULT_PYTHON CONFIGURE_DEPENDS ${FAULTS_DIR}/*/*.py)
+file(GLOB FAULT_HEADERS CONFIGURE_DEPENDS ${FAULTS_DIR}/*.h)
 file(GLOB JOB_SCRIPTS CONFIGURE_DEPENDS ${JOBS_DIR}/*.py)
 list(FILTER FAULT_C EXCLUDE REGEX "/generated/|/nccl/|/nccl_mpi/")  # nccl.cmake
 list(FILTER FAULT_PYTHON EXCLUDE REGEX "/support/")
@@ -26,7 +27,7 @@ function(rollcall_fault_program out mpi name compiler source)
   set(objects ${ARGN})
   list(FILTER objects INCLUDE REGEX "[.]o$")
   add_custom_command(OUTPUT ${binary} COMMAND ${compiler} ${ARGN} ${source} -o ${binary}
-    DEPENDS ${source} ${FAULTS_DIR}/fault.h ${objects} VERBATIM)
+    DEPENDS ${source} ${FAULT_HEADERS} ${objects} VERBATIM)
   set(${out} ${binary} PARENT_SCOPE)
 endfunction()
 

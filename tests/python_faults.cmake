@@ -11,9 +11,16 @@ if(no_mpi4py OR NOT MPIRUN_openmpi)
   message(STATUS "mpi4py job tests: skipped, no mpi4py or no Open MPI")
 else()
   foreach(source ${FAULT_PYTHON})
-    rollcall_fault_tests(openmpi ${source} ${source} ${source})
+    file(STRINGS ${source} fault REGEX "import .*FAULT")
+    if(fault)
+      set(fault ${source})
+    endif()
+    rollcall_fault_tests(openmpi ${source} "${fault}" ${source})
   endforeach()
 endif()
+
+# What sends objects, tests requests or calls MPI in several threads needs mpi4py.
+list(FILTER FAULT_PYTHON EXCLUDE REGEX "/(thread|poll)_[^/]*$")
 
 # The tests of one source under one MPI and interpreter, without mpi4py.
 function(rollcall_ctypes_tests label mpi version python source)

@@ -2,6 +2,7 @@
 
     // rollcall-test: name=survivors ranks=4 outcome=hung          starts a variant of the test
     // launcher[openmpi]: --enable-recovery                        further arguments of the launcher
+    // arguments: 12                                               arguments of the program
     // expect: kind=rank-died culprits=2 waiting=0,1,3 op=MPI_Barrier seq=3 certainty=proven
     // expect+[mpich]: waiting=any                                 changes to the last expect, for one MPI
 
@@ -19,6 +20,7 @@ Keys of rollcall-test:
   check       options of `rollcall check`, which judges the job then instead of `run` and `analyze`:
               the findings are those that only it makes; "check=" for none
   gpu         value for ROLLCALL_GPU
+  repeat      how often the healthy job is run at most, whatever --repeat says
   survives    yes: the launcher does not end when its ranks are killed, so that this is not tested
   kill        yes: the test of --on-hang=kill is run in the short form of the tests, too
 Keys of expect:
@@ -33,10 +35,11 @@ Keys of expect:
 
 import re
 import shlex
+import sys
 
 MPIS = ("openmpi", "mpich", "fork")  # fork: no MPI at all, for tests/faults/nccl
 _DIRECTIVE = re.compile(
-    r"^\s*(?://|!|#)\s*(rollcall-test|launcher|expect\+?)(?:\[(\w+)\])?:\s*(.*?)\s*$")
+    r"^\s*(?://|!|#)\s*(rollcall-test|launcher|arguments|expect\+?)(?:\[(\w+)\])?:\s*(.*?)\s*$")
 _MARKER = re.compile(r"@(culprit|waiting)\b")
 
 
@@ -58,6 +61,7 @@ class Variant:
         check = keys.pop("check", None)
         self.check = None if check is None else shlex.split(check)
         self.gpu = keys.pop("gpu", None)
+        self.repeat = int(keys.pop("repeat", sys.maxsize))
         self.survives = keys.pop("survives", "no") == "yes"
         self.kill = keys.pop("kill", "no") == "yes"
         self.launcher_args = []
@@ -147,6 +151,8 @@ def read(path, mpi):
             continue
         elif what == "launcher":
             variants[-1].launcher_args += shlex.split(rest)
+        elif what == "arguments":
+            variants[-1].program_args += shlex.split(rest)
         elif what == "expect+":
             variants[-1].findings[-1].update(_keys(rest, mpi))
         elif rest != "none":

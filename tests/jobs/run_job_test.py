@@ -232,7 +232,8 @@ def tests_of(args, variant):
     if args.bare:
         return [test_bare] if not args.twin else []
     if args.twin or not variant.findings:
-        return [test_twin if variant.check is None else test_check_twin] * args.repeat
+        return [test_twin if variant.check is None else test_check_twin] * min(
+            args.repeat, variant.repeat)
     if variant.check is not None:
         return [test_check]
     chosen = [test_fault]

@@ -12,9 +12,12 @@ signal.alarm(120)
 _parser = argparse.ArgumentParser()
 _parser.add_argument("--fault", action="store_true", help="go wrong; without it the healthy twin")
 _parser.add_argument("--ctypes", metavar="LIBRARY", help="drive this MPI library without mpi4py")
+_parser.add_argument("quiet_s", nargs="?", type=float, default=2.5)
 _args = _parser.parse_args()
 
 FAULT = _args.fault
+# How long a correct program is quiet between its messages (`arguments:` in the header comment).
+QUIET_S = _args.quiet_s
 
 if _args.ctypes:
     # Where packages lie: a verdict shows the programs' lines, not those of what stands in for mpi4py.

@@ -1,0 +1,26 @@
+# Rank 0's main thread waits for an event, which a timer sets later, and then sends what the others are
+# waiting for; a service thread waits in a receive besides.
+#
+# rollcall-test: ranks=2
+# expect: none
+import threading
+
+from support import MPI, QUIET_S, report
+
+comm = MPI.COMM_WORLD
+service_comm = comm.Dup()
+served = []
+service = threading.Thread(target=lambda: served.append(service_comm.recv(source=1 - comm.rank)))
+service.start()
+value = None
+if comm.rank == 0:
+    due = threading.Event()
+    threading.Timer(QUIET_S, due.set).start()
+    due.wait()
+    value = 4
+    comm.send(value, dest=1)
+else:
+    value = comm.recv(source=0)
+service_comm.send(value, dest=1 - comm.rank)
+service.join()
+report(comm, "value", value + served[0])
