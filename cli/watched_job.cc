@@ -172,7 +172,10 @@ void WatchedJob::PassOn(const SignalGate::Taken& taken) {
 
 void WatchedJob::AskToEnd(const Report& report, const std::string& why) {
   Ask(std::any_of(report.findings.begin(), report.findings.end(),
-                  [](const Finding& finding) { return finding.kind == VerdictKind::kRankDied; }),
+                  [](const Finding& finding) {
+                    return finding.kind == VerdictKind::kRankDied ||
+                           finding.kind == VerdictKind::kUncaughtException;
+                  }),
       why);
 }
 

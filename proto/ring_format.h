@@ -26,7 +26,8 @@ inline constexpr uint16_t kVersionMajor = 1;
 // 1.3: Participant::device, Participant::stopped_launch; what devices tell by themselves (kMarks),
 // and what CUDA graphs recorded (kCaptured, FileHeader::calls_captured).
 // 1.4: partitions (Record::detail2 of Psend_init and Precv_init).
-inline constexpr uint16_t kVersionMinor = 4;
+// 1.5: exceptions that nobody caught (FileHeader::exception*).
+inline constexpr uint16_t kVersionMinor = 5;
 
 // Default size of a rank's file, and the most a rank uses unless told otherwise.
 inline constexpr uint64_t kDefaultFileBytes = 4u << 20;
@@ -83,6 +84,14 @@ enum class ExitMark : uint64_t {
   kExit = 1,       // exit() or return from main
   kQuickExit = 2,  // _exit(), _Exit(), quick_exit()
   kMpiAbort = 3,   // MPI_Abort entered
+};
+
+// An exception that nobody caught, of which language.
+enum class ExceptionKind : uint64_t {
+  kNone = 0,
+  kPython = 1,     // noted before the interpreter goes down
+  kCPlusPlus = 2,  // noted in abort(), if one was being handled then: std::terminate, if the call
+                   // path shows it
 };
 
 // What became of the frames of the process' Python interpreter.
@@ -155,9 +164,14 @@ struct FileHeader {
   uint32_t python_state;      // PythonState
   uint32_t python_off;        // PythonOff
   uint32_t reserved0;
-  uint64_t python_unreadable;  // Python stacks that were wanted and could not be read
-  uint64_t calls_captured;     // NCCL calls that CUDA graphs recorded (kCaptured), ever
-  uint8_t reserved[1968];
+  uint64_t python_unreadable;    // Python stacks that were wanted and could not be read
+  uint64_t calls_captured;       // NCCL calls that CUDA graphs recorded (kCaptured), ever
+  uint64_t exception;            // ExceptionKind; written after the four below
+  uint32_t exception_type;       // StringRef: as a traceback prints it; of C++, type_info's name
+  uint32_t exception_message;    // StringRef: its first line; 0: none, or not known
+  uint64_t exception_call_path;  // where it was raised
+  uint64_t exception_ticks;      // when it was noted
+  uint8_t reserved[1936];
   Section sections[kMaxSections];
 };
 static_assert(offsetof(FileHeader, world_rank) == 72);

@@ -3,6 +3,7 @@
 #include "shim/nccl/binding.h"
 #include "shim/process.h"
 #include "shim/python/check.h"
+#include "shim/python/exception.h"
 
 namespace rollcall::shim {
 namespace calls {
@@ -232,6 +233,7 @@ bool OpenBracket(Call* call) {
   if (python::WantsCheck() && t_block.depth == 0 && call->info->kind != Kind::kAbort) {
     python::TryCheck();
   }
+  if (call->info->kind == Kind::kFinalize && t_block.depth == 0) python::NoteUncaughtException();
   if (!StartWriting(call)) return false;
   if (Enter(call)) return true;
   StopWriting();

@@ -280,4 +280,10 @@ uint32_t InternPythonPath(python::CopiedMemory& memory, const python::Stack& sta
   return Intern(stack.hash, none, memory, stack).id;
 }
 
+uint32_t InternPythonPath(const python::Stack& stack) {
+  Native none;
+  python::OwnMemory memory;
+  return Intern(stack.hash, none, memory, stack).id;
+}
+
 }  // namespace rollcall::shim

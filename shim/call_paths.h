@@ -30,6 +30,8 @@ InternedPath CurrentCallPath(const void* caller_frame);
 // A path of Python frames alone, read through `memory`: another thread's. The id; 0 if there is no
 // room, or if the frames have changed.
 uint32_t InternPythonPath(python::CopiedMemory& memory, const python::Stack& stack);
+// Likewise, of frames whose code the calling thread keeps alive.
+uint32_t InternPythonPath(const python::Stack& stack);
 
 }  // namespace rollcall::shim
 

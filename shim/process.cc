@@ -21,6 +21,7 @@
 #include "shim/ring_file.h"
 #include "shim/stack/stack.h"
 #include "shim/stack/thread_stack.h"
+#include "shim/terminate.h"
 
 namespace rollcall::shim {
 
@@ -183,6 +184,7 @@ void MakeRing() {
   }
   PublishRingFile(header);
   InstallExitMarks();
+  PrepareForTerminate();
   StoreRelease(static_cast<uint64_t*>(page), uint64_t{1});
   StoreRelease(&g_recording, static_cast<const uint64_t*>(page));
 }
@@ -237,6 +239,18 @@ void MarkExit(ring::ExitMark mark, int status) {
   StoreRelaxed(&header->exit_status, static_cast<uint64_t>(static_cast<int64_t>(status)));
   StoreRelaxed(&header->exit_ticks, Ticks());
   StoreRelease(&header->exit_mark, static_cast<uint64_t>(mark));
+}
+
+void MarkException(const UncaughtException& exception) {
+  if (!Recording()) return;
+  ring::FileHeader* header = g_process.header;
+  if (static_cast<uint32_t>(getpid()) != header->pid) return;
+  if (LoadRelaxed(&header->exception) != 0) return;
+  StoreRelaxed(&header->exception_type, exception.type);
+  StoreRelaxed(&header->exception_message, exception.message);
+  StoreRelaxed(&header->exception_call_path, static_cast<uint64_t>(exception.call_path));
+  StoreRelaxed(&header->exception_ticks, Ticks());
+  StoreRelease(&header->exception, static_cast<uint64_t>(exception.kind));
 }
 
 uint64_t TakeFrom(ring::Section* section, uint64_t elements) {

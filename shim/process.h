@@ -58,6 +58,16 @@ void RefreshClockAnchor();
 // shares our memory). Only the first mark counts.
 void MarkExit(ring::ExitMark mark, int status);
 
+// An exception that nobody caught, and which ends the process.
+struct UncaughtException {
+  ring::ExceptionKind kind;
+  uint32_t type;     // StringRef, as FileHeader::exception_type
+  uint32_t message;  // StringRef; 0: none, or not known
+  uint32_t call_path;
+};
+// Only the first one counts; likewise of the ring's own process. Any thread; async-signal-safe.
+void MarkException(const UncaughtException& exception);
+
 // Space in a table that is only ever handed out: the index, or `capacity` if there is none left.
 uint64_t TakeFrom(ring::Section* section, uint64_t elements);
 

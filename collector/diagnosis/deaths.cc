@@ -38,6 +38,10 @@ bool InTheBlur(const Process& a, const Process& b) {
 
 // Whether the launcher may have ended `process` because of `cause`.
 bool EndsAnother(const Process& cause, const Process& process) {
+  // Whoever ended the job then, by hand or by the launcher, did so because it could not go on.
+  if (cause.exception) {
+    return process.end.at_ns == kNoTime || cause.exception->at_ns < process.end.at_ns;
+  }
   if (!Gone(cause)) return false;
   const bool before = cause.end.order < process.end.order;
   if (!InTheBlur(cause, process)) return before;
@@ -172,6 +176,10 @@ bool Deaths::ByItself(const Process& process) const {
            !ShareProcess(trace_.processes[other], process) &&
            EndsAnother(trace_.processes[other], process);
   });
+}
+
+bool IsGone(const Process& process) {
+  return Gone(process) || process.exit_mark != ring::ExitMark::kNone;
 }
 
 bool IsFirstDeathCertain(const Trace& trace, const Process& process) {

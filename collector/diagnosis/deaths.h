@@ -31,6 +31,9 @@ class Deaths {
   std::set<std::pair<uint32_t, std::string>> other_ends_;
 };
 
+// Nobody is there any more who could act: it has ended, or has called what ends it.
+bool IsGone(const Process& process);
+
 // Of one that died by itself: is it certain that no other death came first?
 bool IsFirstDeathCertain(const Trace& trace, const Process& process);
 

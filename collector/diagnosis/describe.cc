@@ -158,6 +158,12 @@ class SiteList {
     switch (view.activity) {
       case Activity::kEnded:
         site.role = Site::Role::kEnded;
+        if (record.exception) {
+          site.call_path = record.exception->call_path;
+          site.frame = analysis_.sites.UserFrame(site.call_path);
+          site.what = RaisedText(*record.exception);
+          break;
+        }
         site.what = event == nullptr
                         ? EndText(record)
                         : fmt::format("{} {} {}", EndText(record),
@@ -280,6 +286,11 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
   switch (incident.what) {
     case What::kDeath: {
       const Process& process = analysis.trace.processes[incident.deviating.front()];
+      // On its way to MPI_Finalize it may still call MPI.
+      if (process.exception) {
+        return process.phase >= ring::Phase::kFinalizing || IsGone(process) ? Certainty::kProven
+                                                                            : Certainty::kLikely;
+      }
       const bool seen = process.end.how == ProcessEnd::How::kExited ||
                         process.end.how == ProcessEnd::How::kSignaled ||
                         process.exit_mark != ring::ExitMark::kNone;
@@ -431,6 +442,12 @@ std::string EndText(const Process& process) {
       break;
   }
   return process.end.how == ProcessEnd::How::kVanished ? "vanished" : "ended";
+}
+
+std::string RaisedText(const UncaughtException& exception) {
+  const bool python = exception.kind == ring::ExceptionKind::kPython;
+  return fmt::format("{} {}{}{}", python ? "raised" : "threw", exception.type,
+                     exception.message.empty() ? "" : ": ", exception.message);
 }
 
 std::string DurationText(int64_t ns) {

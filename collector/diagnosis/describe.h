@@ -22,6 +22,8 @@ std::string CallText(const Analysis& analysis, const Event& event, bool argument
 std::string NumberedCall(const Analysis& analysis, const Incident& incident, Operation operation);
 // "exited with 3", "was killed by SIGSEGV", "vanished".
 std::string EndText(const Process& process);
+// "raised ValueError: bad sample", "threw std::out_of_range".
+std::string RaisedText(const UncaughtException& exception);
 // "2.5 s", "3 min".
 std::string DurationText(int64_t ns);
 // Since when a process has made no call; -1 if unknown.

@@ -60,11 +60,23 @@ void Weaken(const Analysis& analysis, const WeakWait& wait, Finding* finding) {
   note(wait.unseen, "has", "have", "threads that could not be examined");
 }
 
+// The finding is that ranks ended. One that raised in Python may hang itself, in MPI_Finalize.
+bool IsAboutAnEnd(const Analysis& analysis, const Finding& finding) {
+  if (finding.kind == VerdictKind::kRankDied) return true;
+  if (finding.kind != VerdictKind::kUncaughtException) return false;
+  const std::vector<Process>& all = analysis.trace.processes;
+  return std::none_of(all.begin(), all.end(), [&](const Process& process) {
+    return process.world == finding.world && process.exception &&
+           process.exception->kind == ring::ExceptionKind::kPython &&
+           process.exit_mark == ring::ExitMark::kNone;
+  });
+}
+
 Report::Status StatusOf(const Analysis& analysis, const Report& report) {
   const Trace& trace = analysis.trace;
   if (trace.processes.empty()) return Report::Status::kNoRanks;
   for (const Finding& finding : report.findings) {
-    if (finding.hangs && finding.kind != VerdictKind::kRankDied) return Report::Status::kHung;
+    if (finding.hangs && !IsAboutAnEnd(analysis, finding)) return Report::Status::kHung;
   }
   bool all_gone = true;
   bool all_well = true;

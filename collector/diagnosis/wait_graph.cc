@@ -59,6 +59,10 @@ class GraphBuilder {
         view.open = &call;
       }
     }
+    if (process.exception) {
+      view.activity = Activity::kEnded;
+      return;
+    }
     if (process.phase >= ring::Phase::kFinalizing || view.finalize != nullptr) {
       view.activity = Activity::kLeft;
       return;

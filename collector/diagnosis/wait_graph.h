@@ -24,7 +24,7 @@ enum class Activity : uint8_t {
   kBlocked,  // inside a call
   kPolling,  // tests requests, or probes, again and again and does nothing else
   kLeft,     // entered MPI_Finalize; takes part in nothing any more
-  kEnded,    // gone without it
+  kEnded,    // gone without it, or on its way out by an exception that nobody caught
 };
 
 // One collective that somebody is inside of, or has started and waits for.

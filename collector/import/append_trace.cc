@@ -45,6 +45,7 @@ void AppendTrace(Trace from, Trace* to) {
   for (Process& process : from.processes) {
     Move(worlds, &process.world);
     Move(paths, &process.exit_call_path);
+    if (process.exception) Move(paths, &process.exception->call_path);
     Move(processes, &process.host_process);
     for (uint32_t& other : process.held_up_by) Move(processes, &other);
     for (Thread& thread : process.threads) {

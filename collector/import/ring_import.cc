@@ -13,6 +13,7 @@
 
 #include "collector/import/python_import.h"
 #include "collector/import/trace_builder.h"
+#include "collector/symbolize/demangle.h"
 #include "collector/symbolize/text.h"
 #include "proto/datatypes.h"
 #include "proto/signature.h"
@@ -137,6 +138,45 @@ class ProcessImport {
     process_.phase_ns = Time(header.phase_ticks);
     process_.exit_ns = Time(header.exit_ticks);
     process_.exit_call_path = CallPath(header.exit_call_path);
+    ReadException();
+  }
+
+  void ReadException() {
+    const ring::FileHeader& header = ring_.header;
+    if (header.version_minor < 5) return;  // these bytes were reserved then
+    UncaughtException exception;
+    exception.kind = static_cast<ring::ExceptionKind>(header.exception);
+    exception.type = Clean(ring_.String(header.exception_type));
+    exception.message = Clean(ring_.String(header.exception_message));
+    exception.at_ns = Time(header.exception_ticks);
+    switch (exception.kind) {
+      case ring::ExceptionKind::kPython:
+        exception.call_path = CallPath(header.exception_call_path);
+        break;
+      case ring::ExceptionKind::kCPlusPlus: {
+        // abort() may also be called where an exception was caught.
+        exception.call_path = CallPath(header.exception_call_path);
+        if (!Terminates(exception.call_path)) return;
+        constexpr std::string_view kPrefix = "typeinfo for ";
+        const std::string name = Demangle("_ZTI" + exception.type, NameStyle::kFull);
+        if (name.starts_with(kPrefix)) exception.type = ShortenCxxName(name.substr(kPrefix.size()));
+        break;
+      }
+      default:
+        return;
+    }
+    if (!exception.type.empty()) process_.exception = std::move(exception);
+  }
+
+  // Whether the C++ library is on the way to this call.
+  bool Terminates(uint32_t call_path) const {
+    if (call_path == kNoIndex) return false;
+    const std::vector<uint32_t>& codes = trace_.call_paths[call_path].codes;
+    return std::any_of(codes.begin(), codes.end(), [this](uint32_t code) {
+      const std::string_view path = trace_.codes[code].module_path;
+      const std::string_view module = path.substr(path.rfind('/') + 1);
+      return module.starts_with("libstdc++") || module.starts_with("libc++abi");
+    });
   }
 
   void ReadPythonState() {

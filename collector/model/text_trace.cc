@@ -285,6 +285,8 @@ class Parser {
                              static_cast<uint64_t>(Number(At(words, 2))), {});
     } else if (verb == "has") {
       builder_->RemoveRank(rank);  // "has no trace"
+    } else if (verb == "raises" || verb == "throws") {
+      Raise(rank, words);
     } else if (verb == "python-off") {
       PythonOff(At(words, 2), &process);
     } else if (verb == "damaged") {
@@ -292,6 +294,25 @@ class Parser {
     } else {
       if (!End(rank, verb, words)) builder_->Complete(rank, ParseCall(rank, words, 1));
     }
+  }
+
+  // "raises ValueError: bad sample @ path"; "throws": of C++
+  void Raise(int32_t rank, const std::vector<std::string>& words) {
+    std::string text;
+    size_t at = 2;
+    for (; at < words.size() && words[at] != "@"; ++at) {
+      text += (text.empty() ? "" : " ") + words[at];
+    }
+    UncaughtException exception;
+    exception.kind =
+        words[1] == "raises" ? ring::ExceptionKind::kPython : ring::ExceptionKind::kCPlusPlus;
+    const size_t colon = text.find(": ");
+    exception.type = text.substr(0, colon);
+    if (colon != std::string::npos) exception.message = text.substr(colon + 2);
+    bool cut = false;
+    const std::vector<SourceFrame> path = Path(words, at, &cut);
+    exception.call_path = builder_->InternPath(path, cut);
+    builder_->Raise(rank, std::move(exception));
   }
 
   // "loses 5", "loses 5 from 20 on=NAME"

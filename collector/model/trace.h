@@ -236,6 +236,15 @@ struct ProcessEnd {
 // within this time their order is not certain.
 inline constexpr int64_t kEndOrderBlurNs = 1'000'000'000;
 
+// Nobody caught it, and it ends the process, which takes part in nothing any more.
+struct UncaughtException {
+  ring::ExceptionKind kind = ring::ExceptionKind::kNone;
+  std::string type;
+  std::string message;  // its first line; empty: none, or not known
+  uint32_t call_path = kNoIndex;
+  int64_t at_ns = kNoTime;
+};
+
 // The stack of a stalled thread, seen from outside.
 struct LiveStack {
   uint32_t tid = 0;
@@ -295,6 +304,7 @@ struct Process {
   int exit_status = 0;
   int64_t exit_ns = kNoTime;
   uint32_t exit_call_path = kNoIndex;
+  std::optional<UncaughtException> exception;
   ProcessEnd end;
   // Nothing moved between two collects, the second begun after the first ended; or the process is
   // gone. Without it nothing is proven stuck.

@@ -218,6 +218,12 @@ void TraceBuilder::VerdictGiven() {
   }
 }
 
+void TraceBuilder::Raise(int rank, UncaughtException exception) {
+  now_ns_ += 1000;
+  exception.at_ns = now_ns_;
+  process(rank)->exception = std::move(exception);
+}
+
 TraceBuilder::Made TraceBuilder::Make(int rank, const Call& call) {
   const OperationInfo info = FindOperation(static_cast<uint16_t>(call.operation));
   Process& process = *this->process(rank);
@@ -522,6 +528,7 @@ void TraceBuilder::ShiftClock(int rank, int64_t ns) {
                       &process.idle_since_ns, &process.taken_at_ns}) {
     shift(at);
   }
+  if (process.exception) shift(&process.exception->at_ns);
 }
 
 void TraceBuilder::AddCheckpoints(Membership* membership) const {

@@ -86,6 +86,8 @@ class TraceBuilder {
   void RemoveRank(int rank) { missing_.push_back(rank); }
   // The picture was taken this long after the last call.
   void Idle(int64_t ns) { idle_ns_ = ns; }
+  // An exception that nobody caught ends it now.
+  void Raise(int rank, UncaughtException exception);
   // A hang was reported now: those that have not ended stand still until they do.
   void VerdictGiven();
   uint64_t calls() const { return calls_; }

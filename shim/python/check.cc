@@ -10,6 +10,8 @@
 #include "shim/process.h"
 #include "shim/python/capture.h"
 #include "shim/python/code_table.h"
+#include "shim/python/exception.h"
+#include "shim/python/object.h"
 
 namespace rollcall::shim::python {
 namespace {
@@ -23,44 +25,6 @@ enum class Verdict : uint8_t { kEqual, kDiffers, kNotNow };
 constexpr uint32_t kMaxRequests = 64;
 std::atomic<uint32_t> g_requests{0};
 std::atomic<bool> g_requested{false};
-
-// A reference of ours.
-class Object {
- public:
-  explicit Object(void* object) : object_(object) {}
-  ~Object() {
-    if (object_ != nullptr) g_interpreter.api.DecRef(object_);
-  }
-  Object(const Object&) = delete;
-  Object& operator=(const Object&) = delete;
-  void* get() const { return object_; }
-
- private:
-  void* object_;
-};
-
-// The thread's error indicator is as it was afterwards, and the collector does not run meanwhile.
-class Quiet {
- public:
-  Quiet() {
-    const Api& api = g_interpreter.api;
-    api.ErrorFetch(&type_, &value_, &trace_);
-    if (api.GcDisable != nullptr && api.GcEnable != nullptr) was_enabled_ = api.GcDisable();
-  }
-  ~Quiet() {
-    const Api& api = g_interpreter.api;
-    if (was_enabled_ != 0) api.GcEnable();
-    api.ErrorRestore(type_, value_, trace_);
-  }
-  Quiet(const Quiet&) = delete;
-  Quiet& operator=(const Quiet&) = delete;
-
- private:
-  void* type_ = nullptr;
-  void* value_ = nullptr;
-  void* trace_ = nullptr;
-  int was_enabled_ = 0;
-};
 
 // 1 equal, 0 not, -1 the API failed.
 int Compare(const Object& attribute, const char* text, uint64_t length) {
@@ -170,16 +134,6 @@ bool FindKey(uint64_t thread_state, pthread_key_t* key) {
   return false;
 }
 
-// The thread's state if it holds the GIL; else 0. PyGILState_Check alone does not tell: it says yes
-// to everybody once there is a sub-interpreter.
-uint64_t StateIfHolding() {
-  const Api& api = g_interpreter.api;
-  if (api.IsInitialized() == 0 || IsFinalizing()) return 0;
-  if (api.GilStateCheck() != 1) return 0;
-  void* own = api.GilStateThisThread();
-  return own != nullptr && own == api.ThreadStateUnchecked() ? reinterpret_cast<uint64_t>(own) : 0;
-}
-
 // The Python stack of the main thread, whose frames this is called in, serves as context later.
 void RememberMainThread(uint64_t thread_state) {
   const auto tid = static_cast<uint32_t>(syscall(SYS_gettid));
@@ -200,7 +154,7 @@ void CheckWith(uint64_t thread_state) {
 }
 
 // Run by Python's main thread, with the GIL, between two bytecodes; also in a forked child, which
-// inherits what was asked for.
+// inherits what was asked for. -1: an exception is raised there.
 int OnPendingCall(void*) {
   const ErrnoKeeper keeper;
   g_requested.store(false, std::memory_order_relaxed);
@@ -208,8 +162,9 @@ int OnPendingCall(void*) {
   const uint64_t thread_state = StateIfHolding();
   if (thread_state == 0) return 0;
   if (State() == ring::PythonState::kUnchecked) CheckWith(thread_state);
-  if (State() == ring::PythonState::kOn) RememberMainThread(thread_state);
-  return 0;
+  if (State() != ring::PythonState::kOn) return 0;
+  RememberMainThread(thread_state);
+  return WatchForExceptions();
 }
 
 void Ask() {
@@ -233,7 +188,6 @@ ROLLCALL_COLD void TryCheck() {
   if (thread_state != 0 && State() == ring::PythonState::kOn &&
       static_cast<pid_t>(syscall(SYS_gettid)) == getpid()) {
     RememberMainThread(thread_state);
-    return;
   }
   Ask();
 }

@@ -91,6 +91,16 @@ bool BindApi(void* scope, Api* api) {
   all &= Bind(scope, "PyErr_Fetch", &api->ErrorFetch);
   all &= Bind(scope, "PyErr_Restore", &api->ErrorRestore);
   all &= Bind(scope, "PyErr_Clear", &api->ErrorClear);
+  all &= Bind(scope, "PyErr_ExceptionMatches", &api->ErrorMatches);
+  all &= Bind(scope, "PySys_GetObject", &api->SysGetObject);
+  all &= Bind(scope, "PyException_GetTraceback", &api->ExceptionGetTraceback);
+  all &= Bind(scope, "PyType_GetFlags", &api->TypeGetFlags);
+  all &= Bind(scope, "PyType_IsSubtype", &api->TypeIsSubtype);
+  all &= Bind(scope, "PyObject_Str", &api->Text);
+  all &= Bind(scope, "PyImport_ImportModule", &api->Import);
+  all &= Bind(scope, "PyCFunction_NewEx", &api->NewFunction);
+  all &= Bind(scope, "PyObject_CallFunctionObjArgs", &api->Call);
+  all &= Bind(scope, "Py_BuildValue", &api->Build);
   return all;
 }
 
@@ -114,6 +124,7 @@ ring::PythonOff Examine(void* scope, Interpreter* it) {
   // PyPy's names carry its own prefix; _Py_NegativeRefcount is in builds with Py_REF_DEBUG.
   if (dlsym(scope, "PyPy_IsInitialized") != nullptr) return ring::PythonOff::kBuild;
   const bool bound = BindApi(scope, &it->api);
+  it->scope = scope;
   if (it->api.GetVersion != nullptr) it->version_hex = ParseVersion(it->api.GetVersion());
   if (dlsym(scope, "_Py_NegativeRefcount") != nullptr) return ring::PythonOff::kBuild;
   const auto* runtime = static_cast<const unsigned char*>(dlsym(scope, "_PyRuntime"));
@@ -241,6 +252,15 @@ bool IsFinalizing() {
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   return LoadRelaxed(reinterpret_cast<const uint64_t*>(it.runtime +
                                                        it.shape.layout.runtime_finalizing)) != 0;
+}
+
+// PyGILState_Check alone does not tell: it says yes to everybody once there is a sub-interpreter.
+uint64_t StateIfHolding() {
+  const Api& api = g_interpreter.api;
+  if (api.IsInitialized() == 0 || IsFinalizing()) return 0;
+  if (api.GilStateCheck() != 1) return 0;
+  void* own = api.GilStateThisThread();
+  return own != nullptr && own == api.ThreadStateUnchecked() ? reinterpret_cast<uint64_t>(own) : 0;
 }
 
 bool MayBeOtherInterpreter() {

@@ -1,8 +1,9 @@
 // The process' Python interpreter: found, checked, and then no longer asked.
 //
 // What the interpreter's own functions are called for: to learn that it is there and which version
-// it is; and once, while the calling thread holds the GIL, to compare what is read of its frames
-// with what its API says of them (check.h). Capturing calls nothing of it: the thread's state is
+// it is; once, while the calling thread holds the GIL, to compare what is read of its frames
+// with what its API says of them (check.h); and at its end, for the exception that ends it
+// (exception.h). Capturing calls nothing of it: the thread's state is
 // the value of the pthread key that the interpreter keeps it under (PyGILState).
 #ifndef ROLLCALL_SHIM_PYTHON_INTERPRETER_H_
 #define ROLLCALL_SHIM_PYTHON_INTERPRETER_H_
@@ -36,12 +37,23 @@ struct Api {
   void (*ErrorFetch)(void**, void**, void**) = nullptr;
   void (*ErrorRestore)(void*, void*, void*) = nullptr;
   void (*ErrorClear)() = nullptr;
+  int (*ErrorMatches)(void* type) = nullptr;
+  void* (*SysGetObject)(const char*) = nullptr;     // borrowed; null if there is none
+  void* (*ExceptionGetTraceback)(void*) = nullptr;  // null if there is none
+  unsigned long (*TypeGetFlags)(void*) = nullptr;
+  int (*TypeIsSubtype)(void*, void*) = nullptr;
+  void* (*Text)(void*) = nullptr;  // str()
+  void* (*Import)(const char*) = nullptr;
+  void* (*NewFunction)(void* definition, void* self, void* module) = nullptr;
+  void* (*Call)(void* function, ...) = nullptr;  // arguments, then a null pointer
+  void* (*Build)(const char*, ...) = nullptr;
   int (*GcDisable)() = nullptr;  // from 3.10
   int (*GcEnable)() = nullptr;
 };
 
 struct Interpreter {
   Api api;
+  void* scope = nullptr;  // where its names are looked up
   Shape shape;
   uint32_t version_hex = 0;
   uint64_t runtime = 0;     // address of _PyRuntime
@@ -84,6 +96,9 @@ bool ComesBack();
 
 // Whether Py_Finalize is under way, or done. One load.
 bool IsFinalizing();
+
+// The calling thread's state if it holds the GIL; else 0.
+uint64_t StateIfHolding();
 
 // Whether the thread's state may be another interpreter's than the one it runs in: to 3.11, while
 // there are sub-interpreters. Two loads.

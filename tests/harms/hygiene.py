@@ -18,9 +18,9 @@ sys.path.insert(1, os.path.join(HERE, "..", "jobs"))
 import wrapped  # noqa: E402
 
 
-# Exported besides the wrappers: shim/exit_marks.cc, shim/stack/dlclose_wrap.cc, shim/nccl/dlsym_wrap.cc,
+# Exported besides the wrappers: shim/exit_marks.cc, shim/terminate.cc, shim/stack/dlclose_wrap.cc, shim/nccl/dlsym_wrap.cc,
 # shim/nccl/profiler.cc.
-OTHER_EXPORTS = {"_exit", "_Exit", "dlclose", "dlsym"} | {"ncclProfiler_v%d" % n for n in range(1, 8)}
+OTHER_EXPORTS = {"_exit", "_Exit", "abort", "dlclose", "dlsym"} | {"ncclProfiler_v%d" % n for n in range(1, 8)}
 # The oldest C library that the binary runs with: that of its build machine's symbols, not newer.
 GLIBC_FLOOR = (2, 34)
 STATIC_TLS_BYTES = 512

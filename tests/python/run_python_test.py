@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 DIRECTORY = os.path.dirname(os.path.abspath(__file__))
-CASES = ["shapes", "churn", "corrupt", "finalize", "forks", "subinterpreters", "context", "quiet", "linked",
+CASES = ["shapes", "churn", "corrupt", "finalize", "exceptions", "forks", "subinterpreters", "context", "quiet", "linked",
          "embedding", "asked"]
 SKIPPED = 77
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/rules/ended.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
@@ -22,6 +23,24 @@ std::string WhereItEnded(const SourceFrame& frame) {
 
 }  // namespace
 
+std::string WaitingText(const Analysis& analysis, const Incident& incident,
+                        const Finding& finding) {
+  if (finding.waiting.empty()) return {};
+  const std::string text =
+      fmt::format("; {} {} for {}", RanksPhrase(finding.waiting),
+                  Verb(finding.waiting, "waits", "wait"), Verb(finding.culprits, "it", "them"));
+  if (incident.sequence == 0) return text;
+  return text + " in " + NumberedCall(analysis, incident, finding.operation);
+}
+
+void AddCleanUpNote(const Trace& trace, Finding* finding) {
+  uint64_t cleaned = 0;
+  for (const Process& process : trace.processes) cleaned += process.end.by_launcher ? 1 : 0;
+  if (cleaned == 0) return;
+  finding->notes.push_back(
+      fmt::format("the launcher then ended {} other rank{}", cleaned, cleaned == 1 ? "" : "s"));
+}
+
 std::optional<Finding> JudgeRankDied(const Analysis& analysis, const Incident& incident,
                                      const Parted&) {
   if (incident.what != Incident::What::kDeath) return std::nullopt;
@@ -30,15 +49,7 @@ std::optional<Finding> JudgeRankDied(const Analysis& analysis, const Incident& i
   std::string title = fmt::format("{} {}", RanksPhrase(finding.culprits), EndText(process));
   const bool knows_mpi = !process.device || process.flavor != ring::Flavor::kUnknown;
   if (process.phase < ring::Phase::kFinalizing && knows_mpi) title += " without MPI_Finalize";
-  if (!finding.waiting.empty() && incident.sequence != 0) {
-    title += fmt::format("; {} {} for it in {}", RanksPhrase(finding.waiting),
-                         Verb(finding.waiting, "waits", "wait"),
-                         NumberedCall(analysis, incident, finding.operation));
-  } else if (!finding.waiting.empty()) {
-    title += fmt::format("; {} {} for it", RanksPhrase(finding.waiting),
-                         Verb(finding.waiting, "waits", "wait"));
-  }
-  finding.title = std::move(title);
+  finding.title = title + WaitingText(analysis, incident, finding);
   if (incident.deviating_event != nullptr) {
     const bool inside = analysis.graph.processes[incident.deviating.front()].open != nullptr;
     const std::string place =
@@ -53,12 +64,7 @@ std::optional<Finding> JudgeRankDied(const Analysis& analysis, const Incident& i
     std::string where = WhereItEnded(analysis.sites.UserFrame(process.exit_call_path));
     if (!where.empty()) finding.notes.push_back(std::move(where));
   }
-  uint64_t cleaned = 0;
-  for (const Process& other : analysis.trace.processes) cleaned += other.end.by_launcher ? 1 : 0;
-  if (cleaned > 0) {
-    finding.notes.push_back(
-        fmt::format("the launcher then ended {} other rank{}", cleaned, cleaned == 1 ? "" : "s"));
-  }
+  AddCleanUpNote(analysis.trace, &finding);
   return finding;
 }
 

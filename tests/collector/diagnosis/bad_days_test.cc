@@ -106,6 +106,7 @@ TEST(BadDay, DamagedRecordsProveNoHang) {
       // How a rank ended, what it passed, how it nested its groups and whether the time was up is
       // not in the damaged records.
       if (finding.kind == VerdictKind::kRankDied || finding.kind == VerdictKind::kInitHang ||
+          finding.kind == VerdictKind::kUncaughtException ||
           finding.kind == VerdictKind::kGroupMisuse || finding.kind == VerdictKind::kTimedOut) {
         continue;
       }

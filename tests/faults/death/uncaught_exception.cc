@@ -4,7 +4,7 @@
 // rollcall-test: ranks=3 outcome=hung
 // launcher[openmpi]: --enable-recovery
 // launcher[mpich]: -disable-auto-cleanup sh -c '"$@" || exec sleep 8' sh
-// expect: kind=rank-died culprits=1 waiting=0,2 op=MPI_Allgather seq=2 certainty=proven
+// expect: kind=uncaught-exception culprits=1 waiting=0,2 op=MPI_Allgather seq=2 certainty=proven
 #include <stdexcept>
 #include <vector>
 
@@ -15,10 +15,10 @@ int main(int argc, char** argv) {
   std::vector<int> all(WorldSize());
   MPI_Barrier(MPI_COMM_WORLD);
   ArriveBefore(1);
-  MPI_Barrier(MPI_COMM_SELF);  // @culprit
+  MPI_Barrier(MPI_COMM_SELF);
   const int mine = WorldRank();
 #ifdef FAULT
-  if (mine == 1) throw std::out_of_range("no such shard");
+  if (mine == 1) throw std::out_of_range("no such shard");  // @culprit
 #endif
   MPI_Allgather(&mine, 1, MPI_INT, all.data(), 1, MPI_INT, MPI_COMM_WORLD);  // @waiting
   Report("last", all.back());

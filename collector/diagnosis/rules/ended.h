@@ -1,0 +1,20 @@
+// What the findings about ranks that ended have in common.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_ENDED_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_ENDED_H_
+
+#include <string>
+
+#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/incident.h"
+
+namespace rollcall {
+
+// "; ranks 0,2 wait for it in MPI_Barrier #3 on MPI_COMM_WORLD"; empty if nobody waits.
+std::string WaitingText(const Analysis& analysis, const Incident& incident, const Finding& finding);
+
+// How many ranks the launcher ended because of it.
+void AddCleanUpNote(const Trace& trace, Finding* finding);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_ENDED_H_

@@ -1,0 +1,24 @@
+// The exception that ends the program: nobody caught it, and the interpreter is about to go down.
+//
+// By the time MPI_Finalize is called the interpreter's objects may be gone: mpi4py registers it
+// with Py_AtExit, which comes last. So a function of ours is registered with Python's `atexit`,
+// which runs when the exception has been printed and before anything is torn down. Nothing else
+// changes for the program, and nothing costs anything before.
+#ifndef ROLLCALL_SHIM_PYTHON_EXCEPTION_H_
+#define ROLLCALL_SHIM_PYTHON_EXCEPTION_H_
+
+namespace rollcall::shim::python {
+
+// Registers that function, once per life of the interpreter. The thread holds the GIL; other Python
+// code may run meanwhile (an import, a signal's handler). -1: an exception is set that is none of
+// ours, a handler's: the caller has to raise it.
+int WatchForExceptions();
+
+// Marks the exception in the ring if there is one (`sys.last_value`), the calling thread holds the
+// GIL, and it ends the program: it left the outermost frame of a `python` that is not interactive.
+// Runs no Python code: the message is noted only if str() of the exception runs none.
+void NoteUncaughtException();
+
+}  // namespace rollcall::shim::python
+
+#endif  // ROLLCALL_SHIM_PYTHON_EXCEPTION_H_
