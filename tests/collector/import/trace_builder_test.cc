@@ -434,9 +434,9 @@ TEST(RingTraceBuilder, AThreadWhoseLastCallWasAPollPolls) {
   EXPECT_FALSE(TraceOf({ring}).processes[0].threads[0].polling) << "being written";
 }
 
-// What it asks for is waited for as a Probe's message is; a Test asks for requests, which have
-// entries of their own.
-TEST(RingTraceBuilder, AnIprobeInVainIsKept) {
+// What an Iprobe asks for is waited for as a Probe's message is; a Test asks for requests, which have
+// entries of their own: only its place counts.
+TEST(RingTraceBuilder, AnUnsuccessfulPollIsKept) {
   RingFileBuilder ring(0, 2);
   const uint32_t path = ring.AddPath({{ring.AddModule("/bin/app"), 0x1234}});
   const uint32_t world = ring.AddParticipant(0xfeed, 0, 2, ring::kIsWorld);
@@ -469,7 +469,13 @@ TEST(RingTraceBuilder, AnIprobeInVainIsKept) {
     EXPECT_EQ(trace.codes[trace.call_paths[asks.call_path].codes[0]].vaddr, 0x1234u);
   }
   polling.operation = static_cast<uint16_t>(Operation::kTest);
-  EXPECT_EQ(TraceOf({ring}).processes[0].threads[0].asks.arguments, kNoIndex);
+  {
+    const Trace trace = TraceOf({ring});
+    const Event& asks = trace.processes[0].threads[0].asks;
+    ASSERT_NE(asks.arguments, kNoIndex);
+    EXPECT_EQ(trace.arguments[asks.arguments].operation, Operation::kTest);
+    EXPECT_EQ(trace.codes[trace.call_paths[asks.call_path].codes[0]].vaddr, 0x1234u);
+  }
   polling.operation = static_cast<uint16_t>(Operation::kIprobe);
   polling.lock = 3;
   EXPECT_EQ(TraceOf({ring}).processes[0].threads[0].asks.arguments, kNoIndex) << "being written";
