@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <filesystem>
 #include <set>
+#include <system_error>
 
 #include "cli/inputs.h"
 #include "cli/say.h"
@@ -35,11 +37,21 @@ void BundleOutput::Write(const Trace& trace, const Report& report,
     return;
   }
   has_hang_ = hung;
+  written_ = true;
   std::set<size_t> nodes;
   for (const bundle::RingEvidence& ring : evidence.rings) nodes.insert(ring.node);
   Say(fmt::format("bundle: {}: the traces of {} ranks of {} node{} in {} KiB", settings_.path,
                   collected.rings, nodes.size(), nodes.size() == 1 ? "" : "s",
                   (collected.packed_bytes + 1023) / 1024));
+}
+
+void BundleOutput::Discard() {
+  const std::lock_guard lock(mutex_);
+  if (!written_) return;
+  std::error_code error;
+  std::filesystem::remove(settings_.path, error);
+  has_hang_ = false;
+  written_ = false;
 }
 
 std::function<void(const Trace&, const Report&, const bundle::Evidence&)> BundleOutput::Callback() {

@@ -32,6 +32,8 @@ class BundleOutput {
   // that of another look at a hang only: what is seen of the job afterwards, while it is being
   // ended, tells less. Does nothing where no bundle is wanted, or nothing was found.
   void Write(const Trace& trace, const Report& report, const bundle::Evidence& evidence);
+  // What it was written for is withdrawn: removes the file.
+  void Discard();
   // Write(), for a monitor; empty where no bundle is wanted. This object must outlive it.
   std::function<void(const Trace&, const Report&, const bundle::Evidence&)> Callback();
 
@@ -39,6 +41,7 @@ class BundleOutput {
   const BundleSettings settings_;
   std::mutex mutex_;
   bool has_hang_ = false;
+  bool written_ = false;
 };
 
 }  // namespace rollcall

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
@@ -25,6 +26,7 @@
 #include "cli/watched_job.h"
 #include "collector/check/policy.h"
 #include "collector/diagnosis/diagnose.h"
+#include "collector/service/standing_findings.h"
 
 namespace rollcall {
 namespace {
@@ -75,8 +77,14 @@ class Check {
   int Main() {
     std::string problem;
     const auto see = [this](const Trace& trace, const Report& report) { See(trace, report); };
-    if (!job_.SetUp({.on_report = see, .on_update = see, .on_evidence = bundle_.Callback()},
-                    &problem)) {
+    const bool watching = job_.SetUp(
+        {.on_report = see,
+         .on_update = see,
+         .on_due = [this](const Report& report) { job_.AskToEnd(report, "it hangs"); },
+         .on_withdrawal = [this](const service::Withdrawal& withdrawal) { Withdraw(withdrawal); },
+         .on_evidence = bundle_.Callback()},
+        &problem);
+    if (!watching) {
       Say(problem);
       return kUsage;
     }
@@ -98,20 +106,31 @@ class Check {
   // On the monitor's thread: keeps a copy of what tells most.
   void See(const Trace& trace, const Report& report) {
     const bool hung = report.status == Report::Status::kHung;
-    {
-      const std::lock_guard lock(mutex_);
-      const bool was_hung = seen_ && seen_->report.status == Report::Status::kHung;
-      if (hung || !was_hung) {
-        seen_ = Verdict{.trace = trace,
-                        .report = report,
-                        .diagnose = {.stall_after_ns = options_.watch.StallAfterNs()}};
-      }
-    }
-    if (hung) job_.AskToEnd(report, "it hangs");
+    const std::lock_guard lock(mutex_);
+    const bool was_hung = seen_ && seen_->report.status == Report::Status::kHung;
+    if (!hung && was_hung) return;
+    seen_ = Verdict{.trace = trace,
+                    .report = report,
+                    .diagnose = {.stall_after_ns = options_.watch.Times().stall_after_ns}};
+  }
+
+  // As if it had never been found.
+  void Withdraw(const service::Withdrawal& withdrawal) {
+    if (withdrawal.all) bundle_.Discard();
+    const std::lock_guard lock(mutex_);
+    if (!seen_) return;
+    const std::vector<std::string>& keys = withdrawal.keys;
+    std::erase_if(seen_->report.findings, [&](const Finding& finding) {
+      const std::string key = service::FindingKey(seen_->trace, finding);
+      return std::find(keys.begin(), keys.end(), key) != keys.end();
+    });
+    const bool hangs = std::any_of(seen_->report.findings.begin(), seen_->report.findings.end(),
+                                   [](const Finding& finding) { return finding.hangs; });
+    if (!hangs) seen_->report.status = Report::Status::kRunning;
   }
 
   DiagnoseOptions OfTheEnd(const WatchedJob::End& end) const {
-    return {.stall_after_ns = options_.watch.StallAfterNs(),
+    return {.stall_after_ns = options_.watch.Times().stall_after_ns,
             .job_ended = true,
             .judge_buffering = true,
             .judge_end = true,

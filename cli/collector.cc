@@ -59,21 +59,23 @@ int RunCollector(int argc, char** argv) {
                        .outputs = outputs,
                        .diagnose = {.stall_after_ns = stall_after_ns}});
   BundleOutput bundle(bundle_settings);
-  bool found = false;
-  service::Monitor monitor({.stall_after_ns = stall_after_ns,
-                            .live_stacks = true,
-                            .on_report =
-                                [&](const Trace& trace, const Report& report) {
-                                  found = true;
-                                  output.Print(trace, report, /*job_ended=*/false);
-                                },
-                            .on_update =
-                                [&](const Trace& trace, const Report& report) {
-                                  output.Store(trace, report, /*job_ended=*/false,
-                                               /*only_if_none=*/false);
-                                },
-                            .on_evidence = bundle.Callback(),
-                            .on_note = [](const std::string& note) { Say(note); }});
+  service::Monitor monitor(
+      {.times = {.stall_after_ns = stall_after_ns},
+       .live_stacks = true,
+       .on_report = [&](const Trace& trace,
+                        const Report& report) { output.Print(trace, report, /*job_ended=*/false); },
+       .on_update =
+           [&](const Trace& trace, const Report& report) {
+             output.Store(trace, report, /*job_ended=*/false,
+                          /*only_if_none=*/false);
+           },
+       .on_withdrawal =
+           [&](const service::Withdrawal& withdrawal) {
+             Say(withdrawal.Text());
+             if (withdrawal.all) bundle.Discard();
+           },
+       .on_evidence = bundle.Callback(),
+       .on_note = [](const std::string& note) { Say(note); }});
   std::string problem;
   const auto server = service::Serve(listen, token, &monitor, &problem);
   if (server == nullptr) {

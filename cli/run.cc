@@ -2,6 +2,7 @@
 //
 // The job comes first. Whatever of rollcall cannot be set up is said in one line, and the launcher
 // runs all the same, with its own output and exit code.
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -34,20 +35,29 @@ class Run {
         output_({.color = options_.color,
                  .stacks = options_.stacks,
                  .outputs = options_.outputs,
-                 .diagnose = {.stall_after_ns = options_.watch.StallAfterNs()}}),
+                 .diagnose = {.stall_after_ns = options_.watch.Times().stall_after_ns}}),
         bundle_(options_.bundle),
         job_(options_.watch) {}
 
   int Main() {
     std::string problem;
-    const bool watching = job_.SetUp(
-        {.on_report = [this](const Trace& trace, const Report& report) { OnReport(trace, report); },
-         .on_update =
-             [this](const Trace& trace, const Report& report) {
-               output_.Store(trace, report, /*job_ended=*/false, /*only_if_none=*/false);
-             },
-         .on_evidence = bundle_.Callback()},
-        &problem);
+    const bool watching =
+        job_.SetUp({.on_report =
+                        [this](const Trace& trace, const Report& report) {
+                          output_.Print(trace, report, /*job_ended=*/false);
+                        },
+                    .on_update =
+                        [this](const Trace& trace, const Report& report) {
+                          output_.Store(trace, report, /*job_ended=*/false, /*only_if_none=*/false);
+                        },
+                    .on_due = OnDue(),
+                    .on_withdrawal =
+                        [this](const service::Withdrawal& withdrawal) {
+                          Say(withdrawal.Text());
+                          if (withdrawal.all) bundle_.Discard();
+                        },
+                    .on_evidence = bundle_.Callback()},
+                   &problem);
     if (!watching) Say(problem + "; the job runs without rollcall");
     if (!job_.Start()) return kUsage;
     WatchedJob::End end = job_.Wait();
@@ -57,7 +67,7 @@ class Run {
   }
 
  private:
-  void OnReport(const Trace& trace, const Report& report);
+  std::function<void(const Report&)> OnDue();
   void Conclude(const WatchedJob::End& end);
 
   const RunOptions options_;
@@ -66,10 +76,9 @@ class Run {
   WatchedJob job_;  // last: its callbacks use the others
 };
 
-void Run::OnReport(const Trace& trace, const Report& report) {
-  output_.Print(trace, report, /*job_ended=*/false);
-  if (options_.on_hang != "kill" || report.status != Report::Status::kHung) return;
-  job_.AskToEnd(report, "--on-hang=kill");
+std::function<void(const Report&)> Run::OnDue() {
+  if (options_.on_hang != "kill") return {};
+  return [this](const Report& report) { job_.AskToEnd(report, "--on-hang=kill"); };
 }
 
 void Run::Conclude(const WatchedJob::End& end) {

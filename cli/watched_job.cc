@@ -58,6 +58,12 @@ void WatchSettings::AddOptions(CLI::App* app) {
                   "seconds without progress before a rank is called stalled")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app->add_option(
+         "--kill-after", kill_after_s,
+         "seconds without progress before a job that likely hangs is ended; what is proven "
+         "is not waited for")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app->add_option("--dir", directory, "the run directory; kept after the run");
   app->add_option("--listen", listen,
                   "HOST:PORT for agents of other nodes; port 0 takes any free one")
@@ -109,10 +115,12 @@ bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
                        .at_ns = Now(CLOCK_REALTIME)});
   service::SilenceGrpc();
   monitor_ = std::make_unique<service::Monitor>(
-      service::MonitorOptions{.stall_after_ns = settings_.StallAfterNs(),
+      service::MonitorOptions{.times = settings_.Times(),
                               .live_stacks = !settings_.no_stacks,
                               .on_report = std::move(callbacks.on_report),
                               .on_update = std::move(callbacks.on_update),
+                              .on_due = std::move(callbacks.on_due),
+                              .on_withdrawal = std::move(callbacks.on_withdrawal),
                               .on_evidence = std::move(callbacks.on_evidence),
                               .on_note = Say});
   server_ = service::Serve(settings_.listen, token_, monitor_.get(), problem);
@@ -157,6 +165,7 @@ bool WatchedJob::Start() {
 
 void WatchedJob::NoteInterrupted(bool by_rollcall) {
   if (agent_ == nullptr) return;
+  monitor_->NoteInterrupted();
   agent_->Post([by_rollcall, now = Now(CLOCK_MONOTONIC)](agent::Agent& agent) {
     agent.NoteInterrupted(by_rollcall, now);
   });
@@ -188,6 +197,17 @@ void WatchedJob::Ask(bool launcher_may_act, const std::string& why) {
   if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: it is readable
 }
 
+// Who stood still is known a last time before everybody is killed.
+void WatchedJob::EndForTime() {
+  timed_out_ = true;
+  const auto ask = [this] { Ask(/*launcher_may_act=*/false, "its time is up"); };
+  if (watching()) {
+    monitor_->LookNow(ask);
+  } else {
+    ask();
+  }
+}
+
 // Called again and again until the launcher is gone.
 void WatchedJob::EndJob() {
   const int64_t now = Now(CLOCK_MONOTONIC);
@@ -205,7 +225,7 @@ void WatchedJob::EndJob() {
 }
 
 WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
-  const int64_t deadline = time_limit_ns < 0 ? -1 : Now(CLOCK_MONOTONIC) + time_limit_ns;
+  int64_t deadline = time_limit_ns < 0 ? -1 : Now(CLOCK_MONOTONIC) + time_limit_ns;
   for (;;) {
     while (const auto taken = gate_.Take()) {
       if (taken->number != SIGCHLD) PassOn(*taken);
@@ -222,8 +242,8 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
           .exit_code = ExitCodeOf(*status), .by_rollcall = ended, .timed_out = ended && timed_out_};
     }
     if (deadline >= 0 && !end_asked_ && Now(CLOCK_MONOTONIC) >= deadline) {
-      timed_out_ = true;
-      Ask(/*launcher_may_act=*/false, "its time is up");
+      deadline = -1;
+      EndForTime();
     }
     if (end_asked_) EndJob();
     pollfd entries[] = {{gate_.fd(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};

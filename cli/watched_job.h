@@ -24,16 +24,20 @@ namespace rollcall {
 // The part of a command line that says how a job is watched.
 struct WatchSettings {
   double stall_after_s = 30;
+  double kill_after_s = 30;
   std::string directory = {};
   std::string listen = "127.0.0.1:0";
   bool keep = false;
   bool no_stacks = false;
   std::vector<std::string> command = {};
 
-  // Adds --stall-after, --dir, --listen, --keep, --no-stacks and the command behind --. This object
-  // must stay where it is until `app` has parsed.
+  // Adds --stall-after, --kill-after, --dir, --listen, --keep, --no-stacks and the command behind
+  // --. This object must stay where it is until `app` has parsed.
   void AddOptions(CLI::App* app);
-  int64_t StallAfterNs() const { return static_cast<int64_t>(stall_after_s * 1e9); }
+  service::ProgressTimes Times() const {
+    return {.kill_after_ns = static_cast<int64_t>(kill_after_s * 1e9),
+            .stall_after_ns = static_cast<int64_t>(stall_after_s * 1e9)};
+  }
 };
 
 inline constexpr char kNoRanks[] =
@@ -47,6 +51,8 @@ class WatchedJob {
   struct Callbacks {
     OnReport on_report;  // as in service::MonitorOptions
     OnReport on_update;
+    std::function<void(const Report&)> on_due = {};
+    std::function<void(const service::Withdrawal&)> on_withdrawal = {};
     // As there, too; empty: no bundle is wanted.
     std::function<void(const Trace&, const Report&, const bundle::Evidence&)> on_evidence;
   };
@@ -72,7 +78,7 @@ class WatchedJob {
   // (-1: never) or when AskToEnd() was called: SIGTERM first, SIGKILL 5 s later, and at last for
   // ranks left behind.
   End Wait(int64_t time_limit_ns = -1);
-  // Thread-safe: from on_report, say, because of that report. Where a rank died, the launcher may
+  // Thread-safe: from on_due, say, because of that report. Where a rank died, the launcher may
   // be ending the job itself, and gets some time. `why` is said to the user.
   void AskToEnd(const Report& report, const std::string& why);
 
@@ -84,6 +90,7 @@ class WatchedJob {
  private:
   bool MakeDirectory(std::string* problem);
   void Ask(bool launcher_may_act, const std::string& why);
+  void EndForTime();
   void PassOn(const SignalGate::Taken& taken);
   // What ends from now on ends because of that.
   void NoteInterrupted(bool by_rollcall);

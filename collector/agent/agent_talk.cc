@@ -239,13 +239,16 @@ void Agent::PumpSnapshots() {
     job.offset += size;
     if (job.offset == job.bytes.size()) {
       RingSample after;
-      const bool same = process->sampler->Sample(&after) && after.activity == job.activity_before;
+      const bool sampled = process->sampler->Sample(&after);
+      if (!sampled) after.activity = job.activity_before;
+      const bool same = sampled && after.activity == job.activity_before;
       chunk->set_end_of_file(true);
       chunk->set_quiet(job.ended_before || (process->quiet && same));
       chunk->set_activity(after.activity);
       // One that ended while its picture was sent left its last words after it.
       chunk->set_alive(!job.ended_before);
       chunk->set_idle_ns(Now(CLOCK_MONOTONIC) - process->moved_ns);
+      if (!process->ended) chunk->set_cpu_ns(ProcessCpuNs(process->pid));
       if (chunk->quiet() && !process->ended) JournalQuiet(process, after.activity);
       job.processes.pop_front();
       job.bytes.clear();

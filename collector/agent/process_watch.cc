@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -49,6 +50,15 @@ uint64_t ProcessStartTicks(pid_t pid) {
     if (at == std::string::npos) return 0;
   }
   return strtoull(stat.c_str() + at + 1, nullptr, 10);
+}
+
+int64_t ProcessCpuNs(pid_t pid) {
+  clockid_t clock;
+  timespec time;
+  if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) {
+    return 0;
+  }
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
 bool IsZombie(pid_t pid) {

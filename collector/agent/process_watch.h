@@ -18,6 +18,9 @@ namespace rollcall::agent {
 // none. With the pid it names a process for good: a pid alone is reused.
 uint64_t ProcessStartTicks(pid_t pid);
 
+// CPU time of all its threads so far, also of those that ended; 0 if there is no such process.
+int64_t ProcessCpuNs(pid_t pid);
+
 // Whether it ended and its parent has not waited for it yet. Until then the kernel does not tell
 // how.
 bool IsZombie(pid_t pid);

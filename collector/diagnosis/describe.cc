@@ -10,6 +10,7 @@
 #include "collector/diagnosis/deaths.h"
 #include "collector/diagnosis/python_notes.h"
 #include "collector/diagnosis/stillness.h"
+#include "collector/diagnosis/waiting_set.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
@@ -518,6 +519,7 @@ Finding Draft(const Analysis& analysis, const Incident& incident, VerdictKind ki
                                                     : kNoIndex;
   if (any != kNoIndex) finding.world = analysis.trace.processes[any].world;
   finding.certainty = CertaintyOf(analysis, incident, waiting);
+  AddWaitingSet(analysis, incident, waiting, &finding);
 
   SiteList sites(analysis, incident);
   const bool by_number = incident.what == What::kCalls || incident.what == What::kShift;

@@ -13,6 +13,7 @@
 #include "collector/diagnosis/python_notes.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/stillness.h"
+#include "collector/diagnosis/waiting_set.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {
@@ -107,15 +108,29 @@ Report::Status StatusOf(const Analysis& analysis, const Report& report) {
   return Report::Status::kFailed;
 }
 
+// Of a job that was ended because its time was up: who moved until then may have gone on. What is
+// wrong for certain stays, and is not said to stop the job.
+void DropWhatMoved(const Analysis& analysis, std::vector<Incident>* incidents) {
+  std::erase_if(*incidents, [&analysis](Incident& incident) {
+    // Who was late may have come, had there been more time.
+    if (incident.what == Incident::What::kBehind) return true;
+    if (!incident.hangs) return false;
+    const std::optional<Finding> finding = Name(analysis, incident);
+    if (!finding || StoodStill(analysis.trace, *finding)) return false;
+    incident.hangs = false;
+    const bool is_an_error = incident.what == Incident::What::kCalls ||
+                             incident.what == Incident::What::kShift ||
+                             incident.what == Incident::What::kDeath;
+    return !is_an_error || finding->certainty != Certainty::kProven;
+  });
+}
+
 // Only where nothing else was found: a job that stops has another cause, and calls that do not
 // match make every later arrival worthless.
 void FindWhatDoesNotStop(const Analysis& analysis, std::vector<Incident>* incidents) {
   const DiagnoseOptions& options = analysis.options;
   if (options.time_limit_ns >= 0) {
-    // Who was late may have come, had there been more time.
-    std::erase_if(*incidents, [](const Incident& incident) {
-      return incident.what == Incident::What::kBehind;
-    });
+    DropWhatMoved(analysis, incidents);
     const bool hangs = std::any_of(incidents->begin(), incidents->end(),
                                    [](const Incident& incident) { return incident.hangs; });
     if (!hangs) FindTimedOut(analysis, incidents);

@@ -3,6 +3,7 @@
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DIAGNOSE_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DIAGNOSE_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "collector/diagnosis/finding.h"
@@ -14,9 +15,10 @@ struct DiagnoseOptions {
   // A rank that computes, or a collective in which all wait, is called stalled after this long
   // without progress. Verdicts that rest on records alone do not wait for it.
   int64_t stall_after_ns = 30'000'000'000;
-  // Ranks that wait by polling, or that have another thread which might still act, are suspected to
-  // hang after this long; it is likely after stall_after_ns.
-  int64_t SuspectAfterNs() const { return stall_after_ns / 3; }
+  // A hang of ranks that wait by polling, or that have another thread which might still act, is
+  // suspected after this long without progress, and likely after that.
+  int64_t SuspectAfterNs() const { return std::min<int64_t>(10'000'000'000, stall_after_ns / 3); }
+  int64_t LikelyAfterNs() const { return std::min<int64_t>(30'000'000'000, stall_after_ns); }
   // The job is over: nobody will move any more, and how long a rank stood still may be unknown.
   bool job_ended = false;
   // What does not stop a job, for those who ask (`rollcall analyze --also`), and only where nothing

@@ -101,6 +101,9 @@ struct Finding {
   std::string why;
   std::string fix;                 // empty: the kind's own
   std::vector<std::string> notes;  // what lowers certainty, near misses, consequences counted
+  // Of one that hangs: the verdict is void once one of these moves; and who could release them.
+  std::vector<int32_t> waiting_set;  // rising
+  std::vector<int32_t> awaited;      // rising
 };
 
 struct Report {

@@ -103,7 +103,7 @@ WeakWait JudgeWeakWait(const Trace& trace, const DiagnoseOptions& options, const
   }
   // Nobody saw for how long, and nothing will come of it any more.
   const bool over = waited_ns < 0 && options.job_ended;
-  if (waited_ns >= options.stall_after_ns && !loose) {
+  if (waited_ns >= options.LikelyAfterNs() && !loose) {
     wait.certainty = Certainty::kLikely;
   } else if (waited_ns >= options.SuspectAfterNs() || judged || over) {
     wait.certainty = Certainty::kSuspected;

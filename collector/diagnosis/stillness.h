@@ -28,7 +28,7 @@ const Thread* WaitingPoller(const DiagnoseOptions& options, const Process& proce
 // A wait that rests on weak ones (ProcessView::weak).
 struct WeakWait {
   // kSuspected when none of these has moved for DiagnoseOptions::SuspectAfterNs(), kLikely after
-  // stall_after_ns, never more; kSuspected at most where one of them polls with work in between.
+  // LikelyAfterNs(), never more; kSuspected at most where one of them polls with work in between.
   // Nothing: too early to be reported.
   std::optional<Certainty> certainty;
   // Processes that wait weakly: by polling; because of a thread that might act; because nobody saw

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "proto/operations.h"
 #include "proto/ring_format.h"
 
 namespace rollcall::service {
@@ -45,6 +46,10 @@ void JobState::OnDigest(uint64_t agent, const rpc::ProcessDigest& digest, int64_
   process.polling = digest.polling();
   process.ended = process.ended || digest.ended();
   process.in_call = digest.blocked_size() > 0;
+  process.aborts = std::any_of(
+      digest.blocked().begin(), digest.blocked().end(), [](const rpc::BlockedCall& call) {
+        return call.operation() == static_cast<uint32_t>(Operation::kAbort);
+      });
   if (!IsLive(process) && process.gone_since_ns == 0) process.gone_since_ns = now_ns;
   for (const rpc::ParticipantDigest& participant : digest.participants()) {
     CompareMarks(participant, digest.id());
@@ -91,9 +96,10 @@ Suspicion JobState::Check(int64_t now_ns) const {
     uint64_t gone = 0;  // ended or finalized
     bool just_ended = false;
     int64_t last_moved_ns = 0;
-    int64_t waits_since_ns = INT64_MAX;
-    uint64_t picture = 0;          // of all
-    uint64_t waiting_picture = 0;  // of those that wait
+    int64_t waits_since_ns = INT64_MAX;  // who waits longest
+    int64_t last_waits_ns = 0;           // who came last to wait
+    uint64_t picture = 0;                // of all
+    uint64_t waiting_picture = 0;        // of those that wait
     std::vector<uint64_t> stalled;
   };
   std::map<std::pair<uint64_t, int32_t>, World> worlds;
@@ -107,10 +113,11 @@ Suspicion JobState::Check(int64_t now_ns) const {
     }
     ++world.live;
     world.last_moved_ns = std::max(world.last_moved_ns, process.idle_since_ns);
-    const bool idle_long = now_ns - process.idle_since_ns >= options_.stall_after_ns;
+    const bool idle_long = now_ns - process.idle_since_ns >= options_.times.stall_after_ns;
     if (Waits(process, now_ns)) {
       ++world.waiting;
       world.waits_since_ns = std::min(world.waits_since_ns, process.idle_since_ns);
+      world.last_waits_ns = std::max(world.last_waits_ns, process.idle_since_ns);
       world.waiting_picture += Fold(id, process.activity, 3);
     } else if (idle_long && process.quiet) {
       world.stalled.push_back(id);
@@ -124,8 +131,10 @@ Suspicion JobState::Check(int64_t now_ns) const {
   if (mismatches_ != 0) suspect(Reason::kMismatch, mismatches_);
   for (auto& [key, world] : worlds) {
     if (world.waiting == 0 || world.just_ended) continue;
-    // Past the threshold the same picture may get a verdict that it did not get before.
-    const bool past = now_ns - world.last_moved_ns >= options_.stall_after_ns;
+    // Past each threshold the same picture may get a verdict that it did not get before.
+    const auto passed = [&](int64_t since_ns) { return options_.times.Passed(now_ns - since_ns); };
+    const uint64_t moved = passed(world.last_moved_ns);
+    const uint64_t waited = passed(world.waits_since_ns) << 8 | passed(world.last_waits_ns);
     if (!world.stalled.empty()) {
       suspect(Reason::kStalled, Fold(world.waiting_picture, world.stalled.size(), 5));
       if (found.reason == Reason::kStalled && found.stalled.empty()) {
@@ -133,10 +142,11 @@ Suspicion JobState::Check(int64_t now_ns) const {
         std::sort(found.stalled.begin(), found.stalled.end());
       }
     }
-    if (world.gone > 0) suspect(Reason::kEnded, Fold(world.picture, past, 7));
-    if (world.waiting == world.live) suspect(Reason::kAllWait, Fold(world.picture, past, 11));
+    if (world.gone > 0) suspect(Reason::kEnded, Fold(world.picture, moved, 7));
+    if (world.waiting == world.live)
+      suspect(Reason::kAllWait, Fold(world.picture, moved << 16 | waited, 11));
     if (now_ns - world.waits_since_ns >= options_.some_wait_ns) {
-      suspect(Reason::kSomeWait, Fold(world.waiting_picture, 0, 13));
+      suspect(Reason::kSomeWait, Fold(world.waiting_picture, waited, 13));
     }
   }
   return found;

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collector/service/progress_steps.h"
 #include "proto/collector.pb.h"
 
 namespace rollcall::service {
@@ -36,7 +37,7 @@ struct Suspicion {
 class JobState {
  public:
   struct Options {
-    int64_t stall_after_ns = 30'000'000'000;
+    ProgressTimes times = {};
     int64_t some_wait_ns = 300'000'000;
     // Launchers end a job when a rank dies; only one that did not, leaves a hang to report.
     int64_t ended_ns = 400'000'000;
@@ -68,6 +69,7 @@ class JobState {
     int64_t gone_since_ns = 0;  // ended or finalized; 0: neither
     bool abnormal = false;      // known only once the end's manner is
     bool in_call = false;
+    bool aborts = false;  // what it is inside of is MPI_Abort
   };
   const std::unordered_map<uint64_t, Process>& processes() const { return processes_; }
   size_t live() const;

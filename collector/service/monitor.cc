@@ -9,6 +9,7 @@
 #include "collector/agent/answers.h"
 #include "collector/clock.h"
 #include "collector/diagnosis/diagnose.h"
+#include "collector/diagnosis/waiting_set.h"
 #include "collector/import/journal.h"
 #include "collector/import/trace_builder.h"
 
@@ -33,13 +34,6 @@ constexpr int kLastLooks = 3;
 constexpr size_t kMostJournalBytes = 256 << 20;
 
 int64_t Monotonic() { return Now(CLOCK_MONOTONIC); }
-
-// What a finding is about: the same said again is not news, whatever words it is said in.
-std::string Gist(const Finding& finding) {
-  return fmt::format("{}|{}|{}|{}|{}|{}", static_cast<int>(finding.kind), finding.world,
-                     finding.communicator, finding.sequence, finding.hangs,
-                     fmt::join(finding.culprits, ","));
-}
 
 // While the job runs, "cannot tell" is no news, as the next look may be able to; until it stood
 // still for so long that a person wants to know even that.
@@ -110,7 +104,8 @@ bool EndedWell(const Report& report) {
 
 Monitor::Monitor(MonitorOptions options)
     : options_(std::move(options)),
-      state_({.stall_after_ns = options_.stall_after_ns}),
+      state_({.times = options_.times}),
+      standing_(options_.times),
       thread_([this] { Run(); }) {}
 
 Monitor::~Monitor() {
@@ -142,6 +137,11 @@ void Monitor::Leave(uint64_t agent) {
   changed_.notify_all();
 }
 
+void Monitor::LookNow(std::function<void()> then) {
+  const std::lock_guard lock(mutex_);
+  after_look_ = std::move(then);
+}
+
 Monitor::Final Monitor::Finish(const LastLook& look) {
   std::unique_lock lock(mutex_);
   last_look_ = look;
@@ -153,7 +153,10 @@ Monitor::Final Monitor::Finish(const LastLook& look) {
 
 void Monitor::Run() {
   for (;;) {
-    HandleEvents(Monotonic() + kTickNs);
+    if (HandleEvents(Monotonic() + kTickNs)) {
+      WithdrawVoid([this](uint64_t id) { return MovementOf(id); });
+    }
+    std::function<void()> after_look;
     {
       std::unique_lock lock(mutex_);
       if (stop_) return;
@@ -165,11 +168,14 @@ void Monitor::Run() {
         changed_.notify_all();
       }
       if (finished_) continue;
+      std::swap(after_look, after_look_);
     }
     ForgetLostAgents();
     const int64_t now = Monotonic();
     const Suspicion suspicion = state_.Check(now);
-    if (pacer_.MayLook(suspicion, now)) Look(suspicion);
+    const bool asked = after_look || withdrawn_ || now >= standing_.NextLookNs();
+    if (asked || pacer_.MayLook(suspicion, now)) Look(suspicion, asked);
+    if (after_look) after_look();
   }
 }
 
@@ -379,8 +385,22 @@ bundle::Evidence Monitor::TakeEvidence(const std::set<uint64_t>& asked,
   return evidence;
 }
 
+Observed Monitor::Observe(uint64_t id, const ProcessImage& image) {
+  const int64_t now = Monotonic();
+  Observed observed{
+      .id = id, .activity = image.activity, .still_since_ns = now - image.idle_ns, .cpu_share = 0};
+  const auto [last, is_first] = cpu_.try_emplace(id, image.cpu_ns, now);
+  const auto [cpu_ns, at_ns] = std::exchange(last->second, {image.cpu_ns, now});
+  if (!is_first && image.cpu_ns != 0 && now > at_ns) {
+    observed.cpu_share =
+        static_cast<double>(image.cpu_ns - cpu_ns) / static_cast<double>(now - at_ns);
+  }
+  return observed;
+}
+
 Trace Monitor::Collect(bool settle) {
   evidence_ = {};  // rings are large: not those of two looks at once
+  observed_.clear();
   std::set<uint64_t> asked;
   rpc::CollectorMessage message;
   message.mutable_snapshot()->set_request(next_request_);
@@ -393,6 +413,8 @@ Trace Monitor::Collect(bool settle) {
   for (const uint64_t number : asked) agents_[number].link->Send(message);
   HandleUntil(Monotonic() + options_.answer_patience_ns, [this] { return snapshots_.complete(); });
 
+  // Of a job that was ended for its time, who was killed says nothing about who stood still.
+  const bool time_is_up = settle && last_look_.diagnose.time_limit_ns >= 0;
   RingTraceBuilder builder;
   std::vector<uint32_t> alive;
   std::map<uint64_t, uint32_t> processes;
@@ -408,10 +430,12 @@ Trace Monitor::Collect(bool settle) {
     if (!index.has_value()) continue;
     processes[id] = *index;
     Process& process = builder.trace()->processes[*index];
+    observed_.resize(std::max<size_t>(observed_.size(), *index + 1));
+    observed_[*index] = Observe(id, image);
     // Two collects, the second begun after the first ended: the digest that said quiet came before
     // this request was sent, and the activity is still the same.
     const auto digest = state_.processes().find(id);
-    process.quiet = image.quiet &&
+    process.quiet = image.quiet && !(time_is_up && !image.alive) &&
                     (!image.alive || (digest != state_.processes().end() && digest->second.quiet &&
                                       digest->second.activity == image.activity));
     process.idle_since_ns = image.arrived_realtime_ns - image.idle_ns;
@@ -424,6 +448,13 @@ Trace Monitor::Collect(bool settle) {
     MemorySource source(
         {reinterpret_cast<const uint8_t*>(agent.journal.data()), agent.journal.size()});
     ApplyJournal(ReadJournal(source, agent.host + " journal"), &builder);
+  }
+  // Only who ended by itself stood still then; the others did if the journal says so.
+  for (Process& process : builder.trace()->processes) {
+    const bool ended = process.end.how == ProcessEnd::How::kExited ||
+                       process.end.how == ProcessEnd::How::kSignaled ||
+                       process.end.how == ProcessEnd::How::kVanished;
+    process.quiet |= time_is_up && ended && !process.end.by_launcher;
   }
   // The journal is newer than the images: who ended in between may have done much first, finalize
   // even, or said why it ends. The next look sees both; of the last one the journal is believed.
@@ -476,18 +507,29 @@ void Monitor::Symbolize(Trace* trace) {
   SymbolCache::FillRest(trace);
 }
 
-Monitor::News Monitor::WhatIsNew(const Report& report) {
-  News news = News::kNone;
-  for (const Finding& finding : report.findings) {
-    const auto [said, is_new] = said_.emplace(Gist(finding), finding.waiting.size());
-    if (is_new) {
-      news = News::kNew;
-    } else if (finding.waiting.size() > said->second) {
-      said->second = finding.waiting.size();
-      news = std::max(news, News::kMoreRanks);
-    }
-  }
-  return news;
+std::optional<Movement> Monitor::MovementOf(uint64_t id) const {
+  const auto process = state_.processes().find(id);
+  if (process == state_.processes().end()) return std::nullopt;
+  return Movement{.activity = process->second.activity, .gave_up = process->second.aborts};
+}
+
+void Monitor::WithdrawVoid(const std::function<std::optional<Movement>(uint64_t id)>& moved) {
+  if (interrupted_ || standing_.empty()) return;
+  const Withdrawal withdrawal = standing_.Withdraw(moved);
+  if (withdrawal.keys.empty()) return;
+  withdrawn_ = true;
+  if (options_.on_withdrawal) options_.on_withdrawal(withdrawal);
+}
+
+Report Monitor::DiagnoseLive(const Trace& trace) const {
+  Report report = Diagnose(trace, {.stall_after_ns = options_.times.stall_after_ns});
+  const size_t moving = std::erase_if(report.findings, [&](const Finding& finding) {
+    return finding.hangs && !StoodStill(trace, finding);
+  });
+  const bool hangs = std::any_of(report.findings.begin(), report.findings.end(),
+                                 [](const Finding& finding) { return finding.hangs; });
+  if (moving != 0 && !hangs) report.status = Report::Status::kRunning;
+  return report;
 }
 
 std::vector<uint64_t> Monitor::CalledStalled(const Trace& trace, const Report& report) const {
@@ -505,13 +547,12 @@ std::vector<uint64_t> Monitor::CalledStalled(const Trace& trace, const Report& r
   return ids;
 }
 
-void Monitor::Look(const Suspicion& suspicion) {
+void Monitor::Look(const Suspicion& suspicion, bool asked) {
   const int64_t begin = Monotonic();
   if (options_.live_stacks && !suspicion.stalled.empty()) AskForStacks(suspicion.stalled);
   Trace trace = Collect(false);
   int64_t collected = Monotonic();
-  const DiagnoseOptions diagnose = {.stall_after_ns = options_.stall_after_ns};
-  Report report = Diagnose(trace, diagnose);
+  Report report = DiagnoseLive(trace);
   // The rings are newer than the digests: a rank may have passed the threshold in between.
   if (options_.live_stacks && suspicion.stalled.empty()) {
     const std::vector<uint64_t> stalled = CalledStalled(trace, report);
@@ -519,11 +560,11 @@ void Monitor::Look(const Suspicion& suspicion) {
       AskForStacks(stalled);
       trace = Collect(false);
       collected = Monotonic();
-      report = Diagnose(trace, diagnose);
+      report = DiagnoseLive(trace);
     }
   }
-  const bool fruitful = IsWorthSaying(report, options_.stall_after_ns);
-  const int64_t patience = fruitful ? Patience(trace, report) : 0;
+  const bool fruitful = IsWorthSaying(report, options_.times.stall_after_ns);
+  const int64_t patience = fruitful && !asked ? Patience(trace, report) : 0;
   if (patience == 0) {
     patient_since_ns_ = 0;
   } else {
@@ -538,18 +579,36 @@ void Monitor::Look(const Suspicion& suspicion) {
     AskForEnvironments();  // early: whoever hears of the verdict may end the job
     // Only now: reading debug information takes far longer than everything else here.
     Symbolize(&trace);
-    report = Diagnose(trace, diagnose);
+    report = DiagnoseLive(trace);
   }
   if (suspicion.reason == Reason::kMismatch && !fruitful) state_.ClearMismatches();
-  const News news = fruitful ? WhatIsNew(report) : News::kNone;
-  if (news == News::kNew && options_.on_report) options_.on_report(trace, report);
-  if (news == News::kMoreRanks && options_.on_update) options_.on_update(trace, report);
+  using News = StandingFindings::News;
+  const News news = standing_.Report(
+      fruitful ? SightingsOf(trace, report, observed_) : std::vector<Sighting>{}, begin);
+  const bool changed = news == News::kMoreRanks || withdrawn_;
+  withdrawn_ = false;
+  if (news == News::kNew) {
+    if (options_.on_report) options_.on_report(trace, report);
+  } else if (changed && options_.on_update) {
+    options_.on_update(trace, report);
+  }
   if (news != News::kNone && options_.on_evidence) {
     AddEnvironments();
     options_.on_evidence(trace, report, evidence_);
   }
   evidence_ = {};
+  ActIfDue(report);
   pacer_.Looked(suspicion, fruitful, begin, Monotonic());
+}
+
+void Monitor::ActIfDue(const Report& report) {
+  if (!options_.on_due || interrupted_ || report.status != Report::Status::kHung) return;
+  // Reading debug information may have taken seconds: who moved meanwhile counts.
+  HandleEvents(Monotonic());
+  WithdrawVoid([this](uint64_t id) { return MovementOf(id); });
+  if (!standing_.AnyDue(Monotonic())) return;
+  NoteInterrupted();
+  options_.on_due(report);
 }
 
 void Monitor::TellAgents(const Report& report, int64_t collected_ns) {
@@ -559,6 +618,19 @@ void Monitor::TellAgents(const Report& report, int64_t collected_ns) {
   for (const auto& [number, agent] : agents_) {
     if (agent.greeted && !agent.left) agent.link->Send(message);
   }
+}
+
+std::map<uint64_t, Movement> Monitor::LastMovements(const Trace& trace) const {
+  std::map<uint64_t, Movement> movements;
+  for (size_t i = 0; i < observed_.size(); ++i) {
+    const Process& process = trace.processes[i];
+    const ProcessEnd& end = process.end;
+    movements[observed_[i].id] = {
+        .activity = observed_[i].activity,
+        .gave_up = process.exit_mark == ring::ExitMark::kMpiAbort,
+        .ended_well = end.how == ProcessEnd::How::kExited && end.status == 0 && !end.by_launcher};
+  }
+  return movements;
 }
 
 void Monitor::FinishNow() {
@@ -571,7 +643,7 @@ void Monitor::FinishNow() {
     if (!ended_meanwhile_ || !snapshots_.complete()) break;
   }
   DiagnoseOptions diagnose = last_look_.diagnose;
-  diagnose.stall_after_ns = options_.stall_after_ns;
+  diagnose.stall_after_ns = options_.times.stall_after_ns;
   diagnose.job_ended = true;
   if (last_look_.name_code) Symbolize(&final.trace);
   final.report = Diagnose(final.trace, diagnose);
@@ -580,8 +652,13 @@ void Monitor::FinishNow() {
     final.report = Diagnose(final.trace, diagnose);
   }
   final.ranks_seen = state_.ever_seen() || !final.trace.processes.empty();
-  final.is_new = WhatIsNew(final.report) == News::kNew;
-  final.any_findings = !said_.empty();
+  WithdrawVoid([movements = LastMovements(final.trace)](uint64_t id) -> std::optional<Movement> {
+    const auto found = movements.find(id);
+    return found == movements.end() ? std::nullopt : std::optional(found->second);
+  });
+  final.is_new = standing_.Report(SightingsOf(final.trace, final.report, observed_), Monotonic()) ==
+                 StandingFindings::News::kNew;
+  final.any_findings = !standing_.empty();
   if (options_.on_evidence) {
     AddEnvironments();
     final.evidence = std::move(evidence_);

@@ -3,6 +3,7 @@
 #ifndef ROLLCALL_COLLECTOR_SERVICE_MONITOR_H_
 #define ROLLCALL_COLLECTOR_SERVICE_MONITOR_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -22,6 +23,7 @@
 #include "collector/model/trace.h"
 #include "collector/service/job_state.h"
 #include "collector/service/snapshot_set.h"
+#include "collector/service/standing_findings.h"
 #include "collector/service/trace_symbols.h"
 #include "proto/collector.pb.h"
 
@@ -40,7 +42,7 @@ class AgentLink {
 };
 
 struct MonitorOptions {
-  int64_t stall_after_ns = 30'000'000'000;
+  ProgressTimes times = {};
   // How long agents are given to answer; what did not come by then is judged without.
   int64_t answer_patience_ns = 5'000'000'000;
   // An agent that said nothing for this long, or left and did not come back, is lost: what is left
@@ -52,6 +54,12 @@ struct MonitorOptions {
   std::function<void(const Trace&, const Report&)> on_report;
   // Likewise, with one that says the same, of more waiting ranks. May be empty.
   std::function<void(const Trace&, const Report&)> on_update;
+  // After those: the job may be ended because of a finding in it. Once; nothing is withdrawn from
+  // then on. May be empty.
+  std::function<void(const Report&)> on_due = {};
+  // Findings of earlier reports are void: ranks that they said wait have moved. A report of how
+  // things stand follows by on_report or on_update. May be empty.
+  std::function<void(const Withdrawal&)> on_withdrawal;
   // Called after the two above, with what the report rests on. May take its time over a file: what
   // agents say meanwhile is dealt with afterwards, and none is lost for it. Empty: no agent is
   // asked for more than a verdict needs.
@@ -81,13 +89,20 @@ class Monitor {
   void Message(uint64_t agent, rpc::AgentMessage message);
   void Leave(uint64_t agent);
 
+  // Thread-safe. Somebody ends the job, or the user has asked it to stop: what the ranks do from
+  // now on withdraws no verdict.
+  void NoteInterrupted() { interrupted_ = true; }
+  // Thread-safe: one look at once, reported as any other, and `then` on the monitor's thread. After
+  // that the digests and journals of the agents say of every process whether it stands still.
+  void LookNow(std::function<void()> then);
+
   struct Final {
     Trace trace;
     Report report;
     bundle::Evidence evidence;  // of this look; with on_evidence only
     bool ranks_seen = false;
     bool is_new = false;        // it says what no report before said
-    bool any_findings = false;  // in this or an earlier report
+    bool any_findings = false;  // in this or an earlier report, and not withdrawn
   };
   // The job is over: one last look at everything. Blocks until that is done, at most a few seconds.
   // Call once, from any thread.
@@ -119,11 +134,20 @@ class Monitor {
   void HandleMessage(uint64_t number, const rpc::AgentMessage& message);
   void Greet(uint64_t number, Agent* agent, const rpc::Hello& hello);
   void ForgetLostAgents();
-  void Look(const Suspicion& suspicion);
+  // `asked`: not because of the digests, and not to be put off.
+  void Look(const Suspicion& suspicion, bool asked);
+  // What the diagnosis says of a job that runs, without what has not been quiet for two looks.
+  Report DiagnoseLive(const Trace& trace) const;
+  void WithdrawVoid(const std::function<std::optional<Movement>(uint64_t id)>& moved);
+  std::optional<Movement> MovementOf(uint64_t id) const;
+  // The same of a job that is over, by the newest Collect()'s trace.
+  std::map<uint64_t, Movement> LastMovements(const Trace& trace) const;
+  void ActIfDue(const Report& report);
   // The live processes that a report calls stalled.
   std::vector<uint64_t> CalledStalled(const Trace& trace, const Report& report) const;
   // Asks for stacks of stalled processes and waits for them.
   void AskForStacks(const std::vector<uint64_t>& stalled);
+  Observed Observe(uint64_t id, const ProcessImage& image);
   // A trace of everything; `settle`: after all ends are known, if that is soon.
   Trace Collect(bool settle);
   // What Collect() got, of the agents that it asked; `processes`: by ring id, in its trace.
@@ -138,10 +162,6 @@ class Monitor {
   // Has the agents journal that a hang was found in what was collected until then.
   void TellAgents(const Report& report, int64_t collected_ns);
   void FinishNow();
-  // Whether the report says anything that has not been said, or of more ranks than before.
-  enum class News : uint8_t { kNone, kMoreRanks, kNew };
-  News WhatIsNew(const Report& report);
-
   const MonitorOptions options_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -152,6 +172,8 @@ class Monitor {
   LastLook last_look_;  // set before finish_asked_
   bool finished_ = false;
   Final final_;
+  std::function<void()> after_look_;  // of LookNow()
+  std::atomic<bool> interrupted_ = false;
 
   // The monitor's thread alone.
   std::map<uint64_t, Agent> agents_;
@@ -164,11 +186,14 @@ class Monitor {
   std::set<uint64_t> asked_stacks_;                             // requests
   std::map<uint64_t, uint64_t> asked_environments_;             // by request, the agent
   bundle::Evidence evidence_;                                   // of the newest Collect()
+  std::vector<Observed> observed_;                              // likewise, by process
+  std::map<uint64_t, std::pair<int64_t, int64_t>> cpu_;         // by process: CPU time, and when
   bool ended_meanwhile_ = false;  // a process, after the newest Collect() had its picture
   // Agents that were given up: host and run directory.
   std::set<std::pair<std::string, std::string>> lost_;
-  std::map<std::string, size_t> said_;  // findings -> how many ranks they said wait
-  int64_t patient_since_ns_ = 0;        // the newest look may say more with ranks to come; 0: no
+  StandingFindings standing_;
+  bool withdrawn_ = false;        // since the newest look
+  int64_t patient_since_ns_ = 0;  // the newest look may say more with ranks to come; 0: no
   std::thread thread_;
 };
 

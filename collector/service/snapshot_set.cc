@@ -41,6 +41,7 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
     image.alive = chunk.alive();
     image.activity = chunk.activity();
     image.idle_ns = chunk.idle_ns();
+    image.cpu_ns = chunk.cpu_ns();
     image.arrived_realtime_ns = realtime_ns;
   }
   return true;

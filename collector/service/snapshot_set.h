@@ -22,6 +22,7 @@ struct ProcessImage {
   bool alive = true;
   uint64_t activity = 0;
   int64_t idle_ns = 0;
+  int64_t cpu_ns = 0;
   int64_t arrived_realtime_ns = 0;
 };
 

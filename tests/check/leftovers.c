@@ -6,12 +6,17 @@
 //   request     a persistent request that is never freed
 //   communicator  a duplicate that is never freed       wildcards   receives from anybody, any tag
 //   late        rank 0 sleeps longer than it is given   fails       every rank ends with 7
+//   serves      sends itself messages for ever, while a thread of each rank receives from the next
+//   one
+//               (MPI_THREAD_MULTIPLE)
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { kSteps = 20, kSafetyNetSeconds = 120, kSleepSeconds = 60, kExitCode = 7 };
+enum { kServeMicroseconds = 20000 };
 
 static int Is(const char* mode, const char* name) { return strcmp(mode, name) == 0; }
 
@@ -62,6 +67,27 @@ static void Wildcards(int rank, int size) {
   }
 }
 
+static void* Receive(void* unused) {
+  int word = 0;
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Recv(&word, 1, MPI_INT, (rank + 1) % size, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return unused;
+}
+
+static void ServeForEver(void) {
+  int words[2] = {0, 0};
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, Receive, NULL) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+  for (;;) {
+    MPI_Sendrecv(&words[0], 1, MPI_INT, 0, 8, &words[1], 1, MPI_INT, 0, 8, MPI_COMM_SELF,
+                 MPI_STATUS_IGNORE);
+    usleep(kServeMicroseconds);
+  }
+}
+
 int main(int argc, char** argv) {
   alarm(kSafetyNetSeconds);
   const char* mode = argc > 1 ? argv[1] : "clean";
@@ -69,7 +95,9 @@ int main(int argc, char** argv) {
   int size = 0;
   int word = 1;
   MPI_Comm kept;
-  MPI_Init(&argc, &argv);
+  int level = 0;
+  MPI_Init_thread(&argc, &argv, Is(mode, "serves") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                  &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   Step(rank);
@@ -87,6 +115,7 @@ int main(int argc, char** argv) {
   if (Is(mode, "communicator")) MPI_Comm_dup(MPI_COMM_WORLD, &kept);  // @communicator
   if (Is(mode, "wildcards")) Wildcards(rank, size);
   if (Is(mode, "late") && rank == 0) sleep(kSleepSeconds);
+  if (Is(mode, "serves")) ServeForEver();
   MPI_Finalize();
   return Is(mode, "fails") ? kExitCode : 0;
 }

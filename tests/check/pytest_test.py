@@ -20,7 +20,7 @@ MISSING = 77
 def check(args, directory, module, expected, uneven=False):
     out = os.path.join(directory, "verdict.json")
     words = ["env"] + (["UNEVEN=1"] if uneven else []) + [
-        args.rollcall, "check", "--color=never", "--output", "json=" + out, "--"]
+        args.rollcall, "check", "--color=never", "--kill-after", "1", "--output", "json=" + out, "--"]
     words += jobs.launcher("openmpi", 2) + [
         PYTHON, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider",
         os.path.join(HERE, "pytest_recipe", module)]

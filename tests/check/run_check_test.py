@@ -218,8 +218,17 @@ def out_of_time(scene):
     outcome.require(time.monotonic() - started < 30, "it was not ended")
 
 
+
+def out_of_time_while_it_moves(scene):
+    """--timeout ends a job that moves: what waited at that moment does not hang."""
+    outcome = scene.leftovers("serves", "--timeout", "3", ranks=2).ends(FINDINGS)
+    finding = outcome.finds("timed-out")
+    outcome.require(finding["hangs"] is False, str(finding))
+
+
 CASES = {case.__name__: case for case in (
-    hang, silent_mismatch, buffering, left_behind, notes, call_sites, healthy, fails_by_itself, out_of_time)}
+    hang, silent_mismatch, buffering, left_behind, notes, call_sites, healthy, fails_by_itself, out_of_time,
+    out_of_time_while_it_moves)}
 
 
 def main():

@@ -62,7 +62,7 @@ def torch_rows(args):
     for mode, code_wanted in (("fault", ENDED_BY_ROLLCALL), ("twin", 0)):
         scratch = tempfile.mkdtemp(prefix="rollcall-test-", dir="/dev/shm")
         verdict = os.path.join(scratch, "verdict.json")
-        code, out, err = execute([args.rollcall, "run", "--on-hang=kill", "--json", verdict, "--dir",
+        code, out, err = execute([args.rollcall, "run", "--on-hang=kill", "--kill-after", "1", "--json", verdict, "--dir",
                                   os.path.join(scratch, "run"), "--"] + launched([sys.executable, job, mode]))
         found = []
         if os.path.exists(verdict):

@@ -23,6 +23,8 @@ import verdicts
 EXIT_JOB_ENDED = 86
 FINDINGS = 1
 NOTHING_FOUND = 0
+# What hangs here hangs for good: nothing is gained by waiting longer.
+KILL_AFTER_S = "1"
 # For the last ranks to arrive where the verdict already says that they will wait.
 COMPLETE_WITHIN_S = 5
 
@@ -44,7 +46,7 @@ def bare_command(args, variant, fault):
 
 
 def rollcall_command(args, variant, fault, on_hang, directory):
-    command = [args.rollcall, "run", "--on-hang=" + on_hang,
+    command = [args.rollcall, "run", "--on-hang=" + on_hang, "--kill-after", KILL_AFTER_S,
                "--json", os.path.join(directory, "verdict.json"),
                "--dir", os.path.join(directory, "run")]
     if variant.stall_after:
@@ -58,7 +60,7 @@ def check_command(args, variant, fault, directory):
     # How long a healthy job takes is the machine's affair.
     options = [option for option in variant.check if fault or not option.startswith("--timeout=")]
     return [args.rollcall, "check", "--json", os.path.join(directory, "verdict.json"),
-            "--dir", os.path.join(directory, "run"), *options, "--",
+            "--kill-after", KILL_AFTER_S, "--dir", os.path.join(directory, "run"), *options, "--",
             *bare_command(args, variant, fault)]
 
 
@@ -237,7 +239,9 @@ def tests_of(args, variant):
     if variant.check is not None:
         return [test_check]
     chosen = [test_fault]
-    if variant.outcome == "hung" and (variant.kill or args.paths == "all"):
+    # What the evidence does not decide ends no job.
+    decided = any(finding["certainty"] != ["inconclusive"] for finding in variant.findings)
+    if variant.outcome == "hung" and decided and (variant.kill or args.paths == "all"):
         chosen.append(test_kill)
     if variant.outcome == "hung" and args.paths == "all" and not variant.survives:
         chosen.append(test_ranks_killed)

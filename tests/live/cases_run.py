@@ -1,6 +1,7 @@
 """`rollcall run` on one node: verdicts, exit codes, signals, its own death, another place."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,9 @@ from live import Command, require, until
 SIGTERM_SUFFICES_S = 4
 # How long "leaves the job alone" is watched: longer than several looks of the collector.
 ALONE_S = 1.5
+KILL_AFTER_S = 8
+LOOKS_HUNG_S = 10
+WITHDRAWN = re.compile(r"rollcall: ranks? (0|1|0,1) moved again; the verdict above is withdrawn")
 
 
 def report_leaves_the_job_alone(scene):
@@ -48,6 +52,70 @@ def kill_ends_soon(scene):
         require(took < SIGTERM_SUFFICES_S, "the job took %.1f s to end" % took, job)
         require(not live.ranks_among(job.processes()), "ranks are left", job)
         live.check_skip(live.read_verdict(scene.verdict_file), 4, job)
+
+
+def kill_waits_for_kill_after(scene):
+    """What is likely is printed at once, and the job ended when nothing moved for --kill-after."""
+    with Command(scene.run("--kill-after", str(KILL_AFTER_S), on_hang="kill") + scene.job("sends", ranks=2)) as job:
+        job.says("rollcall: hung")
+        printed = time.monotonic()
+        job.says("ends the job")
+        took = time.monotonic() - printed
+        require(took > KILL_AFTER_S / 2, "it was ended %.1f s after the verdict" % took, job)
+        job.ends(live.ENDED_CODE)
+        finding = live.read_verdict(scene.verdict_file)["findings"][0]
+        require((finding["kind"], finding["certainty"]) == ("p2p-deadlock", "likely"), str(finding), job)
+
+
+def verdict_withdrawn(scene):
+    """The ranks go on after a verdict: a line takes it back, and the job and its JSON are clean."""
+    bundle = scene.path("job.zst")
+    with Command(scene.run("--bundle", bundle) + scene.job("thread", ranks=2, gate=True)) as job:
+        job.says("rollcall: hung")
+        verdict = scene.verdict(job)
+        require([finding["kind"] for finding in verdict["findings"]] == ["p2p-deadlock"], str(verdict), job)
+        until(lambda: os.path.exists(bundle), "a bundle", job)
+        scene.open_gate()
+        job.ends(0)
+        require("done" in job.stdout(), "the job's output is lost", job)
+        taken_back = [line for line in job.stderr().splitlines() if "withdrawn" in line]
+        require(len(taken_back) == 1 and WITHDRAWN.fullmatch(taken_back[0]), str(taken_back), job)
+        verdict = live.read_verdict(scene.verdict_file)
+        require((verdict["status"], verdict["findings"]) == ("finished", []), str(verdict), job)
+        require(not os.path.exists(bundle), "the bundle of a verdict that was withdrawn", job)
+        require("traces:" not in job.stderr(), "traces of a clean job", job)
+
+
+def verdict_withdrawn_while_it_runs(scene):
+    """So does the JSON at once: whoever reads it while the job goes on is not misled."""
+    with Command(scene.run() + scene.job("thread-then-loop", ranks=2, gate=True)) as job:
+        job.says("rollcall: hung")
+        scene.open_gate()
+        job.says("withdrawn")
+        until(lambda: live.read_verdict(scene.verdict_file)["status"] == "running", "another JSON", job)
+        require(job.running(), "the job ended", job)
+
+
+def check_passes_what_finishes(scene):
+    """`check` lets a job alone that looks hung for ten seconds, and passes it when it finishes."""
+    with Command(scene.check() + scene.job("thread", ranks=2, gate=True)) as job:
+        deadline = time.monotonic() + LOOKS_HUNG_S
+        while time.monotonic() < deadline:
+            require(job.running(), "the job was ended", job)
+            time.sleep(live.POLL_S)
+        scene.open_gate()
+        job.ends(0)
+        verdict = live.read_verdict(scene.verdict_file)
+        require((verdict["status"], verdict["findings"]) == ("finished", []), str(verdict), job)
+
+
+def check_ends_what_hangs(scene):
+    """And ends one that stays so for --kill-after."""
+    with Command(scene.check("--kill-after", "1") + scene.job("sends", ranks=2)) as job:
+        job.ends(live.FINDINGS)
+        verdict = live.read_verdict(scene.verdict_file)
+        require([finding["kind"] for finding in verdict["findings"]] == ["p2p-deadlock"], str(verdict), job)
+        require(verdict["job"]["ended_by_rollcall"], "it ended by itself", job)
 
 
 def nobody_reads(scene):
@@ -173,4 +241,5 @@ def installed_and_moved(scene):
 
 CASES = {case.__name__: case for case in (
     report_leaves_the_job_alone, kill_ends_soon, nobody_reads, watcher_killed, watcher_killed_job_hangs,
-    launcher_killed, stalled_in_a_loop, stalled_in_read, no_mpi, installed_and_moved)}
+    launcher_killed, kill_waits_for_kill_after, verdict_withdrawn, verdict_withdrawn_while_it_runs,
+    check_passes_what_finishes, check_ends_what_hangs, stalled_in_a_loop, stalled_in_read, no_mpi, installed_and_moved)}

@@ -162,6 +162,10 @@ class Scene:
             words += ["--dir", self.run_directory]
         return words + list(options) + ["--"]
 
+    def check(self, *options):
+        return [self.rollcall, "check", "--color=never", "--json", self.verdict_file,
+                "--dir", self.run_directory, *options, "--"]
+
     def analyze(self, *before, of=None):
         """The verdict that `rollcall analyze` finds in the run directory, or in `of`."""
         out = self.path("analyzed.json")

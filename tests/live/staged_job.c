@@ -3,9 +3,15 @@
 //   staged_job MODE [GATE]   GATE is the file; without one a single step is made
 //   exit7   every rank ends with 7              skip    rank 1 skips a barrier
 //   loop    rank 1 computes for ever            read    rank 1 reads what nobody writes
+//   sends   ranks 0 and 1 send each other more than is buffered
+//   thread  ranks 0 and 1 receive from each other, until GATE appears: then a thread of rank 0
+//   sends.
+//           MPI_THREAD_MULTIPLE; ends with 0
+//   thread-then-loop   the same, and barriers for ever after that
 //   where   as exit7; rank 0 prints which librollcall.so it has and what its parent is
 #include <limits.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,9 +68,55 @@ static void PrintWhere(void) {
   fflush(stdout);
 }
 
+static void SendFaceToFace(int rank) {
+  enum { kLarge = 1 << 20 };
+  static char buffer[2][kLarge];
+  if (rank > 1) return;
+  MPI_Send(buffer[0], kLarge, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD);  // @send
+  MPI_Recv(buffer[1], kLarge, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void* SendAtGate(void* gate) {
+  int one = 1;
+  while (access((const char*)gate, F_OK) != 0) usleep(10 * kStepMicroseconds);
+  MPI_Send(&one, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+  return NULL;
+}
+
+static int ReceiveFaceToFace(int rank, const char* gate) {
+  int value = 0;
+  pthread_t thread;
+  if (rank == 0 && pthread_create(&thread, NULL, SendAtGate, (void*)gate) != 0) return 1;
+  if (rank < 2) {
+    MPI_Recv(&value, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // @receive
+  }
+  if (rank == 1) MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+  if (rank == 0) pthread_join(thread, NULL);
+  return 0;
+}
+
+static int RunThreads(int argc, char** argv, const char* mode, const char* gate) {
+  int level = 0;
+  int rank = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (level != MPI_THREAD_MULTIPLE) MPI_Abort(MPI_COMM_WORLD, 1);
+  const int code = ReceiveFaceToFace(rank, gate);
+  while (strcmp(mode, "thread-then-loop") == 0) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    usleep(kStepMicroseconds);
+  }
+  if (rank == 0) Say("done");
+  MPI_Finalize();
+  return code;
+}
+
 int main(int argc, char** argv) {
   alarm(kMostSeconds);
   const char* mode = argc > 1 ? argv[1] : "exit7";
+  if (strncmp(mode, "thread", strlen("thread")) == 0) {
+    return RunThreads(argc, argv, mode, argc > 2 ? argv[2] : "");
+  }
   MPI_Init(&argc, &argv);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -76,6 +128,7 @@ int main(int argc, char** argv) {
   int ends[2];
   if (rank == 1 && strcmp(mode, "read") == 0 && pipe(ends) == 0) ReadNothing(ends[0]);
   if (rank == 0 && strcmp(mode, "where") == 0) PrintWhere();
+  if (strcmp(mode, "sends") == 0) SendFaceToFace(rank);
   ReduceAfterBarrier(rank == 1 && strcmp(mode, "skip") == 0);
   if (rank == 0) Say("done");
   MPI_Finalize();

@@ -100,7 +100,7 @@ def test_binding(args, case, directory):
 
 def test_hang(args, directory):
     path = os.path.join(directory, "verdict.json")
-    what = [args.rollcall, "run", "--on-hang=kill", "--json", path, "--dir",
+    what = [args.rollcall, "run", "--on-hang=kill", "--kill-after", "1", "--json", path, "--dir",
             os.path.join(directory, "run"), "--"] + launched(args, command(args, "ctypes") + ["--fault"])
     code, out, err = run(what)
     with open(path, encoding="utf-8") as file:

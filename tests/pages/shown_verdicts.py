@@ -22,6 +22,7 @@ import os
 import re
 import sys
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "jobs"))
@@ -32,6 +33,7 @@ import jobs  # noqa: E402
 BLOCK = re.compile(r"(<!-- verdict: (\S+) -->\n```\n)(.*?)(\n```\n<!-- /verdict -->)", re.DOTALL)
 VERDICT = re.compile(r"^rollcall: \w+, (?:proven|likely|suspected|inconclusive|nothing found) .*?"
                      r"(?=^rollcall: (?:ends|traces|check|\w+, )|\Z)", re.MULTILINE | re.DOTALL)
+POLL_S = 0.02
 VARIES = (
     (re.compile(r"( · no progress for)? [0-9.]+ ?(s|ms|%)(?=\W|$)"), ""),
     # What does not hang is told when it is seen: while the job runs, or at its end.
@@ -53,10 +55,14 @@ def launched(programs, source):
                      *variant.program_args]
 
 
-def output_of(command, source):
+def output_of(command, source, hangs=False):
+    """All that is printed: until the end, or of a job that hangs until its verdict."""
     with jobs.Job(command) as job:
-        if job.wait() is None:
-            sys.exit("%s: still running after %d s" % (source, jobs.JOB_TIMEOUT_S))
+        deadline = time.monotonic() + jobs.JOB_TIMEOUT_S
+        while job.running() and not (hangs and VERDICT.search(job.stderr())):
+            if time.monotonic() > deadline:
+                sys.exit("%s: still running after %d s" % (source, jobs.JOB_TIMEOUT_S))
+            time.sleep(POLL_S)
         return job.stdout() + job.stderr()
 
 
@@ -67,13 +73,14 @@ def printed_verdict(rollcall, programs, source):
     with tempfile.TemporaryDirectory() as directory:
         run = os.path.join(directory, "run")
         if variant.check is None:
-            command = [rollcall, "run", "--on-hang=kill"]
+            command = [rollcall, "run"]
         else:
-            command = [rollcall, "check", *variant.check]
+            command = [rollcall, "check", "--kill-after", "1", *variant.check]
         command += ["--color=never", "--dir", run]
         if variant.stall_after:
             command += ["--stall-after", variant.stall_after]
-        output = output_of([*command, "--", *job], source)
+        output = output_of([*command, "--", *job], source,
+                           hangs=variant.check is None and variant.outcome == "hung")
         if variant.also:
             output = output_of([rollcall, "analyze", "--color=never", "--also", variant.also, run],
                                source)

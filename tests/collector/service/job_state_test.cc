@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <vector>
+
+#include "proto/operations.h"
 #include "proto/ring_format.h"
 
 namespace rollcall::service {
@@ -30,7 +34,7 @@ class JobStateTest : public ::testing::Test {
   void Give(const rpc::ProcessDigest& digest) { state_.OnDigest(1, digest, kNow); }
   Reason Check(int64_t later_ns = 0) { return state_.Check(kNow + later_ns).reason; }
 
-  JobState state_{{.stall_after_ns = 30 * kSecond}};
+  JobState state_{{.times = {.stall_after_ns = 30 * kSecond}}};
 };
 
 TEST_F(JobStateTest, NobodyWaitsNothingIsSuspected) {
@@ -81,6 +85,36 @@ TEST_F(JobStateTest, StalledNeedsTheThreshold) {
   const Suspicion suspicion = state_.Check(kNow + 29 * kSecond);
   EXPECT_EQ(suspicion.reason, Reason::kStalled);
   EXPECT_EQ(suspicion.stalled, std::vector<uint64_t>{2});
+}
+
+// The engine says more of the same picture after each: 10 s, 30 s, and the two options.
+TEST_F(JobStateTest, ThePictureChangesAtEachThreshold) {
+  JobState state{{.times = {.kill_after_ns = 20 * kSecond, .stall_after_ns = 60 * kSecond}}};
+  for (int rank = 0; rank < 3; ++rank) state.OnDigest(1, Digest(rank, true), kNow - kSecond);
+  for (const bool all_wait : {false, true}) {
+    state.OnDigest(1, Digest(3, all_wait), kNow - kSecond);
+    std::vector<int64_t> changes;
+    uint64_t last = state.Check(kNow).fingerprint;
+    for (int64_t second = 1; second < 100; ++second) {
+      // Digests came a second ago, and said that nothing had moved for one.
+      const uint64_t now = state.Check(kNow + (second - 2) * kSecond).fingerprint;
+      if (now != last && second > 2) changes.push_back(second);
+      last = now;
+      if (!all_wait && second == 59) break;  // then the one that computes is stalled
+    }
+    const std::vector<int64_t> expected = {10, 20, 30, 60};
+    EXPECT_EQ(changes,
+              all_wait ? expected : std::vector<int64_t>(expected.begin(), expected.end() - 1));
+  }
+}
+
+TEST_F(JobStateTest, WhoIsInAbortGivesUp) {
+  Give(Digest(0, true));
+  EXPECT_FALSE(state_.processes().at(1).aborts);
+  rpc::ProcessDigest digest = Digest(0, true);
+  digest.mutable_blocked(0)->set_operation(static_cast<uint32_t>(Operation::kAbort));
+  Give(digest);
+  EXPECT_TRUE(state_.processes().at(1).aborts);
 }
 
 TEST_F(JobStateTest, AnEndMattersWhenOthersWait) {

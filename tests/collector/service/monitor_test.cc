@@ -9,6 +9,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -258,7 +259,7 @@ std::vector<uint8_t> RingInBarrierOn(int32_t rank, bool on_duplicate) {
 }
 
 // A busy machine: who was quiet by its digest is not by the rings that come with the answer.
-TEST(MonitorTest, AVerdictThatMayBeProvenWaitsForTheNextLook) {
+TEST(MonitorTest, NothingHangsBeforeTwoQuietLooks) {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<Certainty> certainties;  // of all reports
@@ -277,9 +278,13 @@ TEST(MonitorTest, AVerdictThatMayBeProvenWaitsForTheNextLook) {
   monitor.Message(agent, Hello());
   for (const auto& ring : rings) monitor.Message(agent, WaitingDigest(IdOf(ring), 3));
   uint64_t request = 0;
-  for (const bool quiet : {false, true}) {
+  for (const bool quiet : {false, false, false, true}) {
     request = link->WaitForSnapshotRequest(request);
     ASSERT_NE(request, 0u);
+    {
+      const std::lock_guard lock(mutex);
+      EXPECT_THAT(certainties, ::testing::IsEmpty());
+    }
     for (const auto& ring : rings) {
       monitor.Message(agent, Snapshot(request, IdOf(ring), ring, true, quiet));
     }
@@ -291,6 +296,164 @@ TEST(MonitorTest, AVerdictThatMayBeProvenWaitsForTheNextLook) {
   EXPECT_THAT(certainties, ::testing::Each(Certainty::kProven));
   lock.unlock();
   monitor.Leave(agent);
+}
+
+// A job of three ranks in a cycle of barriers, and what its monitor said of it.
+class CycleTest : public ::testing::Test {
+ protected:
+  CycleTest() {
+    for (const int32_t rank : {0, 1, 2}) rings_.push_back(RingInBarrierOn(rank, rank == 2));
+    MonitorOptions options;
+    options.times.kill_after_ns = 0;
+    options.on_report = [this](const Trace&, const Report& report) {
+      Note(report.status == Report::Status::kHung ? "hung" : "report");
+    };
+    options.on_update = [this](const Trace&, const Report&) { Note("update"); };
+    options.on_withdrawal = [this](const Withdrawal& withdrawal) { Note(withdrawal.Text()); };
+    if (HasEnder()) options.on_due = [this](const Report&) { Note("due"); };
+    monitor_.emplace(std::move(options));
+    agent_ = monitor_->Join(link_);
+    monitor_->Message(agent_, Hello());
+    for (size_t rank = 0; rank < 3; ++rank) Digest(rank, 0);
+  }
+  ~CycleTest() override { monitor_->Leave(agent_); }
+
+  static bool HasEnder() {
+    return std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) == "IsDue";
+  }
+  void Digest(size_t rank, uint64_t activity) {
+    rpc::AgentMessage message = WaitingDigest(IdOf(rings_[rank]), 3);
+    message.mutable_digests()->mutable_processes(0)->set_activity(activity);
+    message.mutable_digests()->mutable_processes(0)->set_quiet(activity == 0);
+    monitor_->Message(agent_, message);
+  }
+  // Answers the next request. Who moved is not quiet, or has ended.
+  void Answer(const std::vector<uint64_t>& activities = {0, 0, 0}, bool alive = true) {
+    request_ = link_->WaitForSnapshotRequest(request_);
+    ASSERT_NE(request_, 0u);
+    for (size_t rank = 0; rank < 3; ++rank) {
+      const bool quiet = activities[rank] == 0 || !alive;
+      rpc::AgentMessage message =
+          Snapshot(request_, IdOf(rings_[rank]), rings_[rank], alive, quiet);
+      message.mutable_snapshot()->set_activity(activities[rank]);
+      monitor_->Message(agent_, message);
+    }
+    monitor_->Message(agent_, LastSnapshot(request_));
+  }
+  void Note(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    notes_.push_back(what);
+    changed_.notify_all();
+  }
+  bool WaitFor(const std::string& what) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), [&] {
+      return std::find(notes_.begin(), notes_.end(), what) != notes_.end();
+    });
+  }
+  std::vector<std::string> Notes() {
+    const std::lock_guard lock(mutex_);
+    return notes_;
+  }
+  Monitor::Final Finish(const std::vector<uint64_t>& activities, const LastLook& look = {}) {
+    auto finished = std::async(std::launch::async, [&] { return monitor_->Finish(look); });
+    Answer(activities, /*alive=*/false);
+    return finished.get();
+  }
+
+  const std::string kWithdrawn = "rank 1 moved again; the verdict above is withdrawn";
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> notes_;
+  std::vector<std::vector<uint8_t>> rings_;
+  const std::shared_ptr<FakeLink> link_ = std::make_shared<FakeLink>();
+  uint64_t agent_ = 0;
+  uint64_t request_ = 0;
+  std::optional<Monitor> monitor_;
+};
+
+TEST_F(CycleTest, AMoveWithdrawsTheVerdictAndTheStateIsLookedAtAnew) {
+  Answer();
+  ASSERT_TRUE(WaitFor("hung"));
+  Digest(1, 8);
+  ASSERT_TRUE(WaitFor(kWithdrawn));
+  Answer({0, 8, 0});
+  EXPECT_TRUE(WaitFor("update"));
+  EXPECT_THAT(Notes(), ::testing::ElementsAre("hung", kWithdrawn, "update"));
+}
+
+TEST_F(CycleTest, AMoveThatOnlyTheLastLookShowsWithdrawsIt) {
+  Answer();
+  ASSERT_TRUE(WaitFor("hung"));
+  Finish({0, 8, 0});
+  EXPECT_THAT(Notes(), ::testing::Contains(kWithdrawn));
+}
+
+TEST_F(CycleTest, WhoIsKilledInItsCallWithdrawsNothing) {
+  Answer();
+  ASSERT_TRUE(WaitFor("hung"));
+  EXPECT_TRUE(Finish({0, 0, 0}).any_findings);
+  EXPECT_THAT(Notes(), ::testing::ElementsAre("hung"));
+}
+
+TEST_F(CycleTest, WhatComesAfterAnInterruptWithdrawsNothing) {
+  Answer();
+  ASSERT_TRUE(WaitFor("hung"));
+  monitor_->NoteInterrupted();
+  Digest(1, 8);
+  EXPECT_TRUE(Finish({0, 8, 0}).any_findings);
+  EXPECT_THAT(Notes(), ::testing::ElementsAre("hung"));
+}
+
+TEST_F(CycleTest, IsDue) {
+  Answer();
+  ASSERT_TRUE(WaitFor("due"));
+  EXPECT_THAT(Notes(), ::testing::ElementsAre("hung", "due"));
+}
+
+TEST_F(CycleTest, ALookThatIsAskedForComesBeforeWhatFollowsIt) {
+  Answer();
+  ASSERT_TRUE(WaitFor("hung"));
+  monitor_->LookNow([this] { Note("then"); });
+  Answer();
+  ASSERT_TRUE(WaitFor("then"));
+  EXPECT_THAT(Notes(), ::testing::ElementsAre("hung", "then"));
+}
+
+// Who stood still when the time was up is in the journal; that all are dead later says nothing.
+TEST_F(CycleTest, OfAJobOutOfTimeOnlyWhatStoodStillHangs) {
+  const LastLook out_of_time{.diagnose = {.time_limit_ns = 1'000'000'000}};
+  for (const bool stood_still : {false, true}) {
+    Monitor monitor{MonitorOptions{}};
+    const auto link = std::make_shared<FakeLink>();
+    const uint64_t agent = monitor.Join(link);
+    monitor.Message(agent, Hello());
+    auto finished = std::async(std::launch::async, [&] { return monitor.Finish(out_of_time); });
+    const uint64_t request = link->WaitForSnapshotRequest();
+    for (size_t rank = 0; rank < 3; ++rank) {
+      const uint64_t id = IdOf(rings_[rank]);
+      MemorySource source(rings_[rank]);
+      const uint64_t activity = RingActivity(ReadRing(source, "x.ring"));
+      rpc::AgentMessage journal;
+      if (stood_still) {
+        journal.mutable_journal()->set_lines(
+            FormatJournalLine(journal::Quiet{{id, "here", 1, 0}, activity, 5}));
+      }
+      const ProcessEnd killed = {
+          .how = ProcessEnd::How::kSignaled, .status = 15, .by_launcher = true};
+      journal.mutable_journal()->mutable_lines()->append(
+          FormatJournalLine(journal::ProcessEnded{{id, "here", 1, 0}, killed}));
+      monitor.Message(agent, journal);
+      monitor.Message(agent, Snapshot(request, id, rings_[rank], false));
+    }
+    monitor.Message(agent, LastSnapshot(request));
+    const Monitor::Final final = finished.get();
+    ASSERT_EQ(final.report.findings.size(), 1u);
+    const Finding& finding = final.report.findings[0];
+    EXPECT_EQ(finding.hangs, stood_still);
+    EXPECT_EQ(finding.kind == VerdictKind::kTimedOut, !stood_still);
+    monitor.Leave(agent);
+  }
 }
 
 // The answer of a node that has the binary, or has not.

@@ -1,0 +1,45 @@
+// The times without progress that matter, in one table: at each the same picture may get another
+// verdict, or be acted on.
+#ifndef ROLLCALL_COLLECTOR_SERVICE_PROGRESS_STEPS_H_
+#define ROLLCALL_COLLECTOR_SERVICE_PROGRESS_STEPS_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "collector/diagnosis/diagnose.h"
+
+namespace rollcall::service {
+
+struct ProgressTimes {
+  // What is likely is acted on after this long; never later than what is suspected.
+  int64_t kill_after_ns = 30'000'000'000;
+  // Who computes is called stalled, and what is suspected is acted on.
+  int64_t stall_after_ns = 30'000'000'000;
+
+  // How many of them have passed after so long.
+  size_t Passed(int64_t still_ns) const {
+    const std::array<int64_t, 4> steps = Steps();
+    return static_cast<size_t>(std::count_if(
+        steps.begin(), steps.end(), [still_ns](int64_t step) { return still_ns >= step; }));
+  }
+  // The first one that is longer than that; INT64_MAX after the last.
+  int64_t Next(int64_t still_ns) const {
+    int64_t next = INT64_MAX;
+    for (const int64_t step : Steps()) {
+      if (step > still_ns) next = std::min(next, step);
+    }
+    return next;
+  }
+
+ private:
+  std::array<int64_t, 4> Steps() const {
+    const DiagnoseOptions weak{.stall_after_ns = stall_after_ns};
+    return {weak.SuspectAfterNs(), weak.LikelyAfterNs(), kill_after_ns, stall_after_ns};
+  }
+};
+
+}  // namespace rollcall::service
+
+#endif  // ROLLCALL_COLLECTOR_SERVICE_PROGRESS_STEPS_H_

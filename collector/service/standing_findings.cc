@@ -1,0 +1,178 @@
+#include "collector/service/standing_findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "collector/diagnosis/waiting_set.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall::service {
+namespace {
+
+// Clocks of ranks, agents and collector do not agree to the microsecond: a look at a threshold is
+// taken a little behind it.
+constexpr int64_t kBehindNs = 50'000'000;
+// Who computes is looked at so often, as it may stop computing.
+constexpr int64_t kComputesNs = 5'000'000'000;
+
+// Less of a processor than this is a wait (collector/live/activity.h has the same bound).
+constexpr double kWaitsBelow = 0.02;
+
+// Computing is done outside of MPI: inside a call, and between polls, a busy processor says
+// nothing.
+bool Computes(const Process& process, const Observed& observed) {
+  return observed.cpu_share >= kWaitsBelow && process.end.how == ProcessEnd::How::kAlive &&
+         process.open_calls.empty() &&
+         std::none_of(process.threads.begin(), process.threads.end(),
+                      [](const Thread& thread) { return thread.polling; });
+}
+
+}  // namespace
+
+std::string FindingKey(const Trace& trace, const Finding& finding) {
+  // Not by their places in the trace, which are another one's in the next.
+  const uint64_t world =
+      finding.world < trace.worlds.size() ? trace.worlds[finding.world].job_key : 0;
+  const uint64_t communicator = finding.communicator < trace.communicators.size()
+                                    ? trace.communicators[finding.communicator].key
+                                    : 0;
+  return fmt::format("{}|{:x}|{:x}|{}|{}|{}", KindName(finding.kind), world, communicator,
+                     finding.sequence, finding.hangs, fmt::join(finding.culprits, ","));
+}
+
+std::vector<Sighting> SightingsOf(const Trace& trace, const rollcall::Report& report,
+                                  const std::vector<Observed>& observed) {
+  // A process with several devices is several of the trace, and one that can be observed.
+  const auto of = [&](uint32_t process) -> const Observed* {
+    const uint32_t host = trace.processes[process].host_process;
+    const uint32_t index = host == kNoIndex ? process : host;
+    return index < observed.size() && observed[index].id != 0 ? &observed[index] : nullptr;
+  };
+  std::vector<Sighting> sightings;
+  for (const Finding& finding : report.findings) {
+    Sighting& sighting = sightings.emplace_back();
+    sighting.key = FindingKey(trace, finding);
+    sighting.kind = finding.kind;
+    sighting.certainty = finding.certainty;
+    sighting.waiting_ranks = finding.waiting.size();
+    sighting.hangs = finding.hangs;
+    if (!finding.hangs) continue;
+    std::vector<uint32_t> all = ProcessesOf(trace, finding, finding.waiting_set);
+    for (const uint32_t process : all) {
+      const Observed* const seen = of(process);
+      if (seen == nullptr) continue;
+      sighting.waiting.push_back({seen->id, trace.processes[process].rank, seen->activity});
+    }
+    for (const std::vector<int32_t>& ranks : {finding.culprits, finding.awaited}) {
+      const std::vector<uint32_t> others = ProcessesOf(trace, finding, ranks);
+      all.insert(all.end(), others.begin(), others.end());
+    }
+    for (const uint32_t process : all) {
+      const Observed* const seen = of(process);
+      if (seen == nullptr) continue;
+      sighting.still_since_ns = std::max(sighting.still_since_ns, seen->still_since_ns);
+      sighting.computes |= Computes(trace.processes[process], *seen);
+    }
+  }
+  return sightings;
+}
+
+std::string Withdrawal::Text() const {
+  std::string what = "the verdict above is withdrawn";
+  if (!all) {
+    std::set<std::string_view> names;
+    for (const VerdictKind kind : kinds) names.insert(KindName(kind));
+    what = fmt::format("of the verdicts above, {} is withdrawn", fmt::join(names, ", "));
+  }
+  return fmt::format("{} moved again; {}", RanksPhrase(ranks), what);
+}
+
+StandingFindings::News StandingFindings::Report(const std::vector<Sighting>& sightings,
+                                                int64_t now_ns) {
+  looked_ns_ = now_ns;
+  News news = News::kNone;
+  for (const Sighting& sighting : sightings) {
+    const auto [found, is_new] = standing_.try_emplace(sighting.key);
+    Standing& standing = found->second;
+    standing.newest = sighting;
+    standing.seen_ns = now_ns;
+    if (is_new || sighting.certainty < standing.best) {
+      standing.best = sighting.certainty;
+      news = News::kNew;
+    } else if (sighting.waiting_ranks > standing.most_ranks) {
+      news = std::max(news, News::kMoreRanks);
+    }
+    standing.most_ranks = std::max(standing.most_ranks, sighting.waiting_ranks);
+  }
+  return news;
+}
+
+bool StandingFindings::AnyDue(int64_t now_ns) const {
+  return std::any_of(standing_.begin(), standing_.end(), [&](const auto& entry) {
+    const Standing& standing = entry.second;
+    return standing.seen_ns == looked_ns_ && IsDue(standing.newest, now_ns);
+  });
+}
+
+bool StandingFindings::IsDue(const Sighting& sighting, int64_t now_ns) const {
+  if (!sighting.hangs) return false;
+  const int64_t still_ns = now_ns - sighting.still_since_ns;
+  const bool stalled = still_ns >= times_.stall_after_ns;
+  switch (sighting.certainty) {
+    case Certainty::kProven:
+      return true;
+    case Certainty::kLikely:
+      return stalled || (still_ns >= times_.kill_after_ns && !sighting.computes);
+    case Certainty::kSuspected:
+      return stalled;
+    case Certainty::kInconclusive:
+      break;
+  }
+  return false;
+}
+
+int64_t StandingFindings::NextLookNs() const {
+  int64_t next_ns = INT64_MAX;
+  for (const auto& [key, standing] : standing_) {
+    const Sighting& sighting = standing.newest;
+    if (!sighting.hangs) continue;
+    const int64_t still_ns = looked_ns_ - kBehindNs - sighting.still_since_ns;
+    const int64_t step_ns = times_.Next(still_ns);
+    if (step_ns == INT64_MAX) continue;
+    next_ns = std::min(next_ns, sighting.still_since_ns + step_ns + kBehindNs);
+    const bool held = sighting.computes && still_ns >= times_.kill_after_ns;
+    if (held) next_ns = std::min(next_ns, looked_ns_ + kComputesNs);
+  }
+  return next_ns;
+}
+
+Withdrawal StandingFindings::Withdraw(
+    const std::function<std::optional<Movement>(uint64_t id)>& moved) {
+  Withdrawal withdrawal;
+  for (auto standing = standing_.begin(); standing != standing_.end();) {
+    const Sighting& sighting = standing->second.newest;
+    bool is_void = false;
+    for (const Sighting::Rank& rank : sighting.waiting) {
+      const std::optional<Movement> movement = moved(rank.id);
+      if (!movement) continue;
+      const bool went_on = movement->activity != rank.activity && !movement->gave_up;
+      if (!went_on && !movement->ended_well) continue;
+      withdrawal.ranks.push_back(rank.rank);
+      is_void = true;
+    }
+    if (is_void) {
+      withdrawal.keys.push_back(sighting.key);
+      withdrawal.kinds.push_back(sighting.kind);
+    }
+    standing = is_void ? standing_.erase(standing) : std::next(standing);
+  }
+  Normalize(&withdrawal.ranks);
+  withdrawal.all = std::none_of(standing_.begin(), standing_.end(),
+                                [](const auto& standing) { return standing.second.newest.hangs; });
+  return withdrawal;
+}
+
+}  // namespace rollcall::service

@@ -1,0 +1,276 @@
+#include "collector/service/standing_findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rollcall::service {
+namespace {
+
+using News = StandingFindings::News;
+
+constexpr int64_t kOneSecond = 1'000'000'000;
+constexpr int64_t kStill = 1000 * kOneSecond;  // since when nothing moved
+
+Sighting Hang(Certainty certainty, const std::string& key = "a") {
+  Sighting sighting;
+  sighting.key = key;
+  sighting.kind = VerdictKind::kP2pDeadlock;
+  sighting.certainty = certainty;
+  sighting.waiting_ranks = 2;
+  sighting.hangs = true;
+  sighting.waiting = {{.id = 10, .rank = 0, .activity = 5}, {.id = 11, .rank = 1, .activity = 7}};
+  sighting.still_since_ns = kStill;
+  return sighting;
+}
+
+class StandingFindingsTest : public ::testing::Test {
+ protected:
+  News Report(const std::vector<Sighting>& sightings, int64_t after_ns = 0) {
+    return standing_.Report(sightings, kStill + after_ns);
+  }
+  // Whether it is due when a look finds it after so long without progress.
+  bool DueAfter(const Sighting& sighting, int64_t after_ns) {
+    Report({sighting}, after_ns);
+    return standing_.AnyDue(kStill + after_ns);
+  }
+  Withdrawal Withdraw() {
+    return standing_.Withdraw([this](uint64_t id) -> std::optional<Movement> {
+      const auto found = now_.find(id);
+      return found == now_.end() ? std::nullopt : std::optional(found->second);
+    });
+  }
+
+  StandingFindings standing_{{.kill_after_ns = 20 * kOneSecond, .stall_after_ns = 60 * kOneSecond}};
+  std::map<uint64_t, Movement> now_ = {{10, {.activity = 5}}, {11, {.activity = 7}}};
+};
+
+TEST_F(StandingFindingsTest, TheSameAgainIsNoNewsAndMoreCertainIs) {
+  EXPECT_EQ(Report({Hang(Certainty::kSuspected)}), News::kNew);
+  EXPECT_EQ(Report({Hang(Certainty::kSuspected)}), News::kNone);
+  EXPECT_EQ(Report({Hang(Certainty::kLikely)}), News::kNew);
+  EXPECT_EQ(Report({Hang(Certainty::kSuspected)}), News::kNone) << "less certain";
+  EXPECT_EQ(Report({Hang(Certainty::kLikely)}), News::kNone) << "as certain as it was once";
+  Sighting more = Hang(Certainty::kLikely);
+  more.waiting_ranks = 3;
+  EXPECT_EQ(Report({more}), News::kMoreRanks);
+  EXPECT_EQ(Report({more}), News::kNone);
+  EXPECT_EQ(Report({more, Hang(Certainty::kLikely, "b")}), News::kNew);
+}
+
+TEST_F(StandingFindingsTest, WhatIsProvenIsDueAtOnce) {
+  EXPECT_TRUE(DueAfter(Hang(Certainty::kProven), 0));
+}
+
+TEST_F(StandingFindingsTest, WhatIsLikelyIsDueAfterKillAfter) {
+  EXPECT_FALSE(DueAfter(Hang(Certainty::kLikely), 19 * kOneSecond));
+  EXPECT_TRUE(DueAfter(Hang(Certainty::kLikely), 20 * kOneSecond));
+}
+
+TEST_F(StandingFindingsTest, ComputingDelaysItToStallAfterAndNotForEver) {
+  Sighting computes = Hang(Certainty::kLikely);
+  computes.computes = true;
+  EXPECT_FALSE(DueAfter(computes, 59 * kOneSecond));
+  EXPECT_TRUE(DueAfter(computes, 60 * kOneSecond));
+}
+
+TEST_F(StandingFindingsTest, WhatIsSuspectedIsDueAtStallAfter) {
+  EXPECT_FALSE(DueAfter(Hang(Certainty::kSuspected), 59 * kOneSecond));
+  EXPECT_TRUE(DueAfter(Hang(Certainty::kSuspected), 60 * kOneSecond));
+}
+
+TEST_F(StandingFindingsTest, WhatCannotBeToldIsNeverDue) {
+  EXPECT_FALSE(DueAfter(Hang(Certainty::kInconclusive), 1000 * kOneSecond));
+}
+
+TEST_F(StandingFindingsTest, WhatDoesNotHangIsNeverDue) {
+  Sighting mismatch = Hang(Certainty::kProven);
+  mismatch.hangs = false;
+  EXPECT_FALSE(DueAfter(mismatch, 1000 * kOneSecond));
+}
+
+TEST_F(StandingFindingsTest, LikelyIsNeverDueAfterSuspected) {
+  StandingFindings standing({.kill_after_ns = 30 * kOneSecond, .stall_after_ns = 2 * kOneSecond});
+  standing.Report({Hang(Certainty::kLikely)}, kStill + 2 * kOneSecond);
+  EXPECT_TRUE(standing.AnyDue(kStill + 2 * kOneSecond));
+}
+
+TEST_F(StandingFindingsTest, ZeroIsAtOnce) {
+  StandingFindings standing({.kill_after_ns = 0, .stall_after_ns = 60 * kOneSecond});
+  standing.Report({Hang(Certainty::kLikely)}, kStill);
+  EXPECT_TRUE(standing.AnyDue(kStill));
+}
+
+TEST_F(StandingFindingsTest, ProgressOfARankOfItStartsTheTimeAnew) {
+  Sighting moved = Hang(Certainty::kLikely);
+  moved.still_since_ns = kStill + 15 * kOneSecond;
+  EXPECT_FALSE(DueAfter(moved, 34 * kOneSecond));
+  EXPECT_TRUE(DueAfter(moved, 35 * kOneSecond));
+}
+
+// Its time has come, but nobody sees it any more.
+TEST_F(StandingFindingsTest, WhatTheNewestLookDoesNotFindIsNotDue) {
+  Report({Hang(Certainty::kLikely)}, kOneSecond);
+  Report({Hang(Certainty::kSuspected, "b")}, 25 * kOneSecond);
+  EXPECT_FALSE(standing_.AnyDue(kStill + 25 * kOneSecond));
+}
+
+TEST_F(StandingFindingsTest, ALookIsTakenAtEachThreshold) {
+  EXPECT_EQ(standing_.NextLookNs(), INT64_MAX) << "nothing stands";
+  Report({Hang(Certainty::kSuspected)});
+  std::vector<int64_t> looks;
+  for (int64_t next = standing_.NextLookNs(); next != INT64_MAX; next = standing_.NextLookNs()) {
+    ASSERT_LT(looks.size(), 10u);
+    looks.push_back((next - kStill) / kOneSecond);
+    EXPECT_GE(next - kStill, looks.back() * kOneSecond);
+    standing_.Report({Hang(Certainty::kSuspected)}, next);
+  }
+  EXPECT_THAT(looks, ::testing::ElementsAre(10, 20, 30, 60));
+}
+
+TEST_F(StandingFindingsTest, WhoComputesIsLookedAtMoreOften) {
+  Sighting computes = Hang(Certainty::kLikely);
+  computes.computes = true;
+  Report({computes}, 31 * kOneSecond);
+  EXPECT_LE(standing_.NextLookNs(), kStill + 40 * kOneSecond);
+  computes.computes = false;
+  Report({computes}, 40 * kOneSecond);
+  EXPECT_TRUE(standing_.AnyDue(kStill + 40 * kOneSecond)) << "it computes no more";
+}
+
+TEST_F(StandingFindingsTest, WhatDoesNotHangNeedsNoLook) {
+  Sighting mismatch = Hang(Certainty::kProven);
+  mismatch.hangs = false;
+  Report({mismatch});
+  EXPECT_EQ(standing_.NextLookNs(), INT64_MAX);
+}
+
+TEST_F(StandingFindingsTest, WhoStandsStillWithdrawsNothing) {
+  Report({Hang(Certainty::kProven)});
+  EXPECT_TRUE(Withdraw().keys.empty());
+  now_.clear();
+  EXPECT_TRUE(Withdraw().keys.empty()) << "nothing is known of them any more";
+}
+
+TEST_F(StandingFindingsTest, ARankThatMovesWithdrawsItAndItMayBeReportedAgain) {
+  Report({Hang(Certainty::kLikely)});
+  now_[10].activity = 6;
+  now_[11].activity = 9;
+  const Withdrawal withdrawal = Withdraw();
+  EXPECT_THAT(withdrawal.keys, ::testing::ElementsAre("a"));
+  EXPECT_EQ(withdrawal.Text(), "ranks 0,1 moved again; the verdict above is withdrawn");
+  EXPECT_TRUE(standing_.empty());
+  EXPECT_TRUE(Withdraw().keys.empty()) << "once";
+  EXPECT_EQ(Report({Hang(Certainty::kLikely)}), News::kNew);
+}
+
+TEST_F(StandingFindingsTest, OnlyThoseOfWhoMovedAreWithdrawn) {
+  Sighting other = Hang(Certainty::kLikely, "b");
+  other.waiting = {{.id = 12, .rank = 2, .activity = 1}};
+  Report({Hang(Certainty::kLikely), other});
+  now_[10].activity = 6;
+  const Withdrawal withdrawal = Withdraw();
+  EXPECT_THAT(withdrawal.keys, ::testing::ElementsAre("a"));
+  EXPECT_FALSE(withdrawal.all);
+  EXPECT_EQ(withdrawal.Text(),
+            "rank 0 moved again; of the verdicts above, p2p-deadlock is withdrawn");
+  EXPECT_FALSE(standing_.empty());
+}
+
+// A mismatch that stops nobody is one whatever becomes of the ranks.
+TEST_F(StandingFindingsTest, WhatDoesNotHangStays) {
+  Sighting mismatch = Hang(Certainty::kProven, "m");
+  mismatch.hangs = false;
+  mismatch.waiting.clear();
+  Report({Hang(Certainty::kLikely), mismatch});
+  now_[10].activity = 6;
+  const Withdrawal withdrawal = Withdraw();
+  EXPECT_THAT(withdrawal.keys, ::testing::ElementsAre("a"));
+  EXPECT_TRUE(withdrawal.all);
+  EXPECT_FALSE(standing_.empty());
+}
+
+TEST_F(StandingFindingsTest, GivingUpIsNoMovementAndEndingWellIs) {
+  Report({Hang(Certainty::kLikely)});
+  now_[10] = {.activity = 6, .gave_up = true};
+  EXPECT_TRUE(Withdraw().keys.empty());
+  now_[11].ended_well = true;
+  EXPECT_THAT(Withdraw().ranks, ::testing::ElementsAre(1));
+}
+
+// What the looks say of a job of three ranks: rank 0 waits for rank 1, which waits for rank 2.
+class SightingsTest : public ::testing::Test {
+ protected:
+  SightingsTest() {
+    trace_.worlds.push_back({.job_key = 7, .size = 3, .processes = {0, 1, 2}});
+    for (int32_t rank = 0; rank < 3; ++rank) {
+      Process& process = trace_.processes.emplace_back();
+      process.world = 0;
+      process.rank = rank;
+      process.end.how = ProcessEnd::How::kAlive;
+      observed_.push_back({.id = static_cast<uint64_t>(rank) + 10,
+                           .activity = 5,
+                           .still_since_ns = kStill + rank * kOneSecond});
+    }
+    for (const uint32_t waiting : {0, 1}) trace_.processes[waiting].open_calls.emplace_back();
+    Finding& finding = report_.findings.emplace_back();
+    finding.kind = VerdictKind::kP2pDeadlock;
+    finding.certainty = Certainty::kLikely;
+    finding.hangs = true;
+    finding.world = 0;
+    finding.waiting_set = {0};
+    finding.culprits = {1};
+  }
+  Sighting Only() { return SightingsOf(trace_, report_, observed_).at(0); }
+
+  Trace trace_;
+  Report report_;
+  std::vector<Observed> observed_;
+};
+
+TEST_F(SightingsTest, ProgressIsThatOfTheRanksOfTheFinding) {
+  EXPECT_EQ(Only().still_since_ns, kStill + kOneSecond);
+  report_.findings[0].awaited = {2};
+  EXPECT_EQ(Only().still_since_ns, kStill + 2 * kOneSecond);
+}
+
+TEST_F(SightingsTest, TheWaitingSetIsWatchedByProcess) {
+  ASSERT_EQ(Only().waiting.size(), 1u);
+  report_.findings[0].waiting_set = {0, 1};
+  ASSERT_EQ(Only().waiting.size(), 2u);
+  EXPECT_EQ(Only().waiting[1].id, 11u);
+  EXPECT_EQ(Only().waiting[1].rank, 1);
+}
+
+TEST_F(SightingsTest, OnlyWhoIsOutsideEveryCallComputes) {
+  for (Observed& observed : observed_) observed.cpu_share = 1;
+  EXPECT_FALSE(Only().computes) << "both are in a call";
+  report_.findings[0].awaited = {2};
+  EXPECT_TRUE(Only().computes);
+  trace_.processes[2].threads.emplace_back().polling = true;
+  EXPECT_FALSE(Only().computes) << "it polls";
+  trace_.processes[2].threads.clear();
+  observed_[2].cpu_share = 0.01;
+  EXPECT_FALSE(Only().computes) << "it sleeps";
+}
+
+TEST_F(SightingsTest, TheKeyDoesNotHangOnPlacesInTheTrace) {
+  trace_.communicators.resize(2);
+  trace_.communicators[0].key = 3;
+  trace_.communicators[1].key = 4;
+  Finding& finding = report_.findings[0];
+  finding.communicator = 0;
+  const std::string key = FindingKey(trace_, finding);
+  std::swap(trace_.communicators[0], trace_.communicators[1]);
+  EXPECT_NE(FindingKey(trace_, finding), key);
+  finding.communicator = 1;
+  EXPECT_EQ(FindingKey(trace_, finding), key);
+}
+
+}  // namespace
+}  // namespace rollcall::service
