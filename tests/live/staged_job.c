@@ -3,9 +3,12 @@
 //   staged_job MODE [GATE]   GATE is the file; without one a single step is made
 //   exit7   every rank ends with 7              skip    rank 1 skips a barrier
 //   loop    rank 1 computes for ever            read    rank 1 reads what nobody writes
+//   segv    rank 1 is ended by SIGSEGV      kill    rank 1 is ended by SIGKILL
+//   exit5   rank 1 ends with 5, without MPI_Finalize
 //   where   as exit7; rank 0 prints which librollcall.so it has and what its parent is
 #include <limits.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +78,9 @@ int main(int argc, char** argv) {
   }
   int ends[2];
   if (rank == 1 && strcmp(mode, "read") == 0 && pipe(ends) == 0) ReadNothing(ends[0]);
+  if (rank == 1 && strcmp(mode, "segv") == 0) raise(SIGSEGV);
+  if (rank == 1 && strcmp(mode, "kill") == 0) raise(SIGKILL);
+  if (rank == 1 && strcmp(mode, "exit5") == 0) exit(5);
   if (rank == 0 && strcmp(mode, "where") == 0) PrintWhere();
   ReduceAfterBarrier(rank == 1 && strcmp(mode, "skip") == 0);
   if (rank == 0) Say("done");
