@@ -159,6 +159,7 @@ class Check {
     service::Monitor::Final final =
         job_.Finish({.diagnose = OfTheEnd(end), .name_code = !options_.outputs.empty()});
     const bool ranks_seen = final.ranks_seen;
+    const std::string unrecorded = job_.Unrecorded(end, ranks_seen);
     const Verdict verdict = Judged(&final, end);
     std::vector<std::string> unused;
     Judgement judgement{.rulings = Judge(verdict.report, policy_, &unused),
@@ -170,7 +171,8 @@ class Check {
     const bool written = Show(verdict, judgement);
     for (const std::string& line : unused) Say(line);
     job_.Close(end, judgement.Fails());
-    const int code = Summary(judgement, ranks_seen);
+    if (ranks_seen && !unrecorded.empty()) Say(unrecorded);
+    const int code = Summary(judgement, ranks_seen ? "" : unrecorded);
     return written ? code : kUsage;
   }
 
@@ -188,8 +190,8 @@ class Check {
     return options_.outputs.Write(subject);
   }
 
-  // The last line, and the exit code that it explains.
-  int Summary(const Judgement& judgement, bool ranks_seen) const {
+  // The last line, and the exit code that it explains. `no_ranks`: that none was seen, and why.
+  int Summary(const Judgement& judgement, const std::string& no_ranks) const {
     const size_t fails = Count(judgement.rulings, Ruling::Weight::kFails);
     const size_t known = Count(judgement.rulings, Ruling::Weight::kKnown);
     std::string tail = known == 0 ? "" : fmt::format("; {} known from the baseline", known);
@@ -205,8 +207,8 @@ class Check {
                             job.exit_code, tail));
       return kJobFailed;
     }
-    if (!ranks_seen && !options_.allow_no_ranks) {
-      Say(fmt::format("check failed: {} (--allow-no-ranks permits it)", kNoRanks));
+    if (!no_ranks.empty() && !options_.allow_no_ranks) {
+      Say(fmt::format("check failed: {} (--allow-no-ranks permits it)", no_ranks));
       return kUsage;
     }
     Say("check passed" + tail);

@@ -198,17 +198,13 @@ void CheckLiveStacks(Checklist* list) {
 }
 
 void CheckEnds(Checklist* list) {
-  agent::ProcessWatch watch;
-  const pid_t child = fork();
-  if (child == 0) _exit(0);
-  const bool watched = watch.Open(child, 0);
-  waitpid(child, nullptr, 0);
-  if (!watched) {
+  const agent::EndReports reports = agent::FindEndReports();
+  if (reports == agent::EndReports::kNoPidfds) {
     list->Say(Outcome::kNote,
               "this kernel has no pidfds: how ranks end is known through "
               "`rollcall exec` only",
               "Linux 5.3 or later; or put `rollcall exec --` in front of the program");
-  } else if (!watch.WaitStatus().has_value()) {
+  } else if (reports == agent::EndReports::kToParentOnly) {
     list->Say(Outcome::kNote,
               "this kernel tells nobody but the parent how a process ended (Linux 6.15 does)",
               "nothing under Open MPI; elsewhere put `rollcall exec --` in front of the program");

@@ -22,6 +22,7 @@
 #include "cli/command.h"
 #include "cli/job_environment.h"
 #include "cli/node_agent.h"
+#include "cli/open_mpi.h"
 #include "collector/clock.h"
 #include "collector/import/journal.h"
 #include "collector/live/cgroup_memory.h"
@@ -40,8 +41,9 @@ struct Child {
   int exec_error = 0;
 };
 
-// Starts the program with the signal mask `mask`; knows whether execvp() worked when it returns.
-Child Start(char** argv, const sigset_t& mask) {
+// Starts the program in `file`, searched for as a shell does if that is empty, with the signal mask
+// `mask`; knows whether that worked when it returns.
+Child Start(const std::string& file, char** argv, const sigset_t& mask) {
   Child child;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -55,7 +57,11 @@ Child Start(char** argv, const sigset_t& mask) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(kNotExecutable);
     sigprocmask(SIG_SETMASK, &mask, nullptr);
-    execvp(argv[0], argv);
+    if (file.empty()) {
+      execvp(argv[0], argv);
+    } else {
+      execv(file.c_str(), argv);
+    }
     const int error = errno;
     if (write(ends[1], &error, sizeof(error)) < 0) _exit(kNotExecutable);
     _exit(kNotExecutable);
@@ -181,7 +187,10 @@ int RunExec(int argc, char** argv) {
   sigprocmask(SIG_BLOCK, &all, &before);
   // A launcher that ignores SIGCHLD would make the child's status vanish.
   signal(SIGCHLD, SIG_DFL);
-  const Child child = Start(program, before);
+  const std::string file = FileOfOpenMpi(program[0]);
+  std::string name = program[0] + RankIndex(argv[0]);
+  program[0] = name.data();
+  const Child child = Start(file, program, before);
   if (child.exec_error != 0) {
     fprintf(stderr, "rollcall exec: %s: %s\n", program[0], strerror(child.exec_error));
     return child.exec_error == ENOENT ? kNotFound : kNotExecutable;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cli/open_mpi.h"
 #include "proto/environment.h"
 
 namespace rollcall {
@@ -43,6 +44,16 @@ constexpr size_t kLongestPlugin = 254;
 bool WantsProfilerPlugin(const char* chosen, const char* own_switch, const std::string& library) {
   const bool off = own_switch != nullptr && strcmp(own_switch, "0") == 0;
   return chosen == nullptr && !off && library.size() <= kLongestPlugin;
+}
+
+// What runs under a fork agent is found and started in another way than Open MPI's own, so none is
+// set without need.
+bool WantsForkAgent(const std::map<std::string, std::string>& current,
+                    const JobSettings& settings) {
+  const auto own_switch = current.find(env::kForkAgent);
+  if (own_switch != current.end() && own_switch->second == "0") return false;
+  if (own_switch != current.end() && own_switch->second == "1") return true;
+  return !settings.kernel_reports_ends || !StaysOnThisNode(settings.command, current);
 }
 
 std::string Prepended(const std::string& list, const std::string& library) {
@@ -118,7 +129,9 @@ std::map<std::string, std::string> JobEnvironment(std::map<std::string, std::str
     asan += (asan.empty() ? "" : ":") + std::string(kAsanAllow);
   }
   const std::string parent = Program("rollcall-exec");
-  if (parent.find_first_of(" \t") != std::string::npos) {
+  if (!WantsForkAgent(current, settings)) {
+    // Nothing to set.
+  } else if (parent.find_first_of(" \t") != std::string::npos) {
     notes->push_back("Open MPI cannot run " + parent +
                      " as fork agent: its path has a blank; how ranks end may stay unknown");
   } else {

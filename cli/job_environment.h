@@ -23,11 +23,17 @@ struct JobSettings {
   std::string collector;  // HOST:PORT
   std::string token;
   bool stacks = true;
+  std::vector<std::string> command;  // the launcher's line
+  // Whether this node's agent learns from the kernel how a rank ended (agent::EndReports).
+  bool kernel_reports_ends = false;
 };
 
 // `current` with what the job needs. Everything that was there stays: LD_PRELOAD and ASAN_OPTIONS
 // are added to, an Open MPI fork agent or an NCCL profiler of the user's own is left alone. `notes`
 // gets lines for the user about what could not be arranged.
+//
+// Open MPI's fork agent is set unless nothing needs it: where all ranks are on this node, and the
+// kernel reports how they end.
 //
 // Open MPI passes to remote nodes no ROLLCALL_… variable but every OMPI_… one (seen with 4.1.4), so
 // each is also set as OMPI_ROLLCALL_…; `rollcall exec`, which Open MPI runs as its fork agent on

@@ -64,6 +64,14 @@ bool Launcher::Start(const std::vector<std::string>& command,
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   *error =
       posix_spawnp(&pid_, arguments[0], nullptr, &attributes, arguments.data(), variables.data());
+  if (*error == ENOEXEC) {
+    // A script that names no interpreter: it starts from a shell, and so here.
+    static constexpr const char* kShell[] = {"/bin/sh", "-c", "exec \"$0\" \"$@\""};
+    std::vector<char*> words;
+    for (const char* word : kShell) words.push_back(const_cast<char*>(word));
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    *error = posix_spawn(&pid_, words[0], nullptr, &attributes, words.data(), variables.data());
+  }
   posix_spawnattr_destroy(&attributes);
   if (*error != 0) pid_ = -1;
   return *error == 0;

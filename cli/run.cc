@@ -89,7 +89,8 @@ void Run::Conclude(const WatchedJob::End& end) {
   } else {
     output_.Store(final.trace, final.report, /*job_ended=*/true, final.any_findings);
   }
-  if (!final.ranks_seen) Say(kNoRanks);
+  const std::string unrecorded = job_.Unrecorded(end, final.ranks_seen);
+  if (!unrecorded.empty()) Say(unrecorded);
   job_.Close(end, final.any_findings);
 }
 

@@ -9,12 +9,15 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <future>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "cli/job_environment.h"
 #include "cli/say.h"
 #include "collector/agent/grpc_transport.h"
+#include "collector/agent/process_watch.h"
 #include "collector/clock.h"
 #include "collector/service/secret.h"
 #include "proto/run_directory.h"
@@ -75,7 +78,9 @@ void WatchSettings::AddOptions(CLI::App* app) {
 }
 
 WatchedJob::WatchedJob(WatchSettings settings)
-    : settings_(WithPort(std::move(settings))), wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+    : settings_(WithPort(std::move(settings))),
+      kernel_reports_ends_(agent::FindEndReports() == agent::EndReports::kToPidfds),
+      wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 WatchedJob::~WatchedJob() {
   TearDown(false);
@@ -153,7 +158,9 @@ bool WatchedJob::Start() {
                                  {.run_directory = directory_.path(),
                                   .collector = Advertised(settings_.listen, server_->port()),
                                   .token = token_,
-                                  .stacks = !settings_.no_stacks},
+                                  .stacks = !settings_.no_stacks,
+                                  .command = settings_.command,
+                                  .kernel_reports_ends = kernel_reports_ends_},
                                  &notes);
     for (const std::string& note : notes) Say(note);
   }
@@ -238,8 +245,10 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
       if (ended && agent_ != nullptr) {
         agent_->Post([](agent::Agent& agent) { agent.SignalAll(SIGKILL); });
       }
-      return {
-          .exit_code = ExitCodeOf(*status), .by_rollcall = ended, .timed_out = ended && timed_out_};
+      return {.exit_code = ExitCodeOf(*status),
+              .signal = WIFSIGNALED(*status) ? WTERMSIG(*status) : 0,
+              .by_rollcall = ended,
+              .timed_out = ended && timed_out_};
     }
     if (deadline >= 0 && !end_asked_ && Now(CLOCK_MONOTONIC) >= deadline) {
       deadline = -1;
@@ -255,6 +264,32 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
 
 service::Monitor::Final WatchedJob::Finish(const service::LastLook& look) {
   return monitor_->Finish(look);
+}
+
+std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen) {
+  std::promise<std::map<std::string, uint64_t>> promise;
+  agent_->Post([&promise](agent::Agent& agent) { promise.set_value(agent.refusals()); });
+  const std::map<std::string, uint64_t> refusals = promise.get_future().get();
+  std::string reasons;
+  for (const auto& [reason, count] : refusals) {
+    reasons += fmt::format("{}{} rank{} could not record: {}", reasons.empty() ? "" : "; ", count,
+                           count == 1 ? "" : "s", reason);
+  }
+  if (ranks_seen) return reasons;
+  std::string why = reasons;
+  if (why.empty() && end.by_rollcall) {
+    why = "the job was ended before one initialised MPI, or it is linked statically";
+  } else if (why.empty() && end.signal != 0) {
+    why = fmt::format("the launcher was ended by SIG{}", sigabbrev_np(end.signal));
+  } else if (why.empty() && end.exit_code != 0) {
+    why = fmt::format("the launcher ended with exit code {}; its message, if any, is above",
+                      end.exit_code);
+  } else if (why.empty()) {
+    why =
+        "the program never initialised MPI, is linked statically, or printed above why it cannot "
+        "record";
+  }
+  return "no rank ever appeared: " + why;
 }
 
 void WatchedJob::Close(const End& end, bool any_findings) {

@@ -40,9 +40,6 @@ struct WatchSettings {
   }
 };
 
-inline constexpr char kNoRanks[] =
-    "no rank ever appeared: the program never initialised MPI, or is linked statically";
-
 // Construct before anything that starts a thread. Not thread-safe but for AskToEnd(). Nothing is
 // left running or on disk when it goes, unless Close() kept the traces.
 class WatchedJob {
@@ -71,6 +68,7 @@ class WatchedJob {
 
   struct End {
     int exit_code = 0;  // the launcher's; 128 + the signal that ended it
+    int signal = 0;     // that signal
     bool by_rollcall = false;
     bool timed_out = false;
   };
@@ -84,6 +82,9 @@ class WatchedJob {
 
   // The last look at everything; after Wait(), once, if watching().
   service::Monitor::Final Finish(const service::LastLook& look);
+  // What is known about ranks without a trace, a line for the user; empty: there is nothing to say.
+  // After Finish(), before Close().
+  std::string Unrecorded(const End& end, bool ranks_seen);
   // Journals the end, and keeps or removes what is on disk; after Finish().
   void Close(const End& end, bool any_findings);
 
@@ -99,7 +100,8 @@ class WatchedJob {
   void TearDown(bool keep);
 
   const WatchSettings settings_;
-  SignalGate gate_;  // before anything that starts a thread
+  SignalGate gate_;                 // before anything that starts a thread
+  const bool kernel_reports_ends_;  // tried before anything starts a thread
   const int wake_fd_;
   std::string token_;
   agent::RunDirectory directory_;

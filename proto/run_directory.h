@@ -9,6 +9,11 @@
 // one SCM_RIGHTS message on agent.sock (SOCK_STREAM) that holds the descriptor and an AgentHello,
 // sent without blocking, no answer expected. The agent keeps the descriptor, which keeps the ring
 // alive after the process, and copies it into the run directory when the process ends.
+//
+// The agent listens on the same name in the abstract namespace, too (a NUL, and the path behind
+// it): a rank in a mount namespace of its own, whose /dev/shm has no run directory, reaches that
+// one. Anybody can listen there, so the shim sends nothing to a listener of another user. A rank
+// that cannot record at all sends an AgentHello without a descriptor, with the reason for a name.
 #ifndef ROLLCALL_PROTO_RUN_DIRECTORY_H_
 #define ROLLCALL_PROTO_RUN_DIRECTORY_H_
 
@@ -31,7 +36,7 @@ struct AgentHello {
   char magic[8];        // kAgentMagic
   uint32_t version;     // 1
   uint32_t pid;         // as the process sees itself
-  char ring_name[112];  // file name the ring would have had, NUL-terminated
+  char ring_name[112];  // file name the ring would have had, or the reason; NUL-terminated
 };
 static_assert(sizeof(AgentHello) == 128);
 inline constexpr char kAgentMagic[8] = {'R', 'C', 'A', 'G', 'E', 'N', 'T', '1'};

@@ -133,6 +133,7 @@ void MakeRing() {
                       static_cast<uint64_t>(RanksOnNode()), name, has_python, WantsMarks()});
   if (file.header == nullptr) {
     Say("not recording this rank", file.refused);
+    ReportRefused(directory, file.refused);
     return;
   }
 

@@ -11,6 +11,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 
@@ -42,6 +44,7 @@ int OpenOwnDirectory(const char* path) {
   struct stat info;
   if (fstat(fd, &info) != 0 || info.st_uid != geteuid() || (info.st_mode & 0077) != 0) {
     close(fd);
+    errno = EACCES;
     return -1;
   }
   return fd;
@@ -125,27 +128,48 @@ ring::FileHeader* MapAndFill(int fd, const Layout& layout) {
   return header;
 }
 
-bool HandOver(const char* run_directory, const char* name, int memfd) {
+// A connection to the agent of the run directory, -1 if there is none. One try, nonblocking: the
+// agent being absent or slow changes nothing.
+int ConnectToAgent(const char* run_directory) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const int length =
-      snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", run_directory, kAgentSocket);
-  if (length < 0 || static_cast<size_t>(length) >= sizeof(address.sun_path)) return false;
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  // Its name is in the file system, or after a NUL in the abstract namespace.
+  for (size_t begin = 0; begin <= 1; ++begin) {
+    const size_t room = sizeof(address.sun_path) - begin;
+    const int length =
+        snprintf(address.sun_path + begin, room, "%s/%s", run_directory, kAgentSocket);
+    if (length < 0 || static_cast<size_t>(length) >= sizeof(address.sun_path) - 1) return -1;
+    if (begin != 0) address.sun_path[0] = '\0';
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return -1;
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + begin +
+                                             static_cast<size_t>(length));
+    ucred peer{};
+    socklen_t peer_size = sizeof(peer);
+    if (connect(fd, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) == 0 && peer.uid == geteuid()) {
+      return fd;
+    }
+    close(fd);
+  }
+  return -1;
+}
+
+// `memfd` goes along unless it is -1.
+bool SendHello(const char* run_directory, const char* name, int memfd) {
+  const int fd = ConnectToAgent(run_directory);
   if (fd < 0) return false;
-  // One try, nonblocking: the agent being absent or slow changes nothing.
-  bool sent = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-  if (sent) {
-    AgentHello hello{};
-    memcpy(hello.magic, kAgentMagic, sizeof(hello.magic));
-    hello.version = 1;
-    hello.pid = static_cast<uint32_t>(getpid());
-    snprintf(hello.ring_name, sizeof(hello.ring_name), "%s", name);
-    iovec part{&hello, sizeof(hello)};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
+  AgentHello hello{};
+  memcpy(hello.magic, kAgentMagic, sizeof(hello.magic));
+  hello.version = 1;
+  hello.pid = static_cast<uint32_t>(getpid());
+  snprintf(hello.ring_name, sizeof(hello.ring_name), "%s", name);
+  iovec part{&hello, sizeof(hello)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (memfd >= 0) {
     message.msg_control = control;
     message.msg_controllen = sizeof(control);
     cmsghdr* rights = CMSG_FIRSTHDR(&message);
@@ -153,9 +177,9 @@ bool HandOver(const char* run_directory, const char* name, int memfd) {
     rights->cmsg_type = SCM_RIGHTS;
     rights->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(rights), &memfd, sizeof(int));
-    sent =
-        sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof(hello));
   }
+  const bool sent =
+      sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof(hello));
   close(fd);
   return sent;
 }
@@ -208,12 +232,13 @@ RingFile CreateRingFile(const RingFileRequest& request) {
   const int run = OpenOwnDirectory(request.run_directory);
   if (run < 0) {
     file.refused = "the run directory is missing, or not a directory that only its owner can use";
-    return file;
+    if (errno != ENOENT) return file;
   }
-  if (mkdirat(run, kRingsDirectory, 0700) != 0 && errno != EEXIST) {
+  if (run >= 0 && mkdirat(run, kRingsDirectory, 0700) != 0 && errno != EEXIST) {
     file.refused = "the run directory is not writable";
   }
-  const int rings = openat(run, kRingsDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  const int rings =
+      run < 0 ? -1 : openat(run, kRingsDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (rings >= 0) {
     const uint64_t budget = Budget(rings, request.ranks_on_node);
     if (budget >= kSmallestFileBytes) {
@@ -228,14 +253,14 @@ RingFile CreateRingFile(const RingFileRequest& request) {
     }
     close(rings);
   }
-  close(run);
+  if (run >= 0) close(run);
   if (file.header != nullptr) return file;
 
   const int memfd = static_cast<int>(syscall(SYS_memfd_create, "rollcall", 1u /* MFD_CLOEXEC */));
   if (memfd >= 0) {
     file.layout = PlanLayout(bytes, request.python, request.marks);
     file.header = MapAndFill(memfd, file.layout);
-    if (file.header != nullptr && !HandOver(request.run_directory, request.file_name, memfd)) {
+    if (file.header != nullptr && !SendHello(request.run_directory, request.file_name, memfd)) {
       munmap(file.header, file.layout.file_bytes);
       file.header = nullptr;
     }
@@ -245,6 +270,10 @@ RingFile CreateRingFile(const RingFileRequest& request) {
     file.refused = "no room in shared memory, and no agent to hand a memory file to";
   }
   return file;
+}
+
+void ReportRefused(const char* run_directory, const char* reason) {
+  SendHello(run_directory, reason, -1);
 }
 
 void PublishRingFile(ring::FileHeader* header) {

@@ -54,9 +54,12 @@ struct RingFileRequest {
 //
 // The places are tried in this order (shim.md: "Memory is the job's"): a file in the run directory,
 // if that is a memory file system with room for all ranks of the node in 1/16 of what is free; a
-// memfd handed to the agent; nothing. RLIMIT_FSIZE is looked at first, for exceeding it kills
-// (SIGXFSZ), memfds too.
+// memfd handed to the agent, which this process may reach where it sees no run directory; nothing.
+// RLIMIT_FSIZE is looked at first, for exceeding it kills (SIGXFSZ), memfds too.
 RingFile CreateRingFile(const RingFileRequest& request);
+
+// Tells the agent of the run directory, if there is one, that this process is not recorded.
+void ReportRefused(const char* run_directory, const char* reason);
 
 // Sets magic: from now on the file is valid for readers.
 void PublishRingFile(ring::FileHeader* header);

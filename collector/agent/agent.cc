@@ -106,7 +106,13 @@ void Agent::Wait(int timeout_ms) {
 
 void Agent::RunOnce(int timeout_ms) {
   Wait(timeout_ms);
-  for (const ReceivedRing& ring : socket_.Accept()) AddRing(ring.name, ring.fd, ring.pid);
+  for (const ReceivedRing& ring : socket_.Accept()) {
+    if (ring.fd >= 0) {
+      AddRing(ring.name, ring.fd, ring.pid);
+    } else {
+      ++refusals_[ring.name];
+    }
+  }
   const bool sample = Now(CLOCK_MONOTONIC) >= next_sample_ns_;
   if (rescan_ || sample) ScanRings();
   SampleRingsBeingMade();

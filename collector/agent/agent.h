@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -37,8 +38,10 @@ struct AgentOptions {
   // How long the parent's word on an ended process is waited for before the agent says what it
   // knows.
   int64_t parents_word_ns = 300'000'000;
-  // Of two ends less than this apart none is taken for the other's consequence.
-  int64_t end_order_blur_ns = kEndOrderBlurNs;
+  // Of two ends less than this apart none is taken for the other's consequence. Shorter than
+  // kEndOrderBlurNs: one agent sees all the ends of its node. Open MPI, which lost a rank, waits
+  // for 1 s before it ends the others.
+  int64_t end_order_blur_ns = kEndOrderBlurNs / 2;
 };
 
 // Everything but Wake() belongs to the one thread that calls RunOnce().
@@ -72,6 +75,8 @@ class Agent {
   // it, so that they outlast the agent. Returns how many could not be written.
   size_t PreserveRings();
   const std::vector<std::string>& problems() const { return problems_; }
+  // Processes that could not record, by reason.
+  const std::map<std::string, uint64_t>& refusals() const { return refusals_; }
 
  private:
   struct Process {
@@ -162,6 +167,7 @@ class Agent {
   std::vector<std::unique_ptr<Process>> processes_;
   std::set<std::string> names_;
   std::vector<std::string> problems_;
+  std::map<std::string, uint64_t> refusals_;
   std::deque<SnapshotJob> snapshots_;
   bool rescan_ = true;
   bool shut_down_ = false;

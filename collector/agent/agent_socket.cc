@@ -6,7 +6,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include "proto/run_directory.h"
@@ -26,6 +28,27 @@ bool IsRingName(const std::string& name) {
     if (static_cast<unsigned char>(c) < 0x21 || c == 0x7f) return false;
   }
   return name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+// One line that can be shown.
+bool IsPlainText(const std::string& text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](const char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+int ListenAt(const sockaddr_un& address, size_t path_size) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -1;
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path_size);
+  const bool abstract = address.sun_path[0] == '\0';
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+      (abstract || chmod(address.sun_path, 0600) == 0) && listen(fd, AgentSocket::kMaxPeers) == 0) {
+    return fd;
+  }
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
 }
 
 // The one descriptor in the message, -1 if there is none. Any others are closed.
@@ -52,6 +75,7 @@ int TakeDescriptor(msghdr* message) {
 
 AgentSocket::~AgentSocket() {
   for (const Peer& peer : peers_) close(peer.fd);
+  if (abstract_fd_ >= 0) close(abstract_fd_);
   if (fd_ >= 0) {
     close(fd_);
     unlink(path_.c_str());
@@ -66,20 +90,18 @@ bool AgentSocket::Listen(const std::string& run_directory, std::string* problem)
     *problem = fmt::format("{} is too long for a socket's name", path_);
     return false;
   }
-  memcpy(address.sun_path, path_.c_str(), path_.size() + 1);
-  fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd_ < 0) {
-    *problem = fmt::format("cannot make a socket: {}", strerror(errno));
-    return false;
-  }
   // The caller holds the agent's lock: whoever listened here is gone.
   unlink(path_.c_str());
-  if (bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
-      chmod(path_.c_str(), 0600) != 0 || listen(fd_, kMaxPeers) != 0) {
+  memcpy(address.sun_path, path_.c_str(), path_.size() + 1);
+  fd_ = ListenAt(address, path_.size() + 1);
+  if (fd_ < 0) {
     *problem = fmt::format("cannot listen on {}: {}", path_, strerror(errno));
-    close(fd_);
-    fd_ = -1;
     return false;
+  }
+  if (path_.size() + 1 < sizeof(address.sun_path)) {
+    address.sun_path[0] = '\0';
+    memcpy(address.sun_path + 1, path_.data(), path_.size());
+    abstract_fd_ = ListenAt(address, path_.size() + 1);
   }
   return true;
 }
@@ -87,13 +109,14 @@ bool AgentSocket::Listen(const std::string& run_directory, std::string* problem)
 std::vector<int> AgentSocket::fds() const {
   std::vector<int> fds;
   if (fd_ >= 0) fds.push_back(fd_);
+  if (abstract_fd_ >= 0) fds.push_back(abstract_fd_);
   for (const Peer& peer : peers_) fds.push_back(peer.fd);
   return fds;
 }
 
-void AgentSocket::AcceptPeers() {
-  while (fd_ >= 0 && peers_.size() < kMaxPeers) {
-    const int fd = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+void AgentSocket::AcceptPeers(int listening) {
+  while (listening >= 0 && peers_.size() < kMaxPeers) {
+    const int fd = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
     ucred credentials = {};
     socklen_t size = sizeof(credentials);
@@ -121,8 +144,10 @@ bool AgentSocket::Receive(const Peer& peer, std::vector<ReceivedRing>* received)
   }
   const int fd = n > 0 ? TakeDescriptor(&message) : -1;
   const std::string name(hello.ring_name, strnlen(hello.ring_name, sizeof(hello.ring_name)));
-  if (fd >= 0 && n == sizeof(hello) && memcmp(hello.magic, kAgentMagic, sizeof(kAgentMagic)) == 0 &&
-      hello.version == 1 && IsRingName(name)) {
+  const bool is_hello = n == sizeof(hello) &&
+                        memcmp(hello.magic, kAgentMagic, sizeof(kAgentMagic)) == 0 &&
+                        hello.version == 1;
+  if (is_hello && (fd >= 0 ? IsRingName(name) : IsPlainText(name))) {
     received->push_back({fd, peer.pid, name});
   } else if (fd >= 0) {
     close(fd);
@@ -131,7 +156,8 @@ bool AgentSocket::Receive(const Peer& peer, std::vector<ReceivedRing>* received)
 }
 
 std::vector<ReceivedRing> AgentSocket::Accept() {
-  AcceptPeers();
+  AcceptPeers(fd_);
+  AcceptPeers(abstract_fd_);
   std::vector<ReceivedRing> received;
   std::vector<Peer> waiting;
   for (const Peer& peer : peers_) {

@@ -11,11 +11,12 @@
 
 namespace rollcall::agent {
 
-// A ring that came over the socket. The receiver owns the descriptor.
+// What came over the socket: a ring, or why a process has none.
 struct ReceivedRing {
-  int fd = -1;
-  pid_t pid = 0;     // as the kernel sees the sender from here (SO_PEERCRED), across pid namespaces
-  std::string name;  // file name the ring would have had; safe to use as one
+  int fd = -1;    // the receiver owns it; -1: there is no ring
+  pid_t pid = 0;  // as the kernel sees the sender from here (SO_PEERCRED), across pid namespaces
+  std::string
+      name;  // file name the ring would have had, safe to use as one; the reason without one
 };
 
 // Not thread-safe; never blocks. A peer of another user, one that sends anything but the one
@@ -30,8 +31,9 @@ class AgentSocket {
   AgentSocket(const AgentSocket&) = delete;
   AgentSocket& operator=(const AgentSocket&) = delete;
 
-  // Listens in `run_directory`, in place of a socket that an earlier agent left. False and why if
-  // it cannot; the agent then goes on without.
+  // Listens in `run_directory`, in place of a socket that an earlier agent left, and on that name
+  // in the abstract namespace. False and why if it cannot do the former; the agent then goes on
+  // without.
   bool Listen(const std::string& run_directory, std::string* problem);
 
   // Descriptors that are readable when Accept() has something to do.
@@ -45,11 +47,12 @@ class AgentSocket {
     pid_t pid;
     std::chrono::steady_clock::time_point since;
   };
-  void AcceptPeers();
+  void AcceptPeers(int listening);
   // True if this peer is done with, well or not.
   static bool Receive(const Peer& peer, std::vector<ReceivedRing>* received);
 
   int fd_ = -1;
+  int abstract_fd_ = -1;
   std::string path_;
   std::vector<Peer> peers_;
 };

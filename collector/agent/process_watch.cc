@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -65,6 +66,17 @@ bool IsZombie(pid_t pid) {
   const std::string stat = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
   const size_t at = stat.rfind(')');
   return at != std::string::npos && at + 2 < stat.size() && stat[at + 2] == 'Z';
+}
+
+EndReports FindEndReports() {
+  ProcessWatch watch;
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  if (child < 0) return EndReports::kToParentOnly;
+  const bool watched = watch.Open(child, 0);
+  waitpid(child, nullptr, 0);
+  if (!watched) return EndReports::kNoPidfds;
+  return watch.WaitStatus().has_value() ? EndReports::kToPidfds : EndReports::kToParentOnly;
 }
 
 pid_t ProcessTable::Find(uint32_t own_pid, uint64_t start_ticks) {

@@ -25,6 +25,11 @@ int64_t ProcessCpuNs(pid_t pid);
 // how.
 bool IsZombie(pid_t pid);
 
+// Whether the kernel reports to who holds a pidfd how a process ended. Tries it on a child of its
+// own: before any thread is started. Waits for no other child.
+enum class EndReports : uint8_t { kNoPidfds, kToParentOnly, kToPidfds };
+EndReports FindEndReports();
+
 // The process that calls itself `own_pid` in its pid namespace and started then, as a pid of this
 // one; 0 if there is none. Looks through /proc when it is not the pid itself: once per ring, not
 // per sample.

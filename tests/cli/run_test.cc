@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "collector/agent/process_watch.h"
 #include "tests/cli/command_line.h"
 #include "tests/sanitizers.h"
 #include "tests/temporary_directory.h"
@@ -74,6 +77,100 @@ TEST_F(RunTest, TheJobGetsItsEnvironment) {
   EXPECT_THAT(outcome.out, HasSubstr("rollcall-exec --\n"));
   EXPECT_THAT(outcome.out, ContainsRegex("NCCL_PROFILER_PLUGIN=/.*/librollcall.so\n"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("OMPI_ALLOW_RUN_AS_ROOT")));
+}
+
+// Prints the fork agent that Open MPI would use for a line; "" if there is none.
+class ForkAgent : public RunTest {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directory(directory_.Path("bin"));
+    const std::string file = directory_.Path("bin/mpirun");
+    std::ofstream(file) << "#!/bin/sh\necho \"$OMPI_MCA_orte_fork_agent\"\n";
+    std::filesystem::permissions(file, std::filesystem::perms(0755));
+    std::filesystem::copy(file, directory_.Path("bin/script"));
+  }
+
+  std::string Of(std::vector<std::string> line, const std::string& setting = "") {
+    const Outcome outcome = RunCommand(Run(std::move(line)), "", nullptr, [&] {
+      const std::string path = directory_.Path("bin") + ":" + getenv("PATH");
+      setenv("PATH", path.c_str(), 1);
+      setenv("HOME", directory_.path().c_str(), 1);
+      const size_t equals = setting.find('=');
+      if (!setting.empty()) setenv(setting.substr(0, equals).c_str(), &setting[equals + 1], 1);
+    });
+    EXPECT_EQ(outcome.exit_code(), 0) << outcome.err;
+    return outcome.out.substr(0, outcome.out.find('\n'));
+  }
+
+  void Write(const std::string& name, const std::string& text) {
+    const std::filesystem::path path = directory_.Path(name);
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+};
+
+TEST_F(ForkAgent, IsNotSetWhereNothingNeedsIt) {
+  if (agent::FindEndReports() != agent::EndReports::kToPidfds) {
+    GTEST_SKIP() << "this kernel reports to the parent only how a process ended";
+  }
+  EXPECT_EQ(Of({"mpirun", "-n", "2", "app"}), "");
+  EXPECT_EQ(Of({directory_.Path("bin/mpirun"), "-n", "1", "a", ":", "-n", "1", "b"}), "");
+  EXPECT_EQ(Of({"env", "X=1", "timeout", "9", "mpirun", "-n", "2", "app"}), "");
+  EXPECT_EQ(Of({"mpirun", "-H", "localhost:4,127.0.0.1", "-n", "2", "app"}), "");
+  EXPECT_EQ(Of({"mpirun", "-mca", "btl", "tcp,self", "app"}, "OMPI_MCA_pml=ob1"), "");
+  Write("etc/openmpi-default-hostfile", "# node1\n\n");
+  Write(".openmpi/mca-params.conf", "btl = self\n# orte_default_hostfile = there\n");
+  EXPECT_EQ(Of({"mpirun", "-n", "2", "app"}), "");
+}
+
+TEST_F(ForkAgent, IsSetWhereRanksMayBeElsewhere) {
+  const auto is_set = [this](const std::vector<std::string>& line, const std::string& setting) {
+    return Of(line, setting).ends_with("/rollcall-exec --");
+  };
+  const std::vector<std::string> plain = {"mpirun", "-n", "2", "app"};
+  for (const std::string option :
+       {"-H", "--host", "-hostfile", "--hostfile", "-machinefile", "--default-hostfile",
+        "--rankfile", "--app", "--tune", "-x LD_PRELOAD=other.so", "--mca orte_default_hostfile",
+        "-mca plm_rsh_agent", "--launch-agent"}) {
+    std::vector<std::string> line = {"mpirun"};
+    std::istringstream words(option);
+    for (std::string word; words >> word;) line.push_back(word);
+    line.insert(line.end(), {"node1,localhost", "-n", "2", "app"});
+    EXPECT_TRUE(is_set(line, "")) << option;
+  }
+  for (const std::string setting :
+       {"SLURM_JOB_ID=7", "PBS_JOBID=7", "LSB_JOBID=7", "PE_HOSTFILE=there",
+        "OMPI_MCA_orte_default_hostfile=there", "ROLLCALL_FORK_AGENT=1"}) {
+    EXPECT_TRUE(is_set(plain, setting)) << setting;
+  }
+  EXPECT_TRUE(is_set({"script", "-n", "2", "app"}, ""));
+  EXPECT_TRUE(is_set({"script", "mpirun", "-n", "2", "app"}, ""));
+  Write(".openmpi/mca-params.conf", " orte_default_hostfile = there\n");
+  EXPECT_TRUE(is_set(plain, ""));
+  Write(".openmpi/mca-params.conf", "");
+  Write("etc/openmpi-default-hostfile", "node1\n");
+  EXPECT_TRUE(is_set(plain, ""));
+}
+
+TEST_F(ForkAgent, TheUsersOwnIsKeptAndOursCanBeSwitchedOff) {
+  EXPECT_EQ(Of({"mpirun", "-H", "node1", "app"}, "OMPI_MCA_orte_fork_agent=theirs"), "theirs");
+  EXPECT_EQ(Of({"mpirun", "-H", "node1", "app"}, "ROLLCALL_FORK_AGENT=0"), "");
+}
+
+TEST_F(RunTest, AScriptWithoutAnInterpreterStarts) {
+  const std::string file = directory_.Path("script");
+  std::ofstream(file) << "echo \"$1\"; exit 4\n";
+  std::filesystem::permissions(file, std::filesystem::perms(0755));
+  const Outcome outcome = RunCommand(Run({file, "a b"}));
+  EXPECT_EQ(outcome.exit_code(), 4);
+  EXPECT_EQ(outcome.out, "a b\n");
+}
+
+TEST_F(RunTest, TheLaunchersEndExplainsThatNoRankAppeared) {
+  EXPECT_THAT(RunCommand(Run({"false"})).err, HasSubstr("the launcher ended with exit code 1"));
+  const Outcome killed = RunCommand(Run({"sh", "-c", "kill -SEGV $$"}));
+  EXPECT_THAT(killed.err, HasSubstr("the launcher was ended by SIGSEGV"));
+  EXPECT_THAT(killed.err, Not(HasSubstr("statically")));
 }
 
 TEST_F(RunTest, AProfilerOfTheUsersIsKept) {

@@ -225,7 +225,7 @@ def installed_and_moved(scene):
     require(done.returncode == 0, "cmake --install failed:\n%s%s" % (done.stdout, done.stderr))
     shutil.move(first, prefix)
     scene.rollcall = os.path.join(prefix, "bin", "rollcall")
-    with Command(scene.run() + scene.job("where", ranks=2)) as job:
+    with Command(scene.run() + scene.job("where", ranks=2), {"ROLLCALL_FORK_AGENT": "1"}) as job:
         job.ends(live.JOB_CODE)
         said = dict(line.split(" ", 1) for line in job.stdout().splitlines() if " " in line)
         library = said.get("library", "")

@@ -1,6 +1,7 @@
 """Bad days of shared memory: too small for rings, not writable, emptied while the job runs."""
 
 import os
+import shutil
 
 import live
 from live import Command, require, until
@@ -79,11 +80,27 @@ def emptied(scene):
     live.check_skip(scene.analyze(), RANKS)
 
 
+def of_each_rank(scene):
+    """Each rank has a /dev/shm of its own, without the run directory: the rings go to the agent."""
+    private = live.need_unshare("-m") + [
+        "sh", "-c", 'mount -t tmpfs none /dev/shm || exit 99; exec "$@"', "sh"]
+    shared = live.jobs.make_directory()
+    try:
+        scene.run_directory = os.path.join(shared, "run")
+        job = scene.job("skip", ranks=RANKS, extra=WITHOUT_SM + private)
+        with Command(scene.run(on_hang="kill") + job) as job:
+            job.ends(live.ENDED_CODE)
+            live.check_skip(live.read_verdict(scene.verdict_file), RANKS, job)
+        live.check_skip(scene.analyze(), RANKS)
+    finally:
+        shutil.rmtree(shared, ignore_errors=True)
+
+
 def _seen(scene):
     """How many ranks the agent has noted in its journal."""
     with open(os.path.join(scene.run_directory, "journal.jsonl"), encoding="utf-8") as journal:
         return journal.read().count('"event":"process-seen"')
 
 
-small.on_disk = read_only.on_disk = True  # their /dev/shm is not the test's
-CASES = {case.__name__: case for case in (small, read_only, emptied)}
+small.on_disk = read_only.on_disk = of_each_rank.on_disk = True  # their /dev/shm is not the test's
+CASES = {case.__name__: case for case in (small, read_only, emptied, of_each_rank)}

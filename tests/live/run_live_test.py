@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import cases_bundle
+import cases_launch
 import cases_nodes
 import cases_run
 import cases_shm
@@ -19,7 +20,8 @@ import live
 
 SKIPPED = 77
 
-CASES = {**cases_bundle.CASES, **cases_run.CASES, **cases_nodes.CASES, **cases_shm.CASES}
+CASES = {**cases_bundle.CASES, **cases_launch.CASES, **cases_run.CASES, **cases_nodes.CASES,
+         **cases_shm.CASES}
 
 
 def main():

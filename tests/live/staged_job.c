@@ -5,13 +5,15 @@
 //   loop    rank 1 computes for ever            read    rank 1 reads what nobody writes
 //   sends   ranks 0 and 1 send each other more than is buffered
 //   thread  ranks 0 and 1 receive from each other, until GATE appears: then a thread of rank 0
-//   sends.
-//           MPI_THREAD_MULTIPLE; ends with 0
+//           sends. MPI_THREAD_MULTIPLE; ends with 0
 //   thread-then-loop   the same, and barriers for ever after that
+//   segv    rank 1 is ended by SIGSEGV      kill    rank 1 is ended by SIGKILL
+//   exit5   rank 1 ends with 5, without MPI_Finalize
 //   where   as exit7; rank 0 prints which librollcall.so it has and what its parent is
 #include <limits.h>
 #include <mpi.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +129,9 @@ int main(int argc, char** argv) {
   }
   int ends[2];
   if (rank == 1 && strcmp(mode, "read") == 0 && pipe(ends) == 0) ReadNothing(ends[0]);
+  if (rank == 1 && strcmp(mode, "segv") == 0) raise(SIGSEGV);
+  if (rank == 1 && strcmp(mode, "kill") == 0) raise(SIGKILL);
+  if (rank == 1 && strcmp(mode, "exit5") == 0) exit(5);
   if (rank == 0 && strcmp(mode, "where") == 0) PrintWhere();
   if (strcmp(mode, "sends") == 0) SendFaceToFace(rank);
   ReduceAfterBarrier(rank == 1 && strcmp(mode, "skip") == 0);

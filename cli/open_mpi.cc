@@ -1,0 +1,218 @@
+#include "cli/open_mpi.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+
+#include "cli/job_environment.h"
+
+namespace rollcall {
+namespace {
+
+constexpr std::string_view kParameter = "OMPI_MCA_";
+
+std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+template <size_t kCount>
+bool Contains(const std::string_view (&list)[kCount], std::string_view word) {
+  return std::find(std::begin(list), std::end(list), word) != std::end(list);
+}
+
+bool IsLauncher(std::string_view word) {
+  constexpr std::string_view kNames[] = {"mpirun",         "mpiexec",         "orterun",
+                                         "mpirun.openmpi", "mpiexec.openmpi", "oshrun"};
+  return Contains(kNames, BaseName(word));
+}
+
+// Run the command behind them, in the same environment but for what `env` is told to change.
+bool IsWrapper(std::string_view word) {
+  constexpr std::string_view kNames[] = {"env",    "nice",    "ionice", "timeout", "time",
+                                         "stdbuf", "taskset", "setsid", "numactl"};
+  return Contains(kNames, BaseName(word));
+}
+
+// An MCA parameter by which hosts may come into a job, or another way of starting them.
+bool MayBringHosts(std::string_view parameter) {
+  constexpr std::string_view kParts[] = {"host",        "rankfile", "rank_file",
+                                         "ras",         "plm",      "launch_agent",
+                                         "param_files", "env_list", "simulator"};
+  return std::any_of(std::begin(kParts), std::end(kParts), [parameter](std::string_view part) {
+    return parameter.find(part) != std::string_view::npos;
+  });
+}
+
+// An option of mpirun, with one dash or two, that brings hosts or a file that may name some.
+bool IsHostOption(std::string_view word) {
+  if (word.size() < 2 || word[0] != '-') return false;
+  word.remove_prefix(word[1] == '-' ? 2 : 1);
+  constexpr std::string_view kOptions[] = {
+      "H",        "host",         "hostfile", "machinefile", "default-hostfile",
+      "add-host", "add-hostfile", "rf",       "rankfile",    "app",
+      "am",       "tune",         "hnp",      "dvm",         "launch-agent"};
+  return Contains(kOptions, word);
+}
+
+// A value of `-H`: hosts with commas between them, each with a number of slots behind a colon.
+bool IsThisNode(const std::string& hosts) {
+  for (size_t begin = 0; begin <= hosts.size();) {
+    const size_t end = std::min(hosts.find(',', begin), hosts.size());
+    const std::string host = hosts.substr(begin, std::min(end, hosts.find(':', begin)) - begin);
+    if (host != "localhost" && host != "127.0.0.1" && host != HostName()) return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+// Of the whole line, the program's own words too: to be wrong costs no more than a fork agent.
+bool NamesHosts(const std::vector<std::string>& command) {
+  for (size_t i = 0; i < command.size(); ++i) {
+    const std::string_view word = command[i];
+    if (word.find("LD_PRELOAD") != std::string_view::npos) return true;
+    const bool list = word == "-H" || word == "-host" || word == "--host";
+    const bool here = list && i + 1 < command.size() && IsThisNode(command[i + 1]);
+    if (IsHostOption(word) && !here) return true;
+    if (word.starts_with(kParameter) && MayBringHosts(word)) return true;
+    const bool parameter = word.ends_with("-mca") || word.ends_with("-gmca");
+    if (parameter && i + 1 < command.size() && MayBringHosts(command[i + 1])) return true;
+  }
+  return false;
+}
+
+// Variables by which the resource managers that Open MPI knows show themselves (orte/mca/ras).
+bool IsOfResourceManager(std::string_view name) {
+  constexpr std::string_view kNames[] = {
+      "SLURM_JOBID",          "SLURM_JOB_ID", "PBS_JOBID",       "PBS_ENVIRONMENT",
+      "PBS_NODEFILE",         "LSB_JOBID",    "PE_HOSTFILE",     "LOADLBATCH",
+      "BASIL_RESERVATION_ID", "COBALT_JOBID", "OMPI_ALPS_RESID", "BATCH_PARTITION_ID"};
+  return Contains(kNames, name);
+}
+
+// Whether a line of the file that is no comment passes `test`; false if there is no such file.
+template <typename Test>
+bool HasLine(const std::string& path, Test test) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const size_t begin = line.find_first_not_of(" \t");
+    if (begin != std::string::npos && line[begin] != '#' && test(line)) return true;
+  }
+  return false;
+}
+
+std::string Value(const std::map<std::string, std::string>& environment, const char* name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
+// The directories of a list that colons separate, without empty ones.
+std::vector<std::string> Directories(const std::string& list) {
+  std::vector<std::string> directories;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(':', begin), list.size());
+    if (end > begin) directories.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return directories;
+}
+
+// The launcher's own file; empty if PATH has none.
+std::string LauncherFile(const std::string& launcher, const std::string& path) {
+  std::vector<std::string> candidates;
+  if (launcher.find('/') != std::string::npos) {
+    candidates.push_back(launcher);
+  } else {
+    for (const std::string& directory : Directories(path)) {
+      candidates.push_back(directory + "/" + launcher);
+    }
+  }
+  for (const std::string& candidate : candidates) {
+    char resolved[PATH_MAX];
+    if (access(candidate.c_str(), X_OK) == 0 && realpath(candidate.c_str(), resolved) != nullptr) {
+      return resolved;
+    }
+  }
+  return "";
+}
+
+// Configuration files: the user's, the installation's, and Debian's place for the latter.
+bool ConfigurationNamesHosts(const std::string& launcher,
+                             const std::map<std::string, std::string>& environment) {
+  const std::string file = LauncherFile(launcher, Value(environment, "PATH"));
+  const std::string prefix = file.substr(0, file.rfind("/bin/") + 1);
+  std::vector<std::string> parameters = {Value(environment, "HOME") + "/.openmpi/mca-params.conf"};
+  std::vector<std::string> hostfiles;
+  for (const std::string& etc : {prefix + "etc/", std::string("/etc/openmpi/")}) {
+    parameters.push_back(etc + "openmpi-mca-params.conf");
+    hostfiles.push_back(etc + "openmpi-default-hostfile");
+  }
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [](const std::string& path) { return HasLine(path, MayBringHosts); }) ||
+         std::any_of(hostfiles.begin(), hostfiles.end(), [](const std::string& path) {
+           return HasLine(path, [](const std::string&) { return true; });
+         });
+}
+
+bool IsRunnable(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         (status.st_mode & S_IXUSR) != 0;
+}
+
+// A directory of PATH as Open MPI takes it: it replaces a variable at its head.
+std::string Expanded(const std::string& directory) {
+  if (directory[0] != '$') return directory;
+  const size_t end = std::min(directory.find('/'), directory.size());
+  const char* value = getenv(directory.substr(1, end - 1).c_str());
+  return value == nullptr ? "" : value + directory.substr(end);
+}
+
+}  // namespace
+
+bool StaysOnThisNode(const std::vector<std::string>& command,
+                     const std::map<std::string, std::string>& environment) {
+  const auto launcher = std::find_if(command.begin(), command.end(), IsLauncher);
+  if (launcher == command.end() || NamesHosts(command)) return false;
+  if (launcher != command.begin() && !IsWrapper(command.front())) return false;
+  for (const auto& [name, value] : environment) {
+    if (IsOfResourceManager(name)) return false;
+    if (name.starts_with(kParameter) && MayBringHosts(name)) return false;
+  }
+  return !ConfigurationNamesHosts(*launcher, environment);
+}
+
+std::string FileOfOpenMpi(const std::string& program) {
+  if (getenv("OMPI_MCA_orte_launch") == nullptr) return "";
+  if (program.find('/') != std::string::npos) return program;
+  const char* first = getenv("OMPI_exec_path");
+  const char* path = getenv("PATH");
+  std::vector<std::string> directories =
+      Directories(std::string(first != nullptr ? first : "") + ":" + (path != nullptr ? path : ""));
+  char here[PATH_MAX];
+  if (getcwd(here, sizeof(here)) != nullptr) {
+    if (std::find(directories.begin(), directories.end(), ".") == directories.end()) {
+      directories.emplace_back(here);
+    }
+    std::replace(directories.begin(), directories.end(), std::string("."), std::string(here));
+  }
+  for (const std::string& entry : directories) {
+    const std::string directory = Expanded(entry);
+    if (directory.empty()) continue;
+    std::string file = (directory[0] == '/' ? "" : "./") + directory + "/" + program;
+    if (IsRunnable(file)) return file;
+  }
+  return "";
+}
+
+std::string RankIndex(const std::string& own) {
+  const size_t dash = own.rfind('-');
+  if (dash == std::string::npos || dash + 1 == own.size()) return "";
+  const std::string index = own.substr(dash + 1);
+  const bool digits = index.find_first_not_of("0123456789") == std::string::npos;
+  return digits ? own.substr(dash) : "";
+}
+
+}  // namespace rollcall
