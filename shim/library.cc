@@ -290,17 +290,19 @@ bool StartsWith(const char* text, const char* prefix) {
 bool IsMpiFile(const char* path) {
   const char* name = strrchr(path, '/');
   name = name == nullptr ? path : name + 1;
-  if (strstr(name, "fort") != nullptr || strstr(name, "mpifh") != nullptr ||
-      strstr(name, "usempi") != nullptr || strstr(name, "cxx") != nullptr ||
-      strstr(name, "java") != nullptr) {
-    return false;
-  }
+  // Most callers are the program itself.
+  if (!StartsWith(name, "lib") && !StartsWith(name, "mca_")) return false;
+  bool implements = false;
   for (const char* prefix :
        {"libmpi.", "libmpi_abi", "libmpich", "libpmpi", "libmpi-", "mca_", "libmca_", "libopen-rte",
         "libopen-pal", "libmpi_mt", "libhcoll", "libpmix"}) {
-    if (StartsWith(name, prefix)) return true;
+    implements |= StartsWith(name, prefix);
   }
-  return false;
+  if (!implements) return false;
+  for (const char* binding : {"fort", "mpifh", "usempi", "cxx", "java"}) {
+    if (strstr(name, binding) != nullptr) return false;
+  }
+  return true;
 }
 
 // Whether an MPI library was in the global scope before any was initialised: then every caller was
