@@ -28,6 +28,9 @@ enum class Operation : uint16_t {
   // Not functions: what a ring says besides calls.
   kCallError = 900,  // a call returned an error: detail = its class, detail2 = its operation
   kThreadExit = 901,
+  // At the end of MPI: what the program made and never freed. detail = how many (with kCountsCut:
+  // at least), detail2 = the operation that made them, call_path = where.
+  kLeftover = 902,
 };
 
 // What has to agree between the members of the communicator. Where a rule is more than its name
@@ -80,9 +83,9 @@ enum class Kind : uint8_t {
   kFreeComm,
   kDisconnect,
   kNameComm,
-  kFreeType,
-  kFreeOp,
-  kCreateOp,
+  kMakeHandle,  // local: a group, datatype or reduction operation comes out, to be freed
+  kFreeHandle,
+  kQuery,  // local, and worth a record only if it fails
   kSend,
   kRecv,
   kSendrecv,
@@ -221,6 +224,11 @@ constexpr bool IsCollective(Kind kind) {
 constexpr bool IsNonblockingCollective(Kind kind) {
   return kind == Kind::kNonblocking || kind == Kind::kCreateCommNonblocking ||
          kind == Kind::kFileNonblocking;
+}
+
+// Waits for nobody, and nobody waits for it: on record while it lasts, and if it fails.
+constexpr bool IsLocal(Kind kind) {
+  return kind == Kind::kMakeHandle || kind == Kind::kFreeHandle || kind == Kind::kQuery;
 }
 
 // Asks whether something is complete, and is worth a record only when it is.

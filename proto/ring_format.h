@@ -27,6 +27,7 @@ inline constexpr uint16_t kVersionMajor = 1;
 // and what CUDA graphs recorded (kCaptured, FileHeader::calls_captured).
 // 1.4: partitions (Record::detail2 of Psend_init and Precv_init).
 // 1.5: exceptions that nobody caught (FileHeader::exception*).
+// 1.5: local calls (in OpenCall only, unless they fail), what was never freed (kLeftover).
 inline constexpr uint16_t kVersionMinor = 5;
 
 // Default size of a rank's file, and the most a rank uses unless told otherwise.
@@ -293,7 +294,8 @@ static_assert(sizeof(Polling) == 56);
 
 // A call in flight. lock is odd while record is being written; record.operation is 0 when free.
 struct OpenCall {
-  Record record;  // its lock word: 0 when free, else as in the ring it was also written to
+  Record record;  // its lock word: 0 when free, else as in the ring it was also written to; 2 if it
+                  // is a local call, which is in none
 };
 
 enum class ThreadState : uint32_t { kFree = 0, kLive = 1, kEnded = 2 };

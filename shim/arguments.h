@@ -37,10 +37,10 @@ struct Arguments {
   int* out_count = nullptr;
   int* indices = nullptr;
   void* new_comm = nullptr;
-  void* new_handle = nullptr;  // out: a window, file or session
+  void* new_handle = nullptr;  // out: a window, file, session, group, datatype or operation
   Word window = 0;
   Word file = 0;
-  void* handle_inout = nullptr;  // comm, datatype or op that is freed
+  void* handle_inout = nullptr;  // comm, group, datatype or op that is freed
   void* message = nullptr;
   const char* name = nullptr;  // or a file's name, a session's string tag
   Word group = 0;

@@ -40,10 +40,10 @@ void StartRecord(Call* call) {
   if ((call->log->entry->flags & 1) == 0) record.flags |= ring::kNotMainThread;
 }
 
-void WriteRecord(Call* call, ring::RingKind ring) {
+namespace {
+
+void Publish(Call* call, uint64_t lock) {
   ThreadLog* log = call->log;
-  call->ring = ring;
-  const uint64_t lock = log->rings[ring].Append(call->record);
   const uint32_t level = t_block.depth - 1;
   if (level < ring::kMaxNesting) {
     log->open_comm[level] = nullptr;
@@ -51,6 +51,20 @@ void WriteRecord(Call* call, ring::RingKind ring) {
   }
   StoreRelease(&log->entry->depth, static_cast<uint64_t>(t_block.depth));
   call->recorded = true;
+}
+
+}  // namespace
+
+void ShowRecord(Call* call, ring::RingKind ring) {
+  call->ring = ring;
+  call->in_ring = false;
+  Publish(call, 2);
+}
+
+void WriteRecord(Call* call, ring::RingKind ring) {
+  call->ring = ring;
+  call->in_ring = true;
+  Publish(call, call->log->rings[ring].Append(call->record));
   // About once a second: a reader knows the clock's rate the better, the later the last anchor is.
   constexpr uint64_t kRefreshTicks = uint64_t{1} << 31;
   if (__builtin_expect(
@@ -102,6 +116,11 @@ ROLLCALL_COLD bool IsInsideGuard(const ThreadBlock& block, const Call& call) {
          LoadRelaxed(&frame[1]) == reinterpret_cast<uint64_t>(block.guard_caller);
 }
 
+// Files' functions that are not wrapped make and free datatypes of their own, in plug-ins.
+bool IsLibrarysOwn(const Call& call) {
+  return IsLocal(call.info->kind) && IsInsideMpi(call.caller);
+}
+
 // Whether this call counts, and the bookkeeping of nesting if it does.
 inline bool Enter(Call* call) {
   ThreadBlock& block = t_block;
@@ -128,6 +147,7 @@ inline bool Enter(Call* call) {
     const auto caller = reinterpret_cast<uint64_t>(call->caller);
     if (caller >= call->library->core_start && caller < call->library->core_end && !abort)
       return false;
+    if (IsLibrarysOwn(*call)) return false;
   }
   ThreadLog* log = CurrentLog();
   if (log == nullptr) return false;
@@ -179,6 +199,8 @@ ROLLCALL_COLD void RecordError(Call* call, int result) {
   StoreRelaxed(&header->last_error_class,
                static_cast<uint64_t>(static_cast<uint32_t>(error_class)));
   if (!call->recorded) return;
+  if (!call->in_ring) call->log->rings[call->ring].Append(call->record);
+  call->in_ring = true;
   ring::Record record = call->record;
   record.operation = static_cast<uint16_t>(Operation::kCallError);
   record.start_ticks = Ticks();
@@ -255,8 +277,11 @@ void FinishCall(Call* call) {
     const uint32_t level = t_block.depth - 1;
     if (level < ring::kMaxNesting) StoreRelease(&log->entry->open[level].record.lock, uint64_t{0});
     StoreRelease(&log->entry->depth, static_cast<uint64_t>(t_block.depth - 1));
-    log->last_end_ticks = Ticks();
-    StoreRelaxed(&log->entry->last_end_ticks, log->last_end_ticks);
+    // The next record says when the one before it ended.
+    if (call->in_ring) {
+      log->last_end_ticks = Ticks();
+      StoreRelaxed(&log->entry->last_end_ticks, log->last_end_ticks);
+    }
     Bump(&log->entry->calls_ended);
   }
   call->alive = 0;

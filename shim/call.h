@@ -33,7 +33,8 @@ struct Call {
   bool pmpi;  // came in by its PMPI_ name
 
   bool entered;     // Begin did something that End has to undo
-  bool recorded;    // `record` was written
+  bool recorded;    // `record` was written: it is in flight
+  bool in_ring;     // and stays on record when it is over
   uint8_t ring;     // ring::RingKind
   bool own_status;  // the library got `status_bytes` in place of MPI_STATUS_IGNORE
   bool counts;      // its messages count: not a tool's way of doing what the outer call says
@@ -45,6 +46,7 @@ struct Call {
   uint32_t slot;      // of a Wait
   uint64_t* handles;  // what the handles were before, beside slots
   uint64_t handle;    // what an in-out handle was before
+  uint32_t freed;     // what HandleFreed said of it
   MatchedMessage message;
   ring::Record record;
   alignas(8) char status_bytes[kLargestStatus];
@@ -81,7 +83,10 @@ void FinishCall(Call* call);
 void StartRecord(Call* call);
 // Publishes call->record: in its ring and as the call in flight.
 void WriteRecord(Call* call, ring::RingKind ring);
-// Same, for what is only worth a record afterwards (a Test that succeeded).
+// As the call in flight only: it comes into its ring if it fails.
+void ShowRecord(Call* call, ring::RingKind ring);
+// Publishes it in its ring alone, for what is only worth a record afterwards (a Test that
+// succeeded).
 void WriteFinished(Call* call, ring::RingKind ring);
 int32_t Peer(const Abi& abi, int32_t value);
 int32_t Tag(const Abi& abi, int32_t value);

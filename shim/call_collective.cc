@@ -56,7 +56,8 @@ void LeaveFlight(Call* call) {
   const Kind kind = call->info->kind;
   Creation creation{.operation = call->info->operation,
                     .parent = call->comm,
-                    .parent_sequence = call->record.sequence};
+                    .parent_sequence = call->record.sequence,
+                    .call_path = call->record.call_path};
   switch (kind) {
     case Kind::kNonblocking:
     case Kind::kFileNonblocking:

@@ -1,8 +1,9 @@
-// What begins and ends: MPI, sessions, communicators whose creation no counter numbers; and the
-// bookkeeping of handles that are freed.
+// What begins and ends: MPI, sessions, communicators whose creation no counter numbers; groups,
+// datatypes and operations; and local queries.
 #include "shim/call.h"
 #include "shim/call_paths.h"
 #include "shim/datatypes.h"
+#include "shim/leftovers.h"
 #include "shim/process.h"
 
 namespace rollcall::shim::calls {
@@ -16,14 +17,8 @@ void Open() {
   __atomic_fetch_add(&g_open, 1, __ATOMIC_RELAXED);
   SetPhase(ring::Phase::kRunning);
 }
-void Close() {
-  if (__atomic_sub_fetch(&g_open, 1, __ATOMIC_RELAXED) == 0) SetPhase(ring::Phase::kFinalized);
-}
 
-bool IsRecorded(Kind kind) {
-  return kind != Kind::kFreeType && kind != Kind::kFreeOp && kind != Kind::kCreateOp &&
-         kind != Kind::kNameComm && kind != Kind::kGetParent;
-}
+bool IsRecorded(Kind kind) { return kind != Kind::kNameComm && kind != Kind::kGetParent; }
 
 uint64_t HashText(const char* text) {
   uint64_t length = 0;
@@ -31,14 +26,21 @@ uint64_t HashText(const char* text) {
   return HashBytes(text, length, 11);
 }
 
+bool FreesType(const Call& call) { return call.info->operation == Operation::kType_free; }
+
 void FindHandle(Call* call, const Arguments& a) {
   const Library& library = *call->library;
   switch (call->info->kind) {
-    case Kind::kFreeType:
+    case Kind::kFreeHandle:
       // Before and after: another thread may get the handle at once, and a delete callback may have
       // used the type. It is described anew when the handle comes again, freed or not.
       call->handle = library.Load(a.handle_inout);
-      ForgetType(library, call->handle);
+      call->freed = HandleFreed(library, call->handle);
+      if (FreesType(*call)) ForgetType(library, call->handle);
+      break;
+    case Kind::kMakeHandle:
+    case Kind::kQuery:
+      call->comm = FindComm(library, a.window != 0 ? a.window : a.comm);
       break;
     case Kind::kFreeComm:
       call->comm = FindComm(library, library.Load(a.handle_inout));
@@ -60,11 +62,37 @@ void OpenSession(Call* call, const Arguments& a) {
   Open();
 }
 
+// What the program has not freed, now that delete callbacks have run. Before the phase says that
+// all is over: who reads that reads these, too.
+void WriteLeftovers(Call* call) {
+  Leftover rows[kMostLeftovers];
+  const uint32_t count = TakeLeftovers(rows);
+  for (uint32_t i = 0; i < count; ++i) {
+    ring::Record record{};
+    record.operation = static_cast<uint16_t>(Operation::kLeftover);
+    record.flags = rows[i].at_least ? ring::kCountsCut : 0;
+    record.start_ticks = Ticks();
+    record.prev_end_ticks = call->record.start_ticks;
+    record.root_or_peer = ring::kNoPeer;
+    record.tag = ring::kNoTag;
+    record.call_path = rows[i].call_path;
+    record.detail = rows[i].count;
+    record.detail2 = static_cast<uint64_t>(rows[i].operation);
+    call->log->rings[ring::kCollectiveRing].Append(record);
+  }
+}
+
+void Close(Call* call) {
+  if (__atomic_sub_fetch(&g_open, 1, __ATOMIC_RELAXED) != 0) return;
+  WriteLeftovers(call);
+  SetPhase(ring::Phase::kFinalized);
+}
+
 // Without MPI_COMM_WORLD, the end of the last session is what MPI_Finalize is to others. A program
 // may open another one afterwards: the phase stays as it is then, and the records show it.
 void CloseSession(Call* call) {
   call->library->session = 0;
-  Close();
+  Close(call);
 }
 
 }  // namespace
@@ -83,6 +111,7 @@ void BeginLifecycle(Call* call, const Arguments& a) {
   }
   if (kind == Kind::kCreateGroup) record.tag = a.tag;
   if (kind == Kind::kFinalize && LoadRelaxed(&g_open) <= 1) SetPhase(ring::Phase::kFinalizing);
+  if (IsLocal(kind)) return ShowRecord(call, ring::kCollectiveRing);
   WriteRecord(call, ring::kCollectiveRing);
   if (kind == Kind::kFreeComm && call->comm != nullptr && g_process.multiple_threads) {
     ForgetComm(call->comm);
@@ -97,16 +126,22 @@ void EndLifecycle(Call* call, const Arguments& a, int result) {
     if (result != 0 && g_process.multiple_threads) RestoreComm(comm);
     if (result == 0 && !g_process.multiple_threads) ForgetComm(comm);
   }
-  if (kind == Kind::kFreeType) ForgetType(*library, call->handle);
+  if (FreesType(*call)) ForgetType(*library, call->handle);
+  if (kind == Kind::kFreeHandle && result != 0) HandleKept(*library, call->handle, call->freed);
   if (result != 0) return;
-  Creation creation{.operation = call->info->operation, .parent = comm};
+  Creation creation{.operation = call->info->operation,
+                    .parent = comm,
+                    .call_path = call->recorded ? call->record.call_path : 0};
   switch (kind) {
     case Kind::kInit:
       RegisterWorld(library);
       Open();
       break;
     case Kind::kFinalize:
-      Close();
+      Close(call);
+      break;
+    case Kind::kMakeHandle:
+      HandleMade(*library, library->Load(a.new_handle), creation.operation, creation.call_path);
       break;
     case Kind::kSessionInit:
       OpenSession(call, a);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "shim/handle_map.h"
+#include "shim/leftovers.h"
 #include "shim/members.h"
 #include "shim/topology.h"
 
@@ -285,7 +286,11 @@ Comm* RegisterComm(Library* library, uint64_t handle, const Creation& creation) 
   comm.flags |= topology.flag | (weak ? static_cast<uint32_t>(ring::kWeakIdentity) : 0u);
   comm.indegree = topology.indegree;
   comm.outdegree = topology.outdegree;
-  return Enter(comm, creation, lists);
+  Comm* entered = Enter(comm, creation, lists);
+  if (entered != nullptr && creation.operation != Operation::kComm_get_parent) {
+    HandleMade(*library, handle, creation.operation, creation.call_path);
+  }
+  return entered;
 }
 
 Comm* RegisterDerived(Library* library, uint64_t handle, uint32_t flag, const char* name,
@@ -376,6 +381,7 @@ bool HasSeveralDevices() { return g_several_devices.load(std::memory_order_relax
 
 void ForgetComm(Comm* comm) {
   if (comm->map_key != 0) g_by_handle.Erase(comm->map_key);
+  if (comm->library != nullptr) comm->made_by = HandleFreed(*comm->library, comm->handle);
   StoreRelaxed(&comm->entry->freed_ticks, Ticks());
   StoreRelease(&comm->entry->state, static_cast<uint32_t>(ring::ParticipantState::kFreed));
 }
@@ -383,6 +389,7 @@ void ForgetComm(Comm* comm) {
 void RestoreComm(Comm* comm) {
   StoreRelease(&comm->entry->state, static_cast<uint32_t>(ring::ParticipantState::kLive));
   g_by_handle.Insert(comm->map_key, static_cast<uint32_t>(comm - g_comms));
+  if (comm->library != nullptr) HandleKept(*comm->library, comm->handle, comm->made_by);
 }
 
 void NameComm(Comm* comm, const char* name) {

@@ -29,6 +29,7 @@ struct Comm {
   int32_t outdegree = 0;
   uint64_t semantic_hash = 0;  // rolling
   uint64_t path_hash = 0;
+  uint32_t made_by = 0;            // as HandleFreed said, while it is being freed
   uint32_t gpu_slot = 0xffffffff;  // NCCL: the ring::GpuProgress used last
   bool asynchronous = false;       // NCCL: answered ncclInProgress before
 
@@ -59,6 +60,7 @@ struct Creation {
   uint64_t parent_sequence = 0;
   Identity identity = Identity::kCollective;
   uint64_t tag = 0;  // or a string tag's hash
+  uint32_t call_path = 0;
 };
 
 // Enters a new communicator; nullptr if the handle is MPI_COMM_NULL or the table is full (counted).

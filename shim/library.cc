@@ -40,6 +40,8 @@ constexpr Abi kOpenMpi = {.flavor = ring::Flavor::kOpenMpi,
                           .message_null = 0,
                           .message_no_proc = 0,
                           .win_null = 0,
+                          .group_null = 0,
+                          .group_empty = 0,
                           .world = 0,
                           .self = 0};
 
@@ -70,6 +72,8 @@ constexpr Abi kMpich = {.flavor = ring::Flavor::kMpich,
                         .message_null = 0x2c000000,
                         .message_no_proc = 0x6c000000,
                         .win_null = 0x20000000,
+                        .group_null = 0x08000000,
+                        .group_empty = 0x48000000,
                         .world = 0x44000000,
                         .self = 0x44000001};
 
@@ -100,6 +104,8 @@ constexpr Abi kStandard = {.flavor = ring::Flavor::kMpiStandardAbi,
                            .message_null = 0x1c0,
                            .message_no_proc = 0x1c1,
                            .win_null = 0x110,
+                           .group_null = 0x108,
+                           .group_empty = 0x109,
                            .world = 0x101,
                            .self = 0x102};
 
@@ -216,6 +222,8 @@ void Describe(Library* library, void* handle, const void* function) {
     library->abi.message_null = SharedAddress(handle, "ompi_message_null");
     library->abi.message_no_proc = SharedAddress(handle, "ompi_message_no_proc");
     library->abi.win_null = SharedAddress(handle, "ompi_mpi_win_null");
+    library->abi.group_null = SharedAddress(handle, "ompi_mpi_group_null");
+    library->abi.group_empty = SharedAddress(handle, "ompi_mpi_group_empty");
   }
 }
 
@@ -282,17 +290,19 @@ bool StartsWith(const char* text, const char* prefix) {
 bool IsMpiFile(const char* path) {
   const char* name = strrchr(path, '/');
   name = name == nullptr ? path : name + 1;
-  if (strstr(name, "fort") != nullptr || strstr(name, "mpifh") != nullptr ||
-      strstr(name, "usempi") != nullptr || strstr(name, "cxx") != nullptr ||
-      strstr(name, "java") != nullptr) {
-    return false;
-  }
+  // Most callers are the program itself.
+  if (!StartsWith(name, "lib") && !StartsWith(name, "mca_")) return false;
+  bool implements = false;
   for (const char* prefix :
        {"libmpi.", "libmpi_abi", "libmpich", "libpmpi", "libmpi-", "mca_", "libmca_", "libopen-rte",
         "libopen-pal", "libmpi_mt", "libhcoll", "libpmix"}) {
-    if (StartsWith(name, prefix)) return true;
+    implements |= StartsWith(name, prefix);
   }
-  return false;
+  if (!implements) return false;
+  for (const char* binding : {"fort", "mpifh", "usempi", "cxx", "java"}) {
+    if (strstr(name, binding) != nullptr) return false;
+  }
+  return true;
 }
 
 // Whether an MPI library was in the global scope before any was initialised: then every caller was

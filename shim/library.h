@@ -45,6 +45,8 @@ struct Abi {
   uint64_t message_null;
   uint64_t message_no_proc;
   uint64_t win_null;
+  uint64_t group_null;
+  uint64_t group_empty;
   uint64_t world;  // handles; 0: ask PMPI_Comm_f2c
   uint64_t self;
 };

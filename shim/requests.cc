@@ -19,7 +19,8 @@ struct Origin {
   Comm* comm;
   uint32_t comm_uid;  // the table entry behind `comm` may be another communicator's by now
   uint16_t operation;
-  uint64_t sequence;  // of the call that made it
+  uint32_t call_path;  // of the call that made it, as is its number
+  uint64_t sequence;
   RequestKind kind;
 
   Comm* LiveComm() const { return comm != nullptr && comm->uid == comm_uid ? comm : nullptr; }
@@ -156,7 +157,8 @@ void Finish(const Origin& origin, const Completion& completion, bool cancelled) 
     RegisterComm(origin.library, origin.library->Load(origin.kind.new_comm),
                  {.operation = static_cast<Operation>(origin.operation),
                   .parent = comm,
-                  .parent_sequence = origin.sequence});
+                  .parent_sequence = origin.sequence,
+                  .call_path = origin.call_path});
   }
 }
 
@@ -172,8 +174,9 @@ uint64_t NextRequestUid() {
 uint32_t AddRequest(Library* library, uint64_t handle, const ring::Record& record, Comm* comm,
                     const RequestKind& kind) {
   if (handle == library->abi.request_null) return kNoRequest;
-  const Origin origin{library,         comm, comm != nullptr ? comm->uid : 0, record.operation,
-                      record.sequence, kind};
+  const Origin origin{
+      library,         comm, comm != nullptr ? comm->uid : 0, record.operation, record.call_path,
+      record.sequence, kind};
   const uint64_t key = MapKey(*library, handle);
   const bool shared = library->IsPrecompleted(handle) || IsShared(key);
   if (shared && !kind.persistent) {

@@ -345,7 +345,9 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
     case What::kGroup:
     case What::kUnbalanced:
     case What::kRequestLeak:
-    case What::kCommunicatorLeak:
+    case What::kStartedLeak:
+    case What::kPersistentLeak:
+    case What::kLeftover:
     case What::kTimedOut:
       return Certainty::kProven;  // counted, not inferred
     case What::kWindow:

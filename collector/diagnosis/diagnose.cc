@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "collector/diagnosis/analysis.h"
@@ -146,6 +148,66 @@ void FindWhatDoesNotStop(const Analysis& analysis, std::vector<Incident>* incide
   if (options.find_stragglers) FindStragglers(analysis, incidents);
 }
 
+// Does somebody of `late` make fewer calls on a communicator on which somebody of `ranks` waits for
+// them to be made? Sooner or later the latter wait for the former.
+bool IsBehind(const Analysis& analysis, const std::vector<uint32_t>& late,
+              const std::vector<uint32_t>& ranks) {
+  for (uint32_t c = 0; c < analysis.lanes.size(); ++c) {
+    const auto entered = [&](uint32_t process) -> std::optional<uint64_t> {
+      const Lane* lane = analysis.LaneOf(c, process);
+      if (lane == nullptr || !lane->membership->counted) return std::nullopt;
+      return lane->entered;
+    };
+    std::optional<uint64_t> least;
+    for (const uint32_t p : late) {
+      if (const auto made = entered(p)) least = std::min(*made, least.value_or(*made));
+    }
+    if (!least) continue;
+    for (const uint32_t p : ranks) {
+      if (entered(p).value_or(0) > *least) return true;
+    }
+  }
+  return false;
+}
+
+// Where all have arrived and nobody comes out, what is below the program is to blame only if
+// nothing else that was found holds these ranks up. On devices that need not be the operation
+// itself: what stands in front of it on a stream is not on record.
+void DropExplainedTransport(const Analysis& analysis, std::vector<Incident>* incidents) {
+  using What = Incident::What;
+  const auto explains = [&](const Incident& cause, const Incident& transport) {
+    if (!cause.hangs || cause.what == What::kAllArrived || cause.what == What::kAbsent) {
+      return false;
+    }
+    const std::vector<uint32_t>& ranks = transport.agreeing;
+    const auto among = [&](uint32_t p) {
+      return std::find(ranks.begin(), ranks.end(), p) != ranks.end();
+    };
+    return std::any_of(cause.deviating.begin(), cause.deviating.end(), among) ||
+           std::any_of(cause.agreeing.begin(), cause.agreeing.end(), among) ||
+           (IsOnDevice(analysis.Op(*transport.agreeing_event)) &&
+            IsBehind(analysis, cause.deviating, ranks));
+  };
+  // Which of them to drop is decided before any goes.
+  std::vector<Incident> kept;
+  for (const Incident& incident : *incidents) {
+    const bool drop = incident.what == What::kAllArrived && incident.agreeing_event != nullptr &&
+                      std::any_of(incidents->begin(), incidents->end(),
+                                  [&](const auto& cause) { return explains(cause, incident); });
+    if (!drop) kept.push_back(incident);
+  }
+  *incidents = std::move(kept);
+}
+
+// The order of findings. First what stops the job, whose certainty the headline is of; of that what
+// is certain, then what names somebody. That nothing of the program is to blame is said last, and
+// what is not wrong at all behind everything else.
+auto PlaceOf(const Finding& finding) {
+  return std::tuple(KindSeverity(finding.kind), !finding.hangs,
+                    finding.kind == VerdictKind::kTransportStalled, finding.certainty,
+                    finding.culprits.empty(), finding.kind, finding.communicator);
+}
+
 // A rank that the others wait for now, and that came last all the time before.
 void ExplainByLateness(const Analysis& analysis, Report* report) {
   if (!analysis.options.find_stragglers) return;
@@ -225,6 +287,7 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
   report.no_progress_ns = analysis.no_progress_ns;
 
   std::vector<Incident> incidents = FindIncidents(&analysis, &report.notes);
+  DropExplainedTransport(analysis, &incidents);
   FindWhatDoesNotStop(analysis, &incidents);
   for (Incident& incident : incidents) {
     const std::optional<WeakWait> weak = FindWeakWait(analysis, incident);
@@ -237,16 +300,8 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
     if (weak && !incident.mismatch) Weaken(analysis, *weak, &*finding);
     report.findings.push_back(std::move(*finding));
   }
-  // Causes first: what stops the job before what is wrong besides, then by certainty and power;
-  // notes last.
   std::stable_sort(report.findings.begin(), report.findings.end(),
-                   [](const Finding& a, const Finding& b) {
-                     const auto rank = [](const Finding& finding) {
-                       return std::tuple(KindSeverity(finding.kind), !finding.hangs,
-                                         finding.certainty, finding.kind, finding.communicator);
-                     };
-                     return rank(a) < rank(b);
-                   });
+                   [](const Finding& a, const Finding& b) { return PlaceOf(a) < PlaceOf(b); });
   CountConsequences(analysis, &report);
   ExplainByLateness(analysis, &report);
   AddGaps(analysis, &report);

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <tuple>
 #include <vector>
 
+#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/incident.h"
 
 namespace rollcall {
@@ -162,10 +164,51 @@ bool MayHaveCancelled(const Analysis& analysis) {
 }
 
 // The call that made a communicator, of one member; nullptr if it is not on record.
-const Event* CreationOf(const Analysis& analysis, const Communicator& comm, uint32_t process) {
-  if (comm.parent == kNoIndex || comm.parent_sequence == 0) return nullptr;
-  const Lane* lane = analysis.LaneOf(comm.parent, process);
-  return lane == nullptr ? nullptr : lane->At(comm.parent_sequence);
+// What ranks left behind by one operation at one line is one finding.
+class Leaks {
+ public:
+  explicit Leaks(const Analysis& analysis) : analysis_(analysis) {}
+
+  void Add(What what, uint32_t process, const Event& event, uint64_t count) {
+    const std::string place = PlaceText(analysis_.sites.UserFrame(event.call_path));
+    Leak& leak = leaks_[{what, analysis_.Op(event), place}];
+    Incident& incident = leak.incident;
+    incident.what = what;
+    if (incident.deviating.empty()) incident.deviating_event = &event;
+    if (incident.deviating.empty() || incident.deviating.back() != process) {
+      incident.deviating.push_back(process);
+      incident.calls.push_back(&event);
+      leak.counts.push_back(0);
+    }
+    leak.counts.back() += count;
+    incident.at_least |= (analysis_.Args(event).flags & ring::kCountsCut) != 0;
+  }
+
+  void Take(std::vector<Incident>* incidents) {
+    for (auto& [place, leak] : leaks_) {
+      const auto [least, most] = std::minmax_element(leak.counts.begin(), leak.counts.end());
+      leak.incident.count = *most;
+      leak.incident.at_most = *least != *most;
+      incidents->push_back(std::move(leak.incident));
+    }
+  }
+
+ private:
+  struct Leak {
+    Incident incident;
+    std::vector<uint64_t> counts;  // of each of `deviating`
+  };
+  const Analysis& analysis_;
+  std::map<std::tuple<What, Operation, std::string>, Leak> leaks_;
+};
+
+What LeakOf(const Analysis& analysis, const OpenRequest& request) {
+  const Kind kind = analysis.KindOf(request.event);
+  if (kind != Kind::kPersistentP2p && kind != Kind::kPersistentCollective) {
+    return What::kRequestLeak;
+  }
+  return request.state == ring::RequestState::kInactive ? What::kPersistentLeak
+                                                        : What::kStartedLeak;
 }
 
 }  // namespace
@@ -214,51 +257,16 @@ void FindUnreceived(const Analysis& analysis, std::vector<Incident>* incidents) 
 }
 
 void FindLeaks(const Analysis& analysis, std::vector<Incident>* incidents) {
-  const Trace& trace = analysis.trace;
-  std::map<uint64_t, Incident> requests;  // by call site
-  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    for (const OpenRequest& request : trace.processes[p].open_requests) {
-      Incident& incident = requests[analysis.Site(request.event)];
-      incident.what = What::kRequestLeak;
-      ++incident.count;
-      if (incident.deviating.empty()) incident.deviating_event = &request.event;
-      if (!incident.deviating.empty() && incident.deviating.back() == p) continue;
-      incident.deviating.push_back(p);
-      incident.calls.push_back(&request.event);
+  Leaks leaks(analysis);
+  for (uint32_t p = 0; p < analysis.trace.processes.size(); ++p) {
+    for (const OpenRequest& request : analysis.trace.processes[p].open_requests) {
+      leaks.Add(LeakOf(analysis, request), p, request.event, 1);
+    }
+    for (const Event& leftover : analysis.trace.processes[p].leftovers) {
+      leaks.Add(What::kLeftover, p, leftover, leftover.detail);
     }
   }
-  std::map<std::pair<Operation, uint64_t>, Incident> communicators;  // by what made them
-  for (uint32_t c = 0; c < trace.communicators.size(); ++c) {
-    const Communicator& comm = trace.communicators[c];
-    constexpr uint32_t kNotTheUsers =
-        ring::kIsWorld | ring::kIsSelf | ring::kIsWindow | ring::kIsFile | ring::kIsNccl;
-    if ((comm.flags & kNotTheUsers) != 0 || comm.created_by == Operation::kNone ||
-        comm.created_by == Operation::kComm_get_parent) {
-      continue;
-    }
-    bool counted = false;
-    for (const uint32_t m : comm.memberships) {
-      const Membership& membership = trace.memberships[m];
-      if (membership.state != ring::ParticipantState::kLive) continue;
-      const Event* creation = CreationOf(analysis, comm, membership.process);
-      const uint64_t site = creation == nullptr ? 0 : analysis.Site(*creation);
-      Incident& incident = communicators[{comm.created_by, site}];
-      incident.what = What::kCommunicatorLeak;
-      if (!counted) ++incident.count;
-      counted = true;
-      if (incident.communicator == kNoIndex) {
-        incident.communicator = c;
-        incident.deviating_event = creation;
-      }
-      const auto known =
-          std::find(incident.deviating.begin(), incident.deviating.end(), membership.process);
-      if (known != incident.deviating.end()) continue;
-      incident.deviating.push_back(membership.process);
-      incident.calls.push_back(creation);
-    }
-  }
-  for (auto& [site, incident] : requests) incidents->push_back(std::move(incident));
-  for (auto& [site, incident] : communicators) incidents->push_back(std::move(incident));
+  leaks.Take(incidents);
 }
 
 }  // namespace rollcall

@@ -40,11 +40,13 @@ struct Incident {
     kLast,         // the job moves, and `deviating` is always the last to arrive
     kUnbalanced,   // all finalized, and `deviating` made fewer or more collectives than `agreeing`
     kUnreceived,   // all finalized, and a message of `deviating` was never received
-    kRequestLeak,  // `deviating` finalized with requests that were not freed
-    kCommunicatorLeak,
-    kSites,     // one number, and call sites that differ
-    kWindow,    // `agreeing` are in the synchronisation of a window, and nobody moves
-    kTimedOut,  // `agreeing` were still there when the time was up
+    kRequestLeak,  // `deviating` finalized with requests that were never completed
+    kStartedLeak,  // persistent ones, which were started
+    kPersistentLeak,  // persistent ones, which were not, and never freed
+    kLeftover,        // with anything else that is to be freed
+    kSites,           // one number, and call sites that differ
+    kWindow,          // `agreeing` are in the synchronisation of a window, and nobody moves
+    kTimedOut,        // `agreeing` were still there when the time was up
   };
   What what = What::kCalls;
   uint32_t communicator = kNoIndex;
@@ -73,7 +75,9 @@ struct Incident {
   uint64_t expected = 0;            // kStart: how many are to come; 0 if unknown
   Lateness lateness;                // kLast
   std::vector<const Event*> calls;  // where it is not known from the number: of each of `deviating`
-  uint64_t count = 0;               // how many messages, requests, communicators, partitions
+  uint64_t count = 0;               // how many messages, requests, leftovers, partitions
+  bool at_most = false;             // of a leak: some of `deviating` have fewer
+  bool at_least = false;            // of a leak: not all were counted
 
   // A representative call of each side; for the deviating one possibly on another communicator, or
   // MPI_Finalize; nullptr if it made none.

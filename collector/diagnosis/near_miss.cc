@@ -109,21 +109,45 @@ std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, 
   const Trace& trace = analysis.trace;
   if (call.membership == kNoIndex) return std::nullopt;
   const uint32_t wanted = trace.memberships[call.membership].communicator;
-  std::optional<NearMiss> elsewhere;
+  const Messages messages = MessagesOf(analysis.Args(call));
+  const auto awaited = std::find_if(messages.begin(), messages.end(),
+                                    [](const Message& message) { return !message.sends; });
+  if (awaited == messages.end()) return std::nullopt;
+  // By what differs: each explains more than the next.
+  std::vector<NearMiss> by_tag, by_communicator, by_sender;
+  bool sent_before = false;  // whoever it waits for has sent it something
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     if (p == waiter) continue;
+    const Lane* own = analysis.LaneOf(wanted, p);
+    const bool sender = awaited->peer == ring::kAnySource ||
+                        (own != nullptr && own->membership->rank == awaited->peer);
     for (const Channel& channel : trace.processes[p].channels) {
       if (channel.membership == kNoIndex || channel.sent == 0) continue;
       const uint32_t communicator = trace.memberships[channel.membership].communicator;
       const Lane* receiver = analysis.LaneOf(communicator, waiter);
       if (receiver == nullptr || channel.peer != receiver->membership->rank) continue;
+      const bool here = communicator == wanted;
+      const bool tag = awaited->tag == ring::kAnyTag || awaited->tag == channel.tag;
+      sent_before |= sender && here;
+      if (sender + here + tag != 2) continue;
       if (!EdgeOf(analysis, communicator, p, waiter).IsLeft(channel.tag)) continue;
-      const NearMiss miss{p, communicator, channel.tag};
-      if (communicator == wanted) return miss;
-      if (!elsewhere) elsewhere = miss;
+      (!tag    ? by_tag
+       : !here ? by_communicator
+               : by_sender)
+          .push_back({p, communicator, channel.tag});
     }
   }
-  return elsewhere;
+  // Of several that differ, none explains anything: they are for later.
+  const auto only = [](const std::vector<NearMiss>& all, auto what) -> std::optional<NearMiss> {
+    const bool one = !all.empty() && std::all_of(all.begin(), all.end(), [&](const NearMiss& miss) {
+      return miss.*what == all.front().*what;
+    });
+    return one ? std::optional(all.front()) : std::nullopt;
+  };
+  if (!by_tag.empty()) return only(by_tag, &NearMiss::tag);
+  if (!by_communicator.empty()) return only(by_communicator, &NearMiss::communicator);
+  // A message of somebody else may be what the next call asks for, where ranks are served in turn.
+  return sent_before ? std::nullopt : only(by_sender, &NearMiss::sender);
 }
 
 std::vector<uint32_t> ThoseWithAnotherTag(const Analysis& analysis,

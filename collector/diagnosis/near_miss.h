@@ -16,8 +16,9 @@ struct NearMiss {
   int32_t tag = 0;
 };
 
-// The message most like the one that `waiter` waits for in `call`: on the same communicator or,
-// failing that, on another one.
+// The message that differs from the one that `waiter` waits for in `call` in one thing: its tag,
+// its communicator or its sender. None where several do, in different ways: they may all be for
+// later.
 std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, const Event& call);
 
 // Ranks wait for each other's messages in a ring. Of them, those whose message went out, under

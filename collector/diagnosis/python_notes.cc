@@ -62,21 +62,21 @@ void AddContextNotes(const Analysis& analysis, Finding* finding) {
 }
 
 void AddPythonStateNotes(const Trace& trace, Report* report) {
+  // Where all is well, nobody asks for a stack: one that is missing is no news.
+  const bool wrong = std::any_of(
+      report->findings.begin(), report->findings.end(),
+      [](const Finding& finding) { return KindSeverity(finding.kind) == Severity::kError; });
   std::map<std::tuple<std::string_view, uint32_t>, std::vector<int32_t>> ranks;
   for (const Process& process : trace.processes) {
     const bool unchecked = process.python_state == ring::PythonState::kUnchecked;
-    // Who only wants to know that all is well need not hear that nothing came to be checked.
-    if (process.python_state != ring::PythonState::kOff &&
-        (!unchecked || report->findings.empty())) {
-      continue;
-    }
+    if (process.python_state != ring::PythonState::kOff && !(unchecked && wrong)) continue;
     const std::string_view reason = ReasonText(process);
     if (!reason.empty()) ranks[{reason, process.python_version}].push_back(process.rank);
   }
   std::vector<int32_t> unreadable;
   uint64_t stacks = 0;
   for (const Process& process : trace.processes) {
-    if (process.python_unreadable == 0) continue;
+    if (process.python_unreadable == 0 || !wrong) continue;
     unreadable.push_back(process.rank);
     stacks += process.python_unreadable;
   }

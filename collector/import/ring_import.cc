@@ -406,7 +406,11 @@ class ProcessImport {
     for (uint32_t kind = 0; kind < ring::kRingKinds; ++kind) {
       rings[kind].reserve(from.calls[kind].records.size());
       for (const RingRecord& record : from.calls[kind].records) {
-        rings[kind].push_back(MakeCall(record, kind, thread));
+        if (record.record.operation == static_cast<uint16_t>(Operation::kLeftover)) {
+          AddLeftover(record, thread);
+        } else {
+          rings[kind].push_back(MakeCall(record, kind, thread));
+        }
       }
       SortStably(&rings[kind], Earlier);
     }
@@ -414,6 +418,14 @@ class ProcessImport {
     std::merge(rings[0].begin(), rings[0].end(), rings[1].begin(), rings[1].end(), calls.begin(),
                Earlier);
     return calls;
+  }
+
+  void AddLeftover(const RingRecord& from, uint32_t thread) {
+    RingRecord made = from;
+    made.record.operation = static_cast<uint16_t>(from.record.detail2);
+    made.record.detail2 = 0;
+    if (InfoOf(made.record.operation).kind == Kind::kNone) return;  // of a newer version
+    process_.leftovers.push_back(MakeCall(made, ring::kCollectiveRing, thread).event);
   }
 
   static bool Earlier(const Call& a, const Call& b) { return a.ticks < b.ticks; }

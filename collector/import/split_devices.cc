@@ -79,7 +79,7 @@ class Splitter {
     for (size_t s = 1; s < slots_.size(); ++s) {
       slots_[s].process = static_cast<uint32_t>(trace_.processes.size());
       Process copy = trace_.processes[process_];
-      for (auto* list : {&copy.p2p, &copy.lifecycle}) list->clear();
+      for (auto* list : {&copy.p2p, &copy.lifecycle, &copy.leftovers}) list->clear();
       copy.open_calls.clear();
       copy.open_requests.clear();
       copy.channels.clear();

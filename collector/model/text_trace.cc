@@ -249,6 +249,10 @@ class Parser {
       return builder_->Open(rank, ParseCall(rank, words, 3));
     }
     if (verb == "nccl-init") return NcclInit(rank, words, 2, true);
+    if (verb == "never-frees") {
+      const auto count = static_cast<uint64_t>(Number(At(words, 2)));
+      return builder_->Leave(rank, count, ParseCall(rank, words, 3));
+    }
     if (verb == "enqueues" || verb == "runs") {
       if (!process.device) throw Failure{"only 'devices' have operations enqueued"};
       return builder_->Enqueue(rank, ParseCall(rank, words, 2), verb == "runs");

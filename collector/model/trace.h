@@ -325,6 +325,9 @@ struct Process {
   std::vector<Event> lifecycle;  // Init, Finalize, Abort, errors, frees: oldest first
   std::vector<OpenCall> open_calls;
   std::vector<OpenRequest> open_requests;
+  // Of a process that finalized: what it made and never freed, by the operations and call paths
+  // that made it. `detail` is how many (with kCountsCut: at least).
+  std::vector<Event> leftovers;
   std::vector<Channel> channels;
   std::vector<ring::GpuProgress> gpu;
   std::vector<LiveStack> live_stacks;

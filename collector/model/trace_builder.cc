@@ -489,6 +489,14 @@ void TraceBuilder::AddLifecycle(int rank, Operation operation, uint64_t detail,
   if (operation == Operation::kCallError) ++process(rank)->errors_seen;
 }
 
+void TraceBuilder::Leave(int rank, uint64_t count, const Call& call) {
+  Event event;
+  event.arguments = InternArguments(call);
+  event.call_path = InternPath(call.path, call.path_cut, call.context);
+  event.detail = count;
+  process(rank)->leftovers.push_back(event);
+}
+
 void TraceBuilder::LoseFirst(int rank, uint64_t count) {
   process(rank)->threads[0].lost_collectives += count;
 }

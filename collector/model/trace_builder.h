@@ -74,6 +74,9 @@ class TraceBuilder {
   void AddLifecycle(int rank, Operation operation, uint64_t detail,
                     const std::vector<SourceFrame>& path);
 
+  // What `count` such calls made is still there when the rank finalizes.
+  void Leave(int rank, uint64_t count, const Call& call);
+
   Process* process(int rank) { return &trace_.processes[static_cast<size_t>(rank)]; }
   uint32_t InternPath(const std::vector<SourceFrame>& path, bool cut,
                       const std::vector<SourceFrame>& context = {});

@@ -82,10 +82,9 @@ class TextWriter {
     std::string text = finding.title;
     std::string_view before = ": ";
     for (const Site& site : finding.sites) {
-      const std::string place =
-          fmt::format("{}{} {}", before, FramePlace(site.frame), site.frame.function);
+      const std::string place = FramePlace(site.frame);
       if (site.frame.line == 0 || text.find(place) != std::string::npos) continue;
-      text += place;
+      text += fmt::format("{}{} {}", before, place, site.frame.function);
       before = ", ";
     }
     return fmt::format("{}  ({})", text, KindName(finding.kind));

@@ -25,7 +25,7 @@ import run_job_test  # noqa: E402
 import wrapped  # noqa: E402
 
 # Kinds that wait for nobody and for which nobody waits: the shim's tables learn of them, the ring holds no record.
-UNRECORDED = {"NameComm", "FreeType", "FreeOp", "CreateOp", "GetParent", "RequestFree"}
+UNRECORDED = {"NameComm", "MakeHandle", "FreeHandle", "Query", "GetParent", "RequestFree"}
 # MPI_Abort ends a job, which is no healthy thing to do: tests/harms and tests/faults/death have it.
 ELSEWHERE = {"MPI_Abort"}
 # Debian's MPICH has ways to other jobs in its library, but UCX below it does not ("not supported with ucx netmod").

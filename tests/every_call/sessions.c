@@ -14,7 +14,7 @@ int main(void) {
   MPI_Session session = MPI_SESSION_NULL;
   DO(MPI_Session_init, MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
   MPI_Group world = MPI_GROUP_NULL;
-  MPI_Group_from_session_pset(session, "mpi://WORLD", &world);
+  DO(MPI_Group_from_session_pset, session, "mpi://WORLD", &world);
   MPI_Comm comm = MPI_COMM_NULL;
   DO(MPI_Comm_create_from_group, world, "all", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
   int rank = 0;

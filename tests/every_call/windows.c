@@ -1,5 +1,5 @@
-// Every function that makes or synchronises a window, and the transfers that make a request. Rank 0
-// reaches into the memory of rank 1.
+// Every function that makes or synchronises a window, and the transfers. Rank 0 reaches into the
+// memory of rank 1.
 #include "tests/every_call/every_call.h"
 
 enum { kInts = 4 };
@@ -31,7 +31,7 @@ static void Fences(int rank) {
   DO(MPI_Win_set_info, window, info);
   MPI_Info_free(&info);
   DO(MPI_Win_fence, 0, window);
-  if (rank == 0) MPI_Put(&rank, 1, MPI_INT, AT(2), window);
+  if (rank == 0) DO(MPI_Put, &rank, 1, MPI_INT, AT(2), window);
   DO(MPI_Win_fence, 0, window);
   Free();
 }
@@ -41,7 +41,7 @@ static void Exposures(int rank) {
   for (int round = 0; round < 2; ++round) {
     if (rank == 0) {
       DO(MPI_Win_start, others, 0, window);
-      MPI_Put(&round, 1, MPI_INT, AT(round), window);
+      DO(MPI_Put, &round, 1, MPI_INT, AT(round), window);
       DO(MPI_Win_complete, window);
     } else {
       DO(MPI_Win_post, others, 0, window);
@@ -69,6 +69,14 @@ static void Locks(int rank) {
 #define NAME(name) name##_c
 #include "tests/every_call/window_transfers.h"
 #endif
+    DO(MPI_Win_lock, MPI_LOCK_EXCLUSIVE, 1, 0, window);
+    DO(MPI_Fetch_and_op, &value, &got, MPI_INT, 1, 0, MPI_SUM, window);
+    DO(MPI_Win_flush, 1, window);
+    Observe(&got, sizeof(got));
+    const int expected = got + value;
+    DO(MPI_Compare_and_swap, &value, &expected, &got, MPI_INT, 1, 0, window);
+    DO(MPI_Win_unlock, 1, window);
+    Observe(&got, sizeof(got));
   }
   // Rank 1 may look at its memory only after the transfers.
   DO(MPI_Barrier, MPI_COMM_WORLD);

@@ -1,21 +1,27 @@
 // docs/verdicts/request-leak.md
-#include <fmt/format.h>
-
 #include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/rules/leak.h"
 #include "collector/diagnosis/rules/rules.h"
-#include "collector/matching/match_rules.h"
-#include "collector/model/rank_set.h"
 
 namespace rollcall {
 
 std::optional<Finding> JudgeRequestLeak(const Analysis& analysis, const Incident& incident,
                                         const Parted&) {
-  if (incident.what != Incident::What::kRequestLeak) return std::nullopt;
-  Finding finding = Draft(analysis, incident, VerdictKind::kRequestLeak, true);
-  finding.title =
-      fmt::format("{} finalized with {} request{} of {} still open", RanksPhrase(finding.culprits),
-                  incident.count, incident.count == 1 ? "" : "s", OperationName(finding.operation));
-  return finding;
+  const auto found = [&](std::string_view thing, std::string_view made, std::string_view done) {
+    Finding finding = Draft(analysis, incident, VerdictKind::kRequestLeak, true);
+    finding.title = LeakTitle(analysis, incident, finding, thing, made, done);
+    return finding;
+  };
+  switch (incident.what) {
+    case Incident::What::kRequestLeak:
+      return found("request", "made by", "completed");
+    case Incident::What::kStartedLeak:
+      return found("started request", "of", "waited for");
+    case Incident::What::kPersistentLeak:
+      return found("request", "of", "freed");
+    default:
+      return std::nullopt;
+  }
 }
 
 }  // namespace rollcall

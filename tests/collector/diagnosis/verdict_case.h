@@ -59,6 +59,8 @@ inline std::string Summary(const Trace& trace, const Finding& finding) {
 struct Case {
   std::string trace;
   std::vector<std::string> expected;
+  std::vector<std::string> says;   // "says: TEXT" behind expect: a part of a title or note
+  std::vector<std::string> never;  // "never: TEXT": of none
   DiagnoseOptions options;
 };
 
@@ -69,6 +71,10 @@ inline Case Read(const fs::path& path) {
   for (std::string line; std::getline(file, line);) {
     if (line == "expect:") {
       expecting = true;
+    } else if (expecting && line.rfind("says: ", 0) == 0) {
+      result.says.push_back(line.substr(6));
+    } else if (expecting && line.rfind("never: ", 0) == 0) {
+      result.never.push_back(line.substr(7));
     } else if (expecting) {
       if (!line.empty()) result.expected.push_back(line);
     } else if (line.rfind("stall-after ", 0) == 0) {
@@ -102,6 +108,18 @@ inline std::vector<std::string> Summaries(const Trace& trace, const DiagnoseOpti
   }
   if (lines.empty()) lines.emplace_back("nothing");
   return lines;
+}
+
+// All titles and notes, one a line.
+inline std::string Sentences(const Trace& trace, const DiagnoseOptions& options) {
+  const Report report = Diagnose(trace, options);
+  std::string text;
+  for (const Finding& finding : report.findings) {
+    text += finding.title + '\n';
+    for (const std::string& note : finding.notes) text += note + '\n';
+  }
+  for (const std::string& note : report.notes) text += note + '\n';
+  return text;
 }
 
 inline fs::path Directory() { return fs::path(ROLLCALL_SOURCE_DIR) / "tests/golden/verdicts"; }

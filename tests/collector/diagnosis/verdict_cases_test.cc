@@ -20,6 +20,13 @@ TEST_P(VerdictCase, IsAsExpected) {
   EXPECT_EQ(
       fmt::format("{}", fmt::join(test.expected, "\n")),
       fmt::format("{}", fmt::join(verdict_case::Summaries(parsed.trace, test.options), "\n")));
+  const std::string sentences = verdict_case::Sentences(parsed.trace, test.options);
+  for (const std::string& text : test.says) {
+    EXPECT_NE(sentences.find(text), std::string::npos) << text << "\nnot in\n" << sentences;
+  }
+  for (const std::string& text : test.never) {
+    EXPECT_EQ(sentences.find(text), std::string::npos) << text << "\nin\n" << sentences;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, VerdictCase, testing::ValuesIn(verdict_case::Names()),

@@ -13,6 +13,8 @@ static void CompareHandles() {
   Expect("MPI_MESSAGE_NULL", abi.message_null, HandleWord(MPI_MESSAGE_NULL));
   Expect("MPI_MESSAGE_NO_PROC", abi.message_no_proc, HandleWord(MPI_MESSAGE_NO_PROC));
   Expect("MPI_WIN_NULL", abi.win_null, HandleWord(MPI_WIN_NULL));
+  Expect("MPI_GROUP_NULL", abi.group_null, HandleWord(MPI_GROUP_NULL));
+  Expect("MPI_GROUP_EMPTY", abi.group_empty, HandleWord(MPI_GROUP_EMPTY));
   Expect("MPI_FILE_NULL", 0, HandleWord(MPI_FILE_NULL));
   const struct {
     rollcall::ReduceOp op;

@@ -18,6 +18,8 @@ static void CompareObjects() {
   object("ompi_message_null", MPI_MESSAGE_NULL);
   object("ompi_message_no_proc", MPI_MESSAGE_NO_PROC);
   object("ompi_mpi_win_null", MPI_WIN_NULL);
+  object("ompi_mpi_group_null", MPI_GROUP_NULL);
+  object("ompi_mpi_group_empty", MPI_GROUP_EMPTY);
   object("ompi_mpi_comm_world", MPI_COMM_WORLD);
   if (dlsym(RTLD_DEFAULT, "ompi_request_empty") == nullptr) Expect("ompi_request_empty", 1, 0);
   const struct {

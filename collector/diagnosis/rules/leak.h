@@ -1,0 +1,20 @@
+// What request-leak, communicator-leak and handle-leak have in common.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_LEAK_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_LEAK_H_
+
+#include <string>
+#include <string_view>
+
+#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/incident.h"
+
+namespace rollcall {
+
+// "18 communicators made by MPI_Comm_dup at x.c:12 are never freed", and by whom, unless by all.
+// `thing` is one of them, `made` what happened at the line, `done` what never did.
+std::string LeakTitle(const Analysis& analysis, const Incident& incident, const Finding& finding,
+                      std::string_view thing, std::string_view made, std::string_view done);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_LEAK_H_

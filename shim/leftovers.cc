@@ -1,0 +1,160 @@
+#include "shim/leftovers.h"
+
+#include <atomic>
+
+#include "shim/handle_map.h"
+#include "shim/platform.h"
+
+namespace rollcall::shim {
+namespace {
+
+// By call path: how much of what it made is still there.
+struct Site {
+  uint32_t call_path;
+  uint16_t operation;  // 0: the cell is empty
+  bool at_least;
+  uint64_t live;
+  uint64_t taken;  // of these, as many are in the ring already
+};
+constexpr uint32_t kSites = 1024;
+constinit Site g_sites[kSites];
+constexpr uint32_t kNoSite = kSites - 1;  // never used
+
+// What a handle's cell holds: the site that made it, and how many times the library gave it out.
+constexpr uint32_t kSiteBits = 10;
+static_assert(1u << kSiteBits == kSites);
+constexpr uint32_t kMostTimes = (1u << (32 - kSiteBits)) - 1;
+constexpr uint32_t CellOf(uint32_t site, uint32_t times) { return times << kSiteBits | site; }
+constexpr uint32_t SiteOf(uint32_t cell) { return cell & (kSites - 1); }
+constexpr uint32_t TimesOf(uint32_t cell) { return cell >> kSiteBits; }
+
+constinit HandleMap<16384> g_by_handle;
+constexpr uint32_t kMissing = HandleMap<16384>::kMissing;
+
+std::atomic_flag g_lock = ATOMIC_FLAG_INIT;
+class Lock {
+ public:
+  Lock() {
+    while (g_lock.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  ~Lock() { g_lock.clear(std::memory_order_release); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+};
+
+uint64_t KeyOf(const Library& library, uint64_t handle) {
+  return library.abi.handle_bytes == 8 ? handle : handle | uint64_t{1} << 48;
+}
+
+// Which nobody made, and nobody need free. MPICH's handles say so in their upper two bits (0: none,
+// 1: built in), the standard ABI's constants are small, Open MPI's are objects.
+bool IsPredefined(const Library& library, uint64_t handle) {
+  switch (library.abi.flavor) {
+    case ring::Flavor::kMpich:
+      return handle >> 30 < 2;
+    case ring::Flavor::kOpenMpi:
+      return handle == 0 || handle == library.abi.group_null || handle == library.abi.group_empty;
+    default:
+      return handle < 4096;
+  }
+}
+
+// The library counts references: one handle comes out of many calls, each to be freed.
+bool GivesOutAgain(Operation operation) {
+  return operation >= Operation::kComm_group && operation <= Operation::kGroup_from_session_pset;
+}
+
+// Where there is no room for another call path, the operation alone counts.
+uint32_t FindSite(uint16_t operation, uint32_t call_path) {
+  const auto start = static_cast<uint32_t>(Mix64(operation, call_path) % kNoSite);
+  for (uint32_t i = 0; i < 64; ++i) {
+    const uint32_t at = (start + i) % kNoSite;
+    Site& site = g_sites[at];
+    if (site.operation == 0) {
+      site.operation = operation;
+      site.call_path = call_path;
+    }
+    if (site.operation == operation && site.call_path == call_path) return at;
+  }
+  return call_path != 0 ? FindSite(operation, 0) : kNoSite;
+}
+
+void Remove(uint32_t cell, uint32_t times) {
+  Site& site = g_sites[SiteOf(cell)];
+  site.live -= times;
+  if (site.taken > site.live) site.taken = site.live;
+}
+
+}  // namespace
+
+void HandleMade(const Library& library, uint64_t handle, Operation operation, uint32_t call_path) {
+  if (IsPredefined(library, handle)) return;
+  const uint64_t key = KeyOf(library, handle);
+  const Lock lock;
+  uint32_t site = FindSite(static_cast<uint16_t>(operation), call_path);
+  uint32_t times = 1;
+  const uint32_t known = g_by_handle.Find(key);
+  if (known != kMissing) Remove(known, TimesOf(known));  // counted anew, or its end was not seen
+  if (known != kMissing && GivesOutAgain(operation)) {
+    times = TimesOf(known) < kMostTimes ? TimesOf(known) + 1 : kMostTimes;
+    // Of two who have it, one may free it, and nobody could say which.
+    if (SiteOf(known) != site) site = FindSite(static_cast<uint16_t>(operation), 0);
+  }
+  if (g_by_handle.Insert(key, CellOf(site, times))) {
+    g_sites[site].live += times;
+  } else {
+    g_sites[site].at_least = true;
+  }
+}
+
+uint32_t HandleFreed(const Library& library, uint64_t handle) {
+  const uint64_t key = KeyOf(library, handle);
+  const Lock lock;
+  const uint32_t known = g_by_handle.Find(key);
+  if (known == kMissing) return kMissing;
+  Remove(known, 1);
+  if (TimesOf(known) > 1) {
+    g_by_handle.Insert(key, CellOf(SiteOf(known), TimesOf(known) - 1));
+  } else {
+    g_by_handle.EraseAndTidy(key);
+  }
+  return SiteOf(known);
+}
+
+void HandleKept(const Library& library, uint64_t handle, uint32_t freed) {
+  if (freed >= kSites) return;
+  const uint64_t key = KeyOf(library, handle);
+  const Lock lock;
+  const uint32_t known = g_by_handle.Find(key);
+  const uint32_t times = known == kMissing ? 1 : TimesOf(known) + 1;
+  if (g_by_handle.Insert(key, CellOf(freed, times))) ++g_sites[freed].live;
+}
+
+uint32_t TakeLeftovers(Leftover (&rows)[kMostLeftovers]) {
+  const Lock lock;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < kNoSite; ++i) {
+    Site& site = g_sites[i];
+    if (site.live == site.taken) continue;
+    const auto operation = static_cast<Operation>(site.operation);
+    Leftover* row = nullptr;
+    if (count < kMostLeftovers) {
+      row = &rows[count++];
+      *row = {operation, site.call_path, 0, false};
+    } else {
+      for (Leftover& other : rows) {
+        if (other.operation == operation) row = &other;
+      }
+      if (row != nullptr) row->call_path = 0;
+    }
+    if (row != nullptr) {
+      row->count += site.live - site.taken;
+      row->at_least |= site.at_least;
+    }
+    site.taken = site.live;
+  }
+  return count;
+}
+
+}  // namespace rollcall::shim

@@ -1,0 +1,137 @@
+#include "shim/leftovers.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+namespace rollcall::shim {
+namespace {
+
+Library LibraryOf(ring::Flavor flavor) {
+  Library library;
+  library.abi = AbiOf(flavor);
+  return library;
+}
+const Library kMpich = LibraryOf(ring::Flavor::kMpich);
+
+constexpr uint64_t kGroup = 0x88000000;
+constexpr uint64_t kType = 0x8c000000;
+
+// Empties the table: how many are left by operation and call path, those counted short marked.
+std::map<std::pair<Operation, uint32_t>, std::string> Left() {
+  Leftover rows[kMostLeftovers];
+  const uint32_t count = TakeLeftovers(rows);
+  std::map<std::pair<Operation, uint32_t>, std::string> left;
+  for (uint32_t i = 0; i < count; ++i) {
+    left[{rows[i].operation, rows[i].call_path}] =
+        std::to_string(rows[i].count) + (rows[i].at_least ? "+" : "");
+  }
+  return left;
+}
+using Rows = std::map<std::pair<Operation, uint32_t>, std::string>;
+
+// The tables are the process'; each test frees what it made.
+void Free(uint64_t first, uint64_t count, uint64_t times = 1) {
+  for (uint64_t i = 0; i < count * times; ++i) HandleFreed(kMpich, first + i % count);
+}
+
+TEST(Leftovers, AreCountedByCallPath) {
+  for (uint64_t i = 0; i < 5; ++i) HandleMade(kMpich, kType + i, Operation::kType_vector, 10);
+  for (uint64_t i = 5; i < 8; ++i) HandleMade(kMpich, kType + i, Operation::kType_vector, 20);
+  HandleMade(kMpich, kType + 8, Operation::kType_dup, 10);
+  Free(kType + 1, 2);
+  Free(kType + 8, 1);
+  EXPECT_EQ(Left(),
+            (Rows{{{Operation::kType_vector, 10}, "3"}, {{Operation::kType_vector, 20}, "3"}}));
+  EXPECT_EQ(Left(), Rows());
+  Free(kType, 9);
+}
+
+TEST(Leftovers, AGroupIsToBeFreedAsOftenAsItWasGivenOut) {
+  for (int i = 0; i < 3; ++i) HandleMade(kMpich, kGroup, Operation::kComm_group, 10);
+  Free(kGroup, 1, 2);
+  EXPECT_EQ(Left(), (Rows{{{Operation::kComm_group, 10}, "1"}}));
+  Free(kGroup, 1);
+}
+
+TEST(Leftovers, WhichOfTwoPlacesKeptAGroupIsNotKnown) {
+  HandleMade(kMpich, kGroup, Operation::kComm_group, 10);
+  HandleMade(kMpich, kGroup, Operation::kComm_group, 20);
+  Free(kGroup, 1);
+  EXPECT_EQ(Left(), (Rows{{{Operation::kComm_group, 0}, "1"}}));
+  Free(kGroup, 1);
+}
+
+// Only groups are given out again: a datatype whose handle comes anew was freed unseen.
+TEST(Leftovers, AHandleThatComesAnewReplacesTheOldOne) {
+  HandleMade(kMpich, kType, Operation::kType_vector, 10);
+  HandleMade(kMpich, kType, Operation::kType_dup, 20);
+  EXPECT_EQ(Left(), (Rows{{{Operation::kType_dup, 20}, "1"}}));
+  Free(kType, 1);
+}
+
+TEST(Leftovers, WhatCouldNotBeFreedIsStillThere) {
+  HandleMade(kMpich, kType, Operation::kType_vector, 10);
+  const uint32_t freed = HandleFreed(kMpich, kType);
+  HandleKept(kMpich, kType, freed);
+  HandleKept(kMpich, kType + 1, HandleFreed(kMpich, kType + 1));  // was never made
+  EXPECT_EQ(Left(), (Rows{{{Operation::kType_vector, 10}, "1"}}));
+  Free(kType, 1);
+}
+
+TEST(Leftovers, PredefinedHandlesAreNobodysToFree) {
+  HandleMade(kMpich, 0x48000000, Operation::kGroup_incl, 10);  // MPI_GROUP_EMPTY
+  HandleMade(kMpich, 0x08000000, Operation::kGroup_incl, 10);  // MPI_GROUP_NULL
+  Library open_mpi = LibraryOf(ring::Flavor::kOpenMpi);
+  open_mpi.abi.group_empty = 0x7f0000001000;
+  HandleMade(open_mpi, 0x7f0000001000, Operation::kGroup_incl, 10);
+  HandleMade(open_mpi, 0, Operation::kGroup_incl, 10);
+  HandleMade(LibraryOf(ring::Flavor::kMpiStandardAbi), 0x109, Operation::kGroup_incl, 10);
+  EXPECT_EQ(Left(), Rows());
+}
+
+TEST(Leftovers, MoreThanFitAreAtLeastSoMany) {
+  constexpr uint64_t kMany = 40'000;
+  for (uint64_t i = 0; i < kMany; ++i) HandleMade(kMpich, kType + i, Operation::kType_vector, 10);
+  const Rows left = Left();
+  ASSERT_EQ(left.size(), 1u);
+  const std::string& text = left.begin()->second;
+  EXPECT_EQ(text.back(), '+');
+  EXPECT_GT(std::stoul(text), 10'000u);
+  EXPECT_LE(std::stoul(text), 16'384u);
+  Free(kType, kMany);
+}
+
+// Deep recursions have a call path for each depth.
+TEST(Leftovers, MoreCallPathsThanRowsAreAddedUp) {
+  for (uint32_t i = 1; i <= 3000; ++i) {
+    HandleMade(kMpich, kType + i, Operation::kType_vector, 1000 + i);
+  }
+  uint64_t sum = 0;
+  for (const auto& [place, count] : Left()) sum += std::stoul(count);
+  EXPECT_EQ(sum, 3000u);
+  Free(kType + 1, 3000);
+}
+
+TEST(Leftovers, ThreadsMakeAndFreeAtOnce) {
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([t] {
+      for (int round = 0; round < 2000; ++round) {
+        HandleMade(kMpich, kGroup, Operation::kComm_group, 10);
+        HandleMade(kMpich, kType + t, Operation::kType_vector, 10);
+        HandleFreed(kMpich, kGroup);
+        HandleFreed(kMpich, kType + t);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Left(), Rows());
+}
+
+}  // namespace
+}  // namespace rollcall::shim
