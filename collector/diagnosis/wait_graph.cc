@@ -9,6 +9,7 @@
 #include "collector/diagnosis/deaths.h"
 #include "collector/diagnosis/message_supply.h"
 #include "collector/model/messages.h"
+#include "collector/model/rejections.h"
 
 namespace rollcall {
 namespace {
@@ -62,7 +63,7 @@ class GraphBuilder {
       view.activity = Activity::kLeft;
       return;
     }
-    if (deaths_.ByItself(process)) {
+    if (deaths_.ByItself(process) || IsInsideRejected(process)) {
       view.activity = Activity::kEnded;
       return;
     }
