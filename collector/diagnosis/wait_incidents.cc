@@ -122,13 +122,13 @@ bool StandsStill(const Analysis& analysis, const CollectiveNode& node) {
 }
 
 // Who got an error from a call that did not fit, and left, left for that reason: what the others
-// miss it in then is a consequence.
-Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& missing,
+// miss it in then is a consequence. nullptr if one of them has another reason.
+Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& gone,
                       std::vector<Incident>* incidents) {
+  if (gone.empty()) return nullptr;
   for (Incident& incident : *incidents) {
     if (incident.what != What::kCalls) continue;
-    const bool all = std::all_of(missing.begin(), missing.end(), [&](uint32_t p) {
-      if (!Has(analysis, p, Activity::kLeft) && !Has(analysis, p, Activity::kEnded)) return false;
+    const bool all = std::all_of(gone.begin(), gone.end(), [&](uint32_t p) {
       const std::vector<Event>& events = analysis.trace.processes[p].lifecycle;
       return std::any_of(events.begin(), events.end(), [&](const Event& event) {
         return analysis.Op(event) == Operation::kCallError && event.membership != kNoIndex &&
@@ -151,13 +151,15 @@ void LookAtNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* 
     return;
   }
   if (node.missing.empty()) return;
-  if (Incident* cause = WhyTheyLeft(analysis, node.missing, incidents)) {
-    cause->hangs |= StandsStill(analysis, node);
-    return;
-  }
   std::vector<uint32_t> dead = Those(analysis, node.missing, Activity::kEnded);
   std::vector<uint32_t> left = Those(analysis, node.missing, Activity::kLeft);
   std::vector<uint32_t> behind = Those(analysis, node.missing, Activity::kRunning);
+  std::vector<uint32_t> gone = dead;
+  gone.insert(gone.end(), left.begin(), left.end());
+  if (Incident* cause = behind.empty() ? WhyTheyLeft(analysis, gone, incidents) : nullptr) {
+    cause->hangs |= StandsStill(analysis, node);
+    return;
+  }
   if (!dead.empty()) gatherer->Add(What::kDeath, node, dead);
   if (!left.empty()) {
     const std::optional<Shift>& shift = analysis.ShiftOf(node.communicator);
@@ -212,7 +214,7 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
       const std::vector<uint32_t> behind = graph.Candidates(need, Activity::kRunning);
       std::vector<uint32_t> gone = dead;
       gone.insert(gone.end(), left.begin(), left.end());
-      if (Incident* cause = behind.empty() && !gone.empty() && gone.size() == graph.Candidates(need)
+      if (Incident* cause = behind.empty() && gone.size() == graph.Candidates(need)
                                 ? WhyTheyLeft(analysis, gone, incidents)
                                 : nullptr) {
         cause->hangs |= analysis.Still(p);
