@@ -75,7 +75,7 @@ enum class TypeClass : uint8_t {
   X(203, ncclUint32, kU32, 4) X(204, ncclInt64, kI64, 8) X(205, ncclUint64, kU64, 8) \
   X(206, ncclFloat16, kF16, 2) X(207, ncclFloat32, kF32, 4) X(208, ncclFloat64, kF64, 8) \
   X(209, ncclBfloat16, kBf16, 2) X(210, ncclFloat8e4m3, kF8e4m3, 1) \
-  X(211, ncclFloat8e5m2, kF8e5m2, 1)
+  X(211, ncclFloat8e5m2, kF8e5m2, 1) X(254, MPI_DATATYPE_NULL, kUnknown, 0)
 // clang-format on
 
 enum class BasicType : uint16_t {

@@ -67,6 +67,11 @@ enum class Rule : uint8_t {
   kRma,     // synchronises a window with some of its processes (post, start, lock, flush)
 };
 
+constexpr bool HasRoot(Rule rule) {
+  return rule == Rule::kBcast || rule == Rule::kGather || rule == Rule::kGatherv ||
+         rule == Rule::kScatter || rule == Rule::kScatterv || rule == Rule::kReduce;
+}
+
 // What the shim does around the call, and what a reader may expect of the record.
 enum class Kind : uint8_t {
   kNone,
@@ -254,6 +259,7 @@ enum class ReduceOp : uint16_t {
   kMinloc,
   kReplace,
   kNoOp,
+  kNull,  // MPI_OP_NULL
   // NCCL's, which are shown by NCCL's names.
   kNcclSum = 50,
   kNcclProd,
@@ -265,10 +271,10 @@ enum class ReduceOp : uint16_t {
 };
 
 constexpr std::string_view ReduceOpName(uint16_t op) {
-  constexpr std::string_view kNames[] = {"",           "MPI_MAX",     "MPI_MIN",  "MPI_SUM",
-                                         "MPI_PROD",   "MPI_LAND",    "MPI_BAND", "MPI_LOR",
-                                         "MPI_BOR",    "MPI_LXOR",    "MPI_BXOR", "MPI_MAXLOC",
-                                         "MPI_MINLOC", "MPI_REPLACE", "MPI_NO_OP"};
+  constexpr std::string_view kNames[] = {"",           "MPI_MAX",     "MPI_MIN",   "MPI_SUM",
+                                         "MPI_PROD",   "MPI_LAND",    "MPI_BAND",  "MPI_LOR",
+                                         "MPI_BOR",    "MPI_LXOR",    "MPI_BXOR",  "MPI_MAXLOC",
+                                         "MPI_MINLOC", "MPI_REPLACE", "MPI_NO_OP", "MPI_OP_NULL"};
   if (op < sizeof(kNames) / sizeof(kNames[0])) return kNames[op];
   constexpr std::string_view kNcclNames[] = {"ncclSum", "ncclProd", "ncclMax", "ncclMin",
                                              "ncclAvg"};

@@ -28,6 +28,7 @@ inline constexpr uint16_t kVersionMajor = 1;
 // 1.4: partitions (Record::detail2 of Psend_init and Precv_init).
 // 1.5: exceptions that nobody caught (FileHeader::exception*).
 // 1.5: local calls (in OpenCall only, unless they fail), what was never freed (kLeftover).
+// 1.5: rejected calls (kRejected, kNullComm, Participant::rejected).
 inline constexpr uint16_t kVersionMinor = 5;
 
 // Default size of a rank's file, and the most a rank uses unless told otherwise.
@@ -199,6 +200,10 @@ enum RecordFlag : uint16_t {
   kProcNull = 1 << 9,     // the peer is MPI_PROC_NULL
   kSecondPart = 1 << 10,  // a Sendrecv's peer2/tag2 are significant
   kCaptured = 1 << 11,    // recorded into a CUDA graph: on no stream until that is launched
+  // Of an error: the call was rejected for its arguments. It took no part, and gave its number
+  // back.
+  kRejected = 1 << 12,
+  kNullComm = 1 << 13,  // with kUnknownComm: it is MPI_COMM_NULL
 };
 
 // Values of root_or_peer that are not ranks, the same whatever the MPI library calls them.
@@ -220,7 +225,7 @@ struct Record {
   uint64_t sequence;        // collectives: number on the communicator, from 1; else 0
   uint64_t
       semantic_hash;    // of what the matching rules want equal on all ranks; 0 if not collective
-  uint64_t send_count;  // as passed, in datatypes
+  uint64_t send_count;  // as passed, in datatypes; a negative one in two's complement
   uint64_t recv_count;
   uint64_t send_signature;  // proto/signature.h of send_count datatypes; 0 if insignificant
   uint64_t recv_signature;
@@ -366,13 +371,14 @@ struct Participant {
   uint32_t neighbors_in;  // RankList of the topology's sources, in communicator ranks
   uint32_t neighbors_out;
   uint64_t created_ticks;
-  uint64_t entered;    // collectives entered; the last sequence number
+  uint64_t entered;    // collectives entered, but for rejected ones; the last sequence number
   uint64_t completed;  // collectives completed
   uint64_t in_flight;  // blocking collectives now inside
   uint64_t history_stride;
   uint64_t freed_ticks;
   uint64_t stopped_launch;  // NCCL: what was launched up to here was aborted or revoked; 0: nothing
-  uint64_t reserved[6];
+  uint64_t rejected;        // collectives that were rejected (kRejected), ever
+  uint64_t reserved[5];
   Checkpoint recent[kRecentCheckpoints];
   Checkpoint history[kHistoryCheckpoints];
 };

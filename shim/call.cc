@@ -1,5 +1,6 @@
 #include "shim/call.h"
 
+#include "proto/mpi_errors.h"
 #include "shim/nccl/binding.h"
 #include "shim/process.h"
 #include "shim/python/check.h"
@@ -190,11 +191,16 @@ constexpr Group GroupOf(Kind kind) {
   return Group::kLifecycle;
 }
 
+int ErrorClassOf(const Call& call, int result) {
+  int error_class = result;
+  if (call.library->query.Error_class != nullptr)
+    call.library->query.Error_class(result, &error_class);
+  return error_class;
+}
+
 ROLLCALL_COLD void RecordError(Call* call, int result) {
   ring::FileHeader* header = g_process.header;
-  int error_class = result;
-  if (call->library->query.Error_class != nullptr)
-    call->library->query.Error_class(result, &error_class);
+  const int error_class = ErrorClassOf(*call, result);
   __atomic_fetch_add(&header->errors_seen, 1, __ATOMIC_RELAXED);
   StoreRelaxed(&header->last_error_class,
                static_cast<uint64_t>(static_cast<uint32_t>(error_class)));
@@ -205,6 +211,7 @@ ROLLCALL_COLD void RecordError(Call* call, int result) {
   record.operation = static_cast<uint16_t>(Operation::kCallError);
   record.start_ticks = Ticks();
   record.continuations = 0;
+  if (calls::TookNoPart(*call, result)) record.flags |= ring::kRejected;
   record.detail = static_cast<uint32_t>(error_class);
   record.detail2 = call->record.operation;
   call->log->rings[call->ring].Append(record);
@@ -260,6 +267,22 @@ bool OpenBracket(Call* call) {
   if (Enter(call)) return true;
   StopWriting();
   return false;
+}
+
+ROLLCALL_COLD void MarkUnknownComm(Call* call, const Arguments& arguments) {
+  call->record.flags |= ring::kUnknownComm;
+  const uint64_t null = call->library->abi.comm_null;
+  if (null != 0 && call->library->Handle(arguments.comm) == null)
+    call->record.flags |= ring::kNullComm;
+}
+
+ROLLCALL_COLD bool TookNoPart(const Call& call, int result) {
+  // A call that completes others' work may report an error of theirs.
+  const Group group = GroupOf(call.info->kind);
+  const bool takes_part = group == Group::kCollective || group == Group::kP2p;
+  return takes_part && !IsNccl(call.info->operation) &&
+         FindErrorClass(call.library->abi.flavor, static_cast<uint64_t>(ErrorClassOf(call, result)))
+             .rejects;
 }
 
 void CloseBracket() { StopWriting(); }

@@ -79,6 +79,11 @@ bool OpenBracket(Call* call);
 void CloseBracket();
 bool ReopenBracket(Call* call, int result);  // `result` other than 0 is recorded as an error
 void FinishCall(Call* call);
+// Whether the call was rejected for its arguments (proto/mpi_errors.h): `result` is what it
+// returned, and not 0.
+bool TookNoPart(const Call& call, int result);
+// The call's communicator is in no table: marks the record.
+void MarkUnknownComm(Call* call, const Arguments& arguments);
 // Clears call->record and fills in what all have.
 void StartRecord(Call* call);
 // Publishes call->record: in its ring and as the call in flight.

@@ -109,7 +109,7 @@ void BeginCollective(Call* call, const Arguments& a) {
     EnterFlight(call);
     Checkpoint(comm, record.sequence, record.semantic_hash, path.portable_hash);
   } else {
-    record.flags |= ring::kUnknownComm;
+    MarkUnknownComm(call, a);
   }
   if (a.request != nullptr) record.request = NextRequestUid();
   if (kind == Kind::kCreateComm) {
@@ -125,8 +125,10 @@ void BeginCollective(Call* call, const Arguments& a) {
 void EndCollective(Call* call, const Arguments& a, int result) {
   const Kind kind = call->info->kind;
   if (Comm* comm = call->comm) {
+    const bool rejected = __builtin_expect(result != 0, 0) && TookNoPart(*call, result);
+    if (rejected) GiveNumberBack(comm, call->record.sequence);  // while it is in flight
     LeaveFlight(call);
-    if (!IsNonblockingCollective(kind)) Increment(&comm->entry->completed);
+    if (!rejected && !IsNonblockingCollective(kind)) Increment(&comm->entry->completed);
     if (Frees(kind)) {
       if (result != 0 && g_process.multiple_threads) RestoreComm(comm);
       if (result == 0 && !g_process.multiple_threads) ForgetComm(comm);

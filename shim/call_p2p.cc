@@ -55,15 +55,15 @@ void FillData(Call* call, const Arguments& a, const Direction& way, const Source
   ring::Record& record = call->record;
   if (way.sends && a.has_send_type && record.root_or_peer != ring::kProcNullPeer) {
     const TypeInfo& type = DescribeType(call->library, a.send_type);
-    record.send_count = a.send_count < 0 ? 0 : static_cast<uint64_t>(a.send_count);
+    record.send_count = static_cast<uint64_t>(a.send_count);
     record.send_datatype = type.index;
-    record.send_signature = BufferSignature(type, record.send_count);
+    record.send_signature = BufferSignature(type, a.send_count < 0 ? 0 : record.send_count);
   }
   if (way.receives && a.has_recv_type && source.peer != ring::kProcNullPeer) {
     const TypeInfo& type = DescribeType(call->library, a.recv_type);
-    record.recv_count = a.recv_count < 0 ? 0 : static_cast<uint64_t>(a.recv_count);
+    record.recv_count = static_cast<uint64_t>(a.recv_count);
     record.recv_datatype = type.index;
-    record.recv_signature = BufferSignature(type, record.recv_count);
+    record.recv_signature = BufferSignature(type, a.recv_count < 0 ? 0 : record.recv_count);
   }
 }
 
@@ -95,7 +95,7 @@ void BeginP2p(Call* call, Arguments* arguments) {
   }
   StartRecord(call);
   ring::Record& record = call->record;
-  if (unknown) record.flags |= ring::kUnknownComm;
+  if (unknown) MarkUnknownComm(call, a);
   if (matched) {
     record.root_or_peer = call->message.peer;
     record.tag = call->message.tag;
@@ -129,6 +129,11 @@ void EndP2p(Call* call, const Arguments& a, int result) {
   const Kind kind = call->info->kind;
   const Direction way = DirectionOf(*call->info, a.has_peer2);
   const Source source = SourceOf(call->record);
+  if (__builtin_expect(result != 0, 0) && TookNoPart(*call, result)) {
+    if (call->record.detail != 0 && way.sends && kind != Kind::kPersistentP2p)
+      UncountSent(call->comm, call->record.root_or_peer, call->record.tag);
+    return;
+  }
   if (a.request != nullptr) {
     if (result != 0) return;
     RequestKind request{.persistent = kind == Kind::kPersistentP2p};

@@ -76,6 +76,11 @@ uint64_t CountSent(const Comm* comm, int32_t peer, int32_t tag) {
   return channel == nullptr ? 0 : Increment(&channel->sent);
 }
 
+void UncountSent(const Comm* comm, int32_t peer, int32_t tag) {
+  if (ring::Channel* channel = Find(comm, peer, tag))
+    __atomic_fetch_sub(&channel->sent, 1, __ATOMIC_RELAXED);
+}
+
 void CountReceived(const Comm* comm, int32_t peer, int32_t tag) {
   if (ring::Channel* channel = Find(comm, peer, tag)) Increment(&channel->received);
 }

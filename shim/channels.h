@@ -17,6 +17,8 @@ namespace rollcall::shim {
 // A send that was entered or, if persistent, started. Returns how many these are on the channel
 // now; 0 if unknown.
 uint64_t CountSent(const Comm* comm, int32_t peer, int32_t tag);
+// A send that was counted was rejected.
+void UncountSent(const Comm* comm, int32_t peer, int32_t tag);
 // A receive that is complete; from the status, or kAnySource and kAnyTag where there was none.
 void CountReceived(const Comm* comm, int32_t peer, int32_t tag);
 // A receive that ended in a way that does not tell whether it received.

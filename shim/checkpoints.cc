@@ -30,6 +30,8 @@ ROLLCALL_COLD void Thin(ring::Participant* entry) {
 
 void Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash, uint64_t path_hash) {
   ring::Participant* entry = comm->entry;
+  comm->semantic_hash_before = comm->semantic_hash;
+  comm->path_hash_before = comm->path_hash;
   comm->semantic_hash = RollHash(comm->semantic_hash, semantic_hash);
   comm->path_hash = RollHash(comm->path_hash, path_hash);
   Set(&entry->recent[0], sequence, comm->semantic_hash, comm->path_hash);
@@ -46,6 +48,23 @@ void Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash, uint64_t 
         Set(&entry->history[slot], sequence, comm->semantic_hash, comm->path_hash);
       }
     }
+  }
+}
+
+// Whatever the rejected call wrote into the checkpoints carries its number: it is above `entered`
+// now, which readers skip, and the next call writes the same ones anew.
+ROLLCALL_COLD void GiveNumberBack(Comm* comm, uint64_t sequence) {
+  ring::Participant* entry = comm->entry;
+  __atomic_fetch_add(&entry->rejected, 1, __ATOMIC_RELAXED);
+  uint64_t last = sequence;
+  if (__atomic_compare_exchange_n(&entry->entered, &last, sequence - 1, false, __ATOMIC_RELAXED,
+                                  __ATOMIC_RELAXED)) {
+    comm->semantic_hash = comm->semantic_hash_before;
+    comm->path_hash = comm->path_hash_before;
+  } else {
+    // Another thread, or an error handler, made a collective meanwhile: the order is not certain.
+    __atomic_fetch_or(&entry->flags, static_cast<uint32_t>(ring::kSawConcurrency),
+                      __ATOMIC_RELAXED);
   }
 }
 

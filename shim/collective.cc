@@ -28,10 +28,10 @@ struct Side {
 Side Describe(Library* library, int64_t count, Word type, bool has_type) {
   Side side;
   if (!has_type) return side;
-  side.count = count < 0 ? 0 : static_cast<uint64_t>(count);
+  side.count = static_cast<uint64_t>(count);
   const TypeInfo& info = DescribeType(library, type);
   side.datatype = info.index;
-  side.signature = BufferSignature(info, side.count);
+  side.signature = BufferSignature(info, count < 0 ? 0 : side.count);
   return side;
 }
 
@@ -119,8 +119,7 @@ void FillCollective(Call* call, const Arguments& a) {
     return;
   }
 
-  const bool rooted = rule == Rule::kBcast || rule == Rule::kGather || rule == Rule::kGatherv ||
-                      rule == Rule::kScatter || rule == Rule::kScatterv || rule == Rule::kReduce;
+  const bool rooted = HasRoot(rule);
   bool is_root = false;
   if (rooted) {
     record.root_or_peer = a.root_or_peer;

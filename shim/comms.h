@@ -30,6 +30,8 @@ struct Comm {
   uint64_t semantic_hash = 0;  // rolling
   uint64_t path_hash = 0;
   uint32_t made_by = 0;            // as HandleFreed said, while it is being freed
+  uint64_t semantic_hash_before = 0;  // the two as they were before the last number
+  uint64_t path_hash_before = 0;
   uint32_t gpu_slot = 0xffffffff;  // NCCL: the ring::GpuProgress used last
   bool asynchronous = false;       // NCCL: answered ncclInProgress before
 
@@ -109,6 +111,11 @@ inline uint64_t Increment(uint64_t* word) {
 
 // Counts a collective: its sequence number.
 inline uint64_t NextSequence(Comm* comm) { return Increment(&comm->entry->entered); }
+
+// The collective with this number was rejected: the next one gets it, so that a call that took no
+// part leaves its communicator as it was. While the call is in flight, so that other threads which
+// took a number since are known to have raced with it (kSawConcurrency).
+void GiveNumberBack(Comm* comm, uint64_t sequence);
 
 // Rolls both hashes forward and updates the checkpoints (ring_format.md). Not for concurrent use on
 // one communicator, which is an error of the program and marked as such (kSawConcurrency).

@@ -48,6 +48,8 @@ void ReturnSlot(uint32_t slot) {
   }
 }
 constinit const TypeInfo kUnknownType{};
+constinit const TypeInfo kNullType{
+    static_cast<uint16_t>(BasicType::kMPI_DATATYPE_NULL), 0, 0, 0, {}};
 
 uint64_t MapKey(const Library& library, uint64_t handle) {
   return library.abi.handle_bytes == 8 ? handle : handle | uint64_t{1} << 48;
@@ -359,6 +361,7 @@ const TypeInfo& DescribeType(Library* library, Word word) {
   const uint64_t handle = library->Handle(word);
   const uint32_t slot = g_by_handle.Find(MapKey(*library, handle));
   if (__builtin_expect(slot < kTypes, 1)) return g_types[slot];
+  if (handle == library->abi.datatype_null) return kNullType;
   if (!MayBeType(*library, handle)) return kUnknownType;
   return FirstSight(library, handle);
 }

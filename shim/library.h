@@ -78,6 +78,7 @@ inline constexpr ReduceName kReduceNames[] = {
     {ReduceOp::kMaxloc, "ompi_mpi_op_maxloc", 0x5800000c, 0x39},
     {ReduceOp::kReplace, "ompi_mpi_op_replace", 0x5800000d, 0x3c},
     {ReduceOp::kNoOp, "ompi_mpi_op_no_op", 0x5800000e, 0x3d},
+    {ReduceOp::kNull, "ompi_mpi_op_null", 0x18000000, 0x20},
 };
 
 // What we ourselves ask of the library: local, non-blocking functions only. Signatures with Word

@@ -233,7 +233,8 @@ bool Explained(const std::vector<Incident>& incidents, uint32_t communicator, ui
   return std::any_of(incidents.begin(), incidents.end(), [&](const Incident& incident) {
     return incident.communicator == communicator && incident.sequence != 0 &&
            incident.sequence <= sequence &&
-           (incident.what == Incident::What::kCalls || incident.what == Incident::What::kShift);
+           (incident.what == Incident::What::kCalls || incident.what == Incident::What::kShift ||
+            incident.what == Incident::What::kRejected);
   });
 }
 

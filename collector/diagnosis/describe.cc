@@ -14,6 +14,7 @@
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
+#include "collector/model/rejections.h"
 
 namespace rollcall {
 namespace {
@@ -184,6 +185,11 @@ class SiteList {
             incident_.what == What::kBehind && culprit ? Site::Role::kStalled : Site::Role::kOther;
         break;
     }
+    if (incident_.what == What::kRejected && culprit) {
+      site.role = Site::Role::kCulprit;
+      site.what = CallText(analysis_, *event);
+      return site;
+    }
     const bool stands = incident_.hangs || incident_.what == What::kTimedOut;
     if (!stands && site.role != Site::Role::kEnded) site.role = Site::Role::kOther;
     if (incident_.what == What::kBehind && culprit) FromLiveStack(record, &site);
@@ -197,6 +203,9 @@ class SiteList {
     }
     if (!incident_.calls.empty()) {
       const auto at = std::find(incident_.deviating.begin(), incident_.deviating.end(), process);
+      if (at == incident_.deviating.end() && incident_.what == What::kRejected) {
+        return analysis_.Stands(process);
+      }
       return at == incident_.deviating.end()
                  ? nullptr
                  : incident_.calls[static_cast<size_t>(at - incident_.deviating.begin())];
@@ -282,6 +291,21 @@ bool AllStrictly(const Analysis& analysis, const std::vector<uint32_t>& processe
                      [&](uint32_t p) { return analysis.graph.processes[p].stuck_strictly; });
 }
 
+// Of a call that returned it is on record that it was rejected; that this is why the others wait,
+// if nobody else can release them.
+Certainty RejectionCertainty(const Analysis& analysis, const Incident& incident,
+                             const std::vector<uint32_t>& waiting) {
+  for (const uint32_t p : incident.deviating) {
+    if (analysis.trace.processes[p].records_unreadable != 0) return Certainty::kLikely;
+  }
+  const bool certain = std::all_of(
+      incident.rejected.begin(), incident.rejected.end(), [&](const RejectedCall* call) {
+        return call->open ? FindBadArgument(analysis.trace, call->event).has_value()
+                          : AnyStrictly(analysis, waiting);
+      });
+  return certain ? Certainty::kProven : Certainty::kLikely;
+}
+
 Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
                       const std::vector<uint32_t>& waiting) {
   switch (incident.what) {
@@ -298,6 +322,8 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
       return seen && IsFirstDeathCertain(analysis.trace, process) ? Certainty::kProven
                                                                   : Certainty::kLikely;
     }
+    case What::kRejected:
+      return RejectionCertainty(analysis, incident, waiting);
     case What::kCalls:
       return WellRecorded(analysis, incident) ? Certainty::kProven : Certainty::kLikely;
     case What::kShift:

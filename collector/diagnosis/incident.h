@@ -46,6 +46,7 @@ struct Incident {
     kLeftover,        // with anything else that is to be freed
     kSites,           // one number, and call sites that differ
     kWindow,          // `agreeing` are in the synchronisation of a window, and nobody moves
+    kRejected,        // MPI rejected a call of `deviating`, which `agreeing` need
     kTimedOut,        // `agreeing` were still there when the time was up
   };
   What what = What::kCalls;
@@ -75,9 +76,10 @@ struct Incident {
   uint64_t expected = 0;            // kStart: how many are to come; 0 if unknown
   Lateness lateness;                // kLast
   std::vector<const Event*> calls;  // where it is not known from the number: of each of `deviating`
-  uint64_t count = 0;               // how many messages, requests, leftovers, partitions
-  bool at_most = false;             // of a leak: some of `deviating` have fewer
-  bool at_least = false;            // of a leak: not all were counted
+  std::vector<const RejectedCall*> rejected;  // kRejected: of each of `deviating`
+  uint64_t count = 0;                         // how many messages, requests, leftovers, partitions
+  bool at_most = false;                       // of a leak: some of `deviating` have fewer
+  bool at_least = false;                      // of a leak: not all were counted
 
   // A representative call of each side; for the deviating one possibly on another communicator, or
   // MPI_Finalize; nullptr if it made none.
@@ -96,6 +98,9 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
 void FindDeviceIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents);
+// Turns those that a rejected call explains into incidents of that call, and adds the others that a
+// process did not come out of.
+void FindRejected(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindStartIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindGroupIncidents(const Analysis& analysis, std::vector<Incident>* incidents);

@@ -10,6 +10,7 @@
 #include "collector/diagnosis/message_supply.h"
 #include "collector/diagnosis/stillness.h"
 #include "collector/model/messages.h"
+#include "collector/model/rejections.h"
 
 namespace rollcall {
 namespace {
@@ -67,7 +68,7 @@ class GraphBuilder {
       view.activity = Activity::kLeft;
       return;
     }
-    if (deaths_.ByItself(process)) {
+    if (deaths_.ByItself(process) || IsInsideRejected(process)) {
       view.activity = Activity::kEnded;
       return;
     }

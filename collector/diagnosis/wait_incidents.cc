@@ -6,6 +6,7 @@
 #include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/incident.h"
 #include "collector/diagnosis/order.h"
+#include "collector/model/rejections.h"
 
 namespace rollcall {
 namespace {
@@ -120,6 +121,26 @@ bool StandsStill(const Analysis& analysis, const CollectiveNode& node) {
          analysis.AllStill(Those(analysis, node.missing, Activity::kRunning));
 }
 
+// Who got an error from a call that did not fit, and left, left for that reason: what the others
+// miss it in then is a consequence. nullptr if one of them has another reason.
+Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& gone,
+                      std::vector<Incident>* incidents) {
+  if (gone.empty()) return nullptr;
+  for (Incident& incident : *incidents) {
+    if (incident.what != What::kCalls) continue;
+    const bool all = std::all_of(gone.begin(), gone.end(), [&](uint32_t p) {
+      const std::vector<Event>& events = analysis.trace.processes[p].lifecycle;
+      return std::any_of(events.begin(), events.end(), [&](const Event& event) {
+        return analysis.Op(event) == Operation::kCallError && event.membership != kNoIndex &&
+               analysis.trace.memberships[event.membership].communicator == incident.communicator &&
+               event.sequence >= incident.sequence;
+      });
+    });
+    if (all) return &incident;
+  }
+  return nullptr;
+}
+
 // A number of another communicator may be out of step already where this one stops.
 void LookAtNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* gatherer,
                 std::vector<Incident>* incidents) {
@@ -133,6 +154,12 @@ void LookAtNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* 
   std::vector<uint32_t> dead = Those(analysis, node.missing, Activity::kEnded);
   std::vector<uint32_t> left = Those(analysis, node.missing, Activity::kLeft);
   std::vector<uint32_t> behind = Those(analysis, node.missing, Activity::kRunning);
+  std::vector<uint32_t> gone = dead;
+  gone.insert(gone.end(), left.begin(), left.end());
+  if (Incident* cause = behind.empty() ? WhyTheyLeft(analysis, gone, incidents) : nullptr) {
+    cause->hangs |= StandsStill(analysis, node);
+    return;
+  }
   if (!dead.empty()) gatherer->Add(What::kDeath, node, dead);
   if (!left.empty()) {
     const std::optional<Shift>& shift = analysis.ShiftOf(node.communicator);
@@ -171,7 +198,8 @@ void LookAtShift(const Analysis& analysis, const CollectiveNode& node,
   incidents->push_back(std::move(incident));
 }
 
-void LookAtMessages(const Analysis& analysis, Gatherer* gatherer) {
+void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
+                    std::vector<Incident>* incidents) {
   for (uint32_t p = 0; p < analysis.graph.processes.size(); ++p) {
     const ProcessView& view = analysis.graph.processes[p];
     // Of several that it waits for, one may have come: that is enough for a Waitany only.
@@ -184,6 +212,14 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer) {
       const std::vector<uint32_t> dead = graph.Candidates(need, Activity::kEnded);
       const std::vector<uint32_t> left = graph.Candidates(need, Activity::kLeft);
       const std::vector<uint32_t> behind = graph.Candidates(need, Activity::kRunning);
+      std::vector<uint32_t> gone = dead;
+      gone.insert(gone.end(), left.begin(), left.end());
+      if (Incident* cause = behind.empty() && gone.size() == graph.Candidates(need)
+                                ? WhyTheyLeft(analysis, gone, incidents)
+                                : nullptr) {
+        cause->hangs |= analysis.Still(p);
+        continue;
+      }
       if (!behind.empty()) {
         // Any of many may still send: only a single one can be said to be late. It is one, if all
         // others wait themselves, and nothing else can release them.
@@ -280,7 +316,7 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
   for (const CollectiveNode& node : analysis.graph.nodes) {
     LookAtNode(analysis, node, &gatherer, incidents);
   }
-  LookAtMessages(analysis, &gatherer);
+  LookAtMessages(analysis, &gatherer, incidents);
   FindCycles(analysis, incidents);
 
   for (const CollectiveNode& node : analysis.graph.nodes) {
@@ -370,7 +406,8 @@ void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents) {
   const Trace& trace = analysis.trace;
   std::vector<uint32_t> dead;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    if (Has(analysis, p, Activity::kEnded)) dead.push_back(p);
+    const bool rejected = IsInsideRejected(trace.processes[p]);
+    if (Has(analysis, p, Activity::kEnded) && !rejected) dead.push_back(p);
   }
   if (dead.empty()) return;
   std::erase_if(*incidents,
@@ -392,7 +429,7 @@ void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents) {
   };
   const bool wrong_calls =
       std::any_of(incidents->begin(), incidents->end(), [](const Incident& incident) {
-        return incident.what == What::kCalls ||
+        return incident.what == What::kCalls || incident.what == What::kRejected ||
                (incident.what == What::kShift && incident.mismatch);
       });
   std::vector<uint32_t> causes;
@@ -476,7 +513,9 @@ std::vector<Incident> FindIncidents(Analysis* analysis, std::vector<std::string>
   FindDeviceIncidents(*analysis, &incidents);
   FindStartIncidents(*analysis, &incidents);
   FindGroupIncidents(*analysis, &incidents);
+  FindRejected(*analysis, &incidents);
   FindDeaths(*analysis, &incidents);
+  FindRejected(*analysis, &incidents);  // deaths that nobody waits for
   FindWindowIncidents(*analysis, &incidents);
   FindHashIncidents(*analysis, &incidents);
   return incidents;

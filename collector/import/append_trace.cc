@@ -56,6 +56,7 @@ void AppendTrace(Trace from, Trace* to) {
     for (Event& event : process.p2p) move_event(&event);
     for (Event& event : process.lifecycle) move_event(&event);
     for (Event& event : process.leftovers) move_event(&event);
+    for (RejectedCall& call : process.rejected) move_event(&call.event);
     for (OpenCall& call : process.open_calls) move_event(&call.event);
     for (OpenRequest& request : process.open_requests) move_event(&request.event);
     for (Channel& channel : process.channels) Move(memberships, &channel.membership);

@@ -16,6 +16,7 @@
 #include "collector/symbolize/demangle.h"
 #include "collector/symbolize/text.h"
 #include "proto/datatypes.h"
+#include "proto/mpi_errors.h"
 #include "proto/signature.h"
 
 namespace rollcall {
@@ -91,7 +92,9 @@ class ProcessImport {
     uint32_t kind = 0;   // ring::RingKind
     uint32_t uid = 0;    // of the participant
     bool nested = false;
-    uint64_t launch = 0;  // of an operation on a device, with its stream
+    Operation failed = Operation::kNone;      // of an error that rejected a call: whose
+    ErrorClass rejected = ErrorClass::kNone;  // of the call
+    uint64_t launch = 0;                      // of an operation on a device, with its stream
     uint64_t stream = 0;
     bool captured = false;
     uint64_t prev_end_ticks = 0;
@@ -219,6 +222,8 @@ class ProcessImport {
       membership.state = static_cast<ring::ParticipantState>(participant.state);
       membership.entered = participant.entered;
       membership.completed = participant.completed;
+      // A word that was reserved, and 0, before 1.5.
+      membership.rejected = participant.rejected;
       membership.neighbors_in = ExpandRanks(Runs(participant.neighbors_in));
       membership.neighbors_out = ExpandRanks(Runs(participant.neighbors_out));
       ReadCheckpoints(participant, &membership);
@@ -381,6 +386,7 @@ class ProcessImport {
     std::vector<Call> calls = CallsOf(from, thread_index);
     FindEnds(from, &calls);
     ReadOpenCalls(from, thread_index, &calls);
+    FindRejected(&calls);
     ReserveEvents(calls);
     for (Call& call : calls) {
       call.event.end_ns = Time(call.end_ticks);
@@ -437,6 +443,7 @@ class ProcessImport {
     size_t* count = nullptr;
     for (const Call& call : calls) {
       if (call.kind == ring::kP2pRing || call.event.sequence == 0) continue;
+      if (call.rejected != ErrorClass::kNone || !IsCall(call.event)) continue;
       if (call.event.membership == kNoIndex) continue;
       if (count == nullptr || call.event.membership != last) {
         last = call.event.membership;
@@ -461,6 +468,9 @@ class ProcessImport {
     call.uid = record.participant;
     call.nested = (record.flags & ring::kNested) != 0;
     call.prev_end_ticks = record.prev_end_ticks;
+    if ((record.flags & ring::kRejected) != 0) {
+      call.failed = static_cast<Operation>(record.detail2);
+    }
     Event& event = call.event;
     event.sequence = record.sequence;
     event.start_ns = Time(record.start_ticks);
@@ -513,6 +523,27 @@ class ProcessImport {
     end_all(from.state.last_end_ticks);
   }
 
+  // An error stands behind its call in the same ring, with that call's words. Calls between the two
+  // were made inside it, by an error handler of the program's.
+  void FindRejected(std::vector<Call>* calls) {
+    constexpr size_t kMostBetween = 64;
+    for (size_t i = 0; i < calls->size(); ++i) {
+      const Call& error = (*calls)[i];
+      if (error.failed == Operation::kNone) continue;
+      const ErrorClass found = FindErrorClass(process_.flavor, error.event.detail).error;
+      for (size_t back = 1; back <= std::min(i, kMostBetween); ++back) {
+        Call& call = (*calls)[i - back];
+        const bool same = call.kind == error.kind && call.uid == error.uid &&
+                          call.event.sequence == error.event.sequence &&
+                          call.event.call_path == error.event.call_path &&
+                          OperationOf(call.event) == error.failed;
+        if (!same || call.rejected != ErrorClass::kNone) continue;
+        call.rejected = found;
+        break;
+      }
+    }
+  }
+
   void ReadOpenCalls(const RingThread& from, uint32_t thread_index, std::vector<Call>* calls) {
     std::vector<Call> added;
     for (size_t depth = 0; depth < from.open.size(); ++depth) {
@@ -557,6 +588,11 @@ class ProcessImport {
   }
 
   void Distribute(const Call& call) {
+    if (call.rejected != ErrorClass::kNone) {
+      process_.rejected.push_back({.event = call.event, .error = call.rejected});
+      lifecycle_.push_back(call);
+      return;
+    }
     if (call.captured) {
       lifecycle_.push_back(call);
       return;

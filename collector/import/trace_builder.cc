@@ -15,6 +15,7 @@
 #include "collector/import/split_devices.h"
 #include "collector/model/python_merge.h"
 #include "collector/model/rank_set.h"
+#include "collector/model/rejections.h"
 
 namespace rollcall {
 namespace {
@@ -390,6 +391,7 @@ class RingTraceBuilder::Impl {
     Joiner(&trace_, importer_.drafts(), jobs_).Join();
     SettleDeviceWork(std::move(importer_.device_calls()), importer_.host_waits(), &trace_);
     MergePythonFrames(&trace_);
+    SettleRejections(&trace_);
     return std::move(trace_);
   }
 

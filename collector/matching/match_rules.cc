@@ -14,11 +14,6 @@
 namespace rollcall {
 namespace {
 
-bool HasRoot(Rule rule) {
-  return rule == Rule::kBcast || rule == Rule::kGather || rule == Rule::kGatherv ||
-         rule == Rule::kScatter || rule == Rule::kScatterv || rule == Rule::kReduce;
-}
-
 bool HasReduceOp(Rule rule) {
   return rule == Rule::kReduce || rule == Rule::kAllreduce || rule == Rule::kReduceScatter ||
          rule == Rule::kReduceScatterBlock;

@@ -8,6 +8,7 @@
 
 #include "collector/model/trace_builder.h"
 #include "proto/datatypes.h"
+#include "proto/mpi_errors.h"
 
 namespace rollcall {
 namespace {
@@ -285,8 +286,11 @@ class Parser {
     } else if (verb == "clock-ahead") {
       builder_->SetClockAhead(rank, Number(At(words, 2)) * 1'000'000'000);
     } else if (verb == "error") {
-      builder_->AddLifecycle(rank, Operation::kCallError,
-                             static_cast<uint64_t>(Number(At(words, 2))), {});
+      const auto error = static_cast<uint64_t>(Number(At(words, 2)));
+      if (words.size() > 3) return builder_->Fail(rank, ParseCall(rank, words, 3), error);
+      builder_->AddLifecycle(rank, Operation::kCallError, error, {});
+    } else if (verb == "is-rejected") {
+      return builder_->Reject(rank, ParseCall(rank, words, 3), FindError(At(words, 2)));
     } else if (verb == "has") {
       builder_->RemoveRank(rank);  // "has no trace"
     } else if (verb == "raises" || verb == "throws") {
@@ -413,6 +417,13 @@ class Parser {
     return Operation::kNone;
   }
 
+  static ErrorClass FindError(const std::string& name) {
+    for (const ErrorClassInfo& info : kErrorClasses) {
+      if (info.name == name && info.rejects) return info.error;
+    }
+    throw Failure{fmt::format("'{}' is no error that rejects a call", name)};
+  }
+
   Call ParseArguments(const std::vector<std::string>& words, size_t at) {
     Call call;
     size_t i = at;
@@ -457,6 +468,10 @@ class Parser {
       a.send_datatype = Counts(*sends, &call->send_counts);
     } else if (const auto recvs = value("recvcounts=")) {
       a.recv_datatype = Counts(*recvs, &call->recv_counts);
+    } else if (word == "comm-null") {
+      a.flags |= ring::kUnknownComm | ring::kNullComm;
+    } else if (word == "op-null") {
+      a.reduce_op = static_cast<uint16_t>(ReduceOp::kNull);
     } else if (word == "in-place") {
       a.flags |= ring::kSendInPlace;
     } else if (word == "recv-in-place") {

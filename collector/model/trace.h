@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "collector/symbolize/source_frame.h"
+#include "proto/mpi_errors.h"
 #include "proto/operations.h"
 #include "proto/ring_format.h"
 
@@ -144,6 +145,7 @@ struct Membership {
   ring::ParticipantState state = ring::ParticipantState::kLive;
   uint64_t entered = 0;  // collectives entered, ever
   uint64_t completed = 0;
+  uint64_t rejected = 0;  // collectives that took no part, ever
   // NCCL: what of its operations has no end, and is not open, was stopped: by an abort or a revoke.
   bool stopped = false;
   bool counted = true;  // false: the two may be larger; there was nothing to count them by
@@ -188,6 +190,13 @@ struct OpenCall {
   Event event;
   uint32_t depth = 0;              // nesting: 0 is the outermost
   std::vector<uint64_t> requests;  // what a Wait, Waitall, … waits for; uids into open_requests
+};
+
+// A call that MPI rejected for its arguments: it took no part, and its number went to the next one.
+struct RejectedCall {
+  Event event;  // sequence: the number that it would have had
+  ErrorClass error = ErrorClass::kNone;
+  bool open = false;  // it did not return: see SettleRejections()
 };
 
 struct OpenRequest {
@@ -321,8 +330,10 @@ struct Process {
   ring::PythonOff python_off = ring::PythonOff::kNone;
   uint64_t python_unreadable = 0;  // Python stacks that were wanted and could not be read
   std::vector<Thread> threads;
-  std::vector<Event> p2p;        // point-to-point and completion calls, oldest first
-  std::vector<Event> lifecycle;  // Init, Finalize, Abort, errors, frees: oldest first
+  std::vector<Event> p2p;  // point-to-point and completion calls, oldest first
+  // Init, Finalize, Abort, errors and the calls that were rejected, frees: oldest first
+  std::vector<Event> lifecycle;
+  std::vector<RejectedCall> rejected;  // oldest first
   std::vector<OpenCall> open_calls;
   std::vector<OpenRequest> open_requests;
   // Of a process that finalized: what it made and never freed, by the operations and call paths

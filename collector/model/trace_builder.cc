@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "collector/model/messages.h"
+#include "collector/model/rejections.h"
 #include "proto/datatypes.h"
 #include "proto/signature.h"
 
@@ -245,7 +246,7 @@ TraceBuilder::Made TraceBuilder::Make(int rank, const Call& call) {
   }
   const bool needs_communicator =
       IsCollective(info.kind) || info.rule == Rule::kP2p || info.rule == Rule::kRma;
-  if (needs_communicator) {
+  if (needs_communicator && (call.arguments.flags & ring::kNullComm) == 0) {
     event.membership = MembershipOf(rank, call.communicator);
     if (event.membership != kNoIndex) made.membership = &trace_.memberships[event.membership];
   }
@@ -362,6 +363,34 @@ void TraceBuilder::Complete(int rank, const Call& call) {
     return;
   }
   process.p2p.push_back(made.event);
+}
+
+void TraceBuilder::Reject(int rank, const Call& call, ErrorClass error) {
+  Made made = Make(rank, call);
+  made.event.end_ns = now_ns_ + call.took_ns;
+  if (made.event.sequence != 0) {
+    --made.membership->entered;
+    ++made.membership->rejected;
+  }
+  for (const Message& message : MessagesOf(trace_.arguments[made.event.arguments])) {
+    if (message.sends) --ChannelOf(rank, made.event.membership, message.peer, message.tag)->sent;
+  }
+  Process& process = *this->process(rank);
+  process.threads[call.thread].last_end_ns = made.event.end_ns;
+  process.rejected.push_back({.event = made.event, .error = error});
+  process.lifecycle.push_back(made.event);
+  ++process.errors_seen;
+}
+
+void TraceBuilder::Fail(int rank, const Call& call, uint64_t error) {
+  Complete(rank, call);
+  const uint32_t membership = MembershipOf(rank, call.communicator);
+  AddLifecycle(rank, Operation::kCallError, error, call.path);
+  Event& noted = process(rank)->lifecycle.back();
+  noted.membership = membership;
+  if (IsCollective(FindOperation(static_cast<uint16_t>(call.operation)).kind)) {
+    noted.sequence = trace_.memberships[membership].entered;
+  }
 }
 
 void TraceBuilder::Open(int rank, const Call& call) {
@@ -517,6 +546,7 @@ void TraceBuilder::ShiftClock(int rank, int64_t ns) {
   Process& process = *this->process(rank);
   for (Event& event : process.p2p) shift_event(&event);
   for (Event& event : process.lifecycle) shift_event(&event);
+  for (RejectedCall& call : process.rejected) shift_event(&call.event);
   for (OpenCall& call : process.open_calls) shift_event(&call.event);
   for (OpenRequest& request : process.open_requests) shift_event(&request.event);
   for (Thread& thread : process.threads) {
@@ -549,6 +579,7 @@ void TraceBuilder::AddCheckpoints(Membership* membership) const {
 }
 
 Trace TraceBuilder::Finish() {
+  SettleRejections(&trace_);
   HoldUp();
   for (Membership& membership : trace_.memberships) {
     AddCheckpoints(&membership);

@@ -56,6 +56,10 @@ class TraceBuilder {
 
   // The call was made and returned. The rank must be a member of the call's communicator.
   void Complete(int rank, const Call& call);
+  // MPI rejected it: it returned this error, and took no part.
+  void Reject(int rank, const Call& call, ErrorClass error);
+  // The call took part, and returned an error of this number.
+  void Fail(int rank, const Call& call, uint64_t error);
   // The rank is inside it for good.
   void Open(int rank, const Call& call);
   // On a device: enqueued, and not complete; `running` if seen to have begun there. Between the

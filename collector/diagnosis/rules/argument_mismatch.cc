@@ -6,12 +6,10 @@
 
 #include "collector/diagnosis/describe.h"
 #include "collector/model/rank_set.h"
+#include "proto/mpi_errors.h"
 
 namespace rollcall {
 namespace {
-
-// MPI 4.0, 9.4; numbers are the classes of Open MPI and MPICH, which agree up to here.
-constexpr uint64_t kErrTruncate = 15;
 
 void AddErrors(const Analysis& analysis, const Incident& incident, Finding* finding) {
   std::vector<uint32_t> truncated;
@@ -19,7 +17,10 @@ void AddErrors(const Analysis& analysis, const Incident& incident, Finding* find
   for (const Lane& lane : analysis.lanes[incident.communicator].lanes) {
     for (const Event& event : analysis.trace.processes[lane.process].lifecycle) {
       if (analysis.Op(event) != Operation::kCallError) continue;
-      (event.detail == kErrTruncate ? truncated : others).push_back(lane.process);
+      const Process& process = analysis.trace.processes[lane.process];
+      const bool is_truncation =
+          FindErrorClass(process.flavor, event.detail).error == ErrorClass::kTRUNCATE;
+      (is_truncation ? truncated : others).push_back(lane.process);
     }
   }
   if (!truncated.empty()) {

@@ -331,6 +331,42 @@ TEST(RingTraceBuilder, AnErrorIsNotACall) {
   EXPECT_EQ(trace.processes[0].records_unreadable, 0u);
 }
 
+// It gave its number to the next call; its error may be all that a wrapped ring holds of another.
+TEST(RingTraceBuilder, ARejectedCallIsSetAside) {
+  RingFileBuilder ring(0, 1);
+  ring.header.flavor = static_cast<uint32_t>(ring::Flavor::kMpich);
+  ring.AddThread(1);
+  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  const auto error_of = [&](ring::Record call, uint64_t error_class, uint64_t at) {
+    call.detail2 = call.operation;
+    call.operation = static_cast<uint16_t>(Operation::kCallError);
+    call.flags |= ring::kRejected;
+    call.start_ticks = at;
+    call.detail = error_class;
+    return call;
+  };
+  ring.Append(0, error_of(ring.MakeRecord(Operation::kBarrier, 50, world, 1), 5, 60));
+  const ring::Record first = ring.Append(0, ring.MakeRecord(Operation::kBcast, 100, world, 1));
+  ring.Append(0, error_of(first, 7, 110));
+  ring.Append(0, ring.MakeRecord(Operation::kBcast, 200, world, 1));
+  const ring::Record send =
+      ring.Append(0, ring.MakeRecord(Operation::kSend, 300, world), ring::kP2pRing);
+  ring.Append(0, error_of(send, 4, 310), ring::kP2pRing);
+  ring.Append(0, ring.MakeRecord(Operation::kSend, 400, world), ring::kP2pRing);
+  const Trace trace = TraceOf({ring});
+  const Process& process = trace.processes[0];
+  ASSERT_THAT(trace.memberships[0].events, SizeIs(1));
+  EXPECT_EQ(trace.memberships[0].events[0].start_ns, kZero + 200);
+  ASSERT_THAT(process.p2p, SizeIs(1));
+  EXPECT_EQ(process.p2p[0].start_ns, kZero + 400);
+  ASSERT_THAT(process.rejected, SizeIs(2));
+  EXPECT_EQ(process.rejected[0].event.start_ns, kZero + 100);
+  EXPECT_EQ(process.rejected[0].error, ErrorClass::kROOT);
+  EXPECT_EQ(process.rejected[1].event.start_ns, kZero + 300);
+  EXPECT_EQ(process.rejected[1].error, ErrorClass::kTAG);
+  EXPECT_EQ(process.records_unreadable, 0u);
+}
+
 TEST(RingTraceBuilder, BasicTypesHaveTheirSignature) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);

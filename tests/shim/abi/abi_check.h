@@ -14,6 +14,7 @@
 #include <string>
 #include <type_traits>
 
+#include "proto/mpi_errors.h"
 #include "shim/library.h"
 #include "shim/roles.h"
 
@@ -248,6 +249,11 @@ inline void CompareConstants() {
   number("MPI_DIST_GRAPH", abi.dist_graph, MPI_DIST_GRAPH);
   number("MPI_THREAD_SINGLE", 0, MPI_THREAD_SINGLE);
   number("MPI_THREAD_MULTIPLE", 3, MPI_THREAD_MULTIPLE);
+#define X(name, text, open_mpi, mpich, rejects)                                                   \
+  number("MPI_ERR_" #name, abi.flavor == ::rollcall::ring::Flavor::kMpich ? (mpich) : (open_mpi), \
+         MPI_ERR_##name);
+  ROLLCALL_ERROR_CLASSES(X)
+#undef X
 }
 
 inline int Finish(const char* vendor) {

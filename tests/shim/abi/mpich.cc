@@ -26,7 +26,8 @@ static void CompareHandles() {
       {rollcall::ReduceOp::kLor, MPI_LOR},         {rollcall::ReduceOp::kBor, MPI_BOR},
       {rollcall::ReduceOp::kLxor, MPI_LXOR},       {rollcall::ReduceOp::kBxor, MPI_BXOR},
       {rollcall::ReduceOp::kMinloc, MPI_MINLOC},   {rollcall::ReduceOp::kMaxloc, MPI_MAXLOC},
-      {rollcall::ReduceOp::kReplace, MPI_REPLACE}, {rollcall::ReduceOp::kNoOp, MPI_NO_OP}};
+      {rollcall::ReduceOp::kReplace, MPI_REPLACE}, {rollcall::ReduceOp::kNoOp, MPI_NO_OP},
+      {rollcall::ReduceOp::kNull, MPI_OP_NULL}};
   for (const shim::ReduceName& name : shim::kReduceNames) {
     for (const auto& theirs : kOps) {
       if (theirs.op == name.op) Expect(name.open_mpi, name.mpich, HandleWord(theirs.handle));

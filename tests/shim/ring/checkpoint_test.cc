@@ -105,6 +105,36 @@ TEST_F(CheckpointTest, ShowWhereTwoRanksPart) {
   }
 }
 
+// What was rejected leaves no trace: the checkpoints are those of a communicator that never saw it.
+TEST_F(CheckpointTest, ARejectedCallGivesItsNumberBack) {
+  uint64_t rejected = 0;
+  for (uint64_t sequence = 1; sequence <= 3000; ++sequence) {
+    // At powers of two, where checkpoints are thinned out, once more.
+    const bool rounded = (sequence & (sequence - 1)) == 0;
+    for (uint64_t n = 0; n < (rounded ? 2u : sequence % 3 == 0 ? 1u : 0u); ++n, ++rejected) {
+      const uint64_t number = NextSequence(&comm_);
+      ASSERT_EQ(number, sequence);
+      Checkpoint(&comm_, number, 77 + n, 78 + n);
+      GiveNumberBack(&comm_, number);
+      ASSERT_EQ(entry_.entered, sequence - 1);
+    }
+    ASSERT_EQ(NextSequence(&comm_), sequence);
+    Step();
+    ExpectAll();
+  }
+  EXPECT_EQ(entry_.rejected, rejected);
+  EXPECT_EQ(entry_.flags & ring::kSawConcurrency, 0u);
+}
+
+TEST_F(CheckpointTest, ANumberThatWasOvertakenStays) {
+  const uint64_t rejected = NextSequence(&comm_);
+  NextSequence(&comm_);
+  GiveNumberBack(&comm_, rejected);
+  EXPECT_EQ(entry_.entered, 2u);
+  EXPECT_EQ(entry_.rejected, 1u);
+  EXPECT_NE(entry_.flags & ring::kSawConcurrency, 0u);
+}
+
 // A reader that finds a number finds its hashes: the number is 0 while they are written.
 TEST_F(CheckpointTest, AReaderNeverSeesAMixture) {
   constexpr uint64_t kCalls = 300000;

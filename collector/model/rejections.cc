@@ -1,0 +1,217 @@
+#include "collector/model/rejections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "collector/model/messages.h"
+#include "proto/datatypes.h"
+
+namespace rollcall {
+namespace {
+
+// MPI 4.0, 9.1.2: MPI_TAG_UB is at least this. What is above may be wrong, too.
+constexpr int32_t kLeastTagBound = 32767;
+
+bool IsNegative(uint64_t count) { return static_cast<int64_t>(count) < 0; }
+
+class ArgumentChecker {
+ public:
+  ArgumentChecker(const Trace& trace, const Event& event)
+      : trace_(trace),
+        arguments_(trace.arguments[event.arguments]),
+        info_(FindOperation(static_cast<uint16_t>(arguments_.operation))),
+        communicator_(
+            event.membership == kNoIndex
+                ? nullptr
+                : &trace.communicators[trace.memberships[event.membership].communicator]) {}
+
+  std::optional<BadArgument> Check(ErrorClass wanted) const {
+    using Checks = std::array<std::optional<BadArgument> (ArgumentChecker::*)() const, 6>;
+    constexpr Checks kChecks = {&ArgumentChecker::Handle, &ArgumentChecker::Count,
+                                &ArgumentChecker::Type,   &ArgumentChecker::Reduction,
+                                &ArgumentChecker::Root,   &ArgumentChecker::Envelope};
+    for (const auto check : kChecks) {
+      std::optional<BadArgument> bad = (this->*check)();
+      if (bad && (wanted == ErrorClass::kNone || bad->error == wanted)) return bad;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<BadArgument> Handle() const {
+    if ((arguments_.flags & ring::kNullComm) == 0) return {};
+    return BadArgument{ErrorClass::kCOMM, "MPI_COMM_NULL", ""};
+  }
+
+  std::optional<BadArgument> Count() const {
+    for (const uint64_t count : {arguments_.send_count, arguments_.recv_count}) {
+      if (!IsNegative(count)) continue;
+      return BadArgument{ErrorClass::kCOUNT, fmt::format("count {}", static_cast<int64_t>(count)),
+                         ""};
+    }
+    return {};
+  }
+
+  std::optional<BadArgument> Type() const {
+    constexpr auto kNull = static_cast<uint16_t>(BasicType::kMPI_DATATYPE_NULL);
+    const auto is_null = [this](uint32_t datatype, uint64_t count) {
+      return count != 0 && datatype != kNoIndex && trace_.datatypes[datatype].basic == kNull;
+    };
+    if (!is_null(arguments_.send_datatype, arguments_.send_count) &&
+        !is_null(arguments_.recv_datatype, arguments_.recv_count)) {
+      return {};
+    }
+    return BadArgument{ErrorClass::kTYPE, "MPI_DATATYPE_NULL", ""};
+  }
+
+  std::optional<BadArgument> Reduction() const {
+    if (arguments_.reduce_op != static_cast<uint16_t>(ReduceOp::kNull)) return {};
+    return BadArgument{ErrorClass::kOP, "MPI_OP_NULL", ""};
+  }
+
+  // Nothing of intercommunicators, and where the members are not known.
+  bool IsOutside(int32_t rank) const {
+    return communicator_ != nullptr && (communicator_->flags & ring::kIsInter) == 0 &&
+           !communicator_->members.empty() &&
+           (rank < 0 || static_cast<size_t>(rank) >= communicator_->members.size());
+  }
+  std::string Inside() const {
+    return fmt::format("{} has the ranks 0 to {}", communicator_->name,
+                       communicator_->members.size() - 1);
+  }
+
+  std::optional<BadArgument> Root() const {
+    if (!HasRoot(info_.rule) || arguments_.root_or_peer == ring::kNoPeer ||
+        !IsOutside(arguments_.root_or_peer)) {
+      return {};
+    }
+    return BadArgument{ErrorClass::kROOT, fmt::format("root {}", arguments_.root_or_peer),
+                       Inside()};
+  }
+
+  std::optional<BadArgument> Envelope() const {
+    for (const Message& message : MessagesOf(arguments_)) {
+      const bool wild = message.peer == ring::kAnySource;
+      const std::string_view peer = message.sends ? "destination" : "source";
+      if (wild ? message.sends : IsOutside(message.peer)) {
+        return BadArgument{ErrorClass::kRANK,
+                           wild ? fmt::format("{} MPI_ANY_SOURCE", peer)
+                                : fmt::format("{} {}", peer, message.peer),
+                           communicator_ == nullptr ? "" : Inside()};
+      }
+      const bool any = message.tag == ring::kAnyTag;
+      if (message.tag >= 0 || message.tag == ring::kNoTag || (any && !message.sends)) continue;
+      return BadArgument{ErrorClass::kTAG,
+                         any ? "tag MPI_ANY_TAG" : fmt::format("tag {}", message.tag),
+                         fmt::format("tags are 0 to {} or more", kLeastTagBound)};
+    }
+    return {};
+  }
+
+  const Trace& trace_;
+  const Arguments& arguments_;
+  const OperationInfo info_;
+  const Communicator* communicator_;
+};
+
+bool Gone(const Process& process) {
+  return process.exit_mark != ring::ExitMark::kNone ||
+         process.end.how == ProcessEnd::How::kExited ||
+         process.end.how == ProcessEnd::How::kSignaled ||
+         process.end.how == ProcessEnd::How::kVanished;
+}
+
+// exit() was called by the MPI library: its own code, or that of its runtime.
+bool LeftByLibrary(const Trace& trace, const Process& process) {
+  if (process.exit_call_path == kNoIndex) return false;
+  const std::vector<uint32_t>& codes = trace.call_paths[process.exit_call_path].codes;
+  if (codes.empty()) return false;
+  const std::string_view path = trace.codes[codes.front()].module_path;
+  const std::string_view module = path.substr(path.rfind('/') + 1);
+  constexpr std::string_view kLibraries[] = {"libmpi",  "libopen-rte", "libopen-pal", "libprrte",
+                                             "libpmix", "mca_",        "libpmi"};
+  return std::any_of(std::begin(kLibraries), std::end(kLibraries),
+                     [module](std::string_view library) { return module.starts_with(library); });
+}
+
+// The class of the error that ended the process, where its exit status is one.
+ErrorClassInfo ClassOfEnd(const Process& process) {
+  const bool marked =
+      process.exit_mark == ring::ExitMark::kExit || process.exit_mark == ring::ExitMark::kQuickExit;
+  if (!marked && process.end.how != ProcessEnd::How::kExited) return {};
+  const int status = marked ? process.exit_status : process.end.status;
+  return status <= 0 ? ErrorClassInfo()
+                     : FindErrorClass(process.flavor, static_cast<uint64_t>(status));
+}
+
+bool IsSameCall(const Event& a, const Event& b) {
+  return a.start_ns == b.start_ns && a.arguments == b.arguments && a.thread == b.thread;
+}
+
+// Its number, if it took one, goes to nobody; and its message was not sent.
+void TakeOut(Trace* trace, Process* process, const Event& event) {
+  if (event.sequence != 0 && event.membership != kNoIndex) {
+    Membership& membership = trace->memberships[event.membership];
+    std::erase_if(membership.events,
+                  [&event](const Event& other) { return other.sequence == event.sequence; });
+    if (membership.entered == event.sequence) --membership.entered;
+    std::erase_if(membership.checkpoints, [&membership](const Checkpoint& checkpoint) {
+      return checkpoint.sequence > membership.entered;
+    });
+    return;
+  }
+  const size_t before = process->p2p.size();
+  std::erase_if(process->p2p, [&event](const Event& other) { return IsSameCall(event, other); });
+  if (process->p2p.size() == before) return;
+  for (const Message& message : MessagesOf(trace->arguments[event.arguments])) {
+    for (Channel& channel : process->channels) {
+      const bool same = channel.membership == event.membership && channel.peer == message.peer &&
+                        channel.tag == message.tag;
+      if (same && message.sends && channel.sent > 0) --channel.sent;
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<BadArgument> FindBadArgument(const Trace& trace, const Event& event,
+                                           ErrorClass error) {
+  return ArgumentChecker(trace, event).Check(error);
+}
+
+void SettleRejections(Trace* trace) {
+  for (Process& process : trace->processes) {
+    if (process.device || process.open_calls.empty()) continue;
+    const bool gone = Gone(process);
+    const ErrorClassInfo end = ClassOfEnd(process);
+    const bool ended_by_error = end.rejects && LeftByLibrary(*trace, process);
+    std::vector<OpenCall> kept;
+    for (OpenCall& call : process.open_calls) {
+      const std::optional<BadArgument> bad = FindBadArgument(*trace, call.event);
+      const bool alone = process.open_calls.size() == 1;
+      const bool wrong = bad || (ended_by_error && alone);
+      if (!wrong) {
+        kept.push_back(std::move(call));
+        continue;
+      }
+      TakeOut(trace, &process, call.event);
+      process.lifecycle.push_back(call.event);
+      // One that moves is about to return with an error, which may be what the program wants.
+      if (!gone && !process.quiet) continue;
+      process.rejected.push_back(
+          {.event = call.event, .error = end.rejects ? end.error : bad->error, .open = true});
+    }
+    process.open_calls = std::move(kept);
+  }
+}
+
+bool IsInsideRejected(const Process& process) {
+  return std::any_of(process.rejected.begin(), process.rejected.end(),
+                     [](const RejectedCall& call) { return call.open; });
+}
+
+}  // namespace rollcall

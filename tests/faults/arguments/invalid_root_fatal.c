@@ -1,0 +1,21 @@
+// The root is counted from one: on rank 2 it is no rank at all. MPI ends the job inside the call. No rank's root fits
+// another's, which is no mismatch: this one is wrong by itself.
+//
+// rollcall-test: ranks=3 outcome=failed
+// expect: kind=invalid-argument culprits=2 waiting=any op=MPI_Bcast seq=2 certainty=proven
+#include "tests/faults/fault.h"
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int root = 0;
+#ifdef FAULT
+  if (WorldRank() == 2) root = WorldSize();
+#endif
+  int value = 1;
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Bcast(&value, 1, MPI_INT, root, MPI_COMM_WORLD);  // @culprit
+  MPI_Barrier(MPI_COMM_WORLD);
+  Report("value", value);
+  MPI_Finalize();
+  return 0;
+}
