@@ -26,7 +26,8 @@ inline constexpr uint16_t kVersionMajor = 1;
 // 1.3: Participant::device, Participant::stopped_launch; what devices tell by themselves (kMarks),
 // and what CUDA graphs recorded (kCaptured, FileHeader::calls_captured).
 // 1.4: partitions (Record::detail2 of Psend_init and Precv_init).
-inline constexpr uint16_t kVersionMinor = 4;
+// 1.5: cancelled requests (kCancelled).
+inline constexpr uint16_t kVersionMinor = 5;
 
 // Default size of a rank's file, and the most a rank uses unless told otherwise.
 inline constexpr uint64_t kDefaultFileBytes = 4u << 20;
@@ -184,6 +185,7 @@ enum RecordFlag : uint16_t {
   kProcNull = 1 << 9,     // the peer is MPI_PROC_NULL
   kSecondPart = 1 << 10,  // a Sendrecv's peer2/tag2 are significant
   kCaptured = 1 << 11,    // recorded into a CUDA graph: on no stream until that is launched
+  kCancelled = 1 << 12,   // in an OpenRequest: MPI_Cancel was called for it since it was started
 };
 
 // Values of root_or_peer that are not ranks, the same whatever the MPI library calls them.
