@@ -109,9 +109,15 @@ std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, 
   const Trace& trace = analysis.trace;
   if (call.membership == kNoIndex) return std::nullopt;
   const uint32_t wanted = trace.memberships[call.membership].communicator;
+  // What a rank sends to itself is for its receives from itself, or from anybody.
+  const Messages messages = MessagesOf(analysis.Args(call));
+  const bool own = std::any_of(messages.begin(), messages.end(), [&](const Message& message) {
+    return !message.sends && (message.peer == ring::kAnySource ||
+                              message.peer == trace.memberships[call.membership].rank);
+  });
   std::optional<NearMiss> elsewhere;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    if (p == waiter) continue;
+    if (p == waiter && !own) continue;
     for (const Channel& channel : trace.processes[p].channels) {
       if (channel.membership == kNoIndex || channel.sent == 0) continue;
       const uint32_t communicator = trace.memberships[channel.membership].communicator;
@@ -121,6 +127,41 @@ std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, 
       const NearMiss miss{p, communicator, channel.tag};
       if (communicator == wanted) return miss;
       if (!elsewhere) elsewhere = miss;
+    }
+  }
+  return elsewhere;
+}
+
+std::optional<NearMiss> FindNearReceive(const Analysis& analysis, uint32_t waiter,
+                                        const Event& call) {
+  const Trace& trace = analysis.trace;
+  std::optional<NearMiss> elsewhere;
+  const auto look = [&](uint32_t p, const Event& event) -> std::optional<NearMiss> {
+    if (event.membership == kNoIndex) return std::nullopt;
+    const uint32_t communicator = trace.memberships[event.membership].communicator;
+    const Lane* sender = analysis.LaneOf(communicator, waiter);
+    if (sender == nullptr) return std::nullopt;
+    for (const Message& message : MessagesOf(analysis.Args(event))) {
+      if (message.sends || message.probes || message.matched) continue;
+      if (message.peer != sender->membership->rank) continue;
+      const NearMiss miss{p, communicator, message.tag};
+      if (event.membership != kNoIndex && call.membership != kNoIndex &&
+          communicator == trace.memberships[call.membership].communicator) {
+        return miss;
+      }
+      if (!elsewhere) elsewhere = miss;
+    }
+    return std::nullopt;
+  };
+  for (const Need& need : analysis.graph.processes[waiter].needs) {
+    if (need.event != &call || !need.sends || need.process == kNoIndex) continue;
+    const Process& receiver = trace.processes[need.process];
+    for (const OpenCall& open : receiver.open_calls) {
+      if (const auto miss = look(need.process, open.event)) return miss;
+    }
+    for (const OpenRequest& request : receiver.open_requests) {
+      if (request.state != ring::RequestState::kActive) continue;
+      if (const auto miss = look(need.process, request.event)) return miss;
     }
   }
   return elsewhere;

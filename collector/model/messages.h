@@ -41,6 +41,11 @@ class Messages {
 // start of it is about.
 Messages MessagesOf(const Arguments& arguments);
 
+// The class of an error that a call of `process` returned is MPI_ERR_TRUNCATE.
+inline bool IsTruncation(const Process& process, uint64_t error_class) {
+  return error_class == (process.flavor == ring::Flavor::kMpich ? 14 : 15);
+}
+
 }  // namespace rollcall
 
 #endif  // ROLLCALL_COLLECTOR_MODEL_MESSAGES_H_
