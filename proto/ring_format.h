@@ -29,6 +29,7 @@ inline constexpr uint16_t kVersionMajor = 1;
 // 1.5: exceptions that nobody caught (FileHeader::exception*).
 // 1.5: local calls (in OpenCall only, unless they fail), what was never freed (kLeftover).
 // 1.5: rejected calls (kRejected, kNullComm, Participant::rejected).
+// 1.5: cancelled requests (kCancelled).
 inline constexpr uint16_t kVersionMinor = 5;
 
 // Default size of a rank's file, and the most a rank uses unless told otherwise.
@@ -203,7 +204,8 @@ enum RecordFlag : uint16_t {
   // Of an error: the call was rejected for its arguments. It took no part, and gave its number
   // back.
   kRejected = 1 << 12,
-  kNullComm = 1 << 13,  // with kUnknownComm: it is MPI_COMM_NULL
+  kNullComm = 1 << 13,   // with kUnknownComm: it is MPI_COMM_NULL
+  kCancelled = 1 << 14,  // in an OpenRequest: MPI_Cancel was called for it since it was started
 };
 
 // Values of root_or_peer that are not ranks, the same whatever the MPI library calls them.

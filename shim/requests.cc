@@ -271,6 +271,8 @@ uint64_t StartRequest(uint32_t slot, const ring::Record& record) {
     StoreRelaxed(&entry->starts, entry->starts + 1);
     StoreRelaxed(&entry->record.start_ticks, record.start_ticks);
     StoreRelaxed(&entry->record.call_path, record.call_path);
+    StoreRelaxed(&entry->record.flags,
+                 static_cast<uint16_t>(entry->record.flags & ~ring::kCancelled));
     // Of partitions, how many there are: none of them is marked yet.
     StoreRelaxed(&entry->record.detail2, entry->record.detail2 & 0xffffffff);
     StoreRelaxed(&entry->state, static_cast<uint32_t>(ring::RequestState::kActive));
@@ -287,7 +289,11 @@ void MarkPartitions(uint32_t slot, uint32_t count) {
   __atomic_fetch_add(&Table()[slot].record.detail2, uint64_t{count} << 32, __ATOMIC_RELAXED);
 }
 
-void MarkRequestCancelled(uint32_t slot) { g_private[slot].cancelled = true; }
+void MarkRequestCancelled(uint32_t slot) {
+  g_private[slot].cancelled = true;
+  ring::Record* record = &Table()[slot].record;
+  __atomic_fetch_or(&record->flags, static_cast<uint16_t>(ring::kCancelled), __ATOMIC_RELAXED);
+}
 
 void SetWaiter(uint32_t slot, uint32_t thread_plus_one) {
   StoreRelaxed(&Table()[slot].waiter, thread_plus_one);

@@ -53,6 +53,11 @@ std::vector<int32_t> Analysis::RanksOf(const std::vector<uint32_t>& processes) c
   return ranks;
 }
 
+bool Analysis::AnyEnded() const {
+  return std::any_of(graph.processes.begin(), graph.processes.end(),
+                     [](const ProcessView& view) { return view.activity == Activity::kEnded; });
+}
+
 bool Analysis::AllStill(const std::vector<uint32_t>& processes) const {
   return std::all_of(processes.begin(), processes.end(),
                      [this](uint32_t process) { return Still(process); });

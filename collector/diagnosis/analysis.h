@@ -47,6 +47,7 @@ class Analysis {
   }
   // The job stands still as far as this process goes: two looks saw no movement, or it is over.
   bool Still(uint32_t process) const { return trace.processes[process].quiet || options.job_ended; }
+  bool AnyEnded() const;  // a process whose end is its own
   bool AllStill(const std::vector<uint32_t>& processes) const;
   // Of a job that is over. A hang was reported, and the process has not moved since: it had stood
   // still for long enough then.

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/incident.h"
 #include "collector/diagnosis/near_miss.h"
 #include "collector/diagnosis/order.h"
@@ -116,12 +117,61 @@ class Components {
   std::vector<std::vector<uint32_t>> components_;
 };
 
+// Under MPI_THREAD_MULTIPLE another thread may answer. One that has called MPI is known, and waits
+// in a call itself; that there is one which has not, is the less likely the longer nothing moves.
+constexpr int64_t kAlongsideNs = 10'000'000'000;
+
+bool MayAnswerItself(const Analysis& analysis, uint32_t p) {
+  const Process& process = analysis.trace.processes[p];
+  if (process.thread_level >= 0 && process.thread_level <= 2) return false;
+  for (uint32_t thread = 0; thread < process.threads.size(); ++thread) {
+    const bool inside =
+        std::any_of(process.open_calls.begin(), process.open_calls.end(),
+                    [=](const OpenCall& call) { return call.event.thread == thread; });
+    if (!inside && !process.threads[thread].ended) return true;
+  }
+  return !analysis.options.job_ended && IdleNs(analysis, p) < kAlongsideNs;
+}
+
+// What a stuck process waits for that nobody but itself could do; nullptr if there is no such
+// thing.
+const Need* NeedOfItself(const Analysis& analysis, uint32_t p) {
+  const ProcessView& view = analysis.graph.processes[p];
+  if (!view.stuck || view.activity != Activity::kBlocked) return nullptr;
+  const auto own = [&](const Need& need) {
+    if (need.node != kNoIndex || need.event == nullptr || need.unmarked != 0) return false;
+    return need.process == p || (need.anybody != kNoIndex && analysis.graph.Candidates(need) == 0);
+  };
+  const auto first = std::find_if(view.needs.begin(), view.needs.end(), own);
+  if (first == view.needs.end()) return nullptr;
+  if (view.any && !std::all_of(view.needs.begin(), view.needs.end(), own)) return nullptr;
+  return MayAnswerItself(analysis, p) ? nullptr : &*first;
+}
+
 class CycleFinder {
  public:
   CycleFinder(const Analysis& analysis, std::vector<Incident>* incidents)
       : analysis_(analysis), incidents_(*incidents) {}
 
+  // Circles of one.
+  void LookAtThemselves() {
+    for (uint32_t p = 0; p < analysis_.graph.processes.size(); ++p) {
+      const Need* need = NeedOfItself(analysis_, p);
+      if (need == nullptr) continue;
+      AddMessage({p}, false);
+      incidents_.back().itself = true;
+      incidents_.back().deviating_event = need->event;
+      themselves_.push_back(p);
+    }
+  }
+
   void Look(const std::vector<uint32_t>& component) {
+    // Whoever waits for itself is the cause.
+    if (std::any_of(themselves_.begin(), themselves_.end(), [&](uint32_t p) {
+          return std::binary_search(component.begin(), component.end(), p);
+        })) {
+      return;
+    }
     const size_t processes = analysis_.graph.processes.size();
     std::optional<Incident> past;
     std::optional<Incident> crossed;
@@ -274,6 +324,7 @@ class CycleFinder {
 
   const Analysis& analysis_;
   std::vector<Incident>& incidents_;
+  std::vector<uint32_t> themselves_;
 };
 
 }  // namespace
@@ -290,6 +341,7 @@ void TurnAround(const Trace& trace, Incident* incident) {
 
 void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents) {
   CycleFinder finder(analysis, incidents);
+  finder.LookAtThemselves();
   for (const std::vector<uint32_t>& component : Components(analysis.graph).Find()) {
     finder.Look(component);
   }

@@ -198,8 +198,9 @@ class SiteList {
 
   const Event* EventOf(uint32_t process, bool culprit) const {
     if (incident_.what == What::kMessageSize) {
-      return process == incident_.deviating.front() ? incident_.deviating_event
-                                                    : incident_.agreeing_event;
+      return process == incident_.deviating.front()  ? incident_.deviating_event
+             : process == incident_.deviating.back() ? incident_.agreeing_event
+                                                     : analysis_.Stands(process);
     }
     if (!incident_.calls.empty()) {
       const auto at = std::find(incident_.deviating.begin(), incident_.deviating.end(), process);
@@ -333,6 +334,11 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
                  ? Certainty::kProven
                  : Certainty::kLikely;
     case What::kMessage:
+      if (incident.itself &&
+          analysis.trace.processes[incident.deviating.front()].thread_level > 2 &&
+          !StoodStill(analysis, incident.deviating.front())) {
+        return Certainty::kSuspected;
+      }
       return AllStrictly(analysis, incident.deviating) ? Certainty::kProven : Certainty::kLikely;
     case What::kLeft:
     case What::kCycle:
@@ -358,8 +364,11 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
       const bool known = IdleNs(analysis, incident.deviating.front()) >= 0 && KnowsDevice(process);
       return alive && known ? Certainty::kLikely : Certainty::kSuspected;
     }
-    case What::kHashes:
     case What::kMessageSize:
+      return IsOnDevice(analysis.Op(*incident.deviating_event)) ? Certainty::kLikely
+                                                                : Certainty::kProven;
+    case What::kHashes:
+    case What::kCancelled:
     case What::kBuffered:
     case What::kLast:
     case What::kUnreceived:

@@ -211,20 +211,16 @@ class DeviceFinder {
     for (const DeviceUneven& message : waits_.uneven) {
       const Arguments& send = analysis_.Args(*message.send);
       const Arguments& recv = analysis_.Args(*message.recv);
-      Incident incident;
-      incident.what = What::kMessageSize;
-      incident.communicator = message.communicator;
-      incident.deviating = {message.sender, message.receiver};
-      incident.agreeing = incident.deviating;
-      incident.deviating_event = message.send;
-      incident.agreeing_event = message.recv;
-      incident.hangs = message.send->end_ns == kNoTime || message.recv->end_ns == kNoTime;
-      incident.mismatch.kind =
+      Mismatch mismatch;
+      mismatch.kind =
           send.send_datatype == recv.recv_datatype ? MismatchKind::kCount : MismatchKind::kDatatype;
-      incident.mismatch.pair = true;
-      incident.mismatch.deviating_value = DataText(trace, send.send_datatype, send.send_count);
-      incident.mismatch.agreeing_value = DataText(trace, recv.recv_datatype, recv.recv_count);
-      incidents_.push_back(std::move(incident));
+      mismatch.pair = true;
+      mismatch.deviating_value = DataText(trace, send.send_datatype, send.send_count);
+      mismatch.agreeing_value = DataText(trace, recv.recv_datatype, recv.recv_count);
+      incidents_.push_back(MessageIncident(message.sender, *message.send, message.receiver,
+                                           *message.recv, message.communicator,
+                                           std::move(mismatch)));
+      incidents_.back().hangs = message.send->end_ns == kNoTime || message.recv->end_ns == kNoTime;
     }
   }
 

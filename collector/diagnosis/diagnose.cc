@@ -75,19 +75,13 @@ bool IsAboutAnEnd(const Analysis& analysis, const Finding& finding) {
   });
 }
 
-bool AnyEnded(const Analysis& analysis) {
-  const auto& views = analysis.graph.processes;
-  return std::any_of(views.begin(), views.end(),
-                     [](const auto& view) { return view.activity == Activity::kEnded; });
-}
-
 Report::Status StatusOf(const Analysis& analysis, const Report& report) {
   const Trace& trace = analysis.trace;
   if (trace.processes.empty()) return Report::Status::kNoRanks;
   for (const Finding& finding : report.findings) {
     // A job whose rank was ended is one that failed, if the launcher sees to the others.
     const bool ended = IsAboutAnEnd(analysis, finding) ||
-                       (finding.kind == VerdictKind::kInvalidArgument && AnyEnded(analysis));
+                       (finding.kind == VerdictKind::kInvalidArgument && analysis.AnyEnded());
     if (finding.hangs && !ended) return Report::Status::kHung;
   }
   bool all_gone = true;

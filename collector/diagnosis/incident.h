@@ -36,7 +36,9 @@ struct Incident {
     kMessageSize,  // a message whose two sides differ: `deviating`, sender and receiver
     kStart,        // some wait in an initialisation that `deviating` or `absent` have not come to
     kGroup,        // group calls that do not balance
-    kBuffered,     // completed, in a ring: with sends that nobody buffers it would not have
+    // Completed, in a ring: it would not have with sends that nobody buffers, and collectives that
+    // nobody leaves before all have come.
+    kBuffered,
     kLast,         // the job moves, and `deviating` is always the last to arrive
     kUnbalanced,   // all finalized, and `deviating` made fewer or more collectives than `agreeing`
     kUnreceived,   // all finalized, and a message of `deviating` was never received
@@ -48,6 +50,7 @@ struct Incident {
     kWindow,          // `agreeing` are in the synchronisation of a window, and nobody moves
     kRejected,        // MPI rejected a call of `deviating`, which `agreeing` need
     kTimedOut,        // `agreeing` were still there when the time was up
+    kCancelled,  // `agreeing` wait for requests that they have cancelled, and MPI does not return
   };
   What what = What::kCalls;
   uint32_t communicator = kNoIndex;
@@ -70,6 +73,8 @@ struct Incident {
   uint64_t matching_until = 0;  // kHashes: the last number with equal hashes
   std::vector<int32_t> absent;  // world ranks
   bool mutual = false;          // kMessage: they wait for each other's messages
+  bool itself = false;          // kMessage: nobody but the waiter itself could answer
+  bool buffered = false;        // kBuffered: a send of the ring was
   bool crossed = false;  // kCycle: nobody went past a call; each side is first somewhere else
 
   uint32_t creation = kNoIndex;     // kStart: one of Trace::creations; else it is MPI's own start
@@ -109,9 +114,18 @@ void FindWindowIncidents(const Analysis& analysis, std::vector<Incident>* incide
 
 // Of a job that moves, or has finished; asked for by DiagnoseOptions only.
 void FindStragglers(const Analysis& analysis, std::vector<Incident>* incidents);
-// Judges the sends a second time, as the standard allows: none returns before its receive is
-// posted. Says nothing where the records do not decide; see buffering.cc.
+// Judges the calls a second time, as the standard allows: no send returns before its receive is
+// posted, no collective before all have come. Says nothing where the records do not decide; see
+// buffering.cc.
 void FindBufferedRings(const Analysis& analysis, std::vector<Incident>* incidents);
+// A collective that need not wait for every member.
+bool MayReturnEarly(const Analysis& analysis, const Event& call);
+// Messages whose two sides describe different data, where the records decide which send met which
+// receive; see message_types.cc.
+void FindUnevenMessages(const Analysis& analysis, std::vector<Incident>* incidents);
+// `send` and `receive` are of one message, and `mismatch` of its two sides.
+Incident MessageIncident(uint32_t sender, const Event& send, uint32_t receiver,
+                         const Event& receive, uint32_t communicator, Mismatch mismatch);
 
 // Of a job that is over, asked for likewise: see DiagnoseOptions::judge_end, compare_call_sites and
 // time_limit_ns. Say nothing unless every rank finalized and its records are whole.

@@ -41,22 +41,22 @@ std::optional<int32_t> MessageSupply::RankSeenBy(uint32_t by, uint32_t communica
   return static_cast<int32_t>(it - peers.begin());
 }
 
-// Calls `visit(message, event)` for every receive of the process on the communicator that is not
-// known to be complete.
+// Calls `visit(message, event, cancelled)` for every receive of the process on the communicator
+// that is not known to be complete; one that MPI_Cancel was called for may take a message, or none.
 template <typename Visit>
 void MessageSupply::VisitOpenReceives(uint32_t p, uint32_t communicator, const Visit& visit) const {
-  const auto look = [&](const Event& event) {
+  const auto look = [&](const Event& event, bool cancelled) {
     if (event.membership == kNoIndex ||
         trace_.memberships[event.membership].communicator != communicator) {
       return;
     }
     for (const Message& message : MessagesOf(trace_.arguments[event.arguments])) {
-      if (!message.sends && !message.probes) visit(message, event);
+      if (!message.sends && !message.probes) visit(message, event, cancelled);
     }
   };
-  for (const OpenCall& call : trace_.processes[p].open_calls) look(call.event);
+  for (const OpenCall& call : trace_.processes[p].open_calls) look(call.event, false);
   for (const OpenRequest& request : trace_.processes[p].open_requests) {
-    if (request.state == ring::RequestState::kActive) look(request.event);
+    if (request.state == ring::RequestState::kActive) look(request.event, request.cancelled);
   }
 }
 
@@ -103,12 +103,14 @@ bool MessageSupply::OnItsWay(uint32_t receiver, uint32_t communicator, const Mes
     if (wanted.Covers({channel.peer, channel.tag})) taken += channel.received;
   });
   // Partitioned ones meet by handle, whichever was started first: none of them takes another's.
-  VisitOpenReceives(receiver, communicator, [&](const Message& open, const Event& other) {
-    const Pattern pattern{open.peer, open.tag};
-    const bool before = pattern == wanted && other.start_ns < event.start_ns && !open.partitioned &&
-                        !message.partitioned;
-    if (open.matched ? wanted.Covers(pattern) : before) ++taken;
-  });
+  VisitOpenReceives(receiver, communicator,
+                    [&](const Message& open, const Event& other, bool cancelled) {
+                      if (cancelled) return;
+                      const Pattern pattern{open.peer, open.tag};
+                      const bool before = pattern == wanted && other.start_ns < event.start_ns &&
+                                          !open.partitioned && !message.partitioned;
+                      if (open.matched ? wanted.Covers(pattern) : before) ++taken;
+                    });
   return sent > taken;
 }
 
@@ -142,7 +144,7 @@ bool MessageSupply::BeingTaken(uint32_t sender, uint32_t communicator, uint32_t 
     VisitPartitioned(sender, communicator, sent,
                      [&](const OpenRequest& request) { takers += request.starts; });
   }
-  VisitOpenReceives(receiver, communicator, [&](const Message& open, const Event&) {
+  VisitOpenReceives(receiver, communicator, [&](const Message& open, const Event&, bool) {
     if (open.partitioned != sent.partitioned) return;
     if (Pattern{open.peer, open.tag}.Covers(message)) ++takers;
   });

@@ -113,11 +113,14 @@ std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, 
   const auto awaited = std::find_if(messages.begin(), messages.end(),
                                     [](const Message& message) { return !message.sends; });
   if (awaited == messages.end()) return std::nullopt;
+  // What a rank sends to itself is for its receives from itself, or from anybody.
+  const bool from_itself =
+      awaited->peer == ring::kAnySource || awaited->peer == trace.memberships[call.membership].rank;
   // By what differs: each explains more than the next.
   std::vector<NearMiss> by_tag, by_communicator, by_sender;
   bool sent_before = false;  // whoever it waits for has sent it something
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    if (p == waiter) continue;
+    if (p == waiter && !from_itself) continue;
     const Lane* own = analysis.LaneOf(wanted, p);
     const bool sender = awaited->peer == ring::kAnySource ||
                         (own != nullptr && own->membership->rank == awaited->peer);
@@ -147,7 +150,42 @@ std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, 
   if (!by_tag.empty()) return only(by_tag, &NearMiss::tag);
   if (!by_communicator.empty()) return only(by_communicator, &NearMiss::communicator);
   // A message of somebody else may be what the next call asks for, where ranks are served in turn.
-  return sent_before ? std::nullopt : only(by_sender, &NearMiss::sender);
+  return sent_before ? std::nullopt : only(by_sender, &NearMiss::other);
+}
+
+std::optional<NearMiss> FindNearReceive(const Analysis& analysis, uint32_t waiter,
+                                        const Event& call) {
+  const Trace& trace = analysis.trace;
+  std::optional<NearMiss> elsewhere;
+  const auto look = [&](uint32_t p, const Event& event) -> std::optional<NearMiss> {
+    if (event.membership == kNoIndex) return std::nullopt;
+    const uint32_t communicator = trace.memberships[event.membership].communicator;
+    const Lane* sender = analysis.LaneOf(communicator, waiter);
+    if (sender == nullptr) return std::nullopt;
+    for (const Message& message : MessagesOf(analysis.Args(event))) {
+      if (message.sends || message.probes || message.matched) continue;
+      if (message.peer != sender->membership->rank) continue;
+      const NearMiss miss{p, communicator, message.tag};
+      if (event.membership != kNoIndex && call.membership != kNoIndex &&
+          communicator == trace.memberships[call.membership].communicator) {
+        return miss;
+      }
+      if (!elsewhere) elsewhere = miss;
+    }
+    return std::nullopt;
+  };
+  for (const Need& need : analysis.graph.processes[waiter].needs) {
+    if (need.event != &call || !need.sends || need.process == kNoIndex) continue;
+    const Process& receiver = trace.processes[need.process];
+    for (const OpenCall& open : receiver.open_calls) {
+      if (const auto miss = look(need.process, open.event)) return miss;
+    }
+    for (const OpenRequest& request : receiver.open_requests) {
+      if (request.state != ring::RequestState::kActive) continue;
+      if (const auto miss = look(need.process, request.event)) return miss;
+    }
+  }
+  return elsewhere;
 }
 
 std::vector<uint32_t> ThoseWithAnotherTag(const Analysis& analysis,

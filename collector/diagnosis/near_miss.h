@@ -11,7 +11,7 @@
 namespace rollcall {
 
 struct NearMiss {
-  uint32_t sender = kNoIndex;  // a process
+  uint32_t other = kNoIndex;  // a process: who sent it, or who has posted the receive
   uint32_t communicator = kNoIndex;
   int32_t tag = 0;
 };
@@ -20,6 +20,10 @@ struct NearMiss {
 // its communicator or its sender. None where several do, in different ways: they may all be for
 // later.
 std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, const Event& call);
+
+// The posted receive most like the one that `waiter` waits for in the send `call`.
+std::optional<NearMiss> FindNearReceive(const Analysis& analysis, uint32_t waiter,
+                                        const Event& call);
 
 // Ranks wait for each other's messages in a ring. Of them, those whose message went out, under
 // another tag than they wait for: they are the cause, and the ring follows from it. Empty where

@@ -119,7 +119,7 @@ class GraphBuilder {
       if (probes) AddNeed(p, thread.asks);
     }
     for (const OpenRequest& request : process.open_requests) {
-      if (request.state == ring::RequestState::kActive) AddNeed(p, request.event, request.starts);
+      if (request.state == ring::RequestState::kActive) AddRequest(p, request);
     }
     return pollers;
   }
@@ -154,10 +154,19 @@ class GraphBuilder {
         continue;
       }
       ++active;
-      AddNeed(p, request.event, request.starts);
+      AddRequest(p, request);
     }
     // A request that is not open any more is complete, or found no room in the table.
     if (active < call.requests.size()) graph_.processes[p].released = true;
+  }
+
+  // Once MPI_Cancel was called for it, the wait for it is local (MPI 4.0, 3.8.4): nobody is needed.
+  void AddRequest(uint32_t p, const OpenRequest& request) {
+    if (request.cancelled) {
+      graph_.processes[p].released = true;
+    } else {
+      AddNeed(p, request.event, request.starts);
+    }
   }
 
   // `starts`: of a persistent request, how often it was started.

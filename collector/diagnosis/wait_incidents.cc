@@ -264,6 +264,35 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
   return std::all_of(view.needs.begin(), view.needs.end(), arrived);
 }
 
+// Who waits for a request that it has cancelled waits for nobody (MPI 4.0, 3.8.4).
+void LookAtCancelled(const Analysis& analysis, std::vector<Incident>* incidents) {
+  Incident incident;
+  incident.what = What::kCancelled;
+  incident.hangs = true;
+  for (uint32_t p = 0; p < analysis.graph.processes.size(); ++p) {
+    const ProcessView& view = analysis.graph.processes[p];
+    if (view.open == nullptr || !analysis.Waits(p) || !StoodStill(analysis, p)) continue;
+    if (!view.any && !view.needs.empty()) continue;  // and for others, too
+    const OpenRequest* cancelled = nullptr;
+    for (const OpenRequest& request : analysis.trace.processes[p].open_requests) {
+      const bool active = request.state == ring::RequestState::kActive && request.cancelled;
+      const std::vector<uint64_t>& awaited = view.open->requests;
+      if (active && std::find(awaited.begin(), awaited.end(), request.uid) != awaited.end()) {
+        cancelled = &request;
+      }
+    }
+    if (cancelled == nullptr) continue;
+    incident.agreeing.push_back(p);
+    if (incident.agreeing_event != nullptr) continue;
+    incident.agreeing_event = &view.open->event;
+    const uint32_t membership = cancelled->event.membership;
+    if (membership != kNoIndex) {
+      incident.communicator = analysis.trace.memberships[membership].communicator;
+    }
+  }
+  if (!incident.agreeing.empty()) incidents->push_back(std::move(incident));
+}
+
 bool ForLongEnough(const Analysis& analysis, const CollectiveNode& node) {
   return analysis.no_progress_ns >= analysis.options.stall_after_ns ||
          std::all_of(node.inside.begin(), node.inside.end(),
@@ -293,6 +322,40 @@ bool ExplainedByLeftovers(const Analysis& analysis, const CollectiveNode& node,
   return explained;
 }
 
+// The message that was too long for a receive of this process; nullptr if there was none.
+Incident* CutOffMessage(std::vector<Incident>* incidents, uint32_t process) {
+  const auto it = std::find_if(incidents->begin(), incidents->end(), [&](const Incident& one) {
+    return one.what == What::kMessageSize && one.mismatch.cut_off &&
+           one.deviating.back() == process;
+  });
+  return it == incidents->end() ? nullptr : &*it;
+}
+
+// Who got an error for such a message, and finalized while others need it, left because of that.
+void FoldDeparturesAfterErrors(const Analysis& analysis, std::vector<Incident>* incidents) {
+  const auto is_consequence = [&](const Incident& incident) {
+    if (incident.what != What::kLeft && incident.what != What::kMessage) return false;
+    Incident* message = nullptr;
+    for (const std::vector<uint32_t>* side : {&incident.deviating, &incident.agreeing}) {
+      for (const uint32_t p : *side) {
+        if (!Has(analysis, p, Activity::kLeft)) continue;
+        message = CutOffMessage(incidents, p);
+        if (message == nullptr || analysis.trace.processes[p].errors_seen == 0) return false;
+      }
+    }
+    if (message == nullptr) return false;
+    message->hangs |= incident.hangs;
+    return true;
+  };
+  std::vector<Incident> kept;
+  std::vector<bool> drops;
+  for (const Incident& incident : *incidents) drops.push_back(is_consequence(incident));
+  for (size_t i = 0; i < drops.size(); ++i) {
+    if (!drops[i]) kept.push_back(std::move((*incidents)[i]));
+  }
+  *incidents = std::move(kept);
+}
+
 }  // namespace
 
 bool NeedsOutsiders(const Analysis& analysis, const Event& call) {
@@ -317,6 +380,7 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
     LookAtNode(analysis, node, &gatherer, incidents);
   }
   LookAtMessages(analysis, &gatherer, incidents);
+  LookAtCancelled(analysis, incidents);
   FindCycles(analysis, incidents);
 
   for (const CollectiveNode& node : analysis.graph.nodes) {
@@ -432,7 +496,18 @@ void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents) {
         return incident.what == What::kCalls || incident.what == What::kRejected ||
                (incident.what == What::kShift && incident.mismatch);
       });
+  // So is a message that is longer than its receive: nullptr if there is none.
+  const auto cut_off = [&](uint32_t p) {
+    return ended_by_mpi(p) ? CutOffMessage(incidents, p) : nullptr;
+  };
+  for (const Incident& incident : *incidents) {
+    if (incident.what != What::kDeath) continue;
+    for (const uint32_t p : incident.deviating) {
+      if (Incident* message = cut_off(p)) message->hangs |= incident.hangs;
+    }
+  }
   std::vector<uint32_t> causes;
+  bool explained = false;
   std::vector<uint32_t> excused;  // by a wrong call, which therefore is what the others wait for
   for (const uint32_t p : dead) {
     const Process& process = trace.processes[p];
@@ -440,9 +515,13 @@ void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents) {
     const bool crash = process.exception || (process.end.how == ProcessEnd::How::kSignaled &&
                                              process.end.status != 6 && process.end.status != 9 &&
                                              process.end.status != 13 && process.end.status != 15);
-    if (!causes.empty() && !crash && !process.end.oom_killed) continue;
+    if ((explained || !causes.empty()) && !crash && !process.end.oom_killed) continue;
     if (wrong_calls && (ended_by_mpi(p) || !crash)) {
       if (process.exception) excused.push_back(p);
+      continue;
+    }
+    if (cut_off(p) != nullptr) {
+      explained = true;
       continue;
     }
     causes.push_back(p);
@@ -514,6 +593,10 @@ std::vector<Incident> FindIncidents(Analysis* analysis, std::vector<std::string>
   FindStartIncidents(*analysis, &incidents);
   FindGroupIncidents(*analysis, &incidents);
   FindRejected(*analysis, &incidents);
+  if (analysis->options.job_ended || !incidents.empty() || analysis->AnyEnded()) {
+    FindUnevenMessages(*analysis, &incidents);
+    FoldDeparturesAfterErrors(*analysis, &incidents);
+  }
   FindDeaths(*analysis, &incidents);
   FindRejected(*analysis, &incidents);  // deaths that nobody waits for
   FindWindowIncidents(*analysis, &incidents);

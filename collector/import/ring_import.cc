@@ -627,8 +627,11 @@ class ProcessImport {
       }
       const auto waiter = thread_by_entry_.find(from.waiter - 1);
       if (from.waiter != 0 && waiter != thread_by_entry_.end()) request.waiter = waiter->second;
+      request.cancelled = (from.record.flags & ring::kCancelled) != 0;
       RingRecord record;
       record.record = from.record;
+      // Its arguments are those of the call that made it.
+      record.record.flags &= static_cast<uint16_t>(~ring::kCancelled);
       if (from.record.continuations != 0) record.record.flags |= ring::kCountsCut;
       request.event = MakeCall(record, ring::kCollectiveRing, 0).event;
       process_.open_requests.push_back(request);

@@ -31,6 +31,7 @@ struct Mismatch {
   std::vector<uint32_t> others;
   // One pair disagrees, and nobody else can tell which of the two is right: both are deviating.
   bool pair = false;
+  bool cut_off = false;         // of a message: it is longer than its receive
   std::string deviating_value;  // "root 1", "MPI_MAX", "2 x MPI_INT"
   std::string agreeing_value;
 

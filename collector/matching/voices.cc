@@ -75,8 +75,50 @@ class DataMatcher {
     }
   }
 
+  // What the first party sends is one message, which the second one receives.
+  Mismatch MatchMessage() const {
+    const std::optional<Voice> sent = Send(0);
+    const std::optional<Voice> received = Recv(1);
+    if (!sent || !received || sent->signature == kEmptySignature) return {};
+    const DatatypeInfo& ts = trace_.datatypes[sent->datatype];
+    const DatatypeInfo& tr = trace_.datatypes[received->datatype];
+    const uint64_t bytes = ts.bytes * sent->count;
+    const uint64_t room = tr.bytes * received->count;
+    if (bytes == 0) return {};
+    Mismatch mismatch;
+    mismatch.cut_off = bytes > room;
+    if (IsPacked(ts) != IsPacked(tr)) return {};  // how long it is when packed, MPI alone knows
+    const bool one_type = KindOf(*sent, *received) == MismatchKind::kCount ||
+                          (ts.signature == tr.signature && ts.basics == tr.basics);
+    if (one_type || IsUntyped(ts) || IsUntyped(tr)) {
+      if (!mismatch.cut_off) return {};
+      mismatch.kind = MismatchKind::kCount;
+    } else if (IsUniform(ts) && IsUniform(tr)) {
+      mismatch.kind = MismatchKind::kDatatype;
+    } else if (mismatch.cut_off) {
+      mismatch.kind = MismatchKind::kCount;
+    } else if (bytes == room && sent->signature != received->signature) {
+      mismatch.kind = MismatchKind::kDatatype;
+    } else {
+      return {};  // whether it is the first part of the other is not on record
+    }
+    mismatch.pair = true;
+    mismatch.deviating_value = Text(*sent);
+    mismatch.agreeing_value = Text(*received);
+    return mismatch;
+  }
+
  private:
   const Arguments& Args(uint32_t party) const { return *parties_[party].arguments; }
+
+  static TypeClass ClassOf(const DatatypeInfo& type) {
+    return FindBasicType(type.basic).type_class;
+  }
+  static bool IsUniform(const DatatypeInfo& type) { return ClassOf(type) != TypeClass::kUnknown; }
+  static bool IsPacked(const DatatypeInfo& type) { return ClassOf(type) == TypeClass::kPacked; }
+  static bool IsUntyped(const DatatypeInfo& type) {
+    return ClassOf(type) == TypeClass::kByte || IsPacked(type);
+  }
 
   // As a ring stores it for a whole buffer; 0 if the type is unknown (proto/signature.h).
   uint64_t SignatureOf(uint32_t datatype, uint64_t count) const {
@@ -159,11 +201,7 @@ class DataMatcher {
     if (a.datatype == kNoIndex || b.datatype == kNoIndex) return false;
     const DatatypeInfo& ta = trace_.datatypes[a.datatype];
     const DatatypeInfo& tb = trace_.datatypes[b.datatype];
-    const auto untyped = [](const DatatypeInfo& type) {
-      const TypeClass kind = FindBasicType(type.basic).type_class;
-      return kind == TypeClass::kByte || kind == TypeClass::kPacked;
-    };
-    if ((untyped(ta) || untyped(tb)) && ta.bytes * a.count == tb.bytes * b.count) {
+    if ((IsUntyped(ta) || IsUntyped(tb)) && ta.bytes * a.count == tb.bytes * b.count) {
       if (notes_ != nullptr) {
         notes_->push_back(fmt::format(
             "{} meets {} in {}: as many bytes, and it works, but MPI asks for "
@@ -510,6 +548,11 @@ std::string DataText(const Trace& trace, uint32_t datatype, uint64_t count) {
 Mismatch MatchData(const Trace& trace, const std::vector<Party>& parties, Rule rule,
                    bool intercommunicator, MatchBudget* budget, std::vector<std::string>* notes) {
   return DataMatcher(trace, parties, intercommunicator, budget, notes).Match(rule);
+}
+
+Mismatch MatchMessage(const Trace& trace, const Arguments& sent, const Arguments& received) {
+  const std::vector<Party> parties = {{.arguments = &sent}, {.arguments = &received}};
+  return DataMatcher(trace, parties, false, nullptr, nullptr).MatchMessage();
 }
 
 }  // namespace rollcall

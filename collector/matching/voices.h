@@ -17,6 +17,10 @@ std::string DataText(const Trace& trace, uint32_t datatype, uint64_t count);
 Mismatch MatchData(const Trace& trace, const std::vector<Party>& parties, Rule rule,
                    bool intercommunicator, MatchBudget* budget, std::vector<std::string>* notes);
 
+// One message (MPI 4.0, 3.3.1): what is received may be more than what was sent, and MPI_PACKED, or
+// MPI_BYTE of as many bytes, meets any type. No mismatch where that cannot be told.
+Mismatch MatchMessage(const Trace& trace, const Arguments& sent, const Arguments& received);
+
 }  // namespace rollcall
 
 #endif  // ROLLCALL_COLLECTOR_MATCHING_VOICES_H_

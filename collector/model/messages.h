@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "collector/model/trace.h"
+#include "proto/mpi_errors.h"
 
 namespace rollcall {
 
@@ -40,6 +41,11 @@ class Messages {
 // Nothing for MPI_PROC_NULL, and for other calls. Of a persistent or partitioned request: what each
 // start of it is about.
 Messages MessagesOf(const Arguments& arguments);
+
+// The class of an error that a call of `process` returned is MPI_ERR_TRUNCATE.
+inline bool IsTruncation(const Process& process, uint64_t error_class) {
+  return FindErrorClass(process.flavor, error_class).error == ErrorClass::kTRUNCATE;
+}
 
 }  // namespace rollcall
 

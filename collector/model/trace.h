@@ -205,6 +205,7 @@ struct OpenRequest {
   uint32_t waiter = kNoIndex;  // thread inside a Wait on it
   bool running = false;        // Process::device: seen to have started there
   bool held = false;           // Process::device: in an open group, not yet handed to it
+  bool cancelled = false;      // MPI_Cancel was called for it: waiting for it is local (3.8.4)
   uint64_t launch = 0;         // Process::device: equal for what one group handed over; 0: unknown
   uint64_t starts = 0;
   uint32_t partitions = 0;  // of a partitioned send; 0 if it is none, or they are unknown

@@ -299,6 +299,7 @@ void TraceBuilder::Start(int rank, const Made& made, const Call& call) {
       request.state = ring::RequestState::kActive;
       ++request.starts;
       request.marked = 0;
+      request.cancelled = false;
       request.event.start_ns = made.event.start_ns;
       request.event.call_path = made.event.call_path;
       Count(rank, request.event, true);
@@ -310,6 +311,15 @@ void TraceBuilder::Start(int rank, const Made& made, const Call& call) {
         start.detail = request.event.sequence << 32 | request.starts;
       }
       (request.event.sequence != 0 ? process.lifecycle : process.p2p).push_back(start);
+    }
+  }
+}
+
+void TraceBuilder::Cancel(int rank, const Call& call) {
+  for (const std::string& name : call.requests) {
+    const uint64_t uid = requests_[{rank, name}];
+    for (OpenRequest& request : process(rank)->open_requests) {
+      request.cancelled |= request.uid == uid;
     }
   }
 }
@@ -331,7 +341,8 @@ void TraceBuilder::Finish(int rank, const Call& call) {
     std::erase_if(process.open_requests, [&](OpenRequest& request) {
       if (request.uid != uid) return false;
       if (frees) return true;
-      if (request.state == ring::RequestState::kActive) Count(rank, request.event, false);
+      const bool counts = request.state == ring::RequestState::kActive && !request.cancelled;
+      if (counts) Count(rank, request.event, false);
       request.state = ring::RequestState::kInactive;
       const Operation made_by = trace_.arguments[request.event.arguments].operation;
       return !IsPersistent(FindOperation(static_cast<uint16_t>(made_by)).kind);
@@ -353,8 +364,12 @@ void TraceBuilder::Complete(int rank, const Call& call) {
   }
   if (info.kind == Kind::kStart || info.kind == Kind::kStartall) return Start(rank, made, call);
   if (info.kind == Kind::kPready) Mark(rank, call);
-  // Neither of these completes the request that it is about.
-  if (info.kind != Kind::kPready && info.kind != Kind::kRequestGetStatus) Finish(rank, call);
+  if (info.kind == Kind::kCancel) Cancel(rank, call);
+  // None of these completes the request that it is about.
+  if (info.kind != Kind::kPready && info.kind != Kind::kRequestGetStatus &&
+      info.kind != Kind::kCancel) {
+    Finish(rank, call);
+  }
   if (info.kind == Kind::kRequestFree) return;  // not recorded
   if (call.request.empty()) Count(rank, made.event, false);
   if (call.operation == Operation::kFinalize) {

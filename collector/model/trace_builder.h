@@ -116,6 +116,7 @@ class TraceBuilder {
   uint64_t Count(int rank, const Event& event, bool sends);
   void Start(int rank, const Made& made, const Call& call);
   void Mark(int rank, const Call& call);  // partitions
+  void Cancel(int rank, const Call& call);
   // The requests that the call waited for, or frees, are complete.
   void Finish(int rank, const Call& call);
   uint32_t InternArguments(const Call& call);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "collector/diagnosis/describe.h"
+#include "collector/model/messages.h"
 #include "collector/model/rank_set.h"
 #include "proto/mpi_errors.h"
 
@@ -15,12 +16,10 @@ void AddErrors(const Analysis& analysis, const Incident& incident, Finding* find
   std::vector<uint32_t> truncated;
   std::vector<uint32_t> others;
   for (const Lane& lane : analysis.lanes[incident.communicator].lanes) {
-    for (const Event& event : analysis.trace.processes[lane.process].lifecycle) {
+    const Process& process = analysis.trace.processes[lane.process];
+    for (const Event& event : process.lifecycle) {
       if (analysis.Op(event) != Operation::kCallError) continue;
-      const Process& process = analysis.trace.processes[lane.process];
-      const bool is_truncation =
-          FindErrorClass(process.flavor, event.detail).error == ErrorClass::kTRUNCATE;
-      (is_truncation ? truncated : others).push_back(lane.process);
+      (IsTruncation(process, event.detail) ? truncated : others).push_back(lane.process);
     }
   }
   if (!truncated.empty()) {
@@ -67,6 +66,11 @@ std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& 
                           deviating.size() == 1 ? "one" : fmt::format("{}", deviating.size()),
                           agreeing.size() == 1 ? "one" : fmt::format("{}", agreeing.size()))
             : "");
+  }
+  if (message && !IsOnDevice(finding.operation)) {
+    finding.fix = mismatch.kind == MismatchKind::kCount
+                      ? "receive at least as much as is sent"
+                      : "use datatypes with the same type signature in the send and the receive";
   }
   finding.why =
       message

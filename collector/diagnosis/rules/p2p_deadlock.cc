@@ -1,6 +1,8 @@
 // docs/verdicts/p2p-deadlock.md
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/matching/match_rules.h"
@@ -10,16 +12,37 @@ namespace rollcall {
 
 namespace {
 
-// It went well because MPI kept copies of the messages.
+// It went well because MPI kept copies of the messages, or let ranks out of a collective early.
 Finding JudgeBuffered(const Analysis& analysis, const Incident& incident) {
-  Finding finding = Draft(analysis, incident, VerdictKind::kP2pDeadlock);
-  finding.title =
-      fmt::format("{} send to each other in a ring, which completes only because MPI buffers it",
-                  RanksPhrase(analysis.RanksOf(incident.deviating)));
-  finding.why =
-      "a standard send may wait for its receive; run again so, each of them waits for the next one";
-  finding.notes.emplace_back(
-      "it did not hang here: larger messages, or another MPI library, make it hang");
+  const bool messages = std::any_of(incident.calls.begin(), incident.calls.end(),
+                                    [](const Event* call) { return call->sequence == 0; });
+  Finding finding =
+      Draft(analysis, incident, messages ? VerdictKind::kP2pDeadlock : VerdictKind::kOrderInversion,
+            true);
+  const std::string ranks = RanksPhrase(analysis.RanksOf(incident.deviating));
+  if (!MayReturnEarly(analysis, *incident.deviating_event)) {
+    finding.title = fmt::format(
+        "{} send to each other in a ring, which completes only because MPI buffers it", ranks);
+    finding.why =
+        "a standard send may wait for its receive; run again so, each of them waits for "
+        "the next one";
+    finding.notes.emplace_back(
+        "it did not hang here: larger messages, or another MPI library, make it hang");
+    return finding;
+  }
+  const std::string call = OperationName(finding.operation);
+  finding.title = fmt::format(
+      "{} wait for each other in a ring, which completes only because {}{} does not wait for the "
+      "others",
+      ranks, incident.buffered ? "MPI buffers a send, or because " : "", call);
+  finding.why = fmt::format(
+      "{} may wait until every member has called it (MPI 4.0, 6.14){}; run again so, each of them "
+      "waits for the next one",
+      call, incident.buffered ? ", and a standard send for its receive" : "");
+  finding.fix =
+      messages ? "let every rank make the collective before the message, or every rank after it"
+               : "bring the collectives into one order on every rank";
+  finding.notes.emplace_back("it did not hang here: another MPI library makes it hang");
   return finding;
 }
 

@@ -28,17 +28,26 @@ std::string Awaited(const Analysis& analysis, const Event& call) {
 }
 
 std::string NearMissText(const Analysis& analysis, uint32_t waiter, const Event& call) {
-  const std::optional<NearMiss> miss = FindNearMiss(analysis, waiter, call);
+  std::optional<NearMiss> miss = FindNearReceive(analysis, waiter, call);
+  const bool posted = miss.has_value();
+  if (!posted) miss = FindNearMiss(analysis, waiter, call);
   if (!miss) return "";
   const uint32_t wanted = analysis.trace.memberships[call.membership].communicator;
   const bool elsewhere = miss->communicator != wanted;
   const auto on = [&](uint32_t communicator) {
     return elsewhere ? " on " + analysis.CommunicatorName(communicator) : "";
   };
-  return fmt::format(
-      "near miss: rank {} sent it tag {}{}, which nobody received; it waits for {}{}",
-      analysis.RankOf(miss->sender), miss->tag, on(miss->communicator), Awaited(analysis, call),
-      on(wanted));
+  const bool itself = miss->other == waiter;
+  const std::string other = itself ? "it" : fmt::format("rank {}", analysis.RankOf(miss->other));
+  if (posted) {
+    return fmt::format(
+        "near miss: {} has posted a receive from it with {}{}, which waits; it sends {}{}", other,
+        miss->tag == ring::kAnyTag ? "any tag" : fmt::format("tag {}", miss->tag),
+        on(miss->communicator), Awaited(analysis, call), on(wanted));
+  }
+  return fmt::format("near miss: {} sent {} tag {}{}, which nobody received; it waits for {}{}",
+                     other, itself ? "itself" : "it", miss->tag, on(miss->communicator),
+                     Awaited(analysis, call), on(wanted));
 }
 
 // Sent, and left lying there by all who finalized.
@@ -168,10 +177,19 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
   }
   if (incident.count != 0) return JudgeUnmarked(analysis, incident, std::move(finding));
   const uint32_t waiter = incident.deviating.front();
-  finding.title = fmt::format(
-      "{} {} in {}, which nobody will answer", RanksPhrase(finding.culprits),
-      Verb(finding.culprits, "waits", "wait"), CallText(analysis, *incident.deviating_event));
-  finding.why = "everybody who could answer it has ended, or waits for good elsewhere";
+  const std::string call = CallText(analysis, *incident.deviating_event);
+  if (incident.itself) {
+    finding.title = fmt::format("rank {} waits for itself in {}", analysis.RankOf(waiter), call);
+    finding.why = "no other rank could answer it, and this one is inside a call that waits for it";
+    finding.fix =
+        "post the other side first, without waiting for it (MPI_Isend, MPI_Irecv), or correct its "
+        "peer, tag or communicator";
+  } else {
+    finding.title =
+        fmt::format("{} {} in {}, which nobody will answer", RanksPhrase(finding.culprits),
+                    Verb(finding.culprits, "waits", "wait"), call);
+    finding.why = "everybody who could answer it has ended, or waits for good elsewhere";
+  }
   std::string unmarked = UnmarkedText(analysis, waiter, *incident.deviating_event);
   if (!unmarked.empty()) finding.notes.push_back(std::move(unmarked));
   std::string near_miss = NearMissText(analysis, waiter, *incident.deviating_event);

@@ -7,9 +7,41 @@
 #include "collector/model/rank_set.h"
 
 namespace rollcall {
+namespace {
+
+const char* LibraryName(ring::Flavor flavor) {
+  switch (flavor) {
+    case ring::Flavor::kOpenMpi:
+      return "Open MPI";
+    case ring::Flavor::kMpich:
+      return "MPICH";
+    default:
+      return "the MPI library";
+  }
+}
+
+// The library keeps a rank in a call that has nobody to wait for.
+Finding JudgeCancelled(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kTransportStalled);
+  const char* library = LibraryName(analysis.trace.processes[incident.agreeing.front()].flavor);
+  finding.title = fmt::format(
+      "{} {} in {} for a request that {} cancelled, and {} does not return from it",
+      RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"),
+      OperationName(finding.operation), finding.waiting.size() == 1 ? "it" : "they", library);
+  finding.why =
+      "after MPI_Cancel the wait is local: it returns whatever other ranks do (MPI 4.0, 3.8.4)";
+  finding.fix = fmt::format(
+      "not to be answered by another rank: {} does not complete the cancelled call. Do not cancel "
+      "it: let it match, or free its request",
+      library);
+  return finding;
+}
+
+}  // namespace
 
 std::optional<Finding> JudgeTransportStalled(const Analysis& analysis, const Incident& incident,
                                              const Parted&) {
+  if (incident.what == Incident::What::kCancelled) return JudgeCancelled(analysis, incident);
   if (incident.what != Incident::What::kAllArrived) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kTransportStalled);
   if (finding.certainty == Certainty::kSuspected) {

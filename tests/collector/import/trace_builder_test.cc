@@ -268,6 +268,26 @@ TEST(RingTraceBuilder, PartitionsThatAreNotMarkedAreCounted) {
   EXPECT_EQ(trace.processes[0].open_requests[1].Unmarked(), 0u) << "the word means nothing there";
 }
 
+TEST(RingTraceBuilder, ACancelledRequestHasTheArgumentsOfItsCall) {
+  RingFileBuilder ring(0, 1);
+  ring.AddThread(1);
+  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  for (const uint16_t flags : {uint16_t{0}, static_cast<uint16_t>(ring::kCancelled)}) {
+    ring::Record record = ring.MakeRecord(Operation::kIrecv, 100, world);
+    record.request = ring.open_requests.size() + 1;
+    record = ring.Append(0, record, ring::kP2pRing);
+    record.flags |= flags;
+    ring.open_requests.push_back(
+        {2, record.request, static_cast<uint32_t>(ring::RequestState::kActive), 0, 0, record});
+  }
+  const Trace trace = TraceOf({ring});
+  const std::vector<OpenRequest>& requests = trace.processes[0].open_requests;
+  ASSERT_THAT(requests, SizeIs(2));
+  EXPECT_FALSE(requests[0].cancelled);
+  EXPECT_TRUE(requests[1].cancelled);
+  EXPECT_EQ(requests[0].event.arguments, requests[1].event.arguments);
+}
+
 TEST(RingTraceBuilder, AWaitKnowsWhatItWaitsFor) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);
