@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collector/diagnosis/analysis.h"
+#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/incident.h"
 #include "collector/diagnosis/order.h"
 #include "collector/diagnosis/python_notes.h"
@@ -26,7 +27,10 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
   };
   const Parted parted = HowParted(analysis, incident);
   for (const Rule rule : kRules) {
-    if (std::optional<Finding> finding = rule(analysis, incident, parted)) return finding;
+    if (std::optional<Finding> finding = rule(analysis, incident, parted)) {
+      LimitKindCertainty(finding->certainty, &*finding);
+      return finding;
+    }
   }
   return std::nullopt;
 }

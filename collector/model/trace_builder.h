@@ -88,6 +88,7 @@ class TraceBuilder {
   void Idle(int64_t ns) { idle_ns_ = ns; }
   // A hang was reported now: those that have not ended stand still until they do.
   void VerdictGiven();
+  void Source(SourceBlocks source) { trace_.sources.push_back(std::move(source)); }
   uint64_t calls() const { return calls_; }
 
   // Empties the builder.

@@ -9,6 +9,7 @@
 #include "collector/agent/answers.h"
 #include "collector/clock.h"
 #include "collector/diagnosis/diagnose.h"
+#include "collector/import/add_sources.h"
 #include "collector/import/journal.h"
 #include "collector/import/trace_builder.h"
 
@@ -474,6 +475,7 @@ void Monitor::Symbolize(Trace* trace) {
   }
   symbols_.Fill(trace);
   SymbolCache::FillRest(trace);
+  AddSources(trace);
 }
 
 Monitor::News Monitor::WhatIsNew(const Report& report) {
