@@ -152,9 +152,7 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
   }
   finding.fix = fmt::format("call {} on every rank; keep only the side effect under the condition",
                             OperationName(finding.operation));
-  // Where histories are shifted, or complete, what was left out is on record.
-  const bool on_record =
-      incident.what == Incident::What::kShift || incident.what == Incident::What::kUnbalanced;
+  // A loop that ended early, or calls in another order, leave histories like these, too.
   if (parted.order_open) {
     const std::vector<int32_t>& skipped = parted.skipped ? deviating : agreeing;
     finding.notes.push_back(fmt::format("either {} {} {} out, under a condition",
@@ -162,9 +160,7 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
                                         OperationName(finding.operation)));
     finding.notes.push_back(OtherReading(analysis, incident, instead, skipped));
   }
-  if (!on_record) {
-    LimitKindCertainty(parted.order_open ? Certainty::kSuspected : Certainty::kLikely, &finding);
-  }
+  LimitKindCertainty(parted.order_open ? Certainty::kSuspected : Certainty::kLikely, &finding);
   std::string condition = ConditionNote(analysis, incident, parted);
   if (!condition.empty()) finding.notes.push_back(std::move(condition));
   return finding;

@@ -102,7 +102,8 @@ TEST(Naming, TheKindIsNoMoreCertainThanTheHang) {
     const Trace trace = verdict_case::Parse(test.trace);
     for (const Finding& finding : Diagnose(trace, test.options).findings) {
       EXPECT_GE(finding.kind_certainty, finding.certainty) << name;
-      if (finding.kind == VerdictKind::kUnevenIterations ||
+      if (finding.kind == VerdictKind::kRankConditionalCollective ||
+          finding.kind == VerdictKind::kUnevenIterations ||
           finding.kind == VerdictKind::kOrderInversion) {
         EXPECT_NE(finding.kind_certainty, Certainty::kProven) << name;
       }
