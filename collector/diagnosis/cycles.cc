@@ -177,6 +177,7 @@ class CycleFinder {
     std::optional<Incident> crossed;
     std::vector<uint32_t> by_message;
     bool nodes = false;
+    bool arms = false;
     for (const uint32_t v : component) {
       if (v < processes) {
         if (WaitsForMessage(v)) by_message.push_back(v);
@@ -198,9 +199,10 @@ class CycleFinder {
         Judge(node, gone_past, true, &past);
         continue;
       }
+      arms |= StandInArms(node, within);
       std::map<std::tuple<uint32_t, uint64_t, uint64_t>, std::vector<uint32_t>> groups;
       for (const uint32_t p : within) {
-        const Event* stands = analysis_.Stands(p);
+        const Event* stands = PlaceInOrder(analysis_, p);
         if (stands == nullptr) continue;
         groups[{stands->membership == kNoIndex
                     ? kNoIndex
@@ -213,13 +215,31 @@ class CycleFinder {
     if (past) {
       incidents_.push_back(std::move(*past));
     } else if (!by_message.empty()) {
-      AddMessages(by_message, !nodes);
+      std::vector<uint32_t> ring = by_message;
+      if (arms) {
+        ring.assign(component.begin(),
+                    std::lower_bound(component.begin(), component.end(), processes));
+      }
+      AddMessages(ring, !nodes || arms);
     } else if (crossed) {
       incidents_.push_back(std::move(*crossed));
     }
   }
 
  private:
+  // Do some of `missing` stand in one arm of a branch, and those who wait for them in another? Then
+  // none of them left the other's call behind.
+  bool StandInArms(const CollectiveNode& node, const std::vector<uint32_t>& missing) const {
+    if (node.inside.empty()) return false;
+    const Event* waiting =
+        CallOrPlace(analysis_, node.communicator, node.sequence, node.inside.front(), node.start);
+    return waiting != nullptr && std::any_of(missing.begin(), missing.end(), [&](uint32_t p) {
+             const Event* stands = PlaceInOrder(analysis_, p);
+             return stands != nullptr &&
+                    analysis_.sites.Part(waiting->call_path, stands->call_path).arms;
+           });
+  }
+
   bool WaitsForMessage(uint32_t process) const {
     const std::vector<Need>& needs = analysis_.graph.processes[process].needs;
     return std::any_of(needs.begin(), needs.end(),
@@ -235,7 +255,7 @@ class CycleFinder {
 
   void Judge(const CollectiveNode& node, const std::vector<uint32_t>& group, bool went_past,
              std::optional<Incident>* best) {
-    const std::vector<uint32_t> there = WhoEntered(analysis_, node);
+    const std::vector<uint32_t> there = WhoCame(analysis_, node);
     if (there.empty() || node.inside.empty()) return;
     const std::vector<uint32_t> voters = went_past ? there : WhoUsesBoth(there, group.front());
     Incident incident;
@@ -249,7 +269,7 @@ class CycleFinder {
     incident.tie = voters.empty() || voters.size() == group.size();
     const Event* waiting =
         CallOrPlace(analysis_, node.communicator, node.sequence, node.inside.front(), node.start);
-    const Event* stands = analysis_.Stands(group.front());
+    const Event* stands = PlaceInOrder(analysis_, group.front());
     if (waiting == nullptr || stands == nullptr) return;
     incident.agreeing_event = waiting;
     incident.deviating_event = stands;
@@ -263,7 +283,7 @@ class CycleFinder {
   // Of `there`, those who are members of the communicator, too, in which `process` stands: only
   // they know the order of the two. All, where it stands in none.
   std::vector<uint32_t> WhoUsesBoth(const std::vector<uint32_t>& there, uint32_t process) const {
-    const Event* stands = analysis_.Stands(process);
+    const Event* stands = PlaceInOrder(analysis_, process);
     if (stands == nullptr || stands->membership == kNoIndex) return there;
     const uint32_t other = analysis_.trace.memberships[stands->membership].communicator;
     std::vector<uint32_t> both;
@@ -315,6 +335,7 @@ class CycleFinder {
     for (const Need& need : analysis_.graph.processes[waiters.front()].needs) {
       if (need.node == kNoIndex) event = need.event;
     }
+    if (event == nullptr) event = analysis_.Stands(waiters.front());
     incident.deviating_event = event;
     if (event != nullptr && event->membership != kNoIndex) {
       incident.communicator = analysis_.trace.memberships[event->membership].communicator;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "collector/diagnosis/deaths.h"
@@ -128,19 +129,32 @@ class SiteList {
       : analysis_(analysis), incident_(incident) {}
 
   void Add(const std::vector<uint32_t>& side, bool culprit) {
-    std::map<std::tuple<Site::Role, uint64_t, uint64_t, std::string>, size_t> known;
+    for (const uint32_t process : side) {
+      const Event* event = EventOf(process, culprit);
+      if (event == nullptr || event->membership == kNoIndex) continue;
+      communicators_.insert(analysis_.trace.memberships[event->membership].communicator);
+    }
+    std::map<std::tuple<Site::Role, uint64_t, uint64_t, uint32_t, std::string>, size_t> known;
     for (const uint32_t process : side) {
       Site site = Of(process, culprit);
-      const auto key = std::tuple(site.role, analysis_.sites.Id(site.call_path),
-                                  static_cast<uint64_t>(site.frame.line), site.what);
+      const auto key =
+          std::tuple(site.role, analysis_.sites.Id(site.call_path),
+                     static_cast<uint64_t>(site.frame.line), site.communicator, site.what);
       const auto [entry, added] = known.emplace(key, sites_.size());
       if (added) sites_.push_back(std::move(site));
       sites_[entry->second].ranks.push_back(analysis_.RankOf(process));
     }
   }
 
+  // Where the calls are on several communicators, each names its own.
   std::vector<Site> Take() {
-    for (Site& site : sites_) Normalize(&site.ranks);
+    for (Site& site : sites_) {
+      Normalize(&site.ranks);
+      if (communicators_.size() > 1 && site.communicator != kNoIndex) {
+        const size_t behind = std::min(site.what.find("  ("), site.what.size());
+        site.what.insert(behind, " on " + analysis_.CommunicatorName(site.communicator));
+      }
+    }
     return std::move(sites_);
   }
 
@@ -156,6 +170,9 @@ class SiteList {
       site.frame = analysis_.sites.UserFrame(event->call_path);
       site.what = CallText(analysis_, *event);
       if (IsPoll(analysis_.KindOf(*event))) site.what = "polls " + site.what;
+      if (event->membership != kNoIndex) {
+        site.communicator = analysis_.trace.memberships[event->membership].communicator;
+      }
     }
     switch (view.activity) {
       case Activity::kEnded:
@@ -218,8 +235,11 @@ class SiteList {
                          analysis_.graph.processes[process].activity != Activity::kPolling;
       return named ? incident_.deviating_event : analysis_.Stands(process);
     }
-    return CallOrPlace(analysis_, incident_.communicator, incident_.sequence, process,
-                       incident_.start);
+    const Event* event = CallOrPlace(analysis_, incident_.communicator, incident_.sequence, process,
+                                     incident_.start);
+    return incident_.crossed && event == analysis_.Stands(process)
+               ? PlaceInOrder(analysis_, process)
+               : event;
   }
 
   static void FromLiveStack(const Process& process, Site* site) {
@@ -241,6 +261,7 @@ class SiteList {
   const Analysis& analysis_;
   const Incident& incident_;
   std::vector<Site> sites_;
+  std::set<uint32_t> communicators_;
 };
 
 // Hosts that only wait for their devices do not see where a stream stands.
@@ -443,12 +464,26 @@ void AddDeviceNotes(const Analysis& analysis, const Incident& incident, Finding*
 
 }  // namespace
 
+void LimitKindCertainty(Certainty limit, Finding* finding) {
+  finding->kind_certainty = std::max(finding->kind_certainty, limit);
+}
+
 std::string CallText(const Analysis& analysis, const Event& event, bool arguments) {
   std::string text = OperationName(analysis.Op(event));
   if (event.sequence != 0) text += fmt::format(" #{}", event.sequence);
   if (arguments) {
     const std::string details = ArgumentsText(analysis.trace, analysis.Args(event));
     if (!details.empty()) text += fmt::format("  ({})", details);
+  }
+  return text;
+}
+
+std::string OtherCall(const Analysis& analysis, const Incident& incident, const Event& event) {
+  std::string text = CallText(analysis, event, false);
+  if (event.membership == kNoIndex) return text;
+  const uint32_t communicator = analysis.trace.memberships[event.membership].communicator;
+  if (communicator != incident.communicator) {
+    text += " on " + analysis.CommunicatorName(communicator);
   }
   return text;
 }
@@ -555,7 +590,7 @@ Finding Draft(const Analysis& analysis, const Incident& incident, VerdictKind ki
                        : !incident.agreeing.empty() ? incident.agreeing.front()
                                                     : kNoIndex;
   if (any != kNoIndex) finding.world = analysis.trace.processes[any].world;
-  finding.certainty = CertaintyOf(analysis, incident, waiting);
+  finding.certainty = finding.kind_certainty = CertaintyOf(analysis, incident, waiting);
   AddWaitingSet(analysis, incident, waiting, &finding);
 
   SiteList sites(analysis, incident);

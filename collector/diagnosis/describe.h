@@ -11,13 +11,19 @@
 
 namespace rollcall {
 
-// Everything but title and why: culprits, waiting ranks, lines, certainty, notes on what lowers it.
-// The operation is the agreeing side's, unless `deviating_operation`.
+// Everything but title and why (the kind as certain as the hang): culprits, waiting ranks, lines,
+// certainty, notes on what lowers it. The operation is the agreeing side's, unless
+// `deviating_operation`.
 Finding Draft(const Analysis& analysis, const Incident& incident, VerdictKind kind,
               bool deviating_operation = false);
 
+// Why it happened is a conclusion, of that certainty at most.
+void LimitKindCertainty(Certainty limit, Finding* finding);
+
 // "MPI_Allreduce #58  (1 × MPI_DOUBLE, MPI_SUM)", "MPI_Finalize"; `arguments` adds the brackets.
 std::string CallText(const Analysis& analysis, const Event& event, bool arguments = true);
+// "MPI_Allreduce #3"; " on rows" follows where that is not the incident's communicator.
+std::string OtherCall(const Analysis& analysis, const Incident& incident, const Event& event);
 // "MPI_Barrier #58 on MPI_COMM_WORLD"
 std::string NumberedCall(const Analysis& analysis, const Incident& incident, Operation operation);
 // "exited with 3", "was killed by SIGSEGV", "vanished".

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "collector/diagnosis/analysis.h"
+#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/incident.h"
 #include "collector/diagnosis/order.h"
 #include "collector/diagnosis/python_notes.h"
@@ -30,7 +31,10 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
   };
   const Parted parted = HowParted(analysis, incident);
   for (const Rule rule : kRules) {
-    if (std::optional<Finding> finding = rule(analysis, incident, parted)) return finding;
+    if (std::optional<Finding> finding = rule(analysis, incident, parted)) {
+      LimitKindCertainty(finding->certainty, &*finding);
+      return finding;
+    }
   }
   return std::nullopt;
 }
@@ -51,6 +55,7 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
 
 void Weaken(const Analysis& analysis, const WeakWait& wait, Finding* finding) {
   finding->certainty = std::max(finding->certainty, *wait.certainty);
+  LimitKindCertainty(finding->certainty, finding);
   const auto note = [&](const std::vector<uint32_t>& who, const char* one, const char* several,
                         const char* what) {
     if (who.empty()) return;

@@ -83,12 +83,15 @@ struct Site {
   std::vector<int32_t> ranks;  // rising
   SourceFrame frame;           // the user's line; function empty if unknown
   uint32_t call_path = kNoIndex;
+  uint32_t communicator = kNoIndex;  // of the call
   std::string what;  // "MPI_Allreduce #58  (1 x MPI_DOUBLE, MPI_SUM)", "exited with 3"
 };
 
 struct Finding {
   VerdictKind kind = VerdictKind::kInconclusive;
-  Certainty certainty = Certainty::kInconclusive;
+  Certainty certainty = Certainty::kInconclusive;  // that the job cannot go on, or went wrong
+  // That the kind is the right one: why. No more certain than the above.
+  Certainty kind_certainty = Certainty::kInconclusive;
   bool hangs = false;  // the job is (or was) stuck because of it
   uint32_t world = kNoIndex;
   uint32_t communicator = kNoIndex;
@@ -105,6 +108,13 @@ struct Finding {
   std::vector<int32_t> waiting_set;  // rising
   std::vector<int32_t> awaited;      // rising
 };
+
+// "uneven-iterations (likely)": the kind's certainty stands there if it is not that of the hang.
+inline std::string KindText(const Finding& finding) {
+  std::string text(KindName(finding.kind));
+  if (finding.kind_certainty == finding.certainty) return text;
+  return text.append(" (").append(CertaintyName(finding.kind_certainty)).append(")");
+}
 
 struct Report {
   enum class Status : uint8_t { kHung, kStopped, kFinished, kFailed, kRunning, kNoRanks };

@@ -37,18 +37,75 @@ bool Behind(const Analysis& analysis, const Lane& lane, const Loop& loop, const 
   return !before || (was_made && !behind);
 }
 
-// In how many of operation, root, reduction, datatype and count two calls differ.
+// In how many of operation, root, reduction, datatype and count two calls differ. A root passes
+// what the others need not: compared is what counts on both sides.
 int Differences(const Analysis& analysis, const Event& a, const Event& b) {
   const Arguments& x = analysis.Args(a);
   const Arguments& y = analysis.Args(b);
-  return (x.operation != y.operation) + (x.root_or_peer != y.root_or_peer) +
-         (x.reduce_op != y.reduce_op) + (x.send_datatype != y.send_datatype) +
-         (x.send_count != y.send_count);
+  int differences = (x.operation != y.operation) + (x.root_or_peer != y.root_or_peer) +
+                    (x.reduce_op != y.reduce_op);
+  const bool both_receive = x.recv_signature != 0 && y.recv_signature != 0;
+  if (both_receive && (x.send_signature == 0) != (y.send_signature == 0)) {
+    differences += (x.recv_datatype != y.recv_datatype) + (x.recv_count != y.recv_count);
+  } else {
+    differences += (x.send_datatype != y.send_datatype) + (x.send_count != y.send_count);
+  }
+  return differences;
+}
+
+// The calls that a process made in a loop before one moment, without leaving it.
+struct Visit {
+  uint64_t calls = 0;          // from the loop's own call site
+  bool begins_with_it = true;  // the first of the loop's calls is of the same line of the user's
+  bool whole = true;           // the visit's beginning is on record
+};
+
+// The last visit of the loop that began before `until`. `inside`: `until` is a call of the loop.
+Visit LastVisit(const Analysis& analysis, uint32_t process, const LoopAround& loop,
+                const Event& call, const Event& until, bool inside) {
+  Visit visit;
+  const std::vector<const Event*> timeline = analysis.Timeline(process);
+  bool entered = inside;
+  for (size_t i = timeline.size(); i-- > 0;) {
+    const Event& event = *timeline[i];
+    if (event.start_ns >= until.start_ns) continue;
+    if (!analysis.sites.Inside(event.call_path, loop)) {
+      if (entered) return visit;
+      continue;
+    }
+    entered = true;
+    visit.begins_with_it = SameUserCall(analysis, event, call);
+    visit.calls += SameSite(analysis, event, call);
+  }
+  const std::vector<Thread>& threads = analysis.trace.processes[process].threads;
+  visit.whole = std::none_of(threads.begin(), threads.end(),
+                             [](const Thread& thread) { return thread.lost_collectives != 0; });
+  return visit;
+}
+
+// By the source: a loop around the call `next` of the staying side, in which both made as many
+// rounds, and that does not hold `leaver`, to which the other side went on.
+bool LeftBySource(const Analysis& analysis, const std::vector<LoopAround>& loops, uint32_t stayer,
+                  const Event& next, uint32_t leaving_process, const Event& leaver,
+                  Parted* parted) {
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const Visit stayed = LastVisit(analysis, stayer, loops[i], next, next, true);
+    const Visit left = LastVisit(analysis, leaving_process, loops[i], next, leaver, false);
+    if (stayed.calls == 0 || left.calls != stayed.calls || !stayed.begins_with_it) continue;
+    parted->uneven = parted->left_for_certain = true;
+    parted->conditional_in_loop = analysis.sites.IsConditional(loops[i]);
+    parted->loop = loops[i];
+    parted->rounds = stayed.calls;
+    parted->by_rounds = i == 0;
+    parted->rounds_lost = !stayed.whole || !left.whole;
+    return true;
+  }
+  return false;
 }
 
 // `staying` holds the loop's next call at `sequence`; `leaver` is what the other side did instead.
-bool LeftLoop(const Analysis& analysis, const Lane& staying, uint64_t sequence, const Event& leaver,
-              uint32_t leaving_process, Parted* parted) {
+bool LeftByHistory(const Analysis& analysis, const Lane& staying, uint64_t sequence,
+                   const Event& leaver, uint32_t leaving_process, Parted* parted) {
   std::vector<uint64_t> keys = SiteHistory(analysis.trace, analysis.sites, staying);
   if (sequence < staying.first || sequence - staying.first >= keys.size()) return false;
   const size_t at = sequence - staying.first;
@@ -84,8 +141,27 @@ bool LeftLoop(const Analysis& analysis, const Lane& staying, uint64_t sequence, 
   if (!Behind(analysis, staying, loop, leaver, was_made)) return false;
   parted->uneven = true;
   parted->period = loop.period;
-  parted->rounds = (at - loop.begin) / loop.period;
-  parted->rounds_lost = !beginning_seen;
+  parted->rounds = static_cast<uint64_t>(
+      std::count(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(at), keys[at]));
+  parted->rounds_lost = staying.first != 1;
+  return true;
+}
+
+// Did `leaving_process` leave the loop whose next call `staying` holds at `sequence`? `loops` are
+// those around that call that do not hold `leaver`; `sources`: there are no others.
+bool LeftLoop(const Analysis& analysis, const Lane& staying, uint64_t sequence, const Event& leaver,
+              uint32_t leaving_process, const std::vector<LoopAround>& loops, bool sources,
+              Parted* parted) {
+  const Event* next = staying.At(sequence);
+  if (next == nullptr) return false;
+  if (LeftBySource(analysis, loops, staying.process, *next, leaving_process, leaver, parted)) {
+    return true;
+  }
+  const bool finalizes = analysis.Finalizes(leaver);
+  if (sources && loops.empty() && !finalizes) return false;
+  if (!LeftByHistory(analysis, staying, sequence, leaver, leaving_process, parted)) return false;
+  parted->left_for_certain = finalizes || !loops.empty();
+  if (!loops.empty()) parted->conditional_in_loop = analysis.sites.IsConditional(loops.front());
   return true;
 }
 
@@ -145,6 +221,30 @@ bool HasCallPath(const Analysis& analysis, const Event& event) {
 
 }  // namespace
 
+bool SameUserCall(const Analysis& analysis, const Event& a, const Event& b) {
+  if (a.call_path == b.call_path) return true;
+  const SourceFrame x = analysis.sites.UserFrame(a.call_path);
+  const SourceFrame y = analysis.sites.UserFrame(b.call_path);
+  return x.line != 0 && x.line == y.line && x.file == y.file && x.function == y.function;
+}
+
+std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& node) {
+  std::vector<uint32_t> came = WhoEntered(analysis, node);
+  if (node.inside.empty()) return came;
+  const Event* inside =
+      CallOrPlace(analysis, node.communicator, node.sequence, node.inside.front(), node.start);
+  if (inside == nullptr) return came;
+  for (const uint32_t p : node.missing) {
+    const Event* stands = analysis.Waits(p) ? analysis.Stands(p) : nullptr;
+    // Another collective in the same line is another call, or the next round.
+    if (stands != nullptr && stands->sequence == 0 && stands->membership != kNoIndex &&
+        SameUserCall(analysis, *stands, *inside)) {
+      came.push_back(p);
+    }
+  }
+  return came;
+}
+
 bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, uint32_t waiter,
               const Event& waiting) {
   if (analysis.Finalizes(stands)) return true;
@@ -193,6 +293,13 @@ bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, u
          WentTheSameWay(analysis, own, others);
 }
 
+const Event* PlaceInOrder(const Analysis& analysis, uint32_t process) {
+  for (const Need& need : analysis.graph.processes[process].needs) {
+    if (need.node != kNoIndex && need.event != nullptr) return need.event;
+  }
+  return analysis.Stands(process);
+}
+
 std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& node,
                                 const std::vector<uint32_t>& processes) {
   std::vector<uint32_t> past;
@@ -203,7 +310,7 @@ std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& 
   if (waiting == nullptr) return past;
   std::map<std::tuple<uint32_t, uint64_t, uint64_t>, bool> known;
   for (const uint32_t p : processes) {
-    const Event* stands = analysis.Stands(p);
+    const Event* stands = PlaceInOrder(analysis, p);
     if (stands == nullptr) continue;
     const auto [entry, added] = known.try_emplace(
         {CommunicatorOf(analysis, *stands), stands->sequence, analysis.Site(*stands)});
@@ -227,6 +334,8 @@ Parted HowParted(const Analysis& analysis, const Incident& incident) {
     return event.sequence == incident.sequence &&
            CommunicatorOf(analysis, event) == incident.communicator;
   };
+  const bool finalizes = analysis.Finalizes(*x) || analysis.Finalizes(*y);
+  const bool sources = parted.parting.sources_a && parted.parting.sources_b;
   const bool x_here = here(*x);
   const bool y_here = here(*y);
 
@@ -236,19 +345,17 @@ Parted HowParted(const Analysis& analysis, const Incident& incident) {
   const bool deviating_may = !shifted || !incident.shift_extra;
   const bool agreeing_may = !shifted || incident.shift_extra;
   if (x_here && deviating_may &&
-      LeftLoop(analysis, *lane_x, incident.sequence, *y, incident.deviating.front(), &parted)) {
+      LeftLoop(analysis, *lane_x, incident.sequence, *y, incident.deviating.front(),
+               parted.parting.loops_a, parted.parting.sources_a, &parted)) {
     parted.deviating_left = true;
   } else if (y_here && agreeing_may) {
-    LeftLoop(analysis, *lane_y, incident.sequence, *x, incident.agreeing.front(), &parted);
+    LeftLoop(analysis, *lane_y, incident.sequence, *x, incident.agreeing.front(),
+             parted.parting.loops_b, parted.parting.sources_b, &parted);
   }
 
   // Which of the two is the conditional call?
   if (incident.what == Incident::What::kShift) {
     parted.skipped = !incident.shift_extra;
-    return parted;
-  }
-  if (!y_here || !x_here) {
-    parted.skipped = x_here;
     return parted;
   }
   const auto known = [&](const Lane& lane, const Event& event, bool before) {
@@ -258,17 +365,25 @@ Parted HowParted(const Analysis& analysis, const Incident& incident) {
              analysis.Site(other) == analysis.Site(event);
     });
   };
+  if (!y_here || !x_here) {
+    parted.skipped = x_here;
+    const Event& waited = x_here ? *x : *y;
+    parted.order_open =
+        !sources && !finalizes && !known(*lane_x, waited, true) && !known(*lane_y, waited, true);
+    return parted;
+  }
   const bool x_known = known(*lane_x, *x, true) || known(*lane_y, *x, true);
   const bool y_known = known(*lane_x, *y, true) || known(*lane_y, *y, true);
   const bool both_by_both = known(*lane_x, *x, true) && known(*lane_x, *y, true) &&
                             known(*lane_y, *x, true) && known(*lane_y, *y, true);
-  parted.separate_calls = parted.parting.known && parted.parting.branch &&
+  parted.separate_calls = parted.parting.known && parted.parting.branch && !parted.parting.arms &&
                           (both_by_both || Differences(analysis, *x, *y) >= 2);
   if (x_known != y_known) {
     parted.skipped = y_known;
   } else if (!x_known) {
     parted.skipped = parted.parting.order <= 0;
   }
+  parted.order_open = !sources && !x_known && !y_known;
   // Only a call that does not block lets a rank come to the other one at all.
   const Kind kind = analysis.KindOf(*y);
   parted.later_made = (kind == Kind::kNonblocking || kind == Kind::kPersistentCollective ||

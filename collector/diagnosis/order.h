@@ -14,6 +14,17 @@ namespace rollcall {
 bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, uint32_t waiter,
               const Event& waiting);
 
+// One line of the user's code may make several calls: mpi4py's allreduce of objects is made of
+// messages and a broadcast.
+bool SameUserCall(const Analysis& analysis, const Event& a, const Event& b);
+
+// Everybody with a trace who has entered it, and behind them those who wait on their way there in
+// the same line of the user's code.
+std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& node);
+
+// Where a process stands; of one that waits for a nonblocking collective, the call that began it.
+const Event* PlaceInOrder(const Analysis& analysis, uint32_t process);
+
 // Those of `processes` that went past a collective in which others wait. Who stands at the same
 // place is judged once.
 std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& node,
@@ -31,11 +42,23 @@ struct Parted {
   // other: one of them was left out. Otherwise they may be two arms of a branch, with a mistake in
   // one.
   bool separate_calls = false;
+  // The deviating side may still come to the other's call, behind its own: nothing decides between
+  // a call that it left out and another order.
+  bool order_open = false;
   // One side's loop ended earlier.
   bool uneven = false;
   bool deviating_left = false;  // the deviating side is the one that left the loop
+  // Whether the call that it went on to is outside of the loop. Where the source says that it is
+  // inside, the loop is not uneven.
+  bool left_for_certain = false;
+  // The loop's call stands under a condition in it: the last round may have gone without it.
+  bool conditional_in_loop = false;
+  LoopAround loop;  // by the source; no path: by the history only, which repeats so:
   size_t period = 0;
-  uint64_t rounds = 0;       // whole rounds that both made, as far as they are on record
+  // How often both made the loop's call, as far as it is on record: rounds of the loop where its
+  // lines are known (`by_rounds`), else calls from this place.
+  uint64_t rounds = 0;
+  bool by_rounds = false;
   bool rounds_lost = false;  // there may have been more
 };
 

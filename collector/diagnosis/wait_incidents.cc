@@ -5,6 +5,7 @@
 
 #include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/incident.h"
+#include "collector/diagnosis/near_miss.h"
 #include "collector/diagnosis/order.h"
 #include "collector/model/rejections.h"
 
@@ -27,7 +28,8 @@ class Gatherer {
     incident.sequence = node.sequence;
     incident.start = node.start;
     incident.hangs = true;
-    const std::vector<uint32_t> there = WhoEntered(analysis_, node);
+    const std::vector<uint32_t> there =
+        what == What::kLeft ? WhoCame(analysis_, node) : WhoEntered(analysis_, node);
     // Those who do what fewer do are the odd ones, whichever side that is; the dead are always.
     const bool choose = what == What::kLeft || what == What::kCycle;
     incident.tie = choose && there.size() == missing.size();
@@ -172,7 +174,7 @@ void LookAtNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* 
       }
       past = ThosePast(analysis, node, past);
       past.insert(past.begin(), left.begin(), left.end());
-      const size_t there = analysis.lanes[node.communicator].lanes.size() - node.missing.size();
+      const size_t there = WhoCame(analysis, node).size();
       gatherer->Add(What::kLeft, node, there <= past.size() ? past : left);
     }
   }
@@ -356,6 +358,36 @@ void FoldDeparturesAfterErrors(const Analysis& analysis, std::vector<Incident>* 
   *incidents = std::move(kept);
 }
 
+// Somebody of whom the message is awaited sent one that is like it.
+bool SentAnother(const Analysis& analysis, const Incident& incident) {
+  if (incident.deviating_event == nullptr) return false;
+  const std::optional<NearMiss> near =
+      FindNearMiss(analysis, incident.deviating.front(), *incident.deviating_event);
+  return near && std::find(incident.agreeing.begin(), incident.agreeing.end(), near->other) !=
+                     incident.agreeing.end();
+}
+
+// A message that somebody does not send who is the cause of another hang: one user call may be made
+// of messages and collectives. A receive that another tag would have matched is wrong by itself.
+void DropMessagesOfCulprits(const Analysis& analysis, std::vector<Incident>* incidents) {
+  const auto is_culprit = [&](uint32_t process) {
+    return std::any_of(incidents->begin(), incidents->end(), [&](const Incident& other) {
+      return other.hangs && !other.tie && other.what != What::kMessage &&
+             std::find(other.deviating.begin(), other.deviating.end(), process) !=
+                 other.deviating.end();
+    });
+  };
+  std::vector<Incident> kept;
+  for (const Incident& incident : *incidents) {
+    const bool other_cause =
+        incident.what == What::kMessage && !incident.mutual && !incident.agreeing.empty() &&
+        std::all_of(incident.agreeing.begin(), incident.agreeing.end(), is_culprit) &&
+        !SentAnother(analysis, incident);
+    if (!other_cause) kept.push_back(incident);
+  }
+  *incidents = std::move(kept);
+}
+
 }  // namespace
 
 bool NeedsOutsiders(const Analysis& analysis, const Event& call) {
@@ -382,6 +414,7 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
   LookAtMessages(analysis, &gatherer, incidents);
   LookAtCancelled(analysis, incidents);
   FindCycles(analysis, incidents);
+  DropMessagesOfCulprits(analysis, incidents);
 
   for (const CollectiveNode& node : analysis.graph.nodes) {
     if (node.mismatched || node.unknown) continue;

@@ -144,6 +144,7 @@ class PerfettoWriter {
            {"args",
             {{"kind", KindName(finding.kind)},
              {"certainty", CertaintyName(finding.certainty)},
+             {"kind_certainty", CertaintyName(finding.kind_certainty)},
              {"culprits", finding.culprits},
              {"waiting", finding.waiting},
              {"why", finding.why},

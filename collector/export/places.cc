@@ -48,7 +48,7 @@ std::string FindingText(const Finding& finding) {
   for (const Site& site : finding.sites) text += "\n" + SiteText(site);
   if (!finding.why.empty()) text += "\nwhy: " + finding.why;
   text += "\nfix: " + (finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix);
-  text += fmt::format("\n{}, {}", KindName(finding.kind), CertaintyName(finding.certainty));
+  text += fmt::format("\n{}, {}", KindText(finding), CertaintyName(finding.certainty));
   for (const std::string& note : finding.notes) text += "\nnote: " + note;
   return text;
 }

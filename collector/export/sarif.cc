@@ -196,6 +196,7 @@ class SarifWriter {
   Json Properties(const Finding& finding) const {
     Json properties;
     properties["certainty"] = CertaintyName(finding.certainty);
+    properties["kind_certainty"] = CertaintyName(finding.kind_certainty);
     properties["hangs"] = finding.hangs;
     properties["culprits"] = finding.culprits;
     properties["waiting"] = finding.waiting;

@@ -97,6 +97,7 @@ void AppendTrace(Trace from, Trace* to) {
   MoveAll(&from.codes, &to->codes);
   MoveAll(&from.datatypes, &to->datatypes);
   MoveAll(&from.count_arrays, &to->count_arrays);
+  MoveAll(&from.sources, &to->sources);
   MoveAll(&from.problems, &to->problems);
   to->taken_at_ns = std::max(to->taken_at_ns, from.taken_at_ns);
 }

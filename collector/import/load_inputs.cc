@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "collector/import/add_sources.h"
 #include "collector/import/append_trace.h"
 #include "collector/import/bundle/format.h"
 #include "collector/import/flight_recorder/trace_builder.h"
@@ -100,6 +101,7 @@ void SymbolizeTrace(Trace* trace) {
     code.frames = symbolizer.Symbolize(address);
   }
   MergePythonFrames(trace);
+  AddSources(trace);
 }
 
 }  // namespace rollcall

@@ -43,9 +43,22 @@ std::string PlaceKey(const Code& code) {
   return key + '\n' + std::to_string(code.vaddr);
 }
 
+// Do the lines stand in two arms of one branch?
+bool AreArms(const std::vector<SourceBlock>* blocks, int a, int b) {
+  if (blocks == nullptr) return false;
+  for (const SourceBlock& x : *blocks) {
+    if (!x.Holds(a) || x.Holds(b)) continue;
+    for (const SourceBlock& y : *blocks) {
+      if (y.Holds(b) && !y.Holds(a) && AreExclusive(x, y)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 CallSites::CallSites(const Trace& trace) : trace_(trace) {
+  for (const SourceBlocks& source : trace.sources) sources_.emplace(source.file, &source.blocks);
   std::unordered_map<std::string, uint32_t> codes;
   code_ids_.reserve(trace.codes.size());
   for (const Code& code : trace.codes) {
@@ -104,6 +117,65 @@ std::vector<const SourceFrame*> CallSites::OutermostFirst(uint32_t path) const {
   return steps;
 }
 
+const std::vector<SourceBlock>* CallSites::BlocksOf(const SourceFrame& frame) const {
+  const auto found = frame.line == 0 ? sources_.end() : sources_.find(frame.file);
+  return found == sources_.end() ? nullptr : found->second;
+}
+
+bool CallSites::FindLoops(uint32_t path_a, size_t parted, const SourceFrame& b,
+                          std::vector<LoopAround>* loops) const {
+  const std::vector<const SourceFrame*> a = OutermostFirst(path_a);
+  bool all = BlocksOf(*a[parted]) != nullptr;
+  for (size_t i = a.size(); i-- > parted;) {
+    const std::vector<SourceBlock>* blocks = BlocksOf(*a[i]);
+    if (blocks == nullptr) {
+      // Libraries between the user's functions and the call have loops of their own.
+      all &= a[i]->line != 0 ? !IsUserLine(*a[i]) : !FrameworkOf(*a[i]).empty();
+      continue;
+    }
+    const size_t before = loops->size();
+    for (const SourceBlock& block : *blocks) {
+      if (block.kind != SourceBlock::Kind::kLoop || !block.Holds(a[i]->line)) continue;
+      if (i == parted && block.Holds(b.line)) continue;
+      loops->push_back({path_a, i, block.first, block.last});
+    }
+    std::sort(loops->begin() + static_cast<ptrdiff_t>(before), loops->end(),
+              [](const LoopAround& x, const LoopAround& y) {
+                return x.last - x.first < y.last - y.first;
+              });
+  }
+  return all;
+}
+
+bool CallSites::Inside(uint32_t path, const LoopAround& loop) const {
+  if (path == kNoIndex) return false;
+  if (path == loop.path) return true;
+  const std::vector<const SourceFrame*> a = OutermostFirst(path);
+  const std::vector<const SourceFrame*> b = OutermostFirst(loop.path);
+  if (a.size() <= loop.depth) return false;
+  for (size_t i = 0; i < loop.depth; ++i) {
+    if (!SamePlace(*a[i], *b[i])) return false;
+  }
+  const SourceFrame& frame = *a[loop.depth];
+  return frame.function == b[loop.depth]->function && frame.file == b[loop.depth]->file &&
+         loop.first <= frame.line && frame.line <= loop.last;
+}
+
+bool CallSites::IsConditional(const LoopAround& loop) const {
+  const std::vector<const SourceFrame*> frames = OutermostFirst(loop.path);
+  for (size_t i = loop.depth; i < frames.size(); ++i) {
+    const std::vector<SourceBlock>* blocks = BlocksOf(*frames[i]);
+    if (blocks == nullptr) continue;
+    for (const SourceBlock& block : *blocks) {
+      const bool within = i > loop.depth || (loop.first <= block.first && block.last <= loop.last);
+      if (block.kind == SourceBlock::Kind::kArm && within && block.Holds(frames[i]->line)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 Parting CallSites::Part(uint32_t path_a, uint32_t path_b) const {
   Parting parting;
   if (path_a == kNoIndex || path_b == kNoIndex) return parting;
@@ -136,6 +208,10 @@ Parting CallSites::Part(uint32_t path_a, uint32_t path_b) const {
     parting.order = fa.line != fb.line     ? (fa.line < fb.line ? -1 : 1)
                     : fa.vaddr != fb.vaddr ? (fa.vaddr < fb.vaddr ? -1 : 1)
                                            : 0;
+    parting.sources_a = FindLoops(path_a, i, fb, &parting.loops_a);
+    parting.sources_b = FindLoops(path_b, i, fa, &parting.loops_b);
+    parting.arms = AreArms(BlocksOf(fa), fa.line, fb.line);
+    if (parting.arms) parting.order = 0;
   } else if (i > 0) {
     parting.a = *a[i - 1];
     parting.b = *b[i - 1];

@@ -3,11 +3,21 @@
 #define ROLLCALL_COLLECTOR_MATCHING_CALL_SITE_H_
 
 #include <cstdint>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "collector/model/trace.h"
 
 namespace rollcall {
+
+// A loop around a call, by the lines of one frame of its path.
+struct LoopAround {
+  uint32_t path = kNoIndex;
+  size_t depth = 0;  // of the frame, from the outermost
+  int first = 0;     // lines
+  int last = 0;
+};
 
 // Where two call paths part, seen from their outer ends.
 struct Parting {
@@ -20,7 +30,16 @@ struct Parting {
   SourceFrame b;
   bool a_innermost = false;  // the function in which they part makes the MPI call of a itself
   bool b_innermost = false;
-  int order = 0;  // < 0: a's line stands before b's in that function; > 0: behind; 0: unknown
+  // < 0: a's line stands before b's in that function; > 0: behind; 0: unknown, or both are arms of
+  // one branch, of which none is behind the other.
+  int order = 0;
+  // By the sources, where they could be read. Loops, innermost first, that hold only one of the
+  // two.
+  bool arms = false;  // of one branch
+  std::vector<LoopAround> loops_a;
+  std::vector<LoopAround> loops_b;
+  bool sources_a = false;  // all sources from there inwards could be read
+  bool sources_b = false;
 };
 
 // Keeps a reference to the trace, which must outlive it. Const methods are safe from several
@@ -39,13 +58,24 @@ class CallSites {
 
   Parting Part(uint32_t path_a, uint32_t path_b) const;
 
+  // Was the call made by the same way into the loop, and inside of it?
+  bool Inside(uint32_t path, const LoopAround& loop) const;
+  // Does the call of the loop stand under a condition in it?
+  bool IsConditional(const LoopAround& loop) const;
+
  private:
   bool IsBlurred(const CallPath& path) const;
   std::vector<const SourceFrame*> OutermostFirst(uint32_t path) const;
+  const std::vector<SourceBlock>* BlocksOf(const SourceFrame& frame) const;
+  // Loops around the call of path `a` that do not hold `b`, from the frame on in which they part.
+  // True if all sources are there.
+  bool FindLoops(uint32_t path_a, size_t parted, const SourceFrame& b,
+                 std::vector<LoopAround>* loops) const;
 
   const Trace& trace_;
   std::vector<uint32_t> code_ids_;
   std::vector<uint32_t> ids_;
+  std::unordered_map<std::string_view, const std::vector<SourceBlock>*> sources_;
 };
 
 }  // namespace rollcall

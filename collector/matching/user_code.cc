@@ -133,6 +133,11 @@ std::string FrameworkOf(const SourceFrame& frame) {
   return FrameworkOfPath(frame.module);
 }
 
+bool IsUserLine(const SourceFrame& frame) {
+  return frame.line != 0 && !frame.file.empty() && !IsRuntimeModule(frame.module) &&
+         FrameworkOf(frame).empty() && frame.file.find("/include/c++/") == std::string::npos;
+}
+
 const SourceFrame* InnermostUserFrame(const std::vector<const SourceFrame*>& frames) {
   const SourceFrame* python = nullptr;
   const SourceFrame* with_line = nullptr;

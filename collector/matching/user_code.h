@@ -20,6 +20,9 @@ bool IsRuntimeModule(std::string_view path);
 // exec()'d strings and everything else count that lies in no such place.
 std::string FrameworkOf(const SourceFrame& frame);
 
+// A line of the user's own code, not of a header of the C++ library.
+bool IsUserLine(const SourceFrame& frame);
+
 // Of frames, innermost first, without those that NCCL's own function called: the innermost of the
 // user's with a line; else the innermost with a line that is not of a runtime module, Python's
 // before native ones; else the innermost of no runtime module; else the innermost; nullptr if there

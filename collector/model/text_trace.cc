@@ -14,6 +14,7 @@ namespace rollcall {
 namespace {
 
 constexpr uint64_t kMostCalls = 10'000'000;
+constexpr char kDefaultFile[] = "app.c";
 
 struct Failure {
   std::string message;
@@ -113,6 +114,7 @@ class Parser {
     if (words[0] == "cart") return Cart(words);
     if (words[0] == "graph" || words[0] == "dist-graph") return Graph(words);
     if (words[0] == "type") return Type(words);
+    if (words[0] == "source") return Source(words);
     if (words[0] == "idle") return builder_->Idle(Number(At(words, 1)) * 1'000'000'000);
     if (words[0] == "verdict-given") return builder_->VerdictGiven();
     if (words[0].back() != ':') throw Failure{fmt::format("'{}' begins no line", words[0])};
@@ -120,6 +122,38 @@ class Parser {
     if (At(words, 1) == "share-a-process") return builder_->ShareProcess(ranks);
     for (const int32_t rank : ranks) RankLine(rank, words);
     if (builder_->calls() > kMostCalls) throw Failure{"too many calls"};
+  }
+
+  static std::pair<int, int> LineRange(const std::string& text) {
+    const std::vector<std::string> ends = Split(text, '-');
+    if (ends.size() != 2) throw Failure{fmt::format("'{}' are no lines", text)};
+    return {static_cast<int>(Number(ends[0])), static_cast<int>(Number(ends[1]))};
+  }
+
+  void Source(const std::vector<std::string>& words) {
+    SourceBlocks source;
+    source.file = kDefaultFile;
+    uint32_t branch = 0;
+    for (size_t i = 1; i < words.size(); ++i) {
+      const size_t equals = words[i].find('=');
+      if (equals == std::string::npos) {
+        source.file = words[i];
+        continue;
+      }
+      const bool loop = words[i].starts_with("loop=");
+      if (!loop && !words[i].starts_with("arms=")) {
+        throw Failure{fmt::format("no block '{}'", words[i])};
+      }
+      for (const std::string& lines : Split(words[i].substr(equals + 1), ',')) {
+        const auto [first, last] = LineRange(lines);
+        source.blocks.push_back({.kind = loop ? SourceBlock::Kind::kLoop : SourceBlock::Kind::kArm,
+                                 .first = first,
+                                 .last = last,
+                                 .branch = branch});
+      }
+      ++branch;
+    }
+    builder_->Source(std::move(source));
   }
 
   void Ranks(const std::vector<std::string>& words) {
@@ -542,7 +576,7 @@ class Parser {
       frame.detail = FrameDetail::kSymbol;
       return frame;
     }
-    frame.file = "app.c";
+    frame.file = kDefaultFile;
     frame.detail = FrameDetail::kSourceLine;
     frame.module = "app";
     const size_t bracket = word.find('(');

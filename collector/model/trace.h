@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/symbolize/source_blocks.h"
 #include "collector/symbolize/source_frame.h"
 #include "proto/mpi_errors.h"
 #include "proto/operations.h"
@@ -388,6 +389,8 @@ struct Trace {
   std::vector<Code> codes;
   std::vector<DatatypeInfo> datatypes;
   std::vector<std::vector<uint64_t>> count_arrays;
+  // Loops and branches of the user's files, as far as they could be read: see import/add_sources.h.
+  std::vector<SourceBlocks> sources;
   std::vector<Problem> problems;
   int64_t taken_at_ns = kNoTime;  // when the last process' picture was taken
 };

@@ -97,6 +97,7 @@ class TraceBuilder {
   void Raise(int rank, UncaughtException exception);
   // A hang was reported now: those that have not ended stand still until they do.
   void VerdictGiven();
+  void Source(SourceBlocks source) { trace_.sources.push_back(std::move(source)); }
   uint64_t calls() const { return calls_; }
 
   // Empties the builder.

@@ -67,6 +67,7 @@ Json FindingToJson(const Trace& trace, const Finding& finding) {
   Json json;
   json["kind"] = KindName(finding.kind);
   json["certainty"] = CertaintyName(finding.certainty);
+  json["kind_certainty"] = CertaintyName(finding.kind_certainty);
   json["hangs"] = finding.hangs;
   json["culprits"] = finding.culprits;
   json["waiting"] = finding.waiting;

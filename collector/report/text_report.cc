@@ -133,7 +133,7 @@ class TextWriter {
     Excerpts(finding);
     Stacks(finding);
     out_ += '\n';
-    std::string kind(KindName(finding.kind));
+    std::string kind = KindText(finding);
     // The headline tells the first finding's certainty.
     if (&finding != &report_.findings.front()) {
       kind += fmt::format(", {}", CertaintyName(finding.certainty));

@@ -10,6 +10,7 @@
 #include "collector/clock.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/waiting_set.h"
+#include "collector/import/add_sources.h"
 #include "collector/import/journal.h"
 #include "collector/import/trace_builder.h"
 
@@ -505,6 +506,7 @@ void Monitor::Symbolize(Trace* trace) {
   }
   symbols_.Fill(trace);
   SymbolCache::FillRest(trace);
+  AddSources(trace);
 }
 
 std::optional<Movement> Monitor::MovementOf(uint64_t id) const {

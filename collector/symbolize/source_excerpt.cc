@@ -17,18 +17,6 @@ constexpr size_t kTabWidth = 8;
 constexpr int kMaxEnclosingDistance = 200;  // lines
 constexpr int kMaxEnclosingLevels = 3;
 
-std::string ReadAll(int fd, size_t size) {
-  std::string content(size, '\0');
-  size_t done = 0;
-  while (done < size) {
-    const ssize_t got = pread(fd, content.data() + done, size - done, static_cast<off_t>(done));
-    if (got <= 0) break;
-    done += static_cast<size_t>(got);
-  }
-  content.resize(done);
-  return content;
-}
-
 std::vector<std::string_view> SplitLines(std::string_view content) {
   std::vector<std::string_view> lines;
   while (!content.empty()) {
@@ -90,23 +78,39 @@ std::vector<int> EnclosingControl(const std::vector<std::string_view>& lines, in
 
 }  // namespace
 
+std::optional<std::string> ReadSourceText(const std::string& file, size_t max_bytes,
+                                          int64_t* modified_ns, std::string* error) {
+  FileStamp stamp;
+  const UniqueFd fd = OpenRegularFile(file, max_bytes, &stamp, error);
+  if (!fd) {
+    *error = "the source " + *error;
+    return std::nullopt;
+  }
+  *modified_ns = stamp.modified_ns;
+  std::string content(stamp.size, '\0');
+  size_t done = 0;
+  while (done < content.size()) {
+    const ssize_t got =
+        pread(fd.get(), content.data() + done, content.size() - done, static_cast<off_t>(done));
+    if (got <= 0) break;
+    done += static_cast<size_t>(got);
+  }
+  content.resize(done);
+  if (content.find('\0') != std::string::npos) {
+    *error = "the source is not text";
+    return std::nullopt;
+  }
+  return content;
+}
+
 SourceExcerpt ReadSourceExcerpt(const std::string& file, const std::vector<int>& marked_lines,
                                 const ExcerptOptions& options) {
   SourceExcerpt excerpt;
   excerpt.file = file;
-  FileStamp stamp;
-  const UniqueFd fd = OpenRegularFile(file, options.max_file_bytes, &stamp, &excerpt.error);
-  if (!fd) {
-    excerpt.error = "the source " + excerpt.error;
-    return excerpt;
-  }
-  excerpt.modified_ns = stamp.modified_ns;
-  const std::string content = ReadAll(fd.get(), stamp.size);
-  if (content.find('\0') != std::string::npos) {
-    excerpt.error = "the source is not text";
-    return excerpt;
-  }
-  const std::vector<std::string_view> lines = SplitLines(content);
+  const std::optional<std::string> content =
+      ReadSourceText(file, options.max_file_bytes, &excerpt.modified_ns, &excerpt.error);
+  if (!content) return excerpt;
+  const std::vector<std::string_view> lines = SplitLines(*content);
   const int count = static_cast<int>(lines.size());
 
   std::map<int, bool> shown;  // index -> marked

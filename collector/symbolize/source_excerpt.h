@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,11 @@ struct ExcerptOptions {
   size_t max_file_bytes = 16 << 20;
   size_t max_line_bytes = 400;
 };
+
+// The text of `file`; none where it is no regular file, too large or not text, and `*error` says
+// why. `*modified_ns` as SourceExcerpt's.
+std::optional<std::string> ReadSourceText(const std::string& file, size_t max_bytes,
+                                          int64_t* modified_ns, std::string* error);
 
 // Reads `file` and shows `marked_lines` (any order, duplicates allowed) with their surroundings.
 // Blank context lines are left out. Refuses what is no regular file, too large or not text, and

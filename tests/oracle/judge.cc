@@ -55,10 +55,10 @@ class Comparison {
 
  private:
   void Violation(const Finding& finding, std::string_view what) {
-    result_.violations.push_back(
-        fmt::format("{}: {}, {}: {} [culprits {}, waiting {}]", what, KindName(finding.kind),
-                    CertaintyName(finding.certainty), finding.title, FoldRanks(finding.culprits),
-                    FoldRanks(finding.waiting)));
+    result_.violations.push_back(fmt::format("{}: {}, {}: {} [culprits {}, waiting {}]", what,
+                                             KindText(finding), CertaintyName(finding.certainty),
+                                             finding.title, FoldRanks(finding.culprits),
+                                             FoldRanks(finding.waiting)));
   }
 
   // The second judgement, which the engine makes only if asked: does it need a buffer?
@@ -100,7 +100,22 @@ class Comparison {
     return seen_.state.ranks[static_cast<size_t>(rank)].status == status;
   }
 
+  // Why it hangs is another claim than that it does. That a call was left out, that a loop ended
+  // early, or that two communicators were used in opposite order is a conclusion always: each
+  // leaves records that another fault leaves, too.
+  void CheckKind(const Finding& finding) {
+    if (finding.kind_certainty < finding.certainty)
+      Violation(finding, "more certain why than that");
+    if (finding.kind_certainty == Certainty::kProven &&
+        (finding.kind == VerdictKind::kRankConditionalCollective ||
+         finding.kind == VerdictKind::kUnevenIterations ||
+         finding.kind == VerdictKind::kOrderInversion)) {
+      Violation(finding, "the kind is proven, which it cannot be");
+    }
+  }
+
   void Check(const Finding& finding) {
+    CheckKind(finding);
     const auto all = [&](Status status) {
       return std::all_of(finding.culprits.begin(), finding.culprits.end(),
                          [&](int rank) { return Is(rank, status); });

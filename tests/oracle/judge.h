@@ -22,6 +22,7 @@ namespace rollcall::oracle {
 //    the dead died;
 //  - something is found where calls that were made do not fit, and nobody moves any more;
 //  - nothing at all is found in a correct program, in the middle of its way and at its end;
+//  - why is no more certain than that, and no conclusion is proven;
 //  - asked for programs that need buffers, it names none that completes in some way without.
 Judgement Judge(const Generated& generated, const Machine& machine, const Observation& seen);
 

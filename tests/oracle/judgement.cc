@@ -49,7 +49,7 @@ std::string ReportText(const Judgement& judgement) {
   std::string text;
   for (const Finding& finding : judgement.report.findings) {
     text += fmt::format("finding: {}{}, {}: {} [culprits {}, waiting {}]\n",
-                        finding.hangs ? "" : "silent ", KindName(finding.kind),
+                        finding.hangs ? "" : "silent ", KindText(finding),
                         CertaintyName(finding.certainty), finding.title,
                         FoldRanks(finding.culprits), FoldRanks(finding.waiting));
     for (const std::string& note : finding.notes) text += fmt::format("  note: {}\n", note);

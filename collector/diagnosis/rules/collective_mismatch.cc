@@ -24,6 +24,10 @@ std::optional<Finding> JudgeCollectiveMismatch(const Analysis& analysis, const I
                   incident.tie ? ": as many on one side as on the other" : "");
   if (parted.later_made) {
     finding.why = "both made both calls, in different orders";
+  } else if (parted.parting.arms) {
+    finding.why =
+        fmt::format("two arms of a branch in {}, at lines {} and {}, begin with them",
+                    FunctionText(parted.parting.a), parted.parting.a.line, parted.parting.b.line);
   } else if (parted.parting.known && !parted.parting.branch && !parted.parting.a.function.empty()) {
     finding.why = fmt::format("one call in {} at {} led to different operations",
                               FunctionText(parted.parting.a), PlaceText(parted.parting.a));

@@ -24,7 +24,8 @@ std::optional<Finding> JudgeOrderInversion(const Analysis& analysis, const Incid
                               analysis.CommunicatorName(membership.communicator));
   finding.why = fmt::format(
       "each side waits for the other, in {} and in {}; neither call is wrong by itself",
-      NumberedCall(analysis, incident, finding.operation), CallText(analysis, *other, false));
+      NumberedCall(analysis, incident, finding.operation), OtherCall(analysis, incident, *other));
+  LimitKindCertainty(Certainty::kLikely, &finding);
   return finding;
 }
 

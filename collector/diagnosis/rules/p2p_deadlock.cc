@@ -1,7 +1,10 @@
 // docs/verdicts/p2p-deadlock.md
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/rules.h"
@@ -54,9 +57,21 @@ std::optional<Finding> JudgeP2pDeadlock(const Analysis& analysis, const Incident
   if (incident.what != Incident::What::kMessage || !incident.mutual) return std::nullopt;
   if (incident.deviating_event == nullptr) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pDeadlock);
-  finding.title = fmt::format("{} wait for messages from each other, in a ring",
-                              RanksPhrase(analysis.RanksOf(incident.deviating)));
-  finding.why = "each of them waits for what only another of them could send or receive";
+  std::set<std::string> operations;
+  bool collective = false;
+  for (const uint32_t process : incident.deviating) {
+    const Event* stands = analysis.Stands(process);
+    if (stands == nullptr) continue;
+    operations.insert(OperationName(analysis.Op(*stands)));
+    collective |= stands->sequence != 0;
+  }
+  finding.title = collective ? fmt::format("{} wait for each other in a ring, in {}",
+                                           RanksPhrase(analysis.RanksOf(incident.deviating)),
+                                           fmt::join(operations, " and "))
+                             : fmt::format("{} wait for messages from each other, in a ring",
+                                           RanksPhrase(analysis.RanksOf(incident.deviating)));
+  finding.why = "each of them waits for what only another of them could do";
+  if (collective) LimitKindCertainty(Certainty::kLikely, &finding);
   if (BufferHides(analysis, incident)) {
     finding.notes.emplace_back(
         "a send is in the ring: smaller messages, which MPI buffers, hide it");

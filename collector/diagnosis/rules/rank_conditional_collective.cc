@@ -18,7 +18,7 @@ bool Fits(const Incident& incident, const Parted& parted) {
   switch (incident.what) {
     case Incident::What::kCalls:
       if (incident.mismatch.kind != MismatchKind::kOperation) return parted.separate_calls;
-      return parted.parting.known && parted.parting.branch;
+      return parted.parting.known && parted.parting.branch && !parted.parting.arms;
     case Incident::What::kUnbalanced:
       return parted.parting.known && parted.parting.branch;
     case Incident::What::kShift:
@@ -44,6 +44,20 @@ std::string Why(const Parted& parted) {
     why += fmt::format(", at lines {} and {}", parting.a.line, parting.b.line);
   }
   return why;
+}
+
+// What else it may be, where the records leave open whether the skipping ranks make the call after
+// all.
+std::string OtherReading(const Analysis& analysis, const Incident& incident, const Event* instead,
+                         const std::vector<int32_t>& skipped) {
+  std::string text =
+      fmt::format("or {} {} it later", RanksPhrase(skipped), Verb(skipped, "makes", "make"));
+  if (instead == nullptr || instead->membership == kNoIndex) return text;
+  if (instead->sequence == 0) return text + ", and each waits for the other first";
+  return text +
+         (analysis.trace.memberships[instead->membership].communicator == incident.communicator
+              ? ", in another order"
+              : ", and two communicators are used in opposite order");
 }
 
 // How often the process makes a call from this place, as far as it is on record.
@@ -104,17 +118,21 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
   const std::vector<int32_t> deviating = analysis.RanksOf(incident.deviating);
   const std::vector<int32_t> agreeing = analysis.RanksOf(incident.agreeing);
   const Event* instead = parted.skipped ? incident.deviating_event : incident.agreeing_event;
-  const std::string other = instead == nullptr ? "" : CallText(analysis, *instead, false);
+  const std::string other = instead == nullptr ? "" : OtherCall(analysis, incident, *instead);
   if (incident.tie) {
     const std::vector<int32_t>& made = parted.skipped ? agreeing : deviating;
     const std::vector<int32_t>& skipped = parted.skipped ? deviating : agreeing;
-    finding.title =
-        fmt::format("{} called {}, {} did not{}: {} against {}", RanksPhrase(made), call,
-                    RanksPhrase(skipped), other.empty() ? "" : " and went on to " + other,
-                    made.size() == 1 ? "one" : fmt::format("{}", made.size()),
-                    skipped.size() == 1 ? "one" : fmt::format("{}", skipped.size()));
+    const std::string instead_text = parted.order_open ? fmt::format("went on to {} instead", other)
+                                     : other.empty()   ? "did not"
+                                                       : "did not and went on to " + other;
+    finding.title = fmt::format("{} called {}, {} {}: {} against {}", RanksPhrase(made), call,
+                                RanksPhrase(skipped), instead_text,
+                                made.size() == 1 ? "one" : fmt::format("{}", made.size()),
+                                skipped.size() == 1 ? "one" : fmt::format("{}", skipped.size()));
   } else if (parted.skipped) {
-    finding.title = fmt::format("{} skipped {}", RanksPhrase(deviating), call);
+    finding.title = parted.order_open ? fmt::format("{} went on to {} instead of {}",
+                                                    RanksPhrase(deviating), other, call)
+                                      : fmt::format("{} skipped {}", RanksPhrase(deviating), call);
     if (incident.what == Incident::What::kShift) {
       finding.title += "; since then its calls meet the wrong ones of the others";
     } else if (!finding.waiting.empty()) {
@@ -134,6 +152,15 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
   }
   finding.fix = fmt::format("call {} on every rank; keep only the side effect under the condition",
                             OperationName(finding.operation));
+  // A loop that ended early, or calls in another order, leave histories like these, too.
+  if (parted.order_open) {
+    const std::vector<int32_t>& skipped = parted.skipped ? deviating : agreeing;
+    finding.notes.push_back(fmt::format("either {} {} {} out, under a condition",
+                                        RanksPhrase(skipped), Verb(skipped, "leaves", "leave"),
+                                        OperationName(finding.operation)));
+    finding.notes.push_back(OtherReading(analysis, incident, instead, skipped));
+  }
+  LimitKindCertainty(parted.order_open ? Certainty::kSuspected : Certainty::kLikely, &finding);
   std::string condition = ConditionNote(analysis, incident, parted);
   if (!condition.empty()) finding.notes.push_back(std::move(condition));
   return finding;

@@ -7,6 +7,22 @@
 #include "collector/model/rank_set.h"
 
 namespace rollcall {
+namespace {
+
+std::string Ordinal(uint64_t number) {
+  const bool teen = number % 100 >= 11 && number % 100 <= 13;
+  const uint64_t last = teen ? 0 : number % 10;
+  return fmt::format("{}{}", number, last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
+}
+
+// "37 rounds", "1 call of it", "at least 6 rounds"
+std::string RoundsText(const Parted& parted) {
+  return fmt::format("{}{} {}{}{}", parted.rounds_lost ? "at least " : "", parted.rounds,
+                     parted.by_rounds ? "round" : "call", parted.rounds == 1 ? "" : "s",
+                     parted.by_rounds ? "" : " of it");
+}
+
+}  // namespace
 
 std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Incident& incident,
                                              const Parted& parted) {
@@ -25,18 +41,48 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
   const std::vector<int32_t>& left = parted.deviating_left ? deviating : agreeing;
   const std::vector<int32_t>& stayed = parted.deviating_left ? agreeing : deviating;
   const Event* next = parted.deviating_left ? incident.deviating_event : incident.agreeing_event;
-  finding.title = fmt::format(
-      "{} left the loop around {} after {}{} rounds{}; {} {} in {}", RanksPhrase(left),
-      OperationName(finding.operation), parted.rounds_lost ? "at least " : "", parted.rounds,
-      incident.tie            ? ""
-      : parted.deviating_left ? ", too early"
-                              : "",
-      RanksPhrase(stayed),
-      incident.what == Incident::What::kUnbalanced ? "called it" : Verb(stayed, "is", "are"),
-      parted.rounds_lost ? "the next" : fmt::format("round {}", parted.rounds + 1));
-  finding.why = fmt::format("the call sites repeat every {}; after whole rounds {} went on to {}",
-                            parted.period == 1 ? "call" : fmt::format("{} calls", parted.period),
-                            RanksPhrase(left), CallText(analysis, *next, false));
+  const std::string other = OtherCall(analysis, incident, *next);
+  const std::string operation = OperationName(finding.operation);
+  if (parted.left_for_certain) {
+    finding.title = fmt::format(
+        "{} left the loop around {} after {}{}; {} {} in {}", RanksPhrase(left), operation,
+        RoundsText(parted),
+        incident.tie            ? ""
+        : parted.deviating_left ? ", too early"
+                                : "",
+        RanksPhrase(stayed),
+        incident.what == Incident::What::kUnbalanced ? "called it" : Verb(stayed, "is", "are"),
+        parted.rounds_lost || !parted.by_rounds ? "the next"
+                                                : fmt::format("round {}", parted.rounds + 1));
+  } else {
+    finding.title =
+        fmt::format("{} went on to {} instead of {} {} {}", RanksPhrase(left), other,
+                    Verb(left, "its", "their"),
+                    parted.rounds_lost ? "next" : Ordinal(parted.rounds + 1), operation);
+  }
+  if (parted.loop.path != kNoIndex) {
+    finding.why = fmt::format("{} stands outside of the loop in lines {} to {}, around {}", other,
+                              parted.loop.first, parted.loop.last, operation);
+  } else {
+    finding.why = fmt::format("the call sites repeat every {}; after whole rounds {} went on to {}",
+                              parted.period == 1 ? "call" : fmt::format("{} calls", parted.period),
+                              RanksPhrase(left), other);
+  }
+  // That nothing but the number of rounds differs, no record shows.
+  const bool open = !parted.left_for_certain || parted.conditional_in_loop;
+  LimitKindCertainty(open ? Certainty::kSuspected : Certainty::kLikely, &finding);
+  if (open) {
+    finding.notes.push_back(fmt::format("either {} left the loop a round earlier than {}",
+                                        RanksPhrase(left), RanksPhrase(stayed)));
+    finding.notes.push_back(
+        parted.left_for_certain
+            ? fmt::format("or {} left out {}, which stands under a condition in the loop",
+                          RanksPhrase(left), operation)
+            : fmt::format("or {} stands in the loop, under a condition that only {} met", other,
+                          RanksPhrase(left)));
+    finding.fix = fmt::format("{}; or make the conditional call on every rank",
+                              KindFix(VerdictKind::kUnevenIterations));
+  }
   return finding;
 }
 

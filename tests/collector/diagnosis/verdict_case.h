@@ -51,7 +51,7 @@ inline std::string Summary(const Trace& trace, const Finding& finding) {
     call += " on " + trace.communicators[finding.communicator].name;
   }
   return fmt::format("{}{}, {}: culprits {}, waiting {}, {}, scene {}, culprit {}",
-                     finding.hangs ? "" : "silent ", KindName(finding.kind),
+                     finding.hangs ? "" : "silent ", KindText(finding),
                      CertaintyName(finding.certainty), FoldRanks(finding.culprits),
                      FoldRanks(finding.waiting), call, Lines(finding, false), Lines(finding, true));
 }

@@ -1,0 +1,32 @@
+#include "collector/import/add_sources.h"
+
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collector/matching/user_code.h"
+#include "collector/symbolize/source_blocks.h"
+
+namespace rollcall {
+namespace {
+
+constexpr size_t kMostFiles = 256;
+
+}  // namespace
+
+void AddSources(Trace* trace) {
+  std::set<std::string> files;
+  for (const SourceBlocks& source : trace->sources) files.insert(source.file);
+  for (const Code& code : trace->codes) {
+    for (const SourceFrame& frame : code.frames) {
+      if (!IsUserLine(frame) || files.size() == kMostFiles) continue;
+      if (!files.insert(frame.file).second) continue;
+      std::optional<std::vector<SourceBlock>> blocks = ReadSourceBlocks(frame.file);
+      if (blocks) trace->sources.push_back({frame.file, std::move(*blocks)});
+    }
+  }
+}
+
+}  // namespace rollcall

@@ -1,0 +1,115 @@
+// What a finding says in words: how much is known of the cause, and where nothing decides.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "collector/export/places.h"
+#include "collector/report/text_report.h"
+#include "tests/collector/diagnosis/verdict_case.h"
+
+namespace rollcall {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Golden {
+  explicit Golden(const std::string& name) {
+    const verdict_case::Case test = verdict_case::Load(name);
+    trace = verdict_case::Parse(test.trace);
+    report = Diagnose(trace, test.options);
+    EXPECT_EQ(report.findings.size(), 1U) << name;
+    if (!report.findings.empty()) first = report.findings.front();
+  }
+  Trace trace;
+  Report report;
+  Finding first;
+};
+
+TEST(Naming, RoundsAreThoseOfTheUsersLoop) {
+  EXPECT_EQ(
+      Golden("uneven_with_a_log_every_six_rounds").first.title,
+      "rank 2 left the loop around MPI_Allreduce after 37 rounds, too early; ranks 0,1 are in "
+      "round 38");
+  EXPECT_EQ(Golden("uneven_in_the_second_epoch").first.title,
+            "rank 2 left the loop around MPI_Allreduce after 3 rounds, too early; ranks 0,1 are in "
+            "round 4");
+  EXPECT_EQ(Golden("uneven_left_after_one_round").first.title,
+            "rank 1 left the loop around MPI_Allreduce after 1 round, too early; ranks 0,2,3 are "
+            "in round 2");
+  EXPECT_EQ(Golden("messages_of_one_user_call_are_one_finding").first.title,
+            "rank 3 left the loop around MPI_Bcast after 3 rounds, too early; ranks 0-2 are in "
+            "round 4");
+}
+
+TEST(Naming, WithoutASourceTheTitleSaysWhatIsKnown) {
+  const Golden loop("uneven_or_a_conditional_call_behind_it");
+  EXPECT_EQ(loop.first.title, "rank 0 went on to MPI_Comm_dup #11 instead of its 11th MPI_Bcast");
+  EXPECT_THAT(loop.first.notes,
+              ElementsAre("either rank 0 left the loop a round earlier than ranks 1-3",
+                          "or MPI_Comm_dup #11 stands in the loop, under a condition that only "
+                          "rank 0 met"));
+  const Golden order("conditional_or_another_order");
+  EXPECT_EQ(order.first.title,
+            "rank 0 went on to MPI_Reduce #1 instead of MPI_Bcast #1 on MPI_COMM_WORLD; ranks 1-3 "
+            "wait in it");
+  EXPECT_THAT(order.first.notes,
+              ElementsAre("either rank 0 leaves MPI_Bcast out, under a condition",
+                          "or rank 0 makes it later, in another order"));
+  const Golden ring("conditional_or_a_ring_through_a_barrier");
+  EXPECT_THAT(ring.first.notes,
+              ElementsAre("either rank 1 leaves MPI_Barrier out, under a condition",
+                          "or rank 1 makes it later, and each waits for the other first"));
+}
+
+TEST(Naming, TheHeadlineIsAboutTheHangAndTheKindHasItsOwnCertainty) {
+  const Golden loop("uneven_or_a_conditional_call_behind_it");
+  const std::string text = RenderText(loop.trace, loop.report, {});
+  EXPECT_THAT(text, HasSubstr("rollcall: hung, proven"));
+  EXPECT_THAT(text, HasSubstr("kind   uneven-iterations (suspected)\n"));
+  EXPECT_THAT(FindingText(loop.first), HasSubstr("\nuneven-iterations (suspected), proven\n"));
+  const Golden mismatch("mismatch_in_two_arms");
+  EXPECT_THAT(RenderText(mismatch.trace, mismatch.report, {}),
+              HasSubstr("kind   collective-mismatch\n"));
+}
+
+TEST(Naming, EachLineNamesItsCommunicatorWhereThereAreSeveral) {
+  for (const char* name : {"inversion_in_two_arms", "inversion_of_nonblocking_calls"}) {
+    const Golden golden(name);
+    ASSERT_EQ(golden.first.sites.size(), 2U);
+    for (const Site& site : golden.first.sites) {
+      EXPECT_THAT(site.what,
+                  HasSubstr(" on " + golden.trace.communicators[site.communicator].name));
+    }
+    EXPECT_NE(golden.first.sites[0].communicator, golden.first.sites[1].communicator);
+  }
+  for (const Site& site : Golden("mismatch_in_two_arms").first.sites) {
+    EXPECT_THAT(site.what, Not(HasSubstr(" on ")));
+  }
+}
+
+TEST(Naming, ARingNamesTheCallsOfWhichItIsMade) {
+  EXPECT_EQ(Golden("p2p_ring_through_a_barrier").first.title,
+            "ranks 0,1 wait for each other in a ring, in MPI_Barrier and MPI_Recv");
+}
+
+// Why is never more certain than that, and no conclusion from a source is a proof.
+TEST(Naming, TheKindIsNoMoreCertainThanTheHang) {
+  for (const std::string& name : verdict_case::Names()) {
+    const verdict_case::Case test = verdict_case::Load(name);
+    const Trace trace = verdict_case::Parse(test.trace);
+    for (const Finding& finding : Diagnose(trace, test.options).findings) {
+      EXPECT_GE(finding.kind_certainty, finding.certainty) << name;
+      if (finding.kind == VerdictKind::kRankConditionalCollective ||
+          finding.kind == VerdictKind::kUnevenIterations ||
+          finding.kind == VerdictKind::kOrderInversion) {
+        EXPECT_NE(finding.kind_certainty, Certainty::kProven) << name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rollcall

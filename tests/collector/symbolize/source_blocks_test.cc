@@ -1,0 +1,191 @@
+#include "collector/symbolize/source_blocks.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/temporary_directory.h"
+
+namespace rollcall {
+namespace {
+
+// Blocks as "loop 2-4, arm 5-7 of 0 rank==0", by their first line; or why there are none.
+std::string Shape(std::string_view text, SourceSyntax syntax) {
+  auto blocks = FindSourceBlocks(text, syntax);
+  if (!blocks) return "not understood";
+  std::sort(blocks->begin(), blocks->end(), [](const SourceBlock& a, const SourceBlock& b) {
+    return std::pair(a.first, -a.last) < std::pair(b.first, -b.last);
+  });
+  std::string shape;
+  for (const SourceBlock& block : *blocks) {
+    if (!shape.empty()) shape += ", ";
+    const bool loop = block.kind == SourceBlock::Kind::kLoop;
+    shape += fmt::format("{} {}-{}", loop ? "loop" : "arm", block.first, block.last);
+    if (!loop) shape += fmt::format(" of {}", block.branch);
+    if (block.subject.empty()) continue;
+    shape += fmt::format(" {}{}{}", block.subject, block.equal ? "==" : "!=", block.value);
+  }
+  return shape;
+}
+
+TEST(SourceBlocks, LoopsAndBranchesInC) {
+  EXPECT_EQ(Shape("int main(void) {\n"
+                  "  for (int i = 0; i < n; ++i) {\n"
+                  "    if (rank == 0) {\n"
+                  "      a(\"}\");  // }\n"
+                  "    } else {\n"
+                  "      b('{');\n"
+                  "    }\n"
+                  "  }\n"
+                  "  do\n"
+                  "    c();\n"
+                  "  while (x);\n"
+                  "  while (y) d();\n"
+                  "}\n",
+                  SourceSyntax::kBraces),
+            "loop 2-8, arm 3-5 of 0 rank==0, arm 5-7 of 0, loop 9-11, loop 12-12");
+}
+
+TEST(SourceBlocks, BranchesWithoutBracesAndTheirElse) {
+  EXPECT_EQ(Shape("void f() {\n"
+                  "  if (rank != 3)\n"
+                  "    for (;;)\n"
+                  "      a();\n"
+                  "  else if (c)\n"
+                  "    b();\n"
+                  "  else\n"
+                  "    d();\n"
+                  "}\n",
+                  SourceSyntax::kBraces),
+            "arm 2-4 of 0 rank!=3, loop 3-4, arm 5-8 of 0, arm 5-6 of 1, arm 7-8 of 1");
+}
+
+TEST(SourceBlocks, LambdasInitialisersAndTypes) {
+  EXPECT_EQ(Shape("namespace a { struct B { int x{1}; } b; }\n"
+                  "int t[] = {1, 2}, u = 3;\n"
+                  "auto f = [] {\n"
+                  "  for (auto x : t) g(x);\n"
+                  "};\n"
+                  "void h() {\n"
+                  "  each([&](int i) {\n"
+                  "    while (i) --i;\n"
+                  "  });\n"
+                  "  switch (a) {\n"
+                  "    case 1:\n"
+                  "      if (z) k();\n"
+                  "  }\n"
+                  "}\n",
+                  SourceSyntax::kBraces),
+            "loop 4-4, loop 8-8, arm 12-12 of 0");
+}
+
+TEST(SourceBlocks, OfConditionalTextTheFirstPartCounts) {
+  EXPECT_EQ(Shape("void f() {\n"
+                  "#ifdef FAULT\n"
+                  "  for (i = 1; i < n; ++i) {\n"
+                  "#else\n"
+                  "  for (i = 0; i < n; ++i) {\n"
+                  "#endif\n"
+                  "    a();\n"
+                  "  }\n"
+                  "#define LOOP \\\n"
+                  "  while (1) {\n"
+                  "#if 0\n"
+                  "  }\n"
+                  "#endif\n"
+                  "}\n",
+                  SourceSyntax::kBraces),
+            "loop 3-8");
+}
+
+TEST(SourceBlocks, WhatDoesNotFitTogetherIsNotUnderstood) {
+  EXPECT_EQ(Shape("void f() { for (;;) { }\n", SourceSyntax::kBraces), "not understood");
+  EXPECT_EQ(Shape("}\n", SourceSyntax::kBraces), "not understood");
+  EXPECT_EQ(Shape("void f() { a(; }\n", SourceSyntax::kBraces), "not understood");
+  EXPECT_EQ(Shape("/* no end\n", SourceSyntax::kBraces), "not understood");
+  EXPECT_EQ(Shape(std::string(1000, '{'), SourceSyntax::kBraces), "not understood");
+  EXPECT_EQ(Shape("f(a,\n", SourceSyntax::kPython), "not understood");
+  EXPECT_EQ(Shape("'''\n", SourceSyntax::kPython), "not understood");
+  EXPECT_EQ(Shape("do 10 i = 1, n\n10 continue\n", SourceSyntax::kFortran), "not understood");
+  EXPECT_EQ(Shape("end do\n", SourceSyntax::kFortran), "not understood");
+  EXPECT_EQ(Shape("if (a) then\nend do\n", SourceSyntax::kFortran), "not understood");
+}
+
+TEST(SourceBlocks, PythonByIndentation) {
+  EXPECT_EQ(Shape("def train(loader):\n"
+                  "    '''for x in y:\n"
+                  "    no code'''\n"
+                  "    for batch in loader:  # each\n"
+                  "        total = comm.allreduce(\n"
+                  "  batch)\n"
+                  "        if rank == 0:\n"
+                  "            save()\n"
+                  "        elif last:\n"
+                  "            pass\n"
+                  "\n"
+                  "        else:\n"
+                  "            load()\n"
+                  "    else:\n"
+                  "        done()\n"
+                  "    return [comm.bcast(x)\n"
+                  "            for x in y]\n",
+                  SourceSyntax::kPython),
+            "loop 4-13, arm 7-8 of 0 rank==0, arm 9-10 of 0, arm 12-13 of 0, loop 16-17");
+}
+
+TEST(SourceBlocks, FortranByItsEnds) {
+  EXPECT_EQ(Shape("program p\n"
+                  "  outer: DO i = 1, n  ! do\n"
+                  "    if (rank == 0) then\n"
+                  "      print *, 'end do'\n"
+                  "    else if (a) then\n"
+                  "      call b()\n"
+                  "    else\n"
+                  "      if (c) call d()\n"
+                  "    end if\n"
+                  "  END DO outer\n"
+                  "  do while (x .and. &\n"
+                  "            y)\n"
+                  "  enddo\n"
+                  "end program\n",
+                  SourceSyntax::kFortran),
+            "loop 2-10, arm 3-4 of 0 rank==0, arm 5-6 of 0, arm 7-9 of 0, loop 11-13");
+}
+
+TEST(SourceBlocks, ArmsOfOneBranchExcludeEachOther) {
+  const auto blocks = FindSourceBlocks(
+      "void f() {\n"
+      "  if (rank == 0) a();\n"
+      "  else b();\n"
+      "  if (rank == 1) c();\n"
+      "  if (rank != 0) d();\n"
+      "  if (size == 1) e();\n"
+      "}\n",
+      SourceSyntax::kBraces);
+  ASSERT_TRUE(blocks);
+  ASSERT_EQ(blocks->size(), 5U);
+  const auto exclusive = [&](size_t a, size_t b) {
+    EXPECT_EQ(AreExclusive((*blocks)[a], (*blocks)[b]), AreExclusive((*blocks)[b], (*blocks)[a]));
+    return AreExclusive((*blocks)[a], (*blocks)[b]);
+  };
+  EXPECT_TRUE(exclusive(0, 1));   // if, else
+  EXPECT_TRUE(exclusive(0, 2));   // rank == 0, rank == 1
+  EXPECT_TRUE(exclusive(0, 3));   // rank == 0, rank != 0
+  EXPECT_FALSE(exclusive(2, 3));  // rank == 1, rank != 0
+  EXPECT_FALSE(exclusive(0, 4));
+  EXPECT_FALSE(exclusive(0, 0));
+}
+
+TEST(SourceBlocks, FilesByTheirNames) {
+  const TemporaryDirectory dir;
+  EXPECT_TRUE(ReadSourceBlocks(dir.Write("a.py", "for x in y:\n    f()\n")));
+  EXPECT_TRUE(ReadSourceBlocks(dir.Write("a.F90", "do\nend do\n")));
+  EXPECT_FALSE(ReadSourceBlocks(dir.Write("a.txt", "for x in y:\n    f()\n")));
+  EXPECT_FALSE(ReadSourceBlocks(dir.path() + "/none.c"));
+  EXPECT_FALSE(ReadSourceBlocks("<ipython-input-3>"));
+}
+
+}  // namespace
+}  // namespace rollcall
