@@ -76,6 +76,7 @@ std::optional<Finding> JudgeHeldBack(const Analysis& analysis, const Incident& i
   if (thread != nullptr && (thread->group.depth == 1 || runs)) {
     // It may be on its way between the two: a closed group is a call away.
     finding.certainty = Certainty::kSuspected;
+    LimitKindCertainty(finding.certainty, &finding);
     finding.notes.emplace_back("it may also stand still between the two calls: its stack tells");
   }
   return finding;

@@ -48,7 +48,7 @@ SourceFrame Frame() {
   return frame;
 }
 
-SourceFrame PythonFrame() {
+SourceFrame JournaledPythonFrame() {
   SourceFrame frame;
   frame.function = "Model.step";
   frame.file = "train.py";
@@ -73,7 +73,7 @@ std::vector<JournalEvent> OneOfEach() {
   LiveStack stack;
   stack.tid = 101;
   stack.thread_name = "worker";
-  stack.frames = {Frame(), Frame(), PythonFrame()};
+  stack.frames = {Frame(), Frame(), JournaledPythonFrame()};
   stack.state = "sleeping in read";
   stack.cpu_ns_per_s = 12;
   stack.unreadable = "not permitted";
@@ -105,7 +105,7 @@ TEST(Journal, EveryEventComesBack) {
   EXPECT_EQ(quiet.activity, 0xffff'ffff'ffff'ffffu);
   EXPECT_EQ(quiet.process.ring_id, Name(0).ring_id);
   EXPECT_EQ(std::get<journal::StackSeen>(journal.events[4]).stack.frames[1], Frame());
-  EXPECT_EQ(std::get<journal::StackSeen>(journal.events[4]).stack.frames[2], PythonFrame());
+  EXPECT_EQ(std::get<journal::StackSeen>(journal.events[4]).stack.frames[2], JournaledPythonFrame());
 }
 
 TEST(Journal, ALineThatIsCutAtTheEndIsLeftOut) {
