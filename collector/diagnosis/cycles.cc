@@ -216,9 +216,8 @@ class CycleFinder {
       incidents_.push_back(std::move(*past));
     } else if (!by_message.empty()) {
       std::vector<uint32_t> ring = by_message;
-      if (arms) {
-        ring.assign(component.begin(),
-                    std::lower_bound(component.begin(), component.end(), processes));
+      for (const uint32_t v : component) {
+        if (arms && v < processes && !WaitsForMessage(v)) ring.push_back(v);
       }
       AddMessages(ring, !nodes || arms);
     } else if (crossed) {

@@ -53,7 +53,7 @@ TEST_P(ShortLoop, SaysNoMoreRoundsThanAreOnRecord) {
   const Job job({128, 200, Fault::kShort});
   const Report report = DiagnoseRings(job, directory_.path(), GetParam());
   ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_NE(report.findings[0].title.find("after at least "), std::string::npos)
+  EXPECT_NE(report.findings[0].title.find("instead of its next "), std::string::npos)
       << report.findings[0].title;
 }
 

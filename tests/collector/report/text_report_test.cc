@@ -58,7 +58,7 @@ TEST(TextReport, ShowsSceneAndCulpritApart) {
          ⋮
     ▸ 97 │ MPI_Allreduce(&r, &g, 1, MPI_DOUBLE, MPI_SUM, comm);   rank 0
 
-  kind   rank-conditional-collective
+  kind   rank-conditional-collective (likely)
   why    both calls come from exchange_halo() by the same call path, and part there, at lines 88 and 97
   fix    call MPI_Barrier on every rank; keep only the side effect under the condition
   note   rank 0 makes this call at other times: the condition depends on more than the rank
@@ -86,7 +86,8 @@ end
 
 TEST(TextReport, AFirstTimeSaysNothingOfTheCondition) {
   const std::string report = Render(
-      "ranks 3\n1,2: waits in Barrier @ main:10\n0: waits in Bcast root=0 1xMPI_INT @ main:30\n");
+      "ranks 3\nsource\n1,2: waits in Barrier @ main:10\n0: waits in Bcast root=0 1xMPI_INT @ "
+      "main:30\n");
   EXPECT_NE(report.find("rank-conditional-collective"), std::string::npos) << report;
   EXPECT_EQ(report.find("  note   "), std::string::npos) << report;
 }

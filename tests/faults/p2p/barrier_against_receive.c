@@ -2,8 +2,8 @@
 // barrier: a ring of a collective and a receive.
 //
 // rollcall-test: ranks=2 outcome=hung
-// expect: kind=p2p-deadlock culprits=0,1 waiting=none op=MPI_Barrier seq=any
-// expect+: certainty=proven
+// expect: kind=p2p-deadlock culprits=0,1 waiting=none op=MPI_Recv seq=any
+// expect+: certainty=proven lines=culprit
 #include "tests/faults/fault.h"
 
 int main(int argc, char** argv) {
