@@ -6,7 +6,7 @@ void PollWatch::Add(const PollLook& look) {
   const bool same = window_ && window_->streak == look.streak && look.polls >= window_->polls;
   if (!same) {
     window_ = look;
-    since_ns_ = look.at_ns;
+    since_ns_ = look.at_ns - kFirstLookNs;
     tight_ = false;
     return;
   }

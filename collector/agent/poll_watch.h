@@ -24,12 +24,15 @@ class PollWatch {
   void Add(const PollLook& look);
   // The streak has ended.
   void Reset() { window_.reset(); }
-  // Since when (CLOCK_MONOTONIC) it polls tightly; nothing: it does not, or was not watched for a
-  // second yet.
+  // Since when (CLOCK_MONOTONIC) it polls tightly, at the earliest; nothing: it does not, or was
+  // not watched for a second yet.
   std::optional<int64_t> TightSince() const;
 
  private:
   static constexpr int64_t kWindowNs = 1'000'000'000;
+  // A streak has begun before it is first looked at: by so much at most, on a busy machine. Whoever
+  // asks for how long a process has waited knows better when its last record was.
+  static constexpr int64_t kFirstLookNs = 1'000'000'000;
   static constexpr uint64_t kMostCpuPerPollNs = 10'000;
   static constexpr uint64_t kMostCpuPercent = 5;
 

@@ -152,6 +152,12 @@ class RejectionFinder {
     incident->what = What::kRejected;
     incident->tie = false;
     Name(incident, calls);
+    // It did not come out of the call: where the others wait is later, and a consequence.
+    const Event& call = calls.front()->event;
+    if (calls.front()->open && call.sequence != 0) {
+      incident->communicator = CommunicatorOf(call);
+      incident->sequence = call.sequence;
+    }
   }
 
   // Who does not answer is not named, for any of several may be meant.

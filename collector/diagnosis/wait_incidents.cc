@@ -540,7 +540,9 @@ void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents) {
     }
   }
   std::vector<uint32_t> causes;
-  bool explained = false;
+  // It ends the whole job, and in which order the others' ends are noticed is not certain.
+  const bool explained =
+      std::any_of(dead.begin(), dead.end(), [&](uint32_t p) { return cut_off(p) != nullptr; });
   std::vector<uint32_t> excused;  // by a wrong call, which therefore is what the others wait for
   for (const uint32_t p : dead) {
     const Process& process = trace.processes[p];
@@ -553,10 +555,7 @@ void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents) {
       if (process.exception) excused.push_back(p);
       continue;
     }
-    if (cut_off(p) != nullptr) {
-      explained = true;
-      continue;
-    }
+    if (cut_off(p) != nullptr) continue;
     causes.push_back(p);
   }
   const bool wait =
