@@ -1,5 +1,5 @@
-// Rank 0 reduces on the first communicator and then on the second, the others, in the other arm of a
-// branch, on the second first. Each side makes both calls, and waits for the other.
+// Rank 0 reduces on the first communicator and then on the second; the others, in the other arm of
+// a branch, on the second first. Each side makes both calls, and waits for the other.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=order-inversion culprits=0 waiting=1,2 op=MPI_Allreduce seq=1

@@ -19,8 +19,9 @@ int main(int argc, char** argv) {
 #endif
   double one = 1, sum = 0;
   for (int i = 0; i < 2; ++i) {
+    const MPI_Comm comm = planes[i ^ first];
     MPI_Request request;
-    MPI_Iallreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, planes[i ^ first], &request);  // @culprit @waiting
+    MPI_Iallreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, comm, &request);  // @culprit @waiting
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
   Report("sum", sum);
