@@ -38,6 +38,8 @@ std::string DescribeCodes(const Trace& trace) {
     text += FormatJournalLine(
         journal::Symbols{code.module_path, code.build_id, code.vaddr, code.frames});
   }
+  for (const SourceBlocks& source : trace.sources)
+    text += FormatJournalLine(journal::Source{source});
   return text;
 }
 

@@ -181,6 +181,7 @@ class SiteList {
           site.call_path = record.exception->call_path;
           site.frame = analysis_.sites.UserFrame(site.call_path);
           site.what = RaisedText(*record.exception);
+          site.communicator = kNoIndex;  // it is no call
           break;
         }
         site.what = event == nullptr

@@ -158,6 +158,24 @@ struct ToJsonLine {
     line["run_directory"] = absent.run_directory;
     line["why"] = absent.why;
   }
+  void operator()(const journal::Source& source) {
+    line["event"] = "source";
+    line["file"] = source.source.file;
+    line["blocks"] = Json::array();
+    for (const SourceBlock& block : source.source.blocks) {
+      Json one;
+      one["kind"] = block.kind == SourceBlock::Kind::kLoop ? "loop" : "arm";
+      one["first"] = block.first;
+      one["last"] = block.last;
+      if (block.branch != 0) one["branch"] = block.branch;
+      if (!block.subject.empty()) {
+        one["subject"] = block.subject;
+        one["value"] = block.value;
+        one["equal"] = block.equal;
+      }
+      line["blocks"].push_back(std::move(one));
+    }
+  }
 };
 
 // --- reading: a field of the wrong type counts as missing
@@ -314,10 +332,31 @@ JournalEvent ReadAbsent(const Json& line) {
                          Text(line, "why", 512)};
 }
 
+JournalEvent ReadSource(const Json& line) {
+  journal::Source source;
+  source.source.file = Text(line, "file");
+  const auto blocks = line.find("blocks");
+  if (blocks == line.end() || !blocks->is_array()) return source;
+  for (const Json& one : *blocks) {
+    SourceBlock block;
+    block.kind =
+        Text(one, "kind", 16) == "arm" ? SourceBlock::Kind::kArm : SourceBlock::Kind::kLoop;
+    block.first = Number<int>(one, "first", 0);
+    block.last = Number<int>(one, "last", 0);
+    block.branch = Number<uint32_t>(one, "branch", 0);
+    block.subject = Text(one, "subject", 256);
+    block.value = Text(one, "value", 256);
+    block.equal = !one.contains("equal") || Flag(one, "equal");
+    source.source.blocks.push_back(std::move(block));
+  }
+  return source;
+}
+
 constexpr std::pair<std::string_view, JournalEvent (*)(const Json&)> kReaders[] = {
     {"run", ReadRun},        {"process-seen", ReadSeen}, {"process-end", ReadEnd},
     {"quiet", ReadQuiet},    {"stack", ReadStack},       {"symbols", ReadSymbols},
     {"job-end", ReadJobEnd}, {"verdict", ReadVerdict},   {"absent", ReadAbsent},
+    {"source", ReadSource},
 };
 
 }  // namespace

@@ -93,6 +93,11 @@ struct Absent {
   std::string why;
 };
 
+// Only in bundles: loops and branches of a source file, which is not there.
+struct Source {
+  SourceBlocks source;
+};
+
 struct JobEnd {
   int exit_code = 0;
   bool by_rollcall = false;
@@ -101,9 +106,10 @@ struct JobEnd {
 
 }  // namespace journal
 
-using JournalEvent = std::variant<journal::Run, journal::ProcessSeen, journal::ProcessEnded,
-                                  journal::Quiet, journal::StackSeen, journal::Symbols,
-                                  journal::Verdict, journal::JobEnd, journal::Absent>;
+using JournalEvent =
+    std::variant<journal::Run, journal::ProcessSeen, journal::ProcessEnded, journal::Quiet,
+                 journal::StackSeen, journal::Symbols, journal::Verdict, journal::JobEnd,
+                 journal::Absent, journal::Source>;
 
 // One line, with its line break. Valid UTF-8 whatever the strings hold.
 std::string FormatJournalLine(const JournalEvent& event);

@@ -42,6 +42,7 @@ class JournalApplier {
   void operator()(const journal::ProcessSeen&) {}
   void operator()(const journal::JobEnd&) {}
   void operator()(const journal::Absent& absent) { trace_.problems.push_back(ProblemOf(absent)); }
+  void operator()(const journal::Source& source) { trace_.sources.push_back(source.source); }
   void operator()(const journal::Verdict& verdict) {
     Process* process = Find(verdict.process, verdict.at_ns);
     if (process == nullptr || verdict.at_ns == kNoTime) return;

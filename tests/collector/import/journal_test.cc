@@ -85,7 +85,16 @@ std::vector<JournalEvent> OneOfEach() {
           journal::Symbols{"/bin/app", "abab", 0x1234, {Frame()}},
           journal::Verdict{Name(0), 0xffff'ffff'ffff'fffe, 6},
           journal::JobEnd{-3, true, 7},
-          journal::Absent{"node2", "/dev/shm/run", "its agent was not connected"}};
+          journal::Absent{"node2", "/dev/shm/run", "its agent was not connected"},
+          journal::Source{{"/x/train.c",
+                           {{.kind = SourceBlock::Kind::kLoop, .first = 3, .last = 20},
+                            {.kind = SourceBlock::Kind::kArm,
+                             .first = 5,
+                             .last = 9,
+                             .branch = 2,
+                             .subject = "rank",
+                             .value = "0",
+                             .equal = false}}}}};
 }
 
 TEST(Journal, EveryEventComesBack) {
@@ -105,7 +114,8 @@ TEST(Journal, EveryEventComesBack) {
   EXPECT_EQ(quiet.activity, 0xffff'ffff'ffff'ffffu);
   EXPECT_EQ(quiet.process.ring_id, Name(0).ring_id);
   EXPECT_EQ(std::get<journal::StackSeen>(journal.events[4]).stack.frames[1], Frame());
-  EXPECT_EQ(std::get<journal::StackSeen>(journal.events[4]).stack.frames[2], JournaledPythonFrame());
+  EXPECT_EQ(std::get<journal::StackSeen>(journal.events[4]).stack.frames[2],
+            JournaledPythonFrame());
 }
 
 TEST(Journal, ALineThatIsCutAtTheEndIsLeftOut) {
