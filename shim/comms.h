@@ -29,7 +29,7 @@ struct Comm {
   int32_t outdegree = 0;
   uint64_t semantic_hash = 0;  // rolling
   uint64_t path_hash = 0;
-  uint32_t made_by = 0;            // as HandleFreed said, while it is being freed
+  uint32_t made_by = 0;               // as HandleFreed said, while it is being freed
   uint64_t semantic_hash_before = 0;  // the two as they were before the last number
   uint64_t path_hash_before = 0;
   uint32_t gpu_slot = 0xffffffff;  // NCCL: the ring::GpuProgress used last

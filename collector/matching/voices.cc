@@ -542,7 +542,8 @@ class DataMatcher {
 
 std::string DataText(const Trace& trace, uint32_t datatype, uint64_t count) {
   const std::string& name = trace.datatypes[datatype].name;
-  return fmt::format("{} × {}", static_cast<int64_t>(count), name.empty() ? "a derived type" : name);
+  return fmt::format("{} × {}", static_cast<int64_t>(count),
+                     name.empty() ? "a derived type" : name);
 }
 
 Mismatch MatchData(const Trace& trace, const std::vector<Party>& parties, Rule rule,

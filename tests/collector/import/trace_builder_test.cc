@@ -490,8 +490,8 @@ TEST(RingTraceBuilder, AThreadWhoseLastCallWasAPollPolls) {
   EXPECT_FALSE(TraceOf({ring}).processes[0].threads[0].polling) << "being written";
 }
 
-// What an Iprobe asks for is waited for as a Probe's message is; a Test asks for requests, which have
-// entries of their own: only its place counts.
+// What an Iprobe asks for is waited for as a Probe's message is; a Test asks for requests, which
+// have entries of their own: only its place counts.
 TEST(RingTraceBuilder, AnUnsuccessfulPollIsKept) {
   RingFileBuilder ring(0, 2);
   const uint32_t path = ring.AddPath({{ring.AddModule("/bin/app"), 0x1234}});

@@ -1,5 +1,5 @@
-// A count that overflowed, on every rank alike: MPI ends the job inside the call. All got it, whoever is ended first.
-// Under MPICH the launcher may end a rank before it comes to the call.
+// A count that overflowed, on every rank alike: MPI ends the job inside the call. All got it,
+// whoever is ended first. Under MPICH the launcher may end a rank before it comes to the call.
 //
 // rollcall-test: ranks=2 outcome=failed
 // expect: kind=invalid-argument culprits=0,1 culprits[mpich]=any waiting=any op=MPI_Bcast seq=2 certainty=proven

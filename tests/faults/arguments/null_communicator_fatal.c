@@ -1,4 +1,5 @@
-// Rank 1 is in no part of the split, and makes a call there all the same: MPI_COMM_NULL. MPI ends the job.
+// Rank 1 is in no part of the split, and makes a call there all the same: MPI_COMM_NULL. MPI ends
+// the job.
 //
 // rollcall-test: ranks=3 outcome=failed
 // expect: kind=invalid-argument culprits=1 waiting=any op=MPI_Barrier seq=any certainty=proven

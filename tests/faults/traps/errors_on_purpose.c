@@ -1,6 +1,6 @@
-// A program that provokes errors, as tests of libraries do, and goes on: on all ranks or on one, in collectives,
-// messages and creations of communicators. What was rejected took no part: the ranks stay in step, and
-// communicators that are made afterwards are the same on all of them.
+// A program that provokes errors, as tests of libraries do, and goes on: on all ranks or on one, in
+// collectives, messages and creations of communicators. What was rejected took no part: the ranks
+// stay in step, and communicators that are made afterwards are the same on all of them.
 //
 // rollcall-test: ranks=3
 // expect: none

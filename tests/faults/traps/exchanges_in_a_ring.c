@@ -16,8 +16,7 @@ int main(int argc, char** argv) {
   MPI_Request request;
   MPI_Barrier(MPI_COMM_WORLD);
 #if MPI_VERSION >= 4
-  MPI_Isendrecv(&token, 1, MPI_INT, right, 1, &got, 1, MPI_INT, left, 1, MPI_COMM_WORLD,
-                &request);
+  MPI_Isendrecv(&token, 1, MPI_INT, right, 1, &got, 1, MPI_INT, left, 1, MPI_COMM_WORLD, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Isendrecv_replace(&got, 1, MPI_INT, right, 2, left, 2, MPI_COMM_WORLD, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -27,8 +26,7 @@ int main(int argc, char** argv) {
   MPI_Irecv(&got, 1, MPI_INT, rank, 4, MPI_COMM_WORLD, &request);
   MPI_Ssend(&token, 1, MPI_INT, rank, 4, MPI_COMM_WORLD);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
-  MPI_Sendrecv(&token, 1, MPI_INT, 0, 5, &got, 1, MPI_INT, 0, 5, MPI_COMM_SELF,
-               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&token, 1, MPI_INT, 0, 5, &got, 1, MPI_INT, 0, 5, MPI_COMM_SELF, MPI_STATUS_IGNORE);
   MPI_Barrier(MPI_COMM_WORLD);
   Report("got", got);
   MPI_Finalize();

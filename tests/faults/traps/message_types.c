@@ -45,8 +45,7 @@ int main(int argc, char** argv) {
     MPI_Isend(sent, 2, MPI_INT, 1, 7, MPI_COMM_WORLD, &request);
     MPI_Send(sent, 4, MPI_INT, 1, 8, MPI_COMM_WORLD);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(sent, 2, MPI_INT, 0, 9, got, 2, MPI_INT, 0, 9, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(sent, 2, MPI_INT, 0, 9, got, 2, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   } else {
     MPI_Status status;
     MPI_Recv(got, 4, MPI_INT, 0, 8, MPI_COMM_WORLD, &status);
