@@ -17,7 +17,7 @@ struct Site {
   uint64_t taken;  // of these, as many are in the ring already
 };
 constexpr uint32_t kSites = 1024;
-constinit Site g_sites[kSites];
+constinit Site g_sites[kSites] = {};
 constexpr uint32_t kNoSite = kSites - 1;  // never used
 
 // What a handle's cell holds: the site that made it, and how many times the library gave it out.

@@ -14,7 +14,6 @@ namespace {
 
 // PyTypeObject and PyBaseExceptionObject: the same in every version that is supported
 // (cpython/object.h, cpython/pyerrors.h).
-constexpr uint64_t kTypeName = 24;   // tp_name, const char*
 constexpr uint64_t kTypeStr = 136;   // tp_str
 constexpr uint64_t kTypeBase = 256;  // tp_base
 constexpr uint64_t kExceptionArgs = 24;
