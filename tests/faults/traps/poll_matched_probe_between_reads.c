@@ -14,17 +14,19 @@ int main(int argc, char** argv) {
   int sum = 0;
   int got = -1;
   int records = 0;
+  MPI_Request sent = MPI_REQUEST_NULL;
   MPI_Barrier(MPI_COMM_WORLD);
   while (records < kRecords || got < 0) {
     if (records < kRecords) {
       sum += ReadFeed(StartFeed(quiet / kRecords));
-      if (++records == kRecords) MPI_Send(&sum, 1, MPI_INT, other, 1, MPI_COMM_WORLD);
+      if (++records == kRecords) MPI_Isend(&sum, 1, MPI_INT, other, 1, MPI_COMM_WORLD, &sent);
     }
     MPI_Message message = MPI_MESSAGE_NULL;
     int there = 0;
     MPI_Improbe(other, 1, MPI_COMM_WORLD, &there, &message, MPI_STATUS_IGNORE);
     if (there) MPI_Mrecv(&got, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
   }
+  MPI_Wait(&sent, MPI_STATUS_IGNORE);
   Report("sum", sum + got);
   MPI_Finalize();
   return 0;

@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   FILE* feed = StartFeed(quiet);
   int input = 0;
   int got = 0;
+  MPI_Request sent = MPI_REQUEST_NULL;
   while (!input || !got) {
     int there = 0;
     MPI_Iprobe(other, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
@@ -26,9 +27,10 @@ int main(int argc, char** argv) {
       Sleep(0.15);
     } else if (FeedIsReadable(feed, 150)) {
       input = ReadFeed(feed);
-      MPI_Send(&input, 1, MPI_INT, other, 5, MPI_COMM_WORLD);
+      MPI_Isend(&input, 1, MPI_INT, other, 5, MPI_COMM_WORLD, &sent);
     }
   }
+  MPI_Wait(&sent, MPI_STATUS_IGNORE);
   Report("sum", input + got);
   MPI_Finalize();
   return 0;

@@ -32,11 +32,13 @@ int main(int argc, char** argv) {
     while (!Look(&got)) Sleep(0.001);
   });
   Compute(quiet);
+  MPI_Request sent = MPI_REQUEST_NULL;
   {
     const std::lock_guard<std::mutex> guard(mpi);
-    SendToService(rank, 1 - rank, MPI_COMM_WORLD);
+    MPI_Isend(&rank, 1, MPI_INT, 1 - rank, 1, MPI_COMM_WORLD, &sent);
   }
   service.join();
+  MPI_Wait(&sent, MPI_STATUS_IGNORE);
   Report("got", got);
   MPI_Finalize();
   return 0;
