@@ -249,6 +249,7 @@ def tests_of(args, variant):
 
 
 def main():
+    os.environ.setdefault("UCX_LOG_LEVEL", "fatal")  # below MPICH; it complains with a time stamp
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rollcall", help="the rollcall command", default="rollcall")
     parser.add_argument("--mpi", choices=expectations.MPIS, required=True)
