@@ -1,5 +1,7 @@
 #include "collector/agent/poll_watch.h"
 
+#include <algorithm>
+
 namespace rollcall::agent {
 
 void PollWatch::Add(const PollLook& look) {
@@ -7,23 +9,31 @@ void PollWatch::Add(const PollLook& look) {
   if (!same) {
     window_ = look;
     since_ns_ = look.at_ns - kFirstLookNs;
+    waited_ns_ = 0;
     tight_ = false;
     return;
   }
   const int64_t elapsed_ns = look.at_ns - window_->at_ns;
   if (elapsed_ns < kWindowNs) return;
   const uint64_t polls = look.polls - window_->polls;
-  const bool known = look.cpu_ns && window_->cpu_ns && *look.cpu_ns >= *window_->cpu_ns;
-  const uint64_t cpu_ns = known ? *look.cpu_ns - *window_->cpu_ns : 0;
+  const bool known = look.times && window_->times && look.times->cpu_ns >= window_->times->cpu_ns;
+  const uint64_t cpu_ns = known ? look.times->cpu_ns - window_->times->cpu_ns : 0;
+  if (known && look.times->wait_ns > window_->times->wait_ns) {
+    const uint64_t waited_ns = look.times->wait_ns - window_->times->wait_ns;
+    waited_ns_ += std::min(static_cast<int64_t>(waited_ns), elapsed_ns);
+  }
   const bool idle = cpu_ns <= static_cast<uint64_t>(elapsed_ns) / 100 * kMostCpuPercent;
   tight_ = known && polls > 0 && (idle || cpu_ns <= polls * kMostCpuPerPollNs);
-  if (!tight_) since_ns_ = look.at_ns;
+  if (!tight_) {
+    since_ns_ = look.at_ns;
+    waited_ns_ = 0;
+  }
   window_ = look;
 }
 
 std::optional<int64_t> PollWatch::TightSince() const {
   if (!window_ || !tight_) return std::nullopt;
-  return since_ns_;
+  return since_ns_ + waited_ns_ / kWindowNs * kWindowNs;
 }
 
 }  // namespace rollcall::agent

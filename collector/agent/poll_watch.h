@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "collector/live/process_state.h"
+
 namespace rollcall::agent {
 
 // One look at a thread whose last call was a failed poll.
@@ -13,19 +15,24 @@ struct PollLook {
   uint64_t streak = 0;  // ring::Polling::since_ticks: another call site, another thing, or a record
                         // in between begins a new one
   uint64_t polls = 0;   // ever
-  std::optional<uint64_t> cpu_ns;  // of the thread, ever; nothing: unknown
+  std::optional<ThreadTimes> times;  // of the thread, ever; nothing: unknown
 };
 
 // A thread polls tightly as long as every second of one streak holds a poll, and at most 5% CPU
 // time or 10 microseconds of it per poll: a loop around MPI_Test, with or without a sleep or yield
 // in it. A thread that computes between its polls uses more.
+//
+// On a busy machine a loop of a thousand polls and a piece of work takes minutes, and most of them
+// the thread only waits for a processor. That time is not counted: what it will do next is not seen
+// sooner because others run.
 class PollWatch {
  public:
   void Add(const PollLook& look);
   // The streak has ended.
   void Reset() { window_.reset(); }
-  // Since when (CLOCK_MONOTONIC) it polls tightly, at the earliest; nothing: it does not, or was
-  // not watched for a second yet.
+  // Since when (CLOCK_MONOTONIC) it polls tightly, at the earliest, later by the whole seconds for
+  // which it has waited for a processor since; nothing: it does not poll tightly, or was not
+  // watched for a second yet.
   std::optional<int64_t> TightSince() const;
 
  private:
@@ -38,6 +45,7 @@ class PollWatch {
 
   std::optional<PollLook> window_;  // the look with which the current second began
   int64_t since_ns_ = 0;            // the first one of the seconds that were tight
+  int64_t waited_ns_ = 0;           // for a processor, in these seconds
   bool tight_ = false;              // there was such a second
 };
 

@@ -22,7 +22,7 @@ void ThreadWatch::Look(const ProcSource& proc, pid_t pid, const RingSample& samp
     watch.Add({.at_ns = now_ns,
                .streak = poller.streak,
                .polls = poller.polls,
-               .cpu_ns = ReadCpuNs(proc, pid, static_cast<pid_t>(poller.tid))});
+               .times = ReadThreadTimes(proc, pid, static_cast<pid_t>(poller.tid))});
   }
   watches_ = std::move(watches);
 }

@@ -106,14 +106,17 @@ std::optional<BlockedCall> ParseSyscall(std::string_view text) {
   return call;
 }
 
-// CPU time by a thread's schedstat; 0 where the kernel has the file but does not count, or has
-// none.
-uint64_t ReadExactCpuNs(const ProcSource& proc, const std::string& thread_directory) {
+// By a thread's schedstat ("CPU time, time on a run queue, time slices"; Linux,
+// Documentation/scheduler/sched-stats.rst); zeros where the kernel has the file but does not count,
+// or has none.
+ThreadTimes ReadExactTimes(const ProcSource& proc, const std::string& thread_directory) {
   std::string text;
-  uint64_t exact_ns = 0;
-  if (proc.Read(thread_directory + "schedstat", &text) != 0) return 0;
+  ThreadTimes times;
+  if (proc.Read(thread_directory + "schedstat", &text) != 0) return {};
   const auto words = Split(text);
-  return words.size() == 3 && Parse(words[0], &exact_ns) ? exact_ns : 0;
+  const bool read =
+      words.size() == 3 && Parse(words[0], &times.cpu_ns) && Parse(words[1], &times.wait_ns);
+  return read ? times : ThreadTimes();
 }
 
 std::string ThreadDirectory(pid_t pid, pid_t tid) {
@@ -146,12 +149,12 @@ const char* RunStateName(RunState state) {
   return "unknown";
 }
 
-std::optional<uint64_t> ReadCpuNs(const ProcSource& proc, pid_t pid, pid_t tid) {
-  if (const uint64_t exact_ns = ReadExactCpuNs(proc, ThreadDirectory(pid, tid)); exact_ns != 0) {
-    return exact_ns;
-  }
+std::optional<ThreadTimes> ReadThreadTimes(const ProcSource& proc, pid_t pid, pid_t tid) {
+  const ThreadTimes exact = ReadExactTimes(proc, ThreadDirectory(pid, tid));
+  if (exact.cpu_ns != 0) return exact;
   const std::optional<ThreadState> thread = ReadThreadState(proc, pid, tid);
-  return thread ? std::optional(thread->cpu_ns) : std::nullopt;
+  if (!thread) return std::nullopt;
+  return ThreadTimes{.cpu_ns = thread->cpu_ns};
 }
 
 std::optional<ThreadState> ReadThreadState(const ProcSource& proc, pid_t pid, pid_t tid) {
@@ -167,7 +170,9 @@ std::optional<ThreadState> ReadThreadState(const ProcSource& proc, pid_t pid, pi
   thread.system_ns = TicksToNs(stat.system_ticks);
   thread.start_ticks = stat.start_ticks;
   thread.cpu_ns = thread.user_ns + thread.system_ns;
-  if (const uint64_t exact_ns = ReadExactCpuNs(proc, dir); exact_ns != 0) thread.cpu_ns = exact_ns;
+  if (const ThreadTimes exact = ReadExactTimes(proc, dir); exact.cpu_ns != 0) {
+    thread.cpu_ns = exact.cpu_ns;
+  }
   if (proc.Read(dir + "wchan", &text) == 0 && text != "0") {
     thread.wchan = CleanText(text, kMaxThreadNameBytes);
   }

@@ -71,9 +71,14 @@ struct ProcessState {
 std::optional<ProcessState> ReadProcessState(const ProcSource& proc, pid_t pid,
                                              uint64_t expected_start_ticks, std::string* error);
 
-// CPU time that one thread of it has used; nothing if it is gone or may not be seen. Exact where
-// the kernel keeps schedstat, else in steps of a clock tick.
-std::optional<uint64_t> ReadCpuNs(const ProcSource& proc, pid_t pid, pid_t tid);
+// How long one thread of it has used a processor, and has waited for one.
+struct ThreadTimes {
+  uint64_t cpu_ns = 0;   // exact where the kernel keeps schedstat, else in steps of a clock tick
+  uint64_t wait_ns = 0;  // ready to run while others ran; 0 where the kernel does not keep it
+};
+
+// Nothing if the thread is gone or may not be seen.
+std::optional<ThreadTimes> ReadThreadTimes(const ProcSource& proc, pid_t pid, pid_t tid);
 
 // The state of one thread of it.
 std::optional<ThreadState> ReadThreadState(const ProcSource& proc, pid_t pid, pid_t tid);

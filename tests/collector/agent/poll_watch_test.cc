@@ -15,7 +15,8 @@ void Watch(PollWatch* watch, int64_t from_ms, int64_t to_ms, uint64_t polls_per_
     watch->Add({.at_ns = ms * kMs,
                 .streak = streak,
                 .polls = static_cast<uint64_t>(ms) * polls_per_s / 1000,
-                .cpu_ns = static_cast<uint64_t>(static_cast<double>(ms * kMs) * cpu_per_s)});
+                .times = ThreadTimes{
+                    .cpu_ns = static_cast<uint64_t>(static_cast<double>(ms * kMs) * cpu_per_s)}});
   }
 }
 
@@ -57,14 +58,14 @@ TEST(PollWatchTest, WorkInBetweenBeginsAnew) {
     watch.Add({.at_ns = ms * kMs,
                .streak = 1,
                .polls = static_cast<uint64_t>(ms),
-               .cpu_ns = static_cast<uint64_t>((ms - 5000) * kMs)});
+               .times = ThreadTimes{.cpu_ns = static_cast<uint64_t>((ms - 5000) * kMs)}});
   }
   EXPECT_FALSE(watch.TightSince());
   for (int64_t ms = 7100; ms <= 10000; ms += 100) {
     watch.Add({.at_ns = ms * kMs,
                .streak = 1,
                .polls = static_cast<uint64_t>(ms),
-               .cpu_ns = static_cast<uint64_t>(2000 * kMs)});
+               .times = ThreadTimes{.cpu_ns = static_cast<uint64_t>(2000 * kMs)}});
   }
   ASSERT_TRUE(watch.TightSince());
   EXPECT_GE(*watch.TightSince(), 7000 * kMs);
@@ -80,15 +81,28 @@ TEST(PollWatchTest, AnotherStreakBeginsAnew) {
 TEST(PollWatchTest, ASecondWithoutAPollIsNotTight) {
   PollWatch watch;
   for (int64_t ms = 0; ms <= 5000; ms += 100) {
-    watch.Add({.at_ns = ms * kMs, .streak = 1, .polls = 7, .cpu_ns = 0});
+    watch.Add({.at_ns = ms * kMs, .streak = 1, .polls = 7, .times = ThreadTimes()});
   }
   EXPECT_FALSE(watch.TightSince());
+}
+
+TEST(PollWatchTest, TimeWithoutAProcessorDoesNotCount) {
+  PollWatch watch;
+  // Of each second it is ready to run for 800 ms and runs for 50.
+  for (int64_t ms = 0; ms <= 20000; ms += 100) {
+    watch.Add({.at_ns = ms * kMs,
+               .streak = 1,
+               .polls = static_cast<uint64_t>(ms / 10),
+               .times = ThreadTimes{.cpu_ns = static_cast<uint64_t>(ms * kMs / 20),
+                                    .wait_ns = static_cast<uint64_t>(ms * kMs / 5 * 4)}});
+  }
+  EXPECT_EQ(watch.TightSince(), (16000 - 1000) * kMs);
 }
 
 TEST(PollWatchTest, UnknownCpuTimeIsNotTight) {
   PollWatch watch;
   for (int64_t ms = 0; ms <= 5000; ms += 100) {
-    watch.Add({.at_ns = ms * kMs, .streak = 1, .polls = static_cast<uint64_t>(ms), .cpu_ns = {}});
+    watch.Add({.at_ns = ms * kMs, .streak = 1, .polls = static_cast<uint64_t>(ms), .times = {}});
   }
   EXPECT_FALSE(watch.TightSince());
 }

@@ -63,6 +63,10 @@ TEST(ProcessStateTest, ReadsEveryField) {
   EXPECT_EQ(worker.name, "worker");
   EXPECT_EQ(worker.state, RunState::kRunning);
   EXPECT_EQ(worker.cpu_ns, 123456789U);
+  const auto times = ReadThreadTimes(ProcSource(dir.path()), 42, 43);
+  ASSERT_TRUE(times);
+  EXPECT_EQ(times->cpu_ns, 123456789U);
+  EXPECT_EQ(times->wait_ns, 5U);
   EXPECT_EQ(worker.wchan, "");
   EXPECT_FALSE(worker.blocked_call);
 }
