@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   int received = 0;
   int sum = 0;
   int sent = 0;
+  MPI_Request sends[2];
   const double start = Now();
   for (int look = 0; received < 2 || !sent; ++look) {
     MPI_Status status;
@@ -31,10 +32,11 @@ int main(int argc, char** argv) {
     if (look % 1000 == 0 && !sent) {
       Compute(0.4);
       if (Now() - start < quiet) continue;
-      for (int i = 0; i < 2; ++i) MPI_Send(&rank, 1, MPI_INT, right, 1, comms[i]);
+      for (int i = 0; i < 2; ++i) MPI_Isend(&rank, 1, MPI_INT, right, 1, comms[i], &sends[i]);
       sent = 1;
     }
   }
+  MPI_Waitall(2, sends, MPI_STATUSES_IGNORE);
   MPI_Comm_free(&comms[0]);
   MPI_Comm_free(&comms[1]);
   Report("sum", sum);
