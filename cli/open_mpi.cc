@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 
@@ -138,14 +139,35 @@ std::string LauncherFile(const std::string& launcher, const std::string& path) {
   return "";
 }
 
-// Configuration files: the user's, the installation's, and Debian's place for the latter.
-bool ConfigurationNamesHosts(const std::string& launcher,
+bool IsElfFile(const std::string& path) {
+  char magic[4] = {};
+  std::ifstream(path, std::ios::binary).read(magic, sizeof(magic));
+  return std::string_view(magic, sizeof(magic)) ==
+         "\x7f"
+         "ELF";
+}
+
+// Directories of /etc that are distributions' places for the installation's configuration: Debian's
+// /etc/openmpi, Fedora's /etc/openmpi-x86_64.
+std::vector<std::string> SystemDirectories() {
+  std::vector<std::string> directories;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/etc", error)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("openmpi")) directories.push_back(entry.path().string() + "/");
+  }
+  return directories;
+}
+
+// Configuration files: the user's, and the installation's. `file` is the launcher's.
+bool ConfigurationNamesHosts(const std::string& file,
                              const std::map<std::string, std::string>& environment) {
-  const std::string file = LauncherFile(launcher, Value(environment, "PATH"));
   const std::string prefix = file.substr(0, file.rfind("/bin/") + 1);
   std::vector<std::string> parameters = {Value(environment, "HOME") + "/.openmpi/mca-params.conf"};
   std::vector<std::string> hostfiles;
-  for (const std::string& etc : {prefix + "etc/", std::string("/etc/openmpi/")}) {
+  std::vector<std::string> directories = SystemDirectories();
+  directories.push_back(prefix + "etc/");
+  for (const std::string& etc : directories) {
     parameters.push_back(etc + "openmpi-mca-params.conf");
     hostfiles.push_back(etc + "openmpi-default-hostfile");
   }
@@ -181,7 +203,10 @@ bool StaysOnThisNode(const std::vector<std::string>& command,
     if (IsOfResourceManager(name)) return false;
     if (name.starts_with(kParameter) && MayBringHosts(name)) return false;
   }
-  return !ConfigurationNamesHosts(*launcher, environment);
+  // Either moves the installation's configuration.
+  if (environment.contains("OPAL_PREFIX") || environment.contains("OPAL_SYSCONFDIR")) return false;
+  const std::string file = LauncherFile(*launcher, Value(environment, "PATH"));
+  return IsElfFile(file) && !ConfigurationNamesHosts(file, environment);
 }
 
 std::string FileOfOpenMpi(const std::string& program) {

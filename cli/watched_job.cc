@@ -278,9 +278,11 @@ std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen) {
   if (ranks_seen) return reasons;
   std::string why = reasons;
   if (why.empty() && end.by_rollcall) {
-    why = "the job was ended before one initialised MPI, or it is linked statically";
+    why = "the job was ended before any rank initialised MPI, or the program is linked statically";
   } else if (why.empty() && end.signal != 0) {
-    why = fmt::format("the launcher was ended by SIG{}", sigabbrev_np(end.signal));
+    const char* name = sigabbrev_np(end.signal);  // a real-time signal has none
+    why = name != nullptr ? fmt::format("the launcher was ended by SIG{}", name)
+                          : fmt::format("the launcher was ended by signal {}", end.signal);
   } else if (why.empty() && end.exit_code != 0) {
     why = fmt::format("the launcher ended with exit code {}; its message, if any, is above",
                       end.exit_code);

@@ -16,7 +16,8 @@ namespace rollcall::env {
   X(kGpu, "ROLLCALL_GPU", "1", "0: devices are not looked at; marks: they tell, too")            \
   X(kNcclPlugin, "ROLLCALL_NCCL_PLUGIN", "1", "0: NCCL does not load the shim as its profiler")  \
   X(kForkAgent, "ROLLCALL_FORK_AGENT", "auto",                                                   \
-    "1: Open MPI runs ranks under `rollcall exec`; 0: never")                                    \
+    "auto: Open MPI runs ranks under `rollcall exec` where other nodes or an older kernel need " \
+    "it; 1: always; 0: never")                                                                   \
   X(kRingKiB, "ROLLCALL_RING_KIB", "4096", "KiB of shared memory a rank may use")                \
   X(kCollector, "ROLLCALL_COLLECTOR", "", "HOST:PORT of the collector, for agents")              \
   X(kToken, "ROLLCALL_TOKEN", "", "secret of this run, for every connection")                    \

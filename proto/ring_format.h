@@ -30,7 +30,8 @@ inline constexpr uint16_t kVersionMajor = 1;
 // 1.5: local calls (in OpenCall only, unless they fail), what was never freed (kLeftover).
 // 1.5: rejected calls (kRejected, kNullComm, Participant::rejected).
 // 1.5: cancelled requests (kCancelled).
-inline constexpr uint16_t kVersionMinor = 5;
+// 1.6: how much of its time a thread spends inside of polls (Polling::inside).
+inline constexpr uint16_t kVersionMinor = 6;
 
 // Default size of a rank's file, and the most a rank uses unless told otherwise.
 inline constexpr uint64_t kDefaultFileBytes = 4u << 20;
@@ -289,7 +290,9 @@ struct Polling {
   uint64_t since_ticks;  // when the first vain poll of this kind was made
   uint64_t since_polls;  // ThreadEntry::polls then
   uint16_t operation;
-  uint16_t reserved;
+  // 1 + 65534 times the share of the time that passed inside of unsuccessful polls, lately; 0: not
+  // known yet. Written by itself, without the lock.
+  uint16_t inside;
   uint32_t participant;  // 0 if the call names no communicator
   int32_t peer;          // as Record::root_or_peer
   int32_t tag;

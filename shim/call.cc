@@ -83,12 +83,15 @@ void WriteFinished(Call* call, ring::RingKind ring) { call->log->rings[ring].App
 namespace {
 
 // A thread left wrappers without their End (longjmp, exception): what they had open is not any
-// more.
+// more. Whether a collective among them was rejected, and its number is to be given back, is not
+// known, and so nothing is proven by the communicator's numbers any more.
 ROLLCALL_COLD void Abandon(ThreadLog* log) {
   for (uint32_t level = 0; level < ring::kMaxNesting; ++level) {
     StoreRelease(&log->entry->open[level].record.lock, uint64_t{0});
     if (Comm* comm = log->open_comm[level]) {
       __atomic_fetch_sub(&comm->entry->in_flight, 1, __ATOMIC_RELAXED);
+      __atomic_fetch_or(&comm->entry->flags, static_cast<uint32_t>(ring::kSawConcurrency),
+                        __ATOMIC_RELAXED);
       log->open_comm[level] = nullptr;
     }
   }

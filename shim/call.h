@@ -43,10 +43,12 @@ struct Call {
   Comm* comm;
   uint32_t* slots;  // request slots of a Waitall and the like, in the log's scratch
   uint32_t slot_count;
-  uint32_t slot;      // of a Wait
-  uint64_t* handles;  // what the handles were before, beside slots
-  uint64_t handle;    // what an in-out handle was before
-  uint32_t freed;     // what HandleFreed said of it
+  uint32_t slot;                // of a Wait
+  uint64_t* handles;            // what the handles were before, beside slots
+  uint64_t handle;              // what an in-out handle was before
+  uint32_t freed;               // what HandleFreed said of it
+  uint64_t poll_begin_ticks;    // of a poll that is timed; 0: this one is not
+  RollingHashes hashes_before;  // of `comm`, before this call's number
   MatchedMessage message;
   ring::Record record;
   alignas(8) char status_bytes[kLargestStatus];
@@ -105,6 +107,9 @@ struct VainPoll {
   uint64_t request = 0;   // uid of the first one asked about; 0 if none is known
   uint32_t requests = 0;  // how many were asked about
 };
+// Times one poll of so many, which stands for all of them.
+inline constexpr uint64_t kTimedPolls = 64;
+void BeginTimedPoll(Call* call);
 void NotePoll(Call* call, const VainPoll& poll);
 // The status, if there is one to read.
 const void* StatusOf(const Call& call, const Arguments& arguments);

@@ -107,7 +107,8 @@ void BeginCollective(Call* call, const Arguments& a) {
   if (comm != nullptr) {
     record.sequence = NextSequence(comm);
     EnterFlight(call);
-    Checkpoint(comm, record.sequence, record.semantic_hash, path.portable_hash);
+    call->hashes_before =
+        Checkpoint(comm, record.sequence, record.semantic_hash, path.portable_hash);
   } else {
     MarkUnknownComm(call, a);
   }
@@ -126,7 +127,7 @@ void EndCollective(Call* call, const Arguments& a, int result) {
   const Kind kind = call->info->kind;
   if (Comm* comm = call->comm) {
     const bool rejected = __builtin_expect(result != 0, 0) && TookNoPart(*call, result);
-    if (rejected) GiveNumberBack(comm, call->record.sequence);  // while it is in flight
+    if (rejected) GiveNumberBack(comm, call->record.sequence, call->hashes_before);  // in flight
     LeaveFlight(call);
     if (!rejected && !IsNonblockingCollective(kind)) Increment(&comm->entry->completed);
     if (Frees(kind)) {

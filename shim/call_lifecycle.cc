@@ -66,7 +66,10 @@ void OpenSession(Call* call, const Arguments& a) {
 // all is over: who reads that reads these, too.
 void WriteLeftovers(Call* call) {
   Leftover rows[kMostLeftovers];
-  const uint32_t count = TakeLeftovers(rows);
+  RingWriter& ring = call->log->rings[ring::kCollectiveRing];
+  // A thread's ring may be small, and its last collectives are what a verdict rests on.
+  const uint32_t count =
+      TakeLeftovers(rows, static_cast<uint32_t>(std::min<uint64_t>(ring.slots() / 4, UINT32_MAX)));
   for (uint32_t i = 0; i < count; ++i) {
     ring::Record record{};
     record.operation = static_cast<uint16_t>(Operation::kLeftover);
@@ -78,7 +81,7 @@ void WriteLeftovers(Call* call) {
     record.call_path = rows[i].call_path;
     record.detail = rows[i].count;
     record.detail2 = static_cast<uint64_t>(rows[i].operation);
-    call->log->rings[ring::kCollectiveRing].Append(record);
+    ring.Append(record);
   }
 }
 
@@ -111,7 +114,8 @@ void BeginLifecycle(Call* call, const Arguments& a) {
   }
   if (kind == Kind::kCreateGroup) record.tag = a.tag;
   if (kind == Kind::kFinalize && LoadRelaxed(&g_open) <= 1) SetPhase(ring::Phase::kFinalizing);
-  if (IsLocal(kind)) return ShowRecord(call, ring::kCollectiveRing);
+  // If it fails it stays on record: where a loop of probes that fail does not push collectives out.
+  if (IsLocal(kind)) return ShowRecord(call, ring::kP2pRing);
   WriteRecord(call, ring::kCollectiveRing);
   if (kind == Kind::kFreeComm && call->comm != nullptr && g_process.multiple_threads) {
     ForgetComm(call->comm);

@@ -6,11 +6,11 @@
 namespace rollcall::shim {
 namespace {
 
-void Set(ring::Checkpoint* checkpoint, uint64_t sequence, uint64_t semantic, uint64_t path) {
+void Set(ring::Checkpoint* checkpoint, uint64_t sequence, const RollingHashes& hashes) {
   StoreRelaxed(&checkpoint->sequence, uint64_t{0});
   std::atomic_thread_fence(std::memory_order_release);
-  StoreRelaxed(&checkpoint->semantic_hash, semantic);
-  StoreRelaxed(&checkpoint->path_hash, path);
+  StoreRelaxed(&checkpoint->semantic_hash, hashes.semantic);
+  StoreRelaxed(&checkpoint->path_hash, hashes.path);
   StoreRelease(&checkpoint->sequence, sequence);
 }
 
@@ -18,7 +18,7 @@ void Set(ring::Checkpoint* checkpoint, uint64_t sequence, uint64_t semantic, uin
 ROLLCALL_COLD void Thin(ring::Participant* entry) {
   for (uint32_t i = 0; i < ring::kHistoryCheckpoints / 2; ++i) {
     const ring::Checkpoint from = entry->history[2 * i + 1];
-    Set(&entry->history[i], from.sequence, from.semantic_hash, from.path_hash);
+    Set(&entry->history[i], from.sequence, {from.semantic_hash, from.path_hash});
   }
   for (uint32_t i = ring::kHistoryCheckpoints / 2; i < ring::kHistoryCheckpoints; ++i) {
     StoreRelaxed(&entry->history[i].sequence, uint64_t{0});
@@ -28,39 +28,38 @@ ROLLCALL_COLD void Thin(ring::Participant* entry) {
 
 }  // namespace
 
-void Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash, uint64_t path_hash) {
+RollingHashes Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash,
+                         uint64_t path_hash) {
   ring::Participant* entry = comm->entry;
-  comm->semantic_hash_before = comm->semantic_hash;
-  comm->path_hash_before = comm->path_hash;
-  comm->semantic_hash = RollHash(comm->semantic_hash, semantic_hash);
-  comm->path_hash = RollHash(comm->path_hash, path_hash);
-  Set(&entry->recent[0], sequence, comm->semantic_hash, comm->path_hash);
+  const RollingHashes before = comm->hashes;
+  const RollingHashes now = {RollHash(before.semantic, semantic_hash),
+                             RollHash(before.path, path_hash)};
+  comm->hashes = now;
+  Set(&entry->recent[0], sequence, now);
   for (uint32_t k = 1;
        k < ring::kRecentCheckpoints && (sequence & ((uint64_t{1} << 2 * k) - 1)) == 0; ++k) {
-    Set(&entry->recent[k], sequence, comm->semantic_hash, comm->path_hash);
+    Set(&entry->recent[k], sequence, now);
   }
   // The stride is a power of two.
   if ((sequence & (entry->history_stride - 1)) == 0) {
     if (sequence / entry->history_stride > ring::kHistoryCheckpoints) Thin(entry);
     if ((sequence & (entry->history_stride - 1)) == 0) {
       const uint64_t slot = sequence / entry->history_stride - 1;
-      if (slot < ring::kHistoryCheckpoints) {
-        Set(&entry->history[slot], sequence, comm->semantic_hash, comm->path_hash);
-      }
+      if (slot < ring::kHistoryCheckpoints) Set(&entry->history[slot], sequence, now);
     }
   }
+  return before;
 }
 
 // Whatever the rejected call wrote into the checkpoints carries its number: it is above `entered`
 // now, which readers skip, and the next call writes the same ones anew.
-ROLLCALL_COLD void GiveNumberBack(Comm* comm, uint64_t sequence) {
+ROLLCALL_COLD void GiveNumberBack(Comm* comm, uint64_t sequence, const RollingHashes& before) {
   ring::Participant* entry = comm->entry;
   __atomic_fetch_add(&entry->rejected, 1, __ATOMIC_RELAXED);
   uint64_t last = sequence;
   if (__atomic_compare_exchange_n(&entry->entered, &last, sequence - 1, false, __ATOMIC_RELAXED,
                                   __ATOMIC_RELAXED)) {
-    comm->semantic_hash = comm->semantic_hash_before;
-    comm->path_hash = comm->path_hash_before;
+    comm->hashes = before;
   } else {
     // Another thread, or an error handler, made a collective meanwhile: the order is not certain.
     __atomic_fetch_or(&entry->flags, static_cast<uint32_t>(ring::kSawConcurrency),

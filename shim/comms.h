@@ -14,6 +14,12 @@
 namespace rollcall::shim {
 
 // The private side of a ring::Participant, at the same index.
+// Of all collectives of a communicator so far (ring_format.md).
+struct RollingHashes {
+  uint64_t semantic = 0;
+  uint64_t path = 0;
+};
+
 struct Comm {
   ring::Participant* entry = nullptr;
   Library* library = nullptr;
@@ -27,11 +33,8 @@ struct Comm {
   uint32_t flags = 0;    // ring::ParticipantFlag
   int32_t indegree = 0;  // topology, for neighborhood collectives
   int32_t outdegree = 0;
-  uint64_t semantic_hash = 0;  // rolling
-  uint64_t path_hash = 0;
-  uint32_t made_by = 0;               // as HandleFreed said, while it is being freed
-  uint64_t semantic_hash_before = 0;  // the two as they were before the last number
-  uint64_t path_hash_before = 0;
+  RollingHashes hashes;
+  uint32_t made_by = 0;            // as HandleFreed said, while it is being freed
   uint32_t gpu_slot = 0xffffffff;  // NCCL: the ring::GpuProgress used last
   bool asynchronous = false;       // NCCL: answered ncclInProgress before
 
@@ -115,11 +118,13 @@ inline uint64_t NextSequence(Comm* comm) { return Increment(&comm->entry->entere
 // The collective with this number was rejected: the next one gets it, so that a call that took no
 // part leaves its communicator as it was. While the call is in flight, so that other threads which
 // took a number since are known to have raced with it (kSawConcurrency).
-void GiveNumberBack(Comm* comm, uint64_t sequence);
+// `before` is what Checkpoint() returned for the number.
+void GiveNumberBack(Comm* comm, uint64_t sequence, const RollingHashes& before);
 
 // Rolls both hashes forward and updates the checkpoints (ring_format.md). Not for concurrent use on
-// one communicator, which is an error of the program and marked as such (kSawConcurrency).
-void Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash, uint64_t path_hash);
+// one communicator, which is an error of the program and marked as such (kSawConcurrency). Returns
+// the hashes as they were.
+RollingHashes Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash, uint64_t path_hash);
 
 }  // namespace rollcall::shim
 

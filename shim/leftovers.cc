@@ -1,5 +1,6 @@
 #include "shim/leftovers.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "shim/handle_map.h"
@@ -127,11 +128,12 @@ void HandleKept(const Library& library, uint64_t handle, uint32_t freed) {
   const uint64_t key = KeyOf(library, handle);
   const Lock lock;
   const uint32_t known = g_by_handle.Find(key);
+  const uint32_t site = known == kMissing ? freed : SiteOf(known);
   const uint32_t times = known == kMissing ? 1 : TimesOf(known) + 1;
-  if (g_by_handle.Insert(key, CellOf(freed, times))) ++g_sites[freed].live;
+  if (g_by_handle.Insert(key, CellOf(site, times))) ++g_sites[site].live;
 }
 
-uint32_t TakeLeftovers(Leftover (&rows)[kMostLeftovers]) {
+uint32_t TakeLeftovers(Leftover (&rows)[kMostLeftovers], uint32_t most) {
   const Lock lock;
   uint32_t count = 0;
   for (uint32_t i = 0; i < kNoSite; ++i) {
@@ -139,12 +141,12 @@ uint32_t TakeLeftovers(Leftover (&rows)[kMostLeftovers]) {
     if (site.live == site.taken) continue;
     const auto operation = static_cast<Operation>(site.operation);
     Leftover* row = nullptr;
-    if (count < kMostLeftovers) {
+    if (count < std::min(most, kMostLeftovers)) {
       row = &rows[count++];
       *row = {operation, site.call_path, 0, false};
     } else {
-      for (Leftover& other : rows) {
-        if (other.operation == operation) row = &other;
+      for (uint32_t k = 0; k < count; ++k) {
+        if (rows[k].operation == operation) row = &rows[k];
       }
       if (row != nullptr) row->call_path = 0;
     }

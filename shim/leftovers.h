@@ -32,13 +32,13 @@ struct Leftover {
   bool at_least = false;  // there was no room to count them all
 };
 
-// Call paths beyond so many are added to another one's of the same operation, which is unknown
+// Call paths beyond these are added to another one's of the same operation, which is unknown
 // then.
 inline constexpr uint32_t kMostLeftovers = 64;
 
-// What is left now, but for what was taken before (a program may open and close several sessions).
-// Returns how many rows there are.
-uint32_t TakeLeftovers(Leftover (&rows)[kMostLeftovers]);
+// What is left now, but for what was taken before (a program may open and close several sessions),
+// in `most` rows at the most. Returns how many there are.
+uint32_t TakeLeftovers(Leftover (&rows)[kMostLeftovers], uint32_t most);
 
 }  // namespace rollcall::shim
 

@@ -44,10 +44,20 @@ constexpr size_t kExceptionBytes = 112;
 constexpr size_t kUnwindHeader = 80;
 constexpr uint64_t kGccException = 0x474e5543432b2b00;  // "GNUCC++", and no reference to another
 
-// The object that was thrown; null if it is not where it should be.
-const void* CurrentObject(const TypeInfo* type) {
+// The exception that is being handled; null without one, and for a foreign one (a cancelled
+// thread's, another language's), of which the C++ library, too, would read the type where there is
+// none.
+const char* CurrentException() {
+  constexpr uint64_t kDependent = 1;  // std::rethrow_exception's: refers to another exception
   const auto* exception = static_cast<const char*>(*g_cxx.get_globals());
-  if (exception == nullptr || *reinterpret_cast<const TypeInfo* const*>(exception) != type ||
+  if (exception == nullptr) return nullptr;
+  const uint64_t owner = *reinterpret_cast<const uint64_t*>(exception + kUnwindHeader);
+  return (owner | kDependent) == (kGccException | kDependent) ? exception : nullptr;
+}
+
+// The object that was thrown; null if it is not where it should be.
+const void* ObjectOf(const char* exception, const TypeInfo* type) {
+  if (*reinterpret_cast<const TypeInfo* const*>(exception) != type ||
       *reinterpret_cast<const uint64_t*>(exception + kUnwindHeader) != kGccException) {
     return nullptr;
   }
@@ -56,9 +66,8 @@ const void* CurrentObject(const TypeInfo* type) {
 
 // The text of a standard exception, or of one derived from it that has no what() of its own: then
 // no code of the program's runs. Null if there is none, or it cannot be known.
-const char* TextOf(const TypeInfo* type) {
-  if (g_cxx.get_globals == nullptr) return nullptr;
-  const void* object = CurrentObject(type);
+const char* TextOf(const char* exception, const TypeInfo* type) {
+  const void* object = ObjectOf(exception, type);
   if (object == nullptr) return nullptr;
   constexpr int kMaxBases = 16;
   constexpr size_t kWhat = 2;  // behind the two destructors
@@ -78,13 +87,17 @@ const char* TextOf(const TypeInfo* type) {
 }
 
 [[maybe_unused]] void NoteException(const void* frame) {
-  if (!Recording() || g_cxx.current_exception_type == nullptr) return;
+  if (!Recording() || g_cxx.current_exception_type == nullptr || g_cxx.get_globals == nullptr) {
+    return;
+  }
+  const char* exception = CurrentException();
+  if (exception == nullptr) return;
   const auto* type = static_cast<const TypeInfo*>(g_cxx.current_exception_type());
   if (type == nullptr || type->name == nullptr) return;
   const ErrnoKeeper keeper;
   const char* name = type->name + (*type->name == '*' ? 1 : 0);  // a local type's
   constexpr size_t kMaxText = 1024;
-  const char* text = TextOf(type);
+  const char* text = TextOf(exception, type);
   const size_t length = text == nullptr ? 0 : strcspn(text, "\n");
   const auto intern = [](const char* bytes, size_t count) {
     return InternBytes(bytes, static_cast<uint32_t>(count < kMaxText ? count : kMaxText));

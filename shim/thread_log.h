@@ -41,6 +41,7 @@ class RingWriter {
   }
   bool attached() const { return slots_ != nullptr; }
   uint64_t head() const { return head_; }
+  uint64_t slots() const { return mask_ + 1; }
 
   // Writes `record` (its lock word is ours) as the next one. Returns its lock value when whole.
   //
@@ -70,6 +71,9 @@ struct ThreadLog {
   RingWriter rings[ring::kRingKinds];
   uint64_t last_end_ticks = 0;
   Comm* open_comm[ring::kMaxNesting] = {};  // whose in_flight the open calls count in
+
+  uint64_t poll_window_ticks = 0;  // when the current window of timed polls began
+  uint64_t poll_inside_ticks = 0;  // inside of polls since then, as far as they were timed
 
   StackBounds stack;  // for the guard
 

@@ -248,7 +248,10 @@ void Agent::PumpSnapshots() {
       // One that ended while its picture was sent left its last words after it.
       chunk->set_alive(!job.ended_before);
       chunk->set_idle_ns(Now(CLOCK_MONOTONIC) - process->moved_ns);
-      if (!process->ended) chunk->set_cpu_ns(ProcessCpuNs(process->pid));
+      if (!process->ended) {
+        chunk->set_cpu_ns(
+            process->threads.CpuOutsideNs(ProcSource(), process->pid, process->sample));
+      }
       if (chunk->quiet() && !process->ended) JournalQuiet(process, after.activity);
       job.processes.pop_front();
       job.bytes.clear();

@@ -22,8 +22,13 @@ void PollWatch::Add(const PollLook& look) {
     const uint64_t waited_ns = look.times->wait_ns - window_->times->wait_ns;
     waited_ns_ += std::min(static_cast<int64_t>(waited_ns), elapsed_ns);
   }
-  const bool idle = cpu_ns <= static_cast<uint64_t>(elapsed_ns) / 100 * kMostCpuPercent;
-  tight_ = known && polls > 0 && (idle || cpu_ns <= polls * kMostCpuPerPollNs);
+  const uint64_t percent_ns = static_cast<uint64_t>(elapsed_ns) / 100;
+  const auto inside_ns = static_cast<uint64_t>(static_cast<double>(elapsed_ns) * look.inside_share);
+  const uint64_t outside_ns = cpu_ns > inside_ns ? cpu_ns - inside_ns : 0;
+  tight_ =
+      known && polls > 0 &&
+      (cpu_ns <= percent_ns * kMostCpuPercent || outside_ns <= percent_ns * kMostOutsidePercent ||
+       outside_ns <= polls * kMostOutsidePerPollNs);
   if (!tight_) {
     since_ns_ = look.at_ns;
     waited_ns_ = 0;

@@ -15,12 +15,14 @@ struct PollLook {
   uint64_t streak = 0;  // ring::Polling::since_ticks: another call site, another thing, or a record
                         // in between begins a new one
   uint64_t polls = 0;   // ever
+  double inside_share = 0;           // of the time, inside of polls; 0 if unknown
   std::optional<ThreadTimes> times;  // of the thread, ever; nothing: unknown
 };
 
-// A thread polls tightly as long as every second of one streak holds a poll, and at most 5% CPU
-// time or 10 microseconds of it per poll: a loop around MPI_Test, with or without a sleep or yield
-// in it. A thread that computes between its polls uses more.
+// A thread polls tightly as long as every second of one streak holds a poll, and next to no CPU
+// time between the polls: a loop around MPI_Test, with or without a sleep or yield in it. That is
+// at most 5% CPU time in all, or outside of the polls at most 25% or a microsecond per poll, which
+// is what a loop in Python needs. A thread that computes between its polls uses more.
 //
 // On a busy machine a loop of a thousand polls and a piece of work takes minutes, and most of them
 // the thread only waits for a processor. That time is not counted: what it will do next is not seen
@@ -40,8 +42,9 @@ class PollWatch {
   // A streak has begun before it is first looked at: by so much at most, on a busy machine. Whoever
   // asks for how long a process has waited knows better when its last record was.
   static constexpr int64_t kFirstLookNs = 1'000'000'000;
-  static constexpr uint64_t kMostCpuPerPollNs = 10'000;
   static constexpr uint64_t kMostCpuPercent = 5;
+  static constexpr uint64_t kMostOutsidePercent = 25;
+  static constexpr uint64_t kMostOutsidePerPollNs = 1'000;
 
   std::optional<PollLook> window_;  // the look with which the current second began
   int64_t since_ns_ = 0;            // the first one of the seconds that were tight

@@ -127,7 +127,13 @@ void RingSampler::ReadThreads(RingSample* out) {
       const bool polls = thread.polling.lock != 0 && thread.polling.lock % 2 == 0 &&
                          thread.polling.since_ticks >= thread.last_end_ticks &&
                          thread.polling.since_ticks != 0;
-      if (polls) out->polling.push_back({thread.tid, thread.polling.since_ticks, thread.polls});
+      if (polls) {
+        const uint16_t inside = header_.version_minor < 6 ? 0 : thread.polling.inside;
+        out->polling.push_back({.tid = thread.tid,
+                                .streak = thread.polling.since_ticks,
+                                .polls = thread.polls,
+                                .inside_share = inside == 0 ? 0 : (inside - 1) / 65534.0});
+      }
       continue;
     }
     const ring::Record& record = thread.open[0].record;

@@ -43,6 +43,7 @@ struct PollingSample {
   uint32_t tid = 0;
   uint64_t streak = 0;  // ring::Polling::since_ticks
   uint64_t polls = 0;
+  double inside_share = 0;  // of its time, inside of polls (ring::Polling::inside); 0 if unknown
 };
 
 struct RingSample {

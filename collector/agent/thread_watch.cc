@@ -1,5 +1,9 @@
 #include "collector/agent/thread_watch.h"
 
+#include <algorithm>
+#include <string>
+
+#include "collector/agent/process_watch.h"
 #include "collector/live/other_threads.h"
 #include "collector/live/process_state.h"
 
@@ -22,6 +26,7 @@ void ThreadWatch::Look(const ProcSource& proc, pid_t pid, const RingSample& samp
     watch.Add({.at_ns = now_ns,
                .streak = poller.streak,
                .polls = poller.polls,
+               .inside_share = poller.inside_share,
                .times = ReadThreadTimes(proc, pid, static_cast<pid_t>(poller.tid))});
   }
   watches_ = std::move(watches);
@@ -34,6 +39,28 @@ std::vector<journal::TightPoll> ThreadWatch::TightPolls(int64_t realtime_offset_
     if (since) polls.push_back({.tid = tid, .since_ns = *since + realtime_offset_ns});
   }
   return polls;
+}
+
+int64_t ThreadWatch::CpuOutsideNs(const ProcSource& proc, pid_t pid,
+                                  const RingSample& sample) const {
+  if (sample.blocked.empty() && sample.polling.empty()) return ProcessCpuNs(pid);
+  // Whoever is inside waits for other processes then, and not for its own threads.
+  if (!sample.blocked.empty() && sample.thread_level != kThreadMultiple) return 0;
+  if (static_cast<uint32_t>(pid) != sample.pid) return 0;
+  std::vector<int> tids;
+  if (proc.ListNumbers("/proc/" + std::to_string(pid) + "/task", &tids) != 0) return 0;
+  const auto waits = [&](int tid) {
+    const auto watch = watches_.find(static_cast<uint32_t>(tid));
+    return (watch != watches_.end() && watch->second.TightSince()) ||
+           std::any_of(sample.blocked.begin(), sample.blocked.end(),
+                       [tid](const auto& blocked) { return static_cast<int>(blocked.tid) == tid; });
+  };
+  uint64_t cpu_ns = 0;
+  for (const int tid : tids) {
+    if (waits(tid)) continue;
+    if (const auto times = ReadThreadTimes(proc, pid, tid)) cpu_ns += times->cpu_ns;
+  }
+  return static_cast<int64_t>(cpu_ns);
 }
 
 OtherThreads ThreadWatch::LookAtOthers(const ProcSource& proc, pid_t pid,

@@ -27,6 +27,9 @@ class ThreadWatch {
 
   // In terms of CLOCK_REALTIME, `realtime_offset_ns` ahead of CLOCK_MONOTONIC.
   std::vector<journal::TightPoll> TightPolls(int64_t realtime_offset_ns) const;
+  // CPU time so far of its threads that neither wait inside a call nor poll tightly: of those that
+  // may compute what the others wait for. 0 if unknown.
+  int64_t CpuOutsideNs(const ProcSource& proc, pid_t pid, const RingSample& sample) const;
   OtherThreads LookAtOthers(const ProcSource& proc, pid_t pid, const RingSample& sample) const;
 
  private:

@@ -53,6 +53,27 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
   return JudgeWeakWait(analysis.trace, analysis.options, analysis.graph, involved);
 }
 
+// A fact whatever becomes of those who wait: calls that cannot match, a process that ended, a call
+// that was rejected.
+bool IsFact(const Incident& incident) {
+  return incident.mismatch || incident.what == Incident::What::kDeath ||
+         incident.what == Incident::What::kRejected;
+}
+
+// Too early to call it a hang, as those who wait may go on by themselves. Returns whether there are
+// such. Facts stay, and do not hang yet.
+bool DropWhatIsTooEarly(const Analysis& analysis, std::vector<Incident>* incidents) {
+  bool any = false;
+  std::erase_if(*incidents, [&](Incident& incident) {
+    const std::optional<WeakWait> weak = FindWeakWait(analysis, incident);
+    if (!weak || weak->certainty) return false;
+    any = true;
+    incident.hangs = false;
+    return !IsFact(incident);
+  });
+  return any;
+}
+
 void Weaken(const Analysis& analysis, const WeakWait& wait, Finding* finding) {
   finding->certainty = std::max(finding->certainty, *wait.certainty);
   LimitKindCertainty(finding->certainty, finding);
@@ -137,7 +158,8 @@ void DropWhatMoved(const Analysis& analysis, std::vector<Incident>* incidents) {
 
 // Only where nothing else was found: a job that stops has another cause, and calls that do not
 // match make every later arrival worthless.
-void FindWhatDoesNotStop(const Analysis& analysis, std::vector<Incident>* incidents) {
+// `early`: of a hang it is too early to speak.
+void FindWhatDoesNotStop(const Analysis& analysis, bool early, std::vector<Incident>* incidents) {
   const DiagnoseOptions& options = analysis.options;
   if (options.time_limit_ns >= 0) {
     DropWhatMoved(analysis, incidents);
@@ -145,7 +167,7 @@ void FindWhatDoesNotStop(const Analysis& analysis, std::vector<Incident>* incide
                                    [](const Incident& incident) { return incident.hangs; });
     if (!hangs) FindTimedOut(analysis, incidents);
   }
-  if (!incidents->empty()) return;
+  if (early || !incidents->empty()) return;
   if (options.judge_end && AllFinalized(analysis)) {
     FindUnbalanced(analysis, incidents);
     FindUnreceived(analysis, incidents);
@@ -296,16 +318,13 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
 
   std::vector<Incident> incidents = FindIncidents(&analysis, &report.notes);
   DropExplainedTransport(analysis, &incidents);
-  FindWhatDoesNotStop(analysis, &incidents);
-  for (Incident& incident : incidents) {
+  const bool early = DropWhatIsTooEarly(analysis, &incidents);
+  FindWhatDoesNotStop(analysis, early, &incidents);
+  for (const Incident& incident : incidents) {
     const std::optional<WeakWait> weak = FindWeakWait(analysis, incident);
-    const bool early = weak && !weak->certainty;
-    // Calls that cannot match are wrong all the same; whether the job hangs is not known yet.
-    if (early && !incident.mismatch) continue;
-    if (early) incident.hangs = false;
     std::optional<Finding> finding = Name(analysis, incident);
     if (!finding) continue;
-    if (weak && !incident.mismatch) Weaken(analysis, *weak, &*finding);
+    if (weak && weak->certainty && !IsFact(incident)) Weaken(analysis, *weak, &*finding);
     report.findings.push_back(std::move(*finding));
   }
   std::stable_sort(report.findings.begin(), report.findings.end(),

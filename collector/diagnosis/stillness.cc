@@ -59,13 +59,9 @@ std::vector<uint32_t> WaitedFor(const WaitGraph& graph, const std::vector<uint32
 }  // namespace
 
 int64_t IdleNs(const DiagnoseOptions& options, const Process& process) {
-  int64_t last = kNoTime;
-  for (const Thread& thread : process.threads) last = std::max(last, thread.last_end_ns);
   const int64_t now = PictureNs(options, process);
-  if (now == kNoTime) return -1;
-  // Initialising is a call, too, that may be all it ever made.
-  if (last == kNoTime) last = process.phase_ns;
-  return last == kNoTime || now < last ? -1 : now - last;
+  const int64_t last = process.idle_since_ns;
+  return now == kNoTime || last == kNoTime || now < last ? -1 : now - last;
 }
 
 bool WasJudged(const DiagnoseOptions& options, const Process& process) {
@@ -90,8 +86,11 @@ WeakWait JudgeWeakWait(const Trace& trace, const DiagnoseOptions& options, const
   std::vector<uint32_t> all = WaitedFor(graph, processes);
   std::sort(all.begin(), all.end());
   for (const uint32_t p : all) {
-    if (!graph.processes[p].weak) continue;
     const Process& process = trace.processes[p];
+    // Who came to wait just now will not have waited for long either.
+    const int64_t idle_ns = graph.processes[p].stuck ? IdleNs(options, process) : -1;
+    if (idle_ns >= 0) waited_ns = std::min(waited_ns, idle_ns);
+    if (!graph.processes[p].weak) continue;
     const Thread* poller = WaitingPoller(options, process);
     loose |= poller != nullptr && !PollsTightly(*poller);
     judged &= WasJudged(options, process);

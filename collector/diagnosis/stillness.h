@@ -14,7 +14,8 @@
 
 namespace rollcall {
 
-// Since when a process has made no call, failed polls not counted; -1 if unknown.
+// For how long a process has entered and completed no call, failed polls not counted; -1 if
+// unknown.
 int64_t IdleNs(const DiagnoseOptions& options, const Process& process);
 
 // Of a job that is over. A hang was reported, and the process has not moved since.

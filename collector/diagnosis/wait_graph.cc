@@ -76,6 +76,11 @@ class GraphBuilder {
     const bool multiple = process.thread_level == 3 && !process.device;
     if (multiple) {
       if (process.other_threads == OtherThreads::kCallers) return;  // it may act at any time
+      // So may one that polls with work in between, also where nobody saw the threads.
+      const bool polls =
+          std::any_of(process.threads.begin(), process.threads.end(),
+                      [](const Thread& thread) { return thread.polling && !thread.ended; });
+      if (polls && WaitingPoller(options_, process) == nullptr) return;
       view.weak = process.other_threads != OtherThreads::kWait;
     }
     uint32_t threads_waiting = 0;
@@ -217,7 +222,7 @@ class GraphBuilder {
   // Whose action brings the message; false if it is on its way already, or cannot be judged.
   bool Brings(uint32_t p, uint32_t communicator, const Message& message, const Event& event,
               uint64_t starts, Need* need) {
-    if (message.matched) return false;
+    if (message.matched || HasOutsiders(trace_.communicators[communicator])) return false;
     need->sends = message.sends;
     const std::vector<int32_t>& peers = messages_.Peers(communicator, trace_.processes[p].rank);
     const uint32_t world = trace_.processes[p].world;

@@ -401,8 +401,7 @@ bool NeedsOutsiders(const Analysis& analysis, const Event& call) {
   }
   if (call.membership == kNoIndex) return false;
   const uint32_t communicator = analysis.trace.memberships[call.membership].communicator;
-  const uint32_t flags = analysis.trace.communicators[communicator].flags;
-  return (flags & ring::kWeakIdentity) != 0 && (flags & ring::kIsNccl) == 0;
+  return HasOutsiders(analysis.trace.communicators[communicator]);
 }
 
 void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {

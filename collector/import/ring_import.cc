@@ -171,15 +171,22 @@ class ProcessImport {
     if (!exception.type.empty()) process_.exception = std::move(exception);
   }
 
-  // Whether the C++ library is on the way to this call.
+  // Whether the C++ library is on the way from the program to this call. The frame from which it
+  // starts a std::thread is not: it has the C library's alone around it.
   bool Terminates(uint32_t call_path) const {
     if (call_path == kNoIndex) return false;
-    const std::vector<uint32_t>& codes = trace_.call_paths[call_path].codes;
-    return std::any_of(codes.begin(), codes.end(), [this](uint32_t code) {
+    bool inside_library = false;
+    for (const uint32_t code : trace_.call_paths[call_path].codes) {  // innermost first
       const std::string_view path = trace_.codes[code].module_path;
       const std::string_view module = path.substr(path.rfind('/') + 1);
-      return module.starts_with("libstdc++") || module.starts_with("libc++abi");
-    });
+      if (module.starts_with("libstdc++") || module.starts_with("libc++abi")) {
+        inside_library = true;
+      } else if (inside_library && !module.starts_with("libc.so") &&
+                 !module.starts_with("libpthread")) {
+        return true;
+      }
+    }
+    return false;
   }
 
   void ReadPythonState() {

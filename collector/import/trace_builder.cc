@@ -392,6 +392,7 @@ class RingTraceBuilder::Impl {
     SettleDeviceWork(std::move(importer_.device_calls()), importer_.host_waits(), &trace_);
     MergePythonFrames(&trace_);
     SettleRejections(&trace_);
+    ForgetHandledExceptions();
     return std::move(trace_);
   }
 
@@ -416,6 +417,17 @@ class RingTraceBuilder::Impl {
       replace(&draft.parent_key);
     }
     for (Creation& creation : trace_.creations) replace(&creation.key);
+  }
+
+  // A Python program that finalizes and exits with 0 has handled what it kept in sys.last_value.
+  void ForgetHandledExceptions() {
+    for (Process& process : trace_.processes) {
+      const bool well = process.phase == ring::Phase::kFinalized &&
+                        process.end.how == ProcessEnd::How::kExited && process.end.status == 0;
+      if (well && process.exception && process.exception->kind == ring::ExceptionKind::kPython) {
+        process.exception.reset();
+      }
+    }
   }
 
   uint64_t Activity(uint32_t process) const { return activity_[process]; }

@@ -191,6 +191,7 @@ class Parser {
     std::vector<int32_t> remote;
     if (words.size() > 3 && words[3] == "remote") remote = RankList(At(words, 4));
     comms_[name] = builder_->AddCommunicator(name, RankList(At(words, 2)), std::move(remote));
+    if (words.back() == "spawned") builder_->MarkSpawned(comms_[name]);
   }
 
   uint32_t Communicator(const std::string& name) const {

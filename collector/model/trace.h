@@ -137,6 +137,13 @@ struct Communicator {
   std::vector<uint32_t> memberships;    // into Trace::memberships: those whose trace is here
 };
 
+// Whether it joins what was started apart (spawn, connect, join): its members may be of other
+// worlds, and a rank in it is not known to be one of the waiter's.
+inline bool HasOutsiders(const Communicator& communicator) {
+  return (communicator.flags & ring::kWeakIdentity) != 0 &&
+         (communicator.flags & ring::kIsNccl) == 0;
+}
+
 // One process' part in one communicator.
 struct Membership {
   uint32_t process = kNoIndex;

@@ -41,6 +41,10 @@ class TraceBuilder {
   // `members` and `remote_members` are world ranks by local rank.
   uint32_t AddCommunicator(const std::string& name, std::vector<int32_t> members,
                            std::vector<int32_t> remote_members = {});
+  // The communicator joins what was started apart: see HasOutsiders().
+  void MarkSpawned(uint32_t communicator) {
+    trace_.communicators[communicator].flags |= ring::kWeakIdentity;
+  }
   // Gives a communicator a topology: `flag` says of which kind, `in` and `out` are the neighbors by
   // local rank, as MPI lists them.
   // False if it has fewer places than the communicator has members.

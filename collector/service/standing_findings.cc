@@ -15,19 +15,14 @@ namespace {
 // Clocks of ranks, agents and collector do not agree to the microsecond: a look at a threshold is
 // taken a little behind it.
 constexpr int64_t kBehindNs = 50'000'000;
-// Who computes is looked at so often, as it may stop computing.
-constexpr int64_t kComputesNs = 5'000'000'000;
+// What may change without a record is looked at so often.
+constexpr int64_t kAgainNs = 5'000'000'000;
 
 // Less of a processor than this is a wait (collector/live/activity.h has the same bound).
 constexpr double kWaitsBelow = 0.02;
 
-// Computing is done outside of MPI: inside a call, and between polls, a busy processor says
-// nothing.
 bool Computes(const Process& process, const Observed& observed) {
-  return observed.cpu_share >= kWaitsBelow && process.end.how == ProcessEnd::How::kAlive &&
-         process.open_calls.empty() &&
-         std::none_of(process.threads.begin(), process.threads.end(),
-                      [](const Thread& thread) { return thread.polling; });
+  return observed.cpu_share >= kWaitsBelow && process.end.how == ProcessEnd::How::kAlive;
 }
 
 }  // namespace
@@ -143,8 +138,11 @@ int64_t StandingFindings::NextLookNs() const {
     const int64_t step_ns = times_.Next(still_ns);
     if (step_ns == INT64_MAX) continue;
     next_ns = std::min(next_ns, sighting.still_since_ns + step_ns + kBehindNs);
+    // What rests on polls gets more certain later than by the time since the last record: the polls
+    // were not tight at first, or the thread waited for a processor.
+    const bool rises = sighting.certainty == Certainty::kSuspected;
     const bool held = sighting.computes && still_ns >= times_.kill_after_ns;
-    if (held) next_ns = std::min(next_ns, looked_ns_ + kComputesNs);
+    if (rises || held) next_ns = std::min(next_ns, looked_ns_ + kAgainNs);
   }
   return next_ns;
 }

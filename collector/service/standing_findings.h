@@ -44,7 +44,9 @@ struct Observed {
   uint64_t id = 0;  // 0: nothing
   uint64_t activity = 0;
   int64_t still_since_ns = 0;
-  double cpu_share = 0;  // of one processor, since the look before; 0 if unknown
+  // Of one processor, by its threads that neither wait inside a call nor poll tightly, since the
+  // look before; 0 if unknown.
+  double cpu_share = 0;
 };
 
 // The findings of a report; `observed` by process of the trace, as far as it goes.

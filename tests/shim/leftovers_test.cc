@@ -22,9 +22,9 @@ constexpr uint64_t kGroup = 0x88000000;
 constexpr uint64_t kType = 0x8c000000;
 
 // Empties the table: how many are left by operation and call path, those counted short marked.
-std::map<std::pair<Operation, uint32_t>, std::string> Left() {
+std::map<std::pair<Operation, uint32_t>, std::string> Left(uint32_t most = kMostLeftovers) {
   Leftover rows[kMostLeftovers];
-  const uint32_t count = TakeLeftovers(rows);
+  const uint32_t count = TakeLeftovers(rows, most);
   std::map<std::pair<Operation, uint32_t>, std::string> left;
   for (uint32_t i = 0; i < count; ++i) {
     left[{rows[i].operation, rows[i].call_path}] =
@@ -83,6 +83,16 @@ TEST(Leftovers, WhatCouldNotBeFreedIsStillThere) {
   Free(kType, 1);
 }
 
+TEST(Leftovers, WhatCouldNotBeFreedIsCountedWhereItsOtherReferencesAre) {
+  HandleMade(kMpich, kGroup, Operation::kComm_group, 10);
+  const uint32_t freed = HandleFreed(kMpich, kGroup);
+  HandleMade(kMpich, kGroup, Operation::kComm_group, 20);  // by another thread, meanwhile
+  HandleKept(kMpich, kGroup, freed);
+  EXPECT_EQ(Left(), (Rows{{{Operation::kComm_group, 20}, "2"}}));
+  Free(kGroup, 1, 2);
+  EXPECT_EQ(Left(), Rows());
+}
+
 TEST(Leftovers, PredefinedHandlesAreNobodysToFree) {
   HandleMade(kMpich, 0x48000000, Operation::kGroup_incl, 10);  // MPI_GROUP_EMPTY
   HandleMade(kMpich, 0x08000000, Operation::kGroup_incl, 10);  // MPI_GROUP_NULL
@@ -104,6 +114,14 @@ TEST(Leftovers, MoreThanFitAreAtLeastSoMany) {
   EXPECT_GT(std::stoul(text), 10'000u);
   EXPECT_LE(std::stoul(text), 16'384u);
   Free(kType, kMany);
+}
+
+TEST(Leftovers, RowsBeyondTheRoomAreAddedToOneOfTheirOperation) {
+  for (uint32_t i = 0; i < 8; ++i) HandleMade(kMpich, kType + i, Operation::kType_vector, 500 + i);
+  const Rows left = Left(2);
+  EXPECT_EQ(left.size(), 2u);
+  EXPECT_EQ(left.at({Operation::kType_vector, 0}), "7");
+  Free(kType, 8);
 }
 
 // Deep recursions have a call path for each depth.

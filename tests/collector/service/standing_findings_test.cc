@@ -122,15 +122,20 @@ TEST_F(StandingFindingsTest, WhatTheNewestLookDoesNotFindIsNotDue) {
 
 TEST_F(StandingFindingsTest, ALookIsTakenAtEachThreshold) {
   EXPECT_EQ(standing_.NextLookNs(), INT64_MAX) << "nothing stands";
-  Report({Hang(Certainty::kSuspected)});
+  Report({Hang(Certainty::kLikely)});
   std::vector<int64_t> looks;
   for (int64_t next = standing_.NextLookNs(); next != INT64_MAX; next = standing_.NextLookNs()) {
     ASSERT_LT(looks.size(), 10u);
     looks.push_back((next - kStill) / kOneSecond);
     EXPECT_GE(next - kStill, looks.back() * kOneSecond);
-    standing_.Report({Hang(Certainty::kSuspected)}, next);
+    standing_.Report({Hang(Certainty::kLikely)}, next);
   }
   EXPECT_THAT(looks, ::testing::ElementsAre(10, 20, 30, 60));
+}
+
+TEST_F(StandingFindingsTest, WhatIsSuspectedIsLookedAtMoreOften) {
+  Report({Hang(Certainty::kSuspected)}, 12 * kOneSecond);
+  EXPECT_LE(standing_.NextLookNs(), kStill + 17 * kOneSecond) << "it may become likely";
 }
 
 TEST_F(StandingFindingsTest, WhoComputesIsLookedAtMoreOften) {
@@ -247,14 +252,12 @@ TEST_F(SightingsTest, TheWaitingSetIsWatchedByProcess) {
   EXPECT_EQ(Only().waiting[1].rank, 1);
 }
 
-TEST_F(SightingsTest, OnlyWhoIsOutsideEveryCallComputes) {
-  for (Observed& observed : observed_) observed.cpu_share = 1;
-  EXPECT_FALSE(Only().computes) << "both are in a call";
+TEST_F(SightingsTest, WhoUsesAProcessorComputes) {
+  EXPECT_FALSE(Only().computes);
+  observed_[2].cpu_share = 1;
+  EXPECT_FALSE(Only().computes) << "it is not of the finding";
   report_.findings[0].awaited = {2};
   EXPECT_TRUE(Only().computes);
-  trace_.processes[2].threads.emplace_back().polling = true;
-  EXPECT_FALSE(Only().computes) << "it polls";
-  trace_.processes[2].threads.clear();
   observed_[2].cpu_share = 0.01;
   EXPECT_FALSE(Only().computes) << "it sleeps";
 }

@@ -26,7 +26,7 @@ class CheckpointTest : public ::testing::Test {
   CheckpointTest() {
     entry_.history_stride = 1;
     comm_.entry = &entry_;
-    history_.push_back({comm_.semantic_hash, comm_.path_hash});
+    history_.push_back({comm_.hashes.semantic, comm_.hashes.path});
   }
 
   void Step() {
@@ -114,8 +114,8 @@ TEST_F(CheckpointTest, ARejectedCallGivesItsNumberBack) {
     for (uint64_t n = 0; n < (rounded ? 2u : sequence % 3 == 0 ? 1u : 0u); ++n, ++rejected) {
       const uint64_t number = NextSequence(&comm_);
       ASSERT_EQ(number, sequence);
-      Checkpoint(&comm_, number, 77 + n, 78 + n);
-      GiveNumberBack(&comm_, number);
+      const RollingHashes before = Checkpoint(&comm_, number, 77 + n, 78 + n);
+      GiveNumberBack(&comm_, number, before);
       ASSERT_EQ(entry_.entered, sequence - 1);
     }
     ASSERT_EQ(NextSequence(&comm_), sequence);
@@ -126,10 +126,30 @@ TEST_F(CheckpointTest, ARejectedCallGivesItsNumberBack) {
   EXPECT_EQ(entry_.flags & ring::kSawConcurrency, 0u);
 }
 
+// The error handler of a rejected call makes another collective, which is rejected, too.
+TEST_F(CheckpointTest, RejectedCallsInsideOfEachOtherGiveTheirNumbersBack) {
+  NextSequence(&comm_);
+  Step();
+  const RollingHashes before = comm_.hashes;
+  const uint64_t outer = NextSequence(&comm_);
+  const RollingHashes before_outer = Checkpoint(&comm_, outer, 77, 78);
+  const uint64_t inner = NextSequence(&comm_);
+  const RollingHashes before_inner = Checkpoint(&comm_, inner, 79, 80);
+  GiveNumberBack(&comm_, inner, before_inner);
+  GiveNumberBack(&comm_, outer, before_outer);
+  EXPECT_EQ(comm_.hashes.semantic, before.semantic);
+  EXPECT_EQ(comm_.hashes.path, before.path);
+  ASSERT_EQ(NextSequence(&comm_), outer);
+  Step();
+  NextSequence(&comm_);
+  Step();
+  ExpectAll();
+}
+
 TEST_F(CheckpointTest, ANumberThatWasOvertakenStays) {
   const uint64_t rejected = NextSequence(&comm_);
   NextSequence(&comm_);
-  GiveNumberBack(&comm_, rejected);
+  GiveNumberBack(&comm_, rejected, {});
   EXPECT_EQ(entry_.entered, 2u);
   EXPECT_EQ(entry_.rejected, 1u);
   EXPECT_NE(entry_.flags & ring::kSawConcurrency, 0u);
