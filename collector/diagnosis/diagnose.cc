@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -39,7 +40,8 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
   return std::nullopt;
 }
 
-// The weak waits that a hang rests on; nothing if it does not rest on such.
+// The weak waits that a hang rests on, and those for messages whose counts are not whole; nothing
+// if it does not rest on such.
 std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& incident) {
   if (!incident.hangs) return std::nullopt;
   std::vector<uint32_t> involved = incident.deviating;
@@ -49,13 +51,22 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
     return std::any_of(involved.begin(), involved.end(),
                        [&](uint32_t p) { return analysis.graph.processes[p].*how; });
   };
-  if (!stuck(&ProcessView::stuck) || stuck(&ProcessView::stuck_firmly)) return std::nullopt;
+  if (stuck(&ProcessView::stuck_firmly)) return std::nullopt;
+  if (!stuck(&ProcessView::stuck)) {
+    // Somebody is late, who may have sent before what they wait for.
+    WeakWait wait;
+    wait.certainty = Certainty::kSuspected;
+    std::copy_if(involved.begin(), involved.end(), std::back_inserter(wait.uncounted),
+                 [&](uint32_t p) { return analysis.graph.processes[p].WaitsUncounted(); });
+    return wait.uncounted.empty() ? std::nullopt : std::optional(wait);
+  }
   return JudgeWeakWait(analysis.trace, analysis.options, analysis.graph, involved);
 }
 
-void Weaken(const Analysis& analysis, const WeakWait& wait, Finding* finding) {
+void Weaken(const Analysis& analysis, const WeakWait& wait, bool is_end, Finding* finding) {
   finding->certainty = std::max(finding->certainty, *wait.certainty);
-  LimitKindCertainty(finding->certainty, finding);
+  // How a process ended is a fact, whoever waits for it.
+  if (!is_end) LimitKindCertainty(finding->certainty, finding);
   const auto note = [&](const std::vector<uint32_t>& who, const char* one, const char* several,
                         const char* what) {
     if (who.empty()) return;
@@ -66,6 +77,10 @@ void Weaken(const Analysis& analysis, const WeakWait& wait, Finding* finding) {
   note(wait.polling, "waits", "wait", "by polling");
   note(wait.with_threads, "has", "have", "another thread that never called MPI and might act");
   note(wait.unseen, "has", "have", "threads that could not be examined");
+  note(
+      wait.uncounted, "waits", "wait",
+      "for a message that may have been sent or received already: more tags are in use than a ring "
+      "counts (ROLLCALL_RING_KIB enlarges it)");
 }
 
 // The finding is that ranks ended. One that raised in Python may hang itself, in MPI_Finalize.
@@ -300,12 +315,14 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
   for (Incident& incident : incidents) {
     const std::optional<WeakWait> weak = FindWeakWait(analysis, incident);
     const bool early = weak && !weak->certainty;
-    // Calls that cannot match are wrong all the same; whether the job hangs is not known yet.
-    if (early && !incident.mismatch) continue;
+    // Calls that cannot match are wrong all the same, and who ended has ended; whether the job
+    // hangs is not known yet.
+    const bool is_end = incident.what == Incident::What::kDeath;
+    if (early && !incident.mismatch && !is_end) continue;
     if (early) incident.hangs = false;
     std::optional<Finding> finding = Name(analysis, incident);
     if (!finding) continue;
-    if (weak && !incident.mismatch) Weaken(analysis, *weak, &*finding);
+    if (weak && !early && !incident.mismatch) Weaken(analysis, *weak, is_end, &*finding);
     report.findings.push_back(std::move(*finding));
   }
   std::stable_sort(report.findings.begin(), report.findings.end(),
