@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -39,7 +40,8 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
   return std::nullopt;
 }
 
-// The weak waits that a hang rests on; nothing if it does not rest on such.
+// The weak waits that a hang rests on, and those for messages whose counts are not whole; nothing
+// if it does not rest on such.
 std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& incident) {
   if (!incident.hangs) return std::nullopt;
   std::vector<uint32_t> involved = incident.deviating;
@@ -49,7 +51,15 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
     return std::any_of(involved.begin(), involved.end(),
                        [&](uint32_t p) { return analysis.graph.processes[p].*how; });
   };
-  if (!stuck(&ProcessView::stuck) || stuck(&ProcessView::stuck_firmly)) return std::nullopt;
+  if (stuck(&ProcessView::stuck_firmly)) return std::nullopt;
+  if (!stuck(&ProcessView::stuck)) {
+    // Somebody is late, who may have sent before what they wait for.
+    WeakWait wait;
+    wait.certainty = Certainty::kSuspected;
+    std::copy_if(involved.begin(), involved.end(), std::back_inserter(wait.uncounted),
+                 [&](uint32_t p) { return analysis.graph.processes[p].WaitsUncounted(); });
+    return wait.uncounted.empty() ? std::nullopt : std::optional(wait);
+  }
   return JudgeWeakWait(analysis.trace, analysis.options, analysis.graph, involved);
 }
 
@@ -74,9 +84,9 @@ bool DropWhatIsTooEarly(const Analysis& analysis, std::vector<Incident>* inciden
   return any;
 }
 
-void Weaken(const Analysis& analysis, const WeakWait& wait, Finding* finding) {
+void Weaken(const Analysis& analysis, const WeakWait& wait, bool is_fact, Finding* finding) {
   finding->certainty = std::max(finding->certainty, *wait.certainty);
-  LimitKindCertainty(finding->certainty, finding);
+  if (!is_fact) LimitKindCertainty(finding->certainty, finding);
   const auto note = [&](const std::vector<uint32_t>& who, const char* one, const char* several,
                         const char* what) {
     if (who.empty()) return;
@@ -87,6 +97,10 @@ void Weaken(const Analysis& analysis, const WeakWait& wait, Finding* finding) {
   note(wait.polling, "waits", "wait", "by polling");
   note(wait.with_threads, "has", "have", "another thread that never called MPI and might act");
   note(wait.unseen, "has", "have", "threads that could not be examined");
+  note(
+      wait.uncounted, "waits", "wait",
+      "for a message that may have been sent or received already: more tags are in use than a ring "
+      "counts (ROLLCALL_RING_KIB enlarges it)");
 }
 
 // The finding is that ranks ended. One that raised in Python may hang itself, in MPI_Finalize.
@@ -324,7 +338,11 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
     const std::optional<WeakWait> weak = FindWeakWait(analysis, incident);
     std::optional<Finding> finding = Name(analysis, incident);
     if (!finding) continue;
-    if (weak && weak->certainty && !IsFact(incident)) Weaken(analysis, *weak, &*finding);
+    // A fact needs no hang once the job is over.
+    const bool firm = incident.mismatch || (IsFact(incident) && options.job_ended);
+    if (weak && weak->certainty && !firm) {
+      Weaken(analysis, *weak, IsFact(incident), &*finding);
+    }
     report.findings.push_back(std::move(*finding));
   }
   std::stable_sort(report.findings.begin(), report.findings.end(),

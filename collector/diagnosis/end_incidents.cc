@@ -73,6 +73,7 @@ class Post {
     for (const auto& [route, mail] : mail_) {
       const auto [communicator, from, to, tag] = route;
       if (mail.sent <= mail.received || doubtful_.contains({communicator, to})) continue;
+      if (trace_.processes[to].channels_lost) continue;
       Incident incident;
       incident.what = What::kUnreceived;
       incident.communicator = communicator;

@@ -12,7 +12,7 @@ uint64_t InboundKey(uint32_t communicator, uint32_t process) {
 // Every MPI_Pready was counted, and no thread is about to make one while another is inside a call.
 bool MarksAreCertain(const Process& process) {
   return process.thread_level >= 0 && process.thread_level <= 2 && process.table_overflows == 0 &&
-         process.records_unreadable == 0;
+         process.records_unreadable == 0 && !process.channels_lost;
 }
 
 }  // namespace
@@ -69,6 +69,31 @@ void MessageSupply::VisitChannels(uint32_t p, uint32_t communicator, const Visit
   }
 }
 
+// Nothing that fits the pattern is counted elsewhere, or nowhere.
+bool MessageSupply::IsCountedApart(uint32_t p, uint32_t communicator,
+                                   const Pattern& pattern) const {
+  bool apart = !trace_.processes[p].channels_lost;
+  if (apart || pattern.tag == ring::kAnyTag) return apart;
+  // From a channel's first message on, all of its messages are counted there.
+  VisitChannels(p, communicator, [&](const Channel& channel) {
+    apart |= Pattern{channel.peer, channel.tag} == pattern;
+  });
+  return apart;
+}
+
+// By all that could send the message of a receive.
+bool MessageSupply::AreSendsCounted(uint32_t receiver, uint32_t communicator,
+                                    const Message& message) const {
+  if (!channels_lost_) return true;
+  const Process& process = trace_.processes[receiver];
+  const std::vector<int32_t>& peers = Peers(communicator, process.rank);
+  if (message.peer < 0 || static_cast<size_t>(message.peer) >= peers.size()) return false;
+  const uint32_t sender = ProcessOf(process.world, peers[static_cast<size_t>(message.peer)]);
+  if (sender == kNoIndex) return false;
+  const std::optional<int32_t> me = RankSeenBy(sender, communicator, receiver);
+  return me && IsCountedApart(sender, communicator, {*me, message.tag});
+}
+
 // Calls `visit(request)` for every partitioned request of the process that is such an end of such
 // messages, whether started or not.
 template <typename Visit>
@@ -87,8 +112,8 @@ void MessageSupply::VisitPartitioned(uint32_t p, uint32_t communicator, const Me
   }
 }
 
-bool MessageSupply::OnItsWay(uint32_t receiver, uint32_t communicator, const Message& message,
-                             const Event& event) {
+Counted MessageSupply::OnItsWay(uint32_t receiver, uint32_t communicator, const Message& message,
+                                const Event& event) {
   const Pattern wanted{message.peer, message.tag};
   uint64_t sent = 0;
   CollectInbound();
@@ -111,7 +136,10 @@ bool MessageSupply::OnItsWay(uint32_t receiver, uint32_t communicator, const Mes
                                           !open.partitioned && !message.partitioned;
                       if (open.matched ? wanted.Covers(pattern) : before) ++taken;
                     });
-  return sent > taken;
+  const bool whole = sent > taken ? IsCountedApart(receiver, communicator, wanted)
+                                  : AreSendsCounted(receiver, communicator, message);
+  if (!whole) return Counted::kUnknown;
+  return sent > taken ? Counted::kYes : Counted::kNo;
 }
 
 // What was sent, by who is to receive it: once for all, since asking every sender for every
@@ -120,6 +148,7 @@ void MessageSupply::CollectInbound() {
   if (inbound_known_) return;
   inbound_known_ = true;
   for (const Process& sender : trace_.processes) {
+    channels_lost_ |= sender.channels_lost;
     for (const Channel& channel : sender.channels) {
       if (channel.membership == kNoIndex || channel.sent == 0 || channel.peer < 0) continue;
       const Membership& membership = trace_.memberships[channel.membership];
@@ -133,10 +162,10 @@ void MessageSupply::CollectInbound() {
   }
 }
 
-bool MessageSupply::BeingTaken(uint32_t sender, uint32_t communicator, uint32_t receiver,
-                               const Message& sent, const Event& event) const {
+Counted MessageSupply::BeingTaken(uint32_t sender, uint32_t communicator, uint32_t receiver,
+                                  const Message& sent, const Event& event) const {
   const std::optional<int32_t> me = RankSeenBy(receiver, communicator, sender);
-  if (!me) return false;
+  if (!me) return Counted::kNo;
   const Pattern message{*me, sent.tag};
   // Partitioned sends are counted in their channel, and no receive of another message takes them.
   uint64_t takers = 0;
@@ -148,11 +177,18 @@ bool MessageSupply::BeingTaken(uint32_t sender, uint32_t communicator, uint32_t 
     if (open.partitioned != sent.partitioned) return;
     if (Pattern{open.peer, open.tag}.Covers(message)) ++takers;
   });
+  bool further = !IsCountedApart(receiver, communicator, message);  // it may have been taken
   VisitChannels(receiver, communicator, [&](const Channel& channel) {
-    if (Pattern{channel.peer, channel.tag}.Covers(message)) takers += channel.received;
+    if (!Pattern{channel.peer, channel.tag}.Covers(message)) return;
+    const bool merged = channel.tag == ring::kAnyTag && trace_.processes[receiver].channels_lost;
+    if (!merged) takers += channel.received;
+    further |= merged && channel.received != 0;
   });
-  // Which message of its channel it is; unknown in a full table: then it may be the first.
-  return takers >= std::max<uint64_t>(event.detail, 1);
+  // Which message of its channel it is. Where others are counted with it, it may be the first.
+  const bool numbered = IsCountedApart(sender, communicator, {sent.peer, sent.tag});
+  const uint64_t number = std::max<uint64_t>(event.detail, 1);
+  if (takers >= number && (numbered || event.detail != 0)) return Counted::kYes;
+  return !further && takers < (numbered ? number : 1) ? Counted::kNo : Counted::kUnknown;
 }
 
 uint32_t MessageSupply::UnmarkedOf(uint32_t sender, const Event& event) const {

@@ -15,6 +15,9 @@
 
 namespace rollcall {
 
+// What the counts of messages show: kUnknown where those that decide are not whole.
+enum class Counted : uint8_t { kNo, kUnknown, kYes };
+
 // Of one trace, which it refers to. Not for several threads: what was sent is collected when it is
 // first asked for.
 class MessageSupply {
@@ -29,14 +32,14 @@ class MessageSupply {
   // `event` is the call that `message` belongs to, or that made its request, of `receiver`: more of
   // what it takes was sent than received. Unless as many receives of the same pattern were posted
   // before, which take it first (MPI 4.0, 3.5).
-  bool OnItsWay(uint32_t receiver, uint32_t communicator, const Message& message,
-                const Event& event);
+  Counted OnItsWay(uint32_t receiver, uint32_t communicator, const Message& message,
+                   const Event& event);
 
   // A receive that takes the message of `sender` is posted, or has returned: the send will return,
   // whatever the receiver does meanwhile (MPI 4.0, 3.5, progress). Every message that was sent
   // before on the channel takes one of them, too.
-  bool BeingTaken(uint32_t sender, uint32_t communicator, uint32_t receiver, const Message& sent,
-                  const Event& event) const;
+  Counted BeingTaken(uint32_t sender, uint32_t communicator, uint32_t receiver, const Message& sent,
+                     const Event& event) const;
 
   // How many partitions lack of the send that `event` started, of what a receive waits for that was
   // started so often. 0 where the sender's marks are not certain, and of a receive unless there is
@@ -62,6 +65,8 @@ class MessageSupply {
   void VisitOpenReceives(uint32_t p, uint32_t communicator, const Visit& visit) const;
   template <typename Visit>
   void VisitChannels(uint32_t p, uint32_t communicator, const Visit& visit) const;
+  bool IsCountedApart(uint32_t p, uint32_t communicator, const Pattern& pattern) const;
+  bool AreSendsCounted(uint32_t receiver, uint32_t communicator, const Message& message) const;
   void CollectInbound();
   std::optional<int32_t> RankSeenBy(uint32_t by, uint32_t communicator, uint32_t process) const;
   template <typename Visit>
@@ -74,6 +79,7 @@ class MessageSupply {
   // By receiver and communicator: what was sent to it.
   std::unordered_map<uint64_t, std::vector<std::pair<Pattern, uint64_t>>> inbound_;
   bool inbound_known_ = false;
+  bool channels_lost_ = false;  // of some process; known with `inbound_`
 };
 
 }  // namespace rollcall

@@ -37,8 +37,11 @@ Edge EdgeOf(const Analysis& analysis, uint32_t communicator, uint32_t from, uint
   const Lane* sender = analysis.LaneOf(communicator, from);
   const Lane* receiver = analysis.LaneOf(communicator, to);
   if (sender == nullptr || receiver == nullptr) return edge;
+  // What it has received of a tag is not known then: nothing is left for certain.
+  if (analysis.trace.processes[to].channels_lost) return edge;
   for (const Channel& channel : analysis.trace.processes[from].channels) {
     if (channel.membership != sender->membership_index || channel.sent == 0) continue;
+    if (channel.tag == ring::kAnyTag) continue;  // of several tags
     if (channel.peer != receiver->membership->rank) continue;
     edge.sent[channel.tag] += channel.sent;
   }
@@ -65,7 +68,7 @@ std::optional<Receive> ReceiveOf(const Analysis& analysis, uint32_t process) {
   std::optional<Receive> receive;
   for (const Need& need : needs) {
     if (need.sends) continue;
-    if (need.process == kNoIndex || receive) return std::nullopt;
+    if (need.process == kNoIndex || need.uncounted || receive) return std::nullopt;
     for (const Message& message : MessagesOf(analysis.Args(*need.event))) {
       if (message.sends || message.tag == ring::kAnyTag) continue;
       const uint32_t communicator = analysis.trace.memberships[need.event->membership].communicator;

@@ -77,6 +77,11 @@ const Thread* WaitingPoller(const DiagnoseOptions& options, const Process& proce
   return IdleNs(options, process) >= options.stall_after_ns ? loose : nullptr;
 }
 
+bool WaitsByPolling(const DiagnoseOptions& options, const Process& process, const Thread& thread) {
+  return PollsTightly(thread) ||
+         (thread.polling && !thread.ended && IdleNs(options, process) >= options.stall_after_ns);
+}
+
 WeakWait JudgeWeakWait(const Trace& trace, const DiagnoseOptions& options, const WaitGraph& graph,
                        const std::vector<uint32_t>& processes) {
   WeakWait wait;
@@ -86,15 +91,18 @@ WeakWait JudgeWeakWait(const Trace& trace, const DiagnoseOptions& options, const
   std::vector<uint32_t> all = WaitedFor(graph, processes);
   std::sort(all.begin(), all.end());
   for (const uint32_t p : all) {
+    const ProcessView& view = graph.processes[p];
     const Process& process = trace.processes[p];
     // Who came to wait just now will not have waited for long either.
-    const int64_t idle_ns = graph.processes[p].stuck ? IdleNs(options, process) : -1;
+    const int64_t idle_ns = view.stuck ? IdleNs(options, process) : -1;
     if (idle_ns >= 0) waited_ns = std::min(waited_ns, idle_ns);
-    if (!graph.processes[p].weak) continue;
+    if (view.WaitsUncounted()) wait.uncounted.push_back(p);
+    if (!view.weak && !view.WaitsUncounted()) continue;
     const Thread* poller = WaitingPoller(options, process);
     loose |= poller != nullptr && !PollsTightly(*poller);
     judged &= WasJudged(options, process);
     waited_ns = std::min(waited_ns, WaitedNs(options, process));
+    if (!view.weak) continue;
     if (poller != nullptr) wait.polling.push_back(p);
     if (process.thread_level != 3) continue;
     if (process.other_threads == OtherThreads::kOutside) wait.with_threads.push_back(p);
@@ -102,7 +110,7 @@ WeakWait JudgeWeakWait(const Trace& trace, const DiagnoseOptions& options, const
   }
   // Nobody saw for how long, and nothing will come of it any more.
   const bool over = waited_ns < 0 && options.job_ended;
-  if (waited_ns >= options.LikelyAfterNs() && !loose) {
+  if (waited_ns >= options.LikelyAfterNs() && !loose && wait.uncounted.empty()) {
     wait.certainty = Certainty::kLikely;
   } else if (waited_ns >= options.SuspectAfterNs() || judged || over) {
     wait.certainty = Certainty::kSuspected;

@@ -26,17 +26,23 @@ bool WasJudged(const DiagnoseOptions& options, const Process& process);
 // process polled for, it is outside every call and may do anything next.
 const Thread* WaitingPoller(const DiagnoseOptions& options, const Process& process);
 
-// A wait that rests on weak ones (ProcessView::weak).
+// Does the process wait by this thread's polls? See WaitingPoller().
+bool WaitsByPolling(const DiagnoseOptions& options, const Process& process, const Thread& thread);
+
+// A wait that rests on weak ones (ProcessView::weak), or on counts that are not whole
+// (Need::uncounted).
 struct WeakWait {
   // kSuspected when none of these has moved for DiagnoseOptions::SuspectAfterNs(), kLikely after
-  // LikelyAfterNs(), never more; kSuspected at most where one of them polls with work in between.
+  // LikelyAfterNs(), never more; kSuspected at most where one of them polls with work in between,
+  // or the counts are not whole.
   // Nothing: too early to be reported.
   std::optional<Certainty> certainty;
   // Processes that wait weakly: by polling; because of a thread that might act; because nobody saw
-  // their threads. Rising.
+  // their threads. And those whose message may have come uncounted. Rising.
   std::vector<uint32_t> polling;
   std::vector<uint32_t> with_threads;
   std::vector<uint32_t> unseen;
+  std::vector<uint32_t> uncounted;
 };
 
 // Of `processes`: their own weak waits, and those of processes that they wait for.

@@ -77,10 +77,11 @@ class GraphBuilder {
     if (multiple) {
       if (process.other_threads == OtherThreads::kCallers) return;  // it may act at any time
       // So may one that polls with work in between, also where nobody saw the threads.
-      const bool polls =
-          std::any_of(process.threads.begin(), process.threads.end(),
-                      [](const Thread& thread) { return thread.polling && !thread.ended; });
-      if (polls && WaitingPoller(options_, process) == nullptr) return;
+      const bool unseen = process.other_threads == OtherThreads::kUnseen;
+      if (unseen && std::any_of(process.threads.begin(), process.threads.end(),
+                                [&](const Thread& thread) { return IsLoose(process, thread); })) {
+        return;
+      }
       view.weak = process.other_threads != OtherThreads::kWait;
     }
     uint32_t threads_waiting = 0;
@@ -108,17 +109,28 @@ class GraphBuilder {
     }
   }
 
-  // What threads wait for that poll. Returns how many there are.
+  bool IsLoose(const Process& process, const Thread& thread) const {
+    return thread.polling && !thread.ended && !WaitsByPolling(options_, process, thread);
+  }
+
+  // What threads wait for that poll. Returns how many there are. One that polls loosely is outside
+  // every call: what it may do at level MULTIPLE is part of OtherThreads, and below that it may
+  // take the turn of the one that polls tightly.
   uint32_t AddPollers(uint32_t p) {
     const Process& process = trace_.processes[p];
     ProcessView& view = graph_.processes[p];
     if (WaitingPoller(options_, process) == nullptr) return 0;
+    if (process.thread_level != 3 &&
+        std::any_of(process.threads.begin(), process.threads.end(),
+                    [&](const Thread& thread) { return IsLoose(process, thread); })) {
+      return 0;
+    }
     if (view.activity == Activity::kRunning) view.activity = Activity::kPolling;
     view.any = true;
     view.weak = true;
     uint32_t pollers = 0;
     for (const Thread& thread : process.threads) {
-      if (!thread.polling || thread.ended) continue;
+      if (!WaitsByPolling(options_, process, thread)) continue;
       ++pollers;
       const bool probes = thread.asks.arguments != kNoIndex && KindOf(thread.asks) == Kind::kIprobe;
       if (probes) AddNeed(p, thread.asks);
@@ -246,9 +258,12 @@ class GraphBuilder {
       if (message.sends && need->unmarked != 0) need->process = p;
       if (need->unmarked != 0) return true;
     }
-    if (!message.sends) return !messages_.OnItsWay(p, communicator, message, event);
-    need->strict = message.synchronous;
-    return !messages_.BeingTaken(p, communicator, need->process, message, event);
+    if (message.sends) need->strict = message.synchronous;
+    const Counted there = message.sends
+                              ? messages_.BeingTaken(p, communicator, need->process, message, event)
+                              : messages_.OnItsWay(p, communicator, message, event);
+    need->uncounted = there == Counted::kUnknown;
+    return there != Counted::kYes;
   }
 
   uint32_t AnybodyOf(uint32_t world, uint32_t communicator, const std::vector<int32_t>& peers) {
@@ -511,7 +526,7 @@ bool Reliable(const Process& process) {
 // What a process is taken to wait by.
 enum class Waits : uint8_t {
   kAll,       // all that looks like it
-  kFirm,      // no weak waits
+  kFirm,      // no weak waits, and for nothing that may have come uncounted
   kStandard,  // what the standard demands, on complete records
 };
 
@@ -545,7 +560,7 @@ std::vector<bool> WhoCanAct(const Trace& trace, const WaitGraph& graph, Waits wa
     }
   }
   const auto satisfied = [&](const Need& need) {
-    if (strict && !need.strict) return true;
+    if ((strict && !need.strict) || (need.uncounted && waits != Waits::kAll)) return true;
     // If it were the waiter itself who can act, nobody would ask.
     if (need.anybody != kNoIndex) return bool{somebody_can[need.anybody]};
     if (need.process != kNoIndex) return bool{can[need.process]};

@@ -8,6 +8,7 @@
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WAIT_GRAPH_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WAIT_GRAPH_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -60,6 +61,7 @@ struct Need {
   bool strict = true;  // the standard demands it; else buffering or an early return may not
   const Event* event = nullptr;  // the call, or the one that made the request
   bool sends = false;            // a message to send, not to receive
+  bool uncounted = false;        // it may have been sent or taken: see Process::channels_lost
   uint32_t unmarked = 0;         // so many partitions of it `process` has not marked ready yet
 };
 
@@ -74,8 +76,12 @@ struct ProcessView {
   bool weak = false;
   bool released = false;        // one of what it waits for is there, or cannot be judged
   bool stuck = false;           // nothing that can still happen releases it
-  bool stuck_firmly = false;    // not even if all weak waits ended
+  bool stuck_firmly = false;    // not even if all weak waits ended, and what is uncounted came
   bool stuck_strictly = false;  // by the standard, on complete records: proven
+
+  bool WaitsUncounted() const {
+    return std::any_of(needs.begin(), needs.end(), [](const Need& need) { return need.uncounted; });
+  }
 };
 
 struct WaitGraph {

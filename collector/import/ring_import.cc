@@ -699,7 +699,7 @@ class ProcessImport {
   }
 
   void ReadChannels() {
-    if (Lost(ring::SectionKind::kChannels) != 0) return;
+    process_.channels_lost = Lost(ring::SectionKind::kChannels) != 0;
     for (const ring::Channel& channel : ring_.channels) {
       const auto membership = membership_by_uid_.find(channel.participant);
       if (membership == membership_by_uid_.end()) continue;

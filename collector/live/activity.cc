@@ -8,15 +8,8 @@
 namespace rollcall {
 namespace {
 
-const ThreadState* FindThread(const ProcessState& process, const ThreadState& wanted) {
-  for (const ThreadState& thread : process.threads) {
-    if (thread.tid == wanted.tid && thread.start_ticks == wanted.start_ticks) return &thread;
-  }
-  return nullptr;
-}
-
 uint64_t CpuBetween(const ProcessState& earlier, const ThreadState& later) {
-  const ThreadState* before = FindThread(earlier, later);
+  const ThreadState* before = FindSame(earlier, later);
   if (before == nullptr) return later.cpu_ns;  // it began in between
   return later.cpu_ns > before->cpu_ns ? later.cpu_ns - before->cpu_ns : 0;
 }

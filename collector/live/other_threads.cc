@@ -13,13 +13,6 @@
 namespace rollcall {
 namespace {
 
-const ThreadState* FindSame(const ProcessState& process, const ThreadState& wanted) {
-  for (const ThreadState& thread : process.threads) {
-    if (thread.tid == wanted.tid && thread.start_ticks == wanted.start_ticks) return &thread;
-  }
-  return nullptr;
-}
-
 // futex(2): WAIT and WAIT_BITSET end by a wake-up alone, unless they have a timeout.
 bool IsUntimedFutexWait(const BlockedCall& call) {
   const auto operation = static_cast<int>(call.arguments[1]) & FUTEX_CMD_MASK;

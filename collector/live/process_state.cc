@@ -180,6 +180,13 @@ std::optional<ThreadState> ReadThreadState(const ProcSource& proc, pid_t pid, pi
   return thread;
 }
 
+const ThreadState* FindSame(const ProcessState& process, const ThreadState& wanted) {
+  for (const ThreadState& thread : process.threads) {
+    if (thread.tid == wanted.tid && thread.start_ticks == wanted.start_ticks) return &thread;
+  }
+  return nullptr;
+}
+
 std::optional<ProcessState> ReadProcessState(const ProcSource& proc, pid_t pid,
                                              uint64_t expected_start_ticks, std::string* error) {
   const std::string dir = "/proc/" + std::to_string(pid) + "/";

@@ -65,6 +65,10 @@ struct ProcessState {
   std::vector<ThreadState> threads;  // by tid
 };
 
+// The thread of another state of a process; nullptr: it is not there. A thread id is reused, a
+// start time is not.
+const ThreadState* FindSame(const ProcessState& process, const ThreadState& wanted);
+
 // Reads /proc/<pid>. Empty if the process is gone, is not `expected_start_ticks` old (0: any; a pid
 // is reused), or may not be seen; `*error` then says which. Threads that end meanwhile are left
 // out.

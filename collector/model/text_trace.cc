@@ -316,6 +316,8 @@ class Parser {
       process.live_stacks.push_back(std::move(stack));
     } else if (verb == "loses") {
       Lose(rank, words);
+    } else if (verb == "counts") {
+      builder_->LimitChannels(rank, static_cast<size_t>(Number(At(words, 2))));
     } else if (verb == "runs-on") {
       process.host = At(words, 2);
     } else if (verb == "clock-ahead") {

@@ -314,6 +314,8 @@ struct Process {
   std::vector<uint32_t> held_up_by;
   // Some of them were recorded into a CUDA graph, whose launches are not on record.
   bool graphs = false;
+  // Channels found no room: what they carried is counted under any tag of the peer, or nowhere.
+  bool channels_lost = false;
   int thread_level = -1;  // 0 SINGLE .. 3 MULTIPLE, as provided; -1 unknown
   OtherThreads other_threads = OtherThreads::kUnseen;  // of interest at level MULTIPLE only
   ring::Phase phase = ring::Phase::kStarting;

@@ -275,6 +275,12 @@ TraceBuilder::Made TraceBuilder::Make(int rank, const Call& call) {
 
 Channel* TraceBuilder::ChannelOf(int rank, uint32_t membership, int32_t peer, int32_t tag) {
   std::vector<Channel>& channels = process(rank)->channels;
+  const auto room = channel_room_.find(rank);
+  if (room != channel_room_.end() && channels.size() >= room->second && tag != ring::kAnyTag &&
+      !channels_.contains({membership, peer, tag})) {
+    process(rank)->channels_lost = true;
+    tag = ring::kAnyTag;
+  }
   const auto [entry, added] = channels_.emplace(std::tuple(membership, peer, tag), channels.size());
   if (added) channels.push_back({.membership = membership, .peer = peer, .tag = tag});
   return &channels[entry->second];
@@ -511,9 +517,9 @@ void TraceBuilder::HoldUp() {
 }
 
 void TraceBuilder::Poll(int rank, bool tightly, const Call& probe) {
-  Thread& thread = process(rank)->threads[0];
-  thread.asks = {};
-  if (probe.operation != Operation::kNone) thread.asks = Make(rank, probe).event;
+  const Event asks = probe.operation != Operation::kNone ? Make(rank, probe).event : Event{};
+  Thread& thread = process(rank)->threads[probe.thread];
+  thread.asks = asks;
   thread.polls += 1000;
   thread.polling = true;
   thread.polls_tightly_since_ns = tightly ? now_ns_ : kNoTime;

@@ -76,7 +76,7 @@ class TraceBuilder {
               bool returned);
   // Devices of one host process, which one thread drives: one stands where another waits.
   void ShareProcess(const std::vector<int32_t>& ranks);
-  // The last call of its main thread was an unsuccessful poll: of its requests, or `probe`, if that
+  // The last call of a thread was an unsuccessful poll: of its requests, or `probe`, if that
   // names an operation. `tightly`: as Thread::polls_tightly_since_ns.
   void Poll(int rank, bool tightly, const Call& probe = {});
   void AddLifecycle(int rank, Operation operation, uint64_t detail,
@@ -92,6 +92,8 @@ class TraceBuilder {
   void LoseFirst(int rank, uint64_t count);
   // Forgets `count` of its collectives on a communicator, from `sequence` on.
   void LoseWithin(int rank, uint32_t communicator, uint64_t sequence, uint64_t count);
+  // Its ring has room for so many channels; what finds none is counted under any tag of its peer.
+  void LimitChannels(int rank, size_t room) { channel_room_[rank] = room; }
   // Its host's clock is ahead of that of the others.
   void SetClockAhead(int rank, int64_t ns) { clock_ahead_ns_[rank] = ns; }
   void RemoveRank(int rank) { missing_.push_back(rank); }
@@ -136,6 +138,7 @@ class TraceBuilder {
   uint64_t calls_ = 0;
   std::vector<int> missing_;
   std::map<int, int64_t> clock_ahead_ns_;
+  std::map<int, size_t> channel_room_;
   struct Hole {
     uint32_t membership;
     uint64_t first;

@@ -1,6 +1,8 @@
 #include "shim/python/exception.h"
 
 #include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -224,6 +226,12 @@ void Note() {
                  .call_path = InternPythonPath(stack)});
 }
 
+// Called by Python's threading before it joins the threads that are no daemons.
+void* OnThreadsJoin(void*, void*) {
+  NoteUncaughtException();
+  return g_interpreter.api.Build("");  // None
+}
+
 // Called by Python's atexit.
 void* OnPythonExit(void*, void*) {
   g_watching.store(false, std::memory_order_relaxed);
@@ -240,13 +248,14 @@ struct FunctionDefinition {
 };
 constexpr int kNoArguments = 4;  // METH_NOARGS
 constinit FunctionDefinition g_on_exit = {"rollcall_on_exit", OnPythonExit, kNoArguments, nullptr};
+constinit FunctionDefinition g_on_join = {"rollcall_on_join", OnThreadsJoin, kNoArguments, nullptr};
 
-bool Register() {
+bool Register(const char* module_name, const char* adder, FunctionDefinition* definition) {
   const Api& api = g_interpreter.api;
-  const Object module(api.Import("atexit"));
+  const Object module(api.Import(module_name));
   if (module.get() == nullptr) return false;
-  const Object add(api.GetAttr(module.get(), "register"));
-  const Object function(api.NewFunction(&g_on_exit, nullptr, nullptr));
+  const Object add(api.GetAttr(module.get(), adder));
+  const Object function(api.NewFunction(definition, nullptr, nullptr));
   if (add.get() == nullptr || function.get() == nullptr) return false;
   void* none = nullptr;
   const Object done(api.Call(add.get(), function.get(), none));
@@ -257,11 +266,15 @@ bool Register() {
 
 int WatchForExceptions() {
   if (g_watching.exchange(true, std::memory_order_relaxed)) return 0;
-  if (Register()) return 0;
   const Api& api = g_interpreter.api;
+  // From 3.9. The thread that imports it first is its main thread.
+  const bool main = syscall(SYS_gettid) == getpid();
+  const bool registered = Register("atexit", "register", &g_on_exit) &&
+                          (!main || Register("threading", "_register_atexit", &g_on_join));
+  if (registered) return 0;
   for (const char* name : {"PyExc_ImportError", "PyExc_AttributeError"}) {
     if (api.ErrorMatches(AsPointer(Exported(name))) == 0) continue;
-    api.ErrorClear();  // no atexit: nothing is noted
+    api.ErrorClear();  // no such function: nothing is noted by it
     return 0;
   }
   return -1;

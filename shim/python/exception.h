@@ -2,7 +2,8 @@
 //
 // By the time MPI_Finalize is called the interpreter's objects may be gone: mpi4py registers it
 // with Py_AtExit, which comes last. So a function of ours is registered with Python's `atexit`,
-// which runs when the exception has been printed and before anything is torn down. Nothing else
+// which runs when the exception has been printed and before anything is torn down, and another one
+// with `threading`, which runs before the threads that are no daemons are joined. Nothing else
 // changes for the program, and nothing costs anything before.
 #ifndef ROLLCALL_SHIM_PYTHON_EXCEPTION_H_
 #define ROLLCALL_SHIM_PYTHON_EXCEPTION_H_

@@ -537,10 +537,12 @@ TEST(RingTraceBuilder, AnUnsuccessfulPollIsKept) {
   EXPECT_EQ(TraceOf({ring}).processes[0].threads[0].asks.arguments, kNoIndex) << "being written";
 }
 
-TEST(RingTraceBuilder, ChannelsThatMayBeMissingProveNothing) {
+TEST(RingTraceBuilder, ThatChannelsMayBeMissingIsKnown) {
   RingFileBuilder ring = MakeFullRing();
   ring.lost[static_cast<uint32_t>(ring::SectionKind::kChannels)] = 1;
-  EXPECT_THAT(TraceOf({ring}).processes[0].channels, IsEmpty());
+  const Trace trace = TraceOf({ring});
+  EXPECT_TRUE(trace.processes[0].channels_lost);
+  EXPECT_THAT(trace.processes[0].channels, SizeIs(1));
 }
 
 TEST(RingTraceBuilder, FullTablesAreCounted) {
