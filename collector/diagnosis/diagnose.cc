@@ -49,7 +49,16 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
     return std::any_of(involved.begin(), involved.end(),
                        [&](uint32_t p) { return analysis.graph.processes[p].*how; });
   };
-  if (!stuck(&ProcessView::stuck) || stuck(&ProcessView::stuck_firmly)) return std::nullopt;
+  if (stuck(&ProcessView::stuck_firmly)) return std::nullopt;
+  // Nor does it hang for certain if nobody is stuck, where all that wait do so by polling: one of
+  // the requests that they may ask for may be complete.
+  const bool all_poll = std::all_of(involved.begin(), involved.end(), [&](uint32_t p) {
+    return analysis.graph.processes[p].activity == Activity::kPolling || !analysis.Waits(p);
+  });
+  const bool any_polls = std::any_of(involved.begin(), involved.end(), [&](uint32_t p) {
+    return analysis.graph.processes[p].activity == Activity::kPolling;
+  });
+  if (!stuck(&ProcessView::stuck) && !(all_poll && any_polls)) return std::nullopt;
   return JudgeWeakWait(analysis.trace, analysis.options, analysis.graph, involved);
 }
 

@@ -76,6 +76,7 @@ class GraphBuilder {
     const bool multiple = process.thread_level == 3 && !process.device;
     if (multiple) {
       if (process.other_threads == OtherThreads::kCallers) return;  // it may act at any time
+      if (PollsNowAndThen(process)) return;
       view.weak = process.other_threads != OtherThreads::kWait;
     }
     uint32_t threads_waiting = 0;
@@ -101,6 +102,13 @@ class GraphBuilder {
       // Inside, and who could release it is not on record: nothing is proven of it.
       view.activity = Activity::kBlocked;
     }
+  }
+
+  // Some thread of it polls, and cannot be said to wait by that.
+  bool PollsNowAndThen(const Process& process) const {
+    return WaitingPoller(options_, process) == nullptr &&
+           std::any_of(process.threads.begin(), process.threads.end(),
+                       [](const Thread& thread) { return thread.polling && !thread.ended; });
   }
 
   // What threads wait for that poll. Returns how many there are.

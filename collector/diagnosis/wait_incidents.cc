@@ -254,7 +254,12 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
     return node.missing.empty() && !node.mismatched && !node.unknown;
   };
   const bool polling = view.activity == Activity::kPolling;
-  if (view.any && !polling) return std::any_of(view.needs.begin(), view.needs.end(), arrived);
+  // Of several threads, each waits for something of its own.
+  const bool alone = analysis.trace.processes[process].open_calls.size() == 1;
+  const Kind kind = view.open == nullptr ? Kind::kNone : analysis.KindOf(view.open->event);
+  if (alone && !polling && (kind == Kind::kWaitany || kind == Kind::kWaitsome)) {
+    return std::any_of(view.needs.begin(), view.needs.end(), arrived);
+  }
   // What may be on its way, or cannot be judged, is no need; nor is it known to have come.
   size_t active = 0;
   for (const OpenRequest& request : analysis.trace.processes[process].open_requests) {
