@@ -428,7 +428,9 @@ class Comparison {
       if (!may) Violation(finding, "does not stall");
       return;
     }
-    if (finding.kind != VerdictKind::kRankDied && finding.hangs && !Erroneous(finding, true)) {
+    // What all have arrived at, nobody has to act for.
+    if (finding.kind != VerdictKind::kRankDied && finding.kind != VerdictKind::kTransportStalled &&
+        finding.hangs && !Erroneous(finding, true)) {
       CheckTime(finding);
     }
     if (finding.kind == VerdictKind::kTransportStalled) {
