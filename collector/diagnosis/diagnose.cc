@@ -58,7 +58,17 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
     wait.certainty = Certainty::kSuspected;
     std::copy_if(involved.begin(), involved.end(), std::back_inserter(wait.uncounted),
                  [&](uint32_t p) { return analysis.graph.processes[p].WaitsUncounted(); });
-    return wait.uncounted.empty() ? std::nullopt : std::optional(wait);
+    if (!wait.uncounted.empty()) return wait;
+    // Nor does it hang for certain if all that wait do so by polling: one of the requests that they
+    // may ask for may be complete.
+    const auto polls = [&](uint32_t p) {
+      return analysis.graph.processes[p].activity == Activity::kPolling;
+    };
+    if (std::none_of(involved.begin(), involved.end(), polls) ||
+        std::any_of(involved.begin(), involved.end(),
+                    [&](uint32_t p) { return analysis.Waits(p) && !polls(p); })) {
+      return std::nullopt;
+    }
   }
   return JudgeWeakWait(analysis.trace, analysis.options, analysis.graph, involved);
 }

@@ -90,7 +90,8 @@ struct Site {
 struct Finding {
   VerdictKind kind = VerdictKind::kInconclusive;
   Certainty certainty = Certainty::kInconclusive;  // that the job cannot go on, or went wrong
-  // That the kind is the right one: why. No more certain than the above.
+  // That the kind is the right one: why. No more certain than the above, but for facts that stand
+  // whoever waits (IsFactKind).
   Certainty kind_certainty = Certainty::kInconclusive;
   bool hangs = false;  // the job is (or was) stuck because of it
   uint32_t world = kNoIndex;
@@ -108,6 +109,13 @@ struct Finding {
   std::vector<int32_t> waiting_set;  // rising
   std::vector<int32_t> awaited;      // rising
 };
+
+// The kind says how a process ended, or what MPI answered: that is certain even where the others
+// may go on.
+inline bool IsFactKind(VerdictKind kind) {
+  return kind == VerdictKind::kRankDied || kind == VerdictKind::kUncaughtException ||
+         kind == VerdictKind::kInvalidArgument;
+}
 
 // "uneven-iterations (likely)": the kind's certainty stands there if it is not that of the hang.
 inline std::string KindText(const Finding& finding) {

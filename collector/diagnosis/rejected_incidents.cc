@@ -93,10 +93,25 @@ class RejectionFinder {
       for (auto call = Rejected(p).rbegin(); call != Rejected(p).rend(); ++call) {
         const uint32_t where = CommunicatorOf(call->event);
         if (where != communicator && call->error != ErrorClass::kCOMM) continue;
+        if (WasRepeated(p, *call)) continue;
         if (FitsMessage(*call, communicator, p, waiter, *need.event)) return &*call;
       }
     }
     return nullptr;
+  }
+
+  // The same with an argument that is right: what was wrong may differ.
+  bool WasRepeated(uint32_t p, const RejectedCall& rejected) const {
+    const std::vector<Event>& made = trace_.processes[p].p2p;
+    return std::any_of(made.begin(), made.end(), [&](const Event& later) {
+      const Arguments& ours = analysis_.Args(rejected.event);
+      const Arguments& theirs = analysis_.Args(later);
+      return later.start_ns > rejected.event.start_ns &&
+             CommunicatorOf(later) == CommunicatorOf(rejected.event) &&
+             theirs.operation == ours.operation &&
+             (theirs.tag == ours.tag || rejected.error == ErrorClass::kTAG) &&
+             (theirs.root_or_peer == ours.root_or_peer || rejected.error == ErrorClass::kRANK);
+    });
   }
 
   bool FitsMessage(const RejectedCall& call, uint32_t communicator, uint32_t p, uint32_t waiter,
@@ -137,6 +152,8 @@ class RejectionFinder {
   }
 
   void Explain(Incident* incident) {
+    // Who is outside of every call may be about to make it again.
+    if (incident->what == What::kBehind) return;
     Calls calls =
         CallsOf(*incident, incident->deviating, incident->agreeing, incident->agreeing_event);
     if (calls.empty() && incident->what != What::kDeath) {

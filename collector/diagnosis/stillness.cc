@@ -22,7 +22,10 @@ int64_t WaitedNs(const DiagnoseOptions& options, const Process& process) {
   const Thread* poller = WaitingPoller(options, process);
   if (poller == nullptr || !PollsTightly(*poller)) return idle_ns;
   const int64_t now = PictureNs(options, process);
-  const int64_t since = poller->polls_tightly_since_ns;
+  int64_t since = kNoTime;  // of the one that began last
+  for (const Thread& thread : process.threads) {
+    if (PollsTightly(thread)) since = std::max(since, thread.polls_tightly_since_ns);
+  }
   return idle_ns < 0 || now == kNoTime ? -1 : std::min(idle_ns, std::max<int64_t>(0, now - since));
 }
 

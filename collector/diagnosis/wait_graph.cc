@@ -76,12 +76,13 @@ class GraphBuilder {
     const bool multiple = process.thread_level == 3 && !process.device;
     if (multiple) {
       if (process.other_threads == OtherThreads::kCallers) return;  // it may act at any time
-      // So may one that polls with work in between, also where nobody saw the threads.
-      const bool unseen = process.other_threads == OtherThreads::kUnseen;
-      if (unseen && std::any_of(process.threads.begin(), process.threads.end(),
-                                [&](const Thread& thread) { return IsLoose(process, thread); })) {
-        return;
-      }
+      // So may one that polls with work in between, where nobody saw the threads or none waits.
+      const bool loose =
+          std::any_of(process.threads.begin(), process.threads.end(),
+                      [&](const Thread& thread) { return IsLoose(process, thread); });
+      const bool alone = process.other_threads == OtherThreads::kUnseen ||
+                         WaitingPoller(options_, process) == nullptr;
+      if (loose && alone) return;
       view.weak = process.other_threads != OtherThreads::kWait;
     }
     uint32_t threads_waiting = 0;

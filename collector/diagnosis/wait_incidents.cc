@@ -7,6 +7,7 @@
 #include "collector/diagnosis/incident.h"
 #include "collector/diagnosis/near_miss.h"
 #include "collector/diagnosis/order.h"
+#include "collector/diagnosis/stillness.h"
 #include "collector/model/rejections.h"
 
 namespace rollcall {
@@ -209,6 +210,8 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
     const WaitGraph& graph = analysis.graph;
     const Need* own = graph.OwnUnmarked(p);
     if (own != nullptr && view.stuck) gatherer->AddMessage(What::kMessage, p, *own, {});
+    // Of several that it waits for, one that still may come is enough.
+    const bool another = view.any && !view.stuck && view.activity != Activity::kPolling;
     for (const Need& need : view.needs) {
       if (need.node != kNoIndex || need.event == nullptr) continue;
       const std::vector<uint32_t> dead = graph.Candidates(need, Activity::kEnded);
@@ -229,7 +232,7 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
       } else if (!dead.empty() && (view.stuck || graph.Candidates(need) == 1)) {
         // Of those who could have sent it, the dead are the ones of whom nobody knows why not.
         gatherer->AddMessage(What::kDeath, p, need, dead);
-      } else if (!left.empty() && left.size() == graph.Candidates(need)) {
+      } else if (!left.empty() && left.size() == graph.Candidates(need) && !another) {
         gatherer->AddMessage(What::kMessage, p, need, left);
       }
     }
@@ -254,7 +257,16 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
     return node.missing.empty() && !node.mismatched && !node.unknown;
   };
   const bool polling = view.activity == Activity::kPolling;
-  if (view.any && !polling) return std::any_of(view.needs.begin(), view.needs.end(), arrived);
+  // Who polls with work in between is outside of MPI, and need not be kept by anything.
+  const Process& record = analysis.trace.processes[process];
+  const Thread* poller = polling ? WaitingPoller(analysis.options, record) : nullptr;
+  if (poller != nullptr && poller->polls_tightly_since_ns == kNoTime) return false;
+  // Of several threads, each waits for something of its own.
+  const bool alone = record.open_calls.size() == 1;
+  const Kind kind = view.open == nullptr ? Kind::kNone : analysis.KindOf(view.open->event);
+  if (alone && !polling && (kind == Kind::kWaitany || kind == Kind::kWaitsome)) {
+    return std::any_of(view.needs.begin(), view.needs.end(), arrived);
+  }
   // What may be on its way, or cannot be judged, is no need; nor is it known to have come.
   size_t active = 0;
   for (const OpenRequest& request : analysis.trace.processes[process].open_requests) {

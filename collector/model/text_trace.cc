@@ -521,6 +521,8 @@ class Parser {
       call->partitions = static_cast<uint32_t>(Number(*partitions));
     } else if (const auto took = value("took-us=")) {
       call->took_ns = Number(*took) * 1000;
+    } else if (const auto tightly_for = value("tightly-for=")) {
+      call->polls_tightly_ns = Number(*tightly_for) * 1'000'000'000;
     } else if (const auto thread = value("thread=")) {
       call->thread = static_cast<uint32_t>(Number(*thread));
     } else if (word.find('x') != std::string::npos) {

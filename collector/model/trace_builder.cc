@@ -244,6 +244,7 @@ TraceBuilder::Made TraceBuilder::Make(int rank, const Call& call) {
   while (process.threads.size() <= call.thread) {
     process.threads.push_back({.tid = 50000 + call.thread, .name = "worker"});
   }
+  process.threads[call.thread].polling = false;  // until it polls again
   const bool needs_communicator =
       IsCollective(info.kind) || info.rule == Rule::kP2p || info.rule == Rule::kRma;
   if (needs_communicator && (call.arguments.flags & ring::kNullComm) == 0) {
@@ -523,6 +524,9 @@ void TraceBuilder::Poll(int rank, bool tightly, const Call& probe) {
   thread.polls += 1000;
   thread.polling = true;
   thread.polls_tightly_since_ns = tightly ? now_ns_ : kNoTime;
+  if (tightly && probe.polls_tightly_ns != kNoTime) {
+    polls_tightly_ns_[{rank, probe.thread}] = probe.polls_tightly_ns;
+  }
 }
 
 void TraceBuilder::AddLifecycle(int rank, Operation operation, uint64_t detail,
@@ -631,6 +635,9 @@ Trace TraceBuilder::Finish() {
   }
   now_ns_ += idle_ns_;
   trace_.taken_at_ns = now_ns_;
+  for (const auto& [thread, ns] : polls_tightly_ns_) {
+    process(thread.first)->threads[thread.second].polls_tightly_since_ns = now_ns_ - ns;
+  }
   for (Process& process : trace_.processes) {
     process.taken_at_ns = now_ns_;
     process.idle_since_ns = process.quiet ? now_ns_ - idle_ns_ : now_ns_;

@@ -32,6 +32,8 @@ struct Call {
   uint32_t partitions = 0;            // of Psend_init; that a Pready marks
   uint32_t thread = 0;
   int64_t took_ns = 500;  // from entry to return, if it returns
+  // Of a poll, when the picture is taken; kNoTime: since it was made.
+  int64_t polls_tightly_ns = kNoTime;
 };
 
 class TraceBuilder {
@@ -76,8 +78,9 @@ class TraceBuilder {
               bool returned);
   // Devices of one host process, which one thread drives: one stands where another waits.
   void ShareProcess(const std::vector<int32_t>& ranks);
-  // The last call of a thread was an unsuccessful poll: of its requests, or `probe`, if that
-  // names an operation. `tightly`: as Thread::polls_tightly_since_ns.
+  // The last call of a thread, the main one unless `probe` names another, was an unsuccessful poll:
+  // of its requests, or `probe`, if that names an operation. `tightly`: as
+  // Thread::polls_tightly_since_ns.
   void Poll(int rank, bool tightly, const Call& probe = {});
   void AddLifecycle(int rank, Operation operation, uint64_t detail,
                     const std::vector<SourceFrame>& path);
@@ -139,6 +142,7 @@ class TraceBuilder {
   std::vector<int> missing_;
   std::map<int, int64_t> clock_ahead_ns_;
   std::map<int, size_t> channel_room_;
+  std::map<std::pair<int, uint32_t>, int64_t> polls_tightly_ns_;  // by rank and thread
   struct Hole {
     uint32_t membership;
     uint64_t first;

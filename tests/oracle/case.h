@@ -65,13 +65,14 @@ struct Sample {
   Tally all;
 };
 
-// Compares the first traces of a run. `visit(number, one, seen, judgement)` is called with each,
-// and ends the run with false.
+// Compares the first traces of a run, or every `step`-th from `first` on. `visit(number, one, seen,
+// judgement)` is called with each, and ends the run with false.
 template <typename Family, typename Visit>
-Sample CompareMany(uint64_t seed, uint64_t traces, const Visit& visit) {
+Sample CompareMany(uint64_t seed, uint64_t traces, const Visit& visit, uint64_t first = 0,
+                   uint64_t step = 1) {
   Sample sample;
   sample.by_kind.resize(KindsOf<Family>());
-  for (uint64_t number = 0; number < traces; ++number) {
+  for (uint64_t number = first; number < traces; number += step) {
     const Case<Family> one = MakeCase<Family>(seed, number);
     typename Family::Observation seen;
     const Judgement judgement = RunCase<Family>(one, &seen);

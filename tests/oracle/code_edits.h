@@ -7,8 +7,34 @@
 #include <vector>
 
 #include "tests/oracle/generate.h"
+#include "tests/oracle/program.h"
 
 namespace rollcall::oracle {
+
+// Is there an argument of it that can be wrong by itself?
+inline bool CanBeRejected(const Program& program, const Op& op) {
+  if (op.init || op.handle != kNone || op.fused || program.IsInter(op.comm)) return false;
+  if (IsMessage(op.what)) return op.what != Do::kMrecv && !IsPartitioned(op.what);
+  return IsCollective(op.what) && op.what != Do::kBarrier && op.what < Do::kDup &&
+         !HasCountsOfItsOwn(op.what);
+}
+
+// The same with such an argument.
+inline Op Rejected(const Program& program, Op op, Random* random) {
+  const auto beyond = static_cast<int>(program.comms[static_cast<size_t>(op.comm)].size());
+  op.rejected = true;
+  op.request = kNone;
+  op.message = kNone;
+  if (IsMessage(op.what)) {
+    Chance(random, 50) ? op.tag = -5 : op.peer = beyond;
+  } else if (HasRoot(op.what)) {
+    op.peer = beyond;
+  } else {
+    op.in_place = false;
+    op.count = -1;
+  }
+  return op;
+}
 
 struct Culprits {
   std::vector<int> ranks;

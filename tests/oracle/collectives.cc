@@ -172,9 +172,9 @@ bool Machine::CollectiveComplete(const State& state, Library library, int rank, 
   for (const int member : program_.comms[static_cast<size_t>(instance.comm)]) {
     const bool arrived =
         std::any_of(instance.calls.begin(), instance.calls.end(), [&](const auto& call) {
-          return call.first == member && Entered(state, member, call.second);
+          return program_.RankOf(call.first) == member && Entered(state, call.first, call.second);
         });
-    if (arrived || member == rank) continue;
+    if (arrived || member == program_.RankOf(rank) || IsFree(state, member)) continue;
     if (!fits || !early || Needs(rank, At(rank, at), member)) return false;
   }
   return true;

@@ -18,8 +18,8 @@ class Search {
         library_(library),
         resume_(resume),
         all_orders_(all_orders) {
-    outcome_.can_move.assign(start_.ranks.size(), false);
-    outcome_.must_move.assign(start_.ranks.size(), true);
+    outcome_.can_move.assign(start_.lines.size(), false);
+    outcome_.must_move.assign(start_.lines.size(), true);
   }
 
   Outcome Run() {
@@ -53,9 +53,9 @@ class Search {
 
   void End(const State& state) {
     bool complete = true;
-    for (size_t r = 0; r < state.ranks.size(); ++r) {
-      const RankState& before = start_.ranks[r];
-      const RankState& after = state.ranks[r];
+    for (size_t r = 0; r < state.lines.size(); ++r) {
+      const LineState& before = start_.lines[r];
+      const LineState& after = state.lines[r];
       const bool moved = after.at != before.at || after.status != before.status;
       complete &= after.status == Status::kLeft;
       if (moved) outcome_.can_move[r] = true;
@@ -93,8 +93,8 @@ Outcome ExploreLibraries(const Machine& machine, const State& start) {
     }
   }
   Outcome all;
-  all.can_move.assign(start.ranks.size(), false);
-  all.must_move.assign(start.ranks.size(), true);
+  all.can_move.assign(start.lines.size(), false);
+  all.must_move.assign(start.lines.size(), true);
   if (open.size() > 9) {
     all.bounded = true;
     return all;
@@ -109,7 +109,7 @@ Outcome ExploreLibraries(const Machine& machine, const State& start) {
     all.every_complete &= one.every_complete;
     all.bounded |= one.bounded;
     all.states += one.states;
-    for (size_t r = 0; r < start.ranks.size(); ++r) {
+    for (size_t r = 0; r < start.lines.size(); ++r) {
       all.can_move[r] = all.can_move[r] || one.can_move[r];
       all.must_move[r] = all.must_move[r] && one.must_move[r];
     }

@@ -12,7 +12,7 @@ namespace rollcall::oracle {
 struct Outcome {
   bool some_complete = false;   // there is a way in which every rank comes to its end
   bool every_complete = true;   // there is no other way
-  std::vector<bool> can_move;   // by rank: in some way it comes out of where it is now
+  std::vector<bool> can_move;   // by line: in some way it comes out of where it is now
   std::vector<bool> must_move;  // in every way
   size_t states = 0;
   bool bounded = false;  // too many states: nothing of this was decided

@@ -28,6 +28,7 @@ std::optional<Generated> Try(FaultKind kind, Random* random) {
   Writer writer(random, kind != FaultKind::kNone);
   const bool inversion = kind == FaultKind::kInversion;
   writer.Communicators(inversion);
+  writer.Threads();
   const Wants wants = kind == FaultKind::kNotReady     ? Wants::kPartitions
                       : kind == FaultKind::kNotStarted ? Wants::kAnyHandle
                                                        : Wants::kNoHandle;
@@ -79,10 +80,12 @@ std::optional<Generated> Try(FaultKind kind, Random* random) {
   writer.Steps(1 + Below(random, 3));
   const int ring_comm = writer.ring_comm();
   result.program = writer.Finish();
+  Planter planter(random, &result.program);
   const bool correct =
       kind != FaultKind::kRing && kind != FaultKind::kLuckyRing && kind != FaultKind::kRace;
+  const bool delegates = result.program.thread_level == 3 && Chance(random, 40);
+  if (delegates && correct && !inversion) planter.Delegate();
   if (correct && !CompletesInEveryWay(result.program)) return std::nullopt;
-  Planter planter(random, &result.program);
   result.planted.kind = kind;
   bool planted = true;
   switch (kind) {

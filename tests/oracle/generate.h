@@ -41,6 +41,7 @@ namespace rollcall::oracle {
   FAULT(Stalled, "rank stalled", 95, 1)                              \
   FAULT(Uneven, "uneven iterations", 68, 2)                          \
   FAULT(Frozen, "network dead", 97, 1)                               \
+  FAULT(Invalid, "argument that MPI rejects", 84, 1)                 \
   FAULT(Race, "race of wildcard receives", 0, 65)                    \
   FAULT(Two, "two faults", 20, 4)
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 
 #include "collector/diagnosis/diagnose.h"
 #include "collector/model/rank_set.h"
@@ -30,10 +31,11 @@ class Comparison {
     now_permissive_ = Explore(machine_, seen_.state, Library::kPermissive, true);
     now_synchronous_ = Explore(machine_, seen_.state, Library::kSynchronous, true);
     result_.report = Diagnose(seen_.trace);
+    result_.open = seen_.ended && IsOpen();
     result_.bounded = now_permissive_.bounded || now_synchronous_.bounded;
     result_.ended = seen_.ended;
-    for (const RankState& rank : seen_.state.ranks) {
-      result_.stuck |= seen_.ended && rank.inside && rank.status == Status::kGoing;
+    for (const LineState& line : seen_.state.lines) {
+      result_.stuck |= seen_.ended && line.inside && line.status == Status::kGoing;
     }
     if (result_.stuck && now_permissive_.some_complete && !now_synchronous_.some_complete) {
       result_.by_luck = Explore(machine_, seen_.state, Library::kBuffering, true).some_complete;
@@ -42,14 +44,21 @@ class Comparison {
       for (const Finding& finding : result_.report.findings) Check(finding);
     }
     const FaultKind kind = generated_.planted.kind;
-    if (kind == FaultKind::kNone && !result_.report.findings.empty()) {
-      Violation(result_.report.findings[0], "accused in a correct program");
+    for (const Finding& finding : result_.report.findings) {
+      if (kind == FaultKind::kNone && !LooksLikeIt(finding)) {
+        Violation(finding, "accused in a correct program");
+      }
     }
     if (seen_.ended && result_.report.findings.empty() && AnyMisfit()) {
       result_.violations.emplace_back("calls do not fit, and nothing is said");
     }
     if (result_.report.findings.empty()) JudgeBuffering();
     result_.hit = HitOf();
+    const VerdictKind truth = KindOf(kind);
+    if (result_.stuck && !result_.open && truth != VerdictKind::kInconclusive &&
+        !result_.report.findings.empty()) {
+      result_.kind_right = result_.report.findings[0].kind == truth;
+    }
     return std::move(result_);
   }
 
@@ -91,26 +100,317 @@ class Comparison {
 
   bool AnyMisfit() const {
     for (int i = 0; i < static_cast<int>(machine_.instances().size()); ++i) {
-      if (!machine_.Fits(seen_.state, i)) return true;
+      // One that does not fit with itself alone is compared once another one is there.
+      const auto& calls = machine_.instances()[static_cast<size_t>(i)].calls;
+      const auto entered = std::count_if(calls.begin(), calls.end(), [&](const auto& call) {
+        return machine_.Entered(seen_.state, call.first, call.second);
+      });
+      if (entered > 1 && !machine_.Fits(seen_.state, i)) return true;
     }
     return false;
   }
 
+  // Any thread of it.
   bool Is(int rank, Status status) const {
-    return seen_.state.ranks[static_cast<size_t>(rank)].status == status;
+    for (int line = 0; line < generated_.program.lines(); ++line) {
+      if (generated_.program.RankOf(line) != rank) continue;
+      if (seen_.state.lines[static_cast<size_t>(line)].status == status) return true;
+    }
+    return false;
   }
 
-  // Why it hangs is another claim than that it does. That a call was left out, that a loop ended
-  // early, or that two communicators were used in opposite order is a conclusion always: each
-  // leaves records that another fault leaves, too.
+  bool Sleeps(int line) const {
+    const LineState& here = seen_.state.lines[static_cast<size_t>(line)];
+    return here.status == Status::kStalled && machine_.At(line, here.at).what == Do::kSleep;
+  }
+
+  // For how long a wait that may end by itself must have looked like one: the times of issue 14.
+  static int SecondsFor(Certainty certainty) {
+    return certainty == Certainty::kProven ? INT_MAX : certainty == Certainty::kLikely ? 30 : 10;
+  }
+
+  // May the rank go on by itself, as far as the certainty claims to know?
+  bool MayAct(int rank, Certainty certainty) const {
+    const Doubt& doubt = seen_.doubts[static_cast<size_t>(rank)];
+    if (HasLeft(rank) || Is(rank, Status::kDead)) return false;
+    const int seconds = SecondsFor(certainty);
+    if (doubt.polls && doubt.tightly && doubt.seconds < seconds) return true;
+    // With work between the polls: suspected at DiagnoseOptions::stall_after_ns.
+    const bool suspected = certainty == Certainty::kSuspected && doubt.seconds >= 30;
+    if (doubt.polls && !doubt.tightly && !suspected) return true;
+    if (doubt.threads == OtherThreads::kCallers) return true;
+    return doubt.threads != OtherThreads::kWait && seen_.idle < seconds;
+  }
+
+  // It may be too early for a verdict, or somebody may act for whom it has to wait.
+  bool IsOpen() const {
+    for (int line = 0; line < generated_.program.lines(); ++line) {
+      if (Sleeps(line)) return true;
+    }
+    for (int r = 0; r < generated_.program.ranks; ++r) {
+      if (MayAct(r, Certainty::kSuspected)) return true;
+    }
+    return seen_.idle < 30;
+  }
+
+  // Threads that sleep and never called MPI are taken not to, after a time; so is what nobody sees.
+  State WithoutThreads(Certainty certainty) const {
+    State state = seen_.state;
+    for (int line = 0; line < generated_.program.lines(); ++line) {
+      const int rank = generated_.program.RankOf(line);
+      const OtherThreads threads = seen_.doubts[static_cast<size_t>(rank)].threads;
+      LineState& here = state.lines[static_cast<size_t>(line)];
+      if (here.status == Status::kStalled && threads != OtherThreads::kCallers &&
+          generated_.program.thread_level == 3 && seen_.idle >= SecondsFor(certainty)) {
+        here.status = Status::kDead;
+      }
+    }
+    return state;
+  }
+
+  // Of a correct program, some thread of which keeps the others waiting: no better is known.
+  bool LooksLikeIt(const Finding& finding) const {
+    if (finding.certainty == Certainty::kProven) return false;
+    bool looks = false;
+    for (int line = 0; line < generated_.program.lines(); ++line) {
+      if (!Sleeps(line)) continue;
+      const int rank = generated_.program.RankOf(line);
+      looks |= seen_.doubts[static_cast<size_t>(rank)].threads != OtherThreads::kCallers
+                   ? seen_.idle >= SecondsFor(finding.certainty)
+                   : finding.kind == VerdictKind::kRankStalled && seen_.idle >= 30;
+    }
+    return looks;
+  }
+
+  // What is said of a hang must not rest on who may go on by itself.
+  void CheckTime(const Finding& finding) {
+    State state = WithoutThreads(finding.certainty);
+    for (int r = 0; r < generated_.program.ranks; ++r) {
+      state.free.push_back(MayAct(r, finding.certainty));
+    }
+    if (std::find(state.free.begin(), state.free.end(), true) == state.free.end()) return;
+    const Outcome outcome = Explore(machine_, state, Library::kSynchronous, true);
+    std::vector<int> named = finding.culprits;
+    named.insert(named.end(), finding.waiting.begin(), finding.waiting.end());
+    // What nobody can do any more who left, no other thread of those who wait for it can, either,
+    // whether it is known or not.
+    const bool gone = finding.sequence != 0 && SomebodyLeft(finding);
+    const bool all = std::all_of(named.begin(), named.end(), [&](int rank) {
+      return gone ? CanAllMove(outcome, rank)
+                  : state.free[static_cast<size_t>(rank)] || CanMove(outcome, rank);
+    });
+    if (all && !outcome.bounded) Violation(finding, "it rests on who may act");
+  }
+
+  // Every thread of it that waits.
+  bool CanAllMove(const Outcome& outcome, int rank) const {
+    for (int line = 0; line < generated_.program.lines(); ++line) {
+      const bool waits = generated_.program.RankOf(line) == rank &&
+                         seen_.state.lines[static_cast<size_t>(line)].inside;
+      if (waits && !outcome.can_move[static_cast<size_t>(line)]) return false;
+    }
+    return true;
+  }
+
+  // Any thread of it that waits.
+  bool CanMove(const Outcome& outcome, int rank) const {
+    for (int line = 0; line < generated_.program.lines(); ++line) {
+      if (generated_.program.RankOf(line) != rank) continue;
+      if (outcome.can_move[static_cast<size_t>(line)]) return true;
+    }
+    return false;
+  }
+
+  // Why it hangs is another claim than that it does.
   void CheckKind(const Finding& finding) {
-    if (finding.kind_certainty < finding.certainty)
+    if (finding.kind_certainty < finding.certainty && !IsFactKind(finding.kind)) {
       Violation(finding, "more certain why than that");
-    if (finding.kind_certainty == Certainty::kProven &&
-        (finding.kind == VerdictKind::kRankConditionalCollective ||
-         finding.kind == VerdictKind::kUnevenIterations ||
-         finding.kind == VerdictKind::kOrderInversion)) {
-      Violation(finding, "the kind is proven, which it cannot be");
+    }
+    if (finding.kind_certainty == Certainty::kProven && !IsOfKind(finding)) {
+      Violation(finding, "the kind is proven, and is another one");
+    }
+  }
+
+  // Is that what happened, by what the kind means? That a call was left out, that a loop ended
+  // early, that two communicators were used in opposite order, that somebody is late or the network
+  // dead, is a conclusion always: each leaves records that another fault leaves, too.
+  bool IsOfKind(const Finding& finding) const {
+    const auto all = [&](const auto& is) {
+      return std::all_of(finding.culprits.begin(), finding.culprits.end(), is);
+    };
+    switch (finding.kind) {
+      case VerdictKind::kCollectiveMismatch:
+        return Differs(finding, [](const Op& a, const Op& b) {
+          return a.what != b.what || (a.request == kNone) != (b.request == kNone) ||
+                 a.init != b.init;
+        });
+      case VerdictKind::kRootMismatch:
+        return Differs(
+            finding, [](const Op& a, const Op& b) { return a.what == b.what && a.peer != b.peer; });
+      case VerdictKind::kOpMismatch:
+        return Differs(finding, [](const Op& a, const Op& b) {
+          return a.what == b.what && a.reduction != b.reduction;
+        });
+      case VerdictKind::kDatatypeMismatch:
+        return Differs(
+            finding, [](const Op& a, const Op& b) { return a.what == b.what && a.type != b.type; });
+      case VerdictKind::kCountMismatch:
+        return Differs(finding, [](const Op& a, const Op& b) {
+          return a.what == b.what && (a.type == b.type || a.count != b.count);
+        });
+      case VerdictKind::kRankDied:
+        return all([&](int rank) { return Is(rank, Status::kDead); });
+      case VerdictKind::kInvalidArgument:
+        return all([&](int rank) { return MadeRejected(rank); });
+      case VerdictKind::kFinalizedEarly:
+        return SomebodyLeft(finding);
+      case VerdictKind::kP2pUnmatched:
+        return all([&](int rank) { return !AwaitedMessages(rank).empty(); });
+      case VerdictKind::kP2pDeadlock:
+        return all([&](int rank) { return Intersect(Awaited(rank), finding.culprits); });
+      default:
+        return false;
+    }
+  }
+
+  // Do two calls under the finding's number that do not fit together do so in this?
+  template <typename How>
+  bool Differs(const Finding& finding, const How& how) const {
+    for (int i = 0; i < static_cast<int>(machine_.instances().size()); ++i) {
+      const Instance& instance = machine_.instances()[static_cast<size_t>(i)];
+      if (static_cast<uint32_t>(instance.comm) != finding.communicator ||
+          static_cast<uint64_t>(instance.number) != finding.sequence ||
+          machine_.Fits(seen_.state, i)) {
+        continue;
+      }
+      for (const auto& [a, a_at] : instance.calls) {
+        for (const auto& [b, b_at] : instance.calls) {
+          if (!machine_.Entered(seen_.state, a, a_at) || !machine_.Entered(seen_.state, b, b_at)) {
+            continue;
+          }
+          if (how(machine_.At(a, a_at), machine_.At(b, b_at))) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  bool MadeRejected(int line) const {
+    const int at = seen_.state.lines[static_cast<size_t>(line)].at;
+    for (int i = 0; i < at; ++i) {
+      if (machine_.At(line, i).rejected) return true;
+    }
+    return false;
+  }
+
+  // A member that has not made the call, and never will.
+  bool SomebodyLeft(const Finding& finding) const {
+    for (const Instance& instance : machine_.instances()) {
+      if (static_cast<uint32_t>(instance.comm) != finding.communicator ||
+          static_cast<uint64_t>(instance.number) != finding.sequence) {
+        continue;
+      }
+      for (const int rank : generated_.program.comms[finding.communicator]) {
+        if (HasLeft(rank) && !HasEntered(instance, rank)) return true;
+      }
+    }
+    return false;
+  }
+
+  bool HasLeft(int rank) const {
+    return seen_.state.lines[static_cast<size_t>(rank)].status == Status::kLeft;
+  }
+
+  bool HasEntered(const Instance& instance, int rank) const {
+    return std::any_of(instance.calls.begin(), instance.calls.end(), [&](const auto& call) {
+      return generated_.program.RankOf(call.first) == rank &&
+             machine_.Entered(seen_.state, call.first, call.second);
+    });
+  }
+
+  // What the main thread of a rank waits for: operations that are not complete.
+  std::vector<int> Awaiting(int rank) const {
+    const LineState& here = seen_.state.lines[static_cast<size_t>(rank)];
+    if (!here.inside) return {};
+    const Op& op = machine_.At(rank, here.at);
+    if (!IsWait(op.what)) return {here.at};
+    std::vector<int> awaiting;
+    for (const int request : op.requests) {
+      const int maker = machine_.MakerOf(rank, request);
+      if (!machine_.Complete(seen_.state, Library::kSynchronous, rank, maker)) {
+        awaiting.push_back(maker);
+      }
+    }
+    return awaiting;
+  }
+
+  std::vector<int> AwaitedMessages(int rank) const {
+    std::vector<int> messages = Awaiting(rank);
+    std::erase_if(messages, [&](int at) { return IsCollective(machine_.At(rank, at).what); });
+    return messages;
+  }
+
+  // For whom a rank waits: the other ends of messages, and who is missing from collectives.
+  std::vector<int> Awaited(int rank) const {
+    std::vector<int> awaited;
+    for (const int at : Awaiting(rank)) {
+      const Op& op = machine_.At(rank, at);
+      const std::vector<int> others = generated_.program.Others(op.comm, rank);
+      if (!IsCollective(op.what)) {
+        if (op.peer == kAny) awaited.insert(awaited.end(), others.begin(), others.end());
+        if (op.peer >= 0) awaited.push_back(others[static_cast<size_t>(op.peer)]);
+        continue;
+      }
+      const Instance& instance =
+          machine_.instances()[static_cast<size_t>(machine_.InstanceOf(rank, at))];
+      for (const int member : generated_.program.comms[static_cast<size_t>(op.comm)]) {
+        if (!HasEntered(instance, member)) awaited.push_back(member);
+      }
+    }
+    return awaited;
+  }
+
+  // The kind of what was planted; kInconclusive where that has none, or several.
+  static VerdictKind KindOf(FaultKind fault) {
+    switch (fault) {
+      case FaultKind::kSkipped:
+      case FaultKind::kExtra:
+        return VerdictKind::kRankConditionalCollective;
+      case FaultKind::kOtherOperation:
+        return VerdictKind::kCollectiveMismatch;
+      case FaultKind::kRoot:
+        return VerdictKind::kRootMismatch;
+      case FaultKind::kReduction:
+        return VerdictKind::kOpMismatch;
+      case FaultKind::kType:
+        return VerdictKind::kDatatypeMismatch;
+      case FaultKind::kCount:
+      case FaultKind::kPairCount:
+        return VerdictKind::kCountMismatch;
+      case FaultKind::kInversion:
+        return VerdictKind::kOrderInversion;
+      case FaultKind::kRing:
+      case FaultKind::kLuckyRing:
+        return VerdictKind::kP2pDeadlock;
+      case FaultKind::kTag:
+      case FaultKind::kProbe:
+      case FaultKind::kNotReady:
+        return VerdictKind::kP2pUnmatched;
+      case FaultKind::kDied:
+      case FaultKind::kExited:
+        return VerdictKind::kRankDied;
+      case FaultKind::kLeftEarly:
+        return VerdictKind::kFinalizedEarly;
+      case FaultKind::kStalled:
+        return VerdictKind::kRankStalled;
+      case FaultKind::kUneven:
+        return VerdictKind::kUnevenIterations;
+      case FaultKind::kFrozen:
+        return VerdictKind::kTransportStalled;
+      case FaultKind::kInvalid:
+        return VerdictKind::kInvalidArgument;
+      default:
+        return VerdictKind::kInconclusive;
     }
   }
 
@@ -126,8 +426,18 @@ class Comparison {
       return;
     }
     if (finding.kind == VerdictKind::kRankStalled || finding.kind == VerdictKind::kInitHang) {
-      if (!all(Status::kStalled)) Violation(finding, "does not stall");
+      // Or has a thread that is outside of MPI, whatever its others wait for.
+      const bool may = std::all_of(finding.culprits.begin(), finding.culprits.end(), [&](int rank) {
+        return Is(rank, Status::kStalled) ||
+               seen_.doubts[static_cast<size_t>(rank)].threads == OtherThreads::kCallers;
+      });
+      if (!may) Violation(finding, "does not stall");
       return;
+    }
+    // What all have arrived at, nobody has to act for.
+    if (finding.kind != VerdictKind::kRankDied && finding.kind != VerdictKind::kTransportStalled &&
+        finding.hangs && !Erroneous(finding, true)) {
+      CheckTime(finding);
     }
     if (finding.kind == VerdictKind::kTransportStalled) {
       if (generated_.program.frozen_comm == kNone) Violation(finding, "the network is well");
@@ -138,7 +448,9 @@ class Comparison {
     }
     if (!finding.hangs) return;
     const bool erroneous = Erroneous(finding, true);
-    if (!erroneous && now_synchronous_.every_complete) {
+    const State state = WithoutThreads(finding.certainty);
+    if (!erroneous && now_synchronous_.every_complete &&
+        Explore(machine_, state, Library::kSynchronous, true).every_complete) {
       Violation(finding, "a hang is found where everything completes");
     }
     if (finding.certainty != Certainty::kProven) return;
@@ -151,9 +463,7 @@ class Comparison {
   }
 
   void CheckStuck(const Finding& finding) {
-    const auto can_move = [&](int rank) {
-      return now_permissive_.can_move[static_cast<size_t>(rank)];
-    };
+    const auto can_move = [&](int rank) { return CanMove(now_permissive_, rank); };
     const std::vector<int32_t>& culprits = finding.culprits;
     const std::vector<int32_t>& waiting = finding.waiting;
     if (generated_.program.thread_level == 3) {
@@ -216,7 +526,7 @@ class Comparison {
       if (op.peer >= 0) peers.push_back(members[static_cast<size_t>(op.peer)]);
     };
     for (const int rank : ranks) {
-      const RankState& state = seen_.state.ranks[static_cast<size_t>(rank)];
+      const LineState& state = seen_.state.lines[static_cast<size_t>(rank)];
       const Op& op = machine_.At(rank, state.at);
       if (!IsWait(op.what)) add(rank, op);
       for (const int request : op.requests) {

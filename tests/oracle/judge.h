@@ -22,7 +22,12 @@ namespace rollcall::oracle {
 //    the dead died;
 //  - something is found where calls that were made do not fit, and nobody moves any more;
 //  - nothing at all is found in a correct program, in the middle of its way and at its end;
-//  - why is no more certain than that, and no conclusion is proven;
+//  - a hang is not suspected while somebody may go on without whom there is none: who polls tightly
+//    for less than 10 s (likely: 30 s), or has a thread that never called MPI; who polls with work
+//    in between for less than 30 s (likely: ever), or has a thread that has called MPI and is
+//    outside;
+//  - why is no more certain than that, no conclusion is proven, and the kind that is proven is what
+//    happened;
 //  - asked for programs that need buffers, it names none that completes in some way without.
 Judgement Judge(const Generated& generated, const Machine& machine, const Observation& seen);
 

@@ -2,12 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <bit>
+#include <type_traits>
+
 #include "collector/model/rank_set.h"
 
 namespace rollcall::oracle {
 
 void Tally::Add(const Judgement& judgement) {
   ++traces;
+  if (judgement.kind_right) {
+    const auto certainty = static_cast<size_t>(judgement.report.findings[0].kind_certainty);
+    if (certainty < kCertainties) {
+      ++kinds[certainty];
+      kinds_right[certainty] += *judgement.kind_right;
+    }
+  }
+  if (judgement.open) {
+    ++open;
+    violations += !judgement.violations.empty();
+    return;
+  }
   stuck += judgement.stuck;
   proven += judgement.proven;
   by_luck += judgement.by_luck;
@@ -20,6 +36,15 @@ void Tally::Add(const Judgement& judgement) {
   if (!judgement.ended) return;
   silent += !judgement.stuck;
   ++(judgement.stuck ? hits : silent_hits)[static_cast<size_t>(judgement.hit)];
+}
+
+void Tally::Add(const Tally& other) {
+  using Counts = std::array<uint64_t, sizeof(Tally) / sizeof(uint64_t)>;
+  static_assert(sizeof(Tally) == sizeof(Counts) && std::is_trivially_copyable_v<Tally>);
+  auto sum = std::bit_cast<Counts>(*this);
+  const auto more = std::bit_cast<Counts>(other);
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
+  *this = std::bit_cast<Tally>(sum);
 }
 
 // So many more or less are nothing in a sample of a hundred.

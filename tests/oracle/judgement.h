@@ -3,6 +3,7 @@
 #define ROLLCALL_TESTS_ORACLE_JUDGEMENT_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ enum class Hit {
   kInconclusive,  // it says that it does not know
 };
 inline constexpr int kHits = 7;
+inline constexpr int kCertainties = 3;  // proven, likely, suspected
 
 // A kind of fault, and what is wanted of the traces that it makes stuck, in percent.
 struct FaultInfo {
@@ -43,14 +45,19 @@ struct Judgement {
   bool bounded = false;    // too many states to decide
   bool unsafe = false;     // completed, and would not have if no send were buffered
   bool unsafe_said = false;
+  // It may be too early to say anything, or there is a thread that may still act: no hit is wanted.
+  bool open = false;
+  // Is the kind that of what was planted? Nothing where that has none, or several.
+  std::optional<bool> kind_right;
   Hit hit = Hit::kMissed;
   Report report;
 };
 
 // What a run of many traces counts.
-struct Tally {
+struct Tally {  // of counts alone: see Add()
   uint64_t traces = 0;
   uint64_t stuck = 0;
+  uint64_t open = 0;  // besides: nothing is wanted of them
   uint64_t proven = 0;
   uint64_t silent = 0;  // came to its end with the fault in it
   uint64_t by_luck = 0;
@@ -62,8 +69,12 @@ struct Tally {
   uint64_t violations = 0;
   uint64_t hits[kHits] = {};         // of those that are stuck
   uint64_t silent_hits[kHits] = {};  // of those that came to their end
-  std::vector<std::string> first;    // a report of each of the first violations
+  // First findings of what is stuck, by the certainty of their kind: all, and those whose kind is
+  // that of what was planted.
+  uint64_t kinds[kCertainties] = {};
+  uint64_t kinds_right[kCertainties] = {};
   void Add(const Judgement& judgement);
+  void Add(const Tally& other);
 };
 
 // Where a run names too few of the guilty, or too often others only. Empty if all is well.

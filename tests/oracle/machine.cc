@@ -11,18 +11,18 @@ bool Starts(const Op& op) { return op.handle != kNone && !op.init && op.what != 
 
 // Returns at once, whatever the others do.
 bool IsLocal(const Op& op) {
-  return op.request != kNone || op.what == Do::kFree || op.what == Do::kMrecv ||
-         op.what == Do::kPready || (op.init && IsMessage(op.what));
+  return op.rejected || op.request != kNone || op.what == Do::kFree || op.what == Do::kMrecv ||
+         op.what == Do::kSpawn || op.what == Do::kPready || (op.init && IsMessage(op.what));
 }
 
 }  // namespace
 
 std::string State::Key() const {
   std::string key;
-  for (const RankState& rank : ranks) {
-    key += static_cast<char>(rank.status);
-    key += static_cast<char>(rank.at);
-    key += static_cast<char>(rank.inside);
+  for (const LineState& line : lines) {
+    key += static_cast<char>(line.status);
+    key += static_cast<char>(line.at);
+    key += static_cast<char>(line.inside);
   }
   for (const std::vector<Cell>& row : cells) {
     for (const Cell& cell : row) {
@@ -35,12 +35,13 @@ std::string State::Key() const {
 Machine::Machine(const Program& program) : program_(program) {
   std::map<std::tuple<int, int, int>, int> known;
   instance_of_.resize(program.code.size());
-  for (int r = 0; r < program.ranks; ++r) {
-    std::map<int, int> numbers;
+  std::vector<std::map<int, int>> all_numbers(static_cast<size_t>(program.ranks));
+  for (int r = 0; r < program.lines(); ++r) {
+    std::map<int, int>& numbers = all_numbers[static_cast<size_t>(program.RankOf(r))];
     std::map<int, std::pair<int, int>> handles;  // the initialisation's number, and starts
     for (const Op& op : program.code[static_cast<size_t>(r)]) {
       instance_of_[static_cast<size_t>(r)].push_back(kNone);
-      if (!IsCollective(op.what)) continue;
+      if (!IsCollective(op.what) || op.rejected) continue;
       std::tuple<int, int, int> key(op.comm, 0, 0);
       if (Starts(op)) {
         std::pair<int, int>& handle = handles[op.handle];
@@ -68,7 +69,7 @@ Machine::Machine(const Program& program) : program_(program) {
 void Machine::PairPartitioned() {
   using Key = std::tuple<int, int, int, int, int, int>;  // comm, from, to, tag, handle, start
   std::map<Key, std::pair<int, int>> ends[2];
-  for (int r = 0; r < program_.ranks; ++r) {
+  for (int r = 0; r < program_.lines(); ++r) {
     std::map<Key, int> inits;
     std::map<int, std::pair<int, int>> handles;  // the initialisation's number, and starts
     const std::vector<Op>& ops = program_.code[static_cast<size_t>(r)];
@@ -101,14 +102,20 @@ void Machine::PairPartitioned() {
 
 State Machine::Start() const {
   State state;
-  state.ranks.resize(program_.code.size());
+  state.lines.resize(program_.code.size());
+  for (int line = program_.ranks; line < program_.lines(); ++line) {
+    // The place where it was to be started may have been taken out.
+    const bool never = SpawnOf(line) == kNone &&
+                       program_.threads[static_cast<size_t>(line - program_.ranks)].spawned;
+    if (never) state.lines[static_cast<size_t>(line)].status = Status::kLeft;
+  }
   for (const std::vector<Op>& ops : program_.code) state.cells.emplace_back(ops.size());
   state.wrong.resize(instances_.size(), WrongCall::kHangs);
   return state;
 }
 
 bool Machine::Entered(const State& state, int rank, int at) const {
-  const RankState& here = state.ranks[static_cast<size_t>(rank)];
+  const LineState& here = state.lines[static_cast<size_t>(rank)];
   return at < here.at || (at == here.at && here.inside);
 }
 
@@ -118,6 +125,23 @@ int Machine::MakerOf(int rank, int request) const {
     if (ops[at].request == request) return static_cast<int>(at);
   }
   return kNone;
+}
+
+int Machine::SpawnOf(int line) const {
+  if (line < program_.ranks) return kNone;
+  const std::vector<Op>& ops = program_.code[static_cast<size_t>(program_.RankOf(line))];
+  for (size_t at = 0; at < ops.size(); ++at) {
+    if (ops[at].what == Do::kSpawn && ops[at].thread == line) return static_cast<int>(at);
+  }
+  return kNone;
+}
+
+bool Machine::ThreadsEnded(const State& state, int rank) const {
+  for (int line = program_.ranks; line < program_.lines(); ++line) {
+    if (program_.RankOf(line) != rank) continue;
+    if (state.lines[static_cast<size_t>(line)].status != Status::kLeft) return false;
+  }
+  return true;
 }
 
 bool Machine::GoesWrong(int rank, int at) const {
@@ -131,15 +155,18 @@ bool Machine::GoesWrong(int rank, int at) const {
 
 std::vector<Step> Machine::Steps(const State& state, Library library, bool resume) const {
   std::vector<Step> steps;
-  for (int r = 0; r < program_.ranks; ++r) {
-    const RankState& rank = state.ranks[static_cast<size_t>(r)];
-    if (rank.status == Status::kStalled && resume) {
+  for (int r = 0; r < program_.lines(); ++r) {
+    const LineState& rank = state.lines[static_cast<size_t>(r)];
+    if (rank.status == Status::kStalled && (resume || At(r, rank.at).what == Do::kSleep)) {
       steps.push_back({Step::What::kResume, r, rank.at, 0, 0, false});
     }
     if (rank.status != Status::kGoing) continue;
     // Who enters with the wrong call keeps those inside who could have returned before.
     const bool choice = GoesWrong(r, rank.at);
     if (!rank.inside) {
+      if (At(r, rank.at).what == Do::kFinalize && !ThreadsEnded(state, r)) continue;
+      const int spawn = rank.at == 0 ? SpawnOf(r) : kNone;
+      if (spawn != kNone && !Entered(state, program_.RankOf(r), spawn)) continue;
       steps.push_back({Step::What::kEnter, r, rank.at, 0, 0, choice});
     } else if (Complete(state, library, r, rank.at)) {
       steps.push_back({Step::What::kReturn, r, rank.at, 0, 0, choice});
@@ -150,9 +177,15 @@ std::vector<Step> Machine::Steps(const State& state, Library library, bool resum
 }
 
 void Machine::Take(const Step& step, Library library, State* state) const {
-  RankState& rank = state->ranks[static_cast<size_t>(step.rank)];
-  const Op& op = At(step.rank, step.at);
-  std::vector<Cell>& cells = state->cells[static_cast<size_t>(step.rank)];
+  LineState& rank = state->lines[static_cast<size_t>(step.line)];
+  const auto die = [&] {
+    for (int line = 0; line < program_.lines(); ++line) {
+      if (program_.RankOf(line) != program_.RankOf(step.line)) continue;
+      state->lines[static_cast<size_t>(line)].status = Status::kDead;
+    }
+  };
+  const Op& op = At(step.line, step.at);
+  std::vector<Cell>& cells = state->cells[static_cast<size_t>(step.line)];
   switch (step.what) {
     case Step::What::kResume:
       rank.status = Status::kGoing;
@@ -163,32 +196,32 @@ void Machine::Take(const Step& step, Library library, State* state) const {
       receive.match_rank = step.from;
       receive.match_at = step.from_at;
       Cell& send = state->cells[static_cast<size_t>(step.from)][static_cast<size_t>(step.from_at)];
-      send.match_rank = step.rank;
+      send.match_rank = step.line;
       send.match_at = step.at;
       return;
     }
     case Step::What::kEnter:
       if (op.what == Do::kDie || op.what == Do::kExit) {
-        rank.status = Status::kDead;
-      } else if (op.what == Do::kStall) {
+        die();
+      } else if (op.what == Do::kStall || op.what == Do::kSleep) {
         rank.status = Status::kStalled;
-      } else if (op.what == Do::kFinalize) {
+      } else if (op.what == Do::kFinalize || op.what == Do::kEnd) {
         rank.status = Status::kLeft;
       } else if (op.fused) {
         ++rank.at;  // and everything that is one call with it
-        Take({Step::What::kEnter, step.rank, rank.at, 0, 0, false}, library, state);
+        Take({Step::What::kEnter, step.line, rank.at, 0, 0, false}, library, state);
       } else if (IsLocal(op)) {
         ++rank.at;  // it has done its part of the matching, and returns at once
       } else {
         rank.inside = true;
-        if (op.dies_inside) rank.status = Status::kDead;
+        if (op.dies_inside) die();
       }
       return;
     case Step::What::kReturn:
       for (const int request : op.requests) {
-        const int maker = MakerOf(step.rank, request);
+        const int maker = MakerOf(step.line, request);
         Cell& cell = cells[static_cast<size_t>(maker)];
-        if (cell.finished || !Complete(*state, library, step.rank, maker)) continue;
+        if (cell.finished || !Complete(*state, library, step.line, maker)) continue;
         cell.finished = true;
         if (op.what == Do::kWaitany) break;
       }

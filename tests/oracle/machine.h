@@ -30,7 +30,11 @@
 //  8.6    A neighborhood collective receives along the edges that lead to the caller, and needs
 //         nobody else. Of two edges between the same two, each end lists them in one order; on a
 //         Cartesian one, what is sent down comes from above.
+//  9.3    A call that MPI rejects for an argument does nothing, and has no number; under
+//         MPI_ERRORS_RETURN the rank goes on. Other errors come from calls that did their part.
 //  11.2.2 Who has entered Finalize calls nothing any more.
+//  11.6.1 Of a rank's threads, one that blocks keeps no other one from going on. Their messages are
+//         in no order, one thread's against another's. The main thread joins them to finalize.
 #ifndef ROLLCALL_TESTS_ORACLE_MACHINE_H_
 #define ROLLCALL_TESTS_ORACLE_MACHINE_H_
 
@@ -60,10 +64,11 @@ struct Cell {              // of one operation
 
 enum class Status { kGoing, kLeft, kDead, kStalled };
 
-struct RankState {
+struct LineState {
   Status status = Status::kGoing;
   int at = 0;  // index of the next operation, or of the one it is inside of
   bool inside = false;
+  bool gives_up = false;  // when it polls
 };
 
 // What a wrong operation, of which the members' arguments do not fit together, does: nothing is
@@ -71,9 +76,11 @@ struct RankState {
 enum class WrongCall : char { kHangs, kPasses };
 
 struct State {
-  std::vector<RankState> ranks;
-  std::vector<std::vector<Cell>> cells;  // by rank and index
-  std::vector<WrongCall> wrong;          // by instance
+  std::vector<LineState> lines;          // of code
+  std::vector<std::vector<Cell>> cells;  // by line and index
+  // By rank; none, or who is taken to do anything next: whatever others wait for it to do, it does.
+  std::vector<bool> free;
+  std::vector<WrongCall> wrong;  // by instance
   // Equal if the same can still happen: with whom a message was matched does not matter for that.
   std::string Key() const;
 };
@@ -83,15 +90,15 @@ struct Instance {
   int comm = 0;
   int number = 0;
   int start = 0;  // of a persistent collective: the n-th of this initialisation
-  std::vector<std::pair<int, int>> calls;  // (rank, index), of members that ever make it
+  std::vector<std::pair<int, int>> calls;  // (line, index), of members that ever make it
   bool goes_wrong = false;                 // once all of them have made it, they do not fit
 };
 
 struct Step {
   enum class What { kEnter, kMatch, kReturn, kResume } what = What::kEnter;
-  int rank = 0;  // kMatch: the receiver
+  int line = 0;  // of code; kMatch: the receiver's
   int at = 0;    // kMatch: the receive
-  int from = 0;  // kMatch: the sender and its send
+  int from = 0;  // kMatch: the sender's line and its send
   int from_at = 0;
   bool choice = false;  // another step may be possible only if this one is not taken
 };
@@ -101,12 +108,14 @@ class Machine {
   explicit Machine(const Program& program);
 
   State Start() const;
-  // All steps that are possible now. A rank that stalls may go on if `resume` is set.
+  // All steps that are possible now. A rank that stalls may go on if `resume` is set; a thread that
+  // sleeps always.
   std::vector<Step> Steps(const State& state, Library library, bool resume) const;
   void Take(const Step& step, Library library, State* state) const;
 
   // Do the calls that have been entered fit together? The standard's rules, pair by pair.
   bool Fits(const State& state, int instance) const;
+  // A `rank` that calls is a line of code, here and below.
   int InstanceOf(int rank, int at) const {
     return instance_of_[static_cast<size_t>(rank)][static_cast<size_t>(at)];
   }
@@ -135,6 +144,14 @@ class Machine {
   bool Fit(const State* state, int instance) const;  // nullptr: of all calls that are ever made
   bool GoesWrong(int rank, int at) const;
   bool Matches(const Op& receive, int receiver, const Op& send, int sender) const;
+  bool IsFree(const State& state, int line) const {
+    return !state.free.empty() && state.free[static_cast<size_t>(program_.RankOf(line))];
+  }
+  bool FromFree(const State& state, int rank, int at) const;
+  bool ThreadsCompete(int receiver, int receive, int sender, int send) const;
+  bool ThreadsEnded(const State& state, int rank) const;
+  // The operation of the main thread that starts this one, if there is one.
+  int SpawnOf(int line) const;
   void AddMatches(const State& state, std::vector<Step>* steps) const;
 
   void PairPartitioned();

@@ -6,16 +6,22 @@
 namespace rollcall::oracle {
 namespace {
 
-bool Gives(const Op& op) { return IsSend(op.what) && !op.init; }
-bool Takes(const Op& op) { return (op.what == Do::kRecv || op.what == Do::kMprobe) && !op.init; }
+bool Gives(const Op& op) { return IsSend(op.what) && !op.init && !op.rejected; }
+bool Takes(const Op& op) {
+  return (op.what == Do::kRecv || op.what == Do::kMprobe) && !op.init && !op.rejected;
+}
 
 }  // namespace
 
 bool Machine::Complete(const State& state, Library library, int rank, int at) const {
   const Op& op = At(rank, at);
   const Cell& cell = state.cells[static_cast<size_t>(rank)][static_cast<size_t>(at)];
+  if (IsFree(state, rank) || FromFree(state, rank, at)) return true;
   if (IsCollective(op.what)) return CollectiveComplete(state, library, rank, at);
-  if (op.what == Do::kPoll && library == Library::kPermissive) return true;
+  const bool polls = op.what == Do::kPoll || op.what == Do::kIprobe || op.what == Do::kParrived;
+  const bool gives_up =
+      library == Library::kPermissive || state.lines[static_cast<size_t>(rank)].gives_up;
+  if (polls && gives_up) return true;
   if (IsWait(op.what)) {
     const auto complete = [&](int request) {
       const int maker = MakerOf(rank, request);
@@ -28,16 +34,27 @@ bool Machine::Complete(const State& state, Library library, int rank, int at) co
     return std::all_of(op.requests.begin(), op.requests.end(), complete);
   }
   if (op.what == Do::kProbe || op.what == Do::kIprobe) {
-    return (op.what == Do::kIprobe && library == Library::kPermissive) || Visible(state, rank, op);
+    return Visible(state, rank, op);
   }
   if (IsPartitioned(op.what)) return PartitionsComplete(state, library, rank, at);
-  if (op.what == Do::kParrived) {
-    return library == Library::kPermissive || Arrived(state, library, rank, at);
-  }
+  if (op.what == Do::kParrived) return Arrived(state, library, rank, at);
   if (cell.match_rank != kNone && (!IsSend(op.what) || Received(state, rank, at))) return true;
   if (op.what != Do::kSend) return false;
   return library == Library::kPermissive || library == Library::kBuffering ||
          (library == Library::kAsDecided && cell.early);
+}
+
+// A message that a rank that may do anything could send, or take.
+bool Machine::FromFree(const State& state, int rank, int at) const {
+  const Op& op = At(rank, at);
+  if (state.free.empty() || !(IsMessage(op.what) || op.what == Do::kIprobe)) return false;
+  if (op.what == Do::kPsend && !AllReady(state, rank, at)) return false;
+  const std::vector<int> others = program_.Others(op.comm, rank);
+  for (int i = 0; i < static_cast<int>(others.size()); ++i) {
+    const int other = others[static_cast<size_t>(i)];
+    if ((op.peer == kAny || op.peer == i) && IsFree(state, other)) return true;
+  }
+  return false;
 }
 
 // 4.2.2: a partitioned send is complete when all its partitions are marked ready, and buffered or
@@ -101,22 +118,28 @@ bool Machine::Received(const State& state, int rank, int at) const {
 
 // A message that `probe` would find is there, and no receive that was posted before takes it.
 bool Machine::Visible(const State& state, int rank, const Op& probe) const {
-  const std::vector<Op>& own = program_.code[static_cast<size_t>(rank)];
   const auto open = [&](int r, int at) {
     return Entered(state, r, at) &&
            state.cells[static_cast<size_t>(r)][static_cast<size_t>(at)].match_rank == kNone;
   };
-  for (int s = 0; s < program_.ranks; ++s) {
+  // Of any of its threads.
+  const auto is_taken = [&](const Op& send, int sender) {
+    for (int line = 0; line < program_.lines(); ++line) {
+      if (program_.RankOf(line) != program_.RankOf(rank)) continue;
+      const std::vector<Op>& own = program_.code[static_cast<size_t>(line)];
+      for (int k = 0; k < static_cast<int>(own.size()); ++k) {
+        const Op& receive = own[static_cast<size_t>(k)];
+        if (Takes(receive) && open(line, k) && Matches(receive, line, send, sender)) return true;
+      }
+    }
+    return false;
+  };
+  for (int s = 0; s < program_.lines(); ++s) {
     const std::vector<Op>& sends = program_.code[static_cast<size_t>(s)];
     for (int j = 0; j < static_cast<int>(sends.size()); ++j) {
       const Op& send = sends[static_cast<size_t>(j)];
       if (!Gives(send) || !open(s, j) || !Matches(probe, rank, send, s)) continue;
-      bool taken = false;
-      for (int k = 0; k < static_cast<int>(own.size()); ++k) {
-        const Op& receive = own[static_cast<size_t>(k)];
-        taken |= Takes(receive) && open(rank, k) && Matches(receive, rank, send, s);
-      }
-      if (!taken) return true;
+      if (!is_taken(send, s)) return true;
     }
   }
   return false;
@@ -129,14 +152,28 @@ bool Machine::Matches(const Op& receive, int receiver, const Op& send, int sende
          (receive.tag == kAny || receive.tag == send.tag);
 }
 
+// Another thread of either rank may make a call that would do as well.
+bool Machine::ThreadsCompete(int receiver, int receive, int sender, int send) const {
+  for (int line = 0; !program_.threads.empty() && line < program_.lines(); ++line) {
+    for (const Op& op : program_.code[static_cast<size_t>(line)]) {
+      const bool takes = line != receiver && program_.RankOf(line) == program_.RankOf(receiver) &&
+                         Takes(op) && Matches(op, line, At(sender, send), sender);
+      const bool gives = line != sender && program_.RankOf(line) == program_.RankOf(sender) &&
+                         Gives(op) && Matches(At(receiver, receive), receiver, op, line);
+      if (takes || gives) return true;
+    }
+  }
+  return false;
+}
+
 void Machine::AddMatches(const State& state, std::vector<Step>* steps) const {
   const auto open = [&](int rank, int at) {
     return Entered(state, rank, at) &&
            state.cells[static_cast<size_t>(rank)][static_cast<size_t>(at)].match_rank == kNone;
   };
-  for (int r = 0; r < program_.ranks; ++r) {
+  for (int r = 0; r < program_.lines(); ++r) {
     const std::vector<Op>& receives = program_.code[static_cast<size_t>(r)];
-    for (int s = 0; s < program_.ranks; ++s) {
+    for (int s = 0; s < program_.lines(); ++s) {
       const std::vector<Op>& sends = program_.code[static_cast<size_t>(s)];
       // The first message that a receive matches, and the first receive that this message matches:
       // 3.5 wants the pair to be first from both sides.
@@ -154,7 +191,8 @@ void Machine::AddMatches(const State& state, std::vector<Step>* steps) const {
             }
           }
           if (first) {
-            steps->push_back({Step::What::kMatch, r, i, s, j, receive.peer == kAny});
+            const bool choice = receive.peer == kAny || ThreadsCompete(r, i, s, j);
+            steps->push_back({Step::What::kMatch, r, i, s, j, choice});
           }
           break;
         }

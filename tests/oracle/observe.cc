@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 #include <tuple>
+#include <utility>
 
 #include "collector/model/text_trace.h"
 
@@ -32,10 +34,14 @@ class Observer {
     }
     Walk();
     int dead = 0;
-    for (const RankState& rank : result_.state.ranks) dead += rank.status == Status::kDead;
+    for (int r = 0; r < program_.ranks; ++r) dead += Here(r).status == Status::kDead;
     dies_alone_ = dead == 1;
-    for (int r = 0; r < program_.ranks; ++r) Stands(r);
-    if (result_.ended) Line("idle 60");
+    constexpr int kIdle[] = {3, 8, 12, 25, 40};
+    if (result_.ended) result_.idle = Chance(&random_, 60) ? 60 : kIdle[Below(&random_, 5)];
+    result_.doubts.resize(static_cast<size_t>(program_.ranks));
+    for (int line = 0; line < program_.lines(); ++line) Stands(line);
+    for (int r = 0; r < program_.ranks; ++r) OtherThreadsOf(r);
+    if (result_.ended) Line("idle {}", result_.idle);
     TextTraceResult parsed = ParseTextTrace(result_.text);
     if (!parsed.errors.empty()) throw std::logic_error(parsed.errors[0] + "\n" + result_.text);
     result_.trace = std::move(parsed.trace);
@@ -77,82 +83,101 @@ class Observer {
     for (WrongCall& wrong : state.wrong) {
       wrong = Chance(&random_, 50) ? WrongCall::kPasses : WrongCall::kHangs;
     }
+    for (LineState& line : state.lines) line.gives_up = Chance(&random_, 25);
+    // Threads that sleep may do so for longer than anybody looks.
+    const bool sleeps = Chance(&random_, 50);
     // Ranks are not equally fast.
     std::vector<int> speed;
-    speed.reserve(state.ranks.size());
-    for (int r = 0; r < program_.ranks; ++r) speed.push_back(1 + Below(&random_, 5));
+    speed.reserve(state.lines.size());
+    for (int r = 0; r < program_.lines(); ++r) speed.push_back(1 + Below(&random_, 5));
     int steps_left = Chance(&random_, 20) ? Below(&random_, 60) : 100'000;
     for (;;) {
-      const std::vector<Step> steps = machine_.Steps(state, Library::kAsDecided, false);
-      if (steps.empty()) return;
-      if (steps_left-- == 0) break;
+      std::vector<Step> steps = machine_.Steps(state, Library::kAsDecided, false);
+      if (sleeps) {
+        std::erase_if(steps, [](const Step& step) { return step.what == Step::What::kResume; });
+      }
+      if (steps.empty()) break;
+      if (steps_left-- == 0) {
+        result_.ended = false;
+        break;
+      }
       Step step = steps[static_cast<size_t>(Below(&random_, static_cast<int>(steps.size())))];
-      if (Chance(&random_, 20 * (5 - speed[static_cast<size_t>(step.rank)]))) {
+      if (Chance(&random_, 20 * (5 - speed[static_cast<size_t>(step.line)]))) {
         step = steps[static_cast<size_t>(Below(&random_, static_cast<int>(steps.size())))];
       }
       Take(step);
     }
-    result_.ended = false;
+    for (LineState& line : state.lines) line.gives_up = false;
   }
+
+  const LineState& Here(int line) const { return result_.state.lines[static_cast<size_t>(line)]; }
 
   // The record of a call is complete when it returns.
   void Take(const Step& step) {
-    const Op& op = machine_.At(step.rank, step.at);
+    const Op& op = machine_.At(step.line, step.at);
     std::string requests;
-    if (step.what == Step::What::kReturn && IsWait(op.what)) requests = Open(step.rank, op);
-    machine_.Take(step, Library::kAsDecided, &result_.state);
     const bool returns = step.what == Step::What::kReturn;
-    if (returns && IsExchange(step.rank, step.at)) {
-      Line("{}: {} @ {}", step.rank, Exchange(step.rank, op), Path(op));
-    } else if (returns && op.what == Do::kIprobe) {
-      Line("{}: {}", step.rank, Call(op));
-      Line("{}: polled", step.rank);
-    } else if (returns && op.what == Do::kParrived) {
-      Line("{}: Parrived for=p{} @ {}", step.rank, op.handle, Path(op));
-      Line("{}: polled", step.rank);
+    if (returns && IsWait(op.what)) requests = Open(step.line, op);
+    const bool gives_up = returns && IsPoll(op.what) && GivesUp(step);
+    if (gives_up) Line("{}: polled {}", Rank(step.line), Polled(step.line, op));
+    machine_.Take(step, Library::kAsDecided, &result_.state);
+    if (gives_up) return;
+    if (returns && IsExchange(step.line, step.at)) {
+      Line("{}: {}{}", Rank(step.line), Exchange(step.line, op), Place(step.line, op));
+    } else if (returns && IsPoll(op.what) && op.what != Do::kPoll) {
+      Line("{}: {}", Rank(step.line), Polled(step.line, op));
     } else if (returns && IsWait(op.what)) {
       // Those that were open and are not any more.
       std::string finished;
-      const std::string still = Open(step.rank, op) + ",";
+      const std::string still = Open(step.line, op) + ",";
       for (const int request : op.requests) {
-        const std::string name = RequestName(step.rank, request) + ",";
+        const std::string name = RequestName(step.line, request) + ",";
         if ((requests + ",").find(name) != std::string::npos &&
             still.find(name) == std::string::npos) {
           finished += name;
         }
       }
       if (!finished.empty()) finished = " for=" + finished.substr(0, finished.size() - 1);
-      Line("{}: {}{} @ {}", step.rank, WaitName(op), finished, Path(op));
-      if (op.what == Do::kPoll) Line("{}: polled", step.rank);
+      Line("{}: {}{}{}", Rank(step.line), WaitName(op), finished, Place(step.line, op));
     } else if (returns) {
       const std::string made = op.init ? fmt::format(" request=p{}", op.handle) : "";
-      Line("{}: {}{} @ {}", step.rank, Name(op), made, Path(op));
+      const char* error = !op.fails ? "" : op.what == Do::kRecv ? "error 15 " : "error 16 ";
+      Line("{}: {}{}{}{}", Rank(step.line), error, Name(op), made, Place(step.line, op));
     } else if (step.what == Step::What::kEnter) {
-      Enter(step.rank, step.at);
+      Enter(step.line, step.at);
     }
   }
 
   // What is recorded of calls that return at once.
-  void Enter(int rank, int at) {
-    const Op& op = machine_.At(rank, at);
+  void Enter(int line, int at) {
+    const Op& op = machine_.At(line, at);
+    const int rank = Rank(line);
+    if (op.rejected) {
+      const char* error = op.tag < kAny        ? "TAG"
+                          : IsMessage(op.what) ? "RANK"
+                          : HasRoot(op.what)   ? "ROOT"
+                                               : "COUNT";
+      Line("{}: is-rejected MPI_ERR_{} {}", rank, error, Call(line, op));
+      return;
+    }
     if (op.fused && op.handle == kNone) return;  // the whole Sendrecv is recorded
     if (op.what == Do::kParrived) return;        // a poll: what it comes to is recorded
     if (op.what == Do::kPready) {
-      Line("{}: Pready for=p{} partitions={} @ {}", rank, op.handle, op.partitions, Path(op));
+      Line("{}: Pready for=p{} partitions={}{}", rank, op.handle, op.partitions, Place(line, op));
     } else if (op.what == Do::kFree) {
-      Line("{}: Request_free for=p{} @ {}", rank, op.handle, Path(op));
+      Line("{}: Request_free for=p{}{}", rank, op.handle, Place(line, op));
     } else if (op.what == Do::kMrecv) {
       Op taken = op;
-      const Cell& cell = MatchOf(rank, op.message);
+      const Cell& cell = MatchOf(line, op.message);
       taken.peer = program_.LocalRank(op.comm, cell.match_rank);
       taken.tag = machine_.At(cell.match_rank, cell.match_at).tag;
-      Line("{}: {}", rank, Call(taken));
+      Line("{}: {}", rank, Call(line, taken));
     } else if (op.init && IsMessage(op.what)) {
-      Line("{}: {} request=p{} @ {}", rank, Name(op), op.handle, Path(op));
+      Line("{}: {} request=p{}{}", rank, Name(op), op.handle, Place(line, op));
     } else if (op.handle != kNone && !op.init) {
-      Line("{}: {} @ {}", rank, Starts(rank, at), Path(op));
+      Line("{}: {}{}", rank, Starts(line, at), Place(line, op));
     } else if (op.request != kNone) {
-      Line("{}: {} request=r{} @ {}", rank, Name(op), op.request, Path(op));
+      Line("{}: {} request=r{}{}", rank, Name(op), op.request, Place(line, op));
     }
   }
 
@@ -201,29 +226,95 @@ class Observer {
     return maker.handle == kNone ? fmt::format("r{}", request) : fmt::format("p{}", maker.handle);
   }
 
-  // What a rank is seen doing in the end.
-  void Stands(int r) {
-    const RankState& rank = result_.state.ranks[static_cast<size_t>(r)];
-    if (rank.at >= static_cast<int>(program_.code[static_cast<size_t>(r)].size())) return;
-    const Op& op = machine_.At(r, rank.at);
+  // Its last poll failed, too, and it does something else.
+  bool GivesUp(const Step& step) const {
+    State patient = result_.state;
+    patient.lines[static_cast<size_t>(step.line)].gives_up = false;
+    return !machine_.Complete(patient, Library::kAsDecided, step.line, step.at);
+  }
+
+  static bool IsPoll(Do what) {
+    return what == Do::kPoll || what == Do::kIprobe || what == Do::kParrived;
+  }
+
+  // The call of a loop that polls.
+  std::string Polled(int line, const Op& op) const {
+    if (op.what == Do::kIprobe) return Call(line, op);
+    const std::string what = op.what == Do::kParrived
+                                 ? fmt::format("Parrived for=p{}", op.handle)
+                                 : fmt::format("Test for={}", RequestName(line, op.requests[0]));
+    return what + Place(line, op);
+  }
+
+  // For so long as nobody moved, or it was noticed later; or with work in between.
+  void Polls(int line, const Op& op) {
+    Doubt& doubt = result_.doubts[static_cast<size_t>(Rank(line))];
+    const bool tightly = Chance(&random_, 75);
+    int seconds = result_.idle;
+    std::string call = Polled(line, op);
+    if (tightly && result_.idle > 5 && Chance(&random_, 25)) {
+      seconds = 1 + Below(&random_, result_.idle - 1);
+      if (seconds == 10 || seconds == 30) ++seconds;
+      call.insert(call.find(' '), fmt::format(" tightly-for={}", seconds));
+    }
+    Line("{}: {} {}", Rank(line), tightly ? "polls" : "polled", call);
+    // Of several threads that poll, the one of which less is known.
+    doubt.tightly = tightly && (!doubt.polls || doubt.tightly);
+    doubt.seconds = doubt.polls ? std::min(doubt.seconds, seconds) : seconds;
+    doubt.polls = true;
+  }
+
+  // What those threads could do that are in no call: its own, and some that are in no program.
+  void OtherThreadsOf(int rank) {
+    if (program_.thread_level != 3 || Here(rank).status == Status::kDead) return;
+    const int besides = Below(&random_, 100);
+    OtherThreads& threads = result_.doubts[static_cast<size_t>(rank)].threads;
+    if (besides < 12) threads = OtherThreads::kOutside;
+    const Doubt& doubt = result_.doubts[static_cast<size_t>(rank)];
+    if (besides < 4 || (doubt.polls && !doubt.tightly)) threads = OtherThreads::kCallers;
+    for (int line = 0; line < program_.lines(); ++line) {
+      const LineState& here = Here(line);
+      const bool waits = here.inside || here.status == Status::kLeft ||
+                         machine_.At(line, here.at).what == Do::kFinalize;
+      if (Rank(line) != rank || waits) continue;
+      bool called = line < program_.ranks || HiddenThread(line).called;
+      for (int at = 0; at < here.at; ++at) called |= machine_.At(line, at).what != Do::kSleep;
+      threads = std::max(threads, called ? OtherThreads::kCallers : OtherThreads::kOutside);
+    }
+    if (besides >= 92) threads = OtherThreads::kUnseen;
+    if (threads != OtherThreads::kWait) {
+      Line("{}: other-threads {}", rank, OtherThreadsName(threads));
+    }
+  }
+
+  const ThreadOfRank& HiddenThread(int line) const {
+    return program_.threads[static_cast<size_t>(line - program_.ranks)];
+  }
+  int Rank(int line) const { return program_.RankOf(line); }
+
+  // What a thread is seen doing in the end.
+  void Stands(int line) {
+    const LineState& rank = Here(line);
+    const int r = Rank(line);
+    const Op& op = machine_.At(line, rank.at);
+    if (line >= program_.ranks && rank.status == Status::kLeft) return;
     if (rank.status == Status::kLeft) {
       bool all = true;
-      for (const RankState& other : result_.state.ranks) all &= other.status == Status::kLeft;
+      for (const LineState& other : result_.state.lines) all &= other.status == Status::kLeft;
       // It may wait in there for the others, or not.
       Line("{}: {}Finalize @ {}", r, all || Chance(&random_, 50) ? "" : "waits in ", Path(op));
       return;
     }
-    if (rank.inside && (op.what == Do::kPoll || op.what == Do::kParrived)) {
-      Line("{}: polls", r);
-    } else if (rank.inside && op.what == Do::kIprobe) {
-      Line("{}: polls {}", r, Call(op));
-    } else if (rank.inside && IsExchange(r, rank.at)) {
-      Line("{}: waits in {} @ {}", r, Exchange(r, op), Path(op));
+    if (rank.inside && IsPoll(op.what)) {
+      Polls(line, op);
+    } else if (rank.inside && IsExchange(line, rank.at)) {
+      Line("{}: waits in {}{}", r, Exchange(line, op), Place(line, op));
     } else if (rank.inside && IsWait(op.what)) {
-      Line("{}: waits in {} for={} @ {}", r, WaitName(op), Open(r, op), Path(op));
+      Line("{}: waits in {} for={}{}", r, WaitName(op), Open(line, op), Place(line, op));
     } else if (rank.inside) {
-      Line("{}: waits in {}", r, Call(op));
+      Line("{}: waits in {}", r, Call(line, op));
     }
+    if (line >= program_.ranks) return;
     if (rank.status == Status::kDead) {
       const bool exits = !rank.inside && op.what == Do::kExit;
       // Who is killed after another may have been killed because of it: a crash is nobody's
@@ -259,7 +350,18 @@ class Observer {
     return op.requests.size() == 1 ? "Wait" : "Waitall";
   }
 
-  static std::string Call(const Op& op) { return Name(op) + " @ " + Path(op); }
+  // Who makes a call, and where.
+  std::string Place(int line, const Op& op) const {
+    const int thread = ThreadNumber(line);
+    return (thread == 0 ? "" : fmt::format(" thread={}", thread)) + " @ " + Path(op);
+  }
+  int ThreadNumber(int line) const {
+    int number = 0;
+    for (int other = program_.ranks; other <= line; ++other) number += Rank(other) == Rank(line);
+    return number;
+  }
+
+  std::string Call(int line, const Op& op) const { return Name(op) + Place(line, op); }
 
   static std::string Name(const Op& op) {
     constexpr const char* kNames[] = {"barrier",
@@ -339,24 +441,34 @@ class Observer {
     return text;
   }
 
+  // Of all its threads: lines, and what was entered there.
+  std::vector<std::pair<int, int>> EnteredBy(int rank) const {
+    std::vector<std::pair<int, int>> entered;
+    for (int line = 0; line < program_.lines(); ++line) {
+      for (int at = 0; at <= Here(line).at && Rank(line) == rank; ++at) {
+        if (machine_.Entered(result_.state, line, at)) entered.emplace_back(line, at);
+      }
+    }
+    return entered;
+  }
+
   // As a ring counts them (proto/ring_format.h): sends when they are entered, receives when they
   // complete, by the status; under kAnySource and kAnyTag if the program did not want one.
   void SetChannels() {
     for (int r = 0; r < program_.ranks; ++r) {
       std::map<std::tuple<int, int, int>, std::pair<uint64_t, uint64_t>> counts;
-      const std::vector<Op>& ops = program_.code[static_cast<size_t>(r)];
-      for (int at = 0; at < static_cast<int>(ops.size()); ++at) {
-        const Op& op = ops[static_cast<size_t>(at)];
-        const Cell& cell = result_.state.cells[static_cast<size_t>(r)][static_cast<size_t>(at)];
-        if (!machine_.Entered(result_.state, r, at) || op.init) continue;
+      for (const auto& [line, at] : EnteredBy(r)) {
+        const Op& op = machine_.At(line, at);
+        const Cell& cell = result_.state.cells[static_cast<size_t>(line)][static_cast<size_t>(at)];
+        if (op.init || op.rejected) continue;
         if (op.what == Do::kPsend || IsSend(op.what)) ++counts[{op.comm, op.peer, op.tag}].first;
         if (op.what == Do::kPrecv && cell.finished) {
           ++counts[{op.comm, op.peer, op.tag}].second;
         }
         if (op.what != Do::kRecv && op.what != Do::kMrecv) continue;
-        const bool returned = at < result_.state.ranks[static_cast<size_t>(r)].at;
+        const bool returned = at < Here(line).at;
         if (!(op.request == kNone ? returned : cell.finished)) continue;
-        const Cell& match = op.what == Do::kMrecv ? MatchOf(r, op.message) : cell;
+        const Cell& match = op.what == Do::kMrecv ? MatchOf(line, op.message) : cell;
         int peer = program_.LocalRank(op.comm, match.match_rank);
         int tag = machine_.At(match.match_rank, match.match_at).tag;
         // What an Mprobe found is known.

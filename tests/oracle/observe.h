@@ -11,10 +11,20 @@
 
 namespace rollcall::oracle {
 
+// What keeps a rank's wait from being a certain one, as it looks from outside.
+struct Doubt {
+  bool polls = false;
+  bool tightly = false;
+  int seconds = 0;  // for so long
+  OtherThreads threads = OtherThreads::kWait;
+};
+
 struct Observation {
-  State state;        // when somebody looked
-  bool ended = true;  // nothing could move any more; else it was a look in passing
-  std::string text;   // the trace (collector/model/text_trace.md)
+  State state;                // when somebody looked
+  bool ended = true;          // nothing could move any more; else it was a look in passing
+  int idle = 0;               // so many seconds nobody had moved
+  std::vector<Doubt> doubts;  // by rank
+  std::string text;           // the trace (collector/model/text_trace.md)
   Trace trace;
 };
 

@@ -3,12 +3,19 @@
 //   oracle --one S:NUMBER            shows one trace of a run, and its verdict
 //   … --of devices                   of NCCL programs (device/), not of MPI programs
 //   … --show KIND:HIT                besides, shows stuck traces of that row and column of the
-//   table … --stop first                   ends with the first violation
+//   table … --most N                       shows so many at most (10) … --jobs N in so many threads
+//   (2) … --stop first                   ends with the first violation
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "tests/oracle/case.h"
 #include "tests/oracle/device/judge.h"
@@ -17,9 +24,17 @@
 namespace rollcall::oracle {
 namespace {
 
-constexpr size_t kMostShown = 10;
-
 using device::Devices;
+
+struct Options {
+  uint64_t traces = 2100;
+  uint64_t seed = 1;
+  std::string one;
+  std::string show;
+  size_t most = 10;
+  uint64_t jobs = 2;
+  bool stop = false;
+};
 
 template <typename Family>
 int One(const std::string& name) {
@@ -47,25 +62,65 @@ void PrintRow(std::string_view name, const Tally& tally) {
              tally.silent_hits[static_cast<int>(Hit::kExact)]);
 }
 
+// How often the kind is right, by its certainty.
 template <typename Family>
-int Many(uint64_t traces, uint64_t seed, const std::string& show, bool stop) {
+void PrintKinds(const Sample& sample) {
+  fmt::print(
+      "\n| planted | proven | right | likely | right | suspected | right |\n"
+      "|---|---|---|---|---|---|---|\n");
+  const auto row = [](std::string_view name, const Tally& tally) {
+    fmt::print("| {} ", name);
+    for (int i = 0; i < kCertainties; ++i) {
+      fmt::print("| {} | {} ", tally.kinds[i], tally.kinds_right[i]);
+    }
+    fmt::print("|\n");
+  };
+  for (size_t kind = 0; kind < sample.by_kind.size(); ++kind) {
+    const Tally& tally = sample.by_kind[kind];
+    if (tally.kinds[0] + tally.kinds[1] + tally.kinds[2] == 0) continue;
+    row(Family::kFaults[kind].text, tally);
+  }
+  row("all", sample.all);
+}
+
+template <typename Family>
+int Many(const Options& options) {
+  const uint64_t seed = options.seed;
+  const std::string& show = options.show;
   size_t shown = 0;
-  bool stopped = false;
+  std::atomic<bool> stopped = false;
+  std::mutex mutex;
   const auto visit = [&](uint64_t number, const auto& one, const auto& seen,
                          const Judgement& judgement) {
-    if (stop && !judgement.violations.empty()) {
+    const std::lock_guard lock(mutex);
+    if (stopped) return false;
+    if (options.stop && !judgement.violations.empty()) {
       fmt::print("VIOLATION {}\n", judgement.violations[0]);
       stopped = true;
       return false;
     }
     const bool wanted = judgement.stuck && show == fmt::format("{}:{}", number % KindsOf<Family>(),
                                                                static_cast<int>(judgement.hit));
-    if ((judgement.violations.empty() && !wanted) || ++shown > kMostShown) return true;
+    if ((judgement.violations.empty() && !wanted) || ++shown > options.most) return true;
     fmt::print("=== oracle --one {}:{}\n", seed, number);
     fmt::print("{}", ShowCase<Family>(one, seen, judgement));
     return true;
   };
-  const Sample sample = CompareMany<Family>(seed, traces, visit);
+  // Each takes every n-th trace: what comes of all is the same.
+  std::vector<Sample> parts(options.jobs);
+  std::vector<std::jthread> jobs;
+  for (uint64_t i = 0; i < options.jobs; ++i) {
+    jobs.emplace_back(
+        [&, i] { parts[i] = CompareMany<Family>(seed, options.traces, visit, i, options.jobs); });
+  }
+  jobs.clear();
+  Sample sample = std::move(parts[0]);
+  for (uint64_t i = 1; i < options.jobs; ++i) {
+    sample.all.Add(parts[i].all);
+    for (size_t kind = 0; kind < sample.by_kind.size(); ++kind) {
+      sample.by_kind[kind].Add(parts[i].by_kind[kind]);
+    }
+  }
   if (stopped) return 1;
   const Tally& all = sample.all;
   fmt::print(
@@ -77,31 +132,25 @@ int Many(uint64_t traces, uint64_t seed, const std::string& show, bool stop) {
     PrintRow(Family::kFaults[kind].text, sample.by_kind[kind]);
   }
   PrintRow("all", all);
+  PrintKinds<Family>(sample);
   fmt::print(
-      "\n{} traces, seed {}: {} stuck ({:.0f}%), {} by luck of no buffer (said in {}), {} "
+      "\n{} traces, seed {}: {} stuck ({:.0f}%), besides {} of which it may be too early, {} by "
+      "luck of no buffer (said in {}), {} "
       "proven while one of those who wait may go on, {} with too many states, {} "
       "violations\n",
       all.traces, seed, all.stuck,
-      100.0 * static_cast<double>(all.stuck) / static_cast<double>(all.traces), all.by_luck,
-      all.luck_said, all.may_go_on, all.bounded, all.violations);
+      100.0 * static_cast<double>(all.stuck) / static_cast<double>(all.traces), all.open,
+      all.by_luck, all.luck_said, all.may_go_on, all.bounded, all.violations);
   fmt::print("{} completed and need a buffer (said of {})\n", all.unsafe, all.unsafe_said);
   const std::string shortfalls = Shortfalls<Family>(sample);
   fmt::print("{}", shortfalls);
   return all.violations == 0 && shortfalls.empty() ? 0 : 1;
 }
 
-struct Options {
-  uint64_t traces = 2100;
-  uint64_t seed = 1;
-  std::string one;
-  std::string show;
-  bool stop = false;
-};
-
 template <typename Family>
 int Run(const Options& options) {
   if (!options.one.empty()) return One<Family>(options.one);
-  return Many<Family>(options.traces, options.seed, options.show, options.stop);
+  return Many<Family>(options);
 }
 
 int Main(int argc, char** argv) {
@@ -113,6 +162,8 @@ int Main(int argc, char** argv) {
     if (option == "--traces") options.traces = std::strtoull(argv[i + 1], nullptr, 10);
     if (option == "--seed") options.seed = std::strtoull(argv[i + 1], nullptr, 10);
     if (option == "--show") options.show = argv[i + 1];
+    if (option == "--jobs") options.jobs = std::max(1, std::atoi(argv[i + 1]));
+    if (option == "--most") options.most = std::strtoull(argv[i + 1], nullptr, 10);
     if (option == "--stop") options.stop = true;
     if (option == "--of") devices = std::string(argv[i + 1]) == "devices";
   }

@@ -37,6 +37,8 @@ bool Planter::Plant(FaultKind kind, Planted* planted) {
       return AtPoint(kind, planted);
     case FaultKind::kFrozen:
       return Freeze();
+    case FaultKind::kInvalid:
+      return Reject(planted);
     default:
       return false;
   }
@@ -92,9 +94,11 @@ bool Planter::InCollective(FaultKind kind, Planted* planted) {
   const bool always = Chance(&random_, 60);
   for (const int r : planted->ranks) {
     std::vector<Op>& ops = Code(r);
+    bool found = false;
     for (size_t i = 0; i < ops.size(); ++i) {
-      if (ops[i].line != op.line || !IsCollective(ops[i].what)) continue;
+      if (ops[i].line != op.line || !IsCollective(ops[i].what) || ops[i].rejected) continue;
       if (!always && ops[i].iteration != op.iteration) continue;
+      found = true;
       if (kind == FaultKind::kSkipped) {
         Remove(&ops, i--);
       } else if (kind == FaultKind::kExtra) {
@@ -106,6 +110,7 @@ bool Planter::InCollective(FaultKind kind, Planted* planted) {
         Spoil(kind, &ops[i]);
       }
     }
+    if (!found) return false;  // another thread of it calls it
   }
   return true;
 }
@@ -146,7 +151,7 @@ void Planter::Spoil(FaultKind kind, Op* op) const {
 
 bool Planter::Suits(FaultKind kind, const Op& op) const {
   if (!IsCollective(op.what) || op.what == Do::kSplit || op.what == Do::kDup) return false;
-  if (op.handle != kNone) return false;
+  if (op.handle != kNone || op.rejected) return false;
   const bool pairwise = HasCountsOfItsOwn(op.what);
   if ((kind == FaultKind::kPairCount) != pairwise &&
       (kind == FaultKind::kPairCount || kind == FaultKind::kCount || kind == FaultKind::kType ||
@@ -183,6 +188,7 @@ void Planter::Remove(std::vector<Op>* ops, size_t at) {
 
 bool Planter::SuitsMessage(FaultKind kind, const Op& op) {
   const bool named = op.peer != kAny && op.tag != kAny;
+  if (op.rejected) return false;
   switch (kind) {
     case FaultKind::kExchange:
       return op.fused && op.handle == kNone;
@@ -279,7 +285,7 @@ bool Planter::AtPoint(FaultKind kind, Planted* planted) {
     ops.erase(ops.begin() + static_cast<ptrdiff_t>(at), ops.end() - 1);
     return ops.size() > 1;
   }
-  const bool blocks = ops[at].request == kNone && ops[at].what < Do::kPoll &&
+  const bool blocks = ops[at].request == kNone && ops[at].what < Do::kPoll && !ops[at].rejected &&
                       ops[at].what != Do::kMrecv && !ops[at].init;
   if (kind == FaultKind::kDied && blocks && Chance(&random_, 40)) {
     ops[at].dies_inside = true;
@@ -294,12 +300,81 @@ bool Planter::AtPoint(FaultKind kind, Planted* planted) {
   return true;
 }
 
+// MPI returns an error, and nothing was done; the rank goes on, or leaves.
+bool Planter::Reject(Planted* planted) {
+  const std::vector<Place> places = PlacesFor([&](const Op& op) {
+    return !op.rejected && CanBeRejected(program_, op) && op.message == kNone && !op.in_place;
+  });
+  if (places.empty()) return false;
+  const Place place = OneOf(places);
+  const Op op = At(place);
+  planted->ranks = {place.rank};
+  if (IsCollective(op.what)) Choose(program_.comms[static_cast<size_t>(op.comm)], planted);
+  planted->tie = false;  // who gets an error is wrong, however many they are
+  const int next = Below(&random_, 100);
+  const Op rejected = Rejected(program_, op, &random_);
+  for (const int rank : planted->ranks) {
+    std::vector<Op>& ops = Code(rank);
+    const auto at = std::find_if(ops.begin(), ops.end(), [&](const Op& each) {
+      return each.line == op.line && each.iteration == op.iteration && each.what == op.what &&
+             each.peer == op.peer && !each.rejected;
+    });
+    if (at == ops.end()) return false;
+    const auto index = at - ops.begin();
+    Remove(&ops, static_cast<size_t>(index));
+    ops.insert(ops.begin() + index, rejected);
+    if (next >= 40) continue;
+    ops.erase(ops.begin() + index + 1, ops.end() - 1);
+    if (next < 20) ops.back().what = Do::kExit;
+  }
+  return true;
+}
+
+bool Planter::CanBeDelegated(const Place& place) {
+  const Op& op = At(place);
+  const std::vector<Op>& ops = Code(place.rank);
+  if (op.request != kNone || op.handle != kNone || op.fused || op.rejected || op.message != kNone ||
+      op.iteration != kNone) {
+    return false;
+  }
+  if (IsSend(op.what)) return true;
+  if (!IsCollective(op.what) || op.what >= Do::kDup) return false;
+  return std::none_of(
+      ops.begin() + static_cast<ptrdiff_t>(place.at) + 1, ops.end(),
+      [&](const Op& later) { return later.comm == op.comm && IsCollective(later.what); });
+}
+
+void Planter::Delegate() {
+  std::vector<Place> places;
+  for (int r = 0; r < program_.ranks; ++r) {
+    for (size_t at = 0; at < Code(r).size(); ++at) {
+      if (CanBeDelegated({r, at})) places.push_back({r, at});
+    }
+  }
+  if (places.empty()) return;
+  const Place place = OneOf(places);
+  Op sleep;
+  sleep.what = Do::kSleep;
+  sleep.line = At(place).line;
+  Op end;
+  end.what = Do::kEnd;
+  end.line = 992;
+  const Op op = At(place);
+  Op& spawn = At(place);
+  spawn = {};
+  spawn.what = Do::kSpawn;
+  spawn.line = op.line;
+  spawn.thread = program_.lines();
+  program_.threads.push_back({place.rank, Chance(&random_, 50), true});
+  program_.code.push_back({sleep, op, end});
+}
+
 bool Planter::Freeze() {
   std::map<int, int> numbers;
   std::vector<std::pair<int, int>> places;
   for (int c = 0; c < static_cast<int>(program_.comms.size()); ++c) {
     for (const Op& op : Code(program_.comms[static_cast<size_t>(c)].front())) {
-      if (op.comm == c && IsCollective(op.what) && (op.handle == kNone || op.init))
+      if (op.comm == c && IsCollective(op.what) && !op.rejected && (op.handle == kNone || op.init))
         places.emplace_back(c, ++numbers[c]);
     }
   }

@@ -18,6 +18,8 @@ class Planter {
   // False if there is no place for it in this program.
   bool Plant(FaultKind kind, Planted* planted);
   bool Invert(std::pair<int, int> lines, int other_comm, Planted* planted);
+  // Another thread makes one of the calls, later; maybe much later. No fault.
+  void Delegate();
   // The culprits run one round less, or one more than the others.
   void Uneven(int rounds, Planted* planted);
 
@@ -27,6 +29,7 @@ class Planter {
     size_t at = 0;
   };
 
+  bool CanBeDelegated(const Place& place);
   std::vector<Op>& Code(int rank) { return program_.code[static_cast<size_t>(rank)]; }
   Op& At(const Place& place) { return Code(place.rank)[place.at]; }
   template <typename Wanted>
@@ -45,6 +48,7 @@ class Planter {
   bool InMessage(FaultKind kind, Planted* planted);
   bool AtPoint(FaultKind kind, Planted* planted);
   bool Freeze();
+  bool Reject(Planted* planted);
 
   Random& random_;
   Program& program_;

@@ -37,7 +37,7 @@ std::vector<Edge> CartesianEdges(const std::vector<int>& dims, bool periodic) {
 
 int Program::LocalRank(int comm, int rank) const {
   const std::vector<int>& members = comms[static_cast<size_t>(comm)];
-  const auto found = std::find(members.begin(), members.end(), rank);
+  const auto found = std::find(members.begin(), members.end(), RankOf(rank));
   if (found == members.end()) return kNone;
   const int at = static_cast<int>(found - members.begin());
   const int first = FirstGroup(comm);
@@ -47,7 +47,7 @@ int Program::LocalRank(int comm, int rank) const {
 bool Program::InFirstGroup(int comm, int rank) const {
   const std::vector<int>& members = comms[static_cast<size_t>(comm)];
   const auto end = members.begin() + FirstGroup(comm);
-  return std::find(members.begin(), end, rank) != end;
+  return std::find(members.begin(), end, RankOf(rank)) != end;
 }
 
 std::vector<int> Program::Others(int comm, int rank) const {
@@ -133,7 +133,10 @@ std::string Text(const Op& op) {
                                     "Finalize",
                                     "Die",
                                     "Exit",
-                                    "Stall"};
+                                    "Stall",
+                                    "Spawn",
+                                    "Sleep",
+                                    "End"};
   std::string text = fmt::format("{} {}{}", op.line, op.request != kNone ? "I" : "",
                                  kNames[static_cast<size_t>(op.what)]);
   if (op.iteration != kNone) text = fmt::format("[{}] {}", op.iteration, text);
@@ -161,6 +164,8 @@ std::string Text(const Op& op) {
   if (op.request != kNone) text += fmt::format(" -> r{}", op.request);
   for (const int request : op.requests) text += fmt::format(" r{}", request);
   if (op.dies_inside) text += " (dies in it)";
+  if (op.rejected) text += " (rejected)";
+  if (op.fails) text += " (fails)";
   return text;
 }
 
@@ -181,7 +186,8 @@ std::string Text(const Program& program) {
     text += fmt::format(", frozen: #{} on {}", program.frozen_number, program.frozen_comm);
   }
   for (size_t r = 0; r < program.code.size(); ++r) {
-    text += fmt::format("\nrank {}:", r);
+    text += fmt::format("\n{}rank {}:", r < static_cast<size_t>(program.ranks) ? "" : "thread of ",
+                        program.RankOf(static_cast<int>(r)));
     for (const Op& op : program.code[r]) text += "  " + Text(op) + ";";
   }
   return text + "\n";

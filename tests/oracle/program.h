@@ -5,6 +5,7 @@
 //   rank 0:  12 Bcast root=0 2xINT   14 Isend peer=1 tag=7 -> r0   19 Waitall r0   90 Finalize
 //   rank 1:  12 Bcast root=0 2xINT   16 Recv peer=any tag=7        90 Finalize
 //   …
+//   thread of rank 1:  31 Recv on=1 peer=0 tag=30   992 End
 //
 // MPI_Sendrecv is three operations that are one call: Irecv, Isend and Waitall (MPI 4.0, 3.10).
 // MPI_Startall is the starts of several handles that are one call.
@@ -61,6 +62,9 @@ enum class Do {
   kDie,    // killed there
   kExit,   // leaves the program without MPI_Finalize
   kStall,  // computes, or sleeps, for as long as anybody looks
+  kSpawn,  // starts the thread of line `thread`
+  kSleep,  // of a thread: the same, for a while
+  kEnd,    // of a thread: it has nothing more to do
 };
 
 constexpr bool IsCollective(Do what) { return what <= Do::kSplit; }
@@ -118,6 +122,16 @@ struct Op {
   int outer_line = 0;     // 0: called from main(); else from a function that main() calls there
   int iteration = kNone;  // of the program's loop
   bool dies_inside = false;
+  int thread = kNone;     // of kSpawn
+  bool rejected = false;  // MPI returns an error for one of its arguments, and nothing is done
+  bool fails = false;     // it does its part, and returns an error all the same
+};
+
+// A thread besides the rank's main one.
+struct ThreadOfRank {
+  int rank = 0;
+  bool called = false;   // it has called MPI before its first operation
+  bool spawned = false;  // by an operation of the main thread; else it is there from the beginning
 };
 
 // Who sends to whom in a neighborhood collective, by the places that each has the other in.
@@ -141,12 +155,21 @@ struct Program {
   std::vector<std::vector<int>> comms;  // members by their ranks in comms[0], the world
   // By communicator: so many are its first group; 0, or nothing: no intercommunicator.
   std::vector<int> split;
-  std::vector<Topology> topologies;   // by communicator; or fewer
-  std::vector<std::vector<Op>> code;  // by world rank
+  std::vector<Topology> topologies;  // by communicator; or fewer
+  // By line of code: that of each rank's main thread, by its rank in the world; then `threads`.
+  // Only one thread of a rank at a time makes collective calls on a communicator: the others' come
+  // behind all of the main thread's.
+  std::vector<std::vector<Op>> code;
+  std::vector<ThreadOfRank> threads;
   // The network is dead for this operation: everybody arrives and nobody comes out.
   int frozen_comm = kNone;
   int frozen_number = 0;  // from 1
 
+  // Wherever a rank is asked for below, a line of it will do.
+  int RankOf(int line) const {
+    return line < ranks ? line : threads[static_cast<size_t>(line - ranks)].rank;
+  }
+  int lines() const { return static_cast<int>(code.size()); }
   int FirstGroup(int comm) const {
     return static_cast<size_t>(comm) < split.size() ? split[static_cast<size_t>(comm)] : 0;
   }

@@ -71,6 +71,30 @@ void Writer::Probed() {
   Add(Member(comm, to), recv, 2);
 }
 
+// A thread of a rank takes what another rank sends, and may answer; or all the threads meet.
+void Writer::Serve() {
+  if (program_.threads.size() > 1) {
+    const Op op = RandomCollective(served_);
+    if (op.what == Do::kDup) return;
+    for (int i = 0; i < Size(served_); ++i) Add(program_.ranks + i, op, 0);
+    return;
+  }
+  const int thread = program_.ranks;
+  const int server = program_.RankOf(thread);
+  const int client = (server + 1 + Below(&random_, program_.ranks - 1)) % program_.ranks;
+  Add(client, Addressed(Chance(&random_, 30) ? Do::kSsend : Do::kSend, served_, server), 0);
+  Op recv = Addressed(Do::kRecv, served_, client);
+  if (Chance(&random_, 30)) {
+    Op probe = recv;
+    probe.what = Do::kIprobe;
+    Add(thread, probe, 1);
+  }
+  Add(thread, recv, 2);
+  if (!Chance(&random_, 40)) return;
+  Add(thread, Addressed(Do::kSend, served_, client), 3);
+  Add(client, Addressed(Do::kRecv, served_, server), 4);
+}
+
 void Writer::MessageBetweenGroups() {
   const int sender = Members(inter_)[static_cast<size_t>(Below(&random_, Size(inter_)))];
   const std::vector<int> others = program_.Others(inter_, sender);

@@ -10,7 +10,7 @@ namespace rollcall::oracle {
 
 Writer::Writer(Random* random, bool loops_race) : random_(*random), loops_race_(loops_race) {
   program_.ranks = 2 + Below(&random_, 4);
-  program_.thread_level = Chance(&random_, 10) ? 3 : Below(&random_, 3);
+  program_.thread_level = Chance(&random_, 16) ? 3 : Below(&random_, 3);
   program_.code.resize(static_cast<size_t>(program_.ranks));
   pending_.resize(program_.code.size());
   std::vector<int> world;
@@ -85,6 +85,20 @@ void Writer::Intercommunicator() {
   program_.comms.push_back(groups[0]);
 }
 
+void Writer::Threads() {
+  if (program_.thread_level != 3 || Chance(&random_, 50)) return;
+  served_ = static_cast<int>(program_.comms.size());
+  program_.comms.push_back(Members(0));
+  program_.split.push_back(0);
+  const bool all = program_.ranks <= 3 && Chance(&random_, 30);
+  const int one = Below(&random_, program_.ranks);
+  for (int r = 0; r < program_.ranks; ++r) {
+    if (!all && r != one) continue;
+    program_.threads.push_back({r, Chance(&random_, 70)});
+    program_.code.emplace_back();
+  }
+}
+
 void Writer::Steps(int count) {
   for (int i = 0; i < count; ++i) Step();
 }
@@ -108,6 +122,7 @@ void Writer::Loop(int rounds, int steps) {
 
 void Writer::Step() {
   NextLine();
+  if (served_ != kNone && Chance(&random_, 30)) return Serve();
   const int what = Below(&random_, 100);
   const bool nonblocking = Chance(&random_, 25);
   if (what < 36) {
@@ -152,6 +167,12 @@ Program Writer::Finish() {
     op.what = Do::kFinalize;
     Add(r, op, 0);
   }
+  line_ = 992;
+  for (int line = program_.ranks; line < program_.lines(); ++line) {
+    Op op;
+    op.what = Do::kEnd;
+    Add(line, op, 0);
+  }
   return std::move(program_);
 }
 
@@ -169,7 +190,15 @@ std::pair<int, int> Writer::RandomPair(int comm) {
 void Writer::Add(int rank, Op op, int line) {
   op.line = line_ + line;
   op.outer_line = outer_line_;
-  program_.code[static_cast<size_t>(rank)].push_back(op);
+  std::vector<Op>& code = program_.code[static_cast<size_t>(rank)];
+  // An error that it handles, and then makes the call as it should be; or lives with.
+  const bool alone = !op.fused && (code.empty() || !code.back().fused);
+  if (alone && Chance(&random_, 2) && CanBeRejected(program_, op)) {
+    code.push_back(Rejected(program_, op, &random_));
+  }
+  op.fails = alone && op.what != Do::kDup && op.request == kNone && op.handle == kNone &&
+             (op.what == Do::kRecv || IsCollective(op.what)) && Chance(&random_, 1);
+  code.push_back(op);
 }
 
 void Writer::AddAll(const Ends& ends, bool nonblocking) {

@@ -21,6 +21,9 @@ class Writer {
   Writer(Random* random, bool loops_race);
 
   void Communicators(bool at_least_one);
+  // Under MPI_THREAD_MULTIPLE, maybe: a thread that answers requests, or one on each rank that
+  // makes collective calls, on a communicator of their own.
+  void Threads();
   void Handles(Wants wants);
   void Steps(int count);
   // A loop: what a number of steps write, over and over, from the same lines.
@@ -66,6 +69,7 @@ class Writer {
   void PutInPlace(int comm, Ends* ends);
 
   void Message();
+  void Serve();
   void MessageBetweenGroups();
   void SafeRing();
   void Sendrecv(int comm, int me, int to, int from);  // kNone: MPI_PROC_NULL
@@ -82,6 +86,7 @@ class Writer {
   int Member(int comm, int i) const { return Members(comm)[static_cast<size_t>(i)]; }
   int RandomComm() { return Below(&random_, comms()); }
   std::pair<int, int> RandomPair(int comm);
+  // To a line of code.
   void Add(int rank, Op op, int line);
   void AddAll(const Ends& ends, bool nonblocking);
   int NewRequest(int rank);
@@ -101,6 +106,7 @@ class Writer {
   int comms_ = 0;
   int inter_ = kNone;
   int grid_ = kNone;
+  int served_ = kNone;         // the communicator of the threads
   std::vector<Ends> handles_;  // by persistent request: what each rank starts
   int ring_comm_ = kNone;
 };
