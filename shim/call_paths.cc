@@ -9,6 +9,7 @@
 #include "proto/ring_format.h"
 #include "shim/process.h"
 #include "shim/python/capture.h"
+#include "shim/python/check.h"
 #include "shim/python/code_table.h"
 #include "shim/python/context.h"
 
@@ -237,6 +238,7 @@ InternedPath Intern(uint64_t hash, const Native& native, Memory& memory,
         const uint32_t id = Store(native, memory, stack, &portable);
         entry.portable_hash.store(portable, std::memory_order_relaxed);
         entry.id.store(id == 0 ? kNoRoom : id, std::memory_order_release);
+        if (stack.depth > 0) python::TryWatch();
         return {.id = id, .portable_hash = portable};
       }
     }

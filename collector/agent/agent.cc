@@ -308,7 +308,11 @@ void Agent::ResolveEnd(Process* process) {
   int64_t patience_ns = options_.parents_word_ns;
   if (process->pid > 0 && IsZombie(process->pid)) patience_ns = std::max(patience_ns, kReapNs);
   const bool patience_over = Now(CLOCK_MONOTONIC) - process->ended_ns >= patience_ns;
-  if (const std::optional<int> status = process->watch.WaitStatus()) {
+  std::optional<int> status = process->watch.WaitStatus();
+  if (!status && process->pid > 0) {
+    status = ZombieStatus(process->pid, sample.process_start_ticks);
+  }
+  if (status) {
     end.how = WIFSIGNALED(*status) ? ProcessEnd::How::kSignaled : ProcessEnd::How::kExited;
     end.status = WIFSIGNALED(*status) ? WTERMSIG(*status) : WEXITSTATUS(*status);
   } else if (!patience_over) {

@@ -38,7 +38,8 @@ void PollWatch::Add(const PollLook& look) {
 
 std::optional<int64_t> PollWatch::TightSince() const {
   if (!window_ || !tight_) return std::nullopt;
-  return since_ns_ + waited_ns_ / kWindowNs * kWindowNs;
+  const int64_t not_counted_ns = std::min(waited_ns_, (window_->at_ns - since_ns_) / 2);
+  return since_ns_ + not_counted_ns / kWindowNs * kWindowNs;
 }
 
 }  // namespace rollcall::agent

@@ -25,8 +25,8 @@ struct PollLook {
 // is what a loop in Python needs. A thread that computes between its polls uses more.
 //
 // On a busy machine a loop of a thousand polls and a piece of work takes minutes, and most of them
-// the thread only waits for a processor. That time is not counted: what it will do next is not seen
-// sooner because others run.
+// the thread only waits for a processor. That time is not counted, up to half of all: what it will
+// do next is not seen sooner because others run.
 class PollWatch {
  public:
   void Add(const PollLook& look);

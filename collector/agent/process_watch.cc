@@ -39,18 +39,22 @@ std::string ReadSmallFile(const std::string& path) {
   return n > 0 ? std::string(text, static_cast<size_t>(n)) : "";
 }
 
+// Of /proc/<pid>/stat, counted as in proc(5), from 3; empty if there is none. The second field is
+// the command in parentheses, and may itself hold blanks and parentheses.
+std::string StatField(const std::string& stat, int number) {
+  size_t begin = stat.rfind(')');
+  for (int field = 2; begin != std::string::npos && field < number; ++field) {
+    begin = stat.find(' ', begin + 1);
+  }
+  if (begin == std::string::npos) return "";
+  return stat.substr(begin + 1, stat.find_first_of(" \n", begin + 1) - begin - 1);
+}
+
 }  // namespace
 
 uint64_t ProcessStartTicks(pid_t pid) {
   const std::string stat = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
-  // The second field is the command in parentheses, and may itself hold blanks and parentheses.
-  size_t at = stat.rfind(')');
-  if (at == std::string::npos) return 0;
-  for (int field = 2; field < 22; ++field) {
-    at = stat.find(' ', at + 1);
-    if (at == std::string::npos) return 0;
-  }
-  return strtoull(stat.c_str() + at + 1, nullptr, 10);
+  return strtoull(StatField(stat, 22).c_str(), nullptr, 10);
 }
 
 int64_t ProcessCpuNs(pid_t pid) {
@@ -63,9 +67,15 @@ int64_t ProcessCpuNs(pid_t pid) {
 }
 
 bool IsZombie(pid_t pid) {
+  return StatField(ReadSmallFile("/proc/" + std::to_string(pid) + "/stat"), 3) == "Z";
+}
+
+std::optional<int> ZombieStatus(pid_t pid, uint64_t start_ticks) {
   const std::string stat = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
-  const size_t at = stat.rfind(')');
-  return at != std::string::npos && at + 2 < stat.size() && stat[at + 2] == 'Z';
+  const bool same = strtoull(StatField(stat, 22).c_str(), nullptr, 10) == start_ticks;
+  if (StatField(stat, 3) != "Z" || !same) return std::nullopt;
+  const auto status = static_cast<int>(strtol(StatField(stat, 52).c_str(), nullptr, 10));
+  return status != 0 ? std::optional(status) : std::nullopt;
 }
 
 EndReports FindEndReports() {

@@ -2,7 +2,8 @@
 //
 // How a process ended is told to its parent only. `rollcall exec` is that parent where the launcher
 // lets it be; elsewhere Linux 6.15 and later tell it to who holds a pidfd (PIDFD_GET_INFO with
-// PIDFD_INFO_EXIT, include/uapi/linux/pidfd.h), once the parent has reaped the process.
+// PIDFD_INFO_EXIT, include/uapi/linux/pidfd.h), once the parent has reaped the process; and until
+// then every Linux tells it in /proc to who may trace the process.
 #ifndef ROLLCALL_COLLECTOR_AGENT_PROCESS_WATCH_H_
 #define ROLLCALL_COLLECTOR_AGENT_PROCESS_WATCH_H_
 
@@ -21,9 +22,13 @@ uint64_t ProcessStartTicks(pid_t pid);
 // CPU time of all its threads so far, also of those that ended; 0 if there is no such process.
 int64_t ProcessCpuNs(pid_t pid);
 
-// Whether it ended and its parent has not waited for it yet. Until then the kernel does not tell
-// how.
+// Whether it ended and its parent has not waited for it yet.
 bool IsZombie(pid_t pid);
+
+// How such a process ended: a status as of waitpid(2), by field 52 of its stat in proc(5). Nothing
+// if it is no zombie, not the process that started then, or may not be traced; nor if it exited
+// with 0, which is what the kernel shows in the last case.
+std::optional<int> ZombieStatus(pid_t pid, uint64_t start_ticks);
 
 // Whether the kernel reports to who holds a pidfd how a process ended. Tries it on a child of its
 // own: before any thread is started. Waits for no other child.

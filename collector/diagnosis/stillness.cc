@@ -64,7 +64,8 @@ std::vector<uint32_t> WaitedFor(const WaitGraph& graph, const std::vector<uint32
 int64_t IdleNs(const DiagnoseOptions& options, const Process& process) {
   const int64_t now = PictureNs(options, process);
   const int64_t last = process.idle_since_ns;
-  return now == kNoTime || last == kNoTime || now < last ? -1 : now - last;
+  if (now == kNoTime || last == kNoTime) return -1;
+  return std::max<int64_t>(0, now - last);  // a movement may be noticed after the end
 }
 
 bool WasJudged(const DiagnoseOptions& options, const Process& process) {

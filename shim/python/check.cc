@@ -192,4 +192,9 @@ ROLLCALL_COLD void TryCheck() {
   Ask();
 }
 
+ROLLCALL_COLD void TryWatch() {
+  const ErrnoKeeper keeper;
+  if (State() == ring::PythonState::kOn && !WatchesThreads()) Ask();
+}
+
 }  // namespace rollcall::shim::python

@@ -17,6 +17,10 @@ namespace rollcall::shim::python {
 // Costs microseconds per frame, once. Keeps errno and the error indicator of the thread.
 void TryCheck();
 
+// To be called when a call path with Python frames is seen for the first time: by then the program
+// may have imported what exceptions are watched by. As above, Python's main thread is asked.
+void TryWatch();
+
 // One load; whether TryCheck has anything to do.
 inline bool WantsCheck() {
   return __builtin_expect(g_state.load(std::memory_order_relaxed) ==

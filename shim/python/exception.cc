@@ -1,8 +1,6 @@
 #include "shim/python/exception.h"
 
 #include <dlfcn.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cstring>
 
@@ -19,13 +17,13 @@ namespace {
 constexpr uint64_t kTypeStr = 136;   // tp_str
 constexpr uint64_t kTypeBase = 256;  // tp_base
 constexpr uint64_t kExceptionArgs = 24;
-constexpr uint64_t kTupleItems = 24;
 constexpr unsigned long kIsHeapType = 1ul << 9;
 constexpr unsigned long kIsException = 1ul << 30;
 constexpr int kMaxBases = 64;
 constexpr int64_t kMaxArguments = 8;
 
 std::atomic<bool> g_watching{false};
+std::atomic<bool> g_watching_threads{false};
 
 uint64_t WordAt(uint64_t object, uint64_t offset) {
   OwnMemory memory;
@@ -63,7 +61,8 @@ bool AllPlain(uint64_t tuple) {
   const auto size = static_cast<int64_t>(WordAt(tuple, g_interpreter.shape.layout.object_size));
   if (size < 0 || size > kMaxArguments) return false;
   for (int64_t i = 0; i < size; ++i) {
-    if (!IsPlain(WordAt(tuple, kTupleItems + static_cast<uint64_t>(i) * 8))) return false;
+    const void* item = g_interpreter.api.TupleItem(AsPointer(tuple), i);
+    if (item == nullptr || !IsPlain(reinterpret_cast<uint64_t>(item))) return false;
   }
   return true;
 }
@@ -234,8 +233,11 @@ void* OnThreadsJoin(void*, void*) {
 
 // Called by Python's atexit.
 void* OnPythonExit(void*, void*) {
-  g_watching.store(false, std::memory_order_relaxed);
+  g_watching_threads.store(true, std::memory_order_relaxed);  // nothing is to be asked for any more
   NoteUncaughtException();
+  // Another life of the interpreter may follow.
+  g_watching.store(false, std::memory_order_relaxed);
+  g_watching_threads.store(false, std::memory_order_relaxed);
   return g_interpreter.api.Build("");  // None
 }
 
@@ -250,35 +252,58 @@ constexpr int kNoArguments = 4;  // METH_NOARGS
 constinit FunctionDefinition g_on_exit = {"rollcall_on_exit", OnPythonExit, kNoArguments, nullptr};
 constinit FunctionDefinition g_on_join = {"rollcall_on_join", OnThreadsJoin, kNoArguments, nullptr};
 
-bool Register(const char* module_name, const char* adder, FunctionDefinition* definition) {
+Object FindModule(const char* name) {
+  const Object text(g_interpreter.api.Build("s", name));
+  return Object(text.get() == nullptr ? nullptr : g_interpreter.api.FindModule(text.get()));
+}
+
+// False if an error is set. Nothing happens if the program has put another function in the place
+// of `adder`, which must be one of `type`: it would see a call that is not the program's.
+bool Register(const Object& module, const char* adder, const char* type,
+              FunctionDefinition* definition) {
   const Api& api = g_interpreter.api;
-  const Object module(api.Import(module_name));
-  if (module.get() == nullptr) return false;
   const Object add(api.GetAttr(module.get(), adder));
+  if (add.get() == nullptr) return false;
+  if (TypeOf(add.address()) != Exported(type, false)) return true;
   const Object function(api.NewFunction(definition, nullptr, nullptr));
-  if (add.get() == nullptr || function.get() == nullptr) return false;
+  if (function.get() == nullptr) return false;
   void* none = nullptr;
   const Object done(api.Call(add.get(), function.get(), none));
   return done.get() != nullptr;
 }
 
+// Whether the error that is set says only that there is no such function, or that it is too late:
+// then it is cleared. Anything else was raised by a signal's handler of the program.
+bool ClearOurs() {
+  const Api& api = g_interpreter.api;
+  for (const char* name : {"PyExc_ImportError", "PyExc_AttributeError", "PyExc_RuntimeError"}) {
+    if (api.ErrorMatches(AsPointer(Exported(name))) == 0) continue;
+    api.ErrorClear();
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 int WatchForExceptions() {
-  if (g_watching.exchange(true, std::memory_order_relaxed)) return 0;
-  const Api& api = g_interpreter.api;
-  // From 3.9. The thread that imports it first is its main thread.
-  const bool main = syscall(SYS_gettid) == getpid();
-  const bool registered = Register("atexit", "register", &g_on_exit) &&
-                          (!main || Register("threading", "_register_atexit", &g_on_join));
-  if (registered) return 0;
-  for (const char* name : {"PyExc_ImportError", "PyExc_AttributeError"}) {
-    if (api.ErrorMatches(AsPointer(Exported(name))) == 0) continue;
-    api.ErrorClear();  // no such function: nothing is noted by it
-    return 0;
+  if (!g_watching.exchange(true, std::memory_order_relaxed)) {
+    const Object known = FindModule("atexit");
+    const Object imported(known.get() == nullptr ? g_interpreter.api.Import("atexit") : nullptr);
+    const Object& atexit = known.get() == nullptr ? imported : known;
+    const bool registered =
+        atexit.get() != nullptr && Register(atexit, "register", "PyCFunction_Type", &g_on_exit);
+    if (!registered && !ClearOurs()) return -1;
   }
-  return -1;
+  // From 3.9. Importing it is the program's: without threads nothing is to be joined.
+  const Object threading = FindModule("threading");
+  if (threading.get() == nullptr || WatchesThreads()) return 0;
+  g_watching_threads.store(true, std::memory_order_relaxed);
+  const bool registered = Register(threading, "_register_atexit", "PyFunction_Type", &g_on_join);
+  return registered || ClearOurs() ? 0 : -1;
 }
+
+bool WatchesThreads() { return g_watching_threads.load(std::memory_order_relaxed); }
 
 ROLLCALL_COLD void NoteUncaughtException() {
   const ErrnoKeeper keeper;

@@ -10,14 +10,18 @@
 
 namespace rollcall::shim::python {
 
-// Registers that function, once per life of the interpreter. The thread holds the GIL; other Python
-// code may run meanwhile (an import, a signal's handler). -1: an exception is set that is none of
-// ours, a handler's: the caller has to raise it.
+// Registers that function, once per life of the interpreter, and with Python's threading as soon as
+// the program has imported that. The thread holds the GIL; other Python code may run meanwhile (an
+// import, a signal's handler). -1: an exception is set that is none of ours, a handler's: the
+// caller has to raise it.
 int WatchForExceptions();
+// Whether there is nothing left to register.
+bool WatchesThreads();
 
 // Marks the exception in the ring if there is one (`sys.last_value`), the calling thread holds the
 // GIL, and it ends the program: it left the outermost frame of a `python` that is not interactive.
-// Runs no Python code: the message is noted only if str() of the exception runs none.
+// Runs no code of the program's but audit hooks and metaclasses: the message is noted only if str()
+// of the exception runs none.
 void NoteUncaughtException();
 
 }  // namespace rollcall::shim::python

@@ -98,6 +98,8 @@ bool BindApi(void* scope, Api* api) {
   all &= Bind(scope, "PyType_IsSubtype", &api->TypeIsSubtype);
   all &= Bind(scope, "PyObject_Str", &api->Text);
   all &= Bind(scope, "PyImport_ImportModule", &api->Import);
+  all &= Bind(scope, "PyImport_GetModule", &api->FindModule);
+  all &= Bind(scope, "PyTuple_GetItem", &api->TupleItem);
   all &= Bind(scope, "PyCFunction_NewEx", &api->NewFunction);
   all &= Bind(scope, "PyObject_CallFunctionObjArgs", &api->Call);
   all &= Bind(scope, "Py_BuildValue", &api->Build);

@@ -44,6 +44,8 @@ struct Api {
   int (*TypeIsSubtype)(void*, void*) = nullptr;
   void* (*Text)(void*) = nullptr;  // str()
   void* (*Import)(const char*) = nullptr;
+  void* (*FindModule)(void* name) = nullptr;              // of those that are imported, or null
+  void* (*TupleItem)(void* tuple, int64_t at) = nullptr;  // borrowed
   void* (*NewFunction)(void* definition, void* self, void* module) = nullptr;
   void* (*Call)(void* function, ...) = nullptr;  // arguments, then a null pointer
   void* (*Build)(const char*, ...) = nullptr;

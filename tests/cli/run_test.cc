@@ -84,10 +84,12 @@ class ForkAgent : public RunTest {
  protected:
   void SetUp() override {
     std::filesystem::create_directory(directory_.Path("bin"));
-    const std::string file = directory_.Path("bin/mpirun");
-    std::ofstream(file) << "#!/bin/sh\necho \"$OMPI_MCA_orte_fork_agent\"\n";
+    std::filesystem::copy(ROLLCALL_FAKE_LAUNCHER, directory_.Path("bin/mpirun"));
+    std::filesystem::copy(ROLLCALL_FAKE_LAUNCHER, directory_.Path("bin/program"));
+    // A script may add hosts to the line.
+    const std::string file = directory_.Path("bin/mpiexec");
+    std::ofstream(file) << "#!/bin/sh\nexec mpirun\n";
     std::filesystem::permissions(file, std::filesystem::perms(0755));
-    std::filesystem::copy(file, directory_.Path("bin/script"));
   }
 
   std::string Of(std::vector<std::string> line, const std::string& setting = "") {
@@ -145,8 +147,10 @@ TEST_F(ForkAgent, IsSetWhereRanksMayBeElsewhere) {
         "OMPI_MCA_orte_default_hostfile=there", "ROLLCALL_FORK_AGENT=1"}) {
     EXPECT_TRUE(is_set(plain, setting)) << setting;
   }
-  EXPECT_TRUE(is_set({"script", "-n", "2", "app"}, ""));
-  EXPECT_TRUE(is_set({"script", "mpirun", "-n", "2", "app"}, ""));
+  EXPECT_TRUE(is_set({"program", "-n", "2", "app"}, ""));
+  EXPECT_TRUE(is_set({"program", "mpirun", "-n", "2", "app"}, ""));
+  EXPECT_TRUE(is_set({"mpiexec", "-n", "2", "app"}, ""));
+  EXPECT_TRUE(is_set(plain, "OPAL_PREFIX=/opt"));
   Write(".openmpi/mca-params.conf", " orte_default_hostfile = there\n");
   EXPECT_TRUE(is_set(plain, ""));
   Write(".openmpi/mca-params.conf", "");

@@ -9,12 +9,14 @@ constexpr int64_t kMs = 1'000'000;
 
 // Looks every 100 ms, from `from_ms` to `to_ms`, at a thread that polls `polls_per_s` times a
 // second and uses `cpu_per_s` seconds of CPU time a second.
+// The share `inside` of the time passes inside of polls.
 void Watch(PollWatch* watch, int64_t from_ms, int64_t to_ms, uint64_t polls_per_s, double cpu_per_s,
-           uint64_t streak = 1) {
+           uint64_t streak = 1, double inside = 0) {
   for (int64_t ms = from_ms; ms <= to_ms; ms += 100) {
     watch->Add({.at_ns = ms * kMs,
                 .streak = streak,
                 .polls = static_cast<uint64_t>(ms) * polls_per_s / 1000,
+                .inside_share = inside,
                 .times = ThreadTimes{
                     .cpu_ns = static_cast<uint64_t>(static_cast<double>(ms * kMs) * cpu_per_s)}});
   }
@@ -36,6 +38,24 @@ TEST(PollWatchTest, SleepsOf150MillisecondsBetweenPollsAreTight) {
   PollWatch watch;
   Watch(&watch, 500, 5000, 6, 0.001);
   EXPECT_EQ(watch.TightSince(), (500 - 1000) * kMs);
+}
+
+TEST(PollWatchTest, PollsThatAreSlowThemselvesAreTight) {
+  PollWatch watch;
+  Watch(&watch, 500, 5000, 50'000, 1.0, 1, 0.9);
+  EXPECT_TRUE(watch.TightSince());
+}
+
+TEST(PollWatchTest, SomeMicrosecondsOfWorkPerPollAreNotTight) {
+  PollWatch watch;
+  Watch(&watch, 500, 5000, 300'000, 1.0, 1, 0.1);
+  EXPECT_FALSE(watch.TightSince());
+}
+
+TEST(PollWatchTest, ShortSleepsThatCostSomeProcessorTimeAreTight) {
+  PollWatch watch;
+  Watch(&watch, 500, 5000, 18'000, 0.09, 1, 0.01);
+  EXPECT_TRUE(watch.TightSince());
 }
 
 TEST(PollWatchTest, WorkBetweenPollsIsNotTight) {
@@ -86,17 +106,26 @@ TEST(PollWatchTest, ASecondWithoutAPollIsNotTight) {
   EXPECT_FALSE(watch.TightSince());
 }
 
-TEST(PollWatchTest, TimeWithoutAProcessorDoesNotCount) {
+// Of each second it is ready to run for `ready` seconds and runs for a twentieth.
+std::optional<int64_t> TightSinceWhereStarved(double ready) {
   PollWatch watch;
-  // Of each second it is ready to run for 800 ms and runs for 50.
   for (int64_t ms = 0; ms <= 20000; ms += 100) {
     watch.Add({.at_ns = ms * kMs,
                .streak = 1,
                .polls = static_cast<uint64_t>(ms / 10),
-               .times = ThreadTimes{.cpu_ns = static_cast<uint64_t>(ms * kMs / 20),
-                                    .wait_ns = static_cast<uint64_t>(ms * kMs / 5 * 4)}});
+               .times = ThreadTimes{
+                   .cpu_ns = static_cast<uint64_t>(ms * kMs / 20),
+                   .wait_ns = static_cast<uint64_t>(static_cast<double>(ms * kMs) * ready)}});
   }
-  EXPECT_EQ(watch.TightSince(), (16000 - 1000) * kMs);
+  return watch.TightSince();
+}
+
+TEST(PollWatchTest, TimeWithoutAProcessorDoesNotCount) {
+  EXPECT_EQ(TightSinceWhereStarved(0.25), (5000 - 1000) * kMs);
+}
+
+TEST(PollWatchTest, HalfOfTheTimeCountsAlways) {
+  EXPECT_EQ(TightSinceWhereStarved(0.9), (10000 - 1000) * kMs);
 }
 
 TEST(PollWatchTest, UnknownCpuTimeIsNotTight) {
