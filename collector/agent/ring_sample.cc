@@ -223,6 +223,7 @@ bool RingSampler::Sample(RingSample* out) {
   out->world_rank = header_.world_rank;
   out->world_size = header_.world_size;
   out->thread_level = header_.thread_level;
+  out->threads_unrecorded = header_.threads_unrecorded;
   out->phase = static_cast<ring::Phase>(header_.phase);
   out->exit_mark = static_cast<ring::ExitMark>(header_.exit_mark);
   out->exit_status = static_cast<int32_t>(header_.exit_status);

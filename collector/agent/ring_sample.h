@@ -54,6 +54,7 @@ struct RingSample {
   int32_t world_rank = -1;
   int32_t world_size = -1;
   uint32_t thread_level = 0xffffffff;
+  uint64_t threads_unrecorded = 0;  // that call MPI and have no entry
   ring::Phase phase = ring::Phase::kStarting;
   ring::ExitMark exit_mark = ring::ExitMark::kNone;
   int32_t exit_status = 0;

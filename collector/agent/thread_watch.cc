@@ -66,6 +66,7 @@ int64_t ThreadWatch::CpuOutsideNs(const ProcSource& proc, pid_t pid,
 OtherThreads ThreadWatch::LookAtOthers(const ProcSource& proc, pid_t pid,
                                        const RingSample& sample) const {
   if (sample.thread_level != kThreadMultiple) return OtherThreads::kUnseen;
+  if (sample.threads_unrecorded != 0) return OtherThreads::kCallers;
   if (static_cast<uint32_t>(pid) != sample.pid) return OtherThreads::kUnseen;
   CallingThreads threads;
   for (const uint32_t tid : sample.callers) threads.called.insert(static_cast<pid_t>(tid));

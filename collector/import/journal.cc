@@ -290,8 +290,9 @@ JournalEvent ReadQuiet(const Json& line) {
   if (const auto tight = line.find("tight"); tight != line.end() && tight->is_array()) {
     for (const Json& poll : *tight) {
       if (!poll.is_object()) continue;
-      quiet.tight.push_back({.tid = Number<uint32_t>(poll, "tid", 0),
-                             .since_ns = Number<int64_t>(poll, "since_ns", kNoTime)});
+      const auto since_ns = Number<int64_t>(poll, "since_ns", kNoTime);
+      if (since_ns < 0) continue;
+      quiet.tight.push_back({.tid = Number<uint32_t>(poll, "tid", 0), .since_ns = since_ns});
     }
   }
   quiet.other_threads =

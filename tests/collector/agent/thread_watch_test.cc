@@ -59,6 +59,11 @@ TEST_F(ThreadWatchTest, WhoPollsTightlyDoesNotComputeAndItsWorkersDo) {
   }
 }
 
+TEST_F(ThreadWatchTest, ThreadsWithoutARecordMayActAtAnyTime) {
+  sample_.threads_unrecorded = 1;
+  EXPECT_EQ(watch_.LookAtOthers(proc_, 42, sample_), OtherThreads::kCallers);
+}
+
 TEST_F(ThreadWatchTest, ThreadIdsOfAnotherNamespaceMeanNothing) {
   sample_.pid = 7;
   sample_.blocked = {{.tid = 1}};
