@@ -309,7 +309,9 @@ void Agent::ResolveEnd(Process* process) {
   if (process->pid > 0 && IsZombie(process->pid)) patience_ns = std::max(patience_ns, kReapNs);
   const bool patience_over = Now(CLOCK_MONOTONIC) - process->ended_ns >= patience_ns;
   std::optional<int> status = process->watch.WaitStatus();
-  if (!status && process->pid > 0) {
+  // Where rollcall ended the job nobody is in doubt about whom the launcher killed, and a launcher
+  // that ends, too, waits for none of them. Elsewhere all that it killed at once would look alike.
+  if (!status && process->pid > 0 && by_rollcall_) {
     status = ZombieStatus(process->pid, sample.process_start_ticks);
   }
   if (status) {
