@@ -1,11 +1,13 @@
 #include "cli/open_mpi.h"
 
+#include <elf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -140,11 +142,9 @@ std::string LauncherFile(const std::string& launcher, const std::string& path) {
 }
 
 bool IsElfFile(const std::string& path) {
-  char magic[4] = {};
-  std::ifstream(path, std::ios::binary).read(magic, sizeof(magic));
-  return std::string_view(magic, sizeof(magic)) ==
-         "\x7f"
-         "ELF";
+  char magic[SELFMAG] = {};
+  std::ifstream(path, std::ios::binary).read(magic, SELFMAG);
+  return memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
 // Directories of /etc that are distributions' places for the installation's configuration: Debian's

@@ -107,9 +107,6 @@ struct VainPoll {
   uint64_t request = 0;   // uid of the first one asked about; 0 if none is known
   uint32_t requests = 0;  // how many were asked about
 };
-// Times one poll of so many, which stands for all of them.
-inline constexpr uint64_t kTimedPolls = 64;
-void BeginTimedPoll(Call* call);
 void NotePoll(Call* call, const VainPoll& poll);
 // The status, if there is one to read.
 const void* StatusOf(const Call& call, const Arguments& arguments);

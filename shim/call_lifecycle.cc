@@ -1,5 +1,7 @@
 // What begins and ends: MPI, sessions, communicators whose creation no counter numbers; groups,
 // datatypes and operations; and local queries.
+#include <algorithm>
+
 #include "shim/call.h"
 #include "shim/call_paths.h"
 #include "shim/datatypes.h"

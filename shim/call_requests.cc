@@ -145,7 +145,31 @@ void StartAll(Call* call) {
   }
 }
 
+// One poll of so many is timed, and stands for all of them.
+constexpr uint64_t kTimedPolls = 64;
+
+void BeginTimedPoll(Call* call) {
+  const bool timed = LoadRelaxed(&call->log->entry->polls) % kTimedPolls == 0;
+  call->poll_begin_ticks = __builtin_expect(timed, 0) ? Ticks() : 0;
+}
+
+ROLLCALL_COLD void EndTimedPoll(Call* call) {
+  constexpr uint64_t kWindowTicks = uint64_t{1} << 30;  // some tenths of a second
+  ThreadLog* log = call->log;
+  const uint64_t now = Ticks();
+  log->poll_inside_ticks += (now - call->poll_begin_ticks) * kTimedPolls;
+  const uint64_t elapsed = now - log->poll_window_ticks;
+  if (elapsed < kWindowTicks) return;
+  constexpr uint64_t kMost = 65534;
+  const double share = static_cast<double>(log->poll_inside_ticks) / static_cast<double>(elapsed);
+  const uint64_t scaled = share >= 1 ? kMost : static_cast<uint64_t>(share * kMost);
+  StoreRelaxed(&log->entry->polling.inside, static_cast<uint16_t>(1 + scaled));
+  log->poll_window_ticks = now;
+  log->poll_inside_ticks = 0;
+}
+
 void NotePolling(Call* call, const Arguments& a) {
+  if (__builtin_expect(call->poll_begin_ticks != 0, 0)) EndTimedPoll(call);
   const Abi& abi = call->library->abi;
   const bool probe = call->info->kind == Kind::kIprobe;
   VainPoll poll;
@@ -324,35 +348,10 @@ void EndRequests(Call* call, const Arguments& a, int result) {
   }
 }
 
-void BeginTimedPoll(Call* call) {
-  const bool timed = LoadRelaxed(&call->log->entry->polls) % kTimedPolls == 0;
-  call->poll_begin_ticks = __builtin_expect(timed, 0) ? Ticks() : 0;
-}
-
-namespace {
-
-ROLLCALL_COLD void EndTimedPoll(Call* call) {
-  constexpr uint64_t kWindowTicks = uint64_t{1} << 30;  // some tenths of a second
-  ThreadLog* log = call->log;
-  const uint64_t now = Ticks();
-  log->poll_inside_ticks += (now - call->poll_begin_ticks) * kTimedPolls;
-  const uint64_t elapsed = now - log->poll_window_ticks;
-  if (elapsed < kWindowTicks) return;
-  constexpr uint64_t kMost = 65534;
-  const double share = static_cast<double>(log->poll_inside_ticks) / static_cast<double>(elapsed);
-  const uint64_t scaled = share >= 1 ? kMost : static_cast<uint64_t>(share * kMost);
-  StoreRelaxed(&log->entry->polling.inside, static_cast<uint16_t>(1 + scaled));
-  log->poll_window_ticks = now;
-  log->poll_inside_ticks = 0;
-}
-
-}  // namespace
-
 void NotePoll(Call* call, const VainPoll& poll) {
   ThreadLog* log = call->log;
   ring::Polling* polling = &log->entry->polling;
   const auto operation = static_cast<uint16_t>(call->info->operation);
-  if (__builtin_expect(call->poll_begin_ticks != 0, 0)) EndTimedPoll(call);
   Bump(&log->entry->polls);
   if (polling->operation == operation && polling->participant == poll.participant &&
       polling->peer == poll.peer && polling->tag == poll.tag && polling->request == poll.request &&

@@ -13,13 +13,13 @@
 
 namespace rollcall::shim {
 
-// The private side of a ring::Participant, at the same index.
 // Of all collectives of a communicator so far (ring_format.md).
 struct RollingHashes {
   uint64_t semantic = 0;
   uint64_t path = 0;
 };
 
+// The private side of a ring::Participant, at the same index.
 struct Comm {
   ring::Participant* entry = nullptr;
   Library* library = nullptr;

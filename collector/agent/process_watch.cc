@@ -39,6 +39,8 @@ std::string ReadSmallFile(const std::string& path) {
   return n > 0 ? std::string(text, static_cast<size_t>(n)) : "";
 }
 
+std::string ReadStat(pid_t pid) { return ReadSmallFile("/proc/" + std::to_string(pid) + "/stat"); }
+
 // Of /proc/<pid>/stat, counted as in proc(5), from 3; empty if there is none. The second field is
 // the command in parentheses, and may itself hold blanks and parentheses.
 std::string StatField(const std::string& stat, int number) {
@@ -50,12 +52,13 @@ std::string StatField(const std::string& stat, int number) {
   return stat.substr(begin + 1, stat.find_first_of(" \n", begin + 1) - begin - 1);
 }
 
-}  // namespace
-
-uint64_t ProcessStartTicks(pid_t pid) {
-  const std::string stat = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
+uint64_t StartTicks(const std::string& stat) {
   return strtoull(StatField(stat, 22).c_str(), nullptr, 10);
 }
+
+}  // namespace
+
+uint64_t ProcessStartTicks(pid_t pid) { return StartTicks(ReadStat(pid)); }
 
 int64_t ProcessCpuNs(pid_t pid) {
   clockid_t clock;
@@ -66,14 +69,11 @@ int64_t ProcessCpuNs(pid_t pid) {
   return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
-bool IsZombie(pid_t pid) {
-  return StatField(ReadSmallFile("/proc/" + std::to_string(pid) + "/stat"), 3) == "Z";
-}
+bool IsZombie(pid_t pid) { return StatField(ReadStat(pid), 3) == "Z"; }
 
 std::optional<int> ZombieStatus(pid_t pid, uint64_t start_ticks) {
-  const std::string stat = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
-  const bool same = strtoull(StatField(stat, 22).c_str(), nullptr, 10) == start_ticks;
-  if (StatField(stat, 3) != "Z" || !same) return std::nullopt;
+  const std::string stat = ReadStat(pid);
+  if (StatField(stat, 3) != "Z" || StartTicks(stat) != start_ticks) return std::nullopt;
   const auto status = static_cast<int>(strtol(StatField(stat, 52).c_str(), nullptr, 10));
   return status != 0 ? std::optional(status) : std::nullopt;
 }

@@ -1,6 +1,5 @@
 #include "collector/agent/thread_watch.h"
 
-#include <algorithm>
 #include <string>
 
 #include "collector/agent/process_watch.h"
@@ -41,6 +40,17 @@ std::vector<journal::TightPoll> ThreadWatch::TightPolls(int64_t realtime_offset_
   return polls;
 }
 
+std::set<pid_t> ThreadWatch::Waiting(const RingSample& sample) const {
+  std::set<pid_t> waiting;
+  for (const BlockedSample& blocked : sample.blocked) {
+    waiting.insert(static_cast<pid_t>(blocked.tid));
+  }
+  for (const auto& [tid, watch] : watches_) {
+    if (watch.TightSince()) waiting.insert(static_cast<pid_t>(tid));
+  }
+  return waiting;
+}
+
 int64_t ThreadWatch::CpuOutsideNs(const ProcSource& proc, pid_t pid,
                                   const RingSample& sample) const {
   if (sample.blocked.empty() && sample.polling.empty()) return ProcessCpuNs(pid);
@@ -49,15 +59,10 @@ int64_t ThreadWatch::CpuOutsideNs(const ProcSource& proc, pid_t pid,
   if (static_cast<uint32_t>(pid) != sample.pid) return 0;
   std::vector<int> tids;
   if (proc.ListNumbers("/proc/" + std::to_string(pid) + "/task", &tids) != 0) return 0;
-  const auto waits = [&](int tid) {
-    const auto watch = watches_.find(static_cast<uint32_t>(tid));
-    return (watch != watches_.end() && watch->second.TightSince()) ||
-           std::any_of(sample.blocked.begin(), sample.blocked.end(),
-                       [tid](const auto& blocked) { return static_cast<int>(blocked.tid) == tid; });
-  };
+  const std::set<pid_t> waiting = Waiting(sample);
   uint64_t cpu_ns = 0;
   for (const int tid : tids) {
-    if (waits(tid)) continue;
+    if (waiting.contains(tid)) continue;
     if (const auto times = ReadThreadTimes(proc, pid, tid)) cpu_ns += times->cpu_ns;
   }
   return static_cast<int64_t>(cpu_ns);
@@ -70,12 +75,7 @@ OtherThreads ThreadWatch::LookAtOthers(const ProcSource& proc, pid_t pid,
   if (static_cast<uint32_t>(pid) != sample.pid) return OtherThreads::kUnseen;
   CallingThreads threads;
   for (const uint32_t tid : sample.callers) threads.called.insert(static_cast<pid_t>(tid));
-  for (const BlockedSample& blocked : sample.blocked) {
-    threads.waiting.insert(static_cast<pid_t>(blocked.tid));
-  }
-  for (const auto& [tid, watch] : watches_) {
-    if (watch.TightSince()) threads.waiting.insert(static_cast<pid_t>(tid));
-  }
+  threads.waiting = Waiting(sample);
   return LookAtOtherThreads(proc, pid, sample.process_start_ticks, threads);
 }
 

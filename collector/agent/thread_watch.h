@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "collector/agent/poll_watch.h"
@@ -33,6 +34,9 @@ class ThreadWatch {
   OtherThreads LookAtOthers(const ProcSource& proc, pid_t pid, const RingSample& sample) const;
 
  private:
+  // The threads inside a call or polling tightly.
+  std::set<pid_t> Waiting(const RingSample& sample) const;
+
   std::map<uint32_t, PollWatch> watches_;  // by thread id
 };
 

@@ -76,9 +76,9 @@ const Thread* WaitingPoller(const DiagnoseOptions& options, const Process& proce
   const Thread* loose = nullptr;
   for (const Thread& thread : process.threads) {
     if (PollsTightly(thread)) return &thread;
-    if (thread.polling && !thread.ended) loose = &thread;
+    if (WaitsByPolling(options, process, thread)) loose = &thread;
   }
-  return IdleNs(options, process) >= options.stall_after_ns ? loose : nullptr;
+  return loose;
 }
 
 bool WaitsByPolling(const DiagnoseOptions& options, const Process& process, const Thread& thread) {

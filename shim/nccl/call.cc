@@ -318,7 +318,6 @@ void EndQuestion(Call* call, const Arguments& a, int result) {
   if (result != kSuccess || a.state == nullptr) return;
   if (*a.state == kInProgress) {
     const Comm* comm = FindNcclComm(a.comm);
-    call->poll_begin_ticks = 0;
     calls::NotePoll(call, {.participant = comm == nullptr ? 0 : comm->uid});
     return;
   }
