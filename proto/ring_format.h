@@ -290,8 +290,8 @@ struct Polling {
   uint64_t since_ticks;  // when the first vain poll of this kind was made
   uint64_t since_polls;  // ThreadEntry::polls then
   uint16_t operation;
-  // 1 + 65534 times the share of the time that passed inside of unsuccessful polls, lately; 0: not
-  // known yet. Written by itself, without the lock.
+  // The recent share of the time that passed inside of unsuccessful polls (EncodeShare). Written by
+  // itself, without the lock.
   uint16_t inside;
   uint32_t participant;  // 0 if the call names no communicator
   int32_t peer;          // as Record::root_or_peer
@@ -301,6 +301,15 @@ struct Polling {
   uint32_t requests;  // how many were asked about
 };
 static_assert(sizeof(Polling) == 56);
+
+// A share of 0 to 1 as 1 to 65535; 0 stands for a share that is not known, and is decoded as 0.
+constexpr uint16_t EncodeShare(double share) {
+  return static_cast<uint16_t>(1 + (share >= 1 ? 65534 : share * 65534));
+}
+constexpr double DecodeShare(uint16_t encoded) {
+  return encoded == 0 ? 0 : (encoded - 1) / 65534.0;
+}
+static_assert(EncodeShare(2) == UINT16_MAX && DecodeShare(UINT16_MAX) == 1);
 
 // A call in flight. lock is odd while record is being written; record.operation is 0 when free.
 struct OpenCall {

@@ -160,10 +160,8 @@ ROLLCALL_COLD void EndTimedPoll(Call* call) {
   log->poll_inside_ticks += (now - call->poll_begin_ticks) * kTimedPolls;
   const uint64_t elapsed = now - log->poll_window_ticks;
   if (elapsed < kWindowTicks) return;
-  constexpr uint64_t kMost = 65534;
   const double share = static_cast<double>(log->poll_inside_ticks) / static_cast<double>(elapsed);
-  const uint64_t scaled = share >= 1 ? kMost : static_cast<uint64_t>(share * kMost);
-  StoreRelaxed(&log->entry->polling.inside, static_cast<uint16_t>(1 + scaled));
+  StoreRelaxed(&log->entry->polling.inside, ring::EncodeShare(share));
   log->poll_window_ticks = now;
   log->poll_inside_ticks = 0;
 }

@@ -132,7 +132,7 @@ void RingSampler::ReadThreads(RingSample* out) {
         out->polling.push_back({.tid = thread.tid,
                                 .streak = thread.polling.since_ticks,
                                 .polls = thread.polls,
-                                .inside_share = inside == 0 ? 0 : (inside - 1) / 65534.0});
+                                .inside_share = ring::DecodeShare(inside)});
       }
       continue;
     }

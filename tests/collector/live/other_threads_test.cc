@@ -84,6 +84,61 @@ TEST(OtherThreadsTest, AFutexSharedWithOtherProcessesMayAct) {
   EXPECT_EQ(JudgeBeside(InFutex(11, kSharedWait)), OtherThreads::kOutside);
 }
 
+TEST(OtherThreadsTest, AMutexThatAnotherThreadHoldsWaits) {
+  EXPECT_EQ(JudgeBeside(InFutex(11, FUTEX_WAIT | FUTEX_PRIVATE_FLAG)), OtherThreads::kWait);
+}
+
+// FUTEX_LOCK_PI has no thread of this process to wait for that this code could name, FUTEX_WAKE
+// ends by itself.
+TEST(OtherThreadsTest, AFutexCallThatIsNoWaitMayAct) {
+  for (const uint64_t operation : {FUTEX_WAKE, FUTEX_LOCK_PI, FUTEX_CMP_REQUEUE}) {
+    EXPECT_EQ(JudgeBeside(InFutex(11, operation | FUTEX_PRIVATE_FLAG)), OtherThreads::kOutside);
+  }
+}
+
+TEST(OtherThreadsTest, AnotherSystemCallWithTheSameArgumentsMayAct) {
+  EXPECT_EQ(JudgeBeside(In(11, SYS_ppoll, {0x1000, kPrivateWait, 0, 0, 0, 0})),
+            OtherThreads::kOutside);
+}
+
+TEST(OtherThreadsTest, ThreadThatWaitsForAnotherFutexThanBeforeMayAct) {
+  FakeEvidence evidence;
+  const ProcessState first = Of({Running(10), InFutex(11, kPrivateWait)});
+  ProcessState second = first;
+  second.threads[1].blocked_call->arguments[0] = 0x2000;
+  EXPECT_EQ(JudgeOtherThreads(first, second, {.waiting = {10}, .called = {10}}, &evidence),
+            OtherThreads::kOutside);
+}
+
+TEST(OtherThreadsTest, ThreadThatHasEndedCannotAct) {
+  for (const RunState state : {RunState::kZombie, RunState::kDead}) {
+    ThreadState ended = Running(11);
+    ended.state = state;
+    EXPECT_EQ(JudgeBeside(ended, {10, 11}), OtherThreads::kWait);
+  }
+}
+
+TEST(OtherThreadsTest, ThreadThatCannotBeReadHidesNoneThatMayAct) {
+  ThreadState hidden;
+  hidden.tid = 11;
+  hidden.state = RunState::kSleeping;
+  FakeEvidence evidence;
+  for (const std::vector<ThreadState>& threads : {std::vector{Running(10), hidden, Running(12)},
+                                                  std::vector{Running(10), Running(12), hidden}}) {
+    const ProcessState process = Of(threads);
+    EXPECT_EQ(
+        JudgeOtherThreads(process, process, {.waiting = {10}, .called = {10, 11, 12}}, &evidence),
+        OtherThreads::kCallers);
+  }
+}
+
+// A word that holds the waiting thread's own id is no join.
+TEST(OtherThreadsTest, SharedFutexWithTheThreadsOwnIdMayAct) {
+  FakeEvidence evidence;
+  evidence.words[0x1000] = 11;
+  EXPECT_EQ(JudgeBeside(InFutex(11, kSharedWait), {10}, evidence), OtherThreads::kOutside);
+}
+
 TEST(OtherThreadsTest, JoiningAnotherThreadOfTheProcessWaits) {
   FakeEvidence evidence;
   evidence.words[0x1000] = 10;

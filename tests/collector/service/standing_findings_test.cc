@@ -262,6 +262,50 @@ TEST_F(SightingsTest, WhoUsesAProcessorComputes) {
   EXPECT_FALSE(Only().computes) << "it sleeps";
 }
 
+TEST_F(SightingsTest, CulpritThatComputesDelaysTheFinding) {
+  observed_[1].cpu_share = 0.02;
+  EXPECT_TRUE(Only().computes);
+  trace_.processes[1].end.how = ProcessEnd::How::kExited;
+  EXPECT_FALSE(Only().computes) << "it has ended";
+}
+
+TEST_F(SightingsTest, FindingThatDoesNotHangWatchesNobody) {
+  observed_[1].cpu_share = 1;
+  report_.findings[0].hangs = false;
+  EXPECT_TRUE(Only().waiting.empty());
+  EXPECT_FALSE(Only().computes);
+  EXPECT_EQ(Only().still_since_ns, 0);
+}
+
+TEST_F(SightingsTest, SightingHasWhatTheFindingSays) {
+  report_.findings[0].waiting = {0, 2};
+  const Sighting only = Only();
+  EXPECT_EQ(only.kind, VerdictKind::kP2pDeadlock);
+  EXPECT_EQ(only.certainty, Certainty::kLikely);
+  EXPECT_EQ(only.waiting_ranks, 2u);
+  EXPECT_EQ(only.waiting.at(0).activity, 5u);
+  EXPECT_TRUE(only.hangs);
+}
+
+TEST_F(SightingsTest, ProcessThatIsNotObservedIsLeftOut) {
+  observed_[0].id = 0;
+  EXPECT_TRUE(Only().waiting.empty());
+  EXPECT_EQ(Only().still_since_ns, kStill + kOneSecond) << "the culprit's";
+  observed_.clear();
+  EXPECT_EQ(Only().still_since_ns, 0);
+}
+
+// Process 0 has two devices, of which the trace makes processes 0 and 1.
+TEST_F(SightingsTest, DeviceIsObservedByItsHostProcess) {
+  trace_.processes[1].host_process = 0;
+  report_.findings[0].waiting_set = {1};
+  report_.findings[0].culprits = {};
+  observed_.resize(1);
+  ASSERT_EQ(Only().waiting.size(), 1u);
+  EXPECT_EQ(Only().waiting[0].id, 10u);
+  EXPECT_EQ(Only().waiting[0].rank, 1);
+}
+
 TEST_F(SightingsTest, TheKeyDoesNotHangOnPlacesInTheTrace) {
   trace_.communicators.resize(2);
   trace_.communicators[0].key = 3;
