@@ -27,8 +27,8 @@ bool ParseFailOn(std::string_view text, std::set<VerdictKind>* kinds, std::strin
     const std::string_view word = text.substr(begin, end - begin);
     begin = end + 1;
     if (word == "all" || word == "errors") {
-      for (const VerdictKind kind : kAllKinds) {
-        if (word == "all" || KindSeverity(kind) == Severity::kError) kinds->insert(kind);
+      for (const KindRow& row : kAllKinds) {
+        if (word == "all" || row.severity == Severity::kError) kinds->insert(row.kind);
       }
     } else if (const std::optional<VerdictKind> kind = FindKind(word)) {
       kinds->insert(*kind);

@@ -26,9 +26,9 @@ namespace {
 std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) {
   using Rule = std::optional<Finding> (*)(const Analysis&, const Incident&, const Parted&);
   constexpr Rule kRules[] = {
-#define RULE(kind) Judge##kind,
-#include "collector/diagnosis/rules/rules.def"
-#undef RULE
+#define KIND(identifier, name, severity, fix) Judge##identifier,
+#include "collector/diagnosis/kinds.def"
+#undef KIND
   };
   const Parted parted = HowParted(analysis, incident);
   for (const Rule rule : kRules) {

@@ -17,6 +17,9 @@ namespace rollcall {
 // docs/verdicts/ says what each level takes. Ordered: a larger value claims less.
 enum class Certainty : uint8_t { kProven, kLikely, kSuspected, kInconclusive };
 
+// What a finding of a kind means to somebody who gates on it.
+enum class Severity : uint8_t { kError, kNote };
+
 // One row of kinds.def.
 enum class VerdictKind : uint8_t {
 #define KIND(identifier, name, severity, fix) k##identifier,
@@ -24,49 +27,38 @@ enum class VerdictKind : uint8_t {
 #undef KIND
 };
 
-inline constexpr auto kAllKinds = std::to_array<VerdictKind>({
-#define KIND(identifier, name, severity, fix) VerdictKind::k##identifier,
+struct KindRow {
+  VerdictKind kind;
+  std::string_view name;
+  Severity severity;
+  std::string_view fix;
+};
+
+// By VerdictKind.
+inline constexpr auto kAllKinds = std::to_array<KindRow>({
+#define KIND(identifier, name, severity, fix) \
+  {VerdictKind::k##identifier, name, Severity::k##severity, fix},
 #include "collector/diagnosis/kinds.def"
 #undef KIND
 });
 
 constexpr std::string_view KindName(VerdictKind kind) {
-  constexpr std::string_view kNames[] = {
-#define KIND(identifier, name, severity, fix) name,
-#include "collector/diagnosis/kinds.def"
-#undef KIND
-  };
-  return kNames[static_cast<size_t>(kind)];
+  return kAllKinds[static_cast<size_t>(kind)].name;
+}
+constexpr Severity KindSeverity(VerdictKind kind) {
+  return kAllKinds[static_cast<size_t>(kind)].severity;
+}
+// What to do about it, where a finding knows nothing better.
+constexpr std::string_view KindFix(VerdictKind kind) {
+  return kAllKinds[static_cast<size_t>(kind)].fix;
 }
 
 // By its name; none if there is no such kind.
 constexpr std::optional<VerdictKind> FindKind(std::string_view name) {
-  for (const VerdictKind kind : kAllKinds) {
-    if (KindName(kind) == name) return kind;
+  for (const KindRow& row : kAllKinds) {
+    if (row.name == name) return row.kind;
   }
   return std::nullopt;
-}
-
-// What to do about it, where a finding knows nothing better.
-constexpr std::string_view KindFix(VerdictKind kind) {
-  constexpr std::string_view kFixes[] = {
-#define KIND(identifier, name, severity, fix) fix,
-#include "collector/diagnosis/kinds.def"
-#undef KIND
-  };
-  return kFixes[static_cast<size_t>(kind)];
-}
-
-// What a finding of the kind means to somebody who gates on it.
-enum class Severity : uint8_t { kError, kNote };
-
-constexpr Severity KindSeverity(VerdictKind kind) {
-  constexpr Severity kSeverities[] = {
-#define KIND(identifier, name, severity, fix) Severity::k##severity,
-#include "collector/diagnosis/kinds.def"
-#undef KIND
-  };
-  return kSeverities[static_cast<size_t>(kind)];
 }
 
 constexpr std::string_view CertaintyName(Certainty certainty) {

@@ -1,4 +1,6 @@
-// One function per verdict kind: does it explain the incident, and what does it say of it?
+// One function per row of kinds.def, in a file of its own: does the kind explain the incident, and
+// what does it say of it? The functions are asked in the order of the rows; the first that fits
+// names the incident.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_RULES_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_RULES_H_
 
@@ -11,11 +13,11 @@
 namespace rollcall {
 
 // `parted` says how the two sides of the incident came apart. Pure.
-#define RULE(kind)                                                                       \
-  std::optional<Finding> Judge##kind(const Analysis& analysis, const Incident& incident, \
-                                     const Parted& parted);
-#include "collector/diagnosis/rules/rules.def"
-#undef RULE
+#define KIND(identifier, name, severity, fix)                                                  \
+  std::optional<Finding> Judge##identifier(const Analysis& analysis, const Incident& incident, \
+                                           const Parted& parted);
+#include "collector/diagnosis/kinds.def"
+#undef KIND
 
 }  // namespace rollcall
 

@@ -215,12 +215,12 @@ TEST(Fingerprint, TellsFunctionsAndKindsApart) {
 }
 
 TEST(VerdictPages, EveryKindHasOneThatHelps) {
-  for (const VerdictKind kind : kAllKinds) {
-    const std::string name(KindName(kind));
-    EXPECT_THAT(VerdictPage(kind), StartsWith("# " + name + "\n"));
-    EXPECT_GT(VerdictSummary(kind).size(), 20U) << name;
-    EXPECT_THAT(VerdictSummary(kind), Not(HasSubstr("\n")));
-    EXPECT_THAT(VerdictHelp(kind), AllOf(Not(HasSubstr("](")), Not(HasSubstr("<!--")))) << name;
+  for (const KindRow& row : kAllKinds) {
+    const std::string name(row.name);
+    EXPECT_THAT(VerdictPage(row.kind), StartsWith("# " + name + "\n"));
+    EXPECT_GT(VerdictSummary(row.kind).size(), 20U) << name;
+    EXPECT_THAT(VerdictSummary(row.kind), Not(HasSubstr("\n")));
+    EXPECT_THAT(VerdictHelp(row.kind), AllOf(Not(HasSubstr("](")), Not(HasSubstr("<!--")))) << name;
   }
 }
 
