@@ -12,8 +12,8 @@
 #include "cli/job_environment.h"
 #include "cli/say.h"
 #include "collector/agent/grpc_transport.h"
-#include "collector/agent/run_root.h"
-#include "collector/clock.h"
+#include "collector/base/clock.h"
+#include "collector/live/run_root.h"
 #include "collector/service/grpc_server.h"
 #include "proto/environment.h"
 
@@ -47,12 +47,12 @@ int RunAgent(int argc, char** argv) {
     return kUsage;
   }
   std::string problem;
-  agent::RunDirectory run = agent::RunRoot::CreateAt(directory, &problem);
+  RunDirectory run = RunRoot::CreateAt(directory, &problem);
   if (!run.valid()) {
     Say(fmt::format("agent: {}", problem));
     return kUsage;
   }
-  if (!agent::RunRoot::TakeAgentLock(&run)) {
+  if (!RunRoot::TakeAgentLock(&run)) {
     Say(fmt::format("agent: {} has an agent", directory));
     return 0;
   }
@@ -77,7 +77,7 @@ int RunAgent(int argc, char** argv) {
     if (keep) agent.PreserveRings();
   }
   run = {};
-  if (!keep) agent::RunRoot::Remove(directory);
+  if (!keep) RunRoot::Remove(directory);
   return 0;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/command.h"
-#include "collector/agent/run_root.h"
+#include "collector/live/run_root.h"
 #include "proto/run_directory.h"
 
 namespace rollcall {
@@ -24,17 +24,17 @@ int RunClean(int argc, char** argv) {
   app.add_option("--root", root, "where the run directories are, if not at the usual place");
   app.add_flag("--list", list, "remove nothing, list what is there");
   if (const auto code = ParseArguments(app, argc, argv)) return *code;
-  if (root.empty()) root = agent::RunRoot::DefaultPath(kSharedMemory);
+  if (root.empty()) root = RunRoot::DefaultPath(kSharedMemory);
 
   if (list) {
-    for (const auto& run : agent::RunRoot::List(root)) {
+    for (const auto& run : RunRoot::List(root)) {
       fmt::print("{}  {} KiB{}\n", run.path, run.bytes / 1024, run.in_use ? "  in use" : "");
     }
     return kNothingFound;
   }
   constexpr double kNsPerDay = 24.0 * 3600 * 1e9;
   uint64_t bytes = 0;
-  const auto removed = agent::RunRoot::Clean(root, keep, static_cast<int64_t>(days * kNsPerDay));
+  const auto removed = RunRoot::Clean(root, keep, static_cast<int64_t>(days * kNsPerDay));
   for (const auto& run : removed) bytes += run.bytes;
   fmt::print("removed {} run directories, {} KiB, below {}\n", removed.size(), bytes / 1024, root);
   return kNothingFound;

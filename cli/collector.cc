@@ -11,9 +11,9 @@
 #include "cli/launcher.h"
 #include "cli/report_output.h"
 #include "cli/say.h"
+#include "collector/rpc/secret.h"
 #include "collector/service/grpc_server.h"
 #include "collector/service/monitor.h"
-#include "collector/service/secret.h"
 #include "proto/environment.h"
 
 namespace rollcall {
@@ -45,7 +45,7 @@ int RunCollector(int argc, char** argv) {
   if (listen.find(':') == std::string::npos) listen += ":0";
 
   const char* given = getenv(env::kToken);
-  const std::string token = given != nullptr && given[0] != '\0' ? given : service::NewToken();
+  const std::string token = given != nullptr && given[0] != '\0' ? given : rpc::NewToken();
   sigset_t stop;
   sigemptyset(&stop);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&stop, number);

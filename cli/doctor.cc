@@ -19,10 +19,10 @@
 
 #include "cli/command.h"
 #include "cli/job_environment.h"
-#include "collector/agent/process_watch.h"
-#include "collector/agent/run_root.h"
 #include "collector/live/live_stack.h"
+#include "collector/live/process_watch.h"
 #include "collector/live/ptrace_permission.h"
+#include "collector/live/run_root.h"
 #include "proto/environment.h"
 #include "proto/ring_format.h"
 #include "proto/run_directory.h"
@@ -151,21 +151,21 @@ void CheckSharedMemory(Checklist* list) {
 
 void CheckRunRoot(Checklist* list) {
   std::string why;
-  const std::string root = agent::RunRoot::UsablePath(kSharedMemory, &why);
+  const std::string root = RunRoot::UsablePath(kSharedMemory, &why);
   std::string problem;
-  agent::RunDirectory run = agent::RunRoot::Create(root, &problem);
+  RunDirectory run = RunRoot::Create(root, &problem);
   if (!run.valid()) {
     list->Say(Outcome::kFail, problem, fmt::format("rm -r {} if it is yours, or set TMPDIR", root));
     return;
   }
   const std::string path = run.path();
   run = {};
-  agent::RunRoot::Remove(path);
+  RunRoot::Remove(path);
   if (why.empty()) {
     list->Say(Outcome::kOk, fmt::format("run directories: {}", root));
   } else {
     list->Say(Outcome::kNote, fmt::format("{}; run directories go to {}", why, root),
-              fmt::format("make {} usable", agent::RunRoot::DefaultPath(kSharedMemory)));
+              fmt::format("make {} usable", RunRoot::DefaultPath(kSharedMemory)));
   }
 }
 
@@ -198,13 +198,13 @@ void CheckLiveStacks(Checklist* list) {
 }
 
 void CheckEnds(Checklist* list) {
-  const agent::EndReports reports = agent::FindEndReports();
-  if (reports == agent::EndReports::kNoPidfds) {
+  const EndReports reports = FindEndReports();
+  if (reports == EndReports::kNoPidfds) {
     list->Say(Outcome::kNote,
               "this kernel has no pidfds: how ranks end is known through "
               "`rollcall exec` only",
               "Linux 5.3 or later; or put `rollcall exec --` in front of the program");
-  } else if (reports == agent::EndReports::kToParentOnly) {
+  } else if (reports == EndReports::kToParentOnly) {
     list->Say(Outcome::kNote,
               "this kernel tells nobody but the parent how a process ended (Linux 6.15 does)",
               "nothing under Open MPI; elsewhere put `rollcall exec --` in front of the program");

@@ -23,7 +23,7 @@
 #include "cli/job_environment.h"
 #include "cli/node_agent.h"
 #include "cli/open_mpi.h"
-#include "collector/clock.h"
+#include "collector/base/clock.h"
 #include "collector/import/journal.h"
 #include "collector/live/cgroup_memory.h"
 #include "proto/environment.h"

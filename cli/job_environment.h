@@ -24,7 +24,7 @@ struct JobSettings {
   std::string token;
   bool stacks = true;
   std::vector<std::string> command;  // the launcher's line
-  // Whether this node's agent learns from the kernel how a rank ended (agent::EndReports).
+  // Whether this node's agent learns from the kernel how a rank ended (EndReports).
   bool kernel_reports_ends = false;
 };
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/command.h"
+#include "cli/say.h"
 
 namespace rollcall {
 namespace {
@@ -18,7 +19,6 @@ struct Command {
 constexpr Command kCommands[] = {
 #define COMMAND(name, function, help) {#name, function, help},
 #include "cli/commands.def"
-#include "cli/say.h"
 #undef COMMAND
 };
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "cli/job_environment.h"
-#include "collector/agent/run_root.h"
+#include "collector/live/run_root.h"
 #include "proto/environment.h"
 
 namespace rollcall {
@@ -19,7 +19,7 @@ bool MakeRunDirectory(const std::string& path) {
   const size_t slash = path.rfind('/');
   std::string problem;
   if (slash != std::string::npos && slash > 0) mkdir(path.substr(0, slash).c_str(), 0700);
-  return agent::RunRoot::CreateAt(path, &problem).valid();
+  return RunRoot::CreateAt(path, &problem).valid();
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ void EnsureNodeAgent(const std::string& run_directory) {
   if (collector == nullptr || collector[0] == '\0') return;
   struct stat status;
   if (stat(run_directory.c_str(), &status) != 0 && !MakeRunDirectory(run_directory)) return;
-  if (agent::RunRoot::HasAgent(run_directory)) return;
+  if (RunRoot::HasAgent(run_directory)) return;
   const std::string own = Program("rollcall");
   const pid_t child = fork();
   if (child == 0) {

@@ -17,9 +17,9 @@
 #include "cli/job_environment.h"
 #include "cli/say.h"
 #include "collector/agent/grpc_transport.h"
-#include "collector/agent/process_watch.h"
-#include "collector/clock.h"
-#include "collector/service/secret.h"
+#include "collector/base/clock.h"
+#include "collector/live/process_watch.h"
+#include "collector/rpc/secret.h"
 #include "proto/run_directory.h"
 
 namespace rollcall {
@@ -79,7 +79,7 @@ void WatchSettings::AddOptions(CLI::App* app) {
 
 WatchedJob::WatchedJob(WatchSettings settings)
     : settings_(WithPort(std::move(settings))),
-      kernel_reports_ends_(agent::FindEndReports() == agent::EndReports::kToPidfds),
+      kernel_reports_ends_(FindEndReports() == EndReports::kToPidfds),
       wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 WatchedJob::~WatchedJob() {
@@ -89,7 +89,7 @@ WatchedJob::~WatchedJob() {
 
 bool WatchedJob::MakeDirectory(std::string* problem) {
   if (!settings_.directory.empty()) {
-    directory_ = agent::RunRoot::CreateAt(settings_.directory, problem);
+    directory_ = RunRoot::CreateAt(settings_.directory, problem);
     std::error_code error;
     if (directory_.valid() &&
         !std::filesystem::is_empty(directory_.path() + "/" + kRingsDirectory, error)) {
@@ -97,19 +97,19 @@ bool WatchedJob::MakeDirectory(std::string* problem) {
       directory_ = {};
     }
   } else {
-    const std::string root = agent::RunRoot::UsablePath(kSharedMemory, problem);
+    const std::string root = RunRoot::UsablePath(kSharedMemory, problem);
     if (!problem->empty()) Say(fmt::format("{}; traces go to {}", *problem, root));
     problem->clear();
-    agent::RunRoot::Clean(root, agent::kKeepRuns, agent::kKeepRunsNs);
-    directory_ = agent::RunRoot::Create(root, problem);
+    RunRoot::Clean(root, kKeepRuns, kKeepRunsNs);
+    directory_ = RunRoot::Create(root, problem);
   }
   return directory_.valid();
 }
 
 bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
-  token_ = service::NewToken();
+  token_ = rpc::NewToken();
   if (!MakeDirectory(problem)) return false;
-  if (!agent::RunRoot::TakeAgentLock(&directory_)) {
+  if (!RunRoot::TakeAgentLock(&directory_)) {
     *problem = directory_.path() + " is another agent's";
     directory_ = {};  // and not ours to remove
     return false;
@@ -317,7 +317,7 @@ void WatchedJob::TearDown(bool keep) {
   monitor_.reset();
   const std::string path = directory_.path();
   directory_ = {};
-  if (!keep && !path.empty()) agent::RunRoot::Remove(path);
+  if (!keep && !path.empty()) RunRoot::Remove(path);
 }
 
 }  // namespace rollcall

@@ -14,8 +14,8 @@
 #include "cli/agent_thread.h"
 #include "cli/command.h"
 #include "cli/launcher.h"
-#include "collector/agent/run_root.h"
 #include "collector/import/journal.h"
+#include "collector/live/run_root.h"
 #include "collector/service/grpc_server.h"
 #include "collector/service/monitor.h"
 
@@ -104,7 +104,7 @@ class WatchedJob {
   const bool kernel_reports_ends_;  // tried before anything starts a thread
   const int wake_fd_;
   std::string token_;
-  agent::RunDirectory directory_;
+  RunDirectory directory_;
   Launcher launcher_;
   std::unique_ptr<service::Monitor> monitor_;
   std::unique_ptr<service::CollectorServer> server_;

@@ -6,11 +6,38 @@ function(rollcall_glob out dir)
   set(${out} ${files} PARENT_SCOPE)
 endfunction()
 
-# Warnings as errors and, unless UNSANITIZED, the chosen sanitizer.
+# The static library rollcall_NAME of collector/NAME and SOURCES. It may include the headers of the layers in LINKS
+# and of the EXTERNAL libraries.
+function(rollcall_layer name)
+  cmake_parse_arguments(ARG "" "" "LINKS;EXTERNAL;SOURCES" ${ARGN})
+  set(target rollcall_${name})
+  rollcall_glob(sources collector/${name})
+  add_library(${target} STATIC ${sources} ${ARG_SOURCES})
+  list(TRANSFORM ARG_LINKS PREPEND rollcall_ OUTPUT_VARIABLE links)
+  target_link_libraries(${target} PUBLIC rollcall_proto ${links} ${ARG_EXTERNAL})
+  rollcall_flags(${target})
+  rollcall_unity(${target})
+  string(REPLACE ";" " " links "${ARG_LINKS}")
+  set_property(GLOBAL APPEND PROPERTY ROLLCALL_LAYERS "${name}: ${links}")
+endfunction()
+
+# TARGET stands for all layers. The table of what each includes is written to layers.txt, for the test of it.
+function(rollcall_layers target)
+  get_property(layers GLOBAL PROPERTY ROLLCALL_LAYERS)
+  add_library(${target} INTERFACE)
+  foreach(layer ${layers})
+    string(REGEX REPLACE ":.*" "" name ${layer})
+    target_link_libraries(${target} INTERFACE rollcall_${name})
+  endforeach()
+  string(REPLACE ";" "\n" layers "${layers}")
+  file(WRITE ${PROJECT_BINARY_DIR}/layers.txt "${layers}\n")
+endfunction()
+
+# Warnings, as errors with ROLLCALL_WERROR, and, unless UNSANITIZED, the chosen sanitizer.
 function(rollcall_flags target)
   cmake_parse_arguments(ARG "UNSANITIZED" "" "" ${ARGN})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Werror)
+  target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${ROLLCALL_WERROR}>:-Werror>)
   if(ROLLCALL_SANITIZE AND NOT ARG_UNSANITIZED)
     target_compile_options(${target} PUBLIC -fsanitize=${ROLLCALL_SANITIZE}
                            -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -25,14 +52,13 @@ function(rollcall_flags target)
   endif()
 endfunction()
 
-# With ROLLCALL_UNITY the sources of TARGET are compiled two dozen at a time. Most of a file's time is its headers'
-# and their templates': the library takes a third of its time, a whole build (10 minutes on two cores) six. For
-# builds that are made once, as scripts make them; who changes one file wants it compiled alone. Its price is a
-# rule: no two sources of a target have a name of their own (in an anonymous namespace, or a macro) in common,
-# which is also good for who searches for one.
-# The shim is left out: what users preload is compiled in one way only.
+# With ROLLCALL_UNITY=ALL the sources of TARGET are compiled two dozen at a time, with TESTS those of targets that are
+# marked TEST: most of a file's time is its headers'. For builds that are made once, as scripts make them. It forbids
+# that two sources of a target use one name of their own (in an anonymous namespace, or a macro). The shim and what is
+# installed are never built so.
 function(rollcall_unity target)
-  if(ROLLCALL_UNITY)
+  cmake_parse_arguments(ARG "TEST" "" "" ${ARGN})
+  if(ROLLCALL_UNITY STREQUAL ALL OR (ARG_TEST AND ROLLCALL_UNITY STREQUAL TESTS))
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
     # g++ takes an included source for a header, where a class with anonymous members would be a mistake.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)

@@ -20,8 +20,7 @@ namespace rollcall::env {
     "it; 1: always; 0: never")                                                                   \
   X(kRingKiB, "ROLLCALL_RING_KIB", "4096", "KiB of shared memory a rank may use")                \
   X(kCollector, "ROLLCALL_COLLECTOR", "", "HOST:PORT of the collector, for agents")              \
-  X(kToken, "ROLLCALL_TOKEN", "", "secret of this run, for every connection")                    \
-  X(kVerbose, "ROLLCALL_VERBOSE", "0", "1: the shim says what it does")
+  X(kToken, "ROLLCALL_TOKEN", "", "secret of this run, for every connection")
 
 #define X(identifier, variable, default_value, meaning) \
   inline constexpr char identifier[] = variable;

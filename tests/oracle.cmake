@@ -9,7 +9,7 @@ add_library(rollcall_oracle STATIC oracle/collectives.cc oracle/explore.cc oracl
   oracle/device/observe.cc oracle/device/program.cc oracle/device/writer.cc)
 target_link_libraries(rollcall_oracle PUBLIC rollcall_collector fmt::fmt)
 rollcall_flags(rollcall_oracle)
-rollcall_unity(rollcall_oracle)
+rollcall_unity(rollcall_oracle TEST)
 
 add_executable(oracle oracle/oracle_main.cc)
 target_link_libraries(oracle PRIVATE rollcall_oracle)

@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "collector/agent/ring_copy.h"
-#include "collector/clock.h"
+#include "collector/base/clock.h"
 #include "collector/live/cgroup_memory.h"
 #include "proto/run_directory.h"
 

@@ -20,11 +20,11 @@
 #include "collector/agent/agent_socket.h"
 #include "collector/agent/answers.h"
 #include "collector/agent/journal_tail.h"
-#include "collector/agent/process_watch.h"
 #include "collector/agent/ring_sample.h"
 #include "collector/agent/thread_watch.h"
 #include "collector/agent/transport.h"
 #include "collector/import/journal.h"
+#include "collector/live/process_watch.h"
 #include "collector/model/trace.h"
 
 namespace rollcall::agent {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "collector/agent/agent.h"
-#include "collector/clock.h"
+#include "collector/base/clock.h"
 #include "collector/import/ring_image.h"
 
 namespace rollcall::agent {
@@ -63,19 +63,15 @@ void Agent::Talk() {
 void Agent::FillDigest(Process* process, rpc::ProcessDigest* digest, bool everything) {
   const RingSample& sample = process->sample;
   digest->set_id(sample.id);
-  digest->set_pid(sample.pid);
   digest->set_world_rank(sample.world_rank);
   digest->set_world_size(sample.world_size);
   digest->set_job_key(sample.job_key);
   digest->set_phase(static_cast<uint32_t>(sample.phase));
   digest->set_activity(sample.activity);
-  digest->set_polls(sample.polls);
   digest->set_idle_ns(process->sampled_ns - process->moved_ns);
   digest->set_quiet(process->quiet);
   digest->set_polling(process->polling);
-  digest->set_thread_level(sample.thread_level);
   digest->set_ended(process->ended);
-  digest->set_damaged(process->gave_up);
   for (const BlockedSample& blocked : sample.blocked) {
     rpc::BlockedCall* out = digest->add_blocked();
     out->set_operation(blocked.operation);
@@ -161,8 +157,6 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
     snapshots_.push_back(std::move(job));
   } else if (message.has_symbols()) {
     answers_.Ask(connection_, message.symbols());
-  } else if (message.has_source()) {
-    answers_.Ask(connection_, message.source());
   } else if (message.has_live_stack()) {
     const Process* process = FindById(message.live_stack().id());
     StackTarget target;

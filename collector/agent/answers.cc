@@ -8,44 +8,13 @@
 #include <vector>
 
 #include "collector/agent/live_look.h"
+#include "collector/base/clock.h"
 #include "collector/bundle/environment.h"
-#include "collector/clock.h"
 #include "collector/import/journal.h"
-#include "collector/symbolize/source_excerpt.h"
+#include "collector/rpc/frames.h"
 #include "proto/run_directory.h"
 
 namespace rollcall::agent {
-
-void ToRpc(const SourceFrame& frame, rpc::SymbolFrame* out) {
-  out->set_function(frame.function);
-  out->set_file(frame.file);
-  out->set_line(frame.line);
-  out->set_inlined(frame.inlined);
-  out->set_module(frame.module);
-  out->set_vaddr(frame.vaddr);
-  out->set_detail(static_cast<uint32_t>(frame.detail));
-  out->set_symbol_offset(frame.symbol_offset);
-  out->set_note(frame.note);
-  out->set_language(static_cast<uint32_t>(frame.language));
-}
-
-SourceFrame FromRpc(const rpc::SymbolFrame& frame) {
-  SourceFrame out;
-  out.function = frame.function();
-  out.file = frame.file();
-  out.line = frame.line();
-  out.inlined = frame.inlined();
-  out.module = frame.module();
-  out.vaddr = frame.vaddr();
-  out.detail = frame.detail() <= static_cast<uint32_t>(FrameDetail::kModule)
-                   ? static_cast<FrameDetail>(frame.detail())
-                   : FrameDetail::kModule;
-  out.symbol_offset = frame.symbol_offset();
-  out.note = frame.note();
-  out.language = frame.language() == static_cast<uint32_t>(Language::kPython) ? Language::kPython
-                                                                              : Language::kNative;
-  return out;
-}
 
 Answers::Answers(std::string run_directory, Reply reply)
     : run_directory_(std::move(run_directory)),
@@ -88,10 +57,6 @@ void Answers::Ask(uint64_t connection, const rpc::SymbolRequest& request) {
   Enqueue([this, connection, request] { AnswerSymbols(connection, request); });
 }
 
-void Answers::Ask(uint64_t connection, const rpc::SourceRequest& request) {
-  Enqueue([this, connection, request] { AnswerSource(connection, request); });
-}
-
 void Answers::Ask(uint64_t connection, const rpc::LiveStackRequest& request,
                   const StackTarget& target) {
   Enqueue([this, connection, number = request.request(), target] {
@@ -116,22 +81,8 @@ void Answers::AnswerSymbols(uint64_t connection, const rpc::SymbolRequest& reque
                                     .build_id = address.build_id(),
                                     .vaddr = address.vaddr(),
                                     .is_return_address = true})) {
-      ToRpc(frame, frames->add_frames());
+      rpc::ToRpc(frame, frames->add_frames());
     }
-  }
-  reply_(connection, std::move(answer));
-}
-
-void Answers::AnswerSource(uint64_t connection, const rpc::SourceRequest& request) {
-  rpc::AgentMessage answer;
-  rpc::SourceText* text = answer.mutable_source();
-  text->set_request(request.request());
-  text->set_file(request.file());
-  const SourceExcerpt excerpt =
-      ReadSourceExcerpt(request.file(), {request.lines().begin(), request.lines().end()});
-  for (const ExcerptLine& line : excerpt.lines) {
-    text->add_numbers(line.line_no);
-    text->add_text(line.text);
   }
   reply_(connection, std::move(answer));
 }

@@ -1,4 +1,4 @@
-// What the agent answers that may take long: symbols, source text, live stacks, environments. All
+// What the agent answers that may take long: symbols, live stacks, environments. All
 // of it reads files or other processes, so it has a thread of its own, and the sampling keeps its
 // beat.
 #ifndef ROLLCALL_COLLECTOR_AGENT_ANSWERS_H_
@@ -48,7 +48,6 @@ class Answers {
   Answers& operator=(const Answers&) = delete;
 
   void Ask(uint64_t connection, const rpc::SymbolRequest& request);
-  void Ask(uint64_t connection, const rpc::SourceRequest& request);
   void Ask(uint64_t connection, const rpc::LiveStackRequest& request, const StackTarget& target);
 
   void Ask(uint64_t connection, const rpc::EnvironmentRequest& request,
@@ -61,7 +60,6 @@ class Answers {
   void Enqueue(std::function<void()> work);
   void Work();
   void AnswerSymbols(uint64_t connection, const rpc::SymbolRequest& request);
-  void AnswerSource(uint64_t connection, const rpc::SourceRequest& request);
   void AnswerStacks(uint64_t connection, uint64_t request, const StackTarget& target);
 
   void AnswerEnvironment(uint64_t connection, uint64_t request, const EnvironmentTarget& target);
@@ -75,10 +73,6 @@ class Answers {
   bool stop_ = false;
   std::thread thread_;  // last: it uses everything above
 };
-
-// Between the protocol's frames and ours.
-void ToRpc(const SourceFrame& frame, rpc::SymbolFrame* out);
-SourceFrame FromRpc(const rpc::SymbolFrame& frame);
 
 }  // namespace rollcall::agent
 

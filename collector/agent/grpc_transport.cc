@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "collector/service/secret.h"
+#include "collector/rpc/secret.h"
 #include "proto/collector.grpc.pb.h"
 
 namespace rollcall::agent {
@@ -93,7 +93,7 @@ class GrpcTransport : public Transport {
   class Call : public grpc::ClientBidiReactor<rpc::AgentMessage, rpc::CollectorMessage> {
    public:
     explicit Call(GrpcTransport* owner) : owner_(owner) {
-      context_.AddMetadata(service::kTokenKey, owner->token_);
+      context_.AddMetadata(rpc::kTokenKey, owner->token_);
     }
 
     void Start(rpc::Collector::Stub* stub) {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "collector/clock.h"
+#include "collector/base/clock.h"
 #include "collector/import/ring_reader.h"
 
 namespace rollcall::agent {

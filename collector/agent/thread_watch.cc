@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "collector/agent/process_watch.h"
 #include "collector/live/other_threads.h"
 #include "collector/live/process_state.h"
+#include "collector/live/process_watch.h"
 
 namespace rollcall::agent {
 namespace {

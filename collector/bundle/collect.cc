@@ -44,7 +44,7 @@ int64_t WrittenNs(int fd) {
 class Collector {
  public:
   Collector(const std::vector<std::string>& inputs, const std::string& path,
-            const CollectOptions& options, ProcessTable* machine)
+            const CollectOptions& options, Machine* machine)
       : inputs_(inputs), path_(path), options_(options), machine_(*machine) {}
 
   Collected Collect() {
@@ -219,7 +219,7 @@ class Collector {
   const std::vector<std::string>& inputs_;
   const std::string& path_;
   const CollectOptions& options_;
-  ProcessTable& machine_;
+  Machine& machine_;
   Trace trace_;
   std::vector<File> files_;
   std::map<size_t, std::set<uint64_t>> jobs_;         // by input; of those that hold rings
@@ -230,7 +230,7 @@ class Collector {
 }  // namespace
 
 Collected Collect(const std::vector<std::string>& inputs, const std::string& path,
-                  const CollectOptions& options, ProcessTable& machine) {
+                  const CollectOptions& options, Machine& machine) {
   return Collector(inputs, path, options, &machine).Collect();
 }
 

@@ -36,7 +36,7 @@ struct Collected {
 // processes live and stand still, and what the code addresses mean. Inputs of two jobs are
 // refused. Waits for LoadOptions::settle if ranks live. Throws std::bad_alloc only.
 Collected Collect(const std::vector<std::string>& inputs, const std::string& path,
-                  const CollectOptions& options, ProcessTable& machine = ThisMachine());
+                  const CollectOptions& options, Machine& machine = ThisMachine());
 
 }  // namespace rollcall::bundle
 

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "collector/symbolize/text.h"
+#include "collector/base/text.h"
 
 namespace rollcall::bundle {
 namespace {

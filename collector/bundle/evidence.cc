@@ -11,9 +11,9 @@
 #include <utility>
 #include <variant>
 
+#include "collector/base/clock.h"
 #include "collector/bundle/observed.h"
 #include "collector/bundle/writer.h"
-#include "collector/clock.h"
 #include "collector/import/bundle/format.h"
 #include "collector/import/file_kind.h"
 #include "collector/import/journal.h"

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/base/text.h"
 #include "collector/export/exporter.h"
 #include "collector/export/places.h"
-#include "collector/symbolize/text.h"
 
 namespace rollcall {
 namespace {

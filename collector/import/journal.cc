@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "collector/symbolize/text.h"
+#include "collector/base/text.h"
 
 namespace rollcall {
 namespace {

@@ -63,7 +63,7 @@ class MemberReader {
 }  // namespace
 
 Inputs LoadInputs(const std::vector<std::string>& names,
-                  const flight_recorder::RankPattern& pattern, ProcessTable& machine) {
+                  const flight_recorder::RankPattern& pattern, Machine& machine) {
   const flight_recorder::DumpFiles dumps = flight_recorder::FindDumpFiles(names, pattern);
   std::vector<std::string> others;
   for (const std::string& name : names) {

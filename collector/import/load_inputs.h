@@ -22,7 +22,7 @@ struct Inputs {
 // bundles, too. What cannot be read is a problem of the trace. Throws nothing but std::bad_alloc.
 Inputs LoadInputs(const std::vector<std::string>& inputs,
                   const flight_recorder::RankPattern& pattern = {},
-                  ProcessTable& machine = ThisMachine());
+                  Machine& machine = ThisMachine());
 
 // Gives frames to the codes that have none yet, from the files of this machine. File I/O.
 void SymbolizeTrace(Trace* trace);

@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "collector/base/text.h"
 #include "collector/symbolize/python_lines.h"
-#include "collector/symbolize/text.h"
 
 namespace rollcall {
 namespace {

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <utility>
 
+#include "collector/base/text.h"
 #include "collector/import/python_import.h"
 #include "collector/import/trace_builder.h"
 #include "collector/symbolize/demangle.h"
-#include "collector/symbolize/text.h"
 #include "proto/datatypes.h"
 #include "proto/mpi_errors.h"
 #include "proto/signature.h"

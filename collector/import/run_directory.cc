@@ -19,7 +19,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "collector/clock.h"
+#include "collector/base/clock.h"
 #include "collector/import/byte_source.h"
 #include "collector/import/file_kind.h"
 #include "collector/import/journal.h"
@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 constexpr uint64_t kMaxRingBytes = uint64_t{1}
                                    << 40;  // a ring is read in part, a journal to a limit
 
-class RealMachine : public ProcessTable {
+class RealMachine : public Machine {
  public:
   std::string Hostname() override {
     char name[256] = {};
@@ -109,7 +109,7 @@ FoundFile ReadFile(const std::string& path, bool asked_for) {
 
 class Loader {
  public:
-  Loader(const LoadOptions& options, ProcessTable* machine)
+  Loader(const LoadOptions& options, Machine* machine)
       : options_(options), machine_(*machine), host_(machine->Hostname()) {}
 
   Trace Load(const std::vector<std::string>& inputs) {
@@ -257,7 +257,7 @@ class Loader {
   }
 
   const LoadOptions& options_;
-  ProcessTable& machine_;
+  Machine& machine_;
   const std::string host_;
   std::vector<Directory> directories_;
   std::vector<File> files_;
@@ -269,13 +269,13 @@ class Loader {
 
 }  // namespace
 
-ProcessTable& ThisMachine() {
+Machine& ThisMachine() {
   static RealMachine machine;
   return machine;
 }
 
 Trace LoadTrace(const std::vector<std::string>& inputs, const LoadOptions& options,
-                ProcessTable& machine) {
+                Machine& machine) {
   return Loader(options, &machine).Load(inputs);
 }
 

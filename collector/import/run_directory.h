@@ -14,9 +14,9 @@
 namespace rollcall {
 
 // What the loader asks the machine. Tests put another one in its place.
-class ProcessTable {
+class Machine {
  public:
-  virtual ~ProcessTable() = default;
+  virtual ~Machine() = default;
   virtual std::string Hostname() = 0;
   // Start time in clock ticks since boot (/proc/<pid>/stat field 22); 0 if there is no such
   // process.
@@ -26,7 +26,7 @@ class ProcessTable {
 };
 
 // This machine. Owned by the library; thread-safe.
-ProcessTable& ThisMachine();
+Machine& ThisMachine();
 
 // The problem of a directory in which nothing is a trace.
 inline constexpr char kNoTraces[] = "no traces in this directory";
@@ -55,7 +55,7 @@ struct LoadOptions {
 // Files are read by several threads; `machine` is asked by the caller's
 // only. Throws nothing but std::bad_alloc. Never writes. Does not block on FIFOs or devices.
 Trace LoadTrace(const std::vector<std::string>& inputs, const LoadOptions& options = {},
-                ProcessTable& machine = ThisMachine());
+                Machine& machine = ThisMachine());
 
 }  // namespace rollcall
 

@@ -1,7 +1,6 @@
 #include "collector/live/activity.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "collector/live/syscall_names.h"
 
@@ -22,34 +21,7 @@ Pace PaceOf(RunState state, uint64_t cpu_ns, uint64_t interval_ns) {
   return cpu_ns >= interval_ns / 50 ? Pace::kBusy : Pace::kWaiting;
 }
 
-bool IsSystemModule(std::string_view path) {
-  // Not /usr/local and not /opt: users' programs live there too.
-  for (const std::string_view prefix : {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "["}) {
-    if (path.starts_with(prefix)) return true;
-  }
-  // Preloaded, and in every rank: the recorder is nobody's code to mend.
-  return path.empty() || path.ends_with("/librollcall.so");
-}
-
 }  // namespace
-
-const char* PaceName(Pace pace) {
-  switch (pace) {
-    case Pace::kSpinning:
-      return "spinning";
-    case Pace::kBusy:
-      return "busy";
-    case Pace::kWaiting:
-      return "waiting";
-    case Pace::kStopped:
-      return "stopped";
-    case Pace::kEnded:
-      return "ended";
-    case Pace::kUnknown:
-      break;
-  }
-  return "unknown";
-}
 
 ThreadActivity Summarize(const ProcessState& earlier, const ProcessState& later, pid_t tid) {
   ThreadActivity activity;
@@ -82,22 +54,6 @@ ThreadActivity Summarize(const ProcessState& earlier, const ProcessState& later,
     activity.syscall = SyscallName(chosen->blocked_call->number);
   }
   return activity;
-}
-
-const SourceFrame* TopUserFrame(const std::vector<std::vector<SourceFrame>>& stack) {
-  const SourceFrame* best = nullptr;
-  int best_score = 0;
-  for (const auto& frames : stack) {
-    for (const SourceFrame& frame : frames) {
-      int score = frame.function.empty() ? 0 : 1;
-      if (!IsSystemModule(frame.module)) score = frame.line > 0 ? 3 : 2;
-      if (score > best_score) {
-        best = &frame;
-        best_score = score;
-      }
-    }
-  }
-  return best;
 }
 
 }  // namespace rollcall

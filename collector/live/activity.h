@@ -3,12 +3,9 @@
 #define ROLLCALL_COLLECTOR_LIVE_ACTIVITY_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "collector/live/process_state.h"
-#include "collector/symbolize/source_frame.h"
 
 namespace rollcall {
 
@@ -21,8 +18,6 @@ enum class Pace : uint8_t {
   kEnded,     // a zombie
 };
 
-const char* PaceName(Pace pace);  // static storage
-
 struct ThreadActivity {
   pid_t tid = 0;
   std::string thread_name;
@@ -32,18 +27,11 @@ struct ThreadActivity {
   uint64_t interval_ns = 0;
   std::string wchan;
   std::string syscall;  // name of the call it is blocked in; empty: none, or unseen
-  std::optional<SourceFrame> top_frame;  // of the user's code, once a stack is known
 };
 
 // What thread `tid` did between `earlier` and `later`; tid 0 means the thread that used the most
 // CPU time, the main thread if none used any.
 ThreadActivity Summarize(const ProcessState& earlier, const ProcessState& later, pid_t tid);
-
-// The innermost frame of the user's own code in a stack of symbolized addresses (innermost first,
-// each as Symbolizer::Symbolize gives it): the first with a line in a module outside of the
-// system's library directories, else the first outside, else the first that has a name. Null for
-// none.
-const SourceFrame* TopUserFrame(const std::vector<std::vector<SourceFrame>>& stack);
 
 }  // namespace rollcall
 

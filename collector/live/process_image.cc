@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "collector/symbolize/text.h"
+#include "collector/base/text.h"
 
 namespace rollcall {
 namespace {

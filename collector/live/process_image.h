@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "collector/live/proc_source.h"
-#include "collector/symbolize/source_frame.h"
+#include "collector/model/source_frame.h"
 
 namespace rollcall {
 

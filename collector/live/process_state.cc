@@ -7,8 +7,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "collector/clock.h"
-#include "collector/symbolize/text.h"
+#include "collector/base/clock.h"
+#include "collector/base/text.h"
 
 namespace rollcall {
 namespace {

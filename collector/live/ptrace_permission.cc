@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "collector/symbolize/text.h"
+#include "collector/base/text.h"
 
 namespace rollcall {
 namespace {

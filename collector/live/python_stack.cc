@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "collector/base/text.h"
 #include "collector/symbolize/python_lines.h"
-#include "collector/symbolize/text.h"
 
 namespace rollcall {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "collector/live/process_image.h"
 #include "collector/live/python_interpreter.h"
-#include "collector/symbolize/source_frame.h"
+#include "collector/model/source_frame.h"
 #include "proto/ring_format.h"
 
 namespace rollcall {

@@ -13,22 +13,6 @@ constexpr size_t kMaxCopiedModuleBytes = 64 << 20;
 
 }  // namespace
 
-const char* StackEndName(StackEnd end) {
-  switch (end) {
-    case StackEnd::kOutermost:
-      return "complete";
-    case StackEnd::kFrameLimit:
-      return "frame limit";
-    case StackEnd::kNoUnwindInfo:
-      return "no unwind information";
-    case StackEnd::kUnreadable:
-      return "unreadable";
-    case StackEnd::kNotCaptured:
-      break;
-  }
-  return "not captured";
-}
-
 class Unwinder::Impl {
  public:
   Impl(const ProcessImage* image, pid_t pid, std::string file_root)

@@ -21,8 +21,6 @@ enum class StackEnd : uint8_t {
   kNotCaptured,   // nothing could be taken; the thread's `error` says why
 };
 
-const char* StackEndName(StackEnd end);  // static storage
-
 struct UnwoundStack {
   std::vector<CodeAddress> frames;  // innermost first
   StackEnd end = StackEnd::kNotCaptured;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collector/symbolize/source_frame.h"
+#include "collector/model/source_frame.h"
 
 namespace rollcall {
 

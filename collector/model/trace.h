@@ -19,8 +19,8 @@
 #include <string_view>
 #include <vector>
 
-#include "collector/symbolize/source_blocks.h"
-#include "collector/symbolize/source_frame.h"
+#include "collector/model/source_blocks.h"
+#include "collector/model/source_frame.h"
 #include "proto/mpi_errors.h"
 #include "proto/operations.h"
 #include "proto/ring_format.h"

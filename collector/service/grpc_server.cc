@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "collector/service/secret.h"
+#include "collector/rpc/secret.h"
 #include "proto/collector.grpc.pb.h"
 
 namespace rollcall::service {
@@ -183,9 +183,9 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
   grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage>* Attach(
       grpc::CallbackServerContext* context) override {
     const auto& metadata = context->client_metadata();
-    const auto token = metadata.find(kTokenKey);
+    const auto token = metadata.find(rpc::kTokenKey);
     if (token == metadata.end() ||
-        !SameSecret({token->second.data(), token->second.size()}, token_)) {
+        !rpc::SameSecret({token->second.data(), token->second.size()}, token_)) {
       return new RefusingReactor({grpc::StatusCode::UNAUTHENTICATED, "not this run's token"});
     }
     auto session = std::make_shared<Session>(this);

@@ -6,13 +6,13 @@
 #include <chrono>
 #include <utility>
 
-#include "collector/agent/answers.h"
-#include "collector/clock.h"
+#include "collector/base/clock.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/waiting_set.h"
 #include "collector/import/add_sources.h"
 #include "collector/import/journal.h"
 #include "collector/import/trace_builder.h"
+#include "collector/rpc/frames.h"
 
 namespace rollcall::service {
 namespace {
@@ -273,7 +273,7 @@ void Monitor::HandleMessage(uint64_t number, const rpc::AgentMessage& message) {
       std::vector<SourceFrame> frames;
       for (const rpc::SymbolFrame& frame :
            message.symbols().addresses(static_cast<int>(i)).frames()) {
-        frames.push_back(agent::FromRpc(frame));
+        frames.push_back(rpc::FromRpc(frame));
       }
       symbols_.Add(asked->second[i], std::move(frames));
     }

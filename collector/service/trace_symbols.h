@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
+#include "collector/model/source_frame.h"
 #include "collector/model/trace.h"
-#include "collector/symbolize/source_frame.h"
 
 namespace rollcall::service {
 

@@ -1,5 +1,4 @@
-// Opens ELF files that somebody else named. A path out of a ring or of /proc/<pid>/maps may be a
-// FIFO, a device, a directory or a crafted file: none of these may block or exhaust the collector.
+// Opens ELF files that somebody else named, which may be crafted: none may exhaust the collector.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_ELF_FILE_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_ELF_FILE_H_
 
@@ -9,46 +8,9 @@
 #include <memory>
 #include <string>
 
+#include "collector/base/file.h"
+
 namespace rollcall {
-
-// Owns a file descriptor.
-class UniqueFd {
- public:
-  UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept : fd_(other.release()) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept {
-    if (this != &other) reset(other.release());
-    return *this;
-  }
-  ~UniqueFd() { reset(-1); }
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  int release() {
-    const int fd = fd_;
-    fd_ = -1;
-    return fd;
-  }
-  void reset(int fd);
-
- private:
-  int fd_ = -1;
-};
-
-// What identifies one state of a file's contents, as far as a file system tells.
-struct FileStamp {
-  uint64_t device = 0;
-  uint64_t inode = 0;
-  uint64_t size = 0;
-  int64_t modified_ns = 0;  // since the epoch
-  bool operator==(const FileStamp&) const = default;
-};
-
-// Opens `path` read-only if it is a regular file of at most `max_bytes`. Never blocks on the kind
-// of file (O_NONBLOCK matters for FIFOs, and O_NOCTTY for terminals); a dead network file system
-// can still block. On failure the result is empty and `*error` says why, without the path.
-UniqueFd OpenRegularFile(const std::string& path, uint64_t max_bytes, FileStamp* stamp,
-                         std::string* error);
 
 // An ELF file opened for reading. Not thread-safe; libelf keeps the sections it has read.
 class ElfFile {

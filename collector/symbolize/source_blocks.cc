@@ -540,14 +540,6 @@ std::optional<Blocks> BlocksByEnds(std::string_view text) {
 
 }  // namespace
 
-bool AreExclusive(const SourceBlock& a, const SourceBlock& b) {
-  if (a.kind != BlockKind::kArm || b.kind != BlockKind::kArm) return false;
-  if (a.branch == b.branch) return a.first != b.first;
-  if (a.subject.empty() || a.subject != b.subject) return false;
-  if (a.equal && b.equal) return a.value != b.value;
-  return a.equal != b.equal && a.value == b.value;
-}
-
 std::optional<SourceSyntax> SyntaxOf(std::string_view file) {
   const size_t dot = file.rfind('.');
   if (dot == std::string_view::npos) return std::nullopt;

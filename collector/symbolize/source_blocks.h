@@ -1,5 +1,4 @@
-// Loops and branches of a source file, by their lines: whether one place stands inside of a loop,
-// and whether two places are arms of one branch, no call path tells.
+// Finds the loops and branches of source files.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_BLOCKS_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_BLOCKS_H_
 
@@ -9,30 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/model/source_blocks.h"
+
 namespace rollcall {
-
-struct SourceBlock {
-  enum class Kind : uint8_t { kLoop, kArm };
-  Kind kind = Kind::kLoop;
-  int first = 0;        // lines, 1-based, with the line that opens it
-  int last = 0;         // inclusive
-  uint32_t branch = 0;  // of an arm: equal for all arms of one if, elif, else
-  // Of an arm whose condition compares a name with a number ("rank == 0"); else empty.
-  std::string subject = {};
-  std::string value = {};
-  bool equal = true;  // false: "rank != 0"
-
-  bool Holds(int line) const { return first <= line && line <= last; }
-  bool operator==(const SourceBlock&) const = default;
-};
-
-struct SourceBlocks {
-  std::string file;  // as in SourceFrame::file
-  std::vector<SourceBlock> blocks;
-};
-
-// No rank comes from one arm into the other without leaving the branch.
-bool AreExclusive(const SourceBlock& a, const SourceBlock& b);
 
 enum class SourceSyntax : uint8_t { kBraces, kPython, kFortran };
 

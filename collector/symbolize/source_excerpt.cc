@@ -7,8 +7,8 @@
 #include <map>
 #include <string_view>
 
+#include "collector/base/text.h"
 #include "collector/symbolize/elf_file.h"
-#include "collector/symbolize/text.h"
 
 namespace rollcall {
 namespace {

@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "collector/base/text.h"
 #include "collector/symbolize/debug_files.h"
 #include "collector/symbolize/dwarf_index.h"
 #include "collector/symbolize/symbol_table.h"
-#include "collector/symbolize/text.h"
 
 namespace rollcall {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "collector/model/source_frame.h"
 #include "collector/symbolize/demangle.h"
 #include "collector/symbolize/elf_file.h"
-#include "collector/symbolize/source_frame.h"
 
 namespace rollcall {
 

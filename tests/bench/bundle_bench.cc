@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "collector/base/clock.h"
 #include "collector/bundle/collect.h"
 #include "collector/bundle/evidence.h"
-#include "collector/clock.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/import/run_directory.h"
 #include "tests/bench/child_cost.h"

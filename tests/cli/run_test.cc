@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/agent/process_watch.h"
+#include "collector/live/process_watch.h"
 #include "tests/cli/command_line.h"
 #include "tests/sanitizers.h"
 #include "tests/temporary_directory.h"
@@ -114,7 +114,7 @@ class ForkAgent : public RunTest {
 };
 
 TEST_F(ForkAgent, IsNotSetWhereNothingNeedsIt) {
-  if (agent::FindEndReports() != agent::EndReports::kToPidfds) {
+  if (FindEndReports() != EndReports::kToPidfds) {
     GTEST_SKIP() << "this kernel reports to the parent only how a process ended";
   }
   EXPECT_EQ(Of({"mpirun", "-n", "2", "app"}), "");

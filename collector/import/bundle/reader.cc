@@ -12,9 +12,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include "collector/base/text.h"
 #include "collector/import/bundle/format.h"
 #include "collector/import/bundle/unpacker.h"
-#include "collector/symbolize/text.h"
 
 namespace rollcall::bundle {
 namespace {

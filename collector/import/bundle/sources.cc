@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "collector/symbolize/text.h"
+#include "collector/base/text.h"
 
 namespace rollcall {
 namespace {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string_view>
 
+#include "collector/base/text.h"
 #include "collector/import/flight_recorder/operation_name.h"
 #include "collector/import/trace_builder.h"
-#include "collector/symbolize/text.h"
 
 namespace rollcall::flight_recorder {
 namespace {

@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
-#include "collector/agent/run_root.h"
 #include "collector/bundle/evidence.h"
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
+#include "collector/live/run_root.h"
 #include "proto/run_directory.h"
 #include "tests/collector/agent/fake_ring.h"
 #include "tests/temporary_directory.h"

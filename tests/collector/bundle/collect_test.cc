@@ -57,7 +57,7 @@ class CollectTest : public ::testing::Test {
     options.environment = {{"NCCL_DEBUG", "INFO"}, {"AWS_SECRET_ACCESS_KEY", "hush"}};
     return Collect(inputs, Path(name), options, machine_);
   }
-  static std::string Verdict(const std::vector<std::string>& inputs, ProcessTable& machine) {
+  static std::string Verdict(const std::vector<std::string>& inputs, Machine& machine) {
     Inputs loaded = LoadInputs(inputs, {}, machine);
     EXPECT_EQ(FindInconsistency(loaded.trace), "");
     SymbolizeTrace(&loaded.trace);

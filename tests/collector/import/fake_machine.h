@@ -12,7 +12,7 @@
 namespace rollcall {
 
 // A machine on which only the named processes live.
-class FakeMachine : public ProcessTable {
+class FakeMachine : public Machine {
  public:
   std::string Hostname() override { return host; }
   uint64_t StartTicks(uint32_t pid) override {

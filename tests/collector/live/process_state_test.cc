@@ -175,25 +175,6 @@ TEST(ActivityTest, PicksTheBusiestThreadAndJudgesItsPace) {
   EXPECT_EQ(Summarize(before, other, 0).pace, Pace::kUnknown);
 }
 
-SourceFrame Frame(const std::string& function, const std::string& module, int line) {
-  SourceFrame frame;
-  frame.function = function;
-  frame.module = module;
-  frame.line = line;
-  return frame;
-}
-
-TEST(ActivityTest, TopUserFrame) {
-  const SourceFrame libc = Frame("read", "/usr/lib/x86_64-linux-gnu/libc.so.6", 12);
-  const SourceFrame stripped = Frame("", "/opt/vendor/libio.so", 0);
-  const SourceFrame inner = Frame("load", "/home/u/app", 4);
-  const SourceFrame outer = Frame("main", "/home/u/app", 9);
-  EXPECT_EQ(TopUserFrame({{libc}, {stripped}, {inner, outer}})->function, "load");
-  EXPECT_EQ(TopUserFrame({{libc}, {stripped}})->module, stripped.module);
-  EXPECT_EQ(TopUserFrame({{libc}})->function, "read");
-  EXPECT_EQ(TopUserFrame({}), nullptr);
-}
-
 TEST(CgroupMemoryTest, VersionTwo) {
   const TemporaryDirectory dir;
   dir.Write("proc/42/cgroup", "0::/job/step\n");

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "collector/service/secret.h"
+#include "collector/rpc/secret.h"
 #include "proto/collector.grpc.pb.h"
 
 namespace rollcall::service {
@@ -30,7 +30,7 @@ class GrpcServerTest : public ::testing::Test {
   grpc::Status Talk(const std::string& token, const std::vector<rpc::AgentMessage>& messages) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-    if (!token.empty()) context.AddMetadata(kTokenKey, token);
+    if (!token.empty()) context.AddMetadata(rpc::kTokenKey, token);
     const auto stream = stub_->Attach(&context);
     for (const rpc::AgentMessage& message : messages) {
       if (!stream->Write(message)) break;
@@ -88,11 +88,11 @@ TEST(ServeTest, SaysWhyItCannotListen) {
 }
 
 TEST(SecretTest, TokensDifferAndAreLong) {
-  const std::string a = NewToken();
+  const std::string a = rpc::NewToken();
   EXPECT_EQ(a.size(), 32u);
-  EXPECT_NE(a, NewToken());
-  EXPECT_TRUE(SameSecret(a, a));
-  EXPECT_FALSE(SameSecret("", ""));
+  EXPECT_NE(a, rpc::NewToken());
+  EXPECT_TRUE(rpc::SameSecret(a, a));
+  EXPECT_FALSE(rpc::SameSecret("", ""));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "collector/clock.h"
+#include "collector/base/clock.h"
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
 #include "collector/service/snapshot_set.h"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/symbolize/source_frame.h"
+#include "collector/model/source_frame.h"
 #include "tests/temporary_directory.h"
 
 namespace rollcall::testing {

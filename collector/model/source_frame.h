@@ -1,7 +1,7 @@
 // What a code address means to a person. Pure data: the trace model and the reporter include this
 // header, and neither needs libdw for it.
-#ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_FRAME_H_
-#define ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_FRAME_H_
+#ifndef ROLLCALL_COLLECTOR_MODEL_SOURCE_FRAME_H_
+#define ROLLCALL_COLLECTOR_MODEL_SOURCE_FRAME_H_
 
 #include <cstdint>
 #include <string>
@@ -49,4 +49,4 @@ struct SourceFrame {
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_FRAME_H_
+#endif  // ROLLCALL_COLLECTOR_MODEL_SOURCE_FRAME_H_

@@ -1,6 +1,6 @@
 // One way to read a clock.
-#ifndef ROLLCALL_COLLECTOR_CLOCK_H_
-#define ROLLCALL_COLLECTOR_CLOCK_H_
+#ifndef ROLLCALL_COLLECTOR_BASE_CLOCK_H_
+#define ROLLCALL_COLLECTOR_BASE_CLOCK_H_
 
 #include <time.h>
 
@@ -18,4 +18,4 @@ inline int64_t Now(clockid_t clock) {
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_COLLECTOR_CLOCK_H_
+#endif  // ROLLCALL_COLLECTOR_BASE_CLOCK_H_

@@ -1,6 +1,6 @@
 // Strings that came out of other people's files, made safe to print and to put into JSON.
-#ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_TEXT_H_
-#define ROLLCALL_COLLECTOR_SYMBOLIZE_TEXT_H_
+#ifndef ROLLCALL_COLLECTOR_BASE_TEXT_H_
+#define ROLLCALL_COLLECTOR_BASE_TEXT_H_
 
 #include <cstddef>
 #include <string>
@@ -18,4 +18,4 @@ std::string ToHex(const void* bytes, size_t size);
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_COLLECTOR_SYMBOLIZE_TEXT_H_
+#endif  // ROLLCALL_COLLECTOR_BASE_TEXT_H_

@@ -1,4 +1,4 @@
-#include "collector/symbolize/text.h"
+#include "collector/base/text.h"
 
 #include <cstdint>
 

@@ -1,11 +1,11 @@
-#include "collector/agent/answers.h"
+#include "collector/rpc/frames.h"
 
 #include <gtest/gtest.h>
 
-namespace rollcall::agent {
+namespace rollcall::rpc {
 namespace {
 
-TEST(Answers, FramesComeBackFromTheProtocol) {
+TEST(FramesTest, FrameIsTheSameAfterTheProtocol) {
   SourceFrame frame;
   frame.function = "Model.step";
   frame.file = "train.py";
@@ -14,15 +14,15 @@ TEST(Answers, FramesComeBackFromTheProtocol) {
   frame.note = "not started";
   for (const Language language : {Language::kPython, Language::kNative}) {
     frame.language = language;
-    rpc::SymbolFrame message;
+    SymbolFrame message;
     ToRpc(frame, &message);
     EXPECT_EQ(FromRpc(message), frame);
   }
   // What no rollcall sends.
-  rpc::SymbolFrame message;
+  SymbolFrame message;
   message.set_language(77);
   EXPECT_EQ(FromRpc(message).language, Language::kNative);
 }
 
 }  // namespace
-}  // namespace rollcall::agent
+}  // namespace rollcall::rpc

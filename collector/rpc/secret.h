@@ -1,11 +1,11 @@
 // The run's token: who has it may speak to the collector of the run.
-#ifndef ROLLCALL_COLLECTOR_SERVICE_SECRET_H_
-#define ROLLCALL_COLLECTOR_SERVICE_SECRET_H_
+#ifndef ROLLCALL_COLLECTOR_RPC_SECRET_H_
+#define ROLLCALL_COLLECTOR_RPC_SECRET_H_
 
 #include <string>
 #include <string_view>
 
-namespace rollcall::service {
+namespace rollcall::rpc {
 
 // The metadata key that carries it.
 inline constexpr char kTokenKey[] = "rollcall-token";
@@ -16,6 +16,6 @@ std::string NewToken();
 // Whether both are the same and not empty, in a time that does not depend on where they differ.
 bool SameSecret(std::string_view a, std::string_view b);
 
-}  // namespace rollcall::service
+}  // namespace rollcall::rpc
 
-#endif  // ROLLCALL_COLLECTOR_SERVICE_SECRET_H_
+#endif  // ROLLCALL_COLLECTOR_RPC_SECRET_H_

@@ -4,14 +4,14 @@
 // directory per run. Shared memory is a place where anybody may create names, so nothing is
 // believed: the root is opened without following a link, its owner and mode are read from the
 // descriptor, and everything below is done relative to descriptors.
-#ifndef ROLLCALL_COLLECTOR_AGENT_RUN_ROOT_H_
-#define ROLLCALL_COLLECTOR_AGENT_RUN_ROOT_H_
+#ifndef ROLLCALL_COLLECTOR_LIVE_RUN_ROOT_H_
+#define ROLLCALL_COLLECTOR_LIVE_RUN_ROOT_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace rollcall::agent {
+namespace rollcall {
 
 // A run directory that this process made or joined. While it is held, `rollcall clean` and other
 // runs leave it alone: the lock file's flock(2) says that it is in use, and ends with the process.
@@ -75,6 +75,6 @@ struct RunRoot {
 inline constexpr size_t kKeepRuns = 16;
 inline constexpr int64_t kKeepRunsNs = int64_t{7} * 24 * 3600 * 1'000'000'000;
 
-}  // namespace rollcall::agent
+}  // namespace rollcall
 
-#endif  // ROLLCALL_COLLECTOR_AGENT_RUN_ROOT_H_
+#endif  // ROLLCALL_COLLECTOR_LIVE_RUN_ROOT_H_

@@ -1,11 +1,11 @@
-#include "collector/agent/process_watch.h"
+#include "collector/live/process_watch.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace rollcall::agent {
+namespace rollcall {
 namespace {
 
 // A child that has ended, and for which nobody has waited.
@@ -52,4 +52,4 @@ TEST(ZombieStatus, IsThatOfTheProcessThatWasMeant) {
 }
 
 }  // namespace
-}  // namespace rollcall::agent
+}  // namespace rollcall

@@ -1,4 +1,4 @@
-#include "collector/agent/run_root.h"
+#include "collector/live/run_root.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,11 +9,11 @@
 #include <fstream>
 #include <string>
 
-#include "collector/agent/process_watch.h"
+#include "collector/live/process_watch.h"
 #include "tests/collector/agent/fake_ring.h"
 #include "tests/temporary_directory.h"
 
-namespace rollcall::agent {
+namespace rollcall {
 namespace {
 
 using ::testing::HasSubstr;
@@ -88,7 +88,7 @@ TEST_F(RunRootTest, CleanSparesRunsInUseAndTheNewest) {
   std::string ended[3];
   for (std::string& path : ended) path = RunRoot::Create(Root(), &problem_).path();
   const std::string live = RunRoot::Create(Root(), &problem_).path();
-  const FakeRing ring(live + "/rings/a.ring", getpid(), ProcessStartTicks(getpid()), 0, 1);
+  const agent::FakeRing ring(live + "/rings/a.ring", getpid(), ProcessStartTicks(getpid()), 0, 1);
   EXPECT_EQ(RunRoot::Clean(Root(), 1, INT64_MAX).size(), 2u);
   EXPECT_EQ(RunRoot::Clean(Root(), 0, INT64_MAX).size(), 1u);
   EXPECT_TRUE(std::filesystem::exists(in_use.path()));
@@ -114,4 +114,4 @@ TEST_F(RunRootTest, FallsBackWithAReason) {
 }
 
 }  // namespace
-}  // namespace rollcall::agent
+}  // namespace rollcall

@@ -4,8 +4,8 @@
 // lets it be; elsewhere Linux 6.15 and later tell it to who holds a pidfd (PIDFD_GET_INFO with
 // PIDFD_INFO_EXIT, include/uapi/linux/pidfd.h), once the parent has reaped the process; and until
 // then every Linux tells it in /proc to who may trace the process.
-#ifndef ROLLCALL_COLLECTOR_AGENT_PROCESS_WATCH_H_
-#define ROLLCALL_COLLECTOR_AGENT_PROCESS_WATCH_H_
+#ifndef ROLLCALL_COLLECTOR_LIVE_PROCESS_WATCH_H_
+#define ROLLCALL_COLLECTOR_LIVE_PROCESS_WATCH_H_
 
 #include <sys/types.h>
 
@@ -13,7 +13,7 @@
 #include <optional>
 #include <unordered_map>
 
-namespace rollcall::agent {
+namespace rollcall {
 
 // Field 22 of /proc/<pid>/stat: when the process started, clock ticks since boot; 0 if there is
 // none. With the pid it names a process for good: a pid alone is reused.
@@ -77,6 +77,6 @@ class ProcessWatch {
   int pidfd_ = -1;
 };
 
-}  // namespace rollcall::agent
+}  // namespace rollcall
 
-#endif  // ROLLCALL_COLLECTOR_AGENT_PROCESS_WATCH_H_
+#endif  // ROLLCALL_COLLECTOR_LIVE_PROCESS_WATCH_H_

@@ -1,11 +1,11 @@
-#include "collector/service/secret.h"
+#include "collector/rpc/secret.h"
 
 #include <fmt/format.h>
 #include <sys/random.h>
 
 #include <cstddef>
 
-namespace rollcall::service {
+namespace rollcall::rpc {
 
 std::string NewToken() {
   unsigned char bytes[16];
@@ -25,4 +25,4 @@ bool SameSecret(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-}  // namespace rollcall::service
+}  // namespace rollcall::rpc

@@ -1,4 +1,4 @@
-#include "collector/agent/run_root.h"
+#include "collector/live/run_root.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,12 +16,12 @@
 #include <cstring>
 #include <utility>
 
-#include "collector/agent/process_watch.h"
-#include "collector/clock.h"
+#include "collector/base/clock.h"
+#include "collector/live/process_watch.h"
 #include "proto/ring_format.h"
 #include "proto/run_directory.h"
 
-namespace rollcall::agent {
+namespace rollcall {
 namespace {
 
 constexpr char kUseLock[] = "use.lock";
@@ -307,4 +307,4 @@ bool RunRoot::Remove(const std::string& path) {
   return RemoveBelow(AT_FDCWD, path.c_str(), 2);
 }
 
-}  // namespace rollcall::agent
+}  // namespace rollcall

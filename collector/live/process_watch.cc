@@ -1,4 +1,4 @@
-#include "collector/agent/process_watch.h"
+#include "collector/live/process_watch.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 
 #include "collector/live/proc_source.h"
 
-namespace rollcall::agent {
+namespace rollcall {
 namespace {
 
 // Not in the headers of glibc 2.36: the interface of include/uapi/linux/pidfd.h, first published
@@ -154,4 +154,4 @@ bool ProcessWatch::Signal(int signal) const {
   return pidfd_ >= 0 && syscall(SYS_pidfd_send_signal, pidfd_, signal, nullptr, 0) == 0;
 }
 
-}  // namespace rollcall::agent
+}  // namespace rollcall

@@ -1,0 +1,69 @@
+#include "collector/base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace rollcall {
+namespace {
+
+const char* KindName(mode_t mode) {
+  if (S_ISDIR(mode)) return "is a directory";
+  if (S_ISFIFO(mode)) return "is a FIFO";
+  if (S_ISCHR(mode) || S_ISBLK(mode)) return "is a device";
+  if (S_ISSOCK(mode)) return "is a socket";
+  return "is not a regular file";
+}
+
+}  // namespace
+
+FileStamp StampOf(const struct stat& st) {
+  return {.device = st.st_dev,
+          .inode = st.st_ino,
+          .size = static_cast<uint64_t>(st.st_size),
+          .modified_ns = int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec};
+}
+
+void UniqueFd::reset(int fd) {
+  if (fd_ >= 0) close(fd_);
+  fd_ = fd;
+}
+
+UniqueFd OpenRegularFile(const std::string& path, uint64_t max_bytes, FileStamp* stamp,
+                         std::string* error) {
+  // A path from a record may hold a NUL; open(2) would then see another file's name.
+  if (path.empty() || path.find('\0') != std::string::npos) {
+    *error = "is not a file name";
+    return UniqueFd();
+  }
+  // Opening a device can have effects (a tape rewinds): ask first, and again once it is open.
+  struct stat st;
+  if (stat(path.c_str(), &st) != 0) {
+    *error = errno == ENOENT ? "is not on this machine" : std::strerror(errno);
+    return UniqueFd();
+  }
+  if (!S_ISREG(st.st_mode)) {
+    *error = KindName(st.st_mode);
+    return UniqueFd();
+  }
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!fd || fstat(fd.get(), &st) != 0) {
+    *error = std::strerror(errno);
+    return UniqueFd();
+  }
+  if (!S_ISREG(st.st_mode)) {
+    *error = KindName(st.st_mode);
+    return UniqueFd();
+  }
+  *stamp = StampOf(st);
+  if (stamp->size > max_bytes) {
+    *error = "is too large to read";
+    return UniqueFd();
+  }
+  return fd;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,13 @@
+#include "collector/model/source_blocks.h"
+
+namespace rollcall {
+
+bool AreExclusive(const SourceBlock& a, const SourceBlock& b) {
+  if (a.kind != SourceBlock::Kind::kArm || b.kind != SourceBlock::Kind::kArm) return false;
+  if (a.branch == b.branch) return a.first != b.first;
+  if (a.subject.empty() || a.subject != b.subject) return false;
+  if (a.equal && b.equal) return a.value != b.value;
+  return a.equal != b.equal && a.value == b.value;
+}
+
+}  // namespace rollcall
