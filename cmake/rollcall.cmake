@@ -38,6 +38,10 @@ function(rollcall_flags target)
   cmake_parse_arguments(ARG "UNSANITIZED" "" "" ${ARGN})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${ROLLCALL_WERROR}>:-Werror>)
+  # gcc 12 warns of std::string's own code at -O3 (gcc bug 105651).
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+  endif()
   if(ROLLCALL_SANITIZE AND NOT ARG_UNSANITIZED)
     target_compile_options(${target} PUBLIC -fsanitize=${ROLLCALL_SANITIZE}
                            -fno-sanitize-recover=all -fno-omit-frame-pointer)
