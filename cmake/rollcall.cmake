@@ -58,8 +58,8 @@ endfunction()
 
 # With ROLLCALL_UNITY=ALL the sources of TARGET are compiled two dozen at a time, with TESTS those of targets that are
 # marked TEST: most of a file's time is its headers'. For builds that are made once, as scripts make them. It forbids
-# that two sources of a target use one name of their own (in an anonymous namespace, or a macro). The shim and what is
-# installed are never built so.
+# that two sources of a target use one name of their own (in an anonymous namespace, or a macro). The shim is never
+# built so, and what CI tests and users install is built so by no script but scripts/demo.
 function(rollcall_unity target)
   cmake_parse_arguments(ARG "TEST" "" "" ${ARGN})
   if(ROLLCALL_UNITY STREQUAL ALL OR (ARG_TEST AND ROLLCALL_UNITY STREQUAL TESTS))
