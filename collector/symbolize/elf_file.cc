@@ -1,7 +1,6 @@
 #include "collector/symbolize/elf_file.h"
 
 #include <elfutils/libdwelf.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
