@@ -117,7 +117,7 @@ void Agent::RunOnce(int timeout_ms) {
   if (rescan_ || sample) ScanRings();
   SampleRingsBeingMade();
   ReadJournalLines();
-  NoticeEnds();
+  NoticeEnds(/*may_wait=*/true);
   if (sample) {
     next_sample_ns_ = Now(CLOCK_MONOTONIC) + options_.sample_period_ns;
     SampleAll();
@@ -230,7 +230,7 @@ void Agent::SampleAll() {
   }
 }
 
-void Agent::NoticeEnds() {
+void Agent::NoticeEnds(bool may_wait) {
   for (const auto& process : processes_) {
     if (!process->ended && process->watch.HasEnded()) {
       process->ended = true;
@@ -240,7 +240,7 @@ void Agent::NoticeEnds() {
       process->quiet = true;
       process->polling = false;
     }
-    if (process->ended && !process->end_known) ResolveEnd(process.get());
+    if (process->ended && !process->end_known) ResolveEnd(process.get(), may_wait);
     if (process->ended && process->exit.has_value()) ExcuseExit(process.get());
   }
 }
@@ -301,7 +301,7 @@ bool Agent::EarlierAbnormalEnd(const Process& process) const {
 
 // Best word first: the parent's (it comes through the journal), the kernel's, the process' own
 // mark.
-void Agent::ResolveEnd(Process* process) {
+void Agent::ResolveEnd(Process* process, bool may_wait) {
   const RingSample& sample = process->sample;
   ProcessEnd end;
   end.at_ns = process->ended_realtime_ns;
@@ -317,7 +317,7 @@ void Agent::ResolveEnd(Process* process) {
   if (status) {
     end.how = WIFSIGNALED(*status) ? ProcessEnd::How::kSignaled : ProcessEnd::How::kExited;
     end.status = WIFSIGNALED(*status) ? WTERMSIG(*status) : WEXITSTATUS(*status);
-  } else if (!patience_over) {
+  } else if (may_wait && !patience_over) {
     return;
   } else if (sample.exit_mark == ring::ExitMark::kExit ||
              sample.exit_mark == ring::ExitMark::kQuickExit) {

@@ -134,8 +134,9 @@ class Agent {
   void SampleRingsBeingMade();
   void SampleOne(Process* process);
   void WatchProcess(Process* process);
-  void NoticeEnds();
-  void ResolveEnd(Process* process);
+  // `may_wait`: for the parent's word, where an end was noticed only now.
+  void NoticeEnds(bool may_wait);
+  void ResolveEnd(Process* process, bool may_wait);
   void ExcuseExit(Process* process);
   bool ExitedInterrupted(const Process& process) const;
   bool IsSane(const Process& process) const;

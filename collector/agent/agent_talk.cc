@@ -205,7 +205,11 @@ void Agent::JournalQuiet(Process* process, uint64_t activity) {
 void Agent::PumpSnapshots() {
   while (!snapshots_.empty() && transport_->HasRoom()) {
     SnapshotJob& job = snapshots_.front();
-    if (Now(CLOCK_MONOTONIC) < job.settle_until_ns && !EndsAreKnown()) return;
+    if (job.settle_until_ns != 0 && !EndsAreKnown()) {
+      if (Now(CLOCK_MONOTONIC) < job.settle_until_ns) return;
+      NoticeEnds(/*may_wait=*/false);
+      job.settle_until_ns = 0;
+    }
     rpc::AgentMessage message;
     rpc::SnapshotChunk* chunk = message.mutable_snapshot();
     chunk->set_request(job.request);

@@ -94,9 +94,14 @@ class AgentTest : public ::testing::Test {
     std::string problem;
     run_ = RunRoot::CreateAt(directory_.path() + "/run", &problem);
     ASSERT_TRUE(run_.valid()) << problem;
+    MakeAgent(AgentOptions().parents_word_ns);
+  }
+
+  void MakeAgent(int64_t parents_word_ns) {
     agent_ = std::make_unique<Agent>(AgentOptions{.run_directory = run_.path(),
                                                   .host = "here",
                                                   .version = "test",
+                                                  .parents_word_ns = parents_word_ns,
                                                   .end_order_blur_ns = 0},
                                      &transport_);
   }
@@ -277,6 +282,27 @@ TEST_F(AgentTest, TheParentsWordCounts) {
   const std::string text = JournalText();
   EXPECT_THAT(text, HasSubstr("\"exited\",\"status\":3"));
   EXPECT_EQ(text.find("signaled"), std::string::npos) << text;
+}
+
+// Where process 1 adopts the ranks of a killed launcher, it may reap them much later.
+TEST_F(AgentTest, TheLastSnapshotDoesNotWaitForTheParentOfAZombie) {
+  constexpr int64_t kForEverNs = 3'600'000'000'000;
+  MakeAgent(kForEverNs);
+  Sleeper sleeper;
+  const auto ring = MakeRing(sleeper.pid(), 0, 1);
+  ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
+  ASSERT_EQ(kill(sleeper.pid(), SIGKILL), 0);
+  ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 0; }));
+  EXPECT_THAT(JournalText(), Not(HasSubstr("process-end")));
+  rpc::CollectorMessage request;
+  request.mutable_snapshot()->set_settle(true);
+  transport_.Ask(request);
+  ASSERT_TRUE(RunUntil([&] {
+    const auto sent = transport_.Sent();
+    return std::any_of(sent.begin(), sent.end(),
+                       [](const auto& message) { return message.snapshot().last(); });
+  }));
+  EXPECT_THAT(JournalText(), HasSubstr("process-end"));
 }
 
 TEST_F(AgentTest, LaterEndsBelongToTheLauncher) {
