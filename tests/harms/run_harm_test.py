@@ -194,6 +194,9 @@ def main():
         plain = runner.run(with_shim=False)
         if plain.code == SKIPPED:
             raise surroundings.Unavailable(plain.stdout.strip())
+        if case.bare_code not in (None, plain.code):
+            raise surroundings.Unavailable("without the preload it ends with %d, not %d\n%s" % (
+                plain.code, case.bare_code, plain.stderr))
         if plain.rings:
             raise Failure("the test is broken: a ring without the library")
         shim = runner.run(with_shim=True)
