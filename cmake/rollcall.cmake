@@ -12,7 +12,9 @@ function(rollcall_layer name)
   cmake_parse_arguments(ARG "" "" "LINKS;EXTERNAL;SOURCES" ${ARGN})
   set(target rollcall_${name})
   rollcall_glob(sources collector/${name})
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/collector/${name}/*.h)
   add_library(${target} STATIC ${sources} ${ARG_SOURCES})
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
   list(TRANSFORM ARG_LINKS PREPEND rollcall_ OUTPUT_VARIABLE links)
   target_link_libraries(${target} PUBLIC rollcall_proto ${links} ${ARG_EXTERNAL})
   rollcall_flags(${target})
@@ -67,6 +69,16 @@ function(rollcall_unity target)
     # g++ takes an included source for a header, where a class with anonymous members would be a mistake.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
+endfunction()
+
+# HEADERS of other projects that most sources of TARGET include and that take long to compile. Every source includes
+# what it needs all the same: scripts/test --full compiles without (CMAKE_DISABLE_PRECOMPILE_HEADERS).
+function(rollcall_precompile target)
+  if(ROLLCALL_UNITY STREQUAL ALL)
+    return()
+  endif()
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
 endfunction()
 
 # The files of list SOURCES that ask for the macro WORD, and the others.
