@@ -9,10 +9,10 @@
 #include <string>
 
 #include "cli/command.h"
-#include "cli/job_environment.h"
-#include "cli/say.h"
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/clock.h"
+#include "collector/base/say.h"
+#include "collector/launch/job_environment.h"
 #include "collector/live/run_root.h"
 #include "collector/service/grpc_server.h"
 #include "proto/environment.h"

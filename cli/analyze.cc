@@ -11,7 +11,7 @@
 #include "cli/inputs.h"
 #include "cli/outputs.h"
 #include "cli/report_output.h"
-#include "cli/say.h"
+#include "collector/base/say.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/export/exporter.h"
 #include "collector/import/load_inputs.h"
@@ -30,17 +30,13 @@ int RunAnalyze(int argc, char** argv) {
                "rollcall analyze");
   std::vector<std::string> inputs;
   Outputs outputs;
-  std::string color = "auto";
-  std::string stacks = "user";
+  TextStyle style;
   std::string rank_pattern;
   std::vector<std::string> also;
   double stall_after_s = 30;
   AddInputs(&app, &inputs);
   outputs.AddOptions(&app, Outputs::StandardOutput::kOurs);
-  app.add_option("--color", color, "colour the text")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->capture_default_str();
-  AddStacksOption(&app, &stacks);
+  style.AddOptions(&app);
   app.add_option("--rank-pattern", rank_pattern,
                  "where a Flight Recorder dump's file name has the rank: a regular expression with "
                  "one group (default: its last digits)")
@@ -84,7 +80,7 @@ int RunAnalyze(int argc, char** argv) {
   diagnose.judge_buffering = Contains(also, "buffering");
   const Report report = Diagnose(trace, diagnose);
 
-  TextOptions text = TextFor(color, stacks, STDOUT_FILENO);
+  TextOptions text = style.For(STDOUT_FILENO);
   text.excerpt = [&](const std::string& file, const std::vector<int>& lines) {
     return loaded.sources.Excerpt(file, lines);
   };

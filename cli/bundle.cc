@@ -6,9 +6,9 @@
 
 #include "cli/command.h"
 #include "cli/inputs.h"
-#include "cli/job_environment.h"
-#include "cli/say.h"
+#include "collector/base/say.h"
 #include "collector/bundle/collect.h"
+#include "collector/launch/job_environment.h"
 
 namespace rollcall {
 

@@ -8,8 +8,8 @@
 #include <system_error>
 
 #include "cli/inputs.h"
-#include "cli/say.h"
-#include "cli/watched_job.h"
+#include "collector/base/say.h"
+#include "collector/watch/watched_job.h"
 
 namespace rollcall {
 

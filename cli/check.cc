@@ -22,8 +22,8 @@
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/report_output.h"
-#include "cli/say.h"
-#include "cli/watched_job.h"
+#include "cli/watch_options.h"
+#include "collector/base/say.h"
 #include "collector/check/policy.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/service/standing_findings.h"
@@ -40,8 +40,7 @@ struct CheckOptions {
   bool allow_no_ranks = false;
   Outputs outputs;
   BundleSettings bundle;
-  std::string color = "auto";
-  std::string stacks = "user";
+  TextStyle style;
 };
 
 // One look at the job, and what was made of it.
@@ -182,7 +181,7 @@ class Check {
                     .report = verdict.report,
                     .diagnose = verdict.diagnose,
                     .judgement = judgement,
-                    .text = TextFor(options_.color, options_.stacks, STDERR_FILENO),
+                    .text = options_.style.For(STDERR_FILENO),
                     .source_root = options_.outputs.SourceRoot(),
                     .version = ROLLCALL_VERSION};
     ExportText(subject, std::cerr);
@@ -245,11 +244,8 @@ int RunCheck(int argc, char** argv) {
                "pass a job in which nothing initialises MPI");
   options.outputs.AddOptions(&app, Outputs::StandardOutput::kOurs);
   options.bundle.AddOptions(&app);
-  app.add_option("--color", options.color, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->capture_default_str();
-  AddStacksOption(&app, &options.stacks);
-  options.watch.AddOptions(&app);
+  options.style.AddOptions(&app);
+  AddWatchOptions(&app, &options.watch);
   app.footer(
       "Exit codes: 0 nothing found, 1 findings, 2 usage or set-up, 3 the job failed by itself "
       "without a finding.");

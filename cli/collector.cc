@@ -8,9 +8,9 @@
 
 #include "cli/bundle_output.h"
 #include "cli/command.h"
-#include "cli/launcher.h"
 #include "cli/report_output.h"
-#include "cli/say.h"
+#include "collector/base/say.h"
+#include "collector/launch/launcher.h"
 #include "collector/rpc/secret.h"
 #include "collector/service/grpc_server.h"
 #include "collector/service/monitor.h"
@@ -26,8 +26,7 @@ int RunCollector(int argc, char** argv) {
   std::string listen = "127.0.0.1:0";
   Outputs outputs;
   BundleSettings bundle_settings;
-  std::string color = "auto";
-  std::string stacks = "user";
+  TextStyle style;
   double stall_after_s = 30;
   app.add_option("--listen", listen, "HOST:PORT; port 0 takes any free one")->capture_default_str();
   app.add_option("--stall-after", stall_after_s,
@@ -37,10 +36,7 @@ int RunCollector(int argc, char** argv) {
   // Scripts read from standard output where agents find the collector.
   outputs.AddOptions(&app, Outputs::StandardOutput::kJob);
   bundle_settings.AddOptions(&app);
-  app.add_option("--color", color, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->capture_default_str();
-  AddStacksOption(&app, &stacks);
+  style.AddOptions(&app);
   if (const auto code = ParseArguments(app, argc, argv)) return *code;
   if (listen.find(':') == std::string::npos) listen += ":0";
 
@@ -54,10 +50,8 @@ int RunCollector(int argc, char** argv) {
   service::SilenceGrpc();
 
   const auto stall_after_ns = static_cast<int64_t>(stall_after_s * 1e9);
-  ReportOutput output({.color = color,
-                       .stacks = stacks,
-                       .outputs = outputs,
-                       .diagnose = {.stall_after_ns = stall_after_ns}});
+  ReportOutput output(
+      {.style = style, .outputs = outputs, .diagnose = {.stall_after_ns = stall_after_ns}});
   BundleOutput bundle(bundle_settings);
   service::Monitor monitor(
       {.times = {.stall_after_ns = stall_after_ns},

@@ -35,14 +35,6 @@ inline std::optional<int> ParseArguments(CLI::App& app, int argc, char** argv) {
   return std::nullopt;
 }
 
-// How much of the call paths a report shows; `stacks` holds the default.
-inline void AddStacksOption(CLI::App* app, std::string* stacks) {
-  app->add_option("--stacks", *stacks,
-                  "call paths in the text: of Python the user's own frames, all in full, or none")
-      ->check(CLI::IsMember({"user", "full", "none"}))
-      ->capture_default_str();
-}
-
 }  // namespace rollcall
 
 #endif  // ROLLCALL_CLI_COMMAND_H_

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/job_environment.h"
+#include "collector/launch/job_environment.h"
 #include "collector/live/live_stack.h"
 #include "collector/live/process_watch.h"
 #include "collector/live/ptrace_permission.h"

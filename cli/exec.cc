@@ -20,11 +20,11 @@
 #include <utility>
 
 #include "cli/command.h"
-#include "cli/job_environment.h"
-#include "cli/node_agent.h"
-#include "cli/open_mpi.h"
 #include "collector/base/clock.h"
 #include "collector/import/journal.h"
+#include "collector/launch/job_environment.h"
+#include "collector/launch/node_agent.h"
+#include "collector/launch/open_mpi.h"
 #include "collector/live/cgroup_memory.h"
 #include "proto/environment.h"
 #include "proto/run_directory.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/say.h"
+#include "collector/base/say.h"
 #include "collector/model/trace.h"
 
 namespace rollcall {

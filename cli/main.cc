@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cli/command.h"
-#include "cli/say.h"
+#include "collector/base/say.h"
 
 namespace rollcall {
 namespace {

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "cli/say.h"
+#include "collector/base/say.h"
 
 namespace rollcall {
 namespace {

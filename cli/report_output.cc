@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/say.h"
+#include "collector/base/say.h"
 #include "collector/report/text_report.h"
 #include "collector/symbolize/source_excerpt.h"
 
@@ -23,7 +23,17 @@ bool WantsColor(const std::string& choice, int fd) {
 
 }  // namespace
 
-TextOptions TextFor(const std::string& color, const std::string& stacks, int fd) {
+void TextStyle::AddOptions(CLI::App* app) {
+  app->add_option("--color", color, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
+  app->add_option("--stacks", stacks,
+                  "call paths in the text: of Python the user's own frames, all in full, or none")
+      ->check(CLI::IsMember({"user", "full", "none"}))
+      ->capture_default_str();
+}
+
+TextOptions TextStyle::For(int fd) const {
   TextOptions text;
   text.color = WantsColor(color, fd);
   text.stacks = StackDetailOf(stacks);
@@ -37,8 +47,7 @@ ReportOutput::ReportOutput(Options options) : options_(std::move(options)) {}
 
 void ReportOutput::Print(const Trace& trace, const Report& report, bool job_ended) {
   const std::lock_guard lock(mutex_);
-  WriteAll(STDERR_FILENO,
-           RenderText(trace, report, TextFor(options_.color, options_.stacks, STDERR_FILENO)));
+  WriteAll(STDERR_FILENO, RenderText(trace, report, options_.style.For(STDERR_FILENO)));
   Write(trace, report, job_ended);
 }
 
@@ -53,11 +62,13 @@ void ReportOutput::Write(const Trace& trace, const Report& report, bool job_ende
   if (options_.outputs.empty()) return;
   DiagnoseOptions diagnose = options_.diagnose;
   diagnose.job_ended = job_ended;
+  TextOptions text = options_.style.For(-1);
+  text.color = false;
   stored_ |= options_.outputs.Write({.trace = trace,
                                      .report = report,
                                      .diagnose = diagnose,
                                      .judgement = JudgeAll(report),
-                                     .text = TextFor("never", options_.stacks, -1),
+                                     .text = text,
                                      .source_root = options_.outputs.SourceRoot(),
                                      .version = ROLLCALL_VERSION});
 }

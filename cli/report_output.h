@@ -13,16 +13,22 @@
 
 namespace rollcall {
 
-// How a person wants the text: `color` is auto, always or never, `stacks` none, user or full, and
-// `fd` where it goes. Source excerpts are read from disk.
-TextOptions TextFor(const std::string& color, const std::string& stacks, int fd);
+// How a person wants the text.
+struct TextStyle {
+  std::string color = "auto";   // auto, always, never
+  std::string stacks = "user";  // none, user, full
+
+  // Adds --color and --stacks. This object must stay where it is until `app` has parsed.
+  void AddOptions(CLI::App* app);
+  // For text that goes to `fd`. Source excerpts are read from disk.
+  TextOptions For(int fd) const;
+};
 
 // Thread-safe.
 class ReportOutput {
  public:
   struct Options {
-    std::string color = "auto";   // auto, always, never
-    std::string stacks = "user";  // none, user, full
+    TextStyle style;
     Outputs outputs;
     DiagnoseOptions diagnose;  // those of the reports to come, of a job that runs
   };

@@ -9,8 +9,8 @@
 #include "cli/bundle_output.h"
 #include "cli/command.h"
 #include "cli/report_output.h"
-#include "cli/say.h"
-#include "cli/watched_job.h"
+#include "cli/watch_options.h"
+#include "collector/base/say.h"
 
 namespace rollcall {
 namespace {
@@ -24,16 +24,14 @@ struct RunOptions {
   std::string on_hang = "report";
   Outputs outputs;
   BundleSettings bundle;
-  std::string color = "auto";
-  std::string stacks = "user";
+  TextStyle style;
 };
 
 class Run {
  public:
   explicit Run(RunOptions options)
       : options_(std::move(options)),
-        output_({.color = options_.color,
-                 .stacks = options_.stacks,
+        output_({.style = options_.style,
                  .outputs = options_.outputs,
                  .diagnose = {.stall_after_ns = options_.watch.Times().stall_after_ns}}),
         bundle_(options_.bundle),
@@ -106,11 +104,8 @@ int RunRun(int argc, char** argv) {
       ->capture_default_str();
   options.outputs.AddOptions(&app, Outputs::StandardOutput::kJob);
   options.bundle.AddOptions(&app);
-  app.add_option("--color", options.color, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->capture_default_str();
-  AddStacksOption(&app, &options.stacks);
-  options.watch.AddOptions(&app);
+  options.style.AddOptions(&app);
+  AddWatchOptions(&app, &options.watch);
   if (const auto code = ParseArguments(app, argc, argv)) return *code;
   return Run(std::move(options)).Main();
 }

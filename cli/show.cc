@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/inputs.h"
-#include "cli/say.h"
+#include "collector/base/say.h"
 #include "collector/diagnosis/analysis.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/import/load_inputs.h"

@@ -1,4 +1,4 @@
-#include "cli/launcher.h"
+#include "collector/launch/launcher.h"
 
 #include <spawn.h>
 #include <sys/signalfd.h>

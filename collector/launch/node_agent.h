@@ -1,6 +1,6 @@
 // The agent of a node: in a thread of `rollcall run`, or a process of its own.
-#ifndef ROLLCALL_CLI_NODE_AGENT_H_
-#define ROLLCALL_CLI_NODE_AGENT_H_
+#ifndef ROLLCALL_COLLECTOR_LAUNCH_NODE_AGENT_H_
+#define ROLLCALL_COLLECTOR_LAUNCH_NODE_AGENT_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ void EnsureNodeAgent(const std::string& run_directory);
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_CLI_NODE_AGENT_H_
+#endif  // ROLLCALL_COLLECTOR_LAUNCH_NODE_AGENT_H_

@@ -1,4 +1,4 @@
-#include "cli/say.h"
+#include "collector/base/say.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "cli/job_environment.h"
+#include "collector/launch/job_environment.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cli/open_mpi.h"
+#include "collector/launch/open_mpi.h"
 #include "proto/environment.h"
 
 namespace rollcall {

@@ -1,6 +1,6 @@
 // An agent with a thread of its own, for `rollcall run`.
-#ifndef ROLLCALL_CLI_AGENT_THREAD_H_
-#define ROLLCALL_CLI_AGENT_THREAD_H_
+#ifndef ROLLCALL_COLLECTOR_WATCH_AGENT_THREAD_H_
+#define ROLLCALL_COLLECTOR_WATCH_AGENT_THREAD_H_
 
 #include <atomic>
 #include <functional>
@@ -64,4 +64,4 @@ class AgentThread {
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_CLI_AGENT_THREAD_H_
+#endif  // ROLLCALL_COLLECTOR_WATCH_AGENT_THREAD_H_

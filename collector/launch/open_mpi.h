@@ -1,7 +1,7 @@
 // What rollcall has to know of Open MPI 4.1's launcher (ORTE): where its jobs may run, and how it
 // finds the program that it was given.
-#ifndef ROLLCALL_CLI_OPEN_MPI_H_
-#define ROLLCALL_CLI_OPEN_MPI_H_
+#ifndef ROLLCALL_COLLECTOR_LAUNCH_OPEN_MPI_H_
+#define ROLLCALL_COLLECTOR_LAUNCH_OPEN_MPI_H_
 
 #include <map>
 #include <string>
@@ -30,4 +30,4 @@ std::string RankIndex(const std::string& own);
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_CLI_OPEN_MPI_H_
+#endif  // ROLLCALL_COLLECTOR_LAUNCH_OPEN_MPI_H_

@@ -1,4 +1,4 @@
-#include "cli/watched_job.h"
+#include "collector/watch/watched_job.h"
 
 #include <fmt/core.h>
 #include <poll.h>
@@ -14,10 +14,10 @@
 #include <optional>
 #include <utility>
 
-#include "cli/job_environment.h"
-#include "cli/say.h"
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/clock.h"
+#include "collector/base/say.h"
+#include "collector/launch/job_environment.h"
 #include "collector/live/process_watch.h"
 #include "collector/rpc/secret.h"
 #include "proto/run_directory.h"
@@ -55,27 +55,6 @@ int MillisecondsUntil(int64_t at_ns) {
 }
 
 }  // namespace
-
-void WatchSettings::AddOptions(CLI::App* app) {
-  app->add_option("--stall-after", stall_after_s,
-                  "seconds without progress before a rank is called stalled")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app->add_option(
-         "--kill-after", kill_after_s,
-         "seconds without progress before a job that likely hangs is ended; what is proven "
-         "is not waited for")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app->add_option("--dir", directory, "the run directory; kept after the run");
-  app->add_option("--listen", listen,
-                  "HOST:PORT for agents of other nodes; port 0 takes any free one")
-      ->capture_default_str();
-  app->add_flag("--keep", keep, "keep the run directory after a clean end, too");
-  app->add_flag("--no-stacks", no_stacks, "record no call paths, take no live stacks");
-  app->add_option("command", command, "the launcher and its arguments, after --")->required();
-  app->positionals_at_end();
-}
 
 WatchedJob::WatchedJob(WatchSettings settings)
     : settings_(WithPort(std::move(settings))),

@@ -1,4 +1,4 @@
-#include "cli/open_mpi.h"
+#include "collector/launch/open_mpi.h"
 
 #include <elf.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "cli/job_environment.h"
+#include "collector/launch/job_environment.h"
 
 namespace rollcall {
 namespace {

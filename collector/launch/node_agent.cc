@@ -1,4 +1,4 @@
-#include "cli/node_agent.h"
+#include "collector/launch/node_agent.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 
 #include <cstdlib>
 
-#include "cli/job_environment.h"
+#include "collector/launch/job_environment.h"
 #include "collector/live/run_root.h"
 #include "proto/environment.h"
 

@@ -1,6 +1,6 @@
 // What rollcall says itself, on stderr.
-#ifndef ROLLCALL_CLI_SAY_H_
-#define ROLLCALL_CLI_SAY_H_
+#ifndef ROLLCALL_COLLECTOR_BASE_SAY_H_
+#define ROLLCALL_COLLECTOR_BASE_SAY_H_
 
 #include <string_view>
 
@@ -16,4 +16,4 @@ void WriteAll(int fd, std::string_view text);
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_CLI_SAY_H_
+#endif  // ROLLCALL_COLLECTOR_BASE_SAY_H_

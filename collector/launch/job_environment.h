@@ -1,6 +1,6 @@
 // The environment that a job runs in: what `rollcall run` sets, and how it reaches ranks elsewhere.
-#ifndef ROLLCALL_CLI_JOB_ENVIRONMENT_H_
-#define ROLLCALL_CLI_JOB_ENVIRONMENT_H_
+#ifndef ROLLCALL_COLLECTOR_LAUNCH_JOB_ENVIRONMENT_H_
+#define ROLLCALL_COLLECTOR_LAUNCH_JOB_ENVIRONMENT_H_
 
 #include <map>
 #include <string>
@@ -52,4 +52,4 @@ void PreloadIntoThisEnvironment();
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_CLI_JOB_ENVIRONMENT_H_
+#endif  // ROLLCALL_COLLECTOR_LAUNCH_JOB_ENVIRONMENT_H_

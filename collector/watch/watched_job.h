@@ -1,7 +1,7 @@
 // A job under watch: what `run` and `check` share. Run directory, collector, this node's agent and
 // the launcher in one object, from set-up to what is left on disk.
-#ifndef ROLLCALL_CLI_WATCHED_JOB_H_
-#define ROLLCALL_CLI_WATCHED_JOB_H_
+#ifndef ROLLCALL_COLLECTOR_WATCH_WATCHED_JOB_H_
+#define ROLLCALL_COLLECTOR_WATCH_WATCHED_JOB_H_
 
 #include <atomic>
 #include <cstdint>
@@ -11,13 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "cli/agent_thread.h"
-#include "cli/command.h"
-#include "cli/launcher.h"
 #include "collector/import/journal.h"
+#include "collector/launch/launcher.h"
 #include "collector/live/run_root.h"
 #include "collector/service/grpc_server.h"
 #include "collector/service/monitor.h"
+#include "collector/watch/agent_thread.h"
 
 namespace rollcall {
 
@@ -31,9 +30,6 @@ struct WatchSettings {
   bool no_stacks = false;
   std::vector<std::string> command = {};
 
-  // Adds --stall-after, --kill-after, --dir, --listen, --keep, --no-stacks and the command behind
-  // --. This object must stay where it is until `app` has parsed.
-  void AddOptions(CLI::App* app);
   service::ProgressTimes Times() const {
     return {.kill_after_ns = static_cast<int64_t>(kill_after_s * 1e9),
             .stall_after_ns = static_cast<int64_t>(stall_after_s * 1e9)};
@@ -119,4 +115,4 @@ class WatchedJob {
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_CLI_WATCHED_JOB_H_
+#endif  // ROLLCALL_COLLECTOR_WATCH_WATCHED_JOB_H_

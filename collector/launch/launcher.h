@@ -1,6 +1,6 @@
 // The launcher as a child of `rollcall run`, and the signals between the two.
-#ifndef ROLLCALL_CLI_LAUNCHER_H_
-#define ROLLCALL_CLI_LAUNCHER_H_
+#ifndef ROLLCALL_COLLECTOR_LAUNCH_LAUNCHER_H_
+#define ROLLCALL_COLLECTOR_LAUNCH_LAUNCHER_H_
 
 #include <signal.h>
 #include <sys/types.h>
@@ -62,4 +62,4 @@ class Launcher {
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_CLI_LAUNCHER_H_
+#endif  // ROLLCALL_COLLECTOR_LAUNCH_LAUNCHER_H_
