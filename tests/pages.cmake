@@ -1,3 +1,7 @@
+# What holds for all pages: width, links, and that each is reachable (tests/pages/check_pages.py).
+add_test(NAME pages COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/pages/check_pages.py ${PROJECT_SOURCE_DIR})
+set_tests_properties(pages PROPERTIES LABELS unit)
+
 # The README and the pages of docs/verdicts show verdicts that the program really prints: each is printed
 # again and compared (tests/pages/shown_verdicts.py). The page of a kind must show one.
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/verdicts/*.md)

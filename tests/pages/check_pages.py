@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Checks the Markdown pages of the repository: check_pages.py ROOT.
+
+- No line has more than 120 columns. Exempt is text that other tests compare with the program: shown verdicts
+  (shown_verdicts.py) and the variables of docs/environment.md (environment_doc_test.cc).
+- Every link to a file or heading leads somewhere, and so does every path in backticks that begins with a folder of
+  the sources.
+- Every page of docs/ can be reached from README.md or docs/architecture.md.
+- Every form of output has a row in docs/ci.md or a section in docs/exporters.md.
+"""
+
+import glob
+import os
+import re
+import sys
+
+COLUMNS = 120
+SOURCES = ("cli", "cmake", "collector", "docs", "proto", "scripts", "shim", "tests")
+START = ("README.md", "docs/architecture.md")
+LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)")
+CODE = re.compile(r"`[^`\n]+`")
+PATH = re.compile(r"`((?:%s)/[\w./*-]+)`" % "|".join(SOURCES))
+
+
+class Page:
+    """One page: its text, prose without blocks of code, and headings as links name them."""
+
+    def __init__(self, root, name):
+        self.name = name
+        self.directory = os.path.dirname(name)
+        with open(os.path.join(root, name), encoding="utf-8") as file:
+            self.lines = file.read().split("\n")
+        text = "\n".join(self.lines)
+        self.prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+        self.anchors = {anchor_of(heading) for heading in re.findall(r"^#+ +(.*)$", self.prose, re.MULTILINE)}
+
+    def links(self):
+        """Pairs of a path from the root ("" for an address) and an anchor."""
+        for target in LINK.findall(CODE.sub("", self.prose)):
+            if "://" in target:
+                continue
+            path, _, anchor = target.partition("#")
+            yield os.path.normpath(os.path.join(self.directory, path)) if path else self.name, anchor
+
+
+def anchor_of(heading):
+    """As GitHub makes it of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def find_pages(root):
+    names = []
+    for directory, folders, files in os.walk(root):
+        below = os.path.relpath(directory, root)
+        folders[:] = [f for f in folders if not f.startswith(".") and not (below == "." and f == "build")]
+        names += [os.path.normpath(os.path.join(below, f)) for f in files if f.endswith(".md")]
+    return {name: Page(root, name) for name in names}
+
+
+def check_columns(page, problems):
+    shown = False
+    for number, line in enumerate(page.lines, 1):
+        if line.startswith("<!-- verdict:"):
+            shown = True
+        elif line.startswith("<!-- /verdict"):
+            shown = False
+        variable = page.name == "docs/environment.md" and line.startswith("| `ROLLCALL_")
+        if len(line) > COLUMNS and not shown and not variable:
+            problems.append("%s:%d: %d columns" % (page.name, number, len(line)))
+
+
+def check_links(root, pages, page, problems):
+    for target, anchor in page.links():
+        if not os.path.exists(os.path.join(root, target)):
+            problems.append("%s: link to %s, which does not exist" % (page.name, target))
+        elif anchor and target in pages and anchor not in pages[target].anchors:
+            problems.append("%s: link to #%s, which %s does not have" % (page.name, anchor, target))
+    for path in PATH.findall(page.prose):
+        if not glob.glob(os.path.join(root, path)):
+            problems.append("%s: names %s, which does not exist" % (page.name, path))
+
+
+def check_reachable(pages, problems):
+    seen, todo = set(START), list(START)
+    while todo:
+        for target, _ in pages[todo.pop()].links():
+            if target in pages and target not in seen:
+                seen.add(target)
+                todo.append(target)
+    for name in sorted(pages):
+        if name.startswith("docs/") and name not in seen:
+            problems.append("%s: no link leads there from %s" % (name, " or ".join(START)))
+
+
+def check_exporters(root, pages, problems):
+    with open(os.path.join(root, "collector/export/exporters.def"), encoding="utf-8") as file:
+        kinds = re.findall(r"^EXPORTER\((\w+),", file.read(), re.MULTILINE)
+    if not kinds:
+        problems.append("collector/export/exporters.def: no EXPORTER lines")
+    for kind in kinds:
+        if kind not in pages["docs/exporters.md"].anchors and not any(
+                line.startswith("| `%s` |" % kind) for line in pages["docs/ci.md"].lines):
+            problems.append("docs/ci.md, docs/exporters.md: neither describes the output %s" % kind)
+
+
+def main():
+    root = sys.argv[1]
+    pages = find_pages(root)
+    problems = []
+    for _, page in sorted(pages.items()):
+        check_columns(page, problems)
+        check_links(root, pages, page, problems)
+    check_reachable(pages, problems)
+    check_exporters(root, pages, problems)
+    if problems:
+        sys.exit("\n".join(problems))
+    print("pages: %d pages are in order" % len(pages))
+
+
+if __name__ == "__main__":
+    main()
