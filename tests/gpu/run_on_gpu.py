@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 JOB_TEST = os.path.join(ROOT, "tests", "jobs", "run_job_test.py")
 TIMEOUT_S = 180
-ENDED_BY_ROLLCALL = 86  # docs/exit-codes.md
+ENDED_BY_ROLLCALL = 86  # docs/live.md
 
 
 def launched(what, ranks=2):

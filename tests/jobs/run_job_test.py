@@ -19,7 +19,7 @@ import expectations
 import jobs
 import verdicts
 
-# rollcall's exit code when it ended the job itself (docs/exit-codes.md).
+# rollcall's exit code when it ended the job itself (docs/live.md).
 EXIT_JOB_ENDED = 86
 FINDINGS = 1
 NOTHING_FOUND = 0

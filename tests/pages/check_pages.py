@@ -4,7 +4,7 @@
 - No line has more than 120 columns. Exempt is text that other tests compare with the program: shown verdicts
   (shown_verdicts.py) and the variables of docs/environment.md (environment_doc_test.cc).
 - Every link to a file or heading leads somewhere, and so does every path in backticks that begins with a folder of
-  the sources.
+  the sources, and every page of docs/ that a source names.
 - Every page of docs/ can be reached from README.md or docs/architecture.md.
 - Every form of output has a row in docs/ci.md or a section in docs/exporters.md.
 """
@@ -80,6 +80,19 @@ def check_links(root, pages, page, problems):
             problems.append("%s: names %s, which does not exist" % (page.name, path))
 
 
+def check_sources(root, problems):
+    for top in SOURCES:
+        for directory, _, files in os.walk(os.path.join(root, top)):
+            for name in files:
+                path = os.path.relpath(os.path.join(directory, name), root)
+                if not re.search(r"(\.(cc|h|c|py|def|proto|cmake|txt)|/[^.]+)$", path):
+                    continue
+                with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+                    for page in set(re.findall(r"(?<![\w./])docs/[\w/-]+\.md\b", file.read())):
+                        if not os.path.exists(os.path.join(root, page)):
+                            problems.append("%s: names %s, which does not exist" % (path, page))
+
+
 def check_reachable(pages, problems):
     seen, todo = set(START), list(START)
     while todo:
@@ -112,6 +125,7 @@ def main():
         check_links(root, pages, page, problems)
     check_reachable(pages, problems)
     check_exporters(root, pages, problems)
+    check_sources(root, problems)
     if problems:
         sys.exit("\n".join(problems))
     print("pages: %d pages are in order" % len(pages))
