@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "collector/bundle/evidence.h"
-#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/trace.h"
 
 namespace rollcall {

@@ -7,7 +7,7 @@
 
 #include "cli/outputs.h"
 #include "collector/diagnosis/diagnose.h"
-#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/trace.h"
 #include "collector/report/text_report.h"
 

@@ -9,8 +9,8 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "collector/base/say.h"
-#include "collector/diagnosis/analysis.h"
 #include "collector/diagnosis/diagnose.h"
+#include "collector/diagnosis/graph/analysis.h"
 #include "collector/import/load_inputs.h"
 
 namespace rollcall {

@@ -13,10 +13,10 @@ import sys
 TOP = {"proto": (), "shim": ("proto",), "collector": ("proto",), "cli": ("proto", "collector")}
 
 
-def room(path):
-    """collector/NAME of what is below collector, else the first part."""
-    parts = path.split("/")
-    return "/".join(parts[:2]) if parts[0] == "collector" else parts[0]
+def folders(path):
+    """All that a path lies in, the innermost first."""
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[:end]) for end in range(len(parts), 0, -1)]
 
 
 def main():
@@ -26,21 +26,22 @@ def main():
         for line in file:
             name, _, links = line.partition(":")
             allowed["collector/" + name] = {"proto", *("collector/" + link for link in [name, *links.split()])}
+    allowed["collector"] = set()  # what lies in no layer
     wrong = []
     for top in TOP:
         for path in sorted(glob.glob("%s/%s/**/*.*" % (root, top), recursive=True)):
             if not path.endswith((".cc", ".h", ".def")):
                 continue
             inside = os.path.relpath(path, root)
+            layer = next((folder for folder in folders(inside) if folder in allowed), top)
             with open(path, encoding="utf-8") as file:
                 for number, line in enumerate(file, 1):
                     included = re.match(r'#include "([^"]+)"', line)
                     if not included:
                         continue
-                    # cli may include any layer; a folder without a line in the table, nothing.
-                    target = room(included[1])
-                    if not {target, target.split("/")[0]} & allowed.get(room(inside), set()):
-                        wrong.append("%s:%d: %s may not include %s" % (inside, number, room(inside), included[1]))
+                    # A layer stands for those within it.
+                    if not set(folders(included[1])) & allowed[layer]:
+                        wrong.append("%s:%d: %s may not include %s" % (inside, number, layer, included[1]))
     print("\n".join(wrong) or "every #include follows the table")
     return 1 if wrong else 0
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {
 

@@ -3,21 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 
-#include "collector/diagnosis/analysis.h"
-#include "collector/diagnosis/describe.h"
-#include "collector/diagnosis/incident.h"
-#include "collector/diagnosis/order.h"
-#include "collector/diagnosis/python_notes.h"
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/detectors/order.h"
+#include "collector/diagnosis/graph/analysis.h"
 #include "collector/diagnosis/rules/rules.h"
-#include "collector/diagnosis/stillness.h"
-#include "collector/diagnosis/waiting_set.h"
+#include "collector/diagnosis/weak_wait.h"
+#include "collector/diagnosis/wording/describe.h"
+#include "collector/diagnosis/wording/python_notes.h"
+#include "collector/diagnosis/wording/waiting_set.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {
@@ -27,7 +26,7 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
   using Rule = std::optional<Finding> (*)(const Analysis&, const Incident&, const Parted&);
   constexpr Rule kRules[] = {
 #define KIND(identifier, name, severity, fix) Judge##identifier,
-#include "collector/diagnosis/kinds.def"
+#include "collector/diagnosis/verdict/kinds.def"
 #undef KIND
   };
   const Parted parted = HowParted(analysis, incident);
@@ -38,39 +37,6 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
     }
   }
   return std::nullopt;
-}
-
-// The weak waits that a hang rests on, and those for messages whose counts are not whole; nothing
-// if it does not rest on such.
-std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& incident) {
-  if (!incident.hangs) return std::nullopt;
-  std::vector<uint32_t> involved = incident.deviating;
-  involved.insert(involved.end(), incident.agreeing.begin(), incident.agreeing.end());
-  // The firmest of the waits decides: with it the job hangs, whatever the others may do.
-  const auto stuck = [&](bool ProcessView::*how) {
-    return std::any_of(involved.begin(), involved.end(),
-                       [&](uint32_t p) { return analysis.graph.processes[p].*how; });
-  };
-  if (stuck(&ProcessView::stuck_firmly)) return std::nullopt;
-  if (!stuck(&ProcessView::stuck)) {
-    // Somebody is late, who may have sent before what they wait for.
-    WeakWait wait;
-    wait.certainty = Certainty::kSuspected;
-    std::copy_if(involved.begin(), involved.end(), std::back_inserter(wait.uncounted),
-                 [&](uint32_t p) { return analysis.graph.processes[p].WaitsUncounted(); });
-    if (!wait.uncounted.empty()) return wait;
-    // Nor does it hang for certain if all that wait do so by polling: one of the requests that they
-    // may ask for may be complete.
-    const auto polls = [&](uint32_t p) {
-      return analysis.graph.processes[p].activity == Activity::kPolling;
-    };
-    if (std::none_of(involved.begin(), involved.end(), polls) ||
-        std::any_of(involved.begin(), involved.end(),
-                    [&](uint32_t p) { return analysis.Waits(p) && !polls(p); })) {
-      return std::nullopt;
-    }
-  }
-  return JudgeWeakWait(analysis.trace, analysis.options, analysis.graph, involved);
 }
 
 // A fact whatever becomes of those who wait: calls that cannot match, a process that ended, a call
@@ -92,25 +58,6 @@ bool DropWhatIsTooEarly(const Analysis& analysis, std::vector<Incident>* inciden
     return !IsFact(incident);
   });
   return any;
-}
-
-void Weaken(const Analysis& analysis, const WeakWait& wait, bool is_fact, Finding* finding) {
-  finding->certainty = std::max(finding->certainty, *wait.certainty);
-  if (!is_fact) LimitKindCertainty(finding->certainty, finding);
-  const auto note = [&](const std::vector<uint32_t>& who, const char* one, const char* several,
-                        const char* what) {
-    if (who.empty()) return;
-    const std::vector<int32_t> ranks = analysis.RanksOf(who);
-    finding->notes.push_back(
-        fmt::format("not proven: {} {} {}", RanksPhrase(ranks), Verb(ranks, one, several), what));
-  };
-  note(wait.polling, "waits", "wait", "by polling");
-  note(wait.with_threads, "has", "have", "another thread that never called MPI and might act");
-  note(wait.unseen, "has", "have", "threads that could not be examined");
-  note(
-      wait.uncounted, "waits", "wait",
-      "for a message that may have been sent or received already: more tags are in use than a ring "
-      "counts (ROLLCALL_RING_KIB enlarges it)");
 }
 
 // The finding is that ranks ended. One that raised in Python may hang itself, in MPI_Finalize.

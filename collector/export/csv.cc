@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "collector/diagnosis/analysis.h"
+#include "collector/diagnosis/graph/analysis.h"
 #include "collector/export/exporter.h"
 #include "collector/matching/match_rules.h"
 #include "collector/report/show_call.h"

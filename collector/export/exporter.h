@@ -11,7 +11,7 @@
 
 #include "collector/check/judgement.h"
 #include "collector/diagnosis/diagnose.h"
-#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/trace.h"
 #include "collector/report/text_report.h"
 

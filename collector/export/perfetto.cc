@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "collector/diagnosis/analysis.h"
+#include "collector/diagnosis/graph/analysis.h"
 #include "collector/export/exporter.h"
 #include "collector/matching/match_rules.h"
 #include "collector/report/show_call.h"

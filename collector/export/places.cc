@@ -6,8 +6,9 @@
 #include <set>
 #include <string_view>
 
-#include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
+#include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
 #include "collector/report/names.h"
 #include "collector/report/stacks.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {
 

@@ -1,5 +1,7 @@
 #include "collector/matching/user_code.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "collector/model/python_merge.h"
@@ -156,6 +158,20 @@ const SourceFrame* InnermostUserFrame(const std::vector<const SourceFrame*>& fra
     if (frame != nullptr) return frame;
   }
   return frames.empty() ? nullptr : frames.front();
+}
+
+std::string PlaceText(const SourceFrame& frame) {
+  if (frame.line == 0) return frame.function;
+  const size_t slash = frame.file.rfind('/');
+  return fmt::format(
+      "{}:{}", slash == std::string::npos ? frame.file : frame.file.substr(slash + 1), frame.line);
+}
+
+std::string FunctionText(const SourceFrame& frame) {
+  if (frame.language == Language::kPython && frame.function == "<module>") {
+    return "the top level of " + frame.file.substr(frame.file.rfind('/') + 1);
+  }
+  return frame.function + "()";
 }
 
 }  // namespace rollcall

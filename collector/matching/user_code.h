@@ -29,6 +29,11 @@ bool IsUserLine(const SourceFrame& frame);
 // is none.
 const SourceFrame* InnermostUserFrame(const std::vector<const SourceFrame*>& frames);
 
+// "solver.c:88"; empty if unknown.
+std::string PlaceText(const SourceFrame& frame);
+// "exchange()", "the top level of train.py".
+std::string FunctionText(const SourceFrame& frame);
+
 }  // namespace rollcall
 
 #endif  // ROLLCALL_COLLECTOR_MATCHING_USER_CODE_H_

@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/trace.h"
 
 namespace rollcall {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "collector/diagnosis/analysis.h"
-#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/graph/analysis.h"
+#include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/diagnosis/analysis.h"
+#include "collector/diagnosis/graph/analysis.h"
 
 namespace rollcall {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/trace.h"
 #include "collector/symbolize/source_excerpt.h"
 

@@ -8,7 +8,7 @@
 
 #include "collector/base/clock.h"
 #include "collector/diagnosis/diagnose.h"
-#include "collector/diagnosis/waiting_set.h"
+#include "collector/diagnosis/wording/waiting_set.h"
 #include "collector/import/add_sources.h"
 #include "collector/import/journal.h"
 #include "collector/import/trace_builder.h"

@@ -19,7 +19,7 @@
 
 #include "collector/bundle/evidence.h"
 #include "collector/diagnosis/diagnose.h"
-#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/trace.h"
 #include "collector/service/job_state.h"
 #include "collector/service/snapshot_set.h"

@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "collector/diagnosis/waiting_set.h"
+#include "collector/diagnosis/wording/waiting_set.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall::service {

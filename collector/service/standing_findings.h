@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/trace.h"
 #include "collector/service/progress_steps.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/rank_set.h"
 #include "tests/bench/ring_job.h"
 

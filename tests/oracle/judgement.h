@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collector/diagnosis/finding.h"
+#include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall::oracle {
 

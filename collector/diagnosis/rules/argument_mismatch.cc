@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/wording/describe.h"
 #include "collector/model/messages.h"
 #include "collector/model/rank_set.h"
 #include "proto/mpi_errors.h"

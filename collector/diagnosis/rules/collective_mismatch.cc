@@ -1,9 +1,10 @@
 // docs/verdicts/collective-mismatch.md
 #include <fmt/format.h>
 
-#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
+#include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {

@@ -1,8 +1,8 @@
 // docs/verdicts/divergent-call-sites.md
 #include <fmt/format.h>
 
-#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/wording/describe.h"
 
 namespace rollcall {
 

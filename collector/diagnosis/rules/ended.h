@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "collector/diagnosis/finding.h"
-#include "collector/diagnosis/incident.h"
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {
 

@@ -1,9 +1,9 @@
 // docs/verdicts/gpu-stalled.md
 #include <fmt/format.h>
 
-#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/rules/stalled_host.h"
+#include "collector/diagnosis/wording/describe.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {

@@ -1,9 +1,9 @@
 // docs/verdicts/handle-leak.md
 #include <fmt/format.h>
 
-#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/leak.h"
 #include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/wording/describe.h"
 
 namespace rollcall {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
 #include "collector/model/rejections.h"

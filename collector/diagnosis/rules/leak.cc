@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
+#include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "collector/diagnosis/finding.h"
-#include "collector/diagnosis/incident.h"
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {
 

@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
 

@@ -6,11 +6,12 @@
 #include <tuple>
 #include <vector>
 
-#include "collector/diagnosis/describe.h"
-#include "collector/diagnosis/near_miss.h"
+#include "collector/diagnosis/detectors/near_miss.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/rules/stalled_host.h"
+#include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
+#include "collector/matching/user_code.h"
 #include "collector/model/messages.h"
 #include "collector/model/rank_set.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/rules/stalled_host.h"
+#include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
@@ -51,7 +51,7 @@ std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident
     return JudgeStalledHost(analysis, incident);
   }
   // Slowness is no hang: only a long time, or a job that is over, is worth a word.
-  const int64_t idle_ns = IdleNs(analysis, incident.deviating.front());
+  const int64_t idle_ns = analysis.IdleNs(incident.deviating.front());
   const bool unknown = idle_ns < 0 && analysis.options.job_ended;
   const bool looked_into =
       std::any_of(incident.deviating.begin(), incident.deviating.end(),

@@ -1,7 +1,7 @@
 // docs/verdicts/request-leak.md
-#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/leak.h"
 #include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/wording/describe.h"
 
 namespace rollcall {
 

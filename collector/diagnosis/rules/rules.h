@@ -6,9 +6,9 @@
 
 #include <optional>
 
-#include "collector/diagnosis/finding.h"
-#include "collector/diagnosis/incident.h"
-#include "collector/diagnosis/order.h"
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/detectors/order.h"
+#include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {
 
@@ -16,7 +16,7 @@ namespace rollcall {
 #define KIND(identifier, name, severity, fix)                                                  \
   std::optional<Finding> Judge##identifier(const Analysis& analysis, const Incident& incident, \
                                            const Parted& parted);
-#include "collector/diagnosis/kinds.def"
+#include "collector/diagnosis/verdict/kinds.def"
 #undef KIND
 
 }  // namespace rollcall

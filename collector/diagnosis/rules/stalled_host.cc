@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "collector/diagnosis/describe.h"
+#include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
 

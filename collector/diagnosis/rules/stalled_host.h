@@ -2,8 +2,8 @@
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STALLED_HOST_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STALLED_HOST_H_
 
-#include "collector/diagnosis/finding.h"
-#include "collector/diagnosis/incident.h"
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {
 

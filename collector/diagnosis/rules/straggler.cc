@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/wording/describe.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {

@@ -1,8 +1,8 @@
 // docs/verdicts/timed-out.md
 #include <fmt/format.h>
 
-#include "collector/diagnosis/describe.h"
 #include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/wording/describe.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {

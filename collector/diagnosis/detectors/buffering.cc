@@ -1,0 +1,366 @@
+// The calls judged a second time. A standard send may be buffered, and then returns at once; or it
+// may wait for its receive (MPI 4.0, 3.4). A collective may return as soon as the caller's part is
+// done; or it may wait until all have called it (6.1). A program that needs the first is unsafe
+// (3.5), or erroneous (6.14), and hangs one day: with larger messages, with another library. What
+// was recorded is run again here, every send waiting for its receive and every blocking collective
+// for its members, and a ring of ranks that then wait for each other is reported.
+//
+// It never says so of a program that is safe: wherever the records leave a choice (a wildcard
+// receive, a Waitall whose requests are not on record) either the rank goes on, or nothing is
+// judged at all. A rank whose records end may still act.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/graph/message_supply.h"
+#include "collector/model/messages.h"
+
+namespace rollcall {
+namespace {
+
+// One message, or one receive that is posted: whichever comes first waits for the other.
+struct Half {
+  uint32_t from = kNoIndex;  // processes
+  uint32_t to = kNoIndex;
+  int32_t tag = 0;
+  bool sends = false;
+  bool buffered = false;  // MPI_Bsend: returns whatever happens
+  bool matched = false;
+};
+
+class Replay {
+ public:
+  explicit Replay(const Analysis& analysis) : analysis_(analysis), trace_(analysis.trace) {}
+
+  // The ranks of a ring, each inside a call that only the next one could answer; empty if there is
+  // none, or the records do not decide. Rising.
+  std::vector<uint32_t> Ring() {
+    if (!CanJudge()) return {};
+    const size_t count = trace_.processes.size();
+    ranks_.resize(count);
+    entered_.resize(trace_.communicators.size());
+    for (uint32_t p = 0; p < count; ++p) ranks_[p].timeline = analysis_.Timeline(p);
+    for (uint32_t p = 0; p < count; ++p) work_.insert(p);
+    while (!work_.empty() && !undecided_) {
+      const uint32_t p = *work_.begin();
+      work_.erase(work_.begin());
+      while (!undecided_ && Step(p)) {
+      }
+    }
+    if (undecided_) return {};
+    return FindRing();
+  }
+
+  // Where a rank of the ring stands.
+  const Event* At(uint32_t p) const { return ranks_[p].timeline[ranks_[p].at]; }
+  // In a send, or in waiting for one.
+  bool Sends(uint32_t p) const {
+    return std::any_of(ranks_[p].current.begin(), ranks_[p].current.end(),
+                       [this](size_t i) { return !Done(i) && halves_[i].sends; });
+  }
+
+ private:
+  struct Rank {
+    std::vector<const Event*> timeline;
+    size_t at = 0;
+    bool posted = false;                               // the halves of the call at `at` stand
+    std::vector<size_t> current;                       // those halves
+    std::map<uint64_t, std::vector<size_t>> requests;  // outstanding, by uid
+    std::map<uint32_t, uint64_t> entered;              // collectives by communicator
+  };
+
+  bool CanJudge() const {
+    for (const World& world : trace_.worlds) {
+      for (const uint32_t p : world.processes) {
+        if (p == kNoIndex) return false;
+      }
+    }
+    for (const Process& process : trace_.processes) {
+      if (process.device || process.thread_level < 0 || process.thread_level > 2 ||
+          process.records_unreadable != 0 || process.table_overflows != 0 ||
+          process.errors_seen != 0) {
+        return false;
+      }
+      for (const Thread& thread : process.threads) {
+        if (thread.lost_collectives != 0 || thread.lost_p2p != 0) return false;
+      }
+    }
+    return std::all_of(analysis_.lanes.begin(), analysis_.lanes.end(), [](const Lanes& lanes) {
+      return lanes.ordered &&
+             std::all_of(lanes.lanes.begin(), lanes.lanes.end(),
+                         [](const Lane& l) { return l.gap_free && (l.last == 0 || l.first == 1); });
+    });
+  }
+
+  uint32_t CommunicatorOf(const Event& event) const {
+    return trace_.memberships[event.membership].communicator;
+  }
+
+  uint32_t PeerOf(uint32_t p, const Event& event, int32_t peer) const {
+    if (event.membership == kNoIndex || peer < 0) return kNoIndex;
+    const Process& process = trace_.processes[p];
+    const std::vector<int32_t>& peers = messages_.Peers(CommunicatorOf(event), process.rank);
+    if (static_cast<size_t>(peer) >= peers.size()) return kNoIndex;
+    return messages_.ProcessOf(process.world, peers[static_cast<size_t>(peer)]);
+  }
+
+  // Posts one side of a message.
+  void Post(uint32_t p, const Event& event, const Message& message) {
+    const uint32_t other = PeerOf(p, event, message.peer);
+    // A receive from any rank takes what comes first, and what came first is not on record.
+    if (other == kNoIndex) {
+      undecided_ = true;
+      return;
+    }
+    const Operation operation = analysis_.Op(event);
+    Half half;
+    half.from = message.sends ? p : other;
+    half.to = message.sends ? other : p;
+    half.tag = message.tag;
+    half.sends = message.sends;
+    half.buffered =
+        message.sends && (operation == Operation::kBsend || operation == Operation::kIbsend);
+    // In posting order by source, destination and communicator, where the tags agree (3.5).
+    std::vector<size_t>& queue = queues_[{CommunicatorOf(event), half.from, half.to}];
+    const auto partner = std::find_if(queue.begin(), queue.end(), [&](size_t i) {
+      const Half& there = halves_[i];
+      if (there.sends == half.sends) return false;
+      return there.tag == half.tag || there.tag == ring::kAnyTag || half.tag == ring::kAnyTag;
+    });
+    half.matched = partner != queue.end();
+    const size_t index = halves_.size();
+    halves_.push_back(half);
+    ranks_[p].current.push_back(index);
+    if (half.matched) {
+      halves_[*partner].matched = true;
+      queue.erase(partner);
+      work_.insert(other);
+    } else {
+      queue.push_back(index);
+    }
+  }
+
+  bool Done(size_t half) const { return halves_[half].matched || halves_[half].buffered; }
+
+  // True if the rank has made its next call and may make another one.
+  bool Step(uint32_t p) {
+    Rank& rank = ranks_[p];
+    if (rank.at == rank.timeline.size()) return false;
+    const Event& event = *rank.timeline[rank.at];
+    if (!rank.posted) {
+      rank.posted = true;
+      rank.current.clear();
+      Begin(p, event);
+    }
+    if (undecided_ || !MayReturn(p, event)) return false;
+    ++rank.at;
+    rank.posted = false;
+    return true;
+  }
+
+  void Begin(uint32_t p, const Event& event) {
+    Rank& rank = ranks_[p];
+    const Kind kind = analysis_.KindOf(event);
+    if (event.thread != 0) undecided_ = true;
+    switch (kind) {
+      case Kind::kSend:
+      case Kind::kIsend:
+      case Kind::kRecv:
+      case Kind::kIrecv:
+      case Kind::kSendrecv:
+        for (const Message& message : MessagesOf(analysis_.Args(event))) Post(p, event, message);
+        break;
+      // Which messages these are about is not followed.
+      case Kind::kPersistentP2p:
+      case Kind::kProbe:
+      case Kind::kMrecv:
+      case Kind::kImrecv:
+      case Kind::kCancel:
+      case Kind::kStart:
+      case Kind::kStartall:
+      case Kind::kPready:
+        undecided_ = true;
+        break;
+      default:
+        break;
+    }
+    if (kind == Kind::kIsend || kind == Kind::kIrecv) {
+      if (!rank.current.empty() && event.request != 0) rank.requests[event.request] = rank.current;
+      rank.current.clear();
+    }
+    if (event.sequence != 0 && event.membership != kNoIndex) Enter(&rank, event);
+    if (kind == Kind::kWait) {
+      Await(&rank, event.request);
+    } else if (kind == Kind::kWaitall) {
+      // All that it has outstanding, or some of them that nobody wrote down.
+      if (event.detail == rank.requests.size()) {
+        while (!rank.requests.empty()) Await(&rank, rank.requests.begin()->first);
+      } else {
+        rank.requests.clear();
+      }
+    }
+  }
+
+  // Numbers have no gaps, so that the last member to come to one completes it.
+  void Enter(Rank* rank, const Event& event) {
+    const uint32_t comm = CommunicatorOf(event);
+    const std::vector<Lane>& lanes = analysis_.lanes[comm].lanes;
+    rank->entered[comm] = event.sequence;
+    std::vector<uint32_t>& entered = entered_[comm];
+    if (entered.size() <= event.sequence) entered.resize(event.sequence + 1);
+    if (++entered[event.sequence] < lanes.size()) return;
+    for (const Lane& lane : lanes) work_.insert(lane.process);
+  }
+
+  static void Await(Rank* rank, uint64_t request) {
+    const auto found = rank->requests.find(request);
+    if (found == rank->requests.end()) return;
+    rank->current.insert(rank->current.end(), found->second.begin(), found->second.end());
+    rank->requests.erase(found);
+  }
+
+  bool MayReturn(uint32_t p, const Event& event) const {
+    return !WaitsForMembers(event) &&
+           std::all_of(ranks_[p].current.begin(), ranks_[p].current.end(),
+                       [this](size_t half) { return Done(half); });
+  }
+
+  // In a blocking collective that not all have come to, who is inside of it. One over the edges of
+  // a topology may wait for neighbors only: none is waited for.
+  bool WaitsForMembers(const Event& event) const {
+    const Kind kind = analysis_.KindOf(event);
+    if (event.sequence == 0 || (kind != Kind::kCollective && kind != Kind::kCreateComm)) {
+      return false;
+    }
+    const Rule rule = FindOperation(static_cast<uint16_t>(analysis_.Op(event))).rule;
+    if (rule >= Rule::kNeighborAllgather && rule <= Rule::kNeighborAlltoallw) return false;
+    const uint32_t comm = CommunicatorOf(event);
+    return entered_[comm][event.sequence] < analysis_.lanes[comm].lanes.size();
+  }
+
+  // A vertex is a rank, or beyond them an index into `nodes`: a collective that ranks stand in.
+  // Where an edge leads, all that a rank waits for, and all whom a collective lacks.
+  std::vector<uint32_t> Next(uint32_t vertex,
+                             std::vector<std::pair<uint32_t, uint64_t>>* nodes) const {
+    std::vector<uint32_t> next;
+    const size_t count = ranks_.size();
+    if (vertex < count) {
+      const Rank& rank = ranks_[vertex];
+      if (rank.at == rank.timeline.size()) return {};
+      for (const size_t i : rank.current) {
+        if (!Done(i)) next.push_back(halves_[i].sends ? halves_[i].to : halves_[i].from);
+      }
+      const Event& event = *rank.timeline[rank.at];
+      if (!WaitsForMembers(event)) return next;
+      const std::pair node(CommunicatorOf(event), event.sequence);
+      const auto at = std::find(nodes->begin(), nodes->end(), node) - nodes->begin();
+      if (static_cast<size_t>(at) == nodes->size()) nodes->push_back(node);
+      next.push_back(static_cast<uint32_t>(count) + static_cast<uint32_t>(at));
+      return next;
+    }
+    const auto [comm, sequence] = (*nodes)[vertex - count];
+    for (const Lane& lane : analysis_.lanes[comm].lanes) {
+      const auto entered = ranks_[lane.process].entered.find(comm);
+      if (entered == ranks_[lane.process].entered.end() || entered->second < sequence) {
+        next.push_back(lane.process);
+      }
+    }
+    return next;
+  }
+
+  // Depth first; what was left does not lead into a ring that was not found.
+  std::vector<uint32_t> FindRing() const {
+    struct Frame {
+      uint32_t vertex;
+      std::vector<uint32_t> next;
+      size_t at = 0;
+    };
+    std::vector<std::pair<uint32_t, uint64_t>> nodes;
+    std::set<uint32_t> seen;
+    std::set<uint32_t> on_way;
+    for (uint32_t start = 0; start < ranks_.size(); ++start) {
+      std::vector<Frame> way;
+      const auto enter = [&](uint32_t vertex) {
+        if (!seen.insert(vertex).second) return;
+        on_way.insert(vertex);
+        way.push_back({vertex, Next(vertex, &nodes)});
+      };
+      enter(start);
+      while (!way.empty()) {
+        Frame& frame = way.back();
+        if (frame.at == frame.next.size()) {
+          on_way.erase(frame.vertex);
+          way.pop_back();
+          continue;
+        }
+        const uint32_t to = frame.next[frame.at++];
+        if (!on_way.contains(to)) {
+          enter(to);
+          continue;
+        }
+        std::vector<uint32_t> ring;
+        for (auto it = way.rbegin(); it != way.rend(); ++it) {
+          if (it->vertex < ranks_.size()) ring.push_back(it->vertex);
+          if (it->vertex == to) break;
+        }
+        if (ring.size() < 2 || !IsUnsafe(ring)) continue;
+        std::sort(ring.begin(), ring.end());
+        return ring;
+      }
+    }
+    return {};
+  }
+
+  // It needs a buffer, or a collective that returns early.
+  bool IsUnsafe(const std::vector<uint32_t>& ring) const {
+    return std::any_of(ring.begin(), ring.end(), [this](uint32_t p) {
+      return Sends(p) || MayReturnEarly(analysis_, *At(p));
+    });
+  }
+
+  const Analysis& analysis_;
+  const Trace& trace_;
+  MessageSupply messages_{trace_};
+  std::vector<Rank> ranks_;
+  std::vector<Half> halves_;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<size_t>> queues_;
+  // By communicator and number: how many members have come.
+  std::vector<std::vector<uint32_t>> entered_;
+  std::set<uint32_t> work_;
+  bool undecided_ = false;
+};
+
+}  // namespace
+
+bool MayReturnEarly(const Analysis& analysis, const Event& call) {
+  return call.sequence != 0 &&
+         FindOperation(static_cast<uint16_t>(analysis.Op(call))).rule != Rule::kBarrier;
+}
+
+void FindBufferedRings(const Analysis& analysis, std::vector<Incident>* incidents) {
+  Replay replay(analysis);
+  Incident incident;
+  incident.what = Incident::What::kBuffered;
+  incident.mutual = true;
+  incident.deviating = replay.Ring();
+  if (incident.deviating.empty()) return;
+  for (const uint32_t p : incident.deviating) {
+    incident.calls.push_back(replay.At(p));
+    incident.buffered |= replay.Sends(p);
+  }
+  const auto early =
+      std::find_if(incident.calls.begin(), incident.calls.end(),
+                   [&](const Event* call) { return MayReturnEarly(analysis, *call); });
+  incident.deviating_event = early == incident.calls.end() ? incident.calls.front() : *early;
+  const uint32_t membership = incident.deviating_event->membership;
+  if (membership != kNoIndex) {
+    incident.communicator = analysis.trace.memberships[membership].communicator;
+  }
+  incidents->push_back(std::move(incident));
+}
+
+}  // namespace rollcall

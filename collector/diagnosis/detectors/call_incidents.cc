@@ -1,0 +1,285 @@
+// Calls under one number that do not fit together, and histories that are shifted.
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "collector/diagnosis/detectors/incident.h"
+
+namespace rollcall {
+namespace {
+
+class CallFinder {
+ public:
+  CallFinder(Analysis* analysis, std::vector<Incident>* incidents, std::vector<std::string>* notes)
+      : analysis_(*analysis), incidents_(*incidents), notes_(notes) {}
+
+  void Find() {
+    for (uint32_t c = 0; c < analysis_.lanes.size(); ++c) {
+      const Lanes& lanes = analysis_.lanes[c];
+      // Windows and files number their calls too, by rules that are not told apart here.
+      if (lanes.lanes.size() < 2) continue;
+      bool operations_differ = false;
+      uint64_t shift_from = ~uint64_t{0};
+      VisitDifferences(analysis_.trace, lanes,
+                       [&](uint64_t sequence, const std::vector<uint32_t>& parties) {
+                         if (operations_differ || sequence >= shift_from) {
+                           return LookBehind(lanes, sequence, parties);
+                         }
+                         Look(lanes, sequence, parties, &operations_differ, &shift_from);
+                       });
+      if (budget_.exceeded && notes_ != nullptr && !said_) {
+        notes_->push_back("too many pairs of counts: not all v-collectives were compared");
+        said_ = true;
+      }
+    }
+  }
+
+ private:
+  void Look(const Lanes& lanes, uint64_t sequence, const std::vector<uint32_t>& present,
+            bool* operations_differ, uint64_t* shift_from) {
+    std::vector<Party> parties;
+    Mismatch mismatch = Match(lanes, sequence, present, &parties);
+    if (notes_ != nullptr) {
+      for (std::string& note : pair_notes_) {
+        if (std::find(notes_->begin(), notes_->end(), note) == notes_->end()) {
+          notes_->push_back(std::move(note));
+        }
+      }
+    }
+    pair_notes_.clear();
+    if (!mismatch) return;
+    *operations_differ = mismatch.kind == MismatchKind::kOperation;
+    const std::optional<Shift>& shift = analysis_.ShiftOf(lanes.communicator);
+    if (shift && shift->sequence <= sequence && Explains(*shift, parties, mismatch)) {
+      *shift_from = shift->sequence;
+      return AddShift(lanes, *shift, sequence, std::move(mismatch));
+    }
+    Incident incident;
+    incident.what = Incident::What::kCalls;
+    incident.communicator = lanes.communicator;
+    incident.sequence = sequence;
+    const auto processes = [&](const std::vector<uint32_t>& members) {
+      std::vector<uint32_t> result;
+      result.reserve(members.size());
+      for (const uint32_t i : members) result.push_back(lanes.lanes[parties[i].lane].process);
+      return result;
+    };
+    incident.tie = mismatch.deviating.empty();
+    incident.deviating = processes(incident.tie ? mismatch.others : mismatch.deviating);
+    incident.agreeing = processes(mismatch.agreeing);
+    incident.everybody = incident.agreeing.empty();
+    if (incident.everybody) {
+      incident.tie = true;
+      incident.agreeing = incident.deviating;
+    }
+    incident.mismatch = std::move(mismatch);
+    Finish(&incident);
+    // The same two lines again and again: one finding.
+    const auto site = [&](const Event* event) {
+      return event == nullptr ? 0 : analysis_.Site(*event);
+    };
+    const auto key = std::tuple(lanes.communicator, incident.mismatch.kind,
+                                site(incident.deviating_event), site(incident.agreeing_event));
+    const auto [entry, added] = known_.emplace(key, incidents_.size());
+    if (!added) {
+      Incident& first = incidents_[entry->second];
+      ++first.repeated;
+      first.hangs |= incident.hangs;
+      return;
+    }
+    incidents_.push_back(std::move(incident));
+  }
+
+  // One that is out of step does not make another one's call a wrong one.
+  static bool Explains(const Shift& shift, const std::vector<Party>& parties,
+                       const Mismatch& mismatch) {
+    const auto shifted = [&](uint32_t party) {
+      return std::binary_search(shift.deviating.begin(), shift.deviating.end(),
+                                parties[party].lane);
+    };
+    const auto any = [&](const std::vector<uint32_t>& side) {
+      return std::any_of(side.begin(), side.end(), shifted);
+    };
+    const auto all = [&](const std::vector<uint32_t>& side) {
+      return std::all_of(side.begin(), side.end(), shifted);
+    };
+    return any(mismatch.deviating) || any(mismatch.others) || all(mismatch.agreeing);
+  }
+
+  Mismatch Match(const Lanes& lanes, uint64_t sequence, const std::vector<uint32_t>& present,
+                 std::vector<Party>* parties) {
+    parties->reserve(present.size());
+    for (const uint32_t lane : present) {
+      const Event& event = *lanes.lanes[lane].At(sequence);
+      parties->push_back({lane, lanes.lanes[lane].membership->rank, &analysis_.Args(event),
+                          lanes.lanes[lane].membership});
+    }
+    const Communicator& comm = analysis_.trace.communicators[lanes.communicator];
+    const bool inter = (comm.flags & ring::kIsInter) != 0;
+    return MatchCalls(analysis_.trace, *parties, inter, &budget_, &pair_notes_);
+  }
+
+  // Once out of step, all that follows is a consequence; but whether somebody is stuck in it
+  // matters.
+  void LookBehind(const Lanes& lanes, uint64_t sequence, const std::vector<uint32_t>& present) {
+    if (analysis_.NodeOf(lanes.communicator, sequence) == nullptr) return;
+    std::vector<Party> parties;
+    const Mismatch mismatch = Match(lanes, sequence, present, &parties);
+    pair_notes_.clear();
+    const bool same_operation = mismatch.kind != MismatchKind::kOperation;
+    if (!mismatch || !MarkNode(lanes.communicator, sequence, same_operation)) return;
+    for (Incident& incident : incidents_) {
+      if (incident.communicator == lanes.communicator) incident.hangs = true;
+    }
+  }
+
+  // Histories are shifted from `shift.sequence` on; it showed at `sequence`.
+  void AddShift(const Lanes& lanes, const Shift& shift, uint64_t sequence, Mismatch mismatch) {
+    Incident incident = ShiftIncident(lanes, shift);
+    const bool same_operation = mismatch.kind != MismatchKind::kOperation;
+    incident.mismatch = std::move(mismatch);
+    Finish(&incident);
+    incident.hangs |= MarkNode(lanes.communicator, sequence, same_operation);
+    incidents_.push_back(std::move(incident));
+  }
+
+  void Finish(Incident* incident) {
+    const auto call = [&](const std::vector<uint32_t>& side) -> const Event* {
+      if (side.empty()) return nullptr;
+      const Lane* lane = analysis_.LaneOf(incident->communicator, side.front());
+      return lane == nullptr ? nullptr : lane->At(incident->sequence);
+    };
+    incident->deviating_event = call(incident->deviating);
+    incident->agreeing_event = call(incident->agreeing);
+    incident->hangs = MarkNode(incident->communicator, incident->sequence,
+                               incident->mismatch.kind != MismatchKind::kOperation);
+  }
+
+  // True if somebody waits in it, for good.
+  // Out of step, and those inside stand still. The same operation with other arguments often ends
+  // all the same, and on a busy machine late: that takes a longer look.
+  bool MarkNode(uint32_t communicator, uint64_t sequence, bool same_operation) {
+    const auto [first, end] =
+        analysis_.graph.node_index.equal_range(WaitGraph::NodeKey(communicator, sequence));
+    bool still = first != end;
+    for (auto it = first; it != end; ++it) {
+      CollectiveNode& node = analysis_.graph.nodes[it->second];
+      node.mismatched = true;
+      still &= std::all_of(node.inside.begin(), node.inside.end(), [&](uint32_t process) {
+        return analysis_.Still(process) && (!same_operation || !analysis_.EnteredRecently(process));
+      });
+    }
+    return still;
+  }
+
+  Analysis& analysis_;
+  std::vector<Incident>& incidents_;
+  std::vector<std::string>* const notes_;
+  std::vector<std::string> pair_notes_;
+  MatchBudget budget_;
+  bool said_ = false;
+  std::map<std::tuple<uint32_t, MismatchKind, uint64_t, uint64_t>, size_t> known_;
+};
+
+}  // namespace
+
+void FindCallIncidents(Analysis* analysis, std::vector<Incident>* incidents,
+                       std::vector<std::string>* notes) {
+  CallFinder(analysis, incidents, notes).Find();
+}
+
+// A desync that the rings have lost: the checkpoints bracket it.
+void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
+  for (uint32_t c = 0; c < analysis.lanes.size(); ++c) {
+    const Lanes& lanes = analysis.lanes[c];
+    // The two groups of an intercommunicator pass different roots by right.
+    if (!lanes.ordered || (analysis.trace.communicators[c].flags & ring::kIsInter) != 0) continue;
+    std::map<uint64_t, std::map<uint64_t, std::vector<uint32_t>>> by_sequence;
+    for (const Lane& lane : lanes.lanes) {
+      for (const Checkpoint& checkpoint : lane.membership->checkpoints) {
+        by_sequence[checkpoint.sequence][checkpoint.semantic_hash].push_back(lane.process);
+      }
+    }
+    uint64_t equal_until = 0;
+    for (auto& [sequence, hashes] : by_sequence) {
+      if (hashes.size() == 1) {
+        if (hashes.begin()->second.size() > 1) equal_until = sequence;
+        continue;
+      }
+      if (Explained(*incidents, c, sequence)) break;
+      Incident incident;
+      incident.what = Incident::What::kHashes;
+      incident.communicator = c;
+      incident.sequence = sequence;
+      incident.matching_until = equal_until;
+      auto largest = hashes.begin();
+      for (auto it = hashes.begin(); it != hashes.end(); ++it) {
+        if (it->second.size() > largest->second.size()) largest = it;
+      }
+      incident.agreeing = largest->second;
+      for (const auto& [hash, members] : hashes) {
+        if (hash == largest->first) continue;
+        incident.tie |= members.size() == incident.agreeing.size();
+        incident.deviating.insert(incident.deviating.end(), members.begin(), members.end());
+      }
+      incidents->push_back(std::move(incident));
+      break;
+    }
+  }
+}
+
+bool Explained(const std::vector<Incident>& incidents, uint32_t communicator, uint64_t sequence) {
+  return std::any_of(incidents.begin(), incidents.end(), [&](const Incident& incident) {
+    return incident.communicator == communicator && incident.sequence != 0 &&
+           incident.sequence <= sequence &&
+           (incident.what == Incident::What::kCalls || incident.what == Incident::What::kShift ||
+            incident.what == Incident::What::kRejected);
+  });
+}
+
+Incident ShiftIncident(const Lanes& lanes, const Shift& shift) {
+  Incident incident;
+  incident.what = Incident::What::kShift;
+  incident.communicator = lanes.communicator;
+  incident.sequence = shift.sequence;
+  incident.tie = shift.tie;
+  incident.shifted_calls = shift.calls;
+  incident.shifted_each_time = shift.each_time;
+  incident.shift_extra = shift.extra;
+  for (const uint32_t lane : shift.deviating) {
+    incident.deviating.push_back(lanes.lanes[lane].process);
+  }
+  for (const uint32_t lane : shift.agreeing) {
+    incident.agreeing.push_back(lanes.lanes[lane].process);
+  }
+  return incident;
+}
+
+const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64_t sequence,
+                         uint32_t process, uint64_t start) {
+  if (start != 0) {
+    for (const Need& need : analysis.graph.processes[process].needs) {
+      if (need.node == kNoIndex) continue;
+      const CollectiveNode& node = analysis.graph.nodes[need.node];
+      if (node.communicator == communicator && node.sequence == sequence && node.start == start) {
+        return need.event;
+      }
+    }
+    return analysis.Stands(process);
+  }
+  if (communicator != kNoIndex && sequence != 0) {
+    const Lane* lane = analysis.LaneOf(communicator, process);
+    if (lane != nullptr) {
+      if (const Event* event = lane->At(sequence)) return event;
+    }
+  }
+  return analysis.Stands(process);
+}
+
+std::vector<uint32_t> WhoEntered(const Analysis& analysis, const CollectiveNode& node) {
+  std::vector<uint32_t> all;
+  for (const Lane& lane : analysis.lanes[node.communicator].lanes) all.push_back(lane.process);
+  return Without(std::move(all), node.missing);
+}
+
+}  // namespace rollcall

@@ -1,0 +1,369 @@
+// Circles of ranks that wait for each other.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/detectors/near_miss.h"
+#include "collector/diagnosis/detectors/order.h"
+
+namespace rollcall {
+namespace {
+
+using What = Incident::What;
+
+// Vertices: processes, then collective nodes, then those who wait for anybody. Edges lead to what
+// is waited for; only what is stuck counts.
+class Components {
+ public:
+  explicit Components(const WaitGraph& graph) : graph_(graph), processes_(graph.processes.size()) {
+    const size_t count = processes_ + graph.nodes.size() + graph.anybody.size();
+    index_.assign(count, 0);
+    low_.assign(count, 0);
+    on_stack_.assign(count, false);
+  }
+
+  // Strongly connected components of more than one process (Tarjan, without recursion: a pipeline
+  // of ranks is as deep as it is long).
+  std::vector<std::vector<uint32_t>> Find() {
+    for (uint32_t v = 0; v < processes_; ++v) {
+      if (graph_.processes[v].stuck && index_[v] == 0) Visit(v);
+    }
+    return std::move(components_);
+  }
+
+ private:
+  struct Frame {
+    uint32_t vertex;
+    std::vector<uint32_t> next;
+    size_t at = 0;
+  };
+
+  std::vector<uint32_t> Next(uint32_t v) const {
+    std::vector<uint32_t> next;
+    const auto add = [&](uint32_t p) {
+      if (graph_.processes[p].stuck) next.push_back(p);
+    };
+    if (v < processes_) {
+      for (const Need& need : graph_.processes[v].needs) {
+        if (need.node != kNoIndex) {
+          next.push_back(static_cast<uint32_t>(processes_) + need.node);
+        } else if (need.anybody != kNoIndex) {
+          next.push_back(static_cast<uint32_t>(processes_ + graph_.nodes.size()) + need.anybody);
+        } else {
+          add(need.process);
+        }
+      }
+    } else if (v < processes_ + graph_.nodes.size()) {
+      for (const uint32_t p : graph_.nodes[v - processes_].missing) add(p);
+    } else {
+      for (const uint32_t p : graph_.anybody[v - processes_ - graph_.nodes.size()].members) add(p);
+    }
+    return next;
+  }
+
+  void Visit(uint32_t root) {
+    std::vector<Frame> frames;
+    const auto enter = [&](uint32_t v) {
+      index_[v] = low_[v] = ++counter_;
+      stack_.push_back(v);
+      on_stack_[v] = true;
+      frames.push_back({v, Next(v)});
+    };
+    enter(root);
+    while (!frames.empty()) {
+      Frame& frame = frames.back();
+      if (frame.at < frame.next.size()) {
+        const uint32_t to = frame.next[frame.at++];
+        if (index_[to] == 0) {
+          enter(to);
+        } else if (on_stack_[to]) {
+          low_[frame.vertex] = std::min(low_[frame.vertex], index_[to]);
+        }
+        continue;
+      }
+      const uint32_t v = frame.vertex;
+      frames.pop_back();
+      if (!frames.empty()) {
+        low_[frames.back().vertex] = std::min(low_[frames.back().vertex], low_[v]);
+      }
+      if (low_[v] != index_[v]) continue;
+      std::vector<uint32_t> component;
+      uint32_t member;
+      do {
+        member = stack_.back();
+        stack_.pop_back();
+        on_stack_[member] = false;
+        component.push_back(member);
+      } while (member != v);
+      std::sort(component.begin(), component.end());
+      // One process alone is a member of those whom it waits for itself.
+      if (component.size() > 1 && component[1] < processes_) {
+        components_.push_back(std::move(component));
+      }
+    }
+  }
+
+  const WaitGraph& graph_;
+  const size_t processes_;
+  uint32_t counter_ = 0;
+  std::vector<uint32_t> index_;
+  std::vector<uint32_t> low_;
+  std::vector<bool> on_stack_;
+  std::vector<uint32_t> stack_;
+  std::vector<std::vector<uint32_t>> components_;
+};
+
+// Under MPI_THREAD_MULTIPLE another thread may answer. One that has called MPI is known, and waits
+// in a call itself; that there is one which has not, is the less likely the longer nothing moves.
+constexpr int64_t kAlongsideNs = 10'000'000'000;
+
+bool MayAnswerItself(const Analysis& analysis, uint32_t p) {
+  const Process& process = analysis.trace.processes[p];
+  if (process.thread_level >= 0 && process.thread_level <= 2) return false;
+  for (uint32_t thread = 0; thread < process.threads.size(); ++thread) {
+    const bool inside =
+        std::any_of(process.open_calls.begin(), process.open_calls.end(),
+                    [=](const OpenCall& call) { return call.event.thread == thread; });
+    if (!inside && !process.threads[thread].ended) return true;
+  }
+  return !analysis.options.job_ended && analysis.IdleNs(p) < kAlongsideNs;
+}
+
+// What a stuck process waits for that nobody but itself could do; nullptr if there is no such
+// thing.
+const Need* NeedOfItself(const Analysis& analysis, uint32_t p) {
+  const ProcessView& view = analysis.graph.processes[p];
+  if (!view.stuck || view.activity != Activity::kBlocked) return nullptr;
+  const auto own = [&](const Need& need) {
+    if (need.node != kNoIndex || need.event == nullptr || need.unmarked != 0) return false;
+    return need.process == p || (need.anybody != kNoIndex && analysis.graph.Candidates(need) == 0);
+  };
+  const auto first = std::find_if(view.needs.begin(), view.needs.end(), own);
+  if (first == view.needs.end()) return nullptr;
+  if (view.any && !std::all_of(view.needs.begin(), view.needs.end(), own)) return nullptr;
+  return MayAnswerItself(analysis, p) ? nullptr : &*first;
+}
+
+class CycleFinder {
+ public:
+  CycleFinder(const Analysis& analysis, std::vector<Incident>* incidents)
+      : analysis_(analysis), incidents_(*incidents) {}
+
+  // Circles of one.
+  void LookAtThemselves() {
+    for (uint32_t p = 0; p < analysis_.graph.processes.size(); ++p) {
+      const Need* need = NeedOfItself(analysis_, p);
+      if (need == nullptr) continue;
+      AddMessage({p}, false);
+      incidents_.back().itself = true;
+      incidents_.back().deviating_event = need->event;
+      themselves_.push_back(p);
+    }
+  }
+
+  void Look(const std::vector<uint32_t>& component) {
+    // Whoever waits for itself is the cause.
+    if (std::any_of(themselves_.begin(), themselves_.end(), [&](uint32_t p) {
+          return std::binary_search(component.begin(), component.end(), p);
+        })) {
+      return;
+    }
+    const size_t processes = analysis_.graph.processes.size();
+    std::optional<Incident> past;
+    std::optional<Incident> crossed;
+    std::vector<uint32_t> by_message;
+    bool nodes = false;
+    bool arms = false;
+    for (const uint32_t v : component) {
+      if (v < processes) {
+        if (WaitsForMessage(v)) by_message.push_back(v);
+        continue;
+      }
+      if (v >= processes + analysis_.graph.nodes.size()) continue;
+      nodes = true;
+      const CollectiveNode& node = analysis_.graph.nodes[v - processes];
+      // Where calls do not match, that is the cause, and has been found.
+      if (node.mismatched || Explained(incidents_, node.communicator, node.sequence)) return;
+      // Those who finalized instead are the cause, and have been found.
+      if (LeftFrom(node)) return;
+      std::vector<uint32_t> within;
+      for (const uint32_t p : node.missing) {
+        if (std::binary_search(component.begin(), component.end(), p)) within.push_back(p);
+      }
+      const std::vector<uint32_t> gone_past = ThosePast(analysis_, node, within);
+      if (!gone_past.empty()) {
+        Judge(node, gone_past, true, &past);
+        continue;
+      }
+      arms |= StandInArms(node, within);
+      std::map<std::tuple<uint32_t, uint64_t, uint64_t>, std::vector<uint32_t>> groups;
+      for (const uint32_t p : within) {
+        const Event* stands = PlaceInOrder(analysis_, p);
+        if (stands == nullptr) continue;
+        groups[{stands->membership == kNoIndex
+                    ? kNoIndex
+                    : analysis_.trace.memberships[stands->membership].communicator,
+                stands->sequence, analysis_.Site(*stands)}]
+            .push_back(p);
+      }
+      for (auto& [key, group] : groups) Judge(node, group, false, &crossed);
+    }
+    if (past) {
+      incidents_.push_back(std::move(*past));
+    } else if (!by_message.empty()) {
+      std::vector<uint32_t> ring = by_message;
+      for (const uint32_t v : component) {
+        if (arms && v < processes && !WaitsForMessage(v)) ring.push_back(v);
+      }
+      AddMessages(ring, !nodes || arms);
+    } else if (crossed) {
+      incidents_.push_back(std::move(*crossed));
+    }
+  }
+
+ private:
+  // Do some of `missing` stand in one arm of a branch, and those who wait for them in another? Then
+  // none of them left the other's call behind.
+  bool StandInArms(const CollectiveNode& node, const std::vector<uint32_t>& missing) const {
+    if (node.inside.empty()) return false;
+    const Event* waiting =
+        CallOrPlace(analysis_, node.communicator, node.sequence, node.inside.front(), node.start);
+    return waiting != nullptr && std::any_of(missing.begin(), missing.end(), [&](uint32_t p) {
+             const Event* stands = PlaceInOrder(analysis_, p);
+             return stands != nullptr &&
+                    analysis_.sites.Part(waiting->call_path, stands->call_path).arms;
+           });
+  }
+
+  bool WaitsForMessage(uint32_t process) const {
+    const std::vector<Need>& needs = analysis_.graph.processes[process].needs;
+    return std::any_of(needs.begin(), needs.end(),
+                       [](const Need& need) { return need.node == kNoIndex; });
+  }
+
+  bool LeftFrom(const CollectiveNode& node) const {
+    return std::any_of(incidents_.begin(), incidents_.end(), [&node](const Incident& incident) {
+      return incident.what == What::kLeft && incident.communicator == node.communicator &&
+             incident.sequence == node.sequence;
+    });
+  }
+
+  void Judge(const CollectiveNode& node, const std::vector<uint32_t>& group, bool went_past,
+             std::optional<Incident>* best) {
+    const std::vector<uint32_t> there = WhoCame(analysis_, node);
+    if (there.empty() || node.inside.empty()) return;
+    const std::vector<uint32_t> voters = went_past ? there : WhoUsesBoth(there, group.front());
+    Incident incident;
+    incident.what = What::kCycle;
+    incident.communicator = node.communicator;
+    incident.sequence = node.sequence;
+    incident.start = node.start;
+    incident.hangs = true;
+    incident.deviating = group;
+    incident.agreeing = voters.empty() ? there : voters;
+    incident.tie = voters.empty() || voters.size() == group.size();
+    const Event* waiting =
+        CallOrPlace(analysis_, node.communicator, node.sequence, node.inside.front(), node.start);
+    const Event* stands = PlaceInOrder(analysis_, group.front());
+    if (waiting == nullptr || stands == nullptr) return;
+    incident.agreeing_event = waiting;
+    incident.deviating_event = stands;
+    if (incident.agreeing.size() < group.size()) {
+      TurnAround(analysis_.trace, &incident);
+    }
+    incident.crossed = !went_past;
+    Keep(std::move(incident), best);
+  }
+
+  // Of `there`, those who are members of the communicator, too, in which `process` stands: only
+  // they know the order of the two. All, where it stands in none.
+  std::vector<uint32_t> WhoUsesBoth(const std::vector<uint32_t>& there, uint32_t process) const {
+    const Event* stands = PlaceInOrder(analysis_, process);
+    if (stands == nullptr || stands->membership == kNoIndex) return there;
+    const uint32_t other = analysis_.trace.memberships[stands->membership].communicator;
+    std::vector<uint32_t> both;
+    for (const uint32_t p : there) {
+      if (analysis_.LaneOf(other, p) != nullptr) both.push_back(p);
+    }
+    return both;
+  }
+
+  // The fewest against the most. Of two that are as few against as many, neither is the one.
+  static void Keep(Incident incident, std::optional<Incident>* best) {
+    const auto weight = [](const Incident& one) {
+      return std::pair(one.deviating.size(), -static_cast<ptrdiff_t>(one.agreeing.size()));
+    };
+    if (!*best || weight(incident) < weight(**best)) {
+      *best = std::move(incident);
+    } else if (weight(incident) == weight(**best) && incident.deviating != (*best)->deviating) {
+      (*best)->tie = true;
+    }
+  }
+
+  // One of them may wait for somebody who died: that is the cause, and has been found.
+  bool WaitsForTheDead(uint32_t process) const {
+    const std::vector<Need>& needs = analysis_.graph.processes[process].needs;
+    return std::any_of(needs.begin(), needs.end(), [this](const Need& need) {
+      return !analysis_.graph.Candidates(need, Activity::kEnded).empty();
+    });
+  }
+
+  void AddMessages(const std::vector<uint32_t>& waiters, bool mutual) {
+    // So is one who waits for what it has to do itself.
+    if (std::any_of(waiters.begin(), waiters.end(), [this](uint32_t p) {
+          return WaitsForTheDead(p) || analysis_.graph.OwnUnmarked(p) != nullptr;
+        })) {
+      return;
+    }
+    const std::vector<uint32_t> mistagged = ThoseWithAnotherTag(analysis_, waiters);
+    for (const uint32_t p : mistagged) AddMessage({p}, false);
+    if (mistagged.empty()) AddMessage(waiters, mutual);
+  }
+
+  void AddMessage(const std::vector<uint32_t>& waiters, bool mutual) {
+    Incident incident;
+    incident.what = What::kMessage;
+    incident.hangs = true;
+    incident.mutual = mutual;
+    incident.deviating = waiters;
+    const Event* event = nullptr;
+    for (const Need& need : analysis_.graph.processes[waiters.front()].needs) {
+      if (need.node == kNoIndex) event = need.event;
+    }
+    if (event == nullptr) event = analysis_.Stands(waiters.front());
+    incident.deviating_event = event;
+    if (event != nullptr && event->membership != kNoIndex) {
+      incident.communicator = analysis_.trace.memberships[event->membership].communicator;
+    }
+    incidents_.push_back(std::move(incident));
+  }
+
+  const Analysis& analysis_;
+  std::vector<Incident>& incidents_;
+  std::vector<uint32_t> themselves_;
+};
+
+}  // namespace
+
+void TurnAround(const Trace& trace, Incident* incident) {
+  std::swap(incident->deviating, incident->agreeing);
+  std::swap(incident->deviating_event, incident->agreeing_event);
+  const Event* place = incident->agreeing_event;
+  if (place == nullptr || place->sequence == 0 || place->membership == kNoIndex) return;
+  incident->communicator = trace.memberships[place->membership].communicator;
+  incident->sequence = place->sequence;
+  incident->start = 0;
+}
+
+void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents) {
+  CycleFinder finder(analysis, incidents);
+  finder.LookAtThemselves();
+  for (const std::vector<uint32_t>& component : Components(analysis.graph).Find()) {
+    finder.Look(component);
+  }
+}
+
+}  // namespace rollcall

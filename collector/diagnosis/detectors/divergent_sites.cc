@@ -1,0 +1,74 @@
+// Calls of one number that ranks made from different places: two arms of a branch that make the
+// same call, mostly, and sometimes a call that only happens to fit.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "collector/diagnosis/detectors/incident.h"
+
+namespace rollcall {
+namespace {
+
+// The lanes that made call `sequence`, by their call site; empty if somebody's record is missing.
+std::map<uint32_t, std::vector<uint32_t>> BySite(const Analysis& analysis, const Lanes& lanes,
+                                                 uint64_t sequence) {
+  std::map<uint32_t, std::vector<uint32_t>> sites;
+  for (const Lane& lane : lanes.lanes) {
+    const Event* event = lane.At(sequence);
+    const uint32_t site = event == nullptr ? 0 : analysis.sites.Id(event->call_path);
+    if (site == 0) return {};
+    sites[site].push_back(lane.process);
+  }
+  return sites;
+}
+
+Incident Divergence(const Analysis& analysis, const Lanes& lanes, uint64_t sequence,
+                    const std::map<uint32_t, std::vector<uint32_t>>& sites) {
+  Incident incident;
+  incident.what = Incident::What::kSites;
+  incident.communicator = lanes.communicator;
+  incident.sequence = sequence;
+  incident.tie = true;  // nobody is wrong
+  const auto most = std::max_element(sites.begin(), sites.end(), [](const auto& a, const auto& b) {
+    return a.second.size() < b.second.size();
+  });
+  for (auto site = sites.begin(); site != sites.end(); ++site) {
+    std::vector<uint32_t>& side = site == most ? incident.agreeing : incident.deviating;
+    side.insert(side.end(), site->second.begin(), site->second.end());
+  }
+  incident.agreeing_event = analysis.LaneOf(lanes.communicator, incident.agreeing[0])->At(sequence);
+  incident.deviating_event =
+      analysis.LaneOf(lanes.communicator, incident.deviating[0])->At(sequence);
+  return incident;
+}
+
+}  // namespace
+
+void FindDivergentSites(const Analysis& analysis, std::vector<Incident>* incidents) {
+  for (const Lanes& lanes : analysis.lanes) {
+    if (!lanes.ordered || lanes.lanes.size() < 2) continue;
+    uint64_t first = 1;
+    uint64_t last = lanes.highest;
+    for (const Lane& lane : lanes.lanes) {
+      first = std::max(first, lane.first);
+      last = std::min(last, lane.last);
+    }
+    // The same places again, in a loop, are one incident.
+    std::map<std::set<uint32_t>, size_t> known;
+    for (uint64_t sequence = first; sequence <= last; ++sequence) {
+      const auto sites = BySite(analysis, lanes, sequence);
+      if (sites.size() < 2) continue;
+      std::set<uint32_t> key;
+      for (const auto& [site, members] : sites) key.insert(site);
+      const auto [entry, added] = known.emplace(std::move(key), incidents->size());
+      if (added) {
+        incidents->push_back(Divergence(analysis, lanes, sequence, sites));
+      } else {
+        ++(*incidents)[entry->second].repeated;
+      }
+    }
+  }
+}
+
+}  // namespace rollcall

@@ -1,0 +1,272 @@
+// What a job that finished well left behind. MPI 4.0, 11.2.2: before MPI_Finalize a process "must
+// locally complete all MPI operations that it initiated and must execute matching calls needed to
+// complete MPI communications initiated by other processes".
+//
+// All of it is counted by the recorder, so that nothing depends on how far back the records go, but
+// for the lines that are shown.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/matching/user_code.h"
+
+namespace rollcall {
+namespace {
+
+using What = Incident::What;
+
+// An MPI communicator of one group, whose numbers are certain and whose members are all here.
+bool IsPlain(const Analysis& analysis, const Lanes& lanes) {
+  constexpr uint32_t kOthers = ring::kIsInter | ring::kIsWindow | ring::kIsFile | ring::kIsNccl |
+                               ring::kSawConcurrency | ring::kWeakIdentity;
+  return lanes.ordered && lanes.absent.empty() && lanes.lanes.size() > 1 &&
+         (analysis.trace.communicators[lanes.communicator].flags & kOthers) == 0;
+}
+
+bool AllCounted(const Lanes& lanes) {
+  return std::all_of(lanes.lanes.begin(), lanes.lanes.end(),
+                     [](const Lane& lane) { return lane.membership->counted; });
+}
+
+// The two sides of a number that some members came to and others did not.
+Incident UnevenEnd(const Analysis& analysis, const Lanes& lanes, uint64_t sequence) {
+  Incident incident;
+  incident.what = What::kUnbalanced;
+  incident.communicator = lanes.communicator;
+  incident.sequence = sequence;
+  for (const Lane& lane : lanes.lanes) {
+    std::vector<uint32_t>& side = lane.entered >= sequence ? incident.agreeing : incident.deviating;
+    side.push_back(lane.process);
+    incident.count =
+        std::max(incident.count, lane.entered + 1 - std::min(sequence, lane.entered + 1));
+  }
+  incident.tie = incident.agreeing.size() == incident.deviating.size();
+  if (incident.deviating.size() > incident.agreeing.size()) {
+    std::swap(incident.agreeing, incident.deviating);
+  }
+  const auto call = [&](const std::vector<uint32_t>& side) {
+    return CallOrPlace(analysis, lanes.communicator, sequence, side.front());
+  };
+  incident.agreeing_event = call(incident.agreeing);
+  incident.deviating_event = call(incident.deviating);
+  return incident;
+}
+
+// Messages of one communicator, sender, receiver and tag.
+struct Mail {
+  uint64_t sent = 0;
+  uint64_t received = 0;
+};
+using Route = std::tuple<uint32_t, uint32_t, uint32_t, int32_t>;  // communicator, from, to, tag
+
+class Post {
+ public:
+  explicit Post(const Analysis& analysis) : analysis_(analysis), trace_(analysis.trace) {
+    for (uint32_t p = 0; p < trace_.processes.size(); ++p) Read(p);
+  }
+
+  void FindLost(std::vector<Incident>* incidents) const {
+    for (const auto& [route, mail] : mail_) {
+      const auto [communicator, from, to, tag] = route;
+      if (mail.sent <= mail.received || doubtful_.contains({communicator, to})) continue;
+      if (trace_.processes[to].channels_lost) continue;
+      Incident incident;
+      incident.what = What::kUnreceived;
+      incident.communicator = communicator;
+      incident.tie = true;  // one too many was sent, or one too few received
+      incident.deviating = {from};
+      incident.agreeing = {to};
+      incident.count = mail.sent - mail.received;
+      // Messages of one route are received in the order in which they were sent (3.5).
+      incident.deviating_event = FindSend(from, communicator, to, tag, mail.received + 1);
+      incident.calls = {incident.deviating_event};
+      incidents->push_back(std::move(incident));
+    }
+  }
+
+ private:
+  void Read(uint32_t p) {
+    for (const Channel& channel : trace_.processes[p].channels) {
+      if (channel.membership == kNoIndex) continue;
+      const uint32_t c = trace_.memberships[channel.membership].communicator;
+      const uint32_t peer = PeerOf(p, c, channel.peer);
+      // Wildcards that nobody looked behind, a full table: anything may have been received.
+      if (channel.receives_unseen || peer == kNoIndex || channel.tag == ring::kAnyTag) {
+        doubtful_.insert({c, p});
+        if (peer != kNoIndex) doubtful_.insert({c, peer});
+        continue;
+      }
+      if (channel.sent != 0) mail_[{c, p, peer, channel.tag}].sent += channel.sent;
+      if (channel.received != 0) mail_[{c, peer, p, channel.tag}].received += channel.received;
+    }
+    // A receive that nobody waited for may have received.
+    for (const OpenRequest& request : trace_.processes[p].open_requests) {
+      const uint32_t membership = request.event.membership;
+      if (membership != kNoIndex)
+        doubtful_.insert({trace_.memberships[membership].communicator, p});
+    }
+  }
+
+  uint32_t PeerOf(uint32_t p, uint32_t communicator, int32_t peer) const {
+    const Communicator& comm = trace_.communicators[communicator];
+    if (peer < 0 || static_cast<size_t>(peer) >= comm.members.size()) return kNoIndex;
+    // A member that knows it by another identity counted its messages elsewhere.
+    const bool whole = comm.memberships.size() == comm.members.size();
+    const uint32_t others = ring::kIsInter | ring::kIsNccl | ring::kWeakIdentity;
+    if (!whole || (comm.flags & others) != 0) return kNoIndex;
+    const World& world = trace_.worlds[trace_.processes[p].world];
+    const auto rank = static_cast<size_t>(comm.members[static_cast<size_t>(peer)]);
+    return rank < world.processes.size() ? world.processes[rank] : kNoIndex;
+  }
+
+  // The send that was number `number` of its route; nullptr if it is no longer on record.
+  const Event* FindSend(uint32_t from, uint32_t communicator, uint32_t to, int32_t tag,
+                        uint64_t number) const {
+    const Event* last = nullptr;
+    for (const Event& event : trace_.processes[from].p2p) {
+      const Arguments& arguments = analysis_.Args(event);
+      if (event.membership == kNoIndex || arguments.tag != tag ||
+          trace_.memberships[event.membership].communicator != communicator ||
+          PeerOf(from, communicator, arguments.root_or_peer) != to || !Sends(arguments)) {
+        continue;
+      }
+      if (event.detail == number) return &event;
+      last = &event;
+    }
+    return last;
+  }
+
+  static bool Sends(const Arguments& arguments) {
+    const Kind kind = FindOperation(static_cast<uint16_t>(arguments.operation)).kind;
+    return kind == Kind::kSend || kind == Kind::kIsend || kind == Kind::kSendrecv;
+  }
+
+  const Analysis& analysis_;
+  const Trace& trace_;
+  std::map<Route, Mail> mail_;
+  std::set<std::pair<uint32_t, uint32_t>> doubtful_;  // communicator, receiver
+};
+
+// A message that was sent may have been called back.
+bool MayHaveCancelled(const Analysis& analysis) {
+  for (const Process& process : analysis.trace.processes) {
+    for (const Thread& thread : process.threads) {
+      if (thread.lost_p2p != 0) return true;
+    }
+    for (const Event& event : process.p2p) {
+      if (analysis.KindOf(event) == Kind::kCancel) return true;
+    }
+  }
+  return false;
+}
+
+// What ranks left behind by one operation at one line is one finding.
+class Leaks {
+ public:
+  explicit Leaks(const Analysis& analysis) : analysis_(analysis) {}
+
+  void Add(What what, uint32_t process, const Event& event, uint64_t count) {
+    const std::string place = PlaceText(analysis_.sites.UserFrame(event.call_path));
+    Leak& leak = leaks_[{what, analysis_.Op(event), place}];
+    Incident& incident = leak.incident;
+    incident.what = what;
+    if (incident.deviating.empty()) incident.deviating_event = &event;
+    if (incident.deviating.empty() || incident.deviating.back() != process) {
+      incident.deviating.push_back(process);
+      incident.calls.push_back(&event);
+      leak.counts.push_back(0);
+    }
+    leak.counts.back() += count;
+    incident.at_least |= (analysis_.Args(event).flags & ring::kCountsCut) != 0;
+  }
+
+  void Take(std::vector<Incident>* incidents) {
+    for (auto& [place, leak] : leaks_) {
+      const auto [least, most] = std::minmax_element(leak.counts.begin(), leak.counts.end());
+      leak.incident.count = *most;
+      leak.incident.at_most = *least != *most;
+      incidents->push_back(std::move(leak.incident));
+    }
+  }
+
+ private:
+  struct Leak {
+    Incident incident;
+    std::vector<uint64_t> counts;  // of each of `deviating`
+  };
+  const Analysis& analysis_;
+  std::map<std::tuple<What, Operation, std::string>, Leak> leaks_;
+};
+
+What LeakOf(const Analysis& analysis, const OpenRequest& request) {
+  const Kind kind = analysis.KindOf(request.event);
+  if (kind != Kind::kPersistentP2p && kind != Kind::kPersistentCollective) {
+    return What::kRequestLeak;
+  }
+  return request.state == ring::RequestState::kInactive ? What::kPersistentLeak
+                                                        : What::kStartedLeak;
+}
+
+}  // namespace
+
+bool AllFinalized(const Analysis& analysis) {
+  const Trace& trace = analysis.trace;
+  if (!analysis.options.job_ended || trace.processes.empty()) return false;
+  for (const World& world : trace.worlds) {
+    if (std::find(world.processes.begin(), world.processes.end(), kNoIndex) !=
+        world.processes.end()) {
+      return false;
+    }
+  }
+  return std::all_of(trace.processes.begin(), trace.processes.end(), [](const Process& process) {
+    return process.phase == ring::Phase::kFinalized && !process.device &&
+           process.records_unreadable == 0 && process.table_overflows == 0 &&
+           process.errors_seen == 0;
+  });
+}
+
+void FindUnbalanced(const Analysis& analysis, std::vector<Incident>* incidents) {
+  for (const Lanes& lanes : analysis.lanes) {
+    if (!IsPlain(analysis, lanes) || !AllCounted(lanes)) continue;
+    const auto [least, most] =
+        std::minmax_element(lanes.lanes.begin(), lanes.lanes.end(),
+                            [](const Lane& a, const Lane& b) { return a.entered < b.entered; });
+    if (least->entered == most->entered) continue;
+    // The call that was left out may lie before the last ones: what followed found a partner.
+    const std::optional<Shift>& shift = analysis.ShiftOf(lanes.communicator);
+    if (shift && shift->sequence <= least->entered) {
+      Incident incident = ShiftIncident(lanes, *shift);
+      const auto call = [&](const std::vector<uint32_t>& side) {
+        return CallOrPlace(analysis, lanes.communicator, shift->sequence, side.front());
+      };
+      incident.deviating_event = call(incident.deviating);
+      incident.agreeing_event = call(incident.agreeing);
+      incidents->push_back(std::move(incident));
+    } else {
+      incidents->push_back(UnevenEnd(analysis, lanes, least->entered + 1));
+    }
+  }
+}
+
+void FindUnreceived(const Analysis& analysis, std::vector<Incident>* incidents) {
+  if (!MayHaveCancelled(analysis)) Post(analysis).FindLost(incidents);
+}
+
+void FindLeaks(const Analysis& analysis, std::vector<Incident>* incidents) {
+  Leaks leaks(analysis);
+  for (uint32_t p = 0; p < analysis.trace.processes.size(); ++p) {
+    for (const OpenRequest& request : analysis.trace.processes[p].open_requests) {
+      leaks.Add(LeakOf(analysis, request), p, request.event, 1);
+    }
+    for (const Event& leftover : analysis.trace.processes[p].leftovers) {
+      leaks.Add(What::kLeftover, p, leftover, leftover.detail);
+    }
+  }
+  leaks.Take(incidents);
+}
+
+}  // namespace rollcall

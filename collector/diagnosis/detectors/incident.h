@@ -1,0 +1,169 @@
+// What went wrong where, before it has a name: the engine finds incidents, the rules name them.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_INCIDENT_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_INCIDENT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/diagnosis/graph/analysis.h"
+#include "collector/matching/match_rules.h"
+
+namespace rollcall {
+
+// How late one rank is, over the collectives in which every member waits for every other.
+struct Lateness {
+  uint64_t last = 0;       // in so many it came last
+  uint64_t of = 0;         // of so many
+  int64_t median_ns = 0;   // so long the others waited for it alone, each time
+  int64_t total_ns = 0;    // and all together
+  int64_t elapsed_ns = 0;  // during this time
+};
+
+struct Incident {
+  enum class What : uint8_t {
+    kDeath,        // a process ended before its time
+    kCalls,        // calls under one number that cannot match: operations or arguments
+    kShift,        // every call found a partner, and the histories of call sites are shifted
+    kLeft,         // the deviating side finalized, and the other needs it
+    kCycle,        // ranks wait in a circle; `deviating` is missing from a collective in it
+    kBehind,       // `deviating` is missing, and computes
+    kMessage,      // a receive or send that nobody will answer
+    kAllArrived,   // everybody is inside, all matches, nobody comes out
+    kAbsent,       // who is missing has no trace
+    kHashes,       // rolling hashes differ, the records are lost
+    kDeviceLag,    // what others have completed or begun, `deviating` have not: on their devices
+    kMessageSize,  // a message whose two sides differ: `deviating`, sender and receiver
+    kStart,        // some wait in an initialisation that `deviating` or `absent` have not come to
+    kGroup,        // group calls that do not balance
+    // Completed, in a ring: it would not have with sends that nobody buffers, and collectives that
+    // nobody leaves before all have come.
+    kBuffered,
+    kLast,         // the job moves, and `deviating` is always the last to arrive
+    kUnbalanced,   // all finalized, and `deviating` made fewer or more collectives than `agreeing`
+    kUnreceived,   // all finalized, and a message of `deviating` was never received
+    kRequestLeak,  // `deviating` finalized with requests that were never completed
+    kStartedLeak,  // persistent ones, which were started
+    kPersistentLeak,  // persistent ones, which were not, and never freed
+    kLeftover,        // with anything else that is to be freed
+    kSites,           // one number, and call sites that differ
+    kWindow,          // `agreeing` are in the synchronisation of a window, and nobody moves
+    kRejected,        // MPI rejected a call of `deviating`, which `agreeing` need
+    kTimedOut,        // `agreeing` were still there when the time was up
+    kCancelled,  // `agreeing` wait for requests that they have cancelled, and MPI does not return
+  };
+  What what = What::kCalls;
+  uint32_t communicator = kNoIndex;
+  uint64_t sequence = 0;
+  uint64_t start = 0;  // of a persistent collective: as CollectiveNode::start
+  bool hangs = false;
+
+  // Processes. Without a majority `tie` is set, and the two sides are in no order.
+  std::vector<uint32_t> deviating;
+  std::vector<uint32_t> agreeing;
+  bool tie = false;
+  bool everybody = false;  // kCalls: no rank's arguments fit, not even its own; both sides are all
+  // kCalls, and kShift where calls under a later number cannot match; its indices were resolved
+  // into the two lists above.
+  Mismatch mismatch;
+  uint64_t shifted_calls = 0;
+  bool shifted_each_time = false;  // one call, wherever the others make it
+  bool shift_extra = false;
+  uint64_t repeated = 0;        // as often again with the same lines
+  uint64_t matching_until = 0;  // kHashes: the last number with equal hashes
+  std::vector<int32_t> absent;  // world ranks
+  bool mutual = false;          // kMessage: they wait for each other's messages
+  bool itself = false;          // kMessage: nobody but the waiter itself could answer
+  bool buffered = false;        // kBuffered: a send of the ring was
+  bool crossed = false;  // kCycle: nobody went past a call; each side is first somewhere else
+
+  uint32_t creation = kNoIndex;     // kStart: one of Trace::creations; else it is MPI's own start
+  uint64_t expected = 0;            // kStart: how many are to come; 0 if unknown
+  Lateness lateness;                // kLast
+  std::vector<const Event*> calls;  // where it is not known from the number: of each of `deviating`
+  std::vector<const RejectedCall*> rejected;  // kRejected: of each of `deviating`
+  uint64_t count = 0;                         // how many messages, requests, leftovers, partitions
+  bool at_most = false;                       // of a leak: some of `deviating` have fewer
+  bool at_least = false;                      // of a leak: not all were counted
+
+  // A representative call of each side; for the deviating one possibly on another communicator, or
+  // MPI_Finalize; nullptr if it made none.
+  const Event* deviating_event = nullptr;
+  const Event* agreeing_event = nullptr;
+};
+
+// All incidents of the trace: independent ones, causes before consequences where that is known.
+// Settles analysis->graph on the way. `notes` collects remarks on what is allowed but odd.
+std::vector<Incident> FindIncidents(Analysis* analysis, std::vector<std::string>* notes);
+
+// The parts of it.
+void FindCallIncidents(Analysis* analysis, std::vector<Incident>* incidents,
+                       std::vector<std::string>* notes);
+void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindDeviceIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents);
+// Turns those that a rejected call explains into incidents of that call, and adds the others that a
+// process did not come out of.
+void FindRejected(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindStartIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindGroupIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+// Says nothing where another incident tells why the job hangs.
+void FindWindowIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+
+// Of a job that moves, or has finished; asked for by DiagnoseOptions only.
+void FindStragglers(const Analysis& analysis, std::vector<Incident>* incidents);
+// Judges the calls a second time, as the standard allows: no send returns before its receive is
+// posted, no collective before all have come. Says nothing where the records do not decide; see
+// buffering.cc.
+void FindBufferedRings(const Analysis& analysis, std::vector<Incident>* incidents);
+// A collective that need not wait for every member.
+bool MayReturnEarly(const Analysis& analysis, const Event& call);
+// Messages whose two sides describe different data, where the records decide which send met which
+// receive; see message_types.cc.
+void FindUnevenMessages(const Analysis& analysis, std::vector<Incident>* incidents);
+// The message that was too long for a receive of this process; nullptr if there was none.
+Incident* CutOffMessage(std::vector<Incident>* incidents, uint32_t process);
+// Who got an error for such a message, and finalized while others need it, left because of that.
+void FoldDeparturesAfterErrors(const Analysis& analysis, std::vector<Incident>* incidents);
+// `send` and `receive` are of one message, and `mismatch` of its two sides.
+Incident MessageIncident(uint32_t sender, const Event& send, uint32_t receiver,
+                         const Event& receive, uint32_t communicator, Mismatch mismatch);
+
+// Of a job that is over, asked for likewise: see DiagnoseOptions::judge_end, compare_call_sites and
+// time_limit_ns. Say nothing unless every rank finalized and its records are whole.
+void FindUnbalanced(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindUnreceived(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindLeaks(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindDivergentSites(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindTimedOut(const Analysis& analysis, std::vector<Incident>* incidents);
+// Every rank of every world is here, finalized, with records that nothing is missing from but for
+// the oldest.
+bool AllFinalized(const Analysis& analysis);
+
+// Is this communicator out of step at or before this number for a reason already found?
+bool Explained(const std::vector<Incident>& incidents, uint32_t communicator, uint64_t sequence);
+
+// Histories of this communicator that are shifted against each other: its members on both sides, at
+// the number where it began. Without the representative calls, and whether it hangs.
+Incident ShiftIncident(const Lanes& lanes, const Shift& shift);
+
+// The call of `process` under a number, or where it stands if it made none. `start`: not the
+// initialisation, but the n-th start of it that the process waits for.
+const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64_t sequence,
+                         uint32_t process, uint64_t start = 0);
+
+// The other side is the odd one. Told from where the agreeing ones stand then.
+void TurnAround(const Trace& trace, Incident* incident);
+
+// Does the call wait for processes that are no known members of its communicator: the other side of
+// a new intercommunicator, spawned processes, or those with whom one was made of such?
+bool NeedsOutsiders(const Analysis& analysis, const Event& call);
+
+// Everybody with a trace who has entered it, whether still inside or not.
+std::vector<uint32_t> WhoEntered(const Analysis& analysis, const CollectiveNode& node);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_INCIDENT_H_

@@ -1,0 +1,211 @@
+#include "collector/diagnosis/detectors/near_miss.h"
+
+#include <algorithm>
+#include <map>
+
+#include "collector/model/messages.h"
+
+namespace rollcall {
+namespace {
+
+// The messages of one direction between two processes on a communicator, by tag.
+struct Edge {
+  std::map<int32_t, uint64_t> sent;
+  std::map<int32_t, uint64_t> taken;  // received, or by a receive that is posted
+  uint64_t taken_by_any = 0;          // of any tag, or by receives from any rank
+
+  static uint64_t Count(const std::map<int32_t, uint64_t>& counts, int32_t tag) {
+    const auto found = counts.find(tag);
+    return found == counts.end() ? 0 : found->second;
+  }
+  // For certain.
+  bool IsLeft(int32_t tag) const { return Count(sent, tag) > Count(taken, tag) + taken_by_any; }
+  void Take(int32_t peer, int32_t tag, uint64_t count) {
+    (peer == ring::kAnySource || tag == ring::kAnyTag ? taken_by_any : taken[tag]) += count;
+  }
+};
+
+// A receive from one certain rank that somebody of a ring waits in.
+struct Receive {
+  uint32_t waiter = kNoIndex;
+  int32_t tag = 0;
+  Edge edge;
+};
+
+Edge EdgeOf(const Analysis& analysis, uint32_t communicator, uint32_t from, uint32_t to) {
+  Edge edge;
+  const Lane* sender = analysis.LaneOf(communicator, from);
+  const Lane* receiver = analysis.LaneOf(communicator, to);
+  if (sender == nullptr || receiver == nullptr) return edge;
+  // What it has received of a tag is not known then: nothing is left for certain.
+  if (analysis.trace.processes[to].channels_lost) return edge;
+  for (const Channel& channel : analysis.trace.processes[from].channels) {
+    if (channel.membership != sender->membership_index || channel.sent == 0) continue;
+    if (channel.tag == ring::kAnyTag) continue;  // of several tags
+    if (channel.peer != receiver->membership->rank) continue;
+    edge.sent[channel.tag] += channel.sent;
+  }
+  const int32_t me = sender->membership->rank;
+  for (const Channel& channel : analysis.trace.processes[to].channels) {
+    if (channel.membership != receiver->membership_index) continue;
+    if (channel.peer != me && channel.peer != ring::kAnySource) continue;
+    edge.Take(channel.peer, channel.tag, channel.received);
+  }
+  for (const OpenRequest& request : analysis.trace.processes[to].open_requests) {
+    if (request.state != ring::RequestState::kActive) continue;
+    if (request.event.membership != receiver->membership_index) continue;
+    for (const Message& message : MessagesOf(analysis.Args(request.event))) {
+      const bool here = message.peer == me || message.peer == ring::kAnySource;
+      if (!message.sends && here) edge.Take(message.peer, message.tag, 1);
+    }
+  }
+  return edge;
+}
+
+// The one receive that `process` waits in; nothing if it waits for anything else, too.
+std::optional<Receive> ReceiveOf(const Analysis& analysis, uint32_t process) {
+  const std::vector<Need>& needs = analysis.graph.processes[process].needs;
+  std::optional<Receive> receive;
+  for (const Need& need : needs) {
+    if (need.sends) continue;
+    if (need.process == kNoIndex || need.uncounted || receive) return std::nullopt;
+    for (const Message& message : MessagesOf(analysis.Args(*need.event))) {
+      if (message.sends || message.tag == ring::kAnyTag) continue;
+      const uint32_t communicator = analysis.trace.memberships[need.event->membership].communicator;
+      receive = {process, message.tag, EdgeOf(analysis, communicator, need.process, process)};
+    }
+  }
+  return receive;
+}
+
+// Was what it waits for sent under another tag? Then either that is the tag of the ring, which
+// others send as often, and the awaited one is nobody's; or the awaited one is the ring's, and
+// together with the odd one the pair has sent no message more than another one has.
+bool HasAnotherTag(const Receive& receive, const std::vector<Receive>& all) {
+  const auto others_wait_for = [&](int32_t tag) {
+    return std::any_of(all.begin(), all.end(), [&](const Receive& other) {
+      return other.waiter != receive.waiter && other.tag == tag;
+    });
+  };
+  const auto most_elsewhere = [&](int32_t tag) {
+    uint64_t most = 0;
+    for (const Receive& other : all) {
+      if (other.waiter != receive.waiter) most = std::max(most, Edge::Count(other.edge.sent, tag));
+    }
+    return most;
+  };
+  const uint64_t awaited = Edge::Count(receive.edge.sent, receive.tag);
+  return std::any_of(receive.edge.sent.begin(), receive.edge.sent.end(), [&](const auto& entry) {
+    const auto& [tag, count] = entry;
+    if (tag == receive.tag || !receive.edge.IsLeft(tag)) return false;
+    if (awaited == 0 && !others_wait_for(receive.tag)) {
+      return (Edge::Count(receive.edge.taken, tag) > 0 || others_wait_for(tag)) &&
+             count <= most_elsewhere(tag);
+    }
+    return others_wait_for(receive.tag) && awaited + count <= most_elsewhere(receive.tag);
+  });
+}
+
+}  // namespace
+
+std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, const Event& call) {
+  const Trace& trace = analysis.trace;
+  if (call.membership == kNoIndex) return std::nullopt;
+  const uint32_t wanted = trace.memberships[call.membership].communicator;
+  const Messages messages = MessagesOf(analysis.Args(call));
+  const auto awaited = std::find_if(messages.begin(), messages.end(),
+                                    [](const Message& message) { return !message.sends; });
+  if (awaited == messages.end()) return std::nullopt;
+  // What a rank sends to itself is for its receives from itself, or from anybody.
+  const bool from_itself =
+      awaited->peer == ring::kAnySource || awaited->peer == trace.memberships[call.membership].rank;
+  // By what differs: each explains more than the next.
+  std::vector<NearMiss> by_tag, by_communicator, by_sender;
+  bool sent_before = false;  // whoever it waits for has sent it something
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    if (p == waiter && !from_itself) continue;
+    const Lane* own = analysis.LaneOf(wanted, p);
+    const bool sender = awaited->peer == ring::kAnySource ||
+                        (own != nullptr && own->membership->rank == awaited->peer);
+    for (const Channel& channel : trace.processes[p].channels) {
+      if (channel.membership == kNoIndex || channel.sent == 0) continue;
+      const uint32_t communicator = trace.memberships[channel.membership].communicator;
+      const Lane* receiver = analysis.LaneOf(communicator, waiter);
+      if (receiver == nullptr || channel.peer != receiver->membership->rank) continue;
+      const bool here = communicator == wanted;
+      const bool tag = awaited->tag == ring::kAnyTag || awaited->tag == channel.tag;
+      sent_before |= sender && here;
+      if (sender + here + tag != 2) continue;
+      if (!EdgeOf(analysis, communicator, p, waiter).IsLeft(channel.tag)) continue;
+      (!tag    ? by_tag
+       : !here ? by_communicator
+               : by_sender)
+          .push_back({p, communicator, channel.tag});
+    }
+  }
+  // Of several that differ, none explains anything: they are for later.
+  const auto only = [](const std::vector<NearMiss>& all, auto what) -> std::optional<NearMiss> {
+    const bool one = !all.empty() && std::all_of(all.begin(), all.end(), [&](const NearMiss& miss) {
+      return miss.*what == all.front().*what;
+    });
+    return one ? std::optional(all.front()) : std::nullopt;
+  };
+  if (!by_tag.empty()) return only(by_tag, &NearMiss::tag);
+  if (!by_communicator.empty()) return only(by_communicator, &NearMiss::communicator);
+  // A message of somebody else may be what the next call asks for, where ranks are served in turn.
+  return sent_before ? std::nullopt : only(by_sender, &NearMiss::other);
+}
+
+std::optional<NearMiss> FindNearReceive(const Analysis& analysis, uint32_t waiter,
+                                        const Event& call) {
+  const Trace& trace = analysis.trace;
+  std::optional<NearMiss> elsewhere;
+  const auto look = [&](uint32_t p, const Event& event) -> std::optional<NearMiss> {
+    if (event.membership == kNoIndex) return std::nullopt;
+    const uint32_t communicator = trace.memberships[event.membership].communicator;
+    const Lane* sender = analysis.LaneOf(communicator, waiter);
+    if (sender == nullptr) return std::nullopt;
+    for (const Message& message : MessagesOf(analysis.Args(event))) {
+      if (message.sends || message.probes || message.matched) continue;
+      if (message.peer != sender->membership->rank) continue;
+      const NearMiss miss{p, communicator, message.tag};
+      if (event.membership != kNoIndex && call.membership != kNoIndex &&
+          communicator == trace.memberships[call.membership].communicator) {
+        return miss;
+      }
+      if (!elsewhere) elsewhere = miss;
+    }
+    return std::nullopt;
+  };
+  for (const Need& need : analysis.graph.processes[waiter].needs) {
+    if (need.event != &call || !need.sends || need.process == kNoIndex) continue;
+    const Process& receiver = trace.processes[need.process];
+    for (const OpenCall& open : receiver.open_calls) {
+      if (const auto miss = look(need.process, open.event)) return miss;
+    }
+    for (const OpenRequest& request : receiver.open_requests) {
+      if (request.state != ring::RequestState::kActive) continue;
+      if (const auto miss = look(need.process, request.event)) return miss;
+    }
+  }
+  return elsewhere;
+}
+
+std::vector<uint32_t> ThoseWithAnotherTag(const Analysis& analysis,
+                                          const std::vector<uint32_t>& ring) {
+  std::vector<Receive> receives;
+  for (const uint32_t p : ring) {
+    if (std::optional<Receive> receive = ReceiveOf(analysis, p)) {
+      receives.push_back(std::move(*receive));
+    }
+  }
+  std::vector<uint32_t> those;
+  for (const Receive& receive : receives) {
+    if (HasAnotherTag(receive, receives)) those.push_back(receive.waiter);
+  }
+  // What all of them have is how they all work.
+  if (those.size() == ring.size()) those.clear();
+  return those;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,395 @@
+#include "collector/diagnosis/detectors/order.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace rollcall {
+namespace {
+
+uint32_t CommunicatorOf(const Analysis& analysis, const Event& event) {
+  return event.membership == kNoIndex ? kNoIndex
+                                      : analysis.trace.memberships[event.membership].communicator;
+}
+
+bool SameSite(const Analysis& analysis, const Event& a, const Event& b) {
+  return analysis.Site(a) == analysis.Site(b) &&
+         CommunicatorOf(analysis, a) == CommunicatorOf(analysis, b);
+}
+
+// Does `leaver` stand behind the loop whose sites are keys[begin, begin + period), judged by the
+// lines of the function in which they part? Where it stands before them, it is a call of the loop's
+// body, unless it `was_made` before the loop: then an outer loop came round.
+bool Behind(const Analysis& analysis, const Lane& lane, const Loop& loop, const Event& leaver,
+            bool was_made) {
+  bool before = false;
+  bool behind = false;
+  for (size_t i = 0; i < loop.period; ++i) {
+    const Event* event = lane.At(lane.first + loop.begin + i);
+    if (event == nullptr) return false;
+    if (SameSite(analysis, *event, leaver)) return false;
+    const Parting parting = analysis.sites.Part(event->call_path, leaver.call_path);
+    if (parting.same) return false;  // another operation by the same call: it is still in there
+    if (!parting.known || !parting.branch) continue;
+    before |= parting.order > 0;
+    behind |= parting.order < 0;
+  }
+  return !before || (was_made && !behind);
+}
+
+// In how many of operation, root, reduction, datatype and count two calls differ. A root passes
+// what the others need not: compared is what counts on both sides.
+int Differences(const Analysis& analysis, const Event& a, const Event& b) {
+  const Arguments& x = analysis.Args(a);
+  const Arguments& y = analysis.Args(b);
+  int differences = (x.operation != y.operation) + (x.root_or_peer != y.root_or_peer) +
+                    (x.reduce_op != y.reduce_op);
+  const bool both_receive = x.recv_signature != 0 && y.recv_signature != 0;
+  if (both_receive && (x.send_signature == 0) != (y.send_signature == 0)) {
+    differences += (x.recv_datatype != y.recv_datatype) + (x.recv_count != y.recv_count);
+  } else {
+    differences += (x.send_datatype != y.send_datatype) + (x.send_count != y.send_count);
+  }
+  return differences;
+}
+
+// The calls that a process made in a loop before one moment, without leaving it.
+struct Visit {
+  uint64_t calls = 0;          // from the loop's own call site
+  bool begins_with_it = true;  // the first of the loop's calls is of the same line of the user's
+  bool whole = true;           // the visit's beginning is on record
+};
+
+// The last visit of the loop that began before `until`. `inside`: `until` is a call of the loop.
+Visit LastVisit(const Analysis& analysis, uint32_t process, const LoopAround& loop,
+                const Event& call, const Event& until, bool inside) {
+  Visit visit;
+  const std::vector<const Event*> timeline = analysis.Timeline(process);
+  bool entered = inside;
+  for (size_t i = timeline.size(); i-- > 0;) {
+    const Event& event = *timeline[i];
+    if (event.start_ns >= until.start_ns) continue;
+    if (!analysis.sites.Inside(event.call_path, loop)) {
+      if (entered) return visit;
+      continue;
+    }
+    entered = true;
+    visit.begins_with_it = SameUserCall(analysis, event, call);
+    visit.calls += SameSite(analysis, event, call);
+  }
+  const std::vector<Thread>& threads = analysis.trace.processes[process].threads;
+  visit.whole = std::none_of(threads.begin(), threads.end(),
+                             [](const Thread& thread) { return thread.lost_collectives != 0; });
+  return visit;
+}
+
+// By the source: a loop around the call `next` of the staying side, in which both made as many
+// rounds, and that does not hold `leaver`, to which the other side went on.
+bool LeftBySource(const Analysis& analysis, const std::vector<LoopAround>& loops, uint32_t stayer,
+                  const Event& next, uint32_t leaving_process, const Event& leaver,
+                  Parted* parted) {
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const Visit stayed = LastVisit(analysis, stayer, loops[i], next, next, true);
+    const Visit left = LastVisit(analysis, leaving_process, loops[i], next, leaver, false);
+    if (stayed.calls == 0 || left.calls != stayed.calls || !stayed.begins_with_it) continue;
+    parted->uneven = parted->left_for_certain = true;
+    parted->conditional_in_loop = analysis.sites.IsConditional(loops[i]);
+    parted->loop = loops[i];
+    parted->rounds = stayed.calls;
+    parted->by_rounds = i == 0;
+    parted->rounds_lost = !stayed.whole || !left.whole;
+    return true;
+  }
+  return false;
+}
+
+// `staying` holds the loop's next call at `sequence`; `leaver` is what the other side did instead.
+bool LeftByHistory(const Analysis& analysis, const Lane& staying, uint64_t sequence,
+                   const Event& leaver, uint32_t leaving_process, Parted* parted) {
+  std::vector<uint64_t> keys = SiteHistory(analysis.trace, analysis.sites, staying);
+  if (sequence < staying.first || sequence - staying.first >= keys.size()) return false;
+  const size_t at = sequence - staying.first;
+  // Without call paths every call of one kind looks like the same site: that is no loop.
+  if ((keys[at] & 0xffffffff) == 0) return false;
+  const Loop loop = FindLoop(keys, at + 1);
+  if (loop.period == 0) return false;
+  // Where the loop's beginning is on record, the call must begin a round.
+  const bool beginning_seen = loop.begin > 0 || staying.first == 1;
+  if (beginning_seen && (at - loop.begin) % loop.period != 0) return false;
+  // Two equal calls in a row are what a skipped call leaves behind, too: either two whole rounds
+  // came before this one, or this call has followed its predecessor before.
+  if (at - loop.begin < 2 * loop.period) {
+    bool usual = false;
+    for (size_t i = 1; i < at && !usual; ++i) {
+      usual = keys[i - 1] == keys[at - 1] && keys[i] == keys[at];
+    }
+    if (!usual) return false;
+  }
+  const Event* first = staying.At(staying.first + loop.begin);
+  if (first == nullptr) return false;
+  bool was_made = false;
+  for (const Event* event : analysis.Timeline(leaving_process)) {
+    if (event->start_ns >= leaver.start_ns || !SameSite(analysis, *event, leaver)) continue;
+    was_made = true;
+    // A call that this rank made between two rounds is a part of the loop, too. Clocks of two hosts
+    // differ: the loop's beginning is taken from the same rank where it is on record.
+    const Lane* own = analysis.LaneOf(
+        analysis.trace.memberships[staying.membership_index].communicator, leaving_process);
+    const Event* own_first = own == nullptr ? nullptr : own->At(first->sequence);
+    if (event->start_ns >= (own_first != nullptr ? own_first : first)->start_ns) return false;
+  }
+  if (!Behind(analysis, staying, loop, leaver, was_made)) return false;
+  parted->uneven = true;
+  parted->period = loop.period;
+  parted->rounds = static_cast<uint64_t>(
+      std::count(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(at), keys[at]));
+  parted->rounds_lost = staying.first != 1;
+  return true;
+}
+
+// Did `leaving_process` leave the loop whose next call `staying` holds at `sequence`? `loops` are
+// those around that call that do not hold `leaver`; `sources`: there are no others.
+bool LeftLoop(const Analysis& analysis, const Lane& staying, uint64_t sequence, const Event& leaver,
+              uint32_t leaving_process, const std::vector<LoopAround>& loops, bool sources,
+              Parted* parted) {
+  const Event* next = staying.At(sequence);
+  if (next == nullptr) return false;
+  if (LeftBySource(analysis, loops, staying.process, *next, leaving_process, leaver, parted)) {
+    return true;
+  }
+  const bool finalizes = analysis.Finalizes(leaver);
+  if (sources && loops.empty() && !finalizes) return false;
+  if (!LeftByHistory(analysis, staying, sequence, leaver, leaving_process, parted)) return false;
+  parted->left_for_certain = finalizes || !loops.empty();
+  if (!loops.empty()) parted->conditional_in_loop = analysis.sites.IsConditional(loops.front());
+  return true;
+}
+
+// What a process called, cut where it made one call, up to the present.
+struct Rounds {
+  using Calls = std::vector<const Event*>;
+  Calls before;              // up to the first of those
+  std::vector<Calls> whole;  // between two of them
+  Calls present;             // after the last of them, with the call that it stands in
+  const Event* last = nullptr;
+};
+
+Rounds CutAt(const Analysis& analysis, uint32_t process, const Event& cut, const Event& stands) {
+  Rounds rounds;
+  for (const Event* event : analysis.Timeline(process)) {
+    if (event->start_ns >= stands.start_ns) break;
+    if (!SameSite(analysis, *event, cut)) {
+      rounds.present.push_back(event);
+      continue;
+    }
+    if (rounds.last == nullptr) {
+      rounds.before = std::move(rounds.present);
+    } else {
+      rounds.whole.push_back(std::move(rounds.present));
+    }
+    rounds.present.clear();
+    rounds.last = event;
+  }
+  rounds.present.push_back(&stands);
+  return rounds;
+}
+
+// The ranks of a group have communicators of their own beside it, so only call sites count.
+bool SameCalls(const Analysis& analysis, const Rounds::Calls& a, const Rounds::Calls& b,
+               size_t calls) {
+  return calls <= a.size() && calls <= b.size() &&
+         std::equal(a.begin(), a.begin() + static_cast<ptrdiff_t>(calls), b.begin(),
+                    [&](const Event* x, const Event* y) {
+                      return analysis.Site(*x) == analysis.Site(*y);
+                    });
+}
+
+// Both called the same in each of the last rounds, and there are at least two of these.
+bool WentTheSameWay(const Analysis& analysis, const Rounds& a, const Rounds& b) {
+  const size_t rounds = std::min(a.whole.size(), b.whole.size());
+  for (size_t i = 1; i <= rounds; ++i) {
+    const Rounds::Calls& x = a.whole[a.whole.size() - i];
+    const Rounds::Calls& y = b.whole[b.whole.size() - i];
+    if (x.size() != y.size() || !SameCalls(analysis, x, y, x.size())) return false;
+  }
+  return rounds >= 2;
+}
+
+bool HasCallPath(const Analysis& analysis, const Event& event) {
+  return analysis.sites.Id(event.call_path) != 0;
+}
+
+}  // namespace
+
+bool SameUserCall(const Analysis& analysis, const Event& a, const Event& b) {
+  if (a.call_path == b.call_path) return true;
+  const SourceFrame x = analysis.sites.UserFrame(a.call_path);
+  const SourceFrame y = analysis.sites.UserFrame(b.call_path);
+  return x.line != 0 && x.line == y.line && x.file == y.file && x.function == y.function;
+}
+
+std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& node) {
+  std::vector<uint32_t> came = WhoEntered(analysis, node);
+  if (node.inside.empty()) return came;
+  const Event* inside =
+      CallOrPlace(analysis, node.communicator, node.sequence, node.inside.front(), node.start);
+  if (inside == nullptr) return came;
+  for (const uint32_t p : node.missing) {
+    const Event* stands = analysis.Waits(p) ? analysis.Stands(p) : nullptr;
+    // Another collective in the same line is another call, or the next round.
+    if (stands != nullptr && stands->sequence == 0 && stands->membership != kNoIndex &&
+        SameUserCall(analysis, *stands, *inside)) {
+      came.push_back(p);
+    }
+  }
+  return came;
+}
+
+bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, uint32_t waiter,
+              const Event& waiting) {
+  if (analysis.Finalizes(stands)) return true;
+  const uint32_t comm = CommunicatorOf(analysis, stands);
+  const bool collective = stands.sequence != 0 && comm != kNoIndex;
+  if (collective) {
+    // The other has been there, too: then this one is late, not ahead.
+    const Lane* lane = analysis.LaneOf(comm, waiter);
+    if (lane != nullptr && lane->entered >= stands.sequence) return false;
+  }
+  const Parting parting = analysis.sites.Part(waiting.call_path, stands.call_path);
+  const bool stands_behind = parting.known && parting.branch && parting.order < 0;
+  const Rounds own = CutAt(analysis, process, waiting, stands);
+  if (own.last == nullptr) return stands_behind;
+
+  // It made that call in an earlier round.
+  const Rounds others = CutAt(analysis, waiter, waiting, waiting);
+  const bool same_round = others.last != nullptr && others.last->sequence == own.last->sequence;
+  if (same_round && SameCalls(analysis, own.present, others.present, own.present.size())) {
+    return false;  // on the same way, and not as far
+  }
+  const auto here = [&](const Rounds::Calls& calls) {
+    return std::count_if(calls.begin(), calls.end(), [&](const Event* event) {
+      return analysis.Site(*event) == analysis.Site(stands);
+    });
+  };
+  // Oftener at the present place than any round has it: a round without that call.
+  const auto times = here(own.present);
+  if (times > 1) {
+    auto usual = same_round ? here(others.present) : 0;
+    for (const Rounds* rounds : {&own, &others}) {
+      for (const Rounds::Calls& round : rounds->whole) usual = std::max(usual, here(round));
+    }
+    return times > usual;
+  }
+  const auto has_here = [&](const Rounds::Calls& calls) {
+    return std::any_of(calls.begin(), calls.end(),
+                       [&](const Event* event) { return SameSite(analysis, *event, stands); });
+  };
+  const bool was_here = SameSite(analysis, *own.last, stands) || has_here(own.before) ||
+                        std::any_of(own.whole.begin(), own.whole.end(), has_here);
+  if (was_here || !collective || analysis.LaneOf(comm, waiter) == nullptr) return false;
+  // The first time here. Where no names say what stands behind what, the rounds before do.
+  if (parting.known) return stands_behind;
+  return same_round && HasCallPath(analysis, stands) && HasCallPath(analysis, waiting) &&
+         WentTheSameWay(analysis, own, others);
+}
+
+const Event* PlaceInOrder(const Analysis& analysis, uint32_t process) {
+  for (const Need& need : analysis.graph.processes[process].needs) {
+    if (need.node != kNoIndex && need.event != nullptr) return need.event;
+  }
+  return analysis.Stands(process);
+}
+
+std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& node,
+                                const std::vector<uint32_t>& processes) {
+  std::vector<uint32_t> past;
+  if (node.inside.empty()) return past;
+  const uint32_t waiter = node.inside.front();
+  const Event* waiting =
+      CallOrPlace(analysis, node.communicator, node.sequence, waiter, node.start);
+  if (waiting == nullptr) return past;
+  std::map<std::tuple<uint32_t, uint64_t, uint64_t>, bool> known;
+  for (const uint32_t p : processes) {
+    const Event* stands = PlaceInOrder(analysis, p);
+    if (stands == nullptr) continue;
+    const auto [entry, added] = known.try_emplace(
+        {CommunicatorOf(analysis, *stands), stands->sequence, analysis.Site(*stands)});
+    if (added) entry->second = WentPast(analysis, p, *stands, waiter, *waiting);
+    if (entry->second) past.push_back(p);
+  }
+  return past;
+}
+
+Parted HowParted(const Analysis& analysis, const Incident& incident) {
+  Parted parted;
+  const Event* x = incident.agreeing_event;
+  const Event* y = incident.deviating_event;
+  if (x == nullptr || y == nullptr) return parted;
+  parted.parting = analysis.sites.Part(x->call_path, y->call_path);
+  parted.calls_differ = !parted.parting.same;
+  const Lane* lane_x = analysis.LaneOf(incident.communicator, incident.agreeing.front());
+  const Lane* lane_y = analysis.LaneOf(incident.communicator, incident.deviating.front());
+  if (lane_x == nullptr || lane_y == nullptr) return parted;
+  const auto here = [&](const Event& event) {
+    return event.sequence == incident.sequence &&
+           CommunicatorOf(analysis, event) == incident.communicator;
+  };
+  const bool finalizes = analysis.Finalizes(*x) || analysis.Finalizes(*y);
+  const bool sources = parted.parting.sources_a && parted.parting.sources_b;
+  const bool x_here = here(*x);
+  const bool y_here = here(*y);
+
+  // Where the histories are shifted, it is known who made the calls that the other left out: that
+  // side did not leave a loop too early, it made a call that is new to the loop.
+  const bool shifted = incident.what == Incident::What::kShift;
+  const bool deviating_may = !shifted || !incident.shift_extra;
+  const bool agreeing_may = !shifted || incident.shift_extra;
+  if (x_here && deviating_may &&
+      LeftLoop(analysis, *lane_x, incident.sequence, *y, incident.deviating.front(),
+               parted.parting.loops_a, parted.parting.sources_a, &parted)) {
+    parted.deviating_left = true;
+  } else if (y_here && agreeing_may) {
+    LeftLoop(analysis, *lane_y, incident.sequence, *x, incident.agreeing.front(),
+             parted.parting.loops_b, parted.parting.sources_b, &parted);
+  }
+
+  // Which of the two is the conditional call?
+  if (incident.what == Incident::What::kShift) {
+    parted.skipped = !incident.shift_extra;
+    return parted;
+  }
+  const auto known = [&](const Lane& lane, const Event& event, bool before) {
+    const std::vector<Event>& events = lane.membership->events;
+    return std::any_of(events.begin(), events.end(), [&](const Event& other) {
+      return (before ? other.sequence < incident.sequence : other.sequence > incident.sequence) &&
+             analysis.Site(other) == analysis.Site(event);
+    });
+  };
+  if (!y_here || !x_here) {
+    parted.skipped = x_here;
+    const Event& waited = x_here ? *x : *y;
+    parted.order_open =
+        !sources && !finalizes && !known(*lane_x, waited, true) && !known(*lane_y, waited, true);
+    return parted;
+  }
+  const bool x_known = known(*lane_x, *x, true) || known(*lane_y, *x, true);
+  const bool y_known = known(*lane_x, *y, true) || known(*lane_y, *y, true);
+  const bool both_by_both = known(*lane_x, *x, true) && known(*lane_x, *y, true) &&
+                            known(*lane_y, *x, true) && known(*lane_y, *y, true);
+  parted.separate_calls = parted.parting.known && parted.parting.branch && !parted.parting.arms &&
+                          (both_by_both || Differences(analysis, *x, *y) >= 2);
+  if (x_known != y_known) {
+    parted.skipped = y_known;
+  } else if (!x_known) {
+    parted.skipped = parted.parting.order <= 0;
+  }
+  parted.order_open = !sources && !x_known && !y_known;
+  // Only a call that does not block lets a rank come to the other one at all.
+  const Kind kind = analysis.KindOf(*y);
+  parted.later_made = (kind == Kind::kNonblocking || kind == Kind::kPersistentCollective ||
+                       kind == Kind::kCreateCommNonblocking) &&
+                      known(*lane_y, *x, false) && known(*lane_x, *y, false);
+  return parted;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,271 @@
+// Calls that MPI rejected, where that is why a rank ended, or why others wait for it: who ignores
+// the error goes on without having taken part. What was rejected and did no harm is not reported:
+// programs provoke errors on purpose.
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/model/messages.h"
+
+namespace rollcall {
+namespace {
+
+using What = Incident::What;
+using Processes = std::vector<uint32_t>;
+using Calls = std::vector<const RejectedCall*>;
+
+bool Contains(const Processes& processes, uint32_t process) {
+  return std::find(processes.begin(), processes.end(), process) != processes.end();
+}
+
+class RejectionFinder {
+ public:
+  RejectionFinder(const Analysis& analysis, std::vector<Incident>* incidents)
+      : analysis_(analysis), trace_(analysis.trace), incidents_(*incidents) {}
+
+  void Find() {
+    const bool any = std::any_of(trace_.processes.begin(), trace_.processes.end(),
+                                 [](const Process& process) { return !process.rejected.empty(); });
+    if (!any) return;
+    for (Incident& incident : incidents_) {
+      if (incident.what != What::kRejected) Explain(&incident);
+    }
+    AddThoseInside();
+    Merge();
+  }
+
+ private:
+  const std::vector<RejectedCall>& Rejected(uint32_t p) const {
+    return trace_.processes[p].rejected;
+  }
+  uint32_t CommunicatorOf(const Event& event) const {
+    return event.membership == kNoIndex ? kNoIndex
+                                        : trace_.memberships[event.membership].communicator;
+  }
+
+  // The one that it did not come out of: whatever it misses since, it misses for that.
+  const RejectedCall* Inside(uint32_t p) const {
+    const auto call = std::find_if(Rejected(p).begin(), Rejected(p).end(),
+                                   [](const RejectedCall& one) { return one.open; });
+    return call == Rejected(p).end() ? nullptr : &*call;
+  }
+
+  // The rejected call in whose place the others made theirs, under this number.
+  const RejectedCall* InPlaceOf(uint32_t p, const Incident& incident, const Event* theirs) const {
+    if (incident.communicator == kNoIndex || incident.sequence == 0) return nullptr;
+    const Lane* lane = analysis_.LaneOf(incident.communicator, p);
+    if (lane == nullptr) return nullptr;
+    for (auto call = Rejected(p).rbegin(); call != Rejected(p).rend(); ++call) {
+      const Event& event = call->event;
+      if (theirs != nullptr && analysis_.Op(event) != analysis_.Op(*theirs)) continue;
+      if (event.membership != kNoIndex) {
+        if (CommunicatorOf(event) != incident.communicator) continue;
+        if (event.sequence == incident.sequence) return &*call;
+        continue;
+      }
+      // A communicator that is none has no numbers: between the calls of this one it came here.
+      const Event* before = lane->At(incident.sequence - 1);
+      const Event* after = lane->At(incident.sequence);
+      if (call->error == ErrorClass::kCOMM && IsCollective(analysis_.KindOf(event)) &&
+          (before == nullptr || before->start_ns <= event.start_ns) &&
+          (after == nullptr || after->start_ns >= event.start_ns)) {
+        return &*call;
+      }
+    }
+    return nullptr;
+  }
+
+  // The last thing that the process did before it left.
+  const RejectedCall* Last(uint32_t p) const {
+    if (Rejected(p).empty()) return nullptr;
+    const RejectedCall& last = Rejected(p).back();
+    const std::vector<const Event*> made = analysis_.Timeline(p);
+    return made.empty() || made.back()->start_ns <= last.event.start_ns ? &last : nullptr;
+  }
+
+  // The rejected half of a message whose other half somebody waits in.
+  const RejectedCall* OtherHalf(uint32_t p, uint32_t waiter) const {
+    for (const Need& need : analysis_.graph.processes[waiter].needs) {
+      if (need.event == nullptr || need.node != kNoIndex) continue;
+      const uint32_t communicator = CommunicatorOf(*need.event);
+      for (auto call = Rejected(p).rbegin(); call != Rejected(p).rend(); ++call) {
+        const uint32_t where = CommunicatorOf(call->event);
+        if (where != communicator && call->error != ErrorClass::kCOMM) continue;
+        if (WasRepeated(p, *call)) continue;
+        if (FitsMessage(*call, communicator, p, waiter, *need.event)) return &*call;
+      }
+    }
+    return nullptr;
+  }
+
+  // The same with an argument that is right: what was wrong may differ.
+  bool WasRepeated(uint32_t p, const RejectedCall& rejected) const {
+    const std::vector<Event>& made = trace_.processes[p].p2p;
+    return std::any_of(made.begin(), made.end(), [&](const Event& later) {
+      const Arguments& ours = analysis_.Args(rejected.event);
+      const Arguments& theirs = analysis_.Args(later);
+      return later.start_ns > rejected.event.start_ns &&
+             CommunicatorOf(later) == CommunicatorOf(rejected.event) &&
+             theirs.operation == ours.operation &&
+             (theirs.tag == ours.tag || rejected.error == ErrorClass::kTAG) &&
+             (theirs.root_or_peer == ours.root_or_peer || rejected.error == ErrorClass::kRANK);
+    });
+  }
+
+  bool FitsMessage(const RejectedCall& call, uint32_t communicator, uint32_t p, uint32_t waiter,
+                   const Event& waiting) const {
+    const auto rank_of = [&](uint32_t process) {
+      const Lane* lane = analysis_.LaneOf(communicator, process);
+      return lane == nullptr ? ring::kNoPeer : lane->membership->rank;
+    };
+    for (const Message& theirs : MessagesOf(analysis_.Args(waiting))) {
+      for (const Message& ours : MessagesOf(analysis_.Args(call.event))) {
+        const bool peers = (theirs.peer == rank_of(p) || theirs.peer == ring::kAnySource) &&
+                           (ours.peer == rank_of(waiter) || ours.peer == ring::kAnySource ||
+                            call.error == ErrorClass::kRANK);
+        const bool tags = ours.tag == theirs.tag || ours.tag == ring::kAnyTag ||
+                          theirs.tag == ring::kAnyTag || call.error == ErrorClass::kTAG;
+        if (ours.sends != theirs.sends && peers && tags) return true;
+      }
+    }
+    return false;
+  }
+
+  // The rejected calls of all of `side`, if they are why the other side waits; else none.
+  Calls CallsOf(const Incident& incident, const Processes& side, const Processes& others,
+                const Event* theirs) const {
+    const bool left = incident.what == What::kDeath || incident.what == What::kLeft;
+    Calls calls;
+    for (const uint32_t p : side) {
+      const RejectedCall* call = Inside(p);
+      if (call == nullptr) call = InPlaceOf(p, incident, theirs);
+      for (size_t i = 0; i < others.size() && call == nullptr && incident.sequence == 0; ++i) {
+        call = OtherHalf(p, others[i]);
+      }
+      if (call == nullptr && left && &side == &incident.deviating) call = Last(p);
+      if (call == nullptr) return {};
+      calls.push_back(call);
+    }
+    return calls;
+  }
+
+  void Explain(Incident* incident) {
+    // Who is outside of every call may be about to make it again.
+    if (incident->what == What::kBehind) return;
+    Calls calls =
+        CallsOf(*incident, incident->deviating, incident->agreeing, incident->agreeing_event);
+    if (calls.empty() && incident->what != What::kDeath) {
+      calls =
+          CallsOf(*incident, incident->agreeing, incident->deviating, incident->deviating_event);
+      if (!calls.empty()) {
+        std::swap(incident->agreeing, incident->deviating);
+        std::swap(incident->agreeing_event, incident->deviating_event);
+      }
+    }
+    if (calls.empty() && incident->what == What::kMessage) calls = SenderOf(incident);
+    if (calls.empty()) return;
+    incident->what = What::kRejected;
+    incident->tie = false;
+    Name(incident, calls);
+    // It did not come out of the call: where the others wait is later, and a consequence.
+    const Event& call = calls.front()->event;
+    if (calls.front()->open && call.sequence != 0) {
+      incident->communicator = CommunicatorOf(call);
+      incident->sequence = call.sequence;
+    }
+  }
+
+  // Who does not answer is not named, for any of several may be meant.
+  Calls SenderOf(Incident* incident) const {
+    const uint32_t waiter = incident->deviating.front();
+    for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
+      const RejectedCall* call = p == waiter ? nullptr : OtherHalf(p, waiter);
+      if (call == nullptr) continue;
+      incident->agreeing = std::exchange(incident->deviating, {p});
+      incident->agreeing_event = incident->deviating_event;
+      return {call};
+    }
+    return {};
+  }
+
+  static void Name(Incident* incident, const Calls& calls) {
+    incident->rejected = calls;
+    incident->calls.clear();
+    for (const RejectedCall* call : calls) incident->calls.push_back(&call->event);
+    incident->deviating_event = incident->calls.front();
+  }
+
+  // One call that was rejected on several ranks is one incident.
+  void Merge() {
+    std::map<std::tuple<uint32_t, Operation, ErrorClass>, size_t> known;
+    std::vector<Incident> kept;
+    for (Incident& incident : incidents_) {
+      if (incident.what == What::kRejected) {
+        const auto key =
+            std::tuple(trace_.processes[incident.deviating.front()].world,
+                       analysis_.Op(*incident.deviating_event), incident.rejected.front()->error);
+        const auto [entry, added] = known.emplace(key, kept.size());
+        if (!added) {
+          Join(std::move(incident), &kept[entry->second]);
+          continue;
+        }
+      }
+      kept.push_back(std::move(incident));
+    }
+    incidents_ = std::move(kept);
+  }
+
+  static void Join(Incident from, Incident* to) {
+    for (size_t i = 0; i < from.deviating.size(); ++i) {
+      if (Contains(to->deviating, from.deviating[i])) continue;
+      to->deviating.push_back(from.deviating[i]);
+      to->rejected.push_back(from.rejected[i]);
+      to->calls.push_back(from.calls[i]);
+    }
+    for (const uint32_t p : from.agreeing) {
+      if (!Contains(to->agreeing, p)) to->agreeing.push_back(p);
+    }
+    std::erase_if(to->agreeing, [to](uint32_t p) { return Contains(to->deviating, p); });
+    to->hangs |= from.hangs;
+  }
+
+  // Nobody needs to wait for those: their end ends the job.
+  void AddThoseInside() {
+    for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
+      const RejectedCall* call = Inside(p);
+      if (call == nullptr) continue;
+      Incident incident;
+      incident.what = What::kRejected;
+      incident.deviating = {p};
+      Name(&incident, {call});
+      incident.communicator = CommunicatorOf(call->event);
+      incident.sequence = call->event.sequence;
+      if (const CollectiveNode* node =
+              incident.communicator == kNoIndex || incident.sequence == 0
+                  ? nullptr
+                  : analysis_.NodeOf(incident.communicator, incident.sequence)) {
+        incident.agreeing = node->inside;
+        incident.agreeing_event = node->inside.empty()
+                                      ? nullptr
+                                      : CallOrPlace(analysis_, incident.communicator,
+                                                    incident.sequence, node->inside.front());
+        incident.hangs = !node->inside.empty();
+      }
+      incidents_.push_back(std::move(incident));
+    }
+  }
+
+  const Analysis& analysis_;
+  const Trace& trace_;
+  std::vector<Incident>& incidents_;
+};
+
+}  // namespace
+
+void FindRejected(const Analysis& analysis, std::vector<Incident>* incidents) {
+  RejectionFinder(analysis, incidents).Find();
+}
+
+}  // namespace rollcall

@@ -1,0 +1,426 @@
+// Who waits for what will not come: the dead, those who left, those who compute, each other.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/detectors/near_miss.h"
+#include "collector/diagnosis/detectors/order.h"
+#include "collector/diagnosis/graph/stillness.h"
+#include "collector/model/rejections.h"
+
+namespace rollcall {
+namespace {
+
+using What = Incident::What;
+
+// Findings about the same ranks for the same reason become one, at the place where most wait.
+class Gatherer {
+ public:
+  Gatherer(const Analysis& analysis, std::vector<Incident>* incidents)
+      : analysis_(analysis), incidents_(*incidents) {}
+
+  void Add(What what, const CollectiveNode& node, std::vector<uint32_t> missing) {
+    std::sort(missing.begin(), missing.end());
+    Incident incident;
+    incident.what = what;
+    incident.communicator = node.communicator;
+    incident.sequence = node.sequence;
+    incident.start = node.start;
+    incident.hangs = true;
+    const std::vector<uint32_t> there =
+        what == What::kLeft ? WhoCame(analysis_, node) : WhoEntered(analysis_, node);
+    // Those who do what fewer do are the odd ones, whichever side that is; the dead are always.
+    const bool choose = what == What::kLeft || what == What::kCycle;
+    incident.tie = choose && there.size() == missing.size();
+    if (choose && there.size() < missing.size()) {
+      incident.deviating = there;
+      incident.agreeing = missing;
+    } else {
+      incident.deviating = missing;
+      incident.agreeing = there;
+    }
+    const auto event_of = [&](const std::vector<uint32_t>& side) {
+      // Of those who came, one that still waits shows what for.
+      const bool came = node.start != 0 && side == there && !node.inside.empty();
+      return CallOrPlace(analysis_, node.communicator, node.sequence,
+                         came ? node.inside.front() : side.front(), node.start);
+    };
+    incident.deviating_event = event_of(incident.deviating);
+    incident.agreeing_event = event_of(incident.agreeing);
+    const auto [entry, added] =
+        known_.emplace(std::pair(what, std::move(missing)), incidents_.size());
+    if (added) {
+      incidents_.push_back(std::move(incident));
+      return;
+    }
+    Incident& first = incidents_[entry->second];
+    if (incident.agreeing.size() > first.agreeing.size()) first = std::move(incident);
+  }
+
+  void AddMessage(What what, uint32_t waiter, const Need& need, std::vector<uint32_t> missing) {
+    Incident incident;
+    incident.what = what;
+    incident.hangs = true;
+    incident.communicator = analysis_.trace.memberships[need.event->membership].communicator;
+    incident.agreeing = {waiter};
+    incident.deviating = std::move(missing);
+    incident.agreeing_event = need.event;
+    incident.count = need.process == waiter ? need.unmarked : 0;
+    incident.deviating_event =
+        incident.deviating.empty() ? nullptr : analysis_.Stands(incident.deviating.front());
+    if (what == What::kMessage) {
+      // The call that nobody answers is what is wrong; who should have answered may be all
+      // innocent.
+      std::swap(incident.deviating, incident.agreeing);
+      std::swap(incident.deviating_event, incident.agreeing_event);
+    }
+    const auto [entry, added] =
+        known_.emplace(std::pair(what, incident.deviating), incidents_.size());
+    if (added) {
+      incidents_.push_back(std::move(incident));
+    } else if (what != What::kMessage) {
+      incidents_[entry->second].agreeing.push_back(waiter);
+    }
+  }
+
+ private:
+  const Analysis& analysis_;
+  std::vector<Incident>& incidents_;
+  std::map<std::pair<What, std::vector<uint32_t>>, size_t> known_;
+};
+
+bool Has(const Analysis& analysis, uint32_t process, Activity activity) {
+  return analysis.graph.processes[process].activity == activity;
+}
+
+std::vector<uint32_t> Those(const Analysis& analysis, const std::vector<uint32_t>& processes,
+                            Activity activity) {
+  std::vector<uint32_t> result;
+  for (const uint32_t process : processes) {
+    if (Has(analysis, process, activity)) result.push_back(process);
+  }
+  return result;
+}
+
+// Calls have paired with the wrong ones since: whatever stops later on the communicator stops
+// because of that.
+bool OutOfStep(const Incident& incident) {
+  return incident.what == What::kShift ||
+         (incident.what == What::kCalls && incident.mismatch.kind == MismatchKind::kOperation);
+}
+
+// Whether the incident says already why the node stops. The same call with other arguments leaves
+// numbers as they were: it stops the ranks inside it (call_incidents.cc says when), and whoever is
+// missing in a later one has a reason of its own.
+bool Explains(const Incident& incident, const CollectiveNode& node) {
+  if (incident.communicator != node.communicator || incident.sequence > node.sequence) return false;
+  return OutOfStep(incident) || (incident.what == What::kCalls && node.mismatched);
+}
+
+bool StandsStill(const Analysis& analysis, const CollectiveNode& node) {
+  return analysis.AllStill(node.inside) &&
+         analysis.AllStill(Those(analysis, node.missing, Activity::kRunning));
+}
+
+// Who got an error from a call that did not fit, and left, left for that reason: what the others
+// miss it in then is a consequence. nullptr if one of them has another reason.
+Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& gone,
+                      std::vector<Incident>* incidents) {
+  if (gone.empty()) return nullptr;
+  for (Incident& incident : *incidents) {
+    if (incident.what != What::kCalls) continue;
+    const bool all = std::all_of(gone.begin(), gone.end(), [&](uint32_t p) {
+      const std::vector<Event>& events = analysis.trace.processes[p].lifecycle;
+      return std::any_of(events.begin(), events.end(), [&](const Event& event) {
+        return analysis.Op(event) == Operation::kCallError && event.membership != kNoIndex &&
+               analysis.trace.memberships[event.membership].communicator == incident.communicator &&
+               event.sequence >= incident.sequence;
+      });
+    });
+    if (all) return &incident;
+  }
+  return nullptr;
+}
+
+// A number of another communicator may be out of step already where this one stops.
+void LookAtNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* gatherer,
+                std::vector<Incident>* incidents) {
+  for (Incident& incident : *incidents) {
+    if (!Explains(incident, node)) continue;
+    const bool stops = !node.missing.empty() || node.mismatched;
+    incident.hangs |= stops && OutOfStep(incident) && StandsStill(analysis, node);
+    return;
+  }
+  if (node.missing.empty()) return;
+  std::vector<uint32_t> dead = Those(analysis, node.missing, Activity::kEnded);
+  std::vector<uint32_t> left = Those(analysis, node.missing, Activity::kLeft);
+  std::vector<uint32_t> behind = Those(analysis, node.missing, Activity::kRunning);
+  std::vector<uint32_t> gone = dead;
+  gone.insert(gone.end(), left.begin(), left.end());
+  if (Incident* cause = behind.empty() ? WhyTheyLeft(analysis, gone, incidents) : nullptr) {
+    cause->hangs |= StandsStill(analysis, node);
+    return;
+  }
+  if (!dead.empty()) gatherer->Add(What::kDeath, node, dead);
+  if (!left.empty()) {
+    const std::optional<Shift>& shift = analysis.ShiftOf(node.communicator);
+    if (!shift || shift->sequence > node.sequence) {
+      // Others who went past the call and wait elsewhere by now are on the same side, where that
+      // decides who is in the majority.
+      std::vector<uint32_t> past;
+      for (const uint32_t p : node.missing) {
+        if (analysis.Waits(p)) past.push_back(p);
+      }
+      past = ThosePast(analysis, node, past);
+      past.insert(past.begin(), left.begin(), left.end());
+      const size_t there = WhoCame(analysis, node).size();
+      gatherer->Add(What::kLeft, node, there <= past.size() ? past : left);
+    }
+  }
+  if (!behind.empty()) gatherer->Add(What::kBehind, node, behind);
+}
+
+void LookAtShift(const Analysis& analysis, const CollectiveNode& node,
+                 std::vector<Incident>* incidents) {
+  const std::optional<Shift>& shift = analysis.ShiftOf(node.communicator);
+  if (!shift || shift->sequence > node.sequence || node.missing.empty()) return;
+  if (Explained(*incidents, node.communicator, node.sequence)) return;
+  // Only what cannot end is worth a look into the past: ranks on their way are often out of step.
+  const bool stuck = std::any_of(node.inside.begin(), node.inside.end(), [&](uint32_t process) {
+    return analysis.graph.processes[process].stuck;
+  });
+  if (!stuck) return;
+  Incident incident = ShiftIncident(analysis.lanes[node.communicator], *shift);
+  incident.hangs = true;
+  incident.deviating_event =
+      CallOrPlace(analysis, incident.communicator, incident.sequence, incident.deviating.front());
+  incident.agreeing_event =
+      CallOrPlace(analysis, incident.communicator, incident.sequence, incident.agreeing.front());
+  incidents->push_back(std::move(incident));
+}
+
+void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
+                    std::vector<Incident>* incidents) {
+  for (uint32_t p = 0; p < analysis.graph.processes.size(); ++p) {
+    const ProcessView& view = analysis.graph.processes[p];
+    // Of several that it waits for, one may have come: that is enough for a Waitany only.
+    if (!analysis.Waits(p) || (view.any && view.released)) continue;
+    const WaitGraph& graph = analysis.graph;
+    const Need* own = graph.OwnUnmarked(p);
+    if (own != nullptr && view.stuck) gatherer->AddMessage(What::kMessage, p, *own, {});
+    // Of several that it waits for, one that still may come is enough.
+    const bool another = view.any && !view.stuck && view.activity != Activity::kPolling;
+    for (const Need& need : view.needs) {
+      if (need.node != kNoIndex || need.event == nullptr) continue;
+      const std::vector<uint32_t> dead = graph.Candidates(need, Activity::kEnded);
+      const std::vector<uint32_t> left = graph.Candidates(need, Activity::kLeft);
+      const std::vector<uint32_t> behind = graph.Candidates(need, Activity::kRunning);
+      std::vector<uint32_t> gone = dead;
+      gone.insert(gone.end(), left.begin(), left.end());
+      if (Incident* cause = behind.empty() && gone.size() == graph.Candidates(need)
+                                ? WhyTheyLeft(analysis, gone, incidents)
+                                : nullptr) {
+        cause->hangs |= analysis.Still(p);
+        continue;
+      }
+      if (!behind.empty()) {
+        // Any of many may still send: only a single one can be said to be late. It is one, if all
+        // others wait themselves, and nothing else can release them.
+        if (behind.size() == 1) gatherer->AddMessage(What::kBehind, p, need, behind);
+      } else if (!dead.empty() && (view.stuck || graph.Candidates(need) == 1)) {
+        // Of those who could have sent it, the dead are the ones of whom nobody knows why not.
+        gatherer->AddMessage(What::kDeath, p, need, dead);
+      } else if (!left.empty() && left.size() == graph.Candidates(need) && !another) {
+        gatherer->AddMessage(What::kMessage, p, need, left);
+      }
+    }
+  }
+}
+
+// Everybody who is known to be a member has come, and more than those are needed.
+bool NodeNeedsOutsiders(const Analysis& analysis, const CollectiveNode& node) {
+  return std::any_of(node.inside.begin(), node.inside.end(), [&](uint32_t p) {
+    const Event* call = CallOrPlace(analysis, node.communicator, node.sequence, p, node.start);
+    return call != nullptr && NeedsOutsiders(analysis, *call);
+  });
+}
+
+// Is it kept by collectives alone in which everybody has arrived? Who waits for several requests
+// may be kept by another one.
+bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
+  const ProcessView& view = analysis.graph.processes[process];
+  const auto arrived = [&](const Need& need) {
+    if (need.node == kNoIndex) return false;
+    const CollectiveNode& node = analysis.graph.nodes[need.node];
+    return node.missing.empty() && !node.mismatched && !node.unknown;
+  };
+  const bool polling = view.activity == Activity::kPolling;
+  // Who polls with work in between is outside of MPI, and need not be kept by anything.
+  const Process& record = analysis.trace.processes[process];
+  const Thread* poller = polling ? WaitingPoller(analysis.options, record) : nullptr;
+  if (poller != nullptr && poller->polls_tightly_since_ns == kNoTime) return false;
+  // Of several threads, each waits for something of its own.
+  const bool alone = record.open_calls.size() == 1;
+  const Kind kind = view.open == nullptr ? Kind::kNone : analysis.KindOf(view.open->event);
+  if (alone && !polling && (kind == Kind::kWaitany || kind == Kind::kWaitsome)) {
+    return std::any_of(view.needs.begin(), view.needs.end(), arrived);
+  }
+  // What may be on its way, or cannot be judged, is no need; nor is it known to have come.
+  size_t active = 0;
+  for (const OpenRequest& request : analysis.trace.processes[process].open_requests) {
+    if (request.state != ring::RequestState::kActive) continue;
+    active += polling || std::find(view.open->requests.begin(), view.open->requests.end(),
+                                   request.uid) != view.open->requests.end();
+  }
+  if (active > view.needs.size()) return false;
+  return std::all_of(view.needs.begin(), view.needs.end(), arrived);
+}
+
+// Who waits for a request that it has cancelled waits for nobody (MPI 4.0, 3.8.4).
+void LookAtCancelled(const Analysis& analysis, std::vector<Incident>* incidents) {
+  Incident incident;
+  incident.what = What::kCancelled;
+  incident.hangs = true;
+  for (uint32_t p = 0; p < analysis.graph.processes.size(); ++p) {
+    const ProcessView& view = analysis.graph.processes[p];
+    if (view.open == nullptr || !analysis.Waits(p) || !analysis.StoodStill(p)) continue;
+    if (!view.any && !view.needs.empty()) continue;  // and for others, too
+    const OpenRequest* cancelled = nullptr;
+    for (const OpenRequest& request : analysis.trace.processes[p].open_requests) {
+      const bool active = request.state == ring::RequestState::kActive && request.cancelled;
+      const std::vector<uint64_t>& awaited = view.open->requests;
+      if (active && std::find(awaited.begin(), awaited.end(), request.uid) != awaited.end()) {
+        cancelled = &request;
+      }
+    }
+    if (cancelled == nullptr) continue;
+    incident.agreeing.push_back(p);
+    if (incident.agreeing_event != nullptr) continue;
+    incident.agreeing_event = &view.open->event;
+    const uint32_t membership = cancelled->event.membership;
+    if (membership != kNoIndex) {
+      incident.communicator = analysis.trace.memberships[membership].communicator;
+    }
+  }
+  if (!incident.agreeing.empty()) incidents->push_back(std::move(incident));
+}
+
+bool ForLongEnough(const Analysis& analysis, const CollectiveNode& node) {
+  return analysis.no_progress_ns >= analysis.options.stall_after_ns ||
+         std::all_of(node.inside.begin(), node.inside.end(),
+                     [&](uint32_t process) { return analysis.WasJudged(process); });
+}
+
+// An earlier mismatch may have left something over that keeps the ranks here, where all match and
+// all have arrived. Two reductions that differ leave nothing: each side got as much as it wanted.
+bool LeavesOver(const Incident& incident, const CollectiveNode& node) {
+  return incident.communicator == node.communicator && incident.sequence != 0 &&
+         incident.sequence <= node.sequence &&
+         (incident.what == What::kShift ||
+          (incident.what == What::kCalls && incident.mismatch.kind != MismatchKind::kReduceOp));
+}
+
+// True if nothing more is to be said of this node.
+bool ExplainedByLeftovers(const Analysis& analysis, const CollectiveNode& node,
+                          std::vector<Incident>* incidents) {
+  const bool just_came = std::any_of(node.inside.begin(), node.inside.end(), [&](uint32_t process) {
+    return analysis.EnteredRecently(process);
+  });
+  bool explained = false;
+  for (Incident& incident : *incidents) {
+    if (!LeavesOver(incident, node)) continue;
+    explained = true;
+    incident.hangs |= !just_came;
+  }
+  return explained;
+}
+
+// Somebody of whom the message is awaited sent one that is like it.
+bool SentAnother(const Analysis& analysis, const Incident& incident) {
+  if (incident.deviating_event == nullptr) return false;
+  const std::optional<NearMiss> near =
+      FindNearMiss(analysis, incident.deviating.front(), *incident.deviating_event);
+  return near && std::find(incident.agreeing.begin(), incident.agreeing.end(), near->other) !=
+                     incident.agreeing.end();
+}
+
+// A message that somebody does not send who is the cause of another hang: one user call may be made
+// of messages and collectives. A receive that another tag would have matched is wrong by itself.
+void DropMessagesOfCulprits(const Analysis& analysis, std::vector<Incident>* incidents) {
+  const auto is_culprit = [&](uint32_t process) {
+    return std::any_of(incidents->begin(), incidents->end(), [&](const Incident& other) {
+      return other.hangs && !other.tie && other.what != What::kMessage &&
+             std::find(other.deviating.begin(), other.deviating.end(), process) !=
+                 other.deviating.end();
+    });
+  };
+  std::vector<Incident> kept;
+  for (const Incident& incident : *incidents) {
+    const bool other_cause =
+        incident.what == What::kMessage && !incident.mutual && !incident.agreeing.empty() &&
+        std::all_of(incident.agreeing.begin(), incident.agreeing.end(), is_culprit) &&
+        !SentAnother(analysis, incident);
+    if (!other_cause) kept.push_back(incident);
+  }
+  *incidents = std::move(kept);
+}
+
+}  // namespace
+
+bool NeedsOutsiders(const Analysis& analysis, const Event& call) {
+  switch (analysis.KindOf(call)) {
+    case Kind::kCreateIntercomm:
+    case Kind::kSpawn:
+    case Kind::kJoin:
+      return true;
+    default:
+      break;
+  }
+  if (call.membership == kNoIndex) return false;
+  const uint32_t communicator = analysis.trace.memberships[call.membership].communicator;
+  return HasOutsiders(analysis.trace.communicators[communicator]);
+}
+
+void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
+  for (const CollectiveNode& node : analysis.graph.nodes) LookAtShift(analysis, node, incidents);
+  Gatherer gatherer(analysis, incidents);
+  for (const CollectiveNode& node : analysis.graph.nodes) {
+    LookAtNode(analysis, node, &gatherer, incidents);
+  }
+  LookAtMessages(analysis, &gatherer, incidents);
+  LookAtCancelled(analysis, incidents);
+  FindCycles(analysis, incidents);
+  DropMessagesOfCulprits(analysis, incidents);
+
+  for (const CollectiveNode& node : analysis.graph.nodes) {
+    if (node.mismatched || node.unknown) continue;
+    if (!node.missing.empty() || node.inside.empty()) continue;
+    // Whoever died inside it has entered it, and is not among the missing.
+    const std::vector<Lane>& members = analysis.lanes[node.communicator].lanes;
+    if (std::any_of(members.begin(), members.end(), [&](const Lane& lane) {
+          return Has(analysis, lane.process, Activity::kEnded);
+        })) {
+      continue;
+    }
+    if (!analysis.AllStill(node.inside)) continue;
+    if (ExplainedByLeftovers(analysis, node, incidents)) continue;
+    if (!ForLongEnough(analysis, node) || NodeNeedsOutsiders(analysis, node)) continue;
+    Incident incident;
+    for (const uint32_t process : node.inside) {
+      if (WaitsForArrivedOnly(analysis, process)) incident.agreeing.push_back(process);
+    }
+    if (incident.agreeing.empty()) continue;
+    incident.what = node.absent.empty() ? What::kAllArrived : What::kAbsent;
+    incident.communicator = node.communicator;
+    incident.sequence = node.sequence;
+    incident.start = node.start;
+    incident.hangs = true;
+    incident.absent = node.absent;
+    incident.agreeing_event = CallOrPlace(analysis, node.communicator, node.sequence,
+                                          incident.agreeing.front(), node.start);
+    incidents->push_back(std::move(incident));
+  }
+}
+
+}  // namespace rollcall

@@ -1,0 +1,83 @@
+// Waits inside the synchronisation of a window that some of its processes take part in
+// (MPI 4.0, 12.5.2 to 12.5.4): post, start, complete, wait, lock, unlock, flush.
+//
+// Whose turn it is, the records do not say: the group of a post or start is not in them, and a lock
+// that was asked for is not yet a lock that is held. So nothing is inferred from who waits for
+// whom. But where nobody is left outside of MPI, and for as long as makes a rank stalled nothing
+// has moved, the calls are what the job hangs in. Not where a rank has threads of which one may be
+// outside, or waits for another job.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "collector/diagnosis/detectors/incident.h"
+
+namespace rollcall {
+namespace {
+
+// The call of a rank that it waits in for others of the window; nullptr if it does not.
+const Event* WaitsInWindow(const Analysis& analysis, uint32_t process) {
+  const OpenCall* open = analysis.graph.processes[process].open;
+  if (open == nullptr || open->event.membership == kNoIndex) return nullptr;
+  switch (analysis.Op(open->event)) {
+    case Operation::kRput:  // these do not wait: a request comes out
+    case Operation::kRget:
+    case Operation::kRaccumulate:
+    case Operation::kRget_accumulate:
+      return nullptr;
+    default:
+      break;
+  }
+  const Kind kind = analysis.KindOf(open->event);
+  return kind == Kind::kWindowSync ? &open->event : nullptr;
+}
+
+// Inside MPI for long, with no other thread that could come, and waiting for ranks of this job.
+bool CannotAnswer(const Analysis& analysis, uint32_t p) {
+  const ProcessView& view = analysis.graph.processes[p];
+  const Process& process = analysis.trace.processes[p];
+  if (view.activity == Activity::kLeft) return true;
+  const bool one_thread = process.thread_level >= 0 && process.thread_level <= 2;
+  if (view.activity != Activity::kBlocked || view.open == nullptr || !one_thread) return false;
+  if (!analysis.StoodStill(p) || NeedsOutsiders(analysis, view.open->event)) return false;
+  if (WaitsInWindow(analysis, p) != nullptr) return true;
+  // What else is not understood may end by itself.
+  return !view.needs.empty() &&
+         std::none_of(view.needs.begin(), view.needs.end(), [&](const Need& need) {
+           return need.event != nullptr && NeedsOutsiders(analysis, *need.event);
+         });
+}
+
+bool NobodyCanAnswer(const Analysis& analysis, const World& world) {
+  return world.size >= 0 && world.processes.size() >= static_cast<size_t>(world.size) &&
+         std::all_of(world.processes.begin(), world.processes.end(),
+                     [&](uint32_t p) { return p != kNoIndex && CannotAnswer(analysis, p); });
+}
+
+}  // namespace
+
+void FindWindowIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
+  if (std::any_of(incidents->begin(), incidents->end(), [](const Incident& incident) {
+        return incident.hangs || incident.what == Incident::What::kDeath;
+      })) {
+    return;
+  }
+  for (const World& world : analysis.trace.worlds) {
+    if (!NobodyCanAnswer(analysis, world)) continue;
+    std::map<std::pair<uint32_t, Operation>, Incident> by_call;
+    for (const uint32_t p : world.processes) {
+      const Event* call = WaitsInWindow(analysis, p);
+      if (call == nullptr) continue;
+      const uint32_t window = analysis.trace.memberships[call->membership].communicator;
+      Incident& incident = by_call[{window, analysis.Op(*call)}];
+      incident.what = Incident::What::kWindow;
+      incident.hangs = true;
+      incident.communicator = window;
+      incident.agreeing.push_back(p);
+      incident.agreeing_event = call;
+    }
+    for (auto& [place, incident] : by_call) incidents->push_back(std::move(incident));
+  }
+}
+
+}  // namespace rollcall

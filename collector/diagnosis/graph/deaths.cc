@@ -1,0 +1,197 @@
+#include "collector/diagnosis/graph/deaths.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+namespace rollcall {
+namespace {
+
+bool Gone(const Process& process) {
+  return process.end.how == ProcessEnd::How::kExited ||
+         process.end.how == ProcessEnd::How::kSignaled ||
+         process.end.how == ProcessEnd::How::kVanished;
+}
+
+// An exit outside every call, or a crash: nobody's clean-up.
+bool EndedByItsOwnHand(const Process& process) {
+  if (process.phase >= ring::Phase::kFinalizing || process.end.by_launcher) return false;
+  if (process.end.how == ProcessEnd::How::kSignaled) {
+    return process.end.status != 9 && process.end.status != 15;
+  }
+  return process.open_calls.empty() && process.errors_seen == 0;
+}
+
+bool IsInside(const Process& process) { return !process.open_calls.empty(); }
+
+// SIGTERM and SIGKILL are what launchers end the rest of a job with, whoever sent them here.
+bool MayBeCleanUp(const Process& process) {
+  return process.end.how == ProcessEnd::How::kSignaled && !process.end.oom_killed &&
+         (process.end.status == 15 || process.end.status == 9);
+}
+
+bool InTheBlur(const Process& a, const Process& b) {
+  if (a.end.at_ns == kNoTime || b.end.at_ns == kNoTime) return true;
+  const int64_t apart = a.end.at_ns - b.end.at_ns;
+  return -kEndOrderBlurNs < apart && apart < kEndOrderBlurNs;
+}
+
+// Whether the launcher may have ended `process` because of `cause`.
+bool EndsAnother(const Process& cause, const Process& process) {
+  // Whoever ended the job then, by hand or by the launcher, did so because it could not go on.
+  if (cause.exception) {
+    return process.end.at_ns == kNoTime || cause.exception->at_ns < process.end.at_ns;
+  }
+  if (!Gone(cause)) return false;
+  const bool before = cause.end.order < process.end.order;
+  if (!InTheBlur(cause, process)) return before;
+  if (EndedByItsOwnHand(cause)) return true;
+  // Both were killed, and who was first is chance: one that was killed while it waited for others
+  // is the less likely cause.
+  const bool same_way = MayBeCleanUp(cause) && MayBeCleanUp(process);
+  if (same_way && IsInside(cause) != IsInside(process)) return IsInside(process);
+  return before;
+}
+
+// A hang had been reported, with this rank standing as it did to its end: the signal came from
+// somebody who had seen the verdict, or had lost patience. What it did itself outside every call
+// still counts, and so does the kernel's killing for want of memory.
+bool EndedAfterVerdict(const Process& process) {
+  const ProcessEnd& end = process.end;
+  if (process.judged_ns == kNoTime || end.oom_killed) return false;
+  if (end.at_ns != kNoTime && end.at_ns < process.judged_ns) return false;
+  if (end.how == ProcessEnd::How::kExited) return IsInside(process);
+  if (end.how == ProcessEnd::How::kVanished) return true;
+  switch (end.status) {
+    case 1:   // SIGHUP
+    case 2:   // SIGINT
+    case 3:   // SIGQUIT
+    case 6:   // SIGABRT: sent for the sake of a core file
+    case 9:   // SIGKILL
+    case 15:  // SIGTERM
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Open MPI's ranks end themselves when they lose the daemon that started them, as when somebody
+// kills mpirun: in its runtime, with a code of the runtime, all of which are negative. -1 is what
+// the library ends a rank with that failed by itself, by an error of the network, say.
+bool LostItsDaemon(const Trace& trace, const Process& process) {
+  const bool by_exit =
+      process.exit_mark == ring::ExitMark::kExit || process.exit_mark == ring::ExitMark::kQuickExit;
+  if (!by_exit || process.exit_status >= -1 || process.exit_call_path == kNoIndex) return false;
+  const std::vector<uint32_t>& codes = trace.call_paths[process.exit_call_path].codes;
+  if (codes.empty()) return false;
+  const std::string_view path = trace.codes[codes.front()].module_path;
+  const std::string_view module = path.substr(path.rfind('/') + 1);
+  constexpr std::string_view kRuntimes[] = {"mca_ess_", "mca_errmgr_", "libopen-rte", "libprrte",
+                                            "libpmix"};
+  return std::any_of(std::begin(kRuntimes), std::end(kRuntimes),
+                     [module](std::string_view runtime) { return module.starts_with(runtime); });
+}
+
+// What launchers and batch systems ask a job with to stop.
+bool WasAskedToStop(const Process& process) {
+  return process.end.how == ProcessEnd::How::kSignaled && process.end.status == 15;
+}
+
+// So far apart are the ends of ranks that one signal was meant for. Open MPI, which lost a rank,
+// waits for a second before it ends the others.
+constexpr int64_t kTogetherNs = 250'000'000;
+
+}  // namespace
+
+Deaths::Deaths(const Trace& trace) : trace_(trace) {
+  for (const World& world : trace.worlds) LookAtWorld(world);
+  LookAtLosses();
+}
+
+// All ranks that are here got that signal, together: whoever sent it meant the job.
+void Deaths::LookAtWorld(const World& world) {
+  int64_t first_ns = kNoTime;
+  int64_t last_ns = kNoTime;
+  const Process* one = nullptr;
+  bool several = false;
+  bool all = true;
+  for (const uint32_t rank : world.processes) {
+    if (rank == kNoIndex) continue;
+    const Process& process = trace_.processes[rank];
+    // Who was ended because of another one tells that there was another one.
+    all &= WasAskedToStop(process) && !process.end.by_launcher;
+    several |= one != nullptr && !ShareProcess(*one, process);
+    if (one == nullptr) one = &process;
+    const int64_t at_ns = process.end.at_ns;
+    if (at_ns == kNoTime) continue;
+    if (first_ns == kNoTime || at_ns < first_ns) first_ns = at_ns;
+    if (last_ns == kNoTime || at_ns > last_ns) last_ns = at_ns;
+  }
+  asked_to_stop_.push_back(all && several && last_ns - first_ns < kTogetherNs);
+}
+
+void Deaths::LookAtLosses() {
+  std::map<std::pair<uint32_t, std::string>, int> statuses;
+  for (const Process& process : trace_.processes) {
+    const bool lost = LostItsDaemon(trace_, process);
+    if (!lost && (!Gone(process) || process.phase >= ring::Phase::kFinalized)) continue;
+    std::pair<uint32_t, std::string> place{process.world, process.host};
+    const int status = lost ? process.exit_status : 0;
+    if (!lost || statuses.try_emplace(place, status).first->second != status) {
+      other_ends_.insert(std::move(place));
+    }
+  }
+}
+
+bool Deaths::ByItself(const Process& process) const {
+  if (process.phase >= ring::Phase::kFinalized) return false;
+  if (process.end.by_launcher || process.end.by_rollcall) return false;
+  if (asked_to_stop_[process.world]) return false;
+  if (LostItsDaemon(trace_, process) && !other_ends_.contains({process.world, process.host})) {
+    return false;
+  }
+  // One that had called exit() by then was on its way out, and the signal only hastened it.
+  const bool leaving = process.exit_mark != ring::ExitMark::kNone && !IsInside(process);
+  if (!leaving && EndedAfterVerdict(process)) return false;
+  if (process.exit_mark != ring::ExitMark::kNone) return true;
+  if (!Gone(process)) return false;
+  if (process.end.how == ProcessEnd::How::kExited) return true;
+  const std::vector<uint32_t>& others = trace_.worlds[process.world].processes;
+  if (process.end.how == ProcessEnd::How::kVanished) {
+    // Gone together with everybody else, for a reason that nobody saw: the job was ended from
+    // outside.
+    return std::any_of(others.begin(), others.end(), [&](uint32_t other) {
+      if (other == kNoIndex) return false;
+      const Process& twin = trace_.processes[other];
+      // A verdict found the other one standing there, after this one had gone.
+      const bool outlived = twin.judged_ns != kNoTime && process.end.at_ns != kNoTime &&
+                            process.end.at_ns < twin.judged_ns;
+      return outlived || twin.end.how == ProcessEnd::How::kAlive ||
+             twin.end.how == ProcessEnd::How::kUnknown;
+    });
+  }
+  if (!MayBeCleanUp(process)) return true;
+  return std::none_of(others.begin(), others.end(), [&](uint32_t other) {
+    return other != kNoIndex && &trace_.processes[other] != &process &&
+           !ShareProcess(trace_.processes[other], process) &&
+           EndsAnother(trace_.processes[other], process);
+  });
+}
+
+bool IsGone(const Process& process) {
+  return Gone(process) || process.exit_mark != ring::ExitMark::kNone;
+}
+
+bool IsFirstDeathCertain(const Trace& trace, const Process& process) {
+  if (!MayBeCleanUp(process)) return true;
+  const std::vector<uint32_t>& others = trace.worlds[process.world].processes;
+  return std::none_of(others.begin(), others.end(), [&](uint32_t other) {
+    if (other == kNoIndex || &trace.processes[other] == &process) return false;
+    const Process& twin = trace.processes[other];
+    if (ShareProcess(twin, process)) return false;
+    return Gone(twin) && MayBeCleanUp(twin) && !EndedAfterVerdict(twin) && !twin.end.by_launcher &&
+           !twin.end.by_rollcall && InTheBlur(twin, process);
+  });
+}
+
+}  // namespace rollcall

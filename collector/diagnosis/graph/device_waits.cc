@@ -1,0 +1,414 @@
+#include "collector/diagnosis/graph/device_waits.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "collector/diagnosis/graph/deaths.h"
+
+namespace rollcall {
+
+bool NeedsAll(Operation operation) {
+  switch (operation) {
+    case Operation::kTorchAllReduce:
+    case Operation::kTorchAllGather:
+    case Operation::kTorchReduceScatter:
+    case Operation::kTorchAllToAll:
+    case Operation::kTorchBarrier:
+    case Operation::kNcclAllReduce:
+    case Operation::kNcclAllGather:
+    case Operation::kNcclReduceScatter:
+    case Operation::kNcclAlltoAll:
+      return true;
+    default:
+      return false;
+  }
+}
+
+namespace {
+
+// Everything that two members sent each other in one direction, as far as it is on record.
+struct MessagesSeen {
+  uint32_t sender = kNoIndex;  // processes; kNoIndex while none of its calls was seen
+  uint32_t receiver = kNoIndex;
+  std::vector<const Event*> sends;
+  std::vector<const Event*> recvs;
+};
+
+using ChannelKey = std::tuple<uint32_t, int32_t, int32_t>;  // communicator, sender, receiver
+
+class DeviceWaitsBuilder {
+ public:
+  DeviceWaitsBuilder(const Trace& trace, const std::vector<Lanes>& lanes)
+      : trace_(trace), lanes_(lanes) {}
+
+  DeviceWaits Build() {
+    const size_t count = trace_.processes.size();
+    waits_.oldest.assign(count, kNoIndex);
+    for (const Process& process : trace_.processes) waits_.any |= process.device;
+    if (!waits_.any) return std::move(waits_);
+    for (uint32_t p = 0; p < count; ++p) {
+      if (trace_.processes[p].device) CollectMessages(p);
+    }
+    for (uint32_t p = 0; p < count; ++p) {
+      const Process& process = trace_.processes[p];
+      const OpenRequest* oldest = OldestHandedOver(process);
+      // With older ones lost, the oldest on record says nothing.
+      if (!process.device || oldest == nullptr || process.table_overflows != 0 || IsGone(p)) {
+        continue;
+      }
+      AddOldest(p, *oldest);
+    }
+    for (uint32_t i = 0; i < waits_.operations.size(); ++i) {
+      DeviceOperation& operation = waits_.operations[i];
+      operation.IsMessage() ? FillMessage(i, &operation) : FillCollective(i, &operation);
+    }
+    FindLags();
+    FindUneven();
+    return std::move(waits_);
+  }
+
+ private:
+  Operation Op(const Event& event) const { return trace_.arguments[event.arguments].operation; }
+  const Membership& MembershipOf(const Event& event) const {
+    return trace_.memberships[event.membership];
+  }
+
+  // What it enqueued ends with it.
+  bool IsGone(uint32_t process) const {
+    return trace_.processes[process].phase >= ring::Phase::kFinalizing ||
+           deaths_.ByItself(trace_.processes[process]);
+  }
+
+  // Does every message of this process count from the first one?
+  bool KnowsAllMessages(uint32_t process) const {
+    const std::vector<Thread>& threads = trace_.processes[process].threads;
+    return std::none_of(threads.begin(), threads.end(),
+                        [](const Thread& thread) { return thread.lost_p2p != 0; });
+  }
+
+  bool Sends(const Event& event) const {
+    return FindOperation(static_cast<uint16_t>(Op(event))).kind == Kind::kIsend;
+  }
+
+  bool KeyOf(const Event& event, ChannelKey* key) const {
+    if (!IsOnDevice(Op(event))) return false;  // MPI beside it
+    const Membership& membership = MembershipOf(event);
+    const int32_t peer = trace_.arguments[event.arguments].root_or_peer;
+    if (peer < 0 || membership.rank < 0) return false;
+    const bool sends = Sends(event);
+    *key = {membership.communicator, sends ? membership.rank : peer,
+            sends ? peer : membership.rank};
+    return true;
+  }
+
+  void CollectMessages(uint32_t p) {
+    for (const Event& event : trace_.processes[p].p2p) {
+      ChannelKey key;
+      if (!KeyOf(event, &key) || IsHeldMessage(trace_.processes[p], event)) continue;
+      MessagesSeen& messages = channels_[key];
+      const bool sends = Sends(event);
+      (sends ? messages.sender : messages.receiver) = p;
+      (sends ? messages.sends : messages.recvs).push_back(&event);
+    }
+  }
+
+  // Without the whole history, what is open on both sides is all there is to go by.
+  void Align(MessagesSeen* messages) const {
+    if (messages->sender != kNoIndex && messages->receiver != kNoIndex &&
+        KnowsAllMessages(messages->sender) && KnowsAllMessages(messages->receiver)) {
+      return;
+    }
+    for (auto* list : {&messages->sends, &messages->recvs}) {
+      std::erase_if(*list, [](const Event* event) { return event->end_ns != kNoTime; });
+    }
+  }
+
+  void AddOldest(uint32_t p, const OpenRequest& request) {
+    const Event& event = request.event;
+    DeviceOperation operation;
+    operation.communicator = MembershipOf(event).communicator;
+    operation.sequence = event.sequence;
+    operation.event = &event;
+    std::tuple<uint32_t, uint64_t, int32_t, int32_t, uint64_t> key{operation.communicator,
+                                                                   event.sequence, -1, -1, 0};
+    if (event.sequence == 0) {
+      ChannelKey channel;
+      if (KeyOf(event, &channel)) {
+        MessagesSeen& messages = channels_[channel];
+        if (aligned_.emplace(channel, true).second) Align(&messages);
+        operation.sender = messages.sender;
+        operation.receiver = messages.receiver;
+        const auto& own = Sends(event) ? messages.sends : messages.recvs;
+        for (const Event* other : own) {
+          if (other->detail == event.detail) break;
+          ++operation.nth;
+        }
+        key = {operation.communicator, 0, std::get<1>(channel), std::get<2>(channel),
+               operation.nth + 1};
+      } else {
+        operation.judged = false;
+        key = {operation.communicator, 0, -1, static_cast<int32_t>(p), 0};
+      }
+    }
+    const auto [entry, added] =
+        index_.emplace(key, static_cast<uint32_t>(waits_.operations.size()));
+    if (added) {
+      waits_.operations.push_back(operation);
+      keys_.push_back(key);
+    }
+    waits_.oldest[p] = entry->second;
+  }
+
+  // Is it open, and of one launch with the oldest? Then nothing is in front of it either.
+  bool StandsWithOldest(uint32_t q, uint32_t membership, uint64_t sequence, uint64_t detail) const {
+    const Process& process = trace_.processes[q];
+    if (waits_.oldest[q] == kNoIndex) return false;
+    const uint64_t launch = OldestHandedOver(process)->launch;
+    return launch != 0 && std::any_of(process.open_requests.begin(), process.open_requests.end(),
+                                      [&](const OpenRequest& request) {
+                                        const Event& event = request.event;
+                                        return request.launch == launch && !request.held &&
+                                               event.membership == membership &&
+                                               event.sequence == sequence &&
+                                               (sequence != 0 || event.detail == detail);
+                                      });
+  }
+
+  void FillCollective(uint32_t index, DeviceOperation* operation) const {
+    const uint64_t n = operation->sequence;
+    operation->absent = lanes_[operation->communicator].absent;
+    bool running = false;
+    for (const Lane& lane : lanes_[operation->communicator].lanes) {
+      const uint32_t q = lane.process;
+      const Event* event = lane.At(n);
+      const Membership& membership = *lane.membership;
+      if (waits_.oldest[q] == index || StandsWithOldest(q, lane.membership_index, n, 0)) {
+        operation->first.push_back(q);
+        if (OldestHandedOver(trace_.processes[q])->running) {
+          running = true;
+        } else {
+          operation->idle.push_back(q);
+        }
+      } else if (event != nullptr ? event->end_ns != kNoTime
+                                  : membership.completed >= n && lane.entered >= n) {
+        operation->done.push_back(q);
+      } else if (IsGone(q) || IsHeld(trace_.processes[q], lane.membership_index, n) ||
+                 HasStopped(membership, event)) {
+        operation->missing.push_back(q);
+      } else if (event != nullptr || lane.entered >= n) {
+        operation->behind.push_back(q);
+      } else if (membership.counted) {
+        operation->missing.push_back(q);
+      } else {
+        operation->unknown.push_back(q);
+      }
+    }
+    if (!running) operation->idle.clear();
+  }
+
+  void FillMessage(uint32_t index, DeviceOperation* operation) {
+    const Event& event = *operation->event;
+    const bool sends = Sends(event);
+    const Communicator& comm = trace_.communicators[operation->communicator];
+    const int32_t peer = trace_.arguments[event.arguments].root_or_peer;
+    uint32_t other = sends ? operation->receiver : operation->sender;
+    if (other == kNoIndex && peer >= 0 && static_cast<size_t>(peer) < comm.members.size()) {
+      // It made no call on this channel that is on record; is its trace here at all?
+      const int32_t rank = comm.members[static_cast<size_t>(peer)];
+      for (const Lane& lane : lanes_[operation->communicator].lanes) {
+        if (trace_.processes[lane.process].rank == rank) other = lane.process;
+      }
+      if (other == kNoIndex) operation->absent.push_back(rank);
+    }
+    (sends ? operation->receiver : operation->sender) = other;
+    for (const uint32_t q : {operation->sender, operation->receiver}) {
+      if (q == kNoIndex) continue;
+      if (waits_.oldest[q] == index) {
+        operation->first.push_back(q);
+        continue;
+      }
+      const auto& [c, s, from, to, nth] = keys_[index];
+      const MessagesSeen& messages = channels_[{c, from, to}];
+      const auto& theirs = q == operation->sender ? messages.sends : messages.recvs;
+      if (operation->nth < theirs.size() && StandsWithOldest(q, theirs[operation->nth]->membership,
+                                                             0, theirs[operation->nth]->detail)) {
+        operation->first.push_back(q);
+      } else if (operation->nth >= theirs.size() ||
+                 (IsGone(q) && theirs[operation->nth]->end_ns == kNoTime)) {
+        operation->missing.push_back(q);
+      } else if (theirs[operation->nth]->end_ns == kNoTime) {
+        operation->behind.push_back(q);
+      } else {
+        operation->done.push_back(q);
+      }
+    }
+    if (operation->absent.empty() && other == kNoIndex) operation->judged = false;
+  }
+
+  void FindLags() {
+    std::vector<uint64_t> furthest(trace_.communicators.size(), 0);
+    for (size_t c = 0; c < lanes_.size(); ++c) {
+      for (const Lane& lane : lanes_[c].lanes) {
+        furthest[c] = std::max(furthest[c], lane.membership->completed);
+      }
+    }
+    for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
+      if (!trace_.processes[p].device || IsGone(p)) continue;
+      std::vector<uint32_t> seen;
+      for (const OpenRequest& request : trace_.processes[p].open_requests) {
+        const Event& event = request.event;
+        if (event.sequence == 0 || request.held) continue;
+        const uint32_t c = MembershipOf(event).communicator;
+        if (event.sequence > furthest[c] || EndedWithin(c, event.sequence)) continue;
+        if (std::find(seen.begin(), seen.end(), c) != seen.end()) continue;
+        if (MayBeHeldByItsGroup(trace_, lanes_, p, event)) continue;
+        // Others may be done before it has begun, so that it may stand behind something else.
+        const bool first = OldestHandedOver(trace_.processes[p]) == &request;
+        if (!NeedsAll(Op(event)) && !(first && AllOthersDone(p, c, event.sequence))) continue;
+        seen.push_back(c);
+        waits_.lags.push_back({p, c, event.sequence, &event});
+      }
+      const uint32_t oldest = waits_.oldest[p];
+      if (!seen.empty() || oldest == kNoIndex) continue;
+      const DeviceOperation& operation = waits_.operations[oldest];
+      if (operation.IsMessage() && !operation.done.empty() &&
+          !MayBeHeldByItsGroup(trace_, lanes_, p, *operation.event)) {
+        waits_.lags.push_back({p, operation.communicator, 0, operation.event});
+      }
+    }
+  }
+
+  // Is a member gone that had not completed it? Then that is what the others lack.
+  bool EndedWithin(uint32_t communicator, uint64_t sequence) const {
+    const Lanes& lanes = lanes_[communicator];
+    return std::any_of(lanes.lanes.begin(), lanes.lanes.end(), [&](const Lane& lane) {
+      const Event* event = lane.At(sequence);
+      const bool completed =
+          event != nullptr ? event->end_ns != kNoTime : lane.membership->completed >= sequence;
+      return IsGone(lane.process) && !completed;
+    });
+  }
+
+  // In posting order, the n-th send meets the n-th receive.
+  void FindUneven() {
+    for (const auto& [key, messages] : channels_) {
+      if (messages.sender == kNoIndex || messages.receiver == kNoIndex ||
+          !KnowsAllMessages(messages.sender) || !KnowsAllMessages(messages.receiver)) {
+        continue;
+      }
+      const size_t both = std::min(messages.sends.size(), messages.recvs.size());
+      for (size_t i = 0; i < both; ++i) {
+        if (IsEven(*messages.sends[i], *messages.recvs[i])) continue;
+        waits_.uneven.push_back({std::get<0>(key), messages.sender, messages.receiver, i,
+                                 messages.sends[i], messages.recvs[i]});
+        break;
+      }
+    }
+  }
+
+  bool IsEven(const Event& send, const Event& recv) const {
+    const Arguments& a = trace_.arguments[send.arguments];
+    const Arguments& b = trace_.arguments[recv.arguments];
+    if (a.send_datatype == kNoIndex || b.recv_datatype == kNoIndex) return true;
+    if (a.send_datatype == b.recv_datatype) return a.send_count == b.recv_count;
+    const uint64_t sent = trace_.datatypes[a.send_datatype].bytes * a.send_count;
+    const uint64_t received = trace_.datatypes[b.recv_datatype].bytes * b.recv_count;
+    return sent == received;
+  }
+
+  // A root may be done with a broadcast long before the others have come to it.
+  bool AllOthersDone(uint32_t p, uint32_t communicator, uint64_t sequence) const {
+    const Lanes& lanes = lanes_[communicator];
+    if (!lanes.absent.empty()) return false;
+    return std::all_of(lanes.lanes.begin(), lanes.lanes.end(), [&](const Lane& lane) {
+      return lane.process == p ||
+             (lane.entered >= sequence && lane.membership->completed >= sequence);
+    });
+  }
+
+  const Trace& trace_;
+  const std::vector<Lanes>& lanes_;
+  Deaths deaths_{trace_};
+  DeviceWaits waits_;
+  std::map<ChannelKey, MessagesSeen> channels_;
+  std::map<ChannelKey, bool> aligned_;
+  // communicator, number, sender, receiver, nth + 1
+  std::map<std::tuple<uint32_t, uint64_t, int32_t, int32_t, uint64_t>, uint32_t> index_;
+  std::vector<std::tuple<uint32_t, uint64_t, int32_t, int32_t, uint64_t>> keys_;
+};
+
+}  // namespace
+
+DeviceWaits BuildDeviceWaits(const Trace& trace, const std::vector<Lanes>& lanes) {
+  return DeviceWaitsBuilder(trace, lanes).Build();
+}
+
+bool HasStopped(const Membership& membership, const Event* event) {
+  return membership.stopped && event != nullptr && event->end_ns == kNoTime;
+}
+
+bool IsHeldMessage(const Process& process, const Event& event) {
+  return std::any_of(
+      process.open_requests.begin(), process.open_requests.end(), [&](const OpenRequest& request) {
+        return request.held && request.event.sequence == 0 &&
+               request.event.membership == event.membership &&
+               request.event.detail == event.detail && request.event.start_ns == event.start_ns;
+      });
+}
+
+const OpenRequest* OldestHandedOver(const Process& process) {
+  for (const OpenRequest& request : process.open_requests) {
+    if (!request.held) return &request;
+  }
+  return nullptr;
+}
+
+bool IsHeld(const Process& process, uint32_t membership, uint64_t sequence) {
+  return std::any_of(process.open_requests.begin(), process.open_requests.end(),
+                     [&](const OpenRequest& request) {
+                       return request.held && request.event.membership == membership &&
+                              request.event.sequence == sequence;
+                     });
+}
+
+bool MayBeHeldByItsGroup(const Trace& trace, const std::vector<Lanes>& lanes, uint32_t process,
+                         const Event& event) {
+  const auto same = [](const Event& a, const Event& b) {
+    return a.membership == b.membership && a.sequence == b.sequence && a.start_ns == b.start_ns;
+  };
+  const std::vector<OpenRequest>& requests = trace.processes[process].open_requests;
+  const auto own = std::find_if(requests.begin(), requests.end(), [&](const OpenRequest& request) {
+    return same(request.event, event);
+  });
+  if (own == requests.end() || own->launch == 0) return false;
+  const uint32_t c = trace.memberships[event.membership].communicator;
+  const auto lacks = [&](uint32_t q, uint32_t communicator, uint64_t sequence) {
+    const std::vector<OpenRequest>& theirs = trace.processes[q].open_requests;
+    return std::any_of(theirs.begin(), theirs.end(), [&](const OpenRequest& request) {
+      return request.event.sequence == sequence &&
+             trace.memberships[request.event.membership].communicator == communicator;
+    });
+  };
+  return std::any_of(requests.begin(), requests.end(), [&](const OpenRequest& other) {
+    if (other.launch != own->launch || other.event.sequence == 0) return false;
+    if (same(other.event, event)) return false;
+    const uint32_t its = trace.memberships[other.event.membership].communicator;
+    return std::any_of(lanes[its].lanes.begin(), lanes[its].lanes.end(), [&](const Lane& lane) {
+      return lacks(lane.process, its, other.event.sequence) &&
+             !lacks(lane.process, c, event.sequence);
+    });
+  });
+}
+
+void MarkDeviceWaiters(const Trace& trace, WaitGraph* graph) {
+  for (size_t p = 0; p < trace.processes.size(); ++p) {
+    const Process& process = trace.processes[p];
+    Activity& activity = graph->processes[p].activity;
+    if (!process.device || OldestHandedOver(process) == nullptr) continue;
+    if (activity == Activity::kRunning) activity = Activity::kPolling;
+  }
+}
+
+}  // namespace rollcall

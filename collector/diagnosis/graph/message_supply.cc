@@ -1,0 +1,234 @@
+#include "collector/diagnosis/graph/message_supply.h"
+
+#include <algorithm>
+
+namespace rollcall {
+namespace {
+
+uint64_t InboundKey(uint32_t communicator, uint32_t process) {
+  return uint64_t{communicator} << 32 | process;
+}
+
+// Every MPI_Pready was counted, and no thread is about to make one while another is inside a call.
+bool MarksAreCertain(const Process& process) {
+  return process.thread_level >= 0 && process.thread_level <= 2 && process.table_overflows == 0 &&
+         process.records_unreadable == 0 && !process.channels_lost;
+}
+
+}  // namespace
+
+const std::vector<int32_t>& MessageSupply::Peers(uint32_t communicator, int32_t rank) const {
+  const Communicator& comm = trace_.communicators[communicator];
+  if (comm.remote_members.empty()) return comm.members;
+  const bool local =
+      std::find(comm.members.begin(), comm.members.end(), rank) != comm.members.end();
+  return local ? comm.remote_members : comm.members;
+}
+
+uint32_t MessageSupply::ProcessOf(uint32_t world, int32_t rank) const {
+  if (world >= trace_.worlds.size() || rank < 0) return kNoIndex;
+  const std::vector<uint32_t>& processes = trace_.worlds[world].processes;
+  return static_cast<size_t>(rank) < processes.size() ? processes[static_cast<size_t>(rank)]
+                                                      : kNoIndex;
+}
+
+// The rank by which `by` addresses `process` there; nothing if it is none of its peers.
+std::optional<int32_t> MessageSupply::RankSeenBy(uint32_t by, uint32_t communicator,
+                                                 uint32_t process) const {
+  const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[by].rank);
+  const auto it = std::find(peers.begin(), peers.end(), trace_.processes[process].rank);
+  if (it == peers.end()) return std::nullopt;
+  return static_cast<int32_t>(it - peers.begin());
+}
+
+// Calls `visit(message, event, cancelled)` for every receive of the process on the communicator
+// that is not known to be complete; one that MPI_Cancel was called for may take a message, or none.
+template <typename Visit>
+void MessageSupply::VisitOpenReceives(uint32_t p, uint32_t communicator, const Visit& visit) const {
+  const auto look = [&](const Event& event, bool cancelled) {
+    if (event.membership == kNoIndex ||
+        trace_.memberships[event.membership].communicator != communicator) {
+      return;
+    }
+    for (const Message& message : MessagesOf(trace_.arguments[event.arguments])) {
+      if (!message.sends && !message.probes) visit(message, event, cancelled);
+    }
+  };
+  for (const OpenCall& call : trace_.processes[p].open_calls) look(call.event, false);
+  for (const OpenRequest& request : trace_.processes[p].open_requests) {
+    if (request.state == ring::RequestState::kActive) look(request.event, request.cancelled);
+  }
+}
+
+template <typename Visit>
+void MessageSupply::VisitChannels(uint32_t p, uint32_t communicator, const Visit& visit) const {
+  for (const Channel& channel : trace_.processes[p].channels) {
+    if (channel.membership == kNoIndex) continue;
+    if (trace_.memberships[channel.membership].communicator != communicator) continue;
+    visit(channel);
+  }
+}
+
+// Nothing that fits the pattern is counted elsewhere, or nowhere.
+bool MessageSupply::IsCountedApart(uint32_t p, uint32_t communicator,
+                                   const Pattern& pattern) const {
+  bool apart = !trace_.processes[p].channels_lost;
+  if (apart || pattern.tag == ring::kAnyTag) return apart;
+  // From a channel's first message on, all of its messages are counted there.
+  VisitChannels(p, communicator, [&](const Channel& channel) {
+    apart |= Pattern{channel.peer, channel.tag} == pattern;
+  });
+  return apart;
+}
+
+// By all that could send the message of a receive.
+bool MessageSupply::AreSendsCounted(uint32_t receiver, uint32_t communicator,
+                                    const Message& message) const {
+  if (!channels_lost_) return true;
+  const Process& process = trace_.processes[receiver];
+  const std::vector<int32_t>& peers = Peers(communicator, process.rank);
+  if (message.peer < 0 || static_cast<size_t>(message.peer) >= peers.size()) return false;
+  const uint32_t sender = ProcessOf(process.world, peers[static_cast<size_t>(message.peer)]);
+  if (sender == kNoIndex) return false;
+  const std::optional<int32_t> me = RankSeenBy(sender, communicator, receiver);
+  return me && IsCountedApart(sender, communicator, {*me, message.tag});
+}
+
+// Calls `visit(request)` for every partitioned request of the process that is such an end of such
+// messages, whether started or not.
+template <typename Visit>
+void MessageSupply::VisitPartitioned(uint32_t p, uint32_t communicator, const Message& message,
+                                     const Visit& visit) const {
+  for (const OpenRequest& request : trace_.processes[p].open_requests) {
+    const uint32_t membership = request.event.membership;
+    if (membership == kNoIndex) continue;
+    if (trace_.memberships[membership].communicator != communicator) continue;
+    for (const Message& other : MessagesOf(trace_.arguments[request.event.arguments])) {
+      if (other.partitioned && other.sends == message.sends && other.peer == message.peer &&
+          other.tag == message.tag) {
+        visit(request);
+      }
+    }
+  }
+}
+
+Counted MessageSupply::OnItsWay(uint32_t receiver, uint32_t communicator, const Message& message,
+                                const Event& event) {
+  const Pattern wanted{message.peer, message.tag};
+  uint64_t sent = 0;
+  CollectInbound();
+  if (const auto to = inbound_.find(InboundKey(communicator, receiver)); to != inbound_.end()) {
+    for (const auto& [pattern, count] : to->second) {
+      if (wanted.Covers(pattern)) sent += count;
+    }
+  }
+  // A receive without a status may have taken another message, if its pattern is wider.
+  uint64_t taken = 0;
+  VisitChannels(receiver, communicator, [&](const Channel& channel) {
+    if (wanted.Covers({channel.peer, channel.tag})) taken += channel.received;
+  });
+  // Partitioned ones meet by handle, whichever was started first: none of them takes another's.
+  VisitOpenReceives(receiver, communicator,
+                    [&](const Message& open, const Event& other, bool cancelled) {
+                      if (cancelled) return;
+                      const Pattern pattern{open.peer, open.tag};
+                      const bool before = pattern == wanted && other.start_ns < event.start_ns &&
+                                          !open.partitioned && !message.partitioned;
+                      if (open.matched ? wanted.Covers(pattern) : before) ++taken;
+                    });
+  const bool whole = sent > taken ? IsCountedApart(receiver, communicator, wanted)
+                                  : AreSendsCounted(receiver, communicator, message);
+  if (!whole) return Counted::kUnknown;
+  return sent > taken ? Counted::kYes : Counted::kNo;
+}
+
+// What was sent, by who is to receive it: once for all, since asking every sender for every
+// receive has no end where all ranks are in receives.
+void MessageSupply::CollectInbound() {
+  if (inbound_known_) return;
+  inbound_known_ = true;
+  for (const Process& sender : trace_.processes) {
+    channels_lost_ |= sender.channels_lost;
+    for (const Channel& channel : sender.channels) {
+      if (channel.membership == kNoIndex || channel.sent == 0 || channel.peer < 0) continue;
+      const Membership& membership = trace_.memberships[channel.membership];
+      const std::vector<int32_t>& peers = Peers(membership.communicator, sender.rank);
+      if (static_cast<size_t>(channel.peer) >= peers.size()) continue;
+      const uint32_t to = ProcessOf(sender.world, peers[static_cast<size_t>(channel.peer)]);
+      if (to == kNoIndex) continue;
+      inbound_[InboundKey(membership.communicator, to)].emplace_back(
+          Pattern{membership.rank, channel.tag}, channel.sent);
+    }
+  }
+}
+
+Counted MessageSupply::BeingTaken(uint32_t sender, uint32_t communicator, uint32_t receiver,
+                                  const Message& sent, const Event& event) const {
+  const std::optional<int32_t> me = RankSeenBy(receiver, communicator, sender);
+  if (!me) return Counted::kNo;
+  const Pattern message{*me, sent.tag};
+  // Partitioned sends are counted in their channel, and no receive of another message takes them.
+  uint64_t takers = 0;
+  if (!sent.partitioned) {
+    VisitPartitioned(sender, communicator, sent,
+                     [&](const OpenRequest& request) { takers += request.starts; });
+  }
+  VisitOpenReceives(receiver, communicator, [&](const Message& open, const Event&, bool) {
+    if (open.partitioned != sent.partitioned) return;
+    if (Pattern{open.peer, open.tag}.Covers(message)) ++takers;
+  });
+  bool further = !IsCountedApart(receiver, communicator, message);  // it may have been taken
+  VisitChannels(receiver, communicator, [&](const Channel& channel) {
+    if (!Pattern{channel.peer, channel.tag}.Covers(message)) return;
+    const bool merged = channel.tag == ring::kAnyTag && trace_.processes[receiver].channels_lost;
+    if (!merged) takers += channel.received;
+    further |= merged && channel.received != 0;
+  });
+  // Which message of its channel it is. Where others are counted with it, it may be the first.
+  const bool numbered = IsCountedApart(sender, communicator, {sent.peer, sent.tag});
+  const uint64_t number = std::max<uint64_t>(event.detail, 1);
+  if (takers >= number && (numbered || event.detail != 0)) return Counted::kYes;
+  return !further && takers < (numbered ? number : 1) ? Counted::kNo : Counted::kUnknown;
+}
+
+uint32_t MessageSupply::UnmarkedOf(uint32_t sender, const Event& event) const {
+  const Process& process = trace_.processes[sender];
+  if (!MarksAreCertain(process)) return 0;
+  for (const OpenRequest& request : process.open_requests) {
+    if (request.uid == event.request) return request.Unmarked();
+  }
+  return 0;
+}
+
+uint32_t MessageSupply::UnmarkedFor(uint32_t receiver, uint32_t sender, uint32_t communicator,
+                                    const Message& message, uint64_t starts) const {
+  const std::optional<int32_t> me = RankSeenBy(sender, communicator, receiver);
+  if (!me || !MarksAreCertain(trace_.processes[sender])) return 0;
+  Message sent = message;
+  sent.sends = true;
+  sent.peer = *me;
+  const OpenRequest* send = OnlyPartitioned(sender, communicator, sent);
+  const OpenRequest* receive = OnlyPartitioned(receiver, communicator, message);
+  if (send == nullptr || receive == nullptr) return 0;
+  if (send->state != ring::RequestState::kActive || send->starts != starts) return 0;
+  // Others that were freed would have been counted, too.
+  uint64_t started = 0;
+  VisitChannels(sender, communicator, [&](const Channel& channel) {
+    if (channel.peer == sent.peer && channel.tag == sent.tag) started += channel.sent;
+  });
+  return started == starts ? send->Unmarked() : 0;
+}
+
+// nullptr if there are several, or none.
+const OpenRequest* MessageSupply::OnlyPartitioned(uint32_t p, uint32_t communicator,
+                                                  const Message& message) const {
+  const OpenRequest* only = nullptr;
+  size_t requests = 0;
+  VisitPartitioned(p, communicator, message, [&](const OpenRequest& request) {
+    only = &request;
+    ++requests;
+  });
+  return requests == 1 ? only : nullptr;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,659 @@
+#include "collector/diagnosis/graph/wait_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_set>
+
+#include "collector/diagnosis/graph/deaths.h"
+#include "collector/diagnosis/graph/message_supply.h"
+#include "collector/diagnosis/graph/stillness.h"
+#include "collector/model/messages.h"
+#include "collector/model/rejections.h"
+
+namespace rollcall {
+namespace {
+
+class GraphBuilder {
+ public:
+  GraphBuilder(const Trace& trace, const DiagnoseOptions& options, const std::vector<Lanes>& lanes)
+      : trace_(trace), options_(options), lanes_(lanes) {}
+
+  WaitGraph Build() {
+    graph_.processes.resize(trace_.processes.size());
+    for (const Creation& creation : trace_.creations) {
+      if (creation.event.end_ns == kNoTime) creating_.insert(creation.process);
+    }
+    for (uint32_t p = 0; p < trace_.processes.size(); ++p) View(p);
+    Sort();
+    for (CollectiveNode& node : graph_.nodes) Complete(&node);
+    // What a call cannot do without depends on who is missing.
+    for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
+      for (Need& need : graph_.processes[p].needs) Refine(p, &need);
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  void Sort() {
+    for (Anybody& anybody : graph_.anybody) {
+      for (const uint32_t p : anybody.members) {
+        const Activity activity = graph_.processes[p].activity;
+        if (activity == Activity::kEnded) anybody.ended.push_back(p);
+        if (activity == Activity::kLeft) anybody.left.push_back(p);
+        if (activity == Activity::kRunning) anybody.running.push_back(p);
+      }
+    }
+  }
+
+  void View(uint32_t p) {
+    const Process& process = trace_.processes[p];
+    ProcessView& view = graph_.processes[p];
+    for (const Event& event : process.lifecycle) {
+      if (Op(event) == Operation::kFinalize) view.finalize = &event;
+    }
+    for (const OpenCall& call : process.open_calls) {
+      if (Op(call.event) == Operation::kFinalize) {
+        view.finalize = &call.event;
+      } else if (view.open == nullptr || call.depth > view.open->depth) {
+        view.open = &call;
+      }
+    }
+    if (process.exception) {
+      view.activity = Activity::kEnded;
+      return;
+    }
+    if (process.phase >= ring::Phase::kFinalizing || view.finalize != nullptr) {
+      view.activity = Activity::kLeft;
+      return;
+    }
+    if (deaths_.ByItself(process) || IsInsideRejected(process)) {
+      view.activity = Activity::kEnded;
+      return;
+    }
+    if (view.open != nullptr && IsPoll(KindOf(view.open->event))) view.open = nullptr;
+    const bool multiple = process.thread_level == 3 && !process.device;
+    if (multiple) {
+      if (process.other_threads == OtherThreads::kCallers) return;  // it may act at any time
+      // So may one that polls with work in between, where nobody saw the threads or none waits.
+      const bool loose =
+          std::any_of(process.threads.begin(), process.threads.end(),
+                      [&](const Thread& thread) { return IsLoose(process, thread); });
+      const bool alone = process.other_threads == OtherThreads::kUnseen ||
+                         WaitingPoller(options_, process) == nullptr;
+      if (loose && alone) return;
+      view.weak = process.other_threads != OtherThreads::kWait;
+    }
+    uint32_t threads_waiting = 0;
+    if (view.open != nullptr) {
+      view.activity = Activity::kBlocked;
+      for (const OpenCall& call : process.open_calls) {
+        if (Op(call.event) == Operation::kFinalize) continue;
+        const bool innermost = std::none_of(
+            process.open_calls.begin(), process.open_calls.end(), [&call](const OpenCall& other) {
+              return other.event.thread == call.event.thread && other.depth > call.depth;
+            });
+        if (!innermost) continue;
+        ++threads_waiting;
+        AddNeeds(p, call);
+      }
+    }
+    // Without MPI_THREAD_MULTIPLE no other thread polls while one is inside a call.
+    if (view.open == nullptr || multiple) threads_waiting += AddPollers(p);
+    // Any of several threads may be the one that moves on.
+    if (threads_waiting > 1) view.any = true;
+    if (threads_waiting > 0) return;
+    if (creating_.contains(p) || !process.held_up_by.empty()) {
+      // Inside, and who could release it is not on record: nothing is proven of it.
+      view.activity = Activity::kBlocked;
+    }
+  }
+
+  bool IsLoose(const Process& process, const Thread& thread) const {
+    return thread.polling && !thread.ended && !WaitsByPolling(options_, process, thread);
+  }
+
+  // What threads wait for that poll. Returns how many there are. One that polls loosely is outside
+  // every call: what it may do at level MULTIPLE is part of OtherThreads, and below that it may
+  // take the turn of the one that polls tightly.
+  uint32_t AddPollers(uint32_t p) {
+    const Process& process = trace_.processes[p];
+    ProcessView& view = graph_.processes[p];
+    if (WaitingPoller(options_, process) == nullptr) return 0;
+    if (process.thread_level != 3 &&
+        std::any_of(process.threads.begin(), process.threads.end(),
+                    [&](const Thread& thread) { return IsLoose(process, thread); })) {
+      return 0;
+    }
+    if (view.activity == Activity::kRunning) view.activity = Activity::kPolling;
+    view.any = true;
+    view.weak = true;
+    uint32_t pollers = 0;
+    for (const Thread& thread : process.threads) {
+      if (!WaitsByPolling(options_, process, thread)) continue;
+      ++pollers;
+      const bool probes = thread.asks.arguments != kNoIndex && KindOf(thread.asks) == Kind::kIprobe;
+      if (probes) AddNeed(p, thread.asks);
+    }
+    for (const OpenRequest& request : process.open_requests) {
+      if (request.state == ring::RequestState::kActive) AddRequest(p, request);
+    }
+    return pollers;
+  }
+
+  Operation Op(const Event& event) const { return trace_.arguments[event.arguments].operation; }
+  Kind KindOf(const Event& event) const {
+    return FindOperation(static_cast<uint16_t>(Op(event))).kind;
+  }
+
+  void AddNeeds(uint32_t p, const OpenCall& call) {
+    ProcessView& view = graph_.processes[p];
+    switch (KindOf(call.event)) {
+      case Kind::kWaitany:
+      case Kind::kWaitsome:
+        view.any = true;
+        [[fallthrough]];
+      case Kind::kWait:
+      case Kind::kWaitall:
+        AddRequests(p, call);
+        break;
+      default:
+        AddNeed(p, call.event);
+    }
+  }
+
+  void AddRequests(uint32_t p, const OpenCall& call) {
+    size_t active = 0;
+    for (const OpenRequest& request : trace_.processes[p].open_requests) {
+      if (request.state != ring::RequestState::kActive ||
+          std::find(call.requests.begin(), call.requests.end(), request.uid) ==
+              call.requests.end()) {
+        continue;
+      }
+      ++active;
+      AddRequest(p, request);
+    }
+    // A request that is not open any more is complete, or found no room in the table.
+    if (active < call.requests.size()) graph_.processes[p].released = true;
+  }
+
+  // Once MPI_Cancel was called for it, the wait for it is local (MPI 4.0, 3.8.4): nobody is needed.
+  void AddRequest(uint32_t p, const OpenRequest& request) {
+    if (request.cancelled) {
+      graph_.processes[p].released = true;
+    } else {
+      AddNeed(p, request.event, request.starts);
+    }
+  }
+
+  // `starts`: of a persistent request, how often it was started.
+  void AddNeed(uint32_t p, const Event& event, uint64_t starts = 0) {
+    if (event.membership == kNoIndex) {
+      graph_.processes[p].released = true;
+      return;
+    }
+    const uint32_t communicator = trace_.memberships[event.membership].communicator;
+    ProcessView& view = graph_.processes[p];
+    if (event.sequence != 0 && IsCollective(KindOf(event))) {
+      Need need;
+      need.event = &event;
+      need.node = NodeAt(communicator, event.sequence, starts);
+      std::vector<uint32_t>& inside = graph_.nodes[need.node].inside;
+      if (inside.empty() || inside.back() != p) inside.push_back(p);
+      view.needs.push_back(std::move(need));
+      return;
+    }
+    const Messages messages = MessagesOf(trace_.arguments[event.arguments]);
+    if (messages.empty()) view.released = true;
+    for (const Message& message : messages) {
+      Need need;
+      need.event = &event;
+      if (Brings(p, communicator, message, event, starts, &need)) {
+        view.needs.push_back(std::move(need));
+      } else {
+        view.released = true;
+      }
+    }
+  }
+
+  uint32_t NodeAt(uint32_t communicator, uint64_t sequence, uint64_t start) {
+    const uint64_t key = WaitGraph::NodeKey(communicator, sequence);
+    const auto [first, end] = graph_.node_index.equal_range(key);
+    for (auto it = first; it != end; ++it) {
+      if (graph_.nodes[it->second].start == start) return it->second;
+    }
+    const auto index = static_cast<uint32_t>(graph_.nodes.size());
+    graph_.node_index.emplace(key, index);
+    graph_.nodes.emplace_back();
+    graph_.nodes.back().communicator = communicator;
+    graph_.nodes.back().sequence = sequence;
+    graph_.nodes.back().start = start;
+    return index;
+  }
+
+  // Whose action brings the message; false if it is on its way already, or cannot be judged.
+  bool Brings(uint32_t p, uint32_t communicator, const Message& message, const Event& event,
+              uint64_t starts, Need* need) {
+    if (message.matched || HasOutsiders(trace_.communicators[communicator])) return false;
+    need->sends = message.sends;
+    const std::vector<int32_t>& peers = messages_.Peers(communicator, trace_.processes[p].rank);
+    const uint32_t world = trace_.processes[p].world;
+    const int32_t peer = message.peer;
+    if (peer == ring::kAnySource) {
+      need->anybody = AnybodyOf(world, communicator, peers);
+      if (graph_.anybody[need->anybody].absent) return false;  // who may send yet
+    } else {
+      if (peer < 0 || static_cast<size_t>(peer) >= peers.size()) return false;
+      need->process = messages_.ProcessOf(world, peers[static_cast<size_t>(peer)]);
+      if (need->process == kNoIndex) return false;
+    }
+    // A partitioned send completes when all its partitions were marked ready, which the process
+    // does itself (MPI 4.0, 4.2.1). One that polls may do so next, and a partition that it asks for
+    // may arrive before the others.
+    const bool blocked = graph_.processes[p].activity == Activity::kBlocked;
+    if (message.partitioned && blocked && need->process != kNoIndex) {
+      need->unmarked = message.sends
+                           ? messages_.UnmarkedOf(p, event)
+                           : messages_.UnmarkedFor(p, need->process, communicator, message, starts);
+      if (message.sends && need->unmarked != 0) need->process = p;
+      if (need->unmarked != 0) return true;
+    }
+    if (message.sends) need->strict = message.synchronous;
+    const Counted there = message.sends
+                              ? messages_.BeingTaken(p, communicator, need->process, message, event)
+                              : messages_.OnItsWay(p, communicator, message, event);
+    need->uncounted = there == Counted::kUnknown;
+    return there != Counted::kYes;
+  }
+
+  uint32_t AnybodyOf(uint32_t world, uint32_t communicator, const std::vector<int32_t>& peers) {
+    const bool local = &peers == &trace_.communicators[communicator].members;
+    const auto [entry, added] = anybody_.emplace(std::tuple(world, communicator, local),
+                                                 static_cast<uint32_t>(graph_.anybody.size()));
+    if (!added) return entry->second;
+    Anybody anybody;
+    anybody.other_group = !trace_.communicators[communicator].remote_members.empty();
+    for (const int32_t rank : peers) {
+      const uint32_t process = messages_.ProcessOf(world, rank);
+      anybody.absent |= process == kNoIndex;
+      if (process != kNoIndex) anybody.members.push_back(process);
+    }
+    graph_.anybody.push_back(std::move(anybody));
+    return entry->second;
+  }
+
+  void Complete(CollectiveNode* node) const {
+    const Lanes& lanes = lanes_[node->communicator];
+    node->absent = lanes.absent;
+    for (const Lane& lane : lanes.lanes) {
+      if (lane.entered < node->sequence) {
+        node->missing.push_back(lane.process);
+      } else if (node->start != 0) {
+        const std::optional<uint64_t> starts = Starts(lane, *node);
+        node->unknown |= !starts.has_value();
+        if (starts.value_or(node->start) < node->start) node->missing.push_back(lane.process);
+      }
+    }
+  }
+
+  // How often a member has started the persistent collective, which is waited for start by start
+  // (MPI 4.0, 6.13); nothing if that is not on record any more.
+  std::optional<uint64_t> Starts(const Lane& lane, const CollectiveNode& node) const {
+    const Process& process = trace_.processes[lane.process];
+    for (const OpenRequest& request : process.open_requests) {
+      const Event& event = request.event;
+      if (event.sequence != node.sequence || event.membership != lane.membership_index) continue;
+      return request.starts;
+    }
+    // It was freed; what remains are the records of its starts.
+    for (const Thread& thread : process.threads) {
+      if (thread.lost_collectives != 0) return std::nullopt;
+    }
+    if (process.records_unreadable != 0 || process.table_overflows != 0) return std::nullopt;
+    uint64_t starts = 0;
+    for (const Event& event : process.lifecycle) {
+      const Kind kind = KindOf(event);
+      if (event.membership != lane.membership_index || event.detail >> 32 != node.sequence)
+        continue;
+      if (kind != Kind::kStart && kind != Kind::kStartall) continue;
+      starts = std::max(starts, event.detail & 0xffffffff);
+    }
+    return starts;
+  }
+
+  int32_t LocalRank(uint32_t process, uint32_t communicator) {
+    auto [entry, added] = local_ranks_.try_emplace(communicator);
+    if (added) {
+      for (const Lane& lane : lanes_[communicator].lanes) {
+        entry->second[lane.process] = lane.membership->rank;
+      }
+    }
+    const auto found = entry->second.find(process);
+    return found == entry->second.end() ? -1 : found->second;
+  }
+
+  // Nothing that the others have comes to the caller: no data, or a duplicate, which takes no word
+  // of the others (MPI 4.0, 7.4.2, advice to implementors).
+  bool NeedsNobody(const Arguments& arguments, Rule rule) const {
+    const auto empty = [this](uint64_t count, uint32_t datatype) {
+      return datatype != kNoIndex && (count == 0 || trace_.datatypes[datatype].bytes == 0);
+    };
+    const bool no_recv = empty(arguments.recv_count, arguments.recv_datatype);
+    const bool no_send = empty(arguments.send_count, arguments.send_datatype);
+    switch (rule) {
+      case Rule::kBcast:
+      case Rule::kReduce:
+      case Rule::kAllreduce:
+      case Rule::kReduceScatterBlock:
+        return no_recv || no_send;  // one buffer, or two alike
+      case Rule::kGather:
+      case Rule::kScatter:
+      case Rule::kScatterv:
+      case Rule::kAllgather:
+      case Rule::kAlltoall:
+      case Rule::kNeighborAllgather:
+      case Rule::kNeighborAlltoall:
+        return no_recv;
+      case Rule::kCreate:
+        return arguments.operation == Operation::kComm_dup ||
+               arguments.operation == Operation::kComm_dup_with_info ||
+               arguments.operation == Operation::kComm_idup ||
+               arguments.operation == Operation::kComm_idup_with_info ||
+               arguments.operation == Operation::kComm_create;
+      default:
+        return false;
+    }
+  }
+
+  // MPI 4.0, 6.1: a collective returns as soon as the caller's part is done; which of the others
+  // that takes follows from what it receives.
+  void Refine(uint32_t p, Need* need) {
+    if (need->node == kNoIndex) return;
+    const CollectiveNode& node = graph_.nodes[need->node];
+    if (node.missing.empty()) return;
+    const Arguments& arguments = trace_.arguments[need->event->arguments];
+    const Rule rule = FindOperation(static_cast<uint16_t>(arguments.operation)).rule;
+    const bool inter = (trace_.communicators[node.communicator].flags & ring::kIsInter) != 0;
+    const Kind kind = KindOf(*need->event);
+    // An initialisation moves no data.
+    const bool initialises = kind == Kind::kPersistentCollective && node.start == 0;
+    if (initialises || NeedsNobody(arguments, rule)) {
+      need->strict = false;
+      return;
+    }
+    switch (rule) {
+      case Rule::kBcast:
+      case Rule::kScatter:
+      case Rule::kScatterv:
+      case Rule::kGather:
+      case Rule::kGatherv:
+      case Rule::kReduce: {
+        const bool from_root =
+            rule == Rule::kBcast || rule == Rule::kScatter || rule == Rule::kScatterv;
+        if (inter) {
+          need->strict = false;
+          return;
+        }
+        const std::vector<uint64_t>* counts = CountsOf(arguments.recv_counts);
+        const bool is_root = LocalRank(p, node.communicator) == arguments.root_or_peer;
+        if (is_root && rule == Rule::kGatherv && counts != nullptr) {
+          return OnlyThose(node, need, [&](uint32_t missing) {
+            return Given(*counts, LocalRank(missing, node.communicator));
+          });
+        }
+        if (is_root) {
+          need->strict = !from_root;
+          return;
+        }
+        need->strict = false;
+        for (const uint32_t missing : node.missing) {
+          if (LocalRank(missing, node.communicator) != arguments.root_or_peer) continue;
+          need->relevant = {missing};
+          need->strict = from_root;
+        }
+        return;
+      }
+      case Rule::kAllreduce:
+        if (IsScan(arguments.operation)) {
+          const int32_t mine = LocalRank(p, node.communicator);
+          return OnlyThose(node, need, [&](uint32_t missing) {
+            return LocalRank(missing, node.communicator) < mine;
+          });
+        }
+        if (inter) OnlyOtherGroup(p, node, need);
+        return;
+      case Rule::kReduceScatter: {
+        const std::vector<uint64_t>* counts = CountsOf(arguments.recv_counts);
+        if (counts != nullptr) need->strict = Given(*counts, LocalRank(p, node.communicator));
+        if (inter) OnlyOtherGroup(p, node, need);
+        return;
+      }
+      case Rule::kAllgatherv:
+      case Rule::kAlltoallv:
+      case Rule::kAlltoallw: {
+        const std::vector<uint64_t>* counts = CountsOf(arguments.recv_counts);
+        if (counts == nullptr) return;
+        return OnlyThose(node, need, [&](uint32_t missing) {
+          if (inter && SameGroup(p, missing, node.communicator)) return false;
+          return Given(*counts, LocalRank(missing, node.communicator));
+        });
+      }
+      case Rule::kBarrier:
+      case Rule::kAllgather:
+      case Rule::kAlltoall:
+      case Rule::kReduceScatterBlock:
+        if (inter) OnlyOtherGroup(p, node, need);
+        return;
+      case Rule::kNeighborAllgather:
+      case Rule::kNeighborAllgatherv:
+      case Rule::kNeighborAlltoall:
+      case Rule::kNeighborAlltoallv:
+      case Rule::kNeighborAlltoallw: {
+        const std::vector<int32_t>& in = trace_.memberships[need->event->membership].neighbors_in;
+        const std::vector<uint64_t>* counts = CountsOf(arguments.recv_counts);
+        return OnlyThose(node, need, [&](uint32_t missing) {
+          const int32_t rank = LocalRank(missing, node.communicator);
+          for (size_t i = 0; i < in.size(); ++i) {
+            if (in[i] != rank) continue;
+            if (counts == nullptr || Given(*counts, static_cast<int32_t>(i))) return true;
+          }
+          return false;
+        });
+      }
+      default:
+        return;
+    }
+  }
+
+  static bool IsScan(Operation operation) {
+    return operation == Operation::kScan || operation == Operation::kExscan ||
+           operation == Operation::kIscan || operation == Operation::kIexscan ||
+           operation == Operation::kScan_init || operation == Operation::kExscan_init;
+  }
+
+  // Of those who are missing, the caller cannot do without these; of nobody, by the standard.
+  template <typename Wanted>
+  static void OnlyThose(const CollectiveNode& node, Need* need, const Wanted& wanted) {
+    std::copy_if(node.missing.begin(), node.missing.end(), std::back_inserter(need->relevant),
+                 wanted);
+    need->strict = !need->relevant.empty();
+    if (need->relevant.size() == node.missing.size()) need->relevant.clear();  // all
+  }
+
+  // What comes to the caller comes from the other group (MPI 4.0, 6.2.3).
+  void OnlyOtherGroup(uint32_t p, const CollectiveNode& node, Need* need) const {
+    if (!need->strict) return;
+    OnlyThose(node, need,
+              [&](uint32_t missing) { return !SameGroup(p, missing, node.communicator); });
+  }
+
+  bool SameGroup(uint32_t a, uint32_t b, uint32_t communicator) const {
+    const std::vector<int32_t>& members = trace_.communicators[communicator].members;
+    const auto within = [&](uint32_t p) {
+      return std::find(members.begin(), members.end(), trace_.processes[p].rank) != members.end();
+    };
+    return within(a) == within(b);
+  }
+
+  const std::vector<uint64_t>* CountsOf(uint32_t counts) const {
+    return counts == kNoIndex ? nullptr : &trace_.count_arrays[counts];
+  }
+
+  // Does data come by this entry of an array of counts? Of one that was cut off, perhaps. (Those of
+  // a w-collective are signatures, of which that of no data is not 0: then it counts as some.)
+  static bool Given(const std::vector<uint64_t>& counts, int32_t rank) {
+    return rank < 0 || static_cast<size_t>(rank) >= counts.size() ||
+           counts[static_cast<size_t>(rank)] != 0;
+  }
+
+  const Trace& trace_;
+  const DiagnoseOptions& options_;
+  const std::vector<Lanes>& lanes_;
+  WaitGraph graph_;
+  std::unordered_set<uint32_t> creating_;
+  std::map<std::tuple<uint32_t, uint32_t, bool>, uint32_t> anybody_;  // world, communicator, group
+  Deaths deaths_{trace_};
+  MessageSupply messages_{trace_};
+  std::unordered_map<uint32_t, std::unordered_map<uint32_t, int32_t>> local_ranks_;
+};
+
+// Can stand in a proof: nothing of it is unknown, and only one thread of it could act.
+bool Reliable(const Process& process) {
+  return process.quiet && process.thread_level >= 0 && process.thread_level <= 2 &&
+         process.records_unreadable == 0 && process.table_overflows == 0;
+}
+
+// What a process is taken to wait by.
+enum class Waits : uint8_t {
+  kAll,       // all that looks like it
+  kFirm,      // no weak waits, and for nothing that may have come uncounted
+  kStandard,  // what the standard demands, on complete records
+};
+
+// The greatest set that can act, by rounds over a worklist. Returns who can.
+std::vector<bool> WhoCanAct(const Trace& trace, const WaitGraph& graph, Waits waits) {
+  const bool strict = waits == Waits::kStandard;
+  const size_t count = graph.processes.size();
+  std::vector<bool> can(count, false);
+  std::vector<std::vector<uint32_t>> waiters(count);  // processes to look at when one can act
+  std::vector<uint32_t> work;
+  // A member that is missing from a node concerns everybody inside: through the node, not pair by
+  // pair.
+  std::vector<std::vector<uint32_t>> nodes_of(count);
+  std::vector<uint32_t> missing_left(graph.nodes.size());
+  for (uint32_t n = 0; n < graph.nodes.size(); ++n) {
+    for (const uint32_t p : graph.nodes[n].missing) nodes_of[p].push_back(n);
+    missing_left[n] = static_cast<uint32_t>(graph.nodes[n].missing.size());
+  }
+  // So does a member of whom a receive from anybody waits for.
+  std::vector<std::vector<uint32_t>> anybodies_of(count);
+  std::vector<std::vector<uint32_t>> waiters_of(graph.anybody.size());
+  std::vector<bool> somebody_can(graph.anybody.size(), false);
+  for (uint32_t i = 0; i < graph.anybody.size(); ++i) {
+    for (const uint32_t p : graph.anybody[i].members) anybodies_of[p].push_back(i);
+  }
+  for (uint32_t p = 0; p < count; ++p) {
+    for (const Need& need : graph.processes[p].needs) {
+      if (need.process != kNoIndex) waiters[need.process].push_back(p);
+      if (need.anybody != kNoIndex) waiters_of[need.anybody].push_back(p);
+      for (const uint32_t other : need.relevant) waiters[other].push_back(p);
+    }
+  }
+  const auto satisfied = [&](const Need& need) {
+    if ((strict && !need.strict) || (need.uncounted && waits != Waits::kAll)) return true;
+    // If it were the waiter itself who can act, nobody would ask.
+    if (need.anybody != kNoIndex) return bool{somebody_can[need.anybody]};
+    if (need.process != kNoIndex) return bool{can[need.process]};
+    const CollectiveNode& node = graph.nodes[need.node];
+    if (node.mismatched) return false;
+    if (!need.relevant.empty()) {
+      return std::all_of(need.relevant.begin(), need.relevant.end(),
+                         [&can](uint32_t p) { return can[p]; });
+    }
+    return missing_left[need.node] == 0;
+  };
+  const auto try_release = [&](uint32_t p) {
+    const ProcessView& view = graph.processes[p];
+    if (can[p] || view.activity == Activity::kLeft || view.activity == Activity::kEnded) return;
+    bool free = view.needs.empty() || view.activity == Activity::kRunning ||
+                (view.weak && waits != Waits::kAll) ||
+                (strict && (!Reliable(trace.processes[p]) || view.activity == Activity::kPolling));
+    if (!free) {
+      free = view.any
+                 ? view.released || std::any_of(view.needs.begin(), view.needs.end(), satisfied)
+                 : std::all_of(view.needs.begin(), view.needs.end(), satisfied);
+    }
+    if (free) {
+      can[p] = true;
+      work.push_back(p);
+    }
+  };
+  for (uint32_t p = 0; p < count; ++p) try_release(p);
+  while (!work.empty()) {
+    const uint32_t p = work.back();
+    work.pop_back();
+    for (const uint32_t waiter : waiters[p]) try_release(waiter);
+    for (const uint32_t i : anybodies_of[p]) {
+      if (somebody_can[i]) continue;
+      somebody_can[i] = true;
+      for (const uint32_t waiter : waiters_of[i]) try_release(waiter);
+    }
+    for (const uint32_t n : nodes_of[p]) {
+      if (--missing_left[n] != 0) continue;
+      for (const uint32_t inside : graph.nodes[n].inside) try_release(inside);
+    }
+  }
+  return can;
+}
+
+}  // namespace
+
+std::vector<uint32_t> WaitGraph::Candidates(const Need& need, Activity activity) const {
+  if (need.process != kNoIndex) {
+    if (processes[need.process].activity != activity) return {};
+    return {need.process};
+  }
+  if (need.anybody == kNoIndex) return {};
+  const Anybody& all = anybody[need.anybody];
+  switch (activity) {
+    case Activity::kEnded:
+      return all.ended;
+    case Activity::kLeft:
+      return all.left;
+    case Activity::kRunning:
+      return all.running;
+    default:
+      return {};
+  }
+}
+
+const Need* WaitGraph::OwnUnmarked(uint32_t process) const {
+  const ProcessView& view = processes[process];
+  // Of several that one would be enough of, another one may be the cause.
+  if (view.any) return nullptr;
+  const auto it = std::find_if(view.needs.begin(), view.needs.end(), [&](const Need& need) {
+    return need.process == process && need.sends && need.unmarked != 0;
+  });
+  return it == view.needs.end() ? nullptr : &*it;
+}
+
+WaitGraph BuildWaitGraph(const Trace& trace, const DiagnoseOptions& options,
+                         const std::vector<Lanes>& lanes) {
+  return GraphBuilder(trace, options, lanes).Build();
+}
+
+void Settle(const Trace& trace, WaitGraph* graph) {
+  const std::vector<bool> can = WhoCanAct(trace, *graph, Waits::kAll);
+  const std::vector<bool> can_firmly = WhoCanAct(trace, *graph, Waits::kFirm);
+  const std::vector<bool> can_strictly = WhoCanAct(trace, *graph, Waits::kStandard);
+  for (uint32_t p = 0; p < graph->processes.size(); ++p) {
+    ProcessView& view = graph->processes[p];
+    const bool waits = view.activity == Activity::kBlocked || view.activity == Activity::kPolling;
+    view.stuck = waits && !can[p];
+    view.stuck_firmly = waits && !can_firmly[p];
+    view.stuck_strictly = waits && !can_strictly[p];
+  }
+}
+
+}  // namespace rollcall

@@ -1,0 +1,118 @@
+// Who waits for whom: every open call, what it needs, and what can still come of it.
+//
+// A call is stuck if nothing that can still happen completes it: the least set of processes that
+// can act is computed (those that compute, then whoever they can release, and so on); what remains
+// is a deadlock or waits for the dead. Computed three times: by what an MPI library does in
+// practice; the same without those whose wait is weak; and by what the standard alone demands,
+// under which alone something is proven.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_WAIT_GRAPH_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_WAIT_GRAPH_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/diagnosis/graph/options.h"
+#include "collector/matching/lanes.h"
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+// What a process does, as far as others can hope for it.
+enum class Activity : uint8_t {
+  kRunning,  // alive, outside every call
+  kBlocked,  // inside a call
+  kPolling,  // tests requests, or probes, again and again and does nothing else
+  kLeft,     // entered MPI_Finalize; takes part in nothing any more
+  kEnded,    // gone without it, or on its way out by an exception that nobody caught
+};
+
+// One collective that somebody is inside of, or has started and waits for.
+struct CollectiveNode {
+  uint32_t communicator = kNoIndex;
+  uint64_t sequence = 0;
+  uint64_t start = 0;  // of a persistent collective: the n-th of what this number initialised
+  std::vector<uint32_t> inside;   // processes that wait in it
+  std::vector<uint32_t> missing;  // members with a trace that have not entered it
+  std::vector<int32_t> absent;    // world ranks of members without a trace
+  bool mismatched = false;        // its calls do not fit together: it never completes
+  bool unknown = false;           // some member may not have started it, and nothing tells
+};
+
+// Whom a receive from any rank waits for, once for all of its members: one list each would be
+// quadratic where everybody waits so. A waiter is no candidate for its own message; it waits, so
+// that it stands in none of the three lists.
+struct Anybody {
+  std::vector<uint32_t> members;
+  std::vector<uint32_t> ended;
+  std::vector<uint32_t> left;
+  std::vector<uint32_t> running;
+  bool absent = false;       // there are others, whose trace is not here
+  bool other_group = false;  // of an intercommunicator: the waiters are not among them
+};
+
+// One thing that an open call waits for: exactly one of the first three is set.
+struct Need {
+  uint32_t node = kNoIndex;        // a CollectiveNode
+  uint32_t process = kNoIndex;     // a message: whoever is to bring or take it
+  uint32_t anybody = kNoIndex;     // a message: any other one of these could bring it
+  std::vector<uint32_t> relevant;  // node: the missing members it cannot do without; empty: all
+  bool strict = true;  // the standard demands it; else buffering or an early return may not
+  const Event* event = nullptr;  // the call, or the one that made the request
+  bool sends = false;            // a message to send, not to receive
+  bool uncounted = false;        // it may have been sent or taken: see Process::channels_lost
+  uint32_t unmarked = 0;         // so many partitions of it `process` has not marked ready yet
+};
+
+struct ProcessView {
+  Activity activity = Activity::kRunning;
+  const OpenCall* open = nullptr;   // the outermost call it is inside of
+  const Event* finalize = nullptr;  // of MPI_Finalize
+  std::vector<Need> needs;
+  bool any = false;  // one of the needs is enough
+  // What it waits in may end without any other process: it polls, and may do something else next;
+  // or another thread of it might act (OtherThreads). See stillness.h.
+  bool weak = false;
+  bool released = false;        // one of what it waits for is there, or cannot be judged
+  bool stuck = false;           // nothing that can still happen releases it
+  bool stuck_firmly = false;    // not even if all weak waits ended, and what is uncounted came
+  bool stuck_strictly = false;  // by the standard, on complete records: proven
+
+  bool WaitsUncounted() const {
+    return std::any_of(needs.begin(), needs.end(), [](const Need& need) { return need.uncounted; });
+  }
+};
+
+struct WaitGraph {
+  std::vector<ProcessView> processes;  // parallel to Trace::processes
+  std::vector<CollectiveNode> nodes;
+  std::vector<Anybody> anybody;
+  std::unordered_multimap<uint64_t, uint32_t> node_index;  // see NodeKey(); one for each start
+
+  // Of a message: how many others could bring it, and who of them does what (kEnded, kLeft or
+  // kRunning).
+  size_t Candidates(const Need& need) const {
+    if (need.anybody == kNoIndex) return 1;
+    const Anybody& all = anybody[need.anybody];
+    return all.members.size() - (all.other_group ? 0 : 1);
+  }
+  std::vector<uint32_t> Candidates(const Need& need, Activity activity) const;
+
+  // The send that a process cannot do without and has to mark ready itself; nullptr if there is
+  // none.
+  const Need* OwnUnmarked(uint32_t process) const;
+
+  static uint64_t NodeKey(uint32_t communicator, uint64_t sequence) {
+    return uint64_t{communicator} << 40 ^ sequence;
+  }
+};
+
+// Without `stuck`: mismatches are marked by the caller first, then Settle() decides.
+WaitGraph BuildWaitGraph(const Trace& trace, const DiagnoseOptions& options,
+                         const std::vector<Lanes>& lanes);
+void Settle(const Trace& trace, WaitGraph* graph);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_WAIT_GRAPH_H_

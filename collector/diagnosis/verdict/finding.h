@@ -1,0 +1,128 @@
+// What a diagnosis says. Plain data, rendered by collector/report.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_VERDICT_FINDING_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_VERDICT_FINDING_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+// docs/verdicts/ says what each level takes. Ordered: a larger value claims less.
+enum class Certainty : uint8_t { kProven, kLikely, kSuspected, kInconclusive };
+
+// What a finding of a kind means to somebody who gates on it.
+enum class Severity : uint8_t { kError, kNote };
+
+// One row of kinds.def.
+enum class VerdictKind : uint8_t {
+#define KIND(identifier, name, severity, fix) k##identifier,
+#include "collector/diagnosis/verdict/kinds.def"
+#undef KIND
+};
+
+struct KindRow {
+  VerdictKind kind;
+  std::string_view name;
+  Severity severity;
+  std::string_view fix;
+};
+
+// By VerdictKind.
+inline constexpr auto kAllKinds = std::to_array<KindRow>({
+#define KIND(identifier, name, severity, fix) \
+  {VerdictKind::k##identifier, name, Severity::k##severity, fix},
+#include "collector/diagnosis/verdict/kinds.def"
+#undef KIND
+});
+
+constexpr std::string_view KindName(VerdictKind kind) {
+  return kAllKinds[static_cast<size_t>(kind)].name;
+}
+constexpr Severity KindSeverity(VerdictKind kind) {
+  return kAllKinds[static_cast<size_t>(kind)].severity;
+}
+// What to do about it, where a finding knows nothing better.
+constexpr std::string_view KindFix(VerdictKind kind) {
+  return kAllKinds[static_cast<size_t>(kind)].fix;
+}
+
+// By its name; none if there is no such kind.
+constexpr std::optional<VerdictKind> FindKind(std::string_view name) {
+  for (const KindRow& row : kAllKinds) {
+    if (row.name == name) return row.kind;
+  }
+  return std::nullopt;
+}
+
+constexpr std::string_view CertaintyName(Certainty certainty) {
+  constexpr std::string_view kNames[] = {"proven", "likely", "suspected", "inconclusive"};
+  return kNames[static_cast<size_t>(certainty)];
+}
+
+// Where some ranks stand or went.
+struct Site {
+  // What the ranks do there. kOther: they made the call, and it returned.
+  enum class Role : uint8_t { kWaiting, kWentOn, kCulprit, kStalled, kEnded, kOther };
+  Role role = Role::kOther;
+  bool culprit = false;        // the culprits' side of the picture, else the crime scene
+  std::vector<int32_t> ranks;  // rising
+  SourceFrame frame;           // the user's line; function empty if unknown
+  uint32_t call_path = kNoIndex;
+  uint32_t communicator = kNoIndex;  // of the call
+  std::string what;  // "MPI_Allreduce #58  (1 x MPI_DOUBLE, MPI_SUM)", "exited with 3"
+};
+
+struct Finding {
+  VerdictKind kind = VerdictKind::kInconclusive;
+  Certainty certainty = Certainty::kInconclusive;  // that the job cannot go on, or went wrong
+  // That the kind is the right one: why. No more certain than the above, but for facts that stand
+  // whoever waits (IsFactKind).
+  Certainty kind_certainty = Certainty::kInconclusive;
+  bool hangs = false;  // the job is (or was) stuck because of it
+  uint32_t world = kNoIndex;
+  uint32_t communicator = kNoIndex;
+  Operation operation = Operation::kNone;  // the collective skipped or mismatched
+  uint64_t sequence = 0;                   // first misaligned number on the communicator; 0 if none
+  std::vector<int32_t> culprits;           // rising; empty if nobody can be singled out
+  std::vector<int32_t> waiting;            // rising
+  std::string title;                       // one sentence
+  std::vector<Site> sites;                 // crime scene first, culprits last
+  std::string why;
+  std::string fix;                 // empty: the kind's own
+  std::vector<std::string> notes;  // what lowers certainty, near misses, consequences counted
+  // Of one that hangs: the verdict is void once one of these moves; and who could release them.
+  std::vector<int32_t> waiting_set;  // rising
+  std::vector<int32_t> awaited;      // rising
+};
+
+// The kind says how a process ended, or what MPI answered: that is certain even where the others
+// may go on.
+inline bool IsFactKind(VerdictKind kind) {
+  return kind == VerdictKind::kRankDied || kind == VerdictKind::kUncaughtException ||
+         kind == VerdictKind::kInvalidArgument;
+}
+
+// "uneven-iterations (likely)": the kind's certainty stands there if it is not that of the hang.
+std::string KindText(const Finding& finding);
+
+struct Report {
+  enum class Status : uint8_t { kHung, kStopped, kFinished, kFailed, kRunning, kNoRanks };
+  Status status = Status::kRunning;
+  uint32_t ranks = 0;  // whose trace is here
+  uint32_t ranks_expected = 0;
+  uint32_t hosts = 0;
+  int64_t no_progress_ns = -1;
+  std::vector<Finding> findings;  // causes first, most certain first
+  std::vector<std::string> notes;
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_VERDICT_FINDING_H_

@@ -1,0 +1,134 @@
+#include "collector/diagnosis/weak_wait.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "collector/diagnosis/graph/stillness.h"
+#include "collector/diagnosis/wording/describe.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+namespace {
+
+// `processes`, and all that stuck ones among them wait for, directly or not.
+std::vector<uint32_t> WaitedFor(const WaitGraph& graph, const std::vector<uint32_t>& processes) {
+  std::vector<bool> seen(graph.processes.size(), false);
+  std::vector<bool> seen_node(graph.nodes.size(), false);
+  std::vector<bool> seen_anybody(graph.anybody.size(), false);
+  std::vector<uint32_t> all;
+  const auto add = [&](uint32_t p) {
+    if (seen[p]) return;
+    seen[p] = true;
+    all.push_back(p);
+  };
+  for (const uint32_t p : processes) add(p);
+  for (size_t at = 0; at < all.size(); ++at) {
+    const ProcessView& view = graph.processes[all[at]];
+    if (!view.stuck) continue;
+    for (const Need& need : view.needs) {
+      if (need.process != kNoIndex) add(need.process);
+      if (need.node != kNoIndex && !seen_node[need.node]) {
+        seen_node[need.node] = true;
+        for (const uint32_t p : graph.nodes[need.node].missing) add(p);
+      }
+      if (need.anybody != kNoIndex && !seen_anybody[need.anybody]) {
+        seen_anybody[need.anybody] = true;
+        for (const uint32_t p : graph.anybody[need.anybody].members) add(p);
+      }
+    }
+  }
+  return all;
+}
+
+// Of `processes`: their own weak waits, and those of processes that they wait for.
+WeakWait JudgeWeakWait(const Trace& trace, const DiagnoseOptions& options, const WaitGraph& graph,
+                       const std::vector<uint32_t>& processes) {
+  WeakWait wait;
+  bool loose = false;
+  bool judged = true;
+  int64_t waited_ns = INT64_MAX;
+  std::vector<uint32_t> all = WaitedFor(graph, processes);
+  std::sort(all.begin(), all.end());
+  for (const uint32_t p : all) {
+    const ProcessView& view = graph.processes[p];
+    const Process& process = trace.processes[p];
+    // Who came to wait just now will not have waited for long either.
+    const int64_t idle_ns = view.stuck ? IdleNs(options, process) : -1;
+    if (idle_ns >= 0) waited_ns = std::min(waited_ns, idle_ns);
+    if (view.WaitsUncounted()) wait.uncounted.push_back(p);
+    if (!view.weak && !view.WaitsUncounted()) continue;
+    const Thread* poller = WaitingPoller(options, process);
+    loose |= poller != nullptr && !PollsTightly(*poller);
+    judged &= WasJudged(options, process);
+    waited_ns = std::min(waited_ns, WaitedNs(options, process));
+    if (!view.weak) continue;
+    if (poller != nullptr) wait.polling.push_back(p);
+    if (process.thread_level != 3) continue;
+    if (process.other_threads == OtherThreads::kOutside) wait.with_threads.push_back(p);
+    if (process.other_threads == OtherThreads::kUnseen) wait.unseen.push_back(p);
+  }
+  // Nobody saw for how long, and nothing will come of it any more.
+  const bool over = waited_ns < 0 && options.job_ended;
+  if (waited_ns >= options.LikelyAfterNs() && !loose && wait.uncounted.empty()) {
+    wait.certainty = Certainty::kLikely;
+  } else if (waited_ns >= options.SuspectAfterNs() || judged || over) {
+    wait.certainty = Certainty::kSuspected;
+  }
+  return wait;
+}
+
+}  // namespace
+
+std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& incident) {
+  if (!incident.hangs) return std::nullopt;
+  std::vector<uint32_t> involved = incident.deviating;
+  involved.insert(involved.end(), incident.agreeing.begin(), incident.agreeing.end());
+  // The firmest of the waits decides: with it the job hangs, whatever the others may do.
+  const auto stuck = [&](bool ProcessView::*how) {
+    return std::any_of(involved.begin(), involved.end(),
+                       [&](uint32_t p) { return analysis.graph.processes[p].*how; });
+  };
+  if (stuck(&ProcessView::stuck_firmly)) return std::nullopt;
+  if (!stuck(&ProcessView::stuck)) {
+    // Somebody is late, who may have sent before what they wait for.
+    WeakWait wait;
+    wait.certainty = Certainty::kSuspected;
+    std::copy_if(involved.begin(), involved.end(), std::back_inserter(wait.uncounted),
+                 [&](uint32_t p) { return analysis.graph.processes[p].WaitsUncounted(); });
+    if (!wait.uncounted.empty()) return wait;
+    // Nor does it hang for certain if all that wait do so by polling: one of the requests that they
+    // may ask for may be complete.
+    const auto polls = [&](uint32_t p) {
+      return analysis.graph.processes[p].activity == Activity::kPolling;
+    };
+    if (std::none_of(involved.begin(), involved.end(), polls) ||
+        std::any_of(involved.begin(), involved.end(),
+                    [&](uint32_t p) { return analysis.Waits(p) && !polls(p); })) {
+      return std::nullopt;
+    }
+  }
+  return JudgeWeakWait(analysis.trace, analysis.options, analysis.graph, involved);
+}
+
+void Weaken(const Analysis& analysis, const WeakWait& wait, bool is_fact, Finding* finding) {
+  finding->certainty = std::max(finding->certainty, *wait.certainty);
+  if (!is_fact) LimitKindCertainty(finding->certainty, finding);
+  const auto note = [&](const std::vector<uint32_t>& who, const char* one, const char* several,
+                        const char* what) {
+    if (who.empty()) return;
+    const std::vector<int32_t> ranks = analysis.RanksOf(who);
+    finding->notes.push_back(
+        fmt::format("not proven: {} {} {}", RanksPhrase(ranks), Verb(ranks, one, several), what));
+  };
+  note(wait.polling, "waits", "wait", "by polling");
+  note(wait.with_threads, "has", "have", "another thread that never called MPI and might act");
+  note(wait.unseen, "has", "have", "threads that could not be examined");
+  note(
+      wait.uncounted, "waits", "wait",
+      "for a message that may have been sent or received already: more tags are in use than a ring "
+      "counts (ROLLCALL_RING_KIB enlarges it)");
+}
+
+}  // namespace rollcall

@@ -1,0 +1,76 @@
+#include "collector/diagnosis/wording/waiting_set.h"
+
+#include <algorithm>
+#include <set>
+
+namespace rollcall {
+namespace {
+
+// Who could release one of them, directly or by releasing somebody else who waits; themselves
+// included.
+std::set<uint32_t> Reach(const WaitGraph& graph, const std::vector<uint32_t>& from) {
+  std::set<uint32_t> reached(from.begin(), from.end());
+  std::set<uint32_t> nodes;
+  std::set<uint32_t> anybodies;
+  std::vector<uint32_t> work = from;
+  const auto reach = [&](const std::vector<uint32_t>& processes) {
+    for (const uint32_t process : processes) {
+      if (reached.insert(process).second) work.push_back(process);
+    }
+  };
+  while (!work.empty()) {
+    const ProcessView& view = graph.processes[work.back()];
+    work.pop_back();
+    for (const Need& need : view.needs) {
+      if (need.process != kNoIndex) reach({need.process});
+      reach(need.relevant);
+      if (need.node != kNoIndex && need.relevant.empty() && nodes.insert(need.node).second) {
+        reach(graph.nodes[need.node].missing);
+      }
+      if (need.anybody != kNoIndex && anybodies.insert(need.anybody).second) {
+        reach(graph.anybody[need.anybody].members);
+      }
+    }
+  }
+  return reached;
+}
+
+}  // namespace
+
+void AddWaitingSet(const Analysis& analysis, const Incident& incident,
+                   const std::vector<uint32_t>& waiting, Finding* finding) {
+  if (!incident.hangs) return;
+  std::vector<uint32_t> set = waiting;
+  // Whose call does not fit need not wait for the hang to be one. Elsewhere it is the culprits' own
+  // wait that is judged: of a ring, of a message that nobody sends.
+  const bool mismatch =
+      incident.what == Incident::What::kCalls || incident.what == Incident::What::kShift;
+  for (const uint32_t process : incident.deviating) {
+    if (!mismatch && analysis.Waits(process)) set.push_back(process);
+  }
+  finding->waiting_set = analysis.RanksOf(set);
+  const std::set<uint32_t> reached = Reach(analysis.graph, set);
+  finding->awaited =
+      analysis.RanksOf(Without(std::vector<uint32_t>(reached.begin(), reached.end()), set));
+}
+
+std::vector<uint32_t> ProcessesOf(const Trace& trace, const Finding& finding,
+                                  const std::vector<int32_t>& ranks) {
+  std::vector<uint32_t> result;
+  if (finding.world >= trace.worlds.size()) return result;
+  const std::vector<uint32_t>& processes = trace.worlds[finding.world].processes;
+  for (const int32_t rank : ranks) {
+    if (rank < 0 || static_cast<size_t>(rank) >= processes.size()) continue;
+    const uint32_t process = processes[static_cast<size_t>(rank)];
+    if (process != kNoIndex) result.push_back(process);
+  }
+  return result;
+}
+
+bool StoodStill(const Trace& trace, const Finding& finding) {
+  const std::vector<uint32_t> waiting = ProcessesOf(trace, finding, finding.waiting_set);
+  return std::all_of(waiting.begin(), waiting.end(),
+                     [&](uint32_t process) { return trace.processes[process].quiet; });
+}
+
+}  // namespace rollcall

@@ -1,0 +1,28 @@
+// Which ranks a finding that says that the job hangs rests on.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_WAITING_SET_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_WAITING_SET_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/graph/analysis.h"
+#include "collector/diagnosis/verdict/finding.h"
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+// Fills in Finding::waiting_set and awaited; `waiting`: the processes of Finding::waiting.
+void AddWaitingSet(const Analysis& analysis, const Incident& incident,
+                   const std::vector<uint32_t>& waiting, Finding* finding);
+
+// The processes of some ranks of the finding's world; those that have a trace.
+std::vector<uint32_t> ProcessesOf(const Trace& trace, const Finding& finding,
+                                  const std::vector<int32_t>& ranks);
+
+// Whether the whole waiting set is quiet: before that nothing is called a hang.
+bool StoodStill(const Trace& trace, const Finding& finding);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_WAITING_SET_H_
