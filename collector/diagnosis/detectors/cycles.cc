@@ -1,5 +1,6 @@
 // Circles of ranks that wait for each other.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -8,6 +9,7 @@
 #include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/detectors/near_miss.h"
 #include "collector/diagnosis/detectors/order.h"
+#include "collector/diagnosis/graph/components.h"
 
 namespace rollcall {
 namespace {
@@ -16,105 +18,31 @@ using What = Incident::What;
 
 // Vertices: processes, then collective nodes, then those who wait for anybody. Edges lead to what
 // is waited for; only what is stuck counts.
-class Components {
- public:
-  explicit Components(const WaitGraph& graph) : graph_(graph), processes_(graph.processes.size()) {
-    const size_t count = processes_ + graph.nodes.size() + graph.anybody.size();
-    index_.assign(count, 0);
-    low_.assign(count, 0);
-    on_stack_.assign(count, false);
-  }
-
-  // Strongly connected components of more than one process (Tarjan, without recursion: a pipeline
-  // of ranks is as deep as it is long).
-  std::vector<std::vector<uint32_t>> Find() {
-    for (uint32_t v = 0; v < processes_; ++v) {
-      if (graph_.processes[v].stuck && index_[v] == 0) Visit(v);
-    }
-    return std::move(components_);
-  }
-
- private:
-  struct Frame {
-    uint32_t vertex;
-    std::vector<uint32_t> next;
-    size_t at = 0;
+std::vector<uint32_t> WaitsFor(const WaitGraph& graph, uint32_t v) {
+  const auto processes = static_cast<uint32_t>(graph.processes.size());
+  const auto nodes = static_cast<uint32_t>(graph.nodes.size());
+  std::vector<uint32_t> next;
+  const auto add_stuck = [&](const std::vector<uint32_t>& some) {
+    std::copy_if(some.begin(), some.end(), std::back_inserter(next),
+                 [&](uint32_t p) { return graph.processes[p].stuck; });
   };
-
-  std::vector<uint32_t> Next(uint32_t v) const {
-    std::vector<uint32_t> next;
-    const auto add = [&](uint32_t p) {
-      if (graph_.processes[p].stuck) next.push_back(p);
-    };
-    if (v < processes_) {
-      for (const Need& need : graph_.processes[v].needs) {
-        if (need.node != kNoIndex) {
-          next.push_back(static_cast<uint32_t>(processes_) + need.node);
-        } else if (need.anybody != kNoIndex) {
-          next.push_back(static_cast<uint32_t>(processes_ + graph_.nodes.size()) + need.anybody);
-        } else {
-          add(need.process);
-        }
-      }
-    } else if (v < processes_ + graph_.nodes.size()) {
-      for (const uint32_t p : graph_.nodes[v - processes_].missing) add(p);
-    } else {
-      for (const uint32_t p : graph_.anybody[v - processes_ - graph_.nodes.size()].members) add(p);
-    }
-    return next;
-  }
-
-  void Visit(uint32_t root) {
-    std::vector<Frame> frames;
-    const auto enter = [&](uint32_t v) {
-      index_[v] = low_[v] = ++counter_;
-      stack_.push_back(v);
-      on_stack_[v] = true;
-      frames.push_back({v, Next(v)});
-    };
-    enter(root);
-    while (!frames.empty()) {
-      Frame& frame = frames.back();
-      if (frame.at < frame.next.size()) {
-        const uint32_t to = frame.next[frame.at++];
-        if (index_[to] == 0) {
-          enter(to);
-        } else if (on_stack_[to]) {
-          low_[frame.vertex] = std::min(low_[frame.vertex], index_[to]);
-        }
-        continue;
-      }
-      const uint32_t v = frame.vertex;
-      frames.pop_back();
-      if (!frames.empty()) {
-        low_[frames.back().vertex] = std::min(low_[frames.back().vertex], low_[v]);
-      }
-      if (low_[v] != index_[v]) continue;
-      std::vector<uint32_t> component;
-      uint32_t member;
-      do {
-        member = stack_.back();
-        stack_.pop_back();
-        on_stack_[member] = false;
-        component.push_back(member);
-      } while (member != v);
-      std::sort(component.begin(), component.end());
-      // One process alone is a member of those whom it waits for itself.
-      if (component.size() > 1 && component[1] < processes_) {
-        components_.push_back(std::move(component));
+  if (v >= processes + nodes) {
+    add_stuck(graph.anybody[v - processes - nodes].members);
+  } else if (v >= processes) {
+    add_stuck(graph.nodes[v - processes].missing);
+  } else {
+    for (const Need& need : graph.processes[v].needs) {
+      if (need.node != kNoIndex) {
+        next.push_back(processes + need.node);
+      } else if (need.anybody != kNoIndex) {
+        next.push_back(processes + nodes + need.anybody);
+      } else {
+        add_stuck({need.process});
       }
     }
   }
-
-  const WaitGraph& graph_;
-  const size_t processes_;
-  uint32_t counter_ = 0;
-  std::vector<uint32_t> index_;
-  std::vector<uint32_t> low_;
-  std::vector<bool> on_stack_;
-  std::vector<uint32_t> stack_;
-  std::vector<std::vector<uint32_t>> components_;
-};
+  return next;
+}
 
 // Under MPI_THREAD_MULTIPLE another thread may answer. One that has called MPI is known, and waits
 // in a call itself; that there is one which has not, is the less likely the longer nothing moves.
@@ -361,8 +289,18 @@ void TurnAround(const Trace& trace, Incident* incident) {
 void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents) {
   CycleFinder finder(analysis, incidents);
   finder.LookAtThemselves();
-  for (const std::vector<uint32_t>& component : Components(analysis.graph).Find()) {
-    finder.Look(component);
+  const WaitGraph& graph = analysis.graph;
+  const size_t processes = graph.processes.size();
+  std::vector<uint32_t> stuck;
+  for (uint32_t p = 0; p < processes; ++p) {
+    if (graph.processes[p].stuck) stuck.push_back(p);
+  }
+  const Components components =
+      FindComponents(static_cast<uint32_t>(processes + graph.nodes.size() + graph.anybody.size()),
+                     stuck, [&graph](uint32_t v) { return WaitsFor(graph, v); });
+  for (const std::vector<uint32_t>& component : components.members) {
+    // One process alone is a member of those whom it waits for itself.
+    if (component.size() > 1 && component[1] < processes) finder.Look(component);
   }
 }
 

@@ -7,84 +7,13 @@
 
 #include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/detectors/order.h"
+#include "collector/diagnosis/graph/components.h"
 #include "collector/matching/voices.h"
 
 namespace rollcall {
 namespace {
 
 using What = Incident::What;
-
-// Strongly connected components without an edge that leaves them: where waiting ends. Vertices are
-// numbers; Tarjan's algorithm without recursion.
-class Sinks {
- public:
-  explicit Sinks(const std::vector<std::vector<uint32_t>>& next) : next_(next) {
-    index_.assign(next.size(), 0);
-    low_.assign(next.size(), 0);
-    component_.assign(next.size(), kNoIndex);
-  }
-
-  void Visit(uint32_t root) {
-    if (index_[root] != 0) return;
-    Enter(root);
-    while (!frames_.empty()) {
-      auto& [v, at] = frames_.back();
-      if (at < next_[v].size()) {
-        const uint32_t to = next_[v][at++];
-        if (index_[to] == 0) {
-          Enter(to);
-        } else if (component_[to] == kNoIndex) {
-          low_[v] = std::min(low_[v], index_[to]);
-        }
-        continue;
-      }
-      const uint32_t done = v;
-      frames_.pop_back();
-      if (!frames_.empty()) {
-        uint32_t& above = low_[frames_.back().first];
-        above = std::min(above, low_[done]);
-      }
-      if (low_[done] == index_[done]) Close(done);
-    }
-  }
-
-  // Each by rising vertex.
-  std::vector<std::vector<uint32_t>> Take() { return std::move(sinks_); }
-
- private:
-  void Enter(uint32_t v) {
-    index_[v] = low_[v] = ++counter_;
-    stack_.push_back(v);
-    frames_.emplace_back(v, 0);
-  }
-
-  void Close(uint32_t v) {
-    std::vector<uint32_t> members;
-    uint32_t member;
-    do {
-      member = stack_.back();
-      stack_.pop_back();
-      component_[member] = v;
-      members.push_back(member);
-    } while (member != v);
-    const bool leaves = std::any_of(members.begin(), members.end(), [&](uint32_t m) {
-      return std::any_of(next_[m].begin(), next_[m].end(),
-                         [&](uint32_t to) { return component_[to] != v; });
-    });
-    if (leaves) return;
-    std::sort(members.begin(), members.end());
-    sinks_.push_back(std::move(members));
-  }
-
-  const std::vector<std::vector<uint32_t>>& next_;
-  std::vector<uint32_t> index_;
-  std::vector<uint32_t> low_;
-  std::vector<uint32_t> component_;
-  std::vector<uint32_t> stack_;
-  std::vector<std::pair<uint32_t, size_t>> frames_;
-  std::vector<std::vector<uint32_t>> sinks_;
-  uint32_t counter_ = 0;
-};
 
 class DeviceFinder {
  public:
@@ -101,11 +30,7 @@ class DeviceFinder {
     FindUneven();
     FindLags();
     BuildEdges();
-    Sinks sinks(next_);
-    for (uint32_t p = 0; p < processes_; ++p) {
-      if (waits_.oldest[p] != kNoIndex) sinks.Visit(p);
-    }
-    for (const std::vector<uint32_t>& sink : sinks.Take()) Judge(sink);
+    JudgeSinks();
     AddHosts();
     AddIdleHosts();
   }
@@ -299,6 +224,23 @@ class DeviceFinder {
                                             ? analysis_.graph.anybody[need.anybody].members
                                             : analysis_.graph.nodes[need.node].missing;
       next_[p].insert(next_[p].end(), on.begin(), on.end());
+    }
+  }
+
+  // Waiting ends in the components that no edge leaves.
+  void JudgeSinks() {
+    std::vector<uint32_t> waiting;
+    for (uint32_t p = 0; p < processes_; ++p) {
+      if (waits_.oldest[p] != kNoIndex) waiting.push_back(p);
+    }
+    const Components components = FindComponents(static_cast<uint32_t>(next_.size()), waiting,
+                                                 [this](uint32_t v) { return next_[v]; });
+    const auto stays = [&](uint32_t v) {
+      return std::all_of(next_[v].begin(), next_[v].end(),
+                         [&](uint32_t to) { return components.of[to] == components.of[v]; });
+    };
+    for (const std::vector<uint32_t>& members : components.members) {
+      if (std::all_of(members.begin(), members.end(), stays)) Judge(members);
     }
   }
 
