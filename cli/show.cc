@@ -10,7 +10,7 @@
 #include "cli/inputs.h"
 #include "collector/base/say.h"
 #include "collector/diagnosis/diagnose.h"
-#include "collector/diagnosis/graph/analysis.h"
+#include "collector/diagnosis/graph/aligned_trace.h"
 #include "collector/import/load_inputs.h"
 
 namespace rollcall {
@@ -55,7 +55,7 @@ int RunShow(int argc, char** argv) {
   SymbolizeTrace(&trace);
   DiagnoseOptions options;
   options.job_ended = HasEnded(trace);
-  const Analysis analysis(trace, options);
+  const AlignedTrace analysis(trace, options);
   const Shown shown = !difference.empty()
                           ? ShowDifference(analysis, difference[0], difference[1], table.around)
                       : rank >= 0 ? ShowRank(analysis, rank, last)

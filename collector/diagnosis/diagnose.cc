@@ -274,7 +274,9 @@ void AddGaps(const Analysis& analysis, Report* report) {
 
 Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
   Report report;
-  Analysis analysis(trace, options);
+  SettledTrace settled = Settle(trace, options);
+  const Analysis& analysis = settled.analysis;
+  report.notes = std::move(settled.notes);
   report.ranks = static_cast<uint32_t>(trace.processes.size());
   for (const World& world : trace.worlds) {
     report.ranks_expected += static_cast<uint32_t>(
@@ -287,7 +289,7 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
   report.hosts = static_cast<uint32_t>(hosts.size());
   report.no_progress_ns = analysis.no_progress_ns;
 
-  std::vector<Incident> incidents = FindIncidents(&analysis, &report.notes);
+  std::vector<Incident> incidents = FindIncidents(analysis, std::move(settled.call_incidents));
   DropExplainedTransport(analysis, &incidents);
   const bool early = DropWhatIsTooEarly(analysis, &incidents);
   FindWhatDoesNotStop(analysis, early, &incidents);

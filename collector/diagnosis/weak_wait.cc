@@ -13,7 +13,8 @@ namespace rollcall {
 namespace {
 
 // `processes`, and all that stuck ones among them wait for, directly or not.
-std::vector<uint32_t> WaitedFor(const WaitGraph& graph, const std::vector<uint32_t>& processes) {
+std::vector<uint32_t> WaitedFor(const Analysis& analysis, const std::vector<uint32_t>& processes) {
+  const WaitGraph& graph = analysis.graph;
   std::vector<bool> seen(graph.processes.size(), false);
   std::vector<bool> seen_node(graph.nodes.size(), false);
   std::vector<bool> seen_anybody(graph.anybody.size(), false);
@@ -25,9 +26,8 @@ std::vector<uint32_t> WaitedFor(const WaitGraph& graph, const std::vector<uint32
   };
   for (const uint32_t p : processes) add(p);
   for (size_t at = 0; at < all.size(); ++at) {
-    const ProcessView& view = graph.processes[all[at]];
-    if (!view.stuck) continue;
-    for (const Need& need : view.needs) {
+    if (!analysis.IsStuck(all[at])) continue;
+    for (const Need& need : graph.processes[all[at]].needs) {
       if (need.process != kNoIndex) add(need.process);
       if (need.node != kNoIndex && !seen_node[need.node]) {
         seen_node[need.node] = true;
@@ -43,25 +43,25 @@ std::vector<uint32_t> WaitedFor(const WaitGraph& graph, const std::vector<uint32
 }
 
 // Of `processes`: their own weak waits, and those of processes that they wait for.
-WeakWait JudgeWeakWait(const Trace& trace, const DiagnoseOptions& options, const WaitGraph& graph,
-                       const std::vector<uint32_t>& processes) {
+WeakWait JudgeWeakWait(const Analysis& analysis, const std::vector<uint32_t>& processes) {
+  const DiagnoseOptions& options = analysis.options;
   WeakWait wait;
   bool loose = false;
   bool judged = true;
   int64_t waited_ns = INT64_MAX;
-  std::vector<uint32_t> all = WaitedFor(graph, processes);
+  std::vector<uint32_t> all = WaitedFor(analysis, processes);
   std::sort(all.begin(), all.end());
   for (const uint32_t p : all) {
-    const ProcessView& view = graph.processes[p];
-    const Process& process = trace.processes[p];
+    const ProcessView& view = analysis.graph.processes[p];
+    const Process& process = analysis.trace.processes[p];
     // Who came to wait just now will not have waited for long either.
-    const int64_t idle_ns = view.stuck ? IdleNs(options, process) : -1;
+    const int64_t idle_ns = analysis.IsStuck(p) ? analysis.IdleNs(p) : -1;
     if (idle_ns >= 0) waited_ns = std::min(waited_ns, idle_ns);
     if (view.WaitsUncounted()) wait.uncounted.push_back(p);
     if (!view.weak && !view.WaitsUncounted()) continue;
     const Thread* poller = WaitingPoller(options, process);
     loose |= poller != nullptr && !PollsTightly(*poller);
-    judged &= WasJudged(options, process);
+    judged &= analysis.WasJudged(p);
     waited_ns = std::min(waited_ns, WaitedNs(options, process));
     if (!view.weak) continue;
     if (poller != nullptr) wait.polling.push_back(p);
@@ -86,12 +86,12 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
   std::vector<uint32_t> involved = incident.deviating;
   involved.insert(involved.end(), incident.agreeing.begin(), incident.agreeing.end());
   // The firmest of the waits decides: with it the job hangs, whatever the others may do.
-  const auto stuck = [&](bool ProcessView::*how) {
+  const auto any = [&](bool (Analysis::*is)(uint32_t) const) {
     return std::any_of(involved.begin(), involved.end(),
-                       [&](uint32_t p) { return analysis.graph.processes[p].*how; });
+                       [&](uint32_t p) { return (analysis.*is)(p); });
   };
-  if (stuck(&ProcessView::stuck_firmly)) return std::nullopt;
-  if (!stuck(&ProcessView::stuck)) {
+  if (any(&Analysis::IsStuckFirmly)) return std::nullopt;
+  if (!any(&Analysis::IsStuck)) {
     // Somebody is late, who may have sent before what they wait for.
     WeakWait wait;
     wait.certainty = Certainty::kSuspected;
@@ -109,7 +109,7 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
       return std::nullopt;
     }
   }
-  return JudgeWeakWait(analysis.trace, analysis.options, analysis.graph, involved);
+  return JudgeWeakWait(analysis, involved);
 }
 
 void Weaken(const Analysis& analysis, const WeakWait& wait, bool is_fact, Finding* finding) {

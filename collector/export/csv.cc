@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "collector/diagnosis/graph/analysis.h"
+#include "collector/diagnosis/graph/aligned_trace.h"
 #include "collector/export/exporter.h"
 #include "collector/matching/match_rules.h"
 #include "collector/report/show_call.h"
@@ -23,7 +23,7 @@ std::string Quoted(std::string_view field) {
 
 class CsvWriter {
  public:
-  CsvWriter(const Analysis& analysis, std::ostream* out) : analysis_(analysis), out_(*out) {}
+  CsvWriter(const AlignedTrace& analysis, std::ostream* out) : analysis_(analysis), out_(*out) {}
 
   void Write() {
     Row({"communicator", "sequence", "operation", "arguments", "rank", "host", "thread", "state",
@@ -79,14 +79,14 @@ class CsvWriter {
          frame.line == 0 ? "" : std::to_string(frame.line)});
   }
 
-  const Analysis& analysis_;
+  const AlignedTrace& analysis_;
   std::ostream& out_;
 };
 
 }  // namespace
 
 void ExportCsv(const Subject& subject, std::ostream& out) {
-  CsvWriter(Analysis(subject.trace, subject.diagnose), &out).Write();
+  CsvWriter(AlignedTrace(subject.trace, subject.diagnose), &out).Write();
 }
 
 }  // namespace rollcall

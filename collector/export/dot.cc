@@ -183,7 +183,7 @@ class DotWriter {
   void WriteBox(size_t box) {
     const Process& first = analysis_.trace.processes[boxes_[box].front()];
     const bool culprit = culprits_.contains({first.world, first.rank});
-    const bool stuck = graph_.processes[boxes_[box].front()].stuck;
+    const bool stuck = analysis_.IsStuck(boxes_[box].front());
     out_ << fmt::format(
         "  {} [label={}{}];\n", BoxName(box),
         Label({RanksPhrase(analysis_.RanksOf(boxes_[box])), DoingText(boxes_[box].front())}),
@@ -194,16 +194,16 @@ class DotWriter {
 
   void WriteNode(uint32_t index) {
     const CollectiveNode& node = graph_.nodes[index];
+    const bool mismatched = analysis_.IsMismatched(node);
     std::string call = fmt::format("#{}", node.sequence);
     const Lane* lane =
         node.inside.empty() ? nullptr : analysis_.LaneOf(node.communicator, node.inside.front());
     const Event* event = lane == nullptr ? nullptr : lane->At(node.sequence);
     // Which of the calls it should be is the question, if they do not match.
-    if (event != nullptr && !node.mismatched)
-      call = CallText(analysis_, *event, /*arguments=*/false);
+    if (event != nullptr && !mismatched) call = CallText(analysis_, *event, /*arguments=*/false);
     out_ << fmt::format("  {} [shape=ellipse, label={}];\n", NodeName(index),
                         Label({call, analysis_.CommunicatorName(node.communicator),
-                               node.mismatched ? "cannot match" : ""}));
+                               mismatched ? "cannot match" : ""}));
     if (!node.absent.empty()) {
       out_ << fmt::format("  a{} [style=dashed, label={}];\n", index,
                           Label({RanksPhrase(node.absent), "no trace"}));
@@ -223,10 +223,8 @@ class DotWriter {
 }  // namespace
 
 void ExportDot(const Subject& subject, std::ostream& out) {
-  Analysis analysis(subject.trace, subject.diagnose);
-  std::vector<std::string> notes;
-  FindIncidents(&analysis, &notes);  // settles the graph
-  DotWriter(analysis, subject.report, &out).Write(subject.report);
+  const SettledTrace settled = Settle(subject.trace, subject.diagnose);
+  DotWriter(settled.analysis, subject.report, &out).Write(subject.report);
 }
 
 }  // namespace rollcall

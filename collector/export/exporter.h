@@ -21,8 +21,7 @@ namespace rollcall {
 struct Subject {
   const Trace& trace;  // symbolized: the frames of Trace::codes are the symbols
   const Report& report;
-  // The options that `report` was made with: Analysis(trace, diagnose) is what it rests on, and
-  // FindIncidents() settles its wait-for graph.
+  // The options that `report` was made with: Settle(trace, diagnose) gives what it rests on.
   const DiagnoseOptions& diagnose;
   Judgement judgement;  // what counts of the report
   TextOptions text;     // how a person wants it; `color` only where a terminal reads

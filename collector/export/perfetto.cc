@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "collector/diagnosis/graph/analysis.h"
+#include "collector/diagnosis/graph/aligned_trace.h"
 #include "collector/export/exporter.h"
 #include "collector/matching/match_rules.h"
 #include "collector/report/show_call.h"
@@ -38,7 +38,7 @@ constexpr uint64_t kThreadsPerCommunicator = 1024;
 
 class PerfettoWriter {
  public:
-  PerfettoWriter(const Analysis& analysis, const Report& report, std::ostream* out)
+  PerfettoWriter(const AlignedTrace& analysis, const Report& report, std::ostream* out)
       : analysis_(analysis), report_(report), out_(*out) {}
 
   void Write() {
@@ -289,7 +289,7 @@ class PerfettoWriter {
     }
   }
 
-  const Analysis& analysis_;
+  const AlignedTrace& analysis_;
   const Report& report_;
   std::ostream& out_;
   int64_t begin_ns_ = kNoTime;
@@ -301,7 +301,7 @@ class PerfettoWriter {
 }  // namespace
 
 void ExportPerfetto(const Subject& subject, std::ostream& out) {
-  const Analysis analysis(subject.trace, subject.diagnose);
+  const AlignedTrace analysis(subject.trace, subject.diagnose);
   PerfettoWriter(analysis, subject.report, &out).Write();
 }
 

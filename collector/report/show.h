@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "collector/diagnosis/graph/analysis.h"
+#include "collector/diagnosis/graph/aligned_trace.h"
 #include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {
@@ -24,16 +24,16 @@ struct TableOptions {
 };
 
 // What each rank called under each number of a communicator; ranks that did the same are folded.
-Shown ShowTable(const Analysis& analysis, const Report& report, const TableOptions& options);
+Shown ShowTable(const AlignedTrace& analysis, const Report& report, const TableOptions& options);
 
 // The last calls of a rank, in the order in which it made them; of every process of that rank, if
 // there are several worlds.
-Shown ShowRank(const Analysis& analysis, int32_t rank, size_t last);
+Shown ShowRank(const AlignedTrace& analysis, int32_t rank, size_t last);
 
 // The calls of two ranks side by side, from where both are recorded: up to their first difference,
 // `around` calls before it and twice as many behind it. The order of each is its own; numbers of
 // communicators that both are in say what belongs together.
-Shown ShowDifference(const Analysis& analysis, int32_t left, int32_t right, size_t around);
+Shown ShowDifference(const AlignedTrace& analysis, int32_t left, int32_t right, size_t around);
 
 }  // namespace rollcall
 

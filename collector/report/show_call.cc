@@ -17,7 +17,7 @@ bool IsSame(const Event& a, const Event& b) {
 
 }  // namespace
 
-std::string ShownCall(const Analysis& analysis, const Event& event, bool numbered) {
+std::string ShownCall(const AlignedTrace& analysis, const Event& event, bool numbered) {
   std::string text = OperationName(analysis.Op(event));
   if (numbered && event.sequence != 0) text += fmt::format(" #{}", event.sequence);
   if (numbered && event.membership != kNoIndex) {
@@ -29,12 +29,12 @@ std::string ShownCall(const Analysis& analysis, const Event& event, bool numbere
   return text;
 }
 
-std::string ShownPlace(const Analysis& analysis, const Event& event) {
+std::string ShownPlace(const AlignedTrace& analysis, const Event& event) {
   if (event.call_path == kNoIndex) return {};
   return FramePlace(analysis.sites.UserFrame(event.call_path));
 }
 
-std::string ShownFunction(const Analysis& analysis, const Event& event) {
+std::string ShownFunction(const AlignedTrace& analysis, const Event& event) {
   return analysis.sites.UserFrame(event.call_path).function;
 }
 
@@ -55,7 +55,7 @@ std::vector<uint32_t> ProcessesOf(const Trace& trace, int32_t rank) {
   return processes;
 }
 
-std::vector<const Event*> CallsOf(const Analysis& analysis, uint32_t process) {
+std::vector<const Event*> CallsOf(const AlignedTrace& analysis, uint32_t process) {
   std::vector<const Event*> calls = analysis.Timeline(process);
   for (const Event& event : analysis.trace.processes[process].lifecycle) calls.push_back(&event);
   std::stable_sort(calls.begin(), calls.end(),

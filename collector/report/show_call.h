@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "collector/diagnosis/graph/analysis.h"
+#include "collector/diagnosis/graph/aligned_trace.h"
 
 namespace rollcall {
 
 // "MPI_Allreduce  (1 × MPI_DOUBLE, MPI_SUM)"; `numbered`: with its number and communicator.
-std::string ShownCall(const Analysis& analysis, const Event& event, bool numbered);
+std::string ShownCall(const AlignedTrace& analysis, const Event& event, bool numbered);
 
 // "solver.c:88", and the function: of the user's own frame.
-std::string ShownPlace(const Analysis& analysis, const Event& event);
-std::string ShownFunction(const Analysis& analysis, const Event& event);
+std::string ShownPlace(const AlignedTrace& analysis, const Event& event);
+std::string ShownFunction(const AlignedTrace& analysis, const Event& event);
 
 // Has the process not come out of this call, or its device not completed it?
 bool IsInside(const Process& process, const Event& event);
@@ -24,7 +24,7 @@ bool IsInside(const Process& process, const Event& event);
 std::vector<uint32_t> ProcessesOf(const Trace& trace, int32_t rank);
 
 // All calls of a process, MPI_Init and the like among them, in the order in which they began.
-std::vector<const Event*> CallsOf(const Analysis& analysis, uint32_t process);
+std::vector<const Event*> CallsOf(const AlignedTrace& analysis, uint32_t process);
 
 }  // namespace rollcall
 

@@ -31,7 +31,7 @@ std::string ProcessText(const Process& process) {
 // Two lists of calls, and where they run apart.
 class RankDifference {
  public:
-  RankDifference(const Analysis& analysis, uint32_t left, uint32_t right)
+  RankDifference(const AlignedTrace& analysis, uint32_t left, uint32_t right)
       : analysis_(analysis), process_{left, right} {
     for (int side = 0; side < 2; ++side) calls_[side] = analysis.Timeline(process_[side]);
     FindShared();
@@ -188,7 +188,7 @@ class RankDifference {
     if (rest != 0) rows_.push_back({fmt::format("… {} more calls", rest), "", ""});
   }
 
-  const Analysis& analysis_;
+  const AlignedTrace& analysis_;
   const std::array<uint32_t, 2> process_;
   std::array<std::vector<const Event*>, 2> calls_;
   std::array<size_t, 2> begin_ = {0, 0};
@@ -202,7 +202,7 @@ std::string NoSuchRank(int32_t rank) { return fmt::format("there is no trace of 
 
 }  // namespace
 
-Shown ShowRank(const Analysis& analysis, int32_t rank, size_t last) {
+Shown ShowRank(const AlignedTrace& analysis, int32_t rank, size_t last) {
   Shown shown;
   for (const uint32_t index : ProcessesOf(analysis.trace, rank)) {
     const Process& process = analysis.trace.processes[index];
@@ -231,7 +231,7 @@ Shown ShowRank(const Analysis& analysis, int32_t rank, size_t last) {
   return shown;
 }
 
-Shown ShowDifference(const Analysis& analysis, int32_t left, int32_t right, size_t around) {
+Shown ShowDifference(const AlignedTrace& analysis, int32_t left, int32_t right, size_t around) {
   const std::vector<uint32_t> lefts = ProcessesOf(analysis.trace, left);
   const std::vector<uint32_t> rights = ProcessesOf(analysis.trace, right);
   if (lefts.empty()) return {"", NoSuchRank(left)};

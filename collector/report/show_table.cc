@@ -19,7 +19,7 @@ constexpr size_t kMaxCommunicators = 8;
 
 class Table {
  public:
-  Table(const Analysis& analysis, const Lanes& lanes, uint64_t marked, uint64_t around)
+  Table(const AlignedTrace& analysis, const Lanes& lanes, uint64_t marked, uint64_t around)
       : analysis_(analysis), lanes_(lanes), marked_(std::clamp<uint64_t>(marked, 1, Highest())) {
     const uint64_t first = marked_ > around ? marked_ - around : 1;
     const uint64_t last = std::min(Highest(), marked_ + std::min(around, Highest()));
@@ -84,7 +84,7 @@ class Table {
     }
   }
 
-  const Analysis& analysis_;
+  const AlignedTrace& analysis_;
   const Lanes& lanes_;
   const uint64_t marked_;
   std::vector<std::vector<std::string>> rows_;
@@ -97,7 +97,7 @@ uint64_t Front(const Lanes& lanes) {
   return std::min(least + 1, lanes.highest);
 }
 
-bool IsUneven(const Analysis& analysis, const Lanes& lanes) {
+bool IsUneven(const AlignedTrace& analysis, const Lanes& lanes) {
   for (const Lane& lane : lanes.lanes) {
     if (lane.entered != lanes.highest) return true;
     const Event* last = lane.At(lane.entered);
@@ -117,8 +117,8 @@ std::map<uint32_t, uint64_t> FoundAt(const Report& report) {
   return found;
 }
 
-std::vector<uint32_t> Chosen(const Analysis& analysis, const std::map<uint32_t, uint64_t>& found,
-                             const std::string& name) {
+std::vector<uint32_t> Chosen(const AlignedTrace& analysis,
+                             const std::map<uint32_t, uint64_t>& found, const std::string& name) {
   const auto those = [&analysis](auto&& wanted) {
     std::vector<uint32_t> chosen;
     for (uint32_t c = 0; c < analysis.lanes.size(); ++c) {
@@ -145,7 +145,7 @@ std::vector<uint32_t> Chosen(const Analysis& analysis, const std::map<uint32_t, 
 
 }  // namespace
 
-Shown ShowTable(const Analysis& analysis, const Report& report, const TableOptions& options) {
+Shown ShowTable(const AlignedTrace& analysis, const Report& report, const TableOptions& options) {
   const std::map<uint32_t, uint64_t> found = FoundAt(report);
   const std::vector<uint32_t> chosen = Chosen(analysis, found, options.communicator);
   if (chosen.empty()) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "collector/diagnosis/detectors/incident.h"
 
@@ -10,46 +11,46 @@ namespace {
 
 class CallFinder {
  public:
-  CallFinder(Analysis* analysis, std::vector<Incident>* incidents, std::vector<std::string>* notes)
-      : analysis_(*analysis), incidents_(*incidents), notes_(notes) {}
+  explicit CallFinder(const AlignedTrace& aligned) : aligned_(aligned) {}
 
-  void Find() {
-    for (uint32_t c = 0; c < analysis_.lanes.size(); ++c) {
-      const Lanes& lanes = analysis_.lanes[c];
+  CallIncidents Find() {
+    for (uint32_t c = 0; c < aligned_.lanes.size(); ++c) {
+      const Lanes& lanes = aligned_.lanes[c];
       // Windows and files number their calls too, by rules that are not told apart here.
       if (lanes.lanes.size() < 2) continue;
       bool operations_differ = false;
       uint64_t shift_from = ~uint64_t{0};
-      VisitDifferences(analysis_.trace, lanes,
+      VisitDifferences(aligned_.trace, lanes,
                        [&](uint64_t sequence, const std::vector<uint32_t>& parties) {
                          if (operations_differ || sequence >= shift_from) {
                            return LookBehind(lanes, sequence, parties);
                          }
                          Look(lanes, sequence, parties, &operations_differ, &shift_from);
                        });
-      if (budget_.exceeded && notes_ != nullptr && !said_) {
-        notes_->push_back("too many pairs of counts: not all v-collectives were compared");
-        said_ = true;
+      if (budget_.exceeded) {
+        AddNote("too many pairs of counts: not all v-collectives were compared");
       }
     }
+    return std::move(found_);
   }
 
  private:
+  void AddNote(std::string note) {
+    std::vector<std::string>& notes = found_.notes;
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
+      notes.push_back(std::move(note));
+    }
+  }
+
   void Look(const Lanes& lanes, uint64_t sequence, const std::vector<uint32_t>& present,
             bool* operations_differ, uint64_t* shift_from) {
     std::vector<Party> parties;
     Mismatch mismatch = Match(lanes, sequence, present, &parties);
-    if (notes_ != nullptr) {
-      for (std::string& note : pair_notes_) {
-        if (std::find(notes_->begin(), notes_->end(), note) == notes_->end()) {
-          notes_->push_back(std::move(note));
-        }
-      }
-    }
+    for (std::string& note : pair_notes_) AddNote(std::move(note));
     pair_notes_.clear();
     if (!mismatch) return;
     *operations_differ = mismatch.kind == MismatchKind::kOperation;
-    const std::optional<Shift>& shift = analysis_.ShiftOf(lanes.communicator);
+    const std::optional<Shift>& shift = aligned_.ShiftOf(lanes.communicator);
     if (shift && shift->sequence <= sequence && Explains(*shift, parties, mismatch)) {
       *shift_from = shift->sequence;
       return AddShift(lanes, *shift, sequence, std::move(mismatch));
@@ -76,18 +77,18 @@ class CallFinder {
     Finish(&incident);
     // The same two lines again and again: one finding.
     const auto site = [&](const Event* event) {
-      return event == nullptr ? 0 : analysis_.Site(*event);
+      return event == nullptr ? 0 : aligned_.Site(*event);
     };
     const auto key = std::tuple(lanes.communicator, incident.mismatch.kind,
                                 site(incident.deviating_event), site(incident.agreeing_event));
-    const auto [entry, added] = known_.emplace(key, incidents_.size());
+    const auto [entry, added] = known_.emplace(key, found_.incidents.size());
     if (!added) {
-      Incident& first = incidents_[entry->second];
+      Incident& first = found_.incidents[entry->second];
       ++first.repeated;
       first.hangs |= incident.hangs;
       return;
     }
-    incidents_.push_back(std::move(incident));
+    found_.incidents.push_back(std::move(incident));
   }
 
   // One that is out of step does not make another one's call a wrong one.
@@ -111,24 +112,24 @@ class CallFinder {
     parties->reserve(present.size());
     for (const uint32_t lane : present) {
       const Event& event = *lanes.lanes[lane].At(sequence);
-      parties->push_back({lane, lanes.lanes[lane].membership->rank, &analysis_.Args(event),
+      parties->push_back({lane, lanes.lanes[lane].membership->rank, &aligned_.Args(event),
                           lanes.lanes[lane].membership});
     }
-    const Communicator& comm = analysis_.trace.communicators[lanes.communicator];
+    const Communicator& comm = aligned_.trace.communicators[lanes.communicator];
     const bool inter = (comm.flags & ring::kIsInter) != 0;
-    return MatchCalls(analysis_.trace, *parties, inter, &budget_, &pair_notes_);
+    return MatchCalls(aligned_.trace, *parties, inter, &budget_, &pair_notes_);
   }
 
   // Once out of step, all that follows is a consequence; but whether somebody is stuck in it
   // matters.
   void LookBehind(const Lanes& lanes, uint64_t sequence, const std::vector<uint32_t>& present) {
-    if (analysis_.NodeOf(lanes.communicator, sequence) == nullptr) return;
+    if (aligned_.NodeOf(lanes.communicator, sequence) == nullptr) return;
     std::vector<Party> parties;
     const Mismatch mismatch = Match(lanes, sequence, present, &parties);
     pair_notes_.clear();
     const bool same_operation = mismatch.kind != MismatchKind::kOperation;
     if (!mismatch || !MarkNode(lanes.communicator, sequence, same_operation)) return;
-    for (Incident& incident : incidents_) {
+    for (Incident& incident : found_.incidents) {
       if (incident.communicator == lanes.communicator) incident.hangs = true;
     }
   }
@@ -140,13 +141,13 @@ class CallFinder {
     incident.mismatch = std::move(mismatch);
     Finish(&incident);
     incident.hangs |= MarkNode(lanes.communicator, sequence, same_operation);
-    incidents_.push_back(std::move(incident));
+    found_.incidents.push_back(std::move(incident));
   }
 
   void Finish(Incident* incident) {
     const auto call = [&](const std::vector<uint32_t>& side) -> const Event* {
       if (side.empty()) return nullptr;
-      const Lane* lane = analysis_.LaneOf(incident->communicator, side.front());
+      const Lane* lane = aligned_.LaneOf(incident->communicator, side.front());
       return lane == nullptr ? nullptr : lane->At(incident->sequence);
     };
     incident->deviating_event = call(incident->deviating);
@@ -160,33 +161,28 @@ class CallFinder {
   // all the same, and on a busy machine late: that takes a longer look.
   bool MarkNode(uint32_t communicator, uint64_t sequence, bool same_operation) {
     const auto [first, end] =
-        analysis_.graph.node_index.equal_range(WaitGraph::NodeKey(communicator, sequence));
+        aligned_.graph.node_index.equal_range(WaitGraph::NodeKey(communicator, sequence));
     bool still = first != end;
     for (auto it = first; it != end; ++it) {
-      CollectiveNode& node = analysis_.graph.nodes[it->second];
-      node.mismatched = true;
+      const CollectiveNode& node = aligned_.graph.nodes[it->second];
+      found_.mismatched.push_back(it->second);
       still &= std::all_of(node.inside.begin(), node.inside.end(), [&](uint32_t process) {
-        return analysis_.Still(process) && (!same_operation || !analysis_.EnteredRecently(process));
+        return aligned_.Still(process) && (!same_operation || !aligned_.EnteredRecently(process));
       });
     }
     return still;
   }
 
-  Analysis& analysis_;
-  std::vector<Incident>& incidents_;
-  std::vector<std::string>* const notes_;
+  const AlignedTrace& aligned_;
+  CallIncidents found_;
   std::vector<std::string> pair_notes_;
   MatchBudget budget_;
-  bool said_ = false;
   std::map<std::tuple<uint32_t, MismatchKind, uint64_t, uint64_t>, size_t> known_;
 };
 
 }  // namespace
 
-void FindCallIncidents(Analysis* analysis, std::vector<Incident>* incidents,
-                       std::vector<std::string>* notes) {
-  CallFinder(analysis, incidents, notes).Find();
-}
+CallIncidents FindCallIncidents(const AlignedTrace& aligned) { return CallFinder(aligned).Find(); }
 
 // A desync that the rings have lost: the checkpoints bracket it.
 void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {

@@ -18,13 +18,14 @@ using What = Incident::What;
 
 // Vertices: processes, then collective nodes, then those who wait for anybody. Edges lead to what
 // is waited for; only what is stuck counts.
-std::vector<uint32_t> WaitsFor(const WaitGraph& graph, uint32_t v) {
+std::vector<uint32_t> WaitsFor(const Analysis& analysis, uint32_t v) {
+  const WaitGraph& graph = analysis.graph;
   const auto processes = static_cast<uint32_t>(graph.processes.size());
   const auto nodes = static_cast<uint32_t>(graph.nodes.size());
   std::vector<uint32_t> next;
   const auto add_stuck = [&](const std::vector<uint32_t>& some) {
     std::copy_if(some.begin(), some.end(), std::back_inserter(next),
-                 [&](uint32_t p) { return graph.processes[p].stuck; });
+                 [&](uint32_t p) { return analysis.IsStuck(p); });
   };
   if (v >= processes + nodes) {
     add_stuck(graph.anybody[v - processes - nodes].members);
@@ -64,7 +65,7 @@ bool MayAnswerItself(const Analysis& analysis, uint32_t p) {
 // thing.
 const Need* NeedOfItself(const Analysis& analysis, uint32_t p) {
   const ProcessView& view = analysis.graph.processes[p];
-  if (!view.stuck || view.activity != Activity::kBlocked) return nullptr;
+  if (!analysis.IsStuck(p) || view.activity != Activity::kBlocked) return nullptr;
   const auto own = [&](const Need& need) {
     if (need.node != kNoIndex || need.event == nullptr || need.unmarked != 0) return false;
     return need.process == p || (need.anybody != kNoIndex && analysis.graph.Candidates(need) == 0);
@@ -114,7 +115,8 @@ class CycleFinder {
       nodes = true;
       const CollectiveNode& node = analysis_.graph.nodes[v - processes];
       // Where calls do not match, that is the cause, and has been found.
-      if (node.mismatched || Explained(incidents_, node.communicator, node.sequence)) return;
+      if (analysis_.IsMismatched(node) || Explained(incidents_, node.communicator, node.sequence))
+        return;
       // Those who finalized instead are the cause, and have been found.
       if (LeftFrom(node)) return;
       std::vector<uint32_t> within;
@@ -293,11 +295,11 @@ void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents) {
   const size_t processes = graph.processes.size();
   std::vector<uint32_t> stuck;
   for (uint32_t p = 0; p < processes; ++p) {
-    if (graph.processes[p].stuck) stuck.push_back(p);
+    if (analysis.IsStuck(p)) stuck.push_back(p);
   }
   const Components components =
       FindComponents(static_cast<uint32_t>(processes + graph.nodes.size() + graph.anybody.size()),
-                     stuck, [&graph](uint32_t v) { return WaitsFor(graph, v); });
+                     stuck, [&](uint32_t v) { return WaitsFor(analysis, v); });
   for (const std::vector<uint32_t>& component : components.members) {
     // One process alone is a member of those whom it waits for itself.
     if (component.size() > 1 && component[1] < processes) finder.Look(component);

@@ -92,13 +92,28 @@ struct Incident {
   const Event* agreeing_event = nullptr;
 };
 
-// All incidents of the trace: independent ones, causes before consequences where that is known.
-// Settles analysis->graph on the way. `notes` collects remarks on what is allowed but odd.
-std::vector<Incident> FindIncidents(Analysis* analysis, std::vector<std::string>* notes);
+// What comparing calls under one number finds, before it is known who is stuck.
+struct CallIncidents {
+  std::vector<Incident> incidents;
+  std::vector<uint32_t> mismatched;  // nodes of the graph that never complete: see Analysis
+  std::vector<std::string> notes;    // remarks on what is allowed but odd
+};
+CallIncidents FindCallIncidents(const AlignedTrace& aligned);
+
+// A trace of which it is known who is stuck, and what was found on the way to that.
+struct SettledTrace {
+  Analysis analysis;
+  std::vector<Incident> call_incidents;
+  std::vector<std::string> notes;
+};
+// Refers to both, which must outlive it.
+SettledTrace Settle(const Trace& trace, const DiagnoseOptions& options);
+
+// All incidents of the trace, Settle()'s `call_incidents` among them: independent ones, causes
+// before consequences where that is known.
+std::vector<Incident> FindIncidents(const Analysis& analysis, std::vector<Incident> call_incidents);
 
 // The parts of it.
-void FindCallIncidents(Analysis* analysis, std::vector<Incident>* incidents,
-                       std::vector<std::string>* notes);
 void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindDeviceIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents);

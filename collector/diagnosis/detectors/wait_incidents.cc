@@ -113,9 +113,9 @@ bool OutOfStep(const Incident& incident) {
 // Whether the incident says already why the node stops. The same call with other arguments leaves
 // numbers as they were: it stops the ranks inside it (call_incidents.cc says when), and whoever is
 // missing in a later one has a reason of its own.
-bool Explains(const Incident& incident, const CollectiveNode& node) {
+bool Explains(const Analysis& analysis, const Incident& incident, const CollectiveNode& node) {
   if (incident.communicator != node.communicator || incident.sequence > node.sequence) return false;
-  return OutOfStep(incident) || (incident.what == What::kCalls && node.mismatched);
+  return OutOfStep(incident) || (incident.what == What::kCalls && analysis.IsMismatched(node));
 }
 
 bool StandsStill(const Analysis& analysis, const CollectiveNode& node) {
@@ -147,8 +147,8 @@ Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& gon
 void LookAtNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* gatherer,
                 std::vector<Incident>* incidents) {
   for (Incident& incident : *incidents) {
-    if (!Explains(incident, node)) continue;
-    const bool stops = !node.missing.empty() || node.mismatched;
+    if (!Explains(analysis, incident, node)) continue;
+    const bool stops = !node.missing.empty() || analysis.IsMismatched(node);
     incident.hangs |= stops && OutOfStep(incident) && StandsStill(analysis, node);
     return;
   }
@@ -187,9 +187,8 @@ void LookAtShift(const Analysis& analysis, const CollectiveNode& node,
   if (!shift || shift->sequence > node.sequence || node.missing.empty()) return;
   if (Explained(*incidents, node.communicator, node.sequence)) return;
   // Only what cannot end is worth a look into the past: ranks on their way are often out of step.
-  const bool stuck = std::any_of(node.inside.begin(), node.inside.end(), [&](uint32_t process) {
-    return analysis.graph.processes[process].stuck;
-  });
+  const bool stuck = std::any_of(node.inside.begin(), node.inside.end(),
+                                 [&](uint32_t process) { return analysis.IsStuck(process); });
   if (!stuck) return;
   Incident incident = ShiftIncident(analysis.lanes[node.communicator], *shift);
   incident.hangs = true;
@@ -208,9 +207,9 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
     if (!analysis.Waits(p) || (view.any && view.released)) continue;
     const WaitGraph& graph = analysis.graph;
     const Need* own = graph.OwnUnmarked(p);
-    if (own != nullptr && view.stuck) gatherer->AddMessage(What::kMessage, p, *own, {});
+    if (own != nullptr && analysis.IsStuck(p)) gatherer->AddMessage(What::kMessage, p, *own, {});
     // Of several that it waits for, one that still may come is enough.
-    const bool another = view.any && !view.stuck && view.activity != Activity::kPolling;
+    const bool another = view.any && !analysis.IsStuck(p) && view.activity != Activity::kPolling;
     for (const Need& need : view.needs) {
       if (need.node != kNoIndex || need.event == nullptr) continue;
       const std::vector<uint32_t> dead = graph.Candidates(need, Activity::kEnded);
@@ -228,7 +227,7 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
         // Any of many may still send: only a single one can be said to be late. It is one, if all
         // others wait themselves, and nothing else can release them.
         if (behind.size() == 1) gatherer->AddMessage(What::kBehind, p, need, behind);
-      } else if (!dead.empty() && (view.stuck || graph.Candidates(need) == 1)) {
+      } else if (!dead.empty() && (analysis.IsStuck(p) || graph.Candidates(need) == 1)) {
         // Of those who could have sent it, the dead are the ones of whom nobody knows why not.
         gatherer->AddMessage(What::kDeath, p, need, dead);
       } else if (!left.empty() && left.size() == graph.Candidates(need) && !another) {
@@ -253,7 +252,7 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
   const auto arrived = [&](const Need& need) {
     if (need.node == kNoIndex) return false;
     const CollectiveNode& node = analysis.graph.nodes[need.node];
-    return node.missing.empty() && !node.mismatched && !node.unknown;
+    return node.missing.empty() && !analysis.IsMismatched(node) && !node.unknown;
   };
   const bool polling = view.activity == Activity::kPolling;
   // Who polls with work in between is outside of MPI, and need not be kept by anything.
@@ -394,7 +393,7 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
   DropMessagesOfCulprits(analysis, incidents);
 
   for (const CollectiveNode& node : analysis.graph.nodes) {
-    if (node.mismatched || node.unknown) continue;
+    if (analysis.IsMismatched(node) || node.unknown) continue;
     if (!node.missing.empty() || node.inside.empty()) continue;
     // Whoever died inside it has entered it, and is not among the missing.
     const std::vector<Lane>& members = analysis.lanes[node.communicator].lanes;

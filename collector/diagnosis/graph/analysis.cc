@@ -1,153 +1,108 @@
 #include "collector/diagnosis/graph/analysis.h"
 
 #include <algorithm>
-
-#include "collector/model/rank_set.h"
+#include <utility>
 
 namespace rollcall {
 namespace {
 
-int64_t LastMovement(const Trace& trace) {
-  int64_t last = kNoTime;
-  for (const Process& process : trace.processes) {
-    for (const Thread& thread : process.threads) last = std::max(last, thread.last_end_ns);
-    for (const OpenCall& call : process.open_calls) last = std::max(last, call.event.start_ns);
-  }
-  return last;
+// Can stand in a proof: nothing of it is unknown, and only one thread of it could act.
+bool Reliable(const Process& process) {
+  return process.quiet && process.thread_level >= 0 && process.thread_level <= 2 &&
+         process.records_unreadable == 0 && process.table_overflows == 0;
 }
 
-int64_t NoProgress(const Trace& trace, const DiagnoseOptions& options) {
-  const int64_t last = LastMovement(trace);
-  int64_t now = trace.taken_at_ns;
-  if (options.job_ended) {
-    // The picture may have been taken days later: what counts is when the processes ended.
-    now = kNoTime;
-    for (const Process& process : trace.processes) now = std::max(now, process.end.at_ns);
+// What a process is taken to wait by.
+enum class Waits : uint8_t {
+  kAll,       // all that looks like it
+  kFirm,      // no weak waits, and for nothing that may have come uncounted
+  kStandard,  // what the standard demands, on complete records
+};
+
+// The greatest set that can act, by rounds over a worklist. Returns who can.
+std::vector<bool> WhoCanAct(const Trace& trace, const WaitGraph& graph,
+                            const std::vector<bool>& mismatched, Waits waits) {
+  const bool strict = waits == Waits::kStandard;
+  const size_t count = graph.processes.size();
+  std::vector<bool> can(count, false);
+  std::vector<std::vector<uint32_t>> waiters(count);  // processes to look at when one can act
+  std::vector<uint32_t> work;
+  // A member that is missing from a node concerns everybody inside: through the node, not pair by
+  // pair.
+  std::vector<std::vector<uint32_t>> nodes_of(count);
+  std::vector<uint32_t> missing_left(graph.nodes.size());
+  for (uint32_t n = 0; n < graph.nodes.size(); ++n) {
+    for (const uint32_t p : graph.nodes[n].missing) nodes_of[p].push_back(n);
+    missing_left[n] = static_cast<uint32_t>(graph.nodes[n].missing.size());
   }
-  return last == kNoTime || now == kNoTime || now < last ? -1 : now - last;
+  // So does a member of whom a receive from anybody waits for.
+  std::vector<std::vector<uint32_t>> anybodies_of(count);
+  std::vector<std::vector<uint32_t>> waiters_of(graph.anybody.size());
+  std::vector<bool> somebody_can(graph.anybody.size(), false);
+  for (uint32_t i = 0; i < graph.anybody.size(); ++i) {
+    for (const uint32_t p : graph.anybody[i].members) anybodies_of[p].push_back(i);
+  }
+  for (uint32_t p = 0; p < count; ++p) {
+    for (const Need& need : graph.processes[p].needs) {
+      if (need.process != kNoIndex) waiters[need.process].push_back(p);
+      if (need.anybody != kNoIndex) waiters_of[need.anybody].push_back(p);
+      for (const uint32_t other : need.relevant) waiters[other].push_back(p);
+    }
+  }
+  const auto satisfied = [&](const Need& need) {
+    if ((strict && !need.strict) || (need.uncounted && waits != Waits::kAll)) return true;
+    // If it were the waiter itself who can act, nobody would ask.
+    if (need.anybody != kNoIndex) return bool{somebody_can[need.anybody]};
+    if (need.process != kNoIndex) return bool{can[need.process]};
+    if (mismatched[need.node]) return false;
+    if (!need.relevant.empty()) {
+      return std::all_of(need.relevant.begin(), need.relevant.end(),
+                         [&can](uint32_t p) { return can[p]; });
+    }
+    return missing_left[need.node] == 0;
+  };
+  const auto try_release = [&](uint32_t p) {
+    const ProcessView& view = graph.processes[p];
+    if (can[p] || view.activity == Activity::kLeft || view.activity == Activity::kEnded) return;
+    bool free = view.needs.empty() || view.activity == Activity::kRunning ||
+                (view.weak && waits != Waits::kAll) ||
+                (strict && (!Reliable(trace.processes[p]) || view.activity == Activity::kPolling));
+    if (!free) {
+      free = view.any
+                 ? view.released || std::any_of(view.needs.begin(), view.needs.end(), satisfied)
+                 : std::all_of(view.needs.begin(), view.needs.end(), satisfied);
+    }
+    if (free) {
+      can[p] = true;
+      work.push_back(p);
+    }
+  };
+  for (uint32_t p = 0; p < count; ++p) try_release(p);
+  while (!work.empty()) {
+    const uint32_t p = work.back();
+    work.pop_back();
+    for (const uint32_t waiter : waiters[p]) try_release(waiter);
+    for (const uint32_t i : anybodies_of[p]) {
+      if (somebody_can[i]) continue;
+      somebody_can[i] = true;
+      for (const uint32_t waiter : waiters_of[i]) try_release(waiter);
+    }
+    for (const uint32_t n : nodes_of[p]) {
+      if (--missing_left[n] != 0) continue;
+      for (const uint32_t inside : graph.nodes[n].inside) try_release(inside);
+    }
+  }
+  return can;
 }
 
 }  // namespace
 
-Analysis::Analysis(const Trace& trace_in, const DiagnoseOptions& options_in)
-    : trace(trace_in), options(options_in), sites(trace_in) {
-  lanes.reserve(trace.communicators.size());
-  for (uint32_t c = 0; c < trace.communicators.size(); ++c) lanes.push_back(MakeLanes(trace, c));
-  graph = BuildWaitGraph(trace, options, lanes);
-  device = BuildDeviceWaits(trace, lanes);
-  MarkDeviceWaiters(trace, &graph);
-  no_progress_ns = NoProgress(trace, options);
-  memberships_of_.resize(trace.processes.size());
-  for (uint32_t m = 0; m < trace.memberships.size(); ++m) {
-    const uint32_t process = trace.memberships[m].process;
-    if (process != kNoIndex) memberships_of_[process].push_back(m);
-  }
-  shifts_.resize(trace.communicators.size());
-}
-
-std::vector<int32_t> Analysis::RanksOf(const std::vector<uint32_t>& processes) const {
-  std::vector<int32_t> ranks;
-  ranks.reserve(processes.size());
-  for (const uint32_t process : processes) ranks.push_back(RankOf(process));
-  Normalize(&ranks);
-  return ranks;
-}
-
-bool Analysis::AnyEnded() const {
-  return std::any_of(graph.processes.begin(), graph.processes.end(),
-                     [](const ProcessView& view) { return view.activity == Activity::kEnded; });
-}
-
-bool Analysis::AllStill(const std::vector<uint32_t>& processes) const {
-  return std::all_of(processes.begin(), processes.end(),
-                     [this](uint32_t process) { return Still(process); });
-}
-
-bool Analysis::StoodStill(uint32_t process, int64_t times) const {
-  const bool long_enough = IdleNs(process) >= times * options.stall_after_ns;
-  return Still(process) && (WasJudged(process) || long_enough);
-}
-
-bool Analysis::EnteredRecently(uint32_t process) const {
-  constexpr int64_t kLongEnoughNs = 700'000'000;
-  const bool alive = trace.processes[process].end.how == ProcessEnd::How::kAlive;
-  const int64_t idle_ns = IdleNs(process);
-  return alive && !options.job_ended && idle_ns >= 0 && idle_ns < kLongEnoughNs;
-}
-
-const Lane* Analysis::LaneOf(uint32_t communicator, uint32_t process) const {
-  for (const Lane& lane : lanes[communicator].lanes) {
-    if (lane.process == process) return &lane;
-  }
-  return nullptr;
-}
-
-const CollectiveNode* Analysis::NodeOf(uint32_t communicator, uint64_t sequence) const {
-  const auto found = graph.node_index.find(WaitGraph::NodeKey(communicator, sequence));
-  return found == graph.node_index.end() ? nullptr : &graph.nodes[found->second];
-}
-
-const Event* Analysis::LastCall(uint32_t process) const {
-  const Event* last = nullptr;
-  const auto look = [&last](const Event& event) {
-    if (last == nullptr || event.start_ns >= last->start_ns) last = &event;
-  };
-  const Process& record = trace.processes[process];
-  for (const uint32_t m : memberships_of_[process]) {
-    if (!trace.memberships[m].events.empty()) look(trace.memberships[m].events.back());
-  }
-  if (!record.p2p.empty()) look(record.p2p.back());
-  for (const OpenCall& call : record.open_calls) look(call.event);
-  return last;
-}
-
-const Event* Analysis::LastPoll(uint32_t process) const {
-  for (const Thread& thread : trace.processes[process].threads) {
-    const bool polls = thread.polling && !thread.ended && thread.asks.arguments != kNoIndex;
-    if (polls) return &thread.asks;
-  }
-  return nullptr;
-}
-
-const Event* Analysis::Stands(uint32_t process) const {
-  const ProcessView& view = graph.processes[process];
-  if (view.finalize != nullptr) return view.finalize;
-  if (view.open != nullptr) return &view.open->event;
-  if (const Event* poll = LastPoll(process)) return poll;
-  const Process& record = trace.processes[process];
-  if (record.device && !record.open_requests.empty()) return &record.open_requests.front().event;
-  return LastCall(process);
-}
-
-std::vector<const Event*> Analysis::Timeline(uint32_t process) const {
-  std::vector<const Event*> events;
-  for (const uint32_t m : memberships_of_[process]) {
-    for (const Event& event : trace.memberships[m].events) events.push_back(&event);
-  }
-  for (const Event& event : trace.processes[process].p2p) events.push_back(&event);
-  std::stable_sort(events.begin(), events.end(),
-                   [](const Event* a, const Event* b) { return a->start_ns < b->start_ns; });
-  return events;
-}
-
-const std::optional<Shift>& Analysis::ShiftOf(uint32_t communicator) const {
-  std::optional<std::optional<Shift>>& cached = shifts_[communicator];
-  if (!cached) {
-    cached =
-        lanes[communicator].ordered ? FindShift(trace, sites, lanes[communicator]) : std::nullopt;
-  }
-  return *cached;
-}
-
-std::vector<uint32_t> Without(std::vector<uint32_t> all, const std::vector<uint32_t>& some) {
-  std::vector<uint32_t> sorted = some;
-  std::sort(sorted.begin(), sorted.end());
-  std::erase_if(all, [&sorted](uint32_t process) {
-    return std::binary_search(sorted.begin(), sorted.end(), process);
-  });
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
+Analysis::Analysis(AlignedTrace aligned, const std::vector<uint32_t>& mismatched)
+    : AlignedTrace(std::move(aligned)), mismatched_(graph.nodes.size(), false) {
+  for (const uint32_t node : mismatched) mismatched_[node] = true;
+  can_act_ = WhoCanAct(trace, graph, mismatched_, Waits::kAll);
+  can_act_firmly_ = WhoCanAct(trace, graph, mismatched_, Waits::kFirm);
+  can_act_strictly_ = WhoCanAct(trace, graph, mismatched_, Waits::kStandard);
 }
 
 }  // namespace rollcall

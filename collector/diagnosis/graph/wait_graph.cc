@@ -518,95 +518,6 @@ class GraphBuilder {
   std::unordered_map<uint32_t, std::unordered_map<uint32_t, int32_t>> local_ranks_;
 };
 
-// Can stand in a proof: nothing of it is unknown, and only one thread of it could act.
-bool Reliable(const Process& process) {
-  return process.quiet && process.thread_level >= 0 && process.thread_level <= 2 &&
-         process.records_unreadable == 0 && process.table_overflows == 0;
-}
-
-// What a process is taken to wait by.
-enum class Waits : uint8_t {
-  kAll,       // all that looks like it
-  kFirm,      // no weak waits, and for nothing that may have come uncounted
-  kStandard,  // what the standard demands, on complete records
-};
-
-// The greatest set that can act, by rounds over a worklist. Returns who can.
-std::vector<bool> WhoCanAct(const Trace& trace, const WaitGraph& graph, Waits waits) {
-  const bool strict = waits == Waits::kStandard;
-  const size_t count = graph.processes.size();
-  std::vector<bool> can(count, false);
-  std::vector<std::vector<uint32_t>> waiters(count);  // processes to look at when one can act
-  std::vector<uint32_t> work;
-  // A member that is missing from a node concerns everybody inside: through the node, not pair by
-  // pair.
-  std::vector<std::vector<uint32_t>> nodes_of(count);
-  std::vector<uint32_t> missing_left(graph.nodes.size());
-  for (uint32_t n = 0; n < graph.nodes.size(); ++n) {
-    for (const uint32_t p : graph.nodes[n].missing) nodes_of[p].push_back(n);
-    missing_left[n] = static_cast<uint32_t>(graph.nodes[n].missing.size());
-  }
-  // So does a member of whom a receive from anybody waits for.
-  std::vector<std::vector<uint32_t>> anybodies_of(count);
-  std::vector<std::vector<uint32_t>> waiters_of(graph.anybody.size());
-  std::vector<bool> somebody_can(graph.anybody.size(), false);
-  for (uint32_t i = 0; i < graph.anybody.size(); ++i) {
-    for (const uint32_t p : graph.anybody[i].members) anybodies_of[p].push_back(i);
-  }
-  for (uint32_t p = 0; p < count; ++p) {
-    for (const Need& need : graph.processes[p].needs) {
-      if (need.process != kNoIndex) waiters[need.process].push_back(p);
-      if (need.anybody != kNoIndex) waiters_of[need.anybody].push_back(p);
-      for (const uint32_t other : need.relevant) waiters[other].push_back(p);
-    }
-  }
-  const auto satisfied = [&](const Need& need) {
-    if ((strict && !need.strict) || (need.uncounted && waits != Waits::kAll)) return true;
-    // If it were the waiter itself who can act, nobody would ask.
-    if (need.anybody != kNoIndex) return bool{somebody_can[need.anybody]};
-    if (need.process != kNoIndex) return bool{can[need.process]};
-    const CollectiveNode& node = graph.nodes[need.node];
-    if (node.mismatched) return false;
-    if (!need.relevant.empty()) {
-      return std::all_of(need.relevant.begin(), need.relevant.end(),
-                         [&can](uint32_t p) { return can[p]; });
-    }
-    return missing_left[need.node] == 0;
-  };
-  const auto try_release = [&](uint32_t p) {
-    const ProcessView& view = graph.processes[p];
-    if (can[p] || view.activity == Activity::kLeft || view.activity == Activity::kEnded) return;
-    bool free = view.needs.empty() || view.activity == Activity::kRunning ||
-                (view.weak && waits != Waits::kAll) ||
-                (strict && (!Reliable(trace.processes[p]) || view.activity == Activity::kPolling));
-    if (!free) {
-      free = view.any
-                 ? view.released || std::any_of(view.needs.begin(), view.needs.end(), satisfied)
-                 : std::all_of(view.needs.begin(), view.needs.end(), satisfied);
-    }
-    if (free) {
-      can[p] = true;
-      work.push_back(p);
-    }
-  };
-  for (uint32_t p = 0; p < count; ++p) try_release(p);
-  while (!work.empty()) {
-    const uint32_t p = work.back();
-    work.pop_back();
-    for (const uint32_t waiter : waiters[p]) try_release(waiter);
-    for (const uint32_t i : anybodies_of[p]) {
-      if (somebody_can[i]) continue;
-      somebody_can[i] = true;
-      for (const uint32_t waiter : waiters_of[i]) try_release(waiter);
-    }
-    for (const uint32_t n : nodes_of[p]) {
-      if (--missing_left[n] != 0) continue;
-      for (const uint32_t inside : graph.nodes[n].inside) try_release(inside);
-    }
-  }
-  return can;
-}
-
 }  // namespace
 
 std::vector<uint32_t> WaitGraph::Candidates(const Need& need, Activity activity) const {
@@ -641,19 +552,6 @@ const Need* WaitGraph::OwnUnmarked(uint32_t process) const {
 WaitGraph BuildWaitGraph(const Trace& trace, const DiagnoseOptions& options,
                          const std::vector<Lanes>& lanes) {
   return GraphBuilder(trace, options, lanes).Build();
-}
-
-void Settle(const Trace& trace, WaitGraph* graph) {
-  const std::vector<bool> can = WhoCanAct(trace, *graph, Waits::kAll);
-  const std::vector<bool> can_firmly = WhoCanAct(trace, *graph, Waits::kFirm);
-  const std::vector<bool> can_strictly = WhoCanAct(trace, *graph, Waits::kStandard);
-  for (uint32_t p = 0; p < graph->processes.size(); ++p) {
-    ProcessView& view = graph->processes[p];
-    const bool waits = view.activity == Activity::kBlocked || view.activity == Activity::kPolling;
-    view.stuck = waits && !can[p];
-    view.stuck_firmly = waits && !can_firmly[p];
-    view.stuck_strictly = waits && !can_strictly[p];
-  }
 }
 
 }  // namespace rollcall

@@ -1,10 +1,4 @@
 // Who waits for whom: every open call, what it needs, and what can still come of it.
-//
-// A call is stuck if nothing that can still happen completes it: the least set of processes that
-// can act is computed (those that compute, then whoever they can release, and so on); what remains
-// is a deadlock or waits for the dead. Computed three times: by what an MPI library does in
-// practice; the same without those whose wait is weak; and by what the standard alone demands,
-// under which alone something is proven.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_WAIT_GRAPH_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_WAIT_GRAPH_H_
 
@@ -36,7 +30,6 @@ struct CollectiveNode {
   std::vector<uint32_t> inside;   // processes that wait in it
   std::vector<uint32_t> missing;  // members with a trace that have not entered it
   std::vector<int32_t> absent;    // world ranks of members without a trace
-  bool mismatched = false;        // its calls do not fit together: it never completes
   bool unknown = false;           // some member may not have started it, and nothing tells
 };
 
@@ -74,10 +67,7 @@ struct ProcessView {
   // What it waits in may end without any other process: it polls, and may do something else next;
   // or another thread of it might act (OtherThreads). See stillness.h.
   bool weak = false;
-  bool released = false;        // one of what it waits for is there, or cannot be judged
-  bool stuck = false;           // nothing that can still happen releases it
-  bool stuck_firmly = false;    // not even if all weak waits ended, and what is uncounted came
-  bool stuck_strictly = false;  // by the standard, on complete records: proven
+  bool released = false;  // one of what it waits for is there, or cannot be judged
 
   bool WaitsUncounted() const {
     return std::any_of(needs.begin(), needs.end(), [](const Need& need) { return need.uncounted; });
@@ -108,10 +98,8 @@ struct WaitGraph {
   }
 };
 
-// Without `stuck`: mismatches are marked by the caller first, then Settle() decides.
 WaitGraph BuildWaitGraph(const Trace& trace, const DiagnoseOptions& options,
                          const std::vector<Lanes>& lanes);
-void Settle(const Trace& trace, WaitGraph* graph);
 
 }  // namespace rollcall
 

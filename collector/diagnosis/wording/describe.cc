@@ -306,12 +306,12 @@ bool WellRecorded(const Analysis& analysis, const Incident& incident) {
 
 bool AnyStrictly(const Analysis& analysis, const std::vector<uint32_t>& processes) {
   return std::any_of(processes.begin(), processes.end(),
-                     [&](uint32_t p) { return analysis.graph.processes[p].stuck_strictly; });
+                     [&](uint32_t p) { return analysis.IsStuckStrictly(p); });
 }
 
 bool AllStrictly(const Analysis& analysis, const std::vector<uint32_t>& processes) {
   return std::all_of(processes.begin(), processes.end(),
-                     [&](uint32_t p) { return analysis.graph.processes[p].stuck_strictly; });
+                     [&](uint32_t p) { return analysis.IsStuckStrictly(p); });
 }
 
 // Of a call that returned it is on record that it was rejected; that this is why the others wait,

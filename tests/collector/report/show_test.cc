@@ -18,7 +18,7 @@ using ::testing::Not;
 
 class ShowTest : public ::testing::Test {
  protected:
-  const Analysis& Analyze(const std::string& text) {
+  const AlignedTrace& Analyze(const std::string& text) {
     TextTraceResult parsed = ParseTextTrace(text);
     EXPECT_EQ(parsed.errors, std::vector<std::string>{}) << text;
     trace_ = std::move(parsed.trace);
@@ -42,7 +42,7 @@ class ShowTest : public ::testing::Test {
   DiagnoseOptions options_;
   Trace trace_;
   Report report_;
-  std::optional<Analysis> analysis_;
+  std::optional<AlignedTrace> analysis_;
 };
 
 constexpr char kShownTrace[] = R"(

@@ -1,0 +1,153 @@
+#include "collector/diagnosis/graph/aligned_trace.h"
+
+#include <algorithm>
+
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+namespace {
+
+int64_t LastMovement(const Trace& trace) {
+  int64_t last = kNoTime;
+  for (const Process& process : trace.processes) {
+    for (const Thread& thread : process.threads) last = std::max(last, thread.last_end_ns);
+    for (const OpenCall& call : process.open_calls) last = std::max(last, call.event.start_ns);
+  }
+  return last;
+}
+
+int64_t NoProgress(const Trace& trace, const DiagnoseOptions& options) {
+  const int64_t last = LastMovement(trace);
+  int64_t now = trace.taken_at_ns;
+  if (options.job_ended) {
+    // The picture may have been taken days later: what counts is when the processes ended.
+    now = kNoTime;
+    for (const Process& process : trace.processes) now = std::max(now, process.end.at_ns);
+  }
+  return last == kNoTime || now == kNoTime || now < last ? -1 : now - last;
+}
+
+}  // namespace
+
+AlignedTrace::AlignedTrace(const Trace& trace_in, const DiagnoseOptions& options_in)
+    : trace(trace_in), options(options_in), sites(trace_in) {
+  lanes.reserve(trace.communicators.size());
+  for (uint32_t c = 0; c < trace.communicators.size(); ++c) lanes.push_back(MakeLanes(trace, c));
+  graph = BuildWaitGraph(trace, options, lanes);
+  device = BuildDeviceWaits(trace, lanes);
+  MarkDeviceWaiters(trace, &graph);
+  no_progress_ns = NoProgress(trace, options);
+  memberships_of_.resize(trace.processes.size());
+  for (uint32_t m = 0; m < trace.memberships.size(); ++m) {
+    const uint32_t process = trace.memberships[m].process;
+    if (process != kNoIndex) memberships_of_[process].push_back(m);
+  }
+  shifts_.resize(trace.communicators.size());
+}
+
+std::vector<int32_t> AlignedTrace::RanksOf(const std::vector<uint32_t>& processes) const {
+  std::vector<int32_t> ranks;
+  ranks.reserve(processes.size());
+  for (const uint32_t process : processes) ranks.push_back(RankOf(process));
+  Normalize(&ranks);
+  return ranks;
+}
+
+bool AlignedTrace::AnyEnded() const {
+  return std::any_of(graph.processes.begin(), graph.processes.end(),
+                     [](const ProcessView& view) { return view.activity == Activity::kEnded; });
+}
+
+bool AlignedTrace::AllStill(const std::vector<uint32_t>& processes) const {
+  return std::all_of(processes.begin(), processes.end(),
+                     [this](uint32_t process) { return Still(process); });
+}
+
+bool AlignedTrace::StoodStill(uint32_t process, int64_t times) const {
+  const bool long_enough = IdleNs(process) >= times * options.stall_after_ns;
+  return Still(process) && (WasJudged(process) || long_enough);
+}
+
+bool AlignedTrace::EnteredRecently(uint32_t process) const {
+  constexpr int64_t kLongEnoughNs = 700'000'000;
+  const bool alive = trace.processes[process].end.how == ProcessEnd::How::kAlive;
+  const int64_t idle_ns = IdleNs(process);
+  return alive && !options.job_ended && idle_ns >= 0 && idle_ns < kLongEnoughNs;
+}
+
+const Lane* AlignedTrace::LaneOf(uint32_t communicator, uint32_t process) const {
+  for (const Lane& lane : lanes[communicator].lanes) {
+    if (lane.process == process) return &lane;
+  }
+  return nullptr;
+}
+
+const CollectiveNode* AlignedTrace::NodeOf(uint32_t communicator, uint64_t sequence) const {
+  const auto found = graph.node_index.find(WaitGraph::NodeKey(communicator, sequence));
+  return found == graph.node_index.end() ? nullptr : &graph.nodes[found->second];
+}
+
+const Event* AlignedTrace::LastCall(uint32_t process) const {
+  const Event* last = nullptr;
+  const auto look = [&last](const Event& event) {
+    if (last == nullptr || event.start_ns >= last->start_ns) last = &event;
+  };
+  const Process& record = trace.processes[process];
+  for (const uint32_t m : memberships_of_[process]) {
+    if (!trace.memberships[m].events.empty()) look(trace.memberships[m].events.back());
+  }
+  if (!record.p2p.empty()) look(record.p2p.back());
+  for (const OpenCall& call : record.open_calls) look(call.event);
+  return last;
+}
+
+const Event* AlignedTrace::LastPoll(uint32_t process) const {
+  for (const Thread& thread : trace.processes[process].threads) {
+    const bool polls = thread.polling && !thread.ended && thread.asks.arguments != kNoIndex;
+    if (polls) return &thread.asks;
+  }
+  return nullptr;
+}
+
+const Event* AlignedTrace::Stands(uint32_t process) const {
+  const ProcessView& view = graph.processes[process];
+  if (view.finalize != nullptr) return view.finalize;
+  if (view.open != nullptr) return &view.open->event;
+  if (const Event* poll = LastPoll(process)) return poll;
+  const Process& record = trace.processes[process];
+  if (record.device && !record.open_requests.empty()) return &record.open_requests.front().event;
+  return LastCall(process);
+}
+
+std::vector<const Event*> AlignedTrace::Timeline(uint32_t process) const {
+  std::vector<const Event*> events;
+  for (const uint32_t m : memberships_of_[process]) {
+    for (const Event& event : trace.memberships[m].events) events.push_back(&event);
+  }
+  for (const Event& event : trace.processes[process].p2p) events.push_back(&event);
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Event* a, const Event* b) { return a->start_ns < b->start_ns; });
+  return events;
+}
+
+const std::optional<Shift>& AlignedTrace::ShiftOf(uint32_t communicator) const {
+  std::optional<std::optional<Shift>>& cached = shifts_[communicator];
+  if (!cached) {
+    cached =
+        lanes[communicator].ordered ? FindShift(trace, sites, lanes[communicator]) : std::nullopt;
+  }
+  return *cached;
+}
+
+std::vector<uint32_t> Without(std::vector<uint32_t> all, const std::vector<uint32_t>& some) {
+  std::vector<uint32_t> sorted = some;
+  std::sort(sorted.begin(), sorted.end());
+  std::erase_if(all, [&sorted](uint32_t process) {
+    return std::binary_search(sorted.begin(), sorted.end(), process);
+  });
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+}  // namespace rollcall

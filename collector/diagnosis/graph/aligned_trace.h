@@ -1,0 +1,103 @@
+// The trace, aligned, with everything computed once that is derived from it alone. Which ranks are
+// stuck it does not know: see analysis.h. For one thread; refers to the trace and the options,
+// which must outlive it.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_ALIGNED_TRACE_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_ALIGNED_TRACE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/diagnosis/graph/device_waits.h"
+#include "collector/diagnosis/graph/options.h"
+#include "collector/diagnosis/graph/stillness.h"
+#include "collector/diagnosis/graph/wait_graph.h"
+#include "collector/matching/call_site.h"
+#include "collector/matching/lanes.h"
+#include "collector/matching/shift.h"
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+class AlignedTrace {
+ public:
+  AlignedTrace(const Trace& trace, const DiagnoseOptions& options);
+
+  const Trace& trace;
+  const DiagnoseOptions& options;
+  CallSites sites;
+  std::vector<Lanes> lanes;  // parallel to Trace::communicators
+  WaitGraph graph;
+  DeviceWaits device;
+  int64_t no_progress_ns = -1;  // since anything last moved; -1 if unknown
+
+  const Arguments& Args(const Event& event) const { return trace.arguments[event.arguments]; }
+  Operation Op(const Event& event) const { return Args(event).operation; }
+  Kind KindOf(const Event& event) const {
+    return FindOperation(static_cast<uint16_t>(Op(event))).kind;
+  }
+  int32_t RankOf(uint32_t process) const { return trace.processes[process].rank; }
+  std::vector<int32_t> RanksOf(const std::vector<uint32_t>& processes) const;  // normalized
+  const std::string& CommunicatorName(uint32_t communicator) const {
+    return trace.communicators[communicator].name;
+  }
+  bool Waits(uint32_t process) const {
+    const Activity activity = graph.processes[process].activity;
+    return activity == Activity::kBlocked || activity == Activity::kPolling;
+  }
+  // The job stands still as far as this process goes: two looks saw no movement, or it is over.
+  bool Still(uint32_t process) const { return trace.processes[process].quiet || options.job_ended; }
+  bool AnyEnded() const;  // a process whose end is its own
+  bool AllStill(const std::vector<uint32_t>& processes) const;
+  // Of a job that is over. A hang was reported, and the process has not moved since: it had stood
+  // still for long enough then.
+  bool WasJudged(uint32_t process) const {
+    return rollcall::WasJudged(options, trace.processes[process]);
+  }
+  // Of a job that is over. Somebody who watched it while it ran had waited long enough for the
+  // process: it was looked into, or ended.
+  bool WasLookedInto(uint32_t process) const {
+    const Process& watched = trace.processes[process];
+    return options.job_ended && (!watched.live_stacks.empty() || watched.end.by_rollcall);
+  }
+
+  // For how long a process has made no call; -1 if unknown.
+  int64_t IdleNs(uint32_t process) const {
+    return rollcall::IdleNs(options, trace.processes[process]);
+  }
+  // Nothing of it moves, and has not for as long as makes a rank stalled, or for `times` as long.
+  bool StoodStill(uint32_t process, int64_t times = 1) const;
+  // It made a call so lately that on a busy machine it may still be about to return from it,
+  // however little moved between two looks. Nobody did in a job that is over.
+  bool EnteredRecently(uint32_t process) const;
+
+  const Lane* LaneOf(uint32_t communicator, uint32_t process) const;
+  const CollectiveNode* NodeOf(uint32_t communicator, uint64_t sequence) const;
+
+  // Where a process stands: MPI_Finalize, the call it is inside of, what it polls, or its last
+  // call; nullptr if it never made one.
+  const Event* Stands(uint32_t process) const;
+  // The unsuccessful poll that was a process' last call; nullptr if its last call was another one.
+  const Event* LastPoll(uint32_t process) const;
+  // The last call that a process is known to have made, finished or not; polls are left out.
+  const Event* LastCall(uint32_t process) const;
+  // All calls of a process on its communicators, in the order in which they were made.
+  std::vector<const Event*> Timeline(uint32_t process) const;
+  uint64_t Site(const Event& event) const { return SiteKey(trace, sites, event); }
+  bool Finalizes(const Event& event) const { return Op(event) == Operation::kFinalize; }
+
+  // The shift in a communicator's history; computed at the first question.
+  const std::optional<Shift>& ShiftOf(uint32_t communicator) const;
+
+ private:
+  std::vector<std::vector<uint32_t>> memberships_of_;  // by process
+  mutable std::vector<std::optional<std::optional<Shift>>> shifts_;
+};
+
+// `all` without `some`: rising, each once.
+std::vector<uint32_t> Without(std::vector<uint32_t> all, const std::vector<uint32_t>& some);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_ALIGNED_TRACE_H_
