@@ -39,13 +39,6 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
   return std::nullopt;
 }
 
-// A fact whatever becomes of those who wait: calls that cannot match, a process that ended, a call
-// that was rejected.
-bool IsFact(const Incident& incident) {
-  return incident.mismatch || incident.what == Incident::What::kDeath ||
-         incident.what == Incident::What::kRejected;
-}
-
 // Too early to call it a hang, as those who wait may go on by themselves. Returns whether there are
 // such. Facts stay, and do not hang yet.
 bool DropWhatIsTooEarly(const Analysis& analysis, std::vector<Incident>* incidents) {
@@ -55,7 +48,9 @@ bool DropWhatIsTooEarly(const Analysis& analysis, std::vector<Incident>* inciden
     if (!weak || weak->certainty) return false;
     any = true;
     incident.hangs = false;
-    return !IsFact(incident);
+    if (incident.mismatch) return false;
+    const std::optional<Finding> finding = Name(analysis, incident);
+    return !finding || !IsFactKind(finding->kind);
   });
   return any;
 }
@@ -298,10 +293,8 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
     std::optional<Finding> finding = Name(analysis, incident);
     if (!finding) continue;
     // A fact needs no hang once the job is over.
-    const bool firm = incident.mismatch || (IsFact(incident) && options.job_ended);
-    if (weak && weak->certainty && !firm) {
-      Weaken(analysis, *weak, IsFact(incident), &*finding);
-    }
+    const bool firm = incident.mismatch || (IsFactKind(finding->kind) && options.job_ended);
+    if (weak && weak->certainty && !firm) Weaken(analysis, *weak, &*finding);
     report.findings.push_back(std::move(*finding));
   }
   std::stable_sort(report.findings.begin(), report.findings.end(),

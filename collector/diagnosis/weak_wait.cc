@@ -112,9 +112,9 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
   return JudgeWeakWait(analysis, involved);
 }
 
-void Weaken(const Analysis& analysis, const WeakWait& wait, bool is_fact, Finding* finding) {
+void Weaken(const Analysis& analysis, const WeakWait& wait, Finding* finding) {
   finding->certainty = std::max(finding->certainty, *wait.certainty);
-  if (!is_fact) LimitKindCertainty(finding->certainty, finding);
+  if (!IsFactKind(finding->kind)) LimitKindCertainty(finding->certainty, finding);
   const auto note = [&](const std::vector<uint32_t>& who, const char* one, const char* several,
                         const char* what) {
     if (who.empty()) return;

@@ -32,9 +32,8 @@ struct WeakWait {
 // if it does not rest on such.
 std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& incident);
 
-// Limits the certainty of `finding` to that of `wait`, which has one, and notes why. `is_fact`: its
-// kind is certain all the same.
-void Weaken(const Analysis& analysis, const WeakWait& wait, bool is_fact, Finding* finding);
+// Limits the certainty of `finding` to that of `wait`, which has one, and notes why.
+void Weaken(const Analysis& analysis, const WeakWait& wait, Finding* finding);
 
 }  // namespace rollcall
 

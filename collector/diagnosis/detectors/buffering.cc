@@ -345,12 +345,11 @@ void FindBufferedRings(const Analysis& analysis, std::vector<Incident>* incident
   Replay replay(analysis);
   Incident incident;
   incident.what = Incident::What::kBuffered;
-  incident.mutual = true;
   incident.deviating = replay.Ring();
   if (incident.deviating.empty()) return;
   for (const uint32_t p : incident.deviating) {
     incident.calls.push_back(replay.At(p));
-    incident.buffered |= replay.Sends(p);
+    incident.circle.buffered |= replay.Sends(p);
   }
   const auto early =
       std::find_if(incident.calls.begin(), incident.calls.end(),

@@ -239,9 +239,9 @@ Incident ShiftIncident(const Lanes& lanes, const Shift& shift) {
   incident.communicator = lanes.communicator;
   incident.sequence = shift.sequence;
   incident.tie = shift.tie;
-  incident.shifted_calls = shift.calls;
-  incident.shifted_each_time = shift.each_time;
-  incident.shift_extra = shift.extra;
+  incident.shift.calls = shift.calls;
+  incident.shift.each_time = shift.each_time;
+  incident.shift.extra = shift.extra;
   for (const uint32_t lane : shift.deviating) {
     incident.deviating.push_back(lanes.lanes[lane].process);
   }

@@ -87,7 +87,7 @@ class CycleFinder {
       const Need* need = NeedOfItself(analysis_, p);
       if (need == nullptr) continue;
       AddMessage({p}, false);
-      incidents_.back().itself = true;
+      incidents_.back().message.itself = true;
       incidents_.back().deviating_event = need->event;
       themselves_.push_back(p);
     }
@@ -204,7 +204,7 @@ class CycleFinder {
     if (incident.agreeing.size() < group.size()) {
       TurnAround(analysis_.trace, &incident);
     }
-    incident.crossed = !went_past;
+    incident.circle.crossed = !went_past;
     Keep(std::move(incident), best);
   }
 
@@ -257,7 +257,7 @@ class CycleFinder {
     Incident incident;
     incident.what = What::kMessage;
     incident.hangs = true;
-    incident.mutual = mutual;
+    incident.message.mutual = mutual;
     incident.deviating = waiters;
     const Event* event = nullptr;
     for (const Need& need : analysis_.graph.processes[waiters.front()].needs) {

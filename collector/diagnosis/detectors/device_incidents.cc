@@ -427,12 +427,12 @@ class DeviceFinder {
         const std::vector<uint32_t> group = in(behind ? operation->behind : operation->missing);
         if (group.empty() || operation->first.empty()) continue;
         Incident incident = MakeCycle(*operation, group);
-        if (!best || std::tuple(incident.crossed, incident.tie, incident.deviating.size()) <
-                         std::tuple(best->crossed, best->tie, best->deviating.size())) {
+        if (!best || std::tuple(incident.circle.crossed, incident.tie, incident.deviating.size()) <
+                         std::tuple(best->circle.crossed, best->tie, best->deviating.size())) {
           best = std::move(incident);
         }
       }
-      if (best && !best->crossed) break;
+      if (best && !best->circle.crossed) break;
     }
     if (best) incidents_.push_back(std::move(*best));
   }
@@ -456,8 +456,9 @@ class DeviceFinder {
         MadeMore(operation.communicator, here, there) &&
         !(numbered &&
           MadeMore(analysis_.trace.memberships[theirs->membership].communicator, there, here));
-    incident.crossed = !left_out && theirs != nullptr &&
-                       (enqueued || !WentPast(analysis_, there, *theirs, here, *operation.event));
+    incident.circle.crossed =
+        !left_out && theirs != nullptr &&
+        (enqueued || !WentPast(analysis_, there, *theirs, here, *operation.event));
     incident.tie = incident.deviating.size() == incident.agreeing.size();
     if (incident.agreeing.size() < incident.deviating.size()) {
       TurnAround(analysis_.trace, &incident);
@@ -474,7 +475,7 @@ class DeviceFinder {
   // Both ends are named: which of the two has one call too many, the two do not say.
   void AddMessages(const std::vector<const DeviceOperation*>& messages, bool posted) {
     Incident incident = Make(What::kMessage, *messages.front());
-    incident.mutual = posted;
+    incident.message.mutual = posted;
     incident.deviating_event = messages.front()->event;
     incident.agreeing_event = nullptr;
     for (const DeviceOperation* message : messages) {

@@ -41,8 +41,8 @@ Incident UnevenEnd(const Analysis& analysis, const Lanes& lanes, uint64_t sequen
   for (const Lane& lane : lanes.lanes) {
     std::vector<uint32_t>& side = lane.entered >= sequence ? incident.agreeing : incident.deviating;
     side.push_back(lane.process);
-    incident.count =
-        std::max(incident.count, lane.entered + 1 - std::min(sequence, lane.entered + 1));
+    incident.surplus.count =
+        std::max(incident.surplus.count, lane.entered + 1 - std::min(sequence, lane.entered + 1));
   }
   incident.tie = incident.agreeing.size() == incident.deviating.size();
   if (incident.deviating.size() > incident.agreeing.size()) {
@@ -80,7 +80,7 @@ class Post {
       incident.tie = true;  // one too many was sent, or one too few received
       incident.deviating = {from};
       incident.agreeing = {to};
-      incident.count = mail.sent - mail.received;
+      incident.surplus.count = mail.sent - mail.received;
       // Messages of one route are received in the order in which they were sent (3.5).
       incident.deviating_event = FindSend(from, communicator, to, tag, mail.received + 1);
       incident.calls = {incident.deviating_event};
@@ -181,14 +181,14 @@ class Leaks {
       leak.counts.push_back(0);
     }
     leak.counts.back() += count;
-    incident.at_least |= (analysis_.Args(event).flags & ring::kCountsCut) != 0;
+    incident.surplus.at_least |= (analysis_.Args(event).flags & ring::kCountsCut) != 0;
   }
 
   void Take(std::vector<Incident>* incidents) {
     for (auto& [place, leak] : leaks_) {
       const auto [least, most] = std::minmax_element(leak.counts.begin(), leak.counts.end());
-      leak.incident.count = *most;
-      leak.incident.at_most = *least != *most;
+      leak.incident.surplus.count = *most;
+      leak.incident.surplus.at_most = *least != *most;
       incidents->push_back(std::move(leak.incident));
     }
   }

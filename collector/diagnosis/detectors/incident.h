@@ -11,6 +11,35 @@
 
 namespace rollcall {
 
+// What only incidents of one family have.
+struct ShiftDetails {
+  uint64_t calls = 0;      // so many were left out, or made alone
+  bool each_time = false;  // one call, wherever the others make it
+  bool extra = false;      // the deviating side made more, not fewer
+};
+
+struct MessageDetails {
+  bool mutual = false;    // they wait for each other's messages
+  bool itself = false;    // nobody but the waiter itself could answer
+  uint64_t unmarked = 0;  // partitions that the waiter has not marked ready itself
+};
+
+struct CircleDetails {
+  bool crossed = false;   // kCycle: nobody went past a call; each side is first somewhere else
+  bool buffered = false;  // kBuffered: a send of the ring was
+};
+
+struct CreationDetails {
+  uint32_t index = kNoIndex;  // of Trace::creations; else it is MPI's own start
+  uint64_t expected = 0;      // how many are to come; 0 if unknown
+};
+
+struct SurplusDetails {
+  uint64_t count = 0;     // how many calls, messages, requests, handles
+  bool at_most = false;   // of a leak: some of `deviating` have fewer
+  bool at_least = false;  // of a leak: not all were counted
+};
+
 // How late one rank is, over the collectives in which every member waits for every other.
 struct Lateness {
   uint64_t last = 0;       // in so many it came last
@@ -66,25 +95,18 @@ struct Incident {
   // kCalls, and kShift where calls under a later number cannot match; its indices were resolved
   // into the two lists above.
   Mismatch mismatch;
-  uint64_t shifted_calls = 0;
-  bool shifted_each_time = false;  // one call, wherever the others make it
-  bool shift_extra = false;
-  uint64_t repeated = 0;        // as often again with the same lines
-  uint64_t matching_until = 0;  // kHashes: the last number with equal hashes
-  std::vector<int32_t> absent;  // world ranks
-  bool mutual = false;          // kMessage: they wait for each other's messages
-  bool itself = false;          // kMessage: nobody but the waiter itself could answer
-  bool buffered = false;        // kBuffered: a send of the ring was
-  bool crossed = false;  // kCycle: nobody went past a call; each side is first somewhere else
-
-  uint32_t creation = kNoIndex;     // kStart: one of Trace::creations; else it is MPI's own start
-  uint64_t expected = 0;            // kStart: how many are to come; 0 if unknown
-  Lateness lateness;                // kLast
+  uint64_t repeated = 0;            // as often again with the same lines
+  std::vector<int32_t> absent;      // world ranks
   std::vector<const Event*> calls;  // where it is not known from the number: of each of `deviating`
+
+  ShiftDetails shift;                         // kShift
+  MessageDetails message;                     // kMessage
+  CircleDetails circle;                       // kCycle, kBuffered
+  CreationDetails creation;                   // kStart
+  SurplusDetails surplus;                     // kUnbalanced, kUnreceived, leaks
+  Lateness lateness;                          // kLast
+  uint64_t matching_until = 0;                // kHashes: the last number with equal hashes
   std::vector<const RejectedCall*> rejected;  // kRejected: of each of `deviating`
-  uint64_t count = 0;                         // how many messages, requests, leftovers, partitions
-  bool at_most = false;                       // of a leak: some of `deviating` have fewer
-  bool at_least = false;                      // of a leak: not all were counted
 
   // A representative call of each side; for the deviating one possibly on another communicator, or
   // MPI_Finalize; nullptr if it made none.

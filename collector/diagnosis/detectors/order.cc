@@ -342,8 +342,8 @@ Parted HowParted(const Analysis& analysis, const Incident& incident) {
   // Where the histories are shifted, it is known who made the calls that the other left out: that
   // side did not leave a loop too early, it made a call that is new to the loop.
   const bool shifted = incident.what == Incident::What::kShift;
-  const bool deviating_may = !shifted || !incident.shift_extra;
-  const bool agreeing_may = !shifted || incident.shift_extra;
+  const bool deviating_may = !shifted || !incident.shift.extra;
+  const bool agreeing_may = !shifted || incident.shift.extra;
   if (x_here && deviating_may &&
       LeftLoop(analysis, *lane_x, incident.sequence, *y, incident.deviating.front(),
                parted.parting.loops_a, parted.parting.sources_a, &parted)) {
@@ -355,7 +355,7 @@ Parted HowParted(const Analysis& analysis, const Incident& incident) {
 
   // Which of the two is the conditional call?
   if (incident.what == Incident::What::kShift) {
-    parted.skipped = !incident.shift_extra;
+    parted.skipped = !incident.shift.extra;
     return parted;
   }
   const auto known = [&](const Lane& lane, const Event& event, bool before) {

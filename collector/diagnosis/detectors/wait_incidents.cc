@@ -66,10 +66,10 @@ class Gatherer {
     incident.agreeing = {waiter};
     incident.deviating = std::move(missing);
     incident.agreeing_event = need.event;
-    incident.count = need.process == waiter ? need.unmarked : 0;
     incident.deviating_event =
         incident.deviating.empty() ? nullptr : analysis_.Stands(incident.deviating.front());
     if (what == What::kMessage) {
+      if (need.process == waiter) incident.message.unmarked = need.unmarked;
       // The call that nobody answers is what is wrong; who should have answered may be all
       // innocent.
       std::swap(incident.deviating, incident.agreeing);
@@ -357,7 +357,7 @@ void DropMessagesOfCulprits(const Analysis& analysis, std::vector<Incident>* inc
   std::vector<Incident> kept;
   for (const Incident& incident : *incidents) {
     const bool other_cause =
-        incident.what == What::kMessage && !incident.mutual && !incident.agreeing.empty() &&
+        incident.what == What::kMessage && !incident.message.mutual && !incident.agreeing.empty() &&
         std::all_of(incident.agreeing.begin(), incident.agreeing.end(), is_culprit) &&
         !SentAnother(analysis, incident);
     if (!other_cause) kept.push_back(incident);

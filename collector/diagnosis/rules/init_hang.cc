@@ -15,7 +15,7 @@ namespace {
 // Every rank that came to it, with what it passed.
 void AddCreationSites(const Analysis& analysis, const Incident& incident, Finding* finding) {
   const Trace& trace = analysis.trace;
-  const uint64_t key = trace.creations[incident.creation].key;
+  const uint64_t key = trace.creations[incident.creation.index].key;
   std::set<int32_t> came;
   for (const Creation& creation : trace.creations) {
     if (creation.key == key) came.insert(analysis.RankOf(creation.process));
@@ -87,7 +87,7 @@ void SayWhoIsMissing(const Analysis& analysis, const Incident& incident, const s
     finding->fix = "make the id on one rank, and give it to all others";
   } else if (!incident.deviating.empty()) {
     finding->title = fmt::format("{}; {} never came to it", waits, RanksPhrase(finding->culprits));
-    finding->why = fmt::format("all {} ranks are to come", incident.expected);
+    finding->why = fmt::format("all {} ranks are to come", incident.creation.expected);
   } else if (!incident.absent.empty()) {
     finding->title =
         fmt::format("{}; of {} there is no trace", waits, RanksPhrase(incident.absent));
@@ -99,13 +99,13 @@ void SayWhoIsMissing(const Analysis& analysis, const Incident& incident, const s
         "program's "
         "own start-up before it initialises",
         RanksPhrase(incident.absent), incident.absent.size() == 1 ? "was" : "were");
-  } else if (incident.expected > incident.agreeing.size()) {
-    finding->title =
-        fmt::format("{}: {} of {} came", waits, incident.agreeing.size(), incident.expected);
+  } else if (incident.creation.expected > incident.agreeing.size()) {
+    finding->title = fmt::format("{}: {} of {} came", waits, incident.agreeing.size(),
+                                 incident.creation.expected);
     finding->why = "who else is to come is not on record";
-  } else if (incident.expected > 0) {
-    finding->title =
-        fmt::format("all {} ranks are inside {}, and none comes out", incident.expected, call);
+  } else if (incident.creation.expected > 0) {
+    finding->title = fmt::format("all {} ranks are inside {}, and none comes out",
+                                 incident.creation.expected, call);
     finding->why = "everybody has come: the start-up itself does not end";
     finding->fix =
         "look below the program: the network interfaces that were chosen, the launcher's own "
@@ -123,15 +123,15 @@ std::optional<Finding> JudgeInitHang(const Analysis& analysis, const Incident& i
   const bool starts = incident.what == Incident::What::kStart;
   if (!starts) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kInitHang);
-  const std::string call = incident.creation != kNoIndex
-                               ? analysis.trace.creations[incident.creation].call
+  const std::string call = incident.creation.index != kNoIndex
+                               ? analysis.trace.creations[incident.creation.index].call
                                : OperationName(finding.operation);
   if (incident.mismatch) {
     SayWhoPassedWhat(analysis, incident, call, &finding);
   } else {
     SayWhoIsMissing(analysis, incident, call, &finding);
   }
-  if (incident.creation != kNoIndex) AddCreationSites(analysis, incident, &finding);
+  if (incident.creation.index != kNoIndex) AddCreationSites(analysis, incident, &finding);
   return finding;
 }
 

@@ -10,7 +10,7 @@ namespace rollcall {
 
 std::optional<Finding> JudgeOrderInversion(const Analysis& analysis, const Incident& incident,
                                            const Parted&) {
-  if (incident.what != Incident::What::kCycle || !incident.crossed) return std::nullopt;
+  if (incident.what != Incident::What::kCycle || !incident.circle.crossed) return std::nullopt;
   const Event* other = incident.deviating_event;
   if (other == nullptr || other->sequence == 0 || other->membership == kNoIndex) {
     return std::nullopt;

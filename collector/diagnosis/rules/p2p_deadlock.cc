@@ -37,11 +37,11 @@ Finding JudgeBuffered(const Analysis& analysis, const Incident& incident) {
   finding.title = fmt::format(
       "{} wait for each other in a ring, which completes only because {}{} does not wait for the "
       "others",
-      ranks, incident.buffered ? "MPI buffers a send, or because " : "", call);
+      ranks, incident.circle.buffered ? "MPI buffers a send, or because " : "", call);
   finding.why = fmt::format(
       "{} may wait until every member has called it (MPI 4.0, 6.14){}; run again so, each of them "
       "waits for the next one",
-      call, incident.buffered ? ", and a standard send for its receive" : "");
+      call, incident.circle.buffered ? ", and a standard send for its receive" : "");
   finding.fix =
       messages ? "let every rank make the collective before the message, or every rank after it"
                : "bring the collectives into one order on every rank";
@@ -54,7 +54,7 @@ Finding JudgeBuffered(const Analysis& analysis, const Incident& incident) {
 std::optional<Finding> JudgeP2pDeadlock(const Analysis& analysis, const Incident& incident,
                                         const Parted&) {
   if (incident.what == Incident::What::kBuffered) return JudgeBuffered(analysis, incident);
-  if (incident.what != Incident::What::kMessage || !incident.mutual) return std::nullopt;
+  if (incident.what != Incident::What::kMessage || !incident.message.mutual) return std::nullopt;
   if (incident.deviating_event == nullptr) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pDeadlock);
   std::set<std::string> operations;

@@ -57,8 +57,9 @@ Finding JudgeUnreceived(const Analysis& analysis, const Incident& incident) {
   finding.title = fmt::format(
       "{} sent {} {} that {} never received", RanksPhrase(analysis.RanksOf(incident.deviating)),
       RanksPhrase(analysis.RanksOf(incident.agreeing)),
-      incident.count == 1 ? "a message" : fmt::format("{} messages", incident.count),
-      incident.count == 1 ? "was" : "were");
+      incident.surplus.count == 1 ? "a message"
+                                  : fmt::format("{} messages", incident.surplus.count),
+      incident.surplus.count == 1 ? "was" : "were");
   finding.why =
       fmt::format("counted on {}, by tag: more was sent than received, and no receive is left open",
                   analysis.CommunicatorName(incident.communicator));
@@ -68,9 +69,10 @@ Finding JudgeUnreceived(const Analysis& analysis, const Incident& incident) {
 
 // A partitioned send that the rank waits for, and keeps from completing itself.
 Finding JudgeUnmarked(const Analysis& analysis, const Incident& incident, Finding finding) {
-  finding.title = fmt::format("{} waits in {}, and has not marked {} of its partitions ready",
-                              RanksPhrase(finding.culprits),
-                              CallText(analysis, *incident.deviating_event), incident.count);
+  finding.title =
+      fmt::format("{} waits in {}, and has not marked {} of its partitions ready",
+                  RanksPhrase(finding.culprits), CallText(analysis, *incident.deviating_event),
+                  incident.message.unmarked);
   finding.why =
       "a partitioned send completes when each of its partitions was marked ready, and no other "
       "thread may do so meanwhile";
@@ -176,10 +178,10 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
         "expects, and which of them is not on record";
     return finding;
   }
-  if (incident.count != 0) return JudgeUnmarked(analysis, incident, std::move(finding));
+  if (incident.message.unmarked != 0) return JudgeUnmarked(analysis, incident, std::move(finding));
   const uint32_t waiter = incident.deviating.front();
   const std::string call = CallText(analysis, *incident.deviating_event);
-  if (incident.itself) {
+  if (incident.message.itself) {
     finding.title = fmt::format("rank {} waits for itself in {}", analysis.RankOf(waiter), call);
     finding.why = "no other rank could answer it, and this one is inside a call that waits for it";
     finding.fix =

@@ -25,7 +25,7 @@ bool Fits(const Incident& incident, const Parted& parted) {
     case Incident::What::kShift:
       return true;
     case Incident::What::kCycle:
-      return !incident.crossed;
+      return !incident.circle.crossed;
     case Incident::What::kLeft:
       // A few are left in a call that most never made; or the call was gone past, on the way to an
       // MPI_Finalize behind it. One that stands before it is finalized-early.
@@ -145,11 +145,11 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
                                 RanksPhrase(agreeing), other);
   }
   finding.why = Why(parted);
-  if (incident.what == Incident::What::kShift && incident.shifted_each_time) {
+  if (incident.what == Incident::What::kShift && incident.shift.each_time) {
     finding.why += "; from there on one history is the other one without this call";
   } else if (incident.what == Incident::What::kShift) {
     finding.why += fmt::format("; from there on one history is the other one, shifted by {} call{}",
-                               incident.shifted_calls, incident.shifted_calls == 1 ? "" : "s");
+                               incident.shift.calls, incident.shift.calls == 1 ? "" : "s");
   }
   finding.fix = fmt::format("call {} on every rank; keep only the side effect under the condition",
                             OperationName(finding.operation));

@@ -19,7 +19,7 @@ std::optional<Finding> JudgeUnbalancedCollectives(const Analysis& analysis,
   finding.why = fmt::format(
       "all of them have finalized, and the collectives that they made on the communicator differ "
       "by {}",
-      incident.count);
+      incident.surplus.count);
   finding.notes.emplace_back(
       "it did not hang here: the call returned before the others came to it");
   return finding;

@@ -32,7 +32,7 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
        (incident.mismatch.kind == MismatchKind::kOperation || parted.separate_calls)) ||
       incident.what == Incident::What::kShift || incident.what == Incident::What::kLeft ||
       incident.what == Incident::What::kUnbalanced ||
-      (incident.what == Incident::What::kCycle && !incident.crossed);
+      (incident.what == Incident::What::kCycle && !incident.circle.crossed);
   if (!fits) return std::nullopt;
   Finding finding =
       Draft(analysis, incident, VerdictKind::kUnevenIterations, !parted.deviating_left);

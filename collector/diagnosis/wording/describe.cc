@@ -238,7 +238,7 @@ class SiteList {
     }
     const Event* event = CallOrPlace(analysis_, incident_.communicator, incident_.sequence, process,
                                      incident_.start);
-    return incident_.crossed && event == analysis_.Stands(process)
+    return incident_.circle.crossed && event == analysis_.Stands(process)
                ? PlaceInOrder(analysis_, process)
                : event;
   }
@@ -356,7 +356,7 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
                  ? Certainty::kProven
                  : Certainty::kLikely;
     case What::kMessage:
-      if (incident.itself &&
+      if (incident.message.itself &&
           analysis.trace.processes[incident.deviating.front()].thread_level > 2 &&
           !analysis.StoodStill(incident.deviating.front())) {
         return Certainty::kSuspected;
