@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "collector/diagnosis/wording/describe.h"
+#include "collector/diagnosis/wording/call_text.h"
 #include "collector/export/exporter.h"
 #include "collector/model/rank_set.h"
 #include "collector/report/show_call.h"

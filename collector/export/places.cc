@@ -6,7 +6,6 @@
 #include <set>
 #include <string_view>
 
-#include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"

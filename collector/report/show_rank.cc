@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "collector/diagnosis/wording/describe.h"
+#include "collector/diagnosis/wording/call_text.h"
 #include "collector/report/columns.h"
 #include "collector/report/show.h"
 #include "collector/report/show_call.h"

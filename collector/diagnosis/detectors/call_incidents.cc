@@ -272,6 +272,15 @@ const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64
   return analysis.Stands(process);
 }
 
+void AddThoseInside(const Analysis& analysis, Incident* incident) {
+  const CollectiveNode* node = analysis.NodeOf(incident->communicator, incident->sequence);
+  if (node == nullptr || node->inside.empty()) return;
+  incident->agreeing = node->inside;
+  incident->agreeing_event =
+      CallOrPlace(analysis, incident->communicator, incident->sequence, node->inside.front());
+  incident->hangs = true;
+}
+
 std::vector<uint32_t> WhoEntered(const Analysis& analysis, const CollectiveNode& node) {
   std::vector<uint32_t> all;
   for (const Lane& lane : analysis.lanes[node.communicator].lanes) all.push_back(lane.process);

@@ -59,124 +59,150 @@ void JoinExceptions(const Trace& trace, std::vector<Incident>* incidents) {
   }
 }
 
-}  // namespace
+// Each that crashed has a reason of its own, as each that raised has.
+bool IsCrash(const Process& process) {
+  const ProcessEnd& end = process.end;
+  return process.exception || (end.how == ProcessEnd::How::kSignaled && end.status != 6 &&
+                               end.status != 9 && end.status != 13 && end.status != 15);
+}
 
-void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents) {
-  // The first one, and those that no clean-up explains.
-  const Trace& trace = analysis.trace;
-  std::vector<uint32_t> dead;
-  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const bool rejected = IsInsideRejected(trace.processes[p]);
-    if (analysis.graph.processes[p].activity == Activity::kEnded && !rejected) dead.push_back(p);
+// Of the deaths, the causes: the first one, and those that no clean-up explains.
+class DeathFinder {
+ public:
+  DeathFinder(const Analysis& analysis, std::vector<Incident>* incidents)
+      : analysis_(analysis), trace_(analysis.trace), incidents_(*incidents) {
+    for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
+      const bool ended = analysis.graph.processes[p].activity == Activity::kEnded;
+      if (ended && !IsInsideRejected(trace_.processes[p])) dead_.push_back(p);
+    }
+    std::stable_sort(dead_.begin(), dead_.end(),
+                     [this](uint32_t a, uint32_t b) { return When(a) < When(b); });
   }
-  if (dead.empty()) return;
-  std::erase_if(*incidents,
-                [&](const Incident& incident) { return IsByTheWayOut(analysis, incident); });
-  const auto when = [&](uint32_t p) {
-    const Process& process = trace.processes[p];
-    if (process.exception) return std::tuple(0u, process.exception->at_ns);
+
+  void Find() {
+    if (dead_.empty()) return;
+    std::erase_if(incidents_,
+                  [this](const Incident& incident) { return IsByTheWayOut(analysis_, incident); });
+    MarkCutOffMessages();
+    FindCauses();
+    MarkWrongCalls();
+    KeepCauses();
+    for (const uint32_t p : causes_) {
+      if (!AnyDeath([p](const Incident& death) { return Contains(death.deviating, p); })) Add(p);
+    }
+    JoinExceptions(trace_, &incidents_);
+  }
+
+ private:
+  // Those that raised come first, then by the order of the ends.
+  std::tuple<uint32_t, int64_t> When(uint32_t p) const {
+    const Process& process = trace_.processes[p];
+    if (process.exception) return {0u, process.exception->at_ns};
     const int64_t at = process.end.at_ns != kNoTime ? process.end.at_ns : process.exit_ns;
-    return std::tuple(process.end.order, at == kNoTime ? INT64_MAX : at);
-  };
-  std::stable_sort(dead.begin(), dead.end(),
-                   [&](uint32_t a, uint32_t b) { return when(a) < when(b); });
+    return {process.end.order, at == kNoTime ? INT64_MAX : at};
+  }
+
   // A wrong call's error handler ends the rank inside that call: the call is the cause.
-  const auto ended_by_mpi = [&](uint32_t p) {
-    const Process& process = trace.processes[p];
+  bool EndedByMpi(uint32_t p) const {
+    const Process& process = trace_.processes[p];
     return process.errors_seen > 0 ||
-           (!process.exception && analysis.graph.processes[p].open != nullptr &&
+           (!process.exception && analysis_.graph.processes[p].open != nullptr &&
             process.end.how != ProcessEnd::How::kSignaled);
-  };
-  const bool wrong_calls =
-      std::any_of(incidents->begin(), incidents->end(), [](const Incident& incident) {
-        return incident.what == What::kCalls || incident.what == What::kRejected ||
-               (incident.what == What::kShift && incident.mismatch);
-      });
+  }
+
   // So is a message that is longer than its receive: nullptr if there is none.
-  const auto cut_off = [&](uint32_t p) {
-    return ended_by_mpi(p) ? CutOffMessage(incidents, p) : nullptr;
-  };
-  for (const Incident& incident : *incidents) {
-    if (incident.what != What::kDeath) continue;
-    for (const uint32_t p : incident.deviating) {
-      if (Incident* message = cut_off(p)) message->hangs |= incident.hangs;
+  Incident* CutOff(uint32_t p) { return EndedByMpi(p) ? CutOffMessage(&incidents_, p) : nullptr; }
+
+  template <typename Is>
+  bool AnyDeath(const Is& is) const {
+    return std::any_of(incidents_.begin(), incidents_.end(), [&](const Incident& incident) {
+      return incident.what == What::kDeath && is(incident);
+    });
+  }
+
+  void MarkCutOffMessages() {
+    for (const Incident& incident : incidents_) {
+      if (incident.what != What::kDeath) continue;
+      for (const uint32_t p : incident.deviating) {
+        if (Incident* message = CutOff(p)) message->hangs |= incident.hangs;
+      }
     }
   }
-  std::vector<uint32_t> causes;
-  // It ends the whole job, and in which order the others' ends are noticed is not certain.
-  const bool explained =
-      std::any_of(dead.begin(), dead.end(), [&](uint32_t p) { return cut_off(p) != nullptr; });
-  std::vector<uint32_t> excused;  // by a wrong call, which therefore is what the others wait for
-  for (const uint32_t p : dead) {
-    const Process& process = trace.processes[p];
-    // Each that raised has a reason of its own, as each that crashed has.
-    const bool crash = process.exception || (process.end.how == ProcessEnd::How::kSignaled &&
-                                             process.end.status != 6 && process.end.status != 9 &&
-                                             process.end.status != 13 && process.end.status != 15);
-    if ((explained || !causes.empty()) && !crash && !process.end.oom_killed) continue;
-    if (wrong_calls && (ended_by_mpi(p) || !crash)) {
-      if (process.exception) excused.push_back(p);
-      continue;
+
+  void FindCauses() {
+    const bool wrong_calls =
+        std::any_of(incidents_.begin(), incidents_.end(), [](const Incident& incident) {
+          return incident.what == What::kCalls || incident.what == What::kRejected ||
+                 (incident.what == What::kShift && incident.mismatch);
+        });
+    // It ends the whole job, and in which order the others' ends are noticed is not certain.
+    const bool explained = std::any_of(dead_.begin(), dead_.end(),
+                                       [this](uint32_t p) { return CutOff(p) != nullptr; });
+    for (const uint32_t p : dead_) {
+      const Process& process = trace_.processes[p];
+      const bool crash = IsCrash(process);
+      if ((explained || !causes_.empty()) && !crash && !process.end.oom_killed) continue;
+      if (wrong_calls && (EndedByMpi(p) || !crash)) {
+        if (process.exception) excused_.push_back(p);
+        continue;
+      }
+      if (CutOff(p) == nullptr) causes_.push_back(p);
     }
-    if (cut_off(p) != nullptr) continue;
-    causes.push_back(p);
   }
-  const bool wait =
-      std::any_of(incidents->begin(), incidents->end(), [&](const Incident& incident) {
-        return incident.what == What::kDeath &&
-               std::any_of(excused.begin(), excused.end(), [&incident](uint32_t p) {
-                 return std::find(incident.deviating.begin(), incident.deviating.end(), p) !=
-                        incident.deviating.end();
-               });
-      });
-  for (Incident& incident : *incidents) {
-    incident.hangs |= wait && incident.what == What::kCalls;
+
+  // Who waits for one that a wrong call excuses waits for that call.
+  void MarkWrongCalls() {
+    const bool wait = AnyDeath([this](const Incident& death) {
+      return std::any_of(excused_.begin(), excused_.end(),
+                         [&death](uint32_t p) { return Contains(death.deviating, p); });
+    });
+    for (Incident& incident : incidents_) {
+      incident.hangs |= wait && incident.what == What::kCalls;
+    }
   }
+
   // Those whom somebody waits for are known from the wait graph, with the collective that they
   // miss.
-  std::erase_if(*incidents, [&](const Incident& incident) {
-    return incident.what == What::kDeath &&
-           std::none_of(incident.deviating.begin(), incident.deviating.end(), [&](uint32_t p) {
-             return std::find(causes.begin(), causes.end(), p) != causes.end();
-           });
-  });
-  for (Incident& incident : *incidents) {
-    if (incident.what != What::kDeath) continue;
-    std::erase_if(incident.deviating, [&](uint32_t p) {
-      return std::find(causes.begin(), causes.end(), p) == causes.end();
+  void KeepCauses() {
+    for (Incident& incident : incidents_) {
+      if (incident.what != What::kDeath) continue;
+      std::erase_if(incident.deviating, [this](uint32_t p) { return !Contains(causes_, p); });
+      if (incident.deviating.empty()) continue;
+      incident.deviating_event = analysis_.Stands(incident.deviating.front());
+    }
+    std::erase_if(incidents_, [](const Incident& incident) {
+      return incident.what == What::kDeath && incident.deviating.empty();
     });
-    incident.deviating_event = analysis.Stands(incident.deviating.front());
   }
-  for (const uint32_t p : causes) {
-    const bool known =
-        std::any_of(incidents->begin(), incidents->end(), [p](const Incident& incident) {
-          return incident.what == What::kDeath &&
-                 std::find(incident.deviating.begin(), incident.deviating.end(), p) !=
-                     incident.deviating.end();
-        });
-    if (known) continue;
+
+  void Add(uint32_t p) {
     Incident incident;
     incident.what = What::kDeath;
     incident.deviating = {p};
-    incident.deviating_event = analysis.Stands(p);
+    incident.deviating_event = analysis_.Stands(p);
     // It died inside a collective: whoever else is in there waits for it.
     if (incident.deviating_event != nullptr && incident.deviating_event->sequence != 0 &&
-        analysis.graph.processes[p].open != nullptr) {
+        analysis_.graph.processes[p].open != nullptr) {
       const Event& call = *incident.deviating_event;
-      incident.communicator = trace.memberships[call.membership].communicator;
+      incident.communicator = trace_.memberships[call.membership].communicator;
       incident.sequence = call.sequence;
-      if (const CollectiveNode* node = analysis.NodeOf(incident.communicator, call.sequence)) {
-        incident.agreeing = node->inside;
-        incident.agreeing_event =
-            node->inside.empty()
-                ? nullptr
-                : CallOrPlace(analysis, incident.communicator, call.sequence, node->inside[0]);
-        incident.hangs = !node->inside.empty();
-      }
+      AddThoseInside(analysis_, &incident);
     }
-    incidents->push_back(std::move(incident));
+    incidents_.push_back(std::move(incident));
   }
-  JoinExceptions(trace, incidents);
+
+  const Analysis& analysis_;
+  const Trace& trace_;
+  std::vector<Incident>& incidents_;
+  std::vector<uint32_t> dead_;
+  std::vector<uint32_t> causes_;
+  std::vector<uint32_t> excused_;  // by a wrong call, which therefore is what the others wait for
+};
+
+}  // namespace
+
+void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents) {
+  DeathFinder(analysis, incidents).Find();
 }
 
 }  // namespace rollcall

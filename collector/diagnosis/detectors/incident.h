@@ -191,6 +191,9 @@ Incident ShiftIncident(const Lanes& lanes, const Shift& shift);
 const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64_t sequence,
                          uint32_t process, uint64_t start = 0);
 
+// Of somebody who did not come out of the incident's call: whoever else is inside waits for it.
+void AddThoseInside(const Analysis& analysis, Incident* incident);
+
 // The other side is the odd one. Told from where the agreeing ones stand then.
 void TurnAround(const Trace& trace, Incident* incident);
 

@@ -16,10 +16,6 @@ using What = Incident::What;
 using Processes = std::vector<uint32_t>;
 using Calls = std::vector<const RejectedCall*>;
 
-bool Contains(const Processes& processes, uint32_t process) {
-  return std::find(processes.begin(), processes.end(), process) != processes.end();
-}
-
 class RejectionFinder {
  public:
   RejectionFinder(const Analysis& analysis, std::vector<Incident>* incidents)
@@ -32,7 +28,7 @@ class RejectionFinder {
     for (Incident& incident : incidents_) {
       if (incident.what != What::kRejected) Explain(&incident);
     }
-    AddThoseInside();
+    AddOpenCalls();
     Merge();
   }
 
@@ -232,7 +228,7 @@ class RejectionFinder {
   }
 
   // Nobody needs to wait for those: their end ends the job.
-  void AddThoseInside() {
+  void AddOpenCalls() {
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
       const RejectedCall* call = Inside(p);
       if (call == nullptr) continue;
@@ -242,16 +238,8 @@ class RejectionFinder {
       Name(&incident, {call});
       incident.communicator = CommunicatorOf(call->event);
       incident.sequence = call->event.sequence;
-      if (const CollectiveNode* node =
-              incident.communicator == kNoIndex || incident.sequence == 0
-                  ? nullptr
-                  : analysis_.NodeOf(incident.communicator, incident.sequence)) {
-        incident.agreeing = node->inside;
-        incident.agreeing_event = node->inside.empty()
-                                      ? nullptr
-                                      : CallOrPlace(analysis_, incident.communicator,
-                                                    incident.sequence, node->inside.front());
-        incident.hangs = !node->inside.empty();
+      if (incident.communicator != kNoIndex && incident.sequence != 0) {
+        AddThoseInside(analysis_, &incident);
       }
       incidents_.push_back(std::move(incident));
     }

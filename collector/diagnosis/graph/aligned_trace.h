@@ -95,6 +95,7 @@ class AlignedTrace {
   mutable std::vector<std::optional<std::optional<Shift>>> shifts_;
 };
 
+bool Contains(const std::vector<uint32_t>& processes, uint32_t process);
 // `all` without `some`: rising, each once.
 std::vector<uint32_t> Without(std::vector<uint32_t> all, const std::vector<uint32_t>& some);
 

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "collector/diagnosis/graph/collective_needs.h"
 #include "collector/diagnosis/graph/deaths.h"
 #include "collector/diagnosis/graph/message_supply.h"
 #include "collector/diagnosis/graph/stillness.h"
@@ -29,8 +30,11 @@ class GraphBuilder {
     Sort();
     for (CollectiveNode& node : graph_.nodes) Complete(&node);
     // What a call cannot do without depends on who is missing.
+    CollectiveNeeds collective_needs(trace_, lanes_);
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
-      for (Need& need : graph_.processes[p].needs) Refine(p, &need);
+      for (Need& need : graph_.processes[p].needs) {
+        if (need.node != kNoIndex) collective_needs.Refine(p, graph_.nodes[need.node], &need);
+      }
     }
     return std::move(graph_);
   }
@@ -322,191 +326,6 @@ class GraphBuilder {
     return starts;
   }
 
-  int32_t LocalRank(uint32_t process, uint32_t communicator) {
-    auto [entry, added] = local_ranks_.try_emplace(communicator);
-    if (added) {
-      for (const Lane& lane : lanes_[communicator].lanes) {
-        entry->second[lane.process] = lane.membership->rank;
-      }
-    }
-    const auto found = entry->second.find(process);
-    return found == entry->second.end() ? -1 : found->second;
-  }
-
-  // Nothing that the others have comes to the caller: no data, or a duplicate, which takes no word
-  // of the others (MPI 4.0, 7.4.2, advice to implementors).
-  bool NeedsNobody(const Arguments& arguments, Rule rule) const {
-    const auto empty = [this](uint64_t count, uint32_t datatype) {
-      return datatype != kNoIndex && (count == 0 || trace_.datatypes[datatype].bytes == 0);
-    };
-    const bool no_recv = empty(arguments.recv_count, arguments.recv_datatype);
-    const bool no_send = empty(arguments.send_count, arguments.send_datatype);
-    switch (rule) {
-      case Rule::kBcast:
-      case Rule::kReduce:
-      case Rule::kAllreduce:
-      case Rule::kReduceScatterBlock:
-        return no_recv || no_send;  // one buffer, or two alike
-      case Rule::kGather:
-      case Rule::kScatter:
-      case Rule::kScatterv:
-      case Rule::kAllgather:
-      case Rule::kAlltoall:
-      case Rule::kNeighborAllgather:
-      case Rule::kNeighborAlltoall:
-        return no_recv;
-      case Rule::kCreate:
-        return arguments.operation == Operation::kComm_dup ||
-               arguments.operation == Operation::kComm_dup_with_info ||
-               arguments.operation == Operation::kComm_idup ||
-               arguments.operation == Operation::kComm_idup_with_info ||
-               arguments.operation == Operation::kComm_create;
-      default:
-        return false;
-    }
-  }
-
-  // MPI 4.0, 6.1: a collective returns as soon as the caller's part is done; which of the others
-  // that takes follows from what it receives.
-  void Refine(uint32_t p, Need* need) {
-    if (need->node == kNoIndex) return;
-    const CollectiveNode& node = graph_.nodes[need->node];
-    if (node.missing.empty()) return;
-    const Arguments& arguments = trace_.arguments[need->event->arguments];
-    const Rule rule = FindOperation(static_cast<uint16_t>(arguments.operation)).rule;
-    const bool inter = (trace_.communicators[node.communicator].flags & ring::kIsInter) != 0;
-    const Kind kind = KindOf(*need->event);
-    // An initialisation moves no data.
-    const bool initialises = kind == Kind::kPersistentCollective && node.start == 0;
-    if (initialises || NeedsNobody(arguments, rule)) {
-      need->strict = false;
-      return;
-    }
-    switch (rule) {
-      case Rule::kBcast:
-      case Rule::kScatter:
-      case Rule::kScatterv:
-      case Rule::kGather:
-      case Rule::kGatherv:
-      case Rule::kReduce: {
-        const bool from_root =
-            rule == Rule::kBcast || rule == Rule::kScatter || rule == Rule::kScatterv;
-        if (inter) {
-          need->strict = false;
-          return;
-        }
-        const std::vector<uint64_t>* counts = CountsOf(arguments.recv_counts);
-        const bool is_root = LocalRank(p, node.communicator) == arguments.root_or_peer;
-        if (is_root && rule == Rule::kGatherv && counts != nullptr) {
-          return OnlyThose(node, need, [&](uint32_t missing) {
-            return Given(*counts, LocalRank(missing, node.communicator));
-          });
-        }
-        if (is_root) {
-          need->strict = !from_root;
-          return;
-        }
-        need->strict = false;
-        for (const uint32_t missing : node.missing) {
-          if (LocalRank(missing, node.communicator) != arguments.root_or_peer) continue;
-          need->relevant = {missing};
-          need->strict = from_root;
-        }
-        return;
-      }
-      case Rule::kAllreduce:
-        if (IsScan(arguments.operation)) {
-          const int32_t mine = LocalRank(p, node.communicator);
-          return OnlyThose(node, need, [&](uint32_t missing) {
-            return LocalRank(missing, node.communicator) < mine;
-          });
-        }
-        if (inter) OnlyOtherGroup(p, node, need);
-        return;
-      case Rule::kReduceScatter: {
-        const std::vector<uint64_t>* counts = CountsOf(arguments.recv_counts);
-        if (counts != nullptr) need->strict = Given(*counts, LocalRank(p, node.communicator));
-        if (inter) OnlyOtherGroup(p, node, need);
-        return;
-      }
-      case Rule::kAllgatherv:
-      case Rule::kAlltoallv:
-      case Rule::kAlltoallw: {
-        const std::vector<uint64_t>* counts = CountsOf(arguments.recv_counts);
-        if (counts == nullptr) return;
-        return OnlyThose(node, need, [&](uint32_t missing) {
-          if (inter && SameGroup(p, missing, node.communicator)) return false;
-          return Given(*counts, LocalRank(missing, node.communicator));
-        });
-      }
-      case Rule::kBarrier:
-      case Rule::kAllgather:
-      case Rule::kAlltoall:
-      case Rule::kReduceScatterBlock:
-        if (inter) OnlyOtherGroup(p, node, need);
-        return;
-      case Rule::kNeighborAllgather:
-      case Rule::kNeighborAllgatherv:
-      case Rule::kNeighborAlltoall:
-      case Rule::kNeighborAlltoallv:
-      case Rule::kNeighborAlltoallw: {
-        const std::vector<int32_t>& in = trace_.memberships[need->event->membership].neighbors_in;
-        const std::vector<uint64_t>* counts = CountsOf(arguments.recv_counts);
-        return OnlyThose(node, need, [&](uint32_t missing) {
-          const int32_t rank = LocalRank(missing, node.communicator);
-          for (size_t i = 0; i < in.size(); ++i) {
-            if (in[i] != rank) continue;
-            if (counts == nullptr || Given(*counts, static_cast<int32_t>(i))) return true;
-          }
-          return false;
-        });
-      }
-      default:
-        return;
-    }
-  }
-
-  static bool IsScan(Operation operation) {
-    return operation == Operation::kScan || operation == Operation::kExscan ||
-           operation == Operation::kIscan || operation == Operation::kIexscan ||
-           operation == Operation::kScan_init || operation == Operation::kExscan_init;
-  }
-
-  // Of those who are missing, the caller cannot do without these; of nobody, by the standard.
-  template <typename Wanted>
-  static void OnlyThose(const CollectiveNode& node, Need* need, const Wanted& wanted) {
-    std::copy_if(node.missing.begin(), node.missing.end(), std::back_inserter(need->relevant),
-                 wanted);
-    need->strict = !need->relevant.empty();
-    if (need->relevant.size() == node.missing.size()) need->relevant.clear();  // all
-  }
-
-  // What comes to the caller comes from the other group (MPI 4.0, 6.2.3).
-  void OnlyOtherGroup(uint32_t p, const CollectiveNode& node, Need* need) const {
-    if (!need->strict) return;
-    OnlyThose(node, need,
-              [&](uint32_t missing) { return !SameGroup(p, missing, node.communicator); });
-  }
-
-  bool SameGroup(uint32_t a, uint32_t b, uint32_t communicator) const {
-    const std::vector<int32_t>& members = trace_.communicators[communicator].members;
-    const auto within = [&](uint32_t p) {
-      return std::find(members.begin(), members.end(), trace_.processes[p].rank) != members.end();
-    };
-    return within(a) == within(b);
-  }
-
-  const std::vector<uint64_t>* CountsOf(uint32_t counts) const {
-    return counts == kNoIndex ? nullptr : &trace_.count_arrays[counts];
-  }
-
-  // Does data come by this entry of an array of counts? Of one that was cut off, perhaps. (Those of
-  // a w-collective are signatures, of which that of no data is not 0: then it counts as some.)
-  static bool Given(const std::vector<uint64_t>& counts, int32_t rank) {
-    return rank < 0 || static_cast<size_t>(rank) >= counts.size() ||
-           counts[static_cast<size_t>(rank)] != 0;
-  }
-
   const Trace& trace_;
   const DiagnoseOptions& options_;
   const std::vector<Lanes>& lanes_;
@@ -515,7 +334,6 @@ class GraphBuilder {
   std::map<std::tuple<uint32_t, uint32_t, bool>, uint32_t> anybody_;  // world, communicator, group
   Deaths deaths_{trace_};
   MessageSupply messages_{trace_};
-  std::unordered_map<uint32_t, std::unordered_map<uint32_t, int32_t>> local_ranks_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/describe.h"
 #include "collector/model/messages.h"
 #include "collector/model/rank_set.h"

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"

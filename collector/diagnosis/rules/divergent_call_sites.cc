@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/describe.h"
 
 namespace rollcall {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"

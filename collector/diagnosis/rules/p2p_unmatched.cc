@@ -9,6 +9,7 @@
 #include "collector/diagnosis/detectors/near_miss.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/rules/stalled_host.h"
+#include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"

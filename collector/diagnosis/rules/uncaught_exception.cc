@@ -9,6 +9,7 @@
 #include "collector/diagnosis/graph/deaths.h"
 #include "collector/diagnosis/rules/ended.h"
 #include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <tuple>
 
-#include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
 

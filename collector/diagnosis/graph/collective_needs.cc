@@ -1,0 +1,189 @@
+#include "collector/diagnosis/graph/collective_needs.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace rollcall {
+namespace {
+
+bool IsScan(Operation operation) {
+  return operation == Operation::kScan || operation == Operation::kExscan ||
+         operation == Operation::kIscan || operation == Operation::kIexscan ||
+         operation == Operation::kScan_init || operation == Operation::kExscan_init;
+}
+
+// Of those who are missing, the caller cannot do without these; of nobody, by the standard.
+template <typename Wanted>
+void OnlyThose(const CollectiveNode& node, Need* need, const Wanted& wanted) {
+  std::copy_if(node.missing.begin(), node.missing.end(), std::back_inserter(need->relevant),
+               wanted);
+  need->strict = !need->relevant.empty();
+  if (need->relevant.size() == node.missing.size()) need->relevant.clear();  // all
+}
+
+// Does data come by this entry of an array of counts? Of one that was cut off, perhaps. (Those of
+// a w-collective are signatures, of which that of no data is not 0: then it counts as some.)
+bool Given(const std::vector<uint64_t>& counts, int32_t rank) {
+  return rank < 0 || static_cast<size_t>(rank) >= counts.size() ||
+         counts[static_cast<size_t>(rank)] != 0;
+}
+
+}  // namespace
+
+// Nothing that the others have comes to the caller: no data, or a duplicate, which takes no word
+// of the others (MPI 4.0, 7.4.2, advice to implementors).
+bool CollectiveNeeds::NeedsNobody(const Arguments& arguments, Rule rule) const {
+  const auto empty = [this](uint64_t count, uint32_t datatype) {
+    return datatype != kNoIndex && (count == 0 || trace_.datatypes[datatype].bytes == 0);
+  };
+  const bool no_recv = empty(arguments.recv_count, arguments.recv_datatype);
+  const bool no_send = empty(arguments.send_count, arguments.send_datatype);
+  switch (rule) {
+    case Rule::kBcast:
+    case Rule::kReduce:
+    case Rule::kAllreduce:
+    case Rule::kReduceScatterBlock:
+      return no_recv || no_send;  // one buffer, or two alike
+    case Rule::kGather:
+    case Rule::kScatter:
+    case Rule::kScatterv:
+    case Rule::kAllgather:
+    case Rule::kAlltoall:
+    case Rule::kNeighborAllgather:
+    case Rule::kNeighborAlltoall:
+      return no_recv;
+    case Rule::kCreate:
+      return arguments.operation == Operation::kComm_dup ||
+             arguments.operation == Operation::kComm_dup_with_info ||
+             arguments.operation == Operation::kComm_idup ||
+             arguments.operation == Operation::kComm_idup_with_info ||
+             arguments.operation == Operation::kComm_create;
+    default:
+      return false;
+  }
+}
+
+// From the root, or to it.
+void CollectiveNeeds::RefineRooted(uint32_t p, const CollectiveNode& node,
+                                   const Arguments& arguments, Rule rule, Need* need) {
+  const bool from_root = rule == Rule::kBcast || rule == Rule::kScatter || rule == Rule::kScatterv;
+  if (LocalRank(p, node.communicator) == arguments.root_or_peer) {
+    need->strict = !from_root;
+    return;
+  }
+  need->strict = false;
+  for (const uint32_t missing : node.missing) {
+    if (LocalRank(missing, node.communicator) != arguments.root_or_peer) continue;
+    need->relevant = {missing};
+    need->strict = from_root;
+  }
+}
+
+void CollectiveNeeds::RefineNeighbors(const CollectiveNode& node,
+                                      const std::vector<uint64_t>* counts, Need* need) {
+  const std::vector<int32_t>& in = trace_.memberships[need->event->membership].neighbors_in;
+  OnlyThose(node, need, [&](uint32_t missing) {
+    const int32_t rank = LocalRank(missing, node.communicator);
+    for (size_t i = 0; i < in.size(); ++i) {
+      if (in[i] != rank) continue;
+      if (counts == nullptr || Given(*counts, static_cast<int32_t>(i))) return true;
+    }
+    return false;
+  });
+}
+
+void CollectiveNeeds::Refine(uint32_t p, const CollectiveNode& node, Need* need) {
+  if (node.missing.empty()) return;
+  const Arguments& arguments = trace_.arguments[need->event->arguments];
+  const OperationInfo& info = FindOperation(static_cast<uint16_t>(arguments.operation));
+  const Rule rule = info.rule;
+  const bool inter = (trace_.communicators[node.communicator].flags & ring::kIsInter) != 0;
+  // An initialisation moves no data.
+  const bool initialises = info.kind == Kind::kPersistentCollective && node.start == 0;
+  if (initialises || NeedsNobody(arguments, rule)) {
+    need->strict = false;
+    return;
+  }
+  const auto own = [&] { return LocalRank(p, node.communicator); };
+  const std::vector<uint64_t>* counts =
+      arguments.recv_counts == kNoIndex ? nullptr : &trace_.count_arrays[arguments.recv_counts];
+  const auto gives = [&](uint32_t missing) {
+    return Given(*counts, LocalRank(missing, node.communicator));
+  };
+  switch (rule) {
+    case Rule::kBcast:
+    case Rule::kScatter:
+    case Rule::kScatterv:
+    case Rule::kGather:
+    case Rule::kGatherv:
+    case Rule::kReduce:
+      if (inter) {
+        need->strict = false;
+      } else if (rule == Rule::kGatherv && counts != nullptr && own() == arguments.root_or_peer) {
+        OnlyThose(node, need, gives);
+      } else {
+        RefineRooted(p, node, arguments, rule, need);
+      }
+      return;
+    case Rule::kAllreduce:
+      if (IsScan(arguments.operation)) {
+        const int32_t mine = own();
+        return OnlyThose(node, need, [&](uint32_t missing) {
+          return LocalRank(missing, node.communicator) < mine;
+        });
+      }
+      break;
+    case Rule::kReduceScatter:
+      if (counts != nullptr) need->strict = Given(*counts, own());
+      break;
+    case Rule::kAllgatherv:
+    case Rule::kAlltoallv:
+    case Rule::kAlltoallw:
+      if (counts == nullptr) return;
+      return OnlyThose(node, need, [&](uint32_t missing) {
+        return !(inter && SameGroup(p, missing, node.communicator)) && gives(missing);
+      });
+    case Rule::kNeighborAllgather:
+    case Rule::kNeighborAllgatherv:
+    case Rule::kNeighborAlltoall:
+    case Rule::kNeighborAlltoallv:
+    case Rule::kNeighborAlltoallw:
+      return RefineNeighbors(node, counts, need);
+    case Rule::kBarrier:
+    case Rule::kAllgather:
+    case Rule::kAlltoall:
+    case Rule::kReduceScatterBlock:
+      break;
+    default:
+      return;
+  }
+  if (inter) OnlyOtherGroup(p, node, need);
+}
+
+// What comes to the caller comes from the other group (MPI 4.0, 6.2.3).
+void CollectiveNeeds::OnlyOtherGroup(uint32_t p, const CollectiveNode& node, Need* need) const {
+  if (!need->strict) return;
+  OnlyThose(node, need,
+            [&](uint32_t missing) { return !SameGroup(p, missing, node.communicator); });
+}
+
+bool CollectiveNeeds::SameGroup(uint32_t a, uint32_t b, uint32_t communicator) const {
+  const std::vector<int32_t>& members = trace_.communicators[communicator].members;
+  const auto within = [&](uint32_t p) {
+    return std::find(members.begin(), members.end(), trace_.processes[p].rank) != members.end();
+  };
+  return within(a) == within(b);
+}
+
+int32_t CollectiveNeeds::LocalRank(uint32_t process, uint32_t communicator) {
+  auto [entry, added] = local_ranks_.try_emplace(communicator);
+  if (added) {
+    for (const Lane& lane : lanes_[communicator].lanes) {
+      entry->second[lane.process] = lane.membership->rank;
+    }
+  }
+  const auto found = entry->second.find(process);
+  return found == entry->second.end() ? -1 : found->second;
+}
+
+}  // namespace rollcall

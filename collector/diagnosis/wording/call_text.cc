@@ -1,0 +1,113 @@
+#include "collector/diagnosis/wording/call_text.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "collector/matching/match_rules.h"
+
+namespace rollcall {
+namespace {
+
+std::string SignalName(int signal) {
+  switch (signal) {
+    case SIGHUP:
+      return "SIGHUP";
+    case SIGINT:
+      return "SIGINT";
+    case SIGQUIT:
+      return "SIGQUIT";
+    case SIGILL:
+      return "SIGILL";
+    case SIGTRAP:
+      return "SIGTRAP";
+    case SIGABRT:
+      return "SIGABRT";
+    case SIGBUS:
+      return "SIGBUS";
+    case SIGFPE:
+      return "SIGFPE";
+    case SIGKILL:
+      return "SIGKILL";
+    case SIGSEGV:
+      return "SIGSEGV";
+    case SIGPIPE:
+      return "SIGPIPE";
+    case SIGALRM:
+      return "SIGALRM";
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGXCPU:
+      return "SIGXCPU";
+    case SIGXFSZ:
+      return "SIGXFSZ";
+    default:
+      return fmt::format("signal {}", signal);
+  }
+}
+
+}  // namespace
+
+std::string CallText(const Analysis& analysis, const Event& event, bool arguments) {
+  std::string text = OperationName(analysis.Op(event));
+  if (event.sequence != 0) text += fmt::format(" #{}", event.sequence);
+  if (arguments) {
+    const std::string details = ArgumentsText(analysis.trace, analysis.Args(event));
+    if (!details.empty()) text += fmt::format("  ({})", details);
+  }
+  return text;
+}
+
+std::string OtherCall(const Analysis& analysis, const Incident& incident, const Event& event) {
+  std::string text = CallText(analysis, event, false);
+  if (event.membership == kNoIndex) return text;
+  const uint32_t communicator = analysis.trace.memberships[event.membership].communicator;
+  if (communicator != incident.communicator) {
+    text += " on " + analysis.CommunicatorName(communicator);
+  }
+  return text;
+}
+
+std::string NumberedCall(const Analysis& analysis, const Incident& incident, Operation operation) {
+  return fmt::format("{}{} #{} on {}", incident.start == 0 ? "" : "MPI_Start of ",
+                     OperationName(operation), incident.sequence,
+                     analysis.CommunicatorName(incident.communicator));
+}
+
+std::string EndText(const Process& process) {
+  switch (process.end.how) {
+    case ProcessEnd::How::kExited:
+      return fmt::format("exited with {}", process.end.status);
+    case ProcessEnd::How::kSignaled:
+      if (process.end.oom_killed) return "was killed for want of memory";
+      return fmt::format("was killed by {}", SignalName(process.end.status));
+    default:
+      break;
+  }
+  switch (process.exit_mark) {
+    case ring::ExitMark::kExit:
+      return fmt::format("called exit({})", process.exit_status);
+    case ring::ExitMark::kQuickExit:
+      return fmt::format("called _exit({})", process.exit_status);
+    case ring::ExitMark::kMpiAbort:
+      return fmt::format("called MPI_Abort with {}", process.exit_status);
+    case ring::ExitMark::kNone:
+      break;
+  }
+  return process.end.how == ProcessEnd::How::kVanished ? "vanished" : "ended";
+}
+
+std::string RaisedText(const UncaughtException& exception) {
+  const bool python = exception.kind == ring::ExceptionKind::kPython;
+  return fmt::format("{} {}{}{}", python ? "raised" : "threw", exception.type,
+                     exception.message.empty() ? "" : ": ", exception.message);
+}
+
+std::string DurationText(int64_t ns) {
+  const double seconds = static_cast<double>(ns) * 1e-9;
+  if (seconds < 120) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+}  // namespace rollcall

@@ -1,0 +1,27 @@
+// Calls, ends and times as findings name them.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CALL_TEXT_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CALL_TEXT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "collector/diagnosis/detectors/incident.h"
+
+namespace rollcall {
+
+// "MPI_Allreduce #58  (1 × MPI_DOUBLE, MPI_SUM)", "MPI_Finalize"; `arguments` adds the brackets.
+std::string CallText(const Analysis& analysis, const Event& event, bool arguments = true);
+// "MPI_Allreduce #3"; " on rows" follows where that is not the incident's communicator.
+std::string OtherCall(const Analysis& analysis, const Incident& incident, const Event& event);
+// "MPI_Barrier #58 on MPI_COMM_WORLD"
+std::string NumberedCall(const Analysis& analysis, const Incident& incident, Operation operation);
+// "exited with 3", "was killed by SIGSEGV", "vanished".
+std::string EndText(const Process& process);
+// "raised ValueError: bad sample", "threw std::out_of_range".
+std::string RaisedText(const UncaughtException& exception);
+// "2.5 s", "3 min".
+std::string DurationText(int64_t ns);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CALL_TEXT_H_

@@ -1,0 +1,203 @@
+#include "collector/diagnosis/wording/certainty.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "collector/diagnosis/graph/deaths.h"
+#include "collector/matching/match_rules.h"
+#include "collector/model/rank_set.h"
+#include "collector/model/rejections.h"
+
+namespace rollcall {
+namespace {
+
+using What = Incident::What;
+
+// Hosts that only wait for their devices do not see where a stream stands.
+bool SeesStreams(const Analysis& analysis, const Incident& incident) {
+  const auto sees = [&analysis](uint32_t p) {
+    const std::vector<ring::GpuProgress>& all = analysis.trace.processes[p].gpu;
+    return std::all_of(all.begin(), all.end(), [](const ring::GpuProgress& progress) {
+      return progress.state == static_cast<uint32_t>(ring::GpuKnowledge::kMarks);
+    });
+  };
+  return std::all_of(incident.agreeing.begin(), incident.agreeing.end(), sees) &&
+         std::all_of(incident.deviating.begin(), incident.deviating.end(), sees);
+}
+
+// Marks tell what is complete, and nothing of what stands in front: a kernel that never ends looks
+// like a network that stands still. Flight Recorder's list has no streams.
+bool SeesAllWork(const Analysis& analysis, const Incident& incident) {
+  return std::all_of(incident.agreeing.begin(), incident.agreeing.end(),
+                     [&](uint32_t p) { return analysis.trace.processes[p].gpu.empty(); });
+}
+
+// Where the host is not seen to wait for its device, it may be doing just that.
+bool KnowsDevice(const Process& process) {
+  return !process.graphs &&
+         std::none_of(process.gpu.begin(), process.gpu.end(), [](const ring::GpuProgress& gpu) {
+           return gpu.state == static_cast<uint32_t>(ring::GpuKnowledge::kNone) &&
+                  gpu.enqueued != 0;
+         });
+}
+
+// No record of a call on this communicator can be missing or in another order.
+bool WellRecorded(const Analysis& analysis, const Incident& incident) {
+  if (!analysis.lanes[incident.communicator].ordered) return false;
+  for (const uint32_t p : {incident.deviating.front(), incident.agreeing.front()}) {
+    const Lane* lane = analysis.LaneOf(incident.communicator, p);
+    if (lane == nullptr || !lane->gap_free) return false;
+    if (analysis.trace.processes[p].records_unreadable != 0) return false;
+  }
+  return true;
+}
+
+bool AnyStrictly(const Analysis& analysis, const std::vector<uint32_t>& processes) {
+  return std::any_of(processes.begin(), processes.end(),
+                     [&](uint32_t p) { return analysis.IsStuckStrictly(p); });
+}
+
+bool AllStrictly(const Analysis& analysis, const std::vector<uint32_t>& processes) {
+  return std::all_of(processes.begin(), processes.end(),
+                     [&](uint32_t p) { return analysis.IsStuckStrictly(p); });
+}
+
+// Of a call that returned it is on record that it was rejected; that this is why the others wait,
+// if nobody else can release them.
+Certainty RejectionCertainty(const Analysis& analysis, const Incident& incident,
+                             const std::vector<uint32_t>& waiting) {
+  for (const uint32_t p : incident.deviating) {
+    if (analysis.trace.processes[p].records_unreadable != 0) return Certainty::kLikely;
+  }
+  const bool certain = std::all_of(
+      incident.rejected.begin(), incident.rejected.end(), [&](const RejectedCall* call) {
+        return call->open ? FindBadArgument(analysis.trace, call->event).has_value()
+                          : AnyStrictly(analysis, waiting);
+      });
+  return certain ? Certainty::kProven : Certainty::kLikely;
+}
+
+}  // namespace
+
+Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
+                      const std::vector<uint32_t>& waiting) {
+  switch (incident.what) {
+    case What::kDeath: {
+      const Process& process = analysis.trace.processes[incident.deviating.front()];
+      // On its way to MPI_Finalize it may still call MPI.
+      if (process.exception) {
+        return process.phase >= ring::Phase::kFinalizing || IsGone(process) ? Certainty::kProven
+                                                                            : Certainty::kLikely;
+      }
+      const bool seen = process.end.how == ProcessEnd::How::kExited ||
+                        process.end.how == ProcessEnd::How::kSignaled ||
+                        process.exit_mark != ring::ExitMark::kNone;
+      return seen && IsFirstDeathCertain(analysis.trace, process) ? Certainty::kProven
+                                                                  : Certainty::kLikely;
+    }
+    case What::kRejected:
+      return RejectionCertainty(analysis, incident, waiting);
+    case What::kCalls:
+      return WellRecorded(analysis, incident) ? Certainty::kProven : Certainty::kLikely;
+    case What::kShift:
+      if (!WellRecorded(analysis, incident)) return Certainty::kSuspected;
+      return incident.mismatch || AnyStrictly(analysis, waiting) ||
+                     AnyStrictly(analysis, incident.deviating)
+                 ? Certainty::kProven
+                 : Certainty::kLikely;
+    case What::kMessage:
+      if (incident.message.itself &&
+          analysis.trace.processes[incident.deviating.front()].thread_level > 2 &&
+          !analysis.StoodStill(incident.deviating.front())) {
+        return Certainty::kSuspected;
+      }
+      return AllStrictly(analysis, incident.deviating) ? Certainty::kProven : Certainty::kLikely;
+    case What::kLeft:
+    case What::kCycle:
+      if (AnyStrictly(analysis, waiting) || AnyStrictly(analysis, incident.deviating)) {
+        return Certainty::kProven;
+      }
+      return KnowsDevice(analysis.trace.processes[incident.deviating.front()])
+                 ? Certainty::kLikely
+                 : Certainty::kSuspected;
+    case What::kDeviceLag:
+      return SeesStreams(analysis, incident) ? Certainty::kLikely : Certainty::kSuspected;
+    case What::kAllArrived:
+      return SeesAllWork(analysis, incident) ? Certainty::kLikely : Certainty::kSuspected;
+    case What::kBehind: {
+      const Process& process = analysis.trace.processes[incident.deviating.front()];
+      if (incident.agreeing_event != nullptr && IsOnDevice(analysis.Op(*incident.agreeing_event))) {
+        const Lane* lane = analysis.LaneOf(incident.communicator, incident.deviating.front());
+        const bool counted = lane != nullptr && lane->membership->counted;
+        return counted && incident.sequence != 0 && KnowsDevice(process) ? Certainty::kLikely
+                                                                         : Certainty::kSuspected;
+      }
+      const bool alive = process.end.how == ProcessEnd::How::kAlive || !process.live_stacks.empty();
+      const bool known = analysis.IdleNs(incident.deviating.front()) >= 0 && KnowsDevice(process);
+      return alive && known ? Certainty::kLikely : Certainty::kSuspected;
+    }
+    case What::kMessageSize:
+      return IsOnDevice(analysis.Op(*incident.deviating_event)) ? Certainty::kLikely
+                                                                : Certainty::kProven;
+    case What::kHashes:
+    case What::kCancelled:
+    case What::kBuffered:
+    case What::kLast:
+    case What::kUnreceived:
+    case What::kSites:
+      return Certainty::kLikely;
+    case What::kStart:
+      if (incident.mismatch) return Certainty::kProven;
+      return incident.deviating.empty() ? Certainty::kSuspected : Certainty::kLikely;
+    case What::kGroup:
+    case What::kUnbalanced:
+    case What::kRequestLeak:
+    case What::kStartedLeak:
+    case What::kPersistentLeak:
+    case What::kLeftover:
+    case What::kTimedOut:
+      return Certainty::kProven;  // counted, not inferred
+    case What::kWindow:
+      return Certainty::kSuspected;
+    case What::kAbsent:
+      break;
+  }
+  return Certainty::kInconclusive;
+}
+
+void AddDoubts(const Analysis& analysis, const Incident& incident, Finding* finding) {
+  if (finding->certainty == Certainty::kProven || incident.communicator == kNoIndex) return;
+  std::vector<uint32_t> multiple;
+  std::vector<uint32_t> unreadable;
+  std::vector<uint32_t> moving;
+  std::vector<uint32_t> full;
+  for (const Lane& lane : analysis.lanes[incident.communicator].lanes) {
+    const Process& process = analysis.trace.processes[lane.process];
+    if (process.thread_level == 3) multiple.push_back(lane.process);
+    if (process.records_unreadable != 0) unreadable.push_back(lane.process);
+    if (!process.quiet && !process.device) moving.push_back(lane.process);
+    if (process.table_overflows != 0) full.push_back(lane.process);
+  }
+  const auto say = [&](const std::vector<uint32_t>& who, const char* one, const char* several,
+                       std::string_view what) {
+    if (who.empty()) return;
+    const std::vector<int32_t> ranks = analysis.RanksOf(who);
+    finding->notes.push_back(
+        fmt::format("not proven: {} {} {}", RanksPhrase(ranks), Verb(ranks, one, several), what));
+  };
+  if (incident.what == What::kCycle || incident.what == What::kLeft ||
+      incident.what == What::kMessage || incident.what == What::kShift) {
+    say(multiple, "runs", "run", "under MPI_THREAD_MULTIPLE: another thread might still act");
+    say(moving, "was", "were", "not seen to stand still twice");
+    say(full, "had", "had", "more open requests or communicators than the tables hold");
+  }
+  say(unreadable, "has", "have", "damaged records");
+  if (!analysis.lanes[incident.communicator].ordered) {
+    finding->notes.push_back(
+        "not proven: two threads used the communicator at once, or its identity is not certain");
+  }
+}
+
+}  // namespace rollcall

@@ -1,0 +1,22 @@
+// How certain an incident is, and why it is no more certain.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CERTAINTY_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CERTAINTY_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/verdict/finding.h"
+
+namespace rollcall {
+
+// `waiting`: the processes that wait because of it.
+Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
+                      const std::vector<uint32_t>& waiting);
+
+// Notes why it is not certain, so that a person can correct it.
+void AddDoubts(const Analysis& analysis, const Incident& incident, Finding* finding);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CERTAINTY_H_

@@ -1,0 +1,174 @@
+#include "collector/diagnosis/wording/sites.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "collector/diagnosis/detectors/order.h"
+#include "collector/diagnosis/wording/call_text.h"
+#include "collector/matching/user_code.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+namespace {
+
+using What = Incident::What;
+
+class SiteList {
+ public:
+  SiteList(const Analysis& analysis, const Incident& incident)
+      : analysis_(analysis), incident_(incident) {}
+
+  void Add(const std::vector<uint32_t>& side, bool culprit) {
+    for (const uint32_t process : side) {
+      const Event* event = EventOf(process, culprit);
+      if (event == nullptr || event->membership == kNoIndex) continue;
+      communicators_.insert(analysis_.trace.memberships[event->membership].communicator);
+    }
+    std::map<std::tuple<Site::Role, uint64_t, uint64_t, uint32_t, std::string>, size_t> known;
+    for (const uint32_t process : side) {
+      Site site = Of(process, culprit);
+      const auto key =
+          std::tuple(site.role, analysis_.sites.Id(site.call_path),
+                     static_cast<uint64_t>(site.frame.line), site.communicator, site.what);
+      const auto [entry, added] = known.emplace(key, sites_.size());
+      if (added) sites_.push_back(std::move(site));
+      sites_[entry->second].ranks.push_back(analysis_.RankOf(process));
+    }
+  }
+
+  // Where the calls are on several communicators, each names its own.
+  std::vector<Site> Take() {
+    for (Site& site : sites_) {
+      Normalize(&site.ranks);
+      if (communicators_.size() > 1 && site.communicator != kNoIndex) {
+        const size_t behind = std::min(site.what.find("  ("), site.what.size());
+        site.what.insert(behind, " on " + analysis_.CommunicatorName(site.communicator));
+      }
+    }
+    return std::move(sites_);
+  }
+
+ private:
+  Site Of(uint32_t process, bool culprit) const {
+    Site site;
+    site.culprit = culprit;
+    const ProcessView& view = analysis_.graph.processes[process];
+    const Process& record = analysis_.trace.processes[process];
+    const Event* event = EventOf(process, culprit);
+    if (event != nullptr) {
+      site.call_path = event->call_path;
+      site.frame = analysis_.sites.UserFrame(event->call_path);
+      site.what = CallText(analysis_, *event);
+      if (IsPoll(analysis_.KindOf(*event))) site.what = "polls " + site.what;
+      if (event->membership != kNoIndex) {
+        site.communicator = analysis_.trace.memberships[event->membership].communicator;
+      }
+    }
+    switch (view.activity) {
+      case Activity::kEnded:
+        site.role = Site::Role::kEnded;
+        if (record.exception) {
+          site.call_path = record.exception->call_path;
+          site.frame = analysis_.sites.UserFrame(site.call_path);
+          site.what = RaisedText(*record.exception);
+          site.communicator = kNoIndex;  // it is no call
+          break;
+        }
+        site.what = event == nullptr
+                        ? EndText(record)
+                        : fmt::format("{} {} {}", EndText(record),
+                                      view.open != nullptr ? "inside" : "after", site.what);
+        break;
+      case Activity::kBlocked:
+      case Activity::kPolling:
+        site.role = culprit && incident_.what == What::kDeviceLag ? Site::Role::kStalled
+                    : culprit && incident_.what != What::kMessage ? Site::Role::kWentOn
+                                                                  : Site::Role::kWaiting;
+        break;
+      case Activity::kLeft:
+        site.role = Site::Role::kWentOn;
+        break;
+      case Activity::kRunning:
+        site.role =
+            incident_.what == What::kBehind && culprit ? Site::Role::kStalled : Site::Role::kOther;
+        break;
+    }
+    if (incident_.what == What::kRejected && culprit) {
+      site.role = Site::Role::kCulprit;
+      site.what = CallText(analysis_, *event);
+      return site;
+    }
+    const bool stands = incident_.hangs || incident_.what == What::kTimedOut;
+    if (!stands && site.role != Site::Role::kEnded) site.role = Site::Role::kOther;
+    if (incident_.what == What::kBehind && culprit) FromLiveStack(record, &site);
+    return site;
+  }
+
+  const Event* EventOf(uint32_t process, bool culprit) const {
+    if (incident_.what == What::kMessageSize) {
+      return process == incident_.deviating.front()  ? incident_.deviating_event
+             : process == incident_.deviating.back() ? incident_.agreeing_event
+                                                     : analysis_.Stands(process);
+    }
+    if (!incident_.calls.empty()) {
+      const auto at = std::find(incident_.deviating.begin(), incident_.deviating.end(), process);
+      if (at == incident_.deviating.end() && incident_.what == What::kRejected) {
+        return analysis_.Stands(process);
+      }
+      return at == incident_.deviating.end()
+                 ? nullptr
+                 : incident_.calls[static_cast<size_t>(at - incident_.deviating.begin())];
+    }
+    // What has no number; who waits for it stands where it stands.
+    if (incident_.what == What::kWindow) return analysis_.Stands(process);
+    if (incident_.what == What::kMessage) {
+      const bool named = culprit && process == incident_.deviating.front() &&
+                         analysis_.graph.processes[process].activity != Activity::kPolling;
+      return named ? incident_.deviating_event : analysis_.Stands(process);
+    }
+    const Event* event = CallOrPlace(analysis_, incident_.communicator, incident_.sequence, process,
+                                     incident_.start);
+    return incident_.circle.crossed && event == analysis_.Stands(process)
+               ? PlaceInOrder(analysis_, process)
+               : event;
+  }
+
+  static void FromLiveStack(const Process& process, Site* site) {
+    // The main thread's comes first; the library's own threads have no frame of the user's.
+    for (const LiveStack& stack : process.live_stacks) {
+      std::vector<const SourceFrame*> frames;
+      for (const SourceFrame& frame : stack.frames) frames.push_back(&frame);
+      const SourceFrame* user = InnermostUserFrame(frames);
+      if (user == nullptr || user->line == 0 || !FrameworkOf(*user).empty()) continue;
+      site->frame = *user;
+      site->call_path = kNoIndex;
+      site->what = stack.state.empty() ? "outside every call" : stack.state;
+      return;
+    }
+    if (site->what.starts_with("polls ")) return;
+    if (!site->what.empty()) site->what = "outside every call; its last was " + site->what;
+  }
+
+  const Analysis& analysis_;
+  const Incident& incident_;
+  std::vector<Site> sites_;
+  std::set<uint32_t> communicators_;
+};
+
+}  // namespace
+
+std::vector<Site> DescribeSites(const Analysis& analysis, const Incident& incident,
+                                const std::vector<uint32_t>& scene) {
+  SiteList sites(analysis, incident);
+  sites.Add(scene, false);
+  sites.Add(Without(incident.deviating, {}), !incident.tie);
+  return sites.Take();
+}
+
+}  // namespace rollcall
