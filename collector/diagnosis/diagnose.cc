@@ -176,9 +176,7 @@ void DropExplainedTransport(const Analysis& analysis, std::vector<Incident>* inc
       return false;
     }
     const std::vector<uint32_t>& ranks = transport.agreeing;
-    const auto among = [&](uint32_t p) {
-      return std::find(ranks.begin(), ranks.end(), p) != ranks.end();
-    };
+    const auto among = [&](uint32_t p) { return Contains(ranks, p); };
     return std::any_of(cause.deviating.begin(), cause.deviating.end(), among) ||
            std::any_of(cause.agreeing.begin(), cause.agreeing.end(), among) ||
            (IsOnDevice(analysis.Op(*transport.agreeing_event)) &&

@@ -355,10 +355,7 @@ void FindBufferedRings(const Analysis& analysis, std::vector<Incident>* incident
       std::find_if(incident.calls.begin(), incident.calls.end(),
                    [&](const Event* call) { return MayReturnEarly(analysis, *call); });
   incident.deviating_event = early == incident.calls.end() ? incident.calls.front() : *early;
-  const uint32_t membership = incident.deviating_event->membership;
-  if (membership != kNoIndex) {
-    incident.communicator = analysis.trace.memberships[membership].communicator;
-  }
+  incident.communicator = analysis.CommunicatorOf(*incident.deviating_event);
   incidents->push_back(std::move(incident));
 }
 

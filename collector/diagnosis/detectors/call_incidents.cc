@@ -35,18 +35,15 @@ class CallFinder {
   }
 
  private:
-  void AddNote(std::string note) {
-    std::vector<std::string>& notes = found_.notes;
-    if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
-      notes.push_back(std::move(note));
-    }
+  void AddNote(const std::string& note) {
+    if (!Contains(found_.notes, note)) found_.notes.push_back(note);
   }
 
   void Look(const Lanes& lanes, uint64_t sequence, const std::vector<uint32_t>& present,
             bool* operations_differ, uint64_t* shift_from) {
     std::vector<Party> parties;
     Mismatch mismatch = Match(lanes, sequence, present, &parties);
-    for (std::string& note : pair_notes_) AddNote(std::move(note));
+    for (const std::string& note : pair_notes_) AddNote(note);
     pair_notes_.clear();
     if (!mismatch) return;
     *operations_differ = mismatch.kind == MismatchKind::kOperation;

@@ -133,10 +133,7 @@ class CycleFinder {
       for (const uint32_t p : within) {
         const Event* stands = PlaceInOrder(analysis_, p);
         if (stands == nullptr) continue;
-        groups[{stands->membership == kNoIndex
-                    ? kNoIndex
-                    : analysis_.trace.memberships[stands->membership].communicator,
-                stands->sequence, analysis_.Site(*stands)}]
+        groups[{analysis_.CommunicatorOf(*stands), stands->sequence, analysis_.Site(*stands)}]
             .push_back(p);
       }
       for (auto& [key, group] : groups) Judge(node, group, false, &crossed);
@@ -213,7 +210,7 @@ class CycleFinder {
   std::vector<uint32_t> WhoUsesBoth(const std::vector<uint32_t>& there, uint32_t process) const {
     const Event* stands = PlaceInOrder(analysis_, process);
     if (stands == nullptr || stands->membership == kNoIndex) return there;
-    const uint32_t other = analysis_.trace.memberships[stands->membership].communicator;
+    const uint32_t other = analysis_.CommunicatorOf(*stands);
     std::vector<uint32_t> both;
     for (const uint32_t p : there) {
       if (analysis_.LaneOf(other, p) != nullptr) both.push_back(p);
@@ -265,9 +262,7 @@ class CycleFinder {
     }
     if (event == nullptr) event = analysis_.Stands(waiters.front());
     incident.deviating_event = event;
-    if (event != nullptr && event->membership != kNoIndex) {
-      incident.communicator = analysis_.trace.memberships[event->membership].communicator;
-    }
+    if (event != nullptr) incident.communicator = analysis_.CommunicatorOf(*event);
     incidents_.push_back(std::move(incident));
   }
 

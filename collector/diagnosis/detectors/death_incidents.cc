@@ -184,7 +184,7 @@ class DeathFinder {
     if (incident.deviating_event != nullptr && incident.deviating_event->sequence != 0 &&
         analysis_.graph.processes[p].open != nullptr) {
       const Event& call = *incident.deviating_event;
-      incident.communicator = trace_.memberships[call.membership].communicator;
+      incident.communicator = analysis_.CommunicatorOf(call);
       incident.sequence = call.sequence;
       AddThoseInside(analysis_, &incident);
     }

@@ -283,13 +283,11 @@ class DeviceFinder {
 
   // Others wait in something on a communicator that this one destroyed, aborted or revoked.
   bool LeftCommunicator(uint32_t p) const {
-    return std::any_of(waits_.operations.begin(), waits_.operations.end(),
-                       [&](const DeviceOperation& operation) {
-                         const std::vector<uint32_t>& missing = operation.missing;
-                         return !operation.IsMessage() &&
-                                std::find(missing.begin(), missing.end(), p) != missing.end() &&
-                                HasLeft(p, operation);
-                       });
+    return std::any_of(
+        waits_.operations.begin(), waits_.operations.end(), [&](const DeviceOperation& operation) {
+          const std::vector<uint32_t>& missing = operation.missing;
+          return !operation.IsMessage() && Contains(missing, p) && HasLeft(p, operation);
+        });
   }
   bool HasLeft(uint32_t p, const DeviceOperation& operation) const {
     const Lane* lane = analysis_.LaneOf(operation.communicator, p);
@@ -302,7 +300,7 @@ class DeviceFinder {
     const DeviceOperation* best = nullptr;
     for (const DeviceOperation& operation : waits_.operations) {
       const std::vector<uint32_t>& missing = operation.missing;
-      if (std::find(missing.begin(), missing.end(), p) == missing.end()) continue;
+      if (!Contains(missing, p)) continue;
       if (best == nullptr || operation.first.size() > best->first.size()) best = &operation;
     }
     if (best == nullptr || WentWithAnother(p)) return;
@@ -340,7 +338,7 @@ class DeviceFinder {
         return q == p || ShareProcess(all[q], all[p]);
       });
       if (!shared) continue;
-      if (std::find(gone.begin(), gone.end(), p) == gone.end()) gone.push_back(p);
+      if (!Contains(gone, p)) gone.push_back(p);
       return true;
     }
     return false;
@@ -350,7 +348,7 @@ class DeviceFinder {
   // still, or one behind it, with somebody who died in it.
   bool MayWaitForTheDead(const DeviceOperation& operation) const {
     const auto has_dead = [this](const OpenRequest& request) {
-      const uint32_t c = analysis_.trace.memberships[request.event.membership].communicator;
+      const uint32_t c = analysis_.CommunicatorOf(request.event);
       const std::vector<Lane>& lanes = analysis_.lanes[c].lanes;
       return std::any_of(lanes.begin(), lanes.end(), [this](const Lane& lane) {
         return analysis_.graph.processes[lane.process].activity == Activity::kEnded;
@@ -446,16 +444,13 @@ class DeviceFinder {
     const OpenRequest* oldest = OldestHandedOver(analysis_.trace.processes[there]);
     const Event* theirs = oldest != nullptr ? &oldest->event : analysis_.Stands(there);
     incident.deviating_event = theirs;
-    const bool enqueued = std::find(operation.behind.begin(), operation.behind.end(), there) !=
-                          operation.behind.end();
+    const bool enqueued = Contains(operation.behind, there);
     // In opposite order, both sides make as many calls on either group, or each fewer on one of
     // them. Where only one side made fewer, it left one out.
     const bool numbered =
         theirs != nullptr && theirs->sequence != 0 && theirs->membership != kNoIndex;
-    const bool left_out =
-        MadeMore(operation.communicator, here, there) &&
-        !(numbered &&
-          MadeMore(analysis_.trace.memberships[theirs->membership].communicator, there, here));
+    const bool left_out = MadeMore(operation.communicator, here, there) &&
+                          !(numbered && MadeMore(analysis_.CommunicatorOf(*theirs), there, here));
     incident.circle.crossed =
         !left_out && theirs != nullptr &&
         (enqueued || !WentPast(analysis_, there, *theirs, here, *operation.event));

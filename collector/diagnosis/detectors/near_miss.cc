@@ -71,7 +71,7 @@ std::optional<Receive> ReceiveOf(const Analysis& analysis, uint32_t process) {
     if (need.process == kNoIndex || need.uncounted || receive) return std::nullopt;
     for (const Message& message : MessagesOf(analysis.Args(*need.event))) {
       if (message.sends || message.tag == ring::kAnyTag) continue;
-      const uint32_t communicator = analysis.trace.memberships[need.event->membership].communicator;
+      const uint32_t communicator = analysis.CommunicatorOf(*need.event);
       receive = {process, message.tag, EdgeOf(analysis, communicator, need.process, process)};
     }
   }

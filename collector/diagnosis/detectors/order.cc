@@ -7,14 +7,9 @@
 namespace rollcall {
 namespace {
 
-uint32_t CommunicatorOf(const Analysis& analysis, const Event& event) {
-  return event.membership == kNoIndex ? kNoIndex
-                                      : analysis.trace.memberships[event.membership].communicator;
-}
-
 bool SameSite(const Analysis& analysis, const Event& a, const Event& b) {
   return analysis.Site(a) == analysis.Site(b) &&
-         CommunicatorOf(analysis, a) == CommunicatorOf(analysis, b);
+         analysis.CommunicatorOf(a) == analysis.CommunicatorOf(b);
 }
 
 // Does `leaver` stand behind the loop whose sites are keys[begin, begin + period), judged by the
@@ -248,7 +243,7 @@ std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& no
 bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, uint32_t waiter,
               const Event& waiting) {
   if (analysis.Finalizes(stands)) return true;
-  const uint32_t comm = CommunicatorOf(analysis, stands);
+  const uint32_t comm = analysis.CommunicatorOf(stands);
   const bool collective = stands.sequence != 0 && comm != kNoIndex;
   if (collective) {
     // The other has been there, too: then this one is late, not ahead.
@@ -313,7 +308,7 @@ std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& 
     const Event* stands = PlaceInOrder(analysis, p);
     if (stands == nullptr) continue;
     const auto [entry, added] = known.try_emplace(
-        {CommunicatorOf(analysis, *stands), stands->sequence, analysis.Site(*stands)});
+        {analysis.CommunicatorOf(*stands), stands->sequence, analysis.Site(*stands)});
     if (added) entry->second = WentPast(analysis, p, *stands, waiter, *waiting);
     if (entry->second) past.push_back(p);
   }
@@ -332,7 +327,7 @@ Parted HowParted(const Analysis& analysis, const Incident& incident) {
   if (lane_x == nullptr || lane_y == nullptr) return parted;
   const auto here = [&](const Event& event) {
     return event.sequence == incident.sequence &&
-           CommunicatorOf(analysis, event) == incident.communicator;
+           analysis.CommunicatorOf(event) == incident.communicator;
   };
   const bool finalizes = analysis.Finalizes(*x) || analysis.Finalizes(*y);
   const bool sources = parted.parting.sources_a && parted.parting.sources_b;

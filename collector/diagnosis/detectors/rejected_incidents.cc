@@ -36,10 +36,6 @@ class RejectionFinder {
   const std::vector<RejectedCall>& Rejected(uint32_t p) const {
     return trace_.processes[p].rejected;
   }
-  uint32_t CommunicatorOf(const Event& event) const {
-    return event.membership == kNoIndex ? kNoIndex
-                                        : trace_.memberships[event.membership].communicator;
-  }
 
   // The one that it did not come out of: whatever it misses since, it misses for that.
   const RejectedCall* Inside(uint32_t p) const {
@@ -57,7 +53,7 @@ class RejectionFinder {
       const Event& event = call->event;
       if (theirs != nullptr && analysis_.Op(event) != analysis_.Op(*theirs)) continue;
       if (event.membership != kNoIndex) {
-        if (CommunicatorOf(event) != incident.communicator) continue;
+        if (analysis_.CommunicatorOf(event) != incident.communicator) continue;
         if (event.sequence == incident.sequence) return &*call;
         continue;
       }
@@ -85,9 +81,9 @@ class RejectionFinder {
   const RejectedCall* OtherHalf(uint32_t p, uint32_t waiter) const {
     for (const Need& need : analysis_.graph.processes[waiter].needs) {
       if (need.event == nullptr || need.node != kNoIndex) continue;
-      const uint32_t communicator = CommunicatorOf(*need.event);
+      const uint32_t communicator = analysis_.CommunicatorOf(*need.event);
       for (auto call = Rejected(p).rbegin(); call != Rejected(p).rend(); ++call) {
-        const uint32_t where = CommunicatorOf(call->event);
+        const uint32_t where = analysis_.CommunicatorOf(call->event);
         if (where != communicator && call->error != ErrorClass::kCOMM) continue;
         if (WasRepeated(p, *call)) continue;
         if (FitsMessage(*call, communicator, p, waiter, *need.event)) return &*call;
@@ -103,7 +99,7 @@ class RejectionFinder {
       const Arguments& ours = analysis_.Args(rejected.event);
       const Arguments& theirs = analysis_.Args(later);
       return later.start_ns > rejected.event.start_ns &&
-             CommunicatorOf(later) == CommunicatorOf(rejected.event) &&
+             analysis_.CommunicatorOf(later) == analysis_.CommunicatorOf(rejected.event) &&
              theirs.operation == ours.operation &&
              (theirs.tag == ours.tag || rejected.error == ErrorClass::kTAG) &&
              (theirs.root_or_peer == ours.root_or_peer || rejected.error == ErrorClass::kRANK);
@@ -168,7 +164,7 @@ class RejectionFinder {
     // It did not come out of the call: where the others wait is later, and a consequence.
     const Event& call = calls.front()->event;
     if (calls.front()->open && call.sequence != 0) {
-      incident->communicator = CommunicatorOf(call);
+      incident->communicator = analysis_.CommunicatorOf(call);
       incident->sequence = call.sequence;
     }
   }
@@ -236,7 +232,7 @@ class RejectionFinder {
       incident.what = What::kRejected;
       incident.deviating = {p};
       Name(&incident, {call});
-      incident.communicator = CommunicatorOf(call->event);
+      incident.communicator = analysis_.CommunicatorOf(call->event);
       incident.sequence = call->event.sequence;
       if (incident.communicator != kNoIndex && incident.sequence != 0) {
         AddThoseInside(analysis_, &incident);

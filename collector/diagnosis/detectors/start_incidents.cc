@@ -109,9 +109,7 @@ class StartFinder {
             kind != Kind::kIntercommFromGroups) {
           continue;
         }
-        const uint32_t parent = call.event.membership == kNoIndex
-                                    ? kNoIndex
-                                    : trace_.memberships[call.event.membership].communicator;
+        const uint32_t parent = analysis_.CommunicatorOf(call.event);
         Incident& incident =
             groups[{parent, analysis_.Op(call.event), analysis_.Args(call.event).tag}];
         incident.what = What::kStart;

@@ -62,7 +62,7 @@ class Gatherer {
     Incident incident;
     incident.what = what;
     incident.hangs = true;
-    incident.communicator = analysis_.trace.memberships[need.event->membership].communicator;
+    incident.communicator = analysis_.CommunicatorOf(*need.event);
     incident.agreeing = {waiter};
     incident.deviating = std::move(missing);
     incident.agreeing_event = need.event;
@@ -134,7 +134,7 @@ Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& gon
       const std::vector<Event>& events = analysis.trace.processes[p].lifecycle;
       return std::any_of(events.begin(), events.end(), [&](const Event& event) {
         return analysis.Op(event) == Operation::kCallError && event.membership != kNoIndex &&
-               analysis.trace.memberships[event.membership].communicator == incident.communicator &&
+               analysis.CommunicatorOf(event) == incident.communicator &&
                event.sequence >= incident.sequence;
       });
     });
@@ -269,8 +269,7 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
   size_t active = 0;
   for (const OpenRequest& request : analysis.trace.processes[process].open_requests) {
     if (request.state != ring::RequestState::kActive) continue;
-    active += polling || std::find(view.open->requests.begin(), view.open->requests.end(),
-                                   request.uid) != view.open->requests.end();
+    active += polling || Contains(view.open->requests, request.uid);
   }
   if (active > view.needs.size()) return false;
   return std::all_of(view.needs.begin(), view.needs.end(), arrived);
@@ -289,7 +288,7 @@ void LookAtCancelled(const Analysis& analysis, std::vector<Incident>* incidents)
     for (const OpenRequest& request : analysis.trace.processes[p].open_requests) {
       const bool active = request.state == ring::RequestState::kActive && request.cancelled;
       const std::vector<uint64_t>& awaited = view.open->requests;
-      if (active && std::find(awaited.begin(), awaited.end(), request.uid) != awaited.end()) {
+      if (active && Contains(awaited, request.uid)) {
         cancelled = &request;
       }
     }
@@ -297,10 +296,7 @@ void LookAtCancelled(const Analysis& analysis, std::vector<Incident>* incidents)
     incident.agreeing.push_back(p);
     if (incident.agreeing_event != nullptr) continue;
     incident.agreeing_event = &view.open->event;
-    const uint32_t membership = cancelled->event.membership;
-    if (membership != kNoIndex) {
-      incident.communicator = analysis.trace.memberships[membership].communicator;
-    }
+    incident.communicator = analysis.CommunicatorOf(cancelled->event);
   }
   if (!incident.agreeing.empty()) incidents->push_back(std::move(incident));
 }
@@ -340,8 +336,7 @@ bool SentAnother(const Analysis& analysis, const Incident& incident) {
   if (incident.deviating_event == nullptr) return false;
   const std::optional<NearMiss> near =
       FindNearMiss(analysis, incident.deviating.front(), *incident.deviating_event);
-  return near && std::find(incident.agreeing.begin(), incident.agreeing.end(), near->other) !=
-                     incident.agreeing.end();
+  return near && Contains(incident.agreeing, near->other);
 }
 
 // A message that somebody does not send who is the cause of another hang: one user call may be made
@@ -350,8 +345,7 @@ void DropMessagesOfCulprits(const Analysis& analysis, std::vector<Incident>* inc
   const auto is_culprit = [&](uint32_t process) {
     return std::any_of(incidents->begin(), incidents->end(), [&](const Incident& other) {
       return other.hangs && !other.tie && other.what != What::kMessage &&
-             std::find(other.deviating.begin(), other.deviating.end(), process) !=
-                 other.deviating.end();
+             Contains(other.deviating, process);
     });
   };
   std::vector<Incident> kept;
@@ -377,7 +371,7 @@ bool NeedsOutsiders(const Analysis& analysis, const Event& call) {
       break;
   }
   if (call.membership == kNoIndex) return false;
-  const uint32_t communicator = analysis.trace.memberships[call.membership].communicator;
+  const uint32_t communicator = analysis.CommunicatorOf(call);
   return HasOutsiders(analysis.trace.communicators[communicator]);
 }
 

@@ -68,7 +68,7 @@ void FindWindowIncidents(const Analysis& analysis, std::vector<Incident>* incide
     for (const uint32_t p : world.processes) {
       const Event* call = WaitsInWindow(analysis, p);
       if (call == nullptr) continue;
-      const uint32_t window = analysis.trace.memberships[call->membership].communicator;
+      const uint32_t window = analysis.CommunicatorOf(*call);
       Incident& incident = by_call[{window, analysis.Op(*call)}];
       incident.what = Incident::What::kWindow;
       incident.hangs = true;

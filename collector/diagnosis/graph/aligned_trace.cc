@@ -139,10 +139,6 @@ const std::optional<Shift>& AlignedTrace::ShiftOf(uint32_t communicator) const {
   return *cached;
 }
 
-bool Contains(const std::vector<uint32_t>& processes, uint32_t process) {
-  return std::find(processes.begin(), processes.end(), process) != processes.end();
-}
-
 std::vector<uint32_t> Without(std::vector<uint32_t> all, const std::vector<uint32_t>& some) {
   std::vector<uint32_t> sorted = some;
   std::sort(sorted.begin(), sorted.end());

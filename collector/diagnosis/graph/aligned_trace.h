@@ -4,6 +4,7 @@
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_ALIGNED_TRACE_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_ALIGNED_TRACE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,6 +42,11 @@ class AlignedTrace {
   std::vector<int32_t> RanksOf(const std::vector<uint32_t>& processes) const;  // normalized
   const std::string& CommunicatorName(uint32_t communicator) const {
     return trace.communicators[communicator].name;
+  }
+  // kNoIndex for a call on none that is known.
+  uint32_t CommunicatorOf(const Event& event) const {
+    return event.membership == kNoIndex ? kNoIndex
+                                        : trace.memberships[event.membership].communicator;
   }
   bool Waits(uint32_t process) const {
     const Activity activity = graph.processes[process].activity;
@@ -95,7 +101,11 @@ class AlignedTrace {
   mutable std::vector<std::optional<std::optional<Shift>>> shifts_;
 };
 
-bool Contains(const std::vector<uint32_t>& processes, uint32_t process);
+template <typename T>
+bool Contains(const std::vector<T>& all, const T& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
 // `all` without `some`: rising, each once.
 std::vector<uint32_t> Without(std::vector<uint32_t> all, const std::vector<uint32_t>& some);
 

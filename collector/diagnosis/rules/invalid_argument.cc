@@ -26,9 +26,7 @@ ErrorClassInfo InfoOf(ErrorClass error) {
 std::string CallName(const Analysis& analysis, const Event& event) {
   std::string text = CallText(analysis, event, false);
   if (event.membership == kNoIndex) return text;
-  return fmt::format(
-      "{} on {}", text,
-      analysis.CommunicatorName(analysis.trace.memberships[event.membership].communicator));
+  return fmt::format("{} on {}", text, analysis.CommunicatorName(analysis.CommunicatorOf(event)));
 }
 
 }  // namespace
@@ -47,7 +45,7 @@ std::optional<Finding> JudgeInvalidArgument(const Analysis& analysis, const Inci
     if (!bad) bad = FindBadArgument(analysis.trace, call->event);
     if (!bad) continue;
     allowed = bad->allowed;
-    if (std::find(values.begin(), values.end(), bad->text) == values.end()) {
+    if (!Contains(values, bad->text)) {
       values.push_back(bad->text);
     }
   }

@@ -34,7 +34,7 @@ std::string NearMissText(const Analysis& analysis, uint32_t waiter, const Event&
   const bool posted = miss.has_value();
   if (!posted) miss = FindNearMiss(analysis, waiter, call);
   if (!miss) return "";
-  const uint32_t wanted = analysis.trace.memberships[call.membership].communicator;
+  const uint32_t wanted = analysis.CommunicatorOf(call);
   const bool elsewhere = miss->communicator != wanted;
   const auto on = [&](uint32_t communicator) {
     return elsewhere ? " on " + analysis.CommunicatorName(communicator) : "";

@@ -56,10 +56,9 @@ std::string OtherReading(const Analysis& analysis, const Incident& incident, con
       fmt::format("or {} {} it later", RanksPhrase(skipped), Verb(skipped, "makes", "make"));
   if (instead == nullptr || instead->membership == kNoIndex) return text;
   if (instead->sequence == 0) return text + ", and each waits for the other first";
-  return text +
-         (analysis.trace.memberships[instead->membership].communicator == incident.communicator
-              ? ", in another order"
-              : ", and two communicators are used in opposite order");
+  return text + (analysis.CommunicatorOf(*instead) == incident.communicator
+                     ? ", in another order"
+                     : ", and two communicators are used in opposite order");
 }
 
 // How often the process makes a call from this place, as far as it is on record.

@@ -47,9 +47,8 @@ void AddThoseWithin(const Analysis& analysis, const std::vector<uint32_t>& dead,
                     std::vector<uint32_t>* waiting) {
   for (const CollectiveNode& node : analysis.graph.nodes) {
     const std::vector<uint32_t> there = WhoEntered(analysis, node);
-    const bool entered = std::any_of(there.begin(), there.end(), [&](uint32_t p) {
-      return std::find(dead.begin(), dead.end(), p) != dead.end();
-    });
+    const bool entered =
+        std::any_of(there.begin(), there.end(), [&](uint32_t p) { return Contains(dead, p); });
     if (entered) waiting->insert(waiting->end(), node.inside.begin(), node.inside.end());
   }
 }

@@ -55,7 +55,7 @@ void AddContextNotes(const Analysis& analysis, Finding* finding) {
       note += fmt::format("; as context, not as the call: the main thread was then at {}, in {}",
                           PlaceText(frame), FunctionText(frame));
     }
-    if (std::find(finding->notes.begin(), finding->notes.end(), note) == finding->notes.end()) {
+    if (!Contains(finding->notes, note)) {
       finding->notes.push_back(std::move(note));
     }
   }

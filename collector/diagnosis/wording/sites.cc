@@ -28,7 +28,7 @@ class SiteList {
     for (const uint32_t process : side) {
       const Event* event = EventOf(process, culprit);
       if (event == nullptr || event->membership == kNoIndex) continue;
-      communicators_.insert(analysis_.trace.memberships[event->membership].communicator);
+      communicators_.insert(analysis_.CommunicatorOf(*event));
     }
     std::map<std::tuple<Site::Role, uint64_t, uint64_t, uint32_t, std::string>, size_t> known;
     for (const uint32_t process : side) {
@@ -66,9 +66,7 @@ class SiteList {
       site.frame = analysis_.sites.UserFrame(event->call_path);
       site.what = CallText(analysis_, *event);
       if (IsPoll(analysis_.KindOf(*event))) site.what = "polls " + site.what;
-      if (event->membership != kNoIndex) {
-        site.communicator = analysis_.trace.memberships[event->membership].communicator;
-      }
+      site.communicator = analysis_.CommunicatorOf(*event);
     }
     switch (view.activity) {
       case Activity::kEnded:
