@@ -33,118 +33,105 @@ enum class Operation : uint16_t {
   kLeftover = 902,
 };
 
-// What has to agree between the members of the communicator. Where a rule is more than its name
-// says, MPI 4.0 chapter 6 (Collective Communication) is cited in collector/matching.
+// What has to agree between the members of a communicator: matching_rules.def.
 enum class Rule : uint8_t {
-  kNone,     // nothing
-  kBarrier,  // only that all call it
-  kBcast,    // root; type signature
-  kGather,   // root; each send signature equals the root's receive signature
-  kGatherv,  // root; send signature i equals the root's recvcounts[i]
-  kScatter,
-  kScatterv,
-  kAllgather,   // one block signature for all
-  kAllgatherv,  // send signature i equals everybody's recvcounts[i]
-  kAlltoall,    // one block signature for all
-  kAlltoallv,   // i's sendcounts[j] equals j's recvcounts[i]
-  kAlltoallw,
-  kReduce,              // root, reduction op, signature
-  kAllreduce,           // reduction op, signature
-  kReduceScatter,       // reduction op, the whole array of counts, datatype
-  kReduceScatterBlock,  // reduction op, one block's signature
-  kNeighborAllgather,   // over the edges of the topology
-  kNeighborAllgatherv,
-  kNeighborAlltoall,
-  kNeighborAlltoallv,
-  kNeighborAlltoallw,
-  kCreate,  // the same kind of creation
-  kP2p,     // pairwise in posting order by (source, destination, tag, communicator)
-  kWait,
-  kTest,
-  kStart,
-  kWindow,  // collective over a window
-  kFile,    // collective over a file
-  kRma,     // synchronises a window with some of its processes (post, start, lock, flush)
+#define RULE(name, ...) k##name,
+#include "proto/matching_rules.def"
+#undef RULE
 };
 
-constexpr bool HasRoot(Rule rule) {
-  return rule == Rule::kBcast || rule == Rule::kGather || rule == Rule::kGatherv ||
-         rule == Rule::kScatter || rule == Rule::kScatterv || rule == Rule::kReduce;
+// For whom the caller of a collective waits by the standard: MPI 4.0, 6.1 lets a call return as
+// soon as the caller's part is done.
+enum class Needs : uint8_t {
+  kUnknown,         // for all, as far as is known
+  kAll,             // on an intercommunicator, for the other group
+  kAllIfCounted,    // likewise, if its own block holds anything
+  kRoot,            // the root for nobody
+  kMembers,         // the root for all, the others for nobody
+  kCountedMembers,  // the root for those from whom it receives anything
+  kLower,           // for the lower ranks
+  kCounted,         // for those from whom it receives anything
+  kNeighbors,       // likewise, over the incoming edges of the topology
+};
+
+// Which argument without data means that a caller needs nobody.
+enum class Empty : uint8_t { kNever, kReceive, kEither };
+
+// What the shim does around a call, and what a reader may expect of its record: call_kinds.def.
+enum class Kind : uint8_t {
+#define KIND(name, ...) k##name,
+#include "proto/call_kinds.def"
+#undef KIND
+};
+
+enum class CallGroup : uint8_t { kCollective, kP2p, kRequests, kLifecycle };
+
+namespace internal {
+
+enum RuleTraits : uint8_t { kHasRoot = 1, kReduces = 2, kOnTopology = 4 };
+
+struct RuleInfo {
+  Needs needs;
+  Empty empty;
+  int traits;
+};
+inline constexpr RuleInfo kRules[] = {
+#define RULE(name, record, match, needs, empty, traits) {Needs::k##needs, Empty::k##empty, traits},
+#include "proto/matching_rules.def"
+#undef RULE
+};
+
+enum CallTraits : uint8_t {
+  kGivesRequest = 1,  // that stands for a collective operation
+  kLocal = 2,         // waits for nobody, and nobody waits for it
+  kPolls = 4,         // asks whether something is complete
+  kWaits = 8,         // for requests
+  kManyRequests = 16,
+  kAnyRequest = 32,
+  kSomeRequests = 64,
+};
+
+struct KindInfo {
+  CallGroup group;
+  int traits;
+};
+inline constexpr KindInfo kKinds[] = {
+#define KIND(name, group, traits) {CallGroup::k##group, traits},
+#include "proto/call_kinds.def"
+#undef KIND
+};
+
+constexpr bool Has(Rule rule, int traits) {
+  return (kRules[static_cast<int>(rule)].traits & traits) == traits;
+}
+constexpr bool Has(Kind kind, int traits) {
+  return (kKinds[static_cast<int>(kind)].traits & traits) == traits;
 }
 
-// What the shim does around the call, and what a reader may expect of the record.
-enum class Kind : uint8_t {
-  kNone,
-  kInit,
-  kFinalize,
-  kAbort,
-  kCollective,            // blocking, advances the communicator's counter
-  kNonblocking,           // advances the counter, a request comes out
-  kPersistentCollective,  // init advances the counter, an inactive request comes out
-  kCreateComm,            // collective; a communicator comes out
-  kCreateCommNonblocking,
-  kCreateGroup,  // collective over the group only: the parent's counter stays as it was
-  kCreateIntercomm,
-  kFreeComm,
-  kDisconnect,
-  kNameComm,
-  kMakeHandle,  // local: a group, datatype or reduction operation comes out, to be freed
-  kFreeHandle,
-  kQuery,  // local, and worth a record only if it fails
-  kSend,
-  kRecv,
-  kSendrecv,
-  kIsend,
-  kIrecv,
-  kPersistentP2p,
-  kProbe,
-  kIprobe,
-  kMrecv,
-  kImrecv,
-  kWait,
-  kWaitall,
-  kWaitany,
-  kWaitsome,
-  kTest,
-  kTestall,
-  kTestany,
-  kTestsome,
-  kRequestGetStatus,
-  kRequestFree,
-  kCancel,
-  kStart,
-  kStartall,
-  kPready,        // hands over some partitions of a partitioned send
-  kWindowTest,    // polls a window, as kTest does a request
-  kCreateWindow,  // collective on the communicator; a window comes out
-  kFreeWindow,    // collective on the window
-  kWindow,        // collective on the window
-  // May block for other processes of the window, or makes a request that does; root_or_peer is the
-  // target, if there is one.
-  kWindowSync,
-  kOpenFile,   // collective on the communicator; a file comes out
-  kCloseFile,  // collective on the file, as are the next two
-  kFile,
-  kFileNonblocking,
-  kFileRequest,  // not collective; a request comes out
-  kSpawn,  // collective on the communicator; one comes out whose key the other side does not share
-  kJoin,   // not collective; such a communicator comes out
-  kGetParent,
-  kSessionInit,
-  kSessionFinalize,
-  kCreateFromGroup,  // collective over a group: no communicator's counter
-  kIntercommFromGroups,
-  kBlock,        // may block; belongs to no communicator
-  kNcclInit,     // a communicator comes out for all who pass the same identity; waits for them
-  kNcclInitAll,  // communicators come out for several devices of this process
-  kNcclOther,    // recorded, and not matched
-  kNcclAsks,     // how far a communicator that does not block came
-  kNcclGroupStart,
-  kNcclGroupEnd,  // enqueues what was called since the outermost start, and waits for inits in it
-  kHostWait,      // the host waits for a device
-  kHostAsks,      // and asks in passing
-  kHostMarks,
-};
+}  // namespace internal
+
+constexpr Needs NeedsOf(Rule rule) { return internal::kRules[static_cast<int>(rule)].needs; }
+constexpr Empty EmptyOf(Rule rule) { return internal::kRules[static_cast<int>(rule)].empty; }
+constexpr bool HasRoot(Rule rule) { return internal::Has(rule, internal::kHasRoot); }
+constexpr bool Reduces(Rule rule) { return internal::Has(rule, internal::kReduces); }
+constexpr bool IsOnTopology(Rule rule) { return internal::Has(rule, internal::kOnTopology); }
+
+constexpr CallGroup GroupOf(Kind kind) { return internal::kKinds[static_cast<int>(kind)].group; }
+constexpr bool IsCollective(Kind kind) { return GroupOf(kind) == CallGroup::kCollective; }
+// A request that stands for a collective operation comes out.
+constexpr bool IsNonblockingCollective(Kind kind) {
+  return internal::Has(kind, internal::kGivesRequest);
+}
+// Waits for nobody, and nobody waits for it: on record while it lasts, and if it fails.
+constexpr bool IsLocal(Kind kind) { return internal::Has(kind, internal::kLocal); }
+// Asks whether something is complete, and is worth a record only when it is.
+constexpr bool IsPoll(Kind kind) { return internal::Has(kind, internal::kPolls); }
+// MPI_Wait and its forms.
+constexpr bool IsWait(Kind kind) { return internal::Has(kind, internal::kWaits); }
+// Takes an array of requests; completes any one, or some, of them.
+constexpr bool TakesMany(Kind kind) { return internal::Has(kind, internal::kManyRequests); }
+constexpr bool TakesAny(Kind kind) { return internal::Has(kind, internal::kAnyRequest); }
+constexpr bool TakesSome(Kind kind) { return internal::Has(kind, internal::kSomeRequests); }
 
 struct OperationInfo {
   Operation operation = Operation::kNone;
@@ -214,32 +201,6 @@ inline constexpr OperationsByNumber kOperationsByNumber;
 // (a ring may come from a newer shim).
 constexpr const OperationInfo& FindOperation(uint16_t operation) {
   return internal::kOperationsByNumber.row[operation < kOperationNumbers ? operation : 0];
-}
-
-constexpr bool IsCollective(Kind kind) {
-  return kind == Kind::kCollective || kind == Kind::kNonblocking ||
-         kind == Kind::kPersistentCollective || kind == Kind::kCreateComm ||
-         kind == Kind::kCreateCommNonblocking || kind == Kind::kCreateIntercomm ||
-         kind == Kind::kDisconnect || kind == Kind::kCreateWindow || kind == Kind::kFreeWindow ||
-         kind == Kind::kWindow || kind == Kind::kOpenFile || kind == Kind::kCloseFile ||
-         kind == Kind::kFile || kind == Kind::kFileNonblocking || kind == Kind::kSpawn;
-}
-
-// A request that stands for a collective operation comes out.
-constexpr bool IsNonblockingCollective(Kind kind) {
-  return kind == Kind::kNonblocking || kind == Kind::kCreateCommNonblocking ||
-         kind == Kind::kFileNonblocking;
-}
-
-// Waits for nobody, and nobody waits for it: on record while it lasts, and if it fails.
-constexpr bool IsLocal(Kind kind) {
-  return kind == Kind::kMakeHandle || kind == Kind::kFreeHandle || kind == Kind::kQuery;
-}
-
-// Asks whether something is complete, and is worth a record only when it is.
-constexpr bool IsPoll(Kind kind) {
-  return (kind >= Kind::kTest && kind <= Kind::kRequestGetStatus) || kind == Kind::kIprobe ||
-         kind == Kind::kWindowTest;
 }
 
 // Reduction operations (Record::reduce_op). Values are ours; each MPI library's handles are mapped.

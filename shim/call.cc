@@ -182,18 +182,6 @@ inline bool Enter(Call* call) {
   return true;
 }
 
-// Which pair of functions serves a kind: the one place to look for a new kind.
-enum class Group : uint8_t { kCollective, kP2p, kRequests, kLifecycle };
-constexpr Group GroupOf(Kind kind) {
-  if (IsCollective(kind)) return Group::kCollective;
-  if (IsPoll(kind) || (kind >= Kind::kWait && kind <= Kind::kPready)) return Group::kRequests;
-  if ((kind >= Kind::kSend && kind <= Kind::kImrecv) || kind == Kind::kWindowSync ||
-      kind == Kind::kFileRequest || kind == Kind::kBlock) {
-    return Group::kP2p;
-  }
-  return Group::kLifecycle;
-}
-
 int ErrorClassOf(const Call& call, int result) {
   int error_class = result;
   if (call.library->query.Error_class != nullptr)
@@ -245,13 +233,13 @@ inline void StopWriting() {
 
 void Dispatch(Call* call, Arguments* arguments) {
   switch (GroupOf(call->info->kind)) {
-    case Group::kCollective:
+    case CallGroup::kCollective:
       return calls::BeginCollective(call, *arguments);
-    case Group::kP2p:
+    case CallGroup::kP2p:
       return calls::BeginP2p(call, arguments);
-    case Group::kRequests:
+    case CallGroup::kRequests:
       return calls::BeginRequests(call, arguments);
-    case Group::kLifecycle:
+    case CallGroup::kLifecycle:
       return calls::BeginLifecycle(call, *arguments);
   }
 }
@@ -281,8 +269,8 @@ ROLLCALL_COLD void MarkUnknownComm(Call* call, const Arguments& arguments) {
 
 ROLLCALL_COLD bool TookNoPart(const Call& call, int result) {
   // A call that completes others' work may report an error of theirs.
-  const Group group = GroupOf(call.info->kind);
-  const bool takes_part = group == Group::kCollective || group == Group::kP2p;
+  const CallGroup group = GroupOf(call.info->kind);
+  const bool takes_part = group == CallGroup::kCollective || group == CallGroup::kP2p;
   return takes_part && !IsNccl(call.info->operation) &&
          FindErrorClass(call.library->abi.flavor, static_cast<uint64_t>(ErrorClassOf(call, result)))
              .rejects;
@@ -329,16 +317,16 @@ void Begin(Call* call, Arguments* arguments) {
 void End(Call* call, const Arguments& arguments, int result) {
   if (!calls::ReopenBracket(call, result)) return;
   switch (GroupOf(call->info->kind)) {
-    case Group::kCollective:
+    case CallGroup::kCollective:
       calls::EndCollective(call, arguments, result);
       break;
-    case Group::kP2p:
+    case CallGroup::kP2p:
       calls::EndP2p(call, arguments, result);
       break;
-    case Group::kRequests:
+    case CallGroup::kRequests:
       calls::EndRequests(call, arguments, result);
       break;
-    case Group::kLifecycle:
+    case CallGroup::kLifecycle:
       calls::EndLifecycle(call, arguments, result);
       break;
   }

@@ -14,19 +14,11 @@
 namespace rollcall::shim::calls {
 namespace {
 
-bool IsWait(Kind kind) { return kind >= Kind::kWait && kind <= Kind::kWaitsome; }
-bool IsMany(Kind kind) {
-  return kind == Kind::kWaitall || kind == Kind::kWaitany || kind == Kind::kWaitsome ||
-         kind == Kind::kTestall || kind == Kind::kTestany || kind == Kind::kTestsome ||
-         kind == Kind::kStartall;
-}
-bool IsAny(Kind kind) { return kind == Kind::kWaitany || kind == Kind::kTestany; }
-bool IsSome(Kind kind) { return kind == Kind::kWaitsome || kind == Kind::kTestsome; }
 bool IsOne(Kind kind) { return kind == Kind::kWait || kind == Kind::kTest; }
 bool Starts(Kind kind) { return kind == Kind::kStart || kind == Kind::kStartall; }
 // The call may free the request.
 bool Consumes(Kind kind) {
-  return IsWait(kind) || kind == Kind::kRequestFree || (IsPoll(kind) && IsMany(kind)) ||
+  return IsWait(kind) || kind == Kind::kRequestFree || (IsPoll(kind) && TakesMany(kind)) ||
          kind == Kind::kTest;
 }
 
@@ -77,23 +69,23 @@ void Settle(const Library& library, uint32_t slot, uint64_t handle_before,
 // completed ones of Waitsome and Testsome.
 const void* StatusAt(const Call& call, const Arguments& a, uint32_t i, uint32_t order) {
   const Kind kind = call.info->kind;
-  if (IsAny(kind)) return StatusOf(call, a);
+  if (TakesAny(kind)) return StatusOf(call, a);
   if (a.statuses == nullptr || call.library->IgnoresStatus(a.statuses)) return nullptr;
   return static_cast<const char*>(a.statuses) +
-         call.library->abi.status_bytes * (IsSome(kind) ? order : i);
+         call.library->abi.status_bytes * (TakesSome(kind) ? order : i);
 }
 
 void SettleMany(Call* call, const Arguments& a, int result) {
   Library* library = call->library;
   const Kind kind = call->info->kind;
   const bool flag = a.flag == nullptr || *a.flag != 0;
-  const int done = IsSome(kind) && a.out_count != nullptr ? *a.out_count : 0;
+  const int done = TakesSome(kind) && a.out_count != nullptr ? *a.out_count : 0;
   for (uint32_t i = 0; i < call->slot_count; ++i) {
     const uint32_t slot = call->slots[i];
     if (slot == kNoRequest) continue;
     bool complete = library->At(a.requests, i) == library->abi.request_null;
     uint32_t order = 0;
-    if (IsSome(kind)) {
+    if (TakesSome(kind)) {
       for (int j = 0; j < done; ++j) {
         if (a.indices[j] != static_cast<int>(i)) continue;
         complete = true;
@@ -102,7 +94,8 @@ void SettleMany(Call* call, const Arguments& a, int result) {
       }
     } else if (!complete && result == 0 && IsPersistent(slot)) {
       // A persistent handle stays: only the results tell.
-      complete = IsAny(kind) ? flag && a.index != nullptr && *a.index == static_cast<int>(i) : flag;
+      complete =
+          TakesAny(kind) ? flag && a.index != nullptr && *a.index == static_cast<int>(i) : flag;
     }
     const Completion completion{.status = complete ? StatusAt(*call, a, i, order) : nullptr,
                                 .failed = result != 0};
@@ -116,7 +109,7 @@ bool WantsStatus(const Call& call) {
   if (IsOne(call.info->kind)) return call.slot != kNoRequest && NeedsStatus(call.slot);
   if (call.info->kind == Kind::kTestany && !g_process.multiple_threads)
     return true;  // slots come later
-  if (!IsAny(call.info->kind)) return false;
+  if (!TakesAny(call.info->kind)) return false;
   for (uint32_t i = 0; i < call.slot_count; ++i) {
     if (call.slots[i] != kNoRequest && NeedsStatus(call.slots[i])) return true;
   }
@@ -236,8 +229,8 @@ void BeginPoll(Call* call, Arguments* a) {
 void EndPoll(Call* call, const Arguments& a, int result) {
   const Kind kind = call->info->kind;
   const bool flag = a.flag == nullptr || *a.flag != 0;
-  const int done = IsSome(kind) && a.out_count != nullptr ? *a.out_count : 0;
-  const bool progressed = result == 0 && (IsSome(kind) ? done != 0 : flag);
+  const int done = TakesSome(kind) && a.out_count != nullptr ? *a.out_count : 0;
+  const bool progressed = result == 0 && (TakesSome(kind) ? done != 0 : flag);
   // After an error some requests may be gone all the same.
   const bool settle = progressed || result != 0 || g_process.multiple_threads;
   uint64_t request = UidOf(call->slot);
@@ -280,7 +273,7 @@ void BeginRequests(Call* call, Arguments* arguments) {
   const Arguments& a = *arguments;
   Library* library = call->library;
   const Kind kind = call->info->kind;
-  if (IsMany(kind)) {
+  if (TakesMany(kind)) {
     Gather(call, a);
   } else if (kind == Kind::kPready) {
     call->slot = FindRequest(*library, library->Handle(a.request_in));

@@ -100,157 +100,174 @@ uint64_t HashBlocks(const Counts& counts, const TypeInfo& type) {
   return hash;
 }
 
-bool IsNeighbor(Rule rule) {
-  return rule >= Rule::kNeighborAllgather && rule <= Rule::kNeighborAlltoallw;
-}
+// One collective call while it is recorded. Record...() of proto/matching_rules.def say what MPI
+// wants equal on all ranks besides operation and root; 0: nothing, or it is not known.
+class CollectiveRecorder {
+ public:
+  CollectiveRecorder(Call* call, const Arguments& arguments)
+      : call_(call),
+        record_(call->record),
+        a_(arguments),
+        library_(call->library),
+        comm_(call->comm),
+        rule_(call->info->rule),
+        inter_(comm_ != nullptr && comm_->inter()) {}
+
+  void Fill() {
+    if (inter_) record_.flags |= ring::kIntercomm;
+    const bool rooted = HasRoot(rule_);
+    if (rooted) FillRoot();
+    FillInPlace();
+    // MPI 4.0, 6.2.3: of a group that has no root, who passes MPI_PROC_NULL is not involved.
+    const bool uninvolved = rooted && record_.root_or_peer == ring::kRootNone;
+    const uint64_t agreed = uninvolved ? 0 : FillData();
+    if (Reduces(rule_)) record_.reduce_op = ReduceOpOf(*library_, a_.op);
+    // What MPI wants equal on all ranks, and nothing else: an innocent difference here would be a
+    // false alarm before anything hangs.
+    uint64_t hash = Mix64(static_cast<uint64_t>(call_->info->operation), record_.reduce_op);
+    if (rooted && !inter_) hash = Mix64(hash, static_cast<uint64_t>(record_.root_or_peer) + 1);
+    record_.semantic_hash = Mix64(hash, inter_ ? 0 : agreed);
+  }
+
+ private:
+  uint64_t FillData() {
+    switch (rule_) {
+#define RULE(name, record, ...) \
+  case Rule::k##name:           \
+    return Record##record();
+#include "proto/matching_rules.def"
+#undef RULE
+    }
+    return 0;
+  }
+
+  void FillRoot() {
+    const Abi& abi = library_->abi;
+    record_.root_or_peer = a_.root_or_peer;
+    if (inter_ && a_.root_or_peer == abi.root) record_.root_or_peer = ring::kRootSelf;
+    if (inter_ && a_.root_or_peer == abi.proc_null) record_.root_or_peer = ring::kRootNone;
+    is_root_ = inter_ ? record_.root_or_peer == ring::kRootSelf
+                      : comm_ != nullptr && a_.root_or_peer == comm_->rank;
+  }
+
+  void FillInPlace() {
+    const uint64_t in_place = library_->abi.in_place;
+    if (reinterpret_cast<uint64_t>(a_.send_buffer) == in_place && a_.send_buffer != nullptr) {
+      record_.flags |= ring::kSendInPlace;
+    }
+    if (reinterpret_cast<uint64_t>(a_.recv_buffer) == in_place && a_.recv_buffer != nullptr) {
+      record_.flags |= ring::kRecvInPlace;
+    }
+  }
+
+  bool Sends() const { return (record_.flags & ring::kSendInPlace) == 0; }
+  bool Receives() const { return (record_.flags & ring::kRecvInPlace) == 0; }
+  Side SendSide() const {
+    return Describe(library_, a_.send_count, a_.send_type, a_.has_send_type);
+  }
+  Side RecvSide() const {
+    return Describe(library_, a_.recv_count, a_.recv_type, a_.has_recv_type);
+  }
+
+  // One for each process that the caller exchanges blocks with.
+  uint32_t Blocks(bool outgoing) const {
+    if (comm_ == nullptr) return 0;
+    if (IsOnTopology(rule_)) {
+      return static_cast<uint32_t>(outgoing ? comm_->outdegree : comm_->indegree);
+    }
+    return static_cast<uint32_t>(inter_ ? comm_->remote_size : comm_->size);
+  }
+  Counts SendCounts() const { return {a_.send_counts, a_.large, Blocks(true)}; }
+  Counts RecvCounts() const { return {a_.recv_counts, a_.large, Blocks(false)}; }
+  void AppendSendCounts(const void* types = nullptr) {
+    AppendCounts(call_, 0, SendCounts(), types);
+  }
+  void AppendRecvCounts(const void* types = nullptr) {
+    AppendCounts(call_, 1, RecvCounts(), types);
+  }
+
+  static uint64_t RecordNothing() { return 0; }
+
+  uint64_t RecordBuffer() {
+    const Side side = RecvSide();
+    SetSend(&record_, side);
+    SetRecv(&record_, side);
+    return side.signature;
+  }
+
+  uint64_t RecordReduceScatter() {
+    const TypeInfo& type = DescribeType(library_, a_.recv_type);
+    record_.recv_datatype = record_.send_datatype = type.index;
+    // A block for each of the own group, on an intercommunicator too; the other group's blocks may
+    // be other ones (MPI 4.0, 6.10.2).
+    const Counts counts{a_.recv_counts, a_.large,
+                        comm_ == nullptr ? 0u : static_cast<uint32_t>(comm_->size)};
+    AppendCounts(call_, 1, counts, nullptr);
+    return inter_ ? 0 : HashBlocks(counts, type);
+  }
+
+  uint64_t RecordGather() {
+    // MPI 4.0, 6.5: the receive arguments are significant at the root only.
+    if (Sends() && !(inter_ && is_root_)) SetSend(&record_, SendSide());
+    if (is_root_) SetRecv(&record_, RecvSide());
+    if (rule_ == Rule::kGather) return is_root_ ? record_.recv_signature : record_.send_signature;
+    if (is_root_) AppendRecvCounts();
+    return 0;
+  }
+
+  uint64_t RecordScatter() {
+    if (is_root_) SetSend(&record_, SendSide());
+    if (Receives() && !(inter_ && is_root_)) SetRecv(&record_, RecvSide());
+    if (rule_ == Rule::kScatter) return is_root_ ? record_.send_signature : record_.recv_signature;
+    if (is_root_) AppendSendCounts();
+    return 0;
+  }
+
+  // Neighborhoods agree edge by edge, the two sides of an intercommunicator crosswise.
+  uint64_t RecordBlocks() {
+    if (Sends()) SetSend(&record_, SendSide());
+    SetRecv(&record_, RecvSide());
+    return IsOnTopology(rule_) ? 0 : record_.recv_signature;
+  }
+
+  uint64_t RecordAllgatherv() {
+    if (Sends()) SetSend(&record_, SendSide());
+    const TypeInfo& type = DescribeType(library_, a_.recv_type);
+    record_.recv_datatype = type.index;
+    AppendRecvCounts();
+    return IsOnTopology(rule_) || inter_ ? 0 : HashBlocks(RecvCounts(), type);
+  }
+
+  uint64_t RecordAlltoallv() {
+    if (Sends()) {
+      record_.send_datatype = DescribeType(library_, a_.send_type).index;
+      AppendSendCounts();
+    }
+    record_.recv_datatype = DescribeType(library_, a_.recv_type).index;
+    AppendRecvCounts();
+    return 0;
+  }
+
+  uint64_t RecordAlltoallw() {
+    if (Sends()) AppendSendCounts(a_.send_types);
+    AppendRecvCounts(a_.recv_types);
+    return 0;
+  }
+
+  Call* const call_;
+  ring::Record& record_;
+  const Arguments& a_;
+  Library* const library_;
+  const Comm* const comm_;
+  const Rule rule_;
+  const bool inter_;
+  bool is_root_ = false;
+};
 
 }  // namespace
 
-void FillCollective(Call* call, const Arguments& a) {
-  ring::Record& record = call->record;
-  Library* library = call->library;
-  const Abi& abi = library->abi;
-  const Rule rule = call->info->rule;
-  const Comm* comm = call->comm;
-  const bool inter = comm != nullptr && comm->inter();
-  if (inter) record.flags |= ring::kIntercomm;
-  if (rule == Rule::kBarrier || rule == Rule::kWindow) {  // nothing to say
-    record.semantic_hash = Mix64(Mix64(static_cast<uint64_t>(call->info->operation), 0), 0);
-    return;
-  }
-
-  const bool rooted = HasRoot(rule);
-  bool is_root = false;
-  if (rooted) {
-    record.root_or_peer = a.root_or_peer;
-    if (inter && a.root_or_peer == abi.root) record.root_or_peer = ring::kRootSelf;
-    if (inter && a.root_or_peer == abi.proc_null) record.root_or_peer = ring::kRootNone;
-    is_root = inter ? record.root_or_peer == ring::kRootSelf
-                    : comm != nullptr && a.root_or_peer == comm->rank;
-  }
-  const bool uninvolved = record.root_or_peer == ring::kRootNone;
-  if (reinterpret_cast<uint64_t>(a.send_buffer) == abi.in_place && a.send_buffer != nullptr) {
-    record.flags |= ring::kSendInPlace;
-  }
-  if (reinterpret_cast<uint64_t>(a.recv_buffer) == abi.in_place && a.recv_buffer != nullptr) {
-    record.flags |= ring::kRecvInPlace;
-  }
-  const bool send_in_place = (record.flags & ring::kSendInPlace) != 0;
-  const bool recv_in_place = (record.flags & ring::kRecvInPlace) != 0;
-
-  const auto size =
-      comm == nullptr ? 0u : static_cast<uint32_t>(inter ? comm->remote_size : comm->size);
-  uint32_t send_blocks = size, recv_blocks = size;
-  if (IsNeighbor(rule) && comm != nullptr) {
-    send_blocks = static_cast<uint32_t>(comm->outdegree);
-    recv_blocks = static_cast<uint32_t>(comm->indegree);
-  }
-  const Counts send_counts{a.send_counts, a.large, send_blocks};
-  const Counts recv_counts{a.recv_counts, a.large, recv_blocks};
-
-  uint64_t agreed = 0;  // besides operation and root
-  switch (rule) {
-    case Rule::kBcast:
-    case Rule::kReduce:
-    case Rule::kAllreduce:
-    case Rule::kReduceScatterBlock: {
-      if (uninvolved) break;
-      const Side side = Describe(library, a.recv_count, a.recv_type, a.has_recv_type);
-      SetSend(&record, side);
-      SetRecv(&record, side);
-      // On an intercommunicator the blocks of the two groups add up to the same (MPI 4.0, 6.10).
-      if (!inter || rule != Rule::kReduceScatterBlock) agreed = side.signature;
-      break;
-    }
-    case Rule::kReduceScatter: {
-      const TypeInfo& type = DescribeType(library, a.recv_type);
-      record.recv_datatype = record.send_datatype = type.index;
-      // A block for each of the own group, on an intercommunicator too; the other group's blocks
-      // may be other ones (MPI 4.0, 6.10.2).
-      const Counts counts{a.recv_counts, a.large,
-                          comm == nullptr ? 0u : static_cast<uint32_t>(comm->size)};
-      AppendCounts(call, 1, counts, nullptr);
-      if (!inter) agreed = HashBlocks(counts, type);
-      break;
-    }
-    case Rule::kGather:
-    case Rule::kGatherv: {
-      if (uninvolved) break;
-      // MPI 4.0, 6.5: the receive arguments are significant at the root only.
-      if (!send_in_place && !(inter && is_root)) {
-        SetSend(&record, Describe(library, a.send_count, a.send_type, a.has_send_type));
-      }
-      if (is_root) SetRecv(&record, Describe(library, a.recv_count, a.recv_type, a.has_recv_type));
-      if (rule == Rule::kGather) {
-        agreed = is_root ? record.recv_signature : record.send_signature;
-      } else if (is_root) {
-        AppendCounts(call, 1, recv_counts, nullptr);
-      }
-      break;
-    }
-    case Rule::kScatter:
-    case Rule::kScatterv: {
-      if (uninvolved) break;
-      if (is_root) SetSend(&record, Describe(library, a.send_count, a.send_type, a.has_send_type));
-      if (!recv_in_place && !(inter && is_root)) {
-        SetRecv(&record, Describe(library, a.recv_count, a.recv_type, a.has_recv_type));
-      }
-      if (rule == Rule::kScatter) {
-        agreed = is_root ? record.send_signature : record.recv_signature;
-      } else if (is_root) {
-        AppendCounts(call, 0, send_counts, nullptr);
-      }
-      break;
-    }
-    case Rule::kAllgather:
-    case Rule::kAlltoall:
-    case Rule::kNeighborAllgather:
-    case Rule::kNeighborAlltoall: {
-      if (!send_in_place)
-        SetSend(&record, Describe(library, a.send_count, a.send_type, a.has_send_type));
-      SetRecv(&record, Describe(library, a.recv_count, a.recv_type, a.has_recv_type));
-      // Neighborhoods agree edge by edge, the two sides of an intercommunicator crosswise.
-      if (!IsNeighbor(rule) && !inter) agreed = record.recv_signature;
-      break;
-    }
-    case Rule::kAllgatherv:
-    case Rule::kNeighborAllgatherv: {
-      if (!send_in_place)
-        SetSend(&record, Describe(library, a.send_count, a.send_type, a.has_send_type));
-      const TypeInfo& type = DescribeType(library, a.recv_type);
-      record.recv_datatype = type.index;
-      AppendCounts(call, 1, recv_counts, nullptr);
-      if (!IsNeighbor(rule) && !inter) agreed = HashBlocks(recv_counts, type);
-      break;
-    }
-    case Rule::kAlltoallv:
-    case Rule::kNeighborAlltoallv: {
-      if (!send_in_place) {
-        record.send_datatype = DescribeType(library, a.send_type).index;
-        AppendCounts(call, 0, send_counts, nullptr);
-      }
-      record.recv_datatype = DescribeType(library, a.recv_type).index;
-      AppendCounts(call, 1, recv_counts, nullptr);
-      break;
-    }
-    case Rule::kAlltoallw:
-    case Rule::kNeighborAlltoallw: {
-      if (!send_in_place) AppendCounts(call, 0, send_counts, a.send_types);
-      AppendCounts(call, 1, recv_counts, a.recv_types);
-      break;
-    }
-    default:
-      break;
-  }
-  if (rule == Rule::kReduce || rule == Rule::kAllreduce || rule == Rule::kReduceScatter ||
-      rule == Rule::kReduceScatterBlock) {
-    record.reduce_op = ReduceOpOf(*library, a.op);
-  }
-  // What MPI wants equal on all ranks, and nothing else: an innocent difference here would be a
-  // false alarm before anything hangs.
-  uint64_t hash = Mix64(static_cast<uint64_t>(call->info->operation), record.reduce_op);
-  if (rooted && !inter) hash = Mix64(hash, static_cast<uint64_t>(record.root_or_peer) + 1);
-  record.semantic_hash = Mix64(hash, inter ? 0 : agreed);
+void FillCollective(Call* call, const Arguments& arguments) {
+  CollectiveRecorder(call, arguments).Fill();
 }
 
 }  // namespace rollcall::shim::calls

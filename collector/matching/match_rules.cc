@@ -14,11 +14,6 @@
 namespace rollcall {
 namespace {
 
-bool HasReduceOp(Rule rule) {
-  return rule == Rule::kReduce || rule == Rule::kAllreduce || rule == Rule::kReduceScatter ||
-         rule == Rule::kReduceScatterBlock;
-}
-
 // Parts the parties by a value that all must have in common.
 template <typename Value>
 Mismatch Partition(const std::vector<Party>& parties, MismatchKind kind,
@@ -125,7 +120,7 @@ Mismatch MatchCalls(const Trace& trace, const std::vector<Party>& parties, bool 
         [](const int32_t& root) { return RootText(root); });
     if (mismatch) return mismatch;
   }
-  if (HasReduceOp(rule)) {
+  if (Reduces(rule)) {
     mismatch = Partition<uint16_t>(
         parties, MismatchKind::kReduceOp,
         [](const Party& party) {

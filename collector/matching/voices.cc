@@ -32,47 +32,16 @@ class DataMatcher {
         budget_(budget),
         notes_(notes) {}
 
+  // By the functions that proto/matching_rules.def names.
   Mismatch Match(Rule rule) {
     switch (rule) {
-      case Rule::kBcast:
-      case Rule::kReduce:
-      case Rule::kAllreduce:
-        for (uint32_t i = 0; i < parties_.size(); ++i) AddBuffer(i);
-        return Compare();
-      case Rule::kGather:
-      case Rule::kScatter:
-        return MatchRooted(rule == Rule::kGather);
-      case Rule::kAllgather:
-      case Rule::kAlltoall:
-        if (intercommunicator_) return MatchGroups();
-        for (uint32_t i = 0; i < parties_.size(); ++i) {
-          AddSend(i);
-          AddRecv(i);
-        }
-        return Compare();
-      case Rule::kReduceScatter:
-        return WithinGroups([this](uint32_t i) { AddBlocks(i); });
-      case Rule::kReduceScatterBlock:
-        return WithinGroups([this](uint32_t i) { AddBuffer(i); });
-      case Rule::kGatherv:
-      case Rule::kScatterv:
-        return MatchRootedPairs(rule == Rule::kGatherv);
-      case Rule::kAllgatherv:
-        return MatchAllgatherv();
-      case Rule::kAlltoallw:
-      case Rule::kNeighborAlltoallw:
-        by_signature_ = true;
-        return rule == Rule::kAlltoallw ? MatchAlltoallv() : MatchNeighbors(rule);
-      case Rule::kAlltoallv:
-        return MatchAlltoallv();
-      case Rule::kNeighborAllgather:
-      case Rule::kNeighborAlltoall:
-      case Rule::kNeighborAllgatherv:
-      case Rule::kNeighborAlltoallv:
-        return MatchNeighbors(rule);
-      default:
-        return {};  // nothing to compare
+#define RULE(name, record, match, ...) \
+  case Rule::k##name:                  \
+    return Match##match();
+#include "proto/matching_rules.def"
+#undef RULE
     }
+    return {};
   }
 
   // What the first party sends is one message, which the second one receives.
@@ -282,6 +251,48 @@ class DataMatcher {
            first.end();
   }
 
+  static Mismatch MatchNothing() { return {}; }
+
+  Mismatch MatchBuffers() {
+    for (uint32_t i = 0; i < parties_.size(); ++i) AddBuffer(i);
+    return Compare();
+  }
+
+  Mismatch MatchBlocks() {
+    if (intercommunicator_) return MatchGroups();
+    for (uint32_t i = 0; i < parties_.size(); ++i) {
+      AddSend(i);
+      AddRecv(i);
+    }
+    return Compare();
+  }
+
+  Mismatch MatchReduceScatter() {
+    return WithinGroups([this](uint32_t i) { AddBlocks(i); });
+  }
+  Mismatch MatchReduceScatterBlock() {
+    return WithinGroups([this](uint32_t i) { AddBuffer(i); });
+  }
+  Mismatch MatchGather() { return MatchRooted(/*gather=*/true); }
+  Mismatch MatchScatter() { return MatchRooted(/*gather=*/false); }
+  Mismatch MatchGatherv() { return MatchRootedPairs(/*gather=*/true); }
+  Mismatch MatchScatterv() { return MatchRootedPairs(/*gather=*/false); }
+  Mismatch MatchAlltoallw() {
+    by_signature_ = true;
+    return MatchAlltoallv();
+  }
+  Mismatch MatchNeighbors() { return MatchEdges(/*sends_array=*/false, /*recvs_array=*/false); }
+  Mismatch MatchNeighborAllgatherv() {
+    return MatchEdges(/*sends_array=*/false, /*recvs_array=*/true);
+  }
+  Mismatch MatchNeighborAlltoallv() {
+    return MatchEdges(/*sends_array=*/true, /*recvs_array=*/true);
+  }
+  Mismatch MatchNeighborAlltoallw() {
+    by_signature_ = true;
+    return MatchNeighborAlltoallv();
+  }
+
   // On an intercommunicator each direction between the groups has a size of its own: what one sends
   // is what the other receives (MPI 4.0, 6.7.2, 6.8.2).
   Mismatch MatchGroups() {
@@ -489,11 +500,9 @@ class DataMatcher {
   // Over the edges of the topology (MPI 4.0, 8.6): the k-th edge from i to j on one side is the
   // k-th from i on the other. In a Cartesian one, what is sent down comes from above: where both
   // are one rank, in a periodic dimension of two, the order does not tell.
-  Mismatch MatchNeighbors(Rule rule) {
+  Mismatch MatchEdges(bool sends_array, bool recvs_array) {
     std::unordered_map<int32_t, uint32_t> by_rank;
     for (uint32_t i = 0; i < parties_.size(); ++i) by_rank[parties_[i].rank] = i;
-    const bool sends_array = rule == Rule::kNeighborAlltoallv || rule == Rule::kNeighborAlltoallw;
-    const bool recvs_array = sends_array || rule == Rule::kNeighborAllgatherv;
     std::map<uint32_t, uint32_t> complaints;
     Mismatch mismatch;
     for (uint32_t i = 0; i < parties_.size(); ++i) {

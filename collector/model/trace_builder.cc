@@ -34,8 +34,8 @@ uint64_t SemanticHash(const Arguments& arguments, Rule rule) {
   uint64_t hash = RollHash(0, static_cast<uint64_t>(arguments.operation));
   hash = RollHash(hash, static_cast<uint64_t>(static_cast<int64_t>(arguments.root_or_peer)));
   hash = RollHash(hash, arguments.reduce_op);
-  if (rule == Rule::kBcast || rule == Rule::kAllreduce || rule == Rule::kReduce ||
-      rule == Rule::kReduceScatterBlock) {
+  if (rule == Rule::kBcast || rule == Rule::kAllreduce || rule == Rule::kScan ||
+      rule == Rule::kReduce || rule == Rule::kReduceScatterBlock) {
     const bool in_place = (arguments.flags & ring::kSendInPlace) != 0;
     hash = RollHash(hash, in_place ? arguments.recv_signature : arguments.send_signature);
   }
