@@ -1,5 +1,6 @@
 // The record of a collective: who passed what, and the hash of what must agree.
 #include <cstring>
+#include <string_view>
 
 #include "proto/signature.h"
 #include "shim/call.h"
@@ -115,6 +116,10 @@ class CollectiveRecorder {
 
   void Fill() {
     if (inter_) record_.flags |= ring::kIntercomm;
+    if (!kHasData[static_cast<int>(rule_)]) {
+      record_.semantic_hash = Mix64(Mix64(static_cast<uint64_t>(call_->info->operation), 0), 0);
+      return;
+    }
     const bool rooted = HasRoot(rule_);
     if (rooted) FillRoot();
     FillInPlace();
@@ -130,6 +135,12 @@ class CollectiveRecorder {
   }
 
  private:
+  static constexpr bool kHasData[] = {
+#define RULE(name, record, ...) std::string_view(#record) != "Nothing",
+#include "proto/matching_rules.def"
+#undef RULE
+  };
+
   uint64_t FillData() {
     switch (rule_) {
 #define RULE(name, record, ...) \
