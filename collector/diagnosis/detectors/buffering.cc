@@ -236,8 +236,7 @@ class Replay {
     if (event.sequence == 0 || (kind != Kind::kCollective && kind != Kind::kCreateComm)) {
       return false;
     }
-    const Rule rule = FindOperation(static_cast<uint16_t>(analysis_.Op(event))).rule;
-    if (rule >= Rule::kNeighborAllgather && rule <= Rule::kNeighborAlltoallw) return false;
+    if (IsOnTopology(FindOperation(static_cast<uint16_t>(analysis_.Op(event))).rule)) return false;
     const uint32_t comm = CommunicatorOf(event);
     return entered_[comm][event.sequence] < analysis_.lanes[comm].lanes.size();
   }

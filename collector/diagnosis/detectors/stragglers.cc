@@ -21,21 +21,10 @@ constexpr int64_t kLeastWaitNs = 100'000;
 constexpr int64_t kLeastLossPercent = 10;
 
 bool AllWaitForAll(Operation operation) {
-  if (operation == Operation::kScan || operation == Operation::kExscan) return false;
   const OperationInfo& info = FindOperation(static_cast<uint16_t>(operation));
-  if (info.kind != Kind::kCollective) return false;
-  switch (info.rule) {
-    case Rule::kBarrier:
-    case Rule::kAllreduce:
-    case Rule::kAllgather:
-    case Rule::kAllgatherv:
-    case Rule::kAlltoall:
-    case Rule::kReduceScatter:
-    case Rule::kReduceScatterBlock:
-      return true;
-    default:
-      return false;
-  }
+  const Needs needs = NeedsOf(info.rule);
+  return info.kind == Kind::kCollective &&
+         (needs == Needs::kAll || needs == Needs::kAllIfCounted || info.rule == Rule::kAllgatherv);
 }
 
 struct Arrivals {

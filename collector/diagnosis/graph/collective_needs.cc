@@ -6,12 +6,6 @@
 namespace rollcall {
 namespace {
 
-bool IsScan(Operation operation) {
-  return operation == Operation::kScan || operation == Operation::kExscan ||
-         operation == Operation::kIscan || operation == Operation::kIexscan ||
-         operation == Operation::kScan_init || operation == Operation::kExscan_init;
-}
-
 // Of those who are missing, the caller cannot do without these; of nobody, by the standard.
 template <typename Wanted>
 void OnlyThose(const CollectiveNode& node, Need* need, const Wanted& wanted) {
@@ -38,35 +32,28 @@ bool CollectiveNeeds::NeedsNobody(const Arguments& arguments, Rule rule) const {
   };
   const bool no_recv = empty(arguments.recv_count, arguments.recv_datatype);
   const bool no_send = empty(arguments.send_count, arguments.send_datatype);
-  switch (rule) {
-    case Rule::kBcast:
-    case Rule::kReduce:
-    case Rule::kAllreduce:
-    case Rule::kReduceScatterBlock:
-      return no_recv || no_send;  // one buffer, or two alike
-    case Rule::kGather:
-    case Rule::kScatter:
-    case Rule::kScatterv:
-    case Rule::kAllgather:
-    case Rule::kAlltoall:
-    case Rule::kNeighborAllgather:
-    case Rule::kNeighborAlltoall:
-      return no_recv;
-    case Rule::kCreate:
-      return arguments.operation == Operation::kComm_dup ||
-             arguments.operation == Operation::kComm_dup_with_info ||
-             arguments.operation == Operation::kComm_idup ||
-             arguments.operation == Operation::kComm_idup_with_info ||
-             arguments.operation == Operation::kComm_create;
-    default:
-      return false;
+  if (rule == Rule::kCreate) {
+    return arguments.operation == Operation::kComm_dup ||
+           arguments.operation == Operation::kComm_dup_with_info ||
+           arguments.operation == Operation::kComm_idup ||
+           arguments.operation == Operation::kComm_idup_with_info ||
+           arguments.operation == Operation::kComm_create;
   }
+  switch (EmptyOf(rule)) {
+    case Empty::kEither:
+      return no_recv || no_send;  // one buffer, or two alike
+    case Empty::kReceive:
+      return no_recv;
+    case Empty::kNever:
+      break;
+  }
+  return false;
 }
 
 // From the root, or to it.
 void CollectiveNeeds::RefineRooted(uint32_t p, const CollectiveNode& node,
                                    const Arguments& arguments, Rule rule, Need* need) {
-  const bool from_root = rule == Rule::kBcast || rule == Rule::kScatter || rule == Rule::kScatterv;
+  const bool from_root = NeedsOf(rule) == Needs::kRoot;
   if (LocalRank(p, node.communicator) == arguments.root_or_peer) {
     need->strict = !from_root;
     return;
@@ -110,51 +97,38 @@ void CollectiveNeeds::Refine(uint32_t p, const CollectiveNode& node, Need* need)
   const auto gives = [&](uint32_t missing) {
     return Given(*counts, LocalRank(missing, node.communicator));
   };
-  switch (rule) {
-    case Rule::kBcast:
-    case Rule::kScatter:
-    case Rule::kScatterv:
-    case Rule::kGather:
-    case Rule::kGatherv:
-    case Rule::kReduce:
+  switch (NeedsOf(rule)) {
+    case Needs::kRoot:
+    case Needs::kMembers:
+    case Needs::kCountedMembers:
       if (inter) {
         need->strict = false;
-      } else if (rule == Rule::kGatherv && counts != nullptr && own() == arguments.root_or_peer) {
+      } else if (NeedsOf(rule) == Needs::kCountedMembers && counts != nullptr &&
+                 own() == arguments.root_or_peer) {
         OnlyThose(node, need, gives);
       } else {
         RefineRooted(p, node, arguments, rule, need);
       }
       return;
-    case Rule::kAllreduce:
-      if (IsScan(arguments.operation)) {
-        const int32_t mine = own();
-        return OnlyThose(node, need, [&](uint32_t missing) {
-          return LocalRank(missing, node.communicator) < mine;
-        });
-      }
-      break;
-    case Rule::kReduceScatter:
-      if (counts != nullptr) need->strict = Given(*counts, own());
-      break;
-    case Rule::kAllgatherv:
-    case Rule::kAlltoallv:
-    case Rule::kAlltoallw:
+    case Needs::kLower: {
+      const int32_t mine = own();
+      return OnlyThose(node, need, [&](uint32_t missing) {
+        return LocalRank(missing, node.communicator) < mine;
+      });
+    }
+    case Needs::kCounted:
       if (counts == nullptr) return;
       return OnlyThose(node, need, [&](uint32_t missing) {
         return !(inter && SameGroup(p, missing, node.communicator)) && gives(missing);
       });
-    case Rule::kNeighborAllgather:
-    case Rule::kNeighborAllgatherv:
-    case Rule::kNeighborAlltoall:
-    case Rule::kNeighborAlltoallv:
-    case Rule::kNeighborAlltoallw:
+    case Needs::kNeighbors:
       return RefineNeighbors(node, counts, need);
-    case Rule::kBarrier:
-    case Rule::kAllgather:
-    case Rule::kAlltoall:
-    case Rule::kReduceScatterBlock:
+    case Needs::kAllIfCounted:
+      if (counts != nullptr) need->strict = Given(*counts, own());
       break;
-    default:
+    case Needs::kAll:
+      break;
+    case Needs::kUnknown:
       return;
   }
   if (inter) OnlyOtherGroup(p, node, need);
