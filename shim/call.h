@@ -81,9 +81,12 @@ bool OpenBracket(Call* call);
 void CloseBracket();
 bool ReopenBracket(Call* call, int result);  // `result` other than 0 is recorded as an error
 void FinishCall(Call* call);
+// call_record.cc.
 // Whether the call was rejected for its arguments (proto/mpi_errors.h): `result` is what it
 // returned, and not 0.
 bool TookNoPart(const Call& call, int result);
+// An error that a call returned, behind its record.
+void RecordError(Call* call, int result);
 // The call's communicator is in no table: marks the record.
 void MarkUnknownComm(Call* call, const Arguments& arguments);
 // Clears call->record and fills in what all have.
@@ -113,7 +116,7 @@ const void* StatusOf(const Call& call, const Arguments& arguments);
 
 void FillCollective(Call* call, const Arguments& arguments);  // collective.cc
 
-// By Group (call.cc).
+// By the group of the kind (proto/call_kinds.def).
 void BeginCollective(Call* call, const Arguments& arguments);
 void EndCollective(Call* call, const Arguments& arguments, int result);
 void BeginP2p(Call* call, Arguments* arguments);

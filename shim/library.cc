@@ -134,41 +134,37 @@ uint64_t SharedAddress(void* handle, const char* name) {
   return global != 0 ? global : Address(handle, name);
 }
 
-void Describe(Library* library, void* handle, const void* function) {
-  library->handle = handle;
-  Bind(RTLD_DEFAULT, "_dl_find_object", &g_find_object);
-  Dl_info where{};
-  if (dladdr(function, &where) != 0) {
-    library->core_start = reinterpret_cast<uint64_t>(where.dli_fbase);
-    library->core_end = library->core_start;
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, size_t, void* data) {
-          auto* target = static_cast<Library*>(data);
-          bool ours = false;
-          uint64_t end = 0;
-          for (int i = 0; i < info->dlpi_phnum; ++i) {
-            const auto& segment = info->dlpi_phdr[i];
-            if (segment.p_type != PT_LOAD) continue;
-            const uint64_t from = info->dlpi_addr + segment.p_vaddr;
-            if (from <= target->core_start && target->core_start < from + segment.p_memsz)
-              ours = true;
-            if (from + segment.p_memsz > end) end = from + segment.p_memsz;
-          }
-          if (ours) target->core_end = end;
-          return ours ? 1 : 0;
-        },
-        library);
-  }
-  if (dlsym(handle, "ompi_mpi_comm_world") != nullptr) {
-    library->abi = kOpenMpi;
-  } else if (dlsym(handle, "MPI_Abi_get_version") != nullptr && where.dli_fname != nullptr &&
-             strstr(where.dli_fname, "mpi_abi") != nullptr) {
-    library->abi = kStandard;
-  } else {
-    library->abi = kMpich;
-  }
-  Queries& query = library->query;
-#define BIND(name) Bind(handle, "PMPI_" #name, &query.name)
+// The addresses of the shared object that holds core_start.
+void FindCoreEnd(Library* library) {
+  library->core_end = library->core_start;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        auto* target = static_cast<Library*>(data);
+        bool ours = false;
+        uint64_t end = 0;
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const auto& segment = info->dlpi_phdr[i];
+          if (segment.p_type != PT_LOAD) continue;
+          const uint64_t from = info->dlpi_addr + segment.p_vaddr;
+          if (from <= target->core_start && target->core_start < from + segment.p_memsz)
+            ours = true;
+          if (from + segment.p_memsz > end) end = from + segment.p_memsz;
+        }
+        if (ours) target->core_end = end;
+        return ours ? 1 : 0;
+      },
+      library);
+}
+
+Abi AbiOf(void* handle, const Dl_info& where) {
+  if (dlsym(handle, "ompi_mpi_comm_world") != nullptr) return kOpenMpi;
+  const bool standard = dlsym(handle, "MPI_Abi_get_version") != nullptr &&
+                        where.dli_fname != nullptr && strstr(where.dli_fname, "mpi_abi") != nullptr;
+  return standard ? kStandard : kMpich;
+}
+
+void BindQueries(void* handle, Queries* query) {
+#define BIND(name) Bind(handle, "PMPI_" #name, &query->name)
   BIND(Comm_rank);
   BIND(Comm_size);
   BIND(Comm_remote_size);
@@ -199,6 +195,9 @@ void Describe(Library* library, void* handle, const void* function) {
   BIND(Group_rank);
   BIND(Group_from_session_pset);
 #undef BIND
+}
+
+void FindReduceOps(Library* library, void* handle) {
   for (const ReduceName& name : kReduceNames) {
     const int index = static_cast<int>(name.op);
     switch (library->abi.flavor) {
@@ -214,17 +213,33 @@ void Describe(Library* library, void* handle, const void* function) {
         library->reduce_ops[index] = name.mpich;
     }
   }
-  if (library->abi.flavor == ring::Flavor::kOpenMpi) {
-    library->abi.request_null = SharedAddress(handle, "ompi_request_null");
-    library->abi.comm_null = SharedAddress(handle, "ompi_mpi_comm_null");
-    library->abi.datatype_null = SharedAddress(handle, "ompi_mpi_datatype_null");
-    library->abi.request_empty = SharedAddress(handle, "ompi_request_empty");
-    library->abi.message_null = SharedAddress(handle, "ompi_message_null");
-    library->abi.message_no_proc = SharedAddress(handle, "ompi_message_no_proc");
-    library->abi.win_null = SharedAddress(handle, "ompi_mpi_win_null");
-    library->abi.group_null = SharedAddress(handle, "ompi_mpi_group_null");
-    library->abi.group_empty = SharedAddress(handle, "ompi_mpi_group_empty");
+}
+
+// Open MPI's null handles are addresses.
+void FindNullHandles(void* handle, Abi* abi) {
+  abi->request_null = SharedAddress(handle, "ompi_request_null");
+  abi->comm_null = SharedAddress(handle, "ompi_mpi_comm_null");
+  abi->datatype_null = SharedAddress(handle, "ompi_mpi_datatype_null");
+  abi->request_empty = SharedAddress(handle, "ompi_request_empty");
+  abi->message_null = SharedAddress(handle, "ompi_message_null");
+  abi->message_no_proc = SharedAddress(handle, "ompi_message_no_proc");
+  abi->win_null = SharedAddress(handle, "ompi_mpi_win_null");
+  abi->group_null = SharedAddress(handle, "ompi_mpi_group_null");
+  abi->group_empty = SharedAddress(handle, "ompi_mpi_group_empty");
+}
+
+void Describe(Library* library, void* handle, const void* function) {
+  library->handle = handle;
+  Bind(RTLD_DEFAULT, "_dl_find_object", &g_find_object);
+  Dl_info where{};
+  if (dladdr(function, &where) != 0) {
+    library->core_start = reinterpret_cast<uint64_t>(where.dli_fbase);
+    FindCoreEnd(library);
   }
+  library->abi = AbiOf(handle, where);
+  BindQueries(handle, &library->query);
+  FindReduceOps(library, handle);
+  if (library->abi.flavor == ring::Flavor::kOpenMpi) FindNullHandles(handle, &library->abi);
 }
 
 // Wrappers that know their next function. A second library in the process makes them forget it:

@@ -104,42 +104,47 @@ bool DefaultRunDirectory(char* path, size_t size, uint64_t job_key) {
   return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-void MakeRing() {
-  char directory[512];
-  const uint64_t job_key = JobKey();
+// False, after a line for the user, if there is none.
+bool FindRunDirectory(uint64_t job_key, char* directory, size_t size) {
   const char* given = getenv(env::kRunDirectory);
   if (given != nullptr && *given != '\0') {
-    snprintf(directory, sizeof(directory), "%s", given);
-  } else if (!DefaultRunDirectory(directory, sizeof(directory), job_key)) {
-    Say("not recording: no run directory in shared memory");
-    return;
+    snprintf(directory, size, "%s", given);
+    return true;
   }
-  uint64_t random_id[2] = {MonotonicNs(), static_cast<uint64_t>(getpid())};
-  if (syscall(SYS_getrandom, random_id, sizeof(random_id), GRND_NONBLOCK) < 0) {
-    random_id[0] = Mix64(random_id[0], RealtimeNs());
-  }
+  if (DefaultRunDirectory(directory, size, job_key)) return true;
+  Say("not recording: no run directory in shared memory");
+  return false;
+}
+
+// What names this process among those of the job, and its ring file.
+struct Identity {
+  uint64_t random[2];
   char host[64];
-  if (gethostname(host, sizeof(host)) != 0) snprintf(host, sizeof(host), "localhost");
-  host[sizeof(host) - 1] = '\0';
+  char ring_name[112];
+};
+
+Identity MakeIdentity() {
+  Identity identity{{MonotonicNs(), static_cast<uint64_t>(getpid())}, {}, {}};
+  if (syscall(SYS_getrandom, identity.random, sizeof(identity.random), GRND_NONBLOCK) < 0) {
+    identity.random[0] = Mix64(identity.random[0], RealtimeNs());
+  }
+  char* host = identity.host;
+  if (gethostname(host, sizeof(identity.host)) != 0) {
+    snprintf(host, sizeof(identity.host), "localhost");
+  }
+  host[sizeof(identity.host) - 1] = '\0';
   for (char* c = host; *c != '\0'; ++c) {
     if (*c == '/') *c = '_';
   }
-  char name[112];
-  snprintf(name, sizeof(name), "%.48s-%d-%016llx%s", host, static_cast<int>(getpid()),
-           static_cast<unsigned long long>(random_id[0]), kRingSuffix);
-  const bool has_python = !EnvironmentIs(env::kStacks, '0') && python::FindInterpreter();
-  const RingFile file =
-      CreateRingFile({directory, EnvironmentNumber(env::kRingKiB, 4096) << 10,
-                      static_cast<uint64_t>(RanksOnNode()), name, has_python, WantsMarks()});
-  if (file.header == nullptr) {
-    Say("not recording this rank", file.refused);
-    ReportRefused(directory, file.refused);
-    return;
-  }
+  snprintf(identity.ring_name, sizeof(identity.ring_name), "%.48s-%d-%016llx%s", host,
+           static_cast<int>(getpid()), static_cast<unsigned long long>(identity.random[0]),
+           kRingSuffix);
+  return identity;
+}
 
-  ring::FileHeader* header = file.header;
-  header->process_id_random[0] = random_id[0];
-  header->process_id_random[1] = random_id[1];
+void FillHeader(const Identity& identity, uint64_t job_key, ring::FileHeader* header) {
+  header->process_id_random[0] = identity.random[0];
+  header->process_id_random[1] = identity.random[1];
   header->pid = static_cast<uint32_t>(getpid());
   header->uid = geteuid();
   header->process_start_ticks = ProcessStartTicks();
@@ -147,22 +152,17 @@ void MakeRing() {
   header->world_rank = EarlyRank();
   header->world_size = EarlySize();
   header->thread_level = 0xffffffff;
-  memcpy(header->host, host, sizeof(header->host));
+  memcpy(header->host, identity.host, sizeof(header->host));
   FillCommand(header);
-
-  g_process.header = header;
-  for (uint32_t i = 0; i < header->section_count; ++i) {
-    g_process.sections[header->sections[i].kind] = &header->sections[i];
-  }
-  // Index 0 of strings and call paths means "none".
-  TakeFrom(g_process.Of(ring::SectionKind::kStrings), 8);
-  TakeFrom(g_process.Of(ring::SectionKind::kCallPaths), 1);
   g_process.use_tsc = HasInvariantTsc();
   header->clock =
       static_cast<uint64_t>(g_process.use_tsc ? ring::Clock::kTsc : ring::Clock::kMonotonicNs);
   header->first_anchor = {Ticks(), MonotonicNs(), RealtimeNs()};
   header->last_anchor = header->first_anchor;
   header->phase_ticks = header->first_anchor.ticks;
+}
+
+void PrepareStacks(bool has_python, ring::FileHeader* header) {
   // A Python frame stands on two or three native ones.
   const uint64_t depth = EnvironmentNumber(env::kStackDepth, has_python ? kMaxStackDepth : 32);
   g_process.stack_depth = static_cast<int>(depth < 1                ? 1
@@ -171,22 +171,53 @@ void MakeRing() {
   g_process.stacks = !EnvironmentIs(env::kStacks, '0') && InitStacks();
   if (!g_process.stacks) InitThreadStack();  // else InitStacks() has
   header->stacks = g_process.stacks ? 1 : 0;
+}
+
+// A page of our own that a forked child finds zeroed; nullptr, after a line for the user, if there
+// is none.
+uint64_t* PageWipedOnFork() {
+  void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return nullptr;
+  if (madvise(page, 4096, MADV_WIPEONFORK) == 0) return static_cast<uint64_t*>(page);  // Linux 4.14
+  Say("not recording this rank", "this kernel cannot keep a forked child from writing the ring");
+  munmap(page, 4096);
+  return nullptr;
+}
+
+void MakeRing() {
+  char directory[512];
+  const uint64_t job_key = JobKey();
+  if (!FindRunDirectory(job_key, directory, sizeof(directory))) return;
+  const Identity identity = MakeIdentity();
+  const bool has_python = !EnvironmentIs(env::kStacks, '0') && python::FindInterpreter();
+  const RingFile file = CreateRingFile({directory, EnvironmentNumber(env::kRingKiB, 4096) << 10,
+                                        static_cast<uint64_t>(RanksOnNode()), identity.ring_name,
+                                        has_python, WantsMarks()});
+  if (file.header == nullptr) {
+    Say("not recording this rank", file.refused);
+    ReportRefused(directory, file.refused);
+    return;
+  }
+  ring::FileHeader* header = file.header;
+  FillHeader(identity, job_key, header);
+  g_process.header = header;
+  for (uint32_t i = 0; i < header->section_count; ++i) {
+    g_process.sections[header->sections[i].kind] = &header->sections[i];
+  }
+  // Index 0 of strings and call paths means "none".
+  TakeFrom(g_process.Of(ring::SectionKind::kStrings), 8);
+  TakeFrom(g_process.Of(ring::SectionKind::kCallPaths), 1);
+  PrepareStacks(has_python, header);
   g_process.gpu = !EnvironmentIs(env::kGpu, '0');
   g_process.marks = WantsMarks() && g_process.Of(ring::SectionKind::kMarks) != nullptr;
   if (g_process.stacks) python::PublishInterpreter();
 
-  // A page of our own that a forked child finds zeroed.
-  void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) return;
-  if (madvise(page, 4096, MADV_WIPEONFORK) != 0) {  // Linux 4.14
-    Say("not recording this rank", "this kernel cannot keep a forked child from writing the ring");
-    munmap(page, 4096);
-    return;
-  }
+  uint64_t* page = PageWipedOnFork();
+  if (page == nullptr) return;
   PublishRingFile(header);
   InstallExitMarks();
   PrepareForTerminate();
-  StoreRelease(static_cast<uint64_t*>(page), uint64_t{1});
+  StoreRelease(page, uint64_t{1});
   StoreRelease(&g_recording, static_cast<const uint64_t*>(page));
 }
 

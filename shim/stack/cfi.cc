@@ -44,89 +44,83 @@ Value Sum(Value a, Value b) {
   return {a.base, offset};
 }
 
+Value Constant(int64_t number) { return {Value::Base::kConst, number}; }
+
+// DW_OP_const<n>u and _s: the number behind it.
+Value ReadConstant(uint8_t op, Cursor* cursor) {
+  switch (op) {
+    case 0x08:
+      return Constant(cursor->Read<uint8_t>());
+    case 0x09:
+      return Constant(cursor->Read<int8_t>());
+    case 0x0a:
+      return Constant(cursor->Read<uint16_t>());
+    case 0x0b:
+      return Constant(cursor->Read<int16_t>());
+    case 0x0c:
+      return Constant(cursor->Read<uint32_t>());
+    case 0x0d:
+      return Constant(cursor->Read<int32_t>());
+    default:
+      return {};
+  }
+}
+
+// DW_OP_breg<n>: a register, and the number behind it.
+Value ReadRegister(uint8_t op, Cursor* cursor, uint64_t pc) {
+  const uint64_t reg = op - 0x70u;
+  const int64_t offset = cursor->Sleb();
+  if (reg == arch::kDwarfSp) return {Value::Base::kSp, offset};
+  if (reg == arch::kDwarfFp) return {Value::Base::kFp, offset};
+  if (reg == arch::kDwarfPc) {
+    return Constant(static_cast<int64_t>(pc + static_cast<uint64_t>(offset)));
+  }
+  return {};
+}
+
+Value Combine(uint8_t op, const Value& a, const Value& b) {
+  using Base = Value::Base;
+  const auto ub = static_cast<uint64_t>(b.offset);
+  const auto ua = static_cast<uint64_t>(a.offset);
+  if (op == 0x22) return Sum(a, b);            // DW_OP_plus
+  if (op == 0x1c && b.base == Base::kConst) {  // DW_OP_minus
+    return Sum(a, Constant(static_cast<int64_t>(~ub + 1)));
+  }
+  if (a.base != Base::kConst || b.base != Base::kConst) return {};
+  if (op == 0x1a) return Constant(a.offset & b.offset);                        // DW_OP_and
+  if (op == 0x24 && ub < 64) return Constant(static_cast<int64_t>(ua << ub));  // DW_OP_shl
+  if (op == 0x2a) return Constant(a.offset >= b.offset ? 1 : 0);               // DW_OP_ge
+  return {};
+}
+
 // Evaluates a DWARF expression for the frame at pc. The operations are those that compilers,
 // linkers (PLT entries compute with the pc) and libc (signal frames) put into .eh_frame.
 Value Evaluate(Cursor cursor, uint64_t pc) {
-  using Base = Value::Base;
   constexpr int kStack = 8;
   Value stack[kStack];
   int depth = 0;
-  const auto constant = [](int64_t number) { return Value{Base::kConst, number}; };
   while (!cursor.done()) {
     const auto op = cursor.Read<uint8_t>();
+    if (op == 0x96) continue;  // DW_OP_nop
     Value result;
     if (op >= 0x30 && op <= 0x4f) {  // DW_OP_lit<n>
-      result = constant(op - 0x30);
-    } else if (op >= 0x70 && op <= 0x8f) {  // DW_OP_breg<n>
-      const uint64_t reg = op - 0x70;
-      const int64_t offset = cursor.Sleb();
-      if (reg == arch::kDwarfSp) {
-        result = {Base::kSp, offset};
-      } else if (reg == arch::kDwarfFp) {
-        result = {Base::kFp, offset};
-      } else if (reg == arch::kDwarfPc) {
-        result = constant(static_cast<int64_t>(pc + static_cast<uint64_t>(offset)));
-      } else {
-        return {};
-      }
-    } else if (op >= 0x19 && op <= 0x2e) {  // two operands
-      if (op == 0x23) {                     // DW_OP_plus_uconst: one, and a number
-        if (depth < 1) return {};
-        result = Sum(stack[--depth], constant(static_cast<int64_t>(cursor.Uleb())));
-      } else {
-        if (depth < 2) return {};
-        const Value b = stack[--depth];
-        const Value a = stack[--depth];
-        const bool numbers = a.base == Base::kConst && b.base == Base::kConst;
-        const auto ub = static_cast<uint64_t>(b.offset);
-        const auto ua = static_cast<uint64_t>(a.offset);
-        if (op == 0x22) {  // DW_OP_plus
-          result = Sum(a, b);
-        } else if (op == 0x1c && b.base == Base::kConst) {  // DW_OP_minus
-          result = Sum(a, constant(static_cast<int64_t>(~ub + 1)));
-        } else if (!numbers) {
-          return {};
-        } else if (op == 0x1a) {  // DW_OP_and
-          result = constant(a.offset & b.offset);
-        } else if (op == 0x24 && ub < 64) {  // DW_OP_shl
-          result = constant(static_cast<int64_t>(ua << ub));
-        } else if (op == 0x2a) {  // DW_OP_ge
-          result = constant(a.offset >= b.offset ? 1 : 0);
-        } else {
-          return {};
-        }
-      }
+      result = Constant(op - 0x30);
+    } else if (op >= 0x70 && op <= 0x8f) {
+      result = ReadRegister(op, &cursor, pc);
+    } else if (op == 0x23) {  // DW_OP_plus_uconst
+      if (depth < 1) return {};
+      result = Sum(stack[--depth], Constant(static_cast<int64_t>(cursor.Uleb())));
+    } else if (op >= 0x19 && op <= 0x2e) {
+      if (depth < 2) return {};
+      depth -= 2;
+      result = Combine(op, stack[depth], stack[depth + 1]);
+    } else if (op == 0x06) {  // DW_OP_deref
+      if (depth < 1) return {};
+      result = Deref(stack[--depth]);
     } else {
-      switch (op) {
-        case 0x06:  // DW_OP_deref
-          if (depth < 1) return {};
-          result = Deref(stack[--depth]);
-          break;
-        case 0x08:
-          result = constant(cursor.Read<uint8_t>());
-          break;  // DW_OP_const1u
-        case 0x09:
-          result = constant(cursor.Read<int8_t>());
-          break;  // DW_OP_const1s
-        case 0x0a:
-          result = constant(cursor.Read<uint16_t>());
-          break;  // DW_OP_const2u
-        case 0x0b:
-          result = constant(cursor.Read<int16_t>());
-          break;  // DW_OP_const2s
-        case 0x0c:
-          result = constant(cursor.Read<uint32_t>());
-          break;  // DW_OP_const4u
-        case 0x0d:
-          result = constant(cursor.Read<int32_t>());
-          break;  // DW_OP_const4s
-        case 0x96:
-          continue;  // DW_OP_nop
-        default:
-          return {};
-      }
+      result = ReadConstant(op, &cursor);
     }
-    if (result.base == Base::kOther || depth == kStack || !cursor.ok()) return {};
+    if (result.base == Value::Base::kOther || depth == kStack || !cursor.ok()) return {};
     stack[depth++] = result;
   }
   return cursor.ok() && depth == 1 ? stack[0] : Value{};
