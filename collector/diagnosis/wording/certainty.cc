@@ -79,24 +79,41 @@ Certainty RejectionCertainty(const Analysis& analysis, const Incident& incident,
   return certain ? Certainty::kProven : Certainty::kLikely;
 }
 
+Certainty DeathCertainty(const Trace& trace, const Process& process) {
+  bool certain = false;
+  if (process.exception) {
+    // On its way to MPI_Finalize it may still call MPI.
+    certain = process.phase >= ring::Phase::kFinalizing || IsGone(process);
+  } else {
+    const bool seen = process.end.how == ProcessEnd::How::kExited ||
+                      process.end.how == ProcessEnd::How::kSignaled ||
+                      process.exit_mark != ring::ExitMark::kNone;
+    certain = seen && IsFirstDeathCertain(trace, process);
+  }
+  return certain ? Certainty::kProven : Certainty::kLikely;
+}
+
+Certainty BehindCertainty(const Analysis& analysis, const Incident& incident) {
+  const uint32_t behind = incident.deviating.front();
+  const Process& process = analysis.trace.processes[behind];
+  bool seen = false;
+  if (incident.agreeing_event != nullptr && IsOnDevice(analysis.Op(*incident.agreeing_event))) {
+    const Lane* lane = analysis.LaneOf(incident.communicator, behind);
+    seen = lane != nullptr && lane->membership->counted && incident.sequence != 0;
+  } else {
+    const bool alive = process.end.how == ProcessEnd::How::kAlive || !process.live_stacks.empty();
+    seen = alive && analysis.IdleNs(behind) >= 0;
+  }
+  return seen && KnowsDevice(process) ? Certainty::kLikely : Certainty::kSuspected;
+}
+
 }  // namespace
 
 Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
                       const std::vector<uint32_t>& waiting) {
   switch (incident.what) {
-    case What::kDeath: {
-      const Process& process = analysis.trace.processes[incident.deviating.front()];
-      // On its way to MPI_Finalize it may still call MPI.
-      if (process.exception) {
-        return process.phase >= ring::Phase::kFinalizing || IsGone(process) ? Certainty::kProven
-                                                                            : Certainty::kLikely;
-      }
-      const bool seen = process.end.how == ProcessEnd::How::kExited ||
-                        process.end.how == ProcessEnd::How::kSignaled ||
-                        process.exit_mark != ring::ExitMark::kNone;
-      return seen && IsFirstDeathCertain(analysis.trace, process) ? Certainty::kProven
-                                                                  : Certainty::kLikely;
-    }
+    case What::kDeath:
+      return DeathCertainty(analysis.trace, analysis.trace.processes[incident.deviating.front()]);
     case What::kRejected:
       return RejectionCertainty(analysis, incident, waiting);
     case What::kCalls:
@@ -126,18 +143,8 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
       return SeesStreams(analysis, incident) ? Certainty::kLikely : Certainty::kSuspected;
     case What::kAllArrived:
       return SeesAllWork(analysis, incident) ? Certainty::kLikely : Certainty::kSuspected;
-    case What::kBehind: {
-      const Process& process = analysis.trace.processes[incident.deviating.front()];
-      if (incident.agreeing_event != nullptr && IsOnDevice(analysis.Op(*incident.agreeing_event))) {
-        const Lane* lane = analysis.LaneOf(incident.communicator, incident.deviating.front());
-        const bool counted = lane != nullptr && lane->membership->counted;
-        return counted && incident.sequence != 0 && KnowsDevice(process) ? Certainty::kLikely
-                                                                         : Certainty::kSuspected;
-      }
-      const bool alive = process.end.how == ProcessEnd::How::kAlive || !process.live_stacks.empty();
-      const bool known = analysis.IdleNs(incident.deviating.front()) >= 0 && KnowsDevice(process);
-      return alive && known ? Certainty::kLikely : Certainty::kSuspected;
-    }
+    case What::kBehind:
+      return BehindCertainty(analysis, incident);
     case What::kMessageSize:
       return IsOnDevice(analysis.Op(*incident.deviating_event)) ? Certainty::kLikely
                                                                 : Certainty::kProven;
