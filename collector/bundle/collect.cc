@@ -125,7 +125,7 @@ class Collector {
     const RingSnapshot ring = ReadRing(*source, file.path, ImageDepth::kState);
     if (!ring.usable) return;
     jobs_[file.input].insert(ring.header.job_key);
-    rings_[file.path] = {RingId(ring.header), RingActivity(ring)};
+    rings_[file.path] = {RingId(ring.header), ring.activity};
   }
 
   bool HoldsTwoJobs() {

@@ -95,7 +95,7 @@ class EvidenceWriter {
     const RingSnapshot state = ReadRing(source, ring.name, ImageDepth::kState);
     if (!state.usable) return {};
     const Process& process = trace_.processes[ring.process];
-    const RingState name{RingId(state.header), RingActivity(state)};
+    const RingState name{RingId(state.header), state.activity};
     if (process.end.how == ProcessEnd::How::kAlive) living_.Add(process, name.id);
     return DescribeProcess(process, name);
   }

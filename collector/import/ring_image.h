@@ -77,6 +77,12 @@ struct RingImage {
 // that hold no record by the heads are not read, and are zero in the image.
 RingImage TakeImage(ByteSource& bytes, std::string source, ImageDepth depth = ImageDepth::kAll);
 
+// Grows with every call entered or returned, with polls excluded, with the phase, and with what
+// devices tell: two equal values mean that nothing moved in between. The one definition of
+// movement. Takes the header and the tables of threads, marks and GPU progress; the other tables
+// may be empty.
+uint64_t RingActivity(const RingImage& image);
+
 // The image as the bytes of a ring file without its unused parts: what an agent sends and a bundle
 // keeps.
 std::vector<uint8_t> PackImage(const RingImage& image);

@@ -245,7 +245,7 @@ class Loader {
       const RingSnapshot now = ReadRing(source, live.path, ImageDepth::kState);
       Process& process = builder_.trace()->processes[live.process];
       process.quiet = now.usable && !now.moved && RingId(now.header) == live.ring_id &&
-                      RingActivity(now) == builder_.Activity(live.process) &&
+                      now.activity == builder_.Activity(live.process) &&
                       machine_.StartTicks(process.pid) == live.start_ticks;
       std::unordered_map<uint32_t, uint64_t> polls;
       for (const RingThread& thread : now.threads) polls[thread.state.tid] = thread.state.polls;

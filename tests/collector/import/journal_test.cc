@@ -227,7 +227,7 @@ class ApplyTest : public ::testing::Test {
       const auto bytes = MakeFullRing(rank, 2).Build();
       MemorySource source(bytes);
       const RingSnapshot ring = ReadRing(source, "x.ring");
-      activity_ = RingActivity(ring);
+      activity_ = ring.activity;
       builder_.Add(ring);
     }
   }

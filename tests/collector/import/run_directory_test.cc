@@ -86,7 +86,7 @@ TEST_F(RunDirectoryTest, WhoIsGoneIsQuietOnlyIfTheJournalSaysSo) {
   const auto bytes = MakeFullRing(0, 2).Build();
   MemorySource source(bytes);
   const RingSnapshot ring = ReadRing(source, "");
-  WriteJournal({journal::Quiet{{RingId(ring.header), "node1", 100, 0}, RingActivity(ring), 77}});
+  WriteJournal({journal::Quiet{{RingId(ring.header), "node1", 100, 0}, ring.activity, 77}});
   const Trace trace = Load();
   EXPECT_TRUE(trace.processes[0].quiet);
   EXPECT_EQ(trace.processes[0].taken_at_ns, 77);
