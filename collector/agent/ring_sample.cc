@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "collector/base/byte_source.h"
 #include "collector/base/clock.h"
-#include "collector/import/byte_source.h"
 #include "collector/import/ring_elements.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/ring_tables.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/model/trace.h"
 #include "proto/ring_format.h"
 

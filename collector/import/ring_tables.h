@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/import/ring_image.h"
 #include "proto/ring_format.h"
 

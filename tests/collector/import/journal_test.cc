@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/trace_builder.h"
 #include "tests/collector/import/ring_file_builder.h"

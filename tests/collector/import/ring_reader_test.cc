@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/import/ring_image.h"
 #include "tests/collector/import/read_rings.h"
 #include "tests/collector/import/ring_file_builder.h"
