@@ -149,7 +149,7 @@ void Agent::AddRing(const std::string& name, int fd, pid_t peer_pid) {
   }
   auto process = std::make_unique<Process>();
   process->name = name;
-  process->sampler = std::make_unique<RingSampler>(fd);
+  process->sampler = std::make_unique<RingSampler>(UniqueFd(fd));
   process->in_directory = peer_pid == 0;
   process->peer_pid = peer_pid;
   process->moved_ns = Now(CLOCK_MONOTONIC);

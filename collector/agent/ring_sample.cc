@@ -1,104 +1,32 @@
 #include "collector/agent/ring_sample.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
+#include "collector/base/byte_source.h"
 #include "collector/base/clock.h"
+#include "collector/import/ring_elements.h"
 #include "collector/import/ring_reader.h"
+#include "collector/import/ring_tables.h"
 
 namespace rollcall::agent {
 namespace {
 
-// More than any process has; a damaged header must not cost gigabytes.
-constexpr uint64_t kMaxThreads = 4096;
-constexpr uint64_t kMaxParticipants = 65536;
-constexpr uint64_t kMaxMarks = 65536;
-
-bool PreadAll(int fd, void* to, size_t bytes, uint64_t offset) {
-  char* at = static_cast<char*>(to);
-  while (bytes > 0) {
-    const ssize_t n = pread(fd, at, bytes, static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    at += n;
-    offset += static_cast<uint64_t>(n);
-    bytes -= static_cast<size_t>(n);
-  }
-  return true;
-}
-
-std::string Text(const char* field, size_t bytes) { return {field, strnlen(field, bytes)}; }
-
-// An element of a table as raw bytes; the stride may be larger than what this version knows.
-template <typename T>
-T ElementAt(const std::vector<char>& table, uint64_t stride, uint64_t index) {
-  T element;
-  memcpy(&element, table.data() + index * stride, sizeof(T));
-  return element;
-}
-
-}  // namespace
-
-RingSampler::RingSampler(int fd) : fd_(fd) {}
-
-RingSampler::~RingSampler() { close(fd_); }
-
-bool RingSampler::ReadHeader() {
-  struct stat status;
-  if (fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) {
-    problem_ = "not a regular file";
-    return false;
-  }
-  file_bytes_ = static_cast<uint64_t>(status.st_size);
-  if (file_bytes_ < sizeof(ring::FileHeader) || !PreadAll(fd_, &header_, sizeof(header_), 0)) {
-    problem_ = "shorter than a ring's header";
-    return false;
-  }
-  if (memcmp(header_.magic, ring::kMagic, sizeof(ring::kMagic)) != 0) {
-    problem_ = "not a ring file";
-    return false;
-  }
-  if (header_.byte_order != ring::kByteOrder) {
-    problem_ = "written in another byte order";
-    return false;
-  }
-  if (header_.version_major != ring::kVersionMajor) {
-    problem_ = "ring format of another version";
-    return false;
-  }
-  return true;
-}
-
-const ring::Section* RingSampler::FindSection(ring::SectionKind kind, uint64_t least_bytes,
-                                              uint64_t* used) {
-  const uint32_t count = std::min(header_.section_count, ring::kMaxSections);
-  for (uint32_t i = 0; i < count; ++i) {
-    const ring::Section& section = header_.sections[i];
-    if (section.kind != static_cast<uint32_t>(kind)) continue;
-    if (section.element_bytes < least_bytes || section.offset > file_bytes_) return nullptr;
-    const uint64_t fit = (file_bytes_ - section.offset) / section.element_bytes;
-    *used = std::min({section.used, section.capacity, fit});
-    return &section;
-  }
-  return nullptr;
-}
+using ring::SectionKind;
 
 // The rate of a time-stamp counter comes from this node's own clock: the header's second anchor may
 // still be the first.
-int64_t RingSampler::MonotonicOf(uint64_t ticks) const {
-  if (header_.clock == static_cast<uint64_t>(ring::Clock::kMonotonicNs)) {
+int64_t MonotonicOf(const ring::FileHeader& header, uint64_t ticks) {
+  if (header.clock == static_cast<uint64_t>(ring::Clock::kMonotonicNs)) {
     return static_cast<int64_t>(ticks);
   }
   const int64_t now_ns = Now(CLOCK_MONOTONIC);
 #if defined(__x86_64__)
   const uint64_t now_ticks = __builtin_ia32_rdtsc();
-  const double span_ticks = static_cast<double>(now_ticks - header_.first_anchor.ticks);
+  const double span_ticks = static_cast<double>(now_ticks - header.first_anchor.ticks);
   const double span_ns =
-      static_cast<double>(now_ns - static_cast<int64_t>(header_.first_anchor.monotonic_ns));
+      static_cast<double>(now_ns - static_cast<int64_t>(header.first_anchor.monotonic_ns));
   if (span_ticks > 0 && span_ns > 0 && ticks <= now_ticks) {
     return now_ns -
            static_cast<int64_t>(static_cast<double>(now_ticks - ticks) * span_ns / span_ticks);
@@ -107,89 +35,69 @@ int64_t RingSampler::MonotonicOf(uint64_t ticks) const {
   return now_ns;
 }
 
-void RingSampler::ReadThreads(RingSample* out) {
-  uint64_t used = 0;
-  const ring::Section* section =
-      FindSection(ring::SectionKind::kThreads, sizeof(ring::ThreadEntry), &used);
-  if (section == nullptr) return;
-  used = std::min(used, kMaxThreads);
-  buffer_.resize(used * section->element_bytes);
-  if (!PreadAll(fd_, buffer_.data(), buffer_.size(), section->offset)) return;
-  for (uint64_t i = 0; i < used; ++i) {
-    const auto thread = ElementAt<ring::ThreadEntry>(buffer_, section->element_bytes, i);
-    if (thread.state == static_cast<uint32_t>(ring::ThreadState::kFree)) continue;
-    out->polls += thread.polls;
-    out->activity += thread.ring_head[0] + thread.ring_head[1] + thread.calls_ended;
-    if (thread.state != static_cast<uint32_t>(ring::ThreadState::kLive)) continue;
-    out->callers.push_back(thread.tid);
-    if (thread.depth == 0) {
-      // Words that are being written are of the next sample.
-      const bool polls = thread.polling.lock != 0 && thread.polling.lock % 2 == 0 &&
-                         thread.polling.since_ticks >= thread.last_end_ticks &&
-                         thread.polling.since_ticks != 0;
-      if (polls) {
-        const uint16_t inside = header_.version_minor < 6 ? 0 : thread.polling.inside;
-        out->polling.push_back({.tid = thread.tid,
-                                .streak = thread.polling.since_ticks,
-                                .polls = thread.polls,
-                                .inside_share = ring::DecodeShare(inside)});
-      }
-      continue;
-    }
-    const ring::Record& record = thread.open[0].record;
-    if (record.operation == 0 || record.lock % 2 != 0) continue;
-    out->blocked.push_back({.operation = record.operation,
-                            .tid = thread.tid,
-                            .participant = record.participant,
-                            .key = 0,
-                            .sequence = record.sequence,
-                            .since_monotonic_ns = MonotonicOf(record.start_ticks)});
-  }
+void ReadHeader(const ring::FileHeader& header, RingSample* out) {
+  out->id = RingId(header);
+  out->pid = header.pid;
+  out->process_start_ticks = header.process_start_ticks;
+  out->job_key = header.job_key;
+  out->world_rank = header.world_rank;
+  out->world_size = header.world_size;
+  out->thread_level = header.thread_level;
+  out->threads_unrecorded = header.threads_unrecorded;
+  out->phase = static_cast<ring::Phase>(header.phase);
+  out->exit_mark = static_cast<ring::ExitMark>(header.exit_mark);
+  out->exit_status = static_cast<int32_t>(header.exit_status);
+  out->host = header.host;
 }
 
-void RingSampler::ReadMarks(RingSample* out) {
-  uint64_t used = 0;
-  const ring::Section* section = FindSection(ring::SectionKind::kMarks, sizeof(ring::Mark), &used);
-  if (section == nullptr) return;
-  used = std::min(used, kMaxMarks);
-  buffer_.resize(used * section->element_bytes);
-  if (!PreadAll(fd_, buffer_.data(), buffer_.size(), section->offset)) return;
-  for (uint64_t i = 0; i < used; ++i) {
-    const auto mark = ElementAt<ring::Mark>(buffer_, section->element_bytes, i);
-    out->activity += mark.written;
-    out->device_works |= mark.participant != 0 && mark.written != mark.number;
+void ReadThread(const ring::FileHeader& header, const ring::ThreadEntry& thread, RingSample* out) {
+  if (!IsInUse(thread)) return;
+  out->polls += thread.polls;
+  if (thread.state != static_cast<uint32_t>(ring::ThreadState::kLive)) return;
+  out->callers.push_back(thread.tid);
+  if (thread.depth == 0) {
+    // Words that are being written are of the next sample.
+    if (!LastCallPolled(thread)) return;
+    const uint16_t inside = header.version_minor < 6 ? 0 : thread.polling.inside;
+    out->polling.push_back({.tid = thread.tid,
+                            .streak = thread.polling.since_ticks,
+                            .polls = thread.polls,
+                            .inside_share = ring::DecodeShare(inside)});
+    return;
   }
+  const ring::Record& record = thread.open[0].record;
+  if (!HoldsCall(record) || IsBeingWritten(record.lock)) return;
+  out->blocked.push_back({.operation = record.operation,
+                          .tid = thread.tid,
+                          .participant = record.participant,
+                          .key = 0,
+                          .sequence = record.sequence,
+                          .since_monotonic_ns = MonotonicOf(header, record.start_ticks)});
 }
 
-// What NCCL's kernel events told.
-void RingSampler::ReadGpuProgress(RingSample* out) {
-  uint64_t used = 0;
-  const ring::Section* section =
-      FindSection(ring::SectionKind::kGpuProgress, sizeof(ring::GpuProgress), &used);
-  if (section == nullptr) return;
-  used = std::min(used, kMaxMarks);
-  buffer_.resize(used * section->element_bytes);
-  if (!PreadAll(fd_, buffer_.data(), buffer_.size(), section->offset)) return;
-  for (uint64_t i = 0; i < used; ++i) {
-    const auto progress = ElementAt<ring::GpuProgress>(buffer_, section->element_bytes, i);
-    out->activity += progress.started;
-    out->device_works |= progress.started > progress.completed;
+// Whether a device has told that it is not through: by a mark, or by NCCL's kernel events.
+bool DeviceWorks(const RingImage& image) {
+  const ImageTable& marks = image.table(SectionKind::kMarks);
+  for (uint64_t i = 0; i < marks.size(); ++i) {
+    const auto mark = marks.Get<ring::Mark>(i);
+    if (mark.participant != 0 && mark.written != mark.number) return true;
   }
+  const ImageTable& gpu = image.table(SectionKind::kGpuProgress);
+  for (uint64_t i = 0; i < gpu.size(); ++i) {
+    const auto progress = gpu.Get<ring::GpuProgress>(i);
+    if (IsInUse(progress) && progress.started > progress.completed) return true;
+  }
+  return false;
 }
 
-void RingSampler::ReadParticipants() {
+}  // namespace
+
+void RingSampler::ReadParticipants(const ImageTable& table) {
   participants_.clear();
   participant_uids_.clear();
-  uint64_t used = 0;
-  const ring::Section* section =
-      FindSection(ring::SectionKind::kParticipants, sizeof(ring::Participant), &used);
-  if (section == nullptr) return;
-  used = std::min(used, kMaxParticipants);
-  buffer_.resize(used * section->element_bytes);
-  if (!PreadAll(fd_, buffer_.data(), buffer_.size(), section->offset)) return;
-  for (uint64_t i = 0; i < used; ++i) {
-    const auto entry = ElementAt<ring::Participant>(buffer_, section->element_bytes, i);
-    if (entry.lock % 2 != 0 ||
+  for (uint64_t i = 0; i < table.size(); ++i) {
+    const auto entry = table.Get<ring::Participant>(i);
+    if (IsBeingWritten(entry.lock) ||
         entry.state != static_cast<uint32_t>(ring::ParticipantState::kLive)) {
       continue;
     }
@@ -202,7 +110,7 @@ void RingSampler::ReadParticipants() {
     sample.concurrent = (entry.flags & (ring::kSawConcurrency | ring::kWeakIdentity)) != 0;
     for (const ring::Checkpoint& checkpoint : entry.recent) {
       // Written while it was read: the other marks say enough.
-      if (checkpoint.sequence == 0 || checkpoint.sequence > entry.entered) continue;
+      if (!IsWhole(checkpoint, entry)) continue;
       sample.marks.push_back({checkpoint.sequence, checkpoint.semantic_hash});
     }
     std::sort(sample.marks.begin(), sample.marks.end(),
@@ -215,27 +123,40 @@ void RingSampler::ReadParticipants() {
 
 bool RingSampler::Sample(RingSample* out) {
   *out = RingSample();
-  if (!ReadHeader()) return false;
-  out->id = RingId(header_);
-  out->pid = header_.pid;
-  out->process_start_ticks = header_.process_start_ticks;
-  out->job_key = header_.job_key;
-  out->world_rank = header_.world_rank;
-  out->world_size = header_.world_size;
-  out->thread_level = header_.thread_level;
-  out->threads_unrecorded = header_.threads_unrecorded;
-  out->phase = static_cast<ring::Phase>(header_.phase);
-  out->exit_mark = static_cast<ring::ExitMark>(header_.exit_mark);
-  out->exit_status = static_cast<int32_t>(header_.exit_status);
-  out->host = Text(header_.host, sizeof(header_.host));
-  out->activity = header_.phase;
-  ReadThreads(out);
-  ReadMarks(out);
-  ReadGpuProgress(out);
+  struct stat status;
+  if (fstat(fd_.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    problem_ = "not a regular file";
+    return false;
+  }
+  if (static_cast<uint64_t>(status.st_size) < sizeof(ring::FileHeader)) {
+    problem_ = "shorter than a ring's header";
+    return false;
+  }
+  FileSource source(fd_.get());
+  RingImage image;
+  RingTables tables(&source, &image);
+  if (!tables.Open()) {
+    problem_ = image.problems.front().message;
+    return false;
+  }
+  ReadHeader(image.header, out);
+  for (const SectionKind kind :
+       {SectionKind::kThreads, SectionKind::kMarks, SectionKind::kGpuProgress}) {
+    tables.Read(kind);
+  }
+  out->activity = RingActivity(image);
+  const ImageTable& threads = image.table(SectionKind::kThreads);
+  for (uint64_t i = 0; i < threads.size(); ++i) {
+    ReadThread(image.header, threads.Get<ring::ThreadEntry>(i), out);
+  }
+  out->device_works = DeviceWorks(image);
   // A participant's words are written after its thread's, so it is read once more when nothing
   // moves.
   const bool moved = !sampled_ || out->activity != last_activity_;
-  if (moved || moved_before_) ReadParticipants();
+  if (moved || moved_before_) {
+    tables.Read(SectionKind::kParticipants);
+    ReadParticipants(image.table(SectionKind::kParticipants));
+  }
   moved_before_ = moved;
   sampled_ = true;
   last_activity_ = out->activity;

@@ -1,13 +1,17 @@
 // One cheap look at a ring file: how far the process came and what it is blocked in. Reads the
-// header, the thread table and, when something moved, the participants: never the records. The full
-// reader is collector/import/ring_reader.h.
+// header and the tables that movement is counted from and, when something moved, the participants:
+// never the records. Checks of the file, and what its elements mean, are those of the full reader,
+// collector/import/ring_reader.h; each table is read once only.
 #ifndef ROLLCALL_COLLECTOR_AGENT_RING_SAMPLE_H_
 #define ROLLCALL_COLLECTOR_AGENT_RING_SAMPLE_H_
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "collector/base/file.h"
+#include "collector/import/ring_image.h"
 #include "proto/ring_format.h"
 
 namespace rollcall::agent {
@@ -59,8 +63,7 @@ struct RingSample {
   ring::ExitMark exit_mark = ring::ExitMark::kNone;
   int32_t exit_status = 0;
   std::string host;
-  uint64_t activity =
-      0;  // as Activity() of ring_reader.h: two equal values mean that nothing moved
+  uint64_t activity = 0;  // RingActivity()
   uint64_t polls = 0;
   bool device_works = false;  // a device has told that it is not through with what it was given
   std::vector<ParticipantSample> participants;
@@ -74,32 +77,19 @@ struct RingSample {
 // SIGBUS.
 class RingSampler {
  public:
-  // Takes the descriptor.
-  explicit RingSampler(int fd);
-  ~RingSampler();
-  RingSampler(const RingSampler&) = delete;
-  RingSampler& operator=(const RingSampler&) = delete;
+  explicit RingSampler(UniqueFd fd) : fd_(std::move(fd)) {}
 
   // True if the file could be read; else problem() says why. A file whose header is not there yet
   // (the process is still making it) is such an error and may be asked again.
   bool Sample(RingSample* out);
   const std::string& problem() const { return problem_; }
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
 
  private:
-  bool ReadHeader();
-  const ring::Section* FindSection(ring::SectionKind kind, uint64_t least_bytes, uint64_t* used);
-  void ReadThreads(RingSample* out);
-  void ReadMarks(RingSample* out);
-  void ReadGpuProgress(RingSample* out);
-  void ReadParticipants();
-  int64_t MonotonicOf(uint64_t ticks) const;
+  void ReadParticipants(const ImageTable& table);
 
-  int fd_;
-  uint64_t file_bytes_ = 0;
+  UniqueFd fd_;
   std::string problem_;
-  ring::FileHeader header_ = {};
-  std::vector<char> buffer_;
   // From the last sample: the participants are read again only when something moved.
   bool sampled_ = false;
   bool moved_before_ = false;

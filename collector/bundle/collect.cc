@@ -11,16 +11,15 @@
 #include <unordered_map>
 #include <utility>
 
+#include "collector/base/byte_source.h"
+#include "collector/base/file.h"
 #include "collector/bundle/observed.h"
 #include "collector/bundle/writer.h"
 #include "collector/import/bundle/format.h"
 #include "collector/import/bundle/reader.h"
-#include "collector/import/file_kind.h"
 #include "collector/import/load_inputs.h"
 #include "collector/import/ring_image.h"
 #include "collector/import/ring_reader.h"
-#include "collector/import/walk_directory.h"
-#include "collector/symbolize/elf_file.h"
 
 namespace rollcall::bundle {
 namespace {
@@ -31,8 +30,7 @@ struct File {
   std::string path;
   size_t input = 0;
   std::string name;  // below the input's own directory in the bundle
-  FileKind kind = FileKind::kOther;
-  bool is_dump = false;
+  const InputFormat* format = nullptr;
 };
 
 int64_t WrittenNs(int fd) {
@@ -55,7 +53,7 @@ class Collector {
       result_.error = "no rank's trace could be read";
       return std::move(result_);
     }
-    ListFiles();
+    ListFiles(loaded.files);
     if (HoldsTwoJobs()) return std::move(result_);
     SymbolizeTrace(&trace_);
     Writer writer(path_, options_.rollcall_version, machine_.NowNs());
@@ -65,8 +63,8 @@ class Collector {
     // What is small and what all depends on first: a bundle may be cut off.
     for (const bool rings : {false, true}) {
       for (const File& file : files_) {
-        const bool is_ring = file.kind == FileKind::kRing || file.is_dump;
-        if (is_ring == rings) AddFile(file, &writer);
+        const bool is_large = file.format == &kRingFormat || file.format == &kDumpFormat;
+        if (is_large == rings) AddFile(file, &writer);
       }
     }
     result_.written = writer.Finish();
@@ -85,47 +83,29 @@ class Collector {
     return OpenRegularFile(path, kMaxPackedBytes, &stamp, error);
   }
 
-  void ListFiles() {
-    std::set<std::string> dumps;
-    for (const auto& dump : flight_recorder::FindDumpFiles(inputs_, {}).files) {
-      dumps.insert(dump.path);
-    }
-    for (size_t i = 0; i < inputs_.size(); ++i) {
+  void ListFiles(const std::vector<FoundInput>& found) {
+    for (const auto& [input, format] : found) {
       std::error_code ignored;
-      if (fs::is_directory(inputs_[i], ignored)) {
-        WalkDirectory(
-            inputs_[i],
-            [&](const std::string& path, const auto&) {
-              ListFile(path, i, fs::path(path).lexically_relative(inputs_[i]).string(), dumps);
-            },
-            [](const auto&, const auto&) {});  // LoadInputs() has told it
-      } else {
-        ListFile(inputs_[i], i, fs::path(inputs_[i]).filename().string(), dumps);
+      if (fs::equivalent(input.path, path_, ignored)) continue;  // about to be written over
+      std::string name = input.name;
+      if (!input.asked_for) {
+        name = fs::path(input.path).lexically_relative(inputs_[input.input]).string();
       }
+      files_.push_back({input.path, input.input, std::move(name), format});
+      if (format == &kRingFormat) NoteRing(files_.back());
     }
-  }
-
-  void ListFile(const std::string& path, size_t input, std::string name,
-                const std::set<std::string>& dumps) {
-    std::error_code ignored;
-    if (fs::equivalent(path, path_, ignored)) return;  // about to be written over
-    std::string error;
-    const UniqueFd fd = Open(path, &error);
-    if (!fd) return;
-    FileSource source(fd.get());
-    File file{path, input, std::move(name), KindOfFile(source, path, path == inputs_[input]),
-              dumps.contains(path)};
-    if (file.kind == FileKind::kOther && !file.is_dump) return;
-    if (file.kind == FileKind::kRing) NoteRing(&source, file);
-    files_.push_back(std::move(file));
   }
 
   // The job it is of, and what names its process in a journal.
-  void NoteRing(ByteSource* source, const File& file) {
-    const RingSnapshot ring = ReadRing(*source, file.path, ImageDepth::kState);
+  void NoteRing(const File& file) {
+    std::string error;
+    const UniqueFd fd = Open(file.path, &error);
+    if (!fd) return;
+    FileSource source(fd.get());
+    const RingSnapshot ring = ReadRing(source, file.path, ImageDepth::kState);
     if (!ring.usable) return;
     jobs_[file.input].insert(ring.header.job_key);
-    rings_[file.path] = {RingId(ring.header), RingActivity(ring)};
+    rings_[file.path] = {RingId(ring.header), ring.activity};
   }
 
   bool HoldsTwoJobs() {
@@ -173,16 +153,16 @@ class Collector {
     FileSource source(fd.get());
     const std::string name = fmt::format("{}/{}", file.input, file.name);
     result_.trace_bytes += source.Size();
-    if (file.kind == FileKind::kBundle) {
+    if (file.format == &kBundleFormat) {
       AddMembers(&source, file, writer);
       return;
     }
     const std::optional<std::vector<uint8_t>> bytes =
-        file.kind == FileKind::kRing ? RingBytes(&source, file.path) : AllBytes(&source, file.path);
+        file.format == &kRingFormat ? RingBytes(&source, file.path) : AllBytes(&source, file.path);
     if (!bytes || !writer->Add(name, *bytes, WrittenNs(fd.get()))) return;
-    result_.rings += file.kind == FileKind::kRing ? 1 : 0;
-    result_.journals += file.kind == FileKind::kJournal ? 1 : 0;
-    result_.dumps += file.is_dump ? 1 : 0;
+    result_.rings += file.format == &kRingFormat ? 1 : 0;
+    result_.journals += file.format == &kJournalFormat ? 1 : 0;
+    result_.dumps += file.format == &kDumpFormat ? 1 : 0;
   }
 
   void AddMembers(ByteSource* source, const File& file, Writer* writer) {
@@ -190,7 +170,7 @@ class Collector {
         *source, file.path,
         [&](Member member) {
           MemorySource bytes(member.bytes);
-          result_.rings += KindOfFile(bytes, member.name, false) == FileKind::kRing ? 1 : 0;
+          result_.rings += IsRing(member.name, &bytes) ? 1 : 0;
           writer->Add(fmt::format("{}/{}", file.input, member.name), member.bytes,
                       member.modified_ns);
         },

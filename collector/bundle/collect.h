@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "collector/bundle/environment.h"
-#include "collector/import/run_directory.h"
+#include "collector/import/machine.h"
 #include "collector/model/trace.h"
 
 namespace rollcall::bundle {
@@ -34,7 +34,7 @@ struct Collected {
 // Writes `inputs` (as LoadInputs() takes them, bundles too) to `path`, which appears whole. Rings
 // go in as their images, without unused parts, and with them what only this machine knows: which
 // processes live and stand still, and what the code addresses mean. Inputs of two jobs are
-// refused. Waits for LoadOptions::settle if ranks live. Throws std::bad_alloc only.
+// refused. Waits a moment, as LoadInputs() does, if ranks live. Throws std::bad_alloc only.
 Collected Collect(const std::vector<std::string>& inputs, const std::string& path,
                   const CollectOptions& options, Machine& machine = ThisMachine());
 

@@ -15,7 +15,6 @@
 #include "collector/bundle/observed.h"
 #include "collector/bundle/writer.h"
 #include "collector/import/bundle/format.h"
-#include "collector/import/file_kind.h"
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
 #include "proto/run_directory.h"
@@ -95,7 +94,7 @@ class EvidenceWriter {
     const RingSnapshot state = ReadRing(source, ring.name, ImageDepth::kState);
     if (!state.usable) return {};
     const Process& process = trace_.processes[ring.process];
-    const RingState name{RingId(state.header), RingActivity(state)};
+    const RingState name{RingId(state.header), state.activity};
     if (process.end.how == ProcessEnd::How::kAlive) living_.Add(process, name.id);
     return DescribeProcess(process, name);
   }
@@ -114,7 +113,7 @@ class EvidenceWriter {
   void AddRing(const RingEvidence& ring) {
     MemorySource source(ring.image);
     const std::string name = fmt::format("{}/{}/{}", ring.node, kRingsDirectory, ring.name);
-    if (KindOfFile(source, name, /*asked_for=*/false) != FileKind::kRing) {
+    if (!IsRing(name, &source)) {
       result_.problems.push_back({ring.name, -1, "not a ring: left out"});
       return;
     }

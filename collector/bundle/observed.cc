@@ -2,11 +2,19 @@
 
 #include <vector>
 
+#include "collector/import/bundle/format.h"
 #include "collector/import/bundle/sources.h"
+#include "collector/import/input_format.h"
 #include "collector/import/journal.h"
 #include "collector/matching/user_code.h"
 
 namespace rollcall::bundle {
+
+bool IsRing(const std::string& name, ByteSource* bytes) {
+  const InputFile member{
+      .path = name, .directory = "", .name = std::string(LastName(name)), .in_bundle = true};
+  return FindFormat(member, *bytes) == &kRingFormat;
+}
 
 std::string DescribeProcess(const Process& process, const RingState& ring) {
   std::string text;

@@ -5,9 +5,13 @@
 #include <cstdint>
 #include <string>
 
+#include "collector/base/byte_source.h"
 #include "collector/model/trace.h"
 
 namespace rollcall::bundle {
+
+// Whether a member of a bundle is read as a ring.
+bool IsRing(const std::string& name, ByteSource* bytes);
 
 // What names a process in a journal, and its state there.
 struct RingState {

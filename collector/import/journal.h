@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/import/trace_builder.h"
 #include "collector/model/trace.h"
 

@@ -1,92 +1,111 @@
 #include "collector/import/load_inputs.h"
 
-#include <algorithm>
 #include <filesystem>
-#include <string_view>
+#include <memory>
 #include <system_error>
 #include <utility>
 
+#include "collector/base/byte_source.h"
+#include "collector/base/file.h"
 #include "collector/import/add_sources.h"
-#include "collector/import/append_trace.h"
-#include "collector/import/bundle/format.h"
-#include "collector/import/flight_recorder/trace_builder.h"
+#include "collector/import/read_ahead.h"
+#include "collector/import/trace_assembly.h"
+#include "collector/import/walk_directory.h"
 #include "collector/model/python_merge.h"
 #include "collector/symbolize/symbolizer.h"
 
 namespace rollcall {
 namespace {
 
-bool Contains(const std::vector<std::string>& list, const std::string& text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
+namespace fs = std::filesystem;
+
+// What a file said when it was opened.
+struct OpenedInput {
+  std::string error;                      // why it could not be read
+  const InputFormat* format = nullptr;    // null: not a trace
+  std::unique_ptr<InputContent> content;  // with `format`
+};
+
+// Safe from several threads.
+OpenedInput OpenInput(const InputFile& file) {
+  OpenedInput opened;
+  FileStamp stamp;
+  const UniqueFd fd = OpenRegularFile(file.path, kMaxInputBytes, &stamp, &opened.error);
+  if (!fd) return opened;
+  FileSource bytes(fd.get());
+  opened.format = FindFormat(file, bytes);
+  if (opened.format != nullptr) {
+    opened.content = opened.format->read(file, bytes);
+  } else if (file.asked_for) {
+    opened.error = bytes.Size() == 0 ? "the file is empty"
+                                     : "neither a rollcall ring, nor a journal, nor a bundle";
+  }
+  return opened;
 }
 
-// Dumps and sources, as they come out of bundles.
-class MemberReader {
+class Loader {
  public:
-  MemberReader(const flight_recorder::RankPattern& pattern, Inputs* inputs)
-      : pattern_(pattern), inputs_(*inputs) {}
+  Loader(const flight_recorder::RankPattern& pattern, Machine* machine)
+      : assembly_(pattern, machine, &result_.sources) {}
 
-  void Read(const std::string& name, bundle::Member member) {
-    if (bundle::LastName(member.name) == bundle::kSourcesName) {
-      ReadSources(name, member.bytes);
-      return;
+  Inputs Load(const std::vector<std::string>& inputs) {
+    has_traces_.resize(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) List(inputs[i], i);
+    ReadAhead<OpenedInput> opened(files_.size(), ReadingThreads(),
+                                  [this](size_t index) { return OpenInput(files_[index]); });
+    for (const InputFile& file : files_) Take(file, opened.Next());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!has_traces_[i]) assembly_.AddProblem(inputs[i], "no traces in this directory");
     }
-    MemorySource source(member.bytes);
-    const flight_recorder::Format format = flight_recorder::Recognize(source);
-    if (format == flight_recorder::Format::kNone) return;  // of a newer version, or for people
-    flight_recorder::Dump dump = flight_recorder::ReadDump(source, name, format);
-    flight_recorder::NamedRank named = pattern_.Find(std::string(bundle::LastName(member.name)));
-    dump.rank = named.rank;
-    dump.prefix = std::move(named.prefix);
-    dump.directory = name.substr(0, name.size() - bundle::LastName(member.name).size());
-    dump.taken_at_ns = member.modified_ns;
-    dumps_.Add(dump);
+    result_.trace = assembly_.Finish();
+    return std::move(result_);
   }
-
-  flight_recorder::FlightTraceBuilder* dumps() { return &dumps_; }
-  std::vector<Problem> TakeProblems() { return std::move(problems_); }
 
  private:
-  void ReadSources(const std::string& name, const std::vector<uint8_t>& bytes) {
-    const bool whole =
-        bytes.size() <= 2 * KeptSources::kMaxBytes &&
-        inputs_.sources.Parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    if (!whole) problems_.push_back({name, -1, "damaged: some lines of source are missing"});
+  void List(const std::string& input, size_t index) {
+    const auto add = [&](const std::string& path, const std::string& directory, bool asked_for) {
+      files_.push_back({.path = path,
+                        .directory = directory,
+                        .name = fs::path(path).filename().string(),
+                        .input = index,
+                        .asked_for = asked_for});
+    };
+    std::error_code error;
+    if (!fs::is_directory(fs::status(input, error))) {
+      add(input, fs::path(input).parent_path().string(), /*asked_for=*/true);
+      has_traces_[index] = true;  // or a problem of its own
+      return;
+    }
+    WalkDirectory(
+        input,
+        [&](const std::string& path, const std::string& directory) { add(path, directory, false); },
+        [this](const std::string& directory, const std::string& why) {
+          assembly_.AddProblem(directory, why);
+        });
   }
 
-  const flight_recorder::RankPattern& pattern_;
-  Inputs& inputs_;
-  flight_recorder::FlightTraceBuilder dumps_;
-  std::vector<Problem> problems_;
+  void Take(const InputFile& file, OpenedInput opened) {
+    if (opened.format != &kDumpFormat && !(file.asked_for && !opened.error.empty())) {
+      assembly_.dumps()->AddOther(file.path, file.directory, file.name);
+    }
+    if (opened.format == nullptr && opened.error.empty()) return;
+    has_traces_[file.input] = true;
+    if (!opened.error.empty()) return assembly_.AddProblem(file.path, opened.error);
+    result_.files.push_back({file, opened.format});
+    opened.content->AddTo(&assembly_);
+  }
+
+  Inputs result_;
+  TraceAssembly assembly_;
+  std::vector<InputFile> files_;
+  std::vector<bool> has_traces_;  // by input
 };
 
 }  // namespace
 
-Inputs LoadInputs(const std::vector<std::string>& names,
+Inputs LoadInputs(const std::vector<std::string>& inputs,
                   const flight_recorder::RankPattern& pattern, Machine& machine) {
-  const flight_recorder::DumpFiles dumps = flight_recorder::FindDumpFiles(names, pattern);
-  std::vector<std::string> others;
-  for (const std::string& name : names) {
-    std::error_code error;
-    const bool has_dumps = Contains(dumps.inputs, name);
-    if (!has_dumps || std::filesystem::is_directory(name, error)) others.push_back(name);
-  }
-  Inputs inputs;
-  MemberReader members(pattern, &inputs);
-  LoadOptions options;
-  options.on_member = [&](const std::string& name, bundle::Member member) {
-    members.Read(name, std::move(member));
-  };
-  if (!others.empty()) inputs.trace = LoadTrace(others, options, machine);
-  // A directory of dumps need not hold rings, too.
-  std::erase_if(inputs.trace.problems, [&](const Problem& problem) {
-    return Contains(dumps.inputs, problem.source) && problem.message == kNoTraces;
-  });
-  for (Problem& problem : members.TakeProblems()) {
-    inputs.trace.problems.push_back(std::move(problem));
-  }
-  AppendTrace(flight_recorder::LoadDumps(dumps, members.dumps()), &inputs.trace);
-  return inputs;
+  return Loader(pattern, &machine).Load(inputs);
 }
 
 void SymbolizeTrace(Trace* trace) {

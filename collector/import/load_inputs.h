@@ -7,19 +7,38 @@
 #include <vector>
 
 #include "collector/import/bundle/sources.h"
-#include "collector/import/flight_recorder/dump_files.h"
-#include "collector/import/run_directory.h"
+#include "collector/import/flight_recorder/rank_pattern.h"
+#include "collector/import/input_format.h"
+#include "collector/import/machine.h"
 #include "collector/model/trace.h"
 
 namespace rollcall {
 
-struct Inputs {
-  Trace trace;
-  KeptSources sources;  // of bundles; Excerpt() reads the file where none has it
+struct FoundInput {
+  InputFile file;
+  const InputFormat* format = nullptr;  // never null
 };
 
-// Reads `inputs`, each recognised by its content, as LoadTrace() and FindDumpFiles() do; dumps in
-// bundles, too. What cannot be read is a problem of the trace. Throws nothing but std::bad_alloc.
+struct Inputs {
+  Trace trace;
+  KeptSources sources;            // of bundles; Excerpt() reads the file where none has it
+  std::vector<FoundInput> files;  // that hold traces, in the order of `inputs` and of their names
+};
+
+// Loads `inputs`: each a directory or a file of any InputFormat. In directories, four levels deep
+// and not through links, those that cannot be a trace are passed over in silence. What cannot be
+// read is a problem of the trace, and so is a missing rank.
+//
+// Quiet. A process that is alive is quiet if two looks at it, a moment apart, found no movement.
+// One that is gone cannot move any more, but the rings alone do not tell whether it stood still
+// before it was killed: it is quiet only if the journal says so of just this state. Process::quiet
+// stays false otherwise, which leaves no verdict proven stuck.
+//
+// A process counts as gone (ProcessEnd::kVanished, unless the journal knows better) when its ring
+// was made on this host and its pid is not there or was given to another process since.
+//
+// Files are read by several threads; `machine` is asked by the caller's only. Throws nothing but
+// std::bad_alloc. Never writes. Does not block on FIFOs or devices.
 Inputs LoadInputs(const std::vector<std::string>& inputs,
                   const flight_recorder::RankPattern& pattern = {},
                   Machine& machine = ThisMachine());

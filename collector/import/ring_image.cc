@@ -1,92 +1,24 @@
 #include "collector/import/ring_image.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+
+#include "collector/import/ring_elements.h"
+#include "collector/import/ring_tables.h"
 
 namespace rollcall {
 namespace {
 
 using ring::SectionKind;
 
-// The element sizes of this version; 0: the kind is not read.
-constexpr uint32_t KnownBytes(SectionKind kind) {
-  switch (kind) {
-    case SectionKind::kThreads:
-      return sizeof(ring::ThreadEntry);
-    case SectionKind::kParticipants:
-      return sizeof(ring::Participant);
-    case SectionKind::kOpenRequests:
-      return sizeof(ring::OpenRequest);
-    case SectionKind::kChannels:
-      return sizeof(ring::Channel);
-    case SectionKind::kGpuProgress:
-      return sizeof(ring::GpuProgress);
-    case SectionKind::kModules:
-      return sizeof(ring::Module);
-    case SectionKind::kDatatypes:
-      return sizeof(ring::Datatype);
-    case SectionKind::kStrings:
-      return 1;
-    case SectionKind::kCallPaths:
-      return sizeof(uint64_t);
-    case SectionKind::kRings:
-      return sizeof(ring::Record);
-    case SectionKind::kPythonCode:
-      return sizeof(ring::PythonCode);
-    case SectionKind::kMarks:
-      return sizeof(ring::Mark);
-    case SectionKind::kUnused:
-      return 0;
-  }
-  return 0;
-}
-
-// Larger strides than this come from damage, not from a newer version.
-constexpr uint32_t kMaxElementBytes = 64 << 10;
-
-constexpr const char* SectionName(SectionKind kind) {
-  switch (kind) {
-    case SectionKind::kThreads:
-      return "threads";
-    case SectionKind::kParticipants:
-      return "participants";
-    case SectionKind::kOpenRequests:
-      return "open requests";
-    case SectionKind::kChannels:
-      return "channels";
-    case SectionKind::kGpuProgress:
-      return "GPU progress";
-    case SectionKind::kModules:
-      return "modules";
-    case SectionKind::kDatatypes:
-      return "datatypes";
-    case SectionKind::kStrings:
-      return "strings";
-    case SectionKind::kCallPaths:
-      return "call paths";
-    case SectionKind::kRings:
-      return "records";
-    case SectionKind::kPythonCode:
-      return "Python code";
-    case SectionKind::kMarks:
-      return "marks";
-    case SectionKind::kUnused:
-      break;
-  }
-  return "unused";
-}
-
 class ImageTaker {
  public:
-  ImageTaker(ByteSource& bytes, RingImage* image) : bytes_(bytes), image_(*image) {}
+  ImageTaker(ByteSource& bytes, RingImage* image)
+      : bytes_(bytes), image_(*image), tables_(&bytes, image) {}
 
   void Take(ImageDepth depth) {
-    if (!ReadHeader()) return;
-    image_.usable = true;
-    LocateSections();
+    if (!tables_.Open()) return;
     TakeThreads();
     TakeLocked(SectionKind::kParticipants);
     TakeLocked(SectionKind::kOpenRequests);
@@ -101,79 +33,16 @@ class ImageTaker {
            {SectionKind::kStrings, SectionKind::kCallPaths, SectionKind::kModules,
             SectionKind::kDatatypes, SectionKind::kChannels, SectionKind::kGpuProgress,
             SectionKind::kPythonCode}) {
-        image_.table(kind).bytes = ReadTable(kind);
+        tables_.Read(kind);
       }
     } else {
       RefreshHeader();
       // What runs on the devices is a part of the activity.
-      image_.table(SectionKind::kGpuProgress).bytes = ReadTable(SectionKind::kGpuProgress);
+      tables_.Read(SectionKind::kGpuProgress);
     }
   }
 
  private:
-  void Complain(int64_t offset, std::string message) {
-    image_.problems.push_back({image_.source, offset, std::move(message)});
-  }
-
-  bool ReadHeader() {
-    file_bytes_ = bytes_.Size();
-    ring::FileHeader& header = image_.header;
-    const size_t got = bytes_.Read(0, &header, sizeof(header));
-    if (got == 0) {
-      Complain(0, file_bytes_ == 0 ? "the file is empty" : "the file cannot be read");
-      return false;
-    }
-    if (got < sizeof(header.magic) ||
-        std::memcmp(header.magic, ring::kMagic, sizeof(header.magic)) != 0) {
-      const char zeros[sizeof(header.magic)] = {};
-      const bool blank = std::memcmp(header.magic, zeros, sizeof(zeros)) == 0;
-      Complain(0, blank && got == sizeof(header)
-                      ? "the ring was never finished: its process ended while making it"
-                      : "not a rollcall ring");
-      return false;
-    }
-    if (got < offsetof(ring::FileHeader, host)) {
-      Complain(static_cast<int64_t>(got),
-               fmt::format("cut at {} of {} header bytes", got, sizeof(header)));
-      return false;
-    }
-    if (header.byte_order != ring::kByteOrder) {
-      const bool swapped = __builtin_bswap32(header.byte_order) == ring::kByteOrder;
-      Complain(offsetof(ring::FileHeader, byte_order),
-               swapped
-                   ? "written on a machine of the other byte order; analyze it on one of its kind"
-                   : "damaged: the byte order mark is neither way round");
-      return false;
-    }
-    if (header.version_major != ring::kVersionMajor) {
-      Complain(offsetof(ring::FileHeader, version_major),
-               fmt::format("ring format version {}.{}, and this rollcall reads version {}",
-                           header.version_major, header.version_minor, ring::kVersionMajor));
-      return false;
-    }
-    if (got < sizeof(header)) {
-      Complain(static_cast<int64_t>(got),
-               fmt::format("cut at {} of {} header bytes: only who wrote "
-                           "it is known",
-                           got, sizeof(header)));
-      std::memset(header.sections, 0, sizeof(header.sections));
-    } else if (header.file_bytes > file_bytes_) {
-      Complain(static_cast<int64_t>(file_bytes_),
-               fmt::format("cut at {} of {} bytes", file_bytes_, header.file_bytes));
-    }
-    TerminateStrings();
-    return true;
-  }
-
-  void TerminateStrings() {
-    ring::FileHeader& header = image_.header;
-    header.host[sizeof(header.host) - 1] = 0;
-    header.executable[sizeof(header.executable) - 1] = 0;
-    header.command[sizeof(header.command) - 1] = 0;
-    header.library[sizeof(header.library) - 1] = 0;
-    header.cgroup[sizeof(header.cgroup) - 1] = 0;
-  }
-
   // The words that change: once more, now that what they guard has been copied.
   void RefreshHeader() {
     ring::FileHeader& header = image_.header;
@@ -189,113 +58,12 @@ class ImageTaker {
       lock_before = before.last_anchor_lock;
       lock_after = after.last_anchor_lock;
       header = now;
-      TerminateStrings();
+      TerminateStrings(&header);
     }
     // One anchor is better than a torn one.
     if (lock_before != lock_after || (lock_after & 1) != 0)
       header.last_anchor = header.first_anchor;
     header.last_anchor_lock = 0;
-  }
-
-  const ring::Section* Find(SectionKind kind) const {
-    const int index = section_index_[static_cast<uint32_t>(kind)];
-    return index < 0 ? nullptr : &image_.header.sections[index];
-  }
-
-  // Where each section is; those that cannot be right are left out.
-  void LocateSections() {
-    section_index_.fill(-1);
-    const ring::FileHeader& header = image_.header;
-    uint32_t count = header.section_count;
-    if (count > ring::kMaxSections) {
-      Complain(
-          offsetof(ring::FileHeader, section_count),
-          fmt::format("damaged: {} sections, at most {} are possible", count, ring::kMaxSections));
-      count = ring::kMaxSections;
-    }
-    std::vector<std::pair<uint64_t, uint64_t>> taken = {{0, sizeof(ring::FileHeader)}};
-    for (uint32_t i = 0; i < count; ++i) {
-      const ring::Section& section = header.sections[i];
-      if (section.kind >= kSectionKinds || section.capacity == 0) continue;
-      const auto kind = static_cast<SectionKind>(section.kind);
-      const uint32_t known = KnownBytes(kind);
-      if (known == 0) continue;
-      const auto where =
-          static_cast<int64_t>(offsetof(ring::FileHeader, sections) + i * sizeof(ring::Section));
-      const bool is_exact = kind == SectionKind::kStrings || kind == SectionKind::kCallPaths;
-      if (section.element_bytes < known || section.element_bytes > kMaxElementBytes ||
-          (is_exact && section.element_bytes != known)) {
-        Complain(where, fmt::format("{} of {} bytes each, {} expected: ignored", SectionName(kind),
-                                    section.element_bytes, known));
-        continue;
-      }
-      uint64_t end = 0;
-      if (section.offset % 64 != 0 ||
-          __builtin_mul_overflow(section.capacity, uint64_t{section.element_bytes}, &end) ||
-          __builtin_add_overflow(end, section.offset, &end)) {
-        Complain(where, fmt::format("damaged: {} at offset {} with room for {}: ignored",
-                                    SectionName(kind), section.offset, section.capacity));
-        continue;
-      }
-      const bool overlaps = std::any_of(taken.begin(), taken.end(), [&](const auto& other) {
-        return section.offset < other.second && other.first < end;
-      });
-      if (overlaps || section_index_[section.kind] >= 0) {
-        Complain(where, fmt::format("damaged: {} {}: ignored", SectionName(kind),
-                                    overlaps ? "overlap another section" : "are there twice"));
-        continue;
-      }
-      taken.emplace_back(section.offset, end);
-      section_index_[section.kind] = static_cast<int>(i);
-      ImageTable& table = image_.table(kind);
-      table.offset = section.offset;
-      table.element_bytes = section.element_bytes;
-      table.capacity = section.capacity;
-      table.lost = section.lost;
-      const uint64_t wanted = std::min(section.used, section.capacity) * section.element_bytes;
-      if (section.offset >= file_bytes_ || wanted > file_bytes_ - section.offset) {
-        if (wanted != 0) {
-          Complain(static_cast<int64_t>(file_bytes_),
-                   fmt::format("cut: of {} {} only {} are there",
-                               std::min(section.used, section.capacity), SectionName(kind),
-                               section.offset >= file_bytes_
-                                   ? 0
-                                   : (file_bytes_ - section.offset) / section.element_bytes));
-        }
-      }
-    }
-  }
-
-  // How many bytes of a section are in use and there.
-  size_t BytesOf(SectionKind kind) {
-    const ring::Section* section = Find(kind);
-    if (section == nullptr || section->offset >= file_bytes_) return 0;
-    // `used` may have grown since the section was checked, which changes nothing else.
-    const ImageTable& table = image_.table(kind);
-    const uint64_t elements = std::min(
-        {section->used, table.capacity, (file_bytes_ - table.offset) / table.element_bytes});
-    const uint64_t bytes = elements * table.element_bytes;
-    if (bytes > budget_) {
-      Complain(static_cast<int64_t>(table.offset),
-               fmt::format("{} MiB of {}: more than is read of one ring; ignored", bytes >> 20,
-                           SectionName(kind)));
-      return 0;
-    }
-    return bytes;
-  }
-
-  std::vector<uint8_t> ReadTable(SectionKind kind) {
-    std::vector<uint8_t> bytes(BytesOf(kind));
-    if (bytes.empty()) return bytes;
-    const ImageTable& table = image_.table(kind);
-    const size_t got = bytes_.Read(table.offset, bytes.data(), bytes.size());
-    budget_ -= got;
-    if (got < bytes.size()) {
-      Complain(static_cast<int64_t>(table.offset + got),
-               fmt::format("{} cannot be read to their end", SectionName(kind)));
-      bytes.resize(got - got % table.element_bytes);
-    }
-    return bytes;
   }
 
   // Reads the bytes of `table` again, into a buffer of the same size.
@@ -309,7 +77,7 @@ class ImageTaker {
   // alone.
   void TakeThreads() {
     ImageTable& table = image_.table(SectionKind::kThreads);
-    table.bytes = ReadTable(SectionKind::kThreads);
+    tables_.Read(SectionKind::kThreads);
     if (!bytes_.Changes()) return;
     ImageTable before = table;
     ImageTable after = table;
@@ -366,7 +134,7 @@ class ImageTaker {
   // A table whose elements begin with a lock word: participants, open requests, marks.
   void TakeLocked(SectionKind kind) {
     ImageTable& table = image_.table(kind);
-    table.bytes = ReadTable(kind);
+    tables_.Read(kind);
     if (!bytes_.Changes()) return;
     ImageTable before = table;
     ImageTable after = table;
@@ -433,25 +201,13 @@ class ImageTaker {
   // Slots without a record stay zero.
   void TakeRecords() {
     ImageTable& table = image_.table(SectionKind::kRings);
-    table.bytes.resize(BytesOf(SectionKind::kRings));
+    table.bytes.resize(tables_.BytesOf(SectionKind::kRings));
     const std::vector<SlotRange> slots = UsedSlots();
     for (const auto& [first, end] : slots) {
-      if (!ReadSlots(first, end, &table)) break;
+      if (!tables_.ReadElements(SectionKind::kRings, first, end)) break;
     }
     if (!bytes_.Changes()) return;
     for (const auto& [first, end] : slots) MarkOvertaken(first, end, &table);
-  }
-
-  bool ReadSlots(uint64_t first, uint64_t end, ImageTable* table) {
-    const uint64_t at = first * table->element_bytes;
-    const uint64_t wanted = (end - first) * table->element_bytes;
-    const size_t got = bytes_.Read(table->offset + at, table->bytes.data() + at, wanted);
-    budget_ -= got;
-    if (got == wanted) return true;
-    Complain(static_cast<int64_t>(table->offset + at + got),
-             fmt::format("{} cannot be read to their end", SectionName(SectionKind::kRings)));
-    table->bytes.resize(at + got - got % table->element_bytes);
-    return false;
   }
 
   void MarkOvertaken(uint64_t begin, uint64_t end, ImageTable* table) {
@@ -475,9 +231,7 @@ class ImageTaker {
 
   ByteSource& bytes_;
   RingImage& image_;
-  uint64_t file_bytes_ = 0;
-  uint64_t budget_ = kMaxImageBytes;
-  std::array<int, kSectionKinds> section_index_{};
+  RingTables tables_;
 };
 
 }  // namespace
@@ -487,6 +241,25 @@ RingImage TakeImage(ByteSource& bytes, std::string source, ImageDepth depth) {
   image.source = std::move(source);
   ImageTaker(bytes, &image).Take(depth);
   return image;
+}
+
+uint64_t RingActivity(const RingImage& image) {
+  uint64_t activity = image.header.phase;
+  const ImageTable& threads = image.table(SectionKind::kThreads);
+  for (uint64_t i = 0; i < threads.size(); ++i) {
+    const auto thread = threads.Get<ring::ThreadEntry>(i);
+    if (!IsInUse(thread)) continue;
+    for (const uint64_t head : thread.ring_head) activity += head;
+    activity += thread.calls_ended;
+  }
+  const ImageTable& marks = image.table(SectionKind::kMarks);
+  for (uint64_t i = 0; i < marks.size(); ++i) activity += marks.Get<ring::Mark>(i).written;
+  const ImageTable& gpu = image.table(SectionKind::kGpuProgress);
+  for (uint64_t i = 0; i < gpu.size(); ++i) {
+    const auto progress = gpu.Get<ring::GpuProgress>(i);
+    if (IsInUse(progress)) activity += progress.started;
+  }
+  return activity;
 }
 
 std::vector<uint8_t> PackImage(const RingImage& image) {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/model/trace.h"
 #include "proto/ring_format.h"
 
@@ -76,6 +76,12 @@ struct RingImage {
 // Reads each changing table three times, the records twice; see ring_format.md, "Reading". Slots
 // that hold no record by the heads are not read, and are zero in the image.
 RingImage TakeImage(ByteSource& bytes, std::string source, ImageDepth depth = ImageDepth::kAll);
+
+// Grows with every call entered or returned, with polls excluded, with the phase, and with what
+// devices tell: two equal values mean that nothing moved in between. The one definition of
+// movement. Takes the header and the tables of threads, marks and GPU progress; the other tables
+// may be empty.
+uint64_t RingActivity(const RingImage& image);
 
 // The image as the bytes of a ring file without its unused parts: what an agent sends and a bundle
 // keeps.

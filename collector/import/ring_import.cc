@@ -13,6 +13,7 @@
 
 #include "collector/base/text.h"
 #include "collector/import/python_import.h"
+#include "collector/import/ring_elements.h"
 #include "collector/import/trace_builder.h"
 #include "collector/symbolize/demangle.h"
 #include "proto/datatypes.h"
@@ -358,7 +359,7 @@ class ProcessImport {
   static void ReadCheckpoints(const ring::Participant& participant, Membership* membership) {
     std::vector<Checkpoint>& all = membership->checkpoints;
     const auto add = [&](const ring::Checkpoint& checkpoint) {
-      if (checkpoint.sequence == 0 || checkpoint.sequence > participant.entered) return;
+      if (!IsWhole(checkpoint, participant)) return;
       all.push_back({checkpoint.sequence, checkpoint.semantic_hash, checkpoint.path_hash});
     };
     for (const ring::Checkpoint& checkpoint : participant.recent) add(checkpoint);
@@ -380,9 +381,9 @@ class ProcessImport {
     thread.polls = from.state.polls;
     // Its last call was an unsuccessful Test or Iprobe. That it polls on, others saw.
     const ring::Polling& polling = from.state.polling;
-    const bool whole = polling.lock != 0 && (polling.lock & 1) == 0;
-    thread.polling = whole && from.open.empty() && polling.since_ticks >= from.state.last_end_ticks;
-    if (whole && IsPoll(FindOperation(polling.operation).kind)) thread.asks = Asks(polling);
+    thread.polling = from.open.empty() && LastCallPolled(from.state);
+    if (IsWhole(polling) && IsPoll(FindOperation(polling.operation).kind))
+      thread.asks = Asks(polling);
     thread.lost_collectives = from.calls[ring::kCollectiveRing].lost;
     thread.lost_p2p = from.calls[ring::kP2pRing].lost;
     thread.last_end_ns = Time(from.state.last_end_ticks);

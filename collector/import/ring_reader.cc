@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "collector/import/ring_elements.h"
+
 namespace rollcall {
 namespace {
 
@@ -28,10 +30,10 @@ class ImageParser {
     Copy(SectionKind::kChannels, &out_.channels,
          [](const ring::Channel& channel) { return channel.participant != 0; });
     Copy(SectionKind::kGpuProgress, &out_.gpu,
-         [](const ring::GpuProgress& progress) { return progress.participant != 0; });
+         [](const ring::GpuProgress& progress) { return IsInUse(progress); });
     Copy(SectionKind::kMarks, &out_.marks, [](const ring::Mark&) { return true; });
     for (ring::Mark& mark : out_.marks) {
-      if ((mark.lock & 1) != 0) mark.participant = 0;
+      if (IsBeingWritten(mark.lock)) mark.participant = 0;
     }
     Copy(SectionKind::kModules, &out_.modules, [](const ring::Module&) { return true; });
     Copy(SectionKind::kDatatypes, &out_.datatypes, [](const ring::Datatype&) { return true; });
@@ -67,7 +69,7 @@ class ImageParser {
       thread.entry = static_cast<uint32_t>(i);
       thread.state = table.Get<ring::ThreadEntry>(i);
       if (thread.state.state == static_cast<uint32_t>(ring::ThreadState::kFree)) continue;
-      if (thread.state.state > static_cast<uint32_t>(ring::ThreadState::kEnded)) {
+      if (!IsInUse(thread.state)) {
         Complain(&thread_problems_, table.OffsetOf(i),
                  fmt::format("damaged: thread entry {} has state {}", i, thread.state.state));
         ++out_.unreadable;
@@ -87,8 +89,8 @@ class ImageParser {
     const uint64_t depth = std::min<uint64_t>(thread->state.depth, ring::kMaxNesting);
     for (uint64_t k = 0; k < depth; ++k) {
       const ring::Record& record = thread->state.open[k].record;
-      if (record.operation == 0 || record.lock == 0) continue;
-      if ((record.lock & 1) != 0 || record.operation == ring::kContinuation) {
+      if (!HoldsCall(record)) continue;
+      if (IsBeingWritten(record.lock) || record.operation == ring::kContinuation) {
         ++out_.unreadable;
         continue;
       }
@@ -203,7 +205,7 @@ class ImageParser {
     const ImageTable& table = image_.table(SectionKind::kParticipants);
     for (uint64_t i = 0; i < table.size(); ++i) {
       const auto participant = table.Get<ring::Participant>(i);
-      if (participant.lock & 1) {
+      if (IsBeingWritten(participant.lock)) {
         ++out_.unreadable;
         continue;
       }
@@ -256,7 +258,7 @@ class ImageParser {
     const ImageTable& table = image_.table(SectionKind::kOpenRequests);
     for (uint64_t i = 0; i < table.size(); ++i) {
       const auto request = table.Get<ring::OpenRequest>(i);
-      if ((request.lock & 1) != 0 ||
+      if (IsBeingWritten(request.lock) ||
           request.state > static_cast<uint32_t>(ring::RequestState::kDone) ||
           request.record.operation == ring::kContinuation) {
         ++out_.unreadable;
@@ -341,7 +343,9 @@ RingSnapshot ParseImage(const RingImage& image) {
   snapshot.moved = image.moved;
   snapshot.header = image.header;
   snapshot.problems = image.problems;
-  if (image.usable) ImageParser(image, &snapshot).Parse();
+  if (!image.usable) return snapshot;
+  snapshot.activity = RingActivity(image);
+  ImageParser(image, &snapshot).Parse();
   return snapshot;
 }
 
@@ -352,17 +356,6 @@ RingSnapshot ReadRing(ByteSource& bytes, std::string source, ImageDepth depth) {
 uint64_t RingId(const ring::FileHeader& header) {
   const uint64_t high = header.process_id_random[1];
   return header.process_id_random[0] ^ (high << 32 | high >> 32);
-}
-
-uint64_t RingActivity(const RingSnapshot& snapshot) {
-  uint64_t activity = snapshot.header.phase;
-  for (const RingThread& thread : snapshot.threads) {
-    for (const RingCalls& calls : thread.calls) activity += calls.head;
-    activity += thread.state.calls_ended;
-  }
-  for (const ring::Mark& mark : snapshot.marks) activity += mark.written;
-  for (const ring::GpuProgress& progress : snapshot.gpu) activity += progress.started;
-  return activity;
 }
 
 }  // namespace rollcall

@@ -52,6 +52,7 @@ struct RingSnapshot {
   bool usable = false;            // false: nothing but `problems` says anything
   bool moved = false;             // a thread made calls while the picture was taken
   int64_t taken_at_ns = kNoTime;  // CLOCK_REALTIME of the picture; set by whoever took it
+  uint64_t activity = 0;          // RingActivity() of the image
   ring::FileHeader header{};
   std::vector<RingThread> threads;
   std::vector<ring::Participant> participants;  // identity whole, by rising uid, each uid once
@@ -101,11 +102,6 @@ RingSnapshot ReadRing(ByteSource& bytes, std::string source, ImageDepth depth = 
 
 // Identifies one process image in the journal and between agent and collector.
 uint64_t RingId(const ring::FileHeader& header);
-
-// Grows with every call entered or returned, with polls excluded, with the phase, and with what
-// devices tell: two equal values mean that nothing moved in between. The one definition of
-// movement.
-uint64_t RingActivity(const RingSnapshot& snapshot);
 
 }  // namespace rollcall
 

@@ -372,7 +372,7 @@ class RingTraceBuilder::Impl {
       return std::nullopt;
     }
     const uint32_t index = importer_.Import(snapshot);
-    activity_.push_back(RingActivity(snapshot));
+    activity_.push_back(snapshot.activity);
     jobs_.push_back({snapshot.header.job_key, snapshot.header.world_size,
                      snapshot.header.first_anchor.realtime_ns});
     by_ring_id_[id] = index;

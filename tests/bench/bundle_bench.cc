@@ -15,7 +15,7 @@
 #include "collector/bundle/collect.h"
 #include "collector/bundle/evidence.h"
 #include "collector/diagnosis/diagnose.h"
-#include "collector/import/run_directory.h"
+#include "collector/import/load_inputs.h"
 #include "tests/bench/child_cost.h"
 #include "tests/bench/ring_job_files.h"
 #include "tests/bench/ring_job_verdict.h"
@@ -36,7 +36,7 @@ constexpr double kTargetShare = 0.2;
 bool g_missed = false;
 
 std::string VerdictOf(const std::string& input) {
-  Trace trace = LoadTrace({input});
+  Trace trace = LoadInputs({input}).trace;
   NamePlaces(&trace);
   DiagnoseOptions options;
   options.job_ended = true;
@@ -104,7 +104,7 @@ void OfADirectory(benchmark::State& state) {
 // As a collector does it after a verdict: what the agents sent is in memory.
 void OfACollector(benchmark::State& state) {
   const JobOnDisk disk(state.range(0));
-  Trace trace = LoadTrace({disk.directory});
+  Trace trace = LoadInputs({disk.directory}).trace;
   NamePlaces(&trace);
   bundle::StandStill(&trace, Now(CLOCK_REALTIME));
   const bundle::Evidence evidence =

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "collector/diagnosis/diagnose.h"
-#include "collector/import/flight_recorder/dump_files.h"
+#include "collector/import/load_inputs.h"
 #include "tests/bench/child_cost.h"
 #include "tests/collector/import/flight_recorder/dump_writer.h"
 
@@ -91,7 +91,7 @@ void FlightRecorder(benchmark::State& state) {
       DiagnoseOptions options;
       options.job_ended = true;
       // The files have just been written, and the job stands still since its last entry.
-      const Trace trace = LoadDumps(FindDumpFiles({directory}, RankPattern()));
+      const Trace trace = LoadInputs({directory}).trace;
       const Report report = Diagnose(trace, options);
       return report.findings.size() == 1 && report.findings[0].kind == VerdictKind::kRankStalled &&
              report.findings[0].culprits == std::vector<int32_t>{culprit};

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "collector/diagnosis/diagnose.h"
-#include "collector/import/run_directory.h"
+#include "collector/import/load_inputs.h"
 #include "tests/bench/child_cost.h"
 #include "tests/bench/ring_job_files.h"
 #include "tests/bench/ring_job_verdict.h"
@@ -69,7 +69,7 @@ bool ReadAll(const std::string& directory) {
 }
 
 bool VerdictIsRight(const std::string& directory, const Job& job) {
-  Trace trace = LoadTrace({directory});
+  Trace trace = LoadInputs({directory}).trace;
   NamePlaces(&trace);
   DiagnoseOptions options;
   options.job_ended = true;

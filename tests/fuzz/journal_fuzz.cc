@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/import/journal.h"
 #include "collector/import/trace_builder.h"
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/import/ring_image.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/trace_builder.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/model/trace.h"
 
 namespace rollcall::bundle {

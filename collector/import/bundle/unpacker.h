@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 
 namespace rollcall::bundle {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/import/flight_recorder/values.h"
 #include "collector/model/trace.h"
 

@@ -12,7 +12,7 @@
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_PICKLE_READER_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_PICKLE_READER_H_
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/import/flight_recorder/values.h"
 
 namespace rollcall::flight_recorder {

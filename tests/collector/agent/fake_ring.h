@@ -83,6 +83,7 @@ class FakeRing {
     thread_.depth = 1;
     ++participant_.entered;
     ring::Record& record = thread_.open[0].record;
+    record.lock = 2 * thread_.ring_head[0];
     record.operation = static_cast<uint16_t>(operation);
     record.participant = 1;
     record.sequence = participant_.entered;

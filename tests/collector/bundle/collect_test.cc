@@ -13,6 +13,7 @@
 
 #include "collector/diagnosis/diagnose.h"
 #include "collector/import/bundle/format.h"
+#include "collector/import/bundle/reader.h"
 #include "collector/import/journal.h"
 #include "collector/import/load_inputs.h"
 #include "collector/report/text_report.h"
@@ -42,7 +43,7 @@ class CollectTest : public ::testing::Test {
   std::string WriteJob(const std::string& name, Fault fault = Fault::kSkipped) {
     const std::string directory = Path(name);
     WriteRings(Job({32, 40, fault}), directory);
-    Trace trace = LoadTrace({directory}, {}, elsewhere_);
+    Trace trace = LoadInputs({directory}, {}, elsewhere_).trace;
     ring_job::NamePlaces(&trace);
     std::ofstream journal(directory + "/journal.jsonl");
     for (const Code& code : trace.codes) {
@@ -115,8 +116,8 @@ TEST_F(CollectTest, KeepsWhatOnlyTheMachineKnew) {
     }
   };
   ASSERT_TRUE(Bundle({directory}).written);
-  const Trace there = LoadTrace({directory}, {}, machine_);
-  const Trace here = LoadTrace({Path("b")}, {}, elsewhere_);
+  const Trace there = LoadInputs({directory}, {}, machine_).trace;
+  const Trace here = LoadInputs({Path("b")}, {}, elsewhere_).trace;
   ASSERT_EQ(here.processes.size(), there.processes.size());
   int quiet = 0;
   int polling = 0;
@@ -165,7 +166,7 @@ TEST_F(CollectTest, ABundleBesideTheRingsChangesNothing) {
   const std::string verdict = Verdict({directory}, machine_);
   ASSERT_TRUE(Bundle({directory}, "job/a").written);
   ASSERT_TRUE(Bundle({directory}, "job/a").written) << "over the one that is there";
-  const Trace trace = LoadTrace({directory}, {}, machine_);
+  const Trace trace = LoadInputs({directory}, {}, machine_).trace;
   ASSERT_THAT(trace.processes, SizeIs(32));
   for (const Process& process : trace.processes) {
     EXPECT_THAT(process.source, Not(HasSubstr("/a: ")));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "collector/diagnosis/diagnose.h"
+#include "collector/import/bundle/reader.h"
 #include "collector/import/journal.h"
 #include "collector/import/load_inputs.h"
 #include "collector/import/ring_image.h"
@@ -39,7 +40,7 @@ class EvidenceTest : public ::testing::Test {
   EvidenceTest() {
     elsewhere_.host = "laptop";
     WriteRings(Job({32, 40, Fault::kSkipped}), Path("job"));
-    trace_ = LoadTrace({Path("job")}, {}, elsewhere_);
+    trace_ = LoadInputs({Path("job")}, {}, elsewhere_).trace;
     ring_job::NamePlaces(&trace_);
     for (Code& code : trace_.codes) {
       for (SourceFrame& frame : code.frames) frame.detail = FrameDetail::kSourceLine;
@@ -52,7 +53,7 @@ class EvidenceTest : public ::testing::Test {
   Collected Write() {
     return WriteEvidence(trace_, evidence_, Path("b"), {.rollcall_version = "test"});
   }
-  Trace Read() { return LoadTrace({Path("b")}, {}, elsewhere_); }
+  Trace Read() { return LoadInputs({Path("b")}, {}, elsewhere_).trace; }
   static std::string Verdict(Trace trace) {
     SymbolizeTrace(&trace);
     return std::regex_replace(RenderText(trace, Diagnose(trace, {})),

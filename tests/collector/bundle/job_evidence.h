@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "collector/base/byte_source.h"
 #include "collector/bundle/evidence.h"
-#include "collector/import/byte_source.h"
 #include "collector/import/ring_image.h"
 #include "collector/model/trace.h"
 

@@ -107,7 +107,7 @@ idle 60
   EXPECT_NE(report.findings[0].title.find("the trace of rank 2 is missing"), std::string::npos);
 }
 
-// What the damage of one rank leaves of the others is used. (Damaged files: RunDirectoryTest,
+// What the damage of one rank leaves of the others is used. (Damaged files: LoadInputsTest,
 // RingReader, FlightRecorderDump, DumpDirectory.)
 TEST(MustNot, OneDamagedFileAbortsTheWholeAnalysis) {
   EXPECT_EQ(Said(R"(

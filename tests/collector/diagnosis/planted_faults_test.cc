@@ -7,7 +7,7 @@
 #include <string>
 
 #include "collector/diagnosis/diagnose.h"
-#include "collector/import/run_directory.h"
+#include "collector/import/load_inputs.h"
 #include "tests/bench/ring_job_files.h"
 #include "tests/bench/ring_job_verdict.h"
 #include "tests/temporary_directory.h"
@@ -24,7 +24,7 @@ enum class Symbols { kFound, kMissing };
 
 Report DiagnoseRings(const Job& job, const std::string& directory, Symbols symbols) {
   WriteRings(job, directory);
-  Trace trace = LoadTrace({directory});
+  Trace trace = LoadInputs({directory}).trace;
   if (symbols == Symbols::kFound) NamePlaces(&trace);
   EXPECT_TRUE(trace.problems.empty());
   DiagnoseOptions options;

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/trace_builder.h"
 #include "tests/collector/import/read_rings.h"
@@ -96,9 +96,9 @@ TEST(DeviceMarks, OneThatIsBeingWrittenSaysNothing) {
 TEST(DeviceMarks, TheDevicesProgressIsMovement) {
   RingFileBuilder ring = Ring(0, 1);
   ring.marks = {MarkBehind(1, false)};
-  const uint64_t before = RingActivity(Read(ring.Build()));
+  const uint64_t before = Read(ring.Build()).activity;
   ring.marks = {MarkBehind(1, true)};
-  EXPECT_GT(RingActivity(Read(ring.Build())), before);
+  EXPECT_GT(Read(ring.Build()).activity, before);
 }
 
 TEST(DeviceMarks, WhatAGraphRecordedIsNotOpen) {

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "collector/import/run_directory.h"
+#include "collector/import/machine.h"
 
 namespace rollcall {
 

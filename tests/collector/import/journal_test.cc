@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/trace_builder.h"
 #include "tests/collector/import/ring_file_builder.h"
@@ -227,7 +227,7 @@ class ApplyTest : public ::testing::Test {
       const auto bytes = MakeFullRing(rank, 2).Build();
       MemorySource source(bytes);
       const RingSnapshot ring = ReadRing(source, "x.ring");
-      activity_ = RingActivity(ring);
+      activity_ = ring.activity;
       builder_.Add(ring);
     }
   }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/trace_builder.h"
 #include "tests/collector/import/read_rings.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/import/ring_image.h"
 #include "tests/collector/import/read_rings.h"
 #include "tests/collector/import/ring_file_builder.h"
@@ -306,7 +306,7 @@ TEST(RingReader, APackedImageSaysTheSame) {
   const RingSnapshot before = ParseImage(image);
   const RingSnapshot after = Read(packed);
   EXPECT_EQ(Problems(after), "");
-  EXPECT_EQ(RingActivity(before), RingActivity(after));
+  EXPECT_EQ(before.activity, after.activity);
   EXPECT_EQ(after.threads[0].calls[0].records.size(), before.threads[0].calls[0].records.size());
   EXPECT_EQ(after.strings, before.strings);
   EXPECT_EQ(after.path_words, before.path_words);
@@ -317,19 +317,19 @@ TEST(RingReader, APackedImageSaysTheSame) {
 
 TEST(RingReader, ActivityGrowsWithEveryCallButNotWithPolls) {
   RingFileBuilder builder = MakeFullRing();
-  const uint64_t before = RingActivity(Read(builder.Build()));
+  const uint64_t before = Read(builder.Build()).activity;
   builder.threads[0].polls += 1000;
-  EXPECT_EQ(RingActivity(Read(builder.Build())), before);
+  EXPECT_EQ(Read(builder.Build()).activity, before);
   builder.Append(0, builder.MakeRecord(Operation::kBarrier, 1));
-  EXPECT_EQ(RingActivity(Read(builder.Build())), before + 1);
+  EXPECT_EQ(Read(builder.Build()).activity, before + 1);
   builder.threads[0].calls_ended++;
-  EXPECT_EQ(RingActivity(Read(builder.Build())), before + 2);
+  EXPECT_EQ(Read(builder.Build()).activity, before + 2);
   builder.header.phase++;
-  EXPECT_EQ(RingActivity(Read(builder.Build())), before + 3);
+  EXPECT_EQ(Read(builder.Build()).activity, before + 3);
 
   const Bytes bytes = builder.Build();
   MemorySource state(bytes);
-  EXPECT_EQ(RingActivity(ReadRing(state, "", ImageDepth::kState)), before + 3);
+  EXPECT_EQ(ReadRing(state, "", ImageDepth::kState).activity, before + 3);
 }
 
 // Counts what is read of the slots of a file that could change.

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/import/ring_reader.h"
 #include "proto/datatypes.h"
 #include "proto/signature.h"

@@ -433,7 +433,7 @@ TEST_F(CycleTest, OfAJobOutOfTimeOnlyWhatStoodStillHangs) {
     for (size_t rank = 0; rank < 3; ++rank) {
       const uint64_t id = IdOf(rings_[rank]);
       MemorySource source(rings_[rank]);
-      const uint64_t activity = RingActivity(ReadRing(source, "x.ring"));
+      const uint64_t activity = ReadRing(source, "x.ring").activity;
       rpc::AgentMessage journal;
       if (stood_still) {
         journal.mutable_journal()->set_lines(

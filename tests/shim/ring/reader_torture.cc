@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 #include "collector/import/ring_reader.h"
 #include "gtest/gtest.h"
 #include "proto/environment.h"

@@ -1,7 +1,5 @@
 // Directories of dumps: which file is of which rank and job, and what is said of those that are not
 // usable.
-#include "collector/import/flight_recorder/dump_files.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -12,6 +10,8 @@
 
 #include "collector/diagnosis/diagnose.h"
 #include "collector/import/append_trace.h"
+#include "collector/import/flight_recorder/rank_pattern.h"
+#include "collector/import/load_inputs.h"
 #include "tests/collector/import/flight_recorder/megatron_job.h"
 #include "tests/temporary_directory.h"
 
@@ -63,7 +63,7 @@ class DumpDirectory : public testing::Test {
     std::mt19937 random(1);
     return job.Dumps(style, &random);
   }
-  Trace Load() { return LoadDumps(FindDumpFiles({directory_.path()}, RankPattern())); }
+  Trace Load() { return LoadInputs({directory_.path()}).trace; }
   static std::vector<int32_t> Culprits(const Trace& trace) {
     DiagnoseOptions options;
     options.job_ended = true;
@@ -166,10 +166,8 @@ TEST_F(DumpDirectory, HostsBeforeTheRankAreOneJob) {
 
 TEST_F(DumpDirectory, OneFileAloneIsReadToo) {
   Write("_dump_2", Job(0)[2]);
-  const std::string path = directory_.Path("_dump_2");
-  const DumpFiles files = FindDumpFiles({path, "/nowhere"}, RankPattern());
-  EXPECT_THAT(files.inputs, ElementsAre(path));
-  const Trace trace = LoadDumps(files);
+  const Trace trace = LoadInputs({directory_.Path("_dump_2")}).trace;
+  EXPECT_THAT(trace.problems, IsEmpty());
   ASSERT_THAT(trace.processes, SizeIs(1));
   EXPECT_EQ(trace.processes[0].rank, 2);
   EXPECT_THAT(Culprits(trace), IsEmpty()) << "a missing dump makes no rank guilty";

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "collector/diagnosis/diagnose.h"
-#include "collector/import/flight_recorder/dump_files.h"
+#include "collector/import/load_inputs.h"
 
 namespace rollcall::flight_recorder {
 namespace {
@@ -31,9 +31,8 @@ void Check(const std::string& folder, VerdictKind kind, const std::vector<int32_
   if (!fs::is_directory(dumps)) {
     GTEST_SKIP() << "no " << folder << ": ROLLCALL_FR_DUMPS says where the dumps are";
   }
-  const DumpFiles files = FindDumpFiles({dumps.string()}, RankPattern());
-  EXPECT_EQ(files.files.size(), 16u);
-  const Trace trace = LoadDumps(files);
+  const Trace trace = LoadInputs({dumps.string()}).trace;
+  EXPECT_EQ(trace.processes.size(), 16u);
   EXPECT_TRUE(trace.problems.empty());
   DiagnoseOptions options;
   options.job_ended = true;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "collector/base/byte_source.h"
 #include "collector/diagnosis/diagnose.h"
-#include "collector/import/byte_source.h"
 #include "collector/import/flight_recorder/dump.h"
 #include "collector/import/flight_recorder/trace_builder.h"
 #include "tests/collector/import/flight_recorder/dump_writer.h"

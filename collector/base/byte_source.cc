@@ -1,4 +1,4 @@
-#include "collector/import/byte_source.h"
+#include "collector/base/byte_source.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // Where a ring's bytes come from: a file that may be written to and cut while it is read, or
 // memory.
-#ifndef ROLLCALL_COLLECTOR_IMPORT_BYTE_SOURCE_H_
-#define ROLLCALL_COLLECTOR_IMPORT_BYTE_SOURCE_H_
+#ifndef ROLLCALL_COLLECTOR_BASE_BYTE_SOURCE_H_
+#define ROLLCALL_COLLECTOR_BASE_BYTE_SOURCE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -49,4 +49,4 @@ class MemorySource : public ByteSource {
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_COLLECTOR_IMPORT_BYTE_SOURCE_H_
+#endif  // ROLLCALL_COLLECTOR_BASE_BYTE_SOURCE_H_

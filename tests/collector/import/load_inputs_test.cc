@@ -1,4 +1,4 @@
-#include "collector/import/run_directory.h"
+#include "collector/import/load_inputs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/import/input_format.h"
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
 #include "tests/collector/import/fake_machine.h"
@@ -29,9 +30,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class RunDirectoryTest : public ::testing::Test {
+class LoadInputsTest : public ::testing::Test {
  protected:
-  RunDirectoryTest() { fs::create_directory(dir_ / "rings"); }
+  LoadInputsTest() { fs::create_directory(dir_ / "rings"); }
 
   void Write(const std::string& name, const std::vector<uint8_t>& bytes) {
     std::ofstream file(dir_ / name, std::ios::binary);
@@ -46,7 +47,7 @@ class RunDirectoryTest : public ::testing::Test {
     for (const JournalEvent& event : events) file << FormatJournalLine(event);
   }
   Trace Load(const std::vector<std::string>& inputs) {
-    Trace trace = LoadTrace(inputs, {}, machine_);
+    Trace trace = LoadInputs(inputs, {}, machine_).trace;
     EXPECT_EQ(FindInconsistency(trace), "");
     return trace;
   }
@@ -64,7 +65,7 @@ class RunDirectoryTest : public ::testing::Test {
   FakeMachine machine_;
 };
 
-TEST_F(RunDirectoryTest, LoadsRingsAndJournal) {
+TEST_F(LoadInputsTest, LoadsRingsAndJournal) {
   WriteRing(0, 2);
   WriteRing(1, 2);
   ProcessEnd end;
@@ -79,21 +80,21 @@ TEST_F(RunDirectoryTest, LoadsRingsAndJournal) {
   EXPECT_EQ(machine_.waits, 0) << "nobody lives, nothing to wait for";
 }
 
-TEST_F(RunDirectoryTest, WhoIsGoneIsQuietOnlyIfTheJournalSaysSo) {
+TEST_F(LoadInputsTest, WhoIsGoneIsQuietOnlyIfTheJournalSaysSo) {
   WriteRing(0, 2);
   WriteRing(1, 2);
   EXPECT_FALSE(Load().processes[0].quiet);
   const auto bytes = MakeFullRing(0, 2).Build();
   MemorySource source(bytes);
   const RingSnapshot ring = ReadRing(source, "");
-  WriteJournal({journal::Quiet{{RingId(ring.header), "node1", 100, 0}, RingActivity(ring), 77}});
+  WriteJournal({journal::Quiet{{RingId(ring.header), "node1", 100, 0}, ring.activity, 77}});
   const Trace trace = Load();
   EXPECT_TRUE(trace.processes[0].quiet);
   EXPECT_EQ(trace.processes[0].taken_at_ns, 77);
   EXPECT_FALSE(trace.processes[1].quiet);
 }
 
-TEST_F(RunDirectoryTest, WhoLivesIsLookedAtTwice) {
+TEST_F(LoadInputsTest, WhoLivesIsLookedAtTwice) {
   for (int32_t rank = 0; rank < 3; ++rank) WriteRing(rank, 3);
   machine_.processes = {{100, 5000}, {101, 5000}, {102, 6000}};  // pid 102 is somebody else now
   machine_.meanwhile = [&] {
@@ -111,7 +112,7 @@ TEST_F(RunDirectoryTest, WhoLivesIsLookedAtTwice) {
   EXPECT_EQ(trace.processes[2].end.how, ProcessEnd::How::kVanished);
 }
 
-TEST_F(RunDirectoryTest, PollingIsSeenWithoutCountingAsMovement) {
+TEST_F(LoadInputsTest, PollingIsSeenWithoutCountingAsMovement) {
   WriteRing(0, 1);
   machine_.processes = {{100, 5000}};
   machine_.meanwhile = [&] {
@@ -124,14 +125,14 @@ TEST_F(RunDirectoryTest, PollingIsSeenWithoutCountingAsMovement) {
   EXPECT_TRUE(trace.processes[0].threads[0].polling);
 }
 
-TEST_F(RunDirectoryTest, WhoDiedBetweenTheLooksIsNotQuiet) {
+TEST_F(LoadInputsTest, WhoDiedBetweenTheLooksIsNotQuiet) {
   WriteRing(0, 1);
   machine_.processes = {{100, 5000}};
   machine_.meanwhile = [&] { machine_.processes.clear(); };
   EXPECT_FALSE(Load().processes[0].quiet);
 }
 
-TEST_F(RunDirectoryTest, KnowsNothingOfProcessesOnOtherHosts) {
+TEST_F(LoadInputsTest, KnowsNothingOfProcessesOnOtherHosts) {
   WriteRing(0, 1);
   machine_.host = "laptop";
   machine_.processes = {{100, 5000}};
@@ -140,7 +141,7 @@ TEST_F(RunDirectoryTest, KnowsNothingOfProcessesOnOtherHosts) {
   EXPECT_FALSE(trace.processes[0].quiet);
 }
 
-TEST_F(RunDirectoryTest, ReportsBadFilesAndGoesOn) {
+TEST_F(LoadInputsTest, ReportsBadFilesAndGoesOn) {
   WriteRing(0, 4);
   Write("rings/empty.ring", {});
   Write("rings/foreign.ring", {'h', 'e', 'l', 'l', 'o', ' ', 'y', 'o', 'u'});
@@ -165,7 +166,7 @@ TEST_F(RunDirectoryTest, ReportsBadFilesAndGoesOn) {
   EXPECT_EQ(messages.find("core"), std::string::npos);
 }
 
-TEST_F(RunDirectoryTest, RecognisesByContent) {
+TEST_F(LoadInputsTest, RecognisesByContent) {
   Write("a.bin", MakeFullRing(0, 2).Build());
   Write("b.txt", MakeFullRing(1, 2).Build());
   const std::string line = FormatJournalLine(journal::JobEnd{1, false, 1});
@@ -180,7 +181,42 @@ TEST_F(RunDirectoryTest, RecognisesByContent) {
   EXPECT_THAT(Messages(Load({(dir_ / "missing").string()})), HasSubstr("missing: "));
 }
 
-TEST_F(RunDirectoryTest, AnEmptyDirectoryIsSaidToBe) {
+// The formats exclude each other by content; what a person asked for is a journal only if it is
+// nothing else.
+TEST(InputFormat, IsFoundByContentBeforeTheName) {
+  const auto find = [](const std::string& name, const std::string& text, bool asked_for) {
+    const std::vector<uint8_t> bytes(text.begin(), text.end());
+    MemorySource source(bytes);
+    return FindFormat({.path = name, .directory = "", .name = name, .asked_for = asked_for},
+                      source);
+  };
+  const std::string dump = R"({"version": "2.4", "pg_config": {}, "entries": []})";
+  EXPECT_EQ(find("x", dump, false), &kDumpFormat);
+  EXPECT_EQ(find("x", dump, true), &kDumpFormat);
+  EXPECT_EQ(find("x.ring", dump, false), &kDumpFormat);
+  EXPECT_EQ(find("x", R"({"layers": 4})", false), nullptr);
+  EXPECT_EQ(find("x", R"({"layers": 4})", true), &kJournalFormat);
+  EXPECT_EQ(find("x", FormatJournalLine(journal::JobEnd{1, false, 1}), false), &kJournalFormat);
+  EXPECT_EQ(find("x.ring", "", false), &kRingFormat);
+  EXPECT_EQ(find("journal.jsonl", "", false), &kJournalFormat);
+  EXPECT_EQ(find("x", "\x28\xb5\x2f\xfd", false), &kBundleFormat);
+  EXPECT_EQ(find("sources.jsonl", "{}", false), nullptr) << "only bundles have it";
+  EXPECT_EQ(find("x", "", true), nullptr);
+}
+
+TEST_F(LoadInputsTest, ListsTheFilesThatHoldTraces) {
+  WriteRing(0, 1);
+  Write("rings/notes.txt", {'x'});
+  WriteJournal({journal::JobEnd{1, false, 1}});
+  const Inputs loaded = LoadInputs({dir_.string()}, {}, machine_);
+  ASSERT_THAT(loaded.files, SizeIs(2));
+  EXPECT_EQ(loaded.files[0].file.name, "journal.jsonl");
+  EXPECT_EQ(loaded.files[0].format, &kJournalFormat);
+  EXPECT_EQ(loaded.files[1].file.name, "r0.ring");
+  EXPECT_EQ(loaded.files[1].format, &kRingFormat);
+}
+
+TEST_F(LoadInputsTest, AnEmptyDirectoryIsSaidToBe) {
   EXPECT_THAT(Messages(Load()), HasSubstr("no traces in this directory"));
 }
 

@@ -1,0 +1,35 @@
+// Which rank a file is of, by its name.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_RANK_PATTERN_H_
+#define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_RANK_PATTERN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rollcall::flight_recorder {
+
+struct NamedRank {
+  int32_t rank = -1;   // -1: the name has none
+  std::string prefix;  // of the name, up to the rank
+};
+
+// Takes ranks out of file names.
+class RankPattern {
+ public:
+  // The last digits of the name, extensions aside: "_dump_12", "nccl_trace_rank_node7_12",
+  // "_dump_12.json".
+  RankPattern() = default;
+  // A regular expression (ECMAScript) with one group, the rank, searched for in the file's name.
+  // Nothing, and `error`, if it is not one.
+  static std::optional<RankPattern> Parse(const std::string& pattern, std::string* error);
+
+  NamedRank Find(std::string_view file_name) const;
+
+ private:
+  std::string pattern_;
+};
+
+}  // namespace rollcall::flight_recorder
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_RANK_PATTERN_H_

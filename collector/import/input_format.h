@@ -1,0 +1,60 @@
+// The kinds of files that traces are read from. To add one: a file in collector/import/formats/
+// that defines an InputFormat, its declaration below, and a row in input_format.cc.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_INPUT_FORMAT_H_
+#define ROLLCALL_COLLECTOR_IMPORT_INPUT_FORMAT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "collector/base/byte_source.h"
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+class TraceAssembly;
+
+// More is no input: of a ring a part is read, of a journal what its limit allows.
+inline constexpr uint64_t kMaxInputBytes = uint64_t{1} << 40;
+
+// A file, or a member of a bundle.
+struct InputFile {
+  std::string path;        // also for messages; of a member, "<bundle>: <member>"
+  std::string directory;   // that it lies in
+  std::string name;        // the last part of the path
+  size_t input = 0;        // index of the input that it is, or lies below
+  bool asked_for = false;  // it is an input itself: JSON is taken for a journal
+  bool in_bundle = false;
+  int64_t modified_ns = kNoTime;  // of a member, as the bundle has it
+};
+
+// What was read of one file.
+class InputContent {
+ public:
+  virtual ~InputContent() = default;
+  // Called once, on one thread, in the order of the files.
+  virtual void AddTo(TraceAssembly* assembly) = 0;
+};
+
+// Both functions may be called by several threads at once, for different sources.
+struct InputFormat {
+  // Whether a file is of this format. The content decides, and the name only where the content says
+  // nothing: an empty or overwritten ring is reported, some other file in the directory is not.
+  bool (*recognize)(const InputFile& file, ByteSource& bytes);
+  // Damage is a problem of the trace, not a failure. Throws std::bad_alloc only.
+  std::unique_ptr<InputContent> (*read)(const InputFile& file, ByteSource& bytes);
+};
+
+extern const InputFormat kRingFormat;
+extern const InputFormat kDumpFormat;  // of PyTorch's Flight Recorder
+extern const InputFormat kJournalFormat;
+extern const InputFormat kBundleFormat;
+extern const InputFormat kKeptSourcesFormat;  // only in bundles
+
+// The format of a file; null: it is not a trace.
+const InputFormat* FindFormat(const InputFile& file, ByteSource& bytes);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_INPUT_FORMAT_H_

@@ -1,0 +1,41 @@
+// What single elements of a ring mean, for the sampler of an agent and the reader of whole rings
+// alike: whether they are in use, and whether they are whole.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_RING_ELEMENTS_H_
+#define ROLLCALL_COLLECTOR_IMPORT_RING_ELEMENTS_H_
+
+#include "proto/ring_format.h"
+
+namespace rollcall {
+
+inline bool IsBeingWritten(uint64_t lock) { return (lock & 1) != 0; }
+
+// Other states than these two are free, or damage.
+inline bool IsInUse(const ring::ThreadEntry& thread) {
+  return thread.state == static_cast<uint32_t>(ring::ThreadState::kLive) ||
+         thread.state == static_cast<uint32_t>(ring::ThreadState::kEnded);
+}
+
+inline bool IsInUse(const ring::GpuProgress& progress) { return progress.participant != 0; }
+
+// Whether an open slot below the thread's depth holds a call. The call that is just leaving it has
+// lock 0; one that changed while it was copied has no operation.
+inline bool HoldsCall(const ring::Record& open) { return open.operation != 0 && open.lock != 0; }
+
+// Whether the words about what the thread polls for belong together.
+inline bool IsWhole(const ring::Polling& polling) {
+  return polling.lock != 0 && !IsBeingWritten(polling.lock);
+}
+
+// Whether the last call of a thread that is in no call was an unsuccessful poll.
+inline bool LastCallPolled(const ring::ThreadEntry& thread) {
+  return IsWhole(thread.polling) && thread.polling.since_ticks >= thread.last_end_ticks;
+}
+
+// A checkpoint that is being written has number 0.
+inline bool IsWhole(const ring::Checkpoint& checkpoint, const ring::Participant& of) {
+  return checkpoint.sequence != 0 && checkpoint.sequence <= of.entered;
+}
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_RING_ELEMENTS_H_

@@ -1,0 +1,248 @@
+#include "collector/import/ring_tables.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace rollcall {
+namespace {
+
+using ring::SectionKind;
+
+// The element sizes of this version; 0: the kind is not read.
+constexpr uint32_t KnownBytes(SectionKind kind) {
+  switch (kind) {
+    case SectionKind::kThreads:
+      return sizeof(ring::ThreadEntry);
+    case SectionKind::kParticipants:
+      return sizeof(ring::Participant);
+    case SectionKind::kOpenRequests:
+      return sizeof(ring::OpenRequest);
+    case SectionKind::kChannels:
+      return sizeof(ring::Channel);
+    case SectionKind::kGpuProgress:
+      return sizeof(ring::GpuProgress);
+    case SectionKind::kModules:
+      return sizeof(ring::Module);
+    case SectionKind::kDatatypes:
+      return sizeof(ring::Datatype);
+    case SectionKind::kStrings:
+      return 1;
+    case SectionKind::kCallPaths:
+      return sizeof(uint64_t);
+    case SectionKind::kRings:
+      return sizeof(ring::Record);
+    case SectionKind::kPythonCode:
+      return sizeof(ring::PythonCode);
+    case SectionKind::kMarks:
+      return sizeof(ring::Mark);
+    case SectionKind::kUnused:
+      return 0;
+  }
+  return 0;
+}
+
+// Larger strides than this come from damage, not from a newer version.
+constexpr uint32_t kMaxElementBytes = 64 << 10;
+
+constexpr const char* SectionName(SectionKind kind) {
+  switch (kind) {
+    case SectionKind::kThreads:
+      return "threads";
+    case SectionKind::kParticipants:
+      return "participants";
+    case SectionKind::kOpenRequests:
+      return "open requests";
+    case SectionKind::kChannels:
+      return "channels";
+    case SectionKind::kGpuProgress:
+      return "GPU progress";
+    case SectionKind::kModules:
+      return "modules";
+    case SectionKind::kDatatypes:
+      return "datatypes";
+    case SectionKind::kStrings:
+      return "strings";
+    case SectionKind::kCallPaths:
+      return "call paths";
+    case SectionKind::kRings:
+      return "records";
+    case SectionKind::kPythonCode:
+      return "Python code";
+    case SectionKind::kMarks:
+      return "marks";
+    case SectionKind::kUnused:
+      break;
+  }
+  return "unused";
+}
+
+}  // namespace
+
+bool RingTables::Open() {
+  if (!ReadHeader()) return false;
+  image_.usable = true;
+  LocateSections();
+  return true;
+}
+
+bool RingTables::ReadHeader() {
+  file_bytes_ = bytes_.Size();
+  ring::FileHeader& header = image_.header;
+  const size_t got = bytes_.Read(0, &header, sizeof(header));
+  if (got == 0) {
+    AddProblem(0, file_bytes_ == 0 ? "the file is empty" : "the file cannot be read");
+    return false;
+  }
+  if (got < sizeof(header.magic) ||
+      std::memcmp(header.magic, ring::kMagic, sizeof(header.magic)) != 0) {
+    const char zeros[sizeof(header.magic)] = {};
+    const bool blank = std::memcmp(header.magic, zeros, sizeof(zeros)) == 0;
+    AddProblem(0, blank && got == sizeof(header)
+                      ? "the ring was never finished: its process ended while making it"
+                      : "not a rollcall ring");
+    return false;
+  }
+  if (got < offsetof(ring::FileHeader, host)) {
+    AddProblem(got, fmt::format("cut at {} of {} header bytes", got, sizeof(header)));
+    return false;
+  }
+  if (header.byte_order != ring::kByteOrder) {
+    const bool swapped = __builtin_bswap32(header.byte_order) == ring::kByteOrder;
+    AddProblem(offsetof(ring::FileHeader, byte_order),
+               swapped
+                   ? "written on a machine of the other byte order; analyze it on one of its kind"
+                   : "damaged: the byte order mark is neither way round");
+    return false;
+  }
+  if (header.version_major != ring::kVersionMajor) {
+    AddProblem(offsetof(ring::FileHeader, version_major),
+               fmt::format("ring format version {}.{}, and this rollcall reads version {}",
+                           header.version_major, header.version_minor, ring::kVersionMajor));
+    return false;
+  }
+  if (got < sizeof(header)) {
+    AddProblem(got, fmt::format("cut at {} of {} header bytes: only who wrote "
+                                "it is known",
+                                got, sizeof(header)));
+    std::memset(header.sections, 0, sizeof(header.sections));
+  } else if (header.file_bytes > file_bytes_) {
+    AddProblem(file_bytes_, fmt::format("cut at {} of {} bytes", file_bytes_, header.file_bytes));
+  }
+  TerminateStrings(&header);
+  return true;
+}
+
+// Where each section is; those that cannot be right are left out.
+void RingTables::LocateSections() {
+  const ring::FileHeader& header = image_.header;
+  uint32_t count = header.section_count;
+  if (count > ring::kMaxSections) {
+    AddProblem(
+        offsetof(ring::FileHeader, section_count),
+        fmt::format("damaged: {} sections, at most {} are possible", count, ring::kMaxSections));
+    count = ring::kMaxSections;
+  }
+  std::vector<std::pair<uint64_t, uint64_t>> taken = {{0, sizeof(ring::FileHeader)}};
+  for (uint32_t i = 0; i < count; ++i) {
+    const ring::Section& section = header.sections[i];
+    if (section.kind >= kSectionKinds || section.capacity == 0) continue;
+    const auto kind = static_cast<SectionKind>(section.kind);
+    const uint32_t known = KnownBytes(kind);
+    if (known == 0) continue;
+    const uint64_t where = offsetof(ring::FileHeader, sections) + i * sizeof(ring::Section);
+    const bool is_exact = kind == SectionKind::kStrings || kind == SectionKind::kCallPaths;
+    if (section.element_bytes < known || section.element_bytes > kMaxElementBytes ||
+        (is_exact && section.element_bytes != known)) {
+      AddProblem(where, fmt::format("{} of {} bytes each, {} expected: ignored", SectionName(kind),
+                                    section.element_bytes, known));
+      continue;
+    }
+    uint64_t end = 0;
+    if (section.offset % 64 != 0 ||
+        __builtin_mul_overflow(section.capacity, uint64_t{section.element_bytes}, &end) ||
+        __builtin_add_overflow(end, section.offset, &end)) {
+      AddProblem(where, fmt::format("damaged: {} at offset {} with room for {}: ignored",
+                                    SectionName(kind), section.offset, section.capacity));
+      continue;
+    }
+    const bool overlaps = std::any_of(taken.begin(), taken.end(), [&](const auto& other) {
+      return section.offset < other.second && other.first < end;
+    });
+    if (overlaps || image_.table(kind).element_bytes != 0) {
+      AddProblem(where, fmt::format("damaged: {} {}: ignored", SectionName(kind),
+                                    overlaps ? "overlap another section" : "are there twice"));
+      continue;
+    }
+    taken.emplace_back(section.offset, end);
+    section_index_[section.kind] = i;
+    ImageTable& table = image_.table(kind);
+    table.offset = section.offset;
+    table.element_bytes = section.element_bytes;
+    table.capacity = section.capacity;
+    table.lost = section.lost;
+    const uint64_t wanted = std::min(section.used, section.capacity) * section.element_bytes;
+    if (section.offset >= file_bytes_ || wanted > file_bytes_ - section.offset) {
+      if (wanted != 0) {
+        AddProblem(file_bytes_,
+                   fmt::format("cut: of {} {} only {} are there",
+                               std::min(section.used, section.capacity), SectionName(kind),
+                               section.offset >= file_bytes_
+                                   ? 0
+                                   : (file_bytes_ - section.offset) / section.element_bytes));
+      }
+    }
+  }
+}
+
+size_t RingTables::BytesOf(SectionKind kind) {
+  const ImageTable& table = image_.table(kind);
+  if (table.element_bytes == 0 || table.offset >= file_bytes_) return 0;
+  // `used` may have grown since the section was checked; nothing else of the header is taken again.
+  const uint64_t used = image_.header.sections[section_index_[static_cast<uint32_t>(kind)]].used;
+  const uint64_t elements =
+      std::min({used, table.capacity, (file_bytes_ - table.offset) / table.element_bytes});
+  const uint64_t bytes = elements * table.element_bytes;
+  if (bytes > budget_) {
+    AddProblem(table.offset, fmt::format("{} MiB of {}: more than is read of one ring; ignored",
+                                         bytes >> 20, SectionName(kind)));
+    return 0;
+  }
+  return bytes;
+}
+
+void RingTables::Read(SectionKind kind) {
+  ImageTable& table = image_.table(kind);
+  table.bytes.assign(BytesOf(kind), 0);
+  ReadElements(kind, 0, table.size());
+}
+
+bool RingTables::ReadElements(SectionKind kind, uint64_t first, uint64_t end) {
+  ImageTable& table = image_.table(kind);
+  const uint64_t at = first * table.element_bytes;
+  const uint64_t wanted = (end - first) * table.element_bytes;
+  const size_t got = bytes_.Read(table.offset + at, table.bytes.data() + at, wanted);
+  budget_ -= got;
+  if (got == wanted) return true;
+  AddProblem(table.offset + at + got,
+             fmt::format("{} cannot be read to their end", SectionName(kind)));
+  table.bytes.resize(at + got - got % table.element_bytes);
+  return false;
+}
+
+void RingTables::AddProblem(uint64_t offset, std::string message) {
+  image_.problems.push_back({image_.source, static_cast<int64_t>(offset), std::move(message)});
+}
+
+void TerminateStrings(ring::FileHeader* header) {
+  header->host[sizeof(header->host) - 1] = 0;
+  header->executable[sizeof(header->executable) - 1] = 0;
+  header->command[sizeof(header->command) - 1] = 0;
+  header->library[sizeof(header->library) - 1] = 0;
+  header->cgroup[sizeof(header->cgroup) - 1] = 0;
+}
+
+}  // namespace rollcall

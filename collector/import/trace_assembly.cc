@@ -1,0 +1,110 @@
+#include "collector/import/trace_assembly.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "collector/base/byte_source.h"
+#include "collector/base/file.h"
+#include "collector/import/append_trace.h"
+
+namespace rollcall {
+namespace {
+
+// Between the two looks at processes that are alive.
+constexpr std::chrono::milliseconds kSettle{100};
+
+}  // namespace
+
+TraceAssembly::TraceAssembly(const flight_recorder::RankPattern& pattern, Machine* machine,
+                             KeptSources* sources)
+    : machine_(*machine), sources_(*sources), host_(machine->Hostname()), dumps_(pattern) {}
+
+void TraceAssembly::AddProblem(const std::string& source, std::string message) {
+  builder_.trace()->problems.push_back({source, -1, std::move(message)});
+}
+
+void TraceAssembly::AddRing(const InputFile& file, RingSnapshot ring) {
+  if (file.in_bundle) {
+    // What this machine has to say of its process is of no use: what the other one saw is in the
+    // bundle.
+    const bool known = ring.usable && builder_.FindProcess(RingId(ring.header)).has_value();
+    known_members_ += known ? 1 : 0;
+    if (!known) builder_.Add(ring);
+    return;
+  }
+  const bool on_this_host = ring.usable && !host_.empty() && host_ == ring.header.host;
+  const uint64_t start = on_this_host ? machine_.StartTicks(ring.header.pid) : 0;
+  const bool alive = start != 0 && start == ring.header.process_start_ticks;
+  if (alive) ring.taken_at_ns = machine_.NowNs();
+  const std::optional<uint32_t> index = builder_.Add(ring);
+  if (!index || !on_this_host) return;
+  ProcessEnd& end = builder_.trace()->processes[*index].end;
+  end.how = alive ? ProcessEnd::How::kAlive : ProcessEnd::How::kVanished;
+  if (alive) live_.push_back({file.path, *index, RingId(ring.header), start});
+}
+
+void TraceAssembly::ReadBundle(const std::string& path) {
+  FileStamp stamp;
+  std::string error;
+  const UniqueFd fd = OpenRegularFile(path, kMaxInputBytes, &stamp, &error);
+  if (!fd) return AddProblem(path, error);
+  FileSource source(fd.get());
+  known_members_ = 0;
+  bundle::ReadBundle(
+      source, path, [&](const bundle::Member& member) { AddMember(path, member); },
+      [this](Problem problem) { builder_.trace()->problems.push_back(std::move(problem)); });
+  if (known_members_ == 0) return;
+  AddProblem(path, fmt::format("{} of its processes are there already: left out", known_members_));
+}
+
+void TraceAssembly::AddMember(const std::string& bundle, const bundle::Member& member) {
+  const size_t name_at = member.name.rfind('/') + 1;  // npos + 1 is 0
+  const InputFile file{.path = bundle + ": " + member.name,
+                       .directory = bundle + ": " + member.name.substr(0, name_at),
+                       .name = member.name.substr(name_at),
+                       .in_bundle = true,
+                       .modified_ns = member.modified_ns};
+  MemorySource bytes(member.bytes);
+  // Another member is of a newer version, or for people.
+  if (const InputFormat* format = FindFormat(file, bytes)) format->read(file, bytes)->AddTo(this);
+}
+
+// The second look, begun after the first one has ended for all.
+void TraceAssembly::LookAgain() {
+  if (live_.empty()) return;
+  machine_.Wait(kSettle);
+  for (const Live& live : live_) {
+    std::string error;
+    FileStamp stamp;
+    const UniqueFd fd = OpenRegularFile(live.path, kMaxInputBytes, &stamp, &error);
+    if (!fd) continue;
+    FileSource source(fd.get());
+    const RingSnapshot now = ReadRing(source, live.path, ImageDepth::kState);
+    Process& process = builder_.trace()->processes[live.process];
+    process.quiet = now.usable && !now.moved && RingId(now.header) == live.ring_id &&
+                    now.activity == builder_.Activity(live.process) &&
+                    machine_.StartTicks(process.pid) == live.start_ticks;
+    std::unordered_map<uint32_t, uint64_t> polls;
+    for (const RingThread& thread : now.threads) polls[thread.state.tid] = thread.state.polls;
+    for (Thread& thread : process.threads) {
+      const auto later = polls.find(thread.tid);
+      if (later != polls.end() && later->second > thread.polls) thread.polling = true;
+    }
+  }
+}
+
+Trace TraceAssembly::Finish() {
+  for (const std::string& path : bundles_) ReadBundle(path);
+  LookAgain();
+  for (const Journal& journal : journals_) ApplyJournal(journal, &builder_);
+  Trace trace = builder_.Finish();
+  AppendTrace(dumps_.Load(), &trace);
+  return trace;
+}
+
+}  // namespace rollcall

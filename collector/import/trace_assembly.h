@@ -1,0 +1,69 @@
+// Puts together what the files of one load say.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_TRACE_ASSEMBLY_H_
+#define ROLLCALL_COLLECTOR_IMPORT_TRACE_ASSEMBLY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collector/import/bundle/reader.h"
+#include "collector/import/bundle/sources.h"
+#include "collector/import/flight_recorder/dump_files.h"
+#include "collector/import/input_format.h"
+#include "collector/import/journal.h"
+#include "collector/import/machine.h"
+#include "collector/import/ring_reader.h"
+#include "collector/import/trace_builder.h"
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+// Not thread-safe: one thread adds, in the order of the files. Throws std::bad_alloc only.
+class TraceAssembly {
+ public:
+  // All must outlive this.
+  TraceAssembly(const flight_recorder::RankPattern& pattern, Machine* machine,
+                KeptSources* sources);
+
+  void AddProblem(const std::string& source, std::string message);
+  void AddRing(const InputFile& file, RingSnapshot ring);
+  // Applied when all rings are there.
+  void AddJournal(Journal journal) { journals_.push_back(std::move(journal)); }
+  // Read when all that lies beside it is there.
+  void AddBundle(std::string path) { bundles_.push_back(std::move(path)); }
+
+  flight_recorder::DumpFiles* dumps() { return &dumps_; }
+  KeptSources* sources() { return &sources_; }
+
+  // Reads the bundles and the dumps, and looks a second time at the processes that live. Call once.
+  Trace Finish();
+
+ private:
+  // A process that was alive at the first look.
+  struct Live {
+    std::string path;
+    uint32_t process;
+    uint64_t ring_id;
+    uint64_t start_ticks;
+  };
+
+  void ReadBundle(const std::string& path);
+  void AddMember(const std::string& bundle, const bundle::Member& member);
+  void LookAgain();
+
+  Machine& machine_;
+  KeptSources& sources_;
+  const std::string host_;
+  RingTraceBuilder builder_;
+  flight_recorder::DumpFiles dumps_;
+  std::vector<std::string> bundles_;
+  std::vector<Journal> journals_;
+  std::vector<Live> live_;
+  size_t known_members_ = 0;  // rings of the current bundle whose processes were there already
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_TRACE_ASSEMBLY_H_

@@ -1,0 +1,163 @@
+#include "collector/agent/ring_sample.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "collector/base/file.h"
+#include "collector/import/ring_reader.h"
+#include "tests/collector/import/ring_file_builder.h"
+
+namespace rollcall::agent {
+namespace {
+
+using Bytes = RingFileBuilder::Bytes;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+UniqueFd FileOf(const Bytes& bytes) {
+  UniqueFd fd(memfd_create("ring", MFD_CLOEXEC));
+  if (write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) abort();
+  return fd;
+}
+
+// A ring with something in every table, some of it free, being written or damaged.
+RingFileBuilder MakeRandomRing(std::mt19937_64* random) {
+  const auto below = [random](uint64_t limit) { return (*random)() % limit; };
+  RingFileBuilder ring = MakeFullRing();
+  ring.header.phase = below(5);
+  for (uint64_t i = below(5); i > 0; --i) {
+    ring::ThreadEntry& thread = ring.threads[ring.AddThread(static_cast<uint32_t>(200 + i))];
+    thread.state = static_cast<uint32_t>(below(5));  // from 3 on: damage
+    thread.ring_head[0] = below(1000);
+    thread.ring_head[1] = below(1000);
+    thread.calls_ended = below(1000);
+    thread.polls = below(1000);
+    thread.depth = below(3);
+    thread.open[0].record.lock = below(4);
+    thread.open[0].record.operation = static_cast<uint16_t>(Operation::kBarrier);
+  }
+  for (uint64_t i = below(4); i > 0; --i) {
+    ring::Mark mark{};
+    mark.lock = below(4);
+    mark.participant = static_cast<uint32_t>(below(3));
+    mark.number = static_cast<uint32_t>(below(100));
+    mark.written = static_cast<uint32_t>(below(100));
+    ring.marks.push_back(mark);
+  }
+  for (uint64_t i = below(4); i > 0; --i) {
+    ring::GpuProgress progress{};
+    progress.participant = static_cast<uint32_t>(below(3));
+    progress.started = below(100);
+    progress.completed = below(100);
+    ring.gpu.push_back(progress);
+  }
+  return ring;
+}
+
+// Changes the list of sections or the length of the file, as damage does.
+void Damage(std::mt19937_64* random, Bytes* bytes) {
+  const auto below = [random](uint64_t limit) { return (*random)() % limit; };
+  const size_t section = offsetof(ring::FileHeader, sections) + below(12) * sizeof(ring::Section);
+  switch (below(6)) {
+    case 0:
+      bytes->resize(sizeof(ring::FileHeader) + below(bytes->size() - sizeof(ring::FileHeader)));
+      break;
+    case 1:
+      PutAt(bytes, section + offsetof(ring::Section, used), below(1000));
+      break;
+    case 2:
+      PutAt(bytes, section + offsetof(ring::Section, offset), 64 * below(200));
+      break;
+    case 3:
+      PutAt(bytes, section + offsetof(ring::Section, element_bytes),
+            static_cast<uint32_t>(below(2000)));
+      break;
+    case 4:
+      PutAt(bytes, section + offsetof(ring::Section, kind), static_cast<uint32_t>(below(14)));
+      break;
+    default:
+      break;  // none
+  }
+}
+
+TEST(RingSampler, CountsTheActivityThatTheReaderCounts) {
+  std::mt19937_64 random(1);  // NOLINT(cert-msc51-cpp): the same rings in every run
+  std::set<uint64_t> figures;
+  for (int run = 0; run < 2000; ++run) {
+    Bytes bytes = MakeRandomRing(&random).Build();
+    Damage(&random, &bytes);
+    RingSampler sampler(FileOf(bytes));
+    RingSample sample;
+    ASSERT_TRUE(sampler.Sample(&sample)) << run << ": " << sampler.problem();
+    FileSource live(sampler.fd());
+    MemorySource copy(bytes);
+    ASSERT_EQ(sample.activity, ReadRing(live, "x.ring").activity) << run;
+    ASSERT_EQ(sample.activity, ReadRing(copy, "x.ring", ImageDepth::kState).activity) << run;
+    figures.insert(sample.activity);
+  }
+  EXPECT_GT(figures.size(), 1000u) << "the rings differ too little to prove anything";
+}
+
+TEST(RingSampler, EveryKindOfProgressIsActivity) {
+  RingFileBuilder ring = MakeFullRing();
+  ring.marks.emplace_back();
+  const auto activity = [&ring] {
+    RingSampler sampler(FileOf(ring.Build()));
+    RingSample sample;
+    EXPECT_TRUE(sampler.Sample(&sample)) << sampler.problem();
+    return sample.activity;
+  };
+  uint64_t last = activity();
+  ring.threads[0].polls += 1000;
+  EXPECT_EQ(activity(), last);
+  ++ring.threads[0].ring_head[1];
+  EXPECT_EQ(activity(), ++last);
+  ++ring.threads[0].calls_ended;
+  EXPECT_EQ(activity(), ++last);
+  ++ring.marks[0].written;
+  EXPECT_EQ(activity(), ++last);
+  ++ring.gpu[0].started;
+  EXPECT_EQ(activity(), ++last);
+  ++ring.header.phase;
+  EXPECT_EQ(activity(), ++last);
+}
+
+TEST(RingSampler, ReportsTheOutermostCallInFlight) {
+  RingSampler sampler(FileOf(MakeFullRing().Build()));
+  RingSample sample;
+  ASSERT_TRUE(sampler.Sample(&sample)) << sampler.problem();
+  EXPECT_THAT(sample.callers, ElementsAre(100u));
+  ASSERT_THAT(sample.blocked, SizeIs(1));
+  EXPECT_EQ(sample.blocked[0].operation, static_cast<uint16_t>(Operation::kBarrier));
+  EXPECT_EQ(sample.blocked[0].key, 0xfeedu);
+  EXPECT_EQ(sample.blocked[0].sequence, 4u);
+}
+
+TEST(RingSampler, ACallThatIsLeavingItsSlotDoesNotBlock) {
+  RingFileBuilder ring = MakeFullRing();
+  ring.threads[0].open[0].record.lock = 0;
+  RingSampler sampler(FileOf(ring.Build()));
+  RingSample sample;
+  ASSERT_TRUE(sampler.Sample(&sample)) << sampler.problem();
+  EXPECT_THAT(sample.blocked, SizeIs(0));
+}
+
+TEST(RingSampler, RefusesWhatIsNoRing) {
+  RingSample sample;
+  RingSampler empty(FileOf({}));
+  EXPECT_FALSE(empty.Sample(&sample));
+  EXPECT_EQ(empty.problem(), "shorter than a ring's header");
+  RingSampler other(FileOf(Bytes(8192, 'x')));
+  EXPECT_FALSE(other.Sample(&sample));
+  EXPECT_EQ(other.problem(), "not a rollcall ring");
+}
+
+}  // namespace
+}  // namespace rollcall::agent
