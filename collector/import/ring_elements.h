@@ -26,9 +26,11 @@ inline bool IsWhole(const ring::Polling& polling) {
   return polling.lock != 0 && !IsBeingWritten(polling.lock);
 }
 
-// Whether the last call of a thread that is in no call was an unsuccessful poll.
+// Whether the last call of a thread that is in no call was an unsuccessful poll. A successful one
+// leaves since_ticks 0.
 inline bool LastCallPolled(const ring::ThreadEntry& thread) {
-  return IsWhole(thread.polling) && thread.polling.since_ticks >= thread.last_end_ticks;
+  return IsWhole(thread.polling) && thread.polling.since_ticks != 0 &&
+         thread.polling.since_ticks >= thread.last_end_ticks;
 }
 
 // A checkpoint that is being written has number 0.

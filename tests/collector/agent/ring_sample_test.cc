@@ -149,6 +149,26 @@ TEST(RingSampler, ACallThatIsLeavingItsSlotDoesNotBlock) {
   EXPECT_THAT(sample.blocked, SizeIs(0));
 }
 
+// The shim sets since_ticks to 0 where a poll was successful. A thread that never returned from
+// another call has no end that such a 0 would lie before.
+TEST(RingSampler, AThreadWhoseLastPollWasSuccessfulDoesNotPoll) {
+  RingFileBuilder ring(0, 1);
+  ring.AddThread(1);
+  ring.threads[0].last_end_ticks = 0;
+  ring.threads[0].polling.lock = 2;
+  const auto polls = [&ring] {
+    const Bytes bytes = ring.Build();
+    RingSampler sampler(FileOf(bytes));
+    RingSample sample;
+    EXPECT_TRUE(sampler.Sample(&sample)) << sampler.problem();
+    return sample.polling.size();
+  };
+  ring.threads[0].polling.since_ticks = 150;
+  EXPECT_EQ(polls(), 1u);
+  ring.threads[0].polling.since_ticks = 0;
+  EXPECT_EQ(polls(), 0u);
+}
+
 TEST(RingSampler, RefusesWhatIsNoRing) {
   RingSample sample;
   RingSampler empty(FileOf({}));

@@ -488,6 +488,11 @@ TEST(RingTraceBuilder, AThreadWhoseLastCallWasAPollPolls) {
   ring.threads[0].last_end_ticks = 100;
   ring.threads[0].polling.lock = 3;
   EXPECT_FALSE(TraceOf({ring}).processes[0].threads[0].polling) << "being written";
+  ring.threads[0].last_end_ticks = 0;
+  ring.threads[0].polling.lock = 4;
+  EXPECT_TRUE(TraceOf({ring}).processes[0].threads[0].polling) << "it made no other call";
+  ring.threads[0].polling.since_ticks = 0;
+  EXPECT_FALSE(TraceOf({ring}).processes[0].threads[0].polling) << "its last poll was successful";
 }
 
 // What an Iprobe asks for is waited for as a Probe's message is; a Test asks for requests, which
