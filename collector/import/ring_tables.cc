@@ -12,72 +12,44 @@ namespace {
 
 using ring::SectionKind;
 
-// The element sizes of this version; 0: the kind is not read.
-constexpr uint32_t KnownBytes(SectionKind kind) {
-  switch (kind) {
-    case SectionKind::kThreads:
-      return sizeof(ring::ThreadEntry);
-    case SectionKind::kParticipants:
-      return sizeof(ring::Participant);
-    case SectionKind::kOpenRequests:
-      return sizeof(ring::OpenRequest);
-    case SectionKind::kChannels:
-      return sizeof(ring::Channel);
-    case SectionKind::kGpuProgress:
-      return sizeof(ring::GpuProgress);
-    case SectionKind::kModules:
-      return sizeof(ring::Module);
-    case SectionKind::kDatatypes:
-      return sizeof(ring::Datatype);
-    case SectionKind::kStrings:
-      return 1;
-    case SectionKind::kCallPaths:
-      return sizeof(uint64_t);
-    case SectionKind::kRings:
-      return sizeof(ring::Record);
-    case SectionKind::kPythonCode:
-      return sizeof(ring::PythonCode);
-    case SectionKind::kMarks:
-      return sizeof(ring::Mark);
-    case SectionKind::kUnused:
-      return 0;
-  }
-  return 0;
-}
-
 // Larger strides than this come from damage, not from a newer version.
 constexpr uint32_t kMaxElementBytes = 64 << 10;
 
-constexpr const char* SectionName(SectionKind kind) {
+struct KnownSection {
+  uint32_t element_bytes;  // of this version; 0: the kind is not read
+  const char* name;
+};
+
+constexpr KnownSection Known(SectionKind kind) {
   switch (kind) {
     case SectionKind::kThreads:
-      return "threads";
+      return {sizeof(ring::ThreadEntry), "threads"};
     case SectionKind::kParticipants:
-      return "participants";
+      return {sizeof(ring::Participant), "participants"};
     case SectionKind::kOpenRequests:
-      return "open requests";
+      return {sizeof(ring::OpenRequest), "open requests"};
     case SectionKind::kChannels:
-      return "channels";
+      return {sizeof(ring::Channel), "channels"};
     case SectionKind::kGpuProgress:
-      return "GPU progress";
+      return {sizeof(ring::GpuProgress), "GPU progress"};
     case SectionKind::kModules:
-      return "modules";
+      return {sizeof(ring::Module), "modules"};
     case SectionKind::kDatatypes:
-      return "datatypes";
+      return {sizeof(ring::Datatype), "datatypes"};
     case SectionKind::kStrings:
-      return "strings";
+      return {1, "strings"};
     case SectionKind::kCallPaths:
-      return "call paths";
+      return {sizeof(uint64_t), "call paths"};
     case SectionKind::kRings:
-      return "records";
+      return {sizeof(ring::Record), "records"};
     case SectionKind::kPythonCode:
-      return "Python code";
+      return {sizeof(ring::PythonCode), "Python code"};
     case SectionKind::kMarks:
-      return "marks";
+      return {sizeof(ring::Mark), "marks"};
     case SectionKind::kUnused:
       break;
   }
-  return "unused";
+  return {0, "unused"};
 }
 
 }  // namespace
@@ -151,13 +123,13 @@ void RingTables::LocateSections() {
     const ring::Section& section = header.sections[i];
     if (section.kind >= kSectionKinds || section.capacity == 0) continue;
     const auto kind = static_cast<SectionKind>(section.kind);
-    const uint32_t known = KnownBytes(kind);
+    const uint32_t known = Known(kind).element_bytes;
     if (known == 0) continue;
     const uint64_t where = offsetof(ring::FileHeader, sections) + i * sizeof(ring::Section);
     const bool is_exact = kind == SectionKind::kStrings || kind == SectionKind::kCallPaths;
     if (section.element_bytes < known || section.element_bytes > kMaxElementBytes ||
         (is_exact && section.element_bytes != known)) {
-      AddProblem(where, fmt::format("{} of {} bytes each, {} expected: ignored", SectionName(kind),
+      AddProblem(where, fmt::format("{} of {} bytes each, {} expected: ignored", Known(kind).name,
                                     section.element_bytes, known));
       continue;
     }
@@ -166,14 +138,14 @@ void RingTables::LocateSections() {
         __builtin_mul_overflow(section.capacity, uint64_t{section.element_bytes}, &end) ||
         __builtin_add_overflow(end, section.offset, &end)) {
       AddProblem(where, fmt::format("damaged: {} at offset {} with room for {}: ignored",
-                                    SectionName(kind), section.offset, section.capacity));
+                                    Known(kind).name, section.offset, section.capacity));
       continue;
     }
     const bool overlaps = std::any_of(taken.begin(), taken.end(), [&](const auto& other) {
       return section.offset < other.second && other.first < end;
     });
     if (overlaps || image_.table(kind).element_bytes != 0) {
-      AddProblem(where, fmt::format("damaged: {} {}: ignored", SectionName(kind),
+      AddProblem(where, fmt::format("damaged: {} {}: ignored", Known(kind).name,
                                     overlaps ? "overlap another section" : "are there twice"));
       continue;
     }
@@ -189,7 +161,7 @@ void RingTables::LocateSections() {
       if (wanted != 0) {
         AddProblem(file_bytes_,
                    fmt::format("cut: of {} {} only {} are there",
-                               std::min(section.used, section.capacity), SectionName(kind),
+                               std::min(section.used, section.capacity), Known(kind).name,
                                section.offset >= file_bytes_
                                    ? 0
                                    : (file_bytes_ - section.offset) / section.element_bytes));
@@ -208,7 +180,7 @@ size_t RingTables::BytesOf(SectionKind kind) {
   const uint64_t bytes = elements * table.element_bytes;
   if (bytes > budget_) {
     AddProblem(table.offset, fmt::format("{} MiB of {}: more than is read of one ring; ignored",
-                                         bytes >> 20, SectionName(kind)));
+                                         bytes >> 20, Known(kind).name));
     return 0;
   }
   return bytes;
@@ -228,7 +200,7 @@ bool RingTables::ReadElements(SectionKind kind, uint64_t first, uint64_t end) {
   budget_ -= got;
   if (got == wanted) return true;
   AddProblem(table.offset + at + got,
-             fmt::format("{} cannot be read to their end", SectionName(kind)));
+             fmt::format("{} cannot be read to their end", Known(kind).name));
   table.bytes.resize(at + got - got % table.element_bytes);
   return false;
 }

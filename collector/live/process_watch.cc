@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/base/proc_stat.h"
 #include "collector/live/proc_source.h"
 
 namespace rollcall {
@@ -41,24 +42,9 @@ std::string ReadSmallFile(const std::string& path) {
 
 std::string ReadStat(pid_t pid) { return ReadSmallFile("/proc/" + std::to_string(pid) + "/stat"); }
 
-// Of /proc/<pid>/stat, counted as in proc(5), from 3; empty if there is none. The second field is
-// the command in parentheses, and may itself hold blanks and parentheses.
-std::string StatField(const std::string& stat, int number) {
-  size_t begin = stat.rfind(')');
-  for (int field = 2; begin != std::string::npos && field < number; ++field) {
-    begin = stat.find(' ', begin + 1);
-  }
-  if (begin == std::string::npos) return "";
-  return stat.substr(begin + 1, stat.find_first_of(" \n", begin + 1) - begin - 1);
-}
-
-uint64_t StartTicks(const std::string& stat) {
-  return strtoull(StatField(stat, 22).c_str(), nullptr, 10);
-}
-
 }  // namespace
 
-uint64_t ProcessStartTicks(pid_t pid) { return StartTicks(ReadStat(pid)); }
+uint64_t ProcessStartTicks(pid_t pid) { return ProcStatStartTicks(ReadStat(pid)); }
 
 int64_t ProcessCpuNs(pid_t pid) {
   clockid_t clock;
@@ -69,12 +55,13 @@ int64_t ProcessCpuNs(pid_t pid) {
   return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
-bool IsZombie(pid_t pid) { return StatField(ReadStat(pid), 3) == "Z"; }
+bool IsZombie(pid_t pid) { return ProcStatField(ReadStat(pid), 3) == "Z"; }
 
 std::optional<int> ZombieStatus(pid_t pid, uint64_t start_ticks) {
   const std::string stat = ReadStat(pid);
-  if (StatField(stat, 3) != "Z" || StartTicks(stat) != start_ticks) return std::nullopt;
-  const auto status = static_cast<int>(strtol(StatField(stat, 52).c_str(), nullptr, 10));
+  if (ProcStatField(stat, 3) != "Z" || ProcStatStartTicks(stat) != start_ticks) return std::nullopt;
+  const auto status =
+      static_cast<int>(strtol(std::string(ProcStatField(stat, 52)).c_str(), nullptr, 10));
   return status != 0 ? std::optional(status) : std::nullopt;
 }
 

@@ -1,0 +1,19 @@
+// The line of /proc/<pid>/stat, and of its threads.
+#ifndef ROLLCALL_COLLECTOR_BASE_PROC_STAT_H_
+#define ROLLCALL_COLLECTOR_BASE_PROC_STAT_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace rollcall {
+
+// A field of `stat`, counted as in proc(5), from 3; empty if it is not there. The second field is
+// the command in parentheses, and may itself hold blanks and parentheses. Points into `stat`.
+std::string_view ProcStatField(std::string_view stat, int number);
+
+// Field 22: when the process started, clock ticks since boot; 0 if it is not there.
+uint64_t ProcStatStartTicks(std::string_view stat);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_BASE_PROC_STAT_H_
