@@ -11,7 +11,7 @@
 #include "cli/command.h"
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/clock.h"
-#include "collector/base/say.h"
+#include "collector/base/print_line.h"
 #include "collector/launch/job_environment.h"
 #include "collector/live/run_root.h"
 #include "collector/service/grpc_server.h"
@@ -43,17 +43,17 @@ int RunAgent(int argc, char** argv) {
   // Not an option: whoever may list processes could read it.
   const std::string token = FromEnvironment(env::kToken);
   if (directory.empty() || collector.empty() || token.empty()) {
-    Say("agent: needs --dir, --collector and ROLLCALL_TOKEN");
+    PrintLine("agent: needs --dir, --collector and ROLLCALL_TOKEN");
     return kUsage;
   }
   std::string problem;
   RunDirectory run = RunRoot::CreateAt(directory, &problem);
   if (!run.valid()) {
-    Say(fmt::format("agent: {}", problem));
+    PrintLine(fmt::format("agent: {}", problem));
     return kUsage;
   }
   if (!RunRoot::TakeAgentLock(&run)) {
-    Say(fmt::format("agent: {} has an agent", directory));
+    PrintLine(fmt::format("agent: {} has an agent", directory));
     return 0;
   }
   struct sigaction stop = {};

@@ -11,7 +11,7 @@
 #include "cli/inputs.h"
 #include "cli/outputs.h"
 #include "cli/report_output.h"
-#include "collector/base/say.h"
+#include "collector/base/print_line.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/export/exporter.h"
 #include "collector/import/load_inputs.h"
@@ -60,7 +60,7 @@ int RunAnalyze(int argc, char** argv) {
     std::string error;
     const auto parsed = flight_recorder::RankPattern::Parse(rank_pattern, &error);
     if (!parsed) {
-      Say(fmt::format("--rank-pattern: {}", error));
+      PrintLine(fmt::format("--rank-pattern: {}", error));
       return kUsage;
     }
     pattern = *parsed;
@@ -69,7 +69,7 @@ int RunAnalyze(int argc, char** argv) {
   Trace& trace = loaded.trace;
   PrintProblems(trace.problems);
   if (trace.processes.empty()) {
-    Say("no rank's trace could be read");
+    PrintLine("no rank's trace could be read");
     return kUsage;
   }
   SymbolizeTrace(&trace);

@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/inputs.h"
-#include "collector/base/say.h"
+#include "collector/base/print_line.h"
 #include "collector/bundle/collect.h"
 #include "collector/launch/job_environment.h"
 
@@ -32,7 +32,7 @@ int RunBundle(int argc, char** argv) {
   const bundle::Collected collected = bundle::Collect(inputs, output, options);
   PrintProblems(collected.problems);
   if (!collected.written) {
-    Say(fmt::format("{}: {}", output, collected.error));
+    PrintLine(fmt::format("{}: {}", output, collected.error));
     return kUsage;
   }
   const auto percent = [](uint64_t part, uint64_t whole) {

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "cli/inputs.h"
-#include "collector/base/say.h"
+#include "collector/base/print_line.h"
 #include "collector/watch/watched_job.h"
 
 namespace rollcall {
@@ -33,16 +33,16 @@ void BundleOutput::Write(const Trace& trace, const Report& report,
                             {.rollcall_version = ROLLCALL_VERSION, .sources = settings_.sources});
   PrintProblems(collected.problems);
   if (!collected.written) {
-    Say(fmt::format("{}: {}", settings_.path, collected.error));
+    PrintLine(fmt::format("{}: {}", settings_.path, collected.error));
     return;
   }
   has_hang_ = hung;
   written_ = true;
   std::set<size_t> nodes;
   for (const bundle::RingEvidence& ring : evidence.rings) nodes.insert(ring.node);
-  Say(fmt::format("bundle: {}: the traces of {} ranks of {} node{} in {} KiB", settings_.path,
-                  collected.rings, nodes.size(), nodes.size() == 1 ? "" : "s",
-                  (collected.packed_bytes + 1023) / 1024));
+  PrintLine(fmt::format("bundle: {}: the traces of {} ranks of {} node{} in {} KiB", settings_.path,
+                        collected.rings, nodes.size(), nodes.size() == 1 ? "" : "s",
+                        (collected.packed_bytes + 1023) / 1024));
 }
 
 void BundleOutput::Discard() {

@@ -23,7 +23,7 @@
 #include "cli/outputs.h"
 #include "cli/report_output.h"
 #include "cli/watch_options.h"
-#include "collector/base/say.h"
+#include "collector/base/print_line.h"
 #include "collector/check/policy.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/service/standing_findings.h"
@@ -56,12 +56,12 @@ bool ReadBaseline(const std::string& path, Baseline* baseline) {
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) {
-    Say(path + ": cannot be read");
+    PrintLine(path + ": cannot be read");
     return false;
   }
   std::vector<std::string> errors;
   *baseline = ParseBaseline(text, path, &errors);
-  for (const std::string& error : errors) Say(error);
+  for (const std::string& error : errors) PrintLine(error);
   return errors.empty();
 }
 
@@ -84,7 +84,7 @@ class Check {
          .on_evidence = bundle_.Callback()},
         &problem);
     if (!watching) {
-      Say(problem);
+      PrintLine(problem);
       return kUsage;
     }
     const auto begin = std::chrono::steady_clock::now();
@@ -168,9 +168,9 @@ class Check {
       bundle_.Write(verdict.trace, verdict.report, final.evidence);
     }
     const bool written = Show(verdict, judgement);
-    for (const std::string& line : unused) Say(line);
+    for (const std::string& line : unused) PrintLine(line);
     job_.Close(end, judgement.Fails());
-    if (ranks_seen && !unrecorded.empty()) Say(unrecorded);
+    if (ranks_seen && !unrecorded.empty()) PrintLine(unrecorded);
     const int code = Summary(judgement, ranks_seen ? "" : unrecorded);
     return written ? code : kUsage;
   }
@@ -196,21 +196,21 @@ class Check {
     std::string tail = known == 0 ? "" : fmt::format("; {} known from the baseline", known);
     const JobOutcome& job = *judgement.job;
     if (fails != 0) {
-      Say(fmt::format("check failed: {} finding{}{}", fails, fails == 1 ? "" : "s", tail));
+      PrintLine(fmt::format("check failed: {} finding{}{}", fails, fails == 1 ? "" : "s", tail));
       return kFindings;
     }
     if (job.ended_by_rollcall || job.exit_code != 0) {
-      Say(job.ended_by_rollcall
-              ? "check failed: the job had to be ended" + tail
-              : fmt::format("check failed: the job ended with exit code {} by itself{}",
-                            job.exit_code, tail));
+      PrintLine(job.ended_by_rollcall
+                    ? "check failed: the job had to be ended" + tail
+                    : fmt::format("check failed: the job ended with exit code {} by itself{}",
+                                  job.exit_code, tail));
       return kJobFailed;
     }
     if (!no_ranks.empty() && !options_.allow_no_ranks) {
-      Say(fmt::format("check failed: {} (--allow-no-ranks permits it)", no_ranks));
+      PrintLine(fmt::format("check failed: {} (--allow-no-ranks permits it)", no_ranks));
       return kUsage;
     }
-    Say("check passed" + tail);
+    PrintLine("check passed" + tail);
     return kNothingFound;
   }
 
@@ -253,7 +253,7 @@ int RunCheck(int argc, char** argv) {
   Policy policy;
   std::string problem;
   if (!ParseFailOn(options.fail_on, &policy.fail_on, &problem)) {
-    Say("--fail-on: " + problem);
+    PrintLine("--fail-on: " + problem);
     return kUsage;
   }
   if (!options.baseline.empty() && !ReadBaseline(options.baseline, &policy.baseline)) return kUsage;

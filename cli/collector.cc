@@ -9,7 +9,7 @@
 #include "cli/bundle_output.h"
 #include "cli/command.h"
 #include "cli/report_output.h"
-#include "collector/base/say.h"
+#include "collector/base/print_line.h"
 #include "collector/launch/launcher.h"
 #include "collector/rpc/secret.h"
 #include "collector/service/grpc_server.h"
@@ -65,15 +65,15 @@ int RunCollector(int argc, char** argv) {
            },
        .on_withdrawal =
            [&](const service::Withdrawal& withdrawal) {
-             Say(withdrawal.Text());
+             PrintLine(withdrawal.Text());
              if (withdrawal.all) bundle.Discard();
            },
        .on_evidence = bundle.Callback(),
-       .on_note = [](const std::string& note) { Say(note); }});
+       .on_note = [](const std::string& note) { PrintLine(note); }});
   std::string problem;
   const auto server = service::Serve(listen, token, &monitor, &problem);
   if (server == nullptr) {
-    Say(fmt::format("collector: {}", problem));
+    PrintLine(fmt::format("collector: {}", problem));
     return kUsage;
   }
   // For scripts: where agents find it. The token only if nobody knows it yet.

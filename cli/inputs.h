@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/base/say.h"
+#include "collector/base/print_line.h"
 #include "collector/model/trace.h"
 
 namespace rollcall {
@@ -28,7 +28,7 @@ inline void PrintProblems(const std::vector<Problem>& problems) {
     const std::string where = problem.source.empty() ? "" : problem.source + ": ";
     const std::string offset =
         problem.offset < 0 ? "" : fmt::format("at byte {}: ", problem.offset);
-    Say(fmt::format("{}{}{}", where, offset, problem.message));
+    PrintLine(fmt::format("{}{}{}", where, offset, problem.message));
   }
 }
 

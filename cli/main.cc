@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cli/command.h"
-#include "collector/base/say.h"
+#include "collector/base/print_line.h"
 
 namespace rollcall {
 namespace {
@@ -61,7 +61,7 @@ int Main(int argc, char** argv) {
   const std::string_view name = is_help ? argv[2] : argv[1];
   const Command* command = FindCommand(name);
   if (command == nullptr) {
-    Say(fmt::format("no command '{}'; `rollcall help` lists them", name));
+    PrintLine(fmt::format("no command '{}'; `rollcall help` lists them", name));
     return kUsage;
   }
   if (is_help) {
@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
   try {
     return rollcall::Main(argc, argv);
   } catch (const std::exception& error) {
-    rollcall::Say(error.what());
+    rollcall::PrintLine(error.what());
     return rollcall::kUsage;
   }
 }

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "collector/base/say.h"
+#include "collector/base/print_line.h"
 
 namespace rollcall {
 namespace {
@@ -27,7 +27,7 @@ std::string Kinds(std::string_view separator) {
 }
 
 bool Fail(const std::string& path) {
-  Say(fmt::format("{}: {}", path, std::strerror(errno)));
+  PrintLine(fmt::format("{}: {}", path, std::strerror(errno)));
   return false;
 }
 

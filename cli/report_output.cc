@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "collector/base/say.h"
+#include "collector/base/print_line.h"
 #include "collector/report/text_report.h"
 #include "collector/symbolize/source_excerpt.h"
 

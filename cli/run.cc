@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "cli/report_output.h"
 #include "cli/watch_options.h"
-#include "collector/base/say.h"
+#include "collector/base/print_line.h"
 
 namespace rollcall {
 namespace {
@@ -51,12 +51,12 @@ class Run {
                     .on_due = OnDue(),
                     .on_withdrawal =
                         [this](const service::Withdrawal& withdrawal) {
-                          Say(withdrawal.Text());
+                          PrintLine(withdrawal.Text());
                           if (withdrawal.all) bundle_.Discard();
                         },
                     .on_evidence = bundle_.Callback()},
                    &problem);
-    if (!watching) Say(problem + "; the job runs without rollcall");
+    if (!watching) PrintLine(problem + "; the job runs without rollcall");
     if (!job_.Start()) return kUsage;
     WatchedJob::End end = job_.Wait();
     if (end.by_rollcall) end.exit_code = kEndedByRollcall;
@@ -88,7 +88,7 @@ void Run::Conclude(const WatchedJob::End& end) {
     output_.Store(final.trace, final.report, /*job_ended=*/true, final.any_findings);
   }
   const std::string unrecorded = job_.Unrecorded(end, final.ranks_seen);
-  if (!unrecorded.empty()) Say(unrecorded);
+  if (!unrecorded.empty()) PrintLine(unrecorded);
   job_.Close(end, final.any_findings);
 }
 

@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/inputs.h"
-#include "collector/base/say.h"
+#include "collector/base/print_line.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/graph/aligned_trace.h"
 #include "collector/import/load_inputs.h"
@@ -49,7 +49,7 @@ int RunShow(int argc, char** argv) {
   Trace trace = LoadInputs(inputs).trace;
   PrintProblems(trace.problems);
   if (trace.processes.empty()) {
-    Say("no rank's trace could be read");
+    PrintLine("no rank's trace could be read");
     return kUsage;
   }
   SymbolizeTrace(&trace);
@@ -61,7 +61,7 @@ int RunShow(int argc, char** argv) {
                       : rank >= 0 ? ShowRank(analysis, rank, last)
                                   : ShowTable(analysis, Diagnose(trace, options), table);
   if (!shown.error.empty()) {
-    Say(shown.error);
+    PrintLine(shown.error);
     return kUsage;
   }
   fmt::print("{}", shown.text);

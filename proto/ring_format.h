@@ -23,12 +23,12 @@ inline constexpr uint32_t kByteOrder = 0x01020304;
 inline constexpr uint16_t kVersionMajor = 1;
 // 1.1: Python frames (kPythonCode, CallPathHeader::python_*, FileHeader::python_*).
 // 1.2: NCCL (GpuProgress, ThreadEntry::nccl_group, Record's words of operations on devices).
-// 1.3: Participant::device, Participant::stopped_launch; what devices tell by themselves (kMarks),
+// 1.3: Member::device, Member::stopped_launch; what devices tell by themselves (kMarks),
 // and what CUDA graphs recorded (kCaptured, FileHeader::calls_captured).
 // 1.4: partitions (Record::detail2 of Psend_init and Precv_init).
 // 1.5: exceptions that nobody caught (FileHeader::exception*).
 // 1.5: local calls (in OpenCall only, unless they fail), what was never freed (kLeftover).
-// 1.5: rejected calls (kRejected, kNullComm, Participant::rejected).
+// 1.5: rejected calls (kRejected, kNullComm, Member::rejected).
 // 1.5: cancelled requests (kCancelled).
 // 1.6: how much of its time a thread spends inside of polls (Polling::inside).
 inline constexpr uint16_t kVersionMinor = 6;
@@ -43,7 +43,7 @@ inline constexpr uint64_t kDefaultFileBytes = 4u << 20;
 enum class SectionKind : uint32_t {
   kUnused = 0,
   kThreads = 1,       // ThreadEntry[]
-  kParticipants = 2,  // Participant[]
+  kMembers = 2,       // Member[]
   kOpenRequests = 3,  // OpenRequest[]
   kChannels = 4,      // Channel[]
   kGpuProgress = 5,   // GpuProgress[]
@@ -194,7 +194,7 @@ enum RecordFlag : uint16_t {
   kRecvInPlace = 1 << 1,  // MPI_IN_PLACE as the receive buffer
   kIntercomm = 1 << 2,    // on an intercommunicator; root may be kRootSelf or kRootNone
   kConcurrent = 1 << 3,   // another thread was inside a collective of the same communicator
-  kUnknownComm = 1 << 4,  // the communicator was not in the table: participant is 0
+  kUnknownComm = 1 << 4,  // the communicator was not in the table: member is 0
   kCountsCut = 1 << 5,    // the count arrays were too long: hash only, no continuation records
   kPolling = 1 << 6,      // the thread polls (Test, Iprobe): counted in ThreadEntry::polls
   kNotMainThread = 1 << 7,
@@ -224,7 +224,7 @@ struct Record {
   uint64_t prev_end_ticks;  // end of this thread's previous call, 0 if none or unknown
   uint16_t operation;       // proto/functions.def
   uint16_t flags;           // RecordFlag
-  uint32_t participant;     // Participant::uid; 0 if the call has no communicator
+  uint32_t member;          // Member::uid; 0 if the call has no communicator
   uint64_t sequence;        // collectives: number on the communicator, from 1; else 0
   uint64_t
       semantic_hash;    // of what the matching rules want equal on all ranks; 0 if not collective
@@ -293,8 +293,8 @@ struct Polling {
   // The recent share of the time that passed inside of unsuccessful polls (EncodeShare). Written by
   // itself, without the lock.
   uint16_t inside;
-  uint32_t participant;  // 0 if the call names no communicator
-  int32_t peer;          // as Record::root_or_peer
+  uint32_t member;  // 0 if the call names no communicator
+  int32_t peer;     // as Record::root_or_peer
   int32_t tag;
   uint64_t request;  // uid of the (first) request asked about, 0 if none is known
   uint32_t call_path;
@@ -346,8 +346,8 @@ struct Checkpoint {
   uint64_t path_hash;      // rolling, of portable call-path hashes; never accuses
 };
 
-enum class ParticipantState : uint32_t { kFree = 0, kLive = 1, kFreed = 2 };
-enum ParticipantFlag : uint32_t {
+enum class MemberState : uint32_t { kFree = 0, kLive = 1, kFreed = 2 };
+enum MemberFlag : uint32_t {
   kIsWorld = 1 << 0,
   kIsSelf = 1 << 1,
   kIsInter = 1 << 2,
@@ -364,24 +364,24 @@ enum ParticipantFlag : uint32_t {
 inline constexpr uint32_t kRecentCheckpoints = 8;    // [k]: the latest at a multiple of 4^k
 inline constexpr uint32_t kHistoryCheckpoints = 16;  // evenly spaced since 1, stride doubling
 
-// One process' membership in one communicator (or window, file). Identity fields are guarded by
+// One process' member in one communicator (or window, file). Identity fields are guarded by
 // lock; the rest are single words.
-struct Participant {
+struct Member {
   uint64_t lock;   // odd while identity is being written
   uint32_t uid;    // from 1, never reused within a process
-  uint32_t state;  // ParticipantState
+  uint32_t state;  // MemberState
   uint64_t key;    // equal on all members of the communicator, by construction
   uint64_t parent_key;
   uint64_t parent_sequence;  // number of the creating call on the parent
   uint16_t creating_operation;
   uint16_t device;      // NCCL: 1 + CUDA's number of the device that it is on; 0: unknown
-  uint32_t flags;       // ParticipantFlag
+  uint32_t flags;       // MemberFlag
   int32_t rank;         // this process' rank in the communicator (its local group)
   int32_t size;         // of the local group
   int32_t remote_size;  // of the remote group; 0 for an intracommunicator
   uint32_t name;        // StringRef; 0 if not named
-  uint32_t members;     // RankList of world ranks, by ncclCommShrink of the parent's; 0 if unknown
-  uint32_t remote_members;
+  uint32_t ranks;       // RankList of world ranks, by ncclCommShrink of the parent's; 0 if unknown
+  uint32_t remote_ranks;
   uint32_t neighbors_in;  // RankList of the topology's sources, in communicator ranks
   uint32_t neighbors_out;
   uint64_t created_ticks;
@@ -396,9 +396,9 @@ struct Participant {
   Checkpoint recent[kRecentCheckpoints];
   Checkpoint history[kHistoryCheckpoints];
 };
-static_assert(offsetof(Participant, entered) == 88);
-static_assert(offsetof(Participant, recent) == 184);
-static_assert(sizeof(Participant) == 184 + 24 * 24);
+static_assert(offsetof(Member, entered) == 88);
+static_assert(offsetof(Member, recent) == 184);
+static_assert(sizeof(Member) == 184 + 24 * 24);
 
 enum class RequestState : uint32_t {
   kFree = 0,
@@ -427,12 +427,12 @@ enum ChannelFlag : uint32_t {
   kReceivesUnseen = 1 << 0,
 };
 struct Channel {
-  uint32_t participant;  // uid; 0 when free
-  int32_t peer;          // rank in the communicator (its remote group), or kAnySource
-  int32_t tag;           // or kAnyTag
-  uint32_t flags;        // ChannelFlag
-  uint64_t sent;         // sends entered; persistent and partitioned ones when started
-  uint64_t received;     // receives completed, source and tag from the status
+  uint32_t member;    // uid; 0 when free
+  int32_t peer;       // rank in the communicator (its remote group), or kAnySource
+  int32_t tag;        // or kAnyTag
+  uint32_t flags;     // ChannelFlag
+  uint64_t sent;      // sends entered; persistent and partitioned ones when started
+  uint64_t received;  // receives completed, source and tag from the status
 };
 static_assert(sizeof(Channel) == 32);
 
@@ -442,15 +442,15 @@ enum class GpuKnowledge : uint32_t {
   kWaits = 1,  // the host waited or asked for the stream, and found it complete: exact then
   kMarks = 2,  // the device itself tells
 };
-// How far a device came with one participant's operations on one stream, in launches
+// How far a device came with one member's operations on one stream, in launches
 // (Record::detail). A launch that touches several streams is entered for each.
 struct GpuProgress {
-  uint32_t participant;  // uid
-  uint32_t state;        // GpuKnowledge
-  uint64_t stream;       // its handle
-  uint64_t enqueued;     // the last launch that went to the stream
-  uint64_t started;      // a launch seen to run there, not complete; 0: none, or none is seen
-  uint64_t completed;    // every launch up to this one is complete
+  uint32_t member;     // uid
+  uint32_t state;      // GpuKnowledge
+  uint64_t stream;     // its handle
+  uint64_t enqueued;   // the last launch that went to the stream
+  uint64_t started;    // a launch seen to run there, not complete; 0: none, or none is seen
+  uint64_t completed;  // every launch up to this one is complete
   uint64_t reserved[3];
 };
 static_assert(sizeof(GpuProgress) == 64);
@@ -460,12 +460,12 @@ static_assert(sizeof(GpuProgress) == 64);
 // but `written` are the host's, and change only while the mark is not outstanding, with an odd
 // lock.
 struct Mark {
-  uint64_t lock;         // odd while the host writes
-  uint64_t launch;       // the one it stands behind (Record::detail)
-  uint64_t stream;       // as GpuProgress'
-  uint32_t participant;  // uid; 0: never used
-  uint32_t number;       // rises with the process' marks
-  uint32_t written;      // by the device alone
+  uint64_t lock;     // odd while the host writes
+  uint64_t launch;   // the one it stands behind (Record::detail)
+  uint64_t stream;   // as GpuProgress'
+  uint32_t member;   // uid; 0: never used
+  uint32_t number;   // rises with the process' marks
+  uint32_t written;  // by the device alone
   uint32_t reserved0;
   uint64_t reserved[3];
 };

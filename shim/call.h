@@ -104,7 +104,7 @@ int32_t Tag(const Abi& abi, int32_t value);
 void WantStatus(Call* call, Arguments* arguments);
 // What the thread asks about in vain, for whoever finds it polling for ever.
 struct VainPoll {
-  uint32_t participant = 0;  // uid; 0 if the call names none
+  uint32_t member = 0;  // uid; 0 if the call names none
   int32_t peer = ring::kNoPeer;
   int32_t tag = ring::kNoTag;
   uint64_t request = 0;   // uid of the first one asked about; 0 if none is known

@@ -33,7 +33,7 @@ void StartRecord(Call* call) {
   record.prev_end_ticks = call->log->last_end_ticks;
   record.root_or_peer = ring::kNoPeer;
   record.tag = ring::kNoTag;
-  if (call->comm != nullptr) record.participant = call->comm->uid;
+  if (call->comm != nullptr) record.member = call->comm->uid;
   if (t_block.depth > 1) record.flags |= ring::kNested;
   if ((call->log->entry->flags & 1) == 0) record.flags |= ring::kNotMainThread;
 }

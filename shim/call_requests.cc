@@ -52,8 +52,8 @@ void LookUpLate(Call* call) {
 uint64_t UidOf(uint32_t slot) { return slot == kNoRequest ? 0 : RequestAt(slot).uid; }
 
 // One request after the call: gone, or still pending. `completion` is nullptr while it is pending.
-void Settle(const Library& library, uint32_t slot, uint64_t handle_before,
-            const Completion* completion) {
+void UpdateRequest(const Library& library, uint32_t slot, uint64_t handle_before,
+                   const Completion* completion) {
   SetWaiter(slot, 0);
   if (completion == nullptr) {
     if (g_process.multiple_threads) AttachRequest(library, handle_before, slot);
@@ -75,7 +75,7 @@ const void* StatusAt(const Call& call, const Arguments& a, uint32_t i, uint32_t 
          call.library->abi.status_bytes * (TakesSome(kind) ? order : i);
 }
 
-void SettleMany(Call* call, const Arguments& a, int result) {
+void UpdateRequests(Call* call, const Arguments& a, int result) {
   Library* library = call->library;
   const Kind kind = call->info->kind;
   const bool flag = a.flag == nullptr || *a.flag != 0;
@@ -99,7 +99,7 @@ void SettleMany(Call* call, const Arguments& a, int result) {
     }
     const Completion completion{.status = complete ? StatusAt(*call, a, i, order) : nullptr,
                                 .failed = result != 0};
-    Settle(*library, slot, call->handles[i], complete ? &completion : nullptr);
+    UpdateRequest(*library, slot, call->handles[i], complete ? &completion : nullptr);
   }
 }
 
@@ -122,7 +122,7 @@ void StartAll(Call* call) {
   ring::Record& record = call->record;
   if (call->slot != kNoRequest) {
     record.detail = StartRequest(call->slot, record);
-    if (const Comm* comm = CommOfRequest(call->slot)) record.participant = comm->uid;
+    if (const Comm* comm = CommOfRequest(call->slot)) record.member = comm->uid;
     return;
   }
   for (uint32_t i = 0; i < call->slot_count; ++i) {
@@ -131,7 +131,7 @@ void StartAll(Call* call) {
     const Comm* comm = CommOfRequest(call->slots[i]);
     if (detail == 0 || comm == nullptr) continue;
     ring::Record one = record;
-    one.participant = comm->uid;
+    one.member = comm->uid;
     one.detail = detail;
     one.request = UidOf(call->slots[i]);
     call->log->rings[ring::kCollectiveRing].Append(one);
@@ -170,7 +170,7 @@ void NotePolling(Call* call, const Arguments& a) {
     const bool late = !g_process.multiple_threads;
     poll.request = UidOf(late ? FindRequest(*call->library, call->handles[0]) : call->slots[0]);
   }
-  if (call->comm != nullptr) poll.participant = call->comm->uid;
+  if (call->comm != nullptr) poll.member = call->comm->uid;
   if (probe) poll.peer = Peer(abi, a.root_or_peer);
   if (probe) poll.tag = Tag(abi, a.tag);
   poll.requests = call->slot != kNoRequest ? 1u : call->slot_count;
@@ -242,12 +242,13 @@ void EndPoll(Call* call, const Arguments& a, int result) {
       known = call->slots[i] != kNoRequest;
       request = UidOf(call->slots[i]);
     }
-    SettleMany(call, a, result);
+    UpdateRequests(call, a, result);
   }
   if (kind == Kind::kTest && call->slot != kNoRequest && settle) {
     const bool gone = call->library->Load(a.request) == call->library->abi.request_null;
     const Completion completion{.status = StatusOf(*call, a), .failed = result != 0};
-    Settle(*call->library, call->slot, call->handle, gone || progressed ? &completion : nullptr);
+    UpdateRequest(*call->library, call->slot, call->handle,
+                  gone || progressed ? &completion : nullptr);
   }
   if (progressed) {
     if (kind == Kind::kRequestGetStatus && call->slot != kNoRequest &&
@@ -323,9 +324,9 @@ void EndRequests(Call* call, const Arguments& a, int result) {
     // After an error the request may or may not be gone: the handle tells.
     const bool gone = library->Load(a.request) == library->abi.request_null;
     const Completion completion{.status = StatusOf(*call, a), .failed = result != 0};
-    Settle(*library, call->slot, call->handle, gone || result == 0 ? &completion : nullptr);
+    UpdateRequest(*library, call->slot, call->handle, gone || result == 0 ? &completion : nullptr);
   } else if (IsWait(kind)) {
-    SettleMany(call, a, result);
+    UpdateRequests(call, a, result);
   } else if (kind == Kind::kRequestFree && call->slot != kNoRequest) {
     if (result == 0) {
       if (!g_process.multiple_threads) DetachRequest(*library, call->handle);
@@ -344,7 +345,7 @@ void NotePoll(Call* call, const VainPoll& poll) {
   ring::Polling* polling = &log->entry->polling;
   const auto operation = static_cast<uint16_t>(call->info->operation);
   Bump(&log->entry->polls);
-  if (polling->operation == operation && polling->participant == poll.participant &&
+  if (polling->operation == operation && polling->member == poll.member &&
       polling->peer == poll.peer && polling->tag == poll.tag && polling->request == poll.request &&
       polling->since_ticks > log->last_end_ticks) {
     return;
@@ -356,7 +357,7 @@ void NotePoll(Call* call, const VainPoll& poll) {
   StoreRelaxed(&polling->since_ticks, Ticks());
   StoreRelaxed(&polling->since_polls, log->entry->polls);
   StoreRelaxed(&polling->operation, operation);
-  StoreRelaxed(&polling->participant, poll.participant);
+  StoreRelaxed(&polling->member, poll.member);
   StoreRelaxed(&polling->peer, poll.peer);
   StoreRelaxed(&polling->tag, poll.tag);
   StoreRelaxed(&polling->request, poll.request);

@@ -21,7 +21,7 @@ uint64_t KeyOf(uint32_t uid, int32_t peer, int32_t tag) {
 }
 
 bool Is(const ring::Channel& channel, uint32_t uid, int32_t peer, int32_t tag) {
-  return channel.participant == uid && channel.peer == peer && channel.tag == tag;
+  return channel.member == uid && channel.peer == peer && channel.tag == tag;
 }
 
 ROLLCALL_COLD ring::Channel* Make(uint32_t uid, int32_t peer, int32_t tag) {
@@ -45,7 +45,7 @@ ROLLCALL_COLD ring::Channel* Make(uint32_t uid, int32_t peer, int32_t tag) {
     made = &Table()[used];
     made->peer = peer;
     made->tag = tag;
-    StoreRelease(&made->participant, uid);
+    StoreRelease(&made->member, uid);
     StoreRelease(&section->used, used + 1);
   }
   g_lock.clear(std::memory_order_release);

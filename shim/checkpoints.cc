@@ -15,7 +15,7 @@ void Set(ring::Checkpoint* checkpoint, uint64_t sequence, const RollingHashes& h
 }
 
 // history[i] holds number (i+1)*stride. When the last one is full, every other one is dropped.
-ROLLCALL_COLD void Thin(ring::Participant* entry) {
+ROLLCALL_COLD void Thin(ring::Member* entry) {
   for (uint32_t i = 0; i < ring::kHistoryCheckpoints / 2; ++i) {
     const ring::Checkpoint from = entry->history[2 * i + 1];
     Set(&entry->history[i], from.sequence, {from.semantic_hash, from.path_hash});
@@ -30,7 +30,7 @@ ROLLCALL_COLD void Thin(ring::Participant* entry) {
 
 RollingHashes Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash,
                          uint64_t path_hash) {
-  ring::Participant* entry = comm->entry;
+  ring::Member* entry = comm->entry;
   const RollingHashes before = comm->hashes;
   const RollingHashes now = {RollHash(before.semantic, semantic_hash),
                              RollHash(before.path, path_hash)};
@@ -54,7 +54,7 @@ RollingHashes Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash,
 // Whatever the rejected call wrote into the checkpoints carries its number: it is above `entered`
 // now, which readers skip, and the next call writes the same ones anew.
 ROLLCALL_COLD void GiveNumberBack(Comm* comm, uint64_t sequence, const RollingHashes& before) {
-  ring::Participant* entry = comm->entry;
+  ring::Member* entry = comm->entry;
   __atomic_fetch_add(&entry->rejected, 1, __ATOMIC_RELAXED);
   uint64_t last = sequence;
   if (__atomic_compare_exchange_n(&entry->entered, &last, sequence - 1, false, __ATOMIC_RELAXED,

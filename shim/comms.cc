@@ -45,15 +45,15 @@ uint64_t NcclKey(uint64_t handle) {
 
 // A free table entry, or the one that was freed longest ago; kMaxComms if all are live.
 uint32_t TakeEntry() {
-  ring::Section* section = g_process.Of(ring::SectionKind::kParticipants);
-  auto* table = g_process.Table<ring::Participant>(ring::SectionKind::kParticipants);
+  ring::Section* section = g_process.Of(ring::SectionKind::kMembers);
+  auto* table = g_process.Table<ring::Member>(ring::SectionKind::kMembers);
   if (g_used < section->capacity && g_used < kMaxComms) {
     StoreRelease(&section->used, static_cast<uint64_t>(g_used) + 1);
     return g_used++;
   }
   uint32_t oldest = kMaxComms;
   for (uint32_t i = 0; i < g_used; ++i) {
-    if (table[i].state != static_cast<uint32_t>(ring::ParticipantState::kFreed)) continue;
+    if (table[i].state != static_cast<uint32_t>(ring::MemberState::kFreed)) continue;
     if (oldest == kMaxComms || table[i].freed_ticks < table[oldest].freed_ticks) oldest = i;
   }
   if (oldest == kMaxComms) __atomic_fetch_add(&section->lost, 1, __ATOMIC_RELAXED);
@@ -111,11 +111,11 @@ uint64_t KeyOf(const Creation& creation, const Members& local, const Members& re
 }
 
 struct Lists {
-  uint32_t members = 0, remote_members = 0, sources = 0, destinations = 0, name = 0;
+  uint32_t ranks = 0, remote_ranks = 0, sources = 0, destinations = 0, name = 0;
 };
 
 void FillIdentity(const Comm& comm, const Creation& creation, const Lists& lists) {
-  ring::Participant* entry = comm.entry;
+  ring::Member* entry = comm.entry;
   StoreRelaxed(&entry->lock, entry->lock | 1);
   std::atomic_thread_fence(std::memory_order_release);
   const uint64_t lock = entry->lock;
@@ -130,14 +130,14 @@ void FillIdentity(const Comm& comm, const Creation& creation, const Lists& lists
   entry->rank = comm.rank;
   entry->size = comm.size;
   entry->remote_size = comm.remote_size;
-  entry->members = lists.members;
-  entry->remote_members = lists.remote_members;
+  entry->ranks = lists.ranks;
+  entry->remote_ranks = lists.remote_ranks;
   entry->neighbors_in = lists.sources;
   entry->neighbors_out = lists.destinations;
   entry->name = lists.name;
   entry->created_ticks = Ticks();
   entry->history_stride = 1;
-  entry->state = static_cast<uint32_t>(ring::ParticipantState::kLive);
+  entry->state = static_cast<uint32_t>(ring::MemberState::kLive);
   StoreRelease(&entry->lock, lock + 1);
 }
 
@@ -146,12 +146,12 @@ Comm* Enter(Comm comm, const Creation& creation, const Lists& lists) {
   const TableLock lock;
   const uint32_t index = TakeEntry();
   if (index >= kMaxComms) return nullptr;
-  comm.entry = g_process.Table<ring::Participant>(ring::SectionKind::kParticipants) + index;
+  comm.entry = g_process.Table<ring::Member>(ring::SectionKind::kMembers) + index;
   comm.uid = g_next_uid.fetch_add(1);
   g_comms[index] = comm;
   FillIdentity(g_comms[index], creation, lists);
   if (comm.map_key != 0 && !g_by_handle.Insert(comm.map_key, index)) {
-    __atomic_fetch_add(&g_process.Of(ring::SectionKind::kParticipants)->lost, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&g_process.Of(ring::SectionKind::kMembers)->lost, 1, __ATOMIC_RELAXED);
   }
   return &g_comms[index];
 }
@@ -201,7 +201,7 @@ Comm* RegisterPredefined(Library* library, uint64_t fixed, int fortran, uint32_t
     comm.key = Mix64(Mix64(job, 0x53454c46), rank);
   }
   Lists lists;
-  if (first >= 0) lists.members = InternBytes(&all, sizeof(all));
+  if (first >= 0) lists.ranks = InternBytes(&all, sizeof(all));
   lists.name = InternString(name);
   return Enter(comm, {}, lists);
 }
@@ -273,8 +273,8 @@ Comm* RegisterComm(Library* library, uint64_t handle, const Creation& creation) 
     weak = !local.known || (comm.inter() && !remote.known);
   }
   Lists lists;
-  if (local.world != nullptr) lists.members = InternRanks(local.world, local.size);
-  if (remote.world != nullptr) lists.remote_members = InternRanks(remote.world, remote.size);
+  if (local.world != nullptr) lists.ranks = InternRanks(local.world, local.size);
+  if (remote.world != nullptr) lists.remote_ranks = InternRanks(remote.world, remote.size);
   if (topology.flag != 0) {
     lists.sources = InternRanks(topology.sources, topology.indegree);
     lists.destinations = InternRanks(topology.destinations, topology.outdegree);
@@ -307,7 +307,7 @@ Comm* RegisterDerived(Library* library, uint64_t handle, uint32_t flag, const ch
     comm.rank = parent->rank;
     comm.size = parent->size;
     comm.flags |= parent->flags & ring::kWeakIdentity;
-    lists.members = parent->entry->members;
+    lists.ranks = parent->entry->ranks;
   } else {
     comm.rank = -1;
     comm.flags |= ring::kWeakIdentity;
@@ -337,7 +337,7 @@ Comm* RegisterNccl(Library* library, const Creation& creation, const NcclIdentit
       g_several_devices.store(true, std::memory_order_relaxed);
     }
   }
-  return Enter(comm, creation, {.members = identity.parent_ranks});
+  return Enter(comm, creation, {.ranks = identity.parent_ranks});
 }
 
 uint64_t NthKey(uint64_t key, int32_t member) {
@@ -351,7 +351,7 @@ void BindNcclHandle(Comm* comm, uint64_t handle) {
   comm->handle = handle;
   comm->map_key = NcclKey(handle);
   if (!g_by_handle.Insert(comm->map_key, static_cast<uint32_t>(comm - g_comms))) {
-    __atomic_fetch_add(&g_process.Of(ring::SectionKind::kParticipants)->lost, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&g_process.Of(ring::SectionKind::kMembers)->lost, 1, __ATOMIC_RELAXED);
   }
 }
 
@@ -383,11 +383,11 @@ void ForgetComm(Comm* comm) {
   if (comm->map_key != 0) g_by_handle.Erase(comm->map_key);
   if (comm->library != nullptr) comm->made_by = HandleFreed(*comm->library, comm->handle);
   StoreRelaxed(&comm->entry->freed_ticks, Ticks());
-  StoreRelease(&comm->entry->state, static_cast<uint32_t>(ring::ParticipantState::kFreed));
+  StoreRelease(&comm->entry->state, static_cast<uint32_t>(ring::MemberState::kFreed));
 }
 
 void RestoreComm(Comm* comm) {
-  StoreRelease(&comm->entry->state, static_cast<uint32_t>(ring::ParticipantState::kLive));
+  StoreRelease(&comm->entry->state, static_cast<uint32_t>(ring::MemberState::kLive));
   g_by_handle.Insert(comm->map_key, static_cast<uint32_t>(comm - g_comms));
   if (comm->library != nullptr) HandleKept(*comm->library, comm->handle, comm->made_by);
 }

@@ -19,9 +19,9 @@ struct RollingHashes {
   uint64_t path = 0;
 };
 
-// The private side of a ring::Participant, at the same index.
+// The private side of a ring::Member, at the same index.
 struct Comm {
-  ring::Participant* entry = nullptr;
+  ring::Member* entry = nullptr;
   Library* library = nullptr;
   uint64_t handle = 0;
   uint64_t map_key = 0;
@@ -30,7 +30,7 @@ struct Comm {
   int32_t rank = 0;
   int32_t size = 0;
   int32_t remote_size = 0;
-  uint32_t flags = 0;    // ring::ParticipantFlag
+  uint32_t flags = 0;    // ring::MemberFlag
   int32_t indegree = 0;  // topology, for neighborhood collectives
   int32_t outdegree = 0;
   RollingHashes hashes;
@@ -90,7 +90,7 @@ void BindNcclHandle(Comm* comm, uint64_t handle);
 // On which of CUDA's devices it is.
 void SetNcclDevice(Comm* comm, int device);
 Comm* FindNcclComm(uint64_t handle);
-// Not every operation of this participant has its number any more: what it lacks, nobody may infer.
+// Not every operation of this member has its number any more: what it lacks, nobody may infer.
 void UncountNccl(uint32_t uid);
 // Whether this process drives several devices, as far as its communicators say.
 bool HasSeveralDevices();

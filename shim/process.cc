@@ -112,7 +112,7 @@ bool FindRunDirectory(uint64_t job_key, char* directory, size_t size) {
     return true;
   }
   if (DefaultRunDirectory(directory, size, job_key)) return true;
-  Say("not recording: no run directory in shared memory");
+  PrintLine("not recording: no run directory in shared memory");
   return false;
 }
 
@@ -179,7 +179,8 @@ uint64_t* PageWipedOnFork() {
   void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return nullptr;
   if (madvise(page, 4096, MADV_WIPEONFORK) == 0) return static_cast<uint64_t*>(page);  // Linux 4.14
-  Say("not recording this rank", "this kernel cannot keep a forked child from writing the ring");
+  PrintLine("not recording this rank",
+            "this kernel cannot keep a forked child from writing the ring");
   munmap(page, 4096);
   return nullptr;
 }
@@ -194,7 +195,7 @@ void MakeRing() {
                                         static_cast<uint64_t>(RanksOnNode()), identity.ring_name,
                                         has_python, WantsMarks()});
   if (file.header == nullptr) {
-    Say("not recording this rank", file.refused);
+    PrintLine("not recording this rank", file.refused);
     ReportRefused(directory, file.refused);
     return;
   }
@@ -342,7 +343,7 @@ uint32_t InternRanks(const int* ranks, int count) {
   return ref;
 }
 
-void Say(const char* text, const char* detail) {
+void PrintLine(const char* text, const char* detail) {
   char line[512];
   const int length = detail == nullptr
                          ? snprintf(line, sizeof(line), "rollcall: %s\n", text)

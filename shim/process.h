@@ -78,7 +78,7 @@ uint32_t InternString(const char* text);
 uint32_t InternRanks(const int* ranks, int count);
 
 // A line on stderr, "rollcall: text: detail". Async-signal-safe but for snprintf.
-void Say(const char* text, const char* detail = nullptr);
+void PrintLine(const char* text, const char* detail = nullptr);
 
 }  // namespace rollcall::shim
 

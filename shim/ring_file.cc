@@ -108,7 +108,7 @@ ring::FileHeader* MapAndFill(int fd, const Layout& layout) {
     offset = Align(offset + element * capacity, 64);
   };
   add(ring::SectionKind::kThreads, sizeof(ring::ThreadEntry), layout.threads);
-  add(ring::SectionKind::kParticipants, sizeof(ring::Participant), layout.participants);
+  add(ring::SectionKind::kMembers, sizeof(ring::Member), layout.members);
   add(ring::SectionKind::kOpenRequests, sizeof(ring::OpenRequest), layout.requests);
   add(ring::SectionKind::kChannels, sizeof(ring::Channel), layout.channels);
   add(ring::SectionKind::kGpuProgress, sizeof(ring::GpuProgress), layout.gpu_slots);
@@ -192,7 +192,7 @@ Layout PlanLayout(uint64_t bytes, bool python, bool marks) {
   // Measured in 1/64 of the file: tables that must not lose anything first, the rings get the rest.
   const uint64_t unit = layout.file_bytes / 64;
   layout.threads = bytes >= (2u << 20) ? 64 : 16;
-  layout.participants = 6 * unit / sizeof(ring::Participant);
+  layout.members = 6 * unit / sizeof(ring::Member);
   layout.requests = 4 * unit / sizeof(ring::OpenRequest);
   layout.channels = 2 * unit / sizeof(ring::Channel);
   layout.gpu_slots = unit / 4 / sizeof(ring::GpuProgress);
@@ -206,10 +206,10 @@ Layout PlanLayout(uint64_t bytes, bool python, bool marks) {
   layout.marks = marks ? nccl::kMarkCells : 0;
   const uint64_t before_rings =
       sizeof(ring::FileHeader) + layout.threads * sizeof(ring::ThreadEntry) +
-      layout.participants * sizeof(ring::Participant) +
-      layout.requests * sizeof(ring::OpenRequest) + layout.channels * sizeof(ring::Channel) +
-      layout.gpu_slots * sizeof(ring::GpuProgress) + layout.modules * sizeof(ring::Module) +
-      layout.datatypes * sizeof(ring::Datatype) + layout.string_bytes + layout.call_path_words * 8 +
+      layout.members * sizeof(ring::Member) + layout.requests * sizeof(ring::OpenRequest) +
+      layout.channels * sizeof(ring::Channel) + layout.gpu_slots * sizeof(ring::GpuProgress) +
+      layout.modules * sizeof(ring::Module) + layout.datatypes * sizeof(ring::Datatype) +
+      layout.string_bytes + layout.call_path_words * 8 +
       layout.python_codes * sizeof(ring::PythonCode) + 64 * ring::kMaxSections +
       (marks ? layout.marks * sizeof(ring::Mark) + kPage : 0);
   layout.ring_slots = layout.file_bytes > before_rings

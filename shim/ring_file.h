@@ -12,7 +12,7 @@ namespace rollcall::shim {
 struct Layout {
   uint64_t file_bytes = 0;
   uint64_t threads = 0;
-  uint64_t participants = 0;
+  uint64_t members = 0;
   uint64_t requests = 0;
   uint64_t channels = 0;
   uint64_t gpu_slots = 0;

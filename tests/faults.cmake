@@ -1,7 +1,7 @@
-# The fault programs, their healthy twins and the traps of tests/faults, built with every MPI that is
+# The fault programs, their controls and the true negatives of tests/faults, built with every MPI that is
 # installed, and the tests that run them as real jobs under the freshly built rollcall.
 #
-# A source is built twice per MPI, with and without -DFAULT; one without "#ifdef FAULT" is a trap and is
+# A source is built twice per MPI, with and without -DFAULT; one without "#ifdef FAULT" is a true negative and is
 # built once. What rollcall must say stands in the source itself: tests/jobs/expectations.py.
 set(FAULTS_DIR ${CMAKE_CURRENT_SOURCE_DIR}/faults)
 set(JOBS_DIR ${CMAKE_CURRENT_SOURCE_DIR}/jobs)
@@ -39,21 +39,21 @@ function(rollcall_job_test name label)
     ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
 endfunction()
 
-# The tests of one source under one MPI; FAULT_PROGRAM is empty for a trap.
-function(rollcall_fault_tests mpi source fault_program twin_program)
+# The tests of one source under one MPI; FAULT_PROGRAM is empty for a true negative.
+function(rollcall_fault_tests mpi source fault_program control_program)
   file(RELATIVE_PATH name ${FAULTS_DIR} ${source})
   set(common run_job_test.py --rollcall $<TARGET_FILE:rollcall_cli> --mpi ${mpi} --source ${source})
   if(fault_program)
     rollcall_job_test(fault.${mpi}.${name} job ${common} --program ${fault_program})
   endif()
-  rollcall_job_test(clean.${mpi}.${name} job ${common} --program ${twin_program} --twin)
+  rollcall_job_test(clean.${mpi}.${name} job ${common} --program ${control_program} --control)
   if(ROLLCALL_FULL_TESTS)
     if(fault_program)
       rollcall_job_test(full.fault.${mpi}.${name} full ${common} --program ${fault_program}
         --paths all)
       rollcall_job_test(full.bare.${mpi}.${name} full ${common} --program ${fault_program} --bare)
     endif()
-    rollcall_job_test(full.clean.${mpi}.${name} full ${common} --program ${twin_program} --twin
+    rollcall_job_test(full.clean.${mpi}.${name} full ${common} --program ${control_program} --control
       --paths all --repeat 20)
     set_tests_properties(full.clean.${mpi}.${name} PROPERTIES TIMEOUT 1200)
   endif()
@@ -71,9 +71,9 @@ function(rollcall_fault_sources out mpi compiler)
       rollcall_fault_program(fault ${mpi} ${name}.fault ${compiler} ${source} -DFAULT ${ARG_FLAGS})
       list(APPEND programs ${fault})
     endif()
-    rollcall_fault_program(twin ${mpi} ${name}.twin ${compiler} ${source} ${ARG_FLAGS})
-    list(APPEND programs ${twin})
-    rollcall_fault_tests(${mpi} ${source} "${fault}" ${twin})
+    rollcall_fault_program(control ${mpi} ${name}.control ${compiler} ${source} ${ARG_FLAGS})
+    list(APPEND programs ${control})
+    rollcall_fault_tests(${mpi} ${source} "${fault}" ${control})
   endforeach()
   set(${out} ${programs} PARENT_SCOPE)
 endfunction()

@@ -28,7 +28,7 @@ function(rollcall_ctypes_tests label mpi version python source)
   set(common run_job_test.py --rollcall $<TARGET_FILE:rollcall_cli> --mpi ${mpi} --source ${source}
       --python ${python} --ctypes ${MPI_LIBRARY_${mpi}})
   rollcall_job_test(${label}fault.${mpi}.python${version}.${name} job ${common} --program ${source})
-  rollcall_job_test(${label}clean.${mpi}.python${version}.${name} job ${common} --twin)
+  rollcall_job_test(${label}clean.${mpi}.python${version}.${name} job ${common} --control)
   if(label)
     set_tests_properties(${label}fault.${mpi}.python${version}.${name}
       ${label}clean.${mpi}.python${version}.${name} PROPERTIES LABELS full)

@@ -179,7 +179,7 @@ void Agent::SampleOne(Process* process) {
     process->quiet = true;
     // Whose device stands still waits, whatever its host does: it may look for a word of the
     // device.
-    process->threads.Look(proc_, process->pid, sample, now);
+    process->threads.Sample(proc_, process->pid, sample, now);
     process->polling = sample.polls != last.polls || sample.device_works ||
                        !process->threads.TightPolls(realtime_offset_ns_).empty();
   }
@@ -241,12 +241,12 @@ void Agent::NoticeEnds(bool may_wait) {
       process->polling = false;
     }
     if (process->ended && !process->end_known) ResolveEnd(process.get(), may_wait);
-    if (process->ended && process->exit.has_value()) ExcuseExit(process.get());
+    if (process->ended && process->exit.has_value()) ReclassifyInterruptedExit(process.get());
   }
 }
 
 // Its parent tells with what it exited, and does not know of an interruption.
-void Agent::ExcuseExit(Process* process) {
+void Agent::ReclassifyInterruptedExit(Process* process) {
   ProcessEnd end = *process->exit;
   if (end.by_launcher || IsSane(*process) || !ExitedInterrupted(*process)) return;
   end.by_launcher = true;

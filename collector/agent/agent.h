@@ -112,7 +112,7 @@ class Agent {
     bool told_ended = false;
     bool told_polling = false;
     bool event_told = false;
-    std::vector<ParticipantSample> told_participants;
+    std::vector<MemberSample> told_members;
   };
   struct SnapshotJob {
     uint64_t request = 0;
@@ -137,7 +137,7 @@ class Agent {
   // `may_wait`: for the parent's word, where an end was noticed only now.
   void NoticeEnds(bool may_wait);
   void ResolveEnd(Process* process, bool may_wait);
-  void ExcuseExit(Process* process);
+  void ReclassifyInterruptedExit(Process* process);
   bool ExitedInterrupted(const Process& process) const;
   bool IsSane(const Process& process) const;
   bool EndsAreKnown() const;

@@ -31,7 +31,7 @@ void Agent::Talk() {
     for (const auto& process : processes_) {
       process->told = false;
       process->event_told = false;
-      process->told_participants.clear();
+      process->told_members.clear();
     }
     rpc::AgentMessage message;
     rpc::Hello* hello = message.mutable_hello();
@@ -79,23 +79,23 @@ void Agent::FillDigest(Process* process, rpc::ProcessDigest* digest, bool everyt
     out->set_sequence(blocked.sequence);
     out->set_blocked_ns(process->sampled_ns - blocked.since_monotonic_ns);
   }
-  for (const ParticipantSample& participant : sample.participants) {
-    const auto& told = process->told_participants;
-    if (!everything && std::find(told.begin(), told.end(), participant) != told.end()) continue;
-    rpc::ParticipantDigest* out = digest->add_participants();
-    out->set_key(participant.key);
-    out->set_rank(participant.rank);
-    out->set_size(participant.size);
-    out->set_entered(participant.entered);
-    out->set_completed(participant.completed);
-    out->set_unordered(participant.concurrent);
-    for (const Mark& mark : participant.marks) {
+  for (const MemberSample& member : sample.members) {
+    const auto& told = process->told_members;
+    if (!everything && std::find(told.begin(), told.end(), member) != told.end()) continue;
+    rpc::MemberDigest* out = digest->add_members();
+    out->set_key(member.key);
+    out->set_rank(member.rank);
+    out->set_size(member.size);
+    out->set_entered(member.entered);
+    out->set_completed(member.completed);
+    out->set_unordered(member.concurrent);
+    for (const Mark& mark : member.marks) {
       rpc::Mark* out_mark = out->add_marks();
       out_mark->set_sequence(mark.sequence);
       out_mark->set_semantic_hash(mark.semantic_hash);
     }
   }
-  process->told_participants = sample.participants;
+  process->told_members = sample.members;
 }
 
 void Agent::TellState() {
@@ -156,7 +156,7 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
     }
     snapshots_.push_back(std::move(job));
   } else if (message.has_symbols()) {
-    answers_.Ask(connection_, message.symbols());
+    answers_.Submit(connection_, message.symbols());
   } else if (message.has_live_stack()) {
     const Process* process = FindById(message.live_stack().id());
     StackTarget target;
@@ -168,7 +168,7 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
       target.start_ticks = process->sample.process_start_ticks;
       target.world_rank = process->sample.world_rank;
     }
-    answers_.Ask(connection_, message.live_stack(), target);
+    answers_.Submit(connection_, message.live_stack(), target);
   } else if (message.has_environment()) {
     const auto living = std::find_if(processes_.begin(), processes_.end(), [](const auto& process) {
       return process->readable && !process->ended && process->pid > 0;
@@ -177,7 +177,7 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
     if (living != processes_.end()) {
       target = {.pid = (*living)->pid, .world_rank = (*living)->sample.world_rank};
     }
-    answers_.Ask(connection_, message.environment(), target);
+    answers_.Submit(connection_, message.environment(), target);
   } else if (message.has_verdict()) {
     NoteVerdict(Now(CLOCK_REALTIME) - std::max<int64_t>(0, message.verdict().age_ns()));
   } else if (message.has_shutdown()) {
@@ -193,7 +193,7 @@ void Agent::JournalQuiet(Process* process, uint64_t activity) {
       .activity = activity,
       .at_ns = Now(CLOCK_REALTIME),
       .tight = process->threads.TightPolls(realtime_offset_ns_),
-      .other_threads = process->threads.LookAtOthers(proc_, process->pid, process->sample)};
+      .other_threads = process->threads.SampleOthers(proc_, process->pid, process->sample)};
   const journal::Quiet& last = process->journaled_quiet;
   const bool same = last.activity == quiet.activity && last.tight == quiet.tight &&
                     last.other_threads == quiet.other_threads;

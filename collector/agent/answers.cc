@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "collector/agent/live_look.h"
+#include "collector/agent/live_stacks.h"
 #include "collector/base/clock.h"
 #include "collector/bundle/environment.h"
 #include "collector/import/journal.h"
@@ -53,19 +53,19 @@ void Answers::Work() {
   }
 }
 
-void Answers::Ask(uint64_t connection, const rpc::SymbolRequest& request) {
+void Answers::Submit(uint64_t connection, const rpc::SymbolRequest& request) {
   Enqueue([this, connection, request] { AnswerSymbols(connection, request); });
 }
 
-void Answers::Ask(uint64_t connection, const rpc::LiveStackRequest& request,
-                  const StackTarget& target) {
+void Answers::Submit(uint64_t connection, const rpc::LiveStackRequest& request,
+                     const StackTarget& target) {
   Enqueue([this, connection, number = request.request(), target] {
     AnswerStacks(connection, number, target);
   });
 }
 
-void Answers::Ask(uint64_t connection, const rpc::EnvironmentRequest& request,
-                  const EnvironmentTarget& target) {
+void Answers::Submit(uint64_t connection, const rpc::EnvironmentRequest& request,
+                     const EnvironmentTarget& target) {
   Enqueue([this, connection, number = request.request(), target] {
     AnswerEnvironment(connection, number, target);
   });
@@ -91,7 +91,7 @@ void Answers::AnswerStacks(uint64_t connection, uint64_t request, const StackTar
   std::string error;
   std::optional<JournalWriter> journal =
       JournalWriter::Open(run_directory_ + "/" + kJournalFile, &error);
-  for (LiveStack& stack : LookAtProcess(target.pid, target.start_ticks, &symbolizer_)) {
+  for (LiveStack& stack : TakeLiveStacks(target.pid, target.start_ticks, &symbolizer_)) {
     const int64_t now_ns = Now(CLOCK_REALTIME);
     if (!journal.has_value()) break;
     journal->Append(

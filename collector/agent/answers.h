@@ -47,11 +47,11 @@ class Answers {
   Answers(const Answers&) = delete;
   Answers& operator=(const Answers&) = delete;
 
-  void Ask(uint64_t connection, const rpc::SymbolRequest& request);
-  void Ask(uint64_t connection, const rpc::LiveStackRequest& request, const StackTarget& target);
+  void Submit(uint64_t connection, const rpc::SymbolRequest& request);
+  void Submit(uint64_t connection, const rpc::LiveStackRequest& request, const StackTarget& target);
 
-  void Ask(uint64_t connection, const rpc::EnvironmentRequest& request,
-           const EnvironmentTarget& target);
+  void Submit(uint64_t connection, const rpc::EnvironmentRequest& request,
+              const EnvironmentTarget& target);
 
   // More questions than this in the queue are refused: they come from a collector that went wrong.
   static constexpr size_t kMaxQuestions = 4096;

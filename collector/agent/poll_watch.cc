@@ -4,7 +4,7 @@
 
 namespace rollcall::agent {
 
-void PollWatch::Add(const PollLook& look) {
+void PollWatch::Add(const PollSample& look) {
   const bool same = window_ && window_->streak == look.streak && look.polls >= window_->polls;
   if (!same) {
     window_ = look;

@@ -10,7 +10,7 @@
 namespace rollcall::agent {
 
 // One look at a thread whose last call was a failed poll.
-struct PollLook {
+struct PollSample {
   int64_t at_ns = 0;    // CLOCK_MONOTONIC
   uint64_t streak = 0;  // ring::Polling::since_ticks: another call site, another thing, or a record
                         // in between begins a new one
@@ -29,7 +29,7 @@ struct PollLook {
 // do next is not seen sooner because others run.
 class PollWatch {
  public:
-  void Add(const PollLook& look);
+  void Add(const PollSample& look);
   // The streak has ended.
   void Reset() { window_.reset(); }
   // Since when (CLOCK_MONOTONIC) it polls tightly, at the earliest, later by the whole seconds for
@@ -46,10 +46,10 @@ class PollWatch {
   static constexpr uint64_t kMostOutsidePercent = 25;
   static constexpr uint64_t kMostOutsidePerPollNs = 1'000;
 
-  std::optional<PollLook> window_;  // the look with which the current second began
-  int64_t since_ns_ = 0;            // the first one of the seconds that were tight
-  int64_t waited_ns_ = 0;           // for a processor, in these seconds
-  bool tight_ = false;              // there was such a second
+  std::optional<PollSample> window_;  // the look with which the current second began
+  int64_t since_ns_ = 0;              // the first one of the seconds that were tight
+  int64_t waited_ns_ = 0;             // for a processor, in these seconds
+  bool tight_ = false;                // there was such a second
 };
 
 }  // namespace rollcall::agent

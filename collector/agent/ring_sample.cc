@@ -69,7 +69,7 @@ void ReadThread(const ring::FileHeader& header, const ring::ThreadEntry& thread,
   if (!HoldsCall(record) || IsBeingWritten(record.lock)) return;
   out->blocked.push_back({.operation = record.operation,
                           .tid = thread.tid,
-                          .participant = record.participant,
+                          .member = record.member,
                           .key = 0,
                           .sequence = record.sequence,
                           .since_monotonic_ns = MonotonicOf(header, record.start_ticks)});
@@ -80,7 +80,7 @@ bool DeviceWorks(const RingImage& image) {
   const ImageTable& marks = image.table(SectionKind::kMarks);
   for (uint64_t i = 0; i < marks.size(); ++i) {
     const auto mark = marks.Get<ring::Mark>(i);
-    if (mark.participant != 0 && mark.written != mark.number) return true;
+    if (mark.member != 0 && mark.written != mark.number) return true;
   }
   const ImageTable& gpu = image.table(SectionKind::kGpuProgress);
   for (uint64_t i = 0; i < gpu.size(); ++i) {
@@ -92,16 +92,16 @@ bool DeviceWorks(const RingImage& image) {
 
 }  // namespace
 
-void RingSampler::ReadParticipants(const ImageTable& table) {
-  participants_.clear();
-  participant_uids_.clear();
+void RingSampler::ReadMembers(const ImageTable& table) {
+  members_.clear();
+  member_uids_.clear();
   for (uint64_t i = 0; i < table.size(); ++i) {
-    const auto entry = table.Get<ring::Participant>(i);
+    const auto entry = table.Get<ring::Member>(i);
     if (IsBeingWritten(entry.lock) ||
-        entry.state != static_cast<uint32_t>(ring::ParticipantState::kLive)) {
+        entry.state != static_cast<uint32_t>(ring::MemberState::kLive)) {
       continue;
     }
-    ParticipantSample sample;
+    MemberSample sample;
     sample.key = entry.key;
     sample.rank = entry.rank;
     sample.size = entry.size;
@@ -116,8 +116,8 @@ void RingSampler::ReadParticipants(const ImageTable& table) {
     std::sort(sample.marks.begin(), sample.marks.end(),
               [](const Mark& a, const Mark& b) { return a.sequence > b.sequence; });
     sample.marks.erase(std::unique(sample.marks.begin(), sample.marks.end()), sample.marks.end());
-    participants_.push_back(std::move(sample));
-    participant_uids_.push_back(entry.uid);
+    members_.push_back(std::move(sample));
+    member_uids_.push_back(entry.uid);
   }
 }
 
@@ -150,20 +150,20 @@ bool RingSampler::Sample(RingSample* out) {
     ReadThread(image.header, threads.Get<ring::ThreadEntry>(i), out);
   }
   out->device_works = DeviceWorks(image);
-  // A participant's words are written after its thread's, so it is read once more when nothing
+  // A member's words are written after its thread's, so it is read once more when nothing
   // moves.
   const bool moved = !sampled_ || out->activity != last_activity_;
   if (moved || moved_before_) {
-    tables.Read(SectionKind::kParticipants);
-    ReadParticipants(image.table(SectionKind::kParticipants));
+    tables.Read(SectionKind::kMembers);
+    ReadMembers(image.table(SectionKind::kMembers));
   }
   moved_before_ = moved;
   sampled_ = true;
   last_activity_ = out->activity;
-  out->participants = participants_;
+  out->members = members_;
   for (BlockedSample& blocked : out->blocked) {
-    for (size_t i = 0; i < participant_uids_.size(); ++i) {
-      if (participant_uids_[i] == blocked.participant) blocked.key = participants_[i].key;
+    for (size_t i = 0; i < member_uids_.size(); ++i) {
+      if (member_uids_[i] == blocked.member) blocked.key = members_[i].key;
     }
   }
   return true;

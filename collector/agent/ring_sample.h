@@ -1,5 +1,5 @@
 // One cheap look at a ring file: how far the process came and what it is blocked in. Reads the
-// header and the tables that movement is counted from and, when something moved, the participants:
+// header and the tables that movement is counted from and, when something moved, the members:
 // never the records. Checks of the file, and what its elements mean, are those of the full reader,
 // collector/import/ring_reader.h; each table is read once only.
 #ifndef ROLLCALL_COLLECTOR_AGENT_RING_SAMPLE_H_
@@ -22,7 +22,7 @@ struct Mark {
   friend bool operator==(const Mark&, const Mark&) = default;
 };
 
-struct ParticipantSample {
+struct MemberSample {
   uint64_t key = 0;
   int32_t rank = -1;
   int32_t size = -1;
@@ -30,14 +30,14 @@ struct ParticipantSample {
   uint64_t completed = 0;
   bool concurrent = false;  // ring::kSawConcurrency or kWeakIdentity: hashes prove nothing
   std::vector<Mark> marks;  // by falling sequence
-  friend bool operator==(const ParticipantSample&, const ParticipantSample&) = default;
+  friend bool operator==(const MemberSample&, const MemberSample&) = default;
 };
 
 struct BlockedSample {
   uint16_t operation = 0;
   uint32_t tid = 0;
-  uint32_t participant = 0;  // uid in the ring
-  uint64_t key = 0;          // of the communicator; 0 if none
+  uint32_t member = 0;  // uid in the ring
+  uint64_t key = 0;     // of the communicator; 0 if none
   uint64_t sequence = 0;
   int64_t since_monotonic_ns = 0;  // CLOCK_MONOTONIC of this node
 };
@@ -66,7 +66,7 @@ struct RingSample {
   uint64_t activity = 0;  // RingActivity()
   uint64_t polls = 0;
   bool device_works = false;  // a device has told that it is not through with what it was given
-  std::vector<ParticipantSample> participants;
+  std::vector<MemberSample> members;
   std::vector<BlockedSample> blocked;  // the outermost open call of each thread
   std::vector<PollingSample> polling;
   std::vector<uint32_t> callers;  // thread ids of all that have called MPI and live
@@ -86,16 +86,16 @@ class RingSampler {
   int fd() const { return fd_.get(); }
 
  private:
-  void ReadParticipants(const ImageTable& table);
+  void ReadMembers(const ImageTable& table);
 
   UniqueFd fd_;
   std::string problem_;
-  // From the last sample: the participants are read again only when something moved.
+  // From the last sample: the members are read again only when something moved.
   bool sampled_ = false;
   bool moved_before_ = false;
   uint64_t last_activity_ = 0;
-  std::vector<ParticipantSample> participants_;
-  std::vector<uint32_t> participant_uids_;  // of participants_
+  std::vector<MemberSample> members_;
+  std::vector<uint32_t> member_uids_;  // of members_
 };
 
 }  // namespace rollcall::agent

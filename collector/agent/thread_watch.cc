@@ -13,8 +13,8 @@ constexpr uint32_t kThreadMultiple = 3;
 
 }  // namespace
 
-void ThreadWatch::Look(const ProcSource& proc, pid_t pid, const RingSample& sample,
-                       int64_t now_ns) {
+void ThreadWatch::Sample(const ProcSource& proc, pid_t pid, const RingSample& sample,
+                         int64_t now_ns) {
   if (static_cast<uint32_t>(pid) != sample.pid) return;
   std::map<uint32_t, PollWatch> watches;
   for (const PollingSample& poller : sample.polling) {
@@ -68,7 +68,7 @@ int64_t ThreadWatch::CpuOutsideNs(const ProcSource& proc, pid_t pid,
   return static_cast<int64_t>(cpu_ns);
 }
 
-OtherThreads ThreadWatch::LookAtOthers(const ProcSource& proc, pid_t pid,
+OtherThreads ThreadWatch::SampleOthers(const ProcSource& proc, pid_t pid,
                                        const RingSample& sample) const {
   if (sample.thread_level != kThreadMultiple) return OtherThreads::kUnseen;
   if (sample.threads_unrecorded != 0) return OtherThreads::kCallers;
@@ -76,7 +76,7 @@ OtherThreads ThreadWatch::LookAtOthers(const ProcSource& proc, pid_t pid,
   CallingThreads threads;
   for (const uint32_t tid : sample.callers) threads.called.insert(static_cast<pid_t>(tid));
   threads.waiting = Waiting(sample);
-  return LookAtOtherThreads(proc, pid, sample.process_start_ticks, threads);
+  return SampleOtherThreads(proc, pid, sample.process_start_ticks, threads);
 }
 
 }  // namespace rollcall::agent

@@ -22,7 +22,7 @@ namespace rollcall::agent {
 class ThreadWatch {
  public:
   // After a sample that showed no movement. Costs a file of /proc for each thread that polls.
-  void Look(const ProcSource& proc, pid_t pid, const RingSample& sample, int64_t now_ns);
+  void Sample(const ProcSource& proc, pid_t pid, const RingSample& sample, int64_t now_ns);
   // After one that did.
   void Reset() { watches_.clear(); }
 
@@ -31,7 +31,7 @@ class ThreadWatch {
   // CPU time so far of its threads that neither wait inside a call nor poll tightly: of those that
   // may compute what the others wait for. 0 if unknown.
   int64_t CpuOutsideNs(const ProcSource& proc, pid_t pid, const RingSample& sample) const;
-  OtherThreads LookAtOthers(const ProcSource& proc, pid_t pid, const RingSample& sample) const;
+  OtherThreads SampleOthers(const ProcSource& proc, pid_t pid, const RingSample& sample) const;
 
  private:
   // The threads inside a call or polling tightly.

@@ -74,7 +74,7 @@ class Collector {
   }
 
  private:
-  void Complain(const std::string& source, std::string message) {
+  void AddProblem(const std::string& source, std::string message) {
     result_.problems.push_back({source, -1, std::move(message)});
   }
 
@@ -149,7 +149,7 @@ class Collector {
   void AddFile(const File& file, Writer* writer) {
     std::string error;
     const UniqueFd fd = Open(file.path, &error);
-    if (!fd) return Complain(file.path, error);
+    if (!fd) return AddProblem(file.path, error);
     FileSource source(fd.get());
     const std::string name = fmt::format("{}/{}", file.input, file.name);
     result_.trace_bytes += source.Size();
@@ -188,7 +188,7 @@ class Collector {
   std::optional<std::vector<uint8_t>> AllBytes(ByteSource* source, const std::string& path) {
     std::vector<uint8_t> bytes;
     if (source->Size() > kMaxMemberBytes) {
-      Complain(path, fmt::format("{} bytes: not put into the bundle", source->Size()));
+      AddProblem(path, fmt::format("{} bytes: not put into the bundle", source->Size()));
       return std::nullopt;
     }
     bytes.resize(source->Size());

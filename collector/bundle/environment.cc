@@ -52,7 +52,7 @@ bool IsAllowed(std::string_view name) {
 
 }  // namespace
 
-bool IsHarmless(std::string_view name, std::string_view value) {
+bool IsAllowlisted(std::string_view name, std::string_view value) {
   if (!IsAllowed(name)) return false;
   std::string upper(name);
   for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -91,7 +91,7 @@ std::string DescribeEnvironment(const Variables& variables, std::string_view who
   json["variables"] = Json::object();
   size_t left_out = 0;
   for (const auto& [name, value] : variables) {
-    if (IsHarmless(name, value)) {
+    if (IsAllowlisted(name, value)) {
       json["variables"][CleanText(name, kMaxValueBytes)] = CleanText(value, kMaxValueBytes);
     } else {
       ++left_out;

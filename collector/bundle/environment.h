@@ -14,7 +14,7 @@ using Variables = std::map<std::string, std::string>;
 // By name, from a list of what MPI, NCCL, launchers and runtimes are set up with (docs/bundle.md
 // has it); never one that is called like a secret, nor a value with a user's name and password in
 // an address. Pure.
-bool IsHarmless(std::string_view name, std::string_view value);
+bool IsAllowlisted(std::string_view name, std::string_view value);
 
 // The environment that the process was started with; empty where it cannot be read.
 Variables EnvironmentOf(uint32_t pid);

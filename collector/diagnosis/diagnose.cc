@@ -23,15 +23,15 @@ namespace rollcall {
 namespace {
 
 std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) {
-  using Rule = std::optional<Finding> (*)(const Analysis&, const Incident&, const Parted&);
+  using Rule = std::optional<Finding> (*)(const Analysis&, const Incident&, const Divergence&);
   constexpr Rule kRules[] = {
 #define KIND(identifier, name, severity, fix) Judge##identifier,
 #include "collector/diagnosis/verdict/kinds.def"
 #undef KIND
   };
-  const Parted parted = HowParted(analysis, incident);
+  const Divergence divergence = FindDivergence(analysis, incident);
   for (const Rule rule : kRules) {
-    if (std::optional<Finding> finding = rule(analysis, incident, parted)) {
+    if (std::optional<Finding> finding = rule(analysis, incident, divergence)) {
       LimitKindCertainty(finding->certainty, &*finding);
       return finding;
     }
@@ -148,11 +148,11 @@ void FindWhatDoesNotStop(const Analysis& analysis, bool early, std::vector<Incid
 // them to be made? Sooner or later the latter wait for the former.
 bool IsBehind(const Analysis& analysis, const std::vector<uint32_t>& late,
               const std::vector<uint32_t>& ranks) {
-  for (uint32_t c = 0; c < analysis.lanes.size(); ++c) {
+  for (uint32_t c = 0; c < analysis.histories.size(); ++c) {
     const auto entered = [&](uint32_t process) -> std::optional<uint64_t> {
-      const Lane* lane = analysis.LaneOf(c, process);
-      if (lane == nullptr || !lane->membership->counted) return std::nullopt;
-      return lane->entered;
+      const MemberHistory* history = analysis.HistoryOf(c, process);
+      if (history == nullptr || !history->member->counted) return std::nullopt;
+      return history->entered;
     };
     std::optional<uint64_t> least;
     for (const uint32_t p : late) {
@@ -267,7 +267,7 @@ void AddGaps(const Analysis& analysis, Report* report) {
 
 Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
   Report report;
-  SettledTrace settled = Settle(trace, options);
+  AnalyzedTrace settled = Analyze(trace, options);
   const Analysis& analysis = settled.analysis;
   report.notes = std::move(settled.notes);
   report.ranks = static_cast<uint32_t>(trace.processes.size());

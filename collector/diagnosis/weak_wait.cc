@@ -17,7 +17,7 @@ std::vector<uint32_t> WaitedFor(const Analysis& analysis, const std::vector<uint
   const WaitGraph& graph = analysis.graph;
   std::vector<bool> seen(graph.processes.size(), false);
   std::vector<bool> seen_node(graph.nodes.size(), false);
-  std::vector<bool> seen_anybody(graph.anybody.size(), false);
+  std::vector<bool> seen_anybody(graph.any_source.size(), false);
   std::vector<uint32_t> all;
   const auto add = [&](uint32_t p) {
     if (seen[p]) return;
@@ -27,15 +27,15 @@ std::vector<uint32_t> WaitedFor(const Analysis& analysis, const std::vector<uint
   for (const uint32_t p : processes) add(p);
   for (size_t at = 0; at < all.size(); ++at) {
     if (!analysis.IsStuck(all[at])) continue;
-    for (const Need& need : graph.processes[all[at]].needs) {
-      if (need.process != kNoIndex) add(need.process);
-      if (need.node != kNoIndex && !seen_node[need.node]) {
-        seen_node[need.node] = true;
-        for (const uint32_t p : graph.nodes[need.node].missing) add(p);
+    for (const WaitDependency& dependency : graph.processes[all[at]].dependencies) {
+      if (dependency.process != kNoIndex) add(dependency.process);
+      if (dependency.node != kNoIndex && !seen_node[dependency.node]) {
+        seen_node[dependency.node] = true;
+        for (const uint32_t p : graph.nodes[dependency.node].missing) add(p);
       }
-      if (need.anybody != kNoIndex && !seen_anybody[need.anybody]) {
-        seen_anybody[need.anybody] = true;
-        for (const uint32_t p : graph.anybody[need.anybody].members) add(p);
+      if (dependency.any_source != kNoIndex && !seen_anybody[dependency.any_source]) {
+        seen_anybody[dependency.any_source] = true;
+        for (const uint32_t p : graph.any_source[dependency.any_source].members) add(p);
       }
     }
   }

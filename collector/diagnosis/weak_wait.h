@@ -13,7 +13,7 @@
 namespace rollcall {
 
 // A wait that rests on weak ones (ProcessView::weak), or on counts that are not whole
-// (Need::uncounted).
+// (WaitDependency::uncounted).
 struct WeakWait {
   // kSuspected when none of these has moved for DiagnoseOptions::SuspectAfterNs(), kLikely after
   // LikelyAfterNs(), never more; kSuspected at most where one of them polls with work in between,

@@ -28,10 +28,10 @@ class CsvWriter {
   void Write() {
     Row({"communicator", "sequence", "operation", "arguments", "rank", "host", "thread", "state",
          "start_ns", "end_ns", "function", "file", "line"});
-    for (const Lanes& lanes : analysis_.lanes) {
-      for (uint64_t number = First(lanes); number <= lanes.highest; ++number) {
-        for (const Lane& lane : lanes.lanes) {
-          if (const Event* event = lane.At(number)) Call(lane.process, *event);
+    for (const CommunicatorHistory& histories : analysis_.histories) {
+      for (uint64_t number = First(histories); number <= histories.highest; ++number) {
+        for (const MemberHistory& history : histories.members) {
+          if (const Event* event = history.At(number)) Call(history.process, *event);
         }
       }
     }
@@ -43,9 +43,9 @@ class CsvWriter {
   }
 
  private:
-  static uint64_t First(const Lanes& lanes) {
-    uint64_t first = lanes.highest + 1;
-    for (const Lane& lane : lanes.lanes) first = std::min(first, lane.first);
+  static uint64_t First(const CommunicatorHistory& histories) {
+    uint64_t first = histories.highest + 1;
+    for (const MemberHistory& history : histories.members) first = std::min(first, history.first);
     return first;
   }
 
@@ -66,10 +66,9 @@ class CsvWriter {
     const std::string state = IsInside(process, event)  ? "inside"
                               : event.end_ns != kNoTime ? "returned"
                                                         : "";
-    Row({event.membership == kNoIndex
+    Row({event.member == kNoIndex
              ? ""
-             : analysis_.CommunicatorName(
-                   analysis_.trace.memberships[event.membership].communicator),
+             : analysis_.CommunicatorName(analysis_.trace.members[event.member].communicator),
          event.sequence == 0 ? "" : std::to_string(event.sequence),
          OperationName(analysis_.Op(event)), ArgumentsText(analysis_.trace, analysis_.Args(event)),
          std::to_string(process.rank), process.host,

@@ -74,10 +74,10 @@ class DotWriter {
   };
 
   // Whoever may bring or take the message.
-  std::vector<uint32_t> PeersOf(uint32_t index, const Need& need) const {
-    if (need.process != kNoIndex) return {need.process};
-    if (need.anybody == kNoIndex) return {};
-    std::vector<uint32_t> others = graph_.anybody[need.anybody].members;
+  std::vector<uint32_t> PeersOf(uint32_t index, const WaitDependency& dependency) const {
+    if (dependency.process != kNoIndex) return {dependency.process};
+    if (dependency.any_source == kNoIndex) return {};
+    std::vector<uint32_t> others = graph_.any_source[dependency.any_source].members;
     std::erase(others, index);
     return others;
   }
@@ -91,9 +91,9 @@ class DotWriter {
                   DoingText(index),
                   {},
                   {}};
-    for (const Need& need : view.needs) {
-      if (need.node != kNoIndex) like.waits.push_back(need.node);
-      const std::vector<uint32_t> peers = PeersOf(index, need);
+    for (const WaitDependency& dependency : view.dependencies) {
+      if (dependency.node != kNoIndex) like.waits.push_back(dependency.node);
+      const std::vector<uint32_t> peers = PeersOf(index, dependency);
       like.peers.insert(like.peers.end(), peers.begin(), peers.end());
     }
     return like;
@@ -138,20 +138,21 @@ class DotWriter {
 
   void AddEdges(uint32_t index) {
     const std::string from = BoxName(box_of_[index]);
-    for (const Need& need : graph_.processes[index].needs) {
-      if (need.node != kNoIndex) {
-        edges_.emplace(from, NodeName(need.node), "");
-        if (!nodes_.insert(need.node).second) continue;
-        const CollectiveNode& node = graph_.nodes[need.node];
+    for (const WaitDependency& dependency : graph_.processes[index].dependencies) {
+      if (dependency.node != kNoIndex) {
+        edges_.emplace(from, NodeName(dependency.node), "");
+        if (!nodes_.insert(dependency.node).second) continue;
+        const CollectiveNode& node = graph_.nodes[dependency.node];
         for (const uint32_t missing : node.missing) {
-          edges_.emplace(NodeName(need.node), BoxName(box_of_[missing]), "missing");
+          edges_.emplace(NodeName(dependency.node), BoxName(box_of_[missing]), "missing");
         }
         if (!node.absent.empty()) {
-          edges_.emplace(NodeName(need.node), fmt::format("a{}", need.node), "no trace");
+          edges_.emplace(NodeName(dependency.node), fmt::format("a{}", dependency.node),
+                         "no trace");
         }
       }
-      for (const uint32_t peer : PeersOf(index, need)) {
-        edges_.emplace(from, BoxName(box_of_[peer]), need.sends ? "sends" : "receives");
+      for (const uint32_t peer : PeersOf(index, dependency)) {
+        edges_.emplace(from, BoxName(box_of_[peer]), dependency.sends ? "sends" : "receives");
       }
     }
   }
@@ -196,9 +197,9 @@ class DotWriter {
     const CollectiveNode& node = graph_.nodes[index];
     const bool mismatched = analysis_.IsMismatched(node);
     std::string call = fmt::format("#{}", node.sequence);
-    const Lane* lane =
-        node.inside.empty() ? nullptr : analysis_.LaneOf(node.communicator, node.inside.front());
-    const Event* event = lane == nullptr ? nullptr : lane->At(node.sequence);
+    const MemberHistory* history =
+        node.inside.empty() ? nullptr : analysis_.HistoryOf(node.communicator, node.inside.front());
+    const Event* event = history == nullptr ? nullptr : history->At(node.sequence);
     // Which of the calls it should be is the question, if they do not match.
     if (event != nullptr && !mismatched) call = CallText(analysis_, *event, /*arguments=*/false);
     out_ << fmt::format("  {} [shape=ellipse, label={}];\n", NodeName(index),
@@ -223,7 +224,7 @@ class DotWriter {
 }  // namespace
 
 void ExportDot(const Subject& subject, std::ostream& out) {
-  const SettledTrace settled = Settle(subject.trace, subject.diagnose);
+  const AnalyzedTrace settled = Analyze(subject.trace, subject.diagnose);
   DotWriter(settled.analysis, subject.report, &out).Write(subject.report);
 }
 

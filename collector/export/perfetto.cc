@@ -58,8 +58,8 @@ class PerfettoWriter {
 
   template <typename Visit>
   void VisitEvents(Visit&& visit) const {
-    for (const Membership& membership : analysis_.trace.memberships) {
-      for (const Event& event : membership.events) visit(membership.process, event);
+    for (const Member& member : analysis_.trace.members) {
+      for (const Event& event : member.events) visit(member.process, event);
     }
     for (uint32_t i = 0; i < Processes().size(); ++i) {
       for (const Event& event : Processes()[i].p2p) visit(i, event);
@@ -113,9 +113,7 @@ class PerfettoWriter {
   }
 
   uint32_t CommunicatorOf(const Event& event) const {
-    return event.membership == kNoIndex
-               ? kNoIndex
-               : analysis_.trace.memberships[event.membership].communicator;
+    return event.member == kNoIndex ? kNoIndex : analysis_.trace.members[event.member].communicator;
   }
   // Communicator 0 is 1: 0 is for calls that have none.
   uint64_t TrackOf(const Event& event) const {
@@ -173,8 +171,8 @@ class PerfettoWriter {
       return nullptr;
     }
     if (finding.communicator != kNoIndex && finding.sequence != 0) {
-      const Lane* lane = analysis_.LaneOf(finding.communicator, index);
-      const Event* event = lane == nullptr ? nullptr : lane->At(finding.sequence);
+      const MemberHistory* history = analysis_.HistoryOf(finding.communicator, index);
+      const Event* event = history == nullptr ? nullptr : history->At(finding.sequence);
       if (event != nullptr) return event;
     }
     return analysis_.LastCall(index);
@@ -256,15 +254,16 @@ class PerfettoWriter {
   // From the first that came to the last one; bound to the slices in which they begin.
   void Flows() {
     uint64_t id = 0;
-    for (const Lanes& lanes : analysis_.lanes) {
-      uint64_t number = lanes.highest + 1;
-      for (const Lane& lane : lanes.lanes) number = std::min(number, lane.first);
-      for (; number <= lanes.highest; ++number) {
-        std::vector<std::pair<int64_t, const Lane*>> came;
-        for (const Lane& lane : lanes.lanes) {
-          const Event* event = lane.At(number);
+    for (const CommunicatorHistory& histories : analysis_.histories) {
+      uint64_t number = histories.highest + 1;
+      for (const MemberHistory& history : histories.members)
+        number = std::min(number, history.first);
+      for (; number <= histories.highest; ++number) {
+        std::vector<std::pair<int64_t, const MemberHistory*>> came;
+        for (const MemberHistory& history : histories.members) {
+          const Event* event = history.At(number);
           if (event != nullptr && event->start_ns != kNoTime) {
-            came.emplace_back(DrawnBegin(*event), &lane);
+            came.emplace_back(DrawnBegin(*event), &history);
           }
         }
         if (came.size() < 2) continue;

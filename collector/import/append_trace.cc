@@ -28,7 +28,7 @@ void AppendTrace(Trace from, Trace* to) {
   const uint32_t worlds = size(to->worlds);
   const uint32_t processes = size(to->processes);
   const uint32_t communicators = size(to->communicators);
-  const uint32_t memberships = size(to->memberships);
+  const uint32_t members = size(to->members);
   const uint32_t arguments = size(to->arguments);
   const uint32_t paths = size(to->call_paths);
   const uint32_t codes = size(to->codes);
@@ -37,7 +37,7 @@ void AppendTrace(Trace from, Trace* to) {
   const auto move_event = [&](Event* event) {
     Move(arguments, &event->arguments);
     Move(paths, &event->call_path);
-    Move(memberships, &event->membership);
+    Move(members, &event->member);
   };
   for (World& world : from.worlds) {
     for (uint32_t& process : world.processes) Move(processes, &process);
@@ -59,17 +59,17 @@ void AppendTrace(Trace from, Trace* to) {
     for (RejectedCall& call : process.rejected) move_event(&call.event);
     for (OpenCall& call : process.open_calls) move_event(&call.event);
     for (OpenRequest& request : process.open_requests) move_event(&request.event);
-    for (Channel& channel : process.channels) Move(memberships, &channel.membership);
+    for (Channel& channel : process.channels) Move(members, &channel.member);
   }
   for (Communicator& communicator : from.communicators) {
     Move(communicators, &communicator.parent);
     Move(worlds, &communicator.world);
-    for (uint32_t& membership : communicator.memberships) Move(memberships, &membership);
+    for (uint32_t& member : communicator.members) Move(members, &member);
   }
-  for (Membership& membership : from.memberships) {
-    Move(processes, &membership.process);
-    Move(communicators, &membership.communicator);
-    for (Event& event : membership.events) move_event(&event);
+  for (Member& member : from.members) {
+    Move(processes, &member.process);
+    Move(communicators, &member.communicator);
+    for (Event& event : member.events) move_event(&event);
   }
   for (Creation& creation : from.creations) {
     Move(processes, &creation.process);
@@ -90,7 +90,7 @@ void AppendTrace(Trace from, Trace* to) {
   MoveAll(&from.worlds, &to->worlds);
   MoveAll(&from.processes, &to->processes);
   MoveAll(&from.communicators, &to->communicators);
-  MoveAll(&from.memberships, &to->memberships);
+  MoveAll(&from.members, &to->members);
   MoveAll(&from.creations, &to->creations);
   MoveAll(&from.arguments, &to->arguments);
   MoveAll(&from.call_paths, &to->call_paths);

@@ -20,16 +20,17 @@ struct Meeting {
   bool contradicted = false;  // a host waits for it still
 };
 
-class Settler {
+class StreamSimulator {
  public:
-  Settler(std::vector<DeviceCall> calls, Trace* trace) : calls_(std::move(calls)), trace_(*trace) {
+  StreamSimulator(std::vector<DeviceCall> calls, Trace* trace)
+      : calls_(std::move(calls)), trace_(*trace) {
     std::stable_sort(calls_.begin(), calls_.end(), [](const DeviceCall& a, const DeviceCall& b) {
       return std::tuple(a.process, a.launch, a.event.start_ns) <
              std::tuple(b.process, b.launch, b.event.start_ns);
     });
   }
 
-  void Settle(const std::vector<HostWait>& waits) {
+  void Simulate(const std::vector<HostWait>& waits) {
     for (const DeviceCall& call : calls_) known_.push_back(call.done);
     MakeMeetings();
     Replay();
@@ -73,17 +74,17 @@ class Settler {
     meeting_of_.resize(calls_.size());
     for (uint32_t i = 0; i < calls_.size(); ++i) {
       const DeviceCall& call = calls_[i];
-      const Membership& membership = trace_.memberships[call.event.membership];
+      const Member& member = trace_.members[call.event.member];
       std::tuple<uint32_t, uint64_t, int32_t, int32_t, uint64_t> key{
-          membership.communicator, call.event.sequence, -1, -1, 0};
-      size_t wanted = trace_.communicators[membership.communicator].memberships.size();
+          member.communicator, call.event.sequence, -1, -1, 0};
+      size_t wanted = trace_.communicators[member.communicator].members.size();
       if (IsMessage(call)) {
         const int32_t peer = Args(call).root_or_peer;
         const bool sends = KindOf(call) == Kind::kIsend;
-        const int32_t from = sends ? membership.rank : peer;
-        const int32_t to = sends ? peer : membership.rank;
-        const uint64_t nth = ++messages[{membership.communicator, from, to, sends}];
-        key = {membership.communicator, 0, from, to, nth};
+        const int32_t from = sends ? member.rank : peer;
+        const int32_t to = sends ? peer : member.rank;
+        const uint64_t nth = ++messages[{member.communicator, from, to, sends}];
+        key = {member.communicator, 0, from, to, nth};
         wanted = from == to ? 1 : 2;
       }
       const auto [entry, added] = index.emplace(key, static_cast<uint32_t>(meetings_.size()));
@@ -101,10 +102,10 @@ class Settler {
   void AddLost(Meeting* meeting) const {
     const DeviceCall& first = calls_[meeting->calls.front()];
     if (IsMessage(first)) return;
-    const uint32_t comm = trace_.memberships[first.event.membership].communicator;
+    const uint32_t comm = trace_.members[first.event.member].communicator;
     size_t entered = 0;
-    for (const uint32_t m : trace_.communicators[comm].memberships) {
-      if (trace_.memberships[m].entered >= first.event.sequence) ++entered;
+    for (const uint32_t m : trace_.communicators[comm].members) {
+      if (trace_.members[m].entered >= first.event.sequence) ++entered;
     }
     meeting->lost = entered > meeting->calls.size() ? entered - meeting->calls.size() : 0;
   }
@@ -289,13 +290,13 @@ class Settler {
   }
 
   void Write() {
-    std::unordered_map<uint32_t, uint64_t> first_open;  // by membership
+    std::unordered_map<uint32_t, uint64_t> first_open;  // by member
     for (DeviceCall& call : calls_) {
       Event* event = Find(call);
       if (event != nullptr)
         event->end_ns = call.done ? std::max(event->end_ns, event->start_ns) : kNoTime;
       if (call.done || IsMessage(call)) continue;
-      const auto [entry, added] = first_open.emplace(call.event.membership, call.event.sequence);
+      const auto [entry, added] = first_open.emplace(call.event.member, call.event.sequence);
       if (!added) entry->second = std::min(entry->second, call.event.sequence);
     }
     const std::unordered_map<uint32_t, uint64_t> in_front = LaunchesInFront();
@@ -306,11 +307,11 @@ class Settler {
         if (!call.done && !call.stopped && is_front == front) AddOpen(call);
       }
     }
-    for (uint32_t m = 0; m < trace_.memberships.size(); ++m) {
-      Membership& membership = trace_.memberships[m];
-      if ((trace_.communicators[membership.communicator].flags & ring::kIsNccl) == 0) continue;
+    for (uint32_t m = 0; m < trace_.members.size(); ++m) {
+      Member& member = trace_.members[m];
+      if ((trace_.communicators[member.communicator].flags & ring::kIsNccl) == 0) continue;
       const auto open = first_open.find(m);
-      membership.completed = open == first_open.end() ? membership.entered : open->second - 1;
+      member.completed = open == first_open.end() ? member.entered : open->second - 1;
     }
   }
 
@@ -335,7 +336,7 @@ class Settler {
       const auto found = std::find_if(from, events.end(), same);
       return found == events.end() ? nullptr : &*found;
     }
-    std::vector<Event>& events = trace_.memberships[call.event.membership].events;
+    std::vector<Event>& events = trace_.members[call.event.member].events;
     const auto found = std::lower_bound(
         events.begin(), events.end(), call.event.sequence,
         [](const Event& event, uint64_t sequence) { return event.sequence < sequence; });
@@ -354,9 +355,9 @@ class Settler {
 
 }  // namespace
 
-void SettleDeviceWork(std::vector<DeviceCall> calls, const std::vector<HostWait>& waits,
-                      Trace* trace) {
-  if (!calls.empty()) Settler(std::move(calls), trace).Settle(waits);
+void SimulateStreams(std::vector<DeviceCall> calls, const std::vector<HostWait>& waits,
+                     Trace* trace) {
+  if (!calls.empty()) StreamSimulator(std::move(calls), trace).Simulate(waits);
 }
 
 }  // namespace rollcall

@@ -42,10 +42,10 @@ struct HostWait {
 
 // Fills in, for processes with `device`: open_requests (oldest first; of those at the heads of
 // several streams that lack nobody, the same first everywhere), the end of operations that are
-// taken to be complete (end_ns; kNoTime of the others), and Membership::completed.
+// taken to be complete (end_ns; kNoTime of the others), and Member::completed.
 // Communicators are joined already. Linear in the calls.
-void SettleDeviceWork(std::vector<DeviceCall> calls, const std::vector<HostWait>& waits,
-                      Trace* trace);
+void SimulateStreams(std::vector<DeviceCall> calls, const std::vector<HostWait>& waits,
+                     Trace* trace);
 
 }  // namespace rollcall
 

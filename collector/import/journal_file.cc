@@ -29,7 +29,7 @@ class JournalReader {
     std::string error;
     std::optional<JournalEvent> event = ParseJournalLine(line, &error);
     if (!event && !error.empty()) {
-      Complain(offset, line.size() > kMaxLineBytes ? "a line is too long" : error);
+      AddProblem(offset, line.size() > kMaxLineBytes ? "a line is too long" : error);
       const size_t again = line.rfind(kLineBegin);
       if (again == std::string_view::npos || again == 0) return;
       event = ParseJournalLine(line.substr(again), &error);
@@ -48,7 +48,7 @@ class JournalReader {
     if (std::optional<JournalEvent> event = ParseJournalLine(line, &error)) Line(line, offset);
   }
 
-  void Complain(uint64_t offset, std::string message) {
+  void AddProblem(uint64_t offset, std::string message) {
     if (++problems_ > kMaxProblems) return;
     journal_.problems.push_back({source_, static_cast<int64_t>(offset), std::move(message)});
   }
@@ -110,7 +110,7 @@ Journal ReadJournal(ByteSource& bytes, const std::string& source) {
   bool skipping = false;  // in a line that is too long
   for (uint64_t offset = 0;;) {
     if (offset >= kMaxJournalBytes) {
-      reader.Complain(offset, "more than is read of a journal");
+      reader.AddProblem(offset, "more than is read of a journal");
       break;
     }
     std::string chunk(kChunk, '\0');
@@ -126,7 +126,7 @@ Journal ReadJournal(ByteSource& bytes, const std::string& source) {
     }
     pending.append(chunk, begin);
     if (pending.size() > kMaxLineBytes) {
-      if (!skipping) reader.Complain(pending_begin, "a line is too long");
+      if (!skipping) reader.AddProblem(pending_begin, "a line is too long");
       skipping = true;
       pending.clear();
     }

@@ -10,7 +10,7 @@
 namespace rollcall {
 namespace {
 
-constexpr int kMaxComplaints = 3;
+constexpr int kMaxProblems = 3;
 constexpr size_t kMaxPythonNameBytes = 512;
 constexpr size_t kMaxPythonPathBytes = 4096;
 
@@ -27,7 +27,7 @@ void PythonImport::Read(uint64_t index, const RingSnapshot::PathView& view, Call
   path->python_end = static_cast<ring::PythonEnd>(view.header.python_end);
   const uint64_t path_at = ring_.path_words_at + index * sizeof(uint64_t);
   if (view.python_damaged) {
-    Complain(path_at, "damaged: a call path's Python frames are not there; its native ones are");
+    AddProblem(path_at, "damaged: a call path's Python frames are not there; its native ones are");
   }
   path->python.reserve(view.python.size());
   const uint64_t first_word_at =
@@ -49,15 +49,15 @@ SourceFrame PythonImport::Frame(uint64_t word, uint64_t word_at) {
   const uint64_t number = word >> ring::kPythonFrameCodeShift;
   if (number == 0) return Unreadable("the ring had no room for this Python code");
   if (number > ring_.python_code.size()) {
-    Complain(word_at, fmt::format("damaged: a frame of Python code {}, of {}", number - 1,
-                                  ring_.python_code.size()));
+    AddProblem(word_at, fmt::format("damaged: a frame of Python code {}, of {}", number - 1,
+                                    ring_.python_code.size()));
     return Unreadable("unreadable");
   }
   const ring::PythonCode& code = ring_.python_code[number - 1];
   if (code.portable_hash == 0) {
-    Complain(word_at, fmt::format("a frame of Python code {}, which is damaged or was never "
-                                  "written to its end",
-                                  number - 1));
+    AddProblem(word_at, fmt::format("a frame of Python code {}, which is damaged or was never "
+                                    "written to its end",
+                                    number - 1));
     return Unreadable("unreadable");
   }
   SourceFrame frame;
@@ -79,8 +79,8 @@ SourceFrame PythonImport::Frame(uint64_t word, uint64_t word_at) {
   return frame;
 }
 
-void PythonImport::Complain(uint64_t offset, std::string message) {
-  if (++complaints_ > kMaxComplaints) return;
+void PythonImport::AddProblem(uint64_t offset, std::string message) {
+  if (++problem_count_ > kMaxProblems) return;
   problems_.push_back({ring_.source, static_cast<int64_t>(offset), std::move(message)});
 }
 

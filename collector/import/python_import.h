@@ -26,13 +26,13 @@ class PythonImport {
  private:
   uint32_t Code(uint64_t word, uint64_t word_at);
   SourceFrame Frame(uint64_t word, uint64_t word_at);
-  void Complain(uint64_t offset, std::string message);
+  void AddProblem(uint64_t offset, std::string message);
 
   const RingSnapshot& ring_;
   Interner& interner_;
   std::vector<Problem>& problems_;
   std::unordered_map<uint64_t, uint32_t> codes_;  // by the frame's word, without its entry bit
-  int complaints_ = 0;
+  int problem_count_ = 0;
 };
 
 }  // namespace rollcall

@@ -15,7 +15,7 @@ inline bool IsInUse(const ring::ThreadEntry& thread) {
          thread.state == static_cast<uint32_t>(ring::ThreadState::kEnded);
 }
 
-inline bool IsInUse(const ring::GpuProgress& progress) { return progress.participant != 0; }
+inline bool IsInUse(const ring::GpuProgress& progress) { return progress.member != 0; }
 
 // Whether an open slot below the thread's depth holds a call. The call that is just leaving it has
 // lock 0; one that changed while it was copied has no operation.
@@ -34,7 +34,7 @@ inline bool LastCallPolled(const ring::ThreadEntry& thread) {
 }
 
 // A checkpoint that is being written has number 0.
-inline bool IsWhole(const ring::Checkpoint& checkpoint, const ring::Participant& of) {
+inline bool IsWhole(const ring::Checkpoint& checkpoint, const ring::Member& of) {
   return checkpoint.sequence != 0 && checkpoint.sequence <= of.entered;
 }
 

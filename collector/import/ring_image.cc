@@ -20,7 +20,7 @@ class ImageTaker {
   void Take(ImageDepth depth) {
     if (!tables_.Open()) return;
     TakeThreads();
-    TakeLocked(SectionKind::kParticipants);
+    TakeLocked(SectionKind::kMembers);
     TakeLocked(SectionKind::kOpenRequests);
     // Before GPU progress: what a mark said stands there when its place is used for another.
     TakeLocked(SectionKind::kMarks);
@@ -131,7 +131,7 @@ class ImageTaker {
     return true;
   }
 
-  // A table whose elements begin with a lock word: participants, open requests, marks.
+  // A table whose elements begin with a lock word: members, open requests, marks.
   void TakeLocked(SectionKind kind) {
     ImageTable& table = image_.table(kind);
     tables_.Read(kind);
@@ -146,14 +146,14 @@ class ImageTaker {
       const uint64_t lock = before.Get<uint64_t>(i);
       const bool same = lock == table.Get<uint64_t>(i) && lock == after.Get<uint64_t>(i);
       if (!same) table.Put(i, 0, lock | 1);
-      if (kind == SectionKind::kParticipants) KeepStillCheckpoints(before, after, &table, i);
+      if (kind == SectionKind::kMembers) KeepStillCheckpoints(before, after, &table, i);
     }
   }
 
   // Numbers only grow, so one that is the same before and after guards what was copied in between.
   static void KeepStillCheckpoints(const ImageTable& before, const ImageTable& after,
                                    ImageTable* table, uint64_t index) {
-    constexpr size_t kFirst = offsetof(ring::Participant, recent);
+    constexpr size_t kFirst = offsetof(ring::Member, recent);
     constexpr uint32_t kCount = ring::kRecentCheckpoints + ring::kHistoryCheckpoints;
     for (uint32_t k = 0; k < kCount; ++k) {
       const size_t at = kFirst + k * sizeof(ring::Checkpoint);

@@ -24,7 +24,7 @@ inline constexpr uint64_t kMaxImageBytes = uint64_t{256} << 20;
 
 // How much of a ring is copied.
 enum class ImageDepth {
-  kState,  // header, threads, participants, open requests: what a sampler needs, a few 10 KiB
+  kState,  // header, threads, members, open requests: what a sampler needs, a few 10 KiB
   kAll,    // also the records and the tables they refer to
 };
 

@@ -66,9 +66,9 @@ class ProcessImport {
   uint32_t Run() {
     index_ = static_cast<uint32_t>(trace_.processes.size());
     ReadHeader();
-    ReadParticipants();
+    ReadMembers();
     for (const ring::GpuProgress& entry : ring_.gpu) {
-      progress_.emplace(std::pair(entry.participant, entry.stream), &entry);
+      progress_.emplace(std::pair(entry.member, entry.stream), &entry);
     }
     for (const ring::Mark& mark : ring_.marks) ReadMark(mark);
     for (const ring::OpenRequest& request : ring_.open_requests) {
@@ -91,7 +91,7 @@ class ProcessImport {
     uint64_t ticks = 0;
     uint64_t index = 0;  // in its ring
     uint32_t kind = 0;   // ring::RingKind
-    uint32_t uid = 0;    // of the participant
+    uint32_t uid = 0;    // of the member
     bool nested = false;
     Operation failed = Operation::kNone;      // of an error that rejected a call: whose
     ErrorClass rejected = ErrorClass::kNone;  // of the call
@@ -126,7 +126,7 @@ class ProcessImport {
     ReadPythonState();
     process_.table_overflows =
         header.threads_unrecorded + header.calls_unrecorded + Lost(ring::SectionKind::kThreads) +
-        Lost(ring::SectionKind::kParticipants) + Lost(ring::SectionKind::kOpenRequests);
+        Lost(ring::SectionKind::kMembers) + Lost(ring::SectionKind::kOpenRequests);
     process_.gpu = ring_.gpu;
     process_.graphs = header.version_minor >= 3 && header.calls_captured != 0;
 
@@ -221,62 +221,62 @@ class ProcessImport {
     return runs;
   }
 
-  void ReadParticipants() {
-    for (const ring::Participant& participant : ring_.participants) {
-      Membership membership;
-      membership.process = index_;
-      membership.uid = participant.uid;
-      membership.rank = participant.rank;
-      membership.state = static_cast<ring::ParticipantState>(participant.state);
-      membership.entered = participant.entered;
-      membership.completed = participant.completed;
+  void ReadMembers() {
+    for (const ring::Member& recorded : ring_.members) {
+      Member member;
+      member.process = index_;
+      member.uid = recorded.uid;
+      member.rank = recorded.rank;
+      member.state = static_cast<ring::MemberState>(recorded.state);
+      member.entered = recorded.entered;
+      member.completed = recorded.completed;
       // A word that was reserved, and 0, before 1.5.
-      membership.rejected = participant.rejected;
-      membership.neighbors_in = ExpandRanks(Runs(participant.neighbors_in));
-      membership.neighbors_out = ExpandRanks(Runs(participant.neighbors_out));
-      ReadCheckpoints(participant, &membership);
+      member.rejected = recorded.rejected;
+      member.neighbors_in = ExpandRanks(Runs(recorded.neighbors_in));
+      member.neighbors_out = ExpandRanks(Runs(recorded.neighbors_out));
+      ReadCheckpoints(recorded, &member);
 
-      MembershipDraft draft;
-      draft.key = participant.key;
-      draft.parent_key = participant.parent_key;
-      draft.parent_sequence = participant.parent_sequence;
-      draft.creating_operation = participant.creating_operation;
-      draft.flags = participant.flags;
-      draft.device = static_cast<int32_t>(participant.device) - 1;
-      draft.size = participant.size;
-      draft.remote_size = participant.remote_size;
-      draft.name = CleanText(ring_.String(participant.name), 128);
-      draft.members = Runs(participant.members);
-      draft.remote_members = Runs(participant.remote_members);
+      MemberDraft draft;
+      draft.key = recorded.key;
+      draft.parent_key = recorded.parent_key;
+      draft.parent_sequence = recorded.parent_sequence;
+      draft.creating_operation = recorded.creating_operation;
+      draft.flags = recorded.flags;
+      draft.device = static_cast<int32_t>(recorded.device) - 1;
+      draft.size = recorded.size;
+      draft.remote_size = recorded.remote_size;
+      draft.name = CleanText(ring_.String(recorded.name), 128);
+      draft.ranks = Runs(recorded.ranks);
+      draft.remote_ranks = Runs(recorded.remote_ranks);
 
-      if ((participant.flags & ring::kIsNccl) != 0) {
-        AddNccl(participant);
-        membership.stopped = participant.stopped_launch != 0;
+      if ((recorded.flags & ring::kIsNccl) != 0) {
+        AddNccl(recorded);
+        member.stopped = recorded.stopped_launch != 0;
       }
-      membership_by_uid_.emplace(participant.uid, static_cast<uint32_t>(trace_.memberships.size()));
-      trace_.memberships.push_back(std::move(membership));
+      member_by_uid_.emplace(recorded.uid, static_cast<uint32_t>(trace_.members.size()));
+      trace_.members.push_back(std::move(member));
       importer_.drafts_.push_back(std::move(draft));
     }
   }
 
-  void AddNccl(const ring::Participant& participant) {
+  void AddNccl(const ring::Member& member) {
     process_.device = true;
-    if (participant.stopped_launch != 0) {
-      stopped_.emplace(participant.uid, participant.stopped_launch);
+    if (member.stopped_launch != 0) {
+      stopped_.emplace(member.uid, member.stopped_launch);
     }
-    const OperationInfo& info = FindOperation(participant.creating_operation);
+    const OperationInfo& info = FindOperation(member.creating_operation);
     if (info.kind != Kind::kNcclInit) return;
-    creation_by_uid_.emplace(participant.uid, trace_.creations.size());
+    creation_by_uid_.emplace(member.uid, trace_.creations.size());
     Creation creation;
-    creation.key = participant.key;
+    creation.key = member.key;
     creation.process = index_;
-    creation.rank = participant.rank;
-    creation.size = participant.size;
+    creation.rank = member.rank;
+    creation.size = member.size;
     creation.call = info.name;
-    creation.event.start_ns = Time(participant.created_ticks);
+    creation.event.start_ns = Time(member.created_ticks);
     // One that failed, or was aborted in its making, nobody waits for.
-    const bool over = participant.in_flight == 0 ||
-                      participant.state == static_cast<uint32_t>(ring::ParticipantState::kFreed);
+    const bool over =
+        member.in_flight == 0 || member.state == static_cast<uint32_t>(ring::MemberState::kFreed);
     if (over) creation.event.end_ns = creation.event.start_ns;
     trace_.creations.push_back(std::move(creation));
   }
@@ -310,8 +310,8 @@ class ProcessImport {
   }
 
   void ReadMark(const ring::Mark& mark) {
-    if (mark.participant == 0) return;
-    Marked& marked = marked_[{mark.participant, mark.stream}];
+    if (mark.member == 0) return;
+    Marked& marked = marked_[{mark.member, mark.stream}];
     if (mark.written == mark.number) {
       marked.completed = std::max(marked.completed, mark.launch);
     } else {
@@ -356,14 +356,14 @@ class ProcessImport {
     importer_.host_waits_.push_back(wait);
   }
 
-  static void ReadCheckpoints(const ring::Participant& participant, Membership* membership) {
-    std::vector<Checkpoint>& all = membership->checkpoints;
+  static void ReadCheckpoints(const ring::Member& recorded, Member* member) {
+    std::vector<Checkpoint>& all = member->checkpoints;
     const auto add = [&](const ring::Checkpoint& checkpoint) {
-      if (!IsWhole(checkpoint, participant)) return;
+      if (!IsWhole(checkpoint, recorded)) return;
       all.push_back({checkpoint.sequence, checkpoint.semantic_hash, checkpoint.path_hash});
     };
-    for (const ring::Checkpoint& checkpoint : participant.recent) add(checkpoint);
-    for (const ring::Checkpoint& checkpoint : participant.history) add(checkpoint);
+    for (const ring::Checkpoint& checkpoint : recorded.recent) add(checkpoint);
+    for (const ring::Checkpoint& checkpoint : recorded.history) add(checkpoint);
     std::stable_sort(all.begin(), all.end(),
                      [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
     const auto same = [](const auto& a, const auto& b) { return a.sequence == b.sequence; };
@@ -406,7 +406,7 @@ class ProcessImport {
     RingRecord poll;
     poll.record.operation = polling.operation;
     poll.record.start_ticks = polling.since_ticks;
-    poll.record.participant = polling.participant;
+    poll.record.member = polling.member;
     poll.record.root_or_peer = polling.peer;
     poll.record.tag = polling.tag;
     poll.record.call_path = polling.call_path;
@@ -452,15 +452,15 @@ class ProcessImport {
     for (const Call& call : calls) {
       if (call.kind == ring::kP2pRing || call.event.sequence == 0) continue;
       if (call.rejected != ErrorClass::kNone || !IsCall(call.event)) continue;
-      if (call.event.membership == kNoIndex) continue;
-      if (count == nullptr || call.event.membership != last) {
-        last = call.event.membership;
+      if (call.event.member == kNoIndex) continue;
+      if (count == nullptr || call.event.member != last) {
+        last = call.event.member;
         count = &counts[last];
       }
       ++*count;
     }
-    for (const auto& [membership, more] : counts) {
-      std::vector<Event>& events = trace_.memberships[membership].events;
+    for (const auto& [member, more] : counts) {
+      std::vector<Event>& events = trace_.members[member].events;
       // Of the first thread just enough; of a thousand threads not a thousand copies.
       const size_t wanted = events.size() + more;
       if (wanted > events.capacity()) events.reserve(std::max(wanted, 2 * events.capacity()));
@@ -473,7 +473,7 @@ class ProcessImport {
     call.ticks = record.start_ticks;
     call.index = from.index;
     call.kind = kind;
-    call.uid = record.participant;
+    call.uid = record.member;
     call.nested = (record.flags & ring::kNested) != 0;
     call.prev_end_ticks = record.prev_end_ticks;
     if ((record.flags & ring::kRejected) != 0) {
@@ -492,9 +492,9 @@ class ProcessImport {
     }
     event.arguments = Arguments(from);
     event.call_path = CallPath(record.call_path, record.context_path);
-    const auto membership = membership_by_uid_.find(record.participant);
-    if (record.participant != 0 && membership != membership_by_uid_.end()) {
-      event.membership = membership->second;
+    const auto member = member_by_uid_.find(record.member);
+    if (record.member != 0 && member != member_by_uid_.end()) {
+      event.member = member->second;
     }
     event.thread = thread;
     return call;
@@ -562,7 +562,7 @@ class ProcessImport {
       // From the end: what is open is among the newest.
       const auto same = std::find_if(calls->rbegin(), calls->rend(), [&](const Call& call) {
         return call.index == index && call.ticks == record.start_ticks &&
-               call.event.sequence == record.sequence && call.uid == record.participant &&
+               call.event.sequence == record.sequence && call.uid == record.member &&
                OperationOf(call.event) == static_cast<Operation>(record.operation);
       });
       if (same != calls->rend()) {
@@ -606,16 +606,16 @@ class ProcessImport {
       return;
     }
     const bool enqueued = call.launch != 0;
-    if (enqueued && call.event.membership != kNoIndex) AddDeviceCall(call);
+    if (enqueued && call.event.member != kNoIndex) AddDeviceCall(call);
     if (FindOperation(static_cast<uint16_t>(OperationOf(call.event))).kind == Kind::kNcclInit) {
       NoteCreation(call);
     }
-    if (!IsCall(call.event) || (enqueued && call.event.membership == kNoIndex)) {
+    if (!IsCall(call.event) || (enqueued && call.event.member == kNoIndex)) {
       lifecycle_.push_back(call);
     } else if (call.kind == ring::kP2pRing) {
       p2p_.push_back(call);
-    } else if (call.event.sequence != 0 && call.event.membership != kNoIndex) {
-      trace_.memberships[call.event.membership].events.push_back(call.event);
+    } else if (call.event.sequence != 0 && call.event.member != kNoIndex) {
+      trace_.members[call.event.member].events.push_back(call.event);
     } else {
       lifecycle_.push_back(call);
     }
@@ -653,7 +653,7 @@ class ProcessImport {
       const auto it = event.request == 0 ? by_uid.end() : by_uid.find(event.request);
       if (it == by_uid.end()) return;
       Event& own = it->second->event;
-      if (event.sequence != own.sequence || event.membership != own.membership ||
+      if (event.sequence != own.sequence || event.member != own.member ||
           OperationOf(event) != OperationOf(own)) {
         return;
       }
@@ -664,17 +664,17 @@ class ProcessImport {
       if (!started) own = event;
       in_ring[event.request] = true;
     };
-    for (const auto& [uid, membership] : membership_by_uid_) {
-      for (const Event& event : trace_.memberships[membership].events) look(event);
+    for (const auto& [uid, member] : member_by_uid_) {
+      for (const Event& event : trace_.members[member].events) look(event);
     }
     for (const Call& call : p2p_) look(call.event);
     for (const OpenRequest& request : process_.open_requests) {
       const Event& event = request.event;
-      if (event.sequence == 0 || event.membership == kNoIndex || in_ring.contains(request.uid)) {
+      if (event.sequence == 0 || event.member == kNoIndex || in_ring.contains(request.uid)) {
         continue;
       }
       if (IsCollective(InfoOf(static_cast<uint16_t>(OperationOf(event))).kind)) {
-        trace_.memberships[event.membership].events.push_back(event);
+        trace_.members[event.member].events.push_back(event);
       }
     }
   }
@@ -687,9 +687,9 @@ class ProcessImport {
     };
     finish(&p2p_, &process_.p2p);
     finish(&lifecycle_, &process_.lifecycle);
-    for (const auto& [uid, index] : membership_by_uid_) {
-      Membership& membership = trace_.memberships[index];
-      std::vector<Event>& events = membership.events;
+    for (const auto& [uid, index] : member_by_uid_) {
+      Member& member = trace_.members[index];
+      std::vector<Event>& events = member.events;
       SortStably(&events, [](const Event& a, const Event& b) { return a.sequence < b.sequence; });
       const auto same = [](const Event& a, const Event& b) { return a.sequence == b.sequence; };
       const auto end = std::unique(events.begin(), events.end(), same);
@@ -702,9 +702,9 @@ class ProcessImport {
   void ReadChannels() {
     process_.channels_lost = Lost(ring::SectionKind::kChannels) != 0;
     for (const ring::Channel& channel : ring_.channels) {
-      const auto membership = membership_by_uid_.find(channel.participant);
-      if (membership == membership_by_uid_.end()) continue;
-      process_.channels.push_back({membership->second, channel.peer, channel.tag, channel.sent,
+      const auto member = member_by_uid_.find(channel.member);
+      if (member == member_by_uid_.end()) continue;
+      process_.channels.push_back({member->second, channel.peer, channel.tag, channel.sent,
                                    channel.received, (channel.flags & ring::kReceivesUnseen) != 0});
     }
   }
@@ -837,7 +837,7 @@ class ProcessImport {
   Process process_;
   std::vector<Call> p2p_;
   std::vector<Call> lifecycle_;
-  std::unordered_map<uint32_t, uint32_t> membership_by_uid_;
+  std::unordered_map<uint32_t, uint32_t> member_by_uid_;
   std::unordered_map<uint32_t, uint64_t> stopped_;        // launches, by uid
   std::unordered_map<uint32_t, size_t> creation_by_uid_;  // into Trace::creations
   std::map<std::pair<uint32_t, uint64_t>, const ring::GpuProgress*> progress_;  // by uid, stream

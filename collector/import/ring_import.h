@@ -1,5 +1,5 @@
-// One ring into a Trace: its process, its memberships and their events. What joins processes
-// (worlds, communicators) is left to RingTraceBuilder, with what it needs in a MembershipDraft.
+// One ring into a Trace: its process, its members and their events. What joins processes
+// (worlds, communicators) is left to RingTraceBuilder, with what it needs in a MemberDraft.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_IMPORT_H_
 #define ROLLCALL_COLLECTOR_IMPORT_RING_IMPORT_H_
 
@@ -17,7 +17,7 @@
 namespace rollcall {
 
 // What a ring says about a communicator.
-struct MembershipDraft {
+struct MemberDraft {
   uint64_t key = 0;
   uint64_t parent_key = 0;
   uint64_t parent_sequence = 0;
@@ -27,21 +27,21 @@ struct MembershipDraft {
   int32_t size = 0;
   int32_t remote_size = 0;
   std::string name;  // given by the user
-  std::vector<ring::RankRun> members;
-  std::vector<ring::RankRun> remote_members;
+  std::vector<ring::RankRun> ranks;
+  std::vector<ring::RankRun> remote_ranks;
 };
 
 class RingImporter {
  public:
   explicit RingImporter(Trace* trace) : trace_(*trace), interner_(trace) {}
 
-  // Appends a process with its memberships; returns its index. `snapshot` is usable.
+  // Appends a process with its members; returns its index. `snapshot` is usable.
   uint32_t Import(const RingSnapshot& snapshot);
 
-  // By index in Trace::memberships.
-  std::vector<MembershipDraft>& drafts() { return drafts_; }
+  // By index in Trace::members.
+  std::vector<MemberDraft>& drafts() { return drafts_; }
 
-  // What SettleDeviceWork() wants to know, once the processes are joined.
+  // What SimulateStreams() wants to know, once the processes are joined.
   std::vector<DeviceCall>& device_calls() { return device_calls_; }
   std::vector<HostWait>& host_waits() { return host_waits_; }
 
@@ -50,7 +50,7 @@ class RingImporter {
 
   Trace& trace_;
   Interner interner_;
-  std::vector<MembershipDraft> drafts_;
+  std::vector<MemberDraft> drafts_;
   std::vector<DeviceCall> device_calls_;
   std::vector<HostWait> host_waits_;
   std::unordered_map<std::string, RingClock> host_clocks_;

@@ -25,15 +25,15 @@ class ImageParser {
     for (uint32_t kind = 0; kind < kSectionKinds; ++kind)
       out_.lost[kind] = image_.tables[kind].lost;
     Thread();
-    Participants();
+    Members();
     OpenRequests();
     Copy(SectionKind::kChannels, &out_.channels,
-         [](const ring::Channel& channel) { return channel.participant != 0; });
+         [](const ring::Channel& channel) { return channel.member != 0; });
     Copy(SectionKind::kGpuProgress, &out_.gpu,
          [](const ring::GpuProgress& progress) { return IsInUse(progress); });
     Copy(SectionKind::kMarks, &out_.marks, [](const ring::Mark&) { return true; });
     for (ring::Mark& mark : out_.marks) {
-      if (IsBeingWritten(mark.lock)) mark.participant = 0;
+      if (IsBeingWritten(mark.lock)) mark.member = 0;
     }
     Copy(SectionKind::kModules, &out_.modules, [](const ring::Module&) { return true; });
     Copy(SectionKind::kDatatypes, &out_.datatypes, [](const ring::Datatype&) { return true; });
@@ -48,7 +48,7 @@ class ImageParser {
   }
 
  private:
-  void Complain(int* so_far, uint64_t offset, std::string message) {
+  void AddProblem(int* so_far, uint64_t offset, std::string message) {
     if (++*so_far > kMaxProblemsPerKind) return;
     out_.problems.push_back({out_.source, static_cast<int64_t>(offset), std::move(message)});
   }
@@ -70,8 +70,8 @@ class ImageParser {
       thread.state = table.Get<ring::ThreadEntry>(i);
       if (thread.state.state == static_cast<uint32_t>(ring::ThreadState::kFree)) continue;
       if (!IsInUse(thread.state)) {
-        Complain(&thread_problems_, table.OffsetOf(i),
-                 fmt::format("damaged: thread entry {} has state {}", i, thread.state.state));
+        AddProblem(&thread_problems_, table.OffsetOf(i),
+                   fmt::format("damaged: thread entry {} has state {}", i, thread.state.state));
         ++out_.unreadable;
         continue;
       }
@@ -109,7 +109,7 @@ class ImageParser {
     if (slots == 0 || !image_.has_records) return;
     if ((slots & (slots - 1)) != 0 || slots > pool.capacity || first > pool.capacity - slots ||
         head >= uint64_t{1} << 62) {
-      Complain(
+      AddProblem(
           &ring_problems_, where,
           fmt::format("damaged: a ring of {} slots at {} with {} records", slots, first, head));
       ++calls->unreadable;
@@ -120,7 +120,7 @@ class ImageParser {
     const uint64_t there = first < pool.size() ? std::min(slots, pool.size() - first) : 0;
     slots_read_ += there;
     if (slots_read_ > pool.size()) {
-      Complain(&ring_problems_, where, "damaged: rings of different threads overlap");
+      AddProblem(&ring_problems_, where, "damaged: rings of different threads overlap");
       ++calls->unreadable;
       return;
     }
@@ -146,9 +146,9 @@ class ImageParser {
           ++calls->lost;  // a later record is being written, or was
         } else {
           ++calls->unreadable;
-          Complain(&record_problems_, pool.OffsetOf(first + slot),
-                   fmt::format("torn or damaged: record {} of thread {} has lock {}", index,
-                               state.tid, record.lock));
+          AddProblem(&record_problems_, pool.OffsetOf(first + slot),
+                     fmt::format("torn or damaged: record {} of thread {} has lock {}", index,
+                                 state.tid, record.lock));
         }
         continuations_from = kNone;
         continue;
@@ -180,8 +180,8 @@ class ImageParser {
       if (part.array > 1 || part.value_count > ring::kContinuationValues ||
           part.first != arrays[part.array].size() ||
           arrays[part.array].size() + part.value_count > ring::kMaxCountValues) {
-        Complain(&count_problems_, pool.OffsetOf(first + (index & (slots - 1))),
-                 "damaged: a count array does not fit together");
+        AddProblem(&count_problems_, pool.OffsetOf(first + (index & (slots - 1))),
+                   "damaged: a count array does not fit together");
         ++out_.unreadable;
         whole = false;
         break;
@@ -201,34 +201,32 @@ class ImageParser {
     }
   }
 
-  void Participants() {
-    const ImageTable& table = image_.table(SectionKind::kParticipants);
+  void Members() {
+    const ImageTable& table = image_.table(SectionKind::kMembers);
     for (uint64_t i = 0; i < table.size(); ++i) {
-      const auto participant = table.Get<ring::Participant>(i);
-      if (IsBeingWritten(participant.lock)) {
+      const auto member = table.Get<ring::Member>(i);
+      if (IsBeingWritten(member.lock)) {
         ++out_.unreadable;
         continue;
       }
-      if (participant.uid == 0 ||
-          participant.state == static_cast<uint32_t>(ring::ParticipantState::kFree)) {
+      if (member.uid == 0 || member.state == static_cast<uint32_t>(ring::MemberState::kFree)) {
         continue;
       }
-      if (participant.state > static_cast<uint32_t>(ring::ParticipantState::kFreed)) {
-        Complain(&participant_problems_, table.OffsetOf(i),
-                 fmt::format("damaged: communicator entry {} has state {}", i, participant.state));
+      if (member.state > static_cast<uint32_t>(ring::MemberState::kFreed)) {
+        AddProblem(&member_problems_, table.OffsetOf(i),
+                   fmt::format("damaged: communicator entry {} has state {}", i, member.state));
         ++out_.unreadable;
         continue;
       }
-      out_.participants.push_back(participant);
+      out_.members.push_back(member);
     }
-    auto& all = out_.participants;
+    auto& all = out_.members;
     std::stable_sort(all.begin(), all.end(),
                      [](const auto& a, const auto& b) { return a.uid < b.uid; });
     const auto same = [](const auto& a, const auto& b) { return a.uid == b.uid; };
     const auto end = std::unique(all.begin(), all.end(), same);
     if (end != all.end()) {
-      Complain(&participant_problems_, table.offset,
-               "damaged: communicator entries share a number");
+      AddProblem(&member_problems_, table.offset, "damaged: communicator entries share a number");
       out_.unreadable += static_cast<uint64_t>(all.end() - end);
       all.erase(end, all.end());
     }
@@ -243,8 +241,8 @@ class ImageParser {
       if (code.portable_hash != 0) {
         for (const uint32_t ref : {code.file, code.name, code.line_table}) {
           if (ref == 0 || out_.HasString(ref)) continue;
-          Complain(&code_problems_, table.OffsetOf(i),
-                   fmt::format("damaged: Python code {} refers to a string at {}", i, ref));
+          AddProblem(&code_problems_, table.OffsetOf(i),
+                     fmt::format("damaged: Python code {} refers to a string at {}", i, ref));
           ++out_.unreadable;
           code.portable_hash = 0;
           break;
@@ -278,7 +276,7 @@ class ImageParser {
   int ring_problems_ = 0;
   int record_problems_ = 0;
   int count_problems_ = 0;
-  int participant_problems_ = 0;
+  int member_problems_ = 0;
   int code_problems_ = 0;
 };
 

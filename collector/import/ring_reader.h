@@ -55,11 +55,11 @@ struct RingSnapshot {
   uint64_t activity = 0;          // RingActivity() of the image
   ring::FileHeader header{};
   std::vector<RingThread> threads;
-  std::vector<ring::Participant> participants;  // identity whole, by rising uid, each uid once
+  std::vector<ring::Member> members;  // identity whole, by rising uid, each uid once
   std::vector<ring::OpenRequest> open_requests;
   std::vector<ring::Channel> channels;
   std::vector<ring::GpuProgress> gpu;
-  std::vector<ring::Mark> marks;          // participant 0: never used, or being written
+  std::vector<ring::Mark> marks;          // member 0: never used, or being written
   std::vector<ring::Module> modules;      // by index in the file; `path` may still be out of range
   std::vector<ring::Datatype> datatypes;  // by index in the file
   std::vector<std::vector<uint64_t>> count_arrays;

@@ -24,8 +24,8 @@ constexpr KnownSection Known(SectionKind kind) {
   switch (kind) {
     case SectionKind::kThreads:
       return {sizeof(ring::ThreadEntry), "threads"};
-    case SectionKind::kParticipants:
-      return {sizeof(ring::Participant), "participants"};
+    case SectionKind::kMembers:
+      return {sizeof(ring::Member), "members"};
     case SectionKind::kOpenRequests:
       return {sizeof(ring::OpenRequest), "open requests"};
     case SectionKind::kChannels:

@@ -18,11 +18,10 @@ constexpr int32_t kMostRanks = 1 << 20;
 
 class Splitter {
  public:
-  Splitter(uint32_t process, std::vector<uint32_t> memberships,
-           const std::vector<MembershipDraft>& drafts, Trace* trace, std::span<DeviceCall> calls,
-           std::span<HostWait> waits)
+  Splitter(uint32_t process, std::vector<uint32_t> members, const std::vector<MemberDraft>& drafts,
+           Trace* trace, std::span<DeviceCall> calls, std::span<HostWait> waits)
       : process_(process),
-        memberships_(std::move(memberships)),
+        members_(std::move(members)),
         drafts_(drafts),
         trace_(*trace),
         calls_(calls),
@@ -32,7 +31,7 @@ class Splitter {
     AssignSlots();
     if (slots_.size() < 2 || slots_.size() > kMostDevices) return;
     MakeProcesses();
-    MoveMemberships();
+    MoveMembers();
     MoveDeviceWork();
     ShareOpenCalls();
     KeepGroupsWhereTheyHold();
@@ -50,12 +49,12 @@ class Splitter {
   // In the order of creation. Two ranks of one communicator are never one slot, even where NCCL
   // says that they share a device.
   void AssignSlots() {
-    for (const uint32_t m : memberships_) {
+    for (const uint32_t m : members_) {
       if (drafts_[m].device >= 0) slot_of_[m] = SlotFor(drafts_[m].key, drafts_[m].device);
     }
     std::map<uint64_t, size_t> members;
-    for (const uint32_t m : memberships_) ++members[drafts_[m].key];
-    for (const uint32_t m : memberships_) {
+    for (const uint32_t m : members_) ++members[drafts_[m].key];
+    for (const uint32_t m : members_) {
       if (drafts_[m].device >= 0) continue;
       const bool alone = members[drafts_[m].key] == 1 && !slots_.empty();
       if (alone) slots_.front().keys.insert(drafts_[m].key);
@@ -95,16 +94,16 @@ class Splitter {
 
   // Of an event of the host process; kNoIndex if it is of none in particular.
   uint32_t OwnerOf(const Event& event) const {
-    const auto found = slot_of_.find(event.membership);
+    const auto found = slot_of_.find(event.member);
     return found == slot_of_.end() ? kNoIndex : slots_[found->second].process;
   }
 
-  void MoveMemberships() {
+  void MoveMembers() {
     std::map<std::pair<uint64_t, int32_t>, uint32_t> by_rank;
-    for (const uint32_t m : memberships_) {
-      Membership& membership = trace_.memberships[m];
-      membership.process = slots_[slot_of_[m]].process;
-      by_rank[{drafts_[m].key, membership.rank}] = membership.process;
+    for (const uint32_t m : members_) {
+      Member& member = trace_.members[m];
+      member.process = slots_[slot_of_[m]].process;
+      by_rank[{drafts_[m].key, member.rank}] = member.process;
     }
     for (Creation& creation : trace_.creations) {
       const auto found = by_rank.find({creation.key, creation.rank});
@@ -113,10 +112,10 @@ class Splitter {
     std::vector<ring::GpuProgress> gpu = std::move(trace_.processes[process_].gpu);
     trace_.processes[process_].gpu.clear();
     for (const ring::GpuProgress& progress : gpu) {
-      for (const uint32_t m : memberships_) {
-        const Membership& membership = trace_.memberships[m];
-        if (membership.uid != progress.participant) continue;
-        trace_.processes[membership.process].gpu.push_back(progress);
+      for (const uint32_t m : members_) {
+        const Member& member = trace_.members[m];
+        if (member.uid != progress.member) continue;
+        trace_.processes[member.process].gpu.push_back(progress);
         break;
       }
     }
@@ -133,7 +132,7 @@ class Splitter {
   void MoveDeviceWork() {
     std::map<uint64_t, std::set<uint32_t>> streams;
     for (DeviceCall& call : calls_) {
-      const auto found = slot_of_.find(call.event.membership);
+      const auto found = slot_of_.find(call.event.member);
       if (found == slot_of_.end()) continue;
       Slot& slot = slots_[found->second];
       call.process = slot.process;
@@ -218,13 +217,13 @@ class Splitter {
   }
 
   const uint32_t process_;
-  const std::vector<uint32_t> memberships_;  // NCCL's, by rising uid
-  const std::vector<MembershipDraft>& drafts_;
+  const std::vector<uint32_t> members_;  // NCCL's, by rising uid
+  const std::vector<MemberDraft>& drafts_;
   Trace& trace_;
   const std::span<DeviceCall> calls_;
   const std::span<HostWait> waits_;
   std::vector<Slot> slots_;
-  std::map<uint32_t, size_t> slot_of_;          // by membership
+  std::map<uint32_t, size_t> slot_of_;          // by member
   std::map<uint32_t, uint32_t> owner_of_wait_;  // process by thread; kNoIndex: unknown
 };
 
@@ -251,12 +250,12 @@ class Ranges {
 };
 
 // Is it several ranks of one communicator?
-bool IsSeveral(const Trace& trace, const std::vector<uint32_t>& memberships,
-               const std::vector<MembershipDraft>& drafts) {
+bool IsSeveral(const Trace& trace, const std::vector<uint32_t>& members,
+               const std::vector<MemberDraft>& drafts) {
   std::map<uint64_t, int32_t> ranks;
-  return std::any_of(memberships.begin(), memberships.end(), [&](uint32_t m) {
-    const auto [entry, added] = ranks.emplace(drafts[m].key, trace.memberships[m].rank);
-    return !added && entry->second != trace.memberships[m].rank;
+  return std::any_of(members.begin(), members.end(), [&](uint32_t m) {
+    const auto [entry, added] = ranks.emplace(drafts[m].key, trace.members[m].rank);
+    return !added && entry->second != trace.members[m].rank;
   });
 }
 
@@ -264,14 +263,14 @@ bool IsSeveral(const Trace& trace, const std::vector<uint32_t>& memberships,
 // taken out, and hosts may wait for it.
 class Unjudged {
  public:
-  Unjudged(const std::vector<MembershipDraft>& drafts, Trace* trace)
+  Unjudged(const std::vector<MemberDraft>& drafts, Trace* trace)
       : drafts_(drafts), trace_(*trace) {}
 
   // Members of one process of MPI: it cannot be several ranks, since MPI says which one it is.
-  void AddOfMpi(const std::vector<uint32_t>& memberships) {
+  void AddOfMpi(const std::vector<uint32_t>& members) {
     std::map<uint64_t, std::set<int32_t>> ranks;
-    for (const uint32_t m : memberships) {
-      ranks[drafts_[m].key].insert(trace_.memberships[m].rank);
+    for (const uint32_t m : members) {
+      ranks[drafts_[m].key].insert(trace_.members[m].rank);
     }
     for (const auto& [key, held] : ranks) {
       if (held.size() < 2) continue;
@@ -286,7 +285,7 @@ class Unjudged {
   void AddUncounted() {
     for (uint32_t m = 0; m < drafts_.size(); ++m) {
       const uint32_t both = ring::kIsNccl | ring::kWeakIdentity;
-      if ((drafts_[m].flags & both) != both || trace_.memberships[m].rank < 0) continue;
+      if ((drafts_[m].flags & both) != both || trace_.members[m].rank < 0) continue;
       Add(drafts_[m].key,
           "not all calls on an NCCL communicator are counted (docs/nccl.md): what is called on it "
           "is "
@@ -299,9 +298,9 @@ class Unjudged {
     for (uint32_t m = 0; m < drafts_.size(); ++m) {
       if (Has(m)) TakeOut(m);
     }
-    std::erase_if(*calls, [this](const DeviceCall& call) { return Has(call.event.membership); });
+    std::erase_if(*calls, [this](const DeviceCall& call) { return Has(call.event.member); });
     for (Process& process : trace_.processes) {
-      std::erase_if(process.p2p, [this](const Event& event) { return Has(event.membership); });
+      std::erase_if(process.p2p, [this](const Event& event) { return Has(event.member); });
     }
     for (Creation& creation : trace_.creations) {
       if (keys_.contains(creation.key)) creation.event.end_ns = creation.event.start_ns;
@@ -319,16 +318,16 @@ class Unjudged {
   }
 
   void TakeOut(uint32_t m) {
-    Membership& membership = trace_.memberships[m];
-    membership.events.clear();
-    membership.checkpoints.clear();
-    membership.entered = membership.completed = 0;
-    membership.counted = false;
+    Member& member = trace_.members[m];
+    member.events.clear();
+    member.checkpoints.clear();
+    member.entered = member.completed = 0;
+    member.counted = false;
     // As of a graph: a device of it may have work that is not on record.
-    trace_.processes[membership.process].graphs = true;
+    trace_.processes[member.process].graphs = true;
   }
 
-  const std::vector<MembershipDraft>& drafts_;
+  const std::vector<MemberDraft>& drafts_;
   Trace& trace_;
   std::set<uint64_t> keys_;
 };
@@ -352,25 +351,25 @@ std::vector<uint32_t> ProcessesOf(const Trace& trace, uint32_t world) {
 
 }  // namespace
 
-void SplitByDevice(const std::vector<MembershipDraft>& drafts, Trace* trace,
+void SplitByDevice(const std::vector<MemberDraft>& drafts, Trace* trace,
                    std::vector<DeviceCall>* calls, std::vector<HostWait>* waits) {
   std::map<uint32_t, std::vector<uint32_t>> nccl;  // by process
   for (uint32_t m = 0; m < drafts.size(); ++m) {
     if ((drafts[m].flags & ring::kIsNccl) == 0) continue;
-    nccl[trace->memberships[m].process].push_back(m);
+    nccl[trace->members[m].process].push_back(m);
   }
   const Ranges<DeviceCall> calls_of(calls);
   const Ranges<HostWait> waits_of(waits);
   Unjudged unjudged(drafts, trace);
-  for (auto& [process, memberships] : nccl) {
+  for (auto& [process, members] : nccl) {
     const Process& host = trace->processes[process];
     const bool knows_mpi = host.flavor != ring::Flavor::kUnknown || host.thread_level >= 0;
-    if (!IsSeveral(*trace, memberships, drafts)) continue;
+    if (!IsSeveral(*trace, members, drafts)) continue;
     if (knows_mpi) {
-      unjudged.AddOfMpi(memberships);
+      unjudged.AddOfMpi(members);
       continue;
     }
-    Splitter(process, std::move(memberships), drafts, trace, calls_of[process], waits_of[process])
+    Splitter(process, std::move(members), drafts, trace, calls_of[process], waits_of[process])
         .Split();
   }
   unjudged.AddUncounted();
@@ -386,8 +385,7 @@ std::vector<bool> SplitWorlds(const Trace& trace) {
   return split;
 }
 
-bool NumberByCommunicator(const std::vector<MembershipDraft>& drafts, uint32_t world,
-                          Trace* trace) {
+bool NumberByCommunicator(const std::vector<MemberDraft>& drafts, uint32_t world, Trace* trace) {
   const std::vector<uint32_t> processes = ProcessesOf(*trace, world);
   struct Members {
     uint32_t uid = kNoIndex;
@@ -397,15 +395,15 @@ bool NumberByCommunicator(const std::vector<MembershipDraft>& drafts, uint32_t w
   };
   std::map<uint64_t, Members> by_key;
   for (uint32_t m = 0; m < drafts.size(); ++m) {
-    const Membership& membership = trace->memberships[m];
+    const Member& member = trace->members[m];
     if ((drafts[m].flags & ring::kIsNccl) == 0) continue;
-    if (trace->processes[membership.process].world != world) continue;
+    if (trace->processes[member.process].world != world) continue;
     Members& members = by_key[drafts[m].key];
     if (members.size == 0) members.size = drafts[m].size;
-    members.uid = std::min(members.uid, membership.uid);
-    members.fits &= members.size == drafts[m].size && membership.rank >= 0 &&
-                    membership.rank < members.size && members.size <= kMostRanks &&
-                    members.by_rank.emplace(membership.rank, membership.process).second;
+    members.uid = std::min(members.uid, member.uid);
+    members.fits &= members.size == drafts[m].size && member.rank >= 0 &&
+                    member.rank < members.size && members.size <= kMostRanks &&
+                    members.by_rank.emplace(member.rank, member.process).second;
   }
   const Members* first = nullptr;  // to be created
   for (const auto& [key, members] : by_key) {

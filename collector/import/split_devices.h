@@ -21,13 +21,13 @@
 namespace rollcall {
 
 // Appends the processes to the trace; the first device of a process keeps its index. `drafts` is by
-// index in Trace::memberships. Before processes are joined.
-void SplitByDevice(const std::vector<MembershipDraft>& drafts, Trace* trace,
+// index in Trace::members. Before processes are joined.
+void SplitByDevice(const std::vector<MemberDraft>& drafts, Trace* trace,
                    std::vector<DeviceCall>* calls, std::vector<HostWait>* waits);
 
 // The ranks of a world in which a process was split: those of the NCCL communicator that has all of
 // its devices, if there is one. True then; else nothing is changed.
-bool NumberByCommunicator(const std::vector<MembershipDraft>& drafts, uint32_t world, Trace* trace);
+bool NumberByCommunicator(const std::vector<MemberDraft>& drafts, uint32_t world, Trace* trace);
 // Otherwise the devices of the first process come first, and so on.
 void NumberInOrder(uint32_t world, Trace* trace);
 // By world: whether a process of it was split.

@@ -75,7 +75,7 @@ void TraceAssembly::AddMember(const std::string& bundle, const bundle::Member& m
 }
 
 // The second look, begun after the first one has ended for all.
-void TraceAssembly::LookAgain() {
+void TraceAssembly::SampleLiveProcesses() {
   if (live_.empty()) return;
   machine_.Wait(kSettle);
   for (const Live& live : live_) {
@@ -100,7 +100,7 @@ void TraceAssembly::LookAgain() {
 
 Trace TraceAssembly::Finish() {
   for (const std::string& path : bundles_) ReadBundle(path);
-  LookAgain();
+  SampleLiveProcesses();
   for (const Journal& journal : journals_) ApplyJournal(journal, &builder_);
   Trace trace = builder_.Finish();
   AppendTrace(dumps_.Load(), &trace);

@@ -51,7 +51,7 @@ class TraceAssembly {
 
   void ReadBundle(const std::string& path);
   void AddMember(const std::string& bundle, const bundle::Member& member);
-  void LookAgain();
+  void SampleLiveProcesses();
 
   Machine& machine_;
   KeptSources& sources_;

@@ -48,8 +48,7 @@ struct CommunicatorKeyHash {
 
 class Joiner {
  public:
-  Joiner(Trace* trace, const std::vector<MembershipDraft>& drafts,
-         const std::vector<JobIdentity>& jobs)
+  Joiner(Trace* trace, const std::vector<MemberDraft>& drafts, const std::vector<JobIdentity>& jobs)
       : trace_(*trace), drafts_(drafts), jobs_(jobs) {}
 
   void Join() {
@@ -166,37 +165,37 @@ class Joiner {
 
   void MakeCommunicators() {
     // By rising rank, so that the order of files changes nothing.
-    std::vector<uint32_t> order(trace_.memberships.size());
+    std::vector<uint32_t> order(trace_.members.size());
     for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      const Process& left = trace_.processes[trace_.memberships[a].process];
-      const Process& right = trace_.processes[trace_.memberships[b].process];
+      const Process& left = trace_.processes[trace_.members[a].process];
+      const Process& right = trace_.processes[trace_.members[b].process];
       return std::pair(left.world, static_cast<uint32_t>(left.rank)) <
              std::pair(right.world, static_cast<uint32_t>(right.rank));
     });
-    std::vector<uint32_t> first_member;  // by communicator: its first membership
+    std::vector<uint32_t> first_member;  // by communicator: its first member
     for (const uint32_t index : order) {
-      Membership& membership = trace_.memberships[index];
-      const MembershipDraft& draft = drafts_[index];
+      Member& member = trace_.members[index];
+      const MemberDraft& draft = drafts_[index];
       const auto [entry, is_new] =
-          index_.try_emplace(KeyOf(membership, draft.key, IsAlone(draft)),
+          index_.try_emplace(KeyOf(member, draft.key, IsAlone(draft)),
                              static_cast<uint32_t>(trace_.communicators.size()));
       if (is_new) {
-        trace_.communicators.push_back(Make(membership, draft));
+        trace_.communicators.push_back(Make(member, draft));
         first_member.push_back(index);
       }
       Communicator& communicator = trace_.communicators[entry->second];
       communicator.flags |= draft.flags;
       if (communicator.name.empty()) communicator.name = draft.name;
-      communicator.memberships.push_back(index);
-      membership.communicator = entry->second;
-      membership_of_.emplace(uint64_t{membership.process} << 32 | entry->second, index);
+      communicator.members.push_back(index);
+      member.communicator = entry->second;
+      member_of_.emplace(uint64_t{member.process} << 32 | entry->second, index);
     }
     for (uint32_t i = 0; i < trace_.communicators.size(); ++i) {
-      const Membership& membership = trace_.memberships[first_member[i]];
-      const MembershipDraft& draft = drafts_[first_member[i]];
+      const Member& member = trace_.members[first_member[i]];
+      const MemberDraft& draft = drafts_[first_member[i]];
       for (const bool alone : {true, false}) {
-        const auto parent = index_.find(KeyOf(membership, draft.parent_key, alone));
+        const auto parent = index_.find(KeyOf(member, draft.parent_key, alone));
         if (draft.parent_key != 0 && parent != index_.end() && parent->second != i) {
           trace_.communicators[i].parent = parent->second;
         }
@@ -210,24 +209,24 @@ class Joiner {
 
   // No call of NCCL's says which process is which rank: those who came say it of themselves. Of the
   // others it is known where the communicator is the whole job, in its order.
-  void ListNcclMembers(const MembershipDraft& draft, Communicator* communicator) const {
+  void ListNcclMembers(const MemberDraft& draft, Communicator* communicator) const {
     const int32_t size = draft.size;
     if (communicator->created_by == Operation::kNcclCommShrink) {
-      communicator->members = Kept(*communicator, draft.members);
-      if (!communicator->members.empty()) return;
+      communicator->ranks = Kept(*communicator, draft.ranks);
+      if (!communicator->ranks.empty()) return;
     }
     if (size <= 0 || static_cast<uint32_t>(size) > kMaxRanks) return;
-    communicator->members.assign(static_cast<size_t>(size), -1);
+    communicator->ranks.assign(static_cast<size_t>(size), -1);
     bool in_order = trace_.worlds[communicator->world].size == size;
-    for (const uint32_t m : communicator->memberships) {
-      const Membership& membership = trace_.memberships[m];
-      if (membership.rank < 0 || membership.rank >= size) continue;
-      const int32_t rank = trace_.processes[membership.process].rank;
-      communicator->members[static_cast<size_t>(membership.rank)] = rank;
-      in_order &= rank == membership.rank;
+    for (const uint32_t m : communicator->members) {
+      const Member& member = trace_.members[m];
+      if (member.rank < 0 || member.rank >= size) continue;
+      const int32_t rank = trace_.processes[member.process].rank;
+      communicator->ranks[static_cast<size_t>(member.rank)] = rank;
+      in_order &= rank == member.rank;
     }
     for (int32_t rank = 0; in_order && rank < size; ++rank) {
-      communicator->members[static_cast<size_t>(rank)] = rank;
+      communicator->ranks[static_cast<size_t>(rank)] = rank;
     }
   }
 
@@ -235,7 +234,7 @@ class Joiner {
   std::vector<int32_t> Kept(const Communicator& shrunk,
                             const std::vector<ring::RankRun>& parent_ranks) const {
     if (shrunk.parent == kNoIndex) return {};
-    const std::vector<int32_t>& parent = trace_.communicators[shrunk.parent].members;
+    const std::vector<int32_t>& parent = trace_.communicators[shrunk.parent].ranks;
     std::vector<int32_t> kept;
     for (const int32_t rank : ExpandRanks(parent_ranks)) {
       if (static_cast<size_t>(rank) >= parent.size()) return {};
@@ -254,33 +253,33 @@ class Joiner {
     }
     for (Creation& creation : trace_.creations) {
       const auto found = shrunk.find(creation.key);
-      if (found != shrunk.end()) creation.expected = trace_.communicators[found->second].members;
+      if (found != shrunk.end()) creation.expected = trace_.communicators[found->second].ranks;
     }
   }
 
-  static bool IsAlone(const MembershipDraft& draft) {
+  static bool IsAlone(const MemberDraft& draft) {
     return (draft.flags & ring::kIsSelf) != 0 || (draft.size == 1 && draft.remote_size == 0);
   }
 
-  CommunicatorKey KeyOf(const Membership& membership, uint64_t key, bool alone) const {
-    return {key, trace_.processes[membership.process].world, alone ? membership.process : kNoIndex};
+  CommunicatorKey KeyOf(const Member& member, uint64_t key, bool alone) const {
+    return {key, trace_.processes[member.process].world, alone ? member.process : kNoIndex};
   }
 
-  Communicator Make(const Membership& membership, const MembershipDraft& draft) const {
+  Communicator Make(const Member& member, const MemberDraft& draft) const {
     Communicator communicator;
     communicator.key = draft.key;
     communicator.parent_sequence = draft.parent_sequence;
     communicator.created_by = static_cast<Operation>(draft.creating_operation);
-    communicator.world = trace_.processes[membership.process].world;
-    communicator.members = ExpandRanks(draft.members);
-    communicator.remote_members = ExpandRanks(draft.remote_members);
+    communicator.world = trace_.processes[member.process].world;
+    communicator.ranks = ExpandRanks(draft.ranks);
+    communicator.remote_ranks = ExpandRanks(draft.remote_ranks);
     // Each side of an intercommunicator calls the other one remote: the side of the lowest rank is
     // taken for the local one, whoever is seen first.
     const auto lowest = [](const std::vector<int32_t>& ranks) {
       return ranks.empty() ? INT32_MAX : *std::min_element(ranks.begin(), ranks.end());
     };
-    if (lowest(communicator.remote_members) < lowest(communicator.members)) {
-      std::swap(communicator.members, communicator.remote_members);
+    if (lowest(communicator.remote_ranks) < lowest(communicator.ranks)) {
+      std::swap(communicator.ranks, communicator.remote_ranks);
     }
     return communicator;
   }
@@ -328,12 +327,12 @@ class Joiner {
   // The call that made `communicator`, in the trace of one of its members; null if it is lost.
   const Event* FindCreation(const Communicator& communicator) const {
     constexpr size_t kMembersAsked = 4;  // one that kept the record is enough
-    for (size_t i = 0; i < std::min(kMembersAsked, communicator.memberships.size()); ++i) {
-      const uint32_t process = trace_.memberships[communicator.memberships[i]].process;
+    for (size_t i = 0; i < std::min(kMembersAsked, communicator.members.size()); ++i) {
+      const uint32_t process = trace_.members[communicator.members[i]].process;
       if (communicator.parent == kNoIndex) return nullptr;
-      const auto parent = membership_of_.find(uint64_t{process} << 32 | communicator.parent);
-      if (parent == membership_of_.end()) continue;
-      const std::vector<Event>& events = trace_.memberships[parent->second].events;
+      const auto parent = member_of_.find(uint64_t{process} << 32 | communicator.parent);
+      if (parent == member_of_.end()) continue;
+      const std::vector<Event>& events = trace_.members[parent->second].events;
       const auto event = std::lower_bound(
           events.begin(), events.end(), communicator.parent_sequence,
           [](const Event& left, uint64_t sequence) { return left.sequence < sequence; });
@@ -343,11 +342,11 @@ class Joiner {
   }
 
   Trace& trace_;
-  const std::vector<MembershipDraft>& drafts_;
+  const std::vector<MemberDraft>& drafts_;
   const std::vector<JobIdentity>& jobs_;
   uint64_t slots_ = 0;
   std::unordered_map<CommunicatorKey, uint32_t, CommunicatorKeyHash> index_;
-  std::unordered_map<uint64_t, uint32_t> membership_of_;  // by process and communicator
+  std::unordered_map<uint64_t, uint32_t> member_of_;  // by process and communicator
   std::vector<bool> named_;
   std::unordered_map<uint32_t, int> nccl_named_;  // by world: NCCL's communicators have no names
 };
@@ -389,9 +388,9 @@ class RingTraceBuilder::Impl {
     LinkGrown();
     SplitByDevice(importer_.drafts(), &trace_, &importer_.device_calls(), &importer_.host_waits());
     Joiner(&trace_, importer_.drafts(), jobs_).Join();
-    SettleDeviceWork(std::move(importer_.device_calls()), importer_.host_waits(), &trace_);
+    SimulateStreams(std::move(importer_.device_calls()), importer_.host_waits(), &trace_);
     MergePythonFrames(&trace_);
-    SettleRejections(&trace_);
+    ResolveRejections(&trace_);
     ForgetHandledExceptions();
     return std::move(trace_);
   }
@@ -400,9 +399,9 @@ class RingTraceBuilder::Impl {
   // identity by which the others call the communicator, too (shim/nccl/call.cc).
   void LinkGrown() {
     std::unordered_map<uint64_t, uint64_t> keys;
-    std::vector<MembershipDraft>& drafts = importer_.drafts();
+    std::vector<MemberDraft>& drafts = importer_.drafts();
     const auto grown = static_cast<uint16_t>(Operation::kNcclCommGrow);
-    for (MembershipDraft& draft : drafts) {
+    for (MemberDraft& draft : drafts) {
       if (draft.creating_operation != grown || draft.parent_sequence == 0) continue;
       keys.emplace(draft.parent_sequence, draft.key);
       draft.parent_sequence = 0;
@@ -412,7 +411,7 @@ class RingTraceBuilder::Impl {
       const auto found = keys.find(*key);
       if (found != keys.end()) *key = found->second;
     };
-    for (MembershipDraft& draft : drafts) {
+    for (MemberDraft& draft : drafts) {
       replace(&draft.key);
       replace(&draft.parent_key);
     }

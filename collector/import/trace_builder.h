@@ -9,7 +9,7 @@
 // key. Communicators are joined by key within a world. One with a single member is never joined.
 //
 // Events. A collective with a number on a communicator that the ring still knows goes to its
-// Membership; calls in the point-to-point ring to Process::p2p; the rest to Process::lifecycle,
+// Member; calls in the point-to-point ring to Process::p2p; the rest to Process::lifecycle,
 // also errors (with the sequence number of the call that failed) and collectives on communicators
 // that have been freed and forgotten. A call in flight, or a request, whose record the ring has
 // lost is known all the same, and added. Ends come from what the thread's next record says of the

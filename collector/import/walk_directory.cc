@@ -14,7 +14,7 @@ using Callback = std::function<void(const std::string&, const std::string&)>;
 constexpr size_t kMaxFiles = 1 << 20;
 constexpr int kMaxDirectoryDepth = 4;
 
-void Walk(const std::string& path, int depth, const Callback& visit, const Callback& complain) {
+void Walk(const std::string& path, int depth, const Callback& visit, const Callback& add_problem) {
   std::error_code error;
   std::vector<fs::directory_entry> entries;
   fs::directory_iterator it(path, error);
@@ -22,13 +22,13 @@ void Walk(const std::string& path, int depth, const Callback& visit, const Callb
        it.increment(error)) {
     entries.push_back(*it);
   }
-  if (error) complain(path, error.message());
+  if (error) add_problem(path, error.message());
   std::sort(entries.begin(), entries.end());
   for (const fs::directory_entry& entry : entries) {
     std::error_code ignored;
     const fs::file_status status = entry.symlink_status(ignored);
     if (fs::is_directory(status) && depth + 1 < kMaxDirectoryDepth) {
-      Walk(entry.path().string(), depth + 1, visit, complain);
+      Walk(entry.path().string(), depth + 1, visit, add_problem);
     } else if (fs::is_regular_file(status)) {
       visit(entry.path().string(), path);
     }
@@ -37,8 +37,8 @@ void Walk(const std::string& path, int depth, const Callback& visit, const Callb
 
 }  // namespace
 
-void WalkDirectory(const std::string& path, const Callback& visit, const Callback& complain) {
-  Walk(path, 0, visit, complain);
+void WalkDirectory(const std::string& path, const Callback& visit, const Callback& add_problem) {
+  Walk(path, 0, visit, add_problem);
 }
 
 }  // namespace rollcall

@@ -14,7 +14,7 @@ namespace rollcall {
 // listed.
 void WalkDirectory(const std::string& path,
                    const std::function<void(const std::string&, const std::string&)>& visit,
-                   const std::function<void(const std::string&, const std::string&)>& complain);
+                   const std::function<void(const std::string&, const std::string&)>& add_problem);
 
 }  // namespace rollcall
 

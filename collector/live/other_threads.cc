@@ -117,7 +117,7 @@ OtherThreads JudgeOtherThreads(const ProcessState& first, const ProcessState& se
   return OtherThreadsJudge(first, second, threads, evidence).Run();
 }
 
-OtherThreads LookAtOtherThreads(const ProcSource& proc, pid_t pid, uint64_t start_ticks,
+OtherThreads SampleOtherThreads(const ProcSource& proc, pid_t pid, uint64_t start_ticks,
                                 const CallingThreads& threads) {
   std::string error;
   const std::optional<ProcessState> first = ReadProcessState(proc, pid, start_ticks, &error);

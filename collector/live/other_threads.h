@@ -47,7 +47,7 @@ bool IsRuntimeModule(const std::string& path);
 // Looks twice at the process with this pid and start time. kUnseen: it is gone, or may not be
 // looked at. Costs some microseconds per thread; the first look at a process with more threads than
 // those in `threads` reads its modules (a millisecond).
-OtherThreads LookAtOtherThreads(const ProcSource& proc, pid_t pid, uint64_t start_ticks,
+OtherThreads SampleOtherThreads(const ProcSource& proc, pid_t pid, uint64_t start_ticks,
                                 const CallingThreads& threads);
 
 }  // namespace rollcall

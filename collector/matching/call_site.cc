@@ -122,11 +122,11 @@ const std::vector<SourceBlock>* CallSites::BlocksOf(const SourceFrame& frame) co
   return found == sources_.end() ? nullptr : found->second;
 }
 
-bool CallSites::FindLoops(uint32_t path_a, size_t parted, const SourceFrame& b,
+bool CallSites::FindLoops(uint32_t path_a, size_t divergence, const SourceFrame& b,
                           std::vector<LoopAround>* loops) const {
   const std::vector<const SourceFrame*> a = OutermostFirst(path_a);
-  bool all = BlocksOf(*a[parted]) != nullptr;
-  for (size_t i = a.size(); i-- > parted;) {
+  bool all = BlocksOf(*a[divergence]) != nullptr;
+  for (size_t i = a.size(); i-- > divergence;) {
     const std::vector<SourceBlock>* blocks = BlocksOf(*a[i]);
     if (blocks == nullptr) {
       // Libraries between the user's functions and the call have loops of their own.
@@ -136,7 +136,7 @@ bool CallSites::FindLoops(uint32_t path_a, size_t parted, const SourceFrame& b,
     const size_t before = loops->size();
     for (const SourceBlock& block : *blocks) {
       if (block.kind != SourceBlock::Kind::kLoop || !block.Holds(a[i]->line)) continue;
-      if (i == parted && block.Holds(b.line)) continue;
+      if (i == divergence && block.Holds(b.line)) continue;
       loops->push_back({path_a, i, block.first, block.last});
     }
     std::sort(loops->begin() + static_cast<ptrdiff_t>(before), loops->end(),
@@ -176,47 +176,48 @@ bool CallSites::IsConditional(const LoopAround& loop) const {
   return false;
 }
 
-Parting CallSites::Part(uint32_t path_a, uint32_t path_b) const {
-  Parting parting;
-  if (path_a == kNoIndex || path_b == kNoIndex) return parting;
+PathDivergence CallSites::Part(uint32_t path_a, uint32_t path_b) const {
+  PathDivergence path_divergence;
+  if (path_a == kNoIndex || path_b == kNoIndex) return path_divergence;
   if (Id(path_a) == Id(path_b) && Id(path_a) != 0) {
-    parting.known = parting.same = true;
-    return parting;
+    path_divergence.known = path_divergence.same = true;
+    return path_divergence;
   }
   // Cut at its outer end, a path has no known beginning to compare from.
   for (const uint32_t path : {path_a, path_b}) {
-    if (!IsWhole(trace_.call_paths[path]) || IsBlurred(trace_.call_paths[path])) return parting;
+    if (!IsWhole(trace_.call_paths[path]) || IsBlurred(trace_.call_paths[path]))
+      return path_divergence;
   }
   const std::vector<const SourceFrame*> a = OutermostFirst(path_a);
   const std::vector<const SourceFrame*> b = OutermostFirst(path_b);
   size_t i = 0;
   while (i < a.size() && i < b.size() && SamePlace(*a[i], *b[i])) ++i;
-  if (i >= a.size() || i >= b.size()) return parting;
+  if (i >= a.size() || i >= b.size()) return path_divergence;
   const SourceFrame& fa = *a[i];
   const SourceFrame& fb = *b[i];
-  if (fa.function.empty() || fb.function.empty()) return parting;
+  if (fa.function.empty() || fb.function.empty()) return path_divergence;
   // Inside a runtime, two lines are no branch of the program: kinds of instructions in the
   // interpreter, main() and what exit() calls in libc.
-  if (IsRuntimeModule(fa.module) || IsRuntimeModule(fb.module)) return parting;
-  parting.known = true;
-  parting.branch = fa.function == fb.function && fa.file == fb.file;
-  if (parting.branch) {
-    parting.a = fa;
-    parting.b = fb;
-    parting.a_innermost = i + 1 == a.size();
-    parting.b_innermost = i + 1 == b.size();
-    parting.order = fa.line != fb.line     ? (fa.line < fb.line ? -1 : 1)
-                    : fa.vaddr != fb.vaddr ? (fa.vaddr < fb.vaddr ? -1 : 1)
-                                           : 0;
-    parting.sources_a = FindLoops(path_a, i, fb, &parting.loops_a);
-    parting.sources_b = FindLoops(path_b, i, fa, &parting.loops_b);
-    parting.arms = AreArms(BlocksOf(fa), fa.line, fb.line);
-    if (parting.arms) parting.order = 0;
+  if (IsRuntimeModule(fa.module) || IsRuntimeModule(fb.module)) return path_divergence;
+  path_divergence.known = true;
+  path_divergence.branch = fa.function == fb.function && fa.file == fb.file;
+  if (path_divergence.branch) {
+    path_divergence.a = fa;
+    path_divergence.b = fb;
+    path_divergence.a_innermost = i + 1 == a.size();
+    path_divergence.b_innermost = i + 1 == b.size();
+    path_divergence.order = fa.line != fb.line     ? (fa.line < fb.line ? -1 : 1)
+                            : fa.vaddr != fb.vaddr ? (fa.vaddr < fb.vaddr ? -1 : 1)
+                                                   : 0;
+    path_divergence.sources_a = FindLoops(path_a, i, fb, &path_divergence.loops_a);
+    path_divergence.sources_b = FindLoops(path_b, i, fa, &path_divergence.loops_b);
+    path_divergence.arms = AreArms(BlocksOf(fa), fa.line, fb.line);
+    if (path_divergence.arms) path_divergence.order = 0;
   } else if (i > 0) {
-    parting.a = *a[i - 1];
-    parting.b = *b[i - 1];
+    path_divergence.a = *a[i - 1];
+    path_divergence.b = *b[i - 1];
   }
-  return parting;
+  return path_divergence;
 }
 
 }  // namespace rollcall

@@ -20,7 +20,7 @@ struct LoopAround {
 };
 
 // Where two call paths part, seen from their outer ends.
-struct Parting {
+struct PathDivergence {
   bool known = false;  // both paths are whole, and their functions have names
   bool same = false;   // the same path to the same call
   // They part at two call sites of one function: a branch, a loop, a return lies between them.
@@ -56,7 +56,7 @@ class CallSites {
   // The line of the user's own code that a verdict shows (user_code.h); empty without a path.
   SourceFrame UserFrame(uint32_t call_path) const;
 
-  Parting Part(uint32_t path_a, uint32_t path_b) const;
+  PathDivergence Part(uint32_t path_a, uint32_t path_b) const;
 
   // Was the call made by the same way into the loop, and inside of it?
   bool Inside(uint32_t path, const LoopAround& loop) const;
@@ -69,7 +69,7 @@ class CallSites {
   const std::vector<SourceBlock>* BlocksOf(const SourceFrame& frame) const;
   // Loops around the call of path `a` that do not hold `b`, from the frame on in which they part.
   // True if all sources are there.
-  bool FindLoops(uint32_t path_a, size_t parted, const SourceFrame& b,
+  bool FindLoops(uint32_t path_a, size_t divergence, const SourceFrame& b,
                  std::vector<LoopAround>* loops) const;
 
   const Trace& trace_;

@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 
-#include "collector/matching/voices.h"
+#include "collector/matching/data_matching.h"
 #include "collector/model/messages.h"
 #include "proto/datatypes.h"
 
@@ -16,13 +16,13 @@ namespace {
 
 // Parts the parties by a value that all must have in common.
 template <typename Value>
-Mismatch Partition(const std::vector<Party>& parties, MismatchKind kind,
-                   const std::function<bool(const Party&)>& takes_part,
-                   const std::function<Value(const Party&)>& value_of,
+Mismatch Partition(const std::vector<MemberCall>& calls, MismatchKind kind,
+                   const std::function<bool(const MemberCall&)>& takes_part,
+                   const std::function<Value(const MemberCall&)>& value_of,
                    const std::function<std::string(const Value&)>& text_of) {
   std::map<Value, std::vector<uint32_t>> classes;
-  for (uint32_t i = 0; i < parties.size(); ++i) {
-    if (takes_part(parties[i])) classes[value_of(parties[i])].push_back(i);
+  for (uint32_t i = 0; i < calls.size(); ++i) {
+    if (takes_part(calls[i])) classes[value_of(calls[i])].push_back(i);
   }
   if (classes.size() < 2) return {};
   auto largest = classes.begin();
@@ -97,41 +97,41 @@ std::string ArgumentsText(const Trace& trace, const Arguments& arguments) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-Mismatch MatchCalls(const Trace& trace, const std::vector<Party>& parties, bool intercommunicator,
-                    MatchBudget* budget, std::vector<std::string>* notes) {
-  if (parties.size() < 2) return {};
-  const auto all = [](const Party&) { return true; };
+Mismatch MatchCalls(const Trace& trace, const std::vector<MemberCall>& calls,
+                    bool intercommunicator, MatchBudget* budget, std::vector<std::string>* notes) {
+  if (calls.size() < 2) return {};
+  const auto all = [](const MemberCall&) { return true; };
   Mismatch mismatch = Partition<Operation>(
-      parties, MismatchKind::kOperation, all,
-      [](const Party& party) { return party.arguments->operation; },
+      calls, MismatchKind::kOperation, all,
+      [](const MemberCall& call) { return call.arguments->operation; },
       [](const Operation& operation) { return OperationName(operation); });
   if (mismatch) return mismatch;
 
-  const Rule rule = FindOperation(static_cast<uint16_t>(parties[0].arguments->operation)).rule;
+  const Rule rule = FindOperation(static_cast<uint16_t>(calls[0].arguments->operation)).rule;
   if (HasRoot(rule)) {
     // In the root's own group of an intercommunicator the roots are MPI_ROOT and MPI_PROC_NULL;
     // only the other group names a rank.
     mismatch = Partition<int32_t>(
-        parties, MismatchKind::kRoot,
-        [intercommunicator](const Party& party) {
-          return !intercommunicator || party.arguments->root_or_peer >= 0;
+        calls, MismatchKind::kRoot,
+        [intercommunicator](const MemberCall& call) {
+          return !intercommunicator || call.arguments->root_or_peer >= 0;
         },
-        [](const Party& party) { return party.arguments->root_or_peer; },
+        [](const MemberCall& call) { return call.arguments->root_or_peer; },
         [](const int32_t& root) { return RootText(root); });
     if (mismatch) return mismatch;
   }
   if (Reduces(rule)) {
     mismatch = Partition<uint16_t>(
-        parties, MismatchKind::kReduceOp,
-        [](const Party& party) {
-          const uint16_t op = party.arguments->reduce_op;
+        calls, MismatchKind::kReduceOp,
+        [](const MemberCall& call) {
+          const uint16_t op = call.arguments->reduce_op;
           return op != 0 && op != static_cast<uint16_t>(ReduceOp::kUnknown);
         },
-        [](const Party& party) { return party.arguments->reduce_op; },
+        [](const MemberCall& call) { return call.arguments->reduce_op; },
         [](const uint16_t& op) { return std::string(ReduceOpName(op)); });
     if (mismatch) return mismatch;
   }
-  return MatchData(trace, parties, rule, intercommunicator, budget, notes);
+  return MatchData(trace, calls, rule, intercommunicator, budget, notes);
 }
 
 }  // namespace rollcall

@@ -12,11 +12,11 @@
 namespace rollcall {
 
 // One member's call. `rank` and `arguments` as recorded; an absent member is left out.
-struct Party {
-  uint32_t lane = 0;  // the caller's name for it
-  int32_t rank = -1;  // in the communicator (its local group)
+struct MemberCall {
+  uint32_t member = 0;  // the caller's name for it
+  int32_t rank = -1;    // in the communicator (its local group)
   const Arguments* arguments = nullptr;
-  const Membership* membership = nullptr;  // for its topology
+  const Member* topology = nullptr;  // for its topology
 };
 
 enum class MismatchKind : uint8_t { kNone, kOperation, kRoot, kReduceOp, kDatatype, kCount };
@@ -47,8 +47,8 @@ struct MatchBudget {
 // The first rule broken, in the order operation, root, reduction, datatype, count. What cannot be
 // judged (an unknown datatype, counts that were cut off) breaks no rule. `notes` collects what is
 // allowed here and forbidden by the letter: MPI_BYTE for another type of as many bytes.
-Mismatch MatchCalls(const Trace& trace, const std::vector<Party>& parties, bool intercommunicator,
-                    MatchBudget* budget, std::vector<std::string>* notes);
+Mismatch MatchCalls(const Trace& trace, const std::vector<MemberCall>& calls,
+                    bool intercommunicator, MatchBudget* budget, std::vector<std::string>* notes);
 
 // "MPI_Allreduce", "4 x MPI_INT, MPI_SUM", "root 0": for titles and lines.
 std::string OperationName(Operation operation);

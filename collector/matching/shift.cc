@@ -19,7 +19,7 @@ constexpr size_t kMinEachTime = 4;
 
 using Keys = std::vector<uint64_t>;
 
-// A lane's calls by number.
+// A history's calls by number.
 struct History {
   Keys sites;
   Keys roots;  // the root that it named, plus one; 0 without
@@ -119,8 +119,8 @@ std::optional<FirstDifference> FirstShift(const History& x, const History& y) {
   return std::nullopt;
 }
 
-// Number by number the call that most lanes made (Boyer and Moore's vote): no history of a single
-// rank serves as the measure of the others.
+// Number by number the call that most histories made (Boyer and Moore's vote): no history of a
+// single rank serves as the measure of the others.
 History MostFrequent(const std::vector<const std::vector<uint32_t>*>& classes,
                      const std::vector<History>& histories) {
   size_t longest = 0;
@@ -144,50 +144,52 @@ History MostFrequent(const std::vector<const std::vector<uint32_t>*>& classes,
   return most;
 }
 
-// As long as `sites`, which are the lane's.
-Keys RootsOf(const Trace& trace, const Lane& lane, size_t size) {
+// As long as `sites`, which are the history's.
+Keys RootsOf(const Trace& trace, const MemberHistory& history, size_t size) {
   Keys roots(size);
-  for (const Event& event : lane.membership->events) {
-    if (event.sequence - lane.first >= size || event.arguments == kNoIndex) continue;
+  for (const Event& event : history.member->events) {
+    if (event.sequence - history.first >= size || event.arguments == kNoIndex) continue;
     const int32_t root = trace.arguments[event.arguments].root_or_peer;
-    roots[event.sequence - lane.first] = root < 0 ? 0 : static_cast<uint64_t>(root) + 1;
+    roots[event.sequence - history.first] = root < 0 ? 0 : static_cast<uint64_t>(root) + 1;
   }
   return roots;
 }
 
 }  // namespace
 
-std::vector<uint64_t> SiteHistory(const Trace& trace, const CallSites& sites, const Lane& lane) {
-  if (lane.last < lane.first) return {};
-  Keys keys(lane.last - lane.first + 1 > 100'000'000 ? 0 : lane.last - lane.first + 1);
-  for (const Event& event : lane.membership->events) {
-    if (event.sequence - lane.first < keys.size() && event.call_path != kNoIndex) {
-      keys[event.sequence - lane.first] = SiteKey(trace, sites, event);
+std::vector<uint64_t> SiteHistory(const Trace& trace, const CallSites& sites,
+                                  const MemberHistory& history) {
+  if (history.last < history.first) return {};
+  Keys keys(history.last - history.first + 1 > 100'000'000 ? 0 : history.last - history.first + 1);
+  for (const Event& event : history.member->events) {
+    if (event.sequence - history.first < keys.size() && event.call_path != kNoIndex) {
+      keys[event.sequence - history.first] = SiteKey(trace, sites, event);
     }
   }
   return keys;
 }
 
-std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites, const Lanes& lanes) {
+std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites,
+                               const CommunicatorHistory& histories) {
   // Compared is what all of them have recorded the beginning of.
   uint64_t first = 1;
   std::vector<uint32_t> recorded;
-  for (uint32_t i = 0; i < lanes.lanes.size(); ++i) {
-    if (lanes.lanes[i].last == 0) continue;
+  for (uint32_t i = 0; i < histories.members.size(); ++i) {
+    if (histories.members[i].last == 0) continue;
     recorded.push_back(i);
-    first = std::max(first, lanes.lanes[i].first);
+    first = std::max(first, histories.members[i].first);
   }
   if (recorded.size() < 2) return std::nullopt;
 
-  // Lanes with one history are one class: there are few, however many ranks.
+  // Members with one history are one class: there are few, however many ranks.
   std::map<std::pair<uint64_t, uint64_t>, std::vector<uint32_t>> classes;
   for (const uint32_t i : recorded) {
-    const Lane& lane = lanes.lanes[i];
+    const MemberHistory& history = histories.members[i];
     uint64_t hash = 0;
-    for (const Event& event : lane.membership->events) {
+    for (const Event& event : history.member->events) {
       if (event.sequence >= first) hash = RollHash(hash, SiteKey(trace, sites, event));
     }
-    classes[{lane.last, hash}].push_back(i);
+    classes[{history.last, hash}].push_back(i);
   }
   if (classes.size() < 2) return std::nullopt;
   std::vector<const std::vector<uint32_t>*> by_size;
@@ -196,23 +198,23 @@ std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites, const
   std::stable_sort(by_size.begin(), by_size.end(),
                    [](const auto* a, const auto* b) { return a->size() > b->size(); });
 
-  std::vector<History> histories;
+  std::vector<History> by_class;
   for (const auto* members : by_size) {
-    const Lane& lane = lanes.lanes[members->front()];
+    const MemberHistory& member = histories.members[members->front()];
     History history;
-    history.sites = SiteHistory(trace, sites, lane);
-    history.roots = RootsOf(trace, lane, history.sites.size());
+    history.sites = SiteHistory(trace, sites, member);
+    history.roots = RootsOf(trace, member, history.sites.size());
     const auto skip =
-        static_cast<ptrdiff_t>(std::min<uint64_t>(first - lane.first, history.size()));
+        static_cast<ptrdiff_t>(std::min<uint64_t>(first - member.first, history.size()));
     history.sites.erase(history.sites.begin(), history.sites.begin() + skip);
     history.roots.erase(history.roots.begin(), history.roots.begin() + skip);
-    histories.push_back(std::move(history));
+    by_class.push_back(std::move(history));
   }
-  const History most = MostFrequent(by_size, histories);
+  const History most = MostFrequent(by_size, by_class);
   std::optional<FirstDifference> earliest;
   std::vector<std::optional<FirstDifference>> differences(by_size.size());
   for (size_t c = 0; c < by_size.size(); ++c) {
-    differences[c] = FirstShift(histories[c], most);
+    differences[c] = FirstShift(by_class[c], most);
     if (differences[c] && (!earliest || differences[c]->index < earliest->index)) {
       earliest = differences[c];
     }

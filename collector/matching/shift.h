@@ -12,24 +12,26 @@
 #include <vector>
 
 #include "collector/matching/call_site.h"
-#include "collector/matching/lanes.h"
+#include "collector/matching/communicator_history.h"
 #include "collector/model/trace.h"
 
 namespace rollcall {
 
 struct Shift {
   uint64_t sequence = 0;  // the first number at which one history is shifted against the others
-  std::vector<uint32_t> deviating;  // lanes
+  std::vector<uint32_t> deviating;  // histories
   std::vector<uint32_t> agreeing;
-  bool tie = false;    // as many on one side as on the other
-  bool extra = false;  // the deviating lanes made calls that the others did not; else left some out
-  uint64_t calls = 0;  // how many
+  bool tie = false;  // as many on one side as on the other
+  bool extra =
+      false;  // the deviating histories made calls that the others did not; else left some out
+  uint64_t calls = 0;      // how many
   bool each_time = false;  // one call, wherever the others make it
 };
 
 // The earliest shift on this communicator among the recorded calls; none if histories differ
 // nowhere, or only without a shift. Near linear in the number of records.
-std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites, const Lanes& lanes);
+std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites,
+                               const CommunicatorHistory& histories);
 
 // The loop that a history of site keys ends in: its last `length` keys repeat with `period`.
 struct Loop {
@@ -40,8 +42,9 @@ struct Loop {
 // The loop that keys[0..end) ends in, whole twice at least; the shortest period. Linear in `end`.
 Loop FindLoop(const std::vector<uint64_t>& keys, size_t end);
 
-// A lane's site keys by number, from lane.first; 0 where a record is missing.
-std::vector<uint64_t> SiteHistory(const Trace& trace, const CallSites& sites, const Lane& lane);
+// A history's site keys by number, from history.first; 0 where a record is missing.
+std::vector<uint64_t> SiteHistory(const Trace& trace, const CallSites& sites,
+                                  const MemberHistory& history);
 
 }  // namespace rollcall
 

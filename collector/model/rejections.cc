@@ -24,10 +24,9 @@ class ArgumentChecker {
       : trace_(trace),
         arguments_(trace.arguments[event.arguments]),
         info_(FindOperation(static_cast<uint16_t>(arguments_.operation))),
-        communicator_(
-            event.membership == kNoIndex
-                ? nullptr
-                : &trace.communicators[trace.memberships[event.membership].communicator]) {}
+        communicator_(event.member == kNoIndex
+                          ? nullptr
+                          : &trace.communicators[trace.members[event.member].communicator]) {}
 
   std::optional<BadArgument> Check(ErrorClass wanted) const {
     using Checks = std::array<std::optional<BadArgument> (ArgumentChecker::*)() const, 6>;
@@ -76,12 +75,12 @@ class ArgumentChecker {
   // Nothing of intercommunicators, and where the members are not known.
   bool IsOutside(int32_t rank) const {
     return communicator_ != nullptr && (communicator_->flags & ring::kIsInter) == 0 &&
-           !communicator_->members.empty() &&
-           (rank < 0 || static_cast<size_t>(rank) >= communicator_->members.size());
+           !communicator_->ranks.empty() &&
+           (rank < 0 || static_cast<size_t>(rank) >= communicator_->ranks.size());
   }
   std::string Inside() const {
     return fmt::format("{} has the ranks 0 to {}", communicator_->name,
-                       communicator_->members.size() - 1);
+                       communicator_->ranks.size() - 1);
   }
 
   std::optional<BadArgument> Root() const {
@@ -154,13 +153,13 @@ bool IsSameCall(const Event& a, const Event& b) {
 
 // Its number, if it took one, goes to nobody; and its message was not sent.
 void TakeOut(Trace* trace, Process* process, const Event& event) {
-  if (event.sequence != 0 && event.membership != kNoIndex) {
-    Membership& membership = trace->memberships[event.membership];
-    std::erase_if(membership.events,
+  if (event.sequence != 0 && event.member != kNoIndex) {
+    Member& member = trace->members[event.member];
+    std::erase_if(member.events,
                   [&event](const Event& other) { return other.sequence == event.sequence; });
-    if (membership.entered == event.sequence) --membership.entered;
-    std::erase_if(membership.checkpoints, [&membership](const Checkpoint& checkpoint) {
-      return checkpoint.sequence > membership.entered;
+    if (member.entered == event.sequence) --member.entered;
+    std::erase_if(member.checkpoints, [&member](const Checkpoint& checkpoint) {
+      return checkpoint.sequence > member.entered;
     });
     return;
   }
@@ -169,7 +168,7 @@ void TakeOut(Trace* trace, Process* process, const Event& event) {
   if (process->p2p.size() == before) return;
   for (const Message& message : MessagesOf(trace->arguments[event.arguments])) {
     for (Channel& channel : process->channels) {
-      const bool same = channel.membership == event.membership && channel.peer == message.peer &&
+      const bool same = channel.member == event.member && channel.peer == message.peer &&
                         channel.tag == message.tag;
       if (same && message.sends && channel.sent > 0) --channel.sent;
     }
@@ -183,7 +182,7 @@ std::optional<BadArgument> FindBadArgument(const Trace& trace, const Event& even
   return ArgumentChecker(trace, event).Check(error);
 }
 
-void SettleRejections(Trace* trace) {
+void ResolveRejections(Trace* trace) {
   for (Process& process : trace->processes) {
     if (process.device || process.open_calls.empty()) continue;
     const bool gone = Gone(process);

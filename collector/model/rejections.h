@@ -25,7 +25,7 @@ std::optional<BadArgument> FindBadArgument(const Trace& trace, const Event& even
 // argument, or of a process that the library ended inside it with the error's class as exit status.
 // Moves these from the open calls to Process::rejected, and out of what is matched. To be called
 // once, when it is known how the processes ended.
-void SettleRejections(Trace* trace);
+void ResolveRejections(Trace* trace);
 
 // The process does nothing more: it is inside a rejected call, or was ended there.
 bool IsInsideRejected(const Process& process);

@@ -248,7 +248,7 @@ class Parser {
     SetTopology(words, directed ? ring::kIsDistGraph : ring::kIsGraph, directed ? in : out, out);
   }
 
-  void SetTopology(const std::vector<std::string>& words, ring::ParticipantFlag flag,
+  void SetTopology(const std::vector<std::string>& words, ring::MemberFlag flag,
                    const std::vector<std::vector<int32_t>>& in,
                    const std::vector<std::vector<int32_t>>& out) {
     if (!builder_->SetTopology(Communicator(At(words, 1)), flag, in, out)) {

@@ -112,8 +112,8 @@ struct Event {
   uint64_t detail = 0;       // as in ring::Record
   uint32_t arguments = kNoIndex;
   uint32_t call_path = kNoIndex;
-  uint32_t membership = kNoIndex;  // into Trace::memberships; kNoIndex if no communicator
-  uint32_t thread = 0;             // index into Process::threads
+  uint32_t member = kNoIndex;  // into Trace::members; kNoIndex if no communicator
+  uint32_t thread = 0;         // index into Process::threads
 };
 static_assert(sizeof(Event) == 56);
 
@@ -130,11 +130,11 @@ struct Communicator {
   uint32_t parent = kNoIndex;  // into Trace::communicators
   uint64_t parent_sequence = 0;
   Operation created_by = Operation::kNone;
-  uint32_t flags = 0;                   // ring::ParticipantFlag, of any member
-  uint32_t world = kNoIndex;            // into Trace::worlds
-  std::vector<int32_t> members;         // world ranks by local rank; empty if unknown
-  std::vector<int32_t> remote_members;  // intercommunicator
-  std::vector<uint32_t> memberships;    // into Trace::memberships: those whose trace is here
+  uint32_t flags = 0;                 // ring::MemberFlag, of any member
+  uint32_t world = kNoIndex;          // into Trace::worlds
+  std::vector<int32_t> ranks;         // world ranks by local rank; empty if unknown
+  std::vector<int32_t> remote_ranks;  // intercommunicator
+  std::vector<uint32_t> members;      // into Trace::members: those whose trace is here
 };
 
 // Whether it joins what was started apart (spawn, connect, join): its members may be of other
@@ -145,12 +145,12 @@ inline bool HasOutsiders(const Communicator& communicator) {
 }
 
 // One process' part in one communicator.
-struct Membership {
+struct Member {
   uint32_t process = kNoIndex;
   uint32_t communicator = kNoIndex;
   uint32_t uid = 0;   // in its ring
   int32_t rank = -1;  // in the communicator
-  ring::ParticipantState state = ring::ParticipantState::kLive;
+  ring::MemberState state = ring::MemberState::kLive;
   uint64_t entered = 0;  // collectives entered, ever
   uint64_t completed = 0;
   uint64_t rejected = 0;  // collectives that took no part, ever
@@ -204,7 +204,7 @@ struct OpenCall {
 struct RejectedCall {
   Event event;  // sequence: the number that it would have had
   ErrorClass error = ErrorClass::kNone;
-  bool open = false;  // it did not return: see SettleRejections()
+  bool open = false;  // it did not return: see ResolveRejections()
 };
 
 struct OpenRequest {
@@ -224,7 +224,7 @@ struct OpenRequest {
 };
 
 struct Channel {
-  uint32_t membership = kNoIndex;
+  uint32_t member = kNoIndex;
   int32_t peer = 0;
   int32_t tag = 0;
   uint64_t sent = 0;
@@ -391,7 +391,7 @@ struct Trace {
   std::vector<World> worlds;
   std::vector<Process> processes;
   std::vector<Communicator> communicators;
-  std::vector<Membership> memberships;
+  std::vector<Member> members;
   std::vector<Creation> creations;
   std::vector<Arguments> arguments;
   std::vector<CallPath> call_paths;

@@ -81,40 +81,40 @@ TraceBuilder::TraceBuilder(int ranks, int thread_level) {
 }
 
 uint32_t TraceBuilder::AddCommunicator(const std::string& name, std::vector<int32_t> members,
-                                       std::vector<int32_t> remote_members) {
+                                       std::vector<int32_t> remote_ranks) {
   const uint32_t index = static_cast<uint32_t>(trace_.communicators.size());
   Communicator communicator;
   communicator.key = 100 + index;
   communicator.name = name;
   communicator.world = 0;
-  if (!remote_members.empty()) communicator.flags |= ring::kIsInter;
-  for (const std::vector<int32_t>* group : {&members, &remote_members}) {
+  if (!remote_ranks.empty()) communicator.flags |= ring::kIsInter;
+  for (const std::vector<int32_t>* group : {&members, &remote_ranks}) {
     int32_t local = 0;
     for (const int32_t rank : *group) {
-      Membership membership;
-      membership.process = static_cast<uint32_t>(rank);
-      membership.communicator = index;
-      membership.uid = index + 1;
-      membership.rank = local++;
-      communicator.memberships.push_back(static_cast<uint32_t>(trace_.memberships.size()));
-      trace_.memberships.push_back(std::move(membership));
+      Member member;
+      member.process = static_cast<uint32_t>(rank);
+      member.communicator = index;
+      member.uid = index + 1;
+      member.rank = local++;
+      communicator.members.push_back(static_cast<uint32_t>(trace_.members.size()));
+      trace_.members.push_back(std::move(member));
     }
   }
-  communicator.members = std::move(members);
-  communicator.remote_members = std::move(remote_members);
+  communicator.ranks = std::move(members);
+  communicator.remote_ranks = std::move(remote_ranks);
   trace_.communicators.push_back(std::move(communicator));
   return index;
 }
 
-bool TraceBuilder::SetTopology(uint32_t communicator, ring::ParticipantFlag flag,
+bool TraceBuilder::SetTopology(uint32_t communicator, ring::MemberFlag flag,
                                const std::vector<std::vector<int32_t>>& in,
                                const std::vector<std::vector<int32_t>>& out) {
-  for (const uint32_t index : trace_.communicators[communicator].memberships) {
-    Membership& membership = trace_.memberships[index];
-    const auto at = static_cast<size_t>(membership.rank);
+  for (const uint32_t index : trace_.communicators[communicator].members) {
+    Member& member = trace_.members[index];
+    const auto at = static_cast<size_t>(member.rank);
     if (at >= in.size()) return false;
-    membership.neighbors_in = in[at];
-    membership.neighbors_out = out[at];
+    member.neighbors_in = in[at];
+    member.neighbors_out = out[at];
   }
   trace_.communicators[communicator].flags |= flag;
   return true;
@@ -146,9 +146,9 @@ uint32_t TraceBuilder::AddDatatype(const std::string& name, uint32_t of, uint64_
   return datatypes_[name] = static_cast<uint32_t>(trace_.datatypes.size() - 1);
 }
 
-uint32_t TraceBuilder::MembershipOf(int rank, uint32_t communicator) const {
-  for (const uint32_t index : trace_.communicators[communicator].memberships) {
-    if (trace_.memberships[index].process == static_cast<uint32_t>(rank)) return index;
+uint32_t TraceBuilder::MemberOf(int rank, uint32_t communicator) const {
+  for (const uint32_t index : trace_.communicators[communicator].members) {
+    if (trace_.members[index].process == static_cast<uint32_t>(rank)) return index;
   }
   return kNoIndex;
 }
@@ -248,11 +248,11 @@ TraceBuilder::Made TraceBuilder::Make(int rank, const Call& call) {
   const bool needs_communicator =
       IsCollective(info.kind) || info.rule == Rule::kP2p || info.rule == Rule::kRma;
   if (needs_communicator && (call.arguments.flags & ring::kNullComm) == 0) {
-    event.membership = MembershipOf(rank, call.communicator);
-    if (event.membership != kNoIndex) made.membership = &trace_.memberships[event.membership];
+    event.member = MemberOf(rank, call.communicator);
+    if (event.member != kNoIndex) made.member = &trace_.members[event.member];
   }
-  if (IsCollective(info.kind) && made.membership != nullptr) {
-    event.sequence = ++made.membership->entered;
+  if (IsCollective(info.kind) && made.member != nullptr) {
+    event.sequence = ++made.member->entered;
   }
   if (info.rule == Rule::kP2p && info.kind != Kind::kPersistentP2p) {
     event.detail = Count(rank, event, true);
@@ -274,16 +274,16 @@ TraceBuilder::Made TraceBuilder::Make(int rank, const Call& call) {
   return made;
 }
 
-Channel* TraceBuilder::ChannelOf(int rank, uint32_t membership, int32_t peer, int32_t tag) {
+Channel* TraceBuilder::ChannelOf(int rank, uint32_t member, int32_t peer, int32_t tag) {
   std::vector<Channel>& channels = process(rank)->channels;
   const auto room = channel_room_.find(rank);
   if (room != channel_room_.end() && channels.size() >= room->second && tag != ring::kAnyTag &&
-      !channels_.contains({membership, peer, tag})) {
+      !channels_.contains({member, peer, tag})) {
     process(rank)->channels_lost = true;
     tag = ring::kAnyTag;
   }
-  const auto [entry, added] = channels_.emplace(std::tuple(membership, peer, tag), channels.size());
-  if (added) channels.push_back({.membership = membership, .peer = peer, .tag = tag});
+  const auto [entry, added] = channels_.emplace(std::tuple(member, peer, tag), channels.size());
+  if (added) channels.push_back({.member = member, .peer = peer, .tag = tag});
   return &channels[entry->second];
 }
 
@@ -291,7 +291,7 @@ uint64_t TraceBuilder::Count(int rank, const Event& event, bool sends) {
   uint64_t number = 0;
   for (const Message& message : MessagesOf(trace_.arguments[event.arguments])) {
     if (message.sends != sends || message.probes) continue;
-    Channel* channel = ChannelOf(rank, event.membership, message.peer, message.tag);
+    Channel* channel = ChannelOf(rank, event.member, message.peer, message.tag);
     number = ++(sends ? channel->sent : channel->received);
   }
   return number;
@@ -314,7 +314,7 @@ void TraceBuilder::Start(int rank, const Made& made, const Call& call) {
       start.request = uid;
       start.detail = 0;
       if (request.event.sequence != 0) {
-        start.membership = request.event.membership;
+        start.member = request.event.member;
         start.detail = request.event.sequence << 32 | request.starts;
       }
       (request.event.sequence != 0 ? process.lifecycle : process.p2p).push_back(start);
@@ -364,9 +364,9 @@ void TraceBuilder::Complete(int rank, const Call& call) {
   Process& process = *this->process(rank);
   process.threads[call.thread].last_end_ns = made.event.end_ns;
   const OperationInfo info = FindOperation(static_cast<uint16_t>(call.operation));
-  if (IsCollective(info.kind) && made.membership != nullptr) {
-    made.membership->events.push_back(made.event);
-    ++made.membership->completed;
+  if (IsCollective(info.kind) && made.member != nullptr) {
+    made.member->events.push_back(made.event);
+    ++made.member->completed;
     return;
   }
   if (info.kind == Kind::kStart || info.kind == Kind::kStartall) return Start(rank, made, call);
@@ -391,11 +391,11 @@ void TraceBuilder::Reject(int rank, const Call& call, ErrorClass error) {
   Made made = Make(rank, call);
   made.event.end_ns = now_ns_ + call.took_ns;
   if (made.event.sequence != 0) {
-    --made.membership->entered;
-    ++made.membership->rejected;
+    --made.member->entered;
+    ++made.member->rejected;
   }
   for (const Message& message : MessagesOf(trace_.arguments[made.event.arguments])) {
-    if (message.sends) --ChannelOf(rank, made.event.membership, message.peer, message.tag)->sent;
+    if (message.sends) --ChannelOf(rank, made.event.member, message.peer, message.tag)->sent;
   }
   Process& process = *this->process(rank);
   process.threads[call.thread].last_end_ns = made.event.end_ns;
@@ -406,12 +406,12 @@ void TraceBuilder::Reject(int rank, const Call& call, ErrorClass error) {
 
 void TraceBuilder::Fail(int rank, const Call& call, uint64_t error) {
   Complete(rank, call);
-  const uint32_t membership = MembershipOf(rank, call.communicator);
+  const uint32_t member = MemberOf(rank, call.communicator);
   AddLifecycle(rank, Operation::kCallError, error, call.path);
   Event& noted = process(rank)->lifecycle.back();
-  noted.membership = membership;
+  noted.member = member;
   if (IsCollective(FindOperation(static_cast<uint16_t>(call.operation)).kind)) {
-    noted.sequence = trace_.memberships[membership].entered;
+    noted.sequence = trace_.members[member].entered;
   }
 }
 
@@ -428,8 +428,8 @@ void TraceBuilder::Open(int rank, const Call& call) {
   }
   if (!open.requests.empty()) open.event.request = open.requests.front();
   const OperationInfo info = FindOperation(static_cast<uint16_t>(call.operation));
-  if (made.membership != nullptr && made.event.sequence != 0) {
-    made.membership->events.push_back(made.event);
+  if (made.member != nullptr && made.event.sequence != 0) {
+    made.member->events.push_back(made.event);
   } else if (info.kind == Kind::kInit) {
     process.phase = ring::Phase::kStarting;
     process.lifecycle.push_back(made.event);
@@ -446,8 +446,8 @@ void TraceBuilder::Open(int rank, const Call& call) {
 void TraceBuilder::Enqueue(int rank, const Call& call, bool running) {
   Made made = Make(rank, call);
   Process& process = *this->process(rank);
-  if (made.membership != nullptr && made.event.sequence != 0) {
-    made.membership->events.push_back(made.event);
+  if (made.member != nullptr && made.event.sequence != 0) {
+    made.member->events.push_back(made.event);
   } else {
     process.p2p.push_back(made.event);
   }
@@ -556,7 +556,7 @@ void TraceBuilder::LoseFirst(int rank, uint64_t count) {
 }
 
 void TraceBuilder::LoseWithin(int rank, uint32_t communicator, uint64_t sequence, uint64_t count) {
-  holes_.push_back({MembershipOf(rank, communicator), sequence, count});
+  holes_.push_back({MemberOf(rank, communicator), sequence, count});
   process(rank)->records_unreadable += count;
 }
 
@@ -580,9 +580,9 @@ void TraceBuilder::ShiftClock(int rank, int64_t ns) {
     shift(&thread.polls_tightly_since_ns);
     shift_event(&thread.asks);
   }
-  for (Membership& membership : trace_.memberships) {
-    if (membership.process != static_cast<uint32_t>(rank)) continue;
-    for (Event& event : membership.events) shift_event(&event);
+  for (Member& member : trace_.members) {
+    if (member.process != static_cast<uint32_t>(rank)) continue;
+    for (Event& event : member.events) shift_event(&event);
   }
   for (Creation& creation : trace_.creations) {
     if (creation.process == static_cast<uint32_t>(rank)) shift_event(&creation.event);
@@ -594,42 +594,42 @@ void TraceBuilder::ShiftClock(int rank, int64_t ns) {
   if (process.exception) shift(&process.exception->at_ns);
 }
 
-void TraceBuilder::AddCheckpoints(Membership* membership) const {
+void TraceBuilder::AddCheckpoints(Member* member) const {
   uint64_t hash = 0;
-  for (const Event& event : membership->events) {
+  for (const Event& event : member->events) {
     hash = RollHash(hash, trace_.arguments[event.arguments].semantic_hash);
     // As a ring keeps them: some evenly spaced since the beginning.
-    if (event.sequence % 16 == 0) membership->checkpoints.push_back({event.sequence, hash, 0});
+    if (event.sequence % 16 == 0) member->checkpoints.push_back({event.sequence, hash, 0});
   }
 }
 
 Trace TraceBuilder::Finish() {
-  SettleRejections(&trace_);
+  ResolveRejections(&trace_);
   HoldUp();
-  for (Membership& membership : trace_.memberships) {
-    AddCheckpoints(&membership);
+  for (Member& member : trace_.members) {
+    AddCheckpoints(&member);
     // A device completes in order: what is open, and all behind it, is not complete.
-    const Process& process = trace_.processes[membership.process];
+    const Process& process = trace_.processes[member.process];
     if (!process.device) continue;
-    membership.completed = membership.entered;
-    for (const Event& event : membership.events) {
+    member.completed = member.entered;
+    for (const Event& event : member.events) {
       if (event.end_ns != kNoTime) continue;
-      membership.completed = event.sequence - 1;
+      member.completed = event.sequence - 1;
       break;
     }
   }
   for (const Process& process : trace_.processes) {
     uint64_t lose = process.threads[0].lost_collectives;
-    for (Membership& membership : trace_.memberships) {
-      if (membership.process != static_cast<uint32_t>(process.rank)) continue;
-      const size_t gone = std::min<size_t>(lose, membership.events.size());
-      membership.events.erase(membership.events.begin(),
-                              membership.events.begin() + static_cast<ptrdiff_t>(gone));
+    for (Member& member : trace_.members) {
+      if (member.process != static_cast<uint32_t>(process.rank)) continue;
+      const size_t gone = std::min<size_t>(lose, member.events.size());
+      member.events.erase(member.events.begin(),
+                          member.events.begin() + static_cast<ptrdiff_t>(gone));
       lose -= gone;
     }
   }
   for (const Hole& hole : holes_) {
-    std::erase_if(trace_.memberships[hole.membership].events, [&hole](const Event& event) {
+    std::erase_if(trace_.members[hole.member].events, [&hole](const Event& event) {
       return event.sequence >= hole.first && event.sequence - hole.first < hole.count;
     });
   }
@@ -649,10 +649,10 @@ Trace TraceBuilder::Finish() {
   for (const int rank : missing_) {
     trace_.worlds[0].processes[static_cast<size_t>(rank)] = kNoIndex;
   }
-  // A rank without a trace has no process and no memberships; the others keep their indices.
+  // A rank without a trace has no process and no members; the others keep their indices.
   for (Communicator& communicator : trace_.communicators) {
-    std::erase_if(communicator.memberships, [this](uint32_t index) {
-      const int32_t rank = trace_.processes[trace_.memberships[index].process].rank;
+    std::erase_if(communicator.members, [this](uint32_t index) {
+      const int32_t rank = trace_.processes[trace_.members[index].process].rank;
       return std::find(missing_.begin(), missing_.end(), rank) != missing_.end();
     });
   }
@@ -672,8 +672,8 @@ Trace TraceBuilder::Finish() {
       for (uint32_t& other : process.held_up_by) other = moved[other];
       std::erase(process.held_up_by, kNoIndex);
     }
-    for (Membership& membership : trace_.memberships) {
-      membership.process = moved[membership.process];
+    for (Member& member : trace_.members) {
+      member.process = moved[member.process];
     }
     for (Creation& creation : trace_.creations) creation.process = moved[creation.process];
     std::erase_if(trace_.creations,

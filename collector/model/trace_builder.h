@@ -40,9 +40,9 @@ class TraceBuilder {
  public:
   explicit TraceBuilder(int ranks, int thread_level = 0);
 
-  // `members` and `remote_members` are world ranks by local rank.
+  // `ranks` and `remote_ranks` are world ranks by local rank.
   uint32_t AddCommunicator(const std::string& name, std::vector<int32_t> members,
-                           std::vector<int32_t> remote_members = {});
+                           std::vector<int32_t> remote_ranks = {});
   // The communicator joins what was started apart: see HasOutsiders().
   void MarkSpawned(uint32_t communicator) {
     trace_.communicators[communicator].flags |= ring::kWeakIdentity;
@@ -50,11 +50,11 @@ class TraceBuilder {
   // Gives a communicator a topology: `flag` says of which kind, `in` and `out` are the neighbors by
   // local rank, as MPI lists them.
   // False if it has fewer places than the communicator has members.
-  bool SetTopology(uint32_t communicator, ring::ParticipantFlag flag,
+  bool SetTopology(uint32_t communicator, ring::MemberFlag flag,
                    const std::vector<std::vector<int32_t>>& in,
                    const std::vector<std::vector<int32_t>>& out);
   bool IsMember(int rank, uint32_t communicator) const {
-    return MembershipOf(rank, communicator) != kNoIndex;
+    return MemberOf(rank, communicator) != kNoIndex;
   }
   // A basic type by its MPI name; kNoIndex if there is none.
   uint32_t Datatype(const std::string& name);
@@ -115,12 +115,12 @@ class TraceBuilder {
  private:
   struct Made {
     Event event;
-    Membership* membership = nullptr;
+    Member* member = nullptr;
   };
   Made Make(int rank, const Call& call);
   // The channel of a message. As a ring counts them: sends when entered (persistent ones when they
   // are started), receives when complete.
-  Channel* ChannelOf(int rank, uint32_t membership, int32_t peer, int32_t tag);
+  Channel* ChannelOf(int rank, uint32_t member, int32_t peer, int32_t tag);
   // Counts the messages that a call is about, those that it sends or those that it receives;
   // returns the number of the last on its channel.
   uint64_t Count(int rank, const Event& event, bool sends);
@@ -130,8 +130,8 @@ class TraceBuilder {
   // The requests that the call waited for, or frees, are complete.
   void Finish(int rank, const Call& call);
   uint32_t InternArguments(const Call& call);
-  uint32_t MembershipOf(int rank, uint32_t communicator) const;
-  void AddCheckpoints(Membership* membership) const;
+  uint32_t MemberOf(int rank, uint32_t communicator) const;
+  void AddCheckpoints(Member* member) const;
   void HoldUp();
   void ShiftClock(int rank, int64_t ns);
 
@@ -144,7 +144,7 @@ class TraceBuilder {
   std::map<int, size_t> channel_room_;
   std::map<std::pair<int, uint32_t>, int64_t> polls_tightly_ns_;  // by rank and thread
   struct Hole {
-    uint32_t membership;
+    uint32_t member;
     uint64_t first;
     uint64_t count;
   };
@@ -155,7 +155,7 @@ class TraceBuilder {
   std::map<std::string, uint32_t> codes_;
   std::map<std::tuple<std::vector<uint32_t>, bool, uint32_t>, uint32_t> paths_;  // with context
   std::map<std::pair<int, std::string>, uint64_t> requests_;
-  std::map<std::tuple<uint32_t, int32_t, int32_t>, size_t> channels_;  // membership, peer, tag
+  std::map<std::tuple<uint32_t, int32_t, int32_t>, size_t> channels_;  // member, peer, tag
 };
 
 }  // namespace rollcall

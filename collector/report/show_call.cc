@@ -11,7 +11,7 @@ namespace rollcall {
 namespace {
 
 bool IsSame(const Event& a, const Event& b) {
-  return a.membership == b.membership && a.sequence == b.sequence && a.start_ns == b.start_ns &&
+  return a.member == b.member && a.sequence == b.sequence && a.start_ns == b.start_ns &&
          a.arguments == b.arguments && a.request == b.request && a.thread == b.thread;
 }
 
@@ -20,9 +20,9 @@ bool IsSame(const Event& a, const Event& b) {
 std::string ShownCall(const AlignedTrace& analysis, const Event& event, bool numbered) {
   std::string text = OperationName(analysis.Op(event));
   if (numbered && event.sequence != 0) text += fmt::format(" #{}", event.sequence);
-  if (numbered && event.membership != kNoIndex) {
-    const Membership& membership = analysis.trace.memberships[event.membership];
-    text += " on " + analysis.CommunicatorName(membership.communicator);
+  if (numbered && event.member != kNoIndex) {
+    const Member& member = analysis.trace.members[event.member];
+    text += " on " + analysis.CommunicatorName(member.communicator);
   }
   const std::string details = ArgumentsText(analysis.trace, analysis.Args(event));
   if (!details.empty()) text += fmt::format("  ({})", details);

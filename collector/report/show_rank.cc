@@ -73,16 +73,14 @@ class RankDifference {
     return index < calls_[side].size() ? calls_[side][index] : nullptr;
   }
   uint32_t CommunicatorOf(const Event& event) const {
-    return event.membership == kNoIndex
-               ? kNoIndex
-               : analysis_.trace.memberships[event.membership].communicator;
+    return event.member == kNoIndex ? kNoIndex : analysis_.trace.members[event.member].communicator;
   }
 
   void FindShared() {
-    for (const Lanes& lanes : analysis_.lanes) {
-      const Lane* left = analysis_.LaneOf(lanes.communicator, process_[0]);
-      const Lane* right = analysis_.LaneOf(lanes.communicator, process_[1]);
-      if (left != nullptr && right != nullptr) shared_.push_back(lanes.communicator);
+    for (const CommunicatorHistory& histories : analysis_.histories) {
+      const MemberHistory* left = analysis_.HistoryOf(histories.communicator, process_[0]);
+      const MemberHistory* right = analysis_.HistoryOf(histories.communicator, process_[1]);
+      if (left != nullptr && right != nullptr) shared_.push_back(histories.communicator);
     }
   }
   bool IsShared(uint32_t communicator) const {
@@ -93,8 +91,8 @@ class RankDifference {
   void FindBegin() {
     std::optional<std::pair<size_t, size_t>> best;
     for (const uint32_t communicator : shared_) {
-      const Lane* left = analysis_.LaneOf(communicator, process_[0]);
-      const Lane* right = analysis_.LaneOf(communicator, process_[1]);
+      const MemberHistory* left = analysis_.HistoryOf(communicator, process_[0]);
+      const MemberHistory* right = analysis_.HistoryOf(communicator, process_[1]);
       const uint64_t number = std::max(left->first, right->first);
       const Event* of_left = left->At(number);
       const Event* of_right = right->At(number);

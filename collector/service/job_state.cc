@@ -51,19 +51,19 @@ void JobState::OnDigest(uint64_t agent, const rpc::ProcessDigest& digest, int64_
         return call.operation() == static_cast<uint32_t>(Operation::kAbort);
       });
   if (!IsLive(process) && process.gone_since_ns == 0) process.gone_since_ns = now_ns;
-  for (const rpc::ParticipantDigest& participant : digest.participants()) {
-    CompareMarks(participant, digest.id());
+  for (const rpc::MemberDigest& member : digest.members()) {
+    CompareMarks(member, digest.id());
   }
 }
 
-void JobState::CompareMarks(const rpc::ParticipantDigest& participant, uint64_t id) {
-  if (participant.unordered() || participant.size() == 1) return;
-  if (!marks_.contains(participant.key()) && marks_.size() >= kCommunicatorsKept) return;
-  std::map<uint64_t, Seen>& seen = marks_[participant.key()];
-  for (const rpc::Mark& mark : participant.marks()) {
+void JobState::CompareMarks(const rpc::MemberDigest& member, uint64_t id) {
+  if (member.unordered() || member.size() == 1) return;
+  if (!marks_.contains(member.key()) && marks_.size() >= kCommunicatorsKept) return;
+  std::map<uint64_t, Seen>& seen = marks_[member.key()];
+  for (const rpc::Mark& mark : member.marks()) {
     const auto [entry, is_new] = seen.try_emplace(mark.sequence(), Seen{mark.semantic_hash(), id});
     if (!is_new && entry->second.semantic_hash != mark.semantic_hash() && entry->second.id != id) {
-      mismatches_ |= Fold(participant.key(), mark.sequence(), 1) | 1;
+      mismatches_ |= Fold(member.key(), mark.sequence(), 1) | 1;
     }
   }
   while (seen.size() > kMarksKept) seen.erase(seen.begin());
@@ -152,7 +152,7 @@ Suspicion JobState::Check(int64_t now_ns) const {
   return found;
 }
 
-bool LookPacer::MayLook(const Suspicion& suspicion, int64_t now_ns) const {
+bool DiagnosisThrottle::MayRun(const Suspicion& suspicion, int64_t now_ns) const {
   if (suspicion.reason == Reason::kNone) return false;
   if (cost_ns_ < 0) return true;
   const int64_t since_ns = now_ns - ended_ns_;
@@ -164,8 +164,8 @@ bool LookPacer::MayLook(const Suspicion& suspicion, int64_t now_ns) const {
   return since_ns >= std::clamp(cost_ns_ * kCostFactor, kLeastGapNs, kMostCostGapNs);
 }
 
-void LookPacer::Looked(const Suspicion& suspicion, bool fruitful, int64_t begin_ns,
-                       int64_t end_ns) {
+void DiagnosisThrottle::Ran(const Suspicion& suspicion, bool fruitful, int64_t begin_ns,
+                            int64_t end_ns) {
   const bool same = suspicion.fingerprint == fingerprint_ && suspicion.reason == reason_;
   gap_ns_ = same ? std::min(gap_ns_ * 2, kMostGapNs) : kLeastGapNs;
   // A verdict stands until something moves; still, what else is wrong may be found later.

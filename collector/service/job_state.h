@@ -2,7 +2,8 @@
 // pure state machine: time comes in as an argument, nothing is sent from here.
 //
 // A suspicion is cheap and may be false: it costs a snapshot and a diagnosis, and only those speak
-// to the user. Slowness is not a hang, so a fruitless look makes the next one later (LookPacer).
+// to the user. Slowness is not a hang, so a fruitless look makes the next one later
+// (DiagnosisThrottle).
 #ifndef ROLLCALL_COLLECTOR_SERVICE_JOB_STATE_H_
 #define ROLLCALL_COLLECTOR_SERVICE_JOB_STATE_H_
 
@@ -85,7 +86,7 @@ class JobState {
   // More communicators than this are not compared: their digests still are there to be asked for.
   static constexpr size_t kCommunicatorsKept = 1 << 16;
 
-  void CompareMarks(const rpc::ParticipantDigest& participant, uint64_t id);
+  void CompareMarks(const rpc::MemberDigest& member, uint64_t id);
 
   const Options options_;
   std::unordered_map<uint64_t, Process> processes_;
@@ -97,10 +98,10 @@ class JobState {
 // When to look again. While some ranks still compute, looks take a tenth of the time at most; when
 // all wait there is nobody to disturb. The same picture without a verdict is looked at more and
 // more rarely.
-class LookPacer {
+class DiagnosisThrottle {
  public:
-  bool MayLook(const Suspicion& suspicion, int64_t now_ns) const;
-  void Looked(const Suspicion& suspicion, bool fruitful, int64_t begin_ns, int64_t end_ns);
+  bool MayRun(const Suspicion& suspicion, int64_t now_ns) const;
+  void Ran(const Suspicion& suspicion, bool fruitful, int64_t begin_ns, int64_t end_ns);
 
  private:
   static constexpr int64_t kLeastGapNs = 200'000'000;

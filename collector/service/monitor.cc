@@ -38,7 +38,7 @@ int64_t Monotonic() { return Now(CLOCK_MONOTONIC); }
 
 // While the job runs, "cannot tell" is no news, as the next look may be able to; until it stood
 // still for so long that a person wants to know even that.
-bool IsWorthSaying(const Report& report, int64_t stall_after_ns) {
+bool IsReportable(const Report& report, int64_t stall_after_ns) {
   if (report.no_progress_ns >= stall_after_ns) return !report.findings.empty();
   return std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
     return finding.certainty != Certainty::kInconclusive;
@@ -138,14 +138,14 @@ void Monitor::Leave(uint64_t agent) {
   changed_.notify_all();
 }
 
-void Monitor::LookNow(std::function<void()> then) {
+void Monitor::DiagnoseNow(std::function<void()> then) {
   const std::lock_guard lock(mutex_);
-  after_look_ = std::move(then);
+  after_diagnosis_ = std::move(then);
 }
 
-Monitor::Final Monitor::Finish(const LastLook& look) {
+Monitor::Final Monitor::Finish(const FinalPass& look) {
   std::unique_lock lock(mutex_);
-  last_look_ = look;
+  final_pass_ = look;
   finish_asked_ = true;
   changed_.notify_all();
   changed_.wait(lock, [this] { return finished_; });
@@ -169,13 +169,13 @@ void Monitor::Run() {
         changed_.notify_all();
       }
       if (finished_) continue;
-      std::swap(after_look, after_look_);
+      std::swap(after_look, after_diagnosis_);
     }
     ForgetLostAgents();
     const int64_t now = Monotonic();
     const Suspicion suspicion = state_.Check(now);
-    const bool asked = after_look || withdrawn_ || now >= standing_.NextLookNs();
-    if (asked || pacer_.MayLook(suspicion, now)) Look(suspicion, asked);
+    const bool asked = after_look || withdrawn_ || now >= standing_.NextDiagnosisNs();
+    if (asked || pacer_.MayRun(suspicion, now)) RunDiagnosis(suspicion, asked);
     if (after_look) after_look();
   }
 }
@@ -217,7 +217,7 @@ void Monitor::HandleUntil(int64_t deadline_ns, const std::function<bool()>& answ
   }
 }
 
-void Monitor::Greet(uint64_t number, Agent* agent, const rpc::Hello& hello) {
+void Monitor::HandleHello(uint64_t number, Agent* agent, const rpc::Hello& hello) {
   if (hello.protocol() != kProtocol) {
     agent->link->Refuse(
         fmt::format("protocol {} is not served, only {}", hello.protocol(), kProtocol));
@@ -243,7 +243,7 @@ void Monitor::Greet(uint64_t number, Agent* agent, const rpc::Hello& hello) {
 void Monitor::HandleMessage(uint64_t number, const rpc::AgentMessage& message) {
   Agent& agent = agents_[number];
   if (message.has_hello()) {
-    Greet(number, &agent, message.hello());
+    HandleHello(number, &agent, message.hello());
     return;
   }
   if (!agent.greeted) {
@@ -415,7 +415,7 @@ Trace Monitor::Collect(bool settle) {
   HandleUntil(Monotonic() + options_.answer_patience_ns, [this] { return snapshots_.complete(); });
 
   // Of a job that was ended for its time, who was killed says nothing about who stood still.
-  const bool time_is_up = settle && last_look_.diagnose.time_limit_ns >= 0;
+  const bool time_is_up = settle && final_pass_.diagnose.time_limit_ns >= 0;
   RingTraceBuilder builder;
   std::vector<uint32_t> alive;
   std::map<uint64_t, uint32_t> processes;
@@ -549,7 +549,7 @@ std::vector<uint64_t> Monitor::CalledStalled(const Trace& trace, const Report& r
   return ids;
 }
 
-void Monitor::Look(const Suspicion& suspicion, bool asked) {
+void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
   const int64_t begin = Monotonic();
   if (options_.live_stacks && !suspicion.stalled.empty()) AskForStacks(suspicion.stalled);
   Trace trace = Collect(false);
@@ -565,14 +565,14 @@ void Monitor::Look(const Suspicion& suspicion, bool asked) {
       report = DiagnoseLive(trace);
     }
   }
-  const bool fruitful = IsWorthSaying(report, options_.times.stall_after_ns);
+  const bool fruitful = IsReportable(report, options_.times.stall_after_ns);
   const int64_t patience = fruitful && !asked ? Patience(trace, report) : 0;
   if (patience == 0) {
     patient_since_ns_ = 0;
   } else {
     if (patient_since_ns_ == 0) patient_since_ns_ = begin;
     if (begin - patient_since_ns_ < patience) {
-      pacer_.Looked(suspicion, false, begin, Monotonic());
+      pacer_.Ran(suspicion, false, begin, Monotonic());
       return;
     }
   }
@@ -584,23 +584,23 @@ void Monitor::Look(const Suspicion& suspicion, bool asked) {
     report = DiagnoseLive(trace);
   }
   if (suspicion.reason == Reason::kMismatch && !fruitful) state_.ClearMismatches();
-  using News = StandingFindings::News;
-  const News news = standing_.Report(
+  using ReportDelta = StandingFindings::ReportDelta;
+  const ReportDelta news = standing_.Report(
       fruitful ? SightingsOf(trace, report, observed_) : std::vector<Sighting>{}, begin);
-  const bool changed = news == News::kMoreRanks || withdrawn_;
+  const bool changed = news == ReportDelta::kMoreRanks || withdrawn_;
   withdrawn_ = false;
-  if (news == News::kNew) {
+  if (news == ReportDelta::kNew) {
     if (options_.on_report) options_.on_report(trace, report);
   } else if (changed && options_.on_update) {
     options_.on_update(trace, report);
   }
-  if (news != News::kNone && options_.on_evidence) {
+  if (news != ReportDelta::kNone && options_.on_evidence) {
     AddEnvironments();
     options_.on_evidence(trace, report, evidence_);
   }
   evidence_ = {};
   ActIfDue(report);
-  pacer_.Looked(suspicion, fruitful, begin, Monotonic());
+  pacer_.Ran(suspicion, fruitful, begin, Monotonic());
 }
 
 void Monitor::ActIfDue(const Report& report) {
@@ -644,12 +644,12 @@ void Monitor::FinishNow() {
     final.trace = Collect(true);
     if (!ended_meanwhile_ || !snapshots_.complete()) break;
   }
-  DiagnoseOptions diagnose = last_look_.diagnose;
+  DiagnoseOptions diagnose = final_pass_.diagnose;
   diagnose.stall_after_ns = options_.times.stall_after_ns;
   diagnose.job_ended = true;
-  if (last_look_.name_code) Symbolize(&final.trace);
+  if (final_pass_.name_code) Symbolize(&final.trace);
   final.report = Diagnose(final.trace, diagnose);
-  if (!last_look_.name_code && !EndedWell(final.report)) {
+  if (!final_pass_.name_code && !EndedWell(final.report)) {
     Symbolize(&final.trace);
     final.report = Diagnose(final.trace, diagnose);
   }
@@ -659,7 +659,7 @@ void Monitor::FinishNow() {
     return found == movements.end() ? std::nullopt : std::optional(found->second);
   });
   final.is_new = standing_.Report(SightingsOf(final.trace, final.report, observed_), Monotonic()) ==
-                 StandingFindings::News::kNew;
+                 StandingFindings::ReportDelta::kNew;
   final.any_findings = !standing_.empty();
   if (options_.on_evidence) {
     AddEnvironments();

@@ -69,7 +69,7 @@ struct MonitorOptions {
 };
 
 // How a job that is over is looked at.
-struct LastLook {
+struct FinalPass {
   DiagnoseOptions diagnose = {};  // besides what MonitorOptions says, and that the job is over
   // Code is named in the trace even where nothing was found: for who shows all of it. Reading debug
   // information takes longer than all else here, and a job that ended well should not wait for it.
@@ -94,7 +94,7 @@ class Monitor {
   void NoteInterrupted() { interrupted_ = true; }
   // Thread-safe: one look at once, reported as any other, and `then` on the monitor's thread. After
   // that the digests and journals of the agents say of every process whether it stands still.
-  void LookNow(std::function<void()> then);
+  void DiagnoseNow(std::function<void()> then);
 
   struct Final {
     Trace trace;
@@ -106,7 +106,7 @@ class Monitor {
   };
   // The job is over: one last look at everything. Blocks until that is done, at most a few seconds.
   // Call once, from any thread.
-  Final Finish(const LastLook& look = {});
+  Final Finish(const FinalPass& look = {});
 
  private:
   struct Agent {
@@ -132,10 +132,10 @@ class Monitor {
   // The same again and again, until `answered` or the deadline.
   void HandleUntil(int64_t deadline_ns, const std::function<bool()>& answered);
   void HandleMessage(uint64_t number, const rpc::AgentMessage& message);
-  void Greet(uint64_t number, Agent* agent, const rpc::Hello& hello);
+  void HandleHello(uint64_t number, Agent* agent, const rpc::Hello& hello);
   void ForgetLostAgents();
   // `asked`: not because of the digests, and not to be put off.
-  void Look(const Suspicion& suspicion, bool asked);
+  void RunDiagnosis(const Suspicion& suspicion, bool asked);
   // What the diagnosis says of a job that runs, without what has not been quiet for two looks.
   Report DiagnoseLive(const Trace& trace) const;
   void WithdrawVoid(const std::function<std::optional<Movement>(uint64_t id)>& moved);
@@ -169,16 +169,16 @@ class Monitor {
   uint64_t next_agent_ = 1;
   bool stop_ = false;
   bool finish_asked_ = false;
-  LastLook last_look_;  // set before finish_asked_
+  FinalPass final_pass_;  // set before finish_asked_
   bool finished_ = false;
   Final final_;
-  std::function<void()> after_look_;  // of LookNow()
+  std::function<void()> after_diagnosis_;  // of DiagnoseNow()
   std::atomic<bool> interrupted_ = false;
 
   // The monitor's thread alone.
   std::map<uint64_t, Agent> agents_;
   JobState state_;
-  LookPacer pacer_;
+  DiagnosisThrottle pacer_;
   uint64_t next_request_ = 1;
   SnapshotSet snapshots_;
   SymbolCache symbols_;

@@ -85,10 +85,10 @@ std::string Withdrawal::Text() const {
   return fmt::format("{} moved again; {}", RanksPhrase(ranks), what);
 }
 
-StandingFindings::News StandingFindings::Report(const std::vector<Sighting>& sightings,
-                                                int64_t now_ns) {
+StandingFindings::ReportDelta StandingFindings::Report(const std::vector<Sighting>& sightings,
+                                                       int64_t now_ns) {
   looked_ns_ = now_ns;
-  News news = News::kNone;
+  ReportDelta news = ReportDelta::kNone;
   for (const Sighting& sighting : sightings) {
     const auto [found, is_new] = standing_.try_emplace(sighting.key);
     Standing& standing = found->second;
@@ -96,9 +96,9 @@ StandingFindings::News StandingFindings::Report(const std::vector<Sighting>& sig
     standing.seen_ns = now_ns;
     if (is_new || sighting.certainty < standing.best) {
       standing.best = sighting.certainty;
-      news = News::kNew;
+      news = ReportDelta::kNew;
     } else if (sighting.waiting_ranks > standing.most_ranks) {
-      news = std::max(news, News::kMoreRanks);
+      news = std::max(news, ReportDelta::kMoreRanks);
     }
     standing.most_ranks = std::max(standing.most_ranks, sighting.waiting_ranks);
   }
@@ -129,7 +129,7 @@ bool StandingFindings::IsDue(const Sighting& sighting, int64_t now_ns) const {
   return false;
 }
 
-int64_t StandingFindings::NextLookNs() const {
+int64_t StandingFindings::NextDiagnosisNs() const {
   int64_t next_ns = INT64_MAX;
   for (const auto& [key, standing] : standing_) {
     const Sighting& sighting = standing.newest;

@@ -76,8 +76,8 @@ class StandingFindings {
   explicit StandingFindings(const ProgressTimes& times) : times_(times) {}
 
   // A look is over that found these, and they are reported. More certain than before is new.
-  enum class News : uint8_t { kNone, kMoreRanks, kNew };
-  News Report(const std::vector<Sighting>& sightings, int64_t now_ns);
+  enum class ReportDelta : uint8_t { kNone, kMoreRanks, kNew };
+  ReportDelta Report(const std::vector<Sighting>& sightings, int64_t now_ns);
 
   // Whether the job may be ended because of one of those that the newest look found: if it is
   // proven at once, if it is likely after kill_after without progress, or stall_after where
@@ -86,7 +86,7 @@ class StandingFindings {
 
   // When to look again whatever the digests show: one that stands may be more certain then, or due.
   // INT64_MAX: nothing stands that could.
-  int64_t NextLookNs() const;
+  int64_t NextDiagnosisNs() const;
 
   // Takes out what is void. `moved`: what a process did, as far as that is known.
   Withdrawal Withdraw(const std::function<std::optional<Movement>(uint64_t id)>& moved);

@@ -16,7 +16,7 @@
 
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/clock.h"
-#include "collector/base/say.h"
+#include "collector/base/print_line.h"
 #include "collector/launch/job_environment.h"
 #include "collector/live/process_watch.h"
 #include "collector/rpc/secret.h"
@@ -77,7 +77,7 @@ bool WatchedJob::MakeDirectory(std::string* problem) {
     }
   } else {
     const std::string root = RunRoot::UsablePath(kSharedMemory, problem);
-    if (!problem->empty()) Say(fmt::format("{}; traces go to {}", *problem, root));
+    if (!problem->empty()) PrintLine(fmt::format("{}; traces go to {}", *problem, root));
     problem->clear();
     RunRoot::Clean(root, kKeepRuns, kKeepRunsNs);
     directory_ = RunRoot::Create(root, problem);
@@ -106,7 +106,7 @@ bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
                               .on_due = std::move(callbacks.on_due),
                               .on_withdrawal = std::move(callbacks.on_withdrawal),
                               .on_evidence = std::move(callbacks.on_evidence),
-                              .on_note = Say});
+                              .on_note = PrintLine});
   server_ = service::Serve(settings_.listen, token_, monitor_.get(), problem);
   if (server_ == nullptr) {
     monitor_.reset();
@@ -141,11 +141,11 @@ bool WatchedJob::Start() {
                                   .command = settings_.command,
                                   .kernel_reports_ends = kernel_reports_ends_},
                                  &notes);
-    for (const std::string& note : notes) Say(note);
+    for (const std::string& note : notes) PrintLine(note);
   }
   int error = 0;
   if (launcher_.Start(settings_.command, environment, gate_.before(), &error)) return true;
-  Say(fmt::format("{}: {}", settings_.command[0], strerror(error)));
+  PrintLine(fmt::format("{}: {}", settings_.command[0], strerror(error)));
   return false;
 }
 
@@ -188,7 +188,7 @@ void WatchedJob::EndForTime() {
   timed_out_ = true;
   const auto ask = [this] { Ask(/*launcher_may_act=*/false, "its time is up"); };
   if (watching()) {
-    monitor_->LookNow(ask);
+    monitor_->DiagnoseNow(ask);
   } else {
     ask();
   }
@@ -201,7 +201,7 @@ void WatchedJob::EndJob() {
   if (launcher_may_act_ && now - end_seen_ns_ < kLauncherActsNs) return;
   if (end_begun_ns_ == 0) {
     end_begun_ns_ = now;
-    Say(fmt::format("ends the job ({})", end_why_));
+    PrintLine(fmt::format("ends the job ({})", end_why_));
     // Who was only slow is not to be judged as one that somebody had waited for long enough.
     NoteInterrupted(/*by_rollcall=*/!timed_out_);
     launcher_.Signal(SIGTERM);
@@ -241,7 +241,7 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
   }
 }
 
-service::Monitor::Final WatchedJob::Finish(const service::LastLook& look) {
+service::Monitor::Final WatchedJob::Finish(const service::FinalPass& look) {
   return monitor_->Finish(look);
 }
 
@@ -279,11 +279,13 @@ void WatchedJob::Close(const End& end, bool any_findings) {
   const bool keep = settings_.keep || any_findings || !settings_.directory.empty();
   if (keep) {
     if (const size_t lost = agent_->Stop().PreserveRings(); lost > 0) {
-      Say(fmt::format("{} of the ranks' traces could not be kept in {}: is its file system full?",
+      PrintLine(
+          fmt::format("{} of the ranks' traces could not be kept in {}: is its file system full?",
                       lost, directory_.path()));
     }
     if (any_findings || settings_.keep) {
-      Say(fmt::format("traces: {}  (rollcall analyze {})", directory_.path(), directory_.path()));
+      PrintLine(
+          fmt::format("traces: {}  (rollcall analyze {})", directory_.path(), directory_.path()));
     }
   }
   TearDown(keep);

@@ -70,7 +70,7 @@ void NameLibrary(const void* caller) {
 // --------------------------------------------------------------------------------
 
 // Exists from now on: its members may use it.
-void Settle(Comm* comm, uint64_t handle, const void* caller) {
+void FinishCreation(Comm* comm, uint64_t handle, const void* caller) {
   StoreRelease(&comm->entry->in_flight, uint64_t{0});
   if (handle != 0) {
     if (comm->handle != handle) BindNcclHandle(comm, handle);
@@ -89,41 +89,42 @@ void SettleSplit(const Pending& pending, uint64_t handle) {
       Mix64(Mix64(parent != nullptr ? parent->key : 0, pending.creation.parent_sequence),
             static_cast<uint32_t>(pending.colour));
   Comm* comm = RegisterNccl(NcclLibrary(), pending.creation, {key, rank, size});
-  if (comm != nullptr) Settle(comm, handle, pending.caller);
+  if (comm != nullptr) FinishCreation(comm, handle, pending.caller);
 }
 
-void SettleAs(const Pending& pending, uint64_t handle, bool failed) {
+void FinishCreationAs(const Pending& pending, uint64_t handle, bool failed) {
   if (pending.comm == nullptr) {
     if (!failed) SettleSplit(pending, handle);
   } else if (failed) {
     ForgetComm(pending.comm);
   } else {
-    Settle(pending.comm, handle, pending.caller);
+    FinishCreation(pending.comm, handle, pending.caller);
   }
 }
 
 // The handle is there at once, the communicator when the application hears so.
 void SettleLater(const Pending& pending) {
   const uint64_t handle = LoadHandle(pending.handle_at);
-  if (handle == 0) return SettleAs(pending, handle, false);  // NCCL_SPLIT_NOCOLOR
+  if (handle == 0) return FinishCreationAs(pending, handle, false);  // NCCL_SPLIT_NOCOLOR
   if (pending.comm != nullptr) {
     pending.comm->asynchronous = true;
     BindNcclHandle(pending.comm, handle);
   }
-  if (!AwaitCreation(pending, handle)) SettleAs(pending, handle, false);
+  if (!AwaitCreation(pending, handle)) FinishCreationAs(pending, handle, false);
 }
 
-void Settle(const Pending& pending, int result) {
+void FinishCreation(const Pending& pending, int result) {
   if (result == kInProgress) return SettleLater(pending);
-  SettleAs(pending, result == kSuccess ? LoadHandle(pending.handle_at) : 0, result != kSuccess);
+  FinishCreationAs(pending, result == kSuccess ? LoadHandle(pending.handle_at) : 0,
+                   result != kSuccess);
 }
 
-void SettleOrWait(Call* call, const Pending& pending, int result) {
+void FinishCreationOrWait(Call* call, const Pending& pending, int result) {
   Group& group = Group::Of(call->log);
   if (!Failed(result) && group.open()) {
     group.AddPending(pending);
   } else {
-    Settle(pending, result);
+    FinishCreation(pending, result);
   }
 }
 
@@ -214,7 +215,7 @@ void EndInitAll(const Arguments& a, const void* caller) {
   for (int i = 0; handles != nullptr && i < a.device_count; ++i) {
     const Creation creation{.operation = Operation::kNcclCommInitAll};
     Comm* comm = RegisterNccl(NcclLibrary(), creation, {key, i, a.device_count});
-    if (comm != nullptr) Settle(comm, handles[i], caller);
+    if (comm != nullptr) FinishCreation(comm, handles[i], caller);
   }
 }
 
@@ -301,12 +302,12 @@ void EndGroup(Call* call, int result) {
   if (!group.End(call->log, !simulated)) return;
   // Its operations were numbered when they were called, and other ranks need not simulate.
   for (uint32_t i = 0; simulated && i < group.slot_count(); ++i) {
-    if (group.slot(i) != kNoSlot) UncountNccl(ProgressOf(group.slot(i)).participant);
+    if (group.slot(i) != kNoSlot) UncountNccl(ProgressOf(group.slot(i)).member);
   }
   for (uint32_t i = 0; launched && i < group.slot_count(); ++i) {
     Launched(group.slot(i), group.launch());
   }
-  for (uint32_t i = 0; i < group.pending_count(); ++i) Settle(group.pending(i), result);
+  for (uint32_t i = 0; i < group.pending_count(); ++i) FinishCreation(group.pending(i), result);
   group.ForgetPending();
 }
 
@@ -318,10 +319,10 @@ void EndQuestion(Call* call, const Arguments& a, int result) {
   if (result != kSuccess || a.state == nullptr) return;
   if (*a.state == kInProgress) {
     const Comm* comm = FindNcclComm(a.comm);
-    calls::NotePoll(call, {.participant = comm == nullptr ? 0 : comm->uid});
+    calls::NotePoll(call, {.member = comm == nullptr ? 0 : comm->uid});
     return;
   }
-  Heard(a.comm, Failed(*a.state), SettleAs);
+  Heard(a.comm, Failed(*a.state), FinishCreationAs);
 }
 
 // --- Operations that were stopped
@@ -415,7 +416,7 @@ void EndByKind(Call* call, const Arguments& a, int result) {
     case Kind::kNcclInit:
       NameLibrary(call->caller);
       if (call->comm == nullptr) return;
-      return SettleOrWait(
+      return FinishCreationOrWait(
           call,
           {.comm = call->comm, .handle_at = a.new_comm, .caller = call->caller, .creation = {}},
           result);
@@ -427,13 +428,13 @@ void EndByKind(Call* call, const Arguments& a, int result) {
                               .parent = call->comm,
                               .parent_sequence = call->record.sequence};
       if (call->comm != nullptr) Increment(&call->comm->entry->completed);
-      return SettleOrWait(call,
-                          {.comm = nullptr,
-                           .handle_at = a.new_comm,
-                           .caller = call->caller,
-                           .creation = creation,
-                           .colour = a.color},
-                          result);
+      return FinishCreationOrWait(call,
+                                  {.comm = nullptr,
+                                   .handle_at = a.new_comm,
+                                   .caller = call->caller,
+                                   .creation = creation,
+                                   .colour = a.color},
+                                  result);
     }
     case Kind::kFreeComm:
       if (call->comm == nullptr || Failed(result)) return;

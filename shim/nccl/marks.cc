@@ -78,14 +78,14 @@ uint32_t FindCell(uint32_t slot) {
 void SetCell(uint32_t index, uint32_t slot, uint64_t launch) {
   ring::Mark* cell = &Cells()[index];
   // What it said must be found elsewhere before it is gone.
-  if (cell->participant != 0) RaiseCompleted(g_slot_of_cell[index], cell->launch);
+  if (cell->member != 0) RaiseCompleted(g_slot_of_cell[index], cell->launch);
   g_slot_of_cell[index] = slot;
   const ring::GpuProgress& entry = ProgressOf(slot);
   StoreRelaxed(&cell->lock, cell->lock + 1);
   std::atomic_thread_fence(std::memory_order_release);
   StoreRelaxed(&cell->launch, launch);
   StoreRelaxed(&cell->stream, entry.stream);
-  StoreRelaxed(&cell->participant, entry.participant);
+  StoreRelaxed(&cell->member, entry.member);
   StoreRelaxed(&cell->number, ++g_number);
   StoreRelease(&cell->lock, cell->lock + 1);
 }
@@ -94,7 +94,7 @@ void ForgetCell(uint32_t index) {
   ring::Mark* cell = &Cells()[index];
   StoreRelaxed(&cell->lock, cell->lock + 1);
   std::atomic_thread_fence(std::memory_order_release);
-  StoreRelaxed(&cell->participant, 0u);
+  StoreRelaxed(&cell->member, 0u);
   StoreRelease(&cell->lock, cell->lock + 1);
 }
 
@@ -127,7 +127,7 @@ bool Write(uint32_t slot, uint64_t launch) {
 void Disown(uint32_t slot) {
   StopMarks("launches overtake each other");
   for (uint32_t i = 0; i < kMarkCells; ++i) {
-    if (Cells()[i].participant != 0 && g_slot_of_cell[i] == slot) ForgetCell(i);
+    if (Cells()[i].member != 0 && g_slot_of_cell[i] == slot) ForgetCell(i);
   }
 }
 
@@ -168,11 +168,11 @@ void Launched(uint32_t slot, uint64_t launch) {
   DeviceTells(slot, in_order && MakeMark(slot, launch));
 }
 
-void ForgetMarks(uint32_t participant) {
+void ForgetMarks(uint32_t member) {
   if (g_state.load(std::memory_order_acquire) == State::kNotReady) return;
   for (uint32_t i = 0; i < kMarkCells; ++i) {
     // Nobody takes the place of an outstanding one.
-    if (Cells()[i].participant == participant && IsOutstanding(Cells()[i])) ForgetCell(i);
+    if (Cells()[i].member == member && IsOutstanding(Cells()[i])) ForgetCell(i);
   }
 }
 
@@ -180,7 +180,7 @@ void StopMarks(const char* why) {
   if (!g_process.marks || g_state.exchange(State::kOff, std::memory_order_acq_rel) == State::kOff) {
     return;
   }
-  Say("no completion marks any more", why);
+  PrintLine("no completion marks any more", why);
 }
 
 }  // namespace rollcall::shim::nccl

@@ -31,9 +31,9 @@ void PrepareDevice();
 // `launch` has gone to the stream of this entry of GpuProgress.
 void Launched(uint32_t slot, uint64_t launch);
 
-// This participant's communicator is about to be aborted: its operations will leave the device
+// This member's communicator is about to be aborted: its operations will leave the device
 // without being complete, and what stands behind them says nothing any more.
-void ForgetMarks(uint32_t participant);
+void ForgetMarks(uint32_t member);
 
 // No further marks in this process. Those on record stay good.
 void StopMarks(const char* why);

@@ -90,7 +90,7 @@ ROLLCALL_COLD void GiveUp(const char* why) {
     UncountNccl(context.comm->uid);
   }
   __atomic_fetch_add(&g_process.header->calls_captured, 1, __ATOMIC_RELAXED);
-  Say("NCCL's operations are not recorded any more", why);
+  PrintLine("NCCL's operations are not recorded any more", why);
 }
 
 // What stands in the way of believing an event; null if nothing does.

@@ -32,7 +32,7 @@ uint32_t Used() {
 }
 
 bool Is(const ring::GpuProgress& entry, uint32_t uid, uint64_t stream) {
-  return entry.participant == uid && entry.stream == stream;
+  return entry.member == uid && entry.stream == stream;
 }
 
 // False if it is higher already.
@@ -66,7 +66,7 @@ ROLLCALL_COLD uint32_t Make(uint32_t uid, uint64_t stream) {
   if (made == kNoSlot && used < section->capacity) {
     made = used;
     Table()[made].stream = stream;
-    StoreRelease(&Table()[made].participant, uid);
+    StoreRelease(&Table()[made].member, uid);
     StoreRelease(&section->used, uint64_t{used} + 1);
   }
   if (made == kNoSlot) ++section->lost;
@@ -111,10 +111,10 @@ void KnowCompleted(uint32_t slot, uint64_t launch) { Complete(&Table()[slot], la
 
 void SetRunning(uint32_t slot, uint64_t launch) { StoreRelease(&Table()[slot].started, launch); }
 
-void CompleteAll(uint32_t participant) {
+void CompleteAll(uint32_t member) {
   const uint32_t used = Used();
   for (uint32_t i = 0; i < used; ++i) {
-    if (Table()[i].participant == participant) {
+    if (Table()[i].member == member) {
       Complete(&Table()[i], LoadRelaxed(&Table()[i].enqueued));
     }
   }

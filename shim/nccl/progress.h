@@ -5,7 +5,7 @@
 // before is. That can make no job hang. What it costs: a host that never waits knows nothing
 // (kNone), and says so. marks.h has the other way.
 //
-// Thread safety: any thread, no lock but for a participant's first use of a stream. No allocation.
+// Thread safety: any thread, no lock but for a member's first use of a stream. No allocation.
 #ifndef ROLLCALL_SHIM_NCCL_PROGRESS_H_
 #define ROLLCALL_SHIM_NCCL_PROGRESS_H_
 
@@ -29,7 +29,7 @@ inline uint64_t StreamNumber(const ThreadLog& log, uint64_t handle) {
 uint64_t NextLaunch();
 uint64_t LastLaunch();
 
-// The entry of this participant and stream; kNoSlot if the table is full (counted).
+// The entry of this member and stream; kNoSlot if the table is full (counted).
 uint32_t SlotOf(Comm* comm, uint64_t stream);
 // Of a slot that is not kNoSlot.
 const ring::GpuProgress& ProgressOf(uint32_t slot);
@@ -42,8 +42,8 @@ void RaiseCompleted(uint32_t slot, uint64_t launch);
 void KnowCompleted(uint32_t slot, uint64_t launch);
 // Is known to be on the device now, and not complete; 0: nothing is.
 void SetRunning(uint32_t slot, uint64_t launch);
-// All that this participant has enqueued is complete.
-void CompleteAll(uint32_t participant);
+// All that this member has enqueued is complete.
+void CompleteAll(uint32_t member);
 
 // Was anything ever enqueued?
 bool AnythingEnqueued();

@@ -18,7 +18,7 @@ namespace rollcall::shim::nccl {
 
 // A creation; `handle` is what the library wrote already. False if there is no room.
 bool AwaitCreation(const Pending& pending, uint64_t handle);
-// Operations of the participant `uid`: of this launch, and of all that follow.
+// Operations of the member `uid`: of this launch, and of all that follow.
 void AwaitLaunch(uint32_t uid, uint64_t launch);
 
 // The application heard how it stands with the communicator of this handle: nothing is in progress
@@ -26,7 +26,7 @@ void AwaitLaunch(uint32_t uid, uint64_t launch);
 // one by one.
 void Heard(uint64_t handle, bool failed,
            void (*settle)(const Pending&, uint64_t handle, bool failed));
-// Nothing of this participant is awaited any more.
+// Nothing of this member is awaited any more.
 void ForgetAwaited(uint32_t uid);
 
 // Up to which launch, at most `launch`, everything is known to be on its stream.

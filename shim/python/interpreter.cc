@@ -219,7 +219,7 @@ void PublishInterpreter() {
   if (State() == ring::PythonState::kAbsent) return;
   ShowState();
   const auto why = static_cast<ring::PythonOff>(g_off.load(std::memory_order_relaxed));
-  if (const char* text = Explain(why)) Say("no Python frames are recorded", text);
+  if (const char* text = Explain(why)) PrintLine("no Python frames are recorded", text);
 }
 
 void SwitchOff(ring::PythonOff why) {

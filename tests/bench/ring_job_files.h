@@ -50,7 +50,7 @@ class RankRing {
     ring_.threads[0].last_end_ticks = last_end_;
     ring_.CountCalls();
     for (Channel& channel : channels_) {
-      if (channel.entry.participant != 0) ring_.channels.push_back(channel.entry);
+      if (channel.entry.member != 0) ring_.channels.push_back(channel.entry);
     }
     return ring_.Build();
   }
@@ -80,11 +80,11 @@ class RankRing {
     for (uint32_t group = 0; group < kGroups; ++group) {
       const Job::Members members = job_.MembersOf(static_cast<Group>(group), rank_);
       const uint64_t key = MixSignature(group * uint64_t{1} << 32 | uint32_t(members.first));
-      const uint32_t uid = ring_.AddParticipant(key, members.index, members.count,
-                                                group == kWorld ? uint32_t{ring::kIsWorld} : 0);
-      ring::Participant& entry = ring_.participants[uid - 1];
+      const uint32_t uid = ring_.AddMember(key, members.index, members.count,
+                                           group == kWorld ? uint32_t{ring::kIsWorld} : 0);
+      ring::Member& entry = ring_.members[uid - 1];
       entry.history_stride = 1;
-      entry.members =
+      entry.ranks =
           ring_.AddRanks({{members.first, members.stride, static_cast<uint32_t>(members.count)}});
       if (group == kWorld) {
         world_key_ = key;
@@ -100,7 +100,7 @@ class RankRing {
                                                members.first));
     }
     // The splits themselves were made before all else; their records are long lost.
-    ring_.participants[0].entered = ring_.participants[0].completed = kGroups - 1;
+    ring_.members[0].entered = ring_.members[0].completed = kGroups - 1;
   }
 
   void Add(const Call& call, bool open) {
@@ -123,7 +123,7 @@ class RankRing {
   }
 
   void FillCollective(const Call& call, bool open, ring::Record* record) {
-    ring::Participant& group = ring_.participants[call.group];
+    ring::Member& group = ring_.members[call.group];
     record->sequence = ++group.entered;
     if (!open) group.completed = group.entered;
     if (call.operation != Operation::kBarrier) {
@@ -148,7 +148,7 @@ class RankRing {
   }
 
   // As shim/checkpoints.cc does.
-  void Checkpoint(const Call& call, const ring::Record& record, ring::Participant* group) {
+  void Checkpoint(const Call& call, const ring::Record& record, ring::Member* group) {
     semantic_[call.group] = RollHash(semantic_[call.group], record.semantic_hash);
     paths_[call.group] = RollHash(paths_[call.group], call.place);
     const uint64_t n = record.sequence;
@@ -169,7 +169,7 @@ class RankRing {
 
   Channel& ChannelOf(int32_t peer, int32_t tag) {
     Channel& channel = channels_[static_cast<size_t>(peer * 8 + tag)];
-    channel.entry.participant = kPipeline + 1;
+    channel.entry.member = kPipeline + 1;
     channel.entry.peer = peer;
     channel.entry.tag = tag;
     return channel;
@@ -177,7 +177,7 @@ class RankRing {
 
   void FillP2p(const Call& call, bool open, ring::Record* record) {
     if (call.operation == Operation::kWaitall) {
-      record->participant = 0;
+      record->member = 0;
       record->request = started_[0].record.request;
       record->detail = started_.size();
       if (open) {

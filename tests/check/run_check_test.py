@@ -77,8 +77,8 @@ class Scene:
     def leftovers(self, mode, *options, ranks=3):
         return self.check([self.args.leftovers, mode], *options, ranks=ranks)
 
-    def fault(self, name, *options, ranks=4, twin=False):
-        program = os.path.join(self.args.faults, name + (".twin" if twin else ".fault"))
+    def fault(self, name, *options, ranks=4, control=False):
+        program = os.path.join(self.args.faults, name + (".control" if control else ".fault"))
         return self.check([program], *options, ranks=ranks)
 
 
@@ -127,7 +127,7 @@ def hang(scene):
     outcome.require(finding["certainty"] == "proven" and finding["culprits"] == [0], str(finding))
     outcome.require(outcome.verdict()["job"]["ended_by_rollcall"], "the job ended by itself")
     check_outputs(outcome, source_of(name), "culprit", kind)
-    scene.fault(name, twin=True).ends(NOTHING).finds()
+    scene.fault(name, control=True).ends(NOTHING).finds()
 
 
 def silent_mismatch(scene):
@@ -135,7 +135,7 @@ def silent_mismatch(scene):
     name = "arguments/op_mismatch_silent.c"
     variant = expectations.read(source_of(name), "openmpi")[0]
     scene.fault(name, ranks=variant.ranks).ends(FINDINGS).finds("op-mismatch")
-    scene.fault(name, ranks=variant.ranks, twin=True).ends(NOTHING).finds()
+    scene.fault(name, ranks=variant.ranks, control=True).ends(NOTHING).finds()
 
 
 def buffering(scene):
@@ -152,7 +152,7 @@ def buffering(scene):
     finding = known.finds("p2p-deadlock")
     known.require((finding["weight"], finding["reason"]) == ("known", "the ring stays small"), str(finding))
     known.require("baseline:2: was not needed: desync in main" in known.stderr, "the unused entry is not named")
-    scene.fault(name, ranks=3, twin=True).ends(NOTHING).finds()
+    scene.fault(name, ranks=3, control=True).ends(NOTHING).finds()
 
 
 def left_behind(scene):
@@ -186,9 +186,9 @@ def notes(scene):
 
 def call_sites(scene):
     """One collective from two places of a correct program: a note, for who asks for it."""
-    trap = "traps/both_arms.c"
-    scene.fault(trap, twin=True).ends(NOTHING).finds()
-    outcome = scene.fault(trap, "--call-sites", twin=True).ends(NOTHING)
+    true_negative = "true_negatives/both_arms.c"
+    scene.fault(true_negative, control=True).ends(NOTHING).finds()
+    outcome = scene.fault(true_negative, "--call-sites", control=True).ends(NOTHING)
     kinds = [finding["kind"] for finding in outcome.verdict()["findings"]]
     outcome.require(kinds and set(kinds) == {"divergent-call-sites"}, "found %s" % kinds)
     outcome.require("  note   " in outcome.stderr, "it is no note")

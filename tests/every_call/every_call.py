@@ -26,7 +26,7 @@ import wrapped  # noqa: E402
 
 # Kinds that wait for nobody and for which nobody waits: the shim's tables learn of them, the ring holds no record.
 UNRECORDED = {"NameComm", "MakeHandle", "FreeHandle", "Query", "GetParent", "RequestFree"}
-# MPI_Abort ends a job, which is no healthy thing to do: tests/harms and tests/faults/death have it.
+# MPI_Abort ends a job, which is no healthy thing to do: tests/isolation and tests/faults/death have it.
 ELSEWHERE = {"MPI_Abort"}
 # Debian's MPICH has ways to other jobs in its library, but UCX below it does not ("not supported with ucx netmod").
 REFUSED = {"mpich": {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_accept",
@@ -82,7 +82,7 @@ def run(args):
     os.mkdir(notes)
     os.environ["EVERY_CALL_DIR"] = notes
     try:
-        run_job_test.test_twin(args, variant, directory)
+        run_job_test.test_control(args, variant, directory)
         print("%d rings hold every call" % check_rings(args, os.path.join(directory, "run"), notes))
         return 0
     except run_job_test.Failure as failure:

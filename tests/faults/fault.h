@@ -1,5 +1,5 @@
-// What the fault programs and traps share. A fault and its healthy twin are one source, parted by
-// one
+// What the fault programs and true negatives share. A fault and its control are one source, parted
+// by one
 // `#ifdef FAULT`; what rollcall must say of it stands in the source's header comment (see
 // tests/jobs/expectations.py for the form), and the lines it must name carry a marker comment.
 #ifndef ROLLCALL_TESTS_FAULTS_FAULT_H_

@@ -40,7 +40,7 @@ def verdict_rows(args):
     for name in args.names:
         source = os.path.join(ROOT, "tests", "faults", "nccl", name + ".c")
         row = [name]
-        for kind, extra in (("fault", []), ("twin", ["--twin"])):
+        for kind, extra in (("fault", []), ("control", ["--control"])):
             program = os.path.join(args.programs, "%s.%s" % (name, kind))
             if not os.path.exists(program):
                 row.append("-")
@@ -59,7 +59,7 @@ def torch_rows(args):
         return
     job = os.path.join(HERE, "torch_job.py")
     row = ["PyTorch"]
-    for mode, code_wanted in (("fault", ENDED_BY_ROLLCALL), ("twin", 0)):
+    for mode, code_wanted in (("fault", ENDED_BY_ROLLCALL), ("control", 0)):
         scratch = tempfile.mkdtemp(prefix="rollcall-test-", dir="/dev/shm")
         verdict = os.path.join(scratch, "verdict.json")
         code, out, err = execute([args.rollcall, "run", "--on-hang=kill", "--kill-after", "1", "--json", verdict, "--dir",
@@ -124,8 +124,8 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("names", nargs="*", help="of fault programs")
     args = parser.parse_args()
-    rows = table(["program", "fault", "twin"], verdict_rows(args))
-    rows += table(["framework", "fault", "twin"], torch_rows(args))
+    rows = table(["program", "fault", "control"], verdict_rows(args))
+    rows += table(["framework", "fault", "control"], torch_rows(args))
     costs = table(["", "without", "with rollcall", "added"], cost_rows(args))
     bad = any("DIFFERS" in row for row in rows) or any("failed" in row for row in costs)
     return 1 if bad else 0

@@ -1,5 +1,5 @@
 """A small job of torch.distributed on NCCL: `torch_job.py steps` times steps of a model under
-DistributedDataParallel, rank 0 prints the milliseconds of each; `torch_job.py fault` and `twin` reduce in a loop, and
+DistributedDataParallel, rank 0 prints the milliseconds of each; `torch_job.py fault` and `control` reduce in a loop, and
 in the fault the last rank leaves one out."""
 
 import os

@@ -6,7 +6,7 @@
     // expect: kind=rank-died culprits=2 waiting=0,1,3 op=MPI_Barrier seq=3 certainty=proven
     // expect+[mpich]: waiting=any                                 changes to the last expect, for one MPI
 
-A key, too, may end in [openmpi] or [mpich]. `expect: none` stands in traps, which must stay clean; several
+A key, too, may end in [openmpi] or [mpich]. `expect: none` stands in true negatives, which must stay clean; several
 `expect:` lines are several findings. Lines are found by the markers @culprit and @waiting at their ends.
 
 Keys of rollcall-test:

@@ -134,7 +134,7 @@ def run(args, placement, sites):
     variant.program_args = placement.arguments()
     directory = jobs.make_directory()
     try:
-        test = run_job_test.test_fault if finding else run_job_test.test_twin
+        test = run_job_test.test_fault if finding else run_job_test.test_control
         test(args, variant, directory)
         return True
     except run_job_test.Failure as failure:

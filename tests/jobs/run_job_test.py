@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs one fault program, healthy twin or trap as a real MPI job under rollcall, and compares.
+"""Runs one fault program, control or trap as a real MPI job under rollcall, and compares.
 
 A fault is run once under `rollcall run --on-hang=report`: its live verdict must be exactly the one that
 the source's header expects; then every process is killed by SIGKILL, and `rollcall analyze` must say the
 same from the run directory alone. What only `rollcall check` judges is judged by it. With --paths all (or kill=yes in the header) it is run once more under
---on-hang=kill, and with --paths all a third time, in which the ranks alone are killed. A twin or trap must give no finding, and the job's own exit code and output.
+--on-hang=kill, and with --paths all a third time, in which the ranks alone are killed. A control or trap must give no finding, and the job's own exit code and output.
 """
 
 import argparse
@@ -198,7 +198,7 @@ def test_ranks_killed(args, variant, directory):
         check_analyze(args, variant, variant.findings, job, directory)
 
 
-def test_twin(args, variant, directory):
+def test_control(args, variant, directory):
     with jobs.Job(bare_command(args, variant, False)) as bare:
         if bare.wait() != variant.exit_code:
             fail(bare, "without rollcall: ended with %s instead of %d" % (
@@ -215,7 +215,7 @@ def test_twin(args, variant, directory):
                 check_analyze(args, variant, [], job, directory)
 
 
-def test_check_twin(args, variant, directory):
+def test_check_control(args, variant, directory):
     test_check(args, variant, directory, fault=False)
 
 
@@ -232,9 +232,9 @@ def test_bare(args, variant, _directory):
 
 def tests_of(args, variant):
     if args.bare:
-        return [test_bare] if not args.twin else []
-    if args.twin or not variant.findings:
-        return [test_twin if variant.check is None else test_check_twin] * min(
+        return [test_bare] if not args.control else []
+    if args.control or not variant.findings:
+        return [test_control if variant.check is None else test_check_control] * min(
             args.repeat, variant.repeat)
     if variant.check is not None:
         return [test_check]
@@ -258,8 +258,8 @@ def main():
     parser.add_argument("--python", default="/usr/bin/python3", help="interpreter of Python sources")
     parser.add_argument("--ctypes", metavar="LIBRARY", help="MPI library to drive without mpi4py")
     parser.add_argument("--variant", help="only this variant")
-    parser.add_argument("--twin", action="store_true", help="the healthy twin or a trap")
-    parser.add_argument("--repeat", type=int, default=1, help="how often a twin is run")
+    parser.add_argument("--control", action="store_true", help="the control or a true negative")
+    parser.add_argument("--repeat", type=int, default=1, help="how often a control is run")
     parser.add_argument("--paths", choices=("short", "all"), default="short")
     parser.add_argument("--bare", action="store_true", help="check the header without rollcall")
     parser.add_argument("--hang-after", type=float, default=4, help="seconds, for --bare")
@@ -267,7 +267,7 @@ def main():
     args.source = os.path.abspath(args.source)
     failures = 0
     variants = expectations.read(args.source, args.mpi)
-    if args.twin and args.paths == "short":
+    if args.control and args.paths == "short":
         variants = variants[:1]  # they differ in what becomes of the fault
     for variant in variants:
         if args.variant not in (None, variant.name):

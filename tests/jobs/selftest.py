@@ -44,11 +44,11 @@ class Headers(unittest.TestCase):
                    and not path.endswith(".h")]
         self.assertGreater(len(sources), 40)
         for path in sources:
-            trap = os.path.basename(os.path.dirname(path)) == "traps" or not self.has_fault(path)
+            true_negative = os.path.basename(os.path.dirname(path)) == "true_negatives" or not self.has_fault(path)
             nccl = os.path.basename(os.path.dirname(path)) == "nccl"
             for mpi in ("fork",) if nccl else ("openmpi", "mpich"):
                 for variant in expectations.read(path, mpi):
-                    self.assertEqual(trap, not variant.findings, path)
+                    self.assertEqual(true_negative, not variant.findings, path)
 
     def test_ranks(self):
         self.assertEqual([0, 2, 3, 4], expectations.parse_ranks("2-4,0"))

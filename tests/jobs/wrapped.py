@@ -15,7 +15,7 @@ def table():
 
 
 def functions():
-    """By the names that programs use; each has a twin with a P before it."""
+    """By the names that programs use; each has a control with a P before it."""
     for name, _, large, extension in table():
         yield "MPI_" + name
         if large == "LARGE":

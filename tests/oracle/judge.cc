@@ -506,7 +506,7 @@ class Comparison {
     if (first.culprits == planted.ranks) return Hit::kExact;
     // As many on one side as on the other, in the communicator that it is about.
     const bool two = first.communicator != kNoIndex &&
-                     seen_.trace.communicators[first.communicator].members.size() == 2;
+                     seen_.trace.communicators[first.communicator].ranks.size() == 2;
     if (planted.tie || (two && first.culprits.empty())) return Hit::kTie;
     if (first.culprits.empty()) return Hit::kNobody;
     if (Intersect(first.culprits, planted.ranks)) return Hit::kPartly;

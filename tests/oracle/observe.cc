@@ -483,10 +483,9 @@ class Observer {
       process.channels.clear();
       for (const auto& [key, count] : counts) {
         const auto& [comm, peer, tag] = key;
-        for (const uint32_t m :
-             result_.trace.communicators[static_cast<size_t>(comm)].memberships) {
-          if (result_.trace.memberships[m].process != static_cast<uint32_t>(r)) continue;
-          process.channels.push_back({.membership = m,
+        for (const uint32_t m : result_.trace.communicators[static_cast<size_t>(comm)].members) {
+          if (result_.trace.members[m].process != static_cast<uint32_t>(r)) continue;
+          process.channels.push_back({.member = m,
                                       .peer = peer,
                                       .tag = tag,
                                       .sent = count.first,

@@ -146,7 +146,7 @@ TEST(RingFormat, LayoutIsTheOneThatIsDrawn) {
   using namespace ring;
   EXPECT_EQ(sizeof(Section), 40u);
   EXPECT_EQ(sizeof(ThreadEntry), 704u);
-  EXPECT_EQ(sizeof(Participant), 760u);
+  EXPECT_EQ(sizeof(Member), 760u);
   EXPECT_EQ(sizeof(OpenRequest), 160u);
   EXPECT_EQ(sizeof(Record), 128u);
   EXPECT_EQ(offsetof(FileHeader, byte_order), 8u);
@@ -174,7 +174,7 @@ TEST(RingFormat, LayoutIsTheOneThatIsDrawn) {
   EXPECT_EQ(offsetof(ThreadEntry, polling) % 8, 0u);
   EXPECT_EQ(offsetof(ThreadEntry, ring_head) % 8, 0u);
   EXPECT_EQ(offsetof(ThreadEntry, calls_ended) % 8, 0u);
-  EXPECT_EQ(offsetof(Participant, entered) % 8, 0u);
+  EXPECT_EQ(offsetof(Member, entered) % 8, 0u);
 }
 
 }  // namespace

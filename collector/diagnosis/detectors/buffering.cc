@@ -89,19 +89,22 @@ class Replay {
         if (thread.lost_collectives != 0 || thread.lost_p2p != 0) return false;
       }
     }
-    return std::all_of(analysis_.lanes.begin(), analysis_.lanes.end(), [](const Lanes& lanes) {
-      return lanes.ordered &&
-             std::all_of(lanes.lanes.begin(), lanes.lanes.end(),
-                         [](const Lane& l) { return l.gap_free && (l.last == 0 || l.first == 1); });
-    });
+    return std::all_of(analysis_.histories.begin(), analysis_.histories.end(),
+                       [](const CommunicatorHistory& histories) {
+                         return histories.ordered &&
+                                std::all_of(histories.members.begin(), histories.members.end(),
+                                            [](const MemberHistory& l) {
+                                              return l.gap_free && (l.last == 0 || l.first == 1);
+                                            });
+                       });
   }
 
   uint32_t CommunicatorOf(const Event& event) const {
-    return trace_.memberships[event.membership].communicator;
+    return trace_.members[event.member].communicator;
   }
 
   uint32_t PeerOf(uint32_t p, const Event& event, int32_t peer) const {
-    if (event.membership == kNoIndex || peer < 0) return kNoIndex;
+    if (event.member == kNoIndex || peer < 0) return kNoIndex;
     const Process& process = trace_.processes[p];
     const std::vector<int32_t>& peers = messages_.Peers(CommunicatorOf(event), process.rank);
     if (static_cast<size_t>(peer) >= peers.size()) return kNoIndex;
@@ -192,7 +195,7 @@ class Replay {
       if (!rank.current.empty() && event.request != 0) rank.requests[event.request] = rank.current;
       rank.current.clear();
     }
-    if (event.sequence != 0 && event.membership != kNoIndex) Enter(&rank, event);
+    if (event.sequence != 0 && event.member != kNoIndex) Enter(&rank, event);
     if (kind == Kind::kWait) {
       Await(&rank, event.request);
     } else if (kind == Kind::kWaitall) {
@@ -208,12 +211,12 @@ class Replay {
   // Numbers have no gaps, so that the last member to come to one completes it.
   void Enter(Rank* rank, const Event& event) {
     const uint32_t comm = CommunicatorOf(event);
-    const std::vector<Lane>& lanes = analysis_.lanes[comm].lanes;
+    const std::vector<MemberHistory>& histories = analysis_.histories[comm].members;
     rank->entered[comm] = event.sequence;
     std::vector<uint32_t>& entered = entered_[comm];
     if (entered.size() <= event.sequence) entered.resize(event.sequence + 1);
-    if (++entered[event.sequence] < lanes.size()) return;
-    for (const Lane& lane : lanes) work_.insert(lane.process);
+    if (++entered[event.sequence] < histories.size()) return;
+    for (const MemberHistory& history : histories) work_.insert(history.process);
   }
 
   static void Await(Rank* rank, uint64_t request) {
@@ -238,7 +241,7 @@ class Replay {
     }
     if (IsOnTopology(FindOperation(static_cast<uint16_t>(analysis_.Op(event))).rule)) return false;
     const uint32_t comm = CommunicatorOf(event);
-    return entered_[comm][event.sequence] < analysis_.lanes[comm].lanes.size();
+    return entered_[comm][event.sequence] < analysis_.histories[comm].members.size();
   }
 
   // A vertex is a rank, or beyond them an index into `nodes`: a collective that ranks stand in.
@@ -262,10 +265,10 @@ class Replay {
       return next;
     }
     const auto [comm, sequence] = (*nodes)[vertex - count];
-    for (const Lane& lane : analysis_.lanes[comm].lanes) {
-      const auto entered = ranks_[lane.process].entered.find(comm);
-      if (entered == ranks_[lane.process].entered.end() || entered->second < sequence) {
-        next.push_back(lane.process);
+    for (const MemberHistory& history : analysis_.histories[comm].members) {
+      const auto entered = ranks_[history.process].entered.find(comm);
+      if (entered == ranks_[history.process].entered.end() || entered->second < sequence) {
+        next.push_back(history.process);
       }
     }
     return next;

@@ -14,18 +14,18 @@ class CallFinder {
   explicit CallFinder(const AlignedTrace& aligned) : aligned_(aligned) {}
 
   CallIncidents Find() {
-    for (uint32_t c = 0; c < aligned_.lanes.size(); ++c) {
-      const Lanes& lanes = aligned_.lanes[c];
+    for (uint32_t c = 0; c < aligned_.histories.size(); ++c) {
+      const CommunicatorHistory& histories = aligned_.histories[c];
       // Windows and files number their calls too, by rules that are not told apart here.
-      if (lanes.lanes.size() < 2) continue;
+      if (histories.members.size() < 2) continue;
       bool operations_differ = false;
       uint64_t shift_from = ~uint64_t{0};
-      VisitDifferences(aligned_.trace, lanes,
-                       [&](uint64_t sequence, const std::vector<uint32_t>& parties) {
+      VisitDifferences(aligned_.trace, histories,
+                       [&](uint64_t sequence, const std::vector<uint32_t>& calls) {
                          if (operations_differ || sequence >= shift_from) {
-                           return LookBehind(lanes, sequence, parties);
+                           return CompareEarlierCalls(histories, sequence, calls);
                          }
-                         Look(lanes, sequence, parties, &operations_differ, &shift_from);
+                         CompareCalls(histories, sequence, calls, &operations_differ, &shift_from);
                        });
       if (budget_.exceeded) {
         AddNote("too many pairs of counts: not all v-collectives were compared");
@@ -39,27 +39,28 @@ class CallFinder {
     if (!Contains(found_.notes, note)) found_.notes.push_back(note);
   }
 
-  void Look(const Lanes& lanes, uint64_t sequence, const std::vector<uint32_t>& present,
-            bool* operations_differ, uint64_t* shift_from) {
-    std::vector<Party> parties;
-    Mismatch mismatch = Match(lanes, sequence, present, &parties);
+  void CompareCalls(const CommunicatorHistory& histories, uint64_t sequence,
+                    const std::vector<uint32_t>& present, bool* operations_differ,
+                    uint64_t* shift_from) {
+    std::vector<MemberCall> calls;
+    Mismatch mismatch = Match(histories, sequence, present, &calls);
     for (const std::string& note : pair_notes_) AddNote(note);
     pair_notes_.clear();
     if (!mismatch) return;
     *operations_differ = mismatch.kind == MismatchKind::kOperation;
-    const std::optional<Shift>& shift = aligned_.ShiftOf(lanes.communicator);
-    if (shift && shift->sequence <= sequence && Explains(*shift, parties, mismatch)) {
+    const std::optional<Shift>& shift = aligned_.ShiftOf(histories.communicator);
+    if (shift && shift->sequence <= sequence && Explains(*shift, calls, mismatch)) {
       *shift_from = shift->sequence;
-      return AddShift(lanes, *shift, sequence, std::move(mismatch));
+      return AddShift(histories, *shift, sequence, std::move(mismatch));
     }
     Incident incident;
     incident.what = Incident::What::kCalls;
-    incident.communicator = lanes.communicator;
+    incident.communicator = histories.communicator;
     incident.sequence = sequence;
     const auto processes = [&](const std::vector<uint32_t>& members) {
       std::vector<uint32_t> result;
       result.reserve(members.size());
-      for (const uint32_t i : members) result.push_back(lanes.lanes[parties[i].lane].process);
+      for (const uint32_t i : members) result.push_back(histories.members[calls[i].member].process);
       return result;
     };
     incident.tie = mismatch.deviating.empty();
@@ -76,7 +77,7 @@ class CallFinder {
     const auto site = [&](const Event* event) {
       return event == nullptr ? 0 : aligned_.Site(*event);
     };
-    const auto key = std::tuple(lanes.communicator, incident.mismatch.kind,
+    const auto key = std::tuple(histories.communicator, incident.mismatch.kind,
                                 site(incident.deviating_event), site(incident.agreeing_event));
     const auto [entry, added] = known_.emplace(key, found_.incidents.size());
     if (!added) {
@@ -89,11 +90,10 @@ class CallFinder {
   }
 
   // One that is out of step does not make another one's call a wrong one.
-  static bool Explains(const Shift& shift, const std::vector<Party>& parties,
+  static bool Explains(const Shift& shift, const std::vector<MemberCall>& calls,
                        const Mismatch& mismatch) {
-    const auto shifted = [&](uint32_t party) {
-      return std::binary_search(shift.deviating.begin(), shift.deviating.end(),
-                                parties[party].lane);
+    const auto shifted = [&](uint32_t call) {
+      return std::binary_search(shift.deviating.begin(), shift.deviating.end(), calls[call].member);
     };
     const auto any = [&](const std::vector<uint32_t>& side) {
       return std::any_of(side.begin(), side.end(), shifted);
@@ -104,48 +104,50 @@ class CallFinder {
     return any(mismatch.deviating) || any(mismatch.others) || all(mismatch.agreeing);
   }
 
-  Mismatch Match(const Lanes& lanes, uint64_t sequence, const std::vector<uint32_t>& present,
-                 std::vector<Party>* parties) {
-    parties->reserve(present.size());
-    for (const uint32_t lane : present) {
-      const Event& event = *lanes.lanes[lane].At(sequence);
-      parties->push_back({lane, lanes.lanes[lane].membership->rank, &aligned_.Args(event),
-                          lanes.lanes[lane].membership});
+  Mismatch Match(const CommunicatorHistory& histories, uint64_t sequence,
+                 const std::vector<uint32_t>& present, std::vector<MemberCall>* calls) {
+    calls->reserve(present.size());
+    for (const uint32_t member : present) {
+      const Event& event = *histories.members[member].At(sequence);
+      calls->push_back({member, histories.members[member].member->rank, &aligned_.Args(event),
+                        histories.members[member].member});
     }
-    const Communicator& comm = aligned_.trace.communicators[lanes.communicator];
+    const Communicator& comm = aligned_.trace.communicators[histories.communicator];
     const bool inter = (comm.flags & ring::kIsInter) != 0;
-    return MatchCalls(aligned_.trace, *parties, inter, &budget_, &pair_notes_);
+    return MatchCalls(aligned_.trace, *calls, inter, &budget_, &pair_notes_);
   }
 
   // Once out of step, all that follows is a consequence; but whether somebody is stuck in it
   // matters.
-  void LookBehind(const Lanes& lanes, uint64_t sequence, const std::vector<uint32_t>& present) {
-    if (aligned_.NodeOf(lanes.communicator, sequence) == nullptr) return;
-    std::vector<Party> parties;
-    const Mismatch mismatch = Match(lanes, sequence, present, &parties);
+  void CompareEarlierCalls(const CommunicatorHistory& histories, uint64_t sequence,
+                           const std::vector<uint32_t>& present) {
+    if (aligned_.NodeOf(histories.communicator, sequence) == nullptr) return;
+    std::vector<MemberCall> calls;
+    const Mismatch mismatch = Match(histories, sequence, present, &calls);
     pair_notes_.clear();
     const bool same_operation = mismatch.kind != MismatchKind::kOperation;
-    if (!mismatch || !MarkNode(lanes.communicator, sequence, same_operation)) return;
+    if (!mismatch || !MarkNode(histories.communicator, sequence, same_operation)) return;
     for (Incident& incident : found_.incidents) {
-      if (incident.communicator == lanes.communicator) incident.hangs = true;
+      if (incident.communicator == histories.communicator) incident.hangs = true;
     }
   }
 
   // Histories are shifted from `shift.sequence` on; it showed at `sequence`.
-  void AddShift(const Lanes& lanes, const Shift& shift, uint64_t sequence, Mismatch mismatch) {
-    Incident incident = ShiftIncident(lanes, shift);
+  void AddShift(const CommunicatorHistory& histories, const Shift& shift, uint64_t sequence,
+                Mismatch mismatch) {
+    Incident incident = ShiftIncident(histories, shift);
     const bool same_operation = mismatch.kind != MismatchKind::kOperation;
     incident.mismatch = std::move(mismatch);
     Finish(&incident);
-    incident.hangs |= MarkNode(lanes.communicator, sequence, same_operation);
+    incident.hangs |= MarkNode(histories.communicator, sequence, same_operation);
     found_.incidents.push_back(std::move(incident));
   }
 
   void Finish(Incident* incident) {
     const auto call = [&](const std::vector<uint32_t>& side) -> const Event* {
       if (side.empty()) return nullptr;
-      const Lane* lane = aligned_.LaneOf(incident->communicator, side.front());
-      return lane == nullptr ? nullptr : lane->At(incident->sequence);
+      const MemberHistory* history = aligned_.HistoryOf(incident->communicator, side.front());
+      return history == nullptr ? nullptr : history->At(incident->sequence);
     };
     incident->deviating_event = call(incident->deviating);
     incident->agreeing_event = call(incident->agreeing);
@@ -183,14 +185,15 @@ CallIncidents FindCallIncidents(const AlignedTrace& aligned) { return CallFinder
 
 // A desync that the rings have lost: the checkpoints bracket it.
 void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
-  for (uint32_t c = 0; c < analysis.lanes.size(); ++c) {
-    const Lanes& lanes = analysis.lanes[c];
+  for (uint32_t c = 0; c < analysis.histories.size(); ++c) {
+    const CommunicatorHistory& histories = analysis.histories[c];
     // The two groups of an intercommunicator pass different roots by right.
-    if (!lanes.ordered || (analysis.trace.communicators[c].flags & ring::kIsInter) != 0) continue;
+    if (!histories.ordered || (analysis.trace.communicators[c].flags & ring::kIsInter) != 0)
+      continue;
     std::map<uint64_t, std::map<uint64_t, std::vector<uint32_t>>> by_sequence;
-    for (const Lane& lane : lanes.lanes) {
-      for (const Checkpoint& checkpoint : lane.membership->checkpoints) {
-        by_sequence[checkpoint.sequence][checkpoint.semantic_hash].push_back(lane.process);
+    for (const MemberHistory& history : histories.members) {
+      for (const Checkpoint& checkpoint : history.member->checkpoints) {
+        by_sequence[checkpoint.sequence][checkpoint.semantic_hash].push_back(history.process);
       }
     }
     uint64_t equal_until = 0;
@@ -230,20 +233,20 @@ bool Explained(const std::vector<Incident>& incidents, uint32_t communicator, ui
   });
 }
 
-Incident ShiftIncident(const Lanes& lanes, const Shift& shift) {
+Incident ShiftIncident(const CommunicatorHistory& histories, const Shift& shift) {
   Incident incident;
   incident.what = Incident::What::kShift;
-  incident.communicator = lanes.communicator;
+  incident.communicator = histories.communicator;
   incident.sequence = shift.sequence;
   incident.tie = shift.tie;
   incident.shift.calls = shift.calls;
   incident.shift.each_time = shift.each_time;
   incident.shift.extra = shift.extra;
-  for (const uint32_t lane : shift.deviating) {
-    incident.deviating.push_back(lanes.lanes[lane].process);
+  for (const uint32_t member : shift.deviating) {
+    incident.deviating.push_back(histories.members[member].process);
   }
-  for (const uint32_t lane : shift.agreeing) {
-    incident.agreeing.push_back(lanes.lanes[lane].process);
+  for (const uint32_t member : shift.agreeing) {
+    incident.agreeing.push_back(histories.members[member].process);
   }
   return incident;
 }
@@ -251,19 +254,19 @@ Incident ShiftIncident(const Lanes& lanes, const Shift& shift) {
 const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64_t sequence,
                          uint32_t process, uint64_t start) {
   if (start != 0) {
-    for (const Need& need : analysis.graph.processes[process].needs) {
-      if (need.node == kNoIndex) continue;
-      const CollectiveNode& node = analysis.graph.nodes[need.node];
+    for (const WaitDependency& dependency : analysis.graph.processes[process].dependencies) {
+      if (dependency.node == kNoIndex) continue;
+      const CollectiveNode& node = analysis.graph.nodes[dependency.node];
       if (node.communicator == communicator && node.sequence == sequence && node.start == start) {
-        return need.event;
+        return dependency.event;
       }
     }
     return analysis.Stands(process);
   }
   if (communicator != kNoIndex && sequence != 0) {
-    const Lane* lane = analysis.LaneOf(communicator, process);
-    if (lane != nullptr) {
-      if (const Event* event = lane->At(sequence)) return event;
+    const MemberHistory* history = analysis.HistoryOf(communicator, process);
+    if (history != nullptr) {
+      if (const Event* event = history->At(sequence)) return event;
     }
   }
   return analysis.Stands(process);
@@ -280,7 +283,8 @@ void AddThoseInside(const Analysis& analysis, Incident* incident) {
 
 std::vector<uint32_t> WhoEntered(const Analysis& analysis, const CollectiveNode& node) {
   std::vector<uint32_t> all;
-  for (const Lane& lane : analysis.lanes[node.communicator].lanes) all.push_back(lane.process);
+  for (const MemberHistory& history : analysis.histories[node.communicator].members)
+    all.push_back(history.process);
   return Without(std::move(all), node.missing);
 }
 

@@ -28,17 +28,17 @@ std::vector<uint32_t> WaitsFor(const Analysis& analysis, uint32_t v) {
                  [&](uint32_t p) { return analysis.IsStuck(p); });
   };
   if (v >= processes + nodes) {
-    add_stuck(graph.anybody[v - processes - nodes].members);
+    add_stuck(graph.any_source[v - processes - nodes].members);
   } else if (v >= processes) {
     add_stuck(graph.nodes[v - processes].missing);
   } else {
-    for (const Need& need : graph.processes[v].needs) {
-      if (need.node != kNoIndex) {
-        next.push_back(processes + need.node);
-      } else if (need.anybody != kNoIndex) {
-        next.push_back(processes + nodes + need.anybody);
+    for (const WaitDependency& dependency : graph.processes[v].dependencies) {
+      if (dependency.node != kNoIndex) {
+        next.push_back(processes + dependency.node);
+      } else if (dependency.any_source != kNoIndex) {
+        next.push_back(processes + nodes + dependency.any_source);
       } else {
-        add_stuck({need.process});
+        add_stuck({dependency.process});
       }
     }
   }
@@ -63,16 +63,19 @@ bool MayAnswerItself(const Analysis& analysis, uint32_t p) {
 
 // What a stuck process waits for that nobody but itself could do; nullptr if there is no such
 // thing.
-const Need* NeedOfItself(const Analysis& analysis, uint32_t p) {
+const WaitDependency* DependencyOnItself(const Analysis& analysis, uint32_t p) {
   const ProcessView& view = analysis.graph.processes[p];
   if (!analysis.IsStuck(p) || view.activity != Activity::kBlocked) return nullptr;
-  const auto own = [&](const Need& need) {
-    if (need.node != kNoIndex || need.event == nullptr || need.unmarked != 0) return false;
-    return need.process == p || (need.anybody != kNoIndex && analysis.graph.Candidates(need) == 0);
+  const auto own = [&](const WaitDependency& dependency) {
+    if (dependency.node != kNoIndex || dependency.event == nullptr || dependency.unmarked != 0)
+      return false;
+    return dependency.process == p ||
+           (dependency.any_source != kNoIndex && analysis.graph.Candidates(dependency) == 0);
   };
-  const auto first = std::find_if(view.needs.begin(), view.needs.end(), own);
-  if (first == view.needs.end()) return nullptr;
-  if (view.any && !std::all_of(view.needs.begin(), view.needs.end(), own)) return nullptr;
+  const auto first = std::find_if(view.dependencies.begin(), view.dependencies.end(), own);
+  if (first == view.dependencies.end()) return nullptr;
+  if (view.any && !std::all_of(view.dependencies.begin(), view.dependencies.end(), own))
+    return nullptr;
   return MayAnswerItself(analysis, p) ? nullptr : &*first;
 }
 
@@ -84,16 +87,16 @@ class CycleFinder {
   // Circles of one.
   void LookAtThemselves() {
     for (uint32_t p = 0; p < analysis_.graph.processes.size(); ++p) {
-      const Need* need = NeedOfItself(analysis_, p);
-      if (need == nullptr) continue;
+      const WaitDependency* dependency = DependencyOnItself(analysis_, p);
+      if (dependency == nullptr) continue;
       AddMessage({p}, false);
       incidents_.back().message.itself = true;
-      incidents_.back().deviating_event = need->event;
+      incidents_.back().deviating_event = dependency->event;
       themselves_.push_back(p);
     }
   }
 
-  void Look(const std::vector<uint32_t>& component) {
+  void CheckComponent(const std::vector<uint32_t>& component) {
     // Whoever waits for itself is the cause.
     if (std::any_of(themselves_.begin(), themselves_.end(), [&](uint32_t p) {
           return std::binary_search(component.begin(), component.end(), p);
@@ -166,9 +169,11 @@ class CycleFinder {
   }
 
   bool WaitsForMessage(uint32_t process) const {
-    const std::vector<Need>& needs = analysis_.graph.processes[process].needs;
-    return std::any_of(needs.begin(), needs.end(),
-                       [](const Need& need) { return need.node == kNoIndex; });
+    const std::vector<WaitDependency>& dependencies =
+        analysis_.graph.processes[process].dependencies;
+    return std::any_of(
+        dependencies.begin(), dependencies.end(),
+        [](const WaitDependency& dependency) { return dependency.node == kNoIndex; });
   }
 
   bool LeftFrom(const CollectiveNode& node) const {
@@ -209,11 +214,11 @@ class CycleFinder {
   // they know the order of the two. All, where it stands in none.
   std::vector<uint32_t> WhoUsesBoth(const std::vector<uint32_t>& there, uint32_t process) const {
     const Event* stands = PlaceInOrder(analysis_, process);
-    if (stands == nullptr || stands->membership == kNoIndex) return there;
+    if (stands == nullptr || stands->member == kNoIndex) return there;
     const uint32_t other = analysis_.CommunicatorOf(*stands);
     std::vector<uint32_t> both;
     for (const uint32_t p : there) {
-      if (analysis_.LaneOf(other, p) != nullptr) both.push_back(p);
+      if (analysis_.HistoryOf(other, p) != nullptr) both.push_back(p);
     }
     return both;
   }
@@ -232,10 +237,12 @@ class CycleFinder {
 
   // One of them may wait for somebody who died: that is the cause, and has been found.
   bool WaitsForTheDead(uint32_t process) const {
-    const std::vector<Need>& needs = analysis_.graph.processes[process].needs;
-    return std::any_of(needs.begin(), needs.end(), [this](const Need& need) {
-      return !analysis_.graph.Candidates(need, Activity::kEnded).empty();
-    });
+    const std::vector<WaitDependency>& dependencies =
+        analysis_.graph.processes[process].dependencies;
+    return std::any_of(dependencies.begin(), dependencies.end(),
+                       [this](const WaitDependency& dependency) {
+                         return !analysis_.graph.Candidates(dependency, Activity::kEnded).empty();
+                       });
   }
 
   void AddMessages(const std::vector<uint32_t>& waiters, bool mutual) {
@@ -257,8 +264,9 @@ class CycleFinder {
     incident.message.mutual = mutual;
     incident.deviating = waiters;
     const Event* event = nullptr;
-    for (const Need& need : analysis_.graph.processes[waiters.front()].needs) {
-      if (need.node == kNoIndex) event = need.event;
+    for (const WaitDependency& dependency :
+         analysis_.graph.processes[waiters.front()].dependencies) {
+      if (dependency.node == kNoIndex) event = dependency.event;
     }
     if (event == nullptr) event = analysis_.Stands(waiters.front());
     incident.deviating_event = event;
@@ -277,8 +285,8 @@ void TurnAround(const Trace& trace, Incident* incident) {
   std::swap(incident->deviating, incident->agreeing);
   std::swap(incident->deviating_event, incident->agreeing_event);
   const Event* place = incident->agreeing_event;
-  if (place == nullptr || place->sequence == 0 || place->membership == kNoIndex) return;
-  incident->communicator = trace.memberships[place->membership].communicator;
+  if (place == nullptr || place->sequence == 0 || place->member == kNoIndex) return;
+  incident->communicator = trace.members[place->member].communicator;
   incident->sequence = place->sequence;
   incident->start = 0;
 }
@@ -292,12 +300,12 @@ void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents) {
   for (uint32_t p = 0; p < processes; ++p) {
     if (analysis.IsStuck(p)) stuck.push_back(p);
   }
-  const Components components =
-      FindComponents(static_cast<uint32_t>(processes + graph.nodes.size() + graph.anybody.size()),
-                     stuck, [&](uint32_t v) { return WaitsFor(analysis, v); });
+  const Components components = FindComponents(
+      static_cast<uint32_t>(processes + graph.nodes.size() + graph.any_source.size()), stuck,
+      [&](uint32_t v) { return WaitsFor(analysis, v); });
   for (const std::vector<uint32_t>& component : components.members) {
     // One process alone is a member of those whom it waits for itself.
-    if (component.size() > 1 && component[1] < processes) finder.Look(component);
+    if (component.size() > 1 && component[1] < processes) finder.CheckComponent(component);
   }
 }
 

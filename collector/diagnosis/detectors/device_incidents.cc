@@ -8,7 +8,7 @@
 #include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/detectors/order.h"
 #include "collector/diagnosis/graph/components.h"
-#include "collector/matching/voices.h"
+#include "collector/matching/data_matching.h"
 
 namespace rollcall {
 namespace {
@@ -106,7 +106,7 @@ class DeviceFinder {
       if (operation.missing.empty() && operation.behind.empty()) continue;
       const std::optional<Shift>& shift = analysis_.ShiftOf(operation.communicator);
       if (!shift || shift->sequence > operation.sequence) continue;
-      Incident incident = ShiftIncident(analysis_.lanes[operation.communicator], *shift);
+      Incident incident = ShiftIncident(analysis_.histories[operation.communicator], *shift);
       incident.hangs = true;
       const auto call = [&](uint32_t p) {
         return CallOrPlace(analysis_, incident.communicator, incident.sequence, p);
@@ -177,12 +177,12 @@ class DeviceFinder {
         lags_[lag->process] = true;
       }
       if (incident.deviating.empty()) continue;
-      for (const Lane& lane : analysis_.lanes[incident.communicator].lanes) {
-        if (incident.sequence == 0 || lane.entered < incident.sequence) continue;
-        const Event* event = lane.At(incident.sequence);
+      for (const MemberHistory& history : analysis_.histories[incident.communicator].members) {
+        if (incident.sequence == 0 || history.entered < incident.sequence) continue;
+        const Event* event = history.At(incident.sequence);
         if (event != nullptr ? event->end_ns != kNoTime
-                             : lane.membership->completed >= incident.sequence) {
-          incident.agreeing.push_back(lane.process);
+                             : history.member->completed >= incident.sequence) {
+          incident.agreeing.push_back(history.process);
           if (event != nullptr) incident.agreeing_event = event;
         }
       }
@@ -215,14 +215,15 @@ class DeviceFinder {
     // Or for another device of its own.
     const std::vector<uint32_t>& held_up_by = analysis_.trace.processes[p].held_up_by;
     next_[p].insert(next_[p].end(), held_up_by.begin(), held_up_by.end());
-    for (const Need& need : view.needs) {
-      if (need.process != kNoIndex) {
-        next_[p].push_back(need.process);
+    for (const WaitDependency& dependency : view.dependencies) {
+      if (dependency.process != kNoIndex) {
+        next_[p].push_back(dependency.process);
         continue;
       }
-      const std::vector<uint32_t>& on = need.anybody != kNoIndex
-                                            ? analysis_.graph.anybody[need.anybody].members
-                                            : analysis_.graph.nodes[need.node].missing;
+      const std::vector<uint32_t>& on =
+          dependency.any_source != kNoIndex
+              ? analysis_.graph.any_source[dependency.any_source].members
+              : analysis_.graph.nodes[dependency.node].missing;
       next_[p].insert(next_[p].end(), on.begin(), on.end());
     }
   }
@@ -290,9 +291,9 @@ class DeviceFinder {
         });
   }
   bool HasLeft(uint32_t p, const DeviceOperation& operation) const {
-    const Lane* lane = analysis_.LaneOf(operation.communicator, p);
-    return lane != nullptr && (lane->membership->state == ring::ParticipantState::kFreed ||
-                               HasStopped(*lane->membership, lane->At(operation.sequence)));
+    const MemberHistory* history = analysis_.HistoryOf(operation.communicator, p);
+    return history != nullptr && (history->member->state == ring::MemberState::kFreed ||
+                                  HasStopped(*history->member, history->At(operation.sequence)));
   }
 
   // Others wait for one that is no more, where most do.
@@ -349,9 +350,9 @@ class DeviceFinder {
   bool MayWaitForTheDead(const DeviceOperation& operation) const {
     const auto has_dead = [this](const OpenRequest& request) {
       const uint32_t c = analysis_.CommunicatorOf(request.event);
-      const std::vector<Lane>& lanes = analysis_.lanes[c].lanes;
-      return std::any_of(lanes.begin(), lanes.end(), [this](const Lane& lane) {
-        return analysis_.graph.processes[lane.process].activity == Activity::kEnded;
+      const std::vector<MemberHistory>& histories = analysis_.histories[c].members;
+      return std::any_of(histories.begin(), histories.end(), [this](const MemberHistory& history) {
+        return analysis_.graph.processes[history.process].activity == Activity::kEnded;
       });
     };
     return std::any_of(operation.first.begin(), operation.first.end(), [&](uint32_t p) {
@@ -361,8 +362,8 @@ class DeviceFinder {
   }
 
   bool Made(uint32_t process, const DeviceOperation& operation) const {
-    const Lane* lane = analysis_.LaneOf(operation.communicator, process);
-    return lane != nullptr && lane->entered >= operation.sequence;
+    const MemberHistory* history = analysis_.HistoryOf(operation.communicator, process);
+    return history != nullptr && history->entered >= operation.sequence;
   }
 
   // Everybody who is to be waited for is in it.
@@ -381,7 +382,7 @@ class DeviceFinder {
                                     NeedsAll(analysis_.Op(*operation.event)));
     const std::vector<uint32_t>& slow = some_done ? operation.first : operation.idle;
     const bool held_elsewhere = std::any_of(slow.begin(), slow.end(), [&](uint32_t p) {
-      return MayBeHeldByItsGroup(analysis_.trace, analysis_.lanes, p,
+      return MayBeHeldByItsGroup(analysis_.trace, analysis_.histories, p,
                                  OldestHandedOver(analysis_.trace.processes[p])->event);
     });
     if (held_elsewhere) return;  // judged with what holds it up
@@ -447,8 +448,7 @@ class DeviceFinder {
     const bool enqueued = Contains(operation.behind, there);
     // In opposite order, both sides make as many calls on either group, or each fewer on one of
     // them. Where only one side made fewer, it left one out.
-    const bool numbered =
-        theirs != nullptr && theirs->sequence != 0 && theirs->membership != kNoIndex;
+    const bool numbered = theirs != nullptr && theirs->sequence != 0 && theirs->member != kNoIndex;
     const bool left_out = MadeMore(operation.communicator, here, there) &&
                           !(numbered && MadeMore(analysis_.CommunicatorOf(*theirs), there, here));
     incident.circle.crossed =
@@ -462,8 +462,8 @@ class DeviceFinder {
   }
 
   bool MadeMore(uint32_t communicator, uint32_t process, uint32_t than) const {
-    const Lane* a = analysis_.LaneOf(communicator, process);
-    const Lane* b = analysis_.LaneOf(communicator, than);
+    const MemberHistory* a = analysis_.HistoryOf(communicator, process);
+    const MemberHistory* b = analysis_.HistoryOf(communicator, than);
     return a != nullptr && b != nullptr && a->entered > b->entered;
   }
 
@@ -522,16 +522,16 @@ class DeviceFinder {
     for (const Incident& incident : incidents_) {
       for (const uint32_t p : incident.deviating) known[p] = true;
     }
-    for (size_t c = 0; c < analysis_.lanes.size(); ++c) {
-      const Lanes& lanes = analysis_.lanes[c];
-      for (const Lane& lane : lanes.lanes) {
-        const Process& process = analysis_.trace.processes[lane.process];
-        if (!process.device || OldestHandedOver(process) != nullptr || !lane.membership->counted)
+    for (size_t c = 0; c < analysis_.histories.size(); ++c) {
+      const CommunicatorHistory& histories = analysis_.histories[c];
+      for (const MemberHistory& history : histories.members) {
+        const Process& process = analysis_.trace.processes[history.process];
+        if (!process.device || OldestHandedOver(process) != nullptr || !history.member->counted)
           continue;
-        if (known[lane.process] || lane.entered >= lanes.highest) continue;
-        if (MayWaitForGraph(lane.process)) continue;
-        if (analysis_.graph.processes[lane.process].activity != Activity::kRunning) continue;
-        idle[{static_cast<uint32_t>(c), lane.entered + 1}].push_back(lane.process);
+        if (known[history.process] || history.entered >= histories.highest) continue;
+        if (MayWaitForGraph(history.process)) continue;
+        if (analysis_.graph.processes[history.process].activity != Activity::kRunning) continue;
+        idle[{static_cast<uint32_t>(c), history.entered + 1}].push_back(history.process);
       }
     }
     for (auto& [key, hosts] : idle) {
@@ -539,10 +539,10 @@ class DeviceFinder {
       DeviceOperation operation;
       operation.communicator = key.first;
       operation.sequence = key.second;
-      for (const Lane& lane : analysis_.lanes[key.first].lanes) {
-        const Event* event = lane.At(key.second);
+      for (const MemberHistory& history : analysis_.histories[key.first].members) {
+        const Event* event = history.At(key.second);
         if (event == nullptr || event->end_ns != kNoTime) continue;
-        operation.first.push_back(lane.process);
+        operation.first.push_back(history.process);
         operation.event = event;
       }
       if (hosts.empty() || operation.event == nullptr || IsExplained(operation) ||
@@ -573,9 +573,9 @@ class DeviceFinder {
 
   // Did this call follow the process' last one before? If that was never made before, it may.
   bool Expected(const DeviceOperation& operation, uint32_t process) const {
-    const Lane* lane = analysis_.LaneOf(operation.communicator, process);
-    if (lane == nullptr || lane->membership->events.size() < 2) return true;
-    const std::vector<Event>& events = lane->membership->events;
+    const MemberHistory* history = analysis_.HistoryOf(operation.communicator, process);
+    if (history == nullptr || history->member->events.size() < 2) return true;
+    const std::vector<Event>& events = history->member->events;
     const auto same = [&](const Event& a, const Event& b) {
       return analysis_.Site(a) == analysis_.Site(b);
     };

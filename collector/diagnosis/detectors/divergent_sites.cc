@@ -10,24 +10,26 @@
 namespace rollcall {
 namespace {
 
-// The lanes that made call `sequence`, by their call site; empty if somebody's record is missing.
-std::map<uint32_t, std::vector<uint32_t>> BySite(const Analysis& analysis, const Lanes& lanes,
+// The histories that made call `sequence`, by their call site; empty if somebody's record is
+// missing.
+std::map<uint32_t, std::vector<uint32_t>> BySite(const Analysis& analysis,
+                                                 const CommunicatorHistory& histories,
                                                  uint64_t sequence) {
   std::map<uint32_t, std::vector<uint32_t>> sites;
-  for (const Lane& lane : lanes.lanes) {
-    const Event* event = lane.At(sequence);
+  for (const MemberHistory& history : histories.members) {
+    const Event* event = history.At(sequence);
     const uint32_t site = event == nullptr ? 0 : analysis.sites.Id(event->call_path);
     if (site == 0) return {};
-    sites[site].push_back(lane.process);
+    sites[site].push_back(history.process);
   }
   return sites;
 }
 
-Incident Divergence(const Analysis& analysis, const Lanes& lanes, uint64_t sequence,
-                    const std::map<uint32_t, std::vector<uint32_t>>& sites) {
+Incident SiteIncident(const Analysis& analysis, const CommunicatorHistory& histories,
+                      uint64_t sequence, const std::map<uint32_t, std::vector<uint32_t>>& sites) {
   Incident incident;
   incident.what = Incident::What::kSites;
-  incident.communicator = lanes.communicator;
+  incident.communicator = histories.communicator;
   incident.sequence = sequence;
   incident.tie = true;  // nobody is wrong
   const auto most = std::max_element(sites.begin(), sites.end(), [](const auto& a, const auto& b) {
@@ -37,33 +39,34 @@ Incident Divergence(const Analysis& analysis, const Lanes& lanes, uint64_t seque
     std::vector<uint32_t>& side = site == most ? incident.agreeing : incident.deviating;
     side.insert(side.end(), site->second.begin(), site->second.end());
   }
-  incident.agreeing_event = analysis.LaneOf(lanes.communicator, incident.agreeing[0])->At(sequence);
+  incident.agreeing_event =
+      analysis.HistoryOf(histories.communicator, incident.agreeing[0])->At(sequence);
   incident.deviating_event =
-      analysis.LaneOf(lanes.communicator, incident.deviating[0])->At(sequence);
+      analysis.HistoryOf(histories.communicator, incident.deviating[0])->At(sequence);
   return incident;
 }
 
 }  // namespace
 
 void FindDivergentSites(const Analysis& analysis, std::vector<Incident>* incidents) {
-  for (const Lanes& lanes : analysis.lanes) {
-    if (!lanes.ordered || lanes.lanes.size() < 2) continue;
+  for (const CommunicatorHistory& histories : analysis.histories) {
+    if (!histories.ordered || histories.members.size() < 2) continue;
     uint64_t first = 1;
-    uint64_t last = lanes.highest;
-    for (const Lane& lane : lanes.lanes) {
-      first = std::max(first, lane.first);
-      last = std::min(last, lane.last);
+    uint64_t last = histories.highest;
+    for (const MemberHistory& history : histories.members) {
+      first = std::max(first, history.first);
+      last = std::min(last, history.last);
     }
     // The same places again, in a loop, are one incident.
     std::map<std::set<uint32_t>, size_t> known;
     for (uint64_t sequence = first; sequence <= last; ++sequence) {
-      const auto sites = BySite(analysis, lanes, sequence);
+      const auto sites = BySite(analysis, histories, sequence);
       if (sites.size() < 2) continue;
       std::set<uint32_t> key;
       for (const auto& [site, members] : sites) key.insert(site);
       const auto [entry, added] = known.emplace(std::move(key), incidents->size());
       if (added) {
-        incidents->push_back(Divergence(analysis, lanes, sequence, sites));
+        incidents->push_back(SiteIncident(analysis, histories, sequence, sites));
       } else {
         ++(*incidents)[entry->second].repeated;
       }

@@ -20,36 +20,38 @@ namespace {
 using What = Incident::What;
 
 // An MPI communicator of one group, whose numbers are certain and whose members are all here.
-bool IsPlain(const Analysis& analysis, const Lanes& lanes) {
+bool IsPlain(const Analysis& analysis, const CommunicatorHistory& histories) {
   constexpr uint32_t kOthers = ring::kIsInter | ring::kIsWindow | ring::kIsFile | ring::kIsNccl |
                                ring::kSawConcurrency | ring::kWeakIdentity;
-  return lanes.ordered && lanes.absent.empty() && lanes.lanes.size() > 1 &&
-         (analysis.trace.communicators[lanes.communicator].flags & kOthers) == 0;
+  return histories.ordered && histories.absent.empty() && histories.members.size() > 1 &&
+         (analysis.trace.communicators[histories.communicator].flags & kOthers) == 0;
 }
 
-bool AllCounted(const Lanes& lanes) {
-  return std::all_of(lanes.lanes.begin(), lanes.lanes.end(),
-                     [](const Lane& lane) { return lane.membership->counted; });
+bool AllCounted(const CommunicatorHistory& histories) {
+  return std::all_of(histories.members.begin(), histories.members.end(),
+                     [](const MemberHistory& history) { return history.member->counted; });
 }
 
 // The two sides of a number that some members came to and others did not.
-Incident UnevenEnd(const Analysis& analysis, const Lanes& lanes, uint64_t sequence) {
+Incident UnevenEnd(const Analysis& analysis, const CommunicatorHistory& histories,
+                   uint64_t sequence) {
   Incident incident;
   incident.what = What::kUnbalanced;
-  incident.communicator = lanes.communicator;
+  incident.communicator = histories.communicator;
   incident.sequence = sequence;
-  for (const Lane& lane : lanes.lanes) {
-    std::vector<uint32_t>& side = lane.entered >= sequence ? incident.agreeing : incident.deviating;
-    side.push_back(lane.process);
-    incident.surplus.count =
-        std::max(incident.surplus.count, lane.entered + 1 - std::min(sequence, lane.entered + 1));
+  for (const MemberHistory& history : histories.members) {
+    std::vector<uint32_t>& side =
+        history.entered >= sequence ? incident.agreeing : incident.deviating;
+    side.push_back(history.process);
+    incident.surplus.count = std::max(
+        incident.surplus.count, history.entered + 1 - std::min(sequence, history.entered + 1));
   }
   incident.tie = incident.agreeing.size() == incident.deviating.size();
   if (incident.deviating.size() > incident.agreeing.size()) {
     std::swap(incident.agreeing, incident.deviating);
   }
   const auto call = [&](const std::vector<uint32_t>& side) {
-    return CallOrPlace(analysis, lanes.communicator, sequence, side.front());
+    return CallOrPlace(analysis, histories.communicator, sequence, side.front());
   };
   incident.agreeing_event = call(incident.agreeing);
   incident.deviating_event = call(incident.deviating);
@@ -91,8 +93,8 @@ class Post {
  private:
   void Read(uint32_t p) {
     for (const Channel& channel : trace_.processes[p].channels) {
-      if (channel.membership == kNoIndex) continue;
-      const uint32_t c = trace_.memberships[channel.membership].communicator;
+      if (channel.member == kNoIndex) continue;
+      const uint32_t c = trace_.members[channel.member].communicator;
       const uint32_t peer = PeerOf(p, c, channel.peer);
       // Wildcards that nobody looked behind, a full table: anything may have been received.
       if (channel.receives_unseen || peer == kNoIndex || channel.tag == ring::kAnyTag) {
@@ -105,21 +107,20 @@ class Post {
     }
     // A receive that nobody waited for may have received.
     for (const OpenRequest& request : trace_.processes[p].open_requests) {
-      const uint32_t membership = request.event.membership;
-      if (membership != kNoIndex)
-        doubtful_.insert({trace_.memberships[membership].communicator, p});
+      const uint32_t member = request.event.member;
+      if (member != kNoIndex) doubtful_.insert({trace_.members[member].communicator, p});
     }
   }
 
   uint32_t PeerOf(uint32_t p, uint32_t communicator, int32_t peer) const {
     const Communicator& comm = trace_.communicators[communicator];
-    if (peer < 0 || static_cast<size_t>(peer) >= comm.members.size()) return kNoIndex;
+    if (peer < 0 || static_cast<size_t>(peer) >= comm.ranks.size()) return kNoIndex;
     // A member that knows it by another identity counted its messages elsewhere.
-    const bool whole = comm.memberships.size() == comm.members.size();
+    const bool whole = comm.members.size() == comm.ranks.size();
     const uint32_t others = ring::kIsInter | ring::kIsNccl | ring::kWeakIdentity;
     if (!whole || (comm.flags & others) != 0) return kNoIndex;
     const World& world = trace_.worlds[trace_.processes[p].world];
-    const auto rank = static_cast<size_t>(comm.members[static_cast<size_t>(peer)]);
+    const auto rank = static_cast<size_t>(comm.ranks[static_cast<size_t>(peer)]);
     return rank < world.processes.size() ? world.processes[rank] : kNoIndex;
   }
 
@@ -129,8 +130,8 @@ class Post {
     const Event* last = nullptr;
     for (const Event& event : trace_.processes[from].p2p) {
       const Arguments& arguments = analysis_.Args(event);
-      if (event.membership == kNoIndex || arguments.tag != tag ||
-          trace_.memberships[event.membership].communicator != communicator ||
+      if (event.member == kNoIndex || arguments.tag != tag ||
+          trace_.members[event.member].communicator != communicator ||
           PeerOf(from, communicator, arguments.root_or_peer) != to || !Sends(arguments)) {
         continue;
       }
@@ -230,24 +231,24 @@ bool AllFinalized(const Analysis& analysis) {
 }
 
 void FindUnbalanced(const Analysis& analysis, std::vector<Incident>* incidents) {
-  for (const Lanes& lanes : analysis.lanes) {
-    if (!IsPlain(analysis, lanes) || !AllCounted(lanes)) continue;
-    const auto [least, most] =
-        std::minmax_element(lanes.lanes.begin(), lanes.lanes.end(),
-                            [](const Lane& a, const Lane& b) { return a.entered < b.entered; });
+  for (const CommunicatorHistory& histories : analysis.histories) {
+    if (!IsPlain(analysis, histories) || !AllCounted(histories)) continue;
+    const auto [least, most] = std::minmax_element(
+        histories.members.begin(), histories.members.end(),
+        [](const MemberHistory& a, const MemberHistory& b) { return a.entered < b.entered; });
     if (least->entered == most->entered) continue;
     // The call that was left out may lie before the last ones: what followed found a partner.
-    const std::optional<Shift>& shift = analysis.ShiftOf(lanes.communicator);
+    const std::optional<Shift>& shift = analysis.ShiftOf(histories.communicator);
     if (shift && shift->sequence <= least->entered) {
-      Incident incident = ShiftIncident(lanes, *shift);
+      Incident incident = ShiftIncident(histories, *shift);
       const auto call = [&](const std::vector<uint32_t>& side) {
-        return CallOrPlace(analysis, lanes.communicator, shift->sequence, side.front());
+        return CallOrPlace(analysis, histories.communicator, shift->sequence, side.front());
       };
       incident.deviating_event = call(incident.deviating);
       incident.agreeing_event = call(incident.agreeing);
       incidents->push_back(std::move(incident));
     } else {
-      incidents->push_back(UnevenEnd(analysis, lanes, least->entered + 1));
+      incidents->push_back(UnevenEnd(analysis, histories, least->entered + 1));
     }
   }
 }

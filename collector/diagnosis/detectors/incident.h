@@ -123,15 +123,15 @@ struct CallIncidents {
 CallIncidents FindCallIncidents(const AlignedTrace& aligned);
 
 // A trace of which it is known who is stuck, and what was found on the way to that.
-struct SettledTrace {
+struct AnalyzedTrace {
   Analysis analysis;
   std::vector<Incident> call_incidents;
   std::vector<std::string> notes;
 };
 // Refers to both, which must outlive it.
-SettledTrace Settle(const Trace& trace, const DiagnoseOptions& options);
+AnalyzedTrace Analyze(const Trace& trace, const DiagnoseOptions& options);
 
-// All incidents of the trace, Settle()'s `call_incidents` among them: independent ones, causes
+// All incidents of the trace, Analyze()'s `call_incidents` among them: independent ones, causes
 // before consequences where that is known.
 std::vector<Incident> FindIncidents(const Analysis& analysis, std::vector<Incident> call_incidents);
 
@@ -184,7 +184,7 @@ bool Explained(const std::vector<Incident>& incidents, uint32_t communicator, ui
 
 // Histories of this communicator that are shifted against each other: its members on both sides, at
 // the number where it began. Without the representative calls, and whether it hangs.
-Incident ShiftIncident(const Lanes& lanes, const Shift& shift);
+Incident ShiftIncident(const CommunicatorHistory& histories, const Shift& shift);
 
 // The call of `process` under a number, or where it stands if it made none. `start`: not the
 // initialisation, but the n-th start of it that the process waits for.

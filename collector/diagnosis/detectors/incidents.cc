@@ -5,7 +5,7 @@
 
 namespace rollcall {
 
-SettledTrace Settle(const Trace& trace, const DiagnoseOptions& options) {
+AnalyzedTrace Analyze(const Trace& trace, const DiagnoseOptions& options) {
   AlignedTrace aligned(trace, options);
   CallIncidents calls = FindCallIncidents(aligned);
   return {Analysis(std::move(aligned), calls.mismatched), std::move(calls.incidents),

@@ -16,7 +16,7 @@
 
 #include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/graph/message_supply.h"
-#include "collector/matching/voices.h"
+#include "collector/matching/data_matching.h"
 #include "collector/model/messages.h"
 
 namespace rollcall {
@@ -134,8 +134,8 @@ class Postings {
 
   template <typename Visit>
   void Post(const Event& event, const Event& described, bool certain, const Visit& visit) {
-    if (described.membership == kNoIndex) return;
-    const uint32_t communicator = trace_.memberships[described.membership].communicator;
+    if (described.member == kNoIndex) return;
+    const uint32_t communicator = trace_.members[described.member].communicator;
     constexpr uint32_t kOthers =
         ring::kIsNccl | ring::kIsWindow | ring::kIsFile | ring::kWeakIdentity;
     if ((trace_.communicators[communicator].flags & kOthers) != 0) return;

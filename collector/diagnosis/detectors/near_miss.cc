@@ -34,26 +34,26 @@ struct Receive {
 
 Edge EdgeOf(const Analysis& analysis, uint32_t communicator, uint32_t from, uint32_t to) {
   Edge edge;
-  const Lane* sender = analysis.LaneOf(communicator, from);
-  const Lane* receiver = analysis.LaneOf(communicator, to);
+  const MemberHistory* sender = analysis.HistoryOf(communicator, from);
+  const MemberHistory* receiver = analysis.HistoryOf(communicator, to);
   if (sender == nullptr || receiver == nullptr) return edge;
   // What it has received of a tag is not known then: nothing is left for certain.
   if (analysis.trace.processes[to].channels_lost) return edge;
   for (const Channel& channel : analysis.trace.processes[from].channels) {
-    if (channel.membership != sender->membership_index || channel.sent == 0) continue;
+    if (channel.member != sender->member_index || channel.sent == 0) continue;
     if (channel.tag == ring::kAnyTag) continue;  // of several tags
-    if (channel.peer != receiver->membership->rank) continue;
+    if (channel.peer != receiver->member->rank) continue;
     edge.sent[channel.tag] += channel.sent;
   }
-  const int32_t me = sender->membership->rank;
+  const int32_t me = sender->member->rank;
   for (const Channel& channel : analysis.trace.processes[to].channels) {
-    if (channel.membership != receiver->membership_index) continue;
+    if (channel.member != receiver->member_index) continue;
     if (channel.peer != me && channel.peer != ring::kAnySource) continue;
     edge.Take(channel.peer, channel.tag, channel.received);
   }
   for (const OpenRequest& request : analysis.trace.processes[to].open_requests) {
     if (request.state != ring::RequestState::kActive) continue;
-    if (request.event.membership != receiver->membership_index) continue;
+    if (request.event.member != receiver->member_index) continue;
     for (const Message& message : MessagesOf(analysis.Args(request.event))) {
       const bool here = message.peer == me || message.peer == ring::kAnySource;
       if (!message.sends && here) edge.Take(message.peer, message.tag, 1);
@@ -64,15 +64,15 @@ Edge EdgeOf(const Analysis& analysis, uint32_t communicator, uint32_t from, uint
 
 // The one receive that `process` waits in; nothing if it waits for anything else, too.
 std::optional<Receive> ReceiveOf(const Analysis& analysis, uint32_t process) {
-  const std::vector<Need>& needs = analysis.graph.processes[process].needs;
+  const std::vector<WaitDependency>& dependencies = analysis.graph.processes[process].dependencies;
   std::optional<Receive> receive;
-  for (const Need& need : needs) {
-    if (need.sends) continue;
-    if (need.process == kNoIndex || need.uncounted || receive) return std::nullopt;
-    for (const Message& message : MessagesOf(analysis.Args(*need.event))) {
+  for (const WaitDependency& dependency : dependencies) {
+    if (dependency.sends) continue;
+    if (dependency.process == kNoIndex || dependency.uncounted || receive) return std::nullopt;
+    for (const Message& message : MessagesOf(analysis.Args(*dependency.event))) {
       if (message.sends || message.tag == ring::kAnyTag) continue;
-      const uint32_t communicator = analysis.CommunicatorOf(*need.event);
-      receive = {process, message.tag, EdgeOf(analysis, communicator, need.process, process)};
+      const uint32_t communicator = analysis.CommunicatorOf(*dependency.event);
+      receive = {process, message.tag, EdgeOf(analysis, communicator, dependency.process, process)};
     }
   }
   return receive;
@@ -110,28 +110,28 @@ bool HasAnotherTag(const Receive& receive, const std::vector<Receive>& all) {
 
 std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, const Event& call) {
   const Trace& trace = analysis.trace;
-  if (call.membership == kNoIndex) return std::nullopt;
-  const uint32_t wanted = trace.memberships[call.membership].communicator;
+  if (call.member == kNoIndex) return std::nullopt;
+  const uint32_t wanted = trace.members[call.member].communicator;
   const Messages messages = MessagesOf(analysis.Args(call));
   const auto awaited = std::find_if(messages.begin(), messages.end(),
                                     [](const Message& message) { return !message.sends; });
   if (awaited == messages.end()) return std::nullopt;
   // What a rank sends to itself is for its receives from itself, or from anybody.
   const bool from_itself =
-      awaited->peer == ring::kAnySource || awaited->peer == trace.memberships[call.membership].rank;
+      awaited->peer == ring::kAnySource || awaited->peer == trace.members[call.member].rank;
   // By what differs: each explains more than the next.
   std::vector<NearMiss> by_tag, by_communicator, by_sender;
   bool sent_before = false;  // whoever it waits for has sent it something
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     if (p == waiter && !from_itself) continue;
-    const Lane* own = analysis.LaneOf(wanted, p);
-    const bool sender = awaited->peer == ring::kAnySource ||
-                        (own != nullptr && own->membership->rank == awaited->peer);
+    const MemberHistory* own = analysis.HistoryOf(wanted, p);
+    const bool sender =
+        awaited->peer == ring::kAnySource || (own != nullptr && own->member->rank == awaited->peer);
     for (const Channel& channel : trace.processes[p].channels) {
-      if (channel.membership == kNoIndex || channel.sent == 0) continue;
-      const uint32_t communicator = trace.memberships[channel.membership].communicator;
-      const Lane* receiver = analysis.LaneOf(communicator, waiter);
-      if (receiver == nullptr || channel.peer != receiver->membership->rank) continue;
+      if (channel.member == kNoIndex || channel.sent == 0) continue;
+      const uint32_t communicator = trace.members[channel.member].communicator;
+      const MemberHistory* receiver = analysis.HistoryOf(communicator, waiter);
+      if (receiver == nullptr || channel.peer != receiver->member->rank) continue;
       const bool here = communicator == wanted;
       const bool tag = awaited->tag == ring::kAnyTag || awaited->tag == channel.tag;
       sent_before |= sender && here;
@@ -161,31 +161,31 @@ std::optional<NearMiss> FindNearReceive(const Analysis& analysis, uint32_t waite
   const Trace& trace = analysis.trace;
   std::optional<NearMiss> elsewhere;
   const auto look = [&](uint32_t p, const Event& event) -> std::optional<NearMiss> {
-    if (event.membership == kNoIndex) return std::nullopt;
-    const uint32_t communicator = trace.memberships[event.membership].communicator;
-    const Lane* sender = analysis.LaneOf(communicator, waiter);
+    if (event.member == kNoIndex) return std::nullopt;
+    const uint32_t communicator = trace.members[event.member].communicator;
+    const MemberHistory* sender = analysis.HistoryOf(communicator, waiter);
     if (sender == nullptr) return std::nullopt;
     for (const Message& message : MessagesOf(analysis.Args(event))) {
       if (message.sends || message.probes || message.matched) continue;
-      if (message.peer != sender->membership->rank) continue;
+      if (message.peer != sender->member->rank) continue;
       const NearMiss miss{p, communicator, message.tag};
-      if (event.membership != kNoIndex && call.membership != kNoIndex &&
-          communicator == trace.memberships[call.membership].communicator) {
+      if (event.member != kNoIndex && call.member != kNoIndex &&
+          communicator == trace.members[call.member].communicator) {
         return miss;
       }
       if (!elsewhere) elsewhere = miss;
     }
     return std::nullopt;
   };
-  for (const Need& need : analysis.graph.processes[waiter].needs) {
-    if (need.event != &call || !need.sends || need.process == kNoIndex) continue;
-    const Process& receiver = trace.processes[need.process];
+  for (const WaitDependency& dependency : analysis.graph.processes[waiter].dependencies) {
+    if (dependency.event != &call || !dependency.sends || dependency.process == kNoIndex) continue;
+    const Process& receiver = trace.processes[dependency.process];
     for (const OpenCall& open : receiver.open_calls) {
-      if (const auto miss = look(need.process, open.event)) return miss;
+      if (const auto miss = look(dependency.process, open.event)) return miss;
     }
     for (const OpenRequest& request : receiver.open_requests) {
       if (request.state != ring::RequestState::kActive) continue;
-      if (const auto miss = look(need.process, request.event)) return miss;
+      if (const auto miss = look(dependency.process, request.event)) return miss;
     }
   }
   return elsewhere;

@@ -15,19 +15,20 @@ bool SameSite(const Analysis& analysis, const Event& a, const Event& b) {
 // Does `leaver` stand behind the loop whose sites are keys[begin, begin + period), judged by the
 // lines of the function in which they part? Where it stands before them, it is a call of the loop's
 // body, unless it `was_made` before the loop: then an outer loop came round.
-bool Behind(const Analysis& analysis, const Lane& lane, const Loop& loop, const Event& leaver,
-            bool was_made) {
+bool Behind(const Analysis& analysis, const MemberHistory& history, const Loop& loop,
+            const Event& leaver, bool was_made) {
   bool before = false;
   bool behind = false;
   for (size_t i = 0; i < loop.period; ++i) {
-    const Event* event = lane.At(lane.first + loop.begin + i);
+    const Event* event = history.At(history.first + loop.begin + i);
     if (event == nullptr) return false;
     if (SameSite(analysis, *event, leaver)) return false;
-    const Parting parting = analysis.sites.Part(event->call_path, leaver.call_path);
-    if (parting.same) return false;  // another operation by the same call: it is still in there
-    if (!parting.known || !parting.branch) continue;
-    before |= parting.order > 0;
-    behind |= parting.order < 0;
+    const PathDivergence path_divergence = analysis.sites.Part(event->call_path, leaver.call_path);
+    if (path_divergence.same)
+      return false;  // another operation by the same call: it is still in there
+    if (!path_divergence.known || !path_divergence.branch) continue;
+    before |= path_divergence.order > 0;
+    behind |= path_divergence.order < 0;
   }
   return !before || (was_made && !behind);
 }
@@ -82,25 +83,25 @@ Visit LastVisit(const Analysis& analysis, uint32_t process, const LoopAround& lo
 // rounds, and that does not hold `leaver`, to which the other side went on.
 bool LeftBySource(const Analysis& analysis, const std::vector<LoopAround>& loops, uint32_t stayer,
                   const Event& next, uint32_t leaving_process, const Event& leaver,
-                  Parted* parted) {
+                  Divergence* divergence) {
   for (size_t i = 0; i < loops.size(); ++i) {
     const Visit stayed = LastVisit(analysis, stayer, loops[i], next, next, true);
     const Visit left = LastVisit(analysis, leaving_process, loops[i], next, leaver, false);
     if (stayed.calls == 0 || left.calls != stayed.calls || !stayed.begins_with_it) continue;
-    parted->uneven = parted->left_for_certain = true;
-    parted->conditional_in_loop = analysis.sites.IsConditional(loops[i]);
-    parted->loop = loops[i];
-    parted->rounds = stayed.calls;
-    parted->by_rounds = i == 0;
-    parted->rounds_lost = !stayed.whole || !left.whole;
+    divergence->uneven = divergence->left_for_certain = true;
+    divergence->conditional_in_loop = analysis.sites.IsConditional(loops[i]);
+    divergence->loop = loops[i];
+    divergence->rounds = stayed.calls;
+    divergence->by_rounds = i == 0;
+    divergence->rounds_lost = !stayed.whole || !left.whole;
     return true;
   }
   return false;
 }
 
 // `staying` holds the loop's next call at `sequence`; `leaver` is what the other side did instead.
-bool LeftByHistory(const Analysis& analysis, const Lane& staying, uint64_t sequence,
-                   const Event& leaver, uint32_t leaving_process, Parted* parted) {
+bool LeftByHistory(const Analysis& analysis, const MemberHistory& staying, uint64_t sequence,
+                   const Event& leaver, uint32_t leaving_process, Divergence* divergence) {
   std::vector<uint64_t> keys = SiteHistory(analysis.trace, analysis.sites, staying);
   if (sequence < staying.first || sequence - staying.first >= keys.size()) return false;
   const size_t at = sequence - staying.first;
@@ -128,35 +129,36 @@ bool LeftByHistory(const Analysis& analysis, const Lane& staying, uint64_t seque
     was_made = true;
     // A call that this rank made between two rounds is a part of the loop, too. Clocks of two hosts
     // differ: the loop's beginning is taken from the same rank where it is on record.
-    const Lane* own = analysis.LaneOf(
-        analysis.trace.memberships[staying.membership_index].communicator, leaving_process);
+    const MemberHistory* own = analysis.HistoryOf(
+        analysis.trace.members[staying.member_index].communicator, leaving_process);
     const Event* own_first = own == nullptr ? nullptr : own->At(first->sequence);
     if (event->start_ns >= (own_first != nullptr ? own_first : first)->start_ns) return false;
   }
   if (!Behind(analysis, staying, loop, leaver, was_made)) return false;
-  parted->uneven = true;
-  parted->period = loop.period;
-  parted->rounds = static_cast<uint64_t>(
+  divergence->uneven = true;
+  divergence->period = loop.period;
+  divergence->rounds = static_cast<uint64_t>(
       std::count(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(at), keys[at]));
-  parted->rounds_lost = staying.first != 1;
+  divergence->rounds_lost = staying.first != 1;
   return true;
 }
 
 // Did `leaving_process` leave the loop whose next call `staying` holds at `sequence`? `loops` are
 // those around that call that do not hold `leaver`; `sources`: there are no others.
-bool LeftLoop(const Analysis& analysis, const Lane& staying, uint64_t sequence, const Event& leaver,
-              uint32_t leaving_process, const std::vector<LoopAround>& loops, bool sources,
-              Parted* parted) {
+bool LeftLoop(const Analysis& analysis, const MemberHistory& staying, uint64_t sequence,
+              const Event& leaver, uint32_t leaving_process, const std::vector<LoopAround>& loops,
+              bool sources, Divergence* divergence) {
   const Event* next = staying.At(sequence);
   if (next == nullptr) return false;
-  if (LeftBySource(analysis, loops, staying.process, *next, leaving_process, leaver, parted)) {
+  if (LeftBySource(analysis, loops, staying.process, *next, leaving_process, leaver, divergence)) {
     return true;
   }
   const bool finalizes = analysis.Finalizes(leaver);
   if (sources && loops.empty() && !finalizes) return false;
-  if (!LeftByHistory(analysis, staying, sequence, leaver, leaving_process, parted)) return false;
-  parted->left_for_certain = finalizes || !loops.empty();
-  if (!loops.empty()) parted->conditional_in_loop = analysis.sites.IsConditional(loops.front());
+  if (!LeftByHistory(analysis, staying, sequence, leaver, leaving_process, divergence))
+    return false;
+  divergence->left_for_certain = finalizes || !loops.empty();
+  if (!loops.empty()) divergence->conditional_in_loop = analysis.sites.IsConditional(loops.front());
   return true;
 }
 
@@ -232,7 +234,7 @@ std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& no
   for (const uint32_t p : node.missing) {
     const Event* stands = analysis.Waits(p) ? analysis.Stands(p) : nullptr;
     // Another collective in the same line is another call, or the next round.
-    if (stands != nullptr && stands->sequence == 0 && stands->membership != kNoIndex &&
+    if (stands != nullptr && stands->sequence == 0 && stands->member != kNoIndex &&
         SameUserCall(analysis, *stands, *inside)) {
       came.push_back(p);
     }
@@ -247,11 +249,12 @@ bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, u
   const bool collective = stands.sequence != 0 && comm != kNoIndex;
   if (collective) {
     // The other has been there, too: then this one is late, not ahead.
-    const Lane* lane = analysis.LaneOf(comm, waiter);
-    if (lane != nullptr && lane->entered >= stands.sequence) return false;
+    const MemberHistory* history = analysis.HistoryOf(comm, waiter);
+    if (history != nullptr && history->entered >= stands.sequence) return false;
   }
-  const Parting parting = analysis.sites.Part(waiting.call_path, stands.call_path);
-  const bool stands_behind = parting.known && parting.branch && parting.order < 0;
+  const PathDivergence path_divergence = analysis.sites.Part(waiting.call_path, stands.call_path);
+  const bool stands_behind =
+      path_divergence.known && path_divergence.branch && path_divergence.order < 0;
   const Rounds own = CutAt(analysis, process, waiting, stands);
   if (own.last == nullptr) return stands_behind;
 
@@ -281,16 +284,16 @@ bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, u
   };
   const bool was_here = SameSite(analysis, *own.last, stands) || has_here(own.before) ||
                         std::any_of(own.whole.begin(), own.whole.end(), has_here);
-  if (was_here || !collective || analysis.LaneOf(comm, waiter) == nullptr) return false;
+  if (was_here || !collective || analysis.HistoryOf(comm, waiter) == nullptr) return false;
   // The first time here. Where no names say what stands behind what, the rounds before do.
-  if (parting.known) return stands_behind;
+  if (path_divergence.known) return stands_behind;
   return same_round && HasCallPath(analysis, stands) && HasCallPath(analysis, waiting) &&
          WentTheSameWay(analysis, own, others);
 }
 
 const Event* PlaceInOrder(const Analysis& analysis, uint32_t process) {
-  for (const Need& need : analysis.graph.processes[process].needs) {
-    if (need.node != kNoIndex && need.event != nullptr) return need.event;
+  for (const WaitDependency& dependency : analysis.graph.processes[process].dependencies) {
+    if (dependency.node != kNoIndex && dependency.event != nullptr) return dependency.event;
   }
   return analysis.Stands(process);
 }
@@ -315,22 +318,24 @@ std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& 
   return past;
 }
 
-Parted HowParted(const Analysis& analysis, const Incident& incident) {
-  Parted parted;
+Divergence FindDivergence(const Analysis& analysis, const Incident& incident) {
+  Divergence divergence;
   const Event* x = incident.agreeing_event;
   const Event* y = incident.deviating_event;
-  if (x == nullptr || y == nullptr) return parted;
-  parted.parting = analysis.sites.Part(x->call_path, y->call_path);
-  parted.calls_differ = !parted.parting.same;
-  const Lane* lane_x = analysis.LaneOf(incident.communicator, incident.agreeing.front());
-  const Lane* lane_y = analysis.LaneOf(incident.communicator, incident.deviating.front());
-  if (lane_x == nullptr || lane_y == nullptr) return parted;
+  if (x == nullptr || y == nullptr) return divergence;
+  divergence.path_divergence = analysis.sites.Part(x->call_path, y->call_path);
+  divergence.calls_differ = !divergence.path_divergence.same;
+  const MemberHistory* history_x =
+      analysis.HistoryOf(incident.communicator, incident.agreeing.front());
+  const MemberHistory* history_y =
+      analysis.HistoryOf(incident.communicator, incident.deviating.front());
+  if (history_x == nullptr || history_y == nullptr) return divergence;
   const auto here = [&](const Event& event) {
     return event.sequence == incident.sequence &&
            analysis.CommunicatorOf(event) == incident.communicator;
   };
   const bool finalizes = analysis.Finalizes(*x) || analysis.Finalizes(*y);
-  const bool sources = parted.parting.sources_a && parted.parting.sources_b;
+  const bool sources = divergence.path_divergence.sources_a && divergence.path_divergence.sources_b;
   const bool x_here = here(*x);
   const bool y_here = here(*y);
 
@@ -340,51 +345,53 @@ Parted HowParted(const Analysis& analysis, const Incident& incident) {
   const bool deviating_may = !shifted || !incident.shift.extra;
   const bool agreeing_may = !shifted || incident.shift.extra;
   if (x_here && deviating_may &&
-      LeftLoop(analysis, *lane_x, incident.sequence, *y, incident.deviating.front(),
-               parted.parting.loops_a, parted.parting.sources_a, &parted)) {
-    parted.deviating_left = true;
+      LeftLoop(analysis, *history_x, incident.sequence, *y, incident.deviating.front(),
+               divergence.path_divergence.loops_a, divergence.path_divergence.sources_a,
+               &divergence)) {
+    divergence.deviating_left = true;
   } else if (y_here && agreeing_may) {
-    LeftLoop(analysis, *lane_y, incident.sequence, *x, incident.agreeing.front(),
-             parted.parting.loops_b, parted.parting.sources_b, &parted);
+    LeftLoop(analysis, *history_y, incident.sequence, *x, incident.agreeing.front(),
+             divergence.path_divergence.loops_b, divergence.path_divergence.sources_b, &divergence);
   }
 
   // Which of the two is the conditional call?
   if (incident.what == Incident::What::kShift) {
-    parted.skipped = !incident.shift.extra;
-    return parted;
+    divergence.skipped = !incident.shift.extra;
+    return divergence;
   }
-  const auto known = [&](const Lane& lane, const Event& event, bool before) {
-    const std::vector<Event>& events = lane.membership->events;
+  const auto known = [&](const MemberHistory& history, const Event& event, bool before) {
+    const std::vector<Event>& events = history.member->events;
     return std::any_of(events.begin(), events.end(), [&](const Event& other) {
       return (before ? other.sequence < incident.sequence : other.sequence > incident.sequence) &&
              analysis.Site(other) == analysis.Site(event);
     });
   };
   if (!y_here || !x_here) {
-    parted.skipped = x_here;
+    divergence.skipped = x_here;
     const Event& waited = x_here ? *x : *y;
-    parted.order_open =
-        !sources && !finalizes && !known(*lane_x, waited, true) && !known(*lane_y, waited, true);
-    return parted;
+    divergence.order_open = !sources && !finalizes && !known(*history_x, waited, true) &&
+                            !known(*history_y, waited, true);
+    return divergence;
   }
-  const bool x_known = known(*lane_x, *x, true) || known(*lane_y, *x, true);
-  const bool y_known = known(*lane_x, *y, true) || known(*lane_y, *y, true);
-  const bool both_by_both = known(*lane_x, *x, true) && known(*lane_x, *y, true) &&
-                            known(*lane_y, *x, true) && known(*lane_y, *y, true);
-  parted.separate_calls = parted.parting.known && parted.parting.branch && !parted.parting.arms &&
-                          (both_by_both || Differences(analysis, *x, *y) >= 2);
+  const bool x_known = known(*history_x, *x, true) || known(*history_y, *x, true);
+  const bool y_known = known(*history_x, *y, true) || known(*history_y, *y, true);
+  const bool both_by_both = known(*history_x, *x, true) && known(*history_x, *y, true) &&
+                            known(*history_y, *x, true) && known(*history_y, *y, true);
+  divergence.separate_calls =
+      divergence.path_divergence.known && divergence.path_divergence.branch &&
+      !divergence.path_divergence.arms && (both_by_both || Differences(analysis, *x, *y) >= 2);
   if (x_known != y_known) {
-    parted.skipped = y_known;
+    divergence.skipped = y_known;
   } else if (!x_known) {
-    parted.skipped = parted.parting.order <= 0;
+    divergence.skipped = divergence.path_divergence.order <= 0;
   }
-  parted.order_open = !sources && !x_known && !y_known;
+  divergence.order_open = !sources && !x_known && !y_known;
   // Only a call that does not block lets a rank come to the other one at all.
   const Kind kind = analysis.KindOf(*y);
-  parted.later_made = (kind == Kind::kNonblocking || kind == Kind::kPersistentCollective ||
-                       kind == Kind::kCreateCommNonblocking) &&
-                      known(*lane_y, *x, false) && known(*lane_x, *y, false);
-  return parted;
+  divergence.later_made = (kind == Kind::kNonblocking || kind == Kind::kPersistentCollective ||
+                           kind == Kind::kCreateCommNonblocking) &&
+                          known(*history_y, *x, false) && known(*history_x, *y, false);
+  return divergence;
 }
 
 }  // namespace rollcall

@@ -31,8 +31,8 @@ std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& 
                                 const std::vector<uint32_t>& processes);
 
 // How the two sides of an incident came apart.
-struct Parted {
-  Parting parting;  // a: the agreeing side's call, b: the deviating side's
+struct Divergence {
+  PathDivergence path_divergence;  // a: the agreeing side's call, b: the deviating side's
   bool calls_differ = false;
   // The agreeing side's call is the one that the deviating side left out; otherwise the deviating
   // side's call is one that it alone made.
@@ -62,7 +62,7 @@ struct Parted {
   bool rounds_lost = false;  // there may have been more
 };
 
-Parted HowParted(const Analysis& analysis, const Incident& incident);
+Divergence FindDivergence(const Analysis& analysis, const Incident& incident);
 
 }  // namespace rollcall
 

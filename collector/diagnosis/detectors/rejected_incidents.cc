@@ -47,19 +47,19 @@ class RejectionFinder {
   // The rejected call in whose place the others made theirs, under this number.
   const RejectedCall* InPlaceOf(uint32_t p, const Incident& incident, const Event* theirs) const {
     if (incident.communicator == kNoIndex || incident.sequence == 0) return nullptr;
-    const Lane* lane = analysis_.LaneOf(incident.communicator, p);
-    if (lane == nullptr) return nullptr;
+    const MemberHistory* history = analysis_.HistoryOf(incident.communicator, p);
+    if (history == nullptr) return nullptr;
     for (auto call = Rejected(p).rbegin(); call != Rejected(p).rend(); ++call) {
       const Event& event = call->event;
       if (theirs != nullptr && analysis_.Op(event) != analysis_.Op(*theirs)) continue;
-      if (event.membership != kNoIndex) {
+      if (event.member != kNoIndex) {
         if (analysis_.CommunicatorOf(event) != incident.communicator) continue;
         if (event.sequence == incident.sequence) return &*call;
         continue;
       }
       // A communicator that is none has no numbers: between the calls of this one it came here.
-      const Event* before = lane->At(incident.sequence - 1);
-      const Event* after = lane->At(incident.sequence);
+      const Event* before = history->At(incident.sequence - 1);
+      const Event* after = history->At(incident.sequence);
       if (call->error == ErrorClass::kCOMM && IsCollective(analysis_.KindOf(event)) &&
           (before == nullptr || before->start_ns <= event.start_ns) &&
           (after == nullptr || after->start_ns >= event.start_ns)) {
@@ -79,14 +79,14 @@ class RejectionFinder {
 
   // The rejected half of a message whose other half somebody waits in.
   const RejectedCall* OtherHalf(uint32_t p, uint32_t waiter) const {
-    for (const Need& need : analysis_.graph.processes[waiter].needs) {
-      if (need.event == nullptr || need.node != kNoIndex) continue;
-      const uint32_t communicator = analysis_.CommunicatorOf(*need.event);
+    for (const WaitDependency& dependency : analysis_.graph.processes[waiter].dependencies) {
+      if (dependency.event == nullptr || dependency.node != kNoIndex) continue;
+      const uint32_t communicator = analysis_.CommunicatorOf(*dependency.event);
       for (auto call = Rejected(p).rbegin(); call != Rejected(p).rend(); ++call) {
         const uint32_t where = analysis_.CommunicatorOf(call->event);
         if (where != communicator && call->error != ErrorClass::kCOMM) continue;
         if (WasRepeated(p, *call)) continue;
-        if (FitsMessage(*call, communicator, p, waiter, *need.event)) return &*call;
+        if (FitsMessage(*call, communicator, p, waiter, *dependency.event)) return &*call;
       }
     }
     return nullptr;
@@ -109,8 +109,8 @@ class RejectionFinder {
   bool FitsMessage(const RejectedCall& call, uint32_t communicator, uint32_t p, uint32_t waiter,
                    const Event& waiting) const {
     const auto rank_of = [&](uint32_t process) {
-      const Lane* lane = analysis_.LaneOf(communicator, process);
-      return lane == nullptr ? ring::kNoPeer : lane->membership->rank;
+      const MemberHistory* history = analysis_.HistoryOf(communicator, process);
+      return history == nullptr ? ring::kNoPeer : history->member->rank;
     };
     for (const Message& theirs : MessagesOf(analysis_.Args(waiting))) {
       for (const Message& ours : MessagesOf(analysis_.Args(call.event))) {

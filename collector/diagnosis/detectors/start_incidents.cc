@@ -30,7 +30,7 @@ class StartFinder {
     for (const Creation& creation : trace_.creations) {
       if (creation.event.end_ns == kNoTime) creating_.insert(creation.process);
     }
-    for (uint32_t w = 0; w < trace_.worlds.size(); ++w) LookAtWorld(w);
+    for (uint32_t w = 0; w < trace_.worlds.size(); ++w) CheckWorld(w);
     LookAtGroups();
     LookAtCreations();
   }
@@ -68,7 +68,7 @@ class StartFinder {
   }
 
   // MPI_Init of one launch.
-  void LookAtWorld(uint32_t w) {
+  void CheckWorld(uint32_t w) {
     const World& world = trace_.worlds[w];
     Incident incident;
     incident.what = What::kStart;

@@ -28,26 +28,26 @@ bool AllWaitForAll(Operation operation) {
 }
 
 struct Arrivals {
-  std::map<uint32_t, std::vector<int64_t>> last;  // by lane: how long the others waited for it
+  std::map<uint32_t, std::vector<int64_t>> last;  // by member: how long the others waited for it
   uint64_t collectives = 0;
   uint64_t sequence = 0;  // the newest
   int64_t elapsed_ns = 0;
 };
 
-Arrivals Collect(const Analysis& analysis, const Lanes& lanes) {
+Arrivals Collect(const Analysis& analysis, const CommunicatorHistory& histories) {
   Arrivals arrivals;
   uint64_t first = 1;
   uint64_t last = ~uint64_t{0};
-  for (const Lane& lane : lanes.lanes) {
-    first = std::max(first, lane.first);
-    last = std::min(last, lane.last);
+  for (const MemberHistory& history : histories.members) {
+    first = std::max(first, history.first);
+    last = std::min(last, history.last);
   }
   int64_t began_ns = kNoTime;
   for (uint64_t n = first; n <= last; ++n) {
     std::vector<int64_t> stays;
     const Event* reference = nullptr;
-    for (const Lane& lane : lanes.lanes) {
-      const Event* event = lane.At(n);
+    for (const MemberHistory& history : histories.members) {
+      const Event* event = history.At(n);
       if (event == nullptr || event->start_ns == kNoTime || event->end_ns == kNoTime ||
           event->end_ns < event->start_ns || !AllWaitForAll(analysis.Op(*event))) {
         break;
@@ -56,24 +56,24 @@ Arrivals Collect(const Analysis& analysis, const Lanes& lanes) {
       if (analysis.Op(*event) != analysis.Op(*reference)) break;
       stays.push_back(event->end_ns - event->start_ns);
     }
-    if (stays.size() != lanes.lanes.size()) continue;
+    if (stays.size() != histories.members.size()) continue;
     ++arrivals.collectives;
     arrivals.sequence = n;
     if (began_ns == kNoTime) began_ns = reference->start_ns;
     arrivals.elapsed_ns = reference->end_ns - began_ns;
     const auto shortest = std::min_element(stays.begin(), stays.end());
-    const auto lane = static_cast<uint32_t>(shortest - stays.begin());
+    const auto member = static_cast<uint32_t>(shortest - stays.begin());
     const int64_t stay = *shortest;
     *shortest = INT64_MAX;
-    arrivals.last[lane].push_back(*std::min_element(stays.begin(), stays.end()) - stay);
+    arrivals.last[member].push_back(*std::min_element(stays.begin(), stays.end()) - stay);
   }
   return arrivals;
 }
 
-bool Judge(const Analysis& analysis, const Lanes& lanes, Incident* incident) {
-  Arrivals arrivals = Collect(analysis, lanes);
+bool Judge(const Analysis& analysis, const CommunicatorHistory& histories, Incident* incident) {
+  Arrivals arrivals = Collect(analysis, histories);
   if (arrivals.collectives < kFewestCollectives) return false;
-  for (auto& [lane, waits] : arrivals.last) {
+  for (auto& [member, waits] : arrivals.last) {
     if (waits.size() * 100 < arrivals.collectives * kLastInPercent) continue;
     std::nth_element(waits.begin(), waits.begin() + static_cast<ptrdiff_t>(waits.size() / 2),
                      waits.end());
@@ -88,15 +88,16 @@ bool Judge(const Analysis& analysis, const Lanes& lanes, Incident* incident) {
       return false;
     }
     incident->what = Incident::What::kLast;
-    incident->communicator = lanes.communicator;
+    incident->communicator = histories.communicator;
     incident->sequence = arrivals.sequence;
-    incident->deviating = {lanes.lanes[lane].process};
-    for (const Lane& other : lanes.lanes) {
-      if (other.process != lanes.lanes[lane].process) incident->agreeing.push_back(other.process);
+    incident->deviating = {histories.members[member].process};
+    for (const MemberHistory& other : histories.members) {
+      if (other.process != histories.members[member].process)
+        incident->agreeing.push_back(other.process);
     }
-    incident->deviating_event = lanes.lanes[lane].At(arrivals.sequence);
-    incident->agreeing_event =
-        CallOrPlace(analysis, lanes.communicator, arrivals.sequence, incident->agreeing.front());
+    incident->deviating_event = histories.members[member].At(arrivals.sequence);
+    incident->agreeing_event = CallOrPlace(analysis, histories.communicator, arrivals.sequence,
+                                           incident->agreeing.front());
     return true;
   }
   return false;
@@ -106,12 +107,13 @@ bool Judge(const Analysis& analysis, const Lanes& lanes, Incident* incident) {
 
 void FindStragglers(const Analysis& analysis, std::vector<Incident>* incidents) {
   std::map<uint32_t, Incident> by_process;  // a slow rank shows on all its communicators
-  for (uint32_t c = 0; c < analysis.lanes.size(); ++c) {
-    const Lanes& lanes = analysis.lanes[c];
+  for (uint32_t c = 0; c < analysis.histories.size(); ++c) {
+    const CommunicatorHistory& histories = analysis.histories[c];
     const bool inter = (analysis.trace.communicators[c].flags & ring::kIsInter) != 0;
-    if (lanes.lanes.size() < 2 || !lanes.ordered || !lanes.absent.empty() || inter) continue;
+    if (histories.members.size() < 2 || !histories.ordered || !histories.absent.empty() || inter)
+      continue;
     Incident incident;
-    if (!Judge(analysis, lanes, &incident)) continue;
+    if (!Judge(analysis, histories, &incident)) continue;
     const auto [entry, added] = by_process.try_emplace(incident.deviating.front(), incident);
     if (!added && incident.lateness.total_ns > entry->second.lateness.total_ns) {
       entry->second = std::move(incident);

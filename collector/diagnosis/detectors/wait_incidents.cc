@@ -58,18 +58,19 @@ class Gatherer {
     if (incident.agreeing.size() > first.agreeing.size()) first = std::move(incident);
   }
 
-  void AddMessage(What what, uint32_t waiter, const Need& need, std::vector<uint32_t> missing) {
+  void AddMessage(What what, uint32_t waiter, const WaitDependency& dependency,
+                  std::vector<uint32_t> missing) {
     Incident incident;
     incident.what = what;
     incident.hangs = true;
-    incident.communicator = analysis_.CommunicatorOf(*need.event);
+    incident.communicator = analysis_.CommunicatorOf(*dependency.event);
     incident.agreeing = {waiter};
     incident.deviating = std::move(missing);
-    incident.agreeing_event = need.event;
+    incident.agreeing_event = dependency.event;
     incident.deviating_event =
         incident.deviating.empty() ? nullptr : analysis_.Stands(incident.deviating.front());
     if (what == What::kMessage) {
-      if (need.process == waiter) incident.message.unmarked = need.unmarked;
+      if (dependency.process == waiter) incident.message.unmarked = dependency.unmarked;
       // The call that nobody answers is what is wrong; who should have answered may be all
       // innocent.
       std::swap(incident.deviating, incident.agreeing);
@@ -133,7 +134,7 @@ Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& gon
     const bool all = std::all_of(gone.begin(), gone.end(), [&](uint32_t p) {
       const std::vector<Event>& events = analysis.trace.processes[p].lifecycle;
       return std::any_of(events.begin(), events.end(), [&](const Event& event) {
-        return analysis.Op(event) == Operation::kCallError && event.membership != kNoIndex &&
+        return analysis.Op(event) == Operation::kCallError && event.member != kNoIndex &&
                analysis.CommunicatorOf(event) == incident.communicator &&
                event.sequence >= incident.sequence;
       });
@@ -190,7 +191,7 @@ void LookAtShift(const Analysis& analysis, const CollectiveNode& node,
   const bool stuck = std::any_of(node.inside.begin(), node.inside.end(),
                                  [&](uint32_t process) { return analysis.IsStuck(process); });
   if (!stuck) return;
-  Incident incident = ShiftIncident(analysis.lanes[node.communicator], *shift);
+  Incident incident = ShiftIncident(analysis.histories[node.communicator], *shift);
   incident.hangs = true;
   incident.deviating_event =
       CallOrPlace(analysis, incident.communicator, incident.sequence, incident.deviating.front());
@@ -206,18 +207,18 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
     // Of several that it waits for, one may have come: that is enough for a Waitany only.
     if (!analysis.Waits(p) || (view.any && view.released)) continue;
     const WaitGraph& graph = analysis.graph;
-    const Need* own = graph.OwnUnmarked(p);
+    const WaitDependency* own = graph.OwnUnmarked(p);
     if (own != nullptr && analysis.IsStuck(p)) gatherer->AddMessage(What::kMessage, p, *own, {});
     // Of several that it waits for, one that still may come is enough.
     const bool another = view.any && !analysis.IsStuck(p) && view.activity != Activity::kPolling;
-    for (const Need& need : view.needs) {
-      if (need.node != kNoIndex || need.event == nullptr) continue;
-      const std::vector<uint32_t> dead = graph.Candidates(need, Activity::kEnded);
-      const std::vector<uint32_t> left = graph.Candidates(need, Activity::kLeft);
-      const std::vector<uint32_t> behind = graph.Candidates(need, Activity::kRunning);
+    for (const WaitDependency& dependency : view.dependencies) {
+      if (dependency.node != kNoIndex || dependency.event == nullptr) continue;
+      const std::vector<uint32_t> dead = graph.Candidates(dependency, Activity::kEnded);
+      const std::vector<uint32_t> left = graph.Candidates(dependency, Activity::kLeft);
+      const std::vector<uint32_t> behind = graph.Candidates(dependency, Activity::kRunning);
       std::vector<uint32_t> gone = dead;
       gone.insert(gone.end(), left.begin(), left.end());
-      if (Incident* cause = behind.empty() && gone.size() == graph.Candidates(need)
+      if (Incident* cause = behind.empty() && gone.size() == graph.Candidates(dependency)
                                 ? WhyTheyLeft(analysis, gone, incidents)
                                 : nullptr) {
         cause->hangs |= analysis.Still(p);
@@ -226,12 +227,12 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
       if (!behind.empty()) {
         // Any of many may still send: only a single one can be said to be late. It is one, if all
         // others wait themselves, and nothing else can release them.
-        if (behind.size() == 1) gatherer->AddMessage(What::kBehind, p, need, behind);
-      } else if (!dead.empty() && (analysis.IsStuck(p) || graph.Candidates(need) == 1)) {
+        if (behind.size() == 1) gatherer->AddMessage(What::kBehind, p, dependency, behind);
+      } else if (!dead.empty() && (analysis.IsStuck(p) || graph.Candidates(dependency) == 1)) {
         // Of those who could have sent it, the dead are the ones of whom nobody knows why not.
-        gatherer->AddMessage(What::kDeath, p, need, dead);
-      } else if (!left.empty() && left.size() == graph.Candidates(need) && !another) {
-        gatherer->AddMessage(What::kMessage, p, need, left);
+        gatherer->AddMessage(What::kDeath, p, dependency, dead);
+      } else if (!left.empty() && left.size() == graph.Candidates(dependency) && !another) {
+        gatherer->AddMessage(What::kMessage, p, dependency, left);
       }
     }
   }
@@ -249,9 +250,9 @@ bool NodeNeedsOutsiders(const Analysis& analysis, const CollectiveNode& node) {
 // may be kept by another one.
 bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
   const ProcessView& view = analysis.graph.processes[process];
-  const auto arrived = [&](const Need& need) {
-    if (need.node == kNoIndex) return false;
-    const CollectiveNode& node = analysis.graph.nodes[need.node];
+  const auto arrived = [&](const WaitDependency& dependency) {
+    if (dependency.node == kNoIndex) return false;
+    const CollectiveNode& node = analysis.graph.nodes[dependency.node];
     return node.missing.empty() && !analysis.IsMismatched(node) && !node.unknown;
   };
   const bool polling = view.activity == Activity::kPolling;
@@ -263,7 +264,7 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
   const bool alone = record.open_calls.size() == 1;
   const Kind kind = view.open == nullptr ? Kind::kNone : analysis.KindOf(view.open->event);
   if (alone && !polling && (kind == Kind::kWaitany || kind == Kind::kWaitsome)) {
-    return std::any_of(view.needs.begin(), view.needs.end(), arrived);
+    return std::any_of(view.dependencies.begin(), view.dependencies.end(), arrived);
   }
   // What may be on its way, or cannot be judged, is no need; nor is it known to have come.
   size_t active = 0;
@@ -271,8 +272,8 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
     if (request.state != ring::RequestState::kActive) continue;
     active += polling || Contains(view.open->requests, request.uid);
   }
-  if (active > view.needs.size()) return false;
-  return std::all_of(view.needs.begin(), view.needs.end(), arrived);
+  if (active > view.dependencies.size()) return false;
+  return std::all_of(view.dependencies.begin(), view.dependencies.end(), arrived);
 }
 
 // Who waits for a request that it has cancelled waits for nobody (MPI 4.0, 3.8.4).
@@ -283,7 +284,7 @@ void LookAtCancelled(const Analysis& analysis, std::vector<Incident>* incidents)
   for (uint32_t p = 0; p < analysis.graph.processes.size(); ++p) {
     const ProcessView& view = analysis.graph.processes[p];
     if (view.open == nullptr || !analysis.Waits(p) || !analysis.StoodStill(p)) continue;
-    if (!view.any && !view.needs.empty()) continue;  // and for others, too
+    if (!view.any && !view.dependencies.empty()) continue;  // and for others, too
     const OpenRequest* cancelled = nullptr;
     for (const OpenRequest& request : analysis.trace.processes[p].open_requests) {
       const bool active = request.state == ring::RequestState::kActive && request.cancelled;
@@ -370,7 +371,7 @@ bool NeedsOutsiders(const Analysis& analysis, const Event& call) {
     default:
       break;
   }
-  if (call.membership == kNoIndex) return false;
+  if (call.member == kNoIndex) return false;
   const uint32_t communicator = analysis.CommunicatorOf(call);
   return HasOutsiders(analysis.trace.communicators[communicator]);
 }
@@ -390,9 +391,9 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
     if (analysis.IsMismatched(node) || node.unknown) continue;
     if (!node.missing.empty() || node.inside.empty()) continue;
     // Whoever died inside it has entered it, and is not among the missing.
-    const std::vector<Lane>& members = analysis.lanes[node.communicator].lanes;
-    if (std::any_of(members.begin(), members.end(), [&](const Lane& lane) {
-          return Has(analysis, lane.process, Activity::kEnded);
+    const std::vector<MemberHistory>& members = analysis.histories[node.communicator].members;
+    if (std::any_of(members.begin(), members.end(), [&](const MemberHistory& history) {
+          return Has(analysis, history.process, Activity::kEnded);
         })) {
       continue;
     }

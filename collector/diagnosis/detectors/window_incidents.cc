@@ -18,7 +18,7 @@ namespace {
 // The call of a rank that it waits in for others of the window; nullptr if it does not.
 const Event* WaitsInWindow(const Analysis& analysis, uint32_t process) {
   const OpenCall* open = analysis.graph.processes[process].open;
-  if (open == nullptr || open->event.membership == kNoIndex) return nullptr;
+  if (open == nullptr || open->event.member == kNoIndex) return nullptr;
   switch (analysis.Op(open->event)) {
     case Operation::kRput:  // these do not wait: a request comes out
     case Operation::kRget:
@@ -42,10 +42,12 @@ bool CannotAnswer(const Analysis& analysis, uint32_t p) {
   if (!analysis.StoodStill(p) || NeedsOutsiders(analysis, view.open->event)) return false;
   if (WaitsInWindow(analysis, p) != nullptr) return true;
   // What else is not understood may end by itself.
-  return !view.needs.empty() &&
-         std::none_of(view.needs.begin(), view.needs.end(), [&](const Need& need) {
-           return need.event != nullptr && NeedsOutsiders(analysis, *need.event);
-         });
+  return !view.dependencies.empty() &&
+         std::none_of(view.dependencies.begin(), view.dependencies.end(),
+                      [&](const WaitDependency& dependency) {
+                        return dependency.event != nullptr &&
+                               NeedsOutsiders(analysis, *dependency.event);
+                      });
 }
 
 bool NobodyCanAnswer(const Analysis& analysis, const World& world) {

@@ -31,16 +31,17 @@ int64_t NoProgress(const Trace& trace, const DiagnoseOptions& options) {
 
 AlignedTrace::AlignedTrace(const Trace& trace_in, const DiagnoseOptions& options_in)
     : trace(trace_in), options(options_in), sites(trace_in) {
-  lanes.reserve(trace.communicators.size());
-  for (uint32_t c = 0; c < trace.communicators.size(); ++c) lanes.push_back(MakeLanes(trace, c));
-  graph = BuildWaitGraph(trace, options, lanes);
-  device = BuildDeviceWaits(trace, lanes);
+  histories.reserve(trace.communicators.size());
+  for (uint32_t c = 0; c < trace.communicators.size(); ++c)
+    histories.push_back(BuildHistory(trace, c));
+  graph = BuildWaitGraph(trace, options, histories);
+  device = BuildDeviceWaits(trace, histories);
   MarkDeviceWaiters(trace, &graph);
   no_progress_ns = NoProgress(trace, options);
-  memberships_of_.resize(trace.processes.size());
-  for (uint32_t m = 0; m < trace.memberships.size(); ++m) {
-    const uint32_t process = trace.memberships[m].process;
-    if (process != kNoIndex) memberships_of_[process].push_back(m);
+  members_of_.resize(trace.processes.size());
+  for (uint32_t m = 0; m < trace.members.size(); ++m) {
+    const uint32_t process = trace.members[m].process;
+    if (process != kNoIndex) members_of_[process].push_back(m);
   }
   shifts_.resize(trace.communicators.size());
 }
@@ -75,9 +76,9 @@ bool AlignedTrace::EnteredRecently(uint32_t process) const {
   return alive && !options.job_ended && idle_ns >= 0 && idle_ns < kLongEnoughNs;
 }
 
-const Lane* AlignedTrace::LaneOf(uint32_t communicator, uint32_t process) const {
-  for (const Lane& lane : lanes[communicator].lanes) {
-    if (lane.process == process) return &lane;
+const MemberHistory* AlignedTrace::HistoryOf(uint32_t communicator, uint32_t process) const {
+  for (const MemberHistory& history : histories[communicator].members) {
+    if (history.process == process) return &history;
   }
   return nullptr;
 }
@@ -93,8 +94,8 @@ const Event* AlignedTrace::LastCall(uint32_t process) const {
     if (last == nullptr || event.start_ns >= last->start_ns) last = &event;
   };
   const Process& record = trace.processes[process];
-  for (const uint32_t m : memberships_of_[process]) {
-    if (!trace.memberships[m].events.empty()) look(trace.memberships[m].events.back());
+  for (const uint32_t m : members_of_[process]) {
+    if (!trace.members[m].events.empty()) look(trace.members[m].events.back());
   }
   if (!record.p2p.empty()) look(record.p2p.back());
   for (const OpenCall& call : record.open_calls) look(call.event);
@@ -121,8 +122,8 @@ const Event* AlignedTrace::Stands(uint32_t process) const {
 
 std::vector<const Event*> AlignedTrace::Timeline(uint32_t process) const {
   std::vector<const Event*> events;
-  for (const uint32_t m : memberships_of_[process]) {
-    for (const Event& event : trace.memberships[m].events) events.push_back(&event);
+  for (const uint32_t m : members_of_[process]) {
+    for (const Event& event : trace.members[m].events) events.push_back(&event);
   }
   for (const Event& event : trace.processes[process].p2p) events.push_back(&event);
   std::stable_sort(events.begin(), events.end(),
@@ -133,8 +134,8 @@ std::vector<const Event*> AlignedTrace::Timeline(uint32_t process) const {
 const std::optional<Shift>& AlignedTrace::ShiftOf(uint32_t communicator) const {
   std::optional<std::optional<Shift>>& cached = shifts_[communicator];
   if (!cached) {
-    cached =
-        lanes[communicator].ordered ? FindShift(trace, sites, lanes[communicator]) : std::nullopt;
+    cached = histories[communicator].ordered ? FindShift(trace, sites, histories[communicator])
+                                             : std::nullopt;
   }
   return *cached;
 }

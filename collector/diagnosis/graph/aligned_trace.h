@@ -15,7 +15,7 @@
 #include "collector/diagnosis/graph/stillness.h"
 #include "collector/diagnosis/graph/wait_graph.h"
 #include "collector/matching/call_site.h"
-#include "collector/matching/lanes.h"
+#include "collector/matching/communicator_history.h"
 #include "collector/matching/shift.h"
 #include "collector/model/trace.h"
 
@@ -28,7 +28,7 @@ class AlignedTrace {
   const Trace& trace;
   const DiagnoseOptions& options;
   CallSites sites;
-  std::vector<Lanes> lanes;  // parallel to Trace::communicators
+  std::vector<CommunicatorHistory> histories;  // parallel to Trace::communicators
   WaitGraph graph;
   DeviceWaits device;
   int64_t no_progress_ns = -1;  // since anything last moved; -1 if unknown
@@ -45,8 +45,7 @@ class AlignedTrace {
   }
   // kNoIndex for a call on none that is known.
   uint32_t CommunicatorOf(const Event& event) const {
-    return event.membership == kNoIndex ? kNoIndex
-                                        : trace.memberships[event.membership].communicator;
+    return event.member == kNoIndex ? kNoIndex : trace.members[event.member].communicator;
   }
   bool Waits(uint32_t process) const {
     const Activity activity = graph.processes[process].activity;
@@ -78,7 +77,7 @@ class AlignedTrace {
   // however little moved between two looks. Nobody did in a job that is over.
   bool EnteredRecently(uint32_t process) const;
 
-  const Lane* LaneOf(uint32_t communicator, uint32_t process) const;
+  const MemberHistory* HistoryOf(uint32_t communicator, uint32_t process) const;
   const CollectiveNode* NodeOf(uint32_t communicator, uint64_t sequence) const;
 
   // Where a process stands: MPI_Finalize, the call it is inside of, what it polls, or its last
@@ -97,7 +96,7 @@ class AlignedTrace {
   const std::optional<Shift>& ShiftOf(uint32_t communicator) const;
 
  private:
-  std::vector<std::vector<uint32_t>> memberships_of_;  // by process
+  std::vector<std::vector<uint32_t>> members_of_;  // by process
   mutable std::vector<std::optional<std::optional<Shift>>> shifts_;
 };
 

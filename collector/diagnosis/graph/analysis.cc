@@ -20,8 +20,8 @@ enum class Waits : uint8_t {
 };
 
 // The greatest set that can act, by rounds over a worklist. Returns who can.
-std::vector<bool> WhoCanAct(const Trace& trace, const WaitGraph& graph,
-                            const std::vector<bool>& mismatched, Waits waits) {
+std::vector<bool> ComputeRunnable(const Trace& trace, const WaitGraph& graph,
+                                  const std::vector<bool>& mismatched, Waits waits) {
   const bool strict = waits == Waits::kStandard;
   const size_t count = graph.processes.size();
   std::vector<bool> can(count, false);
@@ -37,40 +37,41 @@ std::vector<bool> WhoCanAct(const Trace& trace, const WaitGraph& graph,
   }
   // So does a member of whom a receive from anybody waits for.
   std::vector<std::vector<uint32_t>> anybodies_of(count);
-  std::vector<std::vector<uint32_t>> waiters_of(graph.anybody.size());
-  std::vector<bool> somebody_can(graph.anybody.size(), false);
-  for (uint32_t i = 0; i < graph.anybody.size(); ++i) {
-    for (const uint32_t p : graph.anybody[i].members) anybodies_of[p].push_back(i);
+  std::vector<std::vector<uint32_t>> waiters_of(graph.any_source.size());
+  std::vector<bool> somebody_can(graph.any_source.size(), false);
+  for (uint32_t i = 0; i < graph.any_source.size(); ++i) {
+    for (const uint32_t p : graph.any_source[i].members) anybodies_of[p].push_back(i);
   }
   for (uint32_t p = 0; p < count; ++p) {
-    for (const Need& need : graph.processes[p].needs) {
-      if (need.process != kNoIndex) waiters[need.process].push_back(p);
-      if (need.anybody != kNoIndex) waiters_of[need.anybody].push_back(p);
-      for (const uint32_t other : need.relevant) waiters[other].push_back(p);
+    for (const WaitDependency& dependency : graph.processes[p].dependencies) {
+      if (dependency.process != kNoIndex) waiters[dependency.process].push_back(p);
+      if (dependency.any_source != kNoIndex) waiters_of[dependency.any_source].push_back(p);
+      for (const uint32_t other : dependency.relevant) waiters[other].push_back(p);
     }
   }
-  const auto satisfied = [&](const Need& need) {
-    if ((strict && !need.strict) || (need.uncounted && waits != Waits::kAll)) return true;
+  const auto satisfied = [&](const WaitDependency& dependency) {
+    if ((strict && !dependency.strict) || (dependency.uncounted && waits != Waits::kAll))
+      return true;
     // If it were the waiter itself who can act, nobody would ask.
-    if (need.anybody != kNoIndex) return bool{somebody_can[need.anybody]};
-    if (need.process != kNoIndex) return bool{can[need.process]};
-    if (mismatched[need.node]) return false;
-    if (!need.relevant.empty()) {
-      return std::all_of(need.relevant.begin(), need.relevant.end(),
+    if (dependency.any_source != kNoIndex) return bool{somebody_can[dependency.any_source]};
+    if (dependency.process != kNoIndex) return bool{can[dependency.process]};
+    if (mismatched[dependency.node]) return false;
+    if (!dependency.relevant.empty()) {
+      return std::all_of(dependency.relevant.begin(), dependency.relevant.end(),
                          [&can](uint32_t p) { return can[p]; });
     }
-    return missing_left[need.node] == 0;
+    return missing_left[dependency.node] == 0;
   };
   const auto try_release = [&](uint32_t p) {
     const ProcessView& view = graph.processes[p];
     if (can[p] || view.activity == Activity::kLeft || view.activity == Activity::kEnded) return;
-    bool free = view.needs.empty() || view.activity == Activity::kRunning ||
+    bool free = view.dependencies.empty() || view.activity == Activity::kRunning ||
                 (view.weak && waits != Waits::kAll) ||
                 (strict && (!Reliable(trace.processes[p]) || view.activity == Activity::kPolling));
     if (!free) {
-      free = view.any
-                 ? view.released || std::any_of(view.needs.begin(), view.needs.end(), satisfied)
-                 : std::all_of(view.needs.begin(), view.needs.end(), satisfied);
+      free = view.any ? view.released || std::any_of(view.dependencies.begin(),
+                                                     view.dependencies.end(), satisfied)
+                      : std::all_of(view.dependencies.begin(), view.dependencies.end(), satisfied);
     }
     if (free) {
       can[p] = true;
@@ -100,9 +101,9 @@ std::vector<bool> WhoCanAct(const Trace& trace, const WaitGraph& graph,
 Analysis::Analysis(AlignedTrace aligned, const std::vector<uint32_t>& mismatched)
     : AlignedTrace(std::move(aligned)), mismatched_(graph.nodes.size(), false) {
   for (const uint32_t node : mismatched) mismatched_[node] = true;
-  can_act_ = WhoCanAct(trace, graph, mismatched_, Waits::kAll);
-  can_act_firmly_ = WhoCanAct(trace, graph, mismatched_, Waits::kFirm);
-  can_act_strictly_ = WhoCanAct(trace, graph, mismatched_, Waits::kStandard);
+  runnable_ = ComputeRunnable(trace, graph, mismatched_, Waits::kAll);
+  runnable_firmly_ = ComputeRunnable(trace, graph, mismatched_, Waits::kFirm);
+  runnable_strictly_ = ComputeRunnable(trace, graph, mismatched_, Waits::kStandard);
 }
 
 }  // namespace rollcall

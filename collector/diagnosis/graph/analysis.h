@@ -15,7 +15,7 @@
 
 namespace rollcall {
 
-// Made by Settle() of detectors/incident.h, which knows which calls do not fit together. For one
+// Made by Analyze() of detectors/incident.h, which knows which calls do not fit together. For one
 // thread, as AlignedTrace.
 class Analysis : public AlignedTrace {
  public:
@@ -28,19 +28,21 @@ class Analysis : public AlignedTrace {
     return mismatched_[static_cast<size_t>(&node - graph.nodes.data())];
   }
   // Nothing that can still happen releases the process, which waits.
-  bool IsStuck(uint32_t process) const { return Waits(process) && !can_act_[process]; }
+  bool IsStuck(uint32_t process) const { return Waits(process) && !runnable_[process]; }
   // Not even if all weak waits ended, and what is uncounted came.
-  bool IsStuckFirmly(uint32_t process) const { return Waits(process) && !can_act_firmly_[process]; }
+  bool IsStuckFirmly(uint32_t process) const {
+    return Waits(process) && !runnable_firmly_[process];
+  }
   // By the standard, on complete records: proven.
   bool IsStuckStrictly(uint32_t process) const {
-    return Waits(process) && !can_act_strictly_[process];
+    return Waits(process) && !runnable_strictly_[process];
   }
 
  private:
   std::vector<bool> mismatched_;  // by node
-  std::vector<bool> can_act_;     // by process
-  std::vector<bool> can_act_firmly_;
-  std::vector<bool> can_act_strictly_;
+  std::vector<bool> runnable_;    // by process
+  std::vector<bool> runnable_firmly_;
+  std::vector<bool> runnable_strictly_;
 };
 
 }  // namespace rollcall

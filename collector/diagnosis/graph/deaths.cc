@@ -104,12 +104,12 @@ constexpr int64_t kTogetherNs = 250'000'000;
 }  // namespace
 
 Deaths::Deaths(const Trace& trace) : trace_(trace) {
-  for (const World& world : trace.worlds) LookAtWorld(world);
-  LookAtLosses();
+  for (const World& world : trace.worlds) CheckWorld(world);
+  CheckLosses();
 }
 
 // All ranks that are here got that signal, together: whoever sent it meant the job.
-void Deaths::LookAtWorld(const World& world) {
+void Deaths::CheckWorld(const World& world) {
   int64_t first_ns = kNoTime;
   int64_t last_ns = kNoTime;
   const Process* one = nullptr;
@@ -130,7 +130,7 @@ void Deaths::LookAtWorld(const World& world) {
   asked_to_stop_.push_back(all && several && last_ns - first_ns < kTogetherNs);
 }
 
-void Deaths::LookAtLosses() {
+void Deaths::CheckLosses() {
   std::map<std::pair<uint32_t, std::string>, int> statuses;
   for (const Process& process : trace_.processes) {
     const bool lost = LostItsDaemon(trace_, process);
@@ -162,12 +162,12 @@ bool Deaths::ByItself(const Process& process) const {
     // outside.
     return std::any_of(others.begin(), others.end(), [&](uint32_t other) {
       if (other == kNoIndex) return false;
-      const Process& twin = trace_.processes[other];
+      const Process& sibling = trace_.processes[other];
       // A verdict found the other one standing there, after this one had gone.
-      const bool outlived = twin.judged_ns != kNoTime && process.end.at_ns != kNoTime &&
-                            process.end.at_ns < twin.judged_ns;
-      return outlived || twin.end.how == ProcessEnd::How::kAlive ||
-             twin.end.how == ProcessEnd::How::kUnknown;
+      const bool outlived = sibling.judged_ns != kNoTime && process.end.at_ns != kNoTime &&
+                            process.end.at_ns < sibling.judged_ns;
+      return outlived || sibling.end.how == ProcessEnd::How::kAlive ||
+             sibling.end.how == ProcessEnd::How::kUnknown;
     });
   }
   if (!MayBeCleanUp(process)) return true;
@@ -187,10 +187,10 @@ bool IsFirstDeathCertain(const Trace& trace, const Process& process) {
   const std::vector<uint32_t>& others = trace.worlds[process.world].processes;
   return std::none_of(others.begin(), others.end(), [&](uint32_t other) {
     if (other == kNoIndex || &trace.processes[other] == &process) return false;
-    const Process& twin = trace.processes[other];
-    if (ShareProcess(twin, process)) return false;
-    return Gone(twin) && MayBeCleanUp(twin) && !EndedAfterVerdict(twin) && !twin.end.by_launcher &&
-           !twin.end.by_rollcall && InTheBlur(twin, process);
+    const Process& sibling = trace.processes[other];
+    if (ShareProcess(sibling, process)) return false;
+    return Gone(sibling) && MayBeCleanUp(sibling) && !EndedAfterVerdict(sibling) &&
+           !sibling.end.by_launcher && !sibling.end.by_rollcall && InTheBlur(sibling, process);
   });
 }
 

@@ -22,8 +22,8 @@ class Deaths {
   bool ByItself(const Process& process) const;
 
  private:
-  void LookAtLosses();
-  void LookAtWorld(const World& world);
+  void CheckLosses();
+  void CheckWorld(const World& world);
 
   const Trace& trace_;
   std::vector<bool> asked_to_stop_;  // by world

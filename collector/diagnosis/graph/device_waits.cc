@@ -40,8 +40,8 @@ using ChannelKey = std::tuple<uint32_t, int32_t, int32_t>;  // communicator, sen
 
 class DeviceWaitsBuilder {
  public:
-  DeviceWaitsBuilder(const Trace& trace, const std::vector<Lanes>& lanes)
-      : trace_(trace), lanes_(lanes) {}
+  DeviceWaitsBuilder(const Trace& trace, const std::vector<CommunicatorHistory>& histories)
+      : trace_(trace), histories_(histories) {}
 
   DeviceWaits Build() {
     const size_t count = trace_.processes.size();
@@ -71,9 +71,7 @@ class DeviceWaitsBuilder {
 
  private:
   Operation Op(const Event& event) const { return trace_.arguments[event.arguments].operation; }
-  const Membership& MembershipOf(const Event& event) const {
-    return trace_.memberships[event.membership];
-  }
+  const Member& MemberOf(const Event& event) const { return trace_.members[event.member]; }
 
   // What it enqueued ends with it.
   bool IsGone(uint32_t process) const {
@@ -94,12 +92,11 @@ class DeviceWaitsBuilder {
 
   bool KeyOf(const Event& event, ChannelKey* key) const {
     if (!IsOnDevice(Op(event))) return false;  // MPI beside it
-    const Membership& membership = MembershipOf(event);
+    const Member& member = MemberOf(event);
     const int32_t peer = trace_.arguments[event.arguments].root_or_peer;
-    if (peer < 0 || membership.rank < 0) return false;
+    if (peer < 0 || member.rank < 0) return false;
     const bool sends = Sends(event);
-    *key = {membership.communicator, sends ? membership.rank : peer,
-            sends ? peer : membership.rank};
+    *key = {member.communicator, sends ? member.rank : peer, sends ? peer : member.rank};
     return true;
   }
 
@@ -128,7 +125,7 @@ class DeviceWaitsBuilder {
   void AddOldest(uint32_t p, const OpenRequest& request) {
     const Event& event = request.event;
     DeviceOperation operation;
-    operation.communicator = MembershipOf(event).communicator;
+    operation.communicator = MemberOf(event).communicator;
     operation.sequence = event.sequence;
     operation.event = &event;
     std::tuple<uint32_t, uint64_t, int32_t, int32_t, uint64_t> key{operation.communicator,
@@ -162,7 +159,7 @@ class DeviceWaitsBuilder {
   }
 
   // Is it open, and of one launch with the oldest? Then nothing is in front of it either.
-  bool StandsWithOldest(uint32_t q, uint32_t membership, uint64_t sequence, uint64_t detail) const {
+  bool StandsWithOldest(uint32_t q, uint32_t member, uint64_t sequence, uint64_t detail) const {
     const Process& process = trace_.processes[q];
     if (waits_.oldest[q] == kNoIndex) return false;
     const uint64_t launch = OldestHandedOver(process)->launch;
@@ -170,7 +167,7 @@ class DeviceWaitsBuilder {
                                       [&](const OpenRequest& request) {
                                         const Event& event = request.event;
                                         return request.launch == launch && !request.held &&
-                                               event.membership == membership &&
+                                               event.member == member &&
                                                event.sequence == sequence &&
                                                (sequence != 0 || event.detail == detail);
                                       });
@@ -178,13 +175,13 @@ class DeviceWaitsBuilder {
 
   void FillCollective(uint32_t index, DeviceOperation* operation) const {
     const uint64_t n = operation->sequence;
-    operation->absent = lanes_[operation->communicator].absent;
+    operation->absent = histories_[operation->communicator].absent;
     bool running = false;
-    for (const Lane& lane : lanes_[operation->communicator].lanes) {
-      const uint32_t q = lane.process;
-      const Event* event = lane.At(n);
-      const Membership& membership = *lane.membership;
-      if (waits_.oldest[q] == index || StandsWithOldest(q, lane.membership_index, n, 0)) {
+    for (const MemberHistory& history : histories_[operation->communicator].members) {
+      const uint32_t q = history.process;
+      const Event* event = history.At(n);
+      const Member& member = *history.member;
+      if (waits_.oldest[q] == index || StandsWithOldest(q, history.member_index, n, 0)) {
         operation->first.push_back(q);
         if (OldestHandedOver(trace_.processes[q])->running) {
           running = true;
@@ -192,14 +189,14 @@ class DeviceWaitsBuilder {
           operation->idle.push_back(q);
         }
       } else if (event != nullptr ? event->end_ns != kNoTime
-                                  : membership.completed >= n && lane.entered >= n) {
+                                  : member.completed >= n && history.entered >= n) {
         operation->done.push_back(q);
-      } else if (IsGone(q) || IsHeld(trace_.processes[q], lane.membership_index, n) ||
-                 HasStopped(membership, event)) {
+      } else if (IsGone(q) || IsHeld(trace_.processes[q], history.member_index, n) ||
+                 HasStopped(member, event)) {
         operation->missing.push_back(q);
-      } else if (event != nullptr || lane.entered >= n) {
+      } else if (event != nullptr || history.entered >= n) {
         operation->behind.push_back(q);
-      } else if (membership.counted) {
+      } else if (member.counted) {
         operation->missing.push_back(q);
       } else {
         operation->unknown.push_back(q);
@@ -214,11 +211,11 @@ class DeviceWaitsBuilder {
     const Communicator& comm = trace_.communicators[operation->communicator];
     const int32_t peer = trace_.arguments[event.arguments].root_or_peer;
     uint32_t other = sends ? operation->receiver : operation->sender;
-    if (other == kNoIndex && peer >= 0 && static_cast<size_t>(peer) < comm.members.size()) {
+    if (other == kNoIndex && peer >= 0 && static_cast<size_t>(peer) < comm.ranks.size()) {
       // It made no call on this channel that is on record; is its trace here at all?
-      const int32_t rank = comm.members[static_cast<size_t>(peer)];
-      for (const Lane& lane : lanes_[operation->communicator].lanes) {
-        if (trace_.processes[lane.process].rank == rank) other = lane.process;
+      const int32_t rank = comm.ranks[static_cast<size_t>(peer)];
+      for (const MemberHistory& history : histories_[operation->communicator].members) {
+        if (trace_.processes[history.process].rank == rank) other = history.process;
       }
       if (other == kNoIndex) operation->absent.push_back(rank);
     }
@@ -232,8 +229,8 @@ class DeviceWaitsBuilder {
       const auto& [c, s, from, to, nth] = keys_[index];
       const MessagesSeen& messages = channels_[{c, from, to}];
       const auto& theirs = q == operation->sender ? messages.sends : messages.recvs;
-      if (operation->nth < theirs.size() && StandsWithOldest(q, theirs[operation->nth]->membership,
-                                                             0, theirs[operation->nth]->detail)) {
+      if (operation->nth < theirs.size() &&
+          StandsWithOldest(q, theirs[operation->nth]->member, 0, theirs[operation->nth]->detail)) {
         operation->first.push_back(q);
       } else if (operation->nth >= theirs.size() ||
                  (IsGone(q) && theirs[operation->nth]->end_ns == kNoTime)) {
@@ -249,9 +246,9 @@ class DeviceWaitsBuilder {
 
   void FindLags() {
     std::vector<uint64_t> furthest(trace_.communicators.size(), 0);
-    for (size_t c = 0; c < lanes_.size(); ++c) {
-      for (const Lane& lane : lanes_[c].lanes) {
-        furthest[c] = std::max(furthest[c], lane.membership->completed);
+    for (size_t c = 0; c < histories_.size(); ++c) {
+      for (const MemberHistory& history : histories_[c].members) {
+        furthest[c] = std::max(furthest[c], history.member->completed);
       }
     }
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
@@ -260,10 +257,10 @@ class DeviceWaitsBuilder {
       for (const OpenRequest& request : trace_.processes[p].open_requests) {
         const Event& event = request.event;
         if (event.sequence == 0 || request.held) continue;
-        const uint32_t c = MembershipOf(event).communicator;
+        const uint32_t c = MemberOf(event).communicator;
         if (event.sequence > furthest[c] || EndedWithin(c, event.sequence)) continue;
         if (std::find(seen.begin(), seen.end(), c) != seen.end()) continue;
-        if (MayBeHeldByItsGroup(trace_, lanes_, p, event)) continue;
+        if (MayBeHeldByItsGroup(trace_, histories_, p, event)) continue;
         // Others may be done before it has begun, so that it may stand behind something else.
         const bool first = OldestHandedOver(trace_.processes[p]) == &request;
         if (!NeedsAll(Op(event)) && !(first && AllOthersDone(p, c, event.sequence))) continue;
@@ -274,7 +271,7 @@ class DeviceWaitsBuilder {
       if (!seen.empty() || oldest == kNoIndex) continue;
       const DeviceOperation& operation = waits_.operations[oldest];
       if (operation.IsMessage() && !operation.done.empty() &&
-          !MayBeHeldByItsGroup(trace_, lanes_, p, *operation.event)) {
+          !MayBeHeldByItsGroup(trace_, histories_, p, *operation.event)) {
         waits_.lags.push_back({p, operation.communicator, 0, operation.event});
       }
     }
@@ -282,13 +279,14 @@ class DeviceWaitsBuilder {
 
   // Is a member gone that had not completed it? Then that is what the others lack.
   bool EndedWithin(uint32_t communicator, uint64_t sequence) const {
-    const Lanes& lanes = lanes_[communicator];
-    return std::any_of(lanes.lanes.begin(), lanes.lanes.end(), [&](const Lane& lane) {
-      const Event* event = lane.At(sequence);
-      const bool completed =
-          event != nullptr ? event->end_ns != kNoTime : lane.membership->completed >= sequence;
-      return IsGone(lane.process) && !completed;
-    });
+    const CommunicatorHistory& histories = histories_[communicator];
+    return std::any_of(
+        histories.members.begin(), histories.members.end(), [&](const MemberHistory& history) {
+          const Event* event = history.At(sequence);
+          const bool completed =
+              event != nullptr ? event->end_ns != kNoTime : history.member->completed >= sequence;
+          return IsGone(history.process) && !completed;
+        });
   }
 
   // In posting order, the n-th send meets the n-th receive.
@@ -320,16 +318,17 @@ class DeviceWaitsBuilder {
 
   // A root may be done with a broadcast long before the others have come to it.
   bool AllOthersDone(uint32_t p, uint32_t communicator, uint64_t sequence) const {
-    const Lanes& lanes = lanes_[communicator];
-    if (!lanes.absent.empty()) return false;
-    return std::all_of(lanes.lanes.begin(), lanes.lanes.end(), [&](const Lane& lane) {
-      return lane.process == p ||
-             (lane.entered >= sequence && lane.membership->completed >= sequence);
-    });
+    const CommunicatorHistory& histories = histories_[communicator];
+    if (!histories.absent.empty()) return false;
+    return std::all_of(
+        histories.members.begin(), histories.members.end(), [&](const MemberHistory& history) {
+          return history.process == p ||
+                 (history.entered >= sequence && history.member->completed >= sequence);
+        });
   }
 
   const Trace& trace_;
-  const std::vector<Lanes>& lanes_;
+  const std::vector<CommunicatorHistory>& histories_;
   Deaths deaths_{trace_};
   DeviceWaits waits_;
   std::map<ChannelKey, MessagesSeen> channels_;
@@ -341,20 +340,21 @@ class DeviceWaitsBuilder {
 
 }  // namespace
 
-DeviceWaits BuildDeviceWaits(const Trace& trace, const std::vector<Lanes>& lanes) {
-  return DeviceWaitsBuilder(trace, lanes).Build();
+DeviceWaits BuildDeviceWaits(const Trace& trace,
+                             const std::vector<CommunicatorHistory>& histories) {
+  return DeviceWaitsBuilder(trace, histories).Build();
 }
 
-bool HasStopped(const Membership& membership, const Event* event) {
-  return membership.stopped && event != nullptr && event->end_ns == kNoTime;
+bool HasStopped(const Member& member, const Event* event) {
+  return member.stopped && event != nullptr && event->end_ns == kNoTime;
 }
 
 bool IsHeldMessage(const Process& process, const Event& event) {
   return std::any_of(
       process.open_requests.begin(), process.open_requests.end(), [&](const OpenRequest& request) {
         return request.held && request.event.sequence == 0 &&
-               request.event.membership == event.membership &&
-               request.event.detail == event.detail && request.event.start_ns == event.start_ns;
+               request.event.member == event.member && request.event.detail == event.detail &&
+               request.event.start_ns == event.start_ns;
       });
 }
 
@@ -365,40 +365,40 @@ const OpenRequest* OldestHandedOver(const Process& process) {
   return nullptr;
 }
 
-bool IsHeld(const Process& process, uint32_t membership, uint64_t sequence) {
-  return std::any_of(process.open_requests.begin(), process.open_requests.end(),
-                     [&](const OpenRequest& request) {
-                       return request.held && request.event.membership == membership &&
-                              request.event.sequence == sequence;
-                     });
+bool IsHeld(const Process& process, uint32_t member, uint64_t sequence) {
+  return std::any_of(
+      process.open_requests.begin(), process.open_requests.end(), [&](const OpenRequest& request) {
+        return request.held && request.event.member == member && request.event.sequence == sequence;
+      });
 }
 
-bool MayBeHeldByItsGroup(const Trace& trace, const std::vector<Lanes>& lanes, uint32_t process,
-                         const Event& event) {
+bool MayBeHeldByItsGroup(const Trace& trace, const std::vector<CommunicatorHistory>& histories,
+                         uint32_t process, const Event& event) {
   const auto same = [](const Event& a, const Event& b) {
-    return a.membership == b.membership && a.sequence == b.sequence && a.start_ns == b.start_ns;
+    return a.member == b.member && a.sequence == b.sequence && a.start_ns == b.start_ns;
   };
   const std::vector<OpenRequest>& requests = trace.processes[process].open_requests;
   const auto own = std::find_if(requests.begin(), requests.end(), [&](const OpenRequest& request) {
     return same(request.event, event);
   });
   if (own == requests.end() || own->launch == 0) return false;
-  const uint32_t c = trace.memberships[event.membership].communicator;
+  const uint32_t c = trace.members[event.member].communicator;
   const auto lacks = [&](uint32_t q, uint32_t communicator, uint64_t sequence) {
     const std::vector<OpenRequest>& theirs = trace.processes[q].open_requests;
     return std::any_of(theirs.begin(), theirs.end(), [&](const OpenRequest& request) {
       return request.event.sequence == sequence &&
-             trace.memberships[request.event.membership].communicator == communicator;
+             trace.members[request.event.member].communicator == communicator;
     });
   };
   return std::any_of(requests.begin(), requests.end(), [&](const OpenRequest& other) {
     if (other.launch != own->launch || other.event.sequence == 0) return false;
     if (same(other.event, event)) return false;
-    const uint32_t its = trace.memberships[other.event.membership].communicator;
-    return std::any_of(lanes[its].lanes.begin(), lanes[its].lanes.end(), [&](const Lane& lane) {
-      return lacks(lane.process, its, other.event.sequence) &&
-             !lacks(lane.process, c, event.sequence);
-    });
+    const uint32_t its = trace.members[other.event.member].communicator;
+    return std::any_of(histories[its].members.begin(), histories[its].members.end(),
+                       [&](const MemberHistory& history) {
+                         return lacks(history.process, its, other.event.sequence) &&
+                                !lacks(history.process, c, event.sequence);
+                       });
   });
 }
 

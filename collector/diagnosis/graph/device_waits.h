@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "collector/diagnosis/graph/wait_graph.h"
-#include "collector/matching/lanes.h"
+#include "collector/matching/communicator_history.h"
 #include "collector/model/trace.h"
 
 namespace rollcall {
@@ -72,25 +72,25 @@ struct DeviceWaits {
 };
 
 // Linear in open requests and in the members of their communicators.
-DeviceWaits BuildDeviceWaits(const Trace& trace, const std::vector<Lanes>& lanes);
+DeviceWaits BuildDeviceWaits(const Trace& trace, const std::vector<CommunicatorHistory>& histories);
 
 // Nobody can complete one of these before every member has begun it.
 bool NeedsAll(Operation operation);
 
 // Its member aborted or revoked the communicator with this operation on it: it takes no part in it.
 // Where the operation is open, the answer is not asked for.
-bool HasStopped(const Membership& membership, const Event* event);
+bool HasStopped(const Member& member, const Event* event);
 
 // The oldest open operation that its device knows of; nullptr if there is none. What stands in an
 // open group is not handed over.
 const OpenRequest* OldestHandedOver(const Process& process);
-bool IsHeld(const Process& process, uint32_t membership, uint64_t sequence);
+bool IsHeld(const Process& process, uint32_t member, uint64_t sequence);
 bool IsHeldMessage(const Process& process, const Event& event);
 
 // What one group handed over completes as a whole. Holds somebody who has no part in the open
 // `event` another operation of its launch up on this process? Then that may be what stands still.
-bool MayBeHeldByItsGroup(const Trace& trace, const std::vector<Lanes>& lanes, uint32_t process,
-                         const Event& event);
+bool MayBeHeldByItsGroup(const Trace& trace, const std::vector<CommunicatorHistory>& histories,
+                         uint32_t process, const Event& event);
 
 // Marks device processes with something open as waiting, for what asks only that.
 void MarkDeviceWaiters(const Trace& trace, WaitGraph* graph);

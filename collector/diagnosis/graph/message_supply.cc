@@ -19,10 +19,9 @@ bool MarksAreCertain(const Process& process) {
 
 const std::vector<int32_t>& MessageSupply::Peers(uint32_t communicator, int32_t rank) const {
   const Communicator& comm = trace_.communicators[communicator];
-  if (comm.remote_members.empty()) return comm.members;
-  const bool local =
-      std::find(comm.members.begin(), comm.members.end(), rank) != comm.members.end();
-  return local ? comm.remote_members : comm.members;
+  if (comm.remote_ranks.empty()) return comm.ranks;
+  const bool local = std::find(comm.ranks.begin(), comm.ranks.end(), rank) != comm.ranks.end();
+  return local ? comm.remote_ranks : comm.ranks;
 }
 
 uint32_t MessageSupply::ProcessOf(uint32_t world, int32_t rank) const {
@@ -46,8 +45,7 @@ std::optional<int32_t> MessageSupply::RankSeenBy(uint32_t by, uint32_t communica
 template <typename Visit>
 void MessageSupply::VisitOpenReceives(uint32_t p, uint32_t communicator, const Visit& visit) const {
   const auto look = [&](const Event& event, bool cancelled) {
-    if (event.membership == kNoIndex ||
-        trace_.memberships[event.membership].communicator != communicator) {
+    if (event.member == kNoIndex || trace_.members[event.member].communicator != communicator) {
       return;
     }
     for (const Message& message : MessagesOf(trace_.arguments[event.arguments])) {
@@ -63,8 +61,8 @@ void MessageSupply::VisitOpenReceives(uint32_t p, uint32_t communicator, const V
 template <typename Visit>
 void MessageSupply::VisitChannels(uint32_t p, uint32_t communicator, const Visit& visit) const {
   for (const Channel& channel : trace_.processes[p].channels) {
-    if (channel.membership == kNoIndex) continue;
-    if (trace_.memberships[channel.membership].communicator != communicator) continue;
+    if (channel.member == kNoIndex) continue;
+    if (trace_.members[channel.member].communicator != communicator) continue;
     visit(channel);
   }
 }
@@ -100,9 +98,9 @@ template <typename Visit>
 void MessageSupply::VisitPartitioned(uint32_t p, uint32_t communicator, const Message& message,
                                      const Visit& visit) const {
   for (const OpenRequest& request : trace_.processes[p].open_requests) {
-    const uint32_t membership = request.event.membership;
-    if (membership == kNoIndex) continue;
-    if (trace_.memberships[membership].communicator != communicator) continue;
+    const uint32_t member = request.event.member;
+    if (member == kNoIndex) continue;
+    if (trace_.members[member].communicator != communicator) continue;
     for (const Message& other : MessagesOf(trace_.arguments[request.event.arguments])) {
       if (other.partitioned && other.sends == message.sends && other.peer == message.peer &&
           other.tag == message.tag) {
@@ -150,14 +148,14 @@ void MessageSupply::CollectInbound() {
   for (const Process& sender : trace_.processes) {
     channels_lost_ |= sender.channels_lost;
     for (const Channel& channel : sender.channels) {
-      if (channel.membership == kNoIndex || channel.sent == 0 || channel.peer < 0) continue;
-      const Membership& membership = trace_.memberships[channel.membership];
-      const std::vector<int32_t>& peers = Peers(membership.communicator, sender.rank);
+      if (channel.member == kNoIndex || channel.sent == 0 || channel.peer < 0) continue;
+      const Member& member = trace_.members[channel.member];
+      const std::vector<int32_t>& peers = Peers(member.communicator, sender.rank);
       if (static_cast<size_t>(channel.peer) >= peers.size()) continue;
       const uint32_t to = ProcessOf(sender.world, peers[static_cast<size_t>(channel.peer)]);
       if (to == kNoIndex) continue;
-      inbound_[InboundKey(membership.communicator, to)].emplace_back(
-          Pattern{membership.rank, channel.tag}, channel.sent);
+      inbound_[InboundKey(member.communicator, to)].emplace_back(Pattern{member.rank, channel.tag},
+                                                                 channel.sent);
     }
   }
 }

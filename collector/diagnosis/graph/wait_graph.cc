@@ -6,7 +6,7 @@
 #include <tuple>
 #include <unordered_set>
 
-#include "collector/diagnosis/graph/collective_needs.h"
+#include "collector/diagnosis/graph/collective_dependencies.h"
 #include "collector/diagnosis/graph/deaths.h"
 #include "collector/diagnosis/graph/message_supply.h"
 #include "collector/diagnosis/graph/stillness.h"
@@ -18,8 +18,9 @@ namespace {
 
 class GraphBuilder {
  public:
-  GraphBuilder(const Trace& trace, const DiagnoseOptions& options, const std::vector<Lanes>& lanes)
-      : trace_(trace), options_(options), lanes_(lanes) {}
+  GraphBuilder(const Trace& trace, const DiagnoseOptions& options,
+               const std::vector<CommunicatorHistory>& histories)
+      : trace_(trace), options_(options), histories_(histories) {}
 
   WaitGraph Build() {
     graph_.processes.resize(trace_.processes.size());
@@ -30,10 +31,11 @@ class GraphBuilder {
     Sort();
     for (CollectiveNode& node : graph_.nodes) Complete(&node);
     // What a call cannot do without depends on who is missing.
-    CollectiveNeeds collective_needs(trace_, lanes_);
+    CollectiveDependencies collective_needs(trace_, histories_);
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
-      for (Need& need : graph_.processes[p].needs) {
-        if (need.node != kNoIndex) collective_needs.Refine(p, graph_.nodes[need.node], &need);
+      for (WaitDependency& dependency : graph_.processes[p].dependencies) {
+        if (dependency.node != kNoIndex)
+          collective_needs.Refine(p, graph_.nodes[dependency.node], &dependency);
       }
     }
     return std::move(graph_);
@@ -41,12 +43,12 @@ class GraphBuilder {
 
  private:
   void Sort() {
-    for (Anybody& anybody : graph_.anybody) {
-      for (const uint32_t p : anybody.members) {
+    for (AnySourceWait& any_source : graph_.any_source) {
+      for (const uint32_t p : any_source.members) {
         const Activity activity = graph_.processes[p].activity;
-        if (activity == Activity::kEnded) anybody.ended.push_back(p);
-        if (activity == Activity::kLeft) anybody.left.push_back(p);
-        if (activity == Activity::kRunning) anybody.running.push_back(p);
+        if (activity == Activity::kEnded) any_source.ended.push_back(p);
+        if (activity == Activity::kLeft) any_source.left.push_back(p);
+        if (activity == Activity::kRunning) any_source.running.push_back(p);
       }
     }
   }
@@ -138,7 +140,7 @@ class GraphBuilder {
       if (!WaitsByPolling(options_, process, thread)) continue;
       ++pollers;
       const bool probes = thread.asks.arguments != kNoIndex && KindOf(thread.asks) == Kind::kIprobe;
-      if (probes) AddNeed(p, thread.asks);
+      if (probes) AddDependency(p, thread.asks);
     }
     for (const OpenRequest& request : process.open_requests) {
       if (request.state == ring::RequestState::kActive) AddRequest(p, request);
@@ -163,7 +165,7 @@ class GraphBuilder {
         AddRequests(p, call);
         break;
       default:
-        AddNeed(p, call.event);
+        AddDependency(p, call.event);
     }
   }
 
@@ -187,34 +189,34 @@ class GraphBuilder {
     if (request.cancelled) {
       graph_.processes[p].released = true;
     } else {
-      AddNeed(p, request.event, request.starts);
+      AddDependency(p, request.event, request.starts);
     }
   }
 
   // `starts`: of a persistent request, how often it was started.
-  void AddNeed(uint32_t p, const Event& event, uint64_t starts = 0) {
-    if (event.membership == kNoIndex) {
+  void AddDependency(uint32_t p, const Event& event, uint64_t starts = 0) {
+    if (event.member == kNoIndex) {
       graph_.processes[p].released = true;
       return;
     }
-    const uint32_t communicator = trace_.memberships[event.membership].communicator;
+    const uint32_t communicator = trace_.members[event.member].communicator;
     ProcessView& view = graph_.processes[p];
     if (event.sequence != 0 && IsCollective(KindOf(event))) {
-      Need need;
-      need.event = &event;
-      need.node = NodeAt(communicator, event.sequence, starts);
-      std::vector<uint32_t>& inside = graph_.nodes[need.node].inside;
+      WaitDependency dependency;
+      dependency.event = &event;
+      dependency.node = NodeAt(communicator, event.sequence, starts);
+      std::vector<uint32_t>& inside = graph_.nodes[dependency.node].inside;
       if (inside.empty() || inside.back() != p) inside.push_back(p);
-      view.needs.push_back(std::move(need));
+      view.dependencies.push_back(std::move(dependency));
       return;
     }
     const Messages messages = MessagesOf(trace_.arguments[event.arguments]);
     if (messages.empty()) view.released = true;
     for (const Message& message : messages) {
-      Need need;
-      need.event = &event;
-      if (Brings(p, communicator, message, event, starts, &need)) {
-        view.needs.push_back(std::move(need));
+      WaitDependency dependency;
+      dependency.event = &event;
+      if (Brings(p, communicator, message, event, starts, &dependency)) {
+        view.dependencies.push_back(std::move(dependency));
       } else {
         view.released = true;
       }
@@ -238,76 +240,77 @@ class GraphBuilder {
 
   // Whose action brings the message; false if it is on its way already, or cannot be judged.
   bool Brings(uint32_t p, uint32_t communicator, const Message& message, const Event& event,
-              uint64_t starts, Need* need) {
+              uint64_t starts, WaitDependency* dependency) {
     if (message.matched || HasOutsiders(trace_.communicators[communicator])) return false;
-    need->sends = message.sends;
+    dependency->sends = message.sends;
     const std::vector<int32_t>& peers = messages_.Peers(communicator, trace_.processes[p].rank);
     const uint32_t world = trace_.processes[p].world;
     const int32_t peer = message.peer;
     if (peer == ring::kAnySource) {
-      need->anybody = AnybodyOf(world, communicator, peers);
-      if (graph_.anybody[need->anybody].absent) return false;  // who may send yet
+      dependency->any_source = AnySourceWaitOf(world, communicator, peers);
+      if (graph_.any_source[dependency->any_source].absent) return false;  // who may send yet
     } else {
       if (peer < 0 || static_cast<size_t>(peer) >= peers.size()) return false;
-      need->process = messages_.ProcessOf(world, peers[static_cast<size_t>(peer)]);
-      if (need->process == kNoIndex) return false;
+      dependency->process = messages_.ProcessOf(world, peers[static_cast<size_t>(peer)]);
+      if (dependency->process == kNoIndex) return false;
     }
     // A partitioned send completes when all its partitions were marked ready, which the process
     // does itself (MPI 4.0, 4.2.1). One that polls may do so next, and a partition that it asks for
     // may arrive before the others.
     const bool blocked = graph_.processes[p].activity == Activity::kBlocked;
-    if (message.partitioned && blocked && need->process != kNoIndex) {
-      need->unmarked = message.sends
-                           ? messages_.UnmarkedOf(p, event)
-                           : messages_.UnmarkedFor(p, need->process, communicator, message, starts);
-      if (message.sends && need->unmarked != 0) need->process = p;
-      if (need->unmarked != 0) return true;
+    if (message.partitioned && blocked && dependency->process != kNoIndex) {
+      dependency->unmarked = message.sends ? messages_.UnmarkedOf(p, event)
+                                           : messages_.UnmarkedFor(p, dependency->process,
+                                                                   communicator, message, starts);
+      if (message.sends && dependency->unmarked != 0) dependency->process = p;
+      if (dependency->unmarked != 0) return true;
     }
-    if (message.sends) need->strict = message.synchronous;
-    const Counted there = message.sends
-                              ? messages_.BeingTaken(p, communicator, need->process, message, event)
-                              : messages_.OnItsWay(p, communicator, message, event);
-    need->uncounted = there == Counted::kUnknown;
+    if (message.sends) dependency->strict = message.synchronous;
+    const Counted there =
+        message.sends ? messages_.BeingTaken(p, communicator, dependency->process, message, event)
+                      : messages_.OnItsWay(p, communicator, message, event);
+    dependency->uncounted = there == Counted::kUnknown;
     return there != Counted::kYes;
   }
 
-  uint32_t AnybodyOf(uint32_t world, uint32_t communicator, const std::vector<int32_t>& peers) {
-    const bool local = &peers == &trace_.communicators[communicator].members;
+  uint32_t AnySourceWaitOf(uint32_t world, uint32_t communicator,
+                           const std::vector<int32_t>& peers) {
+    const bool local = &peers == &trace_.communicators[communicator].ranks;
     const auto [entry, added] = anybody_.emplace(std::tuple(world, communicator, local),
-                                                 static_cast<uint32_t>(graph_.anybody.size()));
+                                                 static_cast<uint32_t>(graph_.any_source.size()));
     if (!added) return entry->second;
-    Anybody anybody;
-    anybody.other_group = !trace_.communicators[communicator].remote_members.empty();
+    AnySourceWait any_source;
+    any_source.other_group = !trace_.communicators[communicator].remote_ranks.empty();
     for (const int32_t rank : peers) {
       const uint32_t process = messages_.ProcessOf(world, rank);
-      anybody.absent |= process == kNoIndex;
-      if (process != kNoIndex) anybody.members.push_back(process);
+      any_source.absent |= process == kNoIndex;
+      if (process != kNoIndex) any_source.members.push_back(process);
     }
-    graph_.anybody.push_back(std::move(anybody));
+    graph_.any_source.push_back(std::move(any_source));
     return entry->second;
   }
 
   void Complete(CollectiveNode* node) const {
-    const Lanes& lanes = lanes_[node->communicator];
-    node->absent = lanes.absent;
-    for (const Lane& lane : lanes.lanes) {
-      if (lane.entered < node->sequence) {
-        node->missing.push_back(lane.process);
+    const CommunicatorHistory& histories = histories_[node->communicator];
+    node->absent = histories.absent;
+    for (const MemberHistory& history : histories.members) {
+      if (history.entered < node->sequence) {
+        node->missing.push_back(history.process);
       } else if (node->start != 0) {
-        const std::optional<uint64_t> starts = Starts(lane, *node);
+        const std::optional<uint64_t> starts = Starts(history, *node);
         node->unknown |= !starts.has_value();
-        if (starts.value_or(node->start) < node->start) node->missing.push_back(lane.process);
+        if (starts.value_or(node->start) < node->start) node->missing.push_back(history.process);
       }
     }
   }
 
   // How often a member has started the persistent collective, which is waited for start by start
   // (MPI 4.0, 6.13); nothing if that is not on record any more.
-  std::optional<uint64_t> Starts(const Lane& lane, const CollectiveNode& node) const {
-    const Process& process = trace_.processes[lane.process];
+  std::optional<uint64_t> Starts(const MemberHistory& history, const CollectiveNode& node) const {
+    const Process& process = trace_.processes[history.process];
     for (const OpenRequest& request : process.open_requests) {
       const Event& event = request.event;
-      if (event.sequence != node.sequence || event.membership != lane.membership_index) continue;
+      if (event.sequence != node.sequence || event.member != history.member_index) continue;
       return request.starts;
     }
     // It was freed; what remains are the records of its starts.
@@ -318,8 +321,7 @@ class GraphBuilder {
     uint64_t starts = 0;
     for (const Event& event : process.lifecycle) {
       const Kind kind = KindOf(event);
-      if (event.membership != lane.membership_index || event.detail >> 32 != node.sequence)
-        continue;
+      if (event.member != history.member_index || event.detail >> 32 != node.sequence) continue;
       if (kind != Kind::kStart && kind != Kind::kStartall) continue;
       starts = std::max(starts, event.detail & 0xffffffff);
     }
@@ -328,7 +330,7 @@ class GraphBuilder {
 
   const Trace& trace_;
   const DiagnoseOptions& options_;
-  const std::vector<Lanes>& lanes_;
+  const std::vector<CommunicatorHistory>& histories_;
   WaitGraph graph_;
   std::unordered_set<uint32_t> creating_;
   std::map<std::tuple<uint32_t, uint32_t, bool>, uint32_t> anybody_;  // world, communicator, group
@@ -338,13 +340,14 @@ class GraphBuilder {
 
 }  // namespace
 
-std::vector<uint32_t> WaitGraph::Candidates(const Need& need, Activity activity) const {
-  if (need.process != kNoIndex) {
-    if (processes[need.process].activity != activity) return {};
-    return {need.process};
+std::vector<uint32_t> WaitGraph::Candidates(const WaitDependency& dependency,
+                                            Activity activity) const {
+  if (dependency.process != kNoIndex) {
+    if (processes[dependency.process].activity != activity) return {};
+    return {dependency.process};
   }
-  if (need.anybody == kNoIndex) return {};
-  const Anybody& all = anybody[need.anybody];
+  if (dependency.any_source == kNoIndex) return {};
+  const AnySourceWait& all = any_source[dependency.any_source];
   switch (activity) {
     case Activity::kEnded:
       return all.ended;
@@ -357,19 +360,20 @@ std::vector<uint32_t> WaitGraph::Candidates(const Need& need, Activity activity)
   }
 }
 
-const Need* WaitGraph::OwnUnmarked(uint32_t process) const {
+const WaitDependency* WaitGraph::OwnUnmarked(uint32_t process) const {
   const ProcessView& view = processes[process];
   // Of several that one would be enough of, another one may be the cause.
   if (view.any) return nullptr;
-  const auto it = std::find_if(view.needs.begin(), view.needs.end(), [&](const Need& need) {
-    return need.process == process && need.sends && need.unmarked != 0;
-  });
-  return it == view.needs.end() ? nullptr : &*it;
+  const auto it = std::find_if(
+      view.dependencies.begin(), view.dependencies.end(), [&](const WaitDependency& dependency) {
+        return dependency.process == process && dependency.sends && dependency.unmarked != 0;
+      });
+  return it == view.dependencies.end() ? nullptr : &*it;
 }
 
 WaitGraph BuildWaitGraph(const Trace& trace, const DiagnoseOptions& options,
-                         const std::vector<Lanes>& lanes) {
-  return GraphBuilder(trace, options, lanes).Build();
+                         const std::vector<CommunicatorHistory>& histories) {
+  return GraphBuilder(trace, options, histories).Build();
 }
 
 }  // namespace rollcall

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "collector/diagnosis/graph/options.h"
-#include "collector/matching/lanes.h"
+#include "collector/matching/communicator_history.h"
 #include "collector/model/trace.h"
 
 namespace rollcall {
@@ -36,7 +36,7 @@ struct CollectiveNode {
 // Whom a receive from any rank waits for, once for all of its members: one list each would be
 // quadratic where everybody waits so. A waiter is no candidate for its own message; it waits, so
 // that it stands in none of the three lists.
-struct Anybody {
+struct AnySourceWait {
   std::vector<uint32_t> members;
   std::vector<uint32_t> ended;
   std::vector<uint32_t> left;
@@ -46,10 +46,10 @@ struct Anybody {
 };
 
 // One thing that an open call waits for: exactly one of the first three is set.
-struct Need {
+struct WaitDependency {
   uint32_t node = kNoIndex;        // a CollectiveNode
   uint32_t process = kNoIndex;     // a message: whoever is to bring or take it
-  uint32_t anybody = kNoIndex;     // a message: any other one of these could bring it
+  uint32_t any_source = kNoIndex;  // a message: any other one of these could bring it
   std::vector<uint32_t> relevant;  // node: the missing members it cannot do without; empty: all
   bool strict = true;  // the standard demands it; else buffering or an early return may not
   const Event* event = nullptr;  // the call, or the one that made the request
@@ -62,7 +62,7 @@ struct ProcessView {
   Activity activity = Activity::kRunning;
   const OpenCall* open = nullptr;   // the outermost call it is inside of
   const Event* finalize = nullptr;  // of MPI_Finalize
-  std::vector<Need> needs;
+  std::vector<WaitDependency> dependencies;
   bool any = false;  // one of the needs is enough
   // What it waits in may end without any other process: it polls, and may do something else next;
   // or another thread of it might act (OtherThreads). See stillness.h.
@@ -70,28 +70,29 @@ struct ProcessView {
   bool released = false;  // one of what it waits for is there, or cannot be judged
 
   bool WaitsUncounted() const {
-    return std::any_of(needs.begin(), needs.end(), [](const Need& need) { return need.uncounted; });
+    return std::any_of(dependencies.begin(), dependencies.end(),
+                       [](const WaitDependency& dependency) { return dependency.uncounted; });
   }
 };
 
 struct WaitGraph {
   std::vector<ProcessView> processes;  // parallel to Trace::processes
   std::vector<CollectiveNode> nodes;
-  std::vector<Anybody> anybody;
+  std::vector<AnySourceWait> any_source;
   std::unordered_multimap<uint64_t, uint32_t> node_index;  // see NodeKey(); one for each start
 
   // Of a message: how many others could bring it, and who of them does what (kEnded, kLeft or
   // kRunning).
-  size_t Candidates(const Need& need) const {
-    if (need.anybody == kNoIndex) return 1;
-    const Anybody& all = anybody[need.anybody];
+  size_t Candidates(const WaitDependency& dependency) const {
+    if (dependency.any_source == kNoIndex) return 1;
+    const AnySourceWait& all = any_source[dependency.any_source];
     return all.members.size() - (all.other_group ? 0 : 1);
   }
-  std::vector<uint32_t> Candidates(const Need& need, Activity activity) const;
+  std::vector<uint32_t> Candidates(const WaitDependency& dependency, Activity activity) const;
 
   // The send that a process cannot do without and has to mark ready itself; nullptr if there is
   // none.
-  const Need* OwnUnmarked(uint32_t process) const;
+  const WaitDependency* OwnUnmarked(uint32_t process) const;
 
   static uint64_t NodeKey(uint32_t communicator, uint64_t sequence) {
     return uint64_t{communicator} << 40 ^ sequence;
@@ -99,7 +100,7 @@ struct WaitGraph {
 };
 
 WaitGraph BuildWaitGraph(const Trace& trace, const DiagnoseOptions& options,
-                         const std::vector<Lanes>& lanes);
+                         const std::vector<CommunicatorHistory>& histories);
 
 }  // namespace rollcall
 

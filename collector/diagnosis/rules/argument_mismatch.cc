@@ -16,11 +16,11 @@ namespace {
 void AddErrors(const Analysis& analysis, const Incident& incident, Finding* finding) {
   std::vector<uint32_t> truncated;
   std::vector<uint32_t> others;
-  for (const Lane& lane : analysis.lanes[incident.communicator].lanes) {
-    const Process& process = analysis.trace.processes[lane.process];
+  for (const MemberHistory& history : analysis.histories[incident.communicator].members) {
+    const Process& process = analysis.trace.processes[history.process];
     for (const Event& event : process.lifecycle) {
       if (analysis.Op(event) != Operation::kCallError) continue;
-      (IsTruncation(process, event.detail) ? truncated : others).push_back(lane.process);
+      (IsTruncation(process, event.detail) ? truncated : others).push_back(history.process);
     }
   }
   if (!truncated.empty()) {

@@ -11,7 +11,7 @@
 namespace rollcall {
 
 std::optional<Finding> JudgeCollectiveMismatch(const Analysis& analysis, const Incident& incident,
-                                               const Parted& parted) {
+                                               const Divergence& divergence) {
   if (incident.what != Incident::What::kCalls ||
       incident.mismatch.kind != MismatchKind::kOperation) {
     return std::nullopt;
@@ -24,15 +24,17 @@ std::optional<Finding> JudgeCollectiveMismatch(const Analysis& analysis, const I
                   CallText(analysis, *incident.deviating_event, false), RanksPhrase(agreeing),
                   NumberedCall(analysis, incident, finding.operation),
                   incident.tie ? ": as many on one side as on the other" : "");
-  if (parted.later_made) {
+  if (divergence.later_made) {
     finding.why = "both made both calls, in different orders";
-  } else if (parted.parting.arms) {
-    finding.why =
-        fmt::format("two arms of a branch in {}, at lines {} and {}, begin with them",
-                    FunctionText(parted.parting.a), parted.parting.a.line, parted.parting.b.line);
-  } else if (parted.parting.known && !parted.parting.branch && !parted.parting.a.function.empty()) {
+  } else if (divergence.path_divergence.arms) {
+    finding.why = fmt::format("two arms of a branch in {}, at lines {} and {}, begin with them",
+                              FunctionText(divergence.path_divergence.a),
+                              divergence.path_divergence.a.line, divergence.path_divergence.b.line);
+  } else if (divergence.path_divergence.known && !divergence.path_divergence.branch &&
+             !divergence.path_divergence.a.function.empty()) {
     finding.why = fmt::format("one call in {} at {} led to different operations",
-                              FunctionText(parted.parting.a), PlaceText(parted.parting.a));
+                              FunctionText(divergence.path_divergence.a),
+                              PlaceText(divergence.path_divergence.a));
   } else {
     finding.why = "different operations stand under one number, and cannot match";
   }

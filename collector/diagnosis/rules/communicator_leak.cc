@@ -6,7 +6,7 @@
 namespace rollcall {
 
 std::optional<Finding> JudgeCommunicatorLeak(const Analysis& analysis, const Incident& incident,
-                                             const Parted&) {
+                                             const Divergence&) {
   if (incident.what != Incident::What::kLeftover ||
       analysis.KindOf(*incident.deviating_event) == Kind::kMakeHandle) {
     return std::nullopt;

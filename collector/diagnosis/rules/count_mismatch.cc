@@ -5,7 +5,7 @@
 namespace rollcall {
 
 std::optional<Finding> JudgeCountMismatch(const Analysis& analysis, const Incident& incident,
-                                          const Parted&) {
+                                          const Divergence&) {
   return JudgeArguments(analysis, incident, MismatchKind::kCount, VerdictKind::kCountMismatch);
 }
 

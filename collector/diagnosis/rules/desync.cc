@@ -9,7 +9,7 @@
 namespace rollcall {
 
 std::optional<Finding> JudgeDesync(const Analysis& analysis, const Incident& incident,
-                                   const Parted&) {
+                                   const Divergence&) {
   if (incident.what != Incident::What::kHashes) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kDesync);
   finding.operation = Operation::kNone;  // which one it was is what the rings have lost

@@ -8,7 +8,7 @@
 namespace rollcall {
 
 std::optional<Finding> JudgeDivergentCallSites(const Analysis& analysis, const Incident& incident,
-                                               const Parted&) {
+                                               const Divergence&) {
   if (incident.what != Incident::What::kSites) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kDivergentCallSites);
   finding.title =

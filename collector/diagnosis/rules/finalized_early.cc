@@ -16,20 +16,21 @@ namespace {
 std::string Left(const Analysis& analysis, const Incident& incident) {
   const uint32_t process = incident.deviating.front();
   const bool ended = analysis.trace.processes[process].phase >= ring::Phase::kFinalizing;
-  const Lane* lane =
-      incident.communicator == kNoIndex ? nullptr : analysis.LaneOf(incident.communicator, process);
-  if (ended || lane == nullptr) return "";
-  const Membership& membership = *lane->membership;
-  const bool freed = membership.state == ring::ParticipantState::kFreed;
+  const MemberHistory* history = incident.communicator == kNoIndex
+                                     ? nullptr
+                                     : analysis.HistoryOf(incident.communicator, process);
+  if (ended || history == nullptr) return "";
+  const Member& member = *history->member;
+  const bool freed = member.state == ring::MemberState::kFreed;
   const std::string& name = analysis.CommunicatorName(incident.communicator);
-  if (membership.stopped) return fmt::format("{} {}", freed ? "aborted" : "revoked", name);
+  if (member.stopped) return fmt::format("{} {}", freed ? "aborted" : "revoked", name);
   return freed ? fmt::format("destroyed {}", name) : "";
 }
 
 }  // namespace
 
 std::optional<Finding> JudgeFinalizedEarly(const Analysis& analysis, const Incident& incident,
-                                           const Parted&) {
+                                           const Divergence&) {
   if (incident.what != Incident::What::kLeft) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kFinalizedEarly);
   const std::vector<int32_t> left = analysis.RanksOf(incident.deviating);

@@ -9,7 +9,7 @@
 namespace rollcall {
 
 std::optional<Finding> JudgeGpuStalled(const Analysis& analysis, const Incident& incident,
-                                       const Parted&) {
+                                       const Divergence&) {
   if (incident.what != Incident::What::kDeviceLag) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kGpuStalled);
   if (finding.certainty == Certainty::kSuspected) {
@@ -21,8 +21,8 @@ std::optional<Finding> JudgeGpuStalled(const Analysis& analysis, const Incident&
   const std::vector<int32_t> others = analysis.RanksOf(incident.agreeing);
   bool done = true;
   for (const uint32_t p : incident.agreeing) {
-    const Lane* lane = analysis.LaneOf(incident.communicator, p);
-    const Event* event = lane == nullptr ? nullptr : lane->At(incident.sequence);
+    const MemberHistory* history = analysis.HistoryOf(incident.communicator, p);
+    const Event* event = history == nullptr ? nullptr : history->At(incident.sequence);
     done &= event == nullptr || event->end_ns != kNoTime;
   }
   finding.title = fmt::format(

@@ -85,7 +85,7 @@ std::optional<Finding> JudgeHeldBack(const Analysis& analysis, const Incident& i
 }  // namespace
 
 std::optional<Finding> JudgeGroupMisuse(const Analysis& analysis, const Incident& incident,
-                                        const Parted&) {
+                                        const Divergence&) {
   if (incident.what != Incident::What::kGroup) return JudgeHeldBack(analysis, incident);
   Finding finding = Draft(analysis, incident, VerdictKind::kGroupMisuse);
   finding.sites.clear();

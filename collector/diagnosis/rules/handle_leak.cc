@@ -23,7 +23,7 @@ Thing MadeBy(Operation operation) {
 }  // namespace
 
 std::optional<Finding> JudgeHandleLeak(const Analysis& analysis, const Incident& incident,
-                                       const Parted&) {
+                                       const Divergence&) {
   if (incident.what != Incident::What::kLeftover) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kHandleLeak, true);
   const Thing thing = MadeBy(finding.operation);

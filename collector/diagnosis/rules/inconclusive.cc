@@ -10,7 +10,7 @@
 namespace rollcall {
 
 std::optional<Finding> JudgeInconclusive(const Analysis& analysis, const Incident& incident,
-                                         const Parted&) {
+                                         const Divergence&) {
   if (incident.what != Incident::What::kAbsent) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kInconclusive);
   finding.culprits.clear();

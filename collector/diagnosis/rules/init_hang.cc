@@ -119,7 +119,7 @@ void SayWhoIsMissing(const Analysis& analysis, const Incident& incident, const s
 }  // namespace
 
 std::optional<Finding> JudgeInitHang(const Analysis& analysis, const Incident& incident,
-                                     const Parted&) {
+                                     const Divergence&) {
   const bool starts = incident.what == Incident::What::kStart;
   if (!starts) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kInitHang);

@@ -25,14 +25,14 @@ ErrorClassInfo InfoOf(ErrorClass error) {
 // "MPI_Bcast #2 on MPI_COMM_WORLD"; of what has no number without it.
 std::string CallName(const Analysis& analysis, const Event& event) {
   std::string text = CallText(analysis, event, false);
-  if (event.membership == kNoIndex) return text;
+  if (event.member == kNoIndex) return text;
   return fmt::format("{} on {}", text, analysis.CommunicatorName(analysis.CommunicatorOf(event)));
 }
 
 }  // namespace
 
 std::optional<Finding> JudgeInvalidArgument(const Analysis& analysis, const Incident& incident,
-                                            const Parted&) {
+                                            const Divergence&) {
   if (incident.what != Incident::What::kRejected) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kInvalidArgument, true);
   const RejectedCall& first = *incident.rejected.front();

@@ -10,19 +10,19 @@
 namespace rollcall {
 
 std::optional<Finding> JudgeOrderInversion(const Analysis& analysis, const Incident& incident,
-                                           const Parted&) {
+                                           const Divergence&) {
   if (incident.what != Incident::What::kCycle || !incident.circle.crossed) return std::nullopt;
   const Event* other = incident.deviating_event;
-  if (other == nullptr || other->sequence == 0 || other->membership == kNoIndex) {
+  if (other == nullptr || other->sequence == 0 || other->member == kNoIndex) {
     return std::nullopt;
   }
   Finding finding = Draft(analysis, incident, VerdictKind::kOrderInversion);
-  const Membership& membership = analysis.trace.memberships[other->membership];
+  const Member& member = analysis.trace.members[other->member];
   finding.title = fmt::format("{} and {} use {} and {} in opposite order",
                               RanksPhrase(analysis.RanksOf(incident.deviating)),
                               RanksPhrase(analysis.RanksOf(incident.agreeing)),
                               analysis.CommunicatorName(incident.communicator),
-                              analysis.CommunicatorName(membership.communicator));
+                              analysis.CommunicatorName(member.communicator));
   finding.why = fmt::format(
       "each side waits for the other, in {} and in {}; neither call is wrong by itself",
       NumberedCall(analysis, incident, finding.operation), OtherCall(analysis, incident, *other));

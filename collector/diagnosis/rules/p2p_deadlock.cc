@@ -52,7 +52,7 @@ Finding JudgeBuffered(const Analysis& analysis, const Incident& incident) {
 }  // namespace
 
 std::optional<Finding> JudgeP2pDeadlock(const Analysis& analysis, const Incident& incident,
-                                        const Parted&) {
+                                        const Divergence&) {
   if (incident.what == Incident::What::kBuffered) return JudgeBuffered(analysis, incident);
   if (incident.what != Incident::What::kMessage || !incident.message.mutual) return std::nullopt;
   if (incident.deviating_event == nullptr) return std::nullopt;

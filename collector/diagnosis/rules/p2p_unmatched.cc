@@ -84,10 +84,10 @@ Finding JudgeUnmarked(const Analysis& analysis, const Incident& incident, Findin
 
 // Of a receive in which somebody waits: the send that it is for, if that lacks partitions.
 std::string UnmarkedText(const Analysis& analysis, uint32_t waiter, const Event& call) {
-  for (const Need& need : analysis.graph.processes[waiter].needs) {
-    if (need.event != &call || need.unmarked == 0) continue;
+  for (const WaitDependency& dependency : analysis.graph.processes[waiter].dependencies) {
+    if (dependency.event != &call || dependency.unmarked == 0) continue;
     return fmt::format("rank {} started the send, and has not marked {} of its partitions ready",
-                       analysis.RankOf(need.process), need.unmarked);
+                       analysis.RankOf(dependency.process), dependency.unmarked);
   }
   return "";
 }
@@ -115,9 +115,9 @@ void AddLocks(const Analysis& analysis, const Incident& incident, Finding* findi
   for (uint32_t p = 0; p < analysis.trace.processes.size(); ++p) {
     std::map<int32_t, const Event*> locks;  // by target; -1: all
     for (const Event& event : analysis.trace.processes[p].p2p) {
-      if (event.membership == kNoIndex) continue;
-      const Membership& membership = analysis.trace.memberships[event.membership];
-      if (membership.communicator != incident.communicator) continue;
+      if (event.member == kNoIndex) continue;
+      const Member& member = analysis.trace.members[event.member];
+      if (member.communicator != incident.communicator) continue;
       const Arguments& arguments = analysis.Args(event);
       const bool got = event.end_ns != kNoTime;
       if (arguments.operation == Operation::kWin_lock && got) {
@@ -162,7 +162,7 @@ Finding JudgeWindow(const Analysis& analysis, const Incident& incident) {
 }  // namespace
 
 std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Incident& incident,
-                                         const Parted&) {
+                                         const Divergence&) {
   if (incident.what == Incident::What::kUnreceived) return JudgeUnreceived(analysis, incident);
   if (incident.what == Incident::What::kWindow) return JudgeWindow(analysis, incident);
   if (incident.what != Incident::What::kMessage || incident.deviating_event == nullptr) {
@@ -170,9 +170,9 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
   }
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched, true);
   if (IsOnDevice(finding.operation)) {
-    const Membership& membership = analysis.trace.memberships[incident.deviating_event->membership];
+    const Member& member = analysis.trace.members[incident.deviating_event->member];
     finding.title = fmt::format("rank {} waits in {}, and the other end was never posted",
-                                analysis.RankOf(membership.process),
+                                analysis.RankOf(member.process),
                                 DeviceCallText(analysis, incident, *incident.deviating_event));
     finding.why =
         "each of the two waits for the other: one makes a call more, or one less, than the other "

@@ -15,14 +15,15 @@ namespace rollcall {
 
 namespace {
 
-bool Fits(const Incident& incident, const Parted& parted) {
-  if (parted.uneven || parted.later_made) return false;
+bool Fits(const Incident& incident, const Divergence& divergence) {
+  if (divergence.uneven || divergence.later_made) return false;
   switch (incident.what) {
     case Incident::What::kCalls:
-      if (incident.mismatch.kind != MismatchKind::kOperation) return parted.separate_calls;
-      return parted.parting.known && parted.parting.branch && !parted.parting.arms;
+      if (incident.mismatch.kind != MismatchKind::kOperation) return divergence.separate_calls;
+      return divergence.path_divergence.known && divergence.path_divergence.branch &&
+             !divergence.path_divergence.arms;
     case Incident::What::kUnbalanced:
-      return parted.parting.known && parted.parting.branch;
+      return divergence.path_divergence.known && divergence.path_divergence.branch;
     case Incident::What::kShift:
       return true;
     case Incident::What::kCycle:
@@ -30,20 +31,22 @@ bool Fits(const Incident& incident, const Parted& parted) {
     case Incident::What::kLeft:
       // A few are left in a call that most never made; or the call was gone past, on the way to an
       // MPI_Finalize behind it. One that stands before it is finalized-early.
-      return !parted.skipped ||
-             (parted.parting.known && parted.parting.branch && parted.parting.order < 0);
+      return !divergence.skipped ||
+             (divergence.path_divergence.known && divergence.path_divergence.branch &&
+              divergence.path_divergence.order < 0);
     default:
       return false;
   }
 }
 
-std::string Why(const Parted& parted) {
-  const Parting& parting = parted.parting;
-  if (!parting.known || !parting.branch) return "the histories of their call sites part there";
+std::string Why(const Divergence& divergence) {
+  const PathDivergence& path_divergence = divergence.path_divergence;
+  if (!path_divergence.known || !path_divergence.branch)
+    return "the histories of their call sites part there";
   std::string why = fmt::format("both calls come from {} by the same call path, and part there",
-                                FunctionText(parting.a));
-  if (parting.a.line != 0 && parting.b.line != 0) {
-    why += fmt::format(", at lines {} and {}", parting.a.line, parting.b.line);
+                                FunctionText(path_divergence.a));
+  if (path_divergence.a.line != 0 && path_divergence.b.line != 0) {
+    why += fmt::format(", at lines {} and {}", path_divergence.a.line, path_divergence.b.line);
   }
   return why;
 }
@@ -54,7 +57,7 @@ std::string OtherReading(const Analysis& analysis, const Incident& incident, con
                          const std::vector<int32_t>& skipped) {
   std::string text =
       fmt::format("or {} {} it later", RanksPhrase(skipped), Verb(skipped, "makes", "make"));
-  if (instead == nullptr || instead->membership == kNoIndex) return text;
+  if (instead == nullptr || instead->member == kNoIndex) return text;
   if (instead->sequence == 0) return text + ", and each waits for the other first";
   return text + (analysis.CommunicatorOf(*instead) == incident.communicator
                      ? ", in another order"
@@ -62,8 +65,8 @@ std::string OtherReading(const Analysis& analysis, const Incident& incident, con
 }
 
 // How often the process makes a call from this place, as far as it is on record.
-size_t TimesMade(const Analysis& analysis, const Lane& lane, uint64_t site) {
-  const std::vector<Event>& events = lane.membership->events;
+size_t TimesMade(const Analysis& analysis, const MemberHistory& history, uint64_t site) {
+  const std::vector<Event>& events = history.member->events;
   return static_cast<size_t>(std::count_if(events.begin(), events.end(), [&](const Event& event) {
     return analysis.Site(event) == site;
   }));
@@ -73,22 +76,23 @@ size_t TimesMade(const Analysis& analysis, const Lane& lane, uint64_t site) {
 // times does not do so by its rank alone; who never makes it, where others make it again and again,
 // does. A first time says neither.
 std::string ConditionNote(const Analysis& analysis, const Incident& incident,
-                          const Parted& parted) {
-  const Event* call = parted.skipped ? incident.agreeing_event : incident.deviating_event;
+                          const Divergence& divergence) {
+  const Event* call = divergence.skipped ? incident.agreeing_event : incident.deviating_event;
   const bool is_it = call != nullptr && call->sequence == incident.sequence &&
                      incident.sequence != 0 && incident.start == 0 &&
                      analysis.sites.Id(call->call_path) != 0;
-  const std::vector<uint32_t>& skipped = parted.skipped ? incident.deviating : incident.agreeing;
-  const std::vector<uint32_t>& made = parted.skipped ? incident.agreeing : incident.deviating;
+  const std::vector<uint32_t>& skipped =
+      divergence.skipped ? incident.deviating : incident.agreeing;
+  const std::vector<uint32_t>& made = divergence.skipped ? incident.agreeing : incident.deviating;
   if (!is_it || skipped.empty() || made.empty()) return "";
   const uint64_t site = analysis.Site(*call);
   size_t sometimes = 0;
   bool whole = true;
   for (const uint32_t p : skipped) {
-    const Lane* lane = analysis.LaneOf(incident.communicator, p);
-    if (lane == nullptr) return "";
-    sometimes += TimesMade(analysis, *lane, site) != 0;
-    whole &= lane->gap_free && lane->first == 1;
+    const MemberHistory* history = analysis.HistoryOf(incident.communicator, p);
+    if (history == nullptr) return "";
+    sometimes += TimesMade(analysis, *history, site) != 0;
+    whole &= history->gap_free && history->first == 1;
   }
   const std::vector<int32_t> ranks = analysis.RanksOf(skipped);
   if (sometimes == skipped.size()) {
@@ -96,7 +100,7 @@ std::string ConditionNote(const Analysis& analysis, const Incident& incident,
         "{} {} this call at other times: the condition depends on more than the rank",
         RanksPhrase(ranks), Verb(ranks, "makes", "make"));
   }
-  const Lane* maker = analysis.LaneOf(incident.communicator, made.front());
+  const MemberHistory* maker = analysis.HistoryOf(incident.communicator, made.front());
   if (sometimes != 0 || !whole || maker == nullptr) return "";
   const size_t times = TimesMade(analysis, *maker, site);
   if (times < 2) return "";
@@ -111,29 +115,31 @@ std::string ConditionNote(const Analysis& analysis, const Incident& incident,
 
 std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
                                                       const Incident& incident,
-                                                      const Parted& parted) {
-  if (!Fits(incident, parted)) return std::nullopt;
+                                                      const Divergence& divergence) {
+  if (!Fits(incident, divergence)) return std::nullopt;
   Finding finding =
-      Draft(analysis, incident, VerdictKind::kRankConditionalCollective, !parted.skipped);
+      Draft(analysis, incident, VerdictKind::kRankConditionalCollective, !divergence.skipped);
   const std::string call = NumberedCall(analysis, incident, finding.operation);
   const std::vector<int32_t> deviating = analysis.RanksOf(incident.deviating);
   const std::vector<int32_t> agreeing = analysis.RanksOf(incident.agreeing);
-  const Event* instead = parted.skipped ? incident.deviating_event : incident.agreeing_event;
+  const Event* instead = divergence.skipped ? incident.deviating_event : incident.agreeing_event;
   const std::string other = instead == nullptr ? "" : OtherCall(analysis, incident, *instead);
   if (incident.tie) {
-    const std::vector<int32_t>& made = parted.skipped ? agreeing : deviating;
-    const std::vector<int32_t>& skipped = parted.skipped ? deviating : agreeing;
-    const std::string instead_text = parted.order_open ? fmt::format("went on to {} instead", other)
-                                     : other.empty()   ? "did not"
-                                                       : "did not and went on to " + other;
+    const std::vector<int32_t>& made = divergence.skipped ? agreeing : deviating;
+    const std::vector<int32_t>& skipped = divergence.skipped ? deviating : agreeing;
+    const std::string instead_text = divergence.order_open
+                                         ? fmt::format("went on to {} instead", other)
+                                     : other.empty() ? "did not"
+                                                     : "did not and went on to " + other;
     finding.title = fmt::format("{} called {}, {} {}: {} against {}", RanksPhrase(made), call,
                                 RanksPhrase(skipped), instead_text,
                                 made.size() == 1 ? "one" : fmt::format("{}", made.size()),
                                 skipped.size() == 1 ? "one" : fmt::format("{}", skipped.size()));
-  } else if (parted.skipped) {
-    finding.title = parted.order_open ? fmt::format("{} went on to {} instead of {}",
-                                                    RanksPhrase(deviating), other, call)
-                                      : fmt::format("{} skipped {}", RanksPhrase(deviating), call);
+  } else if (divergence.skipped) {
+    finding.title =
+        divergence.order_open
+            ? fmt::format("{} went on to {} instead of {}", RanksPhrase(deviating), other, call)
+            : fmt::format("{} skipped {}", RanksPhrase(deviating), call);
     if (incident.what == Incident::What::kShift) {
       finding.title += "; since then its calls meet the wrong ones of the others";
     } else if (!finding.waiting.empty()) {
@@ -144,7 +150,7 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
     finding.title = fmt::format("only {} called {}; {} went on to {}", RanksPhrase(deviating), call,
                                 RanksPhrase(agreeing), other);
   }
-  finding.why = Why(parted);
+  finding.why = Why(divergence);
   if (incident.what == Incident::What::kShift && incident.shift.each_time) {
     finding.why += "; from there on one history is the other one without this call";
   } else if (incident.what == Incident::What::kShift) {
@@ -154,15 +160,15 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
   finding.fix = fmt::format("call {} on every rank; keep only the side effect under the condition",
                             OperationName(finding.operation));
   // A loop that ended early, or calls in another order, leave histories like these, too.
-  if (parted.order_open) {
-    const std::vector<int32_t>& skipped = parted.skipped ? deviating : agreeing;
+  if (divergence.order_open) {
+    const std::vector<int32_t>& skipped = divergence.skipped ? deviating : agreeing;
     finding.notes.push_back(fmt::format("either {} {} {} out, under a condition",
                                         RanksPhrase(skipped), Verb(skipped, "leaves", "leave"),
                                         OperationName(finding.operation)));
     finding.notes.push_back(OtherReading(analysis, incident, instead, skipped));
   }
-  LimitKindCertainty(parted.order_open ? Certainty::kSuspected : Certainty::kLikely, &finding);
-  std::string condition = ConditionNote(analysis, incident, parted);
+  LimitKindCertainty(divergence.order_open ? Certainty::kSuspected : Certainty::kLikely, &finding);
+  std::string condition = ConditionNote(analysis, incident, divergence);
   if (!condition.empty()) finding.notes.push_back(std::move(condition));
   return finding;
 }

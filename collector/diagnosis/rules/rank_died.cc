@@ -44,7 +44,7 @@ void AddCleanUpNote(const Trace& trace, Finding* finding) {
 }
 
 std::optional<Finding> JudgeRankDied(const Analysis& analysis, const Incident& incident,
-                                     const Parted&) {
+                                     const Divergence&) {
   if (incident.what != Incident::What::kDeath) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kRankDied);
   const Process& process = analysis.trace.processes[incident.deviating.front()];

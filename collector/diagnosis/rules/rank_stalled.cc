@@ -46,7 +46,7 @@ std::string FramesText(const std::vector<SourceFrame>& all) {
 }  // namespace
 
 std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident& incident,
-                                        const Parted&) {
+                                        const Divergence&) {
   if (incident.what != Incident::What::kBehind) return std::nullopt;
   if (incident.agreeing_event != nullptr && IsOnDevice(analysis.Op(*incident.agreeing_event))) {
     return JudgeStalledHost(analysis, incident);

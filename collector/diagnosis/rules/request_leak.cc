@@ -6,7 +6,7 @@
 namespace rollcall {
 
 std::optional<Finding> JudgeRequestLeak(const Analysis& analysis, const Incident& incident,
-                                        const Parted&) {
+                                        const Divergence&) {
   const auto found = [&](std::string_view thing, std::string_view made, std::string_view done) {
     Finding finding = Draft(analysis, incident, VerdictKind::kRequestLeak, true);
     finding.title = LeakTitle(analysis, incident, finding, thing, made, done);

@@ -17,11 +17,11 @@ std::string DeviceCallText(const Analysis& analysis, const Incident& incident, c
   if (event.sequence != 0) return fmt::format("{} #{} on {}", name, event.sequence, group);
   const Communicator& comm = analysis.trace.communicators[incident.communicator];
   const int32_t peer = analysis.Args(event).root_or_peer;
-  const bool known = peer >= 0 && static_cast<size_t>(peer) < comm.members.size();
+  const bool known = peer >= 0 && static_cast<size_t>(peer) < comm.ranks.size();
   const bool sends = analysis.KindOf(event) == Kind::kIsend;
   return fmt::format(
       "{} {} {} on {}", name, sends ? "to" : "from",
-      known ? fmt::format("rank {}", comm.members[static_cast<size_t>(peer)]) : "another rank",
+      known ? fmt::format("rank {}", comm.ranks[static_cast<size_t>(peer)]) : "another rank",
       group);
 }
 

@@ -10,7 +10,7 @@
 namespace rollcall {
 
 std::optional<Finding> JudgeStraggler(const Analysis& analysis, const Incident& incident,
-                                      const Parted&) {
+                                      const Divergence&) {
   if (incident.what != Incident::What::kLast) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kStraggler);
   const Lateness& lateness = incident.lateness;

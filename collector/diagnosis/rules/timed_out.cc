@@ -9,7 +9,7 @@
 namespace rollcall {
 
 std::optional<Finding> JudgeTimedOut(const Analysis& analysis, const Incident& incident,
-                                     const Parted&) {
+                                     const Divergence&) {
   if (incident.what != Incident::What::kTimedOut) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kTimedOut);
   finding.operation = Operation::kNone;  // each stands in one of its own

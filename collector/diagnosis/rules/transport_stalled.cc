@@ -41,7 +41,7 @@ Finding JudgeCancelled(const Analysis& analysis, const Incident& incident) {
 }  // namespace
 
 std::optional<Finding> JudgeTransportStalled(const Analysis& analysis, const Incident& incident,
-                                             const Parted&) {
+                                             const Divergence&) {
   if (incident.what == Incident::What::kCancelled) return JudgeCancelled(analysis, incident);
   if (incident.what != Incident::What::kAllArrived) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kTransportStalled);

@@ -9,11 +9,14 @@
 namespace rollcall {
 
 std::optional<Finding> JudgeUnbalancedCollectives(const Analysis& analysis,
-                                                  const Incident& incident, const Parted& parted) {
+                                                  const Incident& incident,
+                                                  const Divergence& divergence) {
   if (incident.what != Incident::What::kUnbalanced) return std::nullopt;
-  Finding finding = Draft(analysis, incident, VerdictKind::kUnbalancedCollectives, !parted.skipped);
-  const std::vector<uint32_t>& made = parted.skipped ? incident.agreeing : incident.deviating;
-  const std::vector<uint32_t>& left_out = parted.skipped ? incident.deviating : incident.agreeing;
+  Finding finding =
+      Draft(analysis, incident, VerdictKind::kUnbalancedCollectives, !divergence.skipped);
+  const std::vector<uint32_t>& made = divergence.skipped ? incident.agreeing : incident.deviating;
+  const std::vector<uint32_t>& left_out =
+      divergence.skipped ? incident.deviating : incident.agreeing;
   finding.title = fmt::format("{} made {}, {} never did", RanksPhrase(analysis.RanksOf(made)),
                               NumberedCall(analysis, incident, finding.operation),
                               RanksPhrase(analysis.RanksOf(left_out)));

@@ -61,7 +61,7 @@ void AddOthers(const Analysis& analysis, const Incident& incident, Finding* find
 }  // namespace
 
 std::optional<Finding> JudgeUncaughtException(const Analysis& analysis, const Incident& incident,
-                                              const Parted&) {
+                                              const Divergence&) {
   if (incident.what != Incident::What::kDeath) return std::nullopt;
   const uint32_t first = incident.deviating.front();
   const Process& process = analysis.trace.processes[first];

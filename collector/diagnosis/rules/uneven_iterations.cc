@@ -17,66 +17,69 @@ std::string Ordinal(uint64_t number) {
 }
 
 // "37 rounds", "1 call of it", "at least 6 rounds"
-std::string RoundsText(const Parted& parted) {
-  return fmt::format("{}{} {}{}{}", parted.rounds_lost ? "at least " : "", parted.rounds,
-                     parted.by_rounds ? "round" : "call", parted.rounds == 1 ? "" : "s",
-                     parted.by_rounds ? "" : " of it");
+std::string RoundsText(const Divergence& divergence) {
+  return fmt::format("{}{} {}{}{}", divergence.rounds_lost ? "at least " : "", divergence.rounds,
+                     divergence.by_rounds ? "round" : "call", divergence.rounds == 1 ? "" : "s",
+                     divergence.by_rounds ? "" : " of it");
 }
 
 }  // namespace
 
 std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Incident& incident,
-                                             const Parted& parted) {
-  if (!parted.uneven) return std::nullopt;
+                                             const Divergence& divergence) {
+  if (!divergence.uneven) return std::nullopt;
   const bool fits =
       (incident.what == Incident::What::kCalls &&
-       (incident.mismatch.kind == MismatchKind::kOperation || parted.separate_calls)) ||
+       (incident.mismatch.kind == MismatchKind::kOperation || divergence.separate_calls)) ||
       incident.what == Incident::What::kShift || incident.what == Incident::What::kLeft ||
       incident.what == Incident::What::kUnbalanced ||
       (incident.what == Incident::What::kCycle && !incident.circle.crossed);
   if (!fits) return std::nullopt;
   Finding finding =
-      Draft(analysis, incident, VerdictKind::kUnevenIterations, !parted.deviating_left);
+      Draft(analysis, incident, VerdictKind::kUnevenIterations, !divergence.deviating_left);
   const std::vector<int32_t> deviating = analysis.RanksOf(incident.deviating);
   const std::vector<int32_t> agreeing = analysis.RanksOf(incident.agreeing);
-  const std::vector<int32_t>& left = parted.deviating_left ? deviating : agreeing;
-  const std::vector<int32_t>& stayed = parted.deviating_left ? agreeing : deviating;
-  const Event* next = parted.deviating_left ? incident.deviating_event : incident.agreeing_event;
+  const std::vector<int32_t>& left = divergence.deviating_left ? deviating : agreeing;
+  const std::vector<int32_t>& stayed = divergence.deviating_left ? agreeing : deviating;
+  const Event* next =
+      divergence.deviating_left ? incident.deviating_event : incident.agreeing_event;
   const std::string other = OtherCall(analysis, incident, *next);
   const std::string operation = OperationName(finding.operation);
-  if (parted.left_for_certain) {
+  if (divergence.left_for_certain) {
     finding.title = fmt::format(
         "{} left the loop around {} after {}{}; {} {} in {}", RanksPhrase(left), operation,
-        RoundsText(parted),
-        incident.tie            ? ""
-        : parted.deviating_left ? ", too early"
-                                : "",
+        RoundsText(divergence),
+        incident.tie                ? ""
+        : divergence.deviating_left ? ", too early"
+                                    : "",
         RanksPhrase(stayed),
         incident.what == Incident::What::kUnbalanced ? "called it" : Verb(stayed, "is", "are"),
-        parted.rounds_lost || !parted.by_rounds ? "the next"
-                                                : fmt::format("round {}", parted.rounds + 1));
+        divergence.rounds_lost || !divergence.by_rounds
+            ? "the next"
+            : fmt::format("round {}", divergence.rounds + 1));
   } else {
     finding.title =
         fmt::format("{} went on to {} instead of {} {} {}", RanksPhrase(left), other,
                     Verb(left, "its", "their"),
-                    parted.rounds_lost ? "next" : Ordinal(parted.rounds + 1), operation);
+                    divergence.rounds_lost ? "next" : Ordinal(divergence.rounds + 1), operation);
   }
-  if (parted.loop.path != kNoIndex) {
+  if (divergence.loop.path != kNoIndex) {
     finding.why = fmt::format("{} stands outside of the loop in lines {} to {}, around {}", other,
-                              parted.loop.first, parted.loop.last, operation);
+                              divergence.loop.first, divergence.loop.last, operation);
   } else {
-    finding.why = fmt::format("the call sites repeat every {}; after whole rounds {} went on to {}",
-                              parted.period == 1 ? "call" : fmt::format("{} calls", parted.period),
-                              RanksPhrase(left), other);
+    finding.why =
+        fmt::format("the call sites repeat every {}; after whole rounds {} went on to {}",
+                    divergence.period == 1 ? "call" : fmt::format("{} calls", divergence.period),
+                    RanksPhrase(left), other);
   }
   // That nothing but the number of rounds differs, no record shows.
-  const bool open = !parted.left_for_certain || parted.conditional_in_loop;
+  const bool open = !divergence.left_for_certain || divergence.conditional_in_loop;
   LimitKindCertainty(open ? Certainty::kSuspected : Certainty::kLikely, &finding);
   if (open) {
     finding.notes.push_back(fmt::format("either {} left the loop a round earlier than {}",
                                         RanksPhrase(left), RanksPhrase(stayed)));
     finding.notes.push_back(
-        parted.left_for_certain
+        divergence.left_for_certain
             ? fmt::format("or {} left out {}, which stands under a condition in the loop",
                           RanksPhrase(left), operation)
             : fmt::format("or {} stands in the loop, under a condition that only {} met", other,

@@ -60,7 +60,7 @@ std::string CallText(const Analysis& analysis, const Event& event, bool argument
 
 std::string OtherCall(const Analysis& analysis, const Incident& incident, const Event& event) {
   std::string text = CallText(analysis, event, false);
-  if (event.membership == kNoIndex) return text;
+  if (event.member == kNoIndex) return text;
   const uint32_t communicator = analysis.CommunicatorOf(event);
   if (communicator != incident.communicator) {
     text += " on " + analysis.CommunicatorName(communicator);

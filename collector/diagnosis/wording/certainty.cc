@@ -45,10 +45,10 @@ bool KnowsDevice(const Process& process) {
 
 // No record of a call on this communicator can be missing or in another order.
 bool WellRecorded(const Analysis& analysis, const Incident& incident) {
-  if (!analysis.lanes[incident.communicator].ordered) return false;
+  if (!analysis.histories[incident.communicator].ordered) return false;
   for (const uint32_t p : {incident.deviating.front(), incident.agreeing.front()}) {
-    const Lane* lane = analysis.LaneOf(incident.communicator, p);
-    if (lane == nullptr || !lane->gap_free) return false;
+    const MemberHistory* history = analysis.HistoryOf(incident.communicator, p);
+    if (history == nullptr || !history->gap_free) return false;
     if (analysis.trace.processes[p].records_unreadable != 0) return false;
   }
   return true;
@@ -98,8 +98,8 @@ Certainty BehindCertainty(const Analysis& analysis, const Incident& incident) {
   const Process& process = analysis.trace.processes[behind];
   bool seen = false;
   if (incident.agreeing_event != nullptr && IsOnDevice(analysis.Op(*incident.agreeing_event))) {
-    const Lane* lane = analysis.LaneOf(incident.communicator, behind);
-    seen = lane != nullptr && lane->membership->counted && incident.sequence != 0;
+    const MemberHistory* history = analysis.HistoryOf(incident.communicator, behind);
+    seen = history != nullptr && history->member->counted && incident.sequence != 0;
   } else {
     const bool alive = process.end.how == ProcessEnd::How::kAlive || !process.live_stacks.empty();
     seen = alive && analysis.IdleNs(behind) >= 0;
@@ -180,12 +180,12 @@ void AddDoubts(const Analysis& analysis, const Incident& incident, Finding* find
   std::vector<uint32_t> unreadable;
   std::vector<uint32_t> moving;
   std::vector<uint32_t> full;
-  for (const Lane& lane : analysis.lanes[incident.communicator].lanes) {
-    const Process& process = analysis.trace.processes[lane.process];
-    if (process.thread_level == 3) multiple.push_back(lane.process);
-    if (process.records_unreadable != 0) unreadable.push_back(lane.process);
-    if (!process.quiet && !process.device) moving.push_back(lane.process);
-    if (process.table_overflows != 0) full.push_back(lane.process);
+  for (const MemberHistory& history : analysis.histories[incident.communicator].members) {
+    const Process& process = analysis.trace.processes[history.process];
+    if (process.thread_level == 3) multiple.push_back(history.process);
+    if (process.records_unreadable != 0) unreadable.push_back(history.process);
+    if (!process.quiet && !process.device) moving.push_back(history.process);
+    if (process.table_overflows != 0) full.push_back(history.process);
   }
   const auto say = [&](const std::vector<uint32_t>& who, const char* one, const char* several,
                        std::string_view what) {
@@ -201,7 +201,7 @@ void AddDoubts(const Analysis& analysis, const Incident& incident, Finding* find
     say(full, "had", "had", "more open requests or communicators than the tables hold");
   }
   say(unreadable, "has", "have", "damaged records");
-  if (!analysis.lanes[incident.communicator].ordered) {
+  if (!analysis.histories[incident.communicator].ordered) {
     finding->notes.push_back(
         "not proven: two threads used the communicator at once, or its identity is not certain");
   }

@@ -27,16 +27,18 @@ std::vector<uint32_t> DirectWaiters(const Analysis& analysis, const std::vector<
     }
   }
   std::vector<ptrdiff_t> wanted_of_any;
-  for (const Anybody& anybody : analysis.graph.anybody) {
+  for (const AnySourceWait& any_source : analysis.graph.any_source) {
     wanted_of_any.push_back(
-        std::count_if(anybody.members.begin(), anybody.members.end(), is_wanted));
+        std::count_if(any_source.members.begin(), any_source.members.end(), is_wanted));
   }
   for (uint32_t p = 0; p < analysis.graph.processes.size(); ++p) {
-    for (const Need& need : analysis.graph.processes[p].needs) {
-      const bool others = need.anybody != kNoIndex &&
-                          wanted_of_any[need.anybody] >
-                              (is_wanted(p) && !analysis.graph.anybody[need.anybody].other_group);
-      if (others || (need.process != kNoIndex && is_wanted(need.process))) waiters.push_back(p);
+    for (const WaitDependency& dependency : analysis.graph.processes[p].dependencies) {
+      const bool others =
+          dependency.any_source != kNoIndex &&
+          wanted_of_any[dependency.any_source] >
+              (is_wanted(p) && !analysis.graph.any_source[dependency.any_source].other_group);
+      if (others || (dependency.process != kNoIndex && is_wanted(dependency.process)))
+        waiters.push_back(p);
     }
   }
   return waiters;
@@ -62,8 +64,8 @@ std::vector<uint32_t> WaitingFor(const Analysis& analysis, const Incident& incid
   };
   if (!incident.hangs) return waiting;
   if (incident.what == What::kCalls || incident.what == What::kShift) {
-    for (const Lane& lane : analysis.lanes[incident.communicator].lanes) {
-      if (analysis.Waits(lane.process)) waiting.push_back(lane.process);
+    for (const MemberHistory& history : analysis.histories[incident.communicator].members) {
+      if (analysis.Waits(history.process)) waiting.push_back(history.process);
     }
   } else {
     add_those_who_wait(incident.agreeing);
@@ -100,14 +102,17 @@ void LimitKindCertainty(Certainty limit, Finding* finding) {
 
 bool BufferHides(const Analysis& analysis, const Incident& incident) {
   return std::any_of(incident.deviating.begin(), incident.deviating.end(), [&](uint32_t p) {
-    const std::vector<Need>& needs = analysis.graph.processes[p].needs;
-    return std::any_of(needs.begin(), needs.end(), [&needs](const Need& need) {
-      // A Sendrecv that waits for its receive, too, waits on with a buffer.
-      const bool receives_too = std::any_of(needs.begin(), needs.end(), [&need](const Need& other) {
-        return other.event == need.event && !other.sends;
-      });
-      return need.sends && !need.strict && !receives_too;
-    });
+    const std::vector<WaitDependency>& dependencies = analysis.graph.processes[p].dependencies;
+    return std::any_of(dependencies.begin(), dependencies.end(),
+                       [&dependencies](const WaitDependency& dependency) {
+                         // A Sendrecv that waits for its receive, too, waits on with a buffer.
+                         const bool receives_too =
+                             std::any_of(dependencies.begin(), dependencies.end(),
+                                         [&dependency](const WaitDependency& other) {
+                                           return other.event == dependency.event && !other.sends;
+                                         });
+                         return dependency.sends && !dependency.strict && !receives_too;
+                       });
   });
 }
 

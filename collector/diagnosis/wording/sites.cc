@@ -27,7 +27,7 @@ class SiteList {
   void Add(const std::vector<uint32_t>& side, bool culprit) {
     for (const uint32_t process : side) {
       const Event* event = EventOf(process, culprit);
-      if (event == nullptr || event->membership == kNoIndex) continue;
+      if (event == nullptr || event->member == kNoIndex) continue;
       communicators_.insert(analysis_.CommunicatorOf(*event));
     }
     std::map<std::tuple<Site::Role, uint64_t, uint64_t, uint32_t, std::string>, size_t> known;

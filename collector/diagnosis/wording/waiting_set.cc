@@ -21,14 +21,15 @@ std::set<uint32_t> Reach(const WaitGraph& graph, const std::vector<uint32_t>& fr
   while (!work.empty()) {
     const ProcessView& view = graph.processes[work.back()];
     work.pop_back();
-    for (const Need& need : view.needs) {
-      if (need.process != kNoIndex) reach({need.process});
-      reach(need.relevant);
-      if (need.node != kNoIndex && need.relevant.empty() && nodes.insert(need.node).second) {
-        reach(graph.nodes[need.node].missing);
+    for (const WaitDependency& dependency : view.dependencies) {
+      if (dependency.process != kNoIndex) reach({dependency.process});
+      reach(dependency.relevant);
+      if (dependency.node != kNoIndex && dependency.relevant.empty() &&
+          nodes.insert(dependency.node).second) {
+        reach(graph.nodes[dependency.node].missing);
       }
-      if (need.anybody != kNoIndex && anybodies.insert(need.anybody).second) {
-        reach(graph.anybody[need.anybody].members);
+      if (dependency.any_source != kNoIndex && anybodies.insert(dependency.any_source).second) {
+        reach(graph.any_source[dependency.any_source].members);
       }
     }
   }

@@ -20,7 +20,7 @@ namespace rollcall::bundle {
 namespace {
 
 // So many members are told of by name; then only their number.
-constexpr int kMaxComplaints = 16;
+constexpr int kMaxProblems = 16;
 constexpr size_t kMaxManifestBytes = 1 << 20;
 
 struct FreeArchive {
@@ -47,8 +47,8 @@ std::string WhyNotReadable(const std::vector<uint8_t>& manifest) {
 class Reader {
  public:
   Reader(ByteSource* bytes, const std::string& source, const std::function<void(Member)>& visit,
-         const std::function<void(Problem)>& complain)
-      : unpacker_(bytes), source_(source), visit_(visit), complain_(complain) {}
+         const std::function<void(Problem)>& add_problem)
+      : unpacker_(bytes), source_(source), visit_(visit), add_problem_(add_problem) {}
 
   void Read() {
     tar_.reset(archive_read_new());
@@ -62,7 +62,7 @@ class Reader {
       going = result == ARCHIVE_OK || result == ARCHIVE_WARN;
       if (!going) break;
       if (count >= kMaxMembers) {
-        Complain(source_, fmt::format("more than {} members: the rest is left out", kMaxMembers));
+        AddProblem(source_, fmt::format("more than {} members: the rest is left out", kMaxMembers));
         return;
       }
       if (!Take(entry, /*first=*/count == 0)) return;
@@ -71,16 +71,16 @@ class Reader {
     while (going && !unpacker_.Next().empty()) {
     }
     if (!unpacker_.error().empty()) {
-      Complain(source_, unpacker_.error());
+      AddProblem(source_, unpacker_.error());
     } else if (!going) {
       const char* why = archive_error_string(tar_.get());
-      Complain(source_, CleanText(why == nullptr ? "not a tar archive" : why, 200));
+      AddProblem(source_, CleanText(why == nullptr ? "not a tar archive" : why, 200));
     } else if (!has_manifest_) {
-      Complain(source_, "not a rollcall bundle");
+      AddProblem(source_, "not a rollcall bundle");
     }
-    if (complaints_ > kMaxComplaints) {
-      complain_(
-          {source_, -1, fmt::format("{} more members are left out", complaints_ - kMaxComplaints)});
+    if (problems_ > kMaxProblems) {
+      add_problem_(
+          {source_, -1, fmt::format("{} more members are left out", problems_ - kMaxProblems)});
     }
   }
 
@@ -103,12 +103,12 @@ class Reader {
       if (first && name == kManifestName) {
         const std::string why = WhyNotReadable(member.bytes);
         if (why.empty()) return has_manifest_ = true;
-        Complain(source_, why);
+        AddProblem(source_, why);
         return false;
       }
     }
     if (!has_manifest_) {
-      Complain(source_, "not a rollcall bundle");
+      AddProblem(source_, "not a rollcall bundle");
       return false;
     }
     if (!refusal.empty()) {
@@ -165,21 +165,21 @@ class Reader {
   }
 
   void ComplainOf(const std::string& name, std::string why) {
-    if (++complaints_ > kMaxComplaints) return;
-    Complain(fmt::format("{}: {}", source_, CleanText(name, kMaxNameBytes)), std::move(why));
+    if (++problems_ > kMaxProblems) return;
+    AddProblem(fmt::format("{}: {}", source_, CleanText(name, kMaxNameBytes)), std::move(why));
   }
-  void Complain(const std::string& source, std::string why) {
-    complain_({source, static_cast<int64_t>(unpacker_.consumed()), std::move(why)});
+  void AddProblem(const std::string& source, std::string why) {
+    add_problem_({source, static_cast<int64_t>(unpacker_.consumed()), std::move(why)});
   }
 
   Unpacker unpacker_;
   const std::string& source_;
   const std::function<void(Member)>& visit_;
-  const std::function<void(Problem)>& complain_;
+  const std::function<void(Problem)>& add_problem_;
   std::unique_ptr<archive, FreeArchive> tar_;
   bool has_manifest_ = false;
   std::unordered_set<std::string> names_;
-  int complaints_ = 0;
+  int problems_ = 0;
 };
 
 }  // namespace
@@ -192,8 +192,8 @@ bool IsBundle(ByteSource& bytes) {
 
 void ReadBundle(ByteSource& bytes, const std::string& source,
                 const std::function<void(Member)>& visit,
-                const std::function<void(Problem)>& complain) {
-  Reader(&bytes, source, visit, complain).Read();
+                const std::function<void(Problem)>& add_problem) {
+  Reader(&bytes, source, visit, add_problem).Read();
 }
 
 }  // namespace rollcall::bundle

@@ -28,7 +28,7 @@ bool IsBundle(ByteSource& bytes);
 // std::bad_alloc and what the callbacks throw. Safe from several threads for different sources.
 void ReadBundle(ByteSource& bytes, const std::string& source,
                 const std::function<void(Member)>& visit,
-                const std::function<void(Problem)>& complain);
+                const std::function<void(Problem)>& add_problem);
 
 }  // namespace rollcall::bundle
 

@@ -60,10 +60,10 @@ bool HasAllToAllSizes(std::string_view version) {
 struct FlightTraceBuilder::Adding {
   const Dump& dump;
   uint32_t process = kNoIndex;
-  std::unordered_map<uint32_t, uint32_t> memberships;  // by the group's name
-  std::vector<uint32_t> paths;                         // by the dump's own index
-  std::vector<uint32_t> datatypes;                     // by string
-  std::unordered_map<uint32_t, uint32_t> threads;      // by string
+  std::unordered_map<uint32_t, uint32_t> members;  // by the group's name
+  std::vector<uint32_t> paths;                     // by the dump's own index
+  std::vector<uint32_t> datatypes;                 // by string
+  std::unordered_map<uint32_t, uint32_t> threads;  // by string
   std::unordered_map<uint32_t, OperationName> operations;
   bool out_of_order = false;
 };
@@ -71,15 +71,15 @@ struct FlightTraceBuilder::Adding {
 void FlightTraceBuilder::Add(const Dump& dump) {
   for (const Problem& problem : dump.problems) trace_.problems.push_back(problem);
   if (!dump.usable) return;
-  const auto complain = [&](std::string message) {
+  const auto add_problem = [&](std::string message) {
     trace_.problems.push_back({dump.source, -1, std::move(message)});
   };
   if (dump.rank < 0 || dump.rank >= static_cast<int32_t>(kMaxRanks)) {
-    return complain("the file's name has no rank at its end; --rank-pattern says where it is");
+    return add_problem("the file's name has no rank at its end; --rank-pattern says where it is");
   }
   const uint32_t world = WorldOf(dump);
   if (world == kNoIndex) {
-    return complain(fmt::format("rank {} is there twice: this dump is left out", dump.rank));
+    return add_problem(fmt::format("rank {} is there twice: this dump is left out", dump.rank));
   }
 
   Adding adding{dump, static_cast<uint32_t>(trace_.processes.size()), {}, {}, {}, {}, {}, false};
@@ -97,7 +97,7 @@ void FlightTraceBuilder::Add(const Dump& dump) {
   for (const Entry& entry : dump.entries) AddEntry(&adding, entry);
   AddStatuses(&adding);
   if (adding.out_of_order) {
-    complain("numbers that do not rise: entries out of their group's order were left out");
+    add_problem("numbers that do not rise: entries out of their group's order were left out");
   }
 }
 
@@ -147,11 +147,11 @@ uint32_t FlightTraceBuilder::WorldOf(const Dump& dump) {
   return job->world;
 }
 
-uint32_t FlightTraceBuilder::MembershipOf(Adding* adding, uint32_t name, uint32_t desc,
-                                          const std::vector<int32_t>& ranks,
-                                          const std::string& ranks_key) {
+uint32_t FlightTraceBuilder::MemberOf(Adding* adding, uint32_t name, uint32_t desc,
+                                      const std::vector<int32_t>& ranks,
+                                      const std::string& ranks_key) {
   const auto [known, is_new] =
-      adding->memberships.try_emplace(name, static_cast<uint32_t>(trace_.memberships.size()));
+      adding->members.try_emplace(name, static_cast<uint32_t>(trace_.members.size()));
   if (!is_new) return known->second;
   const Dump& dump = adding->dump;
   const uint32_t world = trace_.processes[adding->process].world;
@@ -163,7 +163,7 @@ uint32_t FlightTraceBuilder::MembershipOf(Adding* adding, uint32_t name, uint32_
     has_p2p_.push_back(false);
     comm.key = entry->second + 1;
     comm.world = world;
-    comm.members = ranks;
+    comm.ranks = ranks;
     const std::string number = Clean(dump.strings.Get(name));
     const std::string text = desc == kNoIndex ? "" : Clean(dump.strings.Get(desc));
     comm.name = text.empty() || text == "undefined" ? "group " + number
@@ -171,15 +171,15 @@ uint32_t FlightTraceBuilder::MembershipOf(Adding* adding, uint32_t name, uint32_
                                                     : fmt::format("{} ({})", text, number);
   }
   Communicator& comm = trace_.communicators[entry->second];
-  comm.memberships.push_back(known->second);
-  Membership& membership = trace_.memberships.emplace_back();
+  comm.members.push_back(known->second);
+  Member& member = trace_.members.emplace_back();
   counters_.emplace_back();
-  membership.process = adding->process;
-  membership.communicator = entry->second;
-  membership.uid = static_cast<uint32_t>(adding->memberships.size());
-  const auto rank = std::find(comm.members.begin(), comm.members.end(), dump.rank);
-  if (rank != comm.members.end()) {
-    membership.rank = static_cast<int32_t>(rank - comm.members.begin());
+  member.process = adding->process;
+  member.communicator = entry->second;
+  member.uid = static_cast<uint32_t>(adding->members.size());
+  const auto rank = std::find(comm.ranks.begin(), comm.ranks.end(), dump.rank);
+  if (rank != comm.ranks.end()) {
+    member.rank = static_cast<int32_t>(rank - comm.ranks.begin());
   }
   return known->second;
 }
@@ -190,7 +190,7 @@ void FlightTraceBuilder::AddGroups(Adding* adding) {
     if (group.ranks_text == kNoIndex) {
       std::string key;
       for (const int32_t rank : group.ranks) key += std::to_string(rank) + ',';
-      MembershipOf(adding, group.name, group.desc, group.ranks, key);
+      MemberOf(adding, group.name, group.desc, group.ranks, key);
       continue;
     }
     const std::string text(dump.strings.Get(group.ranks_text));
@@ -204,7 +204,7 @@ void FlightTraceBuilder::AddGroups(Adding* adding) {
                          Clean(dump.strings.Get(group.name)), CleanText(text, 60))});
       }
     }
-    MembershipOf(adding, group.name, group.desc, known->second, text);
+    MemberOf(adding, group.name, group.desc, known->second, text);
   }
 }
 
@@ -237,9 +237,9 @@ void FlightTraceBuilder::AddStatuses(Adding* adding) {
   for (const GroupStatus& status : dump.statuses) {
     const auto name = names.find(status.pg_id);
     if (name == names.end()) continue;
-    const auto membership = adding->memberships.find(name->second);
-    if (membership == adding->memberships.end()) continue;
-    Counters& counters = counters_[membership->second];
+    const auto member = adding->members.find(name->second);
+    if (member == adding->members.end()) continue;
+    Counters& counters = counters_[member->second];
     counters.enqueued = std::max<int64_t>(status.enqueued, 0);
     counters.completed = std::max<int64_t>(status.completed, 0);
   }
@@ -247,8 +247,8 @@ void FlightTraceBuilder::AddStatuses(Adding* adding) {
   const bool whole =
       !dump.entries.empty() && dump.entries.front().record_id <= 1 &&
       dump.entries.back().record_id - dump.entries.front().record_id + 1 == dump.entries.size();
-  for (const auto& [group, membership] : adding->memberships) {
-    counters_[membership].whole_ring = whole;
+  for (const auto& [group, member] : adding->members) {
+    counters_[member].whole_ring = whole;
   }
   if (!whole) {
     std::vector<Thread>& threads = trace_.processes[adding->process].threads;
@@ -336,12 +336,12 @@ uint32_t FlightTraceBuilder::ArgumentsOf(Adding* adding, const Entry& entry) {
 
 void FlightTraceBuilder::AddEntry(Adding* adding, const Entry& entry) {
   if (entry.pg_name == kNoIndex) return;
-  const uint32_t m = MembershipOf(adding, entry.pg_name, entry.pg_desc, {}, "");
-  Membership& membership = trace_.memberships[m];
+  const uint32_t m = MemberOf(adding, entry.pg_name, entry.pg_desc, {}, "");
+  Member& member = trace_.members[m];
   Counters& counters = counters_[m];
   Process& process = trace_.processes[adding->process];
   Event event;
-  event.membership = m;
+  event.member = m;
   event.start_ns = entry.created_ns;
   const bool open = entry.state != State::kCompleted;
   if (!open) event.end_ns = std::max(entry.completed_ns, entry.created_ns);
@@ -364,7 +364,7 @@ void FlightTraceBuilder::AddEntry(Adding* adding, const Entry& entry) {
   const Operation operation = trace_.arguments[event.arguments].operation;
   const bool message = operation == Operation::kTorchSend || operation == Operation::kTorchRecv;
   if (message || entry.is_p2p) {
-    has_p2p_[membership.communicator] = true;
+    has_p2p_[member.communicator] = true;
     if (!message) return;  // the bracket around messages that stand for themselves
     event.detail = entry.p2p_seq;
     process.p2p.push_back(event);
@@ -374,8 +374,8 @@ void FlightTraceBuilder::AddEntry(Adding* adding, const Entry& entry) {
     if (open && (counters.first_open == 0 || event.sequence < counters.first_open)) {
       counters.first_open = event.sequence;
     }
-    if (!membership.events.empty() && event.sequence <= membership.events.back().sequence) {
-      Event& before = membership.events.back();
+    if (!member.events.empty() && event.sequence <= member.events.back().sequence) {
+      Event& before = member.events.back();
       // Calls of one coalesced group share a number: they are one operation, done when all are.
       if (event.sequence < before.sequence) {
         adding->out_of_order = true;
@@ -390,7 +390,7 @@ void FlightTraceBuilder::AddEntry(Adding* adding, const Entry& entry) {
       before.end_ns = kNoTime;
       event.arguments = before.arguments;
     } else {
-      membership.events.push_back(event);
+      member.events.push_back(event);
     }
   }
   if (!open) return;
@@ -403,21 +403,21 @@ void FlightTraceBuilder::AddEntry(Adding* adding, const Entry& entry) {
 }
 
 Trace FlightTraceBuilder::Finish() {
-  for (size_t m = 0; m < trace_.memberships.size(); ++m) {
-    Membership& membership = trace_.memberships[m];
+  for (size_t m = 0; m < trace_.members.size(); ++m) {
+    Member& member = trace_.members[m];
     const Counters& counters = counters_[m];
-    membership.entered = counters.seen;
-    membership.completed = counters.first_open != 0 ? counters.first_open - 1 : counters.seen;
-    membership.counted = counters.has_entries || counters.whole_ring;
-    if (!has_p2p_[membership.communicator] && counters.enqueued >= 0) {
-      membership.entered = std::max(membership.entered, static_cast<uint64_t>(counters.enqueued));
+    member.entered = counters.seen;
+    member.completed = counters.first_open != 0 ? counters.first_open - 1 : counters.seen;
+    member.counted = counters.has_entries || counters.whole_ring;
+    if (!has_p2p_[member.communicator] && counters.enqueued >= 0) {
+      member.entered = std::max(member.entered, static_cast<uint64_t>(counters.enqueued));
       const auto completed = static_cast<uint64_t>(counters.completed);
       if (counters.first_open == 0) {
-        membership.completed = std::min(membership.entered, completed);
-      } else if (completed < membership.completed) {
+        member.completed = std::min(member.entered, completed);
+      } else if (completed < member.completed) {
         // The ring was full of younger ones.
-        membership.completed = completed;
-        Process& process = trace_.processes[membership.process];
+        member.completed = completed;
+        Process& process = trace_.processes[member.process];
         if (process.table_overflows++ == 0) {
           trace_.problems.push_back(
               {process.source, -1,
@@ -425,9 +425,9 @@ Trace FlightTraceBuilder::Finish() {
                "TORCH_FR_BUFFER_SIZE (once TORCH_NCCL_TRACE_BUFFER_SIZE)"});
         }
       }
-      membership.counted = true;
+      member.counted = true;
     }
-    membership.events.shrink_to_fit();
+    member.events.shrink_to_fit();
   }
   return std::move(trace_);
 }

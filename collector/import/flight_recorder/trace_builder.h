@@ -67,8 +67,8 @@ class FlightTraceBuilder {
   void AddGroups(Adding* adding);
   void AddStatuses(Adding* adding);
   void AddEntry(Adding* adding, const Entry& entry);
-  uint32_t MembershipOf(Adding* adding, uint32_t name, uint32_t desc,
-                        const std::vector<int32_t>& ranks, const std::string& ranks_key);
+  uint32_t MemberOf(Adding* adding, uint32_t name, uint32_t desc, const std::vector<int32_t>& ranks,
+                    const std::string& ranks_key);
   uint32_t ArgumentsOf(Adding* adding, const Entry& entry);
   uint32_t DatatypeOf(Adding* adding, uint32_t name);
   uint32_t PathOf(Adding* adding, uint32_t path);
@@ -79,7 +79,7 @@ class FlightTraceBuilder {
   std::unordered_map<std::string, uint32_t> communicators_;
   std::unordered_map<std::string, std::vector<int32_t>> rank_lists_;  // by their text
   std::vector<bool> has_p2p_;                                         // by communicator
-  std::vector<Counters> counters_;                                    // by membership
+  std::vector<Counters> counters_;                                    // by member
 };
 
 }  // namespace rollcall::flight_recorder

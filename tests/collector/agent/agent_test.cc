@@ -211,15 +211,15 @@ TEST_F(AgentTest, MarksTravelOncePerConnection) {
   int marks = 0;
   for (const rpc::AgentMessage& message : transport_.Sent()) {
     for (const auto& digest : message.digests().processes()) {
-      for (const auto& participant : digest.participants()) marks += participant.marks_size();
+      for (const auto& member : digest.members()) marks += member.marks_size();
     }
   }
   EXPECT_EQ(marks, 1);
   transport_.Clear();
   transport_.Connect();
   ASSERT_TRUE(RunUntil([&] { return LastDigest(0) != nullptr; }));
-  ASSERT_EQ(LastDigest(0)->participants_size(), 1);
-  EXPECT_EQ(LastDigest(0)->participants(0).marks(0).semantic_hash(), 1234u);
+  ASSERT_EQ(LastDigest(0)->members_size(), 1);
+  EXPECT_EQ(LastDigest(0)->members(0).marks(0).semantic_hash(), 1234u);
 }
 
 // A process that lives shorter than the time between two samples must be watched all the same, or

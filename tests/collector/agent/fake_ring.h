@@ -21,9 +21,9 @@ namespace rollcall::agent {
 class FakeRing {
  public:
   static constexpr uint64_t kThreadsAt = 4096;
-  static constexpr uint64_t kParticipantsAt = kThreadsAt + 2 * sizeof(ring::ThreadEntry);
+  static constexpr uint64_t kMembersAt = kThreadsAt + 2 * sizeof(ring::ThreadEntry);
   static constexpr uint64_t kEnd = 8192;
-  static_assert(kParticipantsAt + sizeof(ring::Participant) <= kEnd);
+  static_assert(kMembersAt + sizeof(ring::Member) <= kEnd);
 
   // In a file, or in memory if `path` is empty.
   FakeRing(const std::string& path, pid_t pid, uint64_t start_ticks, int32_t rank, int32_t size) {
@@ -53,9 +53,9 @@ class FakeRing {
                            2,
                            1,
                            0};
-    header_.sections[1] = {static_cast<uint32_t>(ring::SectionKind::kParticipants),
-                           sizeof(ring::Participant),
-                           kParticipantsAt,
+    header_.sections[1] = {static_cast<uint32_t>(ring::SectionKind::kMembers),
+                           sizeof(ring::Member),
+                           kMembersAt,
                            1,
                            1,
                            0};
@@ -63,13 +63,13 @@ class FakeRing {
     thread_.tid = header_.pid;
     thread_.state = static_cast<uint32_t>(ring::ThreadState::kLive);
     thread_.flags = 1;
-    participant_ = {};
-    participant_.uid = 1;
-    participant_.state = static_cast<uint32_t>(ring::ParticipantState::kLive);
-    participant_.key = 77;
-    participant_.flags = ring::kIsWorld;
-    participant_.rank = rank;
-    participant_.size = size;
+    member_ = {};
+    member_.uid = 1;
+    member_.state = static_cast<uint32_t>(ring::MemberState::kLive);
+    member_.key = 77;
+    member_.flags = ring::kIsWorld;
+    member_.rank = rank;
+    member_.size = size;
     if (ftruncate(fd_, kEnd) != 0) abort();
     Write();
   }
@@ -81,20 +81,20 @@ class FakeRing {
   void Enter(Operation operation, uint64_t semantic_hash) {
     ++thread_.ring_head[0];
     thread_.depth = 1;
-    ++participant_.entered;
+    ++member_.entered;
     ring::Record& record = thread_.open[0].record;
     record.lock = 2 * thread_.ring_head[0];
     record.operation = static_cast<uint16_t>(operation);
-    record.participant = 1;
-    record.sequence = participant_.entered;
-    participant_.recent[0] = {participant_.entered, semantic_hash, 0};
+    record.member = 1;
+    record.sequence = member_.entered;
+    member_.recent[0] = {member_.entered, semantic_hash, 0};
     Write();
   }
   void Return() {
     ++thread_.calls_ended;
     thread_.depth = 0;
     thread_.open[0].record.operation = 0;
-    ++participant_.completed;
+    ++member_.completed;
     Write();
   }
   void Poll() {
@@ -109,7 +109,7 @@ class FakeRing {
   void Write() {
     Put(&header_, sizeof(header_), 0);
     Put(&thread_, sizeof(thread_), kThreadsAt);
-    Put(&participant_, sizeof(participant_), kParticipantsAt);
+    Put(&member_, sizeof(member_), kMembersAt);
   }
   int fd() const { return fd_; }
 
@@ -121,7 +121,7 @@ class FakeRing {
   int fd_;
   ring::FileHeader header_;
   ring::ThreadEntry thread_;
-  ring::Participant participant_;
+  ring::Member member_;
 };
 
 }  // namespace rollcall::agent

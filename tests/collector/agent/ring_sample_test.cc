@@ -46,14 +46,14 @@ RingFileBuilder MakeRandomRing(std::mt19937_64* random) {
   for (uint64_t i = below(4); i > 0; --i) {
     ring::Mark mark{};
     mark.lock = below(4);
-    mark.participant = static_cast<uint32_t>(below(3));
+    mark.member = static_cast<uint32_t>(below(3));
     mark.number = static_cast<uint32_t>(below(100));
     mark.written = static_cast<uint32_t>(below(100));
     ring.marks.push_back(mark);
   }
   for (uint64_t i = below(4); i > 0; --i) {
     ring::GpuProgress progress{};
-    progress.participant = static_cast<uint32_t>(below(3));
+    progress.member = static_cast<uint32_t>(below(3));
     progress.started = below(100);
     progress.completed = below(100);
     ring.gpu.push_back(progress);

@@ -54,14 +54,14 @@ TEST_F(ThreadWatchTest, WhoPollsTightlyDoesNotComputeAndItsWorkersDo) {
   sample_.thread_level = kSerialized;
   for (int64_t ms = 0; ms <= 2000; ms += 100) {
     sample_.polling = {{.tid = 42, .streak = 1, .polls = static_cast<uint64_t>(ms)}};
-    watch_.Look(proc_, 42, sample_, ms * kMillisecond);
+    watch_.Sample(proc_, 42, sample_, ms * kMillisecond);
     EXPECT_EQ(CpuOutside(), ms < 1000 ? 123 : 23) << "after " << ms << " ms";
   }
 }
 
 TEST_F(ThreadWatchTest, ThreadsWithoutARecordMayActAtAnyTime) {
   sample_.threads_unrecorded = 1;
-  EXPECT_EQ(watch_.LookAtOthers(proc_, 42, sample_), OtherThreads::kCallers);
+  EXPECT_EQ(watch_.SampleOthers(proc_, 42, sample_), OtherThreads::kCallers);
 }
 
 TEST_F(ThreadWatchTest, ThreadIdsOfAnotherNamespaceMeanNothing) {

@@ -261,17 +261,17 @@ TEST_F(CollectTest, EnvironmentWithoutSecrets) {
 TEST(Environment, WhatIsKept) {
   for (const char* name :
        {"NCCL_DEBUG", "OMPI_MCA_btl", "SLURM_JOB_ID", "ROLLCALL_STACKS", "LANG"}) {
-    EXPECT_TRUE(IsHarmless(name, "1")) << name;
+    EXPECT_TRUE(IsAllowlisted(name, "1")) << name;
   }
   // By their names: unknown, or like a secret's although its family is kept.
   for (const char* name :
        {"HOME", "USER", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "SLURM_JOB_ACCOUNT", "PATH",
         "ROLLCALL_TOKEN", "NCCL_secret", "OMPI_MCA_orte_hnp_uri", "I_MPI_HYDRA_PASSWORD",
         "OMPI_MCA_sec_credential", "nccl_debug", ""}) {
-    EXPECT_FALSE(IsHarmless(name, "1")) << name;
+    EXPECT_FALSE(IsAllowlisted(name, "1")) << name;
   }
-  EXPECT_FALSE(IsHarmless("NCCL_CONF_FILE", "https://me:word@example.org/x"));
-  EXPECT_TRUE(IsHarmless("NCCL_CONF_FILE", "/etc/nccl@site.conf"));
+  EXPECT_FALSE(IsAllowlisted("NCCL_CONF_FILE", "https://me:word@example.org/x"));
+  EXPECT_TRUE(IsAllowlisted("NCCL_CONF_FILE", "/etc/nccl@site.conf"));
 }
 
 }  // namespace

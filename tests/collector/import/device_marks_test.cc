@@ -24,8 +24,8 @@ constexpr uint32_t kUid = 1;
 RingFileBuilder Ring(int32_t rank, uint64_t calls) {
   RingFileBuilder builder(rank, 2);
   builder.AddThread(1);
-  builder.AddParticipant(0xfeed, rank, 2, ring::kIsNccl);
-  builder.participants[0].entered = calls;
+  builder.AddMember(0xfeed, rank, 2, ring::kIsNccl);
+  builder.members[0].entered = calls;
   for (uint64_t n = 1; n <= calls; ++n) {
     ring::Record record = RingFileBuilder::MakeRecord(Operation::kNcclAllReduce, 1000 * n, kUid, n);
     record.request = record.detail = n;
@@ -43,7 +43,7 @@ ring::Mark MarkBehind(uint64_t launch, bool written) {
   mark.lock = 2;
   mark.launch = launch;
   mark.stream = kStream;
-  mark.participant = kUid;
+  mark.member = kUid;
   mark.number = static_cast<uint32_t>(launch);
   mark.written = written ? mark.number : 0;
   return mark;
@@ -71,7 +71,7 @@ TEST(DeviceMarks, AnOutstandingOneSaysThatItsLaunchIsOpen) {
   const Trace trace = TraceOf({fast, slow});
   EXPECT_THAT(Open(trace, 0), ElementsAre(3));
   EXPECT_THAT(Open(trace, 1), ElementsAre(2, 3));
-  EXPECT_EQ(trace.memberships[trace.communicators[0].memberships[1]].completed, 1u);
+  EXPECT_EQ(trace.members[trace.communicators[0].members[1]].completed, 1u);
 }
 
 // The second launch has none: what is not told is taken to be as good as it can be.

@@ -28,12 +28,11 @@ class DeviceWorkTest : public ::testing::Test {
     process.rank = static_cast<int32_t>(p);
     process.device = true;
     for (uint32_t c = 0; c < 2; ++c) {
-      trace_.communicators[c].memberships.push_back(
-          static_cast<uint32_t>(trace_.memberships.size()));
-      Membership& membership = trace_.memberships.emplace_back();
-      membership.process = p;
-      membership.communicator = c;
-      membership.rank = process.rank;
+      trace_.communicators[c].members.push_back(static_cast<uint32_t>(trace_.members.size()));
+      Member& member = trace_.members.emplace_back();
+      member.process = p;
+      member.communicator = c;
+      member.rank = process.rank;
     }
     uint64_t launch = 0;
     uint64_t stream = 1;
@@ -57,7 +56,7 @@ class DeviceWorkTest : public ::testing::Test {
     return open;
   }
 
-  void Settle() { SettleDeviceWork(calls_, waits_, &trace_); }
+  void Analyze() { SimulateStreams(calls_, waits_, &trace_); }
 
   Trace trace_;
   std::vector<DeviceCall> calls_;
@@ -80,16 +79,16 @@ class DeviceWorkTest : public ::testing::Test {
     call.stream = stream;
     call.event.request = words_.size();
     call.event.start_ns = static_cast<int64_t>(words_.size());
-    call.event.membership = 2 * p + (word[0] == 'B' ? 1 : 0);
+    call.event.member = 2 * p + (word[0] == 'B' ? 1 : 0);
     call.event.arguments = 0;
     if (message) {
       call.event.arguments = AddArguments(
           word[0] == '>' ? Operation::kNcclSend : Operation::kNcclRecv, std::stoi(word.substr(1)));
     } else {
       call.event.sequence = std::stoull(word.substr(1));
-      Membership& membership = trace_.memberships[call.event.membership];
-      membership.entered = call.event.sequence;
-      membership.events.push_back(call.event);
+      Member& member = trace_.members[call.event.member];
+      member.entered = call.event.sequence;
+      member.events.push_back(call.event);
     }
     words_.push_back(word);
     calls_.push_back(call);
@@ -101,26 +100,26 @@ class DeviceWorkTest : public ::testing::Test {
 TEST_F(DeviceWorkTest, WhatAllHaveEnqueuedIsTakenToBeComplete) {
   Rank("A1 A2");
   Rank("A1 A2");
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre());
-  EXPECT_EQ(trace_.memberships[0].completed, 2u);
+  EXPECT_EQ(trace_.members[0].completed, 2u);
 }
 
 TEST_F(DeviceWorkTest, AStreamStandsAtTheFirstThatAMemberLacks) {
   Rank("A1 A2 A3 B1");
   Rank("A1 A2 B1");
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre("A3", "B1"));
   EXPECT_THAT(Open(1), ElementsAre("B1"));
-  EXPECT_EQ(trace_.memberships[0].completed, 2u);
-  EXPECT_EQ(trace_.memberships[0].events[2].end_ns, kNoTime);
-  EXPECT_NE(trace_.memberships[0].events[1].end_ns, kNoTime);
+  EXPECT_EQ(trace_.members[0].completed, 2u);
+  EXPECT_EQ(trace_.members[0].events[2].end_ns, kNoTime);
+  EXPECT_NE(trace_.members[0].events[1].end_ns, kNoTime);
 }
 
 TEST_F(DeviceWorkTest, OppositeOrderStopsOneStreamAndNotTwo) {
   Rank("A1 B1");
   Rank("B1 A1");
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre("A1", "B1"));
   EXPECT_THAT(Open(1), ElementsAre("B1", "A1"));
 }
@@ -128,7 +127,7 @@ TEST_F(DeviceWorkTest, OppositeOrderStopsOneStreamAndNotTwo) {
 TEST_F(DeviceWorkTest, OppositeOrderOnTwoStreamsPasses) {
   Rank("A1 / B1");
   Rank("B1 / A1");
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre());
   EXPECT_THAT(Open(1), ElementsAre());
 }
@@ -139,7 +138,7 @@ TEST_F(DeviceWorkTest, HostsThatWaitForTheirDevicesKeepTheSameOpen) {
   Rank("B1 / A1");
   waits_ = {{.process = 0, .any_stream = true, .launch = 2},
             {.process = 1, .any_stream = true, .launch = 2}};
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre("B1"));
   EXPECT_THAT(Open(1), ElementsAre("B1"));
 }
@@ -148,7 +147,7 @@ TEST_F(DeviceWorkTest, WhatLacksNothingOnTwoStreamsIsInOneOrderEverywhere) {
   Rank("A1 / B1");
   Rank("B1 / A1");
   waits_ = {{.process = 0, .stream = 1, .launch = 2}, {.process = 1, .stream = 1, .launch = 2}};
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre("A1", "B1"));
   EXPECT_THAT(Open(1), ElementsAre("A1", "B1"));
 }
@@ -158,21 +157,21 @@ TEST_F(DeviceWorkTest, OfTwoStreamsWhatWasCalledFirstAndLacksSomebodyIsInFront) 
   Rank("B1 / A1");
   Rank("A1");
   waits_ = {{.process = 0, .stream = 2, .launch = 2}};
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre("B1", "A1"));
 }
 
 TEST_F(DeviceWorkTest, OneGroupIsOneLaunch) {
   Rank("[ >1 <1 ] A1");
   Rank("[ >0 <0 ] A1");
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre());
 }
 
 TEST_F(DeviceWorkTest, WithoutAGroupTwoSendsWaitForEachOther) {
   Rank(">1 <1");
   Rank(">0 <0");
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre(">1", "<1"));
   EXPECT_THAT(Open(1), ElementsAre(">0", "<0"));
 }
@@ -180,7 +179,7 @@ TEST_F(DeviceWorkTest, WithoutAGroupTwoSendsWaitForEachOther) {
 TEST_F(DeviceWorkTest, MessagesMeetInOrder) {
   Rank(">1 >1");
   Rank("<0");
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre(">1"));
   EXPECT_THAT(Open(1), ElementsAre());
 }
@@ -189,7 +188,7 @@ TEST_F(DeviceWorkTest, WhatStandsInAnOpenGroupReachesNoStream) {
   Rank("A1");
   Rank("A1");
   calls_[1].held = true;
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre("A1"));
   EXPECT_THAT(Open(1), ElementsAre("A1 held"));
 }
@@ -199,7 +198,7 @@ TEST_F(DeviceWorkTest, ADeviceThatTellsIsBelieved) {
   Rank("A1 A2");
   calls_[0].done = calls_[2].done = calls_[3].done = true;
   calls_[1].exact = true;
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre("A2"));
   EXPECT_THAT(Open(1), ElementsAre());
 }
@@ -210,7 +209,7 @@ TEST_F(DeviceWorkTest, OfAGroupThatIsOpenTheOneThatLacksAMemberKeepsIt) {
   Rank("");
   for (DeviceCall& call : calls_) call.exact = true;
   calls_[2].done = true;
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre("<2"));
 }
 
@@ -220,7 +219,7 @@ TEST_F(DeviceWorkTest, OfAGroupThatIsOpenNothingIsCompleteThatSomebodyHasOpenAlo
   Rank("<0");
   Rank("");
   for (DeviceCall& call : calls_) call.exact = true;
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre(">1", "<2"));
   EXPECT_THAT(Open(1), ElementsAre("<0"));
 }
@@ -232,7 +231,7 @@ TEST_F(DeviceWorkTest, OfAGroupThatIsOpenTheOneThatAnotherHasOpenKeepsIt) {
   Rank("[ >0 <1 ]");
   for (DeviceCall& call : calls_) call.exact = true;
   calls_[0].done = calls_[1].done = true;
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(1), ElementsAre(">2"));
   EXPECT_THAT(Open(2), ElementsAre("<1"));
 }
@@ -241,7 +240,7 @@ TEST_F(DeviceWorkTest, AHostThatStillWaitsKnowsThatTheLastIsNotComplete) {
   Rank("A1 A2");
   Rank("A1 A2");
   waits_.push_back({.process = 0, .stream = 1, .any_stream = false, .launch = 2});
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre("A2"));
   EXPECT_THAT(Open(1), ElementsAre("A2"));  // nothing said that it is complete there
 }
@@ -251,7 +250,7 @@ TEST_F(DeviceWorkTest, AHostThatStillWaitsSaysNothingAgainstWhatIsKnown) {
   Rank("A1 A2");
   calls_[2].done = calls_[3].done = true;
   waits_.push_back({.process = 0, .stream = 1, .any_stream = false, .launch = 2});
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre("A2"));
   EXPECT_THAT(Open(1), ElementsAre());
 }
@@ -261,7 +260,7 @@ TEST_F(DeviceWorkTest, OfTwoStreamsAWaitIsForTheOneThatNobodyCompleted) {
   Rank("A1 / B1");
   calls_[3].done = true;
   waits_.push_back({.process = 0, .stream = 0, .any_stream = true, .launch = 2});
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre("A1"));
   EXPECT_THAT(Open(1), ElementsAre("A1"));
 }
@@ -270,7 +269,7 @@ TEST_F(DeviceWorkTest, NothingBehindItInTheStreamIsCompleteEither) {
   Rank("A1 A2");
   Rank("A1 A2");
   waits_.push_back({.process = 0, .stream = 1, .any_stream = false, .launch = 1});
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre("A1", "A2"));
 }
 
@@ -279,7 +278,7 @@ TEST_F(DeviceWorkTest, ALostRecordAccusesNobody) {
   Rank("A1 A2");
   Rank("A1 A2");
   calls_.erase(calls_.begin() + 2);
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre());
 }
 
@@ -288,10 +287,10 @@ TEST_F(DeviceWorkTest, AnAbortedOperationIsNeitherOpenNorComplete) {
   Rank("A1 B1");
   Rank("A1 B1");
   calls_[0].stopped = true;
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre("B1"));
   EXPECT_THAT(Open(1), ElementsAre("A1", "B1"));
-  EXPECT_EQ(trace_.memberships[0].completed, 0u);
+  EXPECT_EQ(trace_.members[0].completed, 0u);
 }
 
 TEST_F(DeviceWorkTest, OtherArgumentsDoNotMeet) {
@@ -300,7 +299,7 @@ TEST_F(DeviceWorkTest, OtherArgumentsDoNotMeet) {
   trace_.arguments.push_back(trace_.arguments[0]);
   trace_.arguments.back().semantic_hash = 7;
   calls_[1].event.arguments = static_cast<uint32_t>(trace_.arguments.size() - 1);
-  Settle();
+  Analyze();
   EXPECT_THAT(Open(0), ElementsAre("A1"));
   EXPECT_THAT(Open(1), ElementsAre("A1"));
 }

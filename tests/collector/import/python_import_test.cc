@@ -24,7 +24,7 @@ class PythonRing {
  public:
   PythonRing() : builder_(0, 1) {
     thread_ = builder_.AddThread(100);
-    world_ = builder_.AddParticipant(1, 0, 1, ring::kIsWorld);
+    world_ = builder_.AddMember(1, 0, 1, ring::kIsWorld);
     extension_ = builder_.AddModule("/lib/MPI.so");
     python_ = builder_.AddModule("/usr/bin/python3.11");
     step_ = builder_.AddPythonCode("/src/train.py", "Trainer.step", 10);
@@ -67,7 +67,7 @@ std::vector<std::string> Frames(const Trace& trace, uint32_t path) {
   }
   return texts;
 }
-uint32_t PathOf(const Trace& trace) { return trace.memberships[0].events[0].call_path; }
+uint32_t PathOf(const Trace& trace) { return trace.members[0].events[0].call_path; }
 
 TEST(PythonImport, FramesHaveFunctionFileAndLine) {
   PythonRing ring;

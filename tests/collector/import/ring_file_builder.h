@@ -143,25 +143,25 @@ class RingFileBuilder {
   }
 
   // A communicator with consecutive ranks from 0. Returns its uid.
-  uint32_t AddParticipant(uint64_t key, int32_t rank, int32_t size, uint32_t flags = 0) {
-    ring::Participant participant{};
-    participant.uid = static_cast<uint32_t>(participants.size() + 1);
-    participant.state = static_cast<uint32_t>(ring::ParticipantState::kLive);
-    participant.key = key;
-    participant.flags = flags;
-    participant.rank = rank;
-    participant.size = size;
-    participant.members = AddRanks({{0, 1, static_cast<uint32_t>(size)}});
-    participants.push_back(participant);
-    return participant.uid;
+  uint32_t AddMember(uint64_t key, int32_t rank, int32_t size, uint32_t flags = 0) {
+    ring::Member member{};
+    member.uid = static_cast<uint32_t>(members.size() + 1);
+    member.state = static_cast<uint32_t>(ring::MemberState::kLive);
+    member.key = key;
+    member.flags = flags;
+    member.rank = rank;
+    member.size = size;
+    member.ranks = AddRanks({{0, 1, static_cast<uint32_t>(size)}});
+    members.push_back(member);
+    return member.uid;
   }
 
-  static ring::Record MakeRecord(Operation operation, uint64_t start_ticks,
-                                 uint32_t participant = 0, uint64_t sequence = 0) {
+  static ring::Record MakeRecord(Operation operation, uint64_t start_ticks, uint32_t member = 0,
+                                 uint64_t sequence = 0) {
     ring::Record record{};
     record.operation = static_cast<uint16_t>(operation);
     record.start_ticks = start_ticks;
-    record.participant = participant;
+    record.member = member;
     record.sequence = sequence;
     record.root_or_peer = ring::kNoPeer;
     record.tag = ring::kNoTag;
@@ -237,7 +237,7 @@ class RingFileBuilder {
       }
     };
     put(ring::SectionKind::kThreads, threads);
-    put(ring::SectionKind::kParticipants, participants);
+    put(ring::SectionKind::kMembers, members);
     put(ring::SectionKind::kOpenRequests, open_requests);
     put(ring::SectionKind::kChannels, channels);
     put(ring::SectionKind::kGpuProgress, gpu);
@@ -256,7 +256,7 @@ class RingFileBuilder {
 
   ring::FileHeader header{};
   std::vector<ring::ThreadEntry> threads;
-  std::vector<ring::Participant> participants;
+  std::vector<ring::Member> members;
   std::vector<ring::OpenRequest> open_requests;
   std::vector<ring::Channel> channels;
   std::vector<ring::GpuProgress> gpu;
@@ -295,14 +295,14 @@ inline RingFileBuilder MakeFullRing(int32_t rank = 1, int32_t size = 4) {
   const uint32_t module = builder.AddModule("/bin/app");
   const uint32_t path = builder.AddPath({{module, 0x1234}, {module, 0x2345}, {0, 0x99}});
   const uint32_t thread = builder.AddThread(100);
-  const uint32_t world = builder.AddParticipant(0xfeed, rank, size, ring::kIsWorld);
-  const uint32_t child = builder.AddParticipant(0xbeef, rank, size);
-  ring::Participant& split = builder.participants[child - 1];
+  const uint32_t world = builder.AddMember(0xfeed, rank, size, ring::kIsWorld);
+  const uint32_t child = builder.AddMember(0xbeef, rank, size);
+  ring::Member& split = builder.members[child - 1];
   split.parent_key = 0xfeed;
   split.parent_sequence = 2;
   split.creating_operation = static_cast<uint16_t>(Operation::kComm_split);
   split.neighbors_in = builder.AddRanks({{0, 2, 2}});
-  ring::Participant& all = builder.participants[world - 1];
+  ring::Member& all = builder.members[world - 1];
   all.entered = 4;
   all.completed = 3;
   all.recent[0] = {3, 33, 44};
@@ -366,7 +366,7 @@ inline RingFileBuilder MakePythonRing(int32_t rank = 1, int32_t size = 4) {
   record.call_path = engine;
   record.context_path = path;
   builder.Append(0, record);
-  builder.participants[0].entered = 6;
+  builder.members[0].entered = 6;
   return builder;
 }
 

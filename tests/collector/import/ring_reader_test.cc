@@ -58,7 +58,7 @@ TEST(RingReader, ReadsWhatWasWritten) {
   EXPECT_THAT(thread.calls[ring::kP2pRing].records, SizeIs(1));
   ASSERT_THAT(thread.open, SizeIs(1));
   EXPECT_EQ(thread.open[0].sequence, 4u);
-  EXPECT_THAT(ring.participants, SizeIs(2));
+  EXPECT_THAT(ring.members, SizeIs(2));
   EXPECT_THAT(ring.open_requests, SizeIs(1));
   EXPECT_THAT(ring.channels, SizeIs(1));
   EXPECT_THAT(ring.gpu, SizeIs(1));
@@ -123,11 +123,11 @@ TEST(RingReader, ACountArrayWithAMissingPartIsUnknown) {
 }
 
 TEST(RingReader, AcceptsLargerElementsAndUnknownSections) {
-  // A newer minor version: participants have grown, and there is a section of an unknown kind.
+  // A newer minor version: members have grown, and there is a section of an unknown kind.
   RingFileBuilder builder = MakeFullRing();
   builder.header.version_minor = 9;
   Bytes bytes = builder.Build();
-  const size_t at = SectionAt(bytes, ring::SectionKind::kParticipants);
+  const size_t at = SectionAt(bytes, ring::SectionKind::kMembers);
   auto section = GetAt<ring::Section>(bytes, at);
   const Bytes old(bytes.begin() + static_cast<ptrdiff_t>(section.offset), bytes.end());
   section.element_bytes += 64;
@@ -135,7 +135,7 @@ TEST(RingReader, AcceptsLargerElementsAndUnknownSections) {
   bytes.resize(bytes.size() + 2 * section.element_bytes);
   for (size_t i = 0; i < 2; ++i) {
     std::memcpy(bytes.data() + section.offset + i * section.element_bytes,
-                old.data() + i * sizeof(ring::Participant), sizeof(ring::Participant));
+                old.data() + i * sizeof(ring::Member), sizeof(ring::Member));
   }
   PutAt(&bytes, at, section);
   PutAt(&bytes, offsetof(ring::FileHeader, sections) + 12 * sizeof(ring::Section),
@@ -144,8 +144,8 @@ TEST(RingReader, AcceptsLargerElementsAndUnknownSections) {
   PutAt(&bytes, offsetof(ring::FileHeader, file_bytes), uint64_t{bytes.size()});
   const RingSnapshot ring = Read(bytes);
   EXPECT_EQ(Problems(ring), "");
-  ASSERT_THAT(ring.participants, SizeIs(2));
-  EXPECT_EQ(ring.participants[1].key, 0xbeefu);
+  ASSERT_THAT(ring.members, SizeIs(2));
+  EXPECT_EQ(ring.members[1].key, 0xbeefu);
 }
 
 TEST(RingReader, SaysWhatItCannotRead) {
@@ -179,7 +179,7 @@ TEST(RingReader, IgnoresSectionsThatCannotBe) {
     const RingSnapshot ring = Read(bytes);
     EXPECT_TRUE(ring.usable);
     EXPECT_THAT(ring.threads, IsEmpty());
-    EXPECT_THAT(ring.participants, SizeIs(2)) << "the other sections are still used";
+    EXPECT_THAT(ring.members, SizeIs(2)) << "the other sections are still used";
     return Problems(ring);
   };
   const auto original = GetAt<ring::Section>(good, at);
@@ -211,13 +211,13 @@ TEST(RingReader, IgnoresSectionsThatCannotBe) {
 
 TEST(RingReader, HugeUsedMeansAFullTable) {
   Bytes bytes = MakeFullRing().Build();
-  const size_t at = SectionAt(bytes, ring::SectionKind::kParticipants);
+  const size_t at = SectionAt(bytes, ring::SectionKind::kMembers);
   auto section = GetAt<ring::Section>(bytes, at);
   section.used = uint64_t{1} << 63;
   PutAt(&bytes, at, section);
   const RingSnapshot ring = Read(bytes);
   EXPECT_EQ(Problems(ring), "");
-  EXPECT_THAT(ring.participants, SizeIs(2));
+  EXPECT_THAT(ring.members, SizeIs(2));
 }
 
 TEST(RingReader, ThreadsCannotClaimTheSameSlots) {
@@ -473,9 +473,9 @@ TEST(RingReader, ATableEntryRewrittenInTheCopyIsDropped) {
   EXPECT_THAT(ring.open_requests, IsEmpty());
   EXPECT_EQ(ring.unreadable, 1u);
 
-  const size_t participant =
-      GetAt<ring::Section>(bytes, SectionAt(bytes, ring::SectionKind::kParticipants)).offset;
-  const size_t checkpoint = participant + offsetof(ring::Participant, recent);
+  const size_t member =
+      GetAt<ring::Section>(bytes, SectionAt(bytes, ring::SectionKind::kMembers)).offset;
+  const size_t checkpoint = member + offsetof(ring::Member, recent);
   TearingSource rolling(bytes, checkpoint + 8, [&](Bytes* file, int) {
     auto entry = GetAt<ring::Checkpoint>(*file, checkpoint);
     ++entry.sequence;
@@ -483,9 +483,9 @@ TEST(RingReader, ATableEntryRewrittenInTheCopyIsDropped) {
     PutAt(file, checkpoint, entry);
   });
   const RingSnapshot rolled = ReadRing(rolling, "x.ring");
-  ASSERT_THAT(rolled.participants, SizeIs(2)) << "the communicator itself is whole";
-  EXPECT_EQ(rolled.participants[0].recent[0].sequence, 0u);
-  EXPECT_EQ(rolled.participants[0].history[0].sequence, 1u);
+  ASSERT_THAT(rolled.members, SizeIs(2)) << "the communicator itself is whole";
+  EXPECT_EQ(rolled.members[0].recent[0].sequence, 0u);
+  EXPECT_EQ(rolled.members[0].history[0].sequence, 1u);
 }
 
 // A file in memory that a thread writes to as the shim does (ring_format.md, "Writing").

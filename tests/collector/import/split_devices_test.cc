@@ -29,24 +29,24 @@ class SplitDevicesTest : public ::testing::Test {
 
   // A member of the communicator `key`, of four.
   uint32_t AddMember(uint32_t process, uint64_t key, int32_t rank, int32_t device) {
-    MembershipDraft draft;
+    MemberDraft draft;
     draft.key = key;
     draft.flags = ring::kIsNccl;
     draft.device = device;
     draft.size = 4;
     drafts_.push_back(draft);
-    Membership& membership = trace_.memberships.emplace_back();
-    membership.process = process;
-    membership.rank = rank;
-    membership.uid = static_cast<uint32_t>(trace_.memberships.size());
-    return membership.uid - 1;
+    Member& member = trace_.members.emplace_back();
+    member.process = process;
+    member.rank = rank;
+    member.uid = static_cast<uint32_t>(trace_.members.size());
+    return member.uid - 1;
   }
 
-  void AddCall(uint32_t membership, uint64_t stream, uint32_t thread) {
+  void AddCall(uint32_t member, uint64_t stream, uint32_t thread) {
     DeviceCall call;
-    call.process = trace_.memberships[membership].process;
+    call.process = trace_.members[member].process;
     call.stream = stream;
-    call.event.membership = membership;
+    call.event.member = member;
     call.event.thread = thread;
     call.event.start_ns = ++now_ns_;
     calls_.push_back(call);
@@ -68,14 +68,14 @@ class SplitDevicesTest : public ::testing::Test {
 
   std::vector<uint32_t> ProcessesOfMembers() const {
     std::vector<uint32_t> processes;
-    for (const Membership& membership : trace_.memberships) {
-      processes.push_back(membership.process);
+    for (const Member& member : trace_.members) {
+      processes.push_back(member.process);
     }
     return processes;
   }
 
   Trace trace_;
-  std::vector<MembershipDraft> drafts_;
+  std::vector<MemberDraft> drafts_;
   std::vector<DeviceCall> calls_;
   std::vector<HostWait> waits_;
   int64_t now_ns_ = 0;
@@ -139,13 +139,13 @@ TEST_F(SplitDevicesTest, WhatAProcessOfMpiCallsOnSeveralDevicesIsNotJudged) {
   const uint32_t b = AddMember(q, 7, 2, 0);
   const uint32_t other = AddMember(q, 8, 0, 0);
   for (const uint32_t m : {a, b, other}) AddCall(m, 100, 0);
-  trace_.memberships[b].entered = 1;
+  trace_.members[b].entered = 1;
   Split();
   ASSERT_EQ(calls_.size(), 1u);
-  EXPECT_EQ(calls_[0].event.membership, other);
-  EXPECT_FALSE(trace_.memberships[a].counted);
-  EXPECT_EQ(trace_.memberships[b].entered, 0u);
-  EXPECT_TRUE(trace_.memberships[other].counted);
+  EXPECT_EQ(calls_[0].event.member, other);
+  EXPECT_FALSE(trace_.members[a].counted);
+  EXPECT_EQ(trace_.members[b].entered, 0u);
+  EXPECT_TRUE(trace_.members[other].counted);
   EXPECT_EQ(trace_.problems.size(), 1u);
 }
 
@@ -158,7 +158,7 @@ TEST_F(SplitDevicesTest, WhatOneRecorderCouldNotCountIsJudgedOfNobody) {
   drafts_[a].flags |= ring::kWeakIdentity;
   Split();
   EXPECT_THAT(calls_, IsEmpty());
-  EXPECT_FALSE(trace_.memberships[b].counted);
+  EXPECT_FALSE(trace_.members[b].counted);
   EXPECT_TRUE(trace_.processes[q].graphs);
 }
 

@@ -50,7 +50,7 @@ TEST(RingTraceBuilder, ImportsOneRing) {
   EXPECT_TRUE(process.threads[0].main);
   EXPECT_EQ(process.threads[0].last_end_ns, kZero + 4600);
 
-  const Membership& world = trace.memberships[0];
+  const Member& world = trace.members[0];
   ASSERT_THAT(world.events, SizeIs(4));
   EXPECT_EQ(world.entered, 4u);
   EXPECT_EQ(world.checkpoints.size(), 2u);
@@ -90,7 +90,7 @@ TEST(RingTraceBuilder, ImportsOneRing) {
   EXPECT_EQ(trace.communicators[0].name, "MPI_COMM_WORLD");
   EXPECT_EQ(trace.communicators[1].name, "MPI_Comm_split #2 of MPI_COMM_WORLD, color 5");
   EXPECT_EQ(trace.communicators[1].parent, 0u);
-  EXPECT_THAT(trace.memberships[1].neighbors_in, ElementsAre(0, 2));
+  EXPECT_THAT(trace.members[1].neighbors_in, ElementsAre(0, 2));
   ASSERT_THAT(trace.problems, SizeIs(1));
   EXPECT_EQ(trace.problems[0].message, "no trace of ranks 0,2,3, of 4 ranks");
 }
@@ -103,12 +103,12 @@ TEST(RingTraceBuilder, JoinsRanksWhateverTheOrderOfFiles) {
   ASSERT_THAT(trace.communicators, SizeIs(2));
   const Communicator* world = FindCommunicator(trace, "MPI_COMM_WORLD");
   ASSERT_NE(world, nullptr);
-  EXPECT_THAT(world->members, ElementsAre(0, 1, 2));
+  EXPECT_THAT(world->ranks, ElementsAre(0, 1, 2));
   std::vector<int32_t> ranks;
-  for (const uint32_t index : world->memberships) ranks.push_back(trace.memberships[index].rank);
+  for (const uint32_t index : world->members) ranks.push_back(trace.members[index].rank);
   EXPECT_THAT(ranks, ElementsAre(0, 1, 2));
   EXPECT_THAT(trace.call_paths, SizeIs(1)) << "one program, one path";
-  EXPECT_EQ(trace.memberships[0].events[1].arguments, trace.memberships[2].events[1].arguments);
+  EXPECT_EQ(trace.members[0].events[1].arguments, trace.members[2].events[1].arguments);
 }
 
 TEST(RingTraceBuilder, ARankThatIsThereTwiceBeginsAnotherWorld) {
@@ -147,33 +147,33 @@ TEST(RingTraceBuilder, SelfAndOtherLonelyCommunicatorsAreNotJoined) {
   std::vector<RingFileBuilder> rings;
   for (int32_t rank = 0; rank < 3; ++rank) {
     RingFileBuilder ring(rank, 3);
-    ring.AddParticipant(1, rank, 3, ring::kIsWorld);
-    ring.AddParticipant(2, 0, 1, ring::kIsSelf);
-    ring.AddParticipant(3, 0, 1);
+    ring.AddMember(1, rank, 3, ring::kIsWorld);
+    ring.AddMember(2, 0, 1, ring::kIsSelf);
+    ring.AddMember(3, 0, 1);
     rings.push_back(ring);
   }
   const Trace trace = TraceOf(rings);
   EXPECT_THAT(trace.communicators, SizeIs(1 + 3 + 3));
   for (const Communicator& communicator : trace.communicators) {
-    EXPECT_EQ(communicator.memberships.size(), communicator.name == "MPI_COMM_WORLD" ? 3u : 1u);
+    EXPECT_EQ(communicator.members.size(), communicator.name == "MPI_COMM_WORLD" ? 3u : 1u);
   }
 }
 
 TEST(RingTraceBuilder, NamesCommunicators) {
   RingFileBuilder ring(0, 2);
-  ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  ring.AddMember(1, 0, 2, ring::kIsWorld);
   const auto child = [&](uint64_t key, uint64_t parent, uint64_t sequence, Operation by) {
-    const uint32_t uid = ring.AddParticipant(key, 0, 2);
-    ring::Participant& participant = ring.participants[uid - 1];
-    participant.parent_key = parent;
-    participant.parent_sequence = sequence;
-    participant.creating_operation = static_cast<uint16_t>(by);
+    const uint32_t uid = ring.AddMember(key, 0, 2);
+    ring::Member& member = ring.members[uid - 1];
+    member.parent_key = parent;
+    member.parent_sequence = sequence;
+    member.creating_operation = static_cast<uint16_t>(by);
     return uid;
   };
   child(2, 3, 7, Operation::kComm_dup);
   child(3, 1, 6, Operation::kComm_split);  // its record is lost
   const uint32_t named = child(4, 1, 8, Operation::kComm_dup);
-  ring.participants[named - 1].name = ring.AddString("halo\x1b[31m");
+  ring.members[named - 1].name = ring.AddString("halo\x1b[31m");
   child(5, 4, 9, Operation::kCart_create);
   child(6, 77, 2, Operation::kComm_dup);  // parent not here
   child(7, 8, 1, Operation::kComm_dup);   // a cycle: damage
@@ -195,7 +195,7 @@ TEST(RingTraceBuilder, NamesCommunicators) {
 TEST(RingTraceBuilder, AnOpenCallWhoseRecordIsLostIsKnown) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1, 4, 4);
-  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
   const ring::Record barrier = ring.Append(0, ring.MakeRecord(Operation::kBarrier, 100, world, 1));
   ring.Open(0, barrier);
   // A callback inside the barrier that makes many calls on another communicator.
@@ -205,18 +205,18 @@ TEST(RingTraceBuilder, AnOpenCallWhoseRecordIsLostIsKnown) {
     ring.Append(0, nested);
   }
   const Trace trace = TraceOf({ring});
-  ASSERT_THAT(trace.memberships[0].events, SizeIs(1));
-  EXPECT_EQ(trace.memberships[0].events[0].sequence, 1u);
-  EXPECT_EQ(trace.memberships[0].events[0].end_ns, kNoTime);
+  ASSERT_THAT(trace.members[0].events, SizeIs(1));
+  EXPECT_EQ(trace.members[0].events[0].sequence, 1u);
+  EXPECT_EQ(trace.members[0].events[0].end_ns, kNoTime);
   ASSERT_THAT(trace.processes[0].open_calls, SizeIs(1));
   EXPECT_EQ(trace.processes[0].threads[0].lost_collectives, 3u);
-  EXPECT_THAT(trace.processes[0].lifecycle, SizeIs(4)) << "participant 99 is not known any more";
+  EXPECT_THAT(trace.processes[0].lifecycle, SizeIs(4)) << "member 99 is not known any more";
 }
 
 TEST(RingTraceBuilder, AnOpenRequestKeepsItsCollective) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1, 2, 4);
-  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
   ring::Record record = ring.MakeRecord(Operation::kIallreduce, 100, world, 1);
   record.request = 5;
   ring.open_requests.push_back(
@@ -226,7 +226,7 @@ TEST(RingTraceBuilder, AnOpenRequestKeepsItsCollective) {
   }
   const Trace trace = TraceOf({ring});
   std::vector<uint64_t> sequences;
-  for (const Event& event : trace.memberships[0].events) sequences.push_back(event.sequence);
+  for (const Event& event : trace.members[0].events) sequences.push_back(event.sequence);
   EXPECT_THAT(sequences, ElementsAre(1, 4, 5));
   EXPECT_EQ(trace.processes[0].open_requests[0].waiter, kNoIndex);
 }
@@ -234,7 +234,7 @@ TEST(RingTraceBuilder, AnOpenRequestKeepsItsCollective) {
 TEST(RingTraceBuilder, AStartedPersistentCollectiveIsNotASecondOne) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);
-  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
   ring::Record made = ring.MakeRecord(Operation::kAllreduce_init, 100, world, 1);
   made.request = 5;
   // MPI_Start puts its own time and place into the table.
@@ -243,17 +243,17 @@ TEST(RingTraceBuilder, AStartedPersistentCollectiveIsNotASecondOne) {
   ring.open_requests.push_back(
       {2, 5, static_cast<uint32_t>(ring::RequestState::kActive), 0, 1, started});
   const Trace trace = TraceOf({ring});
-  EXPECT_THAT(trace.memberships[0].events, SizeIs(1));
+  EXPECT_THAT(trace.members[0].events, SizeIs(1));
   EXPECT_EQ(trace.processes[0].records_unreadable, 0u);
   ASSERT_THAT(trace.processes[0].open_requests, SizeIs(1));
   EXPECT_GT(trace.processes[0].open_requests[0].event.start_ns,
-            trace.memberships[0].events[0].start_ns);
+            trace.members[0].events[0].start_ns);
 }
 
 TEST(RingTraceBuilder, PartitionsThatAreNotMarkedAreCounted) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);
-  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
   for (const Operation operation : {Operation::kPsend_init, Operation::kIsend}) {
     ring::Record record = ring.MakeRecord(operation, 100, world);
     record.request = ring.open_requests.size() + 1;
@@ -271,7 +271,7 @@ TEST(RingTraceBuilder, PartitionsThatAreNotMarkedAreCounted) {
 TEST(RingTraceBuilder, ACancelledRequestHasTheArgumentsOfItsCall) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);
-  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
   for (const uint16_t flags : {uint16_t{0}, static_cast<uint16_t>(ring::kCancelled)}) {
     ring::Record record = ring.MakeRecord(Operation::kIrecv, 100, world);
     record.request = ring.open_requests.size() + 1;
@@ -291,7 +291,7 @@ TEST(RingTraceBuilder, ACancelledRequestHasTheArgumentsOfItsCall) {
 TEST(RingTraceBuilder, AWaitKnowsWhatItWaitsFor) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);
-  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
   for (const uint64_t uid : {7, 8, 9}) {
     ring::Record record = ring.MakeRecord(Operation::kIrecv, uid, world);
     record.request = uid;
@@ -310,7 +310,7 @@ TEST(RingTraceBuilder, AWaitKnowsWhatItWaitsFor) {
 TEST(RingTraceBuilder, EndsAreUnknownWhereCallsMayBeMissing) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1, 8, 2);
-  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
   const auto add = [&](Operation operation, uint64_t start, uint64_t previous_end,
                        uint64_t sequence) {
     ring::Record record = ring.MakeRecord(operation, start, world, sequence);
@@ -323,7 +323,7 @@ TEST(RingTraceBuilder, EndsAreUnknownWhereCallsMayBeMissing) {
   add(Operation::kBarrier, 400, 305, 3);
   ring.threads[0].last_end_ticks = 405;
   const Trace trace = TraceOf({ring});
-  const std::vector<Event>& events = trace.memberships[0].events;
+  const std::vector<Event>& events = trace.members[0].events;
   EXPECT_EQ(events[0].end_ns, kNoTime) << "the next record belongs to a later call";
   EXPECT_EQ(events[1].end_ns, kZero + 305);
   EXPECT_EQ(events[2].end_ns, kZero + 405);
@@ -332,7 +332,7 @@ TEST(RingTraceBuilder, EndsAreUnknownWhereCallsMayBeMissing) {
 TEST(RingTraceBuilder, AnErrorIsNotACall) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);
-  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
   const ring::Record call = ring.Append(0, ring.MakeRecord(Operation::kBcast, 100, world, 1));
   ring::Record error = call;
   error.operation = static_cast<uint16_t>(Operation::kCallError);
@@ -343,8 +343,8 @@ TEST(RingTraceBuilder, AnErrorIsNotACall) {
   next.prev_end_ticks = 160;
   ring.Append(0, next);
   const Trace trace = TraceOf({ring});
-  ASSERT_THAT(trace.memberships[0].events, SizeIs(2));
-  EXPECT_EQ(trace.memberships[0].events[0].end_ns, kZero + 160);
+  ASSERT_THAT(trace.members[0].events, SizeIs(2));
+  EXPECT_EQ(trace.members[0].events[0].end_ns, kZero + 160);
   ASSERT_THAT(trace.processes[0].lifecycle, SizeIs(1));
   EXPECT_EQ(trace.processes[0].lifecycle[0].detail, 15u);
   EXPECT_EQ(trace.processes[0].lifecycle[0].sequence, 1u);
@@ -356,7 +356,7 @@ TEST(RingTraceBuilder, ARejectedCallIsSetAside) {
   RingFileBuilder ring(0, 1);
   ring.header.flavor = static_cast<uint32_t>(ring::Flavor::kMpich);
   ring.AddThread(1);
-  const uint32_t world = ring.AddParticipant(1, 0, 2, ring::kIsWorld);
+  const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
   const auto error_of = [&](ring::Record call, uint64_t error_class, uint64_t at) {
     call.detail2 = call.operation;
     call.operation = static_cast<uint16_t>(Operation::kCallError);
@@ -375,8 +375,8 @@ TEST(RingTraceBuilder, ARejectedCallIsSetAside) {
   ring.Append(0, ring.MakeRecord(Operation::kSend, 400, world), ring::kP2pRing);
   const Trace trace = TraceOf({ring});
   const Process& process = trace.processes[0];
-  ASSERT_THAT(trace.memberships[0].events, SizeIs(1));
-  EXPECT_EQ(trace.memberships[0].events[0].start_ns, kZero + 200);
+  ASSERT_THAT(trace.members[0].events, SizeIs(1));
+  EXPECT_EQ(trace.members[0].events[0].start_ns, kZero + 200);
   ASSERT_THAT(process.p2p, SizeIs(1));
   EXPECT_EQ(process.p2p[0].start_ns, kZero + 400);
   ASSERT_THAT(process.rejected, SizeIs(2));
@@ -409,18 +409,18 @@ TEST(RingTraceBuilder, BothSidesOfAnIntercommunicatorAgree) {
     RingFileBuilder ring(rank, 4);
     const uint32_t even = ring.AddRanks({{0, 2, 2}});
     const uint32_t odd = ring.AddRanks({{1, 2, 2}});
-    const uint32_t uid = ring.AddParticipant(9, rank / 2, 2, ring::kIsInter);
-    ring.participants[uid - 1].remote_size = 2;
-    ring.participants[uid - 1].members = rank % 2 == 0 ? even : odd;
-    ring.participants[uid - 1].remote_members = rank % 2 == 0 ? odd : even;
+    const uint32_t uid = ring.AddMember(9, rank / 2, 2, ring::kIsInter);
+    ring.members[uid - 1].remote_size = 2;
+    ring.members[uid - 1].ranks = rank % 2 == 0 ? even : odd;
+    ring.members[uid - 1].remote_ranks = rank % 2 == 0 ? odd : even;
     rings.push_back(ring);
   }
   std::swap(rings[0], rings[3]);
   rings.pop_back();  // rank 0 is missing: an odd rank is the first that is seen
   const Trace trace = TraceOf(rings);
   ASSERT_THAT(trace.communicators, SizeIs(1));
-  EXPECT_THAT(trace.communicators[0].members, ElementsAre(0, 2));
-  EXPECT_THAT(trace.communicators[0].remote_members, ElementsAre(1, 3));
+  EXPECT_THAT(trace.communicators[0].ranks, ElementsAre(0, 2));
+  EXPECT_THAT(trace.communicators[0].remote_ranks, ElementsAre(1, 3));
 }
 
 TEST(RingTraceBuilder, ConvertsTicksByTheAnchors) {
@@ -500,14 +500,14 @@ TEST(RingTraceBuilder, AThreadWhoseLastCallWasAPollPolls) {
 TEST(RingTraceBuilder, AnUnsuccessfulPollIsKept) {
   RingFileBuilder ring(0, 2);
   const uint32_t path = ring.AddPath({{ring.AddModule("/bin/app"), 0x1234}});
-  const uint32_t world = ring.AddParticipant(0xfeed, 0, 2, ring::kIsWorld);
+  const uint32_t world = ring.AddMember(0xfeed, 0, 2, ring::kIsWorld);
   ring.AddThread(1);
   ring.threads[0].last_end_ticks = 100;
   ring::Polling& polling = ring.threads[0].polling;
   polling.lock = 2;
   polling.since_ticks = 150;
   polling.operation = static_cast<uint16_t>(Operation::kIprobe);
-  polling.participant = world;
+  polling.member = world;
   polling.peer = 1;
   polling.tag = 7;
   polling.call_path = path;
@@ -519,10 +519,9 @@ TEST(RingTraceBuilder, AnUnsuccessfulPollIsKept) {
     EXPECT_EQ(arguments.operation, Operation::kIprobe);
     EXPECT_EQ(arguments.root_or_peer, 1);
     EXPECT_EQ(arguments.tag, 7);
-    ASSERT_NE(asks.membership, kNoIndex);
-    EXPECT_EQ(
-        trace.communicators[trace.memberships[asks.membership].communicator].flags & ring::kIsWorld,
-        ring::kIsWorld);
+    ASSERT_NE(asks.member, kNoIndex);
+    EXPECT_EQ(trace.communicators[trace.members[asks.member].communicator].flags & ring::kIsWorld,
+              ring::kIsWorld);
     EXPECT_EQ(asks.start_ns, kZero + 150);
     EXPECT_EQ(asks.end_ns, kNoTime) << "it goes on";
     EXPECT_EQ(asks.thread, 0u);
@@ -561,14 +560,14 @@ TEST(RingTraceBuilder, DoesNotBelieveImpossibleSizes) {
   RingFileBuilder huge = MakeFullRing();
   huge.header.world_size = 0x7fffffff;
   huge.header.world_rank = 0x7ffffffe;
-  huge.participants[0].members = huge.AddRanks({{0, 1, 0xffffffff}});
-  huge.participants[1].members = huge.AddRanks({{-5, 1, 3}});
+  huge.members[0].ranks = huge.AddRanks({{0, 1, 0xffffffff}});
+  huge.members[1].ranks = huge.AddRanks({{-5, 1, 3}});
   const Trace trace = TraceOf({huge});
   EXPECT_EQ(trace.worlds[0].size, -1);
   EXPECT_THAT(trace.worlds[0].processes, IsEmpty());
   EXPECT_EQ(trace.processes[0].rank, -1);
   for (const Communicator& communicator : trace.communicators) {
-    EXPECT_THAT(communicator.members, IsEmpty());
+    EXPECT_THAT(communicator.ranks, IsEmpty());
   }
   EXPECT_THAT(trace.problems, Contains(Field(&Problem::message, HasSubstr("not believed"))));
 }

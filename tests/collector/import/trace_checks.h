@@ -18,7 +18,7 @@ inline std::string FindInconsistency(const Trace& trace) {
   const auto check_event = [&](const Event& event, size_t threads) -> std::string {
     if (event.arguments >= trace.arguments.size()) return "event without arguments";
     if (bad(event.call_path, trace.call_paths.size())) return "call path of an event";
-    if (bad(event.membership, trace.memberships.size())) return "membership of an event";
+    if (bad(event.member, trace.members.size())) return "member of an event";
     if (event.thread >= threads && event.thread != 0) return "thread of an event";
     return {};
   };
@@ -46,23 +46,23 @@ inline std::string FindInconsistency(const Trace& trace) {
   for (const Communicator& communicator : trace.communicators) {
     if (bad(communicator.parent, trace.communicators.size())) return "parent";
     if (communicator.world >= trace.worlds.size()) return "world of a communicator";
-    if (communicator.memberships.empty()) return "a communicator without members";
-    for (const uint32_t membership : communicator.memberships) {
-      if (membership >= trace.memberships.size()) return "membership of a communicator";
+    if (communicator.members.empty()) return "a communicator without members";
+    for (const uint32_t member : communicator.members) {
+      if (member >= trace.members.size()) return "member of a communicator";
     }
   }
-  for (const Membership& membership : trace.memberships) {
-    if (membership.process >= trace.processes.size()) return "process of a membership";
-    if (membership.communicator >= trace.communicators.size()) return "communicator";
-    const size_t threads = trace.processes[membership.process].threads.size();
+  for (const Member& member : trace.members) {
+    if (member.process >= trace.processes.size()) return "process of a member";
+    if (member.communicator >= trace.communicators.size()) return "communicator";
+    const size_t threads = trace.processes[member.process].threads.size();
     uint64_t last = 0;
-    for (const Event& event : membership.events) {
+    for (const Event& event : member.events) {
       if (event.sequence <= last) return "sequence numbers do not rise";
       last = event.sequence;
       if (std::string problem = check_event(event, threads); !problem.empty()) return problem;
     }
     last = 0;
-    for (const Checkpoint& checkpoint : membership.checkpoints) {
+    for (const Checkpoint& checkpoint : member.checkpoints) {
       if (checkpoint.sequence <= last) return "checkpoints do not rise";
       last = checkpoint.sequence;
     }
@@ -91,7 +91,7 @@ inline std::string FindInconsistency(const Trace& trace) {
       }
     }
     for (const Channel& channel : process.channels) {
-      if (channel.membership >= trace.memberships.size()) return "membership of a channel";
+      if (channel.member >= trace.members.size()) return "member of a channel";
     }
   }
   for (const World& world : trace.worlds) {

@@ -13,7 +13,7 @@
 #include <map>
 #include <set>
 
-#include "collector/agent/live_look.h"
+#include "collector/agent/live_stacks.h"
 #include "collector/live/live_stack.h"
 #include "tests/collector/live/live_child.h"
 #include "tests/collector/symbolize/test_program.h"

@@ -16,7 +16,7 @@ std::string TextOf(std::string_view call) {
       ParseTextTrace("ranks 3\n0: " + std::string(call) + " @ main:10\n");
   EXPECT_EQ(parsed.errors, std::vector<std::string>{});
   const Trace& trace = parsed.trace;
-  const Membership& world = trace.memberships[0];
+  const Member& world = trace.members[0];
   const Event& event = world.events.empty() ? trace.processes[0].p2p.front() : world.events.front();
   return ArgumentsText(trace, trace.arguments[event.arguments]);
 }

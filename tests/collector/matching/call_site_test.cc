@@ -82,12 +82,12 @@ TEST(CallSites, PathsPartInTheDeepestCommonFunction) {
   trace.call_paths = {MakePath({1, 0}), MakePath({2, 0}), MakePath({3, 0}),
                       MakePath({2, 0}, ring::StackEnd::kDepthLimit)};
   const CallSites sites(trace);
-  const Parting branch = sites.Part(0, 1);
+  const PathDivergence branch = sites.Part(0, 1);
   EXPECT_TRUE(branch.known && branch.branch);
   EXPECT_EQ(branch.a.line, 20);
   EXPECT_EQ(branch.b.line, 30);
   EXPECT_LT(branch.order, 0);
-  const Parting pointer = sites.Part(0, 2);  // one call in main led to f and to g
+  const PathDivergence pointer = sites.Part(0, 2);  // one call in main led to f and to g
   EXPECT_TRUE(pointer.known);
   EXPECT_FALSE(pointer.branch);
   EXPECT_EQ(pointer.a.function, "main");
@@ -104,9 +104,9 @@ TEST(CallSites, InlinedFramesAreCompared) {
   trace.codes = {a, b};
   trace.call_paths = {MakePath({0}), MakePath({1})};
   const CallSites sites(trace);
-  const Parting parting = sites.Part(0, 1);
-  EXPECT_TRUE(parting.branch);
-  EXPECT_EQ(parting.a.function, "inner");
+  const PathDivergence path_divergence = sites.Part(0, 1);
+  EXPECT_TRUE(path_divergence.branch);
+  EXPECT_EQ(path_divergence.a.function, "inner");
   EXPECT_EQ(sites.UserFrame(0).line, 3);
 }
 
@@ -122,12 +122,12 @@ TEST(CallSites, PythonLinesPartWhatLooksAlikeNatively) {
   const CallSites sites(trace);
   EXPECT_EQ(sites.Id(0), sites.Id(2));
   EXPECT_NE(sites.Id(0), sites.Id(1));
-  const Parting parting = sites.Part(0, 1);
-  EXPECT_TRUE(parting.known && parting.branch);
-  EXPECT_EQ(parting.a.function, "save");
-  EXPECT_EQ(parting.a.line, 8);
-  EXPECT_EQ(parting.b.line, 12);
-  EXPECT_LT(parting.order, 0);
+  const PathDivergence path_divergence = sites.Part(0, 1);
+  EXPECT_TRUE(path_divergence.known && path_divergence.branch);
+  EXPECT_EQ(path_divergence.a.function, "save");
+  EXPECT_EQ(path_divergence.a.line, 8);
+  EXPECT_EQ(path_divergence.b.line, 12);
+  EXPECT_LT(path_divergence.order, 0);
   EXPECT_FALSE(sites.Part(0, 3).known);
   EXPECT_EQ(sites.UserFrame(1).line, 12);
 }

@@ -13,7 +13,7 @@ std::optional<Shift> ShiftOf(std::string_view text) {
   const TextTraceResult parsed = ParseTextTrace(text);
   EXPECT_TRUE(parsed.errors.empty());
   const CallSites sites(parsed.trace);
-  return FindShift(parsed.trace, sites, MakeLanes(parsed.trace, 0));
+  return FindShift(parsed.trace, sites, BuildHistory(parsed.trace, 0));
 }
 
 TEST(FindLoop, TakesTheShortestPeriodAndItsBeginning) {

@@ -26,8 +26,8 @@ comm pair 0,2
   ASSERT_EQ(result.errors, std::vector<std::string>{});
   const Trace& trace = result.trace;
   ASSERT_EQ(trace.communicators.size(), 2u);
-  EXPECT_EQ(trace.communicators[1].members, (std::vector<int32_t>{0, 2}));
-  const Membership& world = trace.memberships[trace.communicators[0].memberships[0]];
+  EXPECT_EQ(trace.communicators[1].ranks, (std::vector<int32_t>{0, 2}));
+  const Member& world = trace.members[trace.communicators[0].members[0]];
   ASSERT_EQ(world.events.size(), 2u);
   EXPECT_EQ(world.events[1].sequence, 2u);
   EXPECT_EQ(world.events[1].end_ns, kNoTime);
@@ -55,10 +55,10 @@ end
 1: loses 4
 )");
   ASSERT_EQ(result.errors, std::vector<std::string>{});
-  EXPECT_EQ(result.trace.memberships[0].events.size(), 9u);
-  ASSERT_EQ(result.trace.memberships[1].events.size(), 5u);
-  EXPECT_EQ(result.trace.memberships[1].events[0].sequence, 5u);
-  EXPECT_EQ(result.trace.memberships[1].entered, 9u);
+  EXPECT_EQ(result.trace.members[0].events.size(), 9u);
+  ASSERT_EQ(result.trace.members[1].events.size(), 5u);
+  EXPECT_EQ(result.trace.members[1].events[0].sequence, 5u);
+  EXPECT_EQ(result.trace.members[1].entered, 9u);
 }
 
 TEST(TextTrace, WritesPythonFramesAndContext) {
@@ -121,8 +121,8 @@ ranks 3 devices
   EXPECT_EQ(open.threads[0].group.depth, 1u);
   ASSERT_EQ(open.open_requests.size(), 1u);
   EXPECT_TRUE(open.open_requests[0].held);
-  EXPECT_EQ(trace.memberships[0].entered, 2u);
-  EXPECT_EQ(trace.memberships[0].completed, 1u);
+  EXPECT_EQ(trace.members[0].entered, 2u);
+  EXPECT_EQ(trace.members[0].completed, 1u);
   const Process& closed = trace.processes[1];
   EXPECT_EQ(closed.threads[0].group.depth, 0u);
   EXPECT_EQ(closed.threads[0].group.stray_ends, 1u);
@@ -141,8 +141,8 @@ end
 1: loses 2 from 4
 )");
   ASSERT_EQ(result.errors, std::vector<std::string>{});
-  const Membership& near = result.trace.memberships[0];
-  const Membership& far = result.trace.memberships[1];
+  const Member& near = result.trace.members[0];
+  const Member& far = result.trace.members[1];
   EXPECT_EQ(near.events[0].end_ns - near.events[0].start_ns, 20'000);
   EXPECT_GT(far.events[0].start_ns - near.events[0].start_ns, 59'000'000'000);
   ASSERT_EQ(far.events.size(), 7u);
@@ -155,7 +155,7 @@ TEST(TextTrace, TakesRanksAway) {
   const TextTraceResult result = ParseTextTrace("ranks 3\n0-2: Barrier\n1: has no trace\n");
   ASSERT_EQ(result.trace.processes.size(), 2u);
   EXPECT_EQ(result.trace.worlds[0].processes, (std::vector<uint32_t>{0, kNoIndex, 1}));
-  EXPECT_EQ(result.trace.communicators[0].memberships.size(), 2u);
+  EXPECT_EQ(result.trace.communicators[0].members.size(), 2u);
 }
 
 TEST(TextTrace, NamesTheLineThatIsWrong) {

@@ -131,11 +131,11 @@ TEST_F(JobStateTest, AnEndMattersWhenOthersWait) {
 TEST_F(JobStateTest, HashesAtOneNumberAreCompared) {
   const auto with_mark = [](int rank, uint64_t sequence, uint64_t hash) {
     rpc::ProcessDigest digest = Digest(rank, false);
-    rpc::ParticipantDigest* participant = digest.add_participants();
-    participant->set_key(5);
-    participant->set_size(4);
-    participant->add_marks()->set_sequence(sequence);
-    participant->mutable_marks(0)->set_semantic_hash(hash);
+    rpc::MemberDigest* member = digest.add_members();
+    member->set_key(5);
+    member->set_size(4);
+    member->add_marks()->set_sequence(sequence);
+    member->mutable_marks(0)->set_semantic_hash(hash);
     return digest;
   };
   Give(with_mark(0, 16, 111));
@@ -146,7 +146,7 @@ TEST_F(JobStateTest, HashesAtOneNumberAreCompared) {
   state_.ClearMismatches();
   EXPECT_EQ(Check(), Reason::kNone);
   rpc::ProcessDigest unordered = with_mark(0, 16, 111);
-  unordered.mutable_participants(0)->set_unordered(true);
+  unordered.mutable_members(0)->set_unordered(true);
   Give(with_mark(2, 16, 333));
   Give(unordered);
   EXPECT_EQ(Check(), Reason::kNone);
@@ -168,29 +168,29 @@ TEST_F(JobStateTest, ALostAgentsProcessesAreForgotten) {
   EXPECT_TRUE(state_.ever_seen());
 }
 
-TEST(LookPacerTest, TheSamePictureIsLookedAtMoreAndMoreRarely) {
-  LookPacer pacer;
+TEST(DiagnosisThrottleTest, TheSamePictureIsLookedAtMoreAndMoreRarely) {
+  DiagnosisThrottle pacer;
   const Suspicion suspicion{Reason::kAllWait, 1, {}};
   int64_t now = kNow;
-  ASSERT_TRUE(pacer.MayLook(suspicion, now));
+  ASSERT_TRUE(pacer.MayRun(suspicion, now));
   int looks = 0;
   for (; now < kNow + 60 * kSecond; now += 10'000'000) {
-    if (!pacer.MayLook(suspicion, now)) continue;
+    if (!pacer.MayRun(suspicion, now)) continue;
     ++looks;
-    pacer.Looked(suspicion, false, now, now + 1'000'000);
+    pacer.Ran(suspicion, false, now, now + 1'000'000);
   }
   EXPECT_GE(looks, 5);
   EXPECT_LE(looks, 12);
-  EXPECT_TRUE(pacer.MayLook({Reason::kAllWait, 2, {}}, now));
+  EXPECT_TRUE(pacer.MayRun({Reason::kAllWait, 2, {}}, now));
 }
 
-TEST(LookPacerTest, DearLooksAreRareWhileOthersCompute) {
-  LookPacer pacer;
-  pacer.Looked({Reason::kSomeWait, 1, {}}, false, kNow, kNow + kSecond / 2);
-  EXPECT_FALSE(pacer.MayLook({Reason::kSomeWait, 2, {}}, kNow + 5 * kSecond));
-  EXPECT_TRUE(pacer.MayLook({Reason::kSomeWait, 2, {}}, kNow + 6 * kSecond));
+TEST(DiagnosisThrottleTest, DearLooksAreRareWhileOthersCompute) {
+  DiagnosisThrottle pacer;
+  pacer.Ran({Reason::kSomeWait, 1, {}}, false, kNow, kNow + kSecond / 2);
+  EXPECT_FALSE(pacer.MayRun({Reason::kSomeWait, 2, {}}, kNow + 5 * kSecond));
+  EXPECT_TRUE(pacer.MayRun({Reason::kSomeWait, 2, {}}, kNow + 6 * kSecond));
   // Nothing holds back the look at a job in which nobody moves any more.
-  EXPECT_TRUE(pacer.MayLook({Reason::kAllWait, 3, {}}, kNow + kSecond / 2));
+  EXPECT_TRUE(pacer.MayRun({Reason::kAllWait, 3, {}}, kNow + kSecond / 2));
 }
 
 }  // namespace

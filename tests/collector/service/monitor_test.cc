@@ -144,13 +144,13 @@ TEST(MonitorTest, ASuspicionAsksForASnapshotAndAnImpossibleOneIsRefused) {
 std::vector<uint8_t> RingInBarrier(int32_t rank, bool inside) {
   RingFileBuilder builder(rank, 2);
   const uint32_t thread = builder.AddThread(100);
-  const uint32_t world = builder.AddParticipant(0xfeed, rank, 2, ring::kIsWorld);
+  const uint32_t world = builder.AddMember(0xfeed, rank, 2, ring::kIsWorld);
   ring::Record record = builder.MakeRecord(Operation::kInit, 1000);
   builder.Append(thread, record);
   if (inside) {
     record = builder.MakeRecord(Operation::kBarrier, 2000, world, 1);
     builder.Open(thread, builder.Append(thread, record));
-    builder.participants[world - 1].entered = 1;
+    builder.members[world - 1].entered = 1;
   }
   builder.CountCalls();
   return builder.Build();
@@ -246,14 +246,14 @@ TEST(MonitorTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
 std::vector<uint8_t> RingInBarrierOn(int32_t rank, bool on_duplicate) {
   RingFileBuilder builder(rank, 3);
   const uint32_t thread = builder.AddThread(100);
-  const uint32_t world = builder.AddParticipant(0xfeed, rank, 3, ring::kIsWorld);
-  const uint32_t duplicate = builder.AddParticipant(0xbeef, rank, 3, 0);
+  const uint32_t world = builder.AddMember(0xfeed, rank, 3, ring::kIsWorld);
+  const uint32_t duplicate = builder.AddMember(0xbeef, rank, 3, 0);
   ring::Record record = builder.MakeRecord(Operation::kInit, 1000);
   builder.Append(thread, record);
   const uint32_t on = on_duplicate ? duplicate : world;
   record = builder.MakeRecord(Operation::kBarrier, 2000, on, 1);
   builder.Open(thread, builder.Append(thread, record));
-  builder.participants[on - 1].entered = 1;
+  builder.members[on - 1].entered = 1;
   builder.CountCalls();
   return builder.Build();
 }
@@ -355,7 +355,7 @@ class CycleTest : public ::testing::Test {
     const std::lock_guard lock(mutex_);
     return notes_;
   }
-  Monitor::Final Finish(const std::vector<uint64_t>& activities, const LastLook& look = {}) {
+  Monitor::Final Finish(const std::vector<uint64_t>& activities, const FinalPass& look = {}) {
     auto finished = std::async(std::launch::async, [&] { return monitor_->Finish(look); });
     Answer(activities, /*alive=*/false);
     return finished.get();
@@ -414,7 +414,7 @@ TEST_F(CycleTest, IsDue) {
 TEST_F(CycleTest, ALookThatIsAskedForComesBeforeWhatFollowsIt) {
   Answer();
   ASSERT_TRUE(WaitFor("hung"));
-  monitor_->LookNow([this] { Note("then"); });
+  monitor_->DiagnoseNow([this] { Note("then"); });
   Answer();
   ASSERT_TRUE(WaitFor("then"));
   EXPECT_THAT(Notes(), ::testing::ElementsAre("hung", "then"));
@@ -422,7 +422,7 @@ TEST_F(CycleTest, ALookThatIsAskedForComesBeforeWhatFollowsIt) {
 
 // Who stood still when the time was up is in the journal; that all are dead later says nothing.
 TEST_F(CycleTest, OfAJobOutOfTimeOnlyWhatStoodStillHangs) {
-  const LastLook out_of_time{.diagnose = {.time_limit_ns = 1'000'000'000}};
+  const FinalPass out_of_time{.diagnose = {.time_limit_ns = 1'000'000'000}};
   for (const bool stood_still : {false, true}) {
     Monitor monitor{MonitorOptions{}};
     const auto link = std::make_shared<FakeLink>();
@@ -502,11 +502,11 @@ std::vector<uint8_t> RingThatFinalized() {
   RingFileBuilder builder(0, 1);
   const uint32_t path = builder.AddPath({{builder.AddModule("/bin/app"), 0x1234}});
   const uint32_t thread = builder.AddThread(100);
-  const uint32_t world = builder.AddParticipant(0xfeed, 0, 1, ring::kIsWorld);
+  const uint32_t world = builder.AddMember(0xfeed, 0, 1, ring::kIsWorld);
   ring::Record record = builder.MakeRecord(Operation::kBarrier, 2000, world, 1);
   record.call_path = path;
   builder.Append(thread, record);
-  builder.participants[world - 1].entered = builder.participants[world - 1].completed = 1;
+  builder.members[world - 1].entered = builder.members[world - 1].completed = 1;
   builder.header.phase = static_cast<uint64_t>(ring::Phase::kFinalized);
   builder.CountCalls();
   return builder.Build();

@@ -12,7 +12,7 @@
 namespace rollcall::service {
 namespace {
 
-using News = StandingFindings::News;
+using ReportDelta = StandingFindings::ReportDelta;
 
 constexpr int64_t kOneSecond = 1'000'000'000;
 constexpr int64_t kStill = 1000 * kOneSecond;  // since when nothing moved
@@ -31,7 +31,7 @@ Sighting Hang(Certainty certainty, const std::string& key = "a") {
 
 class StandingFindingsTest : public ::testing::Test {
  protected:
-  News Report(const std::vector<Sighting>& sightings, int64_t after_ns = 0) {
+  ReportDelta Report(const std::vector<Sighting>& sightings, int64_t after_ns = 0) {
     return standing_.Report(sightings, kStill + after_ns);
   }
   // Whether it is due when a look finds it after so long without progress.
@@ -51,16 +51,16 @@ class StandingFindingsTest : public ::testing::Test {
 };
 
 TEST_F(StandingFindingsTest, TheSameAgainIsNoNewsAndMoreCertainIs) {
-  EXPECT_EQ(Report({Hang(Certainty::kSuspected)}), News::kNew);
-  EXPECT_EQ(Report({Hang(Certainty::kSuspected)}), News::kNone);
-  EXPECT_EQ(Report({Hang(Certainty::kLikely)}), News::kNew);
-  EXPECT_EQ(Report({Hang(Certainty::kSuspected)}), News::kNone) << "less certain";
-  EXPECT_EQ(Report({Hang(Certainty::kLikely)}), News::kNone) << "as certain as it was once";
+  EXPECT_EQ(Report({Hang(Certainty::kSuspected)}), ReportDelta::kNew);
+  EXPECT_EQ(Report({Hang(Certainty::kSuspected)}), ReportDelta::kNone);
+  EXPECT_EQ(Report({Hang(Certainty::kLikely)}), ReportDelta::kNew);
+  EXPECT_EQ(Report({Hang(Certainty::kSuspected)}), ReportDelta::kNone) << "less certain";
+  EXPECT_EQ(Report({Hang(Certainty::kLikely)}), ReportDelta::kNone) << "as certain as it was once";
   Sighting more = Hang(Certainty::kLikely);
   more.waiting_ranks = 3;
-  EXPECT_EQ(Report({more}), News::kMoreRanks);
-  EXPECT_EQ(Report({more}), News::kNone);
-  EXPECT_EQ(Report({more, Hang(Certainty::kLikely, "b")}), News::kNew);
+  EXPECT_EQ(Report({more}), ReportDelta::kMoreRanks);
+  EXPECT_EQ(Report({more}), ReportDelta::kNone);
+  EXPECT_EQ(Report({more, Hang(Certainty::kLikely, "b")}), ReportDelta::kNew);
 }
 
 TEST_F(StandingFindingsTest, WhatIsProvenIsDueAtOnce) {
@@ -121,10 +121,11 @@ TEST_F(StandingFindingsTest, WhatTheNewestLookDoesNotFindIsNotDue) {
 }
 
 TEST_F(StandingFindingsTest, ALookIsTakenAtEachThreshold) {
-  EXPECT_EQ(standing_.NextLookNs(), INT64_MAX) << "nothing stands";
+  EXPECT_EQ(standing_.NextDiagnosisNs(), INT64_MAX) << "nothing stands";
   Report({Hang(Certainty::kLikely)});
   std::vector<int64_t> looks;
-  for (int64_t next = standing_.NextLookNs(); next != INT64_MAX; next = standing_.NextLookNs()) {
+  for (int64_t next = standing_.NextDiagnosisNs(); next != INT64_MAX;
+       next = standing_.NextDiagnosisNs()) {
     ASSERT_LT(looks.size(), 10u);
     looks.push_back((next - kStill) / kOneSecond);
     EXPECT_GE(next - kStill, looks.back() * kOneSecond);
@@ -135,14 +136,14 @@ TEST_F(StandingFindingsTest, ALookIsTakenAtEachThreshold) {
 
 TEST_F(StandingFindingsTest, WhatIsSuspectedIsLookedAtMoreOften) {
   Report({Hang(Certainty::kSuspected)}, 12 * kOneSecond);
-  EXPECT_LE(standing_.NextLookNs(), kStill + 17 * kOneSecond) << "it may become likely";
+  EXPECT_LE(standing_.NextDiagnosisNs(), kStill + 17 * kOneSecond) << "it may become likely";
 }
 
 TEST_F(StandingFindingsTest, WhoComputesIsLookedAtMoreOften) {
   Sighting computes = Hang(Certainty::kLikely);
   computes.computes = true;
   Report({computes}, 31 * kOneSecond);
-  EXPECT_LE(standing_.NextLookNs(), kStill + 40 * kOneSecond);
+  EXPECT_LE(standing_.NextDiagnosisNs(), kStill + 40 * kOneSecond);
   computes.computes = false;
   Report({computes}, 40 * kOneSecond);
   EXPECT_TRUE(standing_.AnyDue(kStill + 40 * kOneSecond)) << "it computes no more";
@@ -152,7 +153,7 @@ TEST_F(StandingFindingsTest, WhatDoesNotHangNeedsNoLook) {
   Sighting mismatch = Hang(Certainty::kProven);
   mismatch.hangs = false;
   Report({mismatch});
-  EXPECT_EQ(standing_.NextLookNs(), INT64_MAX);
+  EXPECT_EQ(standing_.NextDiagnosisNs(), INT64_MAX);
 }
 
 TEST_F(StandingFindingsTest, WhoStandsStillWithdrawsNothing) {
@@ -171,7 +172,7 @@ TEST_F(StandingFindingsTest, ARankThatMovesWithdrawsItAndItMayBeReportedAgain) {
   EXPECT_EQ(withdrawal.Text(), "ranks 0,1 moved again; the verdict above is withdrawn");
   EXPECT_TRUE(standing_.empty());
   EXPECT_TRUE(Withdraw().keys.empty()) << "once";
-  EXPECT_EQ(Report({Hang(Certainty::kLikely)}), News::kNew);
+  EXPECT_EQ(Report({Hang(Certainty::kLikely)}), ReportDelta::kNew);
 }
 
 TEST_F(StandingFindingsTest, OnlyThoseOfWhoMovedAreWithdrawn) {

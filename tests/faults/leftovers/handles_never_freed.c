@@ -1,5 +1,5 @@
 // Each step asks for the group of a communicator, makes a smaller one, a datatype and an operation,
-// and frees none of them. In the twin all are freed: the datatype while a message of it is still
+// and frees none of them. In the control all are freed: the datatype while a message of it is still
 // to be received, and the group of MPI_COMM_WORLD as often as it was asked for.
 //
 // rollcall-test: ranks=2 outcome=finished check=--fail-on=errors

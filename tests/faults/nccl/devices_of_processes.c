@@ -1,6 +1,6 @@
-// A trap: two processes of two devices; a communicator of all, one of each process and one of each
-// second device by splits; messages between devices of one process and to the next; one process
-// waits for its devices in turn, the other for whatever is current. All of it is right.
+// A true negative: two processes of two devices; a communicator of all, one of each process and one
+// of each second device by splits; messages between devices of one process and to the next; one
+// process waits for its devices in turn, the other for whatever is current. All of it is right.
 //
 // rollcall-test: ranks=2
 // expect: none

@@ -1,5 +1,5 @@
-// A trap: halves by split, messages in groups on a second stream, an event between the streams, a
-// rank that is slow, and communicators that are never destroyed. All of it is right.
+// A true negative: halves by split, messages in groups on a second stream, an event between the
+// streams, a rank that is slow, and communicators that are never destroyed. All of it is right.
 //
 // rollcall-test: ranks=4
 // expect: none

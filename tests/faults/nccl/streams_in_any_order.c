@@ -1,5 +1,6 @@
-// A trap: two communicators, each on a stream of its own, which rank 2 uses in the other order:
-// streams do not wait for each other, so that this is right, and the devices only take their time.
+// A true negative: two communicators, each on a stream of its own, which rank 2 uses in the other
+// order: streams do not wait for each other, so that this is right, and the devices only take their
+// time.
 //
 // rollcall-test: ranks=3
 // expect: none

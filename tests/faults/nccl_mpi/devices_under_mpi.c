@@ -1,4 +1,4 @@
-// A trap: two ranks of MPI that drive two devices each, which are four ranks of NCCL; the
+// A true negative: two ranks of MPI that drive two devices each, which are four ranks of NCCL; the
 // reductions of one device run behind those of the other.
 //
 // rollcall-test: ranks=2

@@ -160,7 +160,7 @@ class Comparison {
     if (result_.stuck && !first.hangs) return Hit::kNobody;  // that it hangs must be said, too
     if (first.culprits == planted.ranks) return Hit::kExact;
     const bool two = first.communicator != kNoIndex &&
-                     seen_.trace.communicators[first.communicator].members.size() == 2;
+                     seen_.trace.communicators[first.communicator].ranks.size() == 2;
     if (planted.tie || (two && first.culprits.empty())) return Hit::kTie;
     if (first.culprits.empty()) return Hit::kNobody;
     return std::any_of(first.culprits.begin(), first.culprits.end(), is_planted) ? Hit::kPartly

@@ -37,7 +37,7 @@ class Observer {
     if (!parsed.errors.empty()) throw std::logic_error(parsed.errors[0] + "\n" + result_.text);
     result_.trace = std::move(parsed.trace);
     SetProcesses();
-    Settle();
+    Analyze();
     return std::move(result_);
   }
 
@@ -137,7 +137,7 @@ class Observer {
   }
 
   // As ring_import.cc reads it of a ring: AddDeviceCall() and AddHostWait().
-  void Settle() {
+  void Analyze() {
     std::vector<DeviceCall> calls;
     std::vector<HostWait> waits;
     for (int r = 0; r < program_.ranks; ++r) {
@@ -152,15 +152,15 @@ class Observer {
       wait.launch = static_cast<uint64_t>(LastLaunch(r, host.at, op.comm, op.what == Do::kSyncAll));
       if (wait.launch != 0) waits.push_back(wait);
     }
-    SettleDeviceWork(std::move(calls), waits, &result_.trace);
+    SimulateStreams(std::move(calls), waits, &result_.trace);
     for (const Process& process : result_.trace.processes) {
       for (const OpenRequest& request : process.open_requests) {
-        const Membership& membership = result_.trace.memberships[request.event.membership];
+        const Member& member = result_.trace.members[request.event.member];
         Line("# open on {}: {} #{} on {}{}", process.rank,
              FindOperation(
                  static_cast<uint16_t>(result_.trace.arguments[request.event.arguments].operation))
                  .name,
-             request.event.sequence, result_.trace.communicators[membership.communicator].name,
+             request.event.sequence, result_.trace.communicators[member.communicator].name,
              request.held ? ", held" : "");
       }
     }
@@ -195,7 +195,7 @@ class Observer {
 
   Event* EventOf(const Event& event, Process* process) {
     std::vector<Event>& events =
-        event.sequence == 0 ? process->p2p : result_.trace.memberships[event.membership].events;
+        event.sequence == 0 ? process->p2p : result_.trace.members[event.member].events;
     return &*std::find_if(events.begin(), events.end(),
                           [&](const Event& other) { return other.start_ns == event.start_ns; });
   }
@@ -204,7 +204,7 @@ class Observer {
     for (int c = 0; c < static_cast<int>(program_.comms.size()); ++c) {
       if (program_.LocalRank(c, r) == kNone) continue;
       ring::GpuProgress progress{};
-      progress.participant = static_cast<uint32_t>(c) + 2;
+      progress.member = static_cast<uint32_t>(c) + 2;
       progress.state = static_cast<uint32_t>(result_.knowledge);
       progress.stream = StreamOf(c);
       const int at = result_.state.ranks[static_cast<size_t>(r)].at;

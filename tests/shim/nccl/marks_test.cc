@@ -29,7 +29,7 @@ constexpr int kRelaxed = 2;
 struct {
   ring::FileHeader header{};
   ring::GpuProgress progress[8]{};
-  ring::Participant participants[8]{};
+  ring::Member members[8]{};
   alignas(64) ring::Mark marks[kMarkCells]{};
 } g_ring;
 
@@ -94,7 +94,7 @@ void MakeWorld() {
   g_process.header = &g_ring.header;
   g_process.gpu = g_process.marks = true;
   AddSection(SectionKind::kGpuProgress, g_ring.progress, 0);
-  AddSection(SectionKind::kParticipants, g_ring.participants, 0);
+  AddSection(SectionKind::kMembers, g_ring.members, 0);
   AddSection(SectionKind::kMarks, g_ring.marks, kMarkCells);
   g_driver = {IsCapturing, CurrentContext, ContextOf, ExchangeMode,
               Register,    DeviceAddress,  WriteValue};
@@ -103,7 +103,7 @@ void MakeWorld() {
 
 void AddSlots() {
   for (uint32_t i = 0; i < 2; ++i) {
-    g_ring.progress[i].participant = 1;
+    g_ring.progress[i].member = 1;
     g_ring.progress[i].stream = kStream + i;
   }
   g_process.Of(SectionKind::kGpuProgress)->used = 2;
@@ -126,7 +126,7 @@ bool DeviceTells(uint32_t slot) {
 int Outstanding() {
   int count = 0;
   for (const ring::Mark& mark : g_ring.marks) {
-    if (mark.participant != 0 && mark.written != mark.number) ++count;
+    if (mark.member != 0 && mark.written != mark.number) ++count;
   }
   return count;
 }
@@ -134,8 +134,7 @@ int Outstanding() {
 uint64_t Completed(uint32_t slot) {
   uint64_t completed = g_ring.progress[slot].completed;
   for (const ring::Mark& mark : g_ring.marks) {
-    if (mark.participant == 0 || mark.stream != kStream + slot || mark.written != mark.number)
-      continue;
+    if (mark.member == 0 || mark.stream != kStream + slot || mark.written != mark.number) continue;
     completed = std::max(completed, mark.launch);
   }
   return completed;

@@ -60,7 +60,7 @@ class CheckpointTest : public ::testing::Test {
     }
   }
 
-  ring::Participant entry_{};
+  ring::Member entry_{};
   Comm comm_;
   std::vector<Hashes> history_;  // after each number
 };
@@ -84,7 +84,7 @@ TEST_F(CheckpointTest, AreStillAfterMany) {
 
 // Two ranks that part at one call differ in every later checkpoint and in no earlier one.
 TEST_F(CheckpointTest, ShowWhereTwoRanksPart) {
-  ring::Participant other_entry{};
+  ring::Member other_entry{};
   other_entry.history_stride = 1;
   Comm other;
   other.entry = &other_entry;

@@ -41,17 +41,16 @@ TEST(PlanLayout, PartsFitIntoTheFileWhateverItsSize) {
     ASSERT_EQ(layout.file_bytes % 4096, 0u);
     const uint64_t used =
         sizeof(ring::FileHeader) + layout.threads * sizeof(ring::ThreadEntry) +
-        layout.participants * sizeof(ring::Participant) +
-        layout.requests * sizeof(ring::OpenRequest) + layout.channels * sizeof(ring::Channel) +
-        layout.gpu_slots * sizeof(ring::GpuProgress) + layout.modules * sizeof(ring::Module) +
-        layout.datatypes * sizeof(ring::Datatype) + layout.string_bytes +
-        layout.call_path_words * 8 + layout.python_codes * sizeof(ring::PythonCode) +
-        layout.ring_slots * sizeof(ring::Record);
+        layout.members * sizeof(ring::Member) + layout.requests * sizeof(ring::OpenRequest) +
+        layout.channels * sizeof(ring::Channel) + layout.gpu_slots * sizeof(ring::GpuProgress) +
+        layout.modules * sizeof(ring::Module) + layout.datatypes * sizeof(ring::Datatype) +
+        layout.string_bytes + layout.call_path_words * 8 +
+        layout.python_codes * sizeof(ring::PythonCode) + layout.ring_slots * sizeof(ring::Record);
     // Each part may start up to 63 bytes after the last one's end.
     ASSERT_LE(used + 63 * ring::kMaxSections, layout.file_bytes) << bytes;
     // Nothing that a verdict needs is missing, and the larger part is history.
     ASSERT_GE(layout.threads, 16u);
-    ASSERT_GE(layout.participants, 32u) << bytes;
+    ASSERT_GE(layout.members, 32u) << bytes;
     ASSERT_GE(layout.requests, 64u) << bytes;
     ASSERT_GE(layout.channels, 64u) << bytes;
     ASSERT_GE(layout.modules, 16u) << bytes;
@@ -72,7 +71,7 @@ TEST(PlanLayout, PythonTakesNoHistory) {
                   with.python_codes * sizeof(ring::PythonCode) + with.string_bytes +
                   with.call_path_words * 8,
               with.file_bytes);
-    ASSERT_EQ(with.participants, without.participants);
+    ASSERT_EQ(with.members, without.members);
   }
   constexpr uint64_t kHistory = 16384;  // see CutRings
   EXPECT_GE(PlanLayout(ring::kDefaultFileBytes, true).ring_slots, kHistory);
@@ -91,7 +90,7 @@ TEST(PlanLayout, GrowsWithTheFile) {
   Layout last = PlanLayout(kSmallestFileBytes);
   for (uint64_t bytes = kSmallestFileBytes; bytes <= (8u << 20); bytes += 4096) {
     const Layout layout = PlanLayout(bytes);
-    ASSERT_GE(layout.participants, last.participants) << bytes;
+    ASSERT_GE(layout.members, last.members) << bytes;
     ASSERT_GE(layout.requests, last.requests) << bytes;
     ASSERT_GE(layout.call_path_words, last.call_path_words) << bytes;
     last = layout;

@@ -36,7 +36,7 @@ namespace {
 ring::Record Barrier(uint32_t tid, uint64_t index) {
   ring::Record record{};
   record.operation = static_cast<uint16_t>(Operation::kBarrier);
-  record.participant = 1 + static_cast<uint32_t>(index % 1000);
+  record.member = 1 + static_cast<uint32_t>(index % 1000);
   record.sequence = index + 1;
   record.root_or_peer = ring::kNoPeer;
   record.tag = ring::kNoTag;

@@ -10,7 +10,7 @@ import sys
 signal.alarm(120)
 
 _parser = argparse.ArgumentParser()
-_parser.add_argument("--fault", action="store_true", help="go wrong; without it the healthy twin")
+_parser.add_argument("--fault", action="store_true", help="go wrong; without it the control")
 _parser.add_argument("--ctypes", metavar="LIBRARY", help="drive this MPI library without mpi4py")
 _parser.add_argument("quiet_s", nargs="?", type=float, default=2.5)
 _args = _parser.parse_args()

@@ -1,0 +1,568 @@
+#include "collector/matching/data_matching.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "proto/datatypes.h"
+#include "proto/signature.h"
+
+namespace rollcall {
+namespace {
+
+// What one party says about one piece of data.
+struct BufferDescription {
+  uint32_t call = 0;
+  uint32_t datatype = kNoIndex;
+  uint64_t count = 0;
+  uint64_t signature = 0;
+};
+
+class DataMatcher {
+ public:
+  DataMatcher(const Trace& trace, const std::vector<MemberCall>& calls, bool intercommunicator,
+              MatchBudget* budget, std::vector<std::string>* notes)
+      : trace_(trace),
+        calls_(calls),
+        intercommunicator_(intercommunicator),
+        budget_(budget),
+        notes_(notes) {}
+
+  // By the functions that proto/matching_rules.def names.
+  Mismatch Match(Rule rule) {
+    switch (rule) {
+#define RULE(name, record, match, ...) \
+  case Rule::k##name:                  \
+    return Match##match();
+#include "proto/matching_rules.def"
+#undef RULE
+    }
+    return {};
+  }
+
+  // What the first party sends is one message, which the second one receives.
+  Mismatch MatchMessage() const {
+    const std::optional<BufferDescription> sent = Send(0);
+    const std::optional<BufferDescription> received = Recv(1);
+    if (!sent || !received || sent->signature == kEmptySignature) return {};
+    const DatatypeInfo& ts = trace_.datatypes[sent->datatype];
+    const DatatypeInfo& tr = trace_.datatypes[received->datatype];
+    const uint64_t bytes = ts.bytes * sent->count;
+    const uint64_t room = tr.bytes * received->count;
+    if (bytes == 0) return {};
+    Mismatch mismatch;
+    mismatch.cut_off = bytes > room;
+    if (IsPacked(ts) != IsPacked(tr)) return {};  // how long it is when packed, MPI alone knows
+    const bool one_type = KindOf(*sent, *received) == MismatchKind::kCount ||
+                          (ts.signature == tr.signature && ts.basics == tr.basics);
+    if (one_type || IsUntyped(ts) || IsUntyped(tr)) {
+      if (!mismatch.cut_off) return {};
+      mismatch.kind = MismatchKind::kCount;
+    } else if (IsUniform(ts) && IsUniform(tr)) {
+      mismatch.kind = MismatchKind::kDatatype;
+    } else if (mismatch.cut_off) {
+      mismatch.kind = MismatchKind::kCount;
+    } else if (bytes == room && sent->signature != received->signature) {
+      mismatch.kind = MismatchKind::kDatatype;
+    } else {
+      return {};  // whether it is the first part of the other is not on record
+    }
+    mismatch.pair = true;
+    mismatch.deviating_value = Text(*sent);
+    mismatch.agreeing_value = Text(*received);
+    return mismatch;
+  }
+
+ private:
+  const Arguments& Args(uint32_t call) const { return *calls_[call].arguments; }
+
+  static TypeClass ClassOf(const DatatypeInfo& type) {
+    return FindBasicType(type.basic).type_class;
+  }
+  static bool IsUniform(const DatatypeInfo& type) { return ClassOf(type) != TypeClass::kUnknown; }
+  static bool IsPacked(const DatatypeInfo& type) { return ClassOf(type) == TypeClass::kPacked; }
+  static bool IsUntyped(const DatatypeInfo& type) {
+    return ClassOf(type) == TypeClass::kByte || IsPacked(type);
+  }
+
+  // As a ring stores it for a whole buffer; 0 if the type is unknown (proto/signature.h).
+  uint64_t SignatureOf(uint32_t datatype, uint64_t count) const {
+    const DatatypeInfo& type = trace_.datatypes[datatype];
+    if (count == 0 || type.basics == 0) return kEmptySignature;
+    const TypeClass type_class = FindBasicType(type.basic).type_class;
+    if (type_class != TypeClass::kUnknown) {
+      return UniformSignature(static_cast<uint32_t>(type_class), type.basics * count);
+    }
+    if (type.signature == 0) return 0;
+    const Signature element = {type.signature, Repeat(BasicSignature(0), type.basics).power};
+    return MixedSignature(element, count);
+  }
+
+  std::optional<BufferDescription> Of(uint32_t call, uint32_t datatype, uint64_t count,
+                                      uint64_t signature) const {
+    if (datatype == kNoIndex) return std::nullopt;
+    if (signature == 0) signature = SignatureOf(datatype, count);
+    if (signature == 0) return std::nullopt;
+    return BufferDescription{call, datatype, count, signature};
+  }
+
+  std::optional<BufferDescription> Send(uint32_t i) const {
+    const Arguments& a = Args(i);
+    if ((a.flags & ring::kSendInPlace) != 0) return std::nullopt;
+    return Of(i, a.send_datatype, a.send_count, a.send_signature);
+  }
+  std::optional<BufferDescription> Recv(uint32_t i) const {
+    const Arguments& a = Args(i);
+    if ((a.flags & ring::kRecvInPlace) != 0) return std::nullopt;
+    return Of(i, a.recv_datatype, a.recv_count, a.recv_signature);
+  }
+  std::optional<BufferDescription> Element(uint32_t call, uint32_t datatype, uint32_t counts,
+                                           size_t index) const {
+    if (counts == kNoIndex || index >= trace_.count_arrays[counts].size()) return std::nullopt;
+    if (by_signature_) {
+      const uint64_t signature = trace_.count_arrays[counts][index];
+      if (signature == 0) return std::nullopt;
+      return BufferDescription{call, kNoIndex, 0, signature};
+    }
+    return Of(call, datatype, trace_.count_arrays[counts][index], 0);
+  }
+  // In place, what an Alltoallv sends to a member is as much as it receives from it (MPI 4.0,
+  // 6.8); an Allgatherv, what it receives of its own.
+  std::optional<BufferDescription> SendTo(uint32_t i, size_t peer) const {
+    if ((Args(i).flags & ring::kSendInPlace) != 0) {
+      return Element(i, Args(i).recv_datatype, Args(i).recv_counts, peer);
+    }
+    return Element(i, Args(i).send_datatype, Args(i).send_counts, peer);
+  }
+  std::optional<BufferDescription> RecvFrom(uint32_t i, size_t peer) const {
+    if ((Args(i).flags & ring::kRecvInPlace) != 0) return std::nullopt;
+    return Element(i, Args(i).recv_datatype, Args(i).recv_counts, peer);
+  }
+
+  void AddBuffer(uint32_t i) {
+    // One buffer (Bcast), or two of one description (Reduce): recorded on either side.
+    const Arguments& a = Args(i);
+    if (intercommunicator_ && a.root_or_peer == ring::kRootNone) return;
+    const bool send = a.send_datatype != kNoIndex;
+    const auto voice = send ? Of(i, a.send_datatype, a.send_count, a.send_signature)
+                            : Of(i, a.recv_datatype, a.recv_count, a.recv_signature);
+    if (voice) buffers_.push_back(*voice);
+  }
+  void AddSend(uint32_t i) {
+    if (const auto voice = Send(i)) buffers_.push_back(*voice);
+  }
+  void AddRecv(uint32_t i) {
+    if (const auto voice = Recv(i)) buffers_.push_back(*voice);
+  }
+
+  bool IsRoot(uint32_t i) const {
+    const int32_t root = Args(i).root_or_peer;
+    return intercommunicator_ ? root == ring::kRootSelf : root == calls_[i].rank;
+  }
+  bool IsIdle(uint32_t i) const { return Args(i).root_or_peer == ring::kRootNone; }
+
+  bool Fits(const BufferDescription& a, const BufferDescription& b) const {
+    if (a.signature == b.signature) return true;
+    if (a.datatype == kNoIndex || b.datatype == kNoIndex) return false;
+    const DatatypeInfo& ta = trace_.datatypes[a.datatype];
+    const DatatypeInfo& tb = trace_.datatypes[b.datatype];
+    if ((IsUntyped(ta) || IsUntyped(tb)) && ta.bytes * a.count == tb.bytes * b.count) {
+      if (notes_ != nullptr) {
+        notes_->push_back(fmt::format(
+            "{} meets {} in {}: as many bytes, and it works, but MPI asks for "
+            "equal types",
+            DataText(trace_, a.datatype, a.count), DataText(trace_, b.datatype, b.count),
+            OperationName(Args(a.call).operation)));
+      }
+      return true;
+    }
+    return false;
+  }
+
+  MismatchKind KindOf(const BufferDescription& a, const BufferDescription& b) const {
+    // No data on one side: what type it would have had is not the point.
+    if (a.signature == kEmptySignature || b.signature == kEmptySignature) {
+      return MismatchKind::kCount;
+    }
+    if (a.datatype == kNoIndex || b.datatype == kNoIndex) return MismatchKind::kDatatype;
+    const DatatypeInfo& ta = trace_.datatypes[a.datatype];
+    const DatatypeInfo& tb = trace_.datatypes[b.datatype];
+    const TypeClass ca = FindBasicType(ta.basic).type_class;
+    const TypeClass cb = FindBasicType(tb.basic).type_class;
+    if (a.datatype == b.datatype || (ca == cb && ca != TypeClass::kUnknown)) {
+      return MismatchKind::kCount;
+    }
+    return MismatchKind::kDatatype;
+  }
+
+  std::string Text(const BufferDescription& voice) const {
+    if (voice.datatype != kNoIndex) return DataText(trace_, voice.datatype, voice.count);
+    return voice.signature == kEmptySignature ? "nothing" : "data of another type or count";
+  }
+
+  // All voices must say the same. Majority by party: a party with two opinions stands with the
+  // smaller class, for one of its arguments is the odd one.
+  Mismatch Compare() {
+    if (buffers_.empty()) return {};
+    std::vector<std::pair<BufferDescription, std::vector<uint32_t>>> classes;
+    std::unordered_map<uint64_t, size_t> by_signature;
+    for (const BufferDescription& voice : buffers_) {
+      const auto [entry, added] = by_signature.emplace(voice.signature, classes.size());
+      if (added) {
+        // MPI_BYTE joins the class of as many bytes.
+        for (size_t c = 0; c < classes.size(); ++c) {
+          if (Fits(classes[c].first, voice)) entry->second = c;
+        }
+        if (entry->second == classes.size()) classes.push_back({voice, {}});
+      }
+      std::vector<uint32_t>& members = classes[entry->second].second;
+      if (members.empty() || members.back() != voice.call) members.push_back(voice.call);
+    }
+    if (classes.size() < 2) return {};
+    std::stable_sort(classes.begin(), classes.end(), [](const auto& a, const auto& b) {
+      return a.second.size() > b.second.size();
+    });
+    const bool tie = classes[0].second.size() == classes[1].second.size();
+    Mismatch mismatch;
+    mismatch.kind = KindOf(classes[0].first, classes[1].first);
+    mismatch.agreeing_value = Text(classes[0].first);
+    mismatch.deviating_value = Text(classes[1].first);
+    std::vector<uint32_t>& rest = tie ? mismatch.others : mismatch.deviating;
+    for (size_t c = 1; c < classes.size(); ++c) {
+      rest.insert(rest.end(), classes[c].second.begin(), classes[c].second.end());
+    }
+    std::sort(rest.begin(), rest.end());
+    rest.erase(std::unique(rest.begin(), rest.end()), rest.end());
+    for (const uint32_t call : classes[0].second) {
+      if (!std::binary_search(rest.begin(), rest.end(), call)) mismatch.agreeing.push_back(call);
+    }
+    return mismatch;
+  }
+
+  bool IsInFirstGroup(uint32_t i) const {
+    const Member* member = calls_[i].topology;
+    if (member == nullptr) return true;
+    const std::vector<int32_t>& first = trace_.communicators[member->communicator].ranks;
+    return std::find(first.begin(), first.end(), trace_.processes[member->process].rank) !=
+           first.end();
+  }
+
+  static Mismatch MatchNothing() { return {}; }
+
+  Mismatch MatchBuffers() {
+    for (uint32_t i = 0; i < calls_.size(); ++i) AddBuffer(i);
+    return Compare();
+  }
+
+  Mismatch MatchBlocks() {
+    if (intercommunicator_) return MatchGroups();
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      AddSend(i);
+      AddRecv(i);
+    }
+    return Compare();
+  }
+
+  Mismatch MatchReduceScatter() {
+    return WithinGroups([this](uint32_t i) { AddBlocks(i); });
+  }
+  Mismatch MatchReduceScatterBlock() {
+    return WithinGroups([this](uint32_t i) { AddBuffer(i); });
+  }
+  Mismatch MatchGather() { return MatchRooted(/*gather=*/true); }
+  Mismatch MatchScatter() { return MatchRooted(/*gather=*/false); }
+  Mismatch MatchGatherv() { return MatchRootedPairs(/*gather=*/true); }
+  Mismatch MatchScatterv() { return MatchRootedPairs(/*gather=*/false); }
+  Mismatch MatchAlltoallw() {
+    by_signature_ = true;
+    return MatchAlltoallv();
+  }
+  Mismatch MatchNeighbors() { return MatchEdges(/*sends_array=*/false, /*recvs_array=*/false); }
+  Mismatch MatchNeighborAllgatherv() {
+    return MatchEdges(/*sends_array=*/false, /*recvs_array=*/true);
+  }
+  Mismatch MatchNeighborAlltoallv() {
+    return MatchEdges(/*sends_array=*/true, /*recvs_array=*/true);
+  }
+  Mismatch MatchNeighborAlltoallw() {
+    by_signature_ = true;
+    return MatchNeighborAlltoallv();
+  }
+
+  // On an intercommunicator each direction between the groups has a size of its own: what one sends
+  // is what the other receives (MPI 4.0, 6.7.2, 6.8.2).
+  Mismatch MatchGroups() {
+    for (const bool from_first : {true, false}) {
+      buffers_.clear();
+      for (uint32_t i = 0; i < calls_.size(); ++i) {
+        IsInFirstGroup(i) == from_first ? AddSend(i) : AddRecv(i);
+      }
+      if (Mismatch mismatch = Compare()) return mismatch;
+    }
+    return {};
+  }
+
+  // Gather: what each sends is what the root receives from it; Scatter the other way round.
+  Mismatch MatchRooted(bool gather) {
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      if (IsIdle(i)) continue;
+      const bool root = IsRoot(i);
+      // The root of an intercommunicator's gather only receives.
+      if (!root || !intercommunicator_) gather ? AddSend(i) : AddRecv(i);
+      if (root) gather ? AddRecv(i) : AddSend(i);
+    }
+    return Compare();
+  }
+
+  // Judges pairs (member, root) in which the root names what it expects of each member.
+  Mismatch MatchRootedPairs(bool gather) {
+    std::optional<uint32_t> root;
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      if (IsRoot(i)) root = i;
+    }
+    if (!root) return {};
+    std::vector<uint32_t> wrong;
+    size_t judged = 0;
+    Mismatch mismatch;
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      if (IsIdle(i) || (intercommunicator_ && i == *root)) continue;
+      const size_t index = static_cast<size_t>(calls_[i].rank);
+      const auto mine = gather ? Send(i) : Recv(i);
+      const auto theirs = gather ? RecvFrom(*root, index) : SendTo(*root, index);
+      if (!mine || !theirs) continue;
+      ++judged;
+      if (Fits(*mine, *theirs)) continue;
+      if (wrong.empty()) {
+        mismatch.kind = KindOf(*mine, *theirs);
+        mismatch.deviating_value = Text(*mine);
+        mismatch.agreeing_value = Text(*theirs);
+      }
+      if (i != *root) wrong.push_back(i);
+    }
+    if (!mismatch) return {};
+    // The root's own block fits by its own arguments, so that it counts like any other.
+    const bool root_is_odd = wrong.empty() || wrong.size() * 2 > judged;
+    if (root_is_odd) {
+      std::swap(mismatch.deviating_value, mismatch.agreeing_value);
+      mismatch.deviating = {*root};
+      mismatch.agreeing = wrong;
+    } else if (calls_.size() == 2) {
+      mismatch.agreeing = {*root};
+      mismatch.others = wrong;
+    } else {
+      mismatch.deviating = wrong;
+      for (uint32_t i = 0; i < calls_.size(); ++i) {
+        if (!std::binary_search(wrong.begin(), wrong.end(), i)) mismatch.agreeing.push_back(i);
+      }
+    }
+    return mismatch;
+  }
+
+  // Everybody names what everybody contributes. Arrays are few where programs are sane: the votes
+  // are counted once per distinct array.
+  Mismatch MatchAllgatherv() {
+    if (intercommunicator_) return {};
+    std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> arrays;
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      arrays[{Args(i).recv_counts, Args(i).recv_datatype}].push_back(i);
+    }
+    if (!Spend(arrays.size() * calls_.size())) return {};
+    std::map<uint32_t, uint32_t> complaints;  // party: how many it disagrees with
+    Mismatch mismatch;
+    for (const auto& [key, owners] : arrays) {
+      for (uint32_t i = 0; i < calls_.size(); ++i) {
+        const auto rank = static_cast<size_t>(calls_[i].rank);
+        const bool in_place = (Args(i).flags & ring::kSendInPlace) != 0;
+        const auto mine = in_place ? SendTo(i, rank) : Send(i);
+        const auto theirs = RecvFrom(owners[0], rank);
+        if (!mine || !theirs || Fits(*mine, *theirs)) continue;
+        if (!mismatch) {
+          mismatch.kind = KindOf(*mine, *theirs);
+          mismatch.deviating_value = Text(*mine);
+          mismatch.agreeing_value = Text(*theirs);
+        }
+        complaints[i] += static_cast<uint32_t>(owners.size());
+        for (const uint32_t owner : owners) {
+          if (owner != i) ++complaints[owner];
+        }
+      }
+    }
+    if (mismatch) Blame(complaints, &mismatch);
+    return mismatch;
+  }
+
+  // Without the counts of each pair (a Flight Recorder dump has none): what all send together is
+  // what all receive together. Who is wrong, sums do not tell.
+  Mismatch MatchTotals() {
+    const Member* first = calls_[0].topology;
+    if (first == nullptr) return {};
+    const Communicator& comm = trace_.communicators[first->communicator];
+    if (calls_.size() != comm.ranks.size()) return {};
+    const uint32_t datatype = Args(0).send_datatype;
+    uint64_t sent = 0;
+    uint64_t received = 0;
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      const Arguments& a = Args(i);
+      if (datatype == kNoIndex || a.send_datatype != datatype || a.recv_datatype != datatype) {
+        return {};
+      }
+      sent += a.send_count;
+      received += a.recv_count;
+    }
+    if (sent == received) return {};
+    Mismatch mismatch;
+    mismatch.kind = MismatchKind::kCount;
+    for (uint32_t i = 0; i < calls_.size(); ++i) mismatch.others.push_back(i);
+    mismatch.deviating_value = "together " + DataText(trace_, datatype, sent);
+    mismatch.agreeing_value = "together " + DataText(trace_, datatype, received);
+    return mismatch;
+  }
+
+  Mismatch MatchAlltoallv() {
+    if (intercommunicator_) return {};
+    if (std::all_of(calls_.begin(), calls_.end(),
+                    [](const MemberCall& call) { return IsTorch(call.arguments->operation); })) {
+      return MatchTotals();
+    }
+    if (!Spend(calls_.size() * calls_.size())) return {};
+    std::map<uint32_t, uint32_t> complaints;
+    Mismatch mismatch;
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      for (uint32_t j = 0; j < calls_.size(); ++j) {
+        Pair(i, SendTo(i, static_cast<size_t>(calls_[j].rank)), j,
+             RecvFrom(j, static_cast<size_t>(calls_[i].rank)), &complaints, &mismatch);
+      }
+    }
+    if (mismatch) Blame(complaints, &mismatch);
+    return mismatch;
+  }
+
+  void Pair(uint32_t i, const std::optional<BufferDescription>& sent, uint32_t j,
+            const std::optional<BufferDescription>& received,
+            std::map<uint32_t, uint32_t>* complaints, Mismatch* mismatch) {
+    if (!sent || !received || Fits(*sent, *received)) return;
+    if (!*mismatch) {
+      mismatch->kind = KindOf(*sent, *received);
+      mismatch->deviating_value = Text(*sent);
+      mismatch->agreeing_value = Text(*received);
+    }
+    ++(*complaints)[i];
+    if (j != i) ++(*complaints)[j];
+  }
+
+  // The party in most of the disagreements is the odd one; if two share the first place, either may
+  // be.
+  void Blame(const std::map<uint32_t, uint32_t>& complaints, Mismatch* mismatch) const {
+    uint32_t most = 0;
+    for (const auto& [call, count] : complaints) most = std::max(most, count);
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      const auto found = complaints.find(i);
+      const bool odd = found != complaints.end() && found->second == most;
+      (odd ? mismatch->deviating : mismatch->agreeing).push_back(i);
+    }
+    mismatch->pair = mismatch->deviating.size() == 2;
+  }
+
+  // All the blocks of a Reduce_scatter.
+  void AddBlocks(uint32_t i) {
+    const Arguments& a = Args(i);
+    const uint32_t counts = a.recv_counts != kNoIndex ? a.recv_counts : a.send_counts;
+    const uint32_t datatype = a.recv_datatype != kNoIndex ? a.recv_datatype : a.send_datatype;
+    if (counts == kNoIndex || datatype == kNoIndex) return;
+    uint64_t total = 0;
+    uint64_t hash = 0;
+    for (const uint64_t count : trace_.count_arrays[counts]) {
+      total += count;
+      hash = RollHash(hash, SignatureOf(datatype, count));
+    }
+    buffers_.push_back({i, datatype, total, hash | 1});
+  }
+
+  // MPI 4.0, 6.10: all of a group name the same blocks. The other group of an intercommunicator has
+  // blocks of its own, which add up to as much; that sum is not compared.
+  template <typename Add>
+  Mismatch WithinGroups(Add add) {
+    for (const bool first : {true, false}) {
+      buffers_.clear();
+      for (uint32_t i = 0; i < calls_.size(); ++i) {
+        if (!intercommunicator_ || IsInFirstGroup(i) == first) add(i);
+      }
+      Mismatch mismatch = Compare();
+      if (mismatch || !intercommunicator_) return mismatch;
+    }
+    return {};
+  }
+
+  // Over the edges of the topology (MPI 4.0, 8.6): the k-th edge from i to j on one side is the
+  // k-th from i on the other. In a Cartesian one, what is sent down comes from above: where both
+  // are one rank, in a periodic dimension of two, the order does not tell.
+  Mismatch MatchEdges(bool sends_array, bool recvs_array) {
+    std::unordered_map<int32_t, uint32_t> by_rank;
+    for (uint32_t i = 0; i < calls_.size(); ++i) by_rank[calls_[i].rank] = i;
+    std::map<uint32_t, uint32_t> complaints;
+    Mismatch mismatch;
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      std::map<int32_t, uint32_t> nth;
+      const std::vector<int32_t>& out = calls_[i].topology->neighbors_out;
+      const uint32_t comm = calls_[i].topology->communicator;
+      const bool cartesian = (trace_.communicators[comm].flags & ring::kIsCartesian) != 0;
+      for (size_t k = 0; k < out.size(); ++k) {
+        const auto peer = by_rank.find(out[k]);
+        if (peer == by_rank.end() || !Spend(1)) continue;
+        const uint32_t j = peer->second;
+        const std::vector<int32_t>& in = calls_[j].topology->neighbors_in;
+        uint32_t left = nth[out[k]]++;
+        for (size_t m = 0; m < in.size(); ++m) {
+          if (in[m] != calls_[i].rank) continue;
+          if (cartesian ? m != (k ^ 1) : left-- != 0) continue;
+          Pair(i, sends_array ? SendTo(i, k) : Send(i), j, recvs_array ? RecvFrom(j, m) : Recv(j),
+               &complaints, &mismatch);
+          break;
+        }
+      }
+    }
+    if (mismatch) Blame(complaints, &mismatch);
+    return mismatch;
+  }
+
+  bool Spend(uint64_t pairs) {
+    if (budget_->pairs_left < pairs) {
+      budget_->exceeded = true;
+      return false;
+    }
+    budget_->pairs_left -= pairs;
+    return true;
+  }
+
+  const Trace& trace_;
+  const std::vector<MemberCall>& calls_;
+  const bool intercommunicator_;
+  MatchBudget* const budget_;
+  std::vector<std::string>* const notes_;
+  std::vector<BufferDescription> buffers_;
+  bool by_signature_ = false;  // w-collectives: the arrays hold signatures, not counts
+};
+
+}  // namespace
+
+std::string DataText(const Trace& trace, uint32_t datatype, uint64_t count) {
+  const std::string& name = trace.datatypes[datatype].name;
+  return fmt::format("{} × {}", static_cast<int64_t>(count),
+                     name.empty() ? "a derived type" : name);
+}
+
+Mismatch MatchData(const Trace& trace, const std::vector<MemberCall>& calls, Rule rule,
+                   bool intercommunicator, MatchBudget* budget, std::vector<std::string>* notes) {
+  return DataMatcher(trace, calls, intercommunicator, budget, notes).Match(rule);
+}
+
+Mismatch MatchMessage(const Trace& trace, const Arguments& sent, const Arguments& received) {
+  const std::vector<MemberCall> calls = {{.arguments = &sent}, {.arguments = &received}};
+  return DataMatcher(trace, calls, false, nullptr, nullptr).MatchMessage();
+}
+
+}  // namespace rollcall

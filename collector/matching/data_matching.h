@@ -1,0 +1,26 @@
+// The part of the matching rules that is about data: whose signature must equal whose.
+#ifndef ROLLCALL_COLLECTOR_MATCHING_DATA_MATCHING_H_
+#define ROLLCALL_COLLECTOR_MATCHING_DATA_MATCHING_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/matching/match_rules.h"
+
+namespace rollcall {
+
+// "4 x MPI_INT"; the multiplication sign is a real one.
+std::string DataText(const Trace& trace, uint32_t datatype, uint64_t count);
+
+// Datatype and count, by `rule`; all parties call one operation with one root.
+Mismatch MatchData(const Trace& trace, const std::vector<MemberCall>& calls, Rule rule,
+                   bool intercommunicator, MatchBudget* budget, std::vector<std::string>* notes);
+
+// One message (MPI 4.0, 3.3.1): what is received may be more than what was sent, and MPI_PACKED, or
+// MPI_BYTE of as many bytes, meets any type. No mismatch where that cannot be told.
+Mismatch MatchMessage(const Trace& trace, const Arguments& sent, const Arguments& received);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_MATCHING_DATA_MATCHING_H_

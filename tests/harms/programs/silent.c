@@ -1,9 +1,0 @@
-/* Prints nothing at all. */
-#include "harm.h"
-
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  Barriers(2);
-  MPI_Finalize();
-  return 5;
-}
