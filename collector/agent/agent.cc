@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,6 +41,13 @@ void Drain(int fd) {
   }
 }
 
+uint64_t NewId() {
+  uint64_t id = 0;
+  // Where there is no randomness yet the agent goes by its host and run directory.
+  if (getrandom(&id, sizeof(id), GRND_NONBLOCK) != sizeof(id)) return 0;
+  return id;
+}
+
 }  // namespace
 
 Agent::Agent(AgentOptions options, Transport* transport)
@@ -49,10 +57,12 @@ Agent::Agent(AgentOptions options, Transport* transport)
       wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       inotify_fd_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
       journal_(options_.run_directory),
-      answers_(options_.run_directory, [this](uint64_t connection, rpc::AgentMessage message) {
-        if (transport_ != nullptr) transport_->Send(connection, std::move(message));
-        Wake();  // an answer may have appended to the journal, which goes out first
-      }) {
+      answers_(options_.run_directory,
+               [this](uint64_t connection, rpc::AgentMessage message) {
+                 if (transport_ != nullptr) transport_->Send(connection, std::move(message));
+                 Wake();  // an answer may have appended to the journal, which goes out first
+               }),
+      id_(NewId()) {
   const std::string rings = options_.run_directory + "/" + kRingsDirectory;
   if (inotify_fd_ >= 0) {
     inotify_add_watch(inotify_fd_, rings.c_str(), IN_CREATE | IN_MOVED_TO);

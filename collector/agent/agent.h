@@ -26,6 +26,7 @@
 #include "collector/import/journal.h"
 #include "collector/live/process_watch.h"
 #include "collector/model/trace.h"
+#include "collector/rpc/compression.h"
 
 namespace rollcall::agent {
 
@@ -106,7 +107,6 @@ class Agent {
     std::optional<ProcessEnd> exit;  // with a code, as the journal has it
     // What the collector was told last on this connection.
     bool told = false;
-    int64_t told_ns = 0;
     uint64_t told_activity = 0;
     bool told_quiet = false;
     bool told_ended = false;
@@ -118,7 +118,10 @@ class Agent {
     uint64_t request = 0;
     std::deque<size_t> processes;
     int64_t settle_until_ns = 0;  // CLOCK_MONOTONIC; 0: at once
-    std::vector<uint8_t> bytes;   // of the one being sent
+    uint64_t newest_records = UINT64_MAX;
+    std::unique_ptr<rpc::Compressor> compressor;  // null: not compressed
+    std::vector<uint8_t> bytes;                   // of the one being sent, as they are sent
+    uint64_t image_bytes = 0;
     size_t offset = 0;
     bool has_bytes = false;
     uint64_t activity_before = 0;
@@ -152,6 +155,7 @@ class Agent {
   void NoteVerdict(int64_t at_realtime_ns);
   void Handle(const rpc::CollectorMessage& message);
   void PumpSnapshots();
+  void TakeSnapshot(SnapshotJob* job, const Process& process);
   void JournalQuiet(Process* process, uint64_t activity);
   Process* FindById(uint64_t id);
 
@@ -177,8 +181,10 @@ class Agent {
   bool by_rollcall_ = false;
   int64_t next_sample_ns_ = 0;
   int64_t next_heartbeat_ns_ = 0;
+  int64_t next_moving_digest_ns_ = 0;
   uint64_t connection_ = 0;
   uint64_t connections_made_ = 0;
+  const uint64_t id_;  // random: what names this agent to the collector
 };
 
 }  // namespace rollcall::agent

@@ -17,6 +17,11 @@ constexpr size_t kChunkBytes = 1 << 20;
 // While a process moves, its digest goes out this often: ten thousand ranks stay a few MB/s.
 constexpr int64_t kMovingDigestNs = 1'000'000'000;
 
+// What a collector needs to read an answer, by its windows: of the newest records alone two rings
+// fit in, of whole ones one.
+constexpr int kBriefWindowLog = 18;
+constexpr int kWholeWindowLog = 21;
+
 // How long the ends of processes are waited for once the job is over.
 constexpr int64_t kSettleNs = 1'000'000'000;
 
@@ -41,6 +46,7 @@ void Agent::Talk() {
     hello->set_version(options_.version);
     hello->set_run_directory(options_.run_directory);
     hello->set_resumed(connections_made_++ > 0);
+    hello->set_agent_id(id_);
     transport_->Send(connection_, std::move(message));
     journal_.Rewind();
     ReadJournalLines();
@@ -100,6 +106,9 @@ void Agent::FillDigest(Process* process, rpc::ProcessDigest* digest, bool everyt
 
 void Agent::TellState() {
   const int64_t now = Now(CLOCK_MONOTONIC);
+  // All that move at once: a message costs the collector more than what it says.
+  const bool tell_moving = now >= next_moving_digest_ns_;
+  if (tell_moving) next_moving_digest_ns_ = now + kMovingDigestNs;
   rpc::AgentMessage message;
   for (const auto& process : processes_) {
     if (!process->readable) continue;
@@ -107,16 +116,18 @@ void Agent::TellState() {
     const bool turned = process->quiet != process->told_quiet ||
                         process->ended != process->told_ended ||
                         process->polling != process->told_polling;
-    if (process->told && !turned && (!moved || now - process->told_ns < kMovingDigestNs)) continue;
+    if (process->told && !turned && (!moved || !tell_moving)) continue;
     FillDigest(process.get(), message.mutable_digests()->add_processes(), !process->told);
     process->told = true;
-    process->told_ns = now;
     process->told_activity = process->sample.activity;
     process->told_quiet = process->quiet;
     process->told_ended = process->ended;
     process->told_polling = process->polling;
   }
-  if (message.has_digests()) transport_->Send(connection_, std::move(message));
+  if (message.has_digests()) {
+    transport_->Send(connection_, std::move(message));
+    if (next_heartbeat_ns_ != 0) next_heartbeat_ns_ = now + options_.heartbeat_ns;
+  }
   for (const auto& process : processes_) {
     if (!process->end_known || !process->ended || process->event_told) continue;
     process->event_told = true;
@@ -142,6 +153,11 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
   if (message.has_snapshot()) {
     SnapshotJob job;
     job.request = message.snapshot().request();
+    const bool brief = message.snapshot().newest_records() != 0;
+    if (brief) job.newest_records = message.snapshot().newest_records();
+    if (message.snapshot().may_compress()) {
+      job.compressor = std::make_unique<rpc::Compressor>(brief ? kBriefWindowLog : kWholeWindowLog);
+    }
     if (message.snapshot().settle()) {
       job.settle_until_ns = Now(CLOCK_MONOTONIC) + kSettleNs;
       ScanRings();  // a rank that lived between two scans
@@ -202,6 +218,17 @@ void Agent::JournalQuiet(Process* process, uint64_t activity) {
   Journal(quiet);
 }
 
+void Agent::TakeSnapshot(SnapshotJob* job, const Process& process) {
+  job->activity_before = process.sample.activity;
+  job->ended_before = process.ended;
+  FileSource source(process.sampler->fd());
+  job->bytes = PackImage(TakeImage(source, process.name, ImageDepth::kAll, job->newest_records));
+  job->image_bytes = job->bytes.size();
+  if (job->compressor != nullptr) job->bytes = job->compressor->Compress(job->bytes);
+  job->offset = 0;
+  job->has_bytes = true;
+}
+
 void Agent::PumpSnapshots() {
   while (!snapshots_.empty() && transport_->HasRoom()) {
     SnapshotJob& job = snapshots_.front();
@@ -221,18 +248,14 @@ void Agent::PumpSnapshots() {
     }
     Process* process = processes_[job.processes.front()].get();
     if (!job.has_bytes) {
-      job.activity_before = process->sample.activity;
-      job.ended_before = process->ended;
-      FileSource source(process->sampler->fd());
-      job.bytes = PackImage(TakeImage(source, process->name));
-      job.offset = 0;
-      job.has_bytes = true;
+      TakeSnapshot(&job, *process);
     }
     const size_t size = std::min(kChunkBytes, job.bytes.size() - job.offset);
     chunk->set_id(process->sample.id);
     chunk->set_name(process->name);
     chunk->set_offset(job.offset);
-    chunk->set_total_bytes(job.bytes.size());
+    chunk->set_total_bytes(job.image_bytes);
+    chunk->set_compressed(job.compressor != nullptr);
     chunk->set_data(job.bytes.data() + job.offset, size);
     job.offset += size;
     if (job.offset == job.bytes.size()) {

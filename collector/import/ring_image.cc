@@ -1,6 +1,7 @@
 #include "collector/import/ring_image.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <utility>
 
@@ -14,8 +15,11 @@ using ring::SectionKind;
 
 class ImageTaker {
  public:
-  ImageTaker(ByteSource& bytes, RingImage* image)
-      : bytes_(bytes), image_(*image), tables_(&bytes, image) {}
+  ImageTaker(ByteSource& bytes, uint64_t newest, RingImage* image)
+      : bytes_(bytes),
+        newest_(std::bit_floor(std::max<uint64_t>(1, newest))),
+        image_(*image),
+        tables_(&bytes, image) {}
 
   void Take(ImageDepth depth) {
     if (!tables_.Open()) return;
@@ -170,8 +174,8 @@ class ImageTaker {
 
   using SlotRange = std::pair<uint64_t, uint64_t>;  // first, end
 
-  // The slots that hold records by what the heads say: in most jobs a small part of the pool. Each
-  // once, however often a damaged table claims it.
+  // The slots that hold the records to take, by what the heads say: in most jobs a small part of
+  // the pool. Each once, however often a damaged table claims it.
   std::vector<SlotRange> UsedSlots() const {
     const ImageTable& threads = image_.table(SectionKind::kThreads);
     const uint64_t pool = image_.table(SectionKind::kRings).size();
@@ -179,9 +183,20 @@ class ImageTaker {
     for (uint64_t i = 0; i < threads.size(); ++i) {
       const auto thread = threads.Get<ring::ThreadEntry>(i);
       for (uint32_t kind = 0; kind < ring::kRingKinds; ++kind) {
+        const uint64_t slots = thread.ring_slots[kind];
+        const uint64_t head = thread.ring_head[kind];
         const uint64_t first = std::min(thread.ring_first[kind], pool);
-        const uint64_t used = std::min(thread.ring_slots[kind], thread.ring_head[kind]);
-        if (used != 0) claims.emplace_back(first, first + std::min(used, pool - first));
+        const auto claim = [&](uint64_t begin, uint64_t end) {
+          end = first + std::min(end, pool - first);
+          if (first + begin < end) claims.emplace_back(first + begin, end);
+        };
+        if (!IsCut(thread, kind) || head < newest_) {
+          claim(0, std::min(slots, head));
+          continue;
+        }
+        const uint64_t end = ((head - 1) & (slots - 1)) + 1;
+        claim(end - std::min(end, newest_), end);
+        claim(slots - (newest_ - std::min(end, newest_)), slots);
       }
     }
     std::sort(claims.begin(), claims.end());
@@ -206,8 +221,48 @@ class ImageTaker {
     for (const auto& [first, end] : slots) {
       if (!tables_.ReadElements(SectionKind::kRings, first, end)) break;
     }
-    if (!bytes_.Changes()) return;
-    for (const auto& [first, end] : slots) MarkOvertaken(first, end, &table);
+    if (bytes_.Changes()) {
+      for (const auto& [first, end] : slots) MarkOvertaken(first, end, &table);
+    }
+    if (newest_ < table.size()) DropOldSlots(&table);
+  }
+
+  bool IsCut(const ring::ThreadEntry& thread, uint32_t kind) const {
+    return thread.ring_slots[kind] > newest_ && std::has_single_bit(thread.ring_slots[kind]);
+  }
+
+  // Moves what was taken into a pool without the slots that were not. A record's slot is its number
+  // modulo their count, before and after.
+  void DropOldSlots(ImageTable* table) {
+    ImageTable threads = image_.table(SectionKind::kThreads);
+    const size_t bytes = table->element_bytes;
+    std::vector<uint8_t> pool;
+    for (uint64_t i = 0; i < threads.size(); ++i) {
+      auto thread = threads.Get<ring::ThreadEntry>(i);
+      for (uint32_t kind = 0; kind < ring::kRingKinds; ++kind) {
+        const uint64_t slots = IsCut(thread, kind) ? newest_ : thread.ring_slots[kind];
+        const uint64_t old_slots = std::exchange(thread.ring_slots[kind], slots);
+        const uint64_t old_first =
+            std::exchange(thread.ring_first[kind], uint64_t{pool.size() / bytes});
+        const uint64_t head = thread.ring_head[kind];
+        const uint64_t first = std::min(old_first, table->size());
+        // A damaged table may claim slots that are not there: none is made for those.
+        const uint64_t there = std::min(slots, table->size() - first);
+        if (pool.size() + there * bytes > table->bytes.size()) return;
+        pool.resize(pool.size() + there * bytes);
+        for (uint64_t n = head - std::min(head, there); n < head && old_slots != 0; ++n) {
+          const uint64_t from = first + n % old_slots;
+          if (from >= table->size() || n % slots >= there) continue;
+          std::memcpy(pool.data() + (thread.ring_first[kind] + n % slots) * bytes,
+                      table->bytes.data() + from * bytes, bytes);
+        }
+      }
+      threads.Put(i, offsetof(ring::ThreadEntry, ring_first), thread.ring_first);
+      threads.Put(i, offsetof(ring::ThreadEntry, ring_slots), thread.ring_slots);
+    }
+    image_.table(SectionKind::kThreads) = std::move(threads);
+    table->bytes = std::move(pool);
+    table->capacity = table->size();
   }
 
   void MarkOvertaken(uint64_t begin, uint64_t end, ImageTable* table) {
@@ -230,16 +285,17 @@ class ImageTaker {
   }
 
   ByteSource& bytes_;
+  const uint64_t newest_;  // a power of two
   RingImage& image_;
   RingTables tables_;
 };
 
 }  // namespace
 
-RingImage TakeImage(ByteSource& bytes, std::string source, ImageDepth depth) {
+RingImage TakeImage(ByteSource& bytes, std::string source, ImageDepth depth, uint64_t newest) {
   RingImage image;
   image.source = std::move(source);
-  ImageTaker(bytes, &image).Take(depth);
+  ImageTaker(bytes, newest, &image).Take(depth);
   return image;
 }
 

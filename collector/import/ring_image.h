@@ -74,8 +74,11 @@ struct RingImage {
 // is odd or of another record, an open call without operation, a checkpoint with number 0. So every
 // record that has the right lock in the image is whole, although the image was taken in pieces.
 // Reads each changing table three times, the records twice; see ring_format.md, "Reading". Slots
-// that hold no record by the heads are not read, and are zero in the image.
-RingImage TakeImage(ByteSource& bytes, std::string source, ImageDepth depth = ImageDepth::kAll);
+// that hold no record by the heads are not read, and are zero in the image. Of each ring buffer
+// with more slots than `newest` only the newest records are taken, a power of two of them: in the
+// image it has that many slots, as if the others had been overwritten.
+RingImage TakeImage(ByteSource& bytes, std::string source, ImageDepth depth = ImageDepth::kAll,
+                    uint64_t newest = UINT64_MAX);
 
 // Grows with every call entered or returned, with polls excluded, with the phase, and with what
 // devices tell: two equal values mean that nothing moved in between. The one definition of

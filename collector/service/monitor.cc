@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "collector/base/clock.h"
+#include "collector/base/text.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/wording/waiting_set.h"
 #include "collector/import/add_sources.h"
@@ -32,6 +34,16 @@ constexpr size_t kAddressesPerRequest = 4096;
 // What as many nodes do not know, no other is asked for.
 constexpr size_t kMostAskedForSymbols = 8;
 constexpr int kLastLooks = 3;
+// Of so many processes whole rings are looked at.
+constexpr size_t kWholeProcesses = 64;
+// Of more, and of those that mostly compute, as many records in all; a process has two ring
+// buffers.
+constexpr uint64_t kFirstRecords = 1 << 18;
+constexpr uint64_t kLeastRecords = 64;
+constexpr uint64_t kMostRecords = 256;
+// What may be fetched from a node in the long run while its ranks compute.
+constexpr int64_t kFetchBytesPerSecond = 1 << 20;
+constexpr size_t kMostNameBytes = 256;
 constexpr size_t kMostJournalBytes = 256 << 20;
 
 int64_t Monotonic() { return Now(CLOCK_MONOTONIC); }
@@ -154,9 +166,10 @@ Monitor::Final Monitor::Finish(const FinalPass& look) {
 
 void Monitor::Run() {
   for (;;) {
-    if (HandleEvents(Monotonic() + kTickNs)) {
-      WithdrawVoid([this](uint64_t id) { return MovementOf(id); });
-    }
+    const bool came = HandleEvents(Monotonic() + kTickNs);
+    // Each look at the state costs what there are processes, however few of them spoke.
+    const bool due = Monotonic() - checked_ns_ >= kTickNs;
+    if (came && due) WithdrawVoid([this](uint64_t id) { return MovementOf(id); });
     std::function<void()> after_look;
     {
       std::unique_lock lock(mutex_);
@@ -171,8 +184,9 @@ void Monitor::Run() {
       if (finished_) continue;
       std::swap(after_look, after_diagnosis_);
     }
+    if (!due && !after_look) continue;
     ForgetLostAgents();
-    const int64_t now = Monotonic();
+    const int64_t now = checked_ns_ = Monotonic();
     const Suspicion suspicion = state_.Check(now);
     const bool asked = after_look || withdrawn_ || now >= standing_.NextDiagnosisNs();
     if (asked || pacer_.MayRun(suspicion, now)) RunDiagnosis(suspicion, asked);
@@ -223,20 +237,28 @@ void Monitor::HandleHello(uint64_t number, Agent* agent, const rpc::Hello& hello
         fmt::format("protocol {} is not served, only {}", hello.protocol(), kProtocol));
     return;
   }
-  // The same agent again, or another in its place: it tells everything anew.
+  const std::string host = CleanText(hello.host(), kMostNameBytes);
+  const std::string run_directory = CleanText(hello.run_directory(), kMostNameBytes);
+  // The same agent again, or another in its place: it tells everything anew. Two nodes may have one
+  // name and one path: only a node whose agent left is taken over by another agent.
   for (auto other = agents_.begin(); other != agents_.end();) {
-    const bool same = other->first != number && other->second.host == hello.host() &&
-                      other->second.run_directory == hello.run_directory();
+    const Agent& known = other->second;
+    const bool namesake = known.host == host && known.run_directory == run_directory;
+    const bool has_id = known.id != 0 && hello.agent_id() != 0;
+    const bool same =
+        other->first != number && known.greeted &&
+        (has_id ? known.id == hello.agent_id() || (namesake && known.left) : namesake);
     if (same) {
       state_.Forget(other->first);
       snapshots_.GiveUpOn(other->first);
     }
     other = same ? agents_.erase(other) : std::next(other);
   }
-  lost_.erase({hello.host(), hello.run_directory()});
+  lost_.erase({host, run_directory});
   agent->greeted = true;
-  agent->host = hello.host();
-  agent->run_directory = hello.run_directory();
+  agent->id = hello.agent_id();
+  agent->host = host;
+  agent->run_directory = run_directory;
   agent->journal.clear();
 }
 
@@ -351,8 +373,7 @@ void Monitor::AddEnvironments() {
   }
 }
 
-bundle::Evidence Monitor::TakeEvidence(const std::set<uint64_t>& asked,
-                                       const std::map<uint64_t, uint32_t>& processes) {
+bundle::Evidence Monitor::TakeEvidence(const std::map<uint64_t, uint32_t>& processes) {
   bundle::Evidence evidence;
   std::map<uint64_t, size_t> nodes;  // by agent
   for (const auto& [number, agent] : agents_) {
@@ -363,7 +384,7 @@ bundle::Evidence Monitor::TakeEvidence(const std::set<uint64_t>& asked,
     node.run_directory = agent.run_directory;
     node.journal = agent.journal;
     if (snapshots_.Answered(number)) continue;
-    node.absent = agent.left || !asked.contains(number)
+    node.absent = agent.left || !asked_.contains(number)
                       ? "its agent was not connected"
                       : fmt::format("its agent did not answer within {:g} s",
                                     static_cast<double>(options_.answer_patience_ns) / 1e9);
@@ -399,31 +420,111 @@ Observed Monitor::Observe(uint64_t id, const ProcessImage& image) {
   return observed;
 }
 
-Trace Monitor::Collect(bool settle) {
-  evidence_ = {};  // rings are large: not those of two looks at once
-  observed_.clear();
-  std::set<uint64_t> asked;
-  rpc::CollectorMessage message;
-  message.mutable_snapshot()->set_request(next_request_);
-  message.mutable_snapshot()->set_settle(settle);
-  for (auto& [number, agent] : agents_) {
-    if (agent.left || !agent.greeted) continue;
-    asked.insert(number);
-  }
-  snapshots_.Begin(next_request_++, asked);
-  for (const uint64_t number : asked) agents_[number].link->Send(message);
-  HandleUntil(Monotonic() + options_.answer_patience_ns, [this] { return snapshots_.complete(); });
+uint64_t Monitor::FirstRecords(Reason reason) const {
+  const size_t processes = state_.processes().size();
+  const bool whole = processes <= kWholeProcesses && reason != Reason::kSomeWait;
+  if (whole) return 0;
+  return std::clamp(kFirstRecords / processes, kLeastRecords, kMostRecords);
+}
 
+bool Monitor::MayFetchWhileComputing() {
+  const int64_t now = Monotonic();
+  bool may = true;
+  for (auto& [number, agent] : agents_) {
+    const double recovered = static_cast<double>(now - std::exchange(agent.allowance_at_ns, now)) *
+                             1e-9 * static_cast<double>(kFetchBytesPerSecond);
+    agent.allowance = static_cast<int64_t>(
+        std::min(static_cast<double>(agent.allowance) + recovered, double{kFetchBurstBytes}));
+    may = may && agent.allowance >= 0;
+  }
+  return may;
+}
+
+void Monitor::Fetch(const Wanted& wanted) {
+  evidence_ = {};  // rings are large: not those of two looks at once
+  std::set<uint64_t> asked;
+  std::map<uint64_t, rpc::CollectorMessage> requests;  // by agent
+  const auto request_to = [&](uint64_t number) -> rpc::SnapshotRequest* {
+    const auto agent = agents_.find(number);
+    if (agent == agents_.end() || agent->second.left || !agent->second.greeted) return nullptr;
+    asked.insert(number);
+    return requests[number].mutable_snapshot();
+  };
+  if (wanted.processes.empty()) {
+    snapshots_.Clear();
+    asked_.clear();
+    for (const auto& [number, agent] : agents_) request_to(number);
+  }
+  for (const uint64_t id : wanted.processes) {
+    const auto process = state_.processes().find(id);
+    if (process == state_.processes().end()) continue;
+    if (rpc::SnapshotRequest* request = request_to(process->second.agent)) request->add_ids(id);
+  }
+  snapshots_.Begin(next_request_, asked);
+  asked_.insert(asked.begin(), asked.end());
+  for (auto& [number, message] : requests) {
+    rpc::SnapshotRequest* request = message.mutable_snapshot();
+    request->set_request(next_request_);
+    request->set_settle(wanted.settle);
+    request->set_newest_records(wanted.newest_records);
+    request->set_may_compress(true);
+    agents_[number].link->Send(message);
+  }
+  ++next_request_;
+  uint64_t received = 0;
+  int64_t deadline = Monotonic() + options_.answer_patience_ns;
+  HandleUntil(deadline, [&] { return snapshots_.complete(); });
+  while (!snapshots_.complete() && snapshots_.received_bytes() != received) {
+    received = snapshots_.received_bytes();
+    deadline = Monotonic() + options_.answer_patience_ns;
+    HandleUntil(deadline, [&] { return snapshots_.complete(); });
+  }
+  for (const uint64_t number : asked) {
+    const auto agent = agents_.find(number);
+    if (agent == agents_.end()) continue;
+    agent->second.allowance -= static_cast<int64_t>(snapshots_.ReceivedBytes(number));
+  }
+}
+
+std::optional<std::set<uint64_t>> Monitor::WorthWholeHistory(const Trace& trace,
+                                                             const Report& report) const {
+  std::set<uint64_t> ids;
+  if (state_.processes().size() <= kWholeProcesses) return ids;
+  for (const Finding& finding : report.findings) {
+    if (finding.communicator >= trace.communicators.size()) continue;
+    const Communicator& communicator = trace.communicators[finding.communicator];
+    if (communicator.members.size() > kWholeProcesses - ids.size()) continue;
+    for (const uint32_t member : communicator.members) {
+      const uint32_t process = trace.members[member].process;
+      if (process < observed_.size()) ids.insert(observed_[process].id);
+    }
+  }
+  return ids.empty() ? std::nullopt : std::optional(ids);
+}
+
+bool Monitor::FetchHistory(const Trace& trace, const Report& report, Wanted first) {
+  if (first.newest_records == 0) return false;
+  first.newest_records = 0;
+  if (!options_.on_evidence) {
+    std::optional<std::set<uint64_t>> ids = WorthWholeHistory(trace, report);
+    if (!ids) return false;
+    first.processes = std::move(*ids);
+  }
+  Fetch(first);
+  return true;
+}
+
+Trace Monitor::BuildTrace(bool settle) {
+  observed_.clear();
   // Of a job that was ended for its time, who was killed says nothing about who stood still.
   const bool time_is_up = settle && final_pass_.diagnose.time_limit_ns >= 0;
   RingTraceBuilder builder;
   std::vector<uint32_t> alive;
   std::map<uint64_t, uint32_t> processes;
+  for (const std::string& name : snapshots_.Incomplete()) {
+    builder.trace()->problems.push_back({name, -1, "its agent did not send all of it"});
+  }
   for (const auto& [id, image] : snapshots_.images()) {
-    if (!image.whole) {
-      builder.trace()->problems.push_back({image.name, -1, "its agent did not send all of it"});
-      continue;
-    }
     MemorySource source(image.bytes);
     RingSnapshot snapshot = ReadRing(source, image.name);
     snapshot.taken_at_ns = image.arrived_realtime_ns;
@@ -445,11 +546,16 @@ Trace Monitor::Collect(bool settle) {
       alive.push_back(*index);
     }
   }
+  // All at once: each application costs what there are processes.
+  rollcall::Journal journal;
   for (const auto& [number, agent] : agents_) {
     MemorySource source(
         {reinterpret_cast<const uint8_t*>(agent.journal.data()), agent.journal.size()});
-    ApplyJournal(ReadJournal(source, agent.host + " journal"), &builder);
+    rollcall::Journal lines = ReadJournal(source, agent.host + " journal");
+    std::move(lines.events.begin(), lines.events.end(), std::back_inserter(journal.events));
+    std::move(lines.problems.begin(), lines.problems.end(), std::back_inserter(journal.problems));
   }
+  ApplyJournal(journal, &builder);
   // Only who ended by itself stood still then; the others did if the journal says so.
   for (Process& process : builder.trace()->processes) {
     const bool ended = process.end.how == ProcessEnd::How::kExited ||
@@ -465,7 +571,7 @@ Trace Monitor::Collect(bool settle) {
     ended_meanwhile_ |= end.how != ProcessEnd::How::kAlive;
     if (!settle) end = {.how = ProcessEnd::How::kAlive};
   }
-  if (options_.on_evidence) evidence_ = TakeEvidence(asked, processes);
+  if (options_.on_evidence) evidence_ = TakeEvidence(processes);
   return builder.Finish();
 }
 
@@ -551,8 +657,13 @@ std::vector<uint64_t> Monitor::CalledStalled(const Trace& trace, const Report& r
 
 void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
   const int64_t begin = Monotonic();
+  if (suspicion.reason == Reason::kSomeWait && !asked && !MayFetchWhileComputing()) {
+    pacer_.Ran(suspicion, false, begin, Monotonic());
+    return;
+  }
   if (options_.live_stacks && !suspicion.stalled.empty()) AskForStacks(suspicion.stalled);
-  Trace trace = Collect(false);
+  const Wanted first{.newest_records = FirstRecords(suspicion.reason)};
+  Trace trace = Collect(first);
   int64_t collected = Monotonic();
   Report report = DiagnoseLive(trace);
   // The rings are newer than the digests: a rank may have passed the threshold in between.
@@ -560,10 +671,15 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
     const std::vector<uint64_t> stalled = CalledStalled(trace, report);
     if (!stalled.empty()) {
       AskForStacks(stalled);
-      trace = Collect(false);
+      trace = Collect(first);
       collected = Monotonic();
       report = DiagnoseLive(trace);
     }
+  }
+  if (IsReportable(report, options_.times.stall_after_ns) && FetchHistory(trace, report, first)) {
+    trace = BuildTrace(false);
+    collected = Monotonic();
+    report = DiagnoseLive(trace);
   }
   const bool fruitful = IsReportable(report, options_.times.stall_after_ns);
   const int64_t patience = fruitful && !asked ? Patience(trace, report) : 0;
@@ -599,6 +715,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
     options_.on_evidence(trace, report, evidence_);
   }
   evidence_ = {};
+  snapshots_.Clear();
   ActIfDue(report);
   pacer_.Ran(suspicion, fruitful, begin, Monotonic());
 }
@@ -637,16 +754,19 @@ std::map<uint64_t, Movement> Monitor::LastMovements(const Trace& trace) const {
 
 void Monitor::FinishNow() {
   Final final;
+  DiagnoseOptions diagnose = final_pass_.diagnose;
+  diagnose.stall_after_ns = options_.times.stall_after_ns;
+  diagnose.job_ended = true;
   AskForEnvironments();
   // What the agents still have to say is on its way: the snapshots come behind it. Ranks that
   // outlive their launcher for longer than the agents wait may end while these are taken.
   for (int look = 0; look < kLastLooks; ++look) {
-    final.trace = Collect(true);
+    const Wanted first{.settle = true, .newest_records = FirstRecords(Reason::kEnded)};
+    final.trace = Collect(first);
+    const Report report = Diagnose(final.trace, diagnose);
+    if (FetchHistory(final.trace, report, first)) final.trace = BuildTrace(true);
     if (!ended_meanwhile_ || !snapshots_.complete()) break;
   }
-  DiagnoseOptions diagnose = final_pass_.diagnose;
-  diagnose.stall_after_ns = options_.times.stall_after_ns;
-  diagnose.job_ended = true;
   if (final_pass_.name_code) Symbolize(&final.trace);
   final.report = Diagnose(final.trace, diagnose);
   if (!final_pass_.name_code && !EndedWell(final.report)) {

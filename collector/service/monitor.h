@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -43,7 +44,8 @@ class AgentLink {
 
 struct MonitorOptions {
   ProgressTimes times = {};
-  // How long agents are given to answer; what did not come by then is judged without.
+  // How long agents may keep silent when they are asked; what did not come by then is judged
+  // without. As long as something arrives it is waited for.
   int64_t answer_patience_ns = 5'000'000'000;
   // An agent that said nothing for this long, or left and did not come back, is lost: what is left
   // is judged without it.
@@ -113,11 +115,22 @@ class Monitor {
     std::shared_ptr<AgentLink> link;
     bool greeted = false;
     bool left = false;
+    uint64_t id = 0;  // its own; 0: it has none
     std::string host;
     std::string run_directory;
     std::string journal;      // all lines so far
     std::string environment;  // of one that answered
     int64_t last_heard_ns = 0;
+    // Bytes that may be fetched from it while others compute; below 0: it must recover first.
+    int64_t allowance = kFetchBurstBytes;
+    int64_t allowance_at_ns = 0;
+  };
+  // What is asked of the agents.
+  struct Wanted {
+    // The job is over: after all ends are known, if that is soon.
+    bool settle = false;
+    uint64_t newest_records = 0;     // of each ring buffer; 0: all
+    std::set<uint64_t> processes{};  // ids; empty: all
   };
   struct Event {
     enum class Kind : uint8_t { kJoin, kMessage, kLeave } kind;
@@ -148,11 +161,28 @@ class Monitor {
   // Asks for stacks of stalled processes and waits for them.
   void AskForStacks(const std::vector<uint64_t>& stalled);
   Observed Observe(uint64_t id, const ProcessImage& image);
-  // A trace of everything; `settle`: after all ends are known, if that is soon.
-  Trace Collect(bool settle);
-  // What Collect() got, of the agents that it asked; `processes`: by ring id, in its trace.
-  bundle::Evidence TakeEvidence(const std::set<uint64_t>& asked,
-                                const std::map<uint64_t, uint32_t>& processes);
+  // So many of a ring buffer's records are asked for first: of many processes a few each, so that
+  // a look at 16,384 ranks stays below 100 MB. 0: all.
+  uint64_t FirstRecords(Reason reason) const;
+  // Waits for the answers of all agents concerned. Forgets what was fetched before unless only some
+  // processes are wanted.
+  void Fetch(const Wanted& wanted);
+  // A trace of what was fetched.
+  Trace BuildTrace(bool settle);
+  Trace Collect(const Wanted& wanted) {
+    Fetch(wanted);
+    return BuildTrace(wanted.settle);
+  }
+  // The processes whose whole history may say more of the findings: the members of small
+  // communicators, all of each. Empty: that is all of them.
+  std::optional<std::set<uint64_t>> WorthWholeHistory(const Trace& trace,
+                                                      const Report& report) const;
+  // Fetches their whole rings, or all for a bundle. False if there is no more to fetch.
+  bool FetchHistory(const Trace& trace, const Report& report, Wanted first);
+  // Whether no node was fetched from too much while its ranks computed.
+  bool MayFetchWhileComputing();
+  // What BuildTrace() got; `processes`: by ring id, in its trace.
+  bundle::Evidence TakeEvidence(const std::map<uint64_t, uint32_t>& processes);
   void AskForEnvironments();
   // Waits for them, for a while, and puts what came into the evidence.
   void AddEnvironments();
@@ -162,6 +192,9 @@ class Monitor {
   // Has the agents journal that a hang was found in what was collected until then.
   void TellAgents(const Report& report, int64_t collected_ns);
   void FinishNow();
+
+  static constexpr int64_t kFetchBurstBytes = 64 << 20;
+
   const MonitorOptions options_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -181,6 +214,7 @@ class Monitor {
   DiagnosisThrottle pacer_;
   uint64_t next_request_ = 1;
   SnapshotSet snapshots_;
+  std::set<uint64_t> asked_;  // agents, for what is in snapshots_
   SymbolCache symbols_;
   std::map<uint64_t, std::vector<CodeAddress>> asked_symbols_;  // by request
   std::set<uint64_t> asked_stacks_;                             // requests
@@ -192,6 +226,7 @@ class Monitor {
   // Agents that were given up: host and run directory.
   std::set<std::pair<std::string, std::string>> lost_;
   StandingFindings standing_;
+  int64_t checked_ns_ = 0;
   bool withdrawn_ = false;        // since the newest look
   int64_t patient_since_ns_ = 0;  // the newest look may say more with ranks to come; 0: no
   std::thread thread_;

@@ -1,17 +1,22 @@
 #include "collector/service/snapshot_set.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "collector/import/ring_image.h"
 
 namespace rollcall::service {
 
+void SnapshotSet::Clear() {
+  answered_.clear();
+  images_.clear();
+}
+
 void SnapshotSet::Begin(uint64_t request, std::set<uint64_t> agents) {
   request_ = request;
   waiting_ = std::move(agents);
-  answered_.clear();
-  bytes_.clear();
-  images_.clear();
+  answers_.clear();
+  received_bytes_ = 0;
 }
 
 bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t realtime_ns) {
@@ -19,32 +24,53 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
   if (chunk.last()) {
     waiting_.erase(agent);
     answered_.insert(agent);
+    answers_[agent].decompressor.reset();
     return true;
   }
   if (chunk.total_bytes() > kMaxImageBytes) return false;
-  ProcessImage& image = images_[chunk.id()];
-  if (image.agent != 0 && image.agent != agent) return true;  // two agents see one process
-  if (image.whole || chunk.offset() != image.bytes.size() ||
-      chunk.data().size() > chunk.total_bytes() - chunk.offset()) {
-    return false;
-  }
-  uint64_t& bytes = bytes_[agent];
-  bytes += chunk.data().size();
-  if (bytes > kMostBytesPerAgent) return false;
+  Answer& answer = answers_[agent];
+  ProcessImage& image = answer.image;
+  if (answer.id != chunk.id() || image.whole) image = {};
   image.agent = agent;
+  answer.id = chunk.id();
+  answer.received_bytes += chunk.data().size();
+  received_bytes_ += chunk.data().size();
+  const uint64_t begin = image.bytes.size();
+  const uint64_t room = chunk.total_bytes() - std::min(chunk.total_bytes(), begin);
+  if (chunk.compressed()) {
+    if (!answer.decompressor) answer.decompressor.emplace();
+    if (!answer.decompressor->Append(chunk.data(), room, &image.bytes)) return false;
+  } else {
+    if (chunk.offset() != begin || chunk.data().size() > room) return false;
+    image.bytes.insert(image.bytes.end(), chunk.data().begin(), chunk.data().end());
+  }
+  answer.bytes += image.bytes.size() - begin;
+  if (answer.bytes > kMostBytesPerAgent) return false;
   image.name = chunk.name();
   image.total_bytes = chunk.total_bytes();
-  image.bytes.insert(image.bytes.end(), chunk.data().begin(), chunk.data().end());
-  if (chunk.end_of_file()) {
-    image.whole = true;
-    image.quiet = chunk.quiet();
-    image.alive = chunk.alive();
-    image.activity = chunk.activity();
-    image.idle_ns = chunk.idle_ns();
-    image.cpu_ns = chunk.cpu_ns();
-    image.arrived_realtime_ns = realtime_ns;
-  }
+  if (!chunk.end_of_file()) return true;
+  if (image.bytes.size() != image.total_bytes) return false;
+  image.whole = true;
+  image.quiet = chunk.quiet();
+  image.alive = chunk.alive();
+  image.activity = chunk.activity();
+  image.idle_ns = chunk.idle_ns();
+  image.cpu_ns = chunk.cpu_ns();
+  image.arrived_realtime_ns = realtime_ns;
+  ProcessImage& known = images_[chunk.id()];
+  // Two agents may see one process: the first one is believed.
+  if (known.agent == 0 || known.agent == agent) known = std::move(image);
+  image = {};
+  answer.id = 0;
   return true;
+}
+
+std::vector<std::string> SnapshotSet::Incomplete() const {
+  std::vector<std::string> names;
+  for (const auto& [agent, answer] : answers_) {
+    if (!answer.image.name.empty() && !answer.image.whole) names.push_back(answer.image.name);
+  }
+  return names;
 }
 
 std::map<uint64_t, ProcessImage> SnapshotSet::TakeImages() {

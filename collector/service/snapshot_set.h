@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "collector/rpc/compression.h"
 #include "proto/collector.pb.h"
 
 namespace rollcall::service {
@@ -26,22 +28,34 @@ struct ProcessImage {
   int64_t arrived_realtime_ns = 0;
 };
 
-// The answers to one request. Sizes come from the network and are bounded: an image to the most
-// that a ring may have, all of one agent together to kMostBytesPerAgent.
+// The answers to one request, or to one and those that ask for more of some processes. Sizes come
+// from the network and are bounded: an image to the most that a ring may have, all of one agent's
+// answer together to kMostBytesPerAgent.
 class SnapshotSet {
  public:
   static constexpr uint64_t kMostBytesPerAgent = uint64_t{4} << 30;
 
-  // Begins to wait for the answers of `agents` to `request`; forgets what was there.
+  // Forgets all images.
+  void Clear();
+  // Begins to wait for the answers of `agents` to `request`. An image that comes replaces the one
+  // of its process that is there, once it is whole.
   void Begin(uint64_t request, std::set<uint64_t> agents);
   // False if the chunk is not what an agent sends: out of order, too large.
   bool Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t realtime_ns);
   // That agent will not answer.
   void GiveUpOn(uint64_t agent) { waiting_.erase(agent); }
   bool complete() const { return waiting_.empty(); }
+  // Bytes that have come over the network since Begin(), of all agents and of one.
+  uint64_t received_bytes() const { return received_bytes_; }
+  uint64_t ReceivedBytes(uint64_t agent) const {
+    const auto answer = answers_.find(agent);
+    return answer == answers_.end() ? 0 : answer->second.received_bytes;
+  }
   // Whether that agent has said all that it had to say.
   bool Answered(uint64_t agent) const { return answered_.contains(agent); }
   const std::map<uint64_t, ProcessImage>& images() const { return images_; }
+  // Names of the processes whose image was begun and did not come whole.
+  std::vector<std::string> Incomplete() const;
   // Hands the images over; what still comes is late.
   std::map<uint64_t, ProcessImage> TakeImages();
 
@@ -49,7 +63,15 @@ class SnapshotSet {
   uint64_t request_ = 0;
   std::set<uint64_t> waiting_;
   std::set<uint64_t> answered_;
-  std::map<uint64_t, uint64_t> bytes_;       // by agent
+  uint64_t received_bytes_ = 0;
+  struct Answer {
+    uint64_t received_bytes = 0;
+    uint64_t bytes = 0;                             // uncompressed
+    std::optional<rpc::Decompressor> decompressor;  // of a compressed answer
+    uint64_t id = 0;                                // of the process whose image is on its way
+    ProcessImage image;
+  };
+  std::map<uint64_t, Answer> answers_;       // by agent
   std::map<uint64_t, ProcessImage> images_;  // by ring id
 };
 

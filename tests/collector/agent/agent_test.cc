@@ -22,6 +22,7 @@
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
 #include "collector/live/run_root.h"
+#include "collector/rpc/compression.h"
 #include "proto/run_directory.h"
 #include "tests/collector/agent/fake_ring.h"
 #include "tests/temporary_directory.h"
@@ -353,6 +354,38 @@ TEST_F(AgentTest, AnswersASnapshotWithTheWholeRing) {
   ASSERT_TRUE(snapshot.usable);
   EXPECT_EQ(snapshot.header.world_rank, 0);
   EXPECT_THAT(JournalText(), HasSubstr("\"quiet\""));
+}
+
+TEST_F(AgentTest, CompressesAnAnswerWhereItIsAllowed) {
+  Sleeper sleeper;
+  const auto ring = MakeRing(sleeper.pid(), 0, 2);
+  ring->Enter(Operation::kBarrier, 9);
+  ASSERT_TRUE(RunUntil([&] { return LastDigest(0) != nullptr && LastDigest(0)->quiet(); }));
+  rpc::CollectorMessage request;
+  request.mutable_snapshot()->set_request(5);
+  request.mutable_snapshot()->set_newest_records(64);
+  request.mutable_snapshot()->set_may_compress(true);
+  transport_.Ask(request);
+  std::string packed;
+  uint64_t total_bytes = 0;
+  ASSERT_TRUE(RunUntil([&] {
+    packed.clear();
+    for (const auto& message : transport_.Sent()) {
+      const auto& chunk = message.snapshot();
+      if (message.has_snapshot() && chunk.last()) return true;
+      packed += chunk.data();
+      if (chunk.end_of_file()) total_bytes = chunk.total_bytes();
+    }
+    return false;
+  }));
+  EXPECT_LT(packed.size(), total_bytes / 2);
+  std::vector<uint8_t> bytes;
+  ASSERT_TRUE(rpc::Decompressor().Append(packed, total_bytes, &bytes));
+  MemorySource source(bytes);
+  const RingSnapshot snapshot = ReadRing(source, "copy");
+  ASSERT_TRUE(snapshot.usable);
+  ASSERT_EQ(snapshot.threads.size(), 1u);
+  EXPECT_EQ(snapshot.threads[0].open.size(), 1u);
 }
 
 TEST_F(AgentTest, ADeletedRingIsPreserved) {

@@ -297,6 +297,63 @@ TEST(RingReader, UsesWhatIsLeftOfATruncatedFile) {
   EXPECT_EQ(with_threads, whole.size() - threads.offset - sizeof(ring::ThreadEntry));
 }
 
+// The numbers of the collectives that an image of the newest records holds, of a ring with so many
+// slots into which so many were written.
+std::vector<uint64_t> NewestOf(uint64_t slots, uint64_t written, uint64_t newest) {
+  RingFileBuilder builder(0, 2);
+  const uint32_t other = builder.AddThread(99, slots);
+  const uint32_t thread = builder.AddThread(100, slots);
+  const uint32_t world = builder.AddMember(0xfeed, 0, 2, ring::kIsWorld);
+  for (uint64_t n = 1; n <= written; ++n) {
+    builder.Append(other, RingFileBuilder::MakeRecord(Operation::kBcast, 1000 * n));
+    builder.Append(thread, RingFileBuilder::MakeRecord(Operation::kBarrier, 1000 * n, world, n));
+  }
+  const Bytes bytes = builder.Build();
+  MemorySource source(bytes);
+  const RingImage image = TakeImage(source, "x.ring", ImageDepth::kAll, newest);
+  EXPECT_LE(image.table(ring::SectionKind::kRings).size(), 2 * (std::min(slots, newest) + 4));
+  const RingSnapshot ring = Read(PackImage(image));
+  EXPECT_EQ(Problems(ring), "");
+  EXPECT_EQ(ring.unreadable, 0u);
+  if (ring.threads.size() != 2) return {};
+  const RingCalls& calls = ring.threads[1].calls[ring::kCollectiveRing];
+  EXPECT_EQ(calls.head, written);
+  EXPECT_EQ(calls.lost, written - calls.records.size());
+  std::vector<uint64_t> numbers;
+  for (const RingRecord& record : calls.records) numbers.push_back(record.record.sequence);
+  return numbers;
+}
+
+TEST(RingReader, AnImageOfTheNewestRecordsHasNoOthers) {
+  EXPECT_THAT(NewestOf(16, 9, 4), ElementsAre(6, 7, 8, 9)) << "not lapped";
+  EXPECT_THAT(NewestOf(16, 18, 4), ElementsAre(15, 16, 17, 18)) << "across the end of the ring";
+  EXPECT_THAT(NewestOf(16, 37, 4), ElementsAre(34, 35, 36, 37)) << "lapped";
+  EXPECT_THAT(NewestOf(16, 3, 4), ElementsAre(1, 2, 3)) << "fewer than were asked for";
+  EXPECT_THAT(NewestOf(4, 6, 8), ElementsAre(3, 4, 5, 6)) << "a ring of fewer slots";
+  EXPECT_THAT(NewestOf(16, 9, 5), ElementsAre(6, 7, 8, 9)) << "a power of two";
+  EXPECT_THAT(NewestOf(16, 0, 4), IsEmpty());
+}
+
+TEST(RingReader, AnImageOfTheNewestRecordsOfADamagedRingIsSafe) {
+  for (const uint64_t slots : {uint64_t{3}, uint64_t{1} << 20, uint64_t{1} << 60}) {
+    for (const uint64_t first : {uint64_t{0}, uint64_t{7}, uint64_t{1} << 61}) {
+      RingFileBuilder builder(0, 2);
+      const uint32_t thread = builder.AddThread(100, 16);
+      for (uint64_t n = 1; n <= 9; ++n) {
+        builder.Append(thread, RingFileBuilder::MakeRecord(Operation::kBcast, 1000 * n));
+      }
+      builder.threads[thread].ring_slots[0] = slots;
+      builder.threads[thread].ring_first[0] = first;
+      builder.threads[thread].ring_head[0] = UINT64_MAX - 3;
+      const Bytes bytes = builder.Build();
+      MemorySource source(bytes);
+      const RingSnapshot ring = Read(PackImage(TakeImage(source, "x.ring", ImageDepth::kAll, 4)));
+      EXPECT_TRUE(ring.usable);
+      EXPECT_LE(ring.threads[0].calls[0].records.size(), 4u);
+    }
+  }
+}
+
 TEST(RingReader, APackedImageSaysTheSame) {
   const Bytes whole = MakePythonRing().Build();
   MemorySource source(whole);

@@ -672,6 +672,41 @@ TEST(MonitorTest, WithoutABundleNothingIsAskedOrKept) {
   EXPECT_TRUE(final.evidence.rings.empty());
 }
 
+// Containers are all called localhost, and their run directories may be one path.
+TEST(MonitorTest, TwoNodesOfOneNameBothCount) {
+  Monitor monitor{MonitorOptions{}};
+  for (const uint64_t id : {1, 2}) {
+    rpc::AgentMessage hello = Hello();
+    hello.mutable_hello()->set_agent_id(id);
+    const uint64_t agent = monitor.Join(std::make_shared<FakeLink>());
+    monitor.Message(agent, hello);
+    const std::vector<uint8_t> ring = RingInBarrier(static_cast<int32_t>(id) - 1, true);
+    monitor.Message(agent, WaitingDigest(IdOf(ring), 2));
+  }
+  const auto third = std::make_shared<FakeLink>();
+  const uint64_t agent = monitor.Join(third);
+  rpc::AgentMessage again = Hello();
+  again.mutable_hello()->set_agent_id(2);
+  monitor.Message(agent, again);  // the second one, connected anew, and with nothing to say yet
+  const uint64_t request = third->WaitForSnapshotRequest();
+  EXPECT_NE(request, 0u) << "the first one's rank waits";
+  monitor.Leave(agent);
+}
+
+TEST(MonitorTest, AnAgentsNamesCannotForgeLinesOfATerminal) {
+  MonitorOptions options;
+  options.lost_after_ns = 1'000'000;
+  std::promise<std::string> note;
+  options.on_note = [&](const std::string& text) { note.set_value(text); };
+  Monitor monitor{options};
+  rpc::AgentMessage hello = Hello();
+  hello.mutable_hello()->set_host("node\x1b[2J\nrollcall: no deadlock");
+  monitor.Message(monitor.Join(std::make_shared<FakeLink>()), hello);
+  const std::string text = note.get_future().get();
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+}
+
 TEST(MonitorTest, FinishesWithoutAgents) {
   Monitor monitor{MonitorOptions{}};
   const Monitor::Final final = monitor.Finish();
@@ -703,6 +738,37 @@ TEST(SnapshotSetTest, TakesChunksInOrderOnly) {
   EXPECT_TRUE(set.Add(1, last, 0));
   set.GiveUpOn(2);
   EXPECT_TRUE(set.complete());
+}
+
+TEST(SnapshotSetTest, ALaterAnswerReplacesOneProcessAndKeepsTheOthers) {
+  SnapshotSet set;
+  rpc::SnapshotChunk chunk;
+  chunk.set_total_bytes(1);
+  chunk.set_end_of_file(true);
+  set.Begin(1, {7});
+  chunk.set_request(1);
+  chunk.set_data("a");
+  for (const uint64_t id : {1, 2}) {
+    chunk.set_id(id);
+    EXPECT_TRUE(set.Add(7, chunk, 0));
+  }
+  set.Begin(2, {7});
+  chunk.set_request(2);
+  chunk.set_id(1);
+  chunk.set_total_bytes(2);
+  chunk.set_data("b");
+  chunk.set_end_of_file(false);
+  EXPECT_TRUE(set.Add(7, chunk, 0));
+  EXPECT_EQ(set.images().at(1).bytes, std::vector<uint8_t>{'a'}) << "until the new one is whole";
+  EXPECT_EQ(set.Incomplete().size(), 0u) << "it has no name yet";
+  chunk.set_offset(1);
+  chunk.set_data("c");
+  chunk.set_end_of_file(true);
+  EXPECT_TRUE(set.Add(7, chunk, 0));
+  EXPECT_EQ(set.images().at(1).bytes, (std::vector<uint8_t>{'b', 'c'}));
+  EXPECT_EQ(set.images().at(2).bytes, std::vector<uint8_t>{'a'});
+  set.Clear();
+  EXPECT_TRUE(set.images().empty());
 }
 
 TEST(SnapshotSetTest, LateAnswersAreIgnored) {
