@@ -21,10 +21,21 @@
 
 namespace rollcall::ring_job {
 
+// The process that stands for a rank where somebody watches it; 0: none does.
+struct RankProcess {
+  uint32_t pid = 0;
+  uint64_t start_ticks = 0;
+};
+
 // The ring of one rank.
 class RankRing {
  public:
-  RankRing(const Job& job, int32_t rank) : job_(job), rank_(rank), ring_(rank, job.shape().ranks) {}
+  RankRing(const Job& job, int32_t rank, const RankProcess& process = {})
+      : job_(job), rank_(rank), ring_(rank, job.shape().ranks) {
+    if (process.pid == 0) return;
+    ring_.header.pid = tid_ = process.pid;
+    ring_.header.process_start_ticks = process.start_ticks;
+  }
 
   // Once.
   RingFileBuilder::Bytes Write() {
@@ -33,7 +44,8 @@ class RankRing {
     module_ = ring_.AddModule("/job/bin/train");
     const uint32_t collective_slots = std::bit_ceil(job_.shape().records / 2);
     const uint32_t p2p_slots = std::bit_ceil(job_.steps() * 24);
-    ring_.AddThread(static_cast<uint32_t>(4000 + rank_), collective_slots, p2p_slots);
+    ring_.AddThread(tid_ != 0 ? tid_ : static_cast<uint32_t>(4000 + rank_), collective_slots,
+                    p2p_slots);
     AddGroups();
     const std::vector<Call>& calls = job_.CallsOf(rank_);
     const size_t returned = job_.Returned(rank_);
@@ -245,6 +257,7 @@ class RankRing {
 
   const Job& job_;
   const int32_t rank_;
+  uint32_t tid_ = 0;
   RingFileBuilder ring_;
   uint32_t module_ = 0;
   uint64_t world_key_ = 0;
