@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "collector/import/bundle/reader.h"
-#include "collector/import/bundle/sources.h"
+#include "collector/bundle/kept_sources.h"
+#include "collector/bundle/reader.h"
 #include "collector/import/flight_recorder/dump_files.h"
 #include "collector/import/input_format.h"
 #include "collector/import/journal.h"

@@ -1,13 +1,13 @@
-// A bundle (collector/import/bundle/bundle.md), and what only bundles have in them.
+// A bundle (collector/bundle/bundle.md), and what only bundles have in them.
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "collector/import/bundle/format.h"
-#include "collector/import/bundle/reader.h"
-#include "collector/import/bundle/sources.h"
+#include "collector/bundle/format.h"
+#include "collector/bundle/kept_sources.h"
+#include "collector/bundle/reader.h"
 #include "collector/import/input_format.h"
 #include "collector/import/trace_assembly.h"
 

@@ -1,5 +1,5 @@
 // A bundle of what agents sent says what the nodes' directories said.
-#include "collector/bundle/evidence.h"
+#include "collector/collect/evidence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "collector/bundle/reader.h"
 #include "collector/diagnosis/diagnose.h"
-#include "collector/import/bundle/reader.h"
 #include "collector/import/journal.h"
 #include "collector/import/load_inputs.h"
 #include "collector/import/ring_image.h"
 #include "collector/report/text_report.h"
 #include "tests/bench/ring_job_files.h"
-#include "tests/collector/bundle/job_evidence.h"
+#include "tests/collector/collect/job_evidence.h"
 #include "tests/collector/import/fake_machine.h"
 #include "tests/temporary_directory.h"
 

@@ -1,10 +1,10 @@
-#include "collector/import/bundle/unpacker.h"
+#include "collector/bundle/unpacker.h"
 
 #include <fmt/format.h>
 
 #include <new>
 
-#include "collector/import/bundle/format.h"
+#include "collector/bundle/format.h"
 
 namespace rollcall::bundle {
 

@@ -1,9 +1,9 @@
-#include "collector/bundle/observed.h"
+#include "collector/collect/observed.h"
 
 #include <vector>
 
-#include "collector/import/bundle/format.h"
-#include "collector/import/bundle/sources.h"
+#include "collector/bundle/format.h"
+#include "collector/bundle/kept_sources.h"
 #include "collector/import/input_format.h"
 #include "collector/import/journal.h"
 #include "collector/matching/user_code.h"

@@ -1,5 +1,5 @@
 // A bundle says what the directory said, wherever it is read.
-#include "collector/bundle/collect.h"
+#include "collector/collect/collect.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "collector/bundle/format.h"
+#include "collector/bundle/reader.h"
 #include "collector/diagnosis/diagnose.h"
-#include "collector/import/bundle/format.h"
-#include "collector/import/bundle/reader.h"
 #include "collector/import/journal.h"
 #include "collector/import/load_inputs.h"
 #include "collector/report/text_report.h"

@@ -1,6 +1,6 @@
 // The bytes that a Zstandard file holds, piece by piece, up to a limit.
-#ifndef ROLLCALL_COLLECTOR_IMPORT_BUNDLE_UNPACKER_H_
-#define ROLLCALL_COLLECTOR_IMPORT_BUNDLE_UNPACKER_H_
+#ifndef ROLLCALL_COLLECTOR_BUNDLE_UNPACKER_H_
+#define ROLLCALL_COLLECTOR_BUNDLE_UNPACKER_H_
 
 #include <zstd.h>
 
@@ -51,4 +51,4 @@ class Unpacker {
 
 }  // namespace rollcall::bundle
 
-#endif  // ROLLCALL_COLLECTOR_IMPORT_BUNDLE_UNPACKER_H_
+#endif  // ROLLCALL_COLLECTOR_BUNDLE_UNPACKER_H_

@@ -1,4 +1,4 @@
-#include "collector/import/bundle/reader.h"
+#include "collector/bundle/reader.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "collector/base/text.h"
-#include "collector/import/bundle/format.h"
-#include "collector/import/bundle/unpacker.h"
+#include "collector/bundle/format.h"
+#include "collector/bundle/unpacker.h"
 
 namespace rollcall::bundle {
 namespace {

@@ -1,4 +1,4 @@
-#include "collector/bundle/collect.h"
+#include "collector/collect/collect.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -13,10 +13,10 @@
 
 #include "collector/base/byte_source.h"
 #include "collector/base/file.h"
-#include "collector/bundle/observed.h"
+#include "collector/bundle/format.h"
+#include "collector/bundle/reader.h"
 #include "collector/bundle/writer.h"
-#include "collector/import/bundle/format.h"
-#include "collector/import/bundle/reader.h"
+#include "collector/collect/observed.h"
 #include "collector/import/load_inputs.h"
 #include "collector/import/ring_image.h"
 #include "collector/import/ring_reader.h"

@@ -1,5 +1,5 @@
 // Bundles that were damaged, made to do harm, or are something else.
-#include "collector/import/bundle/reader.h"
+#include "collector/bundle/reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/import/bundle/format.h"
+#include "collector/bundle/format.h"
 #include "tests/collector/bundle/bundle_file.h"
 
 namespace rollcall::bundle {
