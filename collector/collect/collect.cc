@@ -74,10 +74,6 @@ class Collector {
   }
 
  private:
-  void AddProblem(const std::string& source, std::string message) {
-    result_.problems.push_back({source, -1, std::move(message)});
-  }
-
   static UniqueFd Open(const std::string& path, std::string* error) {
     FileStamp stamp;
     return OpenRegularFile(path, kMaxPackedBytes, &stamp, error);
@@ -149,7 +145,10 @@ class Collector {
   void AddFile(const File& file, Writer* writer) {
     std::string error;
     const UniqueFd fd = Open(file.path, &error);
-    if (!fd) return AddProblem(file.path, error);
+    if (!fd) {
+      result_.problems.push_back({ProblemCode::kUnreadable, error, file.path});
+      return;
+    }
     FileSource source(fd.get());
     const std::string name = fmt::format("{}/{}", file.input, file.name);
     result_.trace_bytes += source.Size();
@@ -188,7 +187,9 @@ class Collector {
   std::optional<std::vector<uint8_t>> AllBytes(ByteSource* source, const std::string& path) {
     std::vector<uint8_t> bytes;
     if (source->Size() > kMaxMemberBytes) {
-      AddProblem(path, fmt::format("{} bytes: not put into the bundle", source->Size()));
+      result_.problems.push_back({ProblemCode::kOverLimit,
+                                  fmt::format("{} bytes: not put into the bundle", source->Size()),
+                                  path});
       return std::nullopt;
     }
     bytes.resize(source->Size());

@@ -114,7 +114,7 @@ class EvidenceWriter {
     MemorySource source(ring.image);
     const std::string name = fmt::format("{}/{}/{}", ring.node, kRingsDirectory, ring.name);
     if (!IsRing(name, &source)) {
-      result_.problems.push_back({ring.name, -1, "not a ring: left out"});
+      result_.problems.push_back({ProblemCode::kForeign, "not a ring: left out", ring.name});
       return;
     }
     result_.trace_bytes += ring.image.size();

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 
 // What a file said when it was opened.
 struct OpenedInput {
-  std::string error;                      // why it could not be read
+  std::optional<Problem> problem;         // why it could not be read
   const InputFormat* format = nullptr;    // null: not a trace
   std::unique_ptr<InputContent> content;  // with `format`
 };
@@ -30,15 +31,21 @@ struct OpenedInput {
 OpenedInput OpenInput(const InputFile& file) {
   OpenedInput opened;
   FileStamp stamp;
-  const UniqueFd fd = OpenRegularFile(file.path, kMaxInputBytes, &stamp, &opened.error);
-  if (!fd) return opened;
+  std::string error;
+  const UniqueFd fd = OpenRegularFile(file.path, kMaxInputBytes, &stamp, &error);
+  if (!fd) {
+    opened.problem = {ProblemCode::kUnreadable, error, file.path};
+    return opened;
+  }
   FileSource bytes(fd.get());
   opened.format = FindFormat(file, bytes);
   if (opened.format != nullptr) {
     opened.content = opened.format->read(file, bytes);
+  } else if (file.asked_for && bytes.Size() == 0) {
+    opened.problem = {ProblemCode::kTruncated, "the file is empty", file.path};
   } else if (file.asked_for) {
-    opened.error = bytes.Size() == 0 ? "the file is empty"
-                                     : "neither a rollcall ring, nor a journal, nor a bundle";
+    opened.problem = {ProblemCode::kForeign, "neither a rollcall ring, nor a journal, nor a bundle",
+                      file.path};
   }
   return opened;
 }
@@ -55,7 +62,8 @@ class Loader {
                                   [this](size_t index) { return OpenInput(files_[index]); });
     for (const InputFile& file : files_) Take(file, opened.Next());
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!has_traces_[i]) assembly_.AddProblem(inputs[i], "no traces in this directory");
+      if (has_traces_[i]) continue;
+      assembly_.AddProblem({ProblemCode::kMissing, "no traces in this directory", inputs[i]});
     }
     result_.trace = assembly_.Finish();
     return std::move(result_);
@@ -80,17 +88,17 @@ class Loader {
         input,
         [&](const std::string& path, const std::string& directory) { add(path, directory, false); },
         [this](const std::string& directory, const std::string& why) {
-          assembly_.AddProblem(directory, why);
+          assembly_.AddProblem({ProblemCode::kUnreadable, why, directory});
         });
   }
 
   void Take(const InputFile& file, OpenedInput opened) {
-    if (opened.format != &kDumpFormat && !(file.asked_for && !opened.error.empty())) {
+    if (opened.format != &kDumpFormat && !(file.asked_for && opened.problem)) {
       assembly_.dumps()->AddOther(file.path, file.directory, file.name);
     }
-    if (opened.format == nullptr && opened.error.empty()) return;
+    if (opened.format == nullptr && !opened.problem) return;
     has_traces_[file.input] = true;
-    if (!opened.error.empty()) return assembly_.AddProblem(file.path, opened.error);
+    if (opened.problem) return assembly_.AddProblem(std::move(*opened.problem));
     result_.files.push_back({file, opened.format});
     opened.content->AddTo(&assembly_);
   }

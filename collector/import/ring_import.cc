@@ -216,7 +216,8 @@ class ProcessImport {
         ring_.RankList(ref, std::min<uint64_t>(ranks_left_, kMaxRanks));
     for (const ring::RankRun& run : runs) ranks_left_ -= run.count;
     if (runs.empty() && !ring_.String(ref).empty()) {
-      trace_.problems.push_back({ring_.source, -1, "a list of ranks is too long to be true"});
+      trace_.problems.push_back(
+          {ProblemCode::kOverLimit, "a list of ranks is too long to be true", ring_.source});
     }
     return runs;
   }

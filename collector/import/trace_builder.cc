@@ -114,7 +114,8 @@ class Joiner {
       slots_ += static_cast<uint64_t>(size);
       world.processes.assign(static_cast<size_t>(size), kNoIndex);
     } else if (size >= 0) {
-      trace_.problems.push_back({"", -1, fmt::format("a world of {} ranks: not believed", size)});
+      trace_.problems.push_back(
+          {ProblemCode::kOverLimit, fmt::format("a world of {} ranks: not believed", size)});
     }
     trace_.worlds.push_back(std::move(world));
     return static_cast<uint32_t>(trace_.worlds.size() - 1);
@@ -144,8 +145,8 @@ class Joiner {
       world.processes[rank] = index;
     } else {
       trace_.problems.push_back(
-          {process.source, -1,
-           fmt::format("rank {} of {}: not believed", process.rank, world.size)});
+          {ProblemCode::kOverLimit,
+           fmt::format("rank {} of {}: not believed", process.rank, world.size), process.source});
       process.rank = -1;
     }
   }
@@ -158,7 +159,7 @@ class Joiner {
     }
     if (missing.empty()) return;
     trace_.problems.push_back(
-        {"", -1,
+        {ProblemCode::kMissing,
          fmt::format("no trace of rank{} {}, of {} ranks", missing.size() == 1 ? "" : "s",
                      FoldRanks(missing), world.size)});
   }
@@ -366,8 +367,9 @@ class RingTraceBuilder::Impl {
     const uint64_t id = RingId(snapshot.header);
     if (const auto known = FindProcess(id); known && id != 0) {
       trace_.problems.push_back(
-          {snapshot.source, -1,
-           fmt::format("the same process as {}: ignored", trace_.processes[*known].source)});
+          {ProblemCode::kDuplicate,
+           fmt::format("the same process as {}: ignored", trace_.processes[*known].source),
+           snapshot.source});
       return std::nullopt;
     }
     const uint32_t index = importer_.Import(snapshot);

@@ -421,7 +421,8 @@ Trace Monitor::Collect(bool settle) {
   std::map<uint64_t, uint32_t> processes;
   for (const auto& [id, image] : snapshots_.images()) {
     if (!image.whole) {
-      builder.trace()->problems.push_back({image.name, -1, "its agent did not send all of it"});
+      builder.trace()->problems.push_back(
+          {ProblemCode::kTruncated, "its agent did not send all of it", image.name});
       continue;
     }
     MemorySource source(image.bytes);

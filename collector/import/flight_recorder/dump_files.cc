@@ -57,7 +57,7 @@ Dump DumpFiles::Read(const File& file) {
     dump = ReadDump(source, file.path, file.format);
     dump.taken_at_ns = WrittenNs(fd.get());
   } else {
-    dump.problems.push_back({file.path, -1, error});
+    dump.problems.push_back({ProblemCode::kUnreadable, error, file.path});
   }
   dump.rank = file.name.rank;
   dump.directory = file.directory;
@@ -73,10 +73,11 @@ void DumpFiles::ReportOthers(Trace* trace) const {
     std::error_code error;
     const bool empty = std::filesystem::file_size(other.path, error) == 0 && !error;
     trace->problems.push_back(
-        {other.path, empty ? -1 : 0,
+        {empty ? ProblemCode::kTruncated : ProblemCode::kForeign,
          fmt::format("{}: nothing is known of rank {} from it",
                      empty ? "the file is empty" : "neither a pickle nor JSON of a dump",
-                     other.name.rank)});
+                     other.name.rank),
+         other.path, empty ? -1 : 0});
   }
 }
 

@@ -40,7 +40,9 @@ class KeptSourcesContent : public InputContent {
   void AddTo(TraceAssembly* assembly) override {
     const bool whole =
         text_.size() <= 2 * KeptSources::kMaxBytes && assembly->sources()->Parse(text_);
-    if (!whole) assembly->AddProblem(path_, "damaged: some lines of source are missing");
+    if (whole) return;
+    assembly->AddProblem(
+        {ProblemCode::kDamaged, "damaged: some lines of source are missing", path_});
   }
 
  private:
