@@ -13,7 +13,7 @@ namespace rollcall::bundle {
 bool IsRing(const std::string& name, ByteSource* bytes) {
   const InputFile member{
       .path = name, .directory = "", .name = std::string(LastName(name)), .in_bundle = true};
-  return FindFormat(member, *bytes) == &kRingFormat;
+  return rollcall::IsRing(member, *bytes);
 }
 
 std::string DescribeProcess(const Process& process, const RingState& ring) {

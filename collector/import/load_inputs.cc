@@ -1,7 +1,6 @@
 #include "collector/import/load_inputs.h"
 
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -22,9 +21,8 @@ namespace fs = std::filesystem;
 
 // What a file said when it was opened.
 struct OpenedInput {
-  std::optional<Problem> problem;         // why it could not be read
-  const InputFormat* format = nullptr;    // null: not a trace
-  std::unique_ptr<InputContent> content;  // with `format`
+  std::optional<Problem> problem;  // why it could not be read
+  InputContent content;
 };
 
 // Safe from several threads.
@@ -38,12 +36,11 @@ OpenedInput OpenInput(const InputFile& file) {
     return opened;
   }
   FileSource bytes(fd.get());
-  opened.format = FindFormat(file, bytes);
-  if (opened.format != nullptr) {
-    opened.content = opened.format->read(file, bytes);
-  } else if (file.asked_for && bytes.Size() == 0) {
+  opened.content = ReadContent(file, bytes);
+  if (opened.content.format != nullptr || !file.asked_for) return opened;
+  if (bytes.Size() == 0) {
     opened.problem = {ProblemCode::kTruncated, "the file is empty", file.path};
-  } else if (file.asked_for) {
+  } else {
     opened.problem = {ProblemCode::kForeign, "neither a rollcall ring, nor a journal, nor a bundle",
                       file.path};
   }
@@ -93,14 +90,14 @@ class Loader {
   }
 
   void Take(const InputFile& file, OpenedInput opened) {
-    if (opened.format != &kDumpFormat && !(file.asked_for && opened.problem)) {
+    if (opened.content.format != &kDumpFormat && !(file.asked_for && opened.problem)) {
       assembly_.dumps()->AddOther(file.path, file.directory, file.name);
     }
-    if (opened.format == nullptr && !opened.problem) return;
+    if (opened.content.format == nullptr && !opened.problem) return;
     has_traces_[file.input] = true;
     if (opened.problem) return assembly_.AddProblem(std::move(*opened.problem));
-    result_.files.push_back({file, opened.format});
-    opened.content->AddTo(&assembly_);
+    result_.files.push_back({file, opened.content.format});
+    opened.content.add(&assembly_);
   }
 
   Inputs result_;

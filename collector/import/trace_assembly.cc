@@ -69,7 +69,7 @@ void TraceAssembly::AddMember(const std::string& bundle, const bundle::Member& m
                        .modified_ns = member.modified_ns};
   MemorySource bytes(member.bytes);
   // Another member is of a newer version, or for people.
-  if (const InputFormat* format = FindFormat(file, bytes)) format->read(file, bytes)->AddTo(this);
+  if (const AddContent add = ReadContent(file, bytes).add) add(this);
 }
 
 // The second look, begun after the first one has ended for all.

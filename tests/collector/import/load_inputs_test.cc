@@ -187,8 +187,9 @@ TEST(InputFormat, IsFoundByContentBeforeTheName) {
   const auto find = [](const std::string& name, const std::string& text, bool asked_for) {
     const std::vector<uint8_t> bytes(text.begin(), text.end());
     MemorySource source(bytes);
-    return FindFormat({.path = name, .directory = "", .name = name, .asked_for = asked_for},
-                      source);
+    return ReadContent({.path = name, .directory = "", .name = name, .asked_for = asked_for},
+                       source)
+        .format;
   };
   const std::string dump = R"({"version": "2.4", "pg_config": {}, "entries": []})";
   EXPECT_EQ(find("x", dump, false), &kDumpFormat);
