@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "collector/base/print_line.h"
-#include "collector/bundle/collect.h"
+#include "collector/collect/collect.h"
 #include "collector/launch/job_environment.h"
 
 namespace rollcall {

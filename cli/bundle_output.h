@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "collector/bundle/evidence.h"
+#include "collector/collect/evidence.h"
 #include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/trace.h"
 

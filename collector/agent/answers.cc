@@ -9,7 +9,7 @@
 
 #include "collector/agent/live_stacks.h"
 #include "collector/base/clock.h"
-#include "collector/bundle/environment.h"
+#include "collector/collect/environment.h"
 #include "collector/import/journal.h"
 #include "collector/rpc/frames.h"
 #include "proto/run_directory.h"

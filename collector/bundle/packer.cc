@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "collector/import/bundle/format.h"
+#include "collector/bundle/format.h"
 
 namespace rollcall::bundle {
 namespace {

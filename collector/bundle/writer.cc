@@ -8,7 +8,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
-#include "collector/import/bundle/format.h"
+#include "collector/bundle/format.h"
 
 namespace rollcall::bundle {
 namespace {

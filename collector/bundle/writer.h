@@ -1,5 +1,4 @@
-// Writes the container of a bundle (collector/import/bundle/bundle.md): what is in it is the
-// caller's.
+// Writes the container of a bundle (bundle.md): what is in it is the caller's.
 #ifndef ROLLCALL_COLLECTOR_BUNDLE_WRITER_H_
 #define ROLLCALL_COLLECTOR_BUNDLE_WRITER_H_
 

@@ -1,5 +1,7 @@
 #include "collector/import/input_format.h"
 
+#include <utility>
+
 namespace rollcall {
 namespace {
 
@@ -10,11 +12,11 @@ constexpr const InputFormat* kFormats[] = {
 
 }  // namespace
 
-const InputFormat* FindFormat(const InputFile& file, ByteSource& bytes) {
+InputContent ReadContent(const InputFile& file, ByteSource& bytes) {
   for (const InputFormat* format : kFormats) {
-    if (format->recognize(file, bytes)) return format;
+    if (AddContent add = format->read(file, bytes)) return {format, std::move(add)};
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace rollcall

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <string>
 
 #include "collector/base/byte_source.h"
@@ -29,21 +29,15 @@ struct InputFile {
   int64_t modified_ns = kNoTime;  // of a member, as the bundle has it
 };
 
-// What was read of one file.
-class InputContent {
- public:
-  virtual ~InputContent() = default;
-  // Called once, on one thread, in the order of the files.
-  virtual void AddTo(TraceAssembly* assembly) = 0;
-};
+// Adds what was read of one file. Called once, on one thread, in the order of the files.
+using AddContent = std::function<void(TraceAssembly*)>;
 
-// Both functions may be called by several threads at once, for different sources.
 struct InputFormat {
-  // Whether a file is of this format. The content decides, and the name only where the content says
-  // nothing: an empty or overwritten ring is reported, some other file in the directory is not.
-  bool (*recognize)(const InputFile& file, ByteSource& bytes);
-  // Damage is a problem of the trace, not a failure. Throws std::bad_alloc only.
-  std::unique_ptr<InputContent> (*read)(const InputFile& file, ByteSource& bytes);
+  // Null: the file is not of this format. The content decides, and the name only where the content
+  // says nothing: an empty or overwritten ring is reported, some other file in the directory is
+  // not. Damage is a problem of the trace, not a failure. May be called by several threads at once,
+  // for different sources. Throws std::bad_alloc only.
+  AddContent (*read)(const InputFile& file, ByteSource& bytes);
 };
 
 extern const InputFormat kRingFormat;
@@ -52,8 +46,15 @@ extern const InputFormat kJournalFormat;
 extern const InputFormat kBundleFormat;
 extern const InputFormat kKeptSourcesFormat;  // only in bundles
 
-// The format of a file; null: it is not a trace.
-const InputFormat* FindFormat(const InputFile& file, ByteSource& bytes);
+// Whether a file is read as a ring.
+bool IsRing(const InputFile& file, ByteSource& bytes);
+
+// Both null: the file is not a trace.
+struct InputContent {
+  const InputFormat* format = nullptr;
+  AddContent add;
+};
+InputContent ReadContent(const InputFile& file, ByteSource& bytes);
 
 }  // namespace rollcall
 

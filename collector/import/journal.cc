@@ -369,9 +369,10 @@ std::string FormatJournalLine(const JournalEvent& event) {
 }
 
 Problem ProblemOf(const journal::Absent& absent) {
-  return {absent.host, -1,
+  return {ProblemCode::kMissingNode,
           fmt::format("traces of this node are missing: {}; they lie in {} there", absent.why,
-                      absent.run_directory)};
+                      absent.run_directory),
+          absent.host};
 }
 
 std::optional<JournalEvent> ParseJournalLine(std::string_view text, std::string* error) {

@@ -29,7 +29,11 @@ class JournalReader {
     std::string error;
     std::optional<JournalEvent> event = ParseJournalLine(line, &error);
     if (!event && !error.empty()) {
-      AddProblem(offset, line.size() > kMaxLineBytes ? "a line is too long" : error);
+      if (line.size() > kMaxLineBytes) {
+        AddProblem(ProblemCode::kOverLimit, offset, "a line is too long");
+      } else {
+        AddProblem(ProblemCode::kDamaged, offset, error);
+      }
       const size_t again = line.rfind(kLineBegin);
       if (again == std::string_view::npos || again == 0) return;
       event = ParseJournalLine(line.substr(again), &error);
@@ -48,9 +52,9 @@ class JournalReader {
     if (std::optional<JournalEvent> event = ParseJournalLine(line, &error)) Line(line, offset);
   }
 
-  void AddProblem(uint64_t offset, std::string message) {
+  void AddProblem(ProblemCode code, uint64_t offset, std::string message) {
     if (++problems_ > kMaxProblems) return;
-    journal_.problems.push_back({source_, static_cast<int64_t>(offset), std::move(message)});
+    journal_.problems.push_back({code, std::move(message), source_, static_cast<int64_t>(offset)});
   }
 
  private:
@@ -110,7 +114,7 @@ Journal ReadJournal(ByteSource& bytes, const std::string& source) {
   bool skipping = false;  // in a line that is too long
   for (uint64_t offset = 0;;) {
     if (offset >= kMaxJournalBytes) {
-      reader.AddProblem(offset, "more than is read of a journal");
+      reader.AddProblem(ProblemCode::kOverLimit, offset, "more than is read of a journal");
       break;
     }
     std::string chunk(kChunk, '\0');
@@ -126,7 +130,8 @@ Journal ReadJournal(ByteSource& bytes, const std::string& source) {
     }
     pending.append(chunk, begin);
     if (pending.size() > kMaxLineBytes) {
-      if (!skipping) reader.AddProblem(pending_begin, "a line is too long");
+      if (!skipping)
+        reader.AddProblem(ProblemCode::kOverLimit, pending_begin, "a line is too long");
       skipping = true;
       pending.clear();
     }

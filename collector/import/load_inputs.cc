@@ -1,7 +1,7 @@
 #include "collector/import/load_inputs.h"
 
 #include <filesystem>
-#include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -21,24 +21,28 @@ namespace fs = std::filesystem;
 
 // What a file said when it was opened.
 struct OpenedInput {
-  std::string error;                      // why it could not be read
-  const InputFormat* format = nullptr;    // null: not a trace
-  std::unique_ptr<InputContent> content;  // with `format`
+  std::optional<Problem> problem;  // why it could not be read
+  InputContent content;
 };
 
 // Safe from several threads.
 OpenedInput OpenInput(const InputFile& file) {
   OpenedInput opened;
   FileStamp stamp;
-  const UniqueFd fd = OpenRegularFile(file.path, kMaxInputBytes, &stamp, &opened.error);
-  if (!fd) return opened;
+  std::string error;
+  const UniqueFd fd = OpenRegularFile(file.path, kMaxInputBytes, &stamp, &error);
+  if (!fd) {
+    opened.problem = {ProblemCode::kUnreadable, error, file.path};
+    return opened;
+  }
   FileSource bytes(fd.get());
-  opened.format = FindFormat(file, bytes);
-  if (opened.format != nullptr) {
-    opened.content = opened.format->read(file, bytes);
-  } else if (file.asked_for) {
-    opened.error = bytes.Size() == 0 ? "the file is empty"
-                                     : "neither a rollcall ring, nor a journal, nor a bundle";
+  opened.content = ReadContent(file, bytes);
+  if (opened.content.format != nullptr || !file.asked_for) return opened;
+  if (bytes.Size() == 0) {
+    opened.problem = {ProblemCode::kTruncated, "the file is empty", file.path};
+  } else {
+    opened.problem = {ProblemCode::kForeign, "neither a rollcall ring, nor a journal, nor a bundle",
+                      file.path};
   }
   return opened;
 }
@@ -55,7 +59,8 @@ class Loader {
                                   [this](size_t index) { return OpenInput(files_[index]); });
     for (const InputFile& file : files_) Take(file, opened.Next());
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!has_traces_[i]) assembly_.AddProblem(inputs[i], "no traces in this directory");
+      if (has_traces_[i]) continue;
+      assembly_.AddProblem({ProblemCode::kMissing, "no traces in this directory", inputs[i]});
     }
     result_.trace = assembly_.Finish();
     return std::move(result_);
@@ -80,19 +85,19 @@ class Loader {
         input,
         [&](const std::string& path, const std::string& directory) { add(path, directory, false); },
         [this](const std::string& directory, const std::string& why) {
-          assembly_.AddProblem(directory, why);
+          assembly_.AddProblem({ProblemCode::kUnreadable, why, directory});
         });
   }
 
   void Take(const InputFile& file, OpenedInput opened) {
-    if (opened.format != &kDumpFormat && !(file.asked_for && !opened.error.empty())) {
+    if (opened.content.format != &kDumpFormat && !(file.asked_for && opened.problem)) {
       assembly_.dumps()->AddOther(file.path, file.directory, file.name);
     }
-    if (opened.format == nullptr && opened.error.empty()) return;
+    if (opened.content.format == nullptr && !opened.problem) return;
     has_traces_[file.input] = true;
-    if (!opened.error.empty()) return assembly_.AddProblem(file.path, opened.error);
-    result_.files.push_back({file, opened.format});
-    opened.content->AddTo(&assembly_);
+    if (opened.problem) return assembly_.AddProblem(std::move(*opened.problem));
+    result_.files.push_back({file, opened.content.format});
+    opened.content.add(&assembly_);
   }
 
   Inputs result_;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/import/bundle/sources.h"
+#include "collector/bundle/kept_sources.h"
 #include "collector/import/flight_recorder/rank_pattern.h"
 #include "collector/import/input_format.h"
 #include "collector/import/machine.h"

@@ -81,7 +81,8 @@ SourceFrame PythonImport::Frame(uint64_t word, uint64_t word_at) {
 
 void PythonImport::AddProblem(uint64_t offset, std::string message) {
   if (++problem_count_ > kMaxProblems) return;
-  problems_.push_back({ring_.source, static_cast<int64_t>(offset), std::move(message)});
+  problems_.push_back(
+      {ProblemCode::kDamaged, std::move(message), ring_.source, static_cast<int64_t>(offset)});
 }
 
 }  // namespace rollcall

@@ -31,6 +31,9 @@ struct MemberDraft {
   std::vector<ring::RankRun> remote_ranks;
 };
 
+// The ranks of `runs`; empty if one of them is negative or too large.
+std::vector<int32_t> ExpandRanks(const std::vector<ring::RankRun>& runs);
+
 class RingImporter {
  public:
   explicit RingImporter(Trace* trace) : trace_(*trace), interner_(trace) {}
@@ -46,8 +49,6 @@ class RingImporter {
   std::vector<HostWait>& host_waits() { return host_waits_; }
 
  private:
-  friend class ProcessImport;
-
   Trace& trace_;
   Interner interner_;
   std::vector<MemberDraft> drafts_;
@@ -55,9 +56,6 @@ class RingImporter {
   std::vector<HostWait> host_waits_;
   std::unordered_map<std::string, RingClock> host_clocks_;
 };
-
-// The ranks of `runs`; empty if one of them is negative or too large.
-std::vector<int32_t> ExpandRanks(const std::vector<ring::RankRun>& runs);
 
 }  // namespace rollcall
 

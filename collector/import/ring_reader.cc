@@ -50,7 +50,8 @@ class ImageParser {
  private:
   void AddProblem(int* so_far, uint64_t offset, std::string message) {
     if (++*so_far > kMaxProblemsPerKind) return;
-    out_.problems.push_back({out_.source, static_cast<int64_t>(offset), std::move(message)});
+    out_.problems.push_back(
+        {ProblemCode::kDamaged, std::move(message), out_.source, static_cast<int64_t>(offset)});
   }
 
   template <typename T, typename Keep>

@@ -66,20 +66,25 @@ bool RingTables::ReadHeader() {
   ring::FileHeader& header = image_.header;
   const size_t got = bytes_.Read(0, &header, sizeof(header));
   if (got == 0) {
-    AddProblem(0, file_bytes_ == 0 ? "the file is empty" : "the file cannot be read");
+    const bool empty = file_bytes_ == 0;
+    AddProblem(0, empty ? "the file is empty" : "the file cannot be read",
+               empty ? ProblemCode::kTruncated : ProblemCode::kUnreadable);
     return false;
   }
   if (got < sizeof(header.magic) ||
       std::memcmp(header.magic, ring::kMagic, sizeof(header.magic)) != 0) {
     const char zeros[sizeof(header.magic)] = {};
-    const bool blank = std::memcmp(header.magic, zeros, sizeof(zeros)) == 0;
-    AddProblem(0, blank && got == sizeof(header)
-                      ? "the ring was never finished: its process ended while making it"
-                      : "not a rollcall ring");
+    const bool blank =
+        got == sizeof(header) && std::memcmp(header.magic, zeros, sizeof(zeros)) == 0;
+    AddProblem(0,
+               blank ? "the ring was never finished: its process ended while making it"
+                     : "not a rollcall ring",
+               blank ? ProblemCode::kTruncated : ProblemCode::kForeign);
     return false;
   }
   if (got < offsetof(ring::FileHeader, host)) {
-    AddProblem(got, fmt::format("cut at {} of {} header bytes", got, sizeof(header)));
+    AddProblem(got, fmt::format("cut at {} of {} header bytes", got, sizeof(header)),
+               ProblemCode::kTruncated);
     return false;
   }
   if (header.byte_order != ring::kByteOrder) {
@@ -87,22 +92,26 @@ bool RingTables::ReadHeader() {
     AddProblem(offsetof(ring::FileHeader, byte_order),
                swapped
                    ? "written on a machine of the other byte order; analyze it on one of its kind"
-                   : "damaged: the byte order mark is neither way round");
+                   : "damaged: the byte order mark is neither way round",
+               swapped ? ProblemCode::kForeign : ProblemCode::kDamaged);
     return false;
   }
   if (header.version_major != ring::kVersionMajor) {
     AddProblem(offsetof(ring::FileHeader, version_major),
                fmt::format("ring format version {}.{}, and this rollcall reads version {}",
-                           header.version_major, header.version_minor, ring::kVersionMajor));
+                           header.version_major, header.version_minor, ring::kVersionMajor),
+               ProblemCode::kUnknownVersion);
     return false;
   }
   if (got < sizeof(header)) {
-    AddProblem(got, fmt::format("cut at {} of {} header bytes: only who wrote "
-                                "it is known",
-                                got, sizeof(header)));
+    AddProblem(got,
+               fmt::format("cut at {} of {} header bytes: only who wrote it is known", got,
+                           sizeof(header)),
+               ProblemCode::kTruncated);
     std::memset(header.sections, 0, sizeof(header.sections));
   } else if (header.file_bytes > file_bytes_) {
-    AddProblem(file_bytes_, fmt::format("cut at {} of {} bytes", file_bytes_, header.file_bytes));
+    AddProblem(file_bytes_, fmt::format("cut at {} of {} bytes", file_bytes_, header.file_bytes),
+               ProblemCode::kTruncated);
   }
   TerminateStrings(&header);
   return true;
@@ -164,7 +173,8 @@ void RingTables::LocateSections() {
                                std::min(section.used, section.capacity), Known(kind).name,
                                section.offset >= file_bytes_
                                    ? 0
-                                   : (file_bytes_ - section.offset) / section.element_bytes));
+                                   : (file_bytes_ - section.offset) / section.element_bytes),
+                   ProblemCode::kTruncated);
       }
     }
   }
@@ -179,8 +189,10 @@ size_t RingTables::BytesOf(SectionKind kind) {
       std::min({used, table.capacity, (file_bytes_ - table.offset) / table.element_bytes});
   const uint64_t bytes = elements * table.element_bytes;
   if (bytes > budget_) {
-    AddProblem(table.offset, fmt::format("{} MiB of {}: more than is read of one ring; ignored",
-                                         bytes >> 20, Known(kind).name));
+    AddProblem(table.offset,
+               fmt::format("{} MiB of {}: more than is read of one ring; ignored", bytes >> 20,
+                           Known(kind).name),
+               ProblemCode::kOverLimit);
     return 0;
   }
   return bytes;
@@ -200,13 +212,15 @@ bool RingTables::ReadElements(SectionKind kind, uint64_t first, uint64_t end) {
   budget_ -= got;
   if (got == wanted) return true;
   AddProblem(table.offset + at + got,
-             fmt::format("{} cannot be read to their end", Known(kind).name));
+             fmt::format("{} cannot be read to their end", Known(kind).name),
+             ProblemCode::kTruncated);
   table.bytes.resize(at + got - got % table.element_bytes);
   return false;
 }
 
-void RingTables::AddProblem(uint64_t offset, std::string message) {
-  image_.problems.push_back({image_.source, static_cast<int64_t>(offset), std::move(message)});
+void RingTables::AddProblem(uint64_t offset, std::string message, ProblemCode code) {
+  image_.problems.push_back(
+      {code, std::move(message), image_.source, static_cast<int64_t>(offset)});
 }
 
 void TerminateStrings(ring::FileHeader* header) {

@@ -36,7 +36,7 @@ class RingTables {
  private:
   bool ReadHeader();
   void LocateSections();
-  void AddProblem(uint64_t offset, std::string message);
+  void AddProblem(uint64_t offset, std::string message, ProblemCode code = ProblemCode::kDamaged);
 
   ByteSource& bytes_;
   RingImage& image_;

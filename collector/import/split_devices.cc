@@ -309,7 +309,7 @@ class Unjudged {
 
  private:
   void Add(uint64_t key, const char* why) {
-    if (keys_.insert(key).second) trace_.problems.push_back({"", -1, why});
+    if (keys_.insert(key).second) trace_.problems.push_back({ProblemCode::kMissingCalls, why});
   }
 
   bool Has(uint32_t m) const {

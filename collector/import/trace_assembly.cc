@@ -24,10 +24,6 @@ TraceAssembly::TraceAssembly(const flight_recorder::RankPattern& pattern, Machin
                              KeptSources* sources)
     : machine_(*machine), sources_(*sources), host_(machine->Hostname()), dumps_(pattern) {}
 
-void TraceAssembly::AddProblem(const std::string& source, std::string message) {
-  builder_.trace()->problems.push_back({source, -1, std::move(message)});
-}
-
 void TraceAssembly::AddRing(const InputFile& file, RingSnapshot ring) {
   if (file.in_bundle) {
     // What this machine has to say of its process is of no use: what the other one saw is in the
@@ -52,14 +48,16 @@ void TraceAssembly::ReadBundle(const std::string& path) {
   FileStamp stamp;
   std::string error;
   const UniqueFd fd = OpenRegularFile(path, kMaxInputBytes, &stamp, &error);
-  if (!fd) return AddProblem(path, error);
+  if (!fd) return AddProblem({ProblemCode::kUnreadable, error, path});
   FileSource source(fd.get());
   known_members_ = 0;
   bundle::ReadBundle(
       source, path, [&](const bundle::Member& member) { AddMember(path, member); },
-      [this](Problem problem) { builder_.trace()->problems.push_back(std::move(problem)); });
+      [this](Problem problem) { AddProblem(std::move(problem)); });
   if (known_members_ == 0) return;
-  AddProblem(path, fmt::format("{} of its processes are there already: left out", known_members_));
+  AddProblem({ProblemCode::kDuplicate,
+              fmt::format("{} of its processes are there already: left out", known_members_),
+              path});
 }
 
 void TraceAssembly::AddMember(const std::string& bundle, const bundle::Member& member) {
@@ -71,7 +69,7 @@ void TraceAssembly::AddMember(const std::string& bundle, const bundle::Member& m
                        .modified_ns = member.modified_ns};
   MemorySource bytes(member.bytes);
   // Another member is of a newer version, or for people.
-  if (const InputFormat* format = FindFormat(file, bytes)) format->read(file, bytes)->AddTo(this);
+  if (const AddContent add = ReadContent(file, bytes).add) add(this);
 }
 
 // The second look, begun after the first one has ended for all.

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "collector/import/bundle/reader.h"
-#include "collector/import/bundle/sources.h"
+#include "collector/bundle/kept_sources.h"
+#include "collector/bundle/reader.h"
 #include "collector/import/flight_recorder/dump_files.h"
 #include "collector/import/input_format.h"
 #include "collector/import/journal.h"
@@ -27,7 +27,7 @@ class TraceAssembly {
   TraceAssembly(const flight_recorder::RankPattern& pattern, Machine* machine,
                 KeptSources* sources);
 
-  void AddProblem(const std::string& source, std::string message);
+  void AddProblem(Problem problem) { builder_.trace()->problems.push_back(std::move(problem)); }
   void AddRing(const InputFile& file, RingSnapshot ring);
   // Applied when all rings are there.
   void AddJournal(Journal journal) { journals_.push_back(std::move(journal)); }

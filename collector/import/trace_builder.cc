@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "collector/import/device_work.h"
-#include "collector/import/ring_import.h"
 #include "collector/import/split_devices.h"
 #include "collector/model/python_merge.h"
 #include "collector/model/rank_set.h"
@@ -24,13 +23,6 @@ namespace {
 constexpr uint64_t kMaxWorldSlots = uint64_t{1} << 24;
 // A communicator of a communicator of …: longer chains are named by their last parents.
 constexpr int kMaxNameDepth = 6;
-
-// What decides in which world a process belongs.
-struct JobIdentity {
-  uint64_t job_key;
-  int32_t world_size;  // negative: unknown
-  uint64_t start_ns;
-};
 
 struct CommunicatorKey {
   uint64_t key;
@@ -114,7 +106,8 @@ class Joiner {
       slots_ += static_cast<uint64_t>(size);
       world.processes.assign(static_cast<size_t>(size), kNoIndex);
     } else if (size >= 0) {
-      trace_.problems.push_back({"", -1, fmt::format("a world of {} ranks: not believed", size)});
+      trace_.problems.push_back(
+          {ProblemCode::kOverLimit, fmt::format("a world of {} ranks: not believed", size)});
     }
     trace_.worlds.push_back(std::move(world));
     return static_cast<uint32_t>(trace_.worlds.size() - 1);
@@ -144,8 +137,8 @@ class Joiner {
       world.processes[rank] = index;
     } else {
       trace_.problems.push_back(
-          {process.source, -1,
-           fmt::format("rank {} of {}: not believed", process.rank, world.size)});
+          {ProblemCode::kOverLimit,
+           fmt::format("rank {} of {}: not believed", process.rank, world.size), process.source});
       process.rank = -1;
     }
   }
@@ -158,7 +151,7 @@ class Joiner {
     }
     if (missing.empty()) return;
     trace_.problems.push_back(
-        {"", -1,
+        {ProblemCode::kMissing,
          fmt::format("no trace of rank{} {}, of {} ranks", missing.size() == 1 ? "" : "s",
                      FoldRanks(missing), world.size)});
   }
@@ -353,110 +346,77 @@ class Joiner {
 
 }  // namespace
 
-class RingTraceBuilder::Impl {
- public:
-  Impl() : importer_(&trace_) {}
-
-  std::optional<uint32_t> Add(const RingSnapshot& snapshot) {
-    if (!snapshot.usable) {
-      trace_.problems.insert(trace_.problems.end(), snapshot.problems.begin(),
-                             snapshot.problems.end());
-      return std::nullopt;
-    }
-    const uint64_t id = RingId(snapshot.header);
-    if (const auto known = FindProcess(id); known && id != 0) {
-      trace_.problems.push_back(
-          {snapshot.source, -1,
-           fmt::format("the same process as {}: ignored", trace_.processes[*known].source)});
-      return std::nullopt;
-    }
-    const uint32_t index = importer_.Import(snapshot);
-    activity_.push_back(snapshot.activity);
-    jobs_.push_back({snapshot.header.job_key, snapshot.header.world_size,
-                     snapshot.header.first_anchor.realtime_ns});
-    by_ring_id_[id] = index;
-    return index;
-  }
-
-  std::optional<uint32_t> FindProcess(uint64_t ring_id) const {
-    const auto it = by_ring_id_.find(ring_id);
-    if (it == by_ring_id_.end()) return std::nullopt;
-    return it->second;
-  }
-
-  Trace Finish() {
-    LinkGrown();
-    SplitByDevice(importer_.drafts(), &trace_, &importer_.device_calls(), &importer_.host_waits());
-    Joiner(&trace_, importer_.drafts(), jobs_).Join();
-    SimulateStreams(std::move(importer_.device_calls()), importer_.host_waits(), &trace_);
-    MergePythonFrames(&trace_);
-    ResolveRejections(&trace_);
-    ForgetHandledExceptions();
-    return std::move(trace_);
-  }
-
-  // Those who join a communicator that grows know its unique id only; whoever made the id knows the
-  // identity by which the others call the communicator, too (shim/nccl/call.cc).
-  void LinkGrown() {
-    std::unordered_map<uint64_t, uint64_t> keys;
-    std::vector<MemberDraft>& drafts = importer_.drafts();
-    const auto grown = static_cast<uint16_t>(Operation::kNcclCommGrow);
-    for (MemberDraft& draft : drafts) {
-      if (draft.creating_operation != grown || draft.parent_sequence == 0) continue;
-      keys.emplace(draft.parent_sequence, draft.key);
-      draft.parent_sequence = 0;
-    }
-    if (keys.empty()) return;
-    const auto replace = [&keys](uint64_t* key) {
-      const auto found = keys.find(*key);
-      if (found != keys.end()) *key = found->second;
-    };
-    for (MemberDraft& draft : drafts) {
-      replace(&draft.key);
-      replace(&draft.parent_key);
-    }
-    for (Creation& creation : trace_.creations) replace(&creation.key);
-  }
-
-  // A Python program that finalizes and exits with 0 has handled what it kept in sys.last_value.
-  void ForgetHandledExceptions() {
-    for (Process& process : trace_.processes) {
-      const bool well = process.phase == ring::Phase::kFinalized &&
-                        process.end.how == ProcessEnd::How::kExited && process.end.status == 0;
-      if (well && process.exception && process.exception->kind == ring::ExceptionKind::kPython) {
-        process.exception.reset();
-      }
-    }
-  }
-
-  uint64_t Activity(uint32_t process) const { return activity_[process]; }
-
-  int64_t StartNs(uint32_t process) const { return static_cast<int64_t>(jobs_[process].start_ns); }
-
-  Trace trace_;
-  RingImporter importer_;
-  std::vector<uint64_t> activity_;  // by process
-  std::vector<JobIdentity> jobs_;
-  std::unordered_map<uint64_t, uint32_t> by_ring_id_;
-};
-
-RingTraceBuilder::RingTraceBuilder() : impl_(std::make_unique<Impl>()) {}
-RingTraceBuilder::~RingTraceBuilder() = default;
-
 std::optional<uint32_t> RingTraceBuilder::Add(const RingSnapshot& snapshot) {
-  return impl_->Add(snapshot);
+  if (!snapshot.usable) {
+    trace_.problems.insert(trace_.problems.end(), snapshot.problems.begin(),
+                           snapshot.problems.end());
+    return std::nullopt;
+  }
+  const uint64_t id = RingId(snapshot.header);
+  if (const auto known = FindProcess(id); known && id != 0) {
+    trace_.problems.push_back(
+        {ProblemCode::kDuplicate,
+         fmt::format("the same process as {}: ignored", trace_.processes[*known].source),
+         snapshot.source});
+    return std::nullopt;
+  }
+  const uint32_t index = importer_.Import(snapshot);
+  activity_.push_back(snapshot.activity);
+  jobs_.push_back({snapshot.header.job_key, snapshot.header.world_size,
+                   snapshot.header.first_anchor.realtime_ns});
+  by_ring_id_[id] = index;
+  return index;
 }
-
-Trace* RingTraceBuilder::trace() { return &impl_->trace_; }
 
 std::optional<uint32_t> RingTraceBuilder::FindProcess(uint64_t ring_id) const {
-  return impl_->FindProcess(ring_id);
+  const auto it = by_ring_id_.find(ring_id);
+  if (it == by_ring_id_.end()) return std::nullopt;
+  return it->second;
 }
 
-uint64_t RingTraceBuilder::Activity(uint32_t process) const { return impl_->Activity(process); }
+Trace RingTraceBuilder::Finish() {
+  LinkGrown();
+  SplitByDevice(importer_.drafts(), &trace_, &importer_.device_calls(), &importer_.host_waits());
+  Joiner(&trace_, importer_.drafts(), jobs_).Join();
+  SimulateStreams(std::move(importer_.device_calls()), importer_.host_waits(), &trace_);
+  MergePythonFrames(&trace_);
+  ResolveRejections(&trace_);
+  ForgetHandledExceptions();
+  return std::move(trace_);
+}
 
-int64_t RingTraceBuilder::StartNs(uint32_t process) const { return impl_->StartNs(process); }
+// Those who join a communicator that grows know its unique id only; whoever made the id knows the
+// identity by which the others call the communicator, too (shim/nccl/call.cc).
+void RingTraceBuilder::LinkGrown() {
+  std::unordered_map<uint64_t, uint64_t> keys;
+  std::vector<MemberDraft>& drafts = importer_.drafts();
+  const auto grown = static_cast<uint16_t>(Operation::kNcclCommGrow);
+  for (MemberDraft& draft : drafts) {
+    if (draft.creating_operation != grown || draft.parent_sequence == 0) continue;
+    keys.emplace(draft.parent_sequence, draft.key);
+    draft.parent_sequence = 0;
+  }
+  if (keys.empty()) return;
+  const auto replace = [&keys](uint64_t* key) {
+    const auto found = keys.find(*key);
+    if (found != keys.end()) *key = found->second;
+  };
+  for (MemberDraft& draft : drafts) {
+    replace(&draft.key);
+    replace(&draft.parent_key);
+  }
+  for (Creation& creation : trace_.creations) replace(&creation.key);
+}
 
-Trace RingTraceBuilder::Finish() { return impl_->Finish(); }
+// A Python program that finalizes and exits with 0 has handled what it kept in sys.last_value.
+void RingTraceBuilder::ForgetHandledExceptions() {
+  for (Process& process : trace_.processes) {
+    const bool well = process.phase == ring::Phase::kFinalized &&
+                      process.end.how == ProcessEnd::How::kExited && process.end.status == 0;
+    if (well && process.exception && process.exception->kind == ring::ExceptionKind::kPython) {
+      process.exception.reset();
+    }
+  }
+}
 
 }  // namespace rollcall

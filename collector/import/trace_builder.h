@@ -23,9 +23,11 @@
 #define ROLLCALL_COLLECTOR_IMPORT_TRACE_BUILDER_H_
 
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <unordered_map>
+#include <vector>
 
+#include "collector/import/ring_import.h"
 #include "collector/import/ring_reader.h"
 #include "collector/model/trace.h"
 
@@ -34,10 +36,16 @@ namespace rollcall {
 // More ranks than this come from damage.
 inline constexpr uint32_t kMaxRanks = 1u << 22;
 
+// What decides in which world a process belongs.
+struct JobIdentity {
+  uint64_t job_key;
+  int32_t world_size;  // negative: unknown
+  uint64_t start_ns;
+};
+
 class RingTraceBuilder {
  public:
-  RingTraceBuilder();
-  ~RingTraceBuilder();
+  RingTraceBuilder() : importer_(&trace_) {}
   RingTraceBuilder(const RingTraceBuilder&) = delete;
   RingTraceBuilder& operator=(const RingTraceBuilder&) = delete;
 
@@ -47,22 +55,28 @@ class RingTraceBuilder {
   std::optional<uint32_t> Add(const RingSnapshot& snapshot);
 
   // For what is known about the input besides rings: problems, how processes ended.
-  Trace* trace();
+  Trace* trace() { return &trace_; }
 
   // The process with this RingId(), the newest if there are several.
   std::optional<uint32_t> FindProcess(uint64_t ring_id) const;
 
   // RingActivity() of the snapshot that was added as `process`.
-  uint64_t Activity(uint32_t process) const;
+  uint64_t Activity(uint32_t process) const { return activity_[process]; }
   // When that process began to be recorded; CLOCK_REALTIME.
-  int64_t StartNs(uint32_t process) const;
+  int64_t StartNs(uint32_t process) const { return static_cast<int64_t>(jobs_[process].start_ns); }
 
   // Joins the processes. Call once; the builder is empty afterwards.
   Trace Finish();
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  void LinkGrown();
+  void ForgetHandledExceptions();
+
+  Trace trace_;
+  RingImporter importer_;
+  std::vector<uint64_t> activity_;  // by process
+  std::vector<JobIdentity> jobs_;
+  std::unordered_map<uint64_t, uint32_t> by_ring_id_;
 };
 
 }  // namespace rollcall

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "collector/base/clock.h"
+#include "collector/base/proc_stat.h"
 #include "collector/base/text.h"
 
 namespace rollcall {
@@ -37,30 +38,25 @@ std::vector<std::string_view> Split(std::string_view text) {
   return words;
 }
 
+struct StateName {
+  const char* letters;  // in /proc
+  RunState state;
+  const char* name;
+};
+
+constexpr StateName kStates[] = {
+    {"RW", RunState::kRunning, "running"},    // W: waking
+    {"SP", RunState::kSleeping, "sleeping"},  // P: parked
+    {"D", RunState::kDiskWait, "disk wait"}, {"T", RunState::kStopped, "stopped"},
+    {"t", RunState::kTraced, "traced"},      {"Z", RunState::kZombie, "zombie"},
+    {"Xx", RunState::kDead, "dead"},         {"I", RunState::kIdle, "idle"},
+};
+
 RunState ParseState(char letter) {
-  switch (letter) {
-    case 'R':
-    case 'W':  // waking
-      return RunState::kRunning;
-    case 'S':
-    case 'P':  // parked
-      return RunState::kSleeping;
-    case 'D':
-      return RunState::kDiskWait;
-    case 'T':
-      return RunState::kStopped;
-    case 't':
-      return RunState::kTraced;
-    case 'Z':
-      return RunState::kZombie;
-    case 'X':
-    case 'x':
-      return RunState::kDead;
-    case 'I':
-      return RunState::kIdle;
-    default:
-      return RunState::kUnknown;
+  for (const StateName& known : kStates) {
+    if (std::string_view(known.letters).find(letter) != std::string_view::npos) return known.state;
   }
+  return RunState::kUnknown;
 }
 
 struct Stat {
@@ -79,12 +75,14 @@ bool ParseStat(std::string_view text, Stat* stat) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open)
     return false;
   stat->name = CleanText(text.substr(open + 1, close - open - 1), kMaxThreadNameBytes);
-  const std::vector<std::string_view> fields = Split(text.substr(close + 1));
-  // Numbered from 3 in proc(5): state 3, ppid 4, utime 14, stime 15, starttime 22.
-  if (fields.size() < 20) return false;
-  stat->state = ParseState(fields[0][0]);
-  return Parse(fields[1], &stat->parent) && Parse(fields[11], &stat->user_ticks) &&
-         Parse(fields[12], &stat->system_ticks) && Parse(fields[19], &stat->start_ticks);
+  const std::string_view state = ProcStatField(text, 3);
+  if (state.empty()) return false;
+  stat->state = ParseState(state[0]);
+  const auto field = [text](int number, auto* value) {
+    return Parse(ProcStatField(text, number), value);
+  };
+  return field(4, &stat->parent) && field(14, &stat->user_ticks) &&
+         field(15, &stat->system_ticks) && field(22, &stat->start_ticks);
 }
 
 // "running", "-1 SP PC", or "NR A1 … A6 SP PC", all but NR in hexadecimal with 0x.
@@ -126,25 +124,8 @@ std::string ThreadDirectory(pid_t pid, pid_t tid) {
 }  // namespace
 
 const char* RunStateName(RunState state) {
-  switch (state) {
-    case RunState::kRunning:
-      return "running";
-    case RunState::kSleeping:
-      return "sleeping";
-    case RunState::kDiskWait:
-      return "disk wait";
-    case RunState::kStopped:
-      return "stopped";
-    case RunState::kTraced:
-      return "traced";
-    case RunState::kZombie:
-      return "zombie";
-    case RunState::kDead:
-      return "dead";
-    case RunState::kIdle:
-      return "idle";
-    case RunState::kUnknown:
-      break;
+  for (const StateName& known : kStates) {
+    if (known.state == state) return known.name;
   }
   return "unknown";
 }

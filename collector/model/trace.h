@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/model/problem.h"
 #include "collector/model/source_blocks.h"
 #include "collector/model/source_frame.h"
 #include "proto/mpi_errors.h"
@@ -378,13 +379,6 @@ struct Creation {
   std::vector<int32_t> expected;  // their world ranks, where that is known; else empty
   std::string call;               // "ncclCommInitRank"
   Event event;                    // times and call path; end_ns is kNoTime while it is inside
-};
-
-// Something about the input that the person must know: a damaged file, a missing rank.
-struct Problem {
-  std::string source;  // file
-  int64_t offset = -1;
-  std::string message;
 };
 
 struct Trace {

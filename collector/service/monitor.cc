@@ -522,7 +522,8 @@ Trace Monitor::BuildTrace(bool settle) {
   std::vector<uint32_t> alive;
   std::map<uint64_t, uint32_t> processes;
   for (const std::string& name : snapshots_.Incomplete()) {
-    builder.trace()->problems.push_back({name, -1, "its agent did not send all of it"});
+    builder.trace()->problems.push_back(
+        {ProblemCode::kTruncated, "its agent did not send all of it", name});
   }
   for (const auto& [id, image] : snapshots_.images()) {
     MemorySource source(image.bytes);

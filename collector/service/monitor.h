@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "collector/bundle/evidence.h"
+#include "collector/collect/evidence.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/trace.h"

@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "collector/base/clock.h"
-#include "collector/bundle/collect.h"
-#include "collector/bundle/evidence.h"
+#include "collector/collect/collect.h"
+#include "collector/collect/evidence.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/import/load_inputs.h"
 #include "tests/bench/child_cost.h"
 #include "tests/bench/ring_job_files.h"
 #include "tests/bench/ring_job_verdict.h"
-#include "tests/collector/bundle/job_evidence.h"
+#include "tests/collector/collect/job_evidence.h"
 
 namespace {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "collector/import/bundle/format.h"
-#include "collector/import/bundle/reader.h"
-#include "collector/import/bundle/sources.h"
+#include "collector/bundle/format.h"
+#include "collector/bundle/kept_sources.h"
+#include "collector/bundle/reader.h"
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -134,24 +135,27 @@ class DumpBuilder : public DumpSink {
     }
   }
 
-  void Finish(Values* values, ReadError error) {
+  void Finish(Values* values, std::optional<Problem> problem) {
     dump_.strings = std::move(values->strings);
     if (version_ != kNoIndex) dump_.version = dump_.strings.Get(version_).substr(0, 32);
     dump_.usable = seen_ || !dump_.entries.empty();
-    if (error.message.empty() && dump_.groups.empty() && dump_.entries.empty()) {
+    if (!problem && dump_.groups.empty() && dump_.entries.empty()) {
       dump_.usable = false;
-      error = {0, "no Flight Recorder dump: neither pg_config nor entries"};
+      problem = {ProblemCode::kForeign, "no Flight Recorder dump: neither pg_config nor entries",
+                 "", 0};
     }
-    if (!error.message.empty()) {
+    if (problem) {
       if (dump_.usable) {
-        error.message += fmt::format("; {} entr{} before it can be used", dump_.entries.size(),
-                                     dump_.entries.size() == 1 ? "y" : "ies");
+        problem->message += fmt::format("; {} entr{} before it can be used", dump_.entries.size(),
+                                        dump_.entries.size() == 1 ? "y" : "ies");
       }
-      dump_.problems.push_back({dump_.source, error.offset, std::move(error.message)});
+      problem->source = dump_.source;
+      dump_.problems.push_back(std::move(*problem));
     }
     if (left_out_) {
-      dump_.problems.push_back(
-          {dump_.source, -1, "more entries, or larger ones, than a dump has: a part is left out"});
+      dump_.problems.push_back({ProblemCode::kOverLimit,
+                                "more entries, or larger ones, than a dump has: a part is left out",
+                                dump_.source});
     }
     const auto in_order = [](const auto& a, const auto& b) { return a.record_id < b.record_id; };
     if (!std::is_sorted(dump_.entries.begin(), dump_.entries.end(), in_order)) {
@@ -365,9 +369,8 @@ Dump ReadDump(ByteSource& source, std::string name, Format format) {
   dump.source = std::move(name);
   Values values;
   DumpBuilder builder(&dump);
-  ReadError error = format == Format::kJson ? ReadJson(source, &values, &builder)
-                                            : ReadPickle(source, &values, &builder);
-  builder.Finish(&values, std::move(error));
+  builder.Finish(&values, format == Format::kJson ? ReadJson(source, &values, &builder)
+                                                  : ReadPickle(source, &values, &builder));
   return dump;
 }
 

@@ -1,7 +1,6 @@
 #include "collector/import/flight_recorder/dump_files.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -19,13 +18,6 @@ namespace rollcall::flight_recorder {
 namespace {
 
 constexpr uint64_t kMaxDumpBytes = uint64_t{1} << 34;
-
-// When a file was last written: when the dump was taken, if nobody copied it without its time.
-int64_t WrittenNs(int fd) {
-  struct stat status {};
-  if (fstat(fd, &status) != 0) return kNoTime;
-  return int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
-}
 
 }  // namespace
 
@@ -55,9 +47,10 @@ Dump DumpFiles::Read(const File& file) {
   if (fd) {
     FileSource source(fd.get());
     dump = ReadDump(source, file.path, file.format);
-    dump.taken_at_ns = WrittenNs(fd.get());
+    // When the dump was taken, if nobody copied it without its time.
+    dump.taken_at_ns = stamp.modified_ns;
   } else {
-    dump.problems.push_back({file.path, -1, error});
+    dump.problems.push_back({ProblemCode::kUnreadable, error, file.path});
   }
   dump.rank = file.name.rank;
   dump.directory = file.directory;
@@ -73,10 +66,11 @@ void DumpFiles::ReportOthers(Trace* trace) const {
     std::error_code error;
     const bool empty = std::filesystem::file_size(other.path, error) == 0 && !error;
     trace->problems.push_back(
-        {other.path, empty ? -1 : 0,
+        {empty ? ProblemCode::kTruncated : ProblemCode::kForeign,
          fmt::format("{}: nothing is known of rank {} from it",
                      empty ? "the file is empty" : "neither a pickle nor JSON of a dump",
-                     other.name.rank)});
+                     other.name.rank),
+         other.path, empty ? -1 : 0});
   }
 }
 

@@ -61,22 +61,24 @@ class TreeReader : public nlohmann::json_sax<nlohmann::json> {
     if (reason != std::string::npos) text.erase(0, reason + 2);
     // Counted in characters read, the offending one included.
     const auto offset = static_cast<int64_t>(position) - (position > 0 ? 1 : 0);
-    error_ = {offset, "not JSON from here on: " + Printable(text)};
+    problem_ = {ProblemCode::kDamaged, "not JSON from here on: " + Printable(text), "", offset};
     return false;
   }
 
   // After the last event.
-  ReadError Finish(uint64_t file_bytes) {
+  std::optional<Problem> Finish(uint64_t file_bytes) {
     // Of a file that broke off, the fields that were whole.
     if (!frames_.empty() && frames_[0].container.type == Value::Type::kDict) {
       const size_t begin = frames_[0].begin;
       const size_t end = frames_.size() > 1 ? frames_[1].begin : pending_.size();
       Fields({pending_.data() + begin, (end - begin) / 2 * 2});
     }
-    if (error_.message.empty() && !seen_dict_) {
-      error_ = {0, file_bytes == 0 ? "the file is empty" : "the JSON is not one object"};
+    if (!problem_ && !seen_dict_) {
+      problem_ = {ProblemCode::kDamaged, "the JSON is not one object", "", 0};
+    } else if (problem_ && problem_->offset == static_cast<int64_t>(file_bytes)) {
+      problem_->code = ProblemCode::kTruncated;
     }
-    return std::move(error_);
+    return std::move(problem_);
   }
 
  private:
@@ -96,7 +98,7 @@ class TreeReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool Fail(std::string message) {
-    error_ = {-1, std::move(message)};
+    problem_ = {ProblemCode::kOverLimit, std::move(message)};
     return false;
   }
   bool Float(double value) {
@@ -166,12 +168,12 @@ class TreeReader : public nlohmann::json_sax<nlohmann::json> {
   std::vector<Frame> frames_;
   std::vector<Value> pending_;
   bool seen_dict_ = false;
-  ReadError error_;
+  std::optional<Problem> problem_;
 };
 
 }  // namespace
 
-ReadError ReadJson(ByteSource& source, Values* values, DumpSink* sink) {
+std::optional<Problem> ReadJson(ByteSource& source, Values* values, DumpSink* sink) {
   SourceBuffer buffer(source);
   std::istream stream(&buffer);
   TreeReader builder(values, sink);

@@ -7,15 +7,18 @@
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_JSON_READER_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_JSON_READER_H_
 
+#include <optional>
+
 #include "collector/base/byte_source.h"
 #include "collector/import/flight_recorder/values.h"
+#include "collector/model/problem.h"
 
 namespace rollcall::flight_recorder {
 
 inline constexpr size_t kMaxJsonDepth = 64;
 
 // As ReadPickle().
-ReadError ReadJson(ByteSource& source, Values* values, DumpSink* sink);
+std::optional<Problem> ReadJson(ByteSource& source, Values* values, DumpSink* sink);
 
 }  // namespace rollcall::flight_recorder
 

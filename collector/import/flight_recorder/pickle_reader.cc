@@ -67,17 +67,14 @@ class Machine {
     stack_.reserve(1024);
   }
 
-  ReadError Run() {
-    while (!done_ && error_.message.empty()) {
+  std::optional<Problem> Run() {
+    while (!done_ && !problem_) {
       op_offset_ = Offset();
-      if (at_ == end_ && !Refill(1)) {
-        Fail("the file ends in the middle of the pickle");
-        break;
-      }
+      if (!Need(1)) break;
       Step(buffer_[at_++]);
     }
     GiveFields();
-    return std::move(error_);
+    return std::move(problem_);
   }
 
  private:
@@ -86,13 +83,18 @@ class Machine {
 
   uint64_t Offset() const { return read_ - (end_ - at_); }
 
-  void Fail(std::string message) {
-    if (error_.message.empty()) error_ = {static_cast<int64_t>(op_offset_), std::move(message)};
+  void Fail(std::string message, ProblemCode code = ProblemCode::kDamaged) {
+    if (!problem_) problem_ = {code, std::move(message), "", static_cast<int64_t>(op_offset_)};
   }
 
   // Makes at least `bytes` available from at_; `bytes` <= kBufferBytes.
+  bool Need(size_t bytes) {
+    if (end_ - at_ >= bytes || Refill(bytes)) return true;
+    Fail("the file ends in the middle of the pickle", ProblemCode::kTruncated);
+    return false;
+  }
+
   bool Refill(size_t bytes) {
-    if (end_ - at_ >= bytes) return true;
     std::memmove(buffer_.data(), buffer_.data() + at_, end_ - at_);
     end_ -= at_;
     at_ = 0;
@@ -105,10 +107,7 @@ class Machine {
   // The next N bytes as a little-endian number.
   template <size_t N>
   uint64_t Number() {
-    if (end_ - at_ < N && !Refill(N)) {
-      Fail("the file ends in the middle of the pickle");
-      return 0;
-    }
+    if (!Need(N)) return 0;
     uint64_t number = 0;
     static_assert(std::endian::native == std::endian::little);
     std::memcpy(&number, buffer_.data() + at_, N);
@@ -121,7 +120,8 @@ class Machine {
     switch (opcode) {
       case 0x80:  // PROTO
         if (const uint64_t version = Number<1>(); version > 5) {
-          Fail(fmt::format("pickle protocol {} is newer than what can be read", version));
+          Fail(fmt::format("pickle protocol {} is newer than what can be read", version),
+               ProblemCode::kUnknownVersion);
         }
         return;
       case 0x95:  // FRAME: a hint for buffering
@@ -194,7 +194,8 @@ class Machine {
         if (stack_.size() != 1 || stack_[0].type != Type::kDict) Fail("the pickle is not one dict");
         return;
       default:
-        return Fail(fmt::format("opcode {} does not occur in a dump: refused", OpcodeName(opcode)));
+        return Fail(fmt::format("opcode {} does not occur in a dump: refused", OpcodeName(opcode)),
+                    ProblemCode::kRefused);
     }
   }
 
@@ -209,7 +210,7 @@ class Machine {
   }
 
   void NewContainer(Type type) {
-    if (values_.size() >= kMaxValues) return Fail("too many values");
+    if (values_.size() >= kMaxValues) return Fail("too many values", ProblemCode::kOverLimit);
     if (type == Type::kDict && !marks_.empty() && marks_.back() > 0 &&
         IsEntries(marks_.back() - 1)) {
       values_.BeginEntry();
@@ -220,7 +221,7 @@ class Machine {
 
   bool AppendTo(Value container, size_t first) {
     if (values_.Append(container, {stack_.data() + first, stack_.size() - first})) return true;
-    Fail("too many values");
+    Fail("too many values", ProblemCode::kOverLimit);
     return false;
   }
 
@@ -329,7 +330,7 @@ class Machine {
   void GiveFields() {
     if (stack_.empty() || stack_[0].type != Type::kDict) return;
     GivePairs(values_.Items(stack_[0]));
-    if (error_.message.empty() || stack_.size() < 2) return;
+    if (!problem_ || stack_.size() < 2) return;
     const size_t first = stack_[1].type == Type::kMark ? 2 : 1;
     size_t end = first;
     while (end + 1 < stack_.size() && stack_[end].type == Type::kString &&
@@ -350,10 +351,7 @@ class Machine {
 
   void Long() {
     const uint64_t length = Number<1>();
-    if (!error_.message.empty()) return;
-    if (end_ - at_ < length && !Refill(length)) {
-      return Fail("the file ends in the middle of the pickle");
-    }
+    if (problem_ || !Need(length)) return;
     // Two's complement; what does not fit into 64 bits is no number of a dump.
     uint64_t bits = 0;
     bool negative = false;
@@ -381,15 +379,18 @@ class Machine {
   }
 
   void String(uint64_t length) {
-    if (!error_.message.empty()) return;
+    if (problem_) return;
     const uint64_t here = Offset();
     if (here > size_ || length > size_ - here) {
       return Fail(fmt::format("a string of {} bytes, and the file has {} more", length,
-                              here > size_ ? 0 : size_ - here));
+                              here > size_ ? 0 : size_ - here),
+                  ProblemCode::kTruncated);
     }
-    if (values_.strings.bytes() + length > kMaxStringBytes) return Fail("too many strings");
+    if (values_.strings.bytes() + length > kMaxStringBytes) {
+      return Fail("too many strings", ProblemCode::kOverLimit);
+    }
     if (length <= kBufferBytes) {
-      if (!Refill(length)) return Fail("the file ends in the middle of the pickle");
+      if (!Need(length)) return;
       AddString({reinterpret_cast<const char*>(buffer_.data()) + at_, length});
       at_ += length;
       return;
@@ -397,7 +398,7 @@ class Machine {
     std::string text;
     text.reserve(length);
     while (text.size() < length) {
-      if (at_ == end_ && !Refill(1)) return Fail("the file ends in the middle of the pickle");
+      if (!Need(1)) return;
       const size_t part = std::min<size_t>(end_ - at_, length - text.size());
       text.append(reinterpret_cast<const char*>(buffer_.data()) + at_, part);
       at_ += part;
@@ -410,7 +411,7 @@ class Machine {
   }
 
   void Put(uint64_t index) {
-    if (!error_.message.empty() || !Has(1)) return;
+    if (problem_ || !Has(1)) return;
     // Picklers number in order: whoever jumps ahead wants memory.
     if (index > steps_) return Fail(fmt::format("memo number {} is out of order", index));
     if (index >= memo_.size()) memo_.resize(index + 1, Value::Of(Type::kMark, 0));
@@ -419,7 +420,7 @@ class Machine {
   }
 
   void Get(uint64_t index) {
-    if (!error_.message.empty()) return;
+    if (problem_) return;
     if (index >= memo_.size() || memo_[index].type == Type::kMark) {
       return Fail(fmt::format("memo number {} was never set", index));
     }
@@ -441,7 +442,7 @@ class Machine {
   uint64_t op_offset_ = 0;
   uint64_t steps_ = 0;
   bool done_ = false;
-  ReadError error_;
+  std::optional<Problem> problem_;
   std::vector<Value> stack_;
   std::vector<size_t> marks_;  // indices into stack_
   std::vector<Value> memo_;
@@ -450,7 +451,7 @@ class Machine {
 
 }  // namespace
 
-ReadError ReadPickle(ByteSource& source, Values* values, DumpSink* sink) {
+std::optional<Problem> ReadPickle(ByteSource& source, Values* values, DumpSink* sink) {
   return Machine(source, values, sink).Run();
 }
 

@@ -12,15 +12,18 @@
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_PICKLE_READER_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_PICKLE_READER_H_
 
+#include <optional>
+
 #include "collector/base/byte_source.h"
 #include "collector/import/flight_recorder/values.h"
+#include "collector/model/problem.h"
 
 namespace rollcall::flight_recorder {
 
 // Hands over what is there, also from a file that ends early or is damaged: entries and fields that
-// came before the damage are whole. Thread-safe for different sources. Throws nothing but
-// std::bad_alloc.
-ReadError ReadPickle(ByteSource& source, Values* values, DumpSink* sink);
+// came before the damage are whole. Returns why it stopped before the end, without a source.
+// Thread-safe for different sources. Throws nothing but std::bad_alloc.
+std::optional<Problem> ReadPickle(ByteSource& source, Values* values, DumpSink* sink);
 
 }  // namespace rollcall::flight_recorder
 

@@ -71,15 +71,17 @@ struct FlightTraceBuilder::Adding {
 void FlightTraceBuilder::Add(const Dump& dump) {
   for (const Problem& problem : dump.problems) trace_.problems.push_back(problem);
   if (!dump.usable) return;
-  const auto add_problem = [&](std::string message) {
-    trace_.problems.push_back({dump.source, -1, std::move(message)});
+  const auto add_problem = [&](ProblemCode code, std::string message) {
+    trace_.problems.push_back({code, std::move(message), dump.source});
   };
   if (dump.rank < 0 || dump.rank >= static_cast<int32_t>(kMaxRanks)) {
-    return add_problem("the file's name has no rank at its end; --rank-pattern says where it is");
+    return add_problem(ProblemCode::kUnnamed,
+                       "the file's name has no rank at its end; --rank-pattern says where it is");
   }
   const uint32_t world = WorldOf(dump);
   if (world == kNoIndex) {
-    return add_problem(fmt::format("rank {} is there twice: this dump is left out", dump.rank));
+    return add_problem(ProblemCode::kDuplicate,
+                       fmt::format("rank {} is there twice: this dump is left out", dump.rank));
   }
 
   Adding adding{dump, static_cast<uint32_t>(trace_.processes.size()), {}, {}, {}, {}, {}, false};
@@ -97,7 +99,8 @@ void FlightTraceBuilder::Add(const Dump& dump) {
   for (const Entry& entry : dump.entries) AddEntry(&adding, entry);
   AddStatuses(&adding);
   if (adding.out_of_order) {
-    add_problem("numbers that do not rise: entries out of their group's order were left out");
+    add_problem(ProblemCode::kDamaged,
+                "numbers that do not rise: entries out of their group's order were left out");
   }
 }
 
@@ -199,9 +202,10 @@ void FlightTraceBuilder::AddGroups(Adding* adding) {
       known->second = ParseRanks(text);
       if (known->second.empty()) {
         trace_.problems.push_back(
-            {dump.source, -1,
+            {ProblemCode::kDamaged,
              fmt::format("the ranks of group {} cannot be read: {}",
-                         Clean(dump.strings.Get(group.name)), CleanText(text, 60))});
+                         Clean(dump.strings.Get(group.name)), CleanText(text, 60)),
+             dump.source});
       }
     }
     MemberOf(adding, group.name, group.desc, known->second, text);
@@ -420,9 +424,10 @@ Trace FlightTraceBuilder::Finish() {
         Process& process = trace_.processes[member.process];
         if (process.table_overflows++ == 0) {
           trace_.problems.push_back(
-              {process.source, -1,
+              {ProblemCode::kMissingCalls,
                "operations that have not completed were overwritten: the job needs a larger "
-               "TORCH_FR_BUFFER_SIZE (once TORCH_NCCL_TRACE_BUFFER_SIZE)"});
+               "TORCH_FR_BUFFER_SIZE (once TORCH_NCCL_TRACE_BUFFER_SIZE)",
+               process.source});
         }
       }
       member.counted = true;

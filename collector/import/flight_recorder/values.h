@@ -116,12 +116,6 @@ class DumpSink {
   virtual void Field(const Values& values, Key key, Value value) = 0;
 };
 
-// Why a reader stopped.
-struct ReadError {
-  int64_t offset = -1;  // in the file
-  std::string message;  // empty: it did not
-};
-
 }  // namespace rollcall::flight_recorder
 
 #endif  // ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_VALUES_H_

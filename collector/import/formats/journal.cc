@@ -1,7 +1,6 @@
 // The journal of a run directory (collector/import/journal.md).
 #include "collector/import/journal.h"
 
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -11,15 +10,6 @@
 
 namespace rollcall {
 namespace {
-
-class JournalContent : public InputContent {
- public:
-  explicit JournalContent(Journal journal) : journal_(std::move(journal)) {}
-  void AddTo(TraceAssembly* assembly) override { assembly->AddJournal(std::move(journal_)); }
-
- private:
-  Journal journal_;
-};
 
 bool IsJournal(const InputFile& file, ByteSource& bytes) {
   if (file.name == kJournalFile) return true;
@@ -31,12 +21,15 @@ bool IsJournal(const InputFile& file, ByteSource& bytes) {
          ParseJournalLine(text.substr(0, text.find('\n')), &error).has_value();
 }
 
-std::unique_ptr<InputContent> ReadJournalFile(const InputFile& file, ByteSource& bytes) {
-  return std::make_unique<JournalContent>(ReadJournal(bytes, file.path));
+AddContent ReadJournalFile(const InputFile& file, ByteSource& bytes) {
+  if (!IsJournal(file, bytes)) return nullptr;
+  return [journal = ReadJournal(bytes, file.path)](TraceAssembly* assembly) mutable {
+    assembly->AddJournal(std::move(journal));
+  };
 }
 
 }  // namespace
 
-const InputFormat kJournalFormat = {IsJournal, ReadJournalFile};
+const InputFormat kJournalFormat = {ReadJournalFile};
 
 }  // namespace rollcall

@@ -1,6 +1,5 @@
 // The ring of one process (proto/ring_format.md).
 #include <cstring>
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -12,15 +11,16 @@
 namespace rollcall {
 namespace {
 
-class RingContent : public InputContent {
- public:
-  RingContent(const InputFile& file, RingSnapshot ring) : file_(file), ring_(std::move(ring)) {}
-  void AddTo(TraceAssembly* assembly) override { assembly->AddRing(file_, std::move(ring_)); }
+AddContent ReadRingFile(const InputFile& file, ByteSource& bytes) {
+  if (!IsRing(file, bytes)) return nullptr;
+  return [file, ring = ReadRing(bytes, file.path)](TraceAssembly* assembly) mutable {
+    assembly->AddRing(file, std::move(ring));
+  };
+}
 
- private:
-  const InputFile file_;
-  RingSnapshot ring_;
-};
+}  // namespace
+
+const InputFormat kRingFormat = {ReadRingFile};
 
 bool IsRing(const InputFile& file, ByteSource& bytes) {
   char begin[sizeof(ring::kMagic)] = {};
@@ -28,13 +28,5 @@ bool IsRing(const InputFile& file, ByteSource& bytes) {
   if (got == sizeof(begin) && std::memcmp(begin, ring::kMagic, got) == 0) return true;
   return std::string_view(file.name).ends_with(kRingSuffix) && (got == 0 || begin[0] != '{');
 }
-
-std::unique_ptr<InputContent> ReadRingFile(const InputFile& file, ByteSource& bytes) {
-  return std::make_unique<RingContent>(file, ReadRing(bytes, file.path));
-}
-
-}  // namespace
-
-const InputFormat kRingFormat = {IsRing, ReadRingFile};
 
 }  // namespace rollcall

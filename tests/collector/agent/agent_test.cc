@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/bundle/evidence.h"
+#include "collector/collect/evidence.h"
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
 #include "collector/live/run_root.h"

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "tests/collector/import/fake_machine.h"
 #include "tests/collector/import/ring_file_builder.h"
 #include "tests/collector/import/trace_checks.h"
+#include "tests/collector/model/problem_codes.h"
 #include "tests/temporary_directory.h"
 
 namespace rollcall {
@@ -28,7 +30,9 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 class LoadInputsTest : public ::testing::Test {
  protected:
@@ -156,14 +160,18 @@ TEST_F(LoadInputsTest, ReportsBadFilesAndGoesOn) {
   ASSERT_EQ(mkfifo((dir_ / "rings/pipe.ring").c_str(), 0600), 0);
   const Trace trace = Load();
   EXPECT_THAT(trace.processes, SizeIs(2));
-  const std::string messages = Messages(trace);
-  EXPECT_THAT(messages, HasSubstr("empty.ring: the file is empty"));
-  EXPECT_THAT(messages, HasSubstr("foreign.ring: not a rollcall ring"));
-  EXPECT_THAT(messages, HasSubstr("short.ring: cut at"));
-  EXPECT_THAT(messages, HasSubstr("new.ring: ring format version 7."));
-  EXPECT_THAT(messages, HasSubstr("no trace of ranks 2,3, of 4 ranks"));
-  EXPECT_EQ(messages.find("notes.txt"), std::string::npos);
-  EXPECT_EQ(messages.find("core"), std::string::npos);
+  std::map<std::string, std::set<ProblemCode>> codes;  // by file
+  for (const Problem& problem : trace.problems) {
+    codes[fs::path(problem.source).filename().string()].insert(problem.code);
+  }
+  EXPECT_THAT(codes,
+              UnorderedElementsAre(Pair("empty.ring", ElementsAre(ProblemCode::kTruncated)),
+                                   Pair("foreign.ring", ElementsAre(ProblemCode::kForeign)),
+                                   Pair("short.ring", ElementsAre(ProblemCode::kTruncated)),
+                                   Pair("new.ring", ElementsAre(ProblemCode::kUnknownVersion)),
+                                   Pair("", ElementsAre(ProblemCode::kMissing))));
+  EXPECT_THAT(Messages(trace), HasSubstr("new.ring: ring format version 7."));
+  EXPECT_THAT(Messages(trace), HasSubstr("no trace of ranks 2,3, of 4 ranks"));
 }
 
 TEST_F(LoadInputsTest, RecognisesByContent) {
@@ -177,8 +185,9 @@ TEST_F(LoadInputsTest, RecognisesByContent) {
   EXPECT_THAT(trace.processes, SizeIs(2));
   EXPECT_EQ(Messages(trace), "");
   Write("d", {'?'});
-  EXPECT_THAT(Messages(Load({(dir_ / "d").string()})), HasSubstr("d: neither a rollcall ring"));
-  EXPECT_THAT(Messages(Load({(dir_ / "missing").string()})), HasSubstr("missing: "));
+  EXPECT_THAT(Codes(Load({(dir_ / "d").string()}).problems), ElementsAre(ProblemCode::kForeign));
+  EXPECT_THAT(Codes(Load({(dir_ / "missing").string()}).problems),
+              ElementsAre(ProblemCode::kUnreadable));
 }
 
 // The formats exclude each other by content; what a person asked for is a journal only if it is
@@ -187,8 +196,9 @@ TEST(InputFormat, IsFoundByContentBeforeTheName) {
   const auto find = [](const std::string& name, const std::string& text, bool asked_for) {
     const std::vector<uint8_t> bytes(text.begin(), text.end());
     MemorySource source(bytes);
-    return FindFormat({.path = name, .directory = "", .name = name, .asked_for = asked_for},
-                      source);
+    return ReadContent({.path = name, .directory = "", .name = name, .asked_for = asked_for},
+                       source)
+        .format;
   };
   const std::string dump = R"({"version": "2.4", "pg_config": {}, "entries": []})";
   EXPECT_EQ(find("x", dump, false), &kDumpFormat);
@@ -217,7 +227,7 @@ TEST_F(LoadInputsTest, ListsTheFilesThatHoldTraces) {
 }
 
 TEST_F(LoadInputsTest, AnEmptyDirectoryIsSaidToBe) {
-  EXPECT_THAT(Messages(Load()), HasSubstr("no traces in this directory"));
+  EXPECT_THAT(Codes(Load().problems), ElementsAre(ProblemCode::kMissing));
 }
 
 TEST(ThisMachine, KnowsItsOwnProcesses) {

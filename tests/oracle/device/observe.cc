@@ -131,12 +131,12 @@ class Observer {
         process.flavor = ring::Flavor::kOpenMpi;
         process.thread_level = level;
       } else if (process.end.how == ProcessEnd::How::kExited && process.end.status == 0) {
-        process.phase = ring::Phase::kFinalized;  // ring_import.cc: ReadEndOfNccl()
+        process.phase = ring::Phase::kFinalized;  // ring_process.cc: ReadEndOfNccl()
       }
     }
   }
 
-  // As ring_import.cc reads it of a ring: AddDeviceCall() and AddHostWait().
+  // As ring_device.cc reads it of a ring: AddCall() and AddHostWait().
   void Analyze() {
     std::vector<DeviceCall> calls;
     std::vector<HostWait> waits;

@@ -1,4 +1,4 @@
-#include "collector/import/bundle/reader.h"
+#include "collector/bundle/reader.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -8,13 +8,14 @@
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <utility>
 
 #include "collector/base/text.h"
-#include "collector/import/bundle/format.h"
-#include "collector/import/bundle/unpacker.h"
+#include "collector/bundle/format.h"
+#include "collector/bundle/unpacker.h"
 
 namespace rollcall::bundle {
 namespace {
@@ -27,21 +28,27 @@ struct FreeArchive {
   void operator()(archive* tar) const { archive_read_free(tar); }
 };
 
-// Empty: a manifest that this reader can follow.
-std::string WhyNotReadable(const std::vector<uint8_t>& manifest) {
-  if (manifest.size() > kMaxManifestBytes) return "not a rollcall bundle";
+Problem NoBundle() { return {ProblemCode::kForeign, "not a rollcall bundle"}; }
+
+// Nothing: a manifest that this reader can follow.
+std::optional<Problem> WhyNotReadable(const std::vector<uint8_t>& manifest) {
+  if (manifest.size() > kMaxManifestBytes) return NoBundle();
   const auto json = nlohmann::json::parse(manifest.begin(), manifest.end(), nullptr,
                                           /*allow_exceptions=*/false);
   const auto format = json.is_object() ? json.find("format") : json.end();
   if (!json.is_object() || format == json.end() || *format != kFormat) {
-    return "not a rollcall bundle";
+    return NoBundle();
   }
   const auto version = json.find("version");
-  if (version == json.end() || !version->is_number_integer()) return "a bundle without a version";
-  if (*version != kVersion) {
-    return fmt::format("bundle version {}: this rollcall reads {}", version->dump(), kVersion);
+  if (version == json.end() || !version->is_number_integer()) {
+    return Problem{ProblemCode::kUnknownVersion, "a bundle without a version"};
   }
-  return {};
+  if (*version != kVersion) {
+    return Problem{
+        ProblemCode::kUnknownVersion,
+        fmt::format("bundle version {}: this rollcall reads {}", version->dump(), kVersion)};
+  }
+  return std::nullopt;
 }
 
 class Reader {
@@ -62,7 +69,8 @@ class Reader {
       going = result == ARCHIVE_OK || result == ARCHIVE_WARN;
       if (!going) break;
       if (count >= kMaxMembers) {
-        AddProblem(source_, fmt::format("more than {} members: the rest is left out", kMaxMembers));
+        AddProblem({ProblemCode::kOverLimit,
+                    fmt::format("more than {} members: the rest is left out", kMaxMembers)});
         return;
       }
       if (!Take(entry, /*first=*/count == 0)) return;
@@ -70,17 +78,19 @@ class Reader {
     // To the end, where the checksum stands.
     while (going && !unpacker_.Next().empty()) {
     }
-    if (!unpacker_.error().empty()) {
-      AddProblem(source_, unpacker_.error());
+    if (unpacker_.problem()) {
+      AddProblem(*unpacker_.problem());
     } else if (!going) {
       const char* why = archive_error_string(tar_.get());
-      AddProblem(source_, CleanText(why == nullptr ? "not a tar archive" : why, 200));
+      AddProblem(
+          {ProblemCode::kDamaged, CleanText(why == nullptr ? "not a tar archive" : why, 200)});
     } else if (!has_manifest_) {
-      AddProblem(source_, "not a rollcall bundle");
+      AddProblem(NoBundle());
     }
     if (problems_ > kMaxProblems) {
-      add_problem_(
-          {source_, -1, fmt::format("{} more members are left out", problems_ - kMaxProblems)});
+      add_problem_({ProblemCode::kRefused,
+                    fmt::format("{} more members are left out", problems_ - kMaxProblems),
+                    source_});
     }
   }
 
@@ -95,44 +105,48 @@ class Reader {
   bool Take(archive_entry* entry, bool first) {
     const char* raw = archive_entry_pathname(entry);
     const std::string name = raw == nullptr ? "" : raw;
-    const std::string refusal = WhyNotTaken(entry, name);
+    std::optional<Problem> refusal = WhyNotTaken(entry, name);
     Member member;
-    if (refusal.empty() && Fill(&member)) {
+    if (!refusal && Fill(&member)) {
       member.name = name;
       member.modified_ns = ModifiedNs(entry);
       if (first && name == kManifestName) {
-        const std::string why = WhyNotReadable(member.bytes);
-        if (why.empty()) return has_manifest_ = true;
-        AddProblem(source_, why);
-        return false;
+        const std::optional<Problem> why = WhyNotReadable(member.bytes);
+        if (why) AddProblem(*why);
+        return has_manifest_ = !why;
       }
     }
     if (!has_manifest_) {
-      AddProblem(source_, "not a rollcall bundle");
+      AddProblem(NoBundle());
       return false;
     }
-    if (!refusal.empty()) {
-      ComplainOf(name, refusal);
+    if (refusal) {
+      refusal->source = fmt::format("{}: {}", source_, CleanText(name, kMaxNameBytes));
+      if (++problems_ <= kMaxProblems) AddProblem(std::move(*refusal));
     } else if (!member.name.empty()) {
       visit_(std::move(member));
     }
     return true;
   }
 
-  std::string WhyNotTaken(archive_entry* entry, const std::string& name) {
+  std::optional<Problem> WhyNotTaken(archive_entry* entry, const std::string& name) {
+    const auto refused = [](const char* why) { return Problem{ProblemCode::kRefused, why}; };
     if (archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr) {
-      return "a link: left out";
+      return refused("a link: left out");
     }
-    if (archive_entry_filetype(entry) != AE_IFREG) return "not a file: left out";
-    if (!IsMemberName(name)) return "not a name that a bundle has: left out";
+    if (archive_entry_filetype(entry) != AE_IFREG) return refused("not a file: left out");
+    if (!IsMemberName(name)) return refused("not a name that a bundle has: left out");
     // Holes cost the writer nothing, and the reader memory.
-    if (archive_entry_sparse_count(entry) != 0) return "a sparse file: left out";
+    if (archive_entry_sparse_count(entry) != 0) return refused("a sparse file: left out");
     if (!archive_entry_size_is_set(entry) || archive_entry_size(entry) < 0 ||
         static_cast<uint64_t>(archive_entry_size(entry)) > kMaxMemberBytes) {
-      return fmt::format("{} bytes: left out", archive_entry_size(entry));
+      return Problem{ProblemCode::kOverLimit,
+                     fmt::format("{} bytes: left out", archive_entry_size(entry))};
     }
-    if (!names_.insert(name).second) return "is there twice: the second one is left out";
-    return {};
+    if (!names_.insert(name).second) {
+      return Problem{ProblemCode::kDuplicate, "is there twice: the second one is left out"};
+    }
+    return std::nullopt;
   }
 
   // The claimed size is reserved only as far as bytes come. False: it was cut off or damaged,
@@ -164,12 +178,11 @@ class Reader {
     return seconds * kNsPerS + archive_entry_mtime_nsec(entry) % kNsPerS;
   }
 
-  void ComplainOf(const std::string& name, std::string why) {
-    if (++problems_ > kMaxProblems) return;
-    AddProblem(fmt::format("{}: {}", source_, CleanText(name, kMaxNameBytes)), std::move(why));
-  }
-  void AddProblem(const std::string& source, std::string why) {
-    add_problem_({source, static_cast<int64_t>(unpacker_.consumed()), std::move(why)});
+  // Of the file, unless it says of which member.
+  void AddProblem(Problem problem) {
+    if (problem.source.empty()) problem.source = source_;
+    problem.offset = static_cast<int64_t>(unpacker_.consumed());
+    add_problem_(std::move(problem));
   }
 
   Unpacker unpacker_;

@@ -1,6 +1,6 @@
 // The part of an environment that explains a hang and is no secret.
-#ifndef ROLLCALL_COLLECTOR_BUNDLE_ENVIRONMENT_H_
-#define ROLLCALL_COLLECTOR_BUNDLE_ENVIRONMENT_H_
+#ifndef ROLLCALL_COLLECTOR_COLLECT_ENVIRONMENT_H_
+#define ROLLCALL_COLLECTOR_COLLECT_ENVIRONMENT_H_
 
 #include <cstdint>
 #include <map>
@@ -25,4 +25,4 @@ std::string DescribeEnvironment(const Variables& variables, std::string_view who
 
 }  // namespace rollcall::bundle
 
-#endif  // ROLLCALL_COLLECTOR_BUNDLE_ENVIRONMENT_H_
+#endif  // ROLLCALL_COLLECTOR_COLLECT_ENVIRONMENT_H_

@@ -1,12 +1,12 @@
 // What a hang left on this machine, into one bundle.
-#ifndef ROLLCALL_COLLECTOR_BUNDLE_COLLECT_H_
-#define ROLLCALL_COLLECTOR_BUNDLE_COLLECT_H_
+#ifndef ROLLCALL_COLLECTOR_COLLECT_COLLECT_H_
+#define ROLLCALL_COLLECTOR_COLLECT_COLLECT_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "collector/bundle/environment.h"
+#include "collector/collect/environment.h"
 #include "collector/import/machine.h"
 #include "collector/model/trace.h"
 
@@ -40,4 +40,4 @@ Collected Collect(const std::vector<std::string>& inputs, const std::string& pat
 
 }  // namespace rollcall::bundle
 
-#endif  // ROLLCALL_COLLECTOR_BUNDLE_COLLECT_H_
+#endif  // ROLLCALL_COLLECTOR_COLLECT_COLLECT_H_

@@ -1,13 +1,13 @@
 // What a collector holds of a job after a look at all of its nodes, into one bundle.
-#ifndef ROLLCALL_COLLECTOR_BUNDLE_EVIDENCE_H_
-#define ROLLCALL_COLLECTOR_BUNDLE_EVIDENCE_H_
+#ifndef ROLLCALL_COLLECTOR_COLLECT_EVIDENCE_H_
+#define ROLLCALL_COLLECTOR_COLLECT_EVIDENCE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "collector/bundle/collect.h"
+#include "collector/collect/collect.h"
 #include "collector/model/trace.h"
 
 namespace rollcall::bundle {
@@ -48,4 +48,4 @@ Collected WriteEvidence(const Trace& trace, const Evidence& evidence, const std:
 
 }  // namespace rollcall::bundle
 
-#endif  // ROLLCALL_COLLECTOR_BUNDLE_EVIDENCE_H_
+#endif  // ROLLCALL_COLLECTOR_COLLECT_EVIDENCE_H_

@@ -1,4 +1,4 @@
-#include "collector/bundle/evidence.h"
+#include "collector/collect/evidence.h"
 
 #include <fmt/format.h>
 
@@ -12,9 +12,9 @@
 #include <variant>
 
 #include "collector/base/clock.h"
-#include "collector/bundle/observed.h"
+#include "collector/bundle/format.h"
 #include "collector/bundle/writer.h"
-#include "collector/import/bundle/format.h"
+#include "collector/collect/observed.h"
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
 #include "proto/run_directory.h"
@@ -114,7 +114,7 @@ class EvidenceWriter {
     MemorySource source(ring.image);
     const std::string name = fmt::format("{}/{}/{}", ring.node, kRingsDirectory, ring.name);
     if (!IsRing(name, &source)) {
-      result_.problems.push_back({ring.name, -1, "not a ring: left out"});
+      result_.problems.push_back({ProblemCode::kForeign, "not a ring: left out", ring.name});
       return;
     }
     result_.trace_bytes += ring.image.size();

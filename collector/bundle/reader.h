@@ -1,7 +1,7 @@
 // Reads a bundle, member by member. Everything in it is untrusted: nothing is unpacked to disk,
 // and memory and time are bounded by the limits of format.h whatever the file claims.
-#ifndef ROLLCALL_COLLECTOR_IMPORT_BUNDLE_READER_H_
-#define ROLLCALL_COLLECTOR_IMPORT_BUNDLE_READER_H_
+#ifndef ROLLCALL_COLLECTOR_BUNDLE_READER_H_
+#define ROLLCALL_COLLECTOR_BUNDLE_READER_H_
 
 #include <cstdint>
 #include <functional>
@@ -32,4 +32,4 @@ void ReadBundle(ByteSource& bytes, const std::string& source,
 
 }  // namespace rollcall::bundle
 
-#endif  // ROLLCALL_COLLECTOR_IMPORT_BUNDLE_READER_H_
+#endif  // ROLLCALL_COLLECTOR_BUNDLE_READER_H_

@@ -1,6 +1,6 @@
 // What a machine knew of a job besides its files, as the members of a bundle have it.
-#ifndef ROLLCALL_COLLECTOR_BUNDLE_OBSERVED_H_
-#define ROLLCALL_COLLECTOR_BUNDLE_OBSERVED_H_
+#ifndef ROLLCALL_COLLECTOR_COLLECT_OBSERVED_H_
+#define ROLLCALL_COLLECTOR_COLLECT_OBSERVED_H_
 
 #include <cstdint>
 #include <string>
@@ -31,4 +31,4 @@ std::string DescribeSources(const Trace& trace);
 
 }  // namespace rollcall::bundle
 
-#endif  // ROLLCALL_COLLECTOR_BUNDLE_OBSERVED_H_
+#endif  // ROLLCALL_COLLECTOR_COLLECT_OBSERVED_H_

@@ -1,6 +1,6 @@
 // Lines of source in a bundle: those that a report can show, where the sources are not.
-#ifndef ROLLCALL_COLLECTOR_IMPORT_BUNDLE_SOURCES_H_
-#define ROLLCALL_COLLECTOR_IMPORT_BUNDLE_SOURCES_H_
+#ifndef ROLLCALL_COLLECTOR_BUNDLE_KEPT_SOURCES_H_
+#define ROLLCALL_COLLECTOR_BUNDLE_KEPT_SOURCES_H_
 
 #include <cstddef>
 #include <map>
@@ -46,4 +46,4 @@ class KeptSources {
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_COLLECTOR_IMPORT_BUNDLE_SOURCES_H_
+#endif  // ROLLCALL_COLLECTOR_BUNDLE_KEPT_SOURCES_H_

@@ -1,4 +1,4 @@
-#include "collector/bundle/environment.h"
+#include "collector/collect/environment.h"
 
 #include <fmt/format.h>
 #include <sys/utsname.h>

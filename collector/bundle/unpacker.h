@@ -1,16 +1,17 @@
 // The bytes that a Zstandard file holds, piece by piece, up to a limit.
-#ifndef ROLLCALL_COLLECTOR_IMPORT_BUNDLE_UNPACKER_H_
-#define ROLLCALL_COLLECTOR_IMPORT_BUNDLE_UNPACKER_H_
+#ifndef ROLLCALL_COLLECTOR_BUNDLE_UNPACKER_H_
+#define ROLLCALL_COLLECTOR_BUNDLE_UNPACKER_H_
 
 #include <zstd.h>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "collector/base/byte_source.h"
+#include "collector/model/problem.h"
 
 namespace rollcall::bundle {
 
@@ -21,10 +22,10 @@ class Unpacker {
   explicit Unpacker(ByteSource* packed);
 
   // The next piece, valid until the next call. Empty at the end, also at one that came too early:
-  // then error() is set.
+  // then problem() is there, without a source.
   std::span<const uint8_t> Next();
 
-  const std::string& error() const { return error_; }
+  const std::optional<Problem>& problem() const { return problem_; }
   // Bytes of the file that were read.
   uint64_t consumed() const { return consumed_; }
 
@@ -46,9 +47,9 @@ class Unpacker {
   bool in_frame_ = true;  // no frame has ended yet, or another one has begun
   bool was_full_ = false;
   bool ended_ = false;
-  std::string error_;
+  std::optional<Problem> problem_;
 };
 
 }  // namespace rollcall::bundle
 
-#endif  // ROLLCALL_COLLECTOR_IMPORT_BUNDLE_UNPACKER_H_
+#endif  // ROLLCALL_COLLECTOR_BUNDLE_UNPACKER_H_

@@ -1,7 +1,6 @@
-#include "collector/bundle/collect.h"
+#include "collector/collect/collect.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <filesystem>
 #include <map>
@@ -13,10 +12,10 @@
 
 #include "collector/base/byte_source.h"
 #include "collector/base/file.h"
-#include "collector/bundle/observed.h"
+#include "collector/bundle/format.h"
+#include "collector/bundle/reader.h"
 #include "collector/bundle/writer.h"
-#include "collector/import/bundle/format.h"
-#include "collector/import/bundle/reader.h"
+#include "collector/collect/observed.h"
 #include "collector/import/load_inputs.h"
 #include "collector/import/ring_image.h"
 #include "collector/import/ring_reader.h"
@@ -32,12 +31,6 @@ struct File {
   std::string name;  // below the input's own directory in the bundle
   const InputFormat* format = nullptr;
 };
-
-int64_t WrittenNs(int fd) {
-  struct stat status {};
-  if (fstat(fd, &status) != 0) return kNoTime;
-  return int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
-}
 
 class Collector {
  public:
@@ -74,15 +67,6 @@ class Collector {
   }
 
  private:
-  void AddProblem(const std::string& source, std::string message) {
-    result_.problems.push_back({source, -1, std::move(message)});
-  }
-
-  static UniqueFd Open(const std::string& path, std::string* error) {
-    FileStamp stamp;
-    return OpenRegularFile(path, kMaxPackedBytes, &stamp, error);
-  }
-
   void ListFiles(const std::vector<FoundInput>& found) {
     for (const auto& [input, format] : found) {
       std::error_code ignored;
@@ -99,7 +83,8 @@ class Collector {
   // The job it is of, and what names its process in a journal.
   void NoteRing(const File& file) {
     std::string error;
-    const UniqueFd fd = Open(file.path, &error);
+    FileStamp stamp;
+    const UniqueFd fd = OpenRegularFile(file.path, kMaxPackedBytes, &stamp, &error);
     if (!fd) return;
     FileSource source(fd.get());
     const RingSnapshot ring = ReadRing(source, file.path, ImageDepth::kState);
@@ -148,8 +133,12 @@ class Collector {
 
   void AddFile(const File& file, Writer* writer) {
     std::string error;
-    const UniqueFd fd = Open(file.path, &error);
-    if (!fd) return AddProblem(file.path, error);
+    FileStamp stamp;
+    const UniqueFd fd = OpenRegularFile(file.path, kMaxPackedBytes, &stamp, &error);
+    if (!fd) {
+      result_.problems.push_back({ProblemCode::kUnreadable, error, file.path});
+      return;
+    }
     FileSource source(fd.get());
     const std::string name = fmt::format("{}/{}", file.input, file.name);
     result_.trace_bytes += source.Size();
@@ -159,7 +148,7 @@ class Collector {
     }
     const std::optional<std::vector<uint8_t>> bytes =
         file.format == &kRingFormat ? RingBytes(&source, file.path) : AllBytes(&source, file.path);
-    if (!bytes || !writer->Add(name, *bytes, WrittenNs(fd.get()))) return;
+    if (!bytes || !writer->Add(name, *bytes, stamp.modified_ns)) return;
     result_.rings += file.format == &kRingFormat ? 1 : 0;
     result_.journals += file.format == &kJournalFormat ? 1 : 0;
     result_.dumps += file.format == &kDumpFormat ? 1 : 0;
@@ -188,7 +177,9 @@ class Collector {
   std::optional<std::vector<uint8_t>> AllBytes(ByteSource* source, const std::string& path) {
     std::vector<uint8_t> bytes;
     if (source->Size() > kMaxMemberBytes) {
-      AddProblem(path, fmt::format("{} bytes: not put into the bundle", source->Size()));
+      result_.problems.push_back({ProblemCode::kOverLimit,
+                                  fmt::format("{} bytes: not put into the bundle", source->Size()),
+                                  path});
       return std::nullopt;
     }
     bytes.resize(source->Size());

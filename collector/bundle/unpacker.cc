@@ -1,10 +1,10 @@
-#include "collector/import/bundle/unpacker.h"
+#include "collector/bundle/unpacker.h"
 
 #include <fmt/format.h>
 
 #include <new>
 
-#include "collector/import/bundle/format.h"
+#include "collector/bundle/format.h"
 
 namespace rollcall::bundle {
 
@@ -23,12 +23,13 @@ std::span<const uint8_t> Unpacker::Next() {
     // What a full output buffer had no room for comes without further input.
     if (input_.pos == input_.size && !was_full_ && !Refill()) {
       ended_ = true;
-      if (in_frame_) error_ = "the file is cut off here";
+      if (in_frame_) problem_ = {ProblemCode::kTruncated, "the file is cut off here"};
       break;
     }
     const size_t left = ZSTD_decompressStream(stream_.get(), &output, &input_);
     if (ZSTD_isError(left) != 0) {
-      error_ = fmt::format("the compressed data is damaged: {}", ZSTD_getErrorName(left));
+      problem_ = {ProblemCode::kDamaged,
+                  fmt::format("the compressed data is damaged: {}", ZSTD_getErrorName(left))};
       ended_ = true;
     } else {
       in_frame_ = left != 0;
@@ -36,7 +37,8 @@ std::span<const uint8_t> Unpacker::Next() {
     was_full_ = output.pos == output.size;
     produced_ += output.pos;
     if (IsBomb()) {
-      error_ = fmt::format("it unpacks to more than {} bytes: not believed", produced_);
+      problem_ = {ProblemCode::kOverLimit,
+                  fmt::format("it unpacks to more than {} bytes: not believed", produced_)};
       ended_ = true;
       break;
     }

@@ -1,5 +1,5 @@
 // Kept lines show what the files showed.
-#include "collector/import/bundle/sources.h"
+#include "collector/bundle/kept_sources.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "collector/bundle/observed.h"
+#include "collector/collect/observed.h"
 
 #include <vector>
 
-#include "collector/import/bundle/format.h"
-#include "collector/import/bundle/sources.h"
+#include "collector/bundle/format.h"
+#include "collector/bundle/kept_sources.h"
 #include "collector/import/input_format.h"
 #include "collector/import/journal.h"
 #include "collector/matching/user_code.h"
@@ -13,7 +13,7 @@ namespace rollcall::bundle {
 bool IsRing(const std::string& name, ByteSource* bytes) {
   const InputFile member{
       .path = name, .directory = "", .name = std::string(LastName(name)), .in_bundle = true};
-  return FindFormat(member, *bytes) == &kRingFormat;
+  return rollcall::IsRing(member, *bytes);
 }
 
 std::string DescribeProcess(const Process& process, const RingState& ring) {

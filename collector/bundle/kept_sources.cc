@@ -1,4 +1,4 @@
-#include "collector/import/bundle/sources.h"
+#include "collector/bundle/kept_sources.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 // A bundle: what a hang left behind, in one file that `rollcall analyze` reads anywhere. bundle.md
 // describes the format; this header is what writer and reader share.
-#ifndef ROLLCALL_COLLECTOR_IMPORT_BUNDLE_FORMAT_H_
-#define ROLLCALL_COLLECTOR_IMPORT_BUNDLE_FORMAT_H_
+#ifndef ROLLCALL_COLLECTOR_BUNDLE_FORMAT_H_
+#define ROLLCALL_COLLECTOR_BUNDLE_FORMAT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -63,4 +63,4 @@ inline std::string_view LastName(std::string_view name) {
 
 }  // namespace rollcall::bundle
 
-#endif  // ROLLCALL_COLLECTOR_IMPORT_BUNDLE_FORMAT_H_
+#endif  // ROLLCALL_COLLECTOR_BUNDLE_FORMAT_H_

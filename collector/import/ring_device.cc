@@ -1,0 +1,67 @@
+#include <algorithm>
+
+#include "collector/import/ring_parts.h"
+
+namespace rollcall {
+
+RingDevice::RingDevice(RingContext* context, std::vector<DeviceCall>* calls,
+                       std::vector<HostWait>* waits)
+    : context_(*context), calls_(*calls), waits_(*waits) {
+  for (const ring::Member& member : context->ring.members) {
+    const bool stopped = (member.flags & ring::kIsNccl) != 0 && member.stopped_launch != 0;
+    if (stopped) stopped_.emplace(member.uid, member.stopped_launch);
+  }
+  for (const ring::GpuProgress& entry : context->ring.gpu) {
+    progress_.emplace(Stream(entry.member, entry.stream), &entry);
+  }
+  for (const ring::Mark& mark : context->ring.marks) ReadMark(mark);
+}
+
+void RingDevice::ReadMark(const ring::Mark& mark) {
+  if (mark.member == 0) return;
+  Marked& marked = marked_[{mark.member, mark.stream}];
+  if (mark.written == mark.number) {
+    marked.completed = std::max(marked.completed, mark.launch);
+  } else {
+    marked.outstanding.insert(mark.launch);
+  }
+}
+
+void RingDevice::AddCall(const RingCall& call) {
+  DeviceCall work;
+  work.process = context_.index;
+  work.launch = call.launch;
+  work.stream = call.stream;
+  work.event = call.event;
+  const Thread& thread = context_.process.threads[call.event.thread];
+  const auto found = progress_.find({call.uid, call.stream});
+  const ring::GpuProgress* progress = found == progress_.end() ? nullptr : found->second;
+  const bool launched = progress != nullptr && call.launch <= progress->enqueued;
+  if (launched) {
+    const Marked& marked = marked_[{call.uid, call.stream}];
+    work.done = call.launch <= std::max(progress->completed, marked.completed);
+    work.exact = marked.outstanding.contains(call.launch) || progress->started == call.launch;
+  } else if (thread.group.depth != 0) {
+    work.held = true;
+  } else {
+    work.done = call.end_ticks != 0;  // refused: it is on no stream
+  }
+  const auto stopped = stopped_.find(call.uid);
+  work.stopped = !work.done && stopped != stopped_.end() && call.launch <= stopped->second;
+  calls_.push_back(work);
+}
+
+void RingDevice::AddHostWait(const ring::Record& record, uint32_t thread) {
+  if (FindOperation(record.operation).kind != Kind::kHostWait || record.detail == 0) return;
+  const auto operation = static_cast<Operation>(record.operation);
+  HostWait wait;
+  wait.process = context_.index;
+  wait.stream = record.detail2;
+  wait.any_stream =
+      operation == Operation::kcudaDeviceSynchronize || operation == Operation::kcuCtxSynchronize;
+  wait.launch = record.detail;
+  wait.thread = thread;
+  waits_.push_back(wait);
+}
+
+}  // namespace rollcall

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <utility>
+
+#include "collector/import/ring_elements.h"
+#include "collector/import/ring_parts.h"
+#include "collector/import/trace_builder.h"
+
+namespace rollcall {
+namespace {
+
+// Ranks in all the lists of one ring: 500 communicators of 16,384 ranks.
+constexpr uint64_t kMaxListedRanks = uint64_t{1} << 23;
+
+void ReadCheckpoints(const ring::Member& recorded, Member* member) {
+  std::vector<Checkpoint>& all = member->checkpoints;
+  const auto add = [&](const ring::Checkpoint& checkpoint) {
+    if (!IsWhole(checkpoint, recorded)) return;
+    all.push_back({checkpoint.sequence, checkpoint.semantic_hash, checkpoint.path_hash});
+  };
+  for (const ring::Checkpoint& checkpoint : recorded.recent) add(checkpoint);
+  for (const ring::Checkpoint& checkpoint : recorded.history) add(checkpoint);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
+  const auto same = [](const auto& a, const auto& b) { return a.sequence == b.sequence; };
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
+}
+
+}  // namespace
+
+std::vector<int32_t> ExpandRanks(const std::vector<ring::RankRun>& runs) {
+  std::vector<int32_t> ranks;
+  for (const ring::RankRun& run : runs) {
+    int64_t rank = run.first;
+    for (uint32_t i = 0; i < run.count; ++i, rank += run.stride) {
+      if (rank < 0 || rank >= int64_t{kMaxRanks}) return {};
+      ranks.push_back(static_cast<int32_t>(rank));
+    }
+  }
+  return ranks;
+}
+
+RingMembers::RingMembers(RingContext* context, std::vector<MemberDraft>* drafts)
+    : context_(*context), ranks_left_(kMaxListedRanks) {
+  for (const ring::Member& recorded : context->ring.members) Add(recorded, drafts);
+}
+
+uint32_t RingMembers::Find(uint32_t uid) const {
+  const auto found = by_uid_.find(uid);
+  return uid == 0 || found == by_uid_.end() ? kNoIndex : found->second;
+}
+
+std::vector<ring::RankRun> RingMembers::Runs(uint32_t ref) {
+  std::vector<ring::RankRun> runs =
+      context_.ring.RankList(ref, std::min<uint64_t>(ranks_left_, kMaxRanks));
+  for (const ring::RankRun& run : runs) ranks_left_ -= run.count;
+  if (runs.empty() && !context_.ring.String(ref).empty()) {
+    context_.trace.problems.push_back(
+        {ProblemCode::kOverLimit, "a list of ranks is too long to be true", context_.ring.source});
+  }
+  return runs;
+}
+
+void RingMembers::Add(const ring::Member& recorded, std::vector<MemberDraft>* drafts) {
+  Member member;
+  member.process = context_.index;
+  member.uid = recorded.uid;
+  member.rank = recorded.rank;
+  member.state = static_cast<ring::MemberState>(recorded.state);
+  member.entered = recorded.entered;
+  member.completed = recorded.completed;
+  // A word that was reserved, and 0, before 1.5.
+  member.rejected = recorded.rejected;
+  member.neighbors_in = ExpandRanks(Runs(recorded.neighbors_in));
+  member.neighbors_out = ExpandRanks(Runs(recorded.neighbors_out));
+  ReadCheckpoints(recorded, &member);
+
+  MemberDraft draft;
+  draft.key = recorded.key;
+  draft.parent_key = recorded.parent_key;
+  draft.parent_sequence = recorded.parent_sequence;
+  draft.creating_operation = recorded.creating_operation;
+  draft.flags = recorded.flags;
+  draft.device = static_cast<int32_t>(recorded.device) - 1;
+  draft.size = recorded.size;
+  draft.remote_size = recorded.remote_size;
+  draft.name = CleanText(context_.ring.String(recorded.name), 128);
+  draft.ranks = Runs(recorded.ranks);
+  draft.remote_ranks = Runs(recorded.remote_ranks);
+
+  if ((recorded.flags & ring::kIsNccl) != 0) {
+    AddNccl(recorded);
+    member.stopped = recorded.stopped_launch != 0;
+  }
+  by_uid_.emplace(recorded.uid, static_cast<uint32_t>(context_.trace.members.size()));
+  context_.trace.members.push_back(std::move(member));
+  drafts->push_back(std::move(draft));
+}
+
+void RingMembers::AddNccl(const ring::Member& member) {
+  context_.process.device = true;
+  const OperationInfo& info = FindOperation(member.creating_operation);
+  if (info.kind != Kind::kNcclInit) return;
+  creations_.emplace(member.uid, context_.trace.creations.size());
+  Creation creation;
+  creation.key = member.key;
+  creation.process = context_.index;
+  creation.rank = member.rank;
+  creation.size = member.size;
+  creation.call = info.name;
+  creation.event.start_ns = context_.Time(member.created_ticks);
+  // One that failed, or was aborted in its making, nobody waits for.
+  const bool over =
+      member.in_flight == 0 || member.state == static_cast<uint32_t>(ring::MemberState::kFreed);
+  if (over) creation.event.end_ns = creation.event.start_ns;
+  context_.trace.creations.push_back(std::move(creation));
+}
+
+void RingMembers::NoteCreation(uint32_t uid, const Event& call) {
+  const auto found = creations_.find(uid);
+  if (found == creations_.end()) return;
+  Event& event = context_.trace.creations[found->second].event;
+  const bool inside = event.end_ns == kNoTime;
+  event = call;
+  if (inside) event.end_ns = kNoTime;
+  if (!inside && event.end_ns == kNoTime) event.end_ns = event.start_ns;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,211 @@
+// The parts of a RingImporter: one ring into a Trace, subject by subject, each in a file of its
+// own. Not thread-safe. What a constructor takes must outlive the object.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_RING_PARTS_H_
+#define ROLLCALL_COLLECTOR_IMPORT_RING_PARTS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "collector/base/text.h"
+#include "collector/import/device_work.h"
+#include "collector/import/interner.h"
+#include "collector/import/python_import.h"
+#include "collector/import/ring_clock.h"
+#include "collector/import/ring_import.h"
+#include "collector/import/ring_reader.h"
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+inline std::string CleanName(std::string_view text) { return CleanText(text, 512); }
+
+// What the parts share.
+struct RingContext {
+  RingContext(const RingSnapshot& from, Trace* to)
+      : ring(from),
+        trace(*to),
+        index(static_cast<uint32_t>(to->processes.size())),
+        clock(from.header) {}
+
+  // Every time in the ring is a movement.
+  int64_t Time(uint64_t ticks) {
+    const int64_t ns = clock.ToNs(ticks);
+    process.idle_since_ns = std::max(process.idle_since_ns, ns);
+    return ns;
+  }
+
+  uint64_t Lost(ring::SectionKind kind) const { return ring.lost[static_cast<uint32_t>(kind)]; }
+  Operation OperationOf(const Event& event) const {
+    return trace.arguments[event.arguments].operation;
+  }
+
+  const RingSnapshot& ring;
+  Trace& trace;
+  const uint32_t index;  // of the process
+  RingClock clock;
+  Process process;  // goes into the trace when it is whole
+};
+
+// An event with the ticks it is ordered by: a clock of unknown rate still orders.
+struct RingCall {
+  uint64_t ticks = 0;
+  uint64_t index = 0;  // in its ring
+  uint32_t kind = 0;   // ring::RingKind
+  uint32_t uid = 0;    // of the member
+  bool nested = false;
+  Operation failed = Operation::kNone;      // of an error that rejected a call: whose
+  ErrorClass rejected = ErrorClass::kNone;  // of the call
+  uint64_t launch = 0;                      // of an operation on a device, with its stream
+  uint64_t stream = 0;
+  bool captured = false;
+  uint64_t prev_end_ticks = 0;
+  uint64_t end_ticks = 0;
+  Event event;
+};
+
+// ring_references.cc: what the numbers in records refer to, as indices into the Trace; kNoIndex for
+// nothing.
+class RingReferences {
+ public:
+  RingReferences(RingContext* context, Interner* interner)
+      : context_(*context),
+        interner_(*interner),
+        python_(&context->ring, interner, &context->trace.problems) {}
+
+  uint32_t Arguments(const RingRecord& from);
+  // `outer` is the word of another thread's path, or 0.
+  uint32_t CallPath(uint64_t word, uint32_t outer = 0);
+
+ private:
+  uint32_t Counts(uint32_t index);
+  uint32_t Datatype(uint16_t number);
+  uint32_t ReadCallPath(uint64_t word, uint32_t outer);
+  uint32_t Module(uint32_t number);
+
+  RingContext& context_;
+  Interner& interner_;
+  PythonImport python_;
+  uint64_t path_words_read_ = 0;
+  std::map<std::pair<uint64_t, uint32_t>, uint32_t> paths_;  // by word index and the outer one's
+  std::unordered_map<uint32_t, uint32_t> modules_;
+  std::unordered_map<uint16_t, uint32_t> datatypes_;
+};
+
+// ring_process.cc: what the header says of the process. Comes before all that asks for a time: it
+// may replace the context's clock by that of its host.
+void ReadProcess(RingContext* context, RingReferences* references,
+                 std::unordered_map<std::string, RingClock>* host_clocks);
+// NCCL has no end: a process that knows no MPI and returns from main in peace has come to its own.
+// When the members were read.
+void ReadEndOfNccl(Process* process);
+
+// ring_members.cc: communicators, and the calls that made those of NCCL.
+class RingMembers {
+ public:
+  // Appends them to the trace, and their drafts to `drafts`.
+  RingMembers(RingContext* context, std::vector<MemberDraft>* drafts);
+
+  // Index in Trace::members; kNoIndex for 0 and what the ring has forgotten.
+  uint32_t Find(uint32_t uid) const;
+  const std::unordered_map<uint32_t, uint32_t>& by_uid() const { return by_uid_; }
+
+  // The call that made a communicator: where, and when. Inside a group it returns long before the
+  // communicator is there.
+  void NoteCreation(uint32_t uid, const Event& call);
+
+ private:
+  std::vector<ring::RankRun> Runs(uint32_t ref);
+  void Add(const ring::Member& recorded, std::vector<MemberDraft>* drafts);
+  void AddNccl(const ring::Member& member);
+
+  RingContext& context_;
+  uint64_t ranks_left_;
+  std::unordered_map<uint32_t, uint32_t> by_uid_;
+  std::unordered_map<uint32_t, size_t> creations_;  // by uid, into Trace::creations
+};
+
+// ring_device.cc: operations of NCCL, and hosts that wait for streams.
+class RingDevice {
+ public:
+  RingDevice(RingContext* context, std::vector<DeviceCall>* calls, std::vector<HostWait>* waits);
+
+  // An operation on a known communicator. Its thread is in the process already.
+  void AddCall(const RingCall& call);
+  // An open call, if it waits for a stream.
+  void AddHostWait(const ring::Record& record, uint32_t thread);
+
+ private:
+  using Stream = std::pair<uint32_t, uint64_t>;  // the member's uid, and the stream
+  // Of launches, what their device told by itself.
+  struct Marked {
+    uint64_t completed = 0;
+    std::set<uint64_t> outstanding;
+  };
+
+  void ReadMark(const ring::Mark& mark);
+
+  RingContext& context_;
+  std::vector<DeviceCall>& calls_;
+  std::vector<HostWait>& waits_;
+  std::unordered_map<uint32_t, uint64_t> stopped_;  // launches, by uid
+  std::map<Stream, const ring::GpuProgress*> progress_;
+  std::map<Stream, Marked> marked_;
+};
+
+// ring_events.cc: from the records of threads to the events of the process and its members.
+class RingEvents {
+ public:
+  RingEvents(RingContext* context, RingReferences* references, RingMembers* members,
+             RingDevice* device);
+
+  void ReadThread(const RingThread& from);
+  // A record as a call of `thread`, in a ring of `kind`.
+  RingCall MakeCall(const RingRecord& from, uint32_t kind, uint32_t thread);
+
+  // When all threads are read; by thread.
+  const std::vector<RingCall>& p2p() const { return p2p_; }
+  // Index in Process::threads, by RingThread::entry; kNoIndex for another one.
+  uint32_t FindThread(uint32_t entry) const;
+
+  // Puts all events in order, and those of the process into it. Comes last.
+  void Finish();
+
+ private:
+  Event Asks(const ring::Polling& polling);
+  std::vector<RingCall> CallsOf(const RingThread& from, uint32_t thread);
+  void AddLeftover(const RingRecord& from, uint32_t thread);
+  void ReserveEvents(const std::vector<RingCall>& calls);
+  void FindEnds(const RingThread& from, std::vector<RingCall>* calls);
+  void FindRejected(std::vector<RingCall>* calls);
+  void ReadOpenCalls(const RingThread& from, uint32_t thread_index, std::vector<RingCall>* calls);
+  void AddAwaited(const RingThread& from, const ring::Record& record, bool innermost,
+                  OpenCall* open);
+  void Distribute(const RingCall& call);
+  bool IsCall(const Event& event) const;
+
+  RingContext& context_;
+  RingReferences& references_;
+  RingMembers& members_;
+  RingDevice& device_;
+  std::vector<RingCall> p2p_;
+  std::vector<RingCall> lifecycle_;
+  std::unordered_map<uint32_t, uint32_t> thread_by_entry_;
+  std::unordered_map<uint32_t, std::vector<uint64_t>> awaited_;  // requests by OpenRequest::waiter
+};
+
+// ring_requests.cc: the tables of what is under way. When all threads are read: `events` knows more
+// of the calls that made the requests than their table. Collectives whose records the ring has lost
+// are added to their members.
+void ReadOpenRequests(RingContext* context, const RingMembers& members, RingEvents* events);
+void ReadChannels(RingContext* context, const RingMembers& members);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_RING_PARTS_H_

@@ -1,0 +1,126 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "collector/import/ring_parts.h"
+#include "proto/datatypes.h"
+#include "proto/signature.h"
+
+namespace rollcall {
+namespace {
+
+// Call paths do not overlap, but one may come with several contexts: so often, on average, each
+// word of the table may be read. More is damage that would cost memory without bound.
+constexpr uint64_t kMaxReadsPerPathWord = 16;
+
+}  // namespace
+
+uint32_t RingReferences::Arguments(const RingRecord& from) {
+  const ring::Record& record = from.record;
+  rollcall::Arguments arguments;
+  arguments.operation = static_cast<Operation>(record.operation);
+  arguments.flags = record.flags;
+  arguments.reduce_op = record.reduce_op;
+  arguments.root_or_peer = record.root_or_peer;
+  arguments.tag = record.tag;
+  if ((record.flags & ring::kSecondPart) != 0) {
+    arguments.peer2 = static_cast<int32_t>(record.detail2 >> 32);
+    arguments.tag2 = static_cast<int32_t>(record.detail2);
+  }
+  arguments.send_count = record.send_count;
+  arguments.recv_count = record.recv_count;
+  arguments.send_signature = record.send_signature;
+  arguments.recv_signature = record.recv_signature;
+  arguments.send_datatype = Datatype(record.send_datatype);
+  arguments.recv_datatype = Datatype(record.recv_datatype);
+  arguments.send_counts = Counts(from.send_counts);
+  arguments.recv_counts = Counts(from.recv_counts);
+  arguments.semantic_hash = record.semantic_hash;
+  return interner_.Arguments(arguments);
+}
+
+uint32_t RingReferences::Counts(uint32_t index) {
+  return index == kNoIndex ? kNoIndex : interner_.Counts(context_.ring.count_arrays[index]);
+}
+
+uint32_t RingReferences::Datatype(uint16_t number) {
+  if (number == 0) return kNoIndex;
+  const auto [entry, is_new] = datatypes_.try_emplace(number, kNoIndex);
+  if (!is_new) return entry->second;
+  DatatypeInfo info;
+  if (number < kFirstDerived) {
+    const BasicTypeInfo basic = FindBasicType(number);
+    if (basic.number == 0) return kNoIndex;
+    info.name = basic.name;
+    info.basic = number;
+    info.bytes = basic.bytes;
+    info.signature = BasicSignature(static_cast<uint32_t>(basic.type_class)).hash;
+  } else {
+    const size_t index = number - kFirstDerived;
+    if (number == kNoDatatypeRoom || index >= context_.ring.datatypes.size()) return kNoIndex;
+    const ring::Datatype& from = context_.ring.datatypes[index];
+    info.basic = FindBasicType(static_cast<uint16_t>(from.basic)).number;
+    info.name = CleanText(context_.ring.String(from.name), 128);
+    if (info.name.empty()) {
+      info.name = info.basic != 0 ? fmt::format("a derived type of {} {}", from.basics,
+                                                FindBasicType(info.basic).name)
+                                  : fmt::format("a derived type of {} bytes", from.bytes);
+    }
+    info.basics = from.basics;
+    info.bytes = from.bytes;
+    info.signature = from.signature;
+  }
+  return entry->second = interner_.Datatype(info);
+}
+
+uint32_t RingReferences::CallPath(uint64_t word, uint32_t outer) {
+  if (word == 0) return kNoIndex;
+  const auto known = paths_.find({word, outer});
+  if (known != paths_.end()) return known->second;
+  return paths_[{word, outer}] = ReadCallPath(word, outer);
+}
+
+uint32_t RingReferences::ReadCallPath(uint64_t word, uint32_t outer) {
+  const std::optional<RingSnapshot::PathView> view = context_.ring.Path(word);
+  const uint64_t words = view ? view->frames.size() + view->python.size() : 0;
+  if (!view || path_words_read_ + words > kMaxReadsPerPathWord * context_.ring.path_words.size()) {
+    ++context_.process.records_unreadable;
+    return kNoIndex;
+  }
+  path_words_read_ += words;
+  rollcall::CallPath path;
+  path.end = view->header.end <= static_cast<uint8_t>(ring::StackEnd::kNoRoom)
+                 ? static_cast<ring::StackEnd>(view->header.end)
+                 : ring::StackEnd::kBadFrame;
+  path.portable_hash = view->header.portable_hash;
+  path.codes.reserve(view->frames.size());
+  constexpr uint64_t kAddressMask = (uint64_t{1} << ring::kFrameModuleShift) - 1;
+  for (const uint64_t frame : view->frames) {
+    path.codes.push_back(interner_.Code(
+        Module(static_cast<uint32_t>(frame >> ring::kFrameModuleShift)), frame & kAddressMask));
+  }
+  python_.Read(word, *view, &path);
+  if (!path.python.empty()) path.native = path.codes;
+  path.context = CallPath(outer);
+  return interner_.CallPath(path);
+}
+
+// `number` is 1 + an index; 0 and numbers out of range are "in no module".
+uint32_t RingReferences::Module(uint32_t number) {
+  if (number > context_.ring.modules.size()) number = 0;
+  const auto [entry, is_new] = modules_.try_emplace(number, kNoIndex);
+  if (!is_new) return entry->second;
+  std::string path;
+  std::string build_id;
+  if (number != 0) {
+    const ring::Module& module = context_.ring.modules[number - 1];
+    path = context_.ring.String(module.path);
+    build_id =
+        ToHex(module.build_id, std::min<size_t>(module.build_id_bytes, sizeof(module.build_id)));
+  }
+  return entry->second = interner_.Module(path, build_id);
+}
+
+}  // namespace rollcall

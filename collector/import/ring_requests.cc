@@ -1,0 +1,84 @@
+#include <unordered_map>
+#include <vector>
+
+#include "collector/import/ring_parts.h"
+
+namespace rollcall {
+namespace {
+
+OpenRequest ReadRequest(const ring::OpenRequest& from, RingEvents* events) {
+  OpenRequest request;
+  request.uid = from.uid;
+  request.state = static_cast<ring::RequestState>(from.state);
+  request.starts = from.starts;
+  if (static_cast<Operation>(from.record.operation) == Operation::kPsend_init) {
+    request.partitions = static_cast<uint32_t>(from.record.detail2);
+    request.marked = static_cast<uint32_t>(from.record.detail2 >> 32);
+  }
+  if (from.waiter != 0) request.waiter = events->FindThread(from.waiter - 1);
+  request.cancelled = (from.record.flags & ring::kCancelled) != 0;
+  RingRecord record;
+  record.record = from.record;
+  // Its arguments are those of the call that made it.
+  record.record.flags &= static_cast<uint16_t>(~ring::kCancelled);
+  if (from.record.continuations != 0) record.record.flags |= ring::kCountsCut;
+  request.event = events->MakeCall(record, ring::kCollectiveRing, 0).event;
+  return request;
+}
+
+}  // namespace
+
+void ReadOpenRequests(RingContext* context, const RingMembers& members, RingEvents* events) {
+  std::vector<OpenRequest>& requests = context->process.open_requests;
+  std::unordered_map<uint64_t, OpenRequest*> by_uid;
+  requests.reserve(context->ring.open_requests.size());
+  for (const ring::OpenRequest& from : context->ring.open_requests) {
+    requests.push_back(ReadRequest(from, events));
+    by_uid.emplace(from.uid, &requests.back());
+  }
+  if (by_uid.empty()) return;
+  // The table does not say which thread made the call, nor when it returned; the ring's record
+  // does.
+  std::unordered_map<uint64_t, bool> in_ring;
+  const auto look = [&](const Event& event) {
+    const auto it = event.request == 0 ? by_uid.end() : by_uid.find(event.request);
+    if (it == by_uid.end()) return;
+    Event& own = it->second->event;
+    if (event.sequence != own.sequence || event.member != own.member ||
+        context->OperationOf(event) != context->OperationOf(own)) {
+      return;
+    }
+    // Once started, the table says when and where that was; the ring's record is the
+    // initialisation's.
+    const bool started = it->second->starts != 0;
+    if (!started && event.start_ns != own.start_ns) return;
+    if (!started) own = event;
+    in_ring[event.request] = true;
+  };
+  for (const auto& [uid, member] : members.by_uid()) {
+    for (const Event& event : context->trace.members[member].events) look(event);
+  }
+  for (const RingCall& call : events->p2p()) look(call.event);
+  for (const OpenRequest& request : requests) {
+    const Event& event = request.event;
+    if (event.sequence == 0 || event.member == kNoIndex || in_ring.contains(request.uid)) {
+      continue;
+    }
+    if (IsCollective(FindOperation(static_cast<uint16_t>(context->OperationOf(event))).kind)) {
+      context->trace.members[event.member].events.push_back(event);
+    }
+  }
+}
+
+void ReadChannels(RingContext* context, const RingMembers& members) {
+  context->process.channels_lost = context->Lost(ring::SectionKind::kChannels) != 0;
+  for (const ring::Channel& channel : context->ring.channels) {
+    const uint32_t member = members.Find(channel.member);
+    if (member == kNoIndex) continue;
+    context->process.channels.push_back({member, channel.peer, channel.tag, channel.sent,
+                                         channel.received,
+                                         (channel.flags & ring::kReceivesUnseen) != 0});
+  }
+}
+
+}  // namespace rollcall
