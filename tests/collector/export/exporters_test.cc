@@ -16,7 +16,7 @@
 #include "collector/export/exporter.h"
 #include "collector/export/places.h"
 #include "collector/export/verdict_pages.h"
-#include "collector/model/text_trace.h"
+#include "tests/support/text_trace.h"
 
 namespace rollcall {
 namespace {

@@ -16,7 +16,7 @@
 #include "collector/base/byte_source.h"
 #include "collector/import/ring_image.h"
 #include "tests/collector/import/read_rings.h"
-#include "tests/collector/import/ring_file_builder.h"
+#include "tests/support/ring_file_builder.h"
 
 namespace rollcall {
 namespace {

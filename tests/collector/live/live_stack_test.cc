@@ -24,9 +24,9 @@
 #include "collector/live/ptrace_permission.h"
 #include "collector/symbolize/symbolizer.h"
 #include "tests/collector/live/live_child.h"
-#include "tests/collector/symbolize/test_program.h"
-#include "tests/sanitizers.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/sanitizers.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/test_program.h"
 
 namespace rollcall {
 namespace {

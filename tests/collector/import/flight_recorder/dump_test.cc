@@ -8,7 +8,7 @@
 #include <string>
 
 #include "collector/import/flight_recorder/operation_name.h"
-#include "tests/collector/import/flight_recorder/dump_writer.h"
+#include "tests/support/dump_writer.h"
 
 namespace rollcall::flight_recorder {
 namespace {
