@@ -386,7 +386,7 @@ bundle::Evidence Monitor::TakeEvidence(const std::set<uint64_t>& asked,
   return evidence;
 }
 
-Observed Monitor::Observe(uint64_t id, const ProcessImage& image) {
+Observed Monitor::Observe(uint64_t id, const IncomingRing& image) {
   const int64_t now = Monotonic();
   Observed observed{
       .id = id, .activity = image.activity, .still_since_ns = now - image.idle_ns, .cpu_share = 0};

@@ -147,7 +147,7 @@ class Monitor {
   std::vector<uint64_t> CalledStalled(const Trace& trace, const Report& report) const;
   // Asks for stacks of stalled processes and waits for them.
   void AskForStacks(const std::vector<uint64_t>& stalled);
-  Observed Observe(uint64_t id, const ProcessImage& image);
+  Observed Observe(uint64_t id, const IncomingRing& image);
   // A trace of everything; `settle`: after all ends are known, if that is soon.
   Trace Collect(bool settle);
   // What Collect() got, of the agents that it asked; `processes`: by ring id, in its trace.

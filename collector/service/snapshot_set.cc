@@ -22,7 +22,7 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
     return true;
   }
   if (chunk.total_bytes() > kMaxImageBytes) return false;
-  ProcessImage& image = images_[chunk.id()];
+  IncomingRing& image = images_[chunk.id()];
   if (image.agent != 0 && image.agent != agent) return true;  // two agents see one process
   if (image.whole || chunk.offset() != image.bytes.size() ||
       chunk.data().size() > chunk.total_bytes() - chunk.offset()) {
@@ -47,7 +47,7 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
   return true;
 }
 
-std::map<uint64_t, ProcessImage> SnapshotSet::TakeImages() {
+std::map<uint64_t, IncomingRing> SnapshotSet::TakeImages() {
   waiting_.clear();
   return std::exchange(images_, {});
 }

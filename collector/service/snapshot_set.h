@@ -12,7 +12,7 @@
 
 namespace rollcall::service {
 
-struct ProcessImage {
+struct IncomingRing {
   std::string name;
   uint64_t agent = 0;
   std::vector<uint8_t> bytes;
@@ -41,16 +41,16 @@ class SnapshotSet {
   bool complete() const { return waiting_.empty(); }
   // Whether that agent has said all that it had to say.
   bool Answered(uint64_t agent) const { return answered_.contains(agent); }
-  const std::map<uint64_t, ProcessImage>& images() const { return images_; }
+  const std::map<uint64_t, IncomingRing>& images() const { return images_; }
   // Hands the images over; what still comes is late.
-  std::map<uint64_t, ProcessImage> TakeImages();
+  std::map<uint64_t, IncomingRing> TakeImages();
 
  private:
   uint64_t request_ = 0;
   std::set<uint64_t> waiting_;
   std::set<uint64_t> answered_;
   std::map<uint64_t, uint64_t> bytes_;       // by agent
-  std::map<uint64_t, ProcessImage> images_;  // by ring id
+  std::map<uint64_t, IncomingRing> images_;  // by ring id
 };
 
 }  // namespace rollcall::service
