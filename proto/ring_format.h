@@ -552,14 +552,14 @@ enum class PythonEnd : uint8_t {
   kUnreadable = 6,  // the chain of frames is damaged, or the interpreter is going down
 };
 
-// Why a call path ends where it does. Only a complete one supports a verdict about call paths.
+// Why a call path, or a live stack, ends where it does. Only a complete one supports a verdict.
 enum class StackEnd : uint8_t {
   kNone = 0,             // nothing was captured
   kComplete = 1,         // the unwind tables mark the outermost frame (_start, a thread's start)
   kDepthLimit = 2,       // there are further frames
   kNoUnwindInfo = 3,     // an address without unwind info (JIT code, hand-written assembly)
   kUnsupportedRule = 4,  // unwind info that is damaged or says more than a cached rule can hold
-  kBadFrame = 5,         // the next frame is outside the stack, unaligned or not above the last one
+  kBadFrame = 5,         // the next frame is unreadable, unaligned or not above the last one
   kForeignStack = 6,     // not on the thread's own stack (coroutine, sigaltstack)
   kUnsupportedArch = 7,  // no walker for this machine
   kInterrupted = 8,      // a capture inside a capture (a signal handler) could not go on

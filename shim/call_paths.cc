@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "proto/ring_format.h"
+#include "shim/loaded_object.h"
 #include "shim/process.h"
 #include "shim/python/capture.h"
 #include "shim/python/check.h"
@@ -15,12 +16,6 @@
 
 namespace rollcall::shim {
 namespace {
-
-// The walker's reasons are stored as they are.
-static_assert(
-    static_cast<int>(StackEnd::kComplete) == static_cast<int>(ring::StackEnd::kComplete) &&
-    static_cast<int>(StackEnd::kForeignStack) == static_cast<int>(ring::StackEnd::kForeignStack) &&
-    static_cast<int>(StackEnd::kInterrupted) == static_cast<int>(ring::StackEnd::kInterrupted));
 
 // Recognised paths: hash -> (portable hash, id). Lock-free: the hash is claimed first, the id
 // published last. Bounded; once full, further paths are not recorded and counted in the section's
@@ -41,8 +36,8 @@ constinit Entry g_entries[kEntries];
 
 struct Wanted {
   uint64_t pc;
-  bool found;
-  uint64_t start, end, bias;
+  CodeRange range;
+  uint64_t bias;
   char path[512];
   uint8_t build_id[32];
   uint32_t build_id_bytes;
@@ -73,18 +68,8 @@ void CopyBuildId(const dl_phdr_info* info, Wanted* wanted) {
 
 int FindModule(dl_phdr_info* info, size_t, void* data) {
   auto* wanted = static_cast<Wanted*>(data);
-  uint64_t start = ~uint64_t{0}, end = 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD) continue;
-    const uint64_t from = info->dlpi_addr + segment.p_vaddr;
-    if (from < start) start = from;
-    if (from + segment.p_memsz > end) end = from + segment.p_memsz;
-  }
-  if (wanted->pc < start || wanted->pc >= end) return 0;
-  wanted->found = true;
-  wanted->start = start;
-  wanted->end = end;
+  wanted->range = RangeOf(*info);
+  if (!wanted->range.Contains(wanted->pc)) return 0;
   wanted->bias = info->dlpi_addr;
   const char* name = info->dlpi_name;
   if (name == nullptr || *name == '\0') name = g_process.header->executable;
@@ -96,11 +81,9 @@ int FindModule(dl_phdr_info* info, size_t, void* data) {
 // 1 + index of the module in the ring's table, entering it if it is new; 0 if there is none.
 // `id_hash` becomes what is the same for this module on every rank.
 uint64_t ModuleOf(uint64_t pc, uint64_t* bias, uint64_t* id_hash) {
-  Wanted wanted;
-  memset(&wanted, 0, sizeof(wanted));
+  Wanted wanted{};
   wanted.pc = pc;
-  dl_iterate_phdr(FindModule, &wanted);
-  if (!wanted.found) return 0;
+  if (dl_iterate_phdr(FindModule, &wanted) == 0) return 0;
   *bias = wanted.bias;
   const char* base = strrchr(wanted.path, '/');
   base = base == nullptr ? wanted.path : base + 1;
@@ -112,8 +95,8 @@ uint64_t ModuleOf(uint64_t pc, uint64_t* bias, uint64_t* id_hash) {
   if (used > section->capacity) used = section->capacity;
   for (uint64_t i = used; i-- > 0;) {
     // The path reference is written last: without it the entry is still being made.
-    if (LoadAcquire(&table[i].path) != 0 && table[i].start == wanted.start &&
-        table[i].end == wanted.end && table[i].bias == wanted.bias &&
+    if (LoadAcquire(&table[i].path) != 0 && table[i].start == wanted.range.start &&
+        table[i].end == wanted.range.end && table[i].bias == wanted.bias &&
         table[i].build_id_bytes == wanted.build_id_bytes &&
         memcmp(table[i].build_id, wanted.build_id, wanted.build_id_bytes) == 0) {
       return i + 1;
@@ -122,8 +105,8 @@ uint64_t ModuleOf(uint64_t pc, uint64_t* bias, uint64_t* id_hash) {
   const uint64_t index = TakeFrom(section, 1);
   if (index >= section->capacity) return 0;
   ring::Module& module = table[index];
-  module.start = wanted.start;
-  module.end = wanted.end;
+  module.start = wanted.range.start;
+  module.end = wanted.range.end;
   module.bias = wanted.bias;
   module.build_id_bytes = static_cast<uint8_t>(wanted.build_id_bytes);
   memcpy(module.build_id, wanted.build_id, wanted.build_id_bytes);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "proto/operations.h"
+#include "shim/loaded_object.h"
 #include "shim/platform.h"
 
 namespace rollcall::shim {
@@ -134,28 +135,6 @@ uint64_t SharedAddress(void* handle, const char* name) {
   return global != 0 ? global : Address(handle, name);
 }
 
-// The addresses of the shared object that holds core_start.
-void FindCoreEnd(Library* library) {
-  library->core_end = library->core_start;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* data) {
-        auto* target = static_cast<Library*>(data);
-        bool ours = false;
-        uint64_t end = 0;
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const auto& segment = info->dlpi_phdr[i];
-          if (segment.p_type != PT_LOAD) continue;
-          const uint64_t from = info->dlpi_addr + segment.p_vaddr;
-          if (from <= target->core_start && target->core_start < from + segment.p_memsz)
-            ours = true;
-          if (from + segment.p_memsz > end) end = from + segment.p_memsz;
-        }
-        if (ours) target->core_end = end;
-        return ours ? 1 : 0;
-      },
-      library);
-}
-
 Abi AbiOf(void* handle, const Dl_info& where) {
   if (dlsym(handle, "ompi_mpi_comm_world") != nullptr) return kOpenMpi;
   const bool standard = dlsym(handle, "MPI_Abi_get_version") != nullptr &&
@@ -234,7 +213,7 @@ void Describe(Library* library, void* handle, const void* function) {
   Dl_info where{};
   if (dladdr(function, &where) != 0) {
     library->core_start = reinterpret_cast<uint64_t>(where.dli_fbase);
-    FindCoreEnd(library);
+    library->core_end = RangeAt(where.dli_fbase).end;
   }
   library->abi = AbiOf(handle, where);
   BindQueries(handle, &library->query);

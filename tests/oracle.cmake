@@ -7,7 +7,7 @@ add_library(rollcall_oracle STATIC oracle/collectives.cc oracle/explore.cc oracl
   oracle/write_collectives.cc oracle/write_messages.cc oracle/write_persistent.cc oracle/writer.cc
   oracle/device/generate.cc oracle/device/judge.cc oracle/device/machine.cc
   oracle/device/observe.cc oracle/device/program.cc oracle/device/writer.cc)
-target_link_libraries(rollcall_oracle PUBLIC rollcall_collector fmt::fmt)
+target_link_libraries(rollcall_oracle PUBLIC rollcall_test_support)
 rollcall_flags(rollcall_oracle)
 rollcall_unity(rollcall_oracle TEST)
 

@@ -68,7 +68,7 @@ std::vector<SourceFrame> LiveFrames(const LiveThread& thread, Symbolizer* symbol
     std::vector<bool> entries;
     for (const LivePythonFrame& frame : python.frames) entries.push_back(frame.entry);
     const MergedStack merged =
-        MergeStacks(kinds, thread.end == StackEnd::kOutermost, entries, python.end);
+        MergeStacks(kinds, thread.end == ring::StackEnd::kComplete, entries, python.end);
     for (const MergedStep& step : merged.steps) {
       if (step.python) {
         frames.push_back(python.frames[step.index].frame);

@@ -27,7 +27,7 @@ bool ParseFailOn(std::string_view text, std::set<VerdictKind>* kinds, std::strin
     const std::string_view word = text.substr(begin, end - begin);
     begin = end + 1;
     if (word == "all" || word == "errors") {
-      for (const KindRow& row : kAllKinds) {
+      for (const KindRow& row : kKinds) {
         if (word == "all" || row.severity == Severity::kError) kinds->insert(row.kind);
       }
     } else if (const std::optional<VerdictKind> kind = FindKind(word)) {

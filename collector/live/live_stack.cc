@@ -90,7 +90,7 @@ class Capture {
       Keep(unwinder->Unwind(*snapshot, options_.max_frames), CaptureMethod::kUndisturbed,
            std::move(python), thread);
       const bool whole =
-          thread->end == StackEnd::kOutermost || thread->end == StackEnd::kFrameLimit;
+          thread->end == ring::StackEnd::kComplete || thread->end == ring::StackEnd::kDepthLimit;
       if (whole && thread->python.end != ring::PythonEnd::kUnchecked) return;
     }
     if (options_.undisturbed_only) {

@@ -27,7 +27,7 @@ struct LiveThread {
   std::string name;
   CaptureMethod method = CaptureMethod::kNone;
   std::vector<CodeAddress> frames;  // native ones, innermost first
-  StackEnd end = StackEnd::kNotCaptured;
+  ring::StackEnd end = ring::StackEnd::kNone;
   std::string detail;  // why the stack ends, or could not be taken; empty if complete
   PythonStack python;  // of the same moment as `frames`
 };

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <memory>
 
-#include "collector/symbolize/elf_file.h"
+#include "collector/base/file.h"
 
 namespace rollcall {
 

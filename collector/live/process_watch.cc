@@ -1,6 +1,5 @@
 #include "collector/live/process_watch.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -10,6 +9,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/base/proc_stat.h"
@@ -32,12 +32,9 @@ constexpr uint64_t kPidfdInfoExit = 1 << 3;
 constexpr unsigned long kPidfdGetInfo = _IOWR(0xFF, 11, PidfdInfo);
 
 std::string ReadSmallFile(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return "";
-  char text[4096];
-  const ssize_t n = read(fd, text, sizeof(text));
-  close(fd);
-  return n > 0 ? std::string(text, static_cast<size_t>(n)) : "";
+  std::string text;
+  ProcSource().Read(path, &text, 4096);
+  return text;
 }
 
 std::string ReadStat(pid_t pid) { return ReadSmallFile("/proc/" + std::to_string(pid) + "/stat"); }
@@ -104,41 +101,33 @@ pid_t FindProcess(uint32_t own_pid, uint64_t start_ticks) {
   return ProcessTable().Find(own_pid, start_ticks);
 }
 
-ProcessWatch::~ProcessWatch() {
-  if (pidfd_ >= 0) close(pidfd_);
-}
-
 bool ProcessWatch::Open(pid_t pid, uint64_t start_ticks) {
   if (pid <= 0) return false;
-  const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-  if (fd < 0) return false;
+  UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!fd) return false;
   // After the pidfd was opened the pid cannot have been reused unseen.
-  if (start_ticks != 0 && ProcessStartTicks(pid) != start_ticks) {
-    close(fd);
-    return false;
-  }
-  if (pidfd_ >= 0) close(pidfd_);
-  pidfd_ = fd;
+  if (start_ticks != 0 && ProcessStartTicks(pid) != start_ticks) return false;
+  pidfd_ = std::move(fd);
   return true;
 }
 
 bool ProcessWatch::HasEnded() const {
-  pollfd poll_entry = {pidfd_, POLLIN, 0};
-  return pidfd_ >= 0 && poll(&poll_entry, 1, 0) > 0;
+  pollfd poll_entry = {pidfd_.get(), POLLIN, 0};
+  return pidfd_ && poll(&poll_entry, 1, 0) > 0;
 }
 
 std::optional<int> ProcessWatch::WaitStatus() const {
-  if (pidfd_ < 0) return std::nullopt;
+  if (!pidfd_) return std::nullopt;
   PidfdInfo info = {};
   info.mask = kPidfdInfoExit;
-  if (ioctl(pidfd_, kPidfdGetInfo, &info) != 0 || (info.mask & kPidfdInfoExit) == 0) {
+  if (ioctl(pidfd_.get(), kPidfdGetInfo, &info) != 0 || (info.mask & kPidfdInfoExit) == 0) {
     return std::nullopt;
   }
   return info.exit_code;
 }
 
 bool ProcessWatch::Signal(int signal) const {
-  return pidfd_ >= 0 && syscall(SYS_pidfd_send_signal, pidfd_, signal, nullptr, 0) == 0;
+  return pidfd_ && syscall(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0) == 0;
 }
 
 }  // namespace rollcall

@@ -13,6 +13,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "collector/base/file.h"
+
 namespace rollcall {
 
 // Field 22 of /proc/<pid>/stat: when the process started, clock ticks since boot; 0 if there is
@@ -54,18 +56,13 @@ class ProcessTable {
 // Holds a pidfd. Not thread-safe.
 class ProcessWatch {
  public:
-  ProcessWatch() = default;
-  ~ProcessWatch();
-  ProcessWatch(const ProcessWatch&) = delete;
-  ProcessWatch& operator=(const ProcessWatch&) = delete;
-
   // Begins to watch; false if that process (this pid, started then) is not there, or if the kernel
-  // has no pidfds (see can_watch). Call it while the process lives: a later call finds nothing.
+  // has no pidfds. Call it while the process lives: a later call finds nothing.
   bool Open(pid_t pid, uint64_t start_ticks);
 
-  bool open() const { return pidfd_ >= 0; }
+  bool open() const { return static_cast<bool>(pidfd_); }
   // Readable once the process ended (also while it is a zombie).
-  int fd() const { return pidfd_; }
+  int fd() const { return pidfd_.get(); }
   bool HasEnded() const;
   // The wait(2) status, if the kernel tells it. It may come a little later than HasEnded(): when
   // the parent has reaped the process.
@@ -74,7 +71,7 @@ class ProcessWatch {
   bool Signal(int signal) const;
 
  private:
-  int pidfd_ = -1;
+  UniqueFd pidfd_;
 };
 
 }  // namespace rollcall

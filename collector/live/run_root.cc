@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "collector/base/clock.h"
+#include "collector/base/file.h"
 #include "collector/live/process_watch.h"
 #include "proto/ring_format.h"
 #include "proto/run_directory.h"
@@ -29,66 +30,50 @@ constexpr char kAgentLock[] = "agent.lock";
 // Less room than this is no place to be for a run.
 constexpr uint64_t kLeastFreeBytes = 1 << 20;
 
-// A descriptor that closes itself.
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int get() const { return fd_; }
-  bool ok() const { return fd_ >= 0; }
-  int Release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
 std::string ErrorText(int error) { return strerror(error); }
 
-// Opens `path` as a directory of the caller's own that nobody else may enter; -1 and why otherwise.
-int OpenPrivateDirectory(int at, const std::string& path, std::string* problem) {
-  Fd fd(openat(at, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+// Opens `path` as a directory of the caller's own that nobody else may enter; none, and why,
+// otherwise.
+UniqueFd OpenPrivateDirectory(int at, const std::string& path, std::string* problem) {
+  UniqueFd fd(openat(at, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status;
-  if (!fd.ok() || fstat(fd.get(), &status) != 0) {
+  if (!fd || fstat(fd.get(), &status) != 0) {
     *problem = errno == ELOOP || errno == ENOTDIR
                    ? fmt::format("{} is not a directory (a link or a file)", path)
                    : fmt::format("cannot open {}: {}", path, ErrorText(errno));
-    return -1;
+    return UniqueFd();
   }
   if (status.st_uid != geteuid()) {
     *problem = fmt::format("{} belongs to user {}, not to {}", path, status.st_uid, geteuid());
-    return -1;
+    return UniqueFd();
   }
   if ((status.st_mode & 0077) != 0) {
     *problem =
         fmt::format("{} is open to others (mode {:04o}, needs 0700)", path, status.st_mode & 07777);
-    return -1;
+    return UniqueFd();
   }
-  return fd.Release();
+  return fd;
 }
 
 // Makes it if it is not there, then opens it as above.
-int MakePrivateDirectory(int at, const std::string& path, std::string* problem) {
+UniqueFd MakePrivateDirectory(int at, const std::string& path, std::string* problem) {
   if (mkdirat(at, path.c_str(), 0700) != 0 && errno != EEXIST) {
     *problem = fmt::format("cannot make {}: {}", path, ErrorText(errno));
-    return -1;
+    return UniqueFd();
   }
   return OpenPrivateDirectory(at, path, problem);
 }
 
-// An open and locked lock file, or -1. Shared: in use; exclusive: nobody else may have it.
-int TakeLock(int directory, const char* name, int operation) {
-  Fd fd(openat(directory, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd.ok() || flock(fd.get(), operation | LOCK_NB) != 0) return -1;
-  return fd.Release();
+// An open and locked lock file, or none. Shared: in use; exclusive: nobody else may have it.
+UniqueFd TakeLock(int directory, const char* name, int operation) {
+  UniqueFd fd(openat(directory, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd || flock(fd.get(), operation | LOCK_NB) != 0) return UniqueFd();
+  return fd;
 }
 
 bool IsLocked(int directory, const char* name) {
-  Fd fd(openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  return fd.ok() && flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  UniqueFd fd(openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  return fd && flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 std::string RunName() {
@@ -122,8 +107,8 @@ void ForEachEntry(int directory, const Visit& visit) {
 }
 
 bool RemoveBelow(int parent, const char* name, int levels) {
-  Fd directory(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!directory.ok()) return false;
+  UniqueFd directory(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory) return false;
   ForEachEntry(directory.get(), [&](const char* entry, const struct stat& status) {
     if (!S_ISDIR(status.st_mode)) {
       unlinkat(directory.get(), entry, 0);
@@ -139,8 +124,8 @@ uint64_t BytesBelow(int directory) {
   ForEachEntry(directory, [&](const char* name, const struct stat& status) {
     bytes += static_cast<uint64_t>(status.st_blocks) * 512;
     if (!S_ISDIR(status.st_mode)) return;
-    Fd below(openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!below.ok()) return;
+    UniqueFd below(openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!below) return;
     ForEachEntry(below.get(), [&](const char*, const struct stat& inner) {
       bytes += static_cast<uint64_t>(inner.st_blocks) * 512;
     });
@@ -161,14 +146,15 @@ bool LooksLikeRun(int directory) {
 
 // Whether a process that writes a ring there still lives, its `rollcall run` gone or not.
 bool HasLiveRank(int run, ProcessTable* processes) {
-  const Fd rings(openat(run, kRingsDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd rings(
+      openat(run, kRingsDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   bool live = false;
-  if (!rings.ok()) return live;
+  if (!rings) return live;
   ForEachEntry(rings.get(), [&](const char* name, const struct stat& status) {
     if (live || !S_ISREG(status.st_mode)) return;
-    const Fd file(openat(rings.get(), name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    const UniqueFd file(openat(rings.get(), name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     ring::FileHeader header;
-    if (!file.ok() || pread(file.get(), &header, sizeof(header), 0) != sizeof(header)) return;
+    if (!file || pread(file.get(), &header, sizeof(header), 0) != sizeof(header)) return;
     if (memcmp(header.magic, ring::kMagic, sizeof(ring::kMagic)) != 0) return;
     live = processes->Find(header.pid, header.process_start_ticks) != 0;
   });
@@ -176,20 +162,6 @@ bool HasLiveRank(int run, ProcessTable* processes) {
 }
 
 }  // namespace
-
-RunDirectory::~RunDirectory() {
-  if (agent_lock_fd_ >= 0) close(agent_lock_fd_);
-  if (use_lock_fd_ >= 0) close(use_lock_fd_);
-}
-
-RunDirectory::RunDirectory(RunDirectory&& other) noexcept { *this = std::move(other); }
-
-RunDirectory& RunDirectory::operator=(RunDirectory&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(use_lock_fd_, other.use_lock_fd_);
-  std::swap(agent_lock_fd_, other.agent_lock_fd_);
-  return *this;
-}
 
 std::string RunRoot::DefaultPath(const std::string& shared_memory) {
   return fmt::format("{}/{}{}", shared_memory, kRunRootPrefix, geteuid());
@@ -207,8 +179,8 @@ std::string RunRoot::UsablePath(const std::string& shared_memory, std::string* w
   } else {
     std::string root = DefaultPath(shared_memory);
     std::string problem;
-    const Fd fd(MakePrivateDirectory(AT_FDCWD, root, &problem));
-    if (fd.ok()) return root;
+    const UniqueFd fd = MakePrivateDirectory(AT_FDCWD, root, &problem);
+    if (fd) return root;
     *why = problem;
   }
   const char* temporary = getenv("TMPDIR");
@@ -216,31 +188,31 @@ std::string RunRoot::UsablePath(const std::string& shared_memory, std::string* w
 }
 
 RunDirectory RunRoot::Create(const std::string& root, std::string* problem) {
-  const Fd fd(MakePrivateDirectory(AT_FDCWD, root, problem));
-  if (!fd.ok()) return {};
+  const UniqueFd fd = MakePrivateDirectory(AT_FDCWD, root, problem);
+  if (!fd) return {};
   return CreateAt(root + "/" + RunName(), problem);
 }
 
 RunDirectory RunRoot::CreateAt(const std::string& path, std::string* problem) {
-  const Fd fd(MakePrivateDirectory(AT_FDCWD, path, problem));
-  if (!fd.ok()) return {};
+  const UniqueFd fd = MakePrivateDirectory(AT_FDCWD, path, problem);
+  if (!fd) return {};
   if (!LooksLikeRun(fd.get())) {
     *problem = fmt::format("{} holds other files", path);
     return {};
   }
-  const Fd rings(MakePrivateDirectory(fd.get(), kRingsDirectory, problem));
-  if (!rings.ok()) return {};
+  const UniqueFd rings = MakePrivateDirectory(fd.get(), kRingsDirectory, problem);
+  if (!rings) return {};
   return Join(path, problem);
 }
 
 RunDirectory RunRoot::Join(const std::string& path, std::string* problem) {
   RunDirectory run;
-  const Fd fd(OpenPrivateDirectory(AT_FDCWD, path, problem));
-  if (!fd.ok()) return run;
-  const Fd rings(OpenPrivateDirectory(fd.get(), kRingsDirectory, problem));
-  if (!rings.ok()) return run;
+  const UniqueFd fd = OpenPrivateDirectory(AT_FDCWD, path, problem);
+  if (!fd) return run;
+  const UniqueFd rings = OpenPrivateDirectory(fd.get(), kRingsDirectory, problem);
+  if (!rings) return run;
   run.use_lock_fd_ = TakeLock(fd.get(), kUseLock, LOCK_SH);
-  if (run.use_lock_fd_ < 0) {
+  if (!run.use_lock_fd_) {
     *problem = fmt::format("cannot lock {}: {}", path, ErrorText(errno));
     return run;
   }
@@ -250,29 +222,29 @@ RunDirectory RunRoot::Join(const std::string& path, std::string* problem) {
 }
 
 bool RunRoot::TakeAgentLock(RunDirectory* run) {
-  if (run->agent_lock_fd_ >= 0) return true;
+  if (run->holds_agent_lock()) return true;
   std::string problem;
-  const Fd fd(OpenPrivateDirectory(AT_FDCWD, run->path_, &problem));
-  if (fd.ok()) run->agent_lock_fd_ = TakeLock(fd.get(), kAgentLock, LOCK_EX);
-  return run->agent_lock_fd_ >= 0;
+  const UniqueFd fd = OpenPrivateDirectory(AT_FDCWD, run->path_, &problem);
+  if (fd) run->agent_lock_fd_ = TakeLock(fd.get(), kAgentLock, LOCK_EX);
+  return run->holds_agent_lock();
 }
 
 bool RunRoot::HasAgent(const std::string& run) {
   std::string problem;
-  const Fd fd(OpenPrivateDirectory(AT_FDCWD, run, &problem));
-  return fd.ok() && IsLocked(fd.get(), kAgentLock);
+  const UniqueFd fd = OpenPrivateDirectory(AT_FDCWD, run, &problem);
+  return fd && IsLocked(fd.get(), kAgentLock);
 }
 
 std::vector<RunRoot::Old> RunRoot::List(const std::string& root) {
   std::vector<Old> found;
   std::string problem;
-  const Fd fd(OpenPrivateDirectory(AT_FDCWD, root, &problem));
-  if (!fd.ok()) return found;
+  const UniqueFd fd = OpenPrivateDirectory(AT_FDCWD, root, &problem);
+  if (!fd) return found;
   ProcessTable processes;
   ForEachEntry(fd.get(), [&](const char* name, const struct stat& status) {
     if (!S_ISDIR(status.st_mode)) return;
-    const Fd run(openat(fd.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!run.ok() || !LooksLikeRun(run.get())) return;
+    const UniqueFd run(openat(fd.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!run || !LooksLikeRun(run.get())) return;
     found.push_back(
         {.path = root + "/" + name,
          .modified_ns = status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec,
@@ -302,8 +274,8 @@ std::vector<RunRoot::Old> RunRoot::Clean(const std::string& root, size_t keep, i
 
 bool RunRoot::Remove(const std::string& path) {
   std::string problem;
-  const Fd fd(OpenPrivateDirectory(AT_FDCWD, path, &problem));
-  if (!fd.ok() || !LooksLikeRun(fd.get())) return false;
+  const UniqueFd fd = OpenPrivateDirectory(AT_FDCWD, path, &problem);
+  if (!fd || !LooksLikeRun(fd.get())) return false;
   return RemoveBelow(AT_FDCWD, path.c_str(), 2);
 }
 

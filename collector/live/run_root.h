@@ -11,29 +11,24 @@
 #include <string>
 #include <vector>
 
+#include "collector/base/file.h"
+
 namespace rollcall {
 
 // A run directory that this process made or joined. While it is held, `rollcall clean` and other
 // runs leave it alone: the lock file's flock(2) says that it is in use, and ends with the process.
 class RunDirectory {
  public:
-  RunDirectory() = default;
-  ~RunDirectory();
-  RunDirectory(RunDirectory&& other) noexcept;
-  RunDirectory& operator=(RunDirectory&& other) noexcept;
-  RunDirectory(const RunDirectory&) = delete;
-  RunDirectory& operator=(const RunDirectory&) = delete;
-
   const std::string& path() const { return path_; }
   bool valid() const { return !path_.empty(); }
   // True if this process took the agent's place in it; see TakeAgentLock().
-  bool holds_agent_lock() const { return agent_lock_fd_ >= 0; }
+  bool holds_agent_lock() const { return static_cast<bool>(agent_lock_fd_); }
 
  private:
   friend struct RunRoot;
   std::string path_;
-  int use_lock_fd_ = -1;
-  int agent_lock_fd_ = -1;
+  UniqueFd use_lock_fd_;
+  UniqueFd agent_lock_fd_;
 };
 
 struct RunRoot {

@@ -54,11 +54,11 @@ class Unwinder::Impl {
 
   UnwoundStack Unwind(const ThreadSnapshot& snapshot, size_t max_frames) {
     UnwoundStack stack;
-    stack.end = StackEnd::kUnreadable;
+    stack.end = ring::StackEnd::kBadFrame;
     if (!attached_) {
       // Without any module known to libdwfl at least the pc is.
       stack.frames.push_back(image_->Locate(snapshot.pc, false));
-      stack.end = StackEnd::kNoUnwindInfo;
+      stack.end = ring::StackEnd::kNoUnwindInfo;
       stack.detail = "no module of the process could be read";
       return stack;
     }
@@ -69,7 +69,7 @@ class Unwinder::Impl {
     snapshot_ = nullptr;
     if (status == 0 &&
         ((snapshot.all_registers && missing_address_ == 0) || IsOutermost(walk.last_lookup))) {
-      stack.end = StackEnd::kOutermost;
+      stack.end = ring::StackEnd::kComplete;
     } else if (status == 0) {
       // libdwfl takes a return address that it could not compute for one that does not exist.
       stack.detail = missing_address_ == 0 ? "needs a register that is not known"
@@ -77,7 +77,7 @@ class Unwinder::Impl {
                                            : "the stack could not be read";
     } else if (status == DWARF_CB_ABORT) {
       stack.end = walk.stopped_for;
-      if (stack.end == StackEnd::kNoUnwindInfo) {
+      if (stack.end == ring::StackEnd::kNoUnwindInfo) {
         stack.detail = "generated code, outside of every module";
       } else {
         stack.detail = "more than " + std::to_string(max_frames) + " frames";
@@ -89,7 +89,8 @@ class Unwinder::Impl {
         stack.detail = "the stack is larger than what was copied";
       }
       // Nothing wrong with memory and registers: then it was the tables.
-      if (missing_address_ == 0 && snapshot.all_registers) stack.end = StackEnd::kNoUnwindInfo;
+      if (missing_address_ == 0 && snapshot.all_registers)
+        stack.end = ring::StackEnd::kNoUnwindInfo;
     }
     if (stack.frames.empty()) stack.frames.push_back(image_->Locate(snapshot.pc, false));
     return stack;
@@ -100,7 +101,7 @@ class Unwinder::Impl {
     Impl* impl;
     UnwoundStack* stack;
     size_t max_frames;
-    StackEnd stopped_for = StackEnd::kFrameLimit;
+    ring::StackEnd stopped_for = ring::StackEnd::kDepthLimit;
     uint64_t last_lookup = 0;  // within the innermost instruction of the frame reached last
   };
 
@@ -136,7 +137,7 @@ class Unwinder::Impl {
     walk->stack->frames.push_back(walk->impl->image_->Locate(pc, !interrupted));
     // libdwfl would guess by frame pointers from here, which generated code need not keep.
     if (walk->stack->frames.back().module_path.empty()) {
-      walk->stopped_for = StackEnd::kNoUnwindInfo;
+      walk->stopped_for = ring::StackEnd::kNoUnwindInfo;
       return DWARF_CB_ABORT;
     }
     return DWARF_CB_OK;

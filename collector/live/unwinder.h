@@ -10,20 +10,13 @@
 #include "collector/live/process_image.h"
 #include "collector/live/thread_snapshot.h"
 #include "collector/symbolize/elf_file.h"
+#include "proto/ring_format.h"
 
 namespace rollcall {
 
-enum class StackEnd : uint8_t {
-  kOutermost,     // complete: the thread's first function was reached
-  kFrameLimit,    // there are more than were asked for
-  kNoUnwindInfo,  // in code without unwind information, generated code for example
-  kUnreadable,    // stack memory or a register that was needed is not known
-  kNotCaptured,   // nothing could be taken; the thread's `error` says why
-};
-
 struct UnwoundStack {
   std::vector<CodeAddress> frames;  // innermost first
-  StackEnd end = StackEnd::kNotCaptured;
+  ring::StackEnd end = ring::StackEnd::kNone;
   std::string detail;  // why it ended, unless complete; for a person
 };
 

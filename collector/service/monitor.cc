@@ -166,10 +166,12 @@ Monitor::Final Monitor::Finish(const FinalPass& look) {
 
 void Monitor::Run() {
   for (;;) {
-    const bool came = HandleEvents(Monotonic() + kTickNs);
+    unchecked_ |= HandleEvents(Monotonic() + kTickNs);
     // Each look at the state costs what there are processes, however few of them spoke.
     const bool due = Monotonic() - checked_ns_ >= kTickNs;
-    if (came && due) WithdrawVoid([this](uint64_t id) { return MovementOf(id); });
+    if (due && std::exchange(unchecked_, false)) {
+      WithdrawVoid([this](uint64_t id) { return MovementOf(id); });
+    }
     std::function<void()> after_look;
     {
       std::unique_lock lock(mutex_);
@@ -407,7 +409,7 @@ bundle::Evidence Monitor::TakeEvidence(const std::map<uint64_t, uint32_t>& proce
   return evidence;
 }
 
-Observed Monitor::Observe(uint64_t id, const ProcessImage& image) {
+Observed Monitor::Observe(uint64_t id, const IncomingRing& image) {
   const int64_t now = Monotonic();
   Observed observed{
       .id = id, .activity = image.activity, .still_since_ns = now - image.idle_ns, .cpu_share = 0};

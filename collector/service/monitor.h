@@ -160,7 +160,7 @@ class Monitor {
   std::vector<uint64_t> CalledStalled(const Trace& trace, const Report& report) const;
   // Asks for stacks of stalled processes and waits for them.
   void AskForStacks(const std::vector<uint64_t>& stalled);
-  Observed Observe(uint64_t id, const ProcessImage& image);
+  Observed Observe(uint64_t id, const IncomingRing& image);
   // So many of a ring buffer's records are asked for first: of many processes a few each, so that
   // a look at 16,384 ranks stays below 100 MB. 0: all.
   uint64_t FirstRecords(Reason reason) const;
@@ -227,6 +227,7 @@ class Monitor {
   std::set<std::pair<std::string, std::string>> lost_;
   StandingFindings standing_;
   int64_t checked_ns_ = 0;
+  bool unchecked_ = false;        // something came since
   bool withdrawn_ = false;        // since the newest look
   int64_t patient_since_ns_ = 0;  // the newest look may say more with ranks to come; 0: no
   std::thread thread_;

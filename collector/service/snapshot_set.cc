@@ -29,7 +29,7 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
   }
   if (chunk.total_bytes() > kMaxImageBytes) return false;
   Answer& answer = answers_[agent];
-  ProcessImage& image = answer.image;
+  IncomingRing& image = answer.image;
   if (answer.id != chunk.id() || image.whole) image = {};
   image.agent = agent;
   answer.id = chunk.id();
@@ -57,7 +57,7 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
   image.idle_ns = chunk.idle_ns();
   image.cpu_ns = chunk.cpu_ns();
   image.arrived_realtime_ns = realtime_ns;
-  ProcessImage& known = images_[chunk.id()];
+  IncomingRing& known = images_[chunk.id()];
   // Two agents may see one process: the first one is believed.
   if (known.agent == 0 || known.agent == agent) known = std::move(image);
   image = {};
@@ -73,7 +73,7 @@ std::vector<std::string> SnapshotSet::Incomplete() const {
   return names;
 }
 
-std::map<uint64_t, ProcessImage> SnapshotSet::TakeImages() {
+std::map<uint64_t, IncomingRing> SnapshotSet::TakeImages() {
   waiting_.clear();
   return std::exchange(images_, {});
 }

@@ -14,7 +14,7 @@
 
 namespace rollcall::service {
 
-struct ProcessImage {
+struct IncomingRing {
   std::string name;
   uint64_t agent = 0;
   std::vector<uint8_t> bytes;
@@ -53,11 +53,11 @@ class SnapshotSet {
   }
   // Whether that agent has said all that it had to say.
   bool Answered(uint64_t agent) const { return answered_.contains(agent); }
-  const std::map<uint64_t, ProcessImage>& images() const { return images_; }
+  const std::map<uint64_t, IncomingRing>& images() const { return images_; }
   // Names of the processes whose image was begun and did not come whole.
   std::vector<std::string> Incomplete() const;
   // Hands the images over; what still comes is late.
-  std::map<uint64_t, ProcessImage> TakeImages();
+  std::map<uint64_t, IncomingRing> TakeImages();
 
  private:
   uint64_t request_ = 0;
@@ -69,10 +69,10 @@ class SnapshotSet {
     uint64_t bytes = 0;                             // uncompressed
     std::optional<rpc::Decompressor> decompressor;  // of a compressed answer
     uint64_t id = 0;                                // of the process whose image is on its way
-    ProcessImage image;
+    IncomingRing image;
   };
   std::map<uint64_t, Answer> answers_;       // by agent
-  std::map<uint64_t, ProcessImage> images_;  // by ring id
+  std::map<uint64_t, IncomingRing> images_;  // by ring id
 };
 
 }  // namespace rollcall::service

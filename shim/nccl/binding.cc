@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "shim/loaded_object.h"
 #include "shim/nccl/targets.h"
 #include "shim/platform.h"
 
@@ -97,36 +98,12 @@ bool IsWrapper(const char* name, const void* address) {
 
 Library* NcclLibrary() { return &g_library; }
 
-CodeRange ObjectOf(const void* address) {
-  struct Wanted {
-    uint64_t inside;
-    CodeRange range;
-  } wanted{reinterpret_cast<uint64_t>(address), {}};
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* data) {
-        auto* asked = static_cast<Wanted*>(data);
-        CodeRange object{~uint64_t{0}, 0};
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const auto& segment = info->dlpi_phdr[i];
-          if (segment.p_type != PT_LOAD) continue;
-          const uint64_t from = info->dlpi_addr + segment.p_vaddr;
-          if (from < object.start) object.start = from;
-          if (from + segment.p_memsz > object.end) object.end = from + segment.p_memsz;
-        }
-        if (!object.Contains(asked->inside)) return 0;
-        asked->range = object;
-        return 1;
-      },
-      &wanted);
-  return wanted.range;
-}
-
 void LearnNccl(const void* function) {
   if (__atomic_load_n(&g_library.core_end, __ATOMIC_ACQUIRE) != 0) return;
   const ErrnoKeeper keeper;
   Dl_info where;
   if (dladdr(function, &where) == 0) return;
-  const CodeRange range = ObjectOf(function);
+  const CodeRange range = RangeAt(function);
   g_library.core_start = range.start;
   __atomic_store_n(&g_library.core_end, range.end, __ATOMIC_RELEASE);
 }

@@ -38,14 +38,6 @@ bool IsWrapper(const char* name, const void* address);
 // Whether a name can have a wrapper at all: the cheap question.
 bool MayHaveWrapper(const char* name);
 
-// The code of one loaded object.
-struct CodeRange {
-  uint64_t start = 0, end = 0;
-  bool Contains(uint64_t pc) const { return pc >= start && pc < end; }
-};
-// Of the object that holds `address`; empty if there is none. Takes the loader's lock.
-CodeRange ObjectOf(const void* address);
-
 // NCCL as a Library for the guard of call.cc, which asks for its code's range: known from the first
 // communicator on.
 Library* NcclLibrary();

@@ -29,7 +29,7 @@ void FindDriver() {
 #define X(member, name, ...) *reinterpret_cast<void**>(&g_driver.member) = dlsym(library, name);
   ROLLCALL_DRIVER(X)
 #undef X
-  g_code = ObjectOf(reinterpret_cast<const void*>(g_driver.is_capturing));
+  g_code = RangeAt(reinterpret_cast<const void*>(g_driver.is_capturing));
   g_driver_found.store(true, std::memory_order_release);
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "proto/device_streams.h"
+#include "shim/loaded_object.h"
 #include "shim/nccl/binding.h"
 
 namespace rollcall::shim::nccl {

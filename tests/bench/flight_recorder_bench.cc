@@ -15,7 +15,7 @@
 #include "collector/diagnosis/diagnose.h"
 #include "collector/import/load_inputs.h"
 #include "tests/bench/child_cost.h"
-#include "tests/collector/import/flight_recorder/dump_writer.h"
+#include "tests/support/dump_writer.h"
 
 namespace {
 

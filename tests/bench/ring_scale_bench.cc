@@ -19,8 +19,8 @@
 #include "collector/diagnosis/diagnose.h"
 #include "collector/import/load_inputs.h"
 #include "tests/bench/child_cost.h"
-#include "tests/bench/ring_job_files.h"
-#include "tests/bench/ring_job_verdict.h"
+#include "tests/support/ring_job_files.h"
+#include "tests/support/ring_job_verdict.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "tests/cli/command_line.h"
-#include "tests/collector/import/flight_recorder/megatron_job.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/megatron_job.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rollcall {
 namespace {

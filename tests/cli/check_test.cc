@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tests/cli/command_line.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rollcall {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/cli/command_line.h"
-#include "tests/collector/import/flight_recorder/megatron_job.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/megatron_job.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rollcall {
 namespace {

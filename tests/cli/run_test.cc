@@ -10,8 +10,8 @@
 
 #include "collector/live/process_watch.h"
 #include "tests/cli/command_line.h"
-#include "tests/sanitizers.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/sanitizers.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rollcall {
 namespace {

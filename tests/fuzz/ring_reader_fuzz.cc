@@ -9,7 +9,7 @@
 #include "collector/import/ring_image.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/trace_builder.h"
-#include "tests/collector/import/trace_checks.h"
+#include "tests/support/trace_checks.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rollcall;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/oracle/case.h"
-#include "tests/sanitizers.h"
+#include "tests/support/sanitizers.h"
 
 namespace rollcall::oracle {
 

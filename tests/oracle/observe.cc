@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "collector/model/text_trace.h"
+#include "tests/support/text_trace.h"
 
 namespace rollcall::oracle {
 namespace {

@@ -24,7 +24,7 @@ struct Observation {
   bool ended = true;          // nothing could move any more; else it was a look in passing
   int idle = 0;               // so many seconds nobody had moved
   std::vector<Doubt> doubts;  // by rank
-  std::string text;           // the trace (collector/model/text_trace.md)
+  std::string text;           // the trace (tests/support/text_trace.md)
   Trace trace;
 };
 

@@ -11,7 +11,7 @@
 #include "tests/oracle/generate.h"
 #include "tests/oracle/judge.h"
 #include "tests/oracle/machine.h"
-#include "tests/sanitizers.h"
+#include "tests/support/sanitizers.h"
 
 namespace rollcall::oracle {
 namespace {

@@ -1,5 +1,5 @@
 // A load generator for the collector: as many agents as a large job has nodes, each with its own
-// connection over loopback, and rings of a made-up job (tests/bench/ring_job.h) that stops with a
+// connection over loopback, and rings of a made-up job (tests/support/ring_job.h) that stops with a
 // planted fault, or that moves. Prints what the collector, a `rollcall collector` of its own
 // process, took: time from the stop to the verdict, CPU time, memory, and bytes that travelled.
 //
@@ -37,8 +37,8 @@
 #include "collector/base/clock.h"
 #include "collector/service/grpc_server.h"
 #include "proto/environment.h"
-#include "tests/bench/ring_job_files.h"
-#include "tests/bench/ring_job_verdict.h"
+#include "tests/support/ring_job_files.h"
+#include "tests/support/ring_job_verdict.h"
 
 namespace rollcall {
 namespace {

@@ -35,7 +35,7 @@ struct KindRow {
 };
 
 // By VerdictKind.
-inline constexpr auto kAllKinds = std::to_array<KindRow>({
+inline constexpr auto kKinds = std::to_array<KindRow>({
 #define KIND(identifier, name, severity, fix) \
   {VerdictKind::k##identifier, name, Severity::k##severity, fix},
 #include "collector/diagnosis/verdict/kinds.def"
@@ -43,19 +43,19 @@ inline constexpr auto kAllKinds = std::to_array<KindRow>({
 });
 
 constexpr std::string_view KindName(VerdictKind kind) {
-  return kAllKinds[static_cast<size_t>(kind)].name;
+  return kKinds[static_cast<size_t>(kind)].name;
 }
 constexpr Severity KindSeverity(VerdictKind kind) {
-  return kAllKinds[static_cast<size_t>(kind)].severity;
+  return kKinds[static_cast<size_t>(kind)].severity;
 }
 // What to do about it, where a finding knows nothing better.
 constexpr std::string_view KindFix(VerdictKind kind) {
-  return kAllKinds[static_cast<size_t>(kind)].fix;
+  return kKinds[static_cast<size_t>(kind)].fix;
 }
 
 // By its name; none if there is no such kind.
 constexpr std::optional<VerdictKind> FindKind(std::string_view name) {
-  for (const KindRow& row : kAllKinds) {
+  for (const KindRow& row : kKinds) {
     if (row.name == name) return row.kind;
   }
   return std::nullopt;

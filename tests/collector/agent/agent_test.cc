@@ -24,8 +24,8 @@
 #include "collector/live/run_root.h"
 #include "collector/rpc/compression.h"
 #include "proto/run_directory.h"
-#include "tests/collector/agent/fake_ring.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/fake_ring.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rollcall::agent {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "collector/base/file.h"
 #include "collector/import/ring_reader.h"
-#include "tests/collector/import/ring_file_builder.h"
+#include "tests/support/ring_file_builder.h"
 
 namespace rollcall::agent {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rollcall::agent {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rollcall {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "collector/bundle/format.h"
 #include "tests/collector/bundle/bundle_file.h"
-#include "tests/collector/model/problem_codes.h"
+#include "tests/support/problem_codes.h"
 
 namespace rollcall::bundle {
 namespace {

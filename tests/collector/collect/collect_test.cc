@@ -17,11 +17,11 @@
 #include "collector/import/journal.h"
 #include "collector/import/load_inputs.h"
 #include "collector/report/text_report.h"
-#include "tests/bench/ring_job_files.h"
-#include "tests/collector/import/fake_machine.h"
-#include "tests/collector/import/trace_checks.h"
-#include "tests/collector/model/problem_codes.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/fake_machine.h"
+#include "tests/support/problem_codes.h"
+#include "tests/support/ring_job_files.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/trace_checks.h"
 
 namespace rollcall::bundle {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "collector/diagnosis/diagnose.h"
 #include "collector/import/append_trace.h"
-#include "collector/model/text_trace.h"
-#include "tests/collector/diagnosis/verdict_case.h"
+#include "tests/support/text_trace.h"
+#include "tests/support/verdict_case.h"
 
 namespace rollcall {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "collector/diagnosis/diagnose.h"
-#include "collector/model/text_trace.h"
 #include "tests/collector/diagnosis/healthy_programs.h"
-#include "tests/sanitizers.h"
+#include "tests/support/sanitizers.h"
+#include "tests/support/text_trace.h"
 
 namespace rollcall {
 namespace {

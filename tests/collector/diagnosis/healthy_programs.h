@@ -2,7 +2,7 @@
 // they are no members of, counts that may differ, messages to nobody, and all else that has fooled
 // a tool. A program is a list of patterns in a global order that every rank follows, so that it
 // completes with any library; a small simulation runs it, to its end or to a moment in which
-// somebody is merely slow, and writes the trace as text (collector/model/text_trace.md).
+// somebody is merely slow, and writes the trace as text (tests/support/text_trace.md).
 #ifndef ROLLCALL_TESTS_COLLECTOR_DIAGNOSIS_HEALTHY_PROGRAMS_H_
 #define ROLLCALL_TESTS_COLLECTOR_DIAGNOSIS_HEALTHY_PROGRAMS_H_
 

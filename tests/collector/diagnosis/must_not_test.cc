@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "collector/diagnosis/diagnose.h"
-#include "collector/model/text_trace.h"
-#include "tests/collector/diagnosis/verdict_case.h"
+#include "tests/support/text_trace.h"
+#include "tests/support/verdict_case.h"
 
 namespace rollcall {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "collector/export/places.h"
 #include "collector/report/text_report.h"
-#include "tests/collector/diagnosis/verdict_case.h"
+#include "tests/support/verdict_case.h"
 
 namespace rollcall {
 namespace {

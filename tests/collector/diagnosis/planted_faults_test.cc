@@ -8,9 +8,9 @@
 
 #include "collector/diagnosis/diagnose.h"
 #include "collector/import/load_inputs.h"
-#include "tests/bench/ring_job_files.h"
-#include "tests/bench/ring_job_verdict.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/ring_job_files.h"
+#include "tests/support/ring_job_verdict.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rollcall::ring_job {
 namespace {

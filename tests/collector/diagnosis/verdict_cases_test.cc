@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "collector/model/text_trace.h"
-#include "tests/collector/diagnosis/verdict_case.h"
+#include "tests/support/text_trace.h"
+#include "tests/support/verdict_case.h"
 
 namespace rollcall {
 namespace {

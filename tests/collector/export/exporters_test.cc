@@ -16,7 +16,7 @@
 #include "collector/export/exporter.h"
 #include "collector/export/places.h"
 #include "collector/export/verdict_pages.h"
-#include "collector/model/text_trace.h"
+#include "tests/support/text_trace.h"
 
 namespace rollcall {
 namespace {
@@ -215,7 +215,7 @@ TEST(Fingerprint, TellsFunctionsAndKindsApart) {
 }
 
 TEST(VerdictPages, EveryKindHasOneThatHelps) {
-  for (const KindRow& row : kAllKinds) {
+  for (const KindRow& row : kKinds) {
     const std::string name(row.name);
     EXPECT_THAT(VerdictPage(row.kind), StartsWith("# " + name + "\n"));
     EXPECT_GT(VerdictSummary(row.kind).size(), 20U) << name;

@@ -17,9 +17,9 @@
 
 #include "collector/diagnosis/diagnose.h"
 #include "collector/export/exporter.h"
-#include "collector/model/text_trace.h"
-#include "tests/collector/diagnosis/verdict_case.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/text_trace.h"
+#include "tests/support/verdict_case.h"
 
 namespace rollcall {
 namespace {

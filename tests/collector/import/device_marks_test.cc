@@ -9,7 +9,7 @@
 #include "collector/import/ring_reader.h"
 #include "collector/import/trace_builder.h"
 #include "tests/collector/import/read_rings.h"
-#include "tests/collector/import/ring_file_builder.h"
+#include "tests/support/ring_file_builder.h"
 
 namespace rollcall {
 namespace {

@@ -13,9 +13,9 @@
 #include "collector/base/byte_source.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/trace_builder.h"
-#include "tests/collector/import/ring_file_builder.h"
-#include "tests/collector/model/problem_codes.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/problem_codes.h"
+#include "tests/support/ring_file_builder.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rollcall {
 namespace {

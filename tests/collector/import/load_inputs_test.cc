@@ -17,11 +17,11 @@
 #include "collector/import/input_format.h"
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
-#include "tests/collector/import/fake_machine.h"
-#include "tests/collector/import/ring_file_builder.h"
-#include "tests/collector/import/trace_checks.h"
-#include "tests/collector/model/problem_codes.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/fake_machine.h"
+#include "tests/support/problem_codes.h"
+#include "tests/support/ring_file_builder.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/trace_checks.h"
 
 namespace rollcall {
 namespace {

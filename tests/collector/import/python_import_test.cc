@@ -8,9 +8,9 @@
 #include "collector/import/ring_reader.h"
 #include "collector/import/trace_builder.h"
 #include "tests/collector/import/read_rings.h"
-#include "tests/collector/import/ring_file_builder.h"
-#include "tests/collector/import/trace_checks.h"
-#include "tests/collector/model/problem_codes.h"
+#include "tests/support/problem_codes.h"
+#include "tests/support/ring_file_builder.h"
+#include "tests/support/trace_checks.h"
 
 namespace rollcall {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "collector/import/ring_reader.h"
 #include "collector/import/trace_builder.h"
-#include "tests/collector/import/ring_file_builder.h"
-#include "tests/collector/import/trace_checks.h"
+#include "tests/support/ring_file_builder.h"
+#include "tests/support/trace_checks.h"
 
 namespace rollcall {
 

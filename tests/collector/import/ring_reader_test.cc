@@ -16,8 +16,8 @@
 #include "collector/base/byte_source.h"
 #include "collector/import/ring_image.h"
 #include "tests/collector/import/read_rings.h"
-#include "tests/collector/import/ring_file_builder.h"
-#include "tests/collector/model/problem_codes.h"
+#include "tests/support/problem_codes.h"
+#include "tests/support/ring_file_builder.h"
 
 namespace rollcall {
 namespace {

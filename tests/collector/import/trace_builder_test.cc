@@ -12,10 +12,10 @@
 #include "proto/datatypes.h"
 #include "proto/signature.h"
 #include "tests/collector/import/read_rings.h"
-#include "tests/collector/import/ring_file_builder.h"
-#include "tests/collector/import/trace_checks.h"
-#include "tests/collector/model/problem_codes.h"
-#include "tests/sanitizers.h"
+#include "tests/support/problem_codes.h"
+#include "tests/support/ring_file_builder.h"
+#include "tests/support/sanitizers.h"
+#include "tests/support/trace_checks.h"
 
 namespace rollcall {
 namespace {

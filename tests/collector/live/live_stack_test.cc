@@ -24,9 +24,9 @@
 #include "collector/live/ptrace_permission.h"
 #include "collector/symbolize/symbolizer.h"
 #include "tests/collector/live/live_child.h"
-#include "tests/collector/symbolize/test_program.h"
-#include "tests/sanitizers.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/sanitizers.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/test_program.h"
 
 namespace rollcall {
 namespace {
@@ -99,7 +99,7 @@ TEST_F(LiveStackTest, BlockedInRead) {
   EXPECT_EQ(stacks.error, "");
   ASSERT_EQ(stacks.threads.size(), 1U);
   EXPECT_EQ(stacks.threads[0].tid, child.pid());
-  EXPECT_EQ(stacks.threads[0].end, StackEnd::kOutermost) << stacks.threads[0].detail;
+  EXPECT_EQ(stacks.threads[0].end, ring::StackEnd::kComplete) << stacks.threads[0].detail;
   EXPECT_FALSE(stacks.threads[0].frames[0].is_return_address);
   EXPECT_TRUE(stacks.threads[0].frames[1].is_return_address);
   EXPECT_THAT(Functions(stacks.threads[0]), Contains("StackTestWait"));
@@ -120,7 +120,7 @@ TEST_F(LiveStackTest, EndlessLoop) {
     const LiveStacks stacks = CaptureLiveStacks(ProcSource(), child.pid(), Patient());
     ASSERT_EQ(stacks.threads.size(), 1U);
     EXPECT_EQ(stacks.threads[0].method, CaptureMethod::kStopped) << stacks.threads[0].detail;
-    EXPECT_EQ(stacks.threads[0].end, StackEnd::kOutermost) << stacks.threads[0].detail;
+    EXPECT_EQ(stacks.threads[0].end, ring::StackEnd::kComplete) << stacks.threads[0].detail;
     EXPECT_THAT(Functions(stacks.threads[0]), Contains("StackTestSpin"));
   }
   EXPECT_TRUE(KeepsMoving(*turns));
@@ -137,7 +137,7 @@ TEST_F(LiveStackTest, RunningThreadIsLeftAloneIfSoAsked) {
   const LiveStacks stacks =
       CaptureLiveStacks(ProcSource(), child.pid(), Patient({.undisturbed_only = true}));
   ASSERT_EQ(stacks.threads.size(), 1U);
-  EXPECT_EQ(stacks.threads[0].end, StackEnd::kNotCaptured);
+  EXPECT_EQ(stacks.threads[0].end, ring::StackEnd::kNone);
   EXPECT_THAT(stacks.threads[0].detail, HasSubstr("not to be stopped"));
 }
 
@@ -182,7 +182,7 @@ TEST_F(LiveStackTest, ThreadsAreNamedAndTheMainThreadComesFirst) {
   EXPECT_THAT(Functions(stacks.threads[1]), Contains("StackTestSpin"));
   EXPECT_THAT(Functions(stacks.threads[2]), Contains("StackTestWait"));
   for (const LiveThread& thread : stacks.threads) {
-    EXPECT_EQ(thread.end, StackEnd::kOutermost) << thread.name << thread.detail;
+    EXPECT_EQ(thread.end, ring::StackEnd::kComplete) << thread.name << thread.detail;
   }
   const LiveStacks one =
       CaptureLiveStacks(ProcSource(), child.pid(), Patient({.tid = state.threads[2].tid}));
@@ -347,11 +347,11 @@ TEST_F(LiveStackTest, DeepStackIsCutAtTheLimit) {
   child.WaitUntilBlockedIn(SYS_read);
   const LiveStacks all = CaptureLiveStacks(ProcSource(), child.pid(), Patient());
   ASSERT_EQ(all.threads.size(), 1U);
-  EXPECT_EQ(all.threads[0].end, StackEnd::kOutermost);
+  EXPECT_EQ(all.threads[0].end, ring::StackEnd::kComplete);
   EXPECT_GT(all.threads[0].frames.size(), 100U);
   const LiveStacks some = CaptureLiveStacks(ProcSource(), child.pid(), Patient({.max_frames = 20}));
   EXPECT_EQ(some.threads[0].frames.size(), 20U);
-  EXPECT_EQ(some.threads[0].end, StackEnd::kFrameLimit);
+  EXPECT_EQ(some.threads[0].end, ring::StackEnd::kDepthLimit);
 }
 
 #if defined(__x86_64__)
@@ -372,7 +372,7 @@ TEST_F(LiveStackTest, GeneratedCodeEndsTheStack) {
   });
   const LiveStacks stacks = CaptureLiveStacks(ProcSource(), child.pid(), Patient());
   ASSERT_EQ(stacks.threads.size(), 1U);
-  EXPECT_EQ(stacks.threads[0].end, StackEnd::kNoUnwindInfo);
+  EXPECT_EQ(stacks.threads[0].end, ring::StackEnd::kNoUnwindInfo);
   EXPECT_THAT(stacks.threads[0].detail, HasSubstr("generated code"));
   ASSERT_EQ(stacks.threads[0].frames.size(), 1U);
   EXPECT_EQ(stacks.threads[0].frames[0].module_path, "");
@@ -404,7 +404,7 @@ TEST_P(ReplacedProgram, IsUnwoundFromMemory) {
     const LiveStacks stacks = CaptureLiveStacks(ProcSource(), child.pid(), Patient());
     ASSERT_EQ(stacks.threads.size(), 1U);
     const LiveThread& thread = stacks.threads[0];
-    EXPECT_EQ(thread.end, StackEnd::kOutermost) << thread.detail;
+    EXPECT_EQ(thread.end, ring::StackEnd::kComplete) << thread.detail;
     const CodeAddress& inner = thread.frames.at(1);
     EXPECT_EQ(inner.module_path, dir.Path("program") + " (deleted)");
     // What was recorded fits the same program elsewhere.
@@ -444,11 +444,11 @@ TEST_F(LiveStackTest, UnknownRegisterIsNotTheOutermostFrame) {
   const LiveStacks quiet =
       CaptureLiveStacks(ProcSource(), child.pid(), Patient({.undisturbed_only = true}));
   ASSERT_EQ(quiet.threads.size(), 1U);
-  EXPECT_EQ(quiet.threads[0].end, StackEnd::kUnreadable);
+  EXPECT_EQ(quiet.threads[0].end, ring::StackEnd::kBadFrame);
   EXPECT_THAT(quiet.threads[0].detail, HasSubstr("register"));
   EXPECT_THAT(Functions(quiet.threads[0]), Not(Contains("main")));
   const LiveStacks full = CaptureLiveStacks(ProcSource(), child.pid(), Patient());
-  EXPECT_EQ(full.threads[0].end, StackEnd::kOutermost);
+  EXPECT_EQ(full.threads[0].end, ring::StackEnd::kComplete);
   EXPECT_EQ(full.threads[0].method, CaptureMethod::kStopped);
   EXPECT_THAT(Functions(full.threads[0]), Contains("main"));
   child.LetGo();
@@ -493,7 +493,7 @@ TEST_F(LiveStackTest, PermissionDeniedNamesTheSetting) {
       CaptureLiveStacks(RestrictedProc(), child.pid(), Patient({.ptrace = refuse}));
   EXPECT_THAT(stacks.error, HasSubstr("sysctl kernel.yama.ptrace_scope=0"));
   ASSERT_EQ(stacks.threads.size(), 1U);
-  EXPECT_EQ(stacks.threads[0].end, StackEnd::kNotCaptured);
+  EXPECT_EQ(stacks.threads[0].end, ring::StackEnd::kNone);
 }
 
 // As containers have it: /proc can be read, and memory cannot.

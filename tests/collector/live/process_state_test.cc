@@ -11,9 +11,9 @@
 #include "collector/live/activity.h"
 #include "collector/live/cgroup_memory.h"
 #include "tests/collector/live/live_child.h"
-#include "tests/collector/symbolize/test_program.h"
-#include "tests/sanitizers.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/sanitizers.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/test_program.h"
 
 namespace rollcall {
 namespace {

@@ -16,9 +16,9 @@
 #include "collector/agent/live_stacks.h"
 #include "collector/live/live_stack.h"
 #include "tests/collector/live/live_child.h"
-#include "tests/collector/symbolize/test_program.h"
-#include "tests/sanitizers.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/sanitizers.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/test_program.h"
 
 namespace rollcall {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "collector/live/process_watch.h"
-#include "tests/collector/agent/fake_ring.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/fake_ring.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rollcall {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "collector/matching/match_rules.h"
-#include "collector/model/text_trace.h"
+#include "tests/support/text_trace.h"
 
 namespace rollcall {
 namespace {

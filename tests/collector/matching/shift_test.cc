@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "collector/model/text_trace.h"
+#include "tests/support/text_trace.h"
 
 namespace rollcall {
 namespace {

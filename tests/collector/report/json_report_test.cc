@@ -8,7 +8,7 @@
 #include <string>
 
 #include "collector/diagnosis/diagnose.h"
-#include "collector/model/text_trace.h"
+#include "tests/support/text_trace.h"
 
 namespace rollcall {
 namespace {
@@ -128,7 +128,7 @@ TEST(JsonReport, SchemaListsEveryKind) {
     listed.insert(kind);
   }
   std::set<std::string> kinds;
-  for (const KindRow& row : kAllKinds) kinds.emplace(row.name);
+  for (const KindRow& row : kKinds) kinds.emplace(row.name);
   EXPECT_EQ(listed, kinds);
 }
 

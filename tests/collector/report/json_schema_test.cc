@@ -8,10 +8,10 @@
 #include <string>
 
 #include "collector/diagnosis/diagnose.h"
-#include "collector/model/text_trace.h"
 #include "collector/report/json_report.h"
-#include "tests/collector/diagnosis/verdict_case.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/text_trace.h"
+#include "tests/support/verdict_case.h"
 
 namespace rollcall {
 namespace {

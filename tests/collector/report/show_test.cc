@@ -7,8 +7,8 @@
 #include <string>
 
 #include "collector/diagnosis/diagnose.h"
-#include "collector/model/text_trace.h"
 #include "collector/report/columns.h"
+#include "tests/support/text_trace.h"
 
 namespace rollcall {
 namespace {

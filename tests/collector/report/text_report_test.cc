@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "collector/diagnosis/diagnose.h"
-#include "collector/model/text_trace.h"
+#include "tests/support/text_trace.h"
 
 namespace rollcall {
 namespace {

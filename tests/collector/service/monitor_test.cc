@@ -19,7 +19,7 @@
 #include "collector/import/ring_reader.h"
 #include "collector/service/snapshot_set.h"
 #include "proto/ring_format.h"
-#include "tests/collector/import/ring_file_builder.h"
+#include "tests/support/ring_file_builder.h"
 
 namespace rollcall::service {
 namespace {

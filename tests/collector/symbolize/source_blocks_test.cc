@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rollcall {
 namespace {

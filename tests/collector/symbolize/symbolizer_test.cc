@@ -11,8 +11,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "tests/collector/symbolize/test_program.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/test_program.h"
 
 namespace rollcall {
 namespace {

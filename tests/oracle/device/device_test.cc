@@ -10,7 +10,7 @@
 #include "tests/oracle/device/generate.h"
 #include "tests/oracle/device/judge.h"
 #include "tests/oracle/device/machine.h"
-#include "tests/sanitizers.h"
+#include "tests/support/sanitizers.h"
 
 namespace rollcall::oracle::device {
 namespace {

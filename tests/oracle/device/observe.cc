@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "collector/import/device_work.h"
-#include "collector/model/text_trace.h"
+#include "tests/support/text_trace.h"
 
 namespace rollcall::oracle::device {
 namespace {

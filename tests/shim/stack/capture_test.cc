@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "shim/stack/stack.h"
-#include "tests/sanitizers.h"
 #include "tests/shim/stack/oracle.h"
+#include "tests/support/sanitizers.h"
 
 namespace rollcall::shim {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "shim/stack/stack.h"
 #include "tests/shim/stack/oracle.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 #if defined(__x86_64__)
 

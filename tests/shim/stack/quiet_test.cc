@@ -22,8 +22,8 @@
 #include <thread>
 
 #include "shim/stack/stack.h"
-#include "tests/sanitizers.h"
 #include "tests/shim/stack/oracle.h"
+#include "tests/support/sanitizers.h"
 
 namespace rollcall::shim {
 namespace {

@@ -12,9 +12,9 @@
 #include "collector/import/append_trace.h"
 #include "collector/import/flight_recorder/rank_pattern.h"
 #include "collector/import/load_inputs.h"
-#include "tests/collector/import/flight_recorder/megatron_job.h"
-#include "tests/collector/model/problem_codes.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/megatron_job.h"
+#include "tests/support/problem_codes.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rollcall::flight_recorder {
 namespace {

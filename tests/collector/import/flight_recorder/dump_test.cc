@@ -8,8 +8,8 @@
 #include <string>
 
 #include "collector/import/flight_recorder/operation_name.h"
-#include "tests/collector/import/flight_recorder/dump_writer.h"
-#include "tests/collector/model/problem_codes.h"
+#include "tests/support/dump_writer.h"
+#include "tests/support/problem_codes.h"
 
 namespace rollcall::flight_recorder {
 namespace {

@@ -17,8 +17,8 @@
 #include "collector/import/flight_recorder/dump.h"
 #include "collector/import/flight_recorder/trace_builder.h"
 #include "collector/model/rank_set.h"
-#include "tests/collector/import/flight_recorder/megatron_job.h"
-#include "tests/sanitizers.h"
+#include "tests/support/megatron_job.h"
+#include "tests/support/sanitizers.h"
 
 namespace rollcall::flight_recorder {
 namespace {

@@ -8,7 +8,7 @@
 #include "collector/diagnosis/diagnose.h"
 #include "collector/import/flight_recorder/dump.h"
 #include "collector/import/flight_recorder/trace_builder.h"
-#include "tests/collector/import/flight_recorder/dump_writer.h"
+#include "tests/support/dump_writer.h"
 
 namespace rollcall::flight_recorder {
 namespace {

@@ -12,8 +12,8 @@
 // A line is RANKS: WHAT, in the order in which things happened; everything stands still at the end.
 // text_trace.md lists all that can be written. Sequence numbers, requests, checkpoints, channels
 // and times follow from the lines.
-#ifndef ROLLCALL_COLLECTOR_MODEL_TEXT_TRACE_H_
-#define ROLLCALL_COLLECTOR_MODEL_TEXT_TRACE_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_TEXT_TRACE_H_
+#define ROLLCALL_TESTS_SUPPORT_TEXT_TRACE_H_
 
 #include <string>
 #include <string_view>
@@ -33,4 +33,4 @@ TextTraceResult ParseTextTrace(std::string_view text);
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_COLLECTOR_MODEL_TEXT_TRACE_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_TEXT_TRACE_H_

@@ -1,7 +1,7 @@
 // What must hold of any trace that an importer makes, however damaged its input was: the engine
 // indexes without checking.
-#ifndef ROLLCALL_TESTS_COLLECTOR_IMPORT_TRACE_CHECKS_H_
-#define ROLLCALL_TESTS_COLLECTOR_IMPORT_TRACE_CHECKS_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_TRACE_CHECKS_H_
+#define ROLLCALL_TESTS_SUPPORT_TRACE_CHECKS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -108,4 +108,4 @@ inline std::string FindInconsistency(const Trace& trace) {
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_TESTS_COLLECTOR_IMPORT_TRACE_CHECKS_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_TRACE_CHECKS_H_

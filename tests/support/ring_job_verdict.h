@@ -1,6 +1,6 @@
 // What a diagnosis must say of a Job.
-#ifndef ROLLCALL_TESTS_BENCH_RING_JOB_VERDICT_H_
-#define ROLLCALL_TESTS_BENCH_RING_JOB_VERDICT_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_RING_JOB_VERDICT_H_
+#define ROLLCALL_TESTS_SUPPORT_RING_JOB_VERDICT_H_
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/rank_set.h"
-#include "tests/bench/ring_job.h"
+#include "tests/support/ring_job.h"
 
 namespace rollcall::ring_job {
 
@@ -57,4 +57,4 @@ inline std::string ExpectedText(const Job& job) {
 
 }  // namespace rollcall::ring_job
 
-#endif  // ROLLCALL_TESTS_BENCH_RING_JOB_VERDICT_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_RING_JOB_VERDICT_H_

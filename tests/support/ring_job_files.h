@@ -1,8 +1,8 @@
 // The ring files of a Job, as the shim would have left them: rings that were lapped, checkpoints,
 // open calls and requests, channels, call paths. What a symbolizer says of those is added to a
 // loaded trace, as there is no program to read it from.
-#ifndef ROLLCALL_TESTS_BENCH_RING_JOB_FILES_H_
-#define ROLLCALL_TESTS_BENCH_RING_JOB_FILES_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_RING_JOB_FILES_H_
+#define ROLLCALL_TESTS_SUPPORT_RING_JOB_FILES_H_
 
 #include <fmt/format.h>
 
@@ -16,8 +16,8 @@
 #include "collector/model/trace.h"
 #include "proto/run_directory.h"
 #include "proto/signature.h"
-#include "tests/bench/ring_job.h"
-#include "tests/collector/import/ring_file_builder.h"
+#include "tests/support/ring_file_builder.h"
+#include "tests/support/ring_job.h"
 
 namespace rollcall::ring_job {
 
@@ -316,4 +316,4 @@ inline void NamePlaces(Trace* trace) {
 
 }  // namespace rollcall::ring_job
 
-#endif  // ROLLCALL_TESTS_BENCH_RING_JOB_FILES_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_RING_JOB_FILES_H_

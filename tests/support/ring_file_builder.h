@@ -1,7 +1,7 @@
 // Makes ring files for tests, by the structs of proto/ring_format.h and without the shim. What it
 // builds is valid; tests that want damage change the parts before Build() or the bytes after it.
-#ifndef ROLLCALL_TESTS_COLLECTOR_IMPORT_RING_FILE_BUILDER_H_
-#define ROLLCALL_TESTS_COLLECTOR_IMPORT_RING_FILE_BUILDER_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_RING_FILE_BUILDER_H_
+#define ROLLCALL_TESTS_SUPPORT_RING_FILE_BUILDER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -372,4 +372,4 @@ inline RingFileBuilder MakePythonRing(int32_t rank = 1, int32_t size = 4) {
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_TESTS_COLLECTOR_IMPORT_RING_FILE_BUILDER_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_RING_FILE_BUILDER_H_

@@ -1,7 +1,7 @@
 // Writes Flight Recorder dumps as PyTorch does: as a pickle, by the habits of torch::jit::Pickler
 // (strings memoised by value, frames by identity), or as JSON, which has no frames.
-#ifndef ROLLCALL_TESTS_COLLECTOR_IMPORT_FLIGHT_RECORDER_DUMP_WRITER_H_
-#define ROLLCALL_TESTS_COLLECTOR_IMPORT_FLIGHT_RECORDER_DUMP_WRITER_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_DUMP_WRITER_H_
+#define ROLLCALL_TESTS_SUPPORT_DUMP_WRITER_H_
 
 #include <cstdint>
 #include <cstring>
@@ -299,4 +299,4 @@ inline std::string ToJson(const WrittenDump& dump) {
 
 }  // namespace rollcall::flight_recorder
 
-#endif  // ROLLCALL_TESTS_COLLECTOR_IMPORT_FLIGHT_RECORDER_DUMP_WRITER_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_DUMP_WRITER_H_

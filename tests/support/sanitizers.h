@@ -1,7 +1,7 @@
 // What runs under this test: some tests break stacks, memory or signals in ways that a sanitizer's
 // own runtime does not take, and others only repeat themselves.
-#ifndef ROLLCALL_TESTS_SANITIZERS_H_
-#define ROLLCALL_TESTS_SANITIZERS_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_SANITIZERS_H_
+#define ROLLCALL_TESTS_SUPPORT_SANITIZERS_H_
 
 #ifndef __has_feature
 #define __has_feature(x) 0  // gcc 12 has macros instead
@@ -29,4 +29,4 @@ constexpr int Rounds(int rounds) { return kSanitized ? (rounds + 7) / 8 : rounds
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_TESTS_SANITIZERS_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_SANITIZERS_H_

@@ -1,6 +1,6 @@
 // What the problems of an input are, whatever they say.
-#ifndef ROLLCALL_TESTS_COLLECTOR_MODEL_PROBLEM_CODES_H_
-#define ROLLCALL_TESTS_COLLECTOR_MODEL_PROBLEM_CODES_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_PROBLEM_CODES_H_
+#define ROLLCALL_TESTS_SUPPORT_PROBLEM_CODES_H_
 
 #include <vector>
 
@@ -17,4 +17,4 @@ inline std::vector<ProblemCode> Codes(const std::vector<Problem>& problems) {
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_TESTS_COLLECTOR_MODEL_PROBLEM_CODES_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_PROBLEM_CODES_H_

@@ -5,8 +5,8 @@
 //   "judge-end", "compare-call-sites", "time-limit SECONDS": options of the diagnosis) KIND,
 //   CERTAINTY: culprits RANKS, waiting RANKS, CALL on COMMUNICATOR, scene LINES, culprit LINES a
 //   finding that does not stop the job begins with "silent "
-#ifndef ROLLCALL_TESTS_COLLECTOR_DIAGNOSIS_VERDICT_CASE_H_
-#define ROLLCALL_TESTS_COLLECTOR_DIAGNOSIS_VERDICT_CASE_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_VERDICT_CASE_H_
+#define ROLLCALL_TESTS_SUPPORT_VERDICT_CASE_H_
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,7 +22,7 @@
 #include "collector/diagnosis/diagnose.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
-#include "collector/model/text_trace.h"
+#include "tests/support/text_trace.h"
 
 namespace rollcall::verdict_case {
 
@@ -137,4 +137,4 @@ inline Case Load(const std::string& name) { return Read(Directory() / (name + ".
 
 }  // namespace rollcall::verdict_case
 
-#endif  // ROLLCALL_TESTS_COLLECTOR_DIAGNOSIS_VERDICT_CASE_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_VERDICT_CASE_H_

@@ -1,4 +1,4 @@
-#include "collector/model/text_trace.h"
+#include "tests/support/text_trace.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <map>
 #include <optional>
 
-#include "collector/model/trace_builder.h"
 #include "proto/datatypes.h"
 #include "proto/mpi_errors.h"
+#include "tests/support/trace_builder.h"
 
 namespace rollcall {
 namespace {

@@ -1,4 +1,4 @@
-#include "collector/model/trace_builder.h"
+#include "tests/support/trace_builder.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Puts a trace together call by call, as a job would have made it: numbers collectives, interns
 // arguments and call paths, keeps requests and channels. For text traces and generated ones;
 // importers of recorded jobs fill a Trace themselves.
-#ifndef ROLLCALL_COLLECTOR_MODEL_TRACE_BUILDER_H_
-#define ROLLCALL_COLLECTOR_MODEL_TRACE_BUILDER_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_TRACE_BUILDER_H_
+#define ROLLCALL_TESTS_SUPPORT_TRACE_BUILDER_H_
 
 #include <cstdint>
 #include <map>
@@ -160,4 +160,4 @@ class TraceBuilder {
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_COLLECTOR_MODEL_TRACE_BUILDER_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_TRACE_BUILDER_H_

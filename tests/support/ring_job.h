@@ -10,8 +10,8 @@
 //   loss                MPI_Allreduce of all; every 8th step an MPI_Bcast from rank 0
 //
 // Calls that stop are found by running the last steps, rank by rank, until nobody can go on.
-#ifndef ROLLCALL_TESTS_BENCH_RING_JOB_H_
-#define ROLLCALL_TESTS_BENCH_RING_JOB_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_RING_JOB_H_
+#define ROLLCALL_TESTS_SUPPORT_RING_JOB_H_
 
 #include <algorithm>
 #include <array>
@@ -316,4 +316,4 @@ class Job {
 
 }  // namespace rollcall::ring_job
 
-#endif  // ROLLCALL_TESTS_BENCH_RING_JOB_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_RING_JOB_H_

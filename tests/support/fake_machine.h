@@ -1,5 +1,5 @@
-#ifndef ROLLCALL_TESTS_COLLECTOR_IMPORT_FAKE_MACHINE_H_
-#define ROLLCALL_TESTS_COLLECTOR_IMPORT_FAKE_MACHINE_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_FAKE_MACHINE_H_
+#define ROLLCALL_TESTS_SUPPORT_FAKE_MACHINE_H_
 
 #include <chrono>
 #include <cstdint>
@@ -33,4 +33,4 @@ class FakeMachine : public Machine {
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_TESTS_COLLECTOR_IMPORT_FAKE_MACHINE_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_FAKE_MACHINE_H_

@@ -1,6 +1,6 @@
 // A ring file as a rank would have made it, small, and moved by hand.
-#ifndef ROLLCALL_TESTS_COLLECTOR_AGENT_FAKE_RING_H_
-#define ROLLCALL_TESTS_COLLECTOR_AGENT_FAKE_RING_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_FAKE_RING_H_
+#define ROLLCALL_TESTS_SUPPORT_FAKE_RING_H_
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -126,4 +126,4 @@ class FakeRing {
 
 }  // namespace rollcall::agent
 
-#endif  // ROLLCALL_TESTS_COLLECTOR_AGENT_FAKE_RING_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_FAKE_RING_H_

@@ -1,6 +1,7 @@
 // A job that lives and stands still, as its nodes' agents tell of it.
-#ifndef ROLLCALL_TESTS_COLLECTOR_COLLECT_JOB_EVIDENCE_H_
-#define ROLLCALL_TESTS_COLLECTOR_COLLECT_JOB_EVIDENCE_H_
+
+#ifndef ROLLCALL_TESTS_SUPPORT_JOB_EVIDENCE_H_
+#define ROLLCALL_TESTS_SUPPORT_JOB_EVIDENCE_H_
 
 #include <fmt/format.h>
 
@@ -49,4 +50,4 @@ inline Evidence EvidenceOf(const Trace& trace, size_t nodes) {
 
 }  // namespace rollcall::bundle
 
-#endif  // ROLLCALL_TESTS_COLLECTOR_COLLECT_JOB_EVIDENCE_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_JOB_EVIDENCE_H_

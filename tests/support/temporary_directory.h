@@ -1,6 +1,6 @@
 // Where a test writes files.
-#ifndef ROLLCALL_TESTS_TEMPORARY_DIRECTORY_H_
-#define ROLLCALL_TESTS_TEMPORARY_DIRECTORY_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_TEMPORARY_DIRECTORY_H_
+#define ROLLCALL_TESTS_SUPPORT_TEMPORARY_DIRECTORY_H_
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -44,4 +44,4 @@ class TemporaryDirectory {
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_TESTS_TEMPORARY_DIRECTORY_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_TEMPORARY_DIRECTORY_H_

@@ -1,4 +1,4 @@
-#include "collector/model/text_trace.h"
+#include "tests/support/text_trace.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Small programs compiled at test time, which tell where they called from.
-#ifndef ROLLCALL_TESTS_COLLECTOR_SYMBOLIZE_TEST_PROGRAM_H_
-#define ROLLCALL_TESTS_COLLECTOR_SYMBOLIZE_TEST_PROGRAM_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_TEST_PROGRAM_H_
+#define ROLLCALL_TESTS_SUPPORT_TEST_PROGRAM_H_
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "collector/model/source_frame.h"
-#include "tests/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rollcall::testing {
 
@@ -151,4 +151,4 @@ inline int MarkerLine(const std::string& file, const std::string& marker) {
 
 }  // namespace rollcall::testing
 
-#endif  // ROLLCALL_TESTS_COLLECTOR_SYMBOLIZE_TEST_PROGRAM_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_TEST_PROGRAM_H_

@@ -6,8 +6,8 @@
 // the same stream has completed, and everything older that was not asynchronous. A collective
 // completes when all members have begun it, a message when both ends have. What the faults do to
 // that is in MegatronJob::Simulate().
-#ifndef ROLLCALL_TESTS_COLLECTOR_IMPORT_FLIGHT_RECORDER_MEGATRON_JOB_H_
-#define ROLLCALL_TESTS_COLLECTOR_IMPORT_FLIGHT_RECORDER_MEGATRON_JOB_H_
+#ifndef ROLLCALL_TESTS_SUPPORT_MEGATRON_JOB_H_
+#define ROLLCALL_TESTS_SUPPORT_MEGATRON_JOB_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/collector/import/flight_recorder/dump_writer.h"
+#include "tests/support/dump_writer.h"
 
 namespace rollcall::flight_recorder {
 
@@ -404,4 +404,4 @@ class MegatronJob {
 
 }  // namespace rollcall::flight_recorder
 
-#endif  // ROLLCALL_TESTS_COLLECTOR_IMPORT_FLIGHT_RECORDER_MEGATRON_JOB_H_
+#endif  // ROLLCALL_TESTS_SUPPORT_MEGATRON_JOB_H_

@@ -1,0 +1,144 @@
+// Blocks of Python.
+#include <algorithm>
+#include <utility>
+
+#include "collector/symbolize/source_languages.h"
+
+namespace rollcall::source_languages {
+namespace {
+
+// What lines join by brackets and backslashes, without comments and the insides of strings.
+struct LogicalLine {
+  int first = 0;
+  int last = 0;
+  int indent = 0;
+  std::string code;
+  bool comprehension = false;  // a `for` in brackets
+};
+
+class PythonLines {
+ public:
+  explicit PythonLines(std::string_view text) : text_(text) {}
+
+  std::optional<std::vector<LogicalLine>> Read() {
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '\n') {
+        if (brackets_ == 0) Finish();
+        ++line_;
+        ++at_;
+      } else if (c == '#') {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      } else if (c == '\\') {
+        at_ += text_.substr(at_ + 1).starts_with('\r') ? 3 : 2;
+        ++line_;
+      } else if (c == '"' || c == '\'') {
+        if (!String(c)) return std::nullopt;
+      } else {
+        Put(c);
+      }
+    }
+    Finish();
+    if (brackets_ != 0) return std::nullopt;
+    return std::move(lines_);
+  }
+
+ private:
+  void Put(char c) {
+    ++at_;
+    if (current_.first == 0) {
+      if (c == '\t') return void(indent_ += 8 - indent_ % 8);
+      if (IsBlank(c) || c == '\f') return void(indent_ += c == ' ');
+      current_.first = line_;
+      current_.indent = indent_;
+    }
+    brackets_ += c == '(' || c == '[' || c == '{';
+    brackets_ -= c == ')' || c == ']' || c == '}';
+    brackets_ = std::max(brackets_, 0);
+    current_.code += c;
+    if (brackets_ > 0 && !IsWordChar(c) &&
+        std::string_view(current_.code).substr(0, current_.code.size() - 1).ends_with(" for")) {
+      current_.comprehension = true;
+    }
+  }
+
+  bool String(char quote) {
+    const std::string three(3, quote);
+    const bool triple = text_.substr(at_).starts_with(three);
+    if (current_.first == 0) {
+      current_.first = line_;
+      current_.indent = indent_;
+    }
+    current_.code += "''";
+    at_ += triple ? 3 : 1;
+    while (at_ < text_.size()) {
+      if (triple ? text_.substr(at_).starts_with(three) : text_[at_] == quote) {
+        at_ += triple ? 3 : 1;
+        return true;
+      }
+      if (text_[at_] == '\\') ++at_;
+      line_ += at_ < text_.size() && text_[at_] == '\n';
+      ++at_;
+    }
+    return false;
+  }
+
+  void Finish() {
+    indent_ = 0;
+    if (current_.first == 0) return;
+    current_.last = line_;
+    lines_.push_back(std::move(current_));
+    current_ = {};
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  int line_ = 1;
+  int indent_ = 0;
+  int brackets_ = 0;
+  LogicalLine current_;
+  std::vector<LogicalLine> lines_;
+};
+
+}  // namespace
+
+std::optional<Blocks> BlocksByIndentation(std::string_view text) {
+  const std::optional<std::vector<LogicalLine>> lines = PythonLines(text).Read();
+  if (!lines) return std::nullopt;
+  Blocks blocks;
+  struct Open {
+    int indent;
+    uint32_t branch;
+  };
+  std::vector<Open> branches;  // that an else may go on with
+  uint32_t next_branch = 0;
+  for (size_t i = 0; i < lines->size(); ++i) {
+    const LogicalLine& line = (*lines)[i];
+    std::erase_if(branches, [&](const Open& open) { return open.indent > line.indent; });
+    std::string_view code = line.code;
+    if (code.starts_with("async ")) code = Trim(code.substr(6));
+    const std::string_view word = FirstWord(code);
+    const bool loop = word == "for" || word == "while";
+    const bool goes_on = word == "else" || word == "elif";
+    if (!goes_on) std::erase_if(branches, [&](const Open& o) { return o.indent == line.indent; });
+    if (line.comprehension) blocks.push_back({.first = line.first, .last = line.last});
+    if (!loop && !goes_on && word != "if") continue;
+    SourceBlock block{.kind = loop ? BlockKind::kLoop : BlockKind::kArm, .first = line.first};
+    block.last = line.last;
+    for (size_t j = i + 1; j < lines->size() && (*lines)[j].indent > line.indent; ++j) {
+      block.last = (*lines)[j].last;
+    }
+    if (!loop) {
+      // The else of a loop, of a try, goes on with no branch.
+      if (goes_on && (branches.empty() || branches.back().indent != line.indent)) continue;
+      if (!goes_on) branches.push_back({line.indent, next_branch++});
+      block.branch = branches.back().branch;
+      code.remove_prefix(word.size());
+      if (!goes_on) SetCondition(code.substr(0, code.find(':')), &block);
+    }
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+}  // namespace rollcall::source_languages

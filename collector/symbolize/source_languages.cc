@@ -1,0 +1,87 @@
+#include "collector/symbolize/source_languages.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rollcall::source_languages {
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && IsBlank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && IsBlank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::string_view FirstWord(std::string_view code) {
+  size_t end = 0;
+  while (end < code.size() && IsWordChar(code[end])) ++end;
+  return code.substr(0, end);
+}
+
+void SetCondition(std::string_view condition, SourceBlock* arm) {
+  condition = Trim(condition);
+  while (condition.starts_with('(') && condition.ends_with(')')) {
+    condition = Trim(condition.substr(1, condition.size() - 2));
+  }
+  const std::string_view subject = FirstWord(condition);
+  const std::string rest = Lower(Trim(condition.substr(subject.size())));
+  for (const auto& [text, equal] : {std::pair<std::string_view, bool>{"==", true},
+                                    {"!=", false},
+                                    {"/=", false},
+                                    {".eq.", true},
+                                    {".ne.", false}}) {
+    if (!rest.starts_with(text)) continue;
+    const std::string_view value = Trim(std::string_view(rest).substr(text.size()));
+    const bool number = !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
+      return std::isdigit(static_cast<unsigned char>(c)) != 0;
+    });
+    if (!number || subject.empty()) return;
+    arm->subject = subject;
+    arm->value = value;
+    arm->equal = equal;
+    return;
+  }
+}
+
+std::string WithoutDirectives(std::string_view text) {
+  struct Conditional {
+    bool taking;
+    bool taken;
+  };
+  std::vector<Conditional> open;
+  std::string result;
+  result.reserve(text.size());
+  bool directive = false;  // its line goes on
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = Trim(text.substr(0, end));
+    const bool begins = !directive && line.starts_with('#');
+    if (begins) {
+      const std::string_view name = Trim(line.substr(1));
+      if (name.starts_with("if")) {
+        const bool taking = name != "if 0";
+        open.push_back({taking, taking});
+      } else if (name.starts_with("el") && !open.empty()) {
+        open.back().taking = !open.back().taken;
+        open.back().taken = true;
+      } else if (name.starts_with("endif") && !open.empty()) {
+        open.pop_back();
+      }
+    }
+    const bool of_directive = directive || begins;
+    directive = of_directive && line.ends_with('\\');
+    const bool taken =
+        std::all_of(open.begin(), open.end(), [](const Conditional& one) { return one.taking; });
+    if (!of_directive && taken) result += text.substr(0, end);
+    if (end < text.size()) result += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
+}  // namespace rollcall::source_languages

@@ -1,0 +1,41 @@
+// What source_blocks.cc reads each language by, and what the languages share.
+#ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_LANGUAGES_H_
+#define ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_LANGUAGES_H_
+
+#include <cctype>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collector/model/source_blocks.h"
+
+namespace rollcall::source_languages {
+
+using BlockKind = SourceBlock::Kind;
+using Blocks = std::vector<SourceBlock>;
+
+// One file each. None if the text is not understood.
+std::optional<Blocks> BlocksByBraces(std::string_view text);       // C and C++
+std::optional<Blocks> BlocksByIndentation(std::string_view text);  // Python
+std::optional<Blocks> BlocksByEnds(std::string_view text);         // Fortran
+
+inline bool IsWordChar(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+inline bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+std::string Lower(std::string_view text);
+std::string_view Trim(std::string_view text);  // of blanks
+std::string_view FirstWord(std::string_view code);
+
+// Of an arm's condition what can be compared: "rank == 0", "rank != 0", "rank .eq. 0", in brackets
+// or not.
+void SetCondition(std::string_view condition, SourceBlock* arm);
+
+// Blanks preprocessor lines and, of #if and #else, the parts behind the first: both may open the
+// same brace.
+std::string WithoutDirectives(std::string_view text);
+
+}  // namespace rollcall::source_languages
+
+#endif  // ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_LANGUAGES_H_

@@ -1,0 +1,24 @@
+// Where the objects lie that the dynamic loader has mapped: the program and its libraries.
+#ifndef ROLLCALL_SHIM_LOADED_OBJECT_H_
+#define ROLLCALL_SHIM_LOADED_OBJECT_H_
+
+#include <link.h>
+
+#include <cstdint>
+
+namespace rollcall::shim {
+
+// From the start of an object's first segment to the end of its last one.
+struct CodeRange {
+  uint64_t start = 0, end = 0;
+  bool Contains(uint64_t pc) const { return pc >= start && pc < end; }
+};
+
+// Of the object that dl_iterate_phdr(3) is at.
+CodeRange RangeOf(const dl_phdr_info& object);
+// Of the object that holds `address`; empty if there is none. Takes the loader's lock.
+CodeRange RangeAt(const void* address);
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_LOADED_OBJECT_H_
