@@ -79,6 +79,7 @@ class HistoryFinder : DeviceFinder {
     }
     // One fault per finding: the operation that shows most of them first.
     std::vector<const std::vector<const DeviceLag*>*> order;
+    order.reserve(by_operation.size());
     for (const auto& [key, list] : by_operation) order.push_back(&list);
     std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
       if (a->size() != b->size()) return a->size() > b->size();
