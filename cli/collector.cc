@@ -2,9 +2,11 @@
 // the same address and token it picks the job up again: agents reconnect and say everything anew.
 #include <fmt/core.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "cli/bundle_output.h"
 #include "cli/command.h"
@@ -17,6 +19,19 @@
 #include "proto/environment.h"
 
 namespace rollcall {
+
+namespace {
+
+// An agent takes a descriptor, and 1,024 are the usual limit. Nothing is started from here that
+// would inherit it.
+void RaiseFileLimit() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
+}  // namespace
 
 int RunCollector(int argc, char** argv) {
   CLI::App app(
@@ -38,7 +53,8 @@ int RunCollector(int argc, char** argv) {
   bundle_settings.AddOptions(&app);
   style.AddOptions(&app);
   if (const auto code = ParseArguments(app, argc, argv)) return *code;
-  if (listen.find(':') == std::string::npos) listen += ":0";
+  listen = service::WithPort(std::move(listen));
+  RaiseFileLimit();
 
   const char* given = getenv(env::kToken);
   const std::string token = given != nullptr && given[0] != '\0' ? given : rpc::NewToken();

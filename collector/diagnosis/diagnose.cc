@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -263,6 +265,25 @@ void AddGaps(const Analysis& analysis, Report* report) {
   }
 }
 
+// Culprits by host and device, in the order of their ranks.
+std::vector<HostRanks> HostsOf(const Trace& trace, const Finding& finding) {
+  std::vector<HostRanks> hosts;
+  if (finding.world >= trace.worlds.size()) return hosts;
+  const std::vector<uint32_t>& processes = trace.worlds[finding.world].processes;
+  std::map<std::pair<std::string_view, int32_t>, size_t> places;
+  for (const int32_t rank : finding.culprits) {
+    if (rank < 0 || static_cast<size_t>(rank) >= processes.size()) continue;
+    const uint32_t index = processes[static_cast<size_t>(rank)];
+    if (index == kNoIndex || trace.processes[index].host.empty()) continue;
+    const Process& process = trace.processes[index];
+    const auto [place, is_new] =
+        places.try_emplace({process.host, process.device_number}, hosts.size());
+    if (is_new) hosts.push_back({process.host, process.device_number, {}});
+    hosts[place->second].ranks.push_back(rank);
+  }
+  return hosts;
+}
+
 }  // namespace
 
 Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
@@ -297,6 +318,9 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
   }
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const Finding& a, const Finding& b) { return PlaceOf(a) < PlaceOf(b); });
+  for (Finding& finding : report.findings) {
+    if (report.hosts > 1) finding.culprit_hosts = HostsOf(trace, finding);
+  }
   CountConsequences(analysis, &report);
   ExplainByLateness(analysis, &report);
   AddGaps(analysis, &report);

@@ -46,6 +46,8 @@ std::string SiteText(const Site& site) {
 std::string FindingText(const Finding& finding) {
   std::string text = finding.title;
   for (const Site& site : finding.sites) text += "\n" + SiteText(site);
+  const std::string hosts = HostsText(finding.culprit_hosts);
+  if (!hosts.empty()) text += "\nhost: " + hosts;
   if (!finding.why.empty()) text += "\nwhy: " + finding.why;
   text += "\nfix: " + (finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix);
   text += fmt::format("\n{}, {}", KindText(finding), CertaintyName(finding.certainty));

@@ -10,7 +10,7 @@
 namespace rollcall {
 namespace {
 
-constexpr int kMaxProblems = 3;
+constexpr int kMaxFrameProblems = 3;
 constexpr size_t kMaxPythonNameBytes = 512;
 constexpr size_t kMaxPythonPathBytes = 4096;
 
@@ -80,7 +80,7 @@ SourceFrame PythonImport::Frame(uint64_t word, uint64_t word_at) {
 }
 
 void PythonImport::AddProblem(uint64_t offset, std::string message) {
-  if (++problem_count_ > kMaxProblems) return;
+  if (++problem_count_ > kMaxFrameProblems) return;
   problems_.push_back(
       {ProblemCode::kDamaged, std::move(message), ring_.source, static_cast<int64_t>(offset)});
 }

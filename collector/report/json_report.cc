@@ -70,6 +70,12 @@ Json FindingToJson(const Trace& trace, const Finding& finding) {
   json["kind_certainty"] = CertaintyName(finding.kind_certainty);
   json["hangs"] = finding.hangs;
   json["culprits"] = finding.culprits;
+  json["culprit_hosts"] = Json::array();
+  for (const HostRanks& host : finding.culprit_hosts) {
+    json["culprit_hosts"].push_back({{"host", host.host},
+                                     {"gpu", host.device < 0 ? Json(nullptr) : Json(host.device)},
+                                     {"ranks", host.ranks}});
+  }
   json["waiting"] = finding.waiting;
   json["communicator"] = finding.communicator == kNoIndex
                              ? Json(nullptr)

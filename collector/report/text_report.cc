@@ -139,6 +139,7 @@ class TextWriter {
       kind += fmt::format(", {}", CertaintyName(finding.certainty));
     }
     Field("kind", kind);
+    Field("host", HostsText(finding.culprit_hosts));
     Field("why", finding.why);
     Field("fix", finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix);
     for (const std::string& note : finding.notes) Field("note", note);

@@ -24,6 +24,8 @@ constexpr int kMostUnread = 16;
 // Requests queued for an agent that does not take them.
 constexpr size_t kMostQueued = 4096;
 constexpr size_t kMostAgents = 16384;
+// A connection that has not become one of gRPC by then is closed: anybody can open one.
+constexpr int kHandshakeMs = 5000;
 // How long the last requests may take to get out before the server ends.
 constexpr auto kFlushPatience = std::chrono::seconds(1);
 constexpr auto kFlushTick = std::chrono::milliseconds(5);
@@ -174,6 +176,7 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
     server_ = builder.BuildAndStart();
     if (server_ != nullptr && port_ != 0) return true;
     *problem = fmt::format("cannot listen on {}", address);
@@ -249,6 +252,12 @@ std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::st
   }
   if (!server->Listen(address, problem)) return nullptr;
   return server;
+}
+
+std::string WithPort(std::string address) {
+  const size_t host_end = address.rfind(']') == std::string::npos ? 0 : address.rfind(']');
+  if (address.find(':', host_end) == std::string::npos) address += ":0";
+  return address;
 }
 
 void SilenceGrpc() {

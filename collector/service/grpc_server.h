@@ -28,6 +28,9 @@ std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::st
 // else of gRPC's; once is enough.
 void SilenceGrpc();
 
+// `address` with port 0, any free one, if it names none: "node1", "[::1]".
+std::string WithPort(std::string address);
+
 }  // namespace rollcall::service
 
 #endif  // ROLLCALL_COLLECTOR_SERVICE_GRPC_SERVER_H_

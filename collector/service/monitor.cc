@@ -41,6 +41,8 @@ constexpr size_t kWholeProcesses = 64;
 constexpr uint64_t kFirstRecords = 1 << 18;
 constexpr uint64_t kLeastRecords = 64;
 constexpr uint64_t kMostRecords = 256;
+// However slowly it arrives.
+constexpr int64_t kMostFetchNs = 60'000'000'000;
 // What may be fetched from a node in the long run while its ranks compute.
 constexpr int64_t kFetchBytesPerSecond = 1 << 20;
 constexpr size_t kMostNameBytes = 256;
@@ -473,13 +475,11 @@ void Monitor::Fetch(const Wanted& wanted) {
     agents_[number].link->Send(message);
   }
   ++next_request_;
-  uint64_t received = 0;
-  int64_t deadline = Monotonic() + options_.answer_patience_ns;
-  HandleUntil(deadline, [&] { return snapshots_.complete(); });
-  while (!snapshots_.complete() && snapshots_.received_bytes() != received) {
+  const int64_t end = Monotonic() + kMostFetchNs;
+  for (uint64_t received = UINT64_MAX;
+       !snapshots_.complete() && snapshots_.received_bytes() != received && Monotonic() < end;) {
     received = snapshots_.received_bytes();
-    deadline = Monotonic() + options_.answer_patience_ns;
-    HandleUntil(deadline, [&] { return snapshots_.complete(); });
+    HandleUntil(Monotonic() + options_.answer_patience_ns, [&] { return snapshots_.complete(); });
   }
   for (const uint64_t number : asked) {
     const auto agent = agents_.find(number);
@@ -505,7 +505,7 @@ std::optional<std::set<uint64_t>> Monitor::WorthWholeHistory(const Trace& trace,
 }
 
 bool Monitor::FetchHistory(const Trace& trace, const Report& report, Wanted first) {
-  if (first.newest_records == 0) return false;
+  if (first.newest_records == 0 || report.findings.empty()) return false;
   first.newest_records = 0;
   if (!options_.on_evidence) {
     std::optional<std::set<uint64_t>> ids = WorthWholeHistory(trace, report);
@@ -766,8 +766,10 @@ void Monitor::FinishNow() {
   for (int look = 0; look < kLastLooks; ++look) {
     const Wanted first{.settle = true, .newest_records = FirstRecords(Reason::kEnded)};
     final.trace = Collect(first);
-    const Report report = Diagnose(final.trace, diagnose);
-    if (FetchHistory(final.trace, report, first)) final.trace = BuildTrace(true);
+    if (first.newest_records != 0 &&
+        FetchHistory(final.trace, Diagnose(final.trace, diagnose), first)) {
+      final.trace = BuildTrace(true);
+    }
     if (!ended_meanwhile_ || !snapshots_.complete()) break;
   }
   if (final_pass_.name_code) Symbolize(&final.trace);

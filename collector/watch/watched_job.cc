@@ -43,7 +43,7 @@ std::string Advertised(const std::string& listen, int port) {
 }
 
 WatchSettings WithPort(WatchSettings settings) {
-  if (settings.listen.find(':') == std::string::npos) settings.listen += ":0";
+  settings.listen = service::WithPort(std::move(settings.listen));
   return settings;
 }
 

@@ -1,6 +1,27 @@
 #include "collector/diagnosis/verdict/finding.h"
 
+#include "collector/model/rank_set.h"
+
 namespace rollcall {
+namespace {
+
+// A reader who needs more has JSON.
+constexpr size_t kMostHosts = 8;
+
+}  // namespace
+
+std::string HostsText(const std::vector<HostRanks>& hosts) {
+  std::string text;
+  for (size_t i = 0; i < hosts.size() && i < kMostHosts; ++i) {
+    if (i != 0) text += "; ";
+    text += RanksPhrase(hosts[i].ranks) + " on " + hosts[i].host;
+    if (hosts[i].device >= 0) text += " (GPU " + std::to_string(hosts[i].device) + ")";
+  }
+  if (hosts.size() > kMostHosts) {
+    text += "; and " + std::to_string(hosts.size() - kMostHosts) + " more";
+  }
+  return text;
+}
 
 std::string KindText(const Finding& finding) {
   std::string text(KindName(finding.kind));

@@ -79,6 +79,13 @@ struct Site {
   std::string what;  // "MPI_Allreduce #58  (1 x MPI_DOUBLE, MPI_SUM)", "exited with 3"
 };
 
+// Ranks of one host, and of one device of it where that is known.
+struct HostRanks {
+  std::string host;
+  int32_t device = -1;
+  std::vector<int32_t> ranks;  // rising
+};
+
 struct Finding {
   VerdictKind kind = VerdictKind::kInconclusive;
   Certainty certainty = Certainty::kInconclusive;  // that the job cannot go on, or went wrong
@@ -91,9 +98,11 @@ struct Finding {
   Operation operation = Operation::kNone;  // the collective skipped or mismatched
   uint64_t sequence = 0;                   // first misaligned number on the communicator; 0 if none
   std::vector<int32_t> culprits;           // rising; empty if nobody can be singled out
-  std::vector<int32_t> waiting;            // rising
-  std::string title;                       // one sentence
-  std::vector<Site> sites;                 // crime scene first, culprits last
+  // Where those run, by their first rank; empty in a job of one host.
+  std::vector<HostRanks> culprit_hosts;
+  std::vector<int32_t> waiting;  // rising
+  std::string title;             // one sentence
+  std::vector<Site> sites;       // crime scene first, culprits last
   std::string why;
   std::string fix;                 // empty: the kind's own
   std::vector<std::string> notes;  // what lowers certainty, near misses, consequences counted
@@ -108,6 +117,9 @@ inline bool IsFactKind(VerdictKind kind) {
   return kind == VerdictKind::kRankDied || kind == VerdictKind::kUncaughtException ||
          kind == VerdictKind::kInvalidArgument;
 }
+
+// "rank 5 on node3 (GPU 2); ranks 7-9 on node4"; of many hosts the first ones. Empty for none.
+std::string HostsText(const std::vector<HostRanks>& hosts);
 
 // "uneven-iterations (likely)": the kind's certainty stands there if it is not that of the hang.
 std::string KindText(const Finding& finding);

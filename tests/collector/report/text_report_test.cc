@@ -65,6 +65,26 @@ TEST(TextReport, ShowsSceneAndCulpritApart) {
 )");
 }
 
+// Whoever goes to look at the culprit needs its host.
+TEST(TextReport, NamesTheHostsOfCulpritsInAJobOfSeveral) {
+  const std::string one_host(kReportedTrace);
+  EXPECT_EQ(Render(one_host).find("\n  host "), std::string::npos);
+  std::string several = one_host;
+  several.insert(several.find("idle"), "0: runs-on gpu17\n");
+  EXPECT_NE(Render(several).find("\n  host   rank 0 on gpu17\n"), std::string::npos)
+      << Render(several);
+}
+
+TEST(TextReport, ManyHostsAreCounted) {
+  std::vector<HostRanks> hosts;
+  for (int32_t i = 0; i < 10; ++i) hosts.push_back({"n" + std::to_string(i), -1, {i}});
+  hosts[1].device = 3;
+  hosts[1].ranks = {1, 11};
+  EXPECT_EQ(HostsText(hosts),
+            "rank 0 on n0; ranks 1,11 on n1 (GPU 3); rank 2 on n2; rank 3 on n3; rank 4 on n4; "
+            "rank 5 on n5; rank 6 on n6; rank 7 on n7; and 2 more");
+}
+
 // The history tells a condition on the rank from one on what the rank sees; a first time tells
 // nothing.
 TEST(TextReport, AConditionOnTheRankIsSaidToBe) {

@@ -1,8 +1,13 @@
 // What the port lets in.
 #include "collector/service/grpc_server.h"
 
+#include <arpa/inet.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <memory>
@@ -71,6 +76,31 @@ TEST_F(GrpcServerTest, AnOversizedMessageEndsTheCall) {
   large.mutable_journal()->set_lines(std::string(5 << 20, 'x'));
   EXPECT_EQ(Talk(kToken, {Hello(1), large}).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_TRUE(Talk(kToken, {Hello(1)}).ok());
+}
+
+// Anybody who reaches the port can open connections and say nothing: each takes a descriptor.
+TEST_F(GrpcServerTest, AConnectionThatSaysNothingIsClosed) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(server_->port()));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  pollfd closed{fd, POLLIN, 0};
+  ssize_t got = 1;
+  while (got > 0) {  // the server's own greeting comes first
+    ASSERT_EQ(poll(&closed, 1, 60'000), 1) << "still open";
+    char bytes[256];
+    got = read(fd, bytes, sizeof(bytes));
+  }
+  close(fd);
+}
+
+TEST(ServeTest, AnAddressWithoutAPortGetsAFreeOne) {
+  EXPECT_EQ(WithPort("node1"), "node1:0");
+  EXPECT_EQ(WithPort("node1:80"), "node1:80");
+  EXPECT_EQ(WithPort("[::1]"), "[::1]:0");
+  EXPECT_EQ(WithPort("[::1]:80"), "[::1]:80");
 }
 
 TEST(ServeTest, AnEmptyTokenServesNobody) {
