@@ -175,6 +175,14 @@ TEST(TextTrace, NamesTheLineThatIsWrong) {
   EXPECT_EQ(Error("ranks 2\n0: Barrier on=b"), "line 2: no communicator 'b'");
 }
 
+// Where the importer puts it.
+TEST(TextTrace, AReturnedInitIsOfTheLifecycle) {
+  const TextTraceResult parsed = ParseTextTrace("ranks 1\n0: Init @ main:3\n");
+  ASSERT_EQ(parsed.errors, std::vector<std::string>{});
+  EXPECT_EQ(parsed.trace.processes[0].lifecycle.size(), 1u);
+  EXPECT_TRUE(parsed.trace.processes[0].p2p.empty());
+}
+
 TEST(RankSet, FoldsIntoRanges) {
   EXPECT_EQ(FoldRanks({}), "none");
   EXPECT_EQ(FoldRanks({4}), "4");

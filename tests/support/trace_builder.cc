@@ -379,8 +379,9 @@ void TraceBuilder::Complete(int rank, const Call& call) {
   }
   if (info.kind == Kind::kRequestFree) return;  // not recorded
   if (call.request.empty()) Count(rank, made.event, false);
-  if (call.operation == Operation::kFinalize) {
-    process.phase = ring::Phase::kFinalized;
+  if (call.operation == Operation::kFinalize) process.phase = ring::Phase::kFinalized;
+  // As the importer does: what starts and ends MPI is neither a message nor under a number.
+  if (info.kind == Kind::kInit || call.operation == Operation::kFinalize) {
     process.lifecycle.push_back(made.event);
     return;
   }

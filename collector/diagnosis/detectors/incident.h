@@ -78,7 +78,7 @@ struct Incident {
     kSites,           // one number, and call sites that differ
     kWindow,          // `agreeing` are in the synchronisation of a window, and nobody moves
     kRejected,        // MPI rejected a call of `deviating`, which `agreeing` need
-    kTimedOut,        // `agreeing` were still there when the time was up
+    kTimedOut,        // `deviating` were still there when the time was up
     kCancelled,  // `agreeing` wait for requests that they have cancelled, and MPI does not return
   };
   What what = What::kCalls;
@@ -87,7 +87,8 @@ struct Incident {
   uint64_t start = 0;  // of a persistent collective: as CollectiveNode::start
   bool hangs = false;
 
-  // Processes. Without a majority `tie` is set, and the two sides are in no order.
+  // Processes. Where nobody can be singled out `tie` is set: the two sides are in no order, and the
+  // finding has no culprits.
   std::vector<uint32_t> deviating;
   std::vector<uint32_t> agreeing;
   bool tie = false;
@@ -95,9 +96,10 @@ struct Incident {
   // kCalls, and kShift where calls under a later number cannot match; its indices were resolved
   // into the two lists above.
   Mismatch mismatch;
-  uint64_t repeated = 0;            // as often again with the same lines
-  std::vector<int32_t> absent;      // world ranks
-  std::vector<const Event*> calls;  // where it is not known from the number: of each of `deviating`
+  uint64_t repeated = 0;        // as often again with the same lines
+  std::vector<int32_t> absent;  // world ranks
+  // Where it is not known from the number: of each of `deviating`. `agreeing` has no lines then.
+  std::vector<const Event*> calls;
 
   ShiftDetails shift;                         // kShift
   MessageDetails message;                     // kMessage

@@ -77,6 +77,7 @@ bool AlignedTrace::EnteredRecently(uint32_t process) const {
 }
 
 const MemberHistory* AlignedTrace::HistoryOf(uint32_t communicator, uint32_t process) const {
+  if (communicator >= histories.size()) return nullptr;  // kNoIndex: a call without one
   for (const MemberHistory& history : histories[communicator].members) {
     if (history.process == process) return &history;
   }
