@@ -2,7 +2,6 @@
 // the same address and token it picks the job up again: agents reconnect and say everything anew.
 #include <fmt/core.h>
 #include <signal.h>
-#include <sys/resource.h>
 
 #include <cstdlib>
 #include <string>
@@ -11,6 +10,7 @@
 #include "cli/bundle_output.h"
 #include "cli/command.h"
 #include "cli/report_output.h"
+#include "collector/base/file.h"
 #include "collector/base/print_line.h"
 #include "collector/launch/launcher.h"
 #include "collector/rpc/secret.h"
@@ -19,19 +19,6 @@
 #include "proto/environment.h"
 
 namespace rollcall {
-
-namespace {
-
-// An agent takes a descriptor, and 1,024 are the usual limit. Nothing is started from here that
-// would inherit it.
-void RaiseFileLimit() {
-  rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
-}
-
-}  // namespace
 
 int RunCollector(int argc, char** argv) {
   CLI::App app(
@@ -54,7 +41,7 @@ int RunCollector(int argc, char** argv) {
   style.AddOptions(&app);
   if (const auto code = ParseArguments(app, argc, argv)) return *code;
   listen = service::WithPort(std::move(listen));
-  RaiseFileLimit();
+  RaiseFileLimit();  // nothing is started from here that would inherit it
 
   const char* given = getenv(env::kToken);
   const std::string token = given != nullptr && given[0] != '\0' ? given : rpc::NewToken();

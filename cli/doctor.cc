@@ -34,7 +34,7 @@ enum class Outcome { kOk, kNote, kFail };
 
 class Checklist {
  public:
-  void PrintLine(Outcome verdict, const std::string& what, const std::string& fix = "") {
+  void Add(Outcome verdict, const std::string& what, const std::string& fix = "") {
     const char* mark = verdict == Outcome::kOk     ? "ok  "
                        : verdict == Outcome::kNote ? "note"
                                                    : "FAIL";
@@ -86,15 +86,15 @@ int RunProbe() {
 void CheckPreload(Checklist* list) {
   const std::string library = PreloadLibrary();
   if (library.empty()) {
-    list->PrintLine(Outcome::kFail, "librollcall.so is not beside this program",
-                    "install the whole tree: cmake --install BUILD --prefix DIR");
+    list->Add(Outcome::kFail, "librollcall.so is not beside this program",
+              "install the whole tree: cmake --install BUILD --prefix DIR");
     return;
   }
   if (RunProbe() == 0) {
-    list->PrintLine(Outcome::kOk, fmt::format("preload works: {}", library));
+    list->Add(Outcome::kOk, fmt::format("preload works: {}", library));
   } else {
-    list->PrintLine(Outcome::kFail, fmt::format("{} is not loaded by LD_PRELOAD", library),
-                    fmt::format("see what the loader says: LD_PRELOAD={} /bin/true", library));
+    list->Add(Outcome::kFail, fmt::format("{} is not loaded by LD_PRELOAD", library),
+              fmt::format("see what the loader says: LD_PRELOAD={} /bin/true", library));
   }
 }
 
@@ -113,10 +113,10 @@ void CheckMpi(Checklist* list) {
     void* handle = dlopen(library.file, RTLD_LAZY | RTLD_LOCAL);
     if (handle == nullptr) continue;
     any = true;
-    list->PrintLine(Outcome::kOk, fmt::format("{}: {}", library.name, library.file));
+    list->Add(Outcome::kOk, fmt::format("{}: {}", library.name, library.file));
   }
   if (!any) {
-    list->PrintLine(
+    list->Add(
         Outcome::kNote, "no MPI library on the loader's path",
         "load the module or set LD_LIBRARY_PATH as for the job; programs that carry their own "
         "MPI need nothing");
@@ -126,8 +126,8 @@ void CheckMpi(Checklist* list) {
 void CheckSharedMemory(Checklist* list) {
   struct statvfs room;
   if (statvfs(kSharedMemory, &room) != 0) {
-    list->PrintLine(Outcome::kFail, fmt::format("{}: {}", kSharedMemory, strerror(errno)),
-                    "mount a tmpfs there; in containers: --shm-size=1g or --ipc=host");
+    list->Add(Outcome::kFail, fmt::format("{}: {}", kSharedMemory, strerror(errno)),
+              "mount a tmpfs there; in containers: --shm-size=1g or --ipc=host");
     return;
   }
   const uint64_t free_bytes = uint64_t{room.f_bavail} * room.f_frsize;
@@ -136,18 +136,16 @@ void CheckSharedMemory(Checklist* list) {
       fmt::format("{}: {} MiB free, room for {} ranks at {} MiB (1/{} of it)", kSharedMemory,
                   free_bytes >> 20, ranks, ring::kDefaultFileBytes >> 20, kSharedMemoryShare);
   if (ranks > 0) {
-    list->PrintLine(Outcome::kOk, what);
+    list->Add(Outcome::kOk, what);
   } else {
-    list->PrintLine(
-        Outcome::kNote, what + "; ranks use memory of their own",
-        fmt::format("in containers: --shm-size=1g; or smaller rings by {}", env::kRingKiB));
+    list->Add(Outcome::kNote, what + "; ranks use memory of their own",
+              fmt::format("in containers: --shm-size=1g; or smaller rings by {}", env::kRingKiB));
   }
   rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < ring::kDefaultFileBytes) {
-    list->PrintLine(
-        Outcome::kFail,
-        fmt::format("the file size limit is {} KiB, less than a ring", limit.rlim_cur >> 10),
-        "ulimit -f unlimited");
+    list->Add(Outcome::kFail,
+              fmt::format("the file size limit is {} KiB, less than a ring", limit.rlim_cur >> 10),
+              "ulimit -f unlimited");
   }
 }
 
@@ -157,18 +155,17 @@ void CheckRunRoot(Checklist* list) {
   std::string problem;
   RunDirectory run = RunRoot::Create(root, &problem);
   if (!run.valid()) {
-    list->PrintLine(Outcome::kFail, problem,
-                    fmt::format("rm -r {} if it is yours, or set TMPDIR", root));
+    list->Add(Outcome::kFail, problem, fmt::format("rm -r {} if it is yours, or set TMPDIR", root));
     return;
   }
   const std::string path = run.path();
   run = {};
   RunRoot::Remove(path);
   if (why.empty()) {
-    list->PrintLine(Outcome::kOk, fmt::format("run directories: {}", root));
+    list->Add(Outcome::kOk, fmt::format("run directories: {}", root));
   } else {
-    list->PrintLine(Outcome::kNote, fmt::format("{}; run directories go to {}", why, root),
-                    fmt::format("make {} usable", RunRoot::DefaultPath(kSharedMemory)));
+    list->Add(Outcome::kNote, fmt::format("{}; run directories go to {}", why, root),
+              fmt::format("make {} usable", RunRoot::DefaultPath(kSharedMemory)));
   }
 }
 
@@ -185,16 +182,16 @@ void CheckLiveStacks(Checklist* list) {
   std::string scope;
   proc.Read("/proc/sys/kernel/yama/ptrace_scope", &scope, 16);
   if (seen) {
-    list->PrintLine(Outcome::kOk, "live stacks of stalled ranks, native and Python");
+    list->Add(Outcome::kOk, "live stacks of stalled ranks, native and Python");
   } else {
-    list->PrintLine(Outcome::kFail, "no live stacks of stalled ranks: " + stacks.error,
-                    ExplainPtraceDenied(proc, child));
+    list->Add(Outcome::kFail, "no live stacks of stalled ranks: " + stacks.error,
+              ExplainPtraceDenied(proc, child));
   }
   if (seen && !scope.empty() && scope[0] != '0' && geteuid() != 0) {
-    list->PrintLine(Outcome::kNote,
-                    "kernel.yama.ptrace_scope is " + scope.substr(0, 1) +
-                        ": live stacks only of ranks that `rollcall run` started on this node",
-                    "sysctl kernel.yama.ptrace_scope=0, on nodes with an agent of their own");
+    list->Add(Outcome::kNote,
+              "kernel.yama.ptrace_scope is " + scope.substr(0, 1) +
+                  ": live stacks only of ranks that `rollcall run` started on this node",
+              "sysctl kernel.yama.ptrace_scope=0, on nodes with an agent of their own");
   }
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
@@ -203,17 +200,16 @@ void CheckLiveStacks(Checklist* list) {
 void CheckEnds(Checklist* list) {
   const EndReports reports = FindEndReports();
   if (reports == EndReports::kNoPidfds) {
-    list->PrintLine(Outcome::kNote,
-                    "this kernel has no pidfds: how ranks end is known through "
-                    "`rollcall exec` only",
-                    "Linux 5.3 or later; or put `rollcall exec --` in front of the program");
+    list->Add(Outcome::kNote,
+              "this kernel has no pidfds: how ranks end is known through "
+              "`rollcall exec` only",
+              "Linux 5.3 or later; or put `rollcall exec --` in front of the program");
   } else if (reports == EndReports::kToParentOnly) {
-    list->PrintLine(
-        Outcome::kNote,
-        "this kernel tells nobody but the parent how a process ended (Linux 6.15 does)",
-        "nothing under Open MPI; elsewhere put `rollcall exec --` in front of the program");
+    list->Add(Outcome::kNote,
+              "this kernel tells nobody but the parent how a process ended (Linux 6.15 does)",
+              "nothing under Open MPI; elsewhere put `rollcall exec --` in front of the program");
   } else {
-    list->PrintLine(Outcome::kOk, "how ranks end: the kernel tells");
+    list->Add(Outcome::kOk, "how ranks end: the kernel tells");
   }
 }
 

@@ -1,6 +1,7 @@
 #include "collector/base/file.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,6 +65,13 @@ UniqueFd OpenRegularFile(const std::string& path, uint64_t max_bytes, FileStamp*
     return UniqueFd();
   }
   return fd;
+}
+
+void RaiseFileLimit() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
 }
 
 }  // namespace rollcall

@@ -50,6 +50,10 @@ FileStamp StampOf(const struct stat& st);
 UniqueFd OpenRegularFile(const std::string& path, uint64_t max_bytes, FileStamp* stamp,
                          std::string* error);
 
+// Raises the limit on descriptors to what this user may have: 1,024 are usual, and a connection
+// takes one. Whoever is started from here inherits it.
+void RaiseFileLimit();
+
 }  // namespace rollcall
 
 #endif  // ROLLCALL_COLLECTOR_BASE_FILE_H_

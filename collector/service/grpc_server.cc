@@ -255,7 +255,8 @@ std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::st
 }
 
 std::string WithPort(std::string address) {
-  const size_t host_end = address.rfind(']') == std::string::npos ? 0 : address.rfind(']');
+  const size_t bracket = address.rfind(']');
+  const size_t host_end = bracket == std::string::npos ? 0 : bracket;
   if (address.find(':', host_end) == std::string::npos) address += ":0";
   return address;
 }

@@ -174,7 +174,7 @@ void Monitor::Run() {
     if (due && std::exchange(unchecked_, false)) {
       WithdrawVoid([this](uint64_t id) { return MovementOf(id); });
     }
-    std::function<void()> after_look;
+    std::function<void()> after_diagnosis;
     {
       std::unique_lock lock(mutex_);
       if (stop_) return;
@@ -186,15 +186,15 @@ void Monitor::Run() {
         changed_.notify_all();
       }
       if (finished_) continue;
-      std::swap(after_look, after_diagnosis_);
+      std::swap(after_diagnosis, after_diagnosis_);
     }
-    if (!due && !after_look) continue;
+    if (!due && !after_diagnosis) continue;
     ForgetLostAgents();
     const int64_t now = checked_ns_ = Monotonic();
     const Suspicion suspicion = state_.Check(now);
-    const bool asked = after_look || withdrawn_ || now >= standing_.NextDiagnosisNs();
+    const bool asked = after_diagnosis || withdrawn_ || now >= standing_.NextDiagnosisNs();
     if (asked || pacer_.MayRun(suspicion, now)) RunDiagnosis(suspicion, asked);
-    if (after_look) after_look();
+    if (after_diagnosis) after_diagnosis();
   }
 }
 

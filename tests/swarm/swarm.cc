@@ -13,7 +13,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +25,6 @@
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -35,6 +33,8 @@
 #include "collector/agent/agent.h"
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/clock.h"
+#include "collector/base/file.h"
+#include "collector/base/proc_stat.h"
 #include "collector/service/grpc_server.h"
 #include "proto/environment.h"
 #include "tests/support/ring_job_files.h"
@@ -79,7 +79,7 @@ class Sleepers {
       }
       if (pid < 0) throw std::runtime_error("fork");
       const std::string stat = ReadFile(fmt::format("/proc/{}/stat", pid));
-      processes_.push_back({static_cast<uint32_t>(pid), StartTicks(stat)});
+      processes_.push_back({static_cast<uint32_t>(pid), ProcStatStartTicks(stat)});
     }
   }
   ~Sleepers() {
@@ -93,12 +93,6 @@ class Sleepers {
   }
 
  private:
-  static uint64_t StartTicks(const std::string& stat) {
-    std::istringstream fields(stat.substr(stat.rfind(')') + 2));  // the 3rd field on
-    std::string field;
-    for (int i = 3; i <= 22; ++i) fields >> field;
-    return std::stoull(field);
-  }
   std::vector<RankProcess> processes_;
 };
 
@@ -140,12 +134,8 @@ class Collector {
   const std::string& token() const { return token_; }
   double CpuSeconds() const {
     const std::string stat = ReadFile(fmt::format("/proc/{}/stat", pid_));
-    std::istringstream words(stat.substr(stat.rfind(')') + 2));
-    std::string word;
-    double ticks = 0;
-    for (int i = 3; i <= 15 && words >> word; ++i) {
-      if (i >= 14) ticks += std::stod(word);
-    }
+    double ticks = 0;  // in user mode and in the kernel
+    for (const int field : {14, 15}) ticks += std::stod(std::string(ProcStatField(stat, field)));
     return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
   }
   double PeakMb() const {
@@ -245,7 +235,6 @@ class Swarm {
       std::ofstream(Ring(rank) + ".later", std::ios::binary)
           .write(reinterpret_cast<const char*>(bytes.data()),
                  static_cast<std::streamsize>(bytes.size()));
-      bytes_ += bytes.size();
     }
   }
   void ShowRings() {
@@ -345,7 +334,6 @@ class Swarm {
   const Options options_;
   const Job job_;
   std::string root_;
-  uint64_t bytes_ = 0;
   std::unique_ptr<Collector> collector_;
   std::vector<std::unique_ptr<Node>> nodes_;
 };
@@ -364,10 +352,7 @@ int main(int argc, char** argv) {
   app.add_option("--moving", options.moving_s, "seconds: the job moves instead");
   app.add_option("--patience", options.patience_s, "seconds to wait for the verdict");
   CLI11_PARSE(app, argc, argv);
-  rlimit files{};
-  getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
+  rollcall::RaiseFileLimit();
   signal(SIGPIPE, SIG_IGN);
   rollcall::service::SilenceGrpc();
   try {
