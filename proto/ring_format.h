@@ -150,7 +150,7 @@ struct FileHeader {
   ClockAnchor last_anchor;       // refreshed now and then; the rate is (last-first)/(last-first)
   uint64_t phase;                // Phase
   uint64_t phase_ticks;          // when phase last changed
-  uint64_t exit_mark;            // ExitMark
+  uint64_t exit_mark;            // ExitMark; stored last of these four
   uint64_t exit_status;          // exit()'s or MPI_Abort's argument
   uint64_t exit_ticks;
   uint64_t exit_call_path;      // of the exit or abort; 0 if none was taken

@@ -191,7 +191,7 @@ void Begin(Call* call, Arguments* arguments) {
     Dispatch(call, arguments);
     calls::CloseBracket();
   } else if (!call->entered && call->info->kind == Kind::kAbort) {
-    MarkExit(ring::ExitMark::kMpiAbort, arguments->error_code);
+    MarkExit(ring::ExitMark::kMpiAbort, arguments->error_code, /*call_path=*/0);
   }
 }
 

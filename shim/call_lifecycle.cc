@@ -111,8 +111,7 @@ void BeginLifecycle(Call* call, const Arguments& a) {
   SetCallPath(&record, CurrentCallPath(call->frame));
   if (kind == Kind::kAbort) {
     record.detail = static_cast<uint32_t>(a.error_code);
-    MarkExit(ring::ExitMark::kMpiAbort, a.error_code);
-    StoreRelaxed(&g_process.header->exit_call_path, static_cast<uint64_t>(record.call_path));
+    MarkExit(ring::ExitMark::kMpiAbort, a.error_code, record.call_path);
   }
   if (kind == Kind::kCreateGroup) record.tag = a.tag;
   if (kind == Kind::kFinalize && LoadRelaxed(&g_open) <= 1) SetPhase(ring::Phase::kFinalizing);

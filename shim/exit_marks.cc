@@ -12,14 +12,9 @@ namespace rollcall::shim {
 namespace {
 
 void Mark(ring::ExitMark mark, int status, const void* frame) {
-  if (!Recording()) return;
+  if (!MayMarkExit()) return;
   const ErrnoKeeper keeper;
-  MarkExit(mark, status);
-  if (LoadRelaxed(&g_process.header->exit_call_path) == 0 &&
-      static_cast<uint32_t>(getpid()) == g_process.header->pid) {
-    StoreRelaxed(&g_process.header->exit_call_path,
-                 static_cast<uint64_t>(CurrentCallPath(frame).id));
-  }
+  MarkExit(mark, status, CurrentCallPath(frame).id);
 }
 
 // The stack below an exit handler still holds who called exit().
@@ -41,9 +36,9 @@ void InstallExitMarks() {
 
 #ifndef ROLLCALL_NO_EXPORTS
 // Open MPI leaves by _exit after a fatal error, without handlers. A vfork child calls it too, in
-// our memory: MarkExit compares the pid. The next _exit was looked up when recording began, since
-// dlsym is not allowed where _exit is (signal handlers, vfork); without one the kernel is asked
-// directly.
+// our memory: MayMarkExit compares the pid. The next _exit was looked up when recording began,
+// since dlsym is not allowed where _exit is (signal handlers, vfork); without one the kernel is
+// asked directly.
 namespace {
 [[noreturn]] void Leave(int status, const void* frame) {
   rollcall::shim::Mark(rollcall::ring::ExitMark::kQuickExit, status, frame);

@@ -264,11 +264,16 @@ void RefreshClockAnchor() {
   busy.clear(std::memory_order_release);
 }
 
-void MarkExit(ring::ExitMark mark, int status) {
-  if (!Recording()) return;
+bool MayMarkExit() {
+  if (!Recording()) return false;
+  const ring::FileHeader* header = g_process.header;
+  return static_cast<uint32_t>(getpid()) == header->pid && LoadRelaxed(&header->exit_mark) == 0;
+}
+
+void MarkExit(ring::ExitMark mark, int status, uint64_t call_path) {
+  if (!MayMarkExit()) return;
   ring::FileHeader* header = g_process.header;
-  if (static_cast<uint32_t>(getpid()) != header->pid) return;
-  if (LoadRelaxed(&header->exit_mark) != 0) return;
+  StoreRelaxed(&header->exit_call_path, call_path);
   StoreRelaxed(&header->exit_status, static_cast<uint64_t>(static_cast<int64_t>(status)));
   StoreRelaxed(&header->exit_ticks, Ticks());
   StoreRelease(&header->exit_mark, static_cast<uint64_t>(mark));

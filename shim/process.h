@@ -54,9 +54,12 @@ bool Disabled();
 void SetPhase(ring::Phase phase);
 void SetWorld(int rank, int size, int thread_level, const char* library, ring::Flavor flavor);
 void RefreshClockAnchor();
-// Marks the way out, if the process that calls is the one that the ring belongs to (a vfork child
-// shares our memory). Only the first mark counts.
-void MarkExit(ring::ExitMark mark, int status);
+// Whether the calling process is the one that the ring belongs to (a vfork child shares our
+// memory), and has not marked its exit. Only the first mark counts.
+bool MayMarkExit();
+// Marks the exit, if it may. `call_path` is an interned path's id, 0 for none: a reader that sees
+// the mark sees it, too.
+void MarkExit(ring::ExitMark mark, int status, uint64_t call_path);
 
 // An exception that nobody caught, and which ends the process.
 struct UncaughtException {
