@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "cli/argument_parser.h"
 #include "cli/command.h"
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/clock.h"
@@ -33,13 +34,14 @@ std::string FromEnvironment(const char* name) {
 }  // namespace
 
 int RunAgent(int argc, char** argv) {
-  CLI::App app("Watches the ranks of this node. The run's token comes from ROLLCALL_TOKEN.",
-               "rollcall agent");
+  ArgumentParser parser(
+      "Watches the ranks of this node. The run's token comes from ROLLCALL_TOKEN.",
+      "rollcall agent");
   std::string directory = FromEnvironment(env::kRunDirectory);
   std::string collector = FromEnvironment(env::kCollector);
-  app.add_option("--dir", directory, "the run directory on this node (ROLLCALL_DIR)");
-  app.add_option("--collector", collector, "HOST:PORT of the collector (ROLLCALL_COLLECTOR)");
-  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  parser.Add("--dir", &directory, "the run directory on this node (ROLLCALL_DIR)");
+  parser.Add("--collector", &collector, "HOST:PORT of the collector (ROLLCALL_COLLECTOR)");
+  if (const auto code = parser.Parse(argc, argv)) return *code;
   // Not an option: whoever may list processes could read it.
   const std::string token = FromEnvironment(env::kToken);
   if (directory.empty() || collector.empty() || token.empty()) {

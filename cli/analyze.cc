@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/argument_parser.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/outputs.h"
@@ -26,34 +27,32 @@ bool Contains(const std::vector<std::string>& list, const std::string& text) {
 }  // namespace
 
 int RunAnalyze(int argc, char** argv) {
-  CLI::App app("Says what went wrong, from the traces that a job left behind, or leaves.",
-               "rollcall analyze");
+  ArgumentParser parser("Says what went wrong, from the traces that a job left behind, or leaves.",
+                        "rollcall analyze");
   std::vector<std::string> inputs;
   Outputs outputs;
   TextStyle style;
   std::string rank_pattern;
   std::vector<std::string> also;
   double stall_after_s = 30;
-  AddInputs(&app, &inputs);
-  outputs.AddOptions(&app, Outputs::StandardOutput::kOurs);
-  style.AddOptions(&app);
-  app.add_option("--rank-pattern", rank_pattern,
-                 "where a Flight Recorder dump's file name has the rank: a regular expression with "
-                 "one group (default: its last digits)")
-      ->type_name("REGEX");
-  app.add_option("--also", also,
-                 "say, too, what does not stop a job: ranks that always come last, sends that "
-                 "complete only because MPI buffers them")
-      ->delimiter(',')
-      ->type_name("stragglers,buffering")
-      ->check(CLI::IsMember({"stragglers", "buffering"}));
-  app.add_option("--stall-after", stall_after_s,
-                 "how long a rank may be absent before it is called stalled")
-      ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.footer("Exit codes: 0 nothing found, 1 findings, 2 usage or unreadable input.");
-  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  AddInputs(&parser, &inputs);
+  outputs.AddOptions(&parser, Outputs::StandardOutput::kOurs);
+  style.AddOptions(&parser);
+  parser.Add("--rank-pattern", &rank_pattern,
+             "where a Flight Recorder dump's file name has the rank: a regular expression with "
+             "one group (default: its last digits)",
+             {.type = "REGEX"});
+  parser.Add("--also", &also,
+             "say, too, what does not stop a job: ranks that always come last, sends that "
+             "complete only because MPI buffers them",
+             {.type = "stragglers,buffering",
+              .one_of = {"stragglers", "buffering"},
+              .comma_separated = true});
+  parser.Add("--stall-after", &stall_after_s,
+             "how long a rank may be absent before it is called stalled",
+             {.type = "SECONDS", .must = Must::kBeNonNegative, .show_default = true});
+  parser.SetFooter("Exit codes: 0 nothing found, 1 findings, 2 usage or unreadable input.");
+  if (const auto code = parser.Parse(argc, argv)) return *code;
 
   flight_recorder::RankPattern pattern;
   if (!rank_pattern.empty()) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/argument_parser.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "collector/base/print_line.h"
@@ -13,19 +14,19 @@
 namespace rollcall {
 
 int RunBundle(int argc, char** argv) {
-  CLI::App app("Packs what a job left, or leaves, into one file that analyze and show read.",
-               "rollcall bundle");
+  ArgumentParser parser(
+      "Packs what a job left, or leaves, into one file that analyze and show read.",
+      "rollcall bundle");
   std::vector<std::string> inputs;
   std::string output;
   bundle::CollectOptions options;
-  AddInputs(&app, &inputs);
-  app.add_option("-o,--output", output, "the file to write, say hang.tar.zst")
-      ->required()
-      ->type_name("FILE");
-  app.add_flag("--sources", options.sources,
-               "keep the lines of source around the calls, for a machine without the sources");
-  app.footer("Exit codes: 0 written, 2 usage, unreadable input or not written.");
-  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  AddInputs(&parser, &inputs);
+  parser.Add("-o,--output", &output, "the file to write, say hang.tar.zst",
+             {.type = "FILE", .required = true});
+  parser.Add("--sources", &options.sources,
+             "keep the lines of source around the calls, for a machine without the sources");
+  parser.SetFooter("Exit codes: 0 written, 2 usage, unreadable input or not written.");
+  if (const auto code = parser.Parse(argc, argv)) return *code;
 
   options.rollcall_version = ROLLCALL_VERSION;
   options.environment = CurrentEnvironment();

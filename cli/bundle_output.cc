@@ -7,19 +7,20 @@
 #include <set>
 #include <system_error>
 
+#include "cli/argument_parser.h"
 #include "cli/inputs.h"
 #include "collector/base/print_line.h"
 #include "collector/watch/watched_job.h"
 
 namespace rollcall {
 
-void BundleSettings::AddOptions(CLI::App* app) {
-  app->add_option("--bundle", path,
-                  "when something is found, pack what all nodes hold of the job into this file, "
-                  "which analyze and show read anywhere (docs/bundle.md)")
-      ->type_name("FILE");
-  app->add_flag("--bundle-sources", sources,
-                "with --bundle: keep the lines of source around the calls, too");
+void BundleSettings::AddOptions(ArgumentParser* parser) {
+  parser->Add("--bundle", &path,
+              "when something is found, pack what all nodes hold of the job into this file, "
+              "which analyze and show read anywhere (docs/bundle.md)",
+              {.type = "FILE"});
+  parser->Add("--bundle-sources", &sources,
+              "with --bundle: keep the lines of source around the calls, too");
 }
 
 void BundleOutput::Write(const Trace& trace, const Report& report,

@@ -2,12 +2,12 @@
 #ifndef ROLLCALL_CLI_BUNDLE_OUTPUT_H_
 #define ROLLCALL_CLI_BUNDLE_OUTPUT_H_
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <utility>
 
+#include "cli/argument_parser.h"
 #include "collector/collect/evidence.h"
 #include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/trace.h"
@@ -18,8 +18,9 @@ struct BundleSettings {
   std::string path;
   bool sources = false;
 
-  // Adds --bundle and --bundle-sources. This object must stay where it is until `app` has parsed.
-  void AddOptions(CLI::App* app);
+  // Adds --bundle and --bundle-sources. This object must stay where it is until `parser` has
+  // parsed.
+  void AddOptions(ArgumentParser* parser);
   bool wanted() const { return !path.empty(); }
 };
 

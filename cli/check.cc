@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/argument_parser.h"
 #include "cli/bundle_output.h"
 #include "cli/command.h"
 #include "cli/outputs.h"
@@ -225,31 +226,29 @@ class Check {
 }  // namespace
 
 int RunCheck(int argc, char** argv) {
-  CLI::App app("Runs a job to its end or its hang, judges it, and fails if anything is wrong.",
-               "rollcall check");
+  ArgumentParser parser(
+      "Runs a job to its end or its hang, judges it, and fails if anything is wrong.",
+      "rollcall check");
   CheckOptions options;
-  app.add_option("--timeout", options.timeout_s, "end the job after so long, as a finding")
-      ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--fail-on", options.fail_on,
-                 "kinds of findings that count: a list, 'errors', 'all' or 'none'")
-      ->type_name("KIND,...")
-      ->capture_default_str();
-  app.add_option("--baseline", options.baseline,
-                 "known findings with reasons, which do not count (docs/ci.md)")
-      ->type_name("FILE");
-  app.add_flag("--call-sites", options.call_sites,
-               "note calls that ranks make together from different places");
-  app.add_flag("--allow-no-ranks", options.allow_no_ranks,
-               "pass a job in which nothing initialises MPI");
-  options.outputs.AddOptions(&app, Outputs::StandardOutput::kOurs);
-  options.bundle.AddOptions(&app);
-  options.style.AddOptions(&app);
-  AddWatchOptions(&app, &options.watch);
-  app.footer(
+  parser.Add("--timeout", &options.timeout_s, "end the job after so long, as a finding",
+             {.type = "SECONDS", .must = Must::kBePositive});
+  parser.Add("--fail-on", &options.fail_on,
+             "kinds of findings that count: a list, 'errors', 'all' or 'none'",
+             {.type = "KIND,...", .show_default = true});
+  parser.Add("--baseline", &options.baseline,
+             "known findings with reasons, which do not count (docs/ci.md)", {.type = "FILE"});
+  parser.Add("--call-sites", &options.call_sites,
+             "note calls that ranks make together from different places");
+  parser.Add("--allow-no-ranks", &options.allow_no_ranks,
+             "pass a job in which nothing initialises MPI");
+  options.outputs.AddOptions(&parser, Outputs::StandardOutput::kOurs);
+  options.bundle.AddOptions(&parser);
+  options.style.AddOptions(&parser);
+  AddWatchOptions(&parser, &options.watch);
+  parser.SetFooter(
       "Exit codes: 0 nothing found, 1 findings, 2 usage or set-up, 3 the job failed by itself "
       "without a finding.");
-  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  if (const auto code = parser.Parse(argc, argv)) return *code;
   Policy policy;
   std::string problem;
   if (!ParseFailOn(options.fail_on, &policy.fail_on, &problem)) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cli/argument_parser.h"
 #include "cli/command.h"
 #include "collector/live/run_root.h"
 #include "proto/run_directory.h"
@@ -10,20 +11,20 @@
 namespace rollcall {
 
 int RunClean(int argc, char** argv) {
-  CLI::App app("Removes run directories of earlier runs; never one whose run or ranks still live.",
-               "rollcall clean");
+  ArgumentParser parser(
+      "Removes run directories of earlier runs; never one whose run or ranks still live.",
+      "rollcall clean");
   std::string root;
   size_t keep = 0;
   double days = 7;
   bool list = false;
-  app.add_option("--keep", keep, "keep this many of the newest that are young enough")
-      ->capture_default_str();
-  app.add_option("--days", days, "with --keep: the age in days beyond which none is kept")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--root", root, "where the run directories are, if not at the usual place");
-  app.add_flag("--list", list, "remove nothing, list what is there");
-  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  parser.Add("--keep", &keep, "keep this many of the newest that are young enough",
+             {.show_default = true});
+  parser.Add("--days", &days, "with --keep: the age in days beyond which none is kept",
+             {.must = Must::kBeNonNegative, .show_default = true});
+  parser.Add("--root", &root, "where the run directories are, if not at the usual place");
+  parser.Add("--list", &list, "remove nothing, list what is there");
+  if (const auto code = parser.Parse(argc, argv)) return *code;
   if (root.empty()) root = RunRoot::DefaultPath(kSharedMemory);
 
   if (list) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/argument_parser.h"
 #include "cli/bundle_output.h"
 #include "cli/command.h"
 #include "cli/report_output.h"
@@ -21,7 +22,7 @@
 namespace rollcall {
 
 int RunCollector(int argc, char** argv) {
-  CLI::App app(
+  ArgumentParser parser(
       "Collects from agents and prints verdicts until it is stopped by a signal. The token comes\n"
       "from ROLLCALL_TOKEN; without one, a new one is made and printed.",
       "rollcall collector");
@@ -30,16 +31,15 @@ int RunCollector(int argc, char** argv) {
   BundleSettings bundle_settings;
   TextStyle style;
   double stall_after_s = 30;
-  app.add_option("--listen", listen, "HOST:PORT; port 0 takes any free one")->capture_default_str();
-  app.add_option("--stall-after", stall_after_s,
-                 "seconds without progress before a rank is called stalled")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  parser.Add("--listen", &listen, "HOST:PORT; port 0 takes any free one", {.show_default = true});
+  parser.Add("--stall-after", &stall_after_s,
+             "seconds without progress before a rank is called stalled",
+             {.must = Must::kBePositive, .show_default = true});
   // Scripts read from standard output where agents find the collector.
-  outputs.AddOptions(&app, Outputs::StandardOutput::kJob);
-  bundle_settings.AddOptions(&app);
-  style.AddOptions(&app);
-  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  outputs.AddOptions(&parser, Outputs::StandardOutput::kJob);
+  bundle_settings.AddOptions(&parser);
+  style.AddOptions(&parser);
+  if (const auto code = parser.Parse(argc, argv)) return *code;
   listen = service::WithPort(std::move(listen));
   RaiseFileLimit();  // nothing is started from here that would inherit it
 

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/argument_parser.h"
 #include "cli/command.h"
 #include "collector/launch/job_environment.h"
 #include "collector/live/live_stack.h"
@@ -217,10 +218,10 @@ void CheckEnds(Checklist* list) {
 
 int RunDoctor(int argc, char** argv) {
   if (argc == 2 && strcmp(argv[1], kProbe) == 0) return ProbePreload();
-  CLI::App app(
+  ArgumentParser parser(
       "Says whether this machine has what rollcall needs, and what to do where it has not.",
       "rollcall doctor");
-  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  if (const auto code = parser.Parse(argc, argv)) return *code;
   Checklist list;
   CheckPreload(&list);
   CheckMpi(&list);

@@ -4,22 +4,20 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "cli/argument_parser.h"
 #include "collector/base/print_line.h"
 #include "collector/model/trace.h"
 
 namespace rollcall {
 
-inline void AddInputs(CLI::App* app, std::vector<std::string>* inputs) {
-  app->add_option("input", *inputs,
-                  "run directories, bundles, ring files, journals, PyTorch Flight Recorder dumps")
-      ->required()
-      ->type_name("DIR|FILE")
-      ->check(CLI::ExistingPath);
+inline void AddInputs(ArgumentParser* parser, std::vector<std::string>* inputs) {
+  parser->Add("input", inputs,
+              "run directories, bundles, ring files, journals, PyTorch Flight Recorder dumps",
+              {.type = "DIR|FILE", .must = Must::kExist, .required = true});
 }
 
 // One line each, on stderr.

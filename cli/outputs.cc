@@ -12,6 +12,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "cli/argument_parser.h"
 #include "collector/base/print_line.h"
 
 namespace rollcall {
@@ -74,41 +75,38 @@ bool ParseOutput(std::string_view text, Output* output, std::string* problem) {
   return true;
 }
 
-void Outputs::AddOptions(CLI::App* app, StandardOutput standard_output) {
+void Outputs::AddOptions(ArgumentParser* parser, StandardOutput standard_output) {
   const bool ours = standard_output == StandardOutput::kOurs;
   std::string help = ours ? "write this, too, to PATH or to standard output; may be repeated."
                           : "write this, too; may be repeated.";
   for (const Exporter& exporter : kExporters) {
     help += fmt::format("\n{}: {}", exporter.kind, exporter.help);
   }
-  app->add_option("--output", texts_, help)
-      ->type_name(ours ? "KIND[=PATH]" : "KIND=PATH")
-      ->allow_extra_args(false);
-  app->add_option("--json", json_, "the same as --output json=FILE")
-      ->type_name(ours ? "FILE|-" : "FILE");
-  app->add_option("--source-root", source_root_,
-                  "name source files relative to this directory where a service looks them up "
-                  "(default: where CI checked out, else the current directory)")
-      ->type_name("DIR")
-      ->check(CLI::ExistingDirectory);
-  app->parse_complete_callback([this, ours] {
-    std::vector<std::string> texts = texts_;
-    if (!json_.empty()) texts.push_back("json=" + json_);
-    list_.clear();
-    for (const std::string& text : texts) {
-      std::string problem;
-      Output output;
-      if (!ParseOutput(text, &output, &problem)) throw CLI::ValidationError("--output", problem);
-      const bool standard = output.path == kStandardOutput;
-      if (standard && !ours) {
-        throw CLI::ValidationError("--output", "standard output is the job's: name a file");
-      }
-      if (standard && ToStandardOutput()) {
-        throw CLI::ValidationError("--output", "only one output may go to standard output");
-      }
-      list_.push_back(output);
-    }
-  });
+  parser->Add("--output", &texts_, help,
+              {.type = ours ? "KIND[=PATH]" : "KIND=PATH", .one_per_use = true});
+  parser->Add("--json", &json_, "the same as --output json=FILE",
+              {.type = ours ? "FILE|-" : "FILE"});
+  parser->Add("--source-root", &source_root_,
+              "name source files relative to this directory where a service looks them up "
+              "(default: where CI checked out, else the current directory)",
+              {.type = "DIR", .must = Must::kBeDirectory});
+  parser->SetCheck("--output", [this, ours] { return Choose(ours); });
+}
+
+std::string Outputs::Choose(bool standard_output_is_ours) {
+  std::vector<std::string> texts = texts_;
+  if (!json_.empty()) texts.push_back("json=" + json_);
+  list_.clear();
+  for (const std::string& text : texts) {
+    std::string problem;
+    Output output;
+    if (!ParseOutput(text, &output, &problem)) return problem;
+    const bool standard = output.path == kStandardOutput;
+    if (standard && !standard_output_is_ours) return "standard output is the job's: name a file";
+    if (standard && ToStandardOutput()) return "only one output may go to standard output";
+    list_.push_back(output);
+  }
+  return "";
 }
 
 bool Outputs::ToStandardOutput() const {

@@ -2,12 +2,12 @@
 #ifndef ROLLCALL_CLI_OUTPUTS_H_
 #define ROLLCALL_CLI_OUTPUTS_H_
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/argument_parser.h"
 #include "collector/export/exporter.h"
 
 namespace rollcall {
@@ -31,8 +31,8 @@ class Outputs {
   enum class StandardOutput : uint8_t { kOurs, kJob };
 
   // Adds --output, --json (short for --output json=) and --source-root. At most one output may go
-  // to standard output. This object must stay where it is until `app` has parsed.
-  void AddOptions(CLI::App* app, StandardOutput standard_output);
+  // to standard output. This object must stay where it is until `parser` has parsed.
+  void AddOptions(ArgumentParser* parser, StandardOutput standard_output);
 
   bool ToStandardOutput() const;
   bool empty() const { return list_.empty(); }
@@ -45,6 +45,9 @@ class Outputs {
   bool Write(const Subject& subject) const;
 
  private:
+  // Fills list_ from what was parsed. What is wrong with it, or "".
+  std::string Choose(bool standard_output_is_ours);
+
   std::vector<std::string> texts_;
   std::string json_;
   std::string source_root_;

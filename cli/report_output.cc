@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/argument_parser.h"
 #include "collector/base/print_line.h"
 #include "collector/report/text_report.h"
 #include "collector/symbolize/source_excerpt.h"
@@ -23,14 +24,12 @@ bool WantsColor(const std::string& choice, int fd) {
 
 }  // namespace
 
-void TextStyle::AddOptions(CLI::App* app) {
-  app->add_option("--color", color, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->capture_default_str();
-  app->add_option("--stacks", stacks,
-                  "call paths in the text: of Python the user's own frames, all in full, or none")
-      ->check(CLI::IsMember({"user", "full", "none"}))
-      ->capture_default_str();
+void TextStyle::AddOptions(ArgumentParser* parser) {
+  parser->Add("--color", &color, "auto, always or never",
+              {.one_of = {"auto", "always", "never"}, .show_default = true});
+  parser->Add("--stacks", &stacks,
+              "call paths in the text: of Python the user's own frames, all in full, or none",
+              {.one_of = {"user", "full", "none"}, .show_default = true});
 }
 
 TextOptions TextStyle::For(int fd) const {

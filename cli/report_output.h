@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 
+#include "cli/argument_parser.h"
 #include "cli/outputs.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/verdict/finding.h"
@@ -18,8 +19,8 @@ struct TextStyle {
   std::string color = "auto";   // auto, always, never
   std::string stacks = "user";  // none, user, full
 
-  // Adds --color and --stacks. This object must stay where it is until `app` has parsed.
-  void AddOptions(CLI::App* app);
+  // Adds --color and --stacks. This object must stay where it is until `parser` has parsed.
+  void AddOptions(ArgumentParser* parser);
   // For text that goes to `fd`. Source excerpts are read from disk.
   TextOptions For(int fd) const;
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/argument_parser.h"
 #include "cli/bundle_output.h"
 #include "cli/command.h"
 #include "cli/report_output.h"
@@ -95,18 +96,17 @@ void Run::Conclude(const WatchedJob::End& end) {
 }  // namespace
 
 int RunRun(int argc, char** argv) {
-  CLI::App app("Runs a job under watch. Exits as the job does, or with 86 when rollcall ended it.",
-               "rollcall run");
+  ArgumentParser parser(
+      "Runs a job under watch. Exits as the job does, or with 86 when rollcall ended it.",
+      "rollcall run");
   RunOptions options;
-  app.add_option("--on-hang", options.on_hang,
-                 "report: print and leave the job alone; kill: end it")
-      ->check(CLI::IsMember({"report", "kill"}))
-      ->capture_default_str();
-  options.outputs.AddOptions(&app, Outputs::StandardOutput::kJob);
-  options.bundle.AddOptions(&app);
-  options.style.AddOptions(&app);
-  AddWatchOptions(&app, &options.watch);
-  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  parser.Add("--on-hang", &options.on_hang, "report: print and leave the job alone; kill: end it",
+             {.one_of = {"report", "kill"}, .show_default = true});
+  options.outputs.AddOptions(&parser, Outputs::StandardOutput::kJob);
+  options.bundle.AddOptions(&parser);
+  options.style.AddOptions(&parser);
+  AddWatchOptions(&parser, &options.watch);
+  if (const auto code = parser.Parse(argc, argv)) return *code;
   return Run(std::move(options)).Main();
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/argument_parser.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "collector/base/print_line.h"
@@ -16,7 +17,7 @@
 namespace rollcall {
 
 int RunShow(int argc, char** argv) {
-  CLI::App app(
+  ArgumentParser parser(
       "Shows what the ranks called. Without options: under each number of the communicators that "
       "the verdict is about, or where ranks are apart.",
       "rollcall show");
@@ -25,26 +26,19 @@ int RunShow(int argc, char** argv) {
   int32_t rank = -1;
   size_t last = 20;
   std::vector<int32_t> difference;
-  AddInputs(&app, &inputs);
-  app.add_option("--communicator", table.communicator, "only the one of this name, or part of it");
-  app.add_option("--sequence", table.sequence, "the number in the middle (default: the verdict's)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--around", table.around, "so many numbers, or calls, before and after it")
-      ->check(CLI::Range(0, 100'000))
-      ->capture_default_str();
-  CLI::Option* of_rank =
-      app.add_option("--rank", rank, "the last calls of this rank")->check(CLI::NonNegativeNumber);
-  app.add_option("--last", last, "with --rank: so many")
-      ->needs(of_rank)
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--diff", difference, "two ranks' calls side by side, to the first difference")
-      ->expected(2)
-      ->type_name("RANK RANK")
-      ->check(CLI::NonNegativeNumber)
-      ->excludes(of_rank);
-  app.footer("Exit codes: 0 shown, 2 usage, unreadable input or nothing of that name.");
-  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  AddInputs(&parser, &inputs);
+  parser.Add("--communicator", &table.communicator, "only the one of this name, or part of it");
+  parser.Add("--sequence", &table.sequence, "the number in the middle (default: the verdict's)",
+             {.must = Must::kBePositive});
+  parser.Add("--around", &table.around, "so many numbers, or calls, before and after it",
+             {.most = 100'000, .show_default = true});
+  parser.Add("--rank", &rank, "the last calls of this rank", {.must = Must::kBeNonNegative});
+  parser.Add("--last", &last, "with --rank: so many",
+             {.must = Must::kBePositive, .show_default = true, .needs = "--rank"});
+  parser.Add("--diff", &difference, "two ranks' calls side by side, to the first difference",
+             {.type = "RANK RANK", .must = Must::kBeNonNegative, .count = 2, .excludes = "--rank"});
+  parser.SetFooter("Exit codes: 0 shown, 2 usage, unreadable input or nothing of that name.");
+  if (const auto code = parser.Parse(argc, argv)) return *code;
 
   Trace trace = LoadInputs(inputs).trace;
   PrintProblems(trace.problems);

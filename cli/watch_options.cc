@@ -1,27 +1,26 @@
 #include "cli/watch_options.h"
 
+#include "cli/argument_parser.h"
+
 namespace rollcall {
 
-void AddWatchOptions(CLI::App* app, WatchSettings* settings) {
-  app->add_option("--stall-after", settings->stall_after_s,
-                  "seconds without progress before a rank is called stalled")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app->add_option(
-         "--kill-after", settings->kill_after_s,
-         "seconds without progress before a job that likely hangs is ended; what is proven "
-         "is not waited for")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app->add_option("--dir", settings->directory, "the run directory; kept after the run");
-  app->add_option("--listen", settings->listen,
-                  "HOST:PORT for agents of other nodes; port 0 takes any free one")
-      ->capture_default_str();
-  app->add_flag("--keep", settings->keep, "keep the run directory after a clean end, too");
-  app->add_flag("--no-stacks", settings->no_stacks, "record no call paths, take no live stacks");
-  app->add_option("command", settings->command, "the launcher and its arguments, after --")
-      ->required();
-  app->positionals_at_end();
+void AddWatchOptions(ArgumentParser* parser, WatchSettings* settings) {
+  parser->Add("--stall-after", &settings->stall_after_s,
+              "seconds without progress before a rank is called stalled",
+              {.must = Must::kBePositive, .show_default = true});
+  parser->Add("--kill-after", &settings->kill_after_s,
+              "seconds without progress before a job that likely hangs is ended; what is proven "
+              "is not waited for",
+              {.must = Must::kBeNonNegative, .show_default = true});
+  parser->Add("--dir", &settings->directory, "the run directory; kept after the run");
+  parser->Add("--listen", &settings->listen,
+              "HOST:PORT for agents of other nodes; port 0 takes any free one",
+              {.show_default = true});
+  parser->Add("--keep", &settings->keep, "keep the run directory after a clean end, too");
+  parser->Add("--no-stacks", &settings->no_stacks, "record no call paths, take no live stacks");
+  parser->Add("command", &settings->command, "the launcher and its arguments, after --",
+              {.required = true});
+  parser->StopAtFirstPositional();
 }
 
 }  // namespace rollcall

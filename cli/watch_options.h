@@ -2,15 +2,14 @@
 #ifndef ROLLCALL_CLI_WATCH_OPTIONS_H_
 #define ROLLCALL_CLI_WATCH_OPTIONS_H_
 
-#include <CLI/CLI.hpp>
-
+#include "cli/argument_parser.h"
 #include "collector/watch/watched_job.h"
 
 namespace rollcall {
 
 // Adds --stall-after, --kill-after, --dir, --listen, --keep, --no-stacks and the command behind --.
-// `settings` must stay where it is until `app` has parsed.
-void AddWatchOptions(CLI::App* app, WatchSettings* settings);
+// `settings` must stay where it is until `parser` has parsed.
+void AddWatchOptions(ArgumentParser* parser, WatchSettings* settings);
 
 }  // namespace rollcall
 

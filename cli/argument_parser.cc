@@ -1,0 +1,93 @@
+#include "cli/argument_parser.h"
+
+#include <CLI/CLI.hpp>
+#include <type_traits>
+#include <utility>
+
+#include "cli/command.h"
+
+namespace rollcall {
+namespace {
+
+CLI::Option* AddTo(CLI::App* app, const std::string& names, Value value, const std::string& help) {
+  return std::visit(
+      [&](auto* typed) {
+        if constexpr (std::is_same_v<decltype(typed), bool*>) {
+          return app->add_flag(names, *typed, help);
+        } else {
+          return app->add_option(names, *typed, help);
+        }
+      },
+      value);
+}
+
+void Require(CLI::Option* added, Must must) {
+  switch (must) {
+    case Must::kBeAnything:
+      return;
+    case Must::kBePositive:
+      added->check(CLI::PositiveNumber);
+      return;
+    case Must::kBeNonNegative:
+      added->check(CLI::NonNegativeNumber);
+      return;
+    case Must::kExist:
+      added->check(CLI::ExistingPath);
+      return;
+    case Must::kBeDirectory:
+      added->check(CLI::ExistingDirectory);
+      return;
+  }
+}
+
+}  // namespace
+
+struct ArgumentParser::Parser {
+  CLI::App app;
+};
+
+ArgumentParser::ArgumentParser(std::string description, std::string command)
+    : parser_(new Parser{CLI::App(std::move(description), std::move(command))}) {}
+
+ArgumentParser::~ArgumentParser() = default;
+
+void ArgumentParser::Add(const std::string& names, Value value, const std::string& help,
+                         const OptionRules& rules) {
+  CLI::App& app = parser_->app;
+  CLI::Option* added = AddTo(&app, names, value, help);
+  if (!rules.type.empty()) added->type_name(rules.type);
+  Require(added, rules.must);
+  if (!rules.one_of.empty()) added->check(CLI::IsMember(rules.one_of));
+  if (rules.most != 0) added->check(CLI::Range(uint64_t{0}, rules.most));
+  if (rules.count != 0) added->expected(rules.count);
+  if (rules.required) added->required();
+  if (rules.show_default) added->capture_default_str();
+  if (rules.comma_separated) added->delimiter(',');
+  if (rules.one_per_use) added->allow_extra_args(false);
+  if (!rules.needs.empty()) added->needs(app.get_option(rules.needs));
+  if (!rules.excludes.empty()) added->excludes(app.get_option(rules.excludes));
+}
+
+void ArgumentParser::StopAtFirstPositional() { parser_->app.positionals_at_end(); }
+
+void ArgumentParser::SetFooter(std::string text) { parser_->app.footer(std::move(text)); }
+
+void ArgumentParser::SetCheck(std::string name, std::function<std::string()> check) {
+  parser_->app.parse_complete_callback([name = std::move(name), check = std::move(check)] {
+    const std::string problem = check();
+    if (!problem.empty()) throw CLI::ValidationError(name, problem);
+  });
+}
+
+std::optional<int> ArgumentParser::Parse(int argc, char** argv) {
+  try {
+    parser_->app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const bool is_error = error.get_exit_code() != 0;
+    parser_->app.exit(error);
+    return is_error ? kUsage : kNothingFound;
+  }
+  return std::nullopt;
+}
+
+}  // namespace rollcall

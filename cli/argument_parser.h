@@ -1,0 +1,69 @@
+// The options and positional arguments of a command. Only argument_parser.cc includes CLI11, which
+// takes longer to compile than a command does.
+#ifndef ROLLCALL_CLI_ARGUMENT_PARSER_H_
+#define ROLLCALL_CLI_ARGUMENT_PARSER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cli/argument_parser.h"
+
+namespace rollcall {
+
+// What an option's value must be, in addition to its type.
+enum class Must : uint8_t { kBeAnything, kBePositive, kBeNonNegative, kExist, kBeDirectory };
+
+// Where an option's value is stored; a bool is a flag, and the options of a list may be repeated.
+using Value = std::variant<bool*, std::string*, double*, int32_t*, uint64_t*,
+                           std::vector<std::string>*, std::vector<int32_t>*>;
+
+struct OptionRules {
+  std::string type = {};  // what --help shows for the value; empty: the type's name
+  Must must = Must::kBeAnything;
+  std::vector<std::string> one_of = {};  // the only values allowed; empty: any
+  uint64_t most = 0;                     // the largest number allowed; 0: any
+  int count = 0;                         // of a list: how many values; 0: at least one
+  bool required = false;
+  bool show_default = false;
+  bool comma_separated = false;  // a list's values may stand in one word
+  bool one_per_use = false;      // a list's option takes one value each time it is given
+  std::string needs = {};        // another option, which must be given, too
+  std::string excludes = {};     // another option, which must not
+};
+
+// Not thread-safe. What the options point to must outlive Parse().
+class ArgumentParser {
+ public:
+  ArgumentParser(std::string description, std::string command);
+  ~ArgumentParser();
+  ArgumentParser(const ArgumentParser&) = delete;
+  ArgumentParser& operator=(const ArgumentParser&) = delete;
+
+  // `names` as in "-o,--output"; a word without dashes is a positional argument. `value` holds the
+  // default.
+  void Add(const std::string& names, Value value, const std::string& help,
+           const OptionRules& rules = {});
+  // Everything from the first positional argument on is positional: another command's line.
+  void StopAtFirstPositional();
+  // Printed below --help's list.
+  void SetFooter(std::string text);
+  // Called when all values are stored. Returns what is wrong with those of option `name`, or "".
+  void SetCheck(std::string name, std::function<std::string()> check);
+
+  // A value is the exit code with which to leave at once: kUsage after an error (explained on
+  // stderr), 0 after --help (printed on stdout).
+  std::optional<int> Parse(int argc, char** argv);
+
+ private:
+  struct Parser;
+  const std::unique_ptr<Parser> parser_;
+};
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_CLI_ARGUMENT_PARSER_H_
