@@ -54,7 +54,7 @@ function(rollcall_fault_tests mpi source fault_program control_program)
       rollcall_job_test(full.bare.${mpi}.${name} full ${common} --program ${fault_program} --bare)
     endif()
     rollcall_job_test(full.clean.${mpi}.${name} full ${common} --program ${control_program} --control
-      --paths all --repeat 20)
+      --paths all --repeat 5)
     set_tests_properties(full.clean.${mpi}.${name} PROPERTIES TIMEOUT 1200)
   endif()
 endfunction()
