@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -13,13 +14,37 @@
 #include "cli/report_output.h"
 #include "collector/base/file.h"
 #include "collector/base/print_line.h"
+#include "collector/http/server.h"
 #include "collector/launch/launcher.h"
 #include "collector/rpc/secret.h"
 #include "collector/service/grpc_server.h"
+#include "collector/service/metrics.h"
 #include "collector/service/monitor.h"
 #include "proto/environment.h"
 
 namespace rollcall {
+
+namespace {
+
+// Null, after a line on stderr, if the address cannot be had.
+std::unique_ptr<http::Server> ServeMetrics(const std::string& address,
+                                           const service::Metrics& metrics) {
+  std::string problem;
+  auto server = http::Serve(address,
+                            {{.path = "/metrics",
+                              .type = "text/plain; version=0.0.4; charset=utf-8",
+                              .text = [&metrics] { return metrics.Text(); }}},
+                            &problem);
+  if (server == nullptr) {
+    PrintLine(fmt::format("collector: --metrics: {}", problem));
+  } else {
+    PrintLine(fmt::format("metrics: http://{}:{}/metrics", address.substr(0, address.rfind(':')),
+                          server->port()));
+  }
+  return server;
+}
+
+}  // namespace
 
 int RunCollector(int argc, char** argv) {
   ArgumentParser parser(
@@ -31,10 +56,14 @@ int RunCollector(int argc, char** argv) {
   BundleSettings bundle_settings;
   TextStyle style;
   double stall_after_s = 30;
+  std::string metrics_address;
   parser.Add("--listen", &listen, "HOST:PORT; port 0 takes any free one", {.show_default = true});
   parser.Add("--stall-after", &stall_after_s,
              "seconds without progress before a rank is called stalled",
              {.must = Must::kBePositive, .show_default = true});
+  parser.Add("--metrics", &metrics_address,
+             "serve metrics for Prometheus there, to whoever asks (docs/metrics.md)",
+             {.type = "HOST:PORT"});
   // Scripts read from standard output where agents find the collector.
   outputs.AddOptions(&parser, Outputs::StandardOutput::kJob);
   bundle_settings.AddOptions(&parser);
@@ -56,6 +85,7 @@ int RunCollector(int argc, char** argv) {
   ReportOutput output(
       {.style = style, .outputs = outputs, .diagnose = {.stall_after_ns = stall_after_ns}});
   BundleOutput bundle(bundle_settings);
+  service::Metrics metrics;
   service::Monitor monitor(
       {.times = {.stall_after_ns = stall_after_ns},
        .live_stacks = true,
@@ -72,8 +102,13 @@ int RunCollector(int argc, char** argv) {
              if (withdrawal.all) bundle.Discard();
            },
        .on_evidence = bundle.Callback(),
-       .on_note = [](const std::string& note) { PrintLine(note); }});
+       .on_note = [](const std::string& note) { PrintLine(note); },
+       .metrics = metrics_address.empty() ? nullptr : &metrics});
   std::string problem;
+  std::unique_ptr<http::Server> metrics_server;
+  if (!metrics_address.empty() && !(metrics_server = ServeMetrics(metrics_address, metrics))) {
+    return kUsage;
+  }
   const auto server = service::Serve(listen, token, &monitor, &problem);
   if (server == nullptr) {
     PrintLine(fmt::format("collector: {}", problem));

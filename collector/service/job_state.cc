@@ -15,20 +15,20 @@ uint64_t Fold(uint64_t id, uint64_t activity, uint64_t more) {
   return hash * 0xbf58476d1ce4e5b9u;
 }
 
-bool IsLive(const JobState::Process& process) {
-  return !process.ended && process.phase < static_cast<uint32_t>(ring::Phase::kFinalized);
-}
-
 // Starting up takes its time, and nothing can be proven of ranks that have not all appeared.
 constexpr int64_t kStartNs = 1'000'000'000;
 
 bool Waits(const JobState::Process& process, int64_t now_ns) {
   const bool starting = process.phase == static_cast<uint32_t>(ring::Phase::kStarting);
   if (starting && now_ns - process.idle_since_ns < kStartNs) return false;
-  return IsLive(process) && process.quiet && (process.in_call || process.polling);
+  return JobState::IsLive(process) && JobState::StandsStill(process);
 }
 
 }  // namespace
+
+bool JobState::IsLive(const Process& process) {
+  return !process.ended && process.phase < static_cast<uint32_t>(ring::Phase::kFinalized);
+}
 
 void JobState::OnDigest(uint64_t agent, const rpc::ProcessDigest& digest, int64_t now_ns) {
   if (digest.id() == 0) return;

@@ -72,6 +72,12 @@ class JobState {
     bool in_call = false;
     bool aborts = false;  // what it is inside of is MPI_Abort
   };
+  // Neither ended nor finalized.
+  static bool IsLive(const Process& process);
+  // It was seen twice in one call, or polling.
+  static bool StandsStill(const Process& process) {
+    return process.quiet && (process.in_call || process.polling);
+  }
   const std::unordered_map<uint64_t, Process>& processes() const { return processes_; }
   size_t live() const;
   bool ever_seen() const { return ever_seen_; }

@@ -192,10 +192,24 @@ void Monitor::Run() {
     ForgetLostAgents();
     const int64_t now = checked_ns_ = Monotonic();
     const Suspicion suspicion = state_.Check(now);
+    PublishMetrics(suspicion, now);
     const bool asked = after_diagnosis || withdrawn_ || now >= standing_.NextDiagnosisNs();
     if (asked || pacer_.MayRun(suspicion, now)) RunDiagnosis(suspicion, asked);
     if (after_diagnosis) after_diagnosis();
   }
+}
+
+void Monitor::PublishMetrics(const Suspicion& suspicion, int64_t now) {
+  if (options_.metrics == nullptr || !options_.metrics->IsDue(now)) return;
+  const auto connected = [](const auto& agent) {
+    return agent.second.greeted && !agent.second.left;
+  };
+  options_.metrics->Publish(
+      state_,
+      {.agents = static_cast<size_t>(std::count_if(agents_.begin(), agents_.end(), connected)),
+       .suspected = suspicion.reason != Reason::kNone,
+       .findings = standing_.Counts()},
+      now);
 }
 
 bool Monitor::HandleEvents(int64_t until_ns) {
@@ -223,6 +237,7 @@ bool Monitor::HandleEvents(int64_t until_ns) {
     } else {
       agent->second.last_heard_ns = Monotonic();
       agent->second.link->Consumed();
+      if (options_.metrics != nullptr) options_.metrics->OnMessage(event.message, Monotonic());
       HandleMessage(event.agent, event.message);
     }
   }
@@ -684,6 +699,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
     collected = Monotonic();
     report = DiagnoseLive(trace);
   }
+  if (options_.metrics != nullptr) options_.metrics->OnDiagnosis(begin, Monotonic());
   const bool fruitful = IsReportable(report, options_.times.stall_after_ns);
   const int64_t patience = fruitful && !asked ? Patience(trace, report) : 0;
   if (patience == 0) {

@@ -23,6 +23,7 @@
 #include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/trace.h"
 #include "collector/service/job_state.h"
+#include "collector/service/metrics.h"
 #include "collector/service/snapshot_set.h"
 #include "collector/service/standing_findings.h"
 #include "collector/service/trace_symbols.h"
@@ -68,6 +69,8 @@ struct MonitorOptions {
   std::function<void(const Trace&, const Report&, const bundle::Evidence&)> on_evidence;
   // Something that the user should know besides verdicts (an agent lost). May be empty.
   std::function<void(const std::string&)> on_note;
+  // Kept up to date on the monitor's thread, once a second; must outlive the monitor. May be null.
+  Metrics* metrics = nullptr;
 };
 
 // How a job that is over is looked at.
@@ -156,6 +159,7 @@ class Monitor {
   // The same of a job that is over, by the newest Collect()'s trace.
   std::map<uint64_t, Movement> LastMovements(const Trace& trace) const;
   void ActIfDue(const Report& report);
+  void PublishMetrics(const Suspicion& suspicion, int64_t now);
   // The live processes that a report calls stalled.
   std::vector<uint64_t> CalledStalled(const Trace& trace, const Report& report) const;
   // Asks for stacks of stalled processes and waits for them.

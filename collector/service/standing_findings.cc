@@ -105,6 +105,14 @@ StandingFindings::ReportDelta StandingFindings::Report(const std::vector<Sightin
   return news;
 }
 
+std::map<std::pair<VerdictKind, Certainty>, size_t> StandingFindings::Counts() const {
+  std::map<std::pair<VerdictKind, Certainty>, size_t> counts;
+  for (const auto& [key, standing] : standing_) {
+    ++counts[{standing.newest.kind, standing.newest.certainty}];
+  }
+  return counts;
+}
+
 bool StandingFindings::AnyDue(int64_t now_ns) const {
   return std::any_of(standing_.begin(), standing_.end(), [&](const auto& entry) {
     const Standing& standing = entry.second;

@@ -92,6 +92,8 @@ class StandingFindings {
   Withdrawal Withdraw(const std::function<std::optional<Movement>(uint64_t id)>& moved);
 
   bool empty() const { return standing_.empty(); }
+  // How many stand, by kind and by how certain the newest look was.
+  std::map<std::pair<VerdictKind, Certainty>, size_t> Counts() const;
 
  private:
   struct Standing {

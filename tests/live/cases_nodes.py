@@ -1,11 +1,14 @@
 """The parts of rollcall on their own: a collector, agents, nodes."""
 
 import contextlib
+import json
 import os
 import secrets
 import shutil
 import signal
+import subprocess
 import time
+import urllib.request
 
 import live
 from live import Command, require, until
@@ -178,8 +181,85 @@ def agent_restarted(scene):
                 live.check_skip(scene.analyze(of=packed), 4, collector)
 
 
+def _scrape(address):
+    """What the collector serves: by series, with its labels, the value."""
+    with urllib.request.urlopen(address, timeout=SOON_S) as page:
+        text = page.read().decode()
+    return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
+            for line in text.splitlines() if line and not line.startswith("#")}
+
+
+def _sum(series, start, *words):
+    return sum(value for name, value in series.items() if name.startswith(start) and all(w in name for w in words))
+
+
+def metrics(scene):
+    """The metrics of a job that hangs; promtool, where it is installed, has no complaint."""
+    parts = Parts(scene)
+    with parts.collector(scene.verdict_file, "--metrics", "127.0.0.1:0") as collector, parts.agent() as agent:
+        collector.says("metrics: ")
+        address = collector.stderr().split("metrics: ")[1].split()[0]
+        until(lambda: os.path.isdir(os.path.join(scene.run_directory, "rings")), "a directory", agent)
+        with parts.job("skip") as job:
+            job.says("stepping")
+            moving = until(lambda: _sum(_scrape(address), "rollcall_ranks{") == 4 and _scrape(address),
+                           "four ranks", collector, agent, job)
+            require(moving["rollcall_agents"] == 1, "agents: %s" % moving, collector)
+            require(_sum(moving, "rollcall_findings") == 0, "findings: %s" % moving, collector)
+            completed = _sum(moving, "rollcall_collectives_completed_total", 'size="4"')
+            until(lambda: _sum(_scrape(address), "rollcall_collectives_completed_total", 'size="4"') > completed,
+                  "progress", collector, agent, job)
+            scene.open_gate()
+            collector.says("rollcall: hung")
+            hung = until(lambda: _sum(_scrape(address), "rollcall_findings") == 1 and _scrape(address),
+                         "a finding", collector)
+            require(_sum(hung, "rollcall_findings", "rank-conditional-collective") == 1, "%s" % hung, collector)
+            require(_sum(hung, "rollcall_ranks", 'state="waiting"') == 4, "%s" % hung, collector)
+            waited = [name for name in hung if name.startswith("rollcall_communicator_longest_wait_seconds")]
+            require(any(hung[name] > 0 for name in waited), "%s" % hung, collector)
+            require(not any("rank=" in name for name in hung), "series of single ranks: %s" % hung, collector)
+            _check_format(address)
+
+
+def _check_format(address):
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        return
+    with urllib.request.urlopen(address, timeout=SOON_S) as page:
+        done = subprocess.run([promtool, "check", "metrics"], input=page.read(), capture_output=True, check=False,
+                              timeout=live.PATIENCE_S)
+    require(done.returncode == 0, done.stdout.decode() + done.stderr.decode())
+
+
+def metrics_in_prometheus(scene):
+    """Debian's Prometheus scrapes the collector, and answers a query for what it got."""
+    prometheus = shutil.which("prometheus")
+    if prometheus is None:
+        raise live.Unavailable("prometheus is not installed")
+    parts = Parts(scene)
+    with parts.collector(scene.verdict_file, "--metrics", "127.0.0.1:0") as collector:
+        collector.says("metrics: ")
+        target = collector.stderr().split("metrics: http://")[1].split("/")[0]
+        settings = scene.path("prometheus.yml")
+        with open(settings, "w", encoding="utf-8") as file:
+            file.write("global: {scrape_interval: 1s}\n"
+                       "scrape_configs: [{job_name: rollcall, static_configs: [{targets: ['%s']}]}]\n" % target)
+        port = live.free_port()
+        with Command([prometheus, "--config.file=" + settings, "--storage.tsdb.path=" + scene.path("data"),
+                      "--web.listen-address=127.0.0.1:%d" % port]) as server:
+            server.says("Server is ready")
+            query = "http://127.0.0.1:%d/api/v1/query?query=rollcall_agents" % port
+
+            def result():
+                with urllib.request.urlopen(query, timeout=SOON_S) as page:
+                    return json.load(page)["data"]["result"]
+
+            got = until(result, "a scraped series", server, collector)
+            require(got[0]["value"][1] == "0", "rollcall_agents: %s" % got, server)
+
+
 # The nodes' /dev/shm is not the test's.
 two_nodes.on_disk = two_nodes_that_hang_at_once.on_disk = True
 CASES = {case.__name__: case for case in (
     two_nodes, two_nodes_that_hang_at_once, collector_restarted, collector_restarted_after_the_hang,
-    agent_restarted)}
+    agent_restarted, metrics, metrics_in_prometheus)}

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -179,6 +180,13 @@ class Scene:
     def verdict(self, job):
         """The live verdict as soon as it is there."""
         return until(lambda: read_verdict(self.verdict_file), "a verdict", job)
+
+
+def free_port():
+    """A TCP port of loopback that nobody has, for a program that cannot choose one by itself."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def need_unshare(*kinds):

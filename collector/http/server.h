@@ -1,0 +1,35 @@
+// A small HTTP server for what the collector shows: texts that a function makes, under fixed paths.
+// Only server.cc includes cpp-httplib.
+#ifndef ROLLCALL_COLLECTOR_HTTP_SERVER_H_
+#define ROLLCALL_COLLECTOR_HTTP_SERVER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rollcall::http {
+
+struct Page {
+  std::string path;  // "/metrics"
+  std::string type;  // Content-Type
+  // Called on the server's threads, several at once. Must return soon.
+  std::function<std::string()> text;
+};
+
+// Serves until it is destroyed. Whoever reaches the port may read: there is neither a token nor
+// encryption.
+class Server {
+ public:
+  virtual ~Server() = default;
+  virtual int port() const = 0;
+};
+
+// Null, with the reason in `problem`, if `address` (HOST:PORT; port 0 takes any free one) is not
+// one or cannot be had.
+std::unique_ptr<Server> Serve(const std::string& address, std::vector<Page> pages,
+                              std::string* problem);
+
+}  // namespace rollcall::http
+
+#endif  // ROLLCALL_COLLECTOR_HTTP_SERVER_H_

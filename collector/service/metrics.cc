@@ -1,0 +1,197 @@
+#include "collector/service/metrics.h"
+
+#include <fmt/core.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <iterator>
+#include <string_view>
+#include <tuple>
+
+namespace rollcall::service {
+namespace {
+
+std::string_view StateOf(const JobState::Process& process) {
+  if (!JobState::IsLive(process)) return "ended";
+  if (JobState::StandsStill(process)) return process.in_call ? "waiting" : "polling";
+  return process.in_call ? "in_call" : "computing";
+}
+
+double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+void Describe(std::string_view name, std::string_view type, std::string_view help,
+              std::string* text) {
+  fmt::format_to(std::back_inserter(*text), "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+}
+
+template <typename Value>
+void AppendOne(std::string_view name, std::string_view type, std::string_view help, Value value,
+               std::string* text) {
+  Describe(name, type, help, text);
+  fmt::format_to(std::back_inserter(*text), "{} {}\n", name, value);
+}
+
+uint64_t ResidentBytes() {
+  uint64_t size = 0;
+  uint64_t resident = 0;
+  if (FILE* file = fopen("/proc/self/statm", "re")) {
+    if (fscanf(file, "%lu %lu", &size, &resident) != 2) resident = 0;
+    fclose(file);
+  }
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+double CpuSeconds() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+}  // namespace
+
+void Metrics::OnMessage(const rpc::AgentMessage& message, int64_t now_ns) {
+  received_bytes_ += message.ByteSizeLong();
+  for (const rpc::ProcessDigest& digest : message.digests().processes()) {
+    for (const rpc::MemberDigest& member : digest.members()) {
+      Communicator& communicator = communicators_[member.key()];
+      communicator.size = member.size();
+      communicator.members[digest.id()] = {.entered = member.entered(),
+                                           .completed = member.completed()};
+    }
+    std::vector<OpenCall>& open = open_calls_[digest.id()];
+    open.clear();
+    for (const rpc::BlockedCall& call : digest.blocked()) {
+      open.push_back({.communicator = call.key(),
+                      .since_ns = now_ns - std::max<int64_t>(0, call.blocked_ns())});
+    }
+  }
+}
+
+std::vector<Metrics::Progress> Metrics::Summarize(const JobState& state, int64_t now_ns) {
+  std::vector<Progress> all;
+  std::erase_if(open_calls_,
+                [&](const auto& entry) { return !state.processes().contains(entry.first); });
+  for (auto entry = communicators_.begin(); entry != communicators_.end();) {
+    auto& [key, communicator] = *entry;
+    Progress progress{.key = key, .size = communicator.size};
+    bool live = false;
+    std::erase_if(communicator.members,
+                  [&](const auto& member) { return !state.processes().contains(member.first); });
+    for (const auto& [id, member] : communicator.members) {
+      const JobState::Process& process = state.processes().at(id);
+      progress.job = process.job_key;
+      progress.entered_by_first = std::max(progress.entered_by_first, member.entered);
+      progress.entered_by_last = std::min(progress.entered_by_last, member.entered);
+      progress.completed_by_all = std::min(progress.completed_by_all, member.completed);
+      if (!JobState::IsLive(process)) continue;
+      live = true;
+      if (!JobState::StandsStill(process)) continue;
+      for (const OpenCall& call : open_calls_[id]) {
+        if (call.communicator != key) continue;
+        ++progress.waiting;
+        progress.longest_wait_ns = std::max(progress.longest_wait_ns, now_ns - call.since_ns);
+      }
+    }
+    if (live) all.push_back(progress);
+    entry = live ? std::next(entry) : communicators_.erase(entry);
+  }
+  std::sort(all.begin(), all.end(), [](const Progress& a, const Progress& b) {
+    return std::tuple(-a.size, a.job, a.key) < std::tuple(-b.size, b.job, b.key);
+  });
+  return all;
+}
+
+void Metrics::AppendRanks(const JobState& state, int64_t passed_ns, std::string* text) {
+  std::map<uint64_t, std::map<std::string_view, size_t>> jobs;
+  for (const auto& [id, process] : state.processes()) ++jobs[process.job_key][StateOf(process)];
+  std::erase_if(waited_s_, [&](const auto& entry) { return !jobs.contains(entry.first); });
+  Describe("rollcall_ranks", "gauge", "Ranks by what they do.", text);
+  for (const auto& [job, states] : jobs) {
+    for (const std::string_view name : {"computing", "in_call", "waiting", "polling", "ended"}) {
+      const auto found = states.find(name);
+      const size_t ranks = found == states.end() ? 0 : found->second;
+      fmt::format_to(std::back_inserter(*text),
+                     "rollcall_ranks{{job_key=\"{:016x}\",state=\"{}\"}} {}\n", job, name, ranks);
+      if (name == "waiting") waited_s_[job] += static_cast<double>(ranks) * Seconds(passed_ns);
+    }
+  }
+  Describe("rollcall_waiting_rank_seconds_total", "counter",
+           "Time that ranks stood still inside MPI or NCCL, summed over ranks.", text);
+  for (const auto& [job, seconds] : waited_s_) {
+    fmt::format_to(std::back_inserter(*text),
+                   "rollcall_waiting_rank_seconds_total{{job_key=\"{:016x}\"}} {}\n", job, seconds);
+  }
+}
+
+void Metrics::AppendCollector(const JobState& state, const Standing& now, std::string* text) const {
+  AppendOne("rollcall_agents", "gauge", "Agents that are connected.", now.agents, text);
+  AppendOne("rollcall_processes", "gauge", "Processes that the collector knows, ended ones too.",
+            state.processes().size(), text);
+  AppendOne("rollcall_suspected", "gauge", "1 if the newest digests look like a hang.",
+            now.suspected ? 1 : 0, text);
+  Describe("rollcall_findings", "gauge", "Findings that stand.", text);
+  for (const auto& [what, count] : now.findings) {
+    fmt::format_to(std::back_inserter(*text),
+                   "rollcall_findings{{kind=\"{}\",certainty=\"{}\"}} {}\n", KindName(what.first),
+                   CertaintyName(what.second), count);
+  }
+  AppendOne("rollcall_received_bytes_total", "counter", "Messages of agents, uncompressed.",
+            received_bytes_, text);
+  AppendOne("rollcall_diagnoses_total", "counter", "Looks at the traces.", diagnoses_, text);
+  AppendOne("rollcall_diagnosis_seconds_total", "counter", "Time that they took.",
+            Seconds(diagnosis_ns_), text);
+  AppendOne("process_resident_memory_bytes", "gauge", "Memory of the collector.", ResidentBytes(),
+            text);
+  AppendOne("process_cpu_seconds_total", "counter", "CPU time of the collector.", CpuSeconds(),
+            text);
+}
+
+void Metrics::Publish(const JobState& state, const Standing& now, int64_t now_ns) {
+  std::string text;
+  AppendCollector(state, now, &text);
+  AppendRanks(state, published_ns_ == 0 ? 0 : now_ns - published_ns_, &text);
+  published_ns_ = now_ns;
+  std::vector<Progress> all = Summarize(state, now_ns);
+  const size_t left_out = all.size() - std::min(all.size(), kMostCommunicators);
+  all.resize(all.size() - left_out);
+  AppendOne("rollcall_communicators_left_out", "gauge",
+            "Communicators beyond the largest, of which no series is kept.", left_out, &text);
+  const auto append = [&](std::string_view name, std::string_view type, std::string_view help,
+                          auto value) {
+    Describe(name, type, help, &text);
+    for (const Progress& one : all) {
+      fmt::format_to(std::back_inserter(text),
+                     "{}{{job_key=\"{:016x}\",communicator=\"{:016x}\",size=\"{}\"}} {}\n", name,
+                     one.job, one.key, one.size, value(one));
+    }
+  };
+  append("rollcall_collectives_entered_by_first_total", "counter",
+         "Collectives that the member which is furthest has called.",
+         [](const Progress& one) { return one.entered_by_first; });
+  append("rollcall_collectives_entered_by_last_total", "counter",
+         "Collectives that every member has called.",
+         [](const Progress& one) { return one.entered_by_last; });
+  append("rollcall_collectives_completed_total", "counter",
+         "Collectives that have returned in every member.",
+         [](const Progress& one) { return one.completed_by_all; });
+  append("rollcall_communicator_waiting_ranks", "gauge", "Members that wait in a call on it.",
+         [](const Progress& one) { return one.waiting; });
+  append("rollcall_communicator_longest_wait_seconds", "gauge",
+         "How long the member that came first has waited.",
+         [](const Progress& one) { return Seconds(one.longest_wait_ns); });
+  const std::lock_guard lock(mutex_);
+  text_ = std::move(text);
+}
+
+std::string Metrics::Text() const {
+  const std::lock_guard lock(mutex_);
+  return text_;
+}
+
+}  // namespace rollcall::service

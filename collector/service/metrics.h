@@ -1,0 +1,92 @@
+// What a monitoring system reads of the jobs that a collector watches, in Prometheus' text format
+// (https://prometheus.io/docs/instrumenting/exposition_formats/). Series are per job and
+// communicator, never per rank, so that their number does not grow with the ranks. What each means
+// is in docs/metrics.md.
+#ifndef ROLLCALL_COLLECTOR_SERVICE_METRICS_H_
+#define ROLLCALL_COLLECTOR_SERVICE_METRICS_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "collector/diagnosis/verdict/finding.h"
+#include "collector/service/job_state.h"
+#include "proto/collector.pb.h"
+
+namespace rollcall::service {
+
+// Text() may be called from any thread, the others from one. Times are of one monotonic clock.
+class Metrics {
+ public:
+  static constexpr int64_t kPeriodNs = 1'000'000'000;
+  // Of those beyond, the smallest are left out, and counted in rollcall_communicators_left_out.
+  static constexpr size_t kMostCommunicators = 1000;
+
+  // What the monitor knows besides.
+  struct Standing {
+    size_t agents = 0;  // connected
+    bool suspected = false;
+    std::map<std::pair<VerdictKind, Certainty>, size_t> findings;
+  };
+
+  void OnMessage(const rpc::AgentMessage& message, int64_t now_ns);
+  void OnDiagnosis(int64_t begin_ns, int64_t end_ns) {
+    ++diagnoses_;
+    diagnosis_ns_ += end_ns - begin_ns;
+  }
+  bool IsDue(int64_t now_ns) const { return now_ns - published_ns_ >= kPeriodNs; }
+  // Makes the text of how things stand.
+  void Publish(const JobState& state, const Standing& now, int64_t now_ns);
+
+  // The newest one published; empty before the first.
+  std::string Text() const;
+
+ private:
+  struct Member {
+    uint64_t entered = 0;
+    uint64_t completed = 0;
+  };
+  struct Communicator {
+    int32_t size = 0;
+    std::unordered_map<uint64_t, Member> members;  // by process
+  };
+  struct OpenCall {
+    uint64_t communicator = 0;
+    int64_t since_ns = 0;
+  };
+  // Of one communicator, over its members.
+  struct Progress {
+    uint64_t key = 0;
+    uint64_t job = 0;
+    int32_t size = 0;
+    uint64_t entered_by_first = 0;
+    uint64_t entered_by_last = UINT64_MAX;   // of the members that were heard of
+    uint64_t completed_by_all = UINT64_MAX;  // likewise
+    size_t waiting = 0;
+    int64_t longest_wait_ns = 0;
+  };
+
+  // Forgets processes that `state` does not know any more, and communicators without live members.
+  std::vector<Progress> Summarize(const JobState& state, int64_t now_ns);
+  void AppendRanks(const JobState& state, int64_t passed_ns, std::string* text);
+  void AppendCollector(const JobState& state, const Standing& now, std::string* text) const;
+
+  std::unordered_map<uint64_t, Communicator> communicators_;        // by key
+  std::unordered_map<uint64_t, std::vector<OpenCall>> open_calls_;  // by process
+  std::map<uint64_t, double> waited_s_;                             // by job
+  uint64_t received_bytes_ = 0;
+  uint64_t diagnoses_ = 0;
+  int64_t diagnosis_ns_ = 0;
+  int64_t published_ns_ = 0;
+
+  mutable std::mutex mutex_;
+  std::string text_;  // guarded by mutex_
+};
+
+}  // namespace rollcall::service
+
+#endif  // ROLLCALL_COLLECTOR_SERVICE_METRICS_H_
