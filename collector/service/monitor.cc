@@ -21,6 +21,8 @@ namespace {
 
 constexpr uint32_t kProtocol = 1;
 constexpr int64_t kTickNs = 25'000'000;
+// Looks at the digests take a fiftieth of the time at most.
+constexpr int64_t kCheckCostFactor = 50;
 // Some have parted before the others came by: so long a verdict that names nobody waits for them.
 constexpr int64_t kTiePatienceNs = 1'000'000'000;
 // So long a mismatch is watched before it is told as one that did not stop the job.
@@ -169,8 +171,7 @@ Monitor::Final Monitor::Finish(const FinalPass& look) {
 void Monitor::Run() {
   for (;;) {
     unchecked_ |= HandleEvents(Monotonic() + kTickNs);
-    // Each look at the state costs what there are processes, however few of them spoke.
-    const bool due = Monotonic() - checked_ns_ >= kTickNs;
+    const bool due = Monotonic() - checked_ns_ >= check_gap_ns_;
     if (due && std::exchange(unchecked_, false)) {
       WithdrawVoid([this](uint64_t id) { return MovementOf(id); });
     }
@@ -192,6 +193,8 @@ void Monitor::Run() {
     ForgetLostAgents();
     const int64_t now = checked_ns_ = Monotonic();
     const Suspicion suspicion = state_.Check(now);
+    // It costs what there are processes, however few of them spoke.
+    check_gap_ns_ = std::max(kTickNs, kCheckCostFactor * (Monotonic() - now));
     PublishMetrics(suspicion, now);
     const bool asked = after_diagnosis || withdrawn_ || now >= standing_.NextDiagnosisNs();
     if (asked || pacer_.MayRun(suspicion, now)) RunDiagnosis(suspicion, asked);

@@ -231,6 +231,7 @@ class Monitor {
   std::set<std::pair<std::string, std::string>> lost_;
   StandingFindings standing_;
   int64_t checked_ns_ = 0;
+  int64_t check_gap_ns_ = 0;      // until the next Check()
   bool unchecked_ = false;        // something came since
   bool withdrawn_ = false;        // since the newest look
   int64_t patient_since_ns_ = 0;  // the newest look may say more with ranks to come; 0: no

@@ -4,10 +4,11 @@
 // process, took: time from the stop to the verdict, CPU time, memory, and bytes that travelled.
 //
 //   swarm --rollcall FILE [--ranks N] [--ranks-per-node N] [--records N] [--fault NAME]
-//         [--moving SECONDS]
+//         [--moving SECONDS] [--sample-period MS]
 //
 // Each rank is a process that sleeps: its ring is what a shim would have left. What is simulated:
-// that the ranks' calls happened, and that the nodes are several machines.
+// that the ranks' calls happened, and that the nodes are several machines. Here all agents share
+// the processors: --sample-period makes them look more rarely than every 100 ms, as real agents do.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -54,6 +55,7 @@ struct Options {
   std::string fault = "skipped";
   int moving_s = 0;
   int patience_s = 100;
+  int sample_period_ms = 100;
 };
 
 std::string ReadFile(const std::string& path) {
@@ -153,10 +155,14 @@ class Collector {
 // One node: its run directory, its agent and the thread that runs it.
 class Node {
  public:
-  Node(const std::string& directory, std::string host, const Collector& collector)
+  Node(const std::string& directory, std::string host, const Collector& collector,
+       int64_t sample_period_ns)
       : directory_(directory),
         transport_(agent::ConnectToCollector(collector.address(), collector.token())),
-        agent_({.run_directory = directory, .host = std::move(host), .version = "swarm"},
+        agent_({.run_directory = directory,
+                .host = std::move(host),
+                .version = "swarm",
+                .sample_period_ns = sample_period_ns},
                transport_.get()),
         thread_([this] {
           while (!stop_) agent_.RunOnce(1000);
@@ -196,8 +202,9 @@ class Swarm {
     collector_ = std::make_unique<Collector>(options_.rollcall, report());
     WriteRings(sleepers);
     for (int32_t node = 0; node < Nodes(); ++node) {
-      nodes_.push_back(
-          std::make_unique<Node>(Directory(node), fmt::format("node{}", node), *collector_));
+      nodes_.push_back(std::make_unique<Node>(Directory(node), fmt::format("node{}", node),
+                                              *collector_,
+                                              options_.sample_period_ms * int64_t{1'000'000}));
     }
     const int64_t give_up = Now(CLOCK_MONOTONIC) + 60'000'000'000;
     while (!std::all_of(nodes_.begin(), nodes_.end(),
@@ -350,6 +357,8 @@ int main(int argc, char** argv) {
   app.add_option("--records", options.records, "records that each ring holds");
   app.add_option("--fault", options.fault, "what stops the job");
   app.add_option("--moving", options.moving_s, "seconds: the job moves instead");
+  app.add_option("--sample-period", options.sample_period_ms,
+                 "milliseconds between looks of agents");
   app.add_option("--patience", options.patience_s, "seconds to wait for the verdict");
   CLI11_PARSE(app, argc, argv);
   rollcall::RaiseFileLimit();
