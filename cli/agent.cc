@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/clock.h"
+#include "collector/base/file.h"
 #include "collector/base/print_line.h"
 #include "collector/launch/job_environment.h"
 #include "collector/live/run_root.h"
@@ -63,6 +64,7 @@ int RunAgent(int argc, char** argv) {
   sigaction(SIGTERM, &stop, nullptr);
   sigaction(SIGINT, &stop, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  RaiseFileLimit();  // a rank takes two descriptors, and nothing is started from here
   service::SilenceGrpc();
   bool keep = true;
   {

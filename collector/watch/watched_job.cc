@@ -16,6 +16,7 @@
 
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/clock.h"
+#include "collector/base/file.h"
 #include "collector/base/print_line.h"
 #include "collector/launch/job_environment.h"
 #include "collector/live/process_watch.h"
@@ -59,6 +60,7 @@ int MillisecondsUntil(int64_t at_ns) {
 WatchedJob::WatchedJob(WatchSettings settings)
     : settings_(WithPort(std::move(settings))),
       kernel_reports_ends_(FindEndReports() == EndReports::kToPidfds),
+      file_limit_(RaiseFileLimit()),
       wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 WatchedJob::~WatchedJob() {
@@ -144,7 +146,12 @@ bool WatchedJob::Start() {
     for (const std::string& note : notes) PrintLine(note);
   }
   int error = 0;
-  if (launcher_.Start(settings_.command, environment, gate_.before(), &error)) return true;
+  // posix_spawn() has no attribute for limits. Before the job starts, the collector needs few
+  // descriptors.
+  SetFileLimit(file_limit_);
+  const bool started = launcher_.Start(settings_.command, environment, gate_.before(), &error);
+  RaiseFileLimit();
+  if (started) return true;
   PrintLine(fmt::format("{}: {}", settings_.command[0], strerror(error)));
   return false;
 }

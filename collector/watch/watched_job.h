@@ -98,6 +98,7 @@ class WatchedJob {
   const WatchSettings settings_;
   SignalGate gate_;                 // before anything that starts a thread
   const bool kernel_reports_ends_;  // tried before anything starts a thread
+  const uint64_t file_limit_;       // the user's, and the job's
   const int wake_fd_;
   std::string token_;
   RunDirectory directory_;
