@@ -12,8 +12,11 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "collector/base/file.h"
 #include "collector/rpc/secret.h"
+#include "collector/service/listener.h"
 #include "proto/collector.grpc.pb.h"
 
 namespace rollcall::service {
@@ -60,7 +63,7 @@ class GrpcServerTest : public ::testing::Test {
   std::unique_ptr<rpc::Collector::Stub> stub_;
 };
 
-TEST_F(GrpcServerTest, TheTokenLetsIn) { EXPECT_TRUE(Talk(kToken, {Hello(1)}).ok()); }
+TEST_F(GrpcServerTest, TheTokenLetsIn) { EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), ""); }
 
 TEST_F(GrpcServerTest, NoTokenNoEntry) {
   EXPECT_EQ(Talk("", {Hello(1)}).error_code(), grpc::StatusCode::UNAUTHENTICATED);
@@ -75,25 +78,98 @@ TEST_F(GrpcServerTest, AnOversizedMessageEndsTheCall) {
   rpc::AgentMessage large;
   large.mutable_journal()->set_lines(std::string(5 << 20, 'x'));
   EXPECT_EQ(Talk(kToken, {Hello(1), large}).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_TRUE(Talk(kToken, {Hello(1)}).ok());
+  EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
 }
 
 // Anybody who reaches the port can open connections and say nothing: each takes a descriptor.
-TEST_F(GrpcServerTest, AConnectionThatSaysNothingIsClosed) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+void Connect(const UniqueFd& fd, int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(server_->port()));
+  address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-  pollfd closed{fd, POLLIN, 0};
-  ssize_t got = 1;
-  while (got > 0) {  // the server's own greeting comes first
-    ASSERT_EQ(poll(&closed, 1, 60'000), 1) << "still open";
-    char bytes[256];
-    got = read(fd, bytes, sizeof(bytes));
+  EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+}
+
+UniqueFd ConnectTo(int port) {
+  UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Connect(fd, port);
+  return fd;
+}
+
+// Reads until the other side has closed it; false if it stays open.
+bool IsClosed(const UniqueFd& fd) {
+  pollfd closed{fd.get(), POLLIN, 0};
+  char bytes[256];
+  do {
+    if (poll(&closed, 1, 60'000) != 1) return false;
+  } while (read(fd.get(), bytes, sizeof(bytes)) > 0);
+  return true;
+}
+
+TEST_F(GrpcServerTest, AConnectionThatSaysNothingIsClosed) {
+  EXPECT_TRUE(IsClosed(ConnectTo(server_->port())));
+}
+
+TEST_F(GrpcServerTest, AConnectionThatBecomesNoCallIsClosed) {
+  const UniqueFd fd = ConnectTo(server_->port());
+  // The preface, and the empty frame of settings.
+  constexpr char kGreeting[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
+  ASSERT_EQ(write(fd.get(), kGreeting, sizeof(kGreeting)), ssize_t{sizeof(kGreeting)});
+  EXPECT_TRUE(IsClosed(fd));
+}
+
+TEST_F(GrpcServerTest, AConnectionOfAnotherProtocolIsClosed) {
+  const UniqueFd fd = ConnectTo(server_->port());
+  constexpr char kRequest[] = "GET /index.html HTTP/1.1\r\n\r\n";
+  ASSERT_EQ(write(fd.get(), kRequest, sizeof(kRequest)), ssize_t{sizeof(kRequest)});
+  EXPECT_TRUE(IsClosed(fd));
+}
+
+// This process' ends of connections that came to `port`.
+size_t ConnectionsOf(int port) {
+  size_t count = 0;
+  for (int fd = 0; fd < 4096; ++fd) {
+    sockaddr_in own{};
+    sockaddr_in peer{};
+    socklen_t size = sizeof(own);
+    if (getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) != 0) continue;
+    size = sizeof(peer);
+    const bool connected = getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0;
+    if (connected && own.sin_family == AF_INET && ntohs(own.sin_port) == port) ++count;
   }
-  close(fd);
+  return count;
+}
+
+TEST_F(GrpcServerTest, ConnectionsThatSayNothingKeepNoAgentOut) {
+  RaiseFileLimit();
+  std::vector<UniqueFd> silent;
+  for (size_t i = 0; i < 4 * Listener::kMostSilent; ++i) {
+    silent.push_back(ConnectTo(server_->port()));
+  }
+  EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
+  EXPECT_LE(ConnectionsOf(server_->port()), Listener::kMostSilent + 1);
+}
+
+// gRPC's own listener would stop for good.
+TEST_F(GrpcServerTest, ConnectionsAreAcceptedOnceThereAreDescriptorsAgain) {
+  const UniqueFd waiting(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const UniqueFd none_above(dup(waiting.get()));
+  const uint64_t before = RaiseFileLimit();
+  SetFileLimit(static_cast<uint64_t>(none_above.get()));
+  Connect(waiting, server_->port());
+  SetFileLimit(before);
+  EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
+}
+
+// The collector itself needs some: a bundle, a binary's symbols.
+TEST_F(GrpcServerTest, ConnectionsLeaveDescriptorsFree) {
+  const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const uint64_t before = RaiseFileLimit();
+  SetFileLimit(static_cast<uint64_t>(fd.get()) + 16);
+  Connect(fd, server_->port());
+  EXPECT_TRUE(IsClosed(fd));
+  SetFileLimit(before);
+  EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
 }
 
 TEST(ServeTest, AnAddressWithoutAPortGetsAFreeOne) {
