@@ -46,7 +46,8 @@ constexpr int64_t kMostFetchNs = 60'000'000'000;
 // What may be fetched from a node in the long run while its ranks compute.
 constexpr int64_t kFetchBytesPerSecond = 1 << 20;
 constexpr size_t kMostNameBytes = 256;
-constexpr size_t kMostJournalBytes = 256 << 20;
+// Of what is held, what is no ring may take one part in so many.
+constexpr uint64_t kShareBesidesRings = 4;
 
 int64_t Monotonic() { return Now(CLOCK_MONOTONIC); }
 
@@ -252,18 +253,30 @@ void Monitor::HandleHello(uint64_t number, Agent* agent, const rpc::Hello& hello
     const bool same =
         other->first != number && known.greeted &&
         (has_id ? known.id == hello.agent_id() || (namesake && known.left) : namesake);
-    if (same) {
-      state_.Forget(other->first);
-      snapshots_.GiveUpOn(other->first);
-    }
-    other = same ? agents_.erase(other) : std::next(other);
+    other = same ? Erase(other) : std::next(other);
   }
   lost_.erase({host, run_directory});
   agent->greeted = true;
   agent->id = hello.agent_id();
   agent->host = host;
   agent->run_directory = run_directory;
+  held_bytes_ -= agent->journal.size();
   agent->journal.clear();
+  agent->cut = false;
+}
+
+std::map<uint64_t, Monitor::Agent>::iterator Monitor::Erase(
+    std::map<uint64_t, Agent>::iterator agent) {
+  state_.Forget(agent->first);
+  snapshots_.GiveUpOn(agent->first);
+  held_bytes_ -= agent->second.journal.size() + agent->second.environment.size();
+  return agents_.erase(agent);
+}
+
+bool Monitor::Hold(size_t bytes) {
+  const bool fits = held_bytes_ + bytes <= options_.most_held_bytes / kShareBesidesRings;
+  if (fits) held_bytes_ += bytes;
+  return fits;
 }
 
 void Monitor::HandleMessage(uint64_t number, const rpc::AgentMessage& message) {
@@ -284,9 +297,9 @@ void Monitor::HandleMessage(uint64_t number, const rpc::AgentMessage& message) {
   } else if (message.has_process_event()) {
     state_.OnProcessEvent(message.process_event());
   } else if (message.has_journal()) {
-    if (agent.journal.size() + message.journal().lines().size() <= kMostJournalBytes) {
-      agent.journal += message.journal().lines();
-    }
+    // Nothing after a gap: a line that is missing may be what a later one takes back.
+    agent.cut = agent.cut || !Hold(message.journal().lines().size());
+    if (!agent.cut) agent.journal += message.journal().lines();
   } else if (message.has_snapshot()) {
     if (!snapshots_.Add(number, message.snapshot(), Now(CLOCK_REALTIME))) {
       agent.link->Refuse("a snapshot that does not fit");
@@ -308,10 +321,11 @@ void Monitor::HandleMessage(uint64_t number, const rpc::AgentMessage& message) {
     asked_stacks_.erase(message.live_stacks().request());
   } else if (message.has_environment()) {
     if (asked_environments_.erase(message.environment().request()) == 0) return;
-    if (bundle::IsEnvironment(message.environment().json())) {
-      agent.environment = message.environment().json();
-    } else {
+    const std::string& json = message.environment().json();
+    if (!bundle::IsEnvironment(json)) {
       agent.link->Refuse("an environment that does not fit");
+    } else if (agent.environment.empty() && Hold(json.size())) {
+      agent.environment = json;
     }
   }
 }
@@ -324,8 +338,6 @@ void Monitor::ForgetLostAgents() {
       ++agent;
       continue;
     }
-    state_.Forget(agent->first);
-    snapshots_.GiveUpOn(agent->first);
     if (options_.on_note && agent->second.greeted) {
       options_.on_note(fmt::format(
           "no word from the agent on {} for {} s; its ranks are judged no "
@@ -334,7 +346,7 @@ void Monitor::ForgetLostAgents() {
     }
     if (agent->second.greeted) lost_.emplace(agent->second.host, agent->second.run_directory);
     if (!agent->second.left) agent->second.link->Refuse("silent for too long");
-    agent = agents_.erase(agent);
+    agent = Erase(agent);
   }
 }
 
@@ -464,7 +476,7 @@ void Monitor::Fetch(const Wanted& wanted) {
     if (process == state_.processes().end()) continue;
     if (rpc::SnapshotRequest* request = request_to(process->second.agent)) request->add_ids(id);
   }
-  snapshots_.Begin(next_request_, asked);
+  snapshots_.Begin(next_request_, asked, options_.most_held_bytes - held_bytes_);
   asked_.insert(asked.begin(), asked.end());
   for (auto& [number, message] : requests) {
     rpc::SnapshotRequest* request = message.mutable_snapshot();
@@ -527,6 +539,15 @@ Trace Monitor::BuildTrace(bool settle) {
     builder.trace()->problems.push_back(
         {ProblemCode::kTruncated, "its agent did not send all of it", name});
   }
+  const auto over_limit = [&](const std::string& what, const std::string& source) {
+    builder.trace()->problems.push_back({ProblemCode::kOverLimit,
+                                         fmt::format("{}: the collector holds {} MiB at most", what,
+                                                     options_.most_held_bytes >> 20),
+                                         source});
+  };
+  if (const size_t n = snapshots_.dropped(); n != 0) {
+    over_limit(fmt::format("records of {} rank{} were not fetched", n, n == 1 ? "" : "s"), "");
+  }
   for (const auto& [id, image] : snapshots_.images()) {
     MemorySource source(image.bytes);
     RingSnapshot snapshot = ReadRing(source, image.name);
@@ -552,6 +573,7 @@ Trace Monitor::BuildTrace(bool settle) {
   // All at once: each application costs what there are processes.
   rollcall::Journal journal;
   for (const auto& [number, agent] : agents_) {
+    if (agent.cut) over_limit("lines were dropped", agent.host + " journal");
     MemorySource source(
         {reinterpret_cast<const uint8_t*>(agent.journal.data()), agent.journal.size()});
     rollcall::Journal lines = ReadJournal(source, agent.host + " journal");

@@ -672,6 +672,40 @@ TEST(MonitorTest, WithoutABundleNothingIsAskedOrKept) {
   EXPECT_TRUE(final.evidence.rings.empty());
 }
 
+// A problem of the last look that speaks of `what`; "" if there is none.
+std::string ProblemOf(const Monitor::Final& final, const std::string& what) {
+  for (const Problem& problem : final.trace.problems) {
+    if (problem.message.find(what) != std::string::npos) return problem.message;
+  }
+  return "";
+}
+
+TEST(MonitorTest, WhatCannotBeHeldIsNamed) {
+  const std::vector<uint8_t> ring = RingInBarrier(0, true);
+  MonitorOptions options;
+  options.most_held_bytes = (uint64_t{1} << 20) + ring.size() / 2;
+  Monitor monitor{options};
+  const auto link = std::make_shared<FakeLink>();
+  const uint64_t agent = monitor.Join(link);
+  monitor.Message(agent, Hello());
+  rpc::AgentMessage journal;
+  journal.mutable_journal()->set_lines(std::string(1 << 18, '\n'));
+  for (int i = 0; i < 2; ++i) monitor.Message(agent, journal);
+  auto finished = std::async(std::launch::async, [&] { return monitor.Finish(); });
+  const uint64_t request = link->WaitForSnapshotRequest();
+  std::vector<uint8_t> second = ring;
+  second.resize(1 << 20);
+  monitor.Message(agent, Snapshot(request, 1, ring, false));
+  monitor.Message(agent, Snapshot(request, 2, second, false));
+  monitor.Message(agent, LastSnapshot(request));
+  const Monitor::Final final = finished.get();
+  EXPECT_EQ(final.trace.processes.size(), 1u);
+  EXPECT_EQ(ProblemOf(final, "records of"),
+            "records of 1 rank were not fetched: the collector holds 1 MiB at most");
+  EXPECT_EQ(ProblemOf(final, "lines were"),
+            "lines were dropped: the collector holds 1 MiB at most");
+}
+
 // Containers are all called localhost, and their run directories may be one path.
 TEST(MonitorTest, TwoNodesOfOneNameBothCount) {
   Monitor monitor{MonitorOptions{}};
@@ -769,6 +803,40 @@ TEST(SnapshotSetTest, ALaterAnswerReplacesOneProcessAndKeepsTheOthers) {
   EXPECT_EQ(set.images().at(2).bytes, std::vector<uint8_t>{'a'});
   set.Clear();
   EXPECT_TRUE(set.images().empty());
+}
+
+TEST(SnapshotSetTest, WhatDoesNotFitIsDroppedAndTheRestIsKept) {
+  SnapshotSet set;
+  rpc::SnapshotChunk chunk;
+  chunk.set_request(1);
+  const auto send = [&](uint64_t id, const std::string& text) {
+    chunk.set_id(id);
+    chunk.set_total_bytes(text.size());
+    chunk.set_offset(0);
+    chunk.set_data(text.substr(0, text.size() / 2));
+    chunk.set_end_of_file(false);
+    EXPECT_TRUE(set.Add(7, chunk, 0));
+    chunk.set_offset(text.size() / 2);
+    chunk.set_data(text.substr(text.size() / 2));
+    chunk.set_end_of_file(true);
+    EXPECT_TRUE(set.Add(7, chunk, 0));
+  };
+  set.Begin(1, {7}, 6);
+  send(1, "abcd");
+  send(2, "efgh");  // too large together with the first
+  send(3, "ij");
+  EXPECT_EQ(set.dropped(), 1u);
+  EXPECT_EQ(set.images().size(), 2u);
+  EXPECT_EQ(set.images().at(3).bytes, (std::vector<uint8_t>{'i', 'j'}));
+  // The newer one of the first takes the older one's place: there is room for both no longer.
+  send(1, "k");
+  EXPECT_EQ(set.dropped(), 2u);
+  EXPECT_EQ(set.images().at(1).bytes.size(), 4u);
+  set.Begin(1, {7}, 7);
+  send(1, "k");
+  EXPECT_EQ(set.images().at(1).bytes, std::vector<uint8_t>{'k'});
+  send(2, "efgh");
+  EXPECT_EQ(set.dropped(), 0u);
 }
 
 TEST(SnapshotSetTest, LateAnswersAreIgnored) {
