@@ -30,8 +30,11 @@ constexpr auto kLastRetry = std::chrono::seconds(5);
 
 class GrpcTransport : public Transport {
  public:
-  GrpcTransport(const std::string& address, std::string token)
-      : token_(std::move(token)), wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  GrpcTransport(const std::string& address, std::string token,
+                std::function<void(const std::string&)> on_refused)
+      : token_(std::move(token)),
+        on_refused_(std::move(on_refused)),
+        wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     grpc::ChannelArguments arguments;
     // A proxy from the environment is for the web, not for a run's own token.
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
@@ -146,15 +149,22 @@ class GrpcTransport : public Transport {
       owner_->Wake();
     }
 
-    void OnDone(const grpc::Status&) override {
+    void OnDone(const grpc::Status& status) override {
       const std::lock_guard lock(owner_->mutex_);
       done_ = true;
+      // What a collector of rollcall says; the others are gRPC's, of connections that fail.
+      const bool refused = status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
+                           status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
+                           status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+      if (refused) refusal_ = status.error_message();
       owner_->connection_ = 0;
       owner_->changed_.notify_all();
       owner_->Wake();
     }
 
-    bool done() const { return done_; }  // mutex held
+    // Mutex held.
+    bool done() const { return done_; }
+    const std::string& refusal() const { return refusal_; }  // empty: it ended otherwise
 
    private:
     GrpcTransport* const owner_;
@@ -163,6 +173,7 @@ class GrpcTransport : public Transport {
     rpc::AgentMessage outgoing_;
     bool writing_ = false;
     bool done_ = false;
+    std::string refusal_;
   };
 
   void Wake() {
@@ -172,6 +183,7 @@ class GrpcTransport : public Transport {
 
   void ConnectLoop() {
     auto retry = std::chrono::duration_cast<std::chrono::milliseconds>(kFirstRetry);
+    std::string told;
     std::unique_lock lock(mutex_);
     while (!stop_) {
       auto call = std::make_unique<Call>(this);
@@ -188,16 +200,24 @@ class GrpcTransport : public Transport {
       // Requests are of one connection; the word to end is often the last before it closes.
       std::erase_if(received_, [](const auto& message) { return !message.has_shutdown(); });
       const bool was_connected = connections_ != before;
+      const std::string refusal = call->refusal();
       // gRPC calls OnDone last and touches the reactor no more, but OnDone itself must have left
       // the mutex, which it has: it is held here.
       call.reset();
-      retry = was_connected ? std::chrono::milliseconds(kFirstRetry)
-                            : std::min<std::chrono::milliseconds>(retry * 2, kLastRetry);
+      if (!refusal.empty()) {
+        retry = kLastRetry;
+        if (on_refused_ && refusal != told) on_refused_(refusal);
+        told = refusal;
+      } else {
+        retry = was_connected ? std::chrono::milliseconds(kFirstRetry)
+                              : std::min<std::chrono::milliseconds>(retry * 2, kLastRetry);
+      }
       changed_.wait_for(lock, retry, [this] { return stop_; });
     }
   }
 
   const std::string token_;
+  const std::function<void(const std::string&)> on_refused_;
   const int wake_fd_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<rpc::Collector::Stub> stub_;
@@ -215,9 +235,9 @@ class GrpcTransport : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> ConnectToCollector(const std::string& address,
-                                              const std::string& token) {
-  return std::make_unique<GrpcTransport>(address, token);
+std::unique_ptr<Transport> ConnectToCollector(const std::string& address, const std::string& token,
+                                              std::function<void(const std::string&)> on_refused) {
+  return std::make_unique<GrpcTransport>(address, token, std::move(on_refused));
 }
 
 }  // namespace rollcall::agent

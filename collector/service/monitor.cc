@@ -46,6 +46,7 @@ constexpr int64_t kMostFetchNs = 60'000'000'000;
 // What may be fetched from a node in the long run while its ranks compute.
 constexpr int64_t kFetchBytesPerSecond = 1 << 20;
 constexpr size_t kMostNameBytes = 256;
+constexpr char kReplaced[] = "another agent took its place";
 // Of what is held, what is no ring may take one part in so many.
 constexpr uint64_t kShareBesidesRings = 4;
 
@@ -245,7 +246,16 @@ void Monitor::HandleHello(uint64_t number, Agent* agent, const rpc::Hello& hello
   const std::string host = CleanText(hello.host(), kMostNameBytes);
   const std::string run_directory = CleanText(hello.run_directory(), kMostNameBytes);
   // The same agent again, or another in its place: it tells everything anew. Two nodes may have one
-  // name and one path: only a node whose agent left is taken over by another agent.
+  // name and one path: only a node whose agent left is taken over by another agent. Agents without
+  // an id of their own go by name and path; one that was replaced waits until its successor leaves.
+  for (const auto& [other, known] : agents_) {
+    const bool has_id = known.id != 0 && hello.agent_id() != 0;
+    if (other == number || !known.greeted || known.left || has_id || !hello.resumed()) continue;
+    if (known.pid != hello.pid() && known.host == host && known.run_directory == run_directory) {
+      agent->link->Refuse(kReplaced);
+      return;
+    }
+  }
   for (auto other = agents_.begin(); other != agents_.end();) {
     const Agent& known = other->second;
     const bool namesake = known.host == host && known.run_directory == run_directory;
@@ -253,11 +263,13 @@ void Monitor::HandleHello(uint64_t number, Agent* agent, const rpc::Hello& hello
     const bool same =
         other->first != number && known.greeted &&
         (has_id ? known.id == hello.agent_id() || (namesake && known.left) : namesake);
+    if (same && !known.left) known.link->Refuse(kReplaced);
     other = same ? Erase(other) : std::next(other);
   }
   lost_.erase({host, run_directory});
   agent->greeted = true;
   agent->id = hello.agent_id();
+  agent->pid = hello.pid();
   agent->host = host;
   agent->run_directory = run_directory;
   held_bytes_ -= agent->journal.size();

@@ -119,6 +119,7 @@ class Monitor {
     bool greeted = false;
     bool left = false;
     uint64_t id = 0;  // its own; 0: it has none
+    uint32_t pid = 0;
     std::string host;
     std::string run_directory;
     std::string journal;      // all lines so far

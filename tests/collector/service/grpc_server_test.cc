@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "collector/agent/grpc_transport.h"
 #include "collector/base/file.h"
 #include "collector/rpc/secret.h"
 #include "collector/service/listener.h"
@@ -170,6 +172,15 @@ TEST_F(GrpcServerTest, ConnectionsLeaveDescriptorsFree) {
   EXPECT_TRUE(IsClosed(fd));
   SetFileLimit(before);
   EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
+}
+
+// It says why, and goes on trying.
+TEST_F(GrpcServerTest, AnAgentIsToldWhyItIsRefused) {
+  std::promise<std::string> reason;
+  const auto transport =
+      agent::ConnectToCollector("127.0.0.1:" + std::to_string(server_->port()), "another",
+                                [&](const std::string& text) { reason.set_value(text); });
+  EXPECT_EQ(reason.get_future().get(), "not this run's token");
 }
 
 TEST(ServeTest, AnAddressWithoutAPortGetsAFreeOne) {

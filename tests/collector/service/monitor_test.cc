@@ -727,6 +727,34 @@ TEST(MonitorTest, TwoNodesOfOneNameBothCount) {
   monitor.Leave(agent);
 }
 
+// Agents of one name and path without ids of their own.
+TEST(MonitorTest, AReplacedAgentIsToldAndComesBackWhenItsSuccessorLeft) {
+  Monitor monitor{MonitorOptions{}};
+  const auto attach = [&](uint32_t pid, bool resumed, const std::shared_ptr<FakeLink>& link) {
+    rpc::AgentMessage hello = Hello();
+    hello.mutable_hello()->set_pid(pid);
+    hello.mutable_hello()->set_resumed(resumed);
+    const uint64_t agent = monitor.Join(link);
+    monitor.Message(agent, hello);
+    return agent;
+  };
+  const auto first = std::make_shared<FakeLink>();
+  attach(1, false, first);
+  const auto successor = std::make_shared<FakeLink>();
+  const uint64_t second = attach(2, false, successor);
+  EXPECT_EQ(first->WaitForRefusal(), "another agent took its place");
+  const auto early = std::make_shared<FakeLink>();
+  attach(1, true, early);
+  EXPECT_EQ(early->WaitForRefusal(), "another agent took its place");
+  monitor.Leave(second);
+  const auto back = std::make_shared<FakeLink>();
+  const uint64_t agent = attach(1, true, back);
+  const std::vector<uint8_t> ring = RingInBarrier(0, true);
+  monitor.Message(agent, WaitingDigest(IdOf(ring), 2));
+  EXPECT_NE(back->WaitForSnapshotRequest(), 0u);
+  monitor.Leave(agent);
+}
+
 TEST(MonitorTest, AnAgentsNamesCannotForgeLinesOfATerminal) {
   MonitorOptions options;
   options.lost_after_ns = 1'000'000;
