@@ -393,20 +393,18 @@ void Monitor::AskForEnvironments() {
 void Monitor::AddEnvironments() {
   HandleUntil(Monotonic() + options_.answer_patience_ns,
               [this] { return asked_environments_.empty(); });
-  for (bundle::NodeEvidence& node : evidence_.nodes) {
-    for (const auto& [number, agent] : agents_) {
-      const bool same = agent.host == node.host && agent.run_directory == node.run_directory;
-      if (same) node.environment = agent.environment;
-    }
+  for (const auto& [number, node] : evidence_nodes_) {
+    const auto agent = agents_.find(number);
+    if (agent != agents_.end()) evidence_.nodes[node].environment = agent->second.environment;
   }
 }
 
 bundle::Evidence Monitor::TakeEvidence(const std::map<uint64_t, uint32_t>& processes) {
   bundle::Evidence evidence;
-  std::map<uint64_t, size_t> nodes;  // by agent
+  evidence_nodes_.clear();
   for (const auto& [number, agent] : agents_) {
     if (!agent.greeted) continue;
-    nodes[number] = evidence.nodes.size();
+    evidence_nodes_[number] = evidence.nodes.size();
     bundle::NodeEvidence& node = evidence.nodes.emplace_back();
     node.host = agent.host;
     node.run_directory = agent.run_directory;
@@ -424,8 +422,8 @@ bundle::Evidence Monitor::TakeEvidence(const std::map<uint64_t, uint32_t>& proce
     node.absent = "there was no word from its agent any more";
   }
   for (auto& [id, image] : snapshots_.TakeImages()) {
-    const auto node = nodes.find(image.agent);
-    if (!image.whole || node == nodes.end()) continue;
+    const auto node = evidence_nodes_.find(image.agent);
+    if (!image.whole || node == evidence_nodes_.end()) continue;
     const auto process = processes.find(id);
     evidence.rings.push_back({.node = node->second,
                               .name = std::move(image.name),
@@ -542,6 +540,7 @@ bool Monitor::FetchHistory(const Trace& trace, const Report& report, Wanted firs
 
 Trace Monitor::BuildTrace(bool settle) {
   observed_.clear();
+  hosts_.clear();
   // Of a job that was ended for its time, who was killed says nothing about who stood still.
   const bool time_is_up = settle && final_pass_.diagnose.time_limit_ns >= 0;
   RingTraceBuilder builder;
@@ -567,6 +566,9 @@ Trace Monitor::BuildTrace(bool settle) {
     const std::optional<uint32_t> index = builder.Add(snapshot);
     if (!index.has_value()) continue;
     processes[id] = *index;
+    if (const auto agent = agents_.find(image.agent); agent != agents_.end()) {
+      hosts_[image.agent] = agent->second.host;
+    }
     Process& process = builder.trace()->processes[*index];
     observed_.resize(std::max<size_t>(observed_.size(), *index + 1));
     observed_[*index] = Observe(id, image);
@@ -820,6 +822,8 @@ void Monitor::FinishNow() {
   final.is_new = standing_.Report(SightingsOf(final.trace, final.report, observed_), Monotonic()) ==
                  StandingFindings::ReportDelta::kNew;
   final.any_findings = !standing_.empty();
+  for (const auto& [number, host] : hosts_) final.hosts.push_back(host);
+  std::sort(final.hosts.begin(), final.hosts.end());
   if (options_.on_evidence) {
     AddEnvironments();
     final.evidence = std::move(evidence_);

@@ -104,7 +104,8 @@ class Monitor {
   struct Final {
     Trace trace;
     Report report;
-    bundle::Evidence evidence;  // of this look; with on_evidence only
+    bundle::Evidence evidence;       // of this look; with on_evidence only
+    std::vector<std::string> hosts;  // one for each agent that sent a trace, sorted
     bool ranks_seen = false;
     bool is_new = false;        // it says what no report before said
     bool any_findings = false;  // in this or an earlier report, and not withdrawn
@@ -229,6 +230,8 @@ class Monitor {
   std::set<uint64_t> asked_stacks_;                             // requests
   std::map<uint64_t, uint64_t> asked_environments_;             // by request, the agent
   bundle::Evidence evidence_;                                   // of the newest Collect()
+  std::map<uint64_t, size_t> evidence_nodes_;                   // by agent, in evidence_
+  std::map<uint64_t, std::string> hosts_;                       // by agent, of that Collect()
   std::vector<Observed> observed_;                              // likewise, by process
   std::map<uint64_t, std::pair<int64_t, int64_t>> cpu_;         // by process: CPU time, and when
   bool ended_meanwhile_ = false;  // a process, after the newest Collect() had its picture

@@ -636,6 +636,34 @@ TEST(MonitorTest, NoAgentIsLostWhileEvidenceIsWritten) {
   EXPECT_THAT(notes, ::testing::IsEmpty());
 }
 
+// Containers of one name and path.
+TEST(MonitorTest, EvidenceHasTheEnvironmentOfEachAgent) {
+  Monitor monitor{WithEvidence(5'000'000'000)};
+  std::vector<std::pair<uint64_t, std::shared_ptr<FakeLink>>> agents;
+  for (const uint64_t id : {1, 2}) {
+    agents.emplace_back(0, std::make_shared<FakeLink>());
+    agents.back().first = monitor.Join(agents.back().second);
+    rpc::AgentMessage hello = Hello();
+    hello.mutable_hello()->set_agent_id(id);
+    monitor.Message(agents.back().first, hello);
+  }
+  auto finished = std::async(std::launch::async, [&] { return monitor.Finish(); });
+  int32_t rank = 0;
+  for (const auto& [agent, link] : agents) {
+    const uint64_t request = link->WaitForSnapshotRequest();
+    monitor.Message(agent, Environment(link->WaitForEnvironmentRequest(),
+                                       "{\"of\":" + std::to_string(rank) + "}"));
+    const std::vector<uint8_t> ring = RingInBarrier(rank++, true);
+    monitor.Message(agent, Snapshot(request, IdOf(ring), ring, false));
+    monitor.Message(agent, LastSnapshot(request));
+  }
+  const Monitor::Final final = finished.get();
+  ASSERT_EQ(final.evidence.nodes.size(), 2u);
+  EXPECT_EQ(final.evidence.nodes[0].environment, "{\"of\":0}");
+  EXPECT_EQ(final.evidence.nodes[1].environment, "{\"of\":1}");
+  EXPECT_EQ(final.hosts, (std::vector<std::string>{"here", "here"}));
+}
+
 TEST(MonitorTest, EvidenceThatDoesNotFitIsRefused) {
   for (const std::string& json : {std::string(bundle::kMaxEnvironmentBytes + 1, ' '),
                                   std::string("\x1b[2J"), std::string("[]")}) {
