@@ -11,7 +11,6 @@
 namespace rollcall::agent {
 namespace {
 
-constexpr uint32_t kProtocol = 1;
 // Pieces of a snapshot; well under gRPC's limit of 4 MiB a message.
 constexpr size_t kChunkBytes = 1 << 20;
 // While a process moves, its digest goes out this often: ten thousand ranks stay a few MB/s.

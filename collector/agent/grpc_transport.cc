@@ -1,6 +1,7 @@
 #include "collector/agent/grpc_transport.h"
 
 #include <grpcpp/grpcpp.h>
+#include <netdb.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -27,6 +28,14 @@ constexpr size_t kMostReceived = 1024;
 constexpr auto kLinger = std::chrono::seconds(1);
 constexpr auto kFirstRetry = std::chrono::milliseconds(100);
 constexpr auto kLastRetry = std::chrono::seconds(5);
+constexpr auto kCheckPatience = std::chrono::seconds(5);
+
+// A proxy from the environment is for the web, not for a run's own token.
+grpc::ChannelArguments DirectConnection() {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return arguments;
+}
 
 class GrpcTransport : public Transport {
  public:
@@ -35,9 +44,7 @@ class GrpcTransport : public Transport {
       : token_(std::move(token)),
         on_refused_(std::move(on_refused)),
         wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    grpc::ChannelArguments arguments;
-    // A proxy from the environment is for the web, not for a run's own token.
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    grpc::ChannelArguments arguments = DirectConnection();
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
     arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
@@ -238,6 +245,38 @@ class GrpcTransport : public Transport {
 std::unique_ptr<Transport> ConnectToCollector(const std::string& address, const std::string& token,
                                               std::function<void(const std::string&)> on_refused) {
   return std::make_unique<GrpcTransport>(address, token, std::move(on_refused));
+}
+
+CollectorCheck CheckCollector(const std::string& address, const std::string& token) {
+  using Result = CollectorCheck::Result;
+  const size_t colon = address.rfind(':');
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  addrinfo* list = nullptr;
+  if (const int failed = getaddrinfo(host.c_str(), nullptr, nullptr, &list); failed != 0) {
+    return {Result::kUnknownName, gai_strerror(failed)};
+  }
+  freeaddrinfo(list);
+  const auto stub = rpc::Collector::NewStub(
+      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), DirectConnection()));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kCheckPatience);
+  context.AddMetadata(rpc::kTokenKey, token);
+  rpc::CheckRequest request;
+  request.set_protocol(kProtocol);
+  rpc::CheckReply reply;
+  const grpc::Status status = stub->Check(&context, request, &reply);
+  switch (status.error_code()) {
+    case grpc::StatusCode::OK:
+      return {};
+    case grpc::StatusCode::UNAUTHENTICATED:
+      return {Result::kWrongToken, status.error_message()};
+    case grpc::StatusCode::FAILED_PRECONDITION:
+    case grpc::StatusCode::UNIMPLEMENTED:  // from before there was this call
+      return {Result::kRefuses, status.error_message()};
+    default:
+      return {Result::kUnreachable, status.error_message()};
+  }
 }
 
 }  // namespace rollcall::agent

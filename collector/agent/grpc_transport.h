@@ -2,6 +2,7 @@
 #ifndef ROLLCALL_COLLECTOR_AGENT_GRPC_TRANSPORT_H_
 #define ROLLCALL_COLLECTOR_AGENT_GRPC_TRANSPORT_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +18,15 @@ namespace rollcall::agent {
 std::unique_ptr<Transport> ConnectToCollector(
     const std::string& address, const std::string& token,
     std::function<void(const std::string&)> on_refused = {});
+
+// Whether the collector at `address` would serve an agent of here with that token.
+struct CollectorCheck {
+  enum class Result : uint8_t { kServes, kUnknownName, kUnreachable, kWrongToken, kRefuses };
+  Result result = Result::kServes;
+  std::string reason = {};
+};
+// Blocks for a few seconds at most.
+CollectorCheck CheckCollector(const std::string& address, const std::string& token);
 
 }  // namespace rollcall::agent
 

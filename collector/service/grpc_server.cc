@@ -199,12 +199,7 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
 
   grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage>* Attach(
       grpc::CallbackServerContext* context) override {
-    const auto& metadata = context->client_metadata();
-    const auto token = metadata.find(rpc::kTokenKey);
-    if (token == metadata.end() ||
-        !rpc::SameSecret({token->second.data(), token->second.size()}, token_)) {
-      return new RefusingReactor({grpc::StatusCode::UNAUTHENTICATED, "not this run's token"});
-    }
+    if (!HasToken(*context)) return new RefusingReactor(kNoToken);
     auto session = std::make_shared<Session>(this);
     {
       const std::lock_guard lock(mutex_);
@@ -215,6 +210,17 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
     }
     session->Start(monitor_);
     return session->reactor();
+  }
+
+  grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
+                                  const rpc::CheckRequest* request, rpc::CheckReply*) override {
+    const std::string problem = ProtocolProblem(request->protocol());
+    const grpc::Status status = problem.empty()
+                                    ? grpc::Status::OK
+                                    : grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, problem);
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(HasToken(*context) ? status : kNoToken);
+    return reactor;
   }
 
   int port() const override { return listener_->port(); }
@@ -232,12 +238,20 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
   }
 
  private:
+  bool HasToken(const grpc::CallbackServerContext& context) const {
+    const auto& metadata = context.client_metadata();
+    const auto token = metadata.find(rpc::kTokenKey);
+    return token != metadata.end() &&
+           rpc::SameSecret({token->second.data(), token->second.size()}, token_);
+  }
+
   bool Flushed() {
     const std::lock_guard lock(mutex_);
     return std::all_of(sessions_.begin(), sessions_.end(),
                        [](const auto& session) { return session->Flushed(); });
   }
 
+  const grpc::Status kNoToken{grpc::StatusCode::UNAUTHENTICATED, "not this run's token"};
   const std::string token_;
   Monitor* const monitor_;
   using Acceptor = grpc::experimental::ExternalConnectionAcceptor;

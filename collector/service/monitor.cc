@@ -119,6 +119,11 @@ bool EndedWell(const Report& report) {
 
 }  // namespace
 
+std::string ProtocolProblem(uint32_t protocol) {
+  if (protocol == kProtocol) return {};
+  return fmt::format("protocol {} is not served, only {}", protocol, kProtocol);
+}
+
 Monitor::Monitor(MonitorOptions options)
     : options_(std::move(options)),
       state_({.times = options_.times}),
@@ -238,9 +243,8 @@ void Monitor::HandleUntil(int64_t deadline_ns, const std::function<bool()>& answ
 }
 
 void Monitor::HandleHello(uint64_t number, Agent* agent, const rpc::Hello& hello) {
-  if (hello.protocol() != kProtocol) {
-    agent->link->Refuse(
-        fmt::format("protocol {} is not served, only {}", hello.protocol(), kProtocol));
+  if (const std::string problem = ProtocolProblem(hello.protocol()); !problem.empty()) {
+    agent->link->Refuse(problem);
     return;
   }
   const std::string host = CleanText(hello.host(), kMostNameBytes);

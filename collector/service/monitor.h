@@ -81,6 +81,9 @@ struct FinalPass {
   bool name_code = false;
 };
 
+// Why an agent of that protocol is refused; empty: it is not.
+std::string ProtocolProblem(uint32_t protocol);
+
 class Monitor {
  public:
   explicit Monitor(MonitorOptions options);

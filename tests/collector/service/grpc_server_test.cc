@@ -174,6 +174,28 @@ TEST_F(GrpcServerTest, ConnectionsLeaveDescriptorsFree) {
   EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
 }
 
+// What `rollcall doctor --collector` asks.
+TEST_F(GrpcServerTest, ANodeLearnsWhetherItsAgentWouldBeServed) {
+  using Result = agent::CollectorCheck::Result;
+  const std::string port = ":" + std::to_string(server_->port());
+  EXPECT_EQ(agent::CheckCollector("127.0.0.1" + port, kToken).result, Result::kServes);
+  EXPECT_EQ(agent::CheckCollector("127.0.0.1" + port, "another").result, Result::kWrongToken);
+  EXPECT_EQ(agent::CheckCollector("no.such.host.invalid" + port, kToken).result,
+            Result::kUnknownName);
+  server_.reset();
+  EXPECT_EQ(agent::CheckCollector("127.0.0.1" + port, kToken).result, Result::kUnreachable);
+}
+
+TEST_F(GrpcServerTest, ACheckOfAnotherProtocolIsRefused) {
+  grpc::ClientContext context;
+  context.AddMetadata(rpc::kTokenKey, kToken);
+  rpc::CheckRequest request;
+  request.set_protocol(2);
+  rpc::CheckReply reply;
+  EXPECT_EQ(stub_->Check(&context, request, &reply).error_message(),
+            "protocol 2 is not served, only 1");
+}
+
 // It says why, and goes on trying.
 TEST_F(GrpcServerTest, AnAgentIsToldWhyItIsRefused) {
   std::promise<std::string> reason;
