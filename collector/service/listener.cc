@@ -151,20 +151,16 @@ void Listener::Accept(int listener) {
     // A new descriptor has the lowest free number.
     const bool few_left =
         none_left || static_cast<uint64_t>(fd.get()) + kReservedDescriptors >= files.rlim_cur;
-    if (few_left || silent_.size() >= kMostSilent) {
-      if (!silent_.empty()) {
-        silent_.pop_front();
-      } else {
-        if (!std::exchange(told_, true)) {
-          PrintLine(
-              fmt::format("more agents cannot connect: no free descriptors (limit {}); "
-                          "raise it: ulimit -n",
-                          files.rlim_cur));
-        }
-        fd = UniqueFd();
-        pollfd stop{stop_.get(), POLLIN, 0};
-        if (none_left && poll(&stop, 1, kRetryMs) != 0) return;
-      }
+    bool made_room = false;
+    if (!silent_.empty() && (few_left || silent_.size() >= kMostSilent)) {
+      made_room = !HandOverIfSpoken(&silent_.front());
+      silent_.pop_front();
+    }
+    if (few_left && !made_room) {
+      TellOnce(files.rlim_cur);
+      fd = UniqueFd();
+      pollfd stop{stop_.get(), POLLIN, 0};
+      if (none_left && poll(&stop, 1, kRetryMs) != 0) return;
     }
     if (!fd) continue;
     // Readable when all of the preface is there.
@@ -174,15 +170,21 @@ void Listener::Accept(int listener) {
   }
 }
 
-void Listener::HandOverIfSpoken(Silent* connection) {
+void Listener::TellOnce(uint64_t limit) {
+  if (std::exchange(told_, true)) return;
+  PrintLine(fmt::format(
+      "more agents cannot connect: no free descriptors (limit {}); raise it: ulimit -n", limit));
+}
+
+bool Listener::HandOverIfSpoken(Silent* connection) {
   char bytes[kPreface.size()];
   const ssize_t n = recv(connection->fd.get(), bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
   UniqueFd fd = std::move(connection->fd);
-  if (n != static_cast<ssize_t>(sizeof(bytes)) ||
-      std::string_view(bytes, sizeof(bytes)) != kPreface)
-    return;
+  if (n != ssize_t{sizeof(bytes)} || std::string_view(bytes, sizeof(bytes)) != kPreface)
+    return false;
   SetOption(fd.get(), SOL_SOCKET, SO_RCVLOWAT, 1);
   hand_over_(connection->listener, fd.release());
+  return true;
 }
 
 }  // namespace rollcall::service

@@ -20,7 +20,7 @@ namespace rollcall::service {
 // another, and some descriptors are always left to the rest of the process.
 class Listener {
  public:
-  static constexpr size_t kMostSilent = 128;
+  static constexpr size_t kMostSilent = 512;
   // Takes the connection `fd`, which came by the socket `listener`.
   using HandOver = std::function<void(int listener, int fd)>;
 
@@ -44,7 +44,10 @@ class Listener {
 
   void Run();
   void Accept(int listener);
-  void HandOverIfSpoken(Silent* connection);
+  // False if it has not, or something else: it is closed. Of many agents that come at once most
+  // have, so ask before closing one.
+  bool HandOverIfSpoken(Silent* connection);
+  void TellOnce(uint64_t limit);
   int TimeoutMs() const;
 
   std::vector<UniqueFd> sockets_;

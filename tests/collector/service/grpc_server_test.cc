@@ -83,7 +83,9 @@ TEST_F(GrpcServerTest, AnOversizedMessageEndsTheCall) {
   EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
 }
 
-// Anybody who reaches the port can open connections and say nothing: each takes a descriptor.
+// The preface, and the empty frame of settings.
+constexpr char kGreeting[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
+
 void Connect(const UniqueFd& fd, int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -108,14 +110,13 @@ bool IsClosed(const UniqueFd& fd) {
   return true;
 }
 
+// Anybody who reaches the port can open connections and say nothing: each takes a descriptor.
 TEST_F(GrpcServerTest, AConnectionThatSaysNothingIsClosed) {
   EXPECT_TRUE(IsClosed(ConnectTo(server_->port())));
 }
 
 TEST_F(GrpcServerTest, AConnectionThatBecomesNoCallIsClosed) {
   const UniqueFd fd = ConnectTo(server_->port());
-  // The preface, and the empty frame of settings.
-  constexpr char kGreeting[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
   ASSERT_EQ(write(fd.get(), kGreeting, sizeof(kGreeting)), ssize_t{sizeof(kGreeting)});
   EXPECT_TRUE(IsClosed(fd));
 }
@@ -125,6 +126,25 @@ TEST_F(GrpcServerTest, AConnectionOfAnotherProtocolIsClosed) {
   constexpr char kRequest[] = "GET /index.html HTTP/1.1\r\n\r\n";
   ASSERT_EQ(write(fd.get(), kRequest, sizeof(kRequest)), ssize_t{sizeof(kRequest)});
   EXPECT_TRUE(IsClosed(fd));
+}
+
+// 512 nodes start their agents at one moment.
+TEST_F(GrpcServerTest, ManyThatComeAtOnceAreAllServed) {
+  const uint64_t before = RaiseFileLimit();
+  std::vector<UniqueFd> agents;
+  for (size_t i = 0; i < Listener::kMostSilent + 100; ++i) {
+    agents.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  }
+  SetFileLimit(4);  // none is accepted until all are there
+  for (const UniqueFd& fd : agents) {
+    Connect(fd, server_->port());
+    ASSERT_EQ(write(fd.get(), kGreeting, sizeof(kGreeting)), ssize_t{sizeof(kGreeting)});
+  }
+  SetFileLimit(before);
+  for (const UniqueFd& fd : agents) {
+    char byte = 0;
+    ASSERT_EQ(read(fd.get(), &byte, 1), 1) << "closed instead of greeted";
+  }
 }
 
 // This process' ends of connections that came to `port`.
@@ -145,7 +165,7 @@ size_t ConnectionsOf(int port) {
 TEST_F(GrpcServerTest, ConnectionsThatSayNothingKeepNoAgentOut) {
   RaiseFileLimit();
   std::vector<UniqueFd> silent;
-  for (size_t i = 0; i < 4 * Listener::kMostSilent; ++i) {
+  for (size_t i = 0; i < 2 * Listener::kMostSilent; ++i) {
     silent.push_back(ConnectTo(server_->port()));
   }
   EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
