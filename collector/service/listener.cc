@@ -1,5 +1,6 @@
 #include "collector/service/listener.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -156,6 +157,8 @@ void Listener::Accept(int listener) {
       made_room = !HandOverIfSpoken(&silent_.front());
       silent_.pop_front();
     }
+    // Into the place that was made: the next one would get it and be no sign that few are left.
+    if (few_left && made_room && fd) fd = UniqueFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     if (few_left && !made_room) {
       TellOnce(files.rlim_cur);
       fd = UniqueFd();

@@ -185,13 +185,20 @@ TEST_F(GrpcServerTest, ConnectionsAreAcceptedOnceThereAreDescriptorsAgain) {
 
 // The collector itself needs some: a bundle, a binary's symbols.
 TEST_F(GrpcServerTest, ConnectionsLeaveDescriptorsFree) {
-  const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  constexpr size_t kFree = 64;
+  constexpr size_t kLeft = 32;
+  std::vector<UniqueFd> clients;
+  for (size_t i = 0; i < 2 * kFree; ++i) {
+    clients.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  }
   const uint64_t before = RaiseFileLimit();
-  SetFileLimit(static_cast<uint64_t>(fd.get()) + 16);
-  Connect(fd, server_->port());
-  EXPECT_TRUE(IsClosed(fd));
+  SetFileLimit(static_cast<uint64_t>(clients.back().get()) + 1 + kFree);
+  for (const UniqueFd& fd : clients) Connect(fd, server_->port());
+  ASSERT_EQ(write(clients.back().get(), kGreeting, sizeof(kGreeting)), ssize_t{sizeof(kGreeting)});
+  char byte = 0;
+  EXPECT_EQ(read(clients.back().get(), &byte, 1), 1);
+  EXPECT_LE(ConnectionsOf(server_->port()), kFree - kLeft);
   SetFileLimit(before);
-  EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
 }
 
 // What `rollcall doctor --collector` asks.
