@@ -14,7 +14,6 @@
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
 #include "collector/base/print_line.h"
-#include "collector/base/text.h"
 #include "collector/launch/job_environment.h"
 #include "collector/live/run_root.h"
 #include "collector/service/grpc_server.h"
@@ -25,8 +24,6 @@ namespace {
 
 // Without a collector and without a live rank for this long, nobody needs this agent any more.
 constexpr int64_t kLonelyNs = 30'000'000'000;
-
-constexpr size_t kMostReasonBytes = 256;
 
 volatile sig_atomic_t g_stop = 0;
 
@@ -74,7 +71,7 @@ int RunAgent(int argc, char** argv) {
     const auto transport =
         agent::ConnectToCollector(collector, token, [&](const std::string& reason) {
           PrintLine(fmt::format("agent: the collector at {} refuses it: {}; it tries again",
-                                collector, CleanText(reason, kMostReasonBytes)));
+                                collector, reason));
         });
     agent::Agent agent(
         {.run_directory = run.path(), .host = HostName(), .version = ROLLCALL_VERSION},

@@ -20,7 +20,6 @@
 #include "cli/argument_parser.h"
 #include "cli/command.h"
 #include "collector/agent/grpc_transport.h"
-#include "collector/base/text.h"
 #include "collector/launch/job_environment.h"
 #include "collector/live/live_stack.h"
 #include "collector/live/process_watch.h"
@@ -64,7 +63,6 @@ int ProbePreload() {
   return loaded ? 0 : 1;
 }
 
-constexpr size_t kMostReasonBytes = 256;
 constexpr char kProbe[] = "--probe-preload";
 
 // The exit code of this program run as its own probe; -1 if it could not be run.
@@ -224,28 +222,27 @@ void CheckCollector(const std::string& address, Checklist* list) {
   const char* token = getenv(env::kToken);
   service::SilenceGrpc();
   const agent::CollectorCheck check = agent::CheckCollector(address, token != nullptr ? token : "");
-  const std::string reason = CleanText(check.reason, kMostReasonBytes);
   switch (check.result) {
     case Result::kServes:
       list->Add(Outcome::kOk,
                 fmt::format("the collector at {} serves agents of this node", address));
       break;
     case Result::kUnknownName:
-      list->Add(Outcome::kFail, fmt::format("{}: {}", address, reason),
+      list->Add(Outcome::kFail, fmt::format("{}: {}", address, check.reason),
                 "give --listen an address of the collector's node that this node knows");
       break;
     case Result::kUnreachable:
       list->Add(
-          Outcome::kFail, fmt::format("no collector at {}: {}", address, reason),
+          Outcome::kFail, fmt::format("no collector at {}: {}", address, check.reason),
           "start it with --listen and an address of its network, not 127.0.0.1; open the port "
           "in the firewall");
       break;
     case Result::kWrongToken:
-      list->Add(Outcome::kFail, fmt::format("the collector at {}: {}", address, reason),
+      list->Add(Outcome::kFail, fmt::format("the collector at {}: {}", address, check.reason),
                 fmt::format("set {} to what the collector has", env::kToken));
       break;
     case Result::kRefuses:
-      list->Add(Outcome::kFail, fmt::format("the collector at {}: {}", address, reason),
+      list->Add(Outcome::kFail, fmt::format("the collector at {}: {}", address, check.reason),
                 "install the same version of rollcall on all nodes");
       break;
   }

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "collector/base/text.h"
 #include "collector/rpc/secret.h"
 #include "proto/collector.grpc.pb.h"
 
@@ -28,6 +29,7 @@ constexpr size_t kMostReceived = 1024;
 constexpr auto kLinger = std::chrono::seconds(1);
 constexpr auto kFirstRetry = std::chrono::milliseconds(100);
 constexpr auto kLastRetry = std::chrono::seconds(5);
+constexpr size_t kMostReasonBytes = 256;
 constexpr auto kCheckPatience = std::chrono::seconds(5);
 
 // A proxy from the environment is for the web, not for a run's own token.
@@ -163,7 +165,7 @@ class GrpcTransport : public Transport {
       const bool refused = status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
                            status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
                            status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
-      if (refused) refusal_ = status.error_message();
+      if (refused) refusal_ = CleanText(status.error_message(), kMostReasonBytes);
       owner_->connection_ = 0;
       owner_->changed_.notify_all();
       owner_->Wake();
@@ -266,16 +268,17 @@ CollectorCheck CheckCollector(const std::string& address, const std::string& tok
   request.set_protocol(kProtocol);
   rpc::CheckReply reply;
   const grpc::Status status = stub->Check(&context, request, &reply);
+  const std::string reason = CleanText(status.error_message(), kMostReasonBytes);
   switch (status.error_code()) {
     case grpc::StatusCode::OK:
       return {};
     case grpc::StatusCode::UNAUTHENTICATED:
-      return {Result::kWrongToken, status.error_message()};
+      return {Result::kWrongToken, reason};
     case grpc::StatusCode::FAILED_PRECONDITION:
     case grpc::StatusCode::UNIMPLEMENTED:  // from before there was this call
-      return {Result::kRefuses, status.error_message()};
+      return {Result::kRefuses, reason};
     default:
-      return {Result::kUnreachable, status.error_message()};
+      return {Result::kUnreachable, reason};
   }
 }
 
