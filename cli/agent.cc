@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/clock.h"
+#include "collector/base/file.h"
 #include "collector/base/print_line.h"
 #include "collector/launch/job_environment.h"
 #include "collector/live/run_root.h"
@@ -63,10 +64,15 @@ int RunAgent(int argc, char** argv) {
   sigaction(SIGTERM, &stop, nullptr);
   sigaction(SIGINT, &stop, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  RaiseFileLimit();  // a rank takes two descriptors, and nothing is started from here
   service::SilenceGrpc();
   bool keep = true;
   {
-    const auto transport = agent::ConnectToCollector(collector, token);
+    const auto transport =
+        agent::ConnectToCollector(collector, token, [&](const std::string& reason) {
+          PrintLine(fmt::format("agent: the collector at {} refuses it: {}; it tries again",
+                                collector, reason));
+        });
     agent::Agent agent(
         {.run_directory = run.path(), .host = HostName(), .version = ROLLCALL_VERSION},
         transport.get());

@@ -19,11 +19,13 @@
 
 #include "cli/argument_parser.h"
 #include "cli/command.h"
+#include "collector/agent/grpc_transport.h"
 #include "collector/launch/job_environment.h"
 #include "collector/live/live_stack.h"
 #include "collector/live/process_watch.h"
 #include "collector/live/ptrace_permission.h"
 #include "collector/live/run_root.h"
+#include "collector/service/grpc_server.h"
 #include "proto/environment.h"
 #include "proto/ring_format.h"
 #include "proto/run_directory.h"
@@ -214,6 +216,38 @@ void CheckEnds(Checklist* list) {
   }
 }
 
+// As an agent of this node would find it.
+void CheckCollector(const std::string& address, Checklist* list) {
+  using Result = agent::CollectorCheck::Result;
+  const char* token = getenv(env::kToken);
+  service::SilenceGrpc();
+  const agent::CollectorCheck check = agent::CheckCollector(address, token != nullptr ? token : "");
+  switch (check.result) {
+    case Result::kServes:
+      list->Add(Outcome::kOk,
+                fmt::format("the collector at {} serves agents of this node", address));
+      break;
+    case Result::kUnknownName:
+      list->Add(Outcome::kFail, fmt::format("{}: {}", address, check.reason),
+                "give --listen an address of the collector's node that this node knows");
+      break;
+    case Result::kUnreachable:
+      list->Add(
+          Outcome::kFail, fmt::format("no collector at {}: {}", address, check.reason),
+          "start it with --listen and an address of its network, not 127.0.0.1; open the port "
+          "in the firewall");
+      break;
+    case Result::kWrongToken:
+      list->Add(Outcome::kFail, fmt::format("the collector at {}: {}", address, check.reason),
+                fmt::format("set {} to what the collector has", env::kToken));
+      break;
+    case Result::kRefuses:
+      list->Add(Outcome::kFail, fmt::format("the collector at {}: {}", address, check.reason),
+                "install the same version of rollcall on all nodes");
+      break;
+  }
+}
+
 }  // namespace
 
 int RunDoctor(int argc, char** argv) {
@@ -221,6 +255,9 @@ int RunDoctor(int argc, char** argv) {
   ArgumentParser parser(
       "Says whether this machine has what rollcall needs, and what to do where it has not.",
       "rollcall doctor");
+  std::string collector;
+  parser.Add("--collector", &collector,
+             "HOST:PORT; also check whether this node reaches it (token: ROLLCALL_TOKEN)");
   if (const auto code = parser.Parse(argc, argv)) return *code;
   Checklist list;
   CheckPreload(&list);
@@ -229,6 +266,7 @@ int RunDoctor(int argc, char** argv) {
   CheckRunRoot(&list);
   CheckLiveStacks(&list);
   CheckEnds(&list);
+  if (!collector.empty()) CheckCollector(collector, &list);
   return list.failed() ? 1 : 0;
 }
 

@@ -35,6 +35,9 @@ constexpr int64_t kMakingPeriodNs = 5'000'000;
 constexpr int64_t kReapNs = 1'000'000'000;
 // Who asks rollcall to stop may have asked the launcher and the ranks before it.
 constexpr int64_t kSameMomentNs = 100'000'000;
+// Reading one takes about a millisecond.
+constexpr int kLetGoAtOnce = 8;
+
 void Drain(int fd) {
   char buffer[4096];
   while (read(fd, buffer, sizeof(buffer)) > 0) {
@@ -131,6 +134,7 @@ void Agent::RunOnce(int timeout_ms) {
   if (sample) {
     next_sample_ns_ = Now(CLOCK_MONOTONIC) + options_.sample_period_ns;
     SampleAll();
+    LetGoOfEnded();
   }
   if (transport_ != nullptr) Talk();
 }
@@ -147,8 +151,8 @@ void Agent::ScanRings() {
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename().string();
     if (!name.ends_with(kRingSuffix) || names_.contains(name)) continue;
-    const int fd = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd >= 0) AddRing(name, fd, 0);
+    UniqueFd fd = OpenRing(name);
+    if (fd) AddRing(name, fd.release(), 0);
   }
 }
 
@@ -298,6 +302,35 @@ void Agent::ReadJournalLines() {
 bool Agent::IsSane(const Process& process) const {
   return process.sample.phase >= ring::Phase::kFinalized &&
          process.sample.exit_mark != ring::ExitMark::kMpiAbort;
+}
+
+void Agent::LetGoOfEnded() {
+  const int64_t since_ns = Now(CLOCK_MONOTONIC) - options_.let_go_after_ns;
+  int left = kLetGoAtOnce;
+  size_t open_ended = 0;
+  for (auto entry = processes_.rbegin(); entry != processes_.rend(); ++entry) {
+    Process* process = entry->get();
+    const bool over = process->readable && process->ended && process->end_known;
+    if (!over || process->ended_ns > since_ns) continue;
+    if (!process->let_go && left-- > 0) LetGo(process);
+    if (process->sampler->fd() < 0 || ++open_ended <= options_.most_open_ended) continue;
+    // Opened again by its name when it is asked for.
+    if (process->let_go && process->in_directory && IsSane(*process)) process->sampler->SetFile({});
+  }
+}
+
+// Where nobody saw the end, only the process' own mark says that it writes no more.
+void Agent::LetGo(Process* process) {
+  process->let_go = true;
+  const bool seen = process->watch.open() && process->watch.HasEnded();
+  if (!seen && process->sample.exit_mark == ring::ExitMark::kNone) return;
+  process->watch = {};
+  FreeUnusedPages(process->sampler->fd());
+}
+
+UniqueFd Agent::OpenRing(const std::string& name) const {
+  const std::string path = options_.run_directory + "/" + kRingsDirectory + "/" + name;
+  return UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 }
 
 bool Agent::EarlierAbnormalEnd(const Process& process) const {

@@ -43,6 +43,10 @@ struct AgentOptions {
   // kEndOrderBlurNs: one agent sees all the ends of its node. Open MPI, which lost a rank, waits
   // for 1 s before it ends the others.
   int64_t end_order_blur_ns = kEndOrderBlurNs / 2;
+  // So long after a process ended its ring is given what it needs and no more.
+  int64_t let_go_after_ns = 1'000'000'000;
+  // Rings of ended processes that stay open; of more, those that ended well and first are closed.
+  size_t most_open_ended = 256;
 };
 
 // Everything but Wake() belongs to the one thread that calls RunOnce().
@@ -102,6 +106,7 @@ class Agent {
     uint64_t oom_kills = 0;
     bool ended = false;  // gone; how may not be known yet
     bool end_known = false;
+    bool let_go = false;   // LetGoOfEnded() has seen to it
     int64_t ended_ns = 0;  // CLOCK_MONOTONIC
     int64_t ended_realtime_ns = 0;
     std::optional<ProcessEnd> exit;  // with a code, as the journal has it
@@ -145,6 +150,10 @@ class Agent {
   bool IsSane(const Process& process) const;
   bool EndsAreKnown() const;
   bool EarlierAbnormalEnd(const Process& process) const;
+  // A job may run a thousand short programs one after the other.
+  void LetGoOfEnded();
+  void LetGo(Process* process);
+  UniqueFd OpenRing(const std::string& name) const;
   void ReadJournalLines();
   void Journal(const JournalEvent& event);
   static journal::ProcessName NameOf(const Process& process);

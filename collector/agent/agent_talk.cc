@@ -11,7 +11,6 @@
 namespace rollcall::agent {
 namespace {
 
-constexpr uint32_t kProtocol = 1;
 // Pieces of a snapshot; well under gRPC's limit of 4 MiB a message.
 constexpr size_t kChunkBytes = 1 << 20;
 // While a process moves, its digest goes out this often: ten thousand ranks stay a few MB/s.
@@ -142,8 +141,9 @@ void Agent::TellState() {
 
 void Agent::NoteVerdict(int64_t at_realtime_ns) {
   for (const auto& process : processes_) {
-    RingSample sample;
-    if (!process->readable || !process->sampler->Sample(&sample)) continue;
+    RingSample sample = process->sample;
+    const bool known = process->ended || process->sampler->Sample(&sample);
+    if (!process->readable || !known) continue;
     Journal(journal::Verdict{
         .process = NameOf(*process), .activity = sample.activity, .at_ns = at_realtime_ns});
   }
@@ -221,6 +221,7 @@ void Agent::JournalQuiet(Process* process, uint64_t activity) {
 void Agent::TakeSnapshot(SnapshotJob* job, const Process& process) {
   job->activity_before = process.sample.activity;
   job->ended_before = process.ended;
+  if (process.sampler->fd() < 0) process.sampler->SetFile(OpenRing(process.name));
   FileSource source(process.sampler->fd());
   job->bytes = PackImage(TakeImage(source, process.name, ImageDepth::kAll, job->newest_records));
   job->image_bytes = job->bytes.size();

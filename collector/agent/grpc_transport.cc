@@ -1,6 +1,7 @@
 #include "collector/agent/grpc_transport.h"
 
 #include <grpcpp/grpcpp.h>
+#include <netdb.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "collector/base/text.h"
 #include "collector/rpc/secret.h"
 #include "proto/collector.grpc.pb.h"
 
@@ -27,14 +29,24 @@ constexpr size_t kMostReceived = 1024;
 constexpr auto kLinger = std::chrono::seconds(1);
 constexpr auto kFirstRetry = std::chrono::milliseconds(100);
 constexpr auto kLastRetry = std::chrono::seconds(5);
+constexpr size_t kMostReasonBytes = 256;
+constexpr auto kCheckPatience = std::chrono::seconds(5);
+
+// A proxy from the environment is for the web, not for a run's own token.
+grpc::ChannelArguments DirectConnection() {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return arguments;
+}
 
 class GrpcTransport : public Transport {
  public:
-  GrpcTransport(const std::string& address, std::string token)
-      : token_(std::move(token)), wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    grpc::ChannelArguments arguments;
-    // A proxy from the environment is for the web, not for a run's own token.
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  GrpcTransport(const std::string& address, std::string token,
+                std::function<void(const std::string&)> on_refused)
+      : token_(std::move(token)),
+        on_refused_(std::move(on_refused)),
+        wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    grpc::ChannelArguments arguments = DirectConnection();
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
     arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
@@ -146,15 +158,22 @@ class GrpcTransport : public Transport {
       owner_->Wake();
     }
 
-    void OnDone(const grpc::Status&) override {
+    void OnDone(const grpc::Status& status) override {
       const std::lock_guard lock(owner_->mutex_);
       done_ = true;
+      // What a collector of rollcall says; the others are gRPC's, of connections that fail.
+      const bool refused = status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
+                           status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
+                           status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+      if (refused) refusal_ = CleanText(status.error_message(), kMostReasonBytes);
       owner_->connection_ = 0;
       owner_->changed_.notify_all();
       owner_->Wake();
     }
 
-    bool done() const { return done_; }  // mutex held
+    // Mutex held.
+    bool done() const { return done_; }
+    const std::string& refusal() const { return refusal_; }  // empty: it ended otherwise
 
    private:
     GrpcTransport* const owner_;
@@ -163,6 +182,7 @@ class GrpcTransport : public Transport {
     rpc::AgentMessage outgoing_;
     bool writing_ = false;
     bool done_ = false;
+    std::string refusal_;
   };
 
   void Wake() {
@@ -172,6 +192,7 @@ class GrpcTransport : public Transport {
 
   void ConnectLoop() {
     auto retry = std::chrono::duration_cast<std::chrono::milliseconds>(kFirstRetry);
+    std::string told;
     std::unique_lock lock(mutex_);
     while (!stop_) {
       auto call = std::make_unique<Call>(this);
@@ -188,16 +209,24 @@ class GrpcTransport : public Transport {
       // Requests are of one connection; the word to end is often the last before it closes.
       std::erase_if(received_, [](const auto& message) { return !message.has_shutdown(); });
       const bool was_connected = connections_ != before;
+      const std::string refusal = call->refusal();
       // gRPC calls OnDone last and touches the reactor no more, but OnDone itself must have left
       // the mutex, which it has: it is held here.
       call.reset();
-      retry = was_connected ? std::chrono::milliseconds(kFirstRetry)
-                            : std::min<std::chrono::milliseconds>(retry * 2, kLastRetry);
+      if (!refusal.empty()) {
+        retry = kLastRetry;
+        if (on_refused_ && refusal != told) on_refused_(refusal);
+        told = refusal;
+      } else {
+        retry = was_connected ? std::chrono::milliseconds(kFirstRetry)
+                              : std::min<std::chrono::milliseconds>(retry * 2, kLastRetry);
+      }
       changed_.wait_for(lock, retry, [this] { return stop_; });
     }
   }
 
   const std::string token_;
+  const std::function<void(const std::string&)> on_refused_;
   const int wake_fd_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<rpc::Collector::Stub> stub_;
@@ -215,9 +244,42 @@ class GrpcTransport : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> ConnectToCollector(const std::string& address,
-                                              const std::string& token) {
-  return std::make_unique<GrpcTransport>(address, token);
+std::unique_ptr<Transport> ConnectToCollector(const std::string& address, const std::string& token,
+                                              std::function<void(const std::string&)> on_refused) {
+  return std::make_unique<GrpcTransport>(address, token, std::move(on_refused));
+}
+
+CollectorCheck CheckCollector(const std::string& address, const std::string& token) {
+  using Result = CollectorCheck::Result;
+  const size_t colon = address.rfind(':');
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  addrinfo* list = nullptr;
+  if (const int failed = getaddrinfo(host.c_str(), nullptr, nullptr, &list); failed != 0) {
+    return {Result::kUnknownName, gai_strerror(failed)};
+  }
+  freeaddrinfo(list);
+  const auto stub = rpc::Collector::NewStub(
+      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), DirectConnection()));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kCheckPatience);
+  context.AddMetadata(rpc::kTokenKey, token);
+  rpc::CheckRequest request;
+  request.set_protocol(kProtocol);
+  rpc::CheckReply reply;
+  const grpc::Status status = stub->Check(&context, request, &reply);
+  const std::string reason = CleanText(status.error_message(), kMostReasonBytes);
+  switch (status.error_code()) {
+    case grpc::StatusCode::OK:
+      return {};
+    case grpc::StatusCode::UNAUTHENTICATED:
+      return {Result::kWrongToken, reason};
+    case grpc::StatusCode::FAILED_PRECONDITION:
+    case grpc::StatusCode::UNIMPLEMENTED:  // from before there was this call
+      return {Result::kRefuses, reason};
+    default:
+      return {Result::kUnreachable, reason};
+  }
 }
 
 }  // namespace rollcall::agent

@@ -1,15 +1,19 @@
 #include "collector/agent/ring_copy.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <vector>
 
+#include "collector/base/file.h"
 #include "collector/import/ring_image.h"
 
 namespace rollcall::agent {
@@ -41,6 +45,34 @@ bool CopyRing(int fd, const std::string& directory, const std::string& name) {
                      rename(partial.c_str(), (directory + "/" + name).c_str()) == 0;
   if (!whole) unlink(partial.c_str());
   return whole;
+}
+
+void FreeUnusedPages(int fd) {
+  // `fd` is for reading, and its file may have no name any more.
+  const UniqueFd file(open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDWR | O_CLOEXEC));
+  if (!file) return;
+  static constexpr char kZeros[4096] = {};
+  constexpr size_t kPage = sizeof(kZeros);
+  std::vector<char> block(64 * kPage);
+  off_t unused_from = 0;  // everything from there to `at` is zero
+  off_t at = 0;
+  const auto free_unused = [&] {
+    if (at == unused_from) return;
+    fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, unused_from,
+              at - unused_from);
+  };
+  for (;;) {
+    const ssize_t n = pread(file.get(), block.data(), block.size(), at);
+    if (n <= 0) break;
+    for (size_t in_block = 0; in_block < static_cast<size_t>(n); in_block += kPage) {
+      const size_t size = std::min(kPage, static_cast<size_t>(n) - in_block);
+      const bool used = memcmp(&block[in_block], kZeros, size) != 0;
+      if (used) free_unused();
+      at += static_cast<off_t>(size);
+      if (used) unused_from = at;
+    }
+  }
+  free_unused();
 }
 
 }  // namespace rollcall::agent

@@ -83,7 +83,9 @@ class RingSampler {
   // (the process is still making it) is such an error and may be asked again.
   bool Sample(RingSample* out);
   const std::string& problem() const { return problem_; }
-  int fd() const { return fd_.get(); }
+  int fd() const { return fd_.get(); }  // -1: it was closed
+  // The same file, opened again, or nothing until then.
+  void SetFile(UniqueFd fd) { fd_ = std::move(fd); }
 
  private:
   void ReadMembers(const ImageTable& table);

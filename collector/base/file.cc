@@ -67,10 +67,17 @@ UniqueFd OpenRegularFile(const std::string& path, uint64_t max_bytes, FileStamp*
   return fd;
 }
 
-void RaiseFileLimit() {
+uint64_t RaiseFileLimit() {
   rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = files.rlim_max;
+  getrlimit(RLIMIT_NOFILE, &files);  // fails only for a wrong pointer or resource
+  SetFileLimit(files.rlim_max);
+  return files.rlim_cur;
+}
+
+void SetFileLimit(uint64_t limit) {
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = limit;
   setrlimit(RLIMIT_NOFILE, &files);
 }
 

@@ -51,8 +51,11 @@ UniqueFd OpenRegularFile(const std::string& path, uint64_t max_bytes, FileStamp*
                          std::string* error);
 
 // Raises the limit on descriptors to what this user may have: 1,024 are usual, and a connection
-// takes one. Whoever is started from here inherits it.
-void RaiseFileLimit();
+// takes one. Returns what it was. Whoever is started from here inherits it, and a program that
+// uses select(2) or closes every possible descriptor suffers: SetFileLimit() before that.
+uint64_t RaiseFileLimit();
+// Descriptors above it that are open stay open.
+void SetFileLimit(uint64_t limit);
 
 }  // namespace rollcall
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "collector/rpc/secret.h"
+#include "collector/service/listener.h"
 #include "proto/collector.grpc.pb.h"
 
 namespace rollcall::service {
@@ -26,6 +27,8 @@ constexpr size_t kMostQueued = 4096;
 constexpr size_t kMostAgents = 16384;
 // A connection that has not become one of gRPC by then is closed: anybody can open one.
 constexpr int kHandshakeMs = 5000;
+// So is one without a call, which needs the token. An agent always has one.
+constexpr int kIdleMs = 10000;
 // How long the last requests may take to get out before the server ends.
 constexpr auto kFlushPatience = std::chrono::seconds(1);
 constexpr auto kFlushTick = std::chrono::milliseconds(5);
@@ -151,6 +154,7 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
   Server(std::string token, Monitor* monitor) : token_(std::move(token)), monitor_(monitor) {}
 
   ~Server() override {
+    listener_.reset();
     // An agent that missed the word to end would stay, and its node's traces with it.
     const auto deadline = std::chrono::steady_clock::now() + kFlushPatience;
     while (!Flushed() && std::chrono::steady_clock::now() < deadline) {
@@ -168,29 +172,34 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
   }
 
   bool Listen(const std::string& address, std::string* problem) {
+    if (!listener_->Open(address, problem)) return false;
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port_);
+    using Experimental = grpc::ServerBuilder::experimental_type;
+    acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+        Experimental::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
     builder.RegisterService(this);
     builder.SetMaxReceiveMessageSize(kMostMessageBytes);
-    // No other process of the user may take a share of the port.
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
     server_ = builder.BuildAndStart();
-    if (server_ != nullptr && port_ != 0) return true;
-    *problem = fmt::format("cannot listen on {}", address);
-    return false;
+    if (server_ == nullptr) {
+      *problem = "gRPC does not start";
+      return false;
+    }
+    listener_->Start([this](int listener, int fd) {
+      Acceptor::NewConnectionParameters connection;
+      connection.listener_fd = listener;
+      connection.fd = fd;
+      acceptor_->HandleNewConnection(&connection);
+    });
+    return true;
   }
 
   grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage>* Attach(
       grpc::CallbackServerContext* context) override {
-    const auto& metadata = context->client_metadata();
-    const auto token = metadata.find(rpc::kTokenKey);
-    if (token == metadata.end() ||
-        !rpc::SameSecret({token->second.data(), token->second.size()}, token_)) {
-      return new RefusingReactor({grpc::StatusCode::UNAUTHENTICATED, "not this run's token"});
-    }
+    if (!HasToken(*context)) return new RefusingReactor(kNoToken);
     auto session = std::make_shared<Session>(this);
     {
       const std::lock_guard lock(mutex_);
@@ -203,7 +212,18 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
     return session->reactor();
   }
 
-  int port() const override { return port_; }
+  grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
+                                  const rpc::CheckRequest* request, rpc::CheckReply*) override {
+    const std::string problem = ProtocolProblem(request->protocol());
+    const grpc::Status status = problem.empty()
+                                    ? grpc::Status::OK
+                                    : grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, problem);
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(HasToken(*context) ? status : kNoToken);
+    return reactor;
+  }
+
+  int port() const override { return listener_->port(); }
 
   void ShutDownAgents(bool keep) override {
     rpc::CollectorMessage message;
@@ -218,16 +238,26 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
   }
 
  private:
+  bool HasToken(const grpc::CallbackServerContext& context) const {
+    const auto& metadata = context.client_metadata();
+    const auto token = metadata.find(rpc::kTokenKey);
+    return token != metadata.end() &&
+           rpc::SameSecret({token->second.data(), token->second.size()}, token_);
+  }
+
   bool Flushed() {
     const std::lock_guard lock(mutex_);
     return std::all_of(sessions_.begin(), sessions_.end(),
                        [](const auto& session) { return session->Flushed(); });
   }
 
+  const grpc::Status kNoToken{grpc::StatusCode::UNAUTHENTICATED, "not this run's token"};
   const std::string token_;
   Monitor* const monitor_;
-  int port_ = 0;
+  using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
+  std::unique_ptr<Acceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Listener> listener_ = std::make_unique<Listener>();
   std::mutex mutex_;
   std::set<std::shared_ptr<Session>> sessions_;
 };

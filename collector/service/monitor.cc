@@ -48,7 +48,9 @@ constexpr int64_t kMostFetchNs = 60'000'000'000;
 // What may be fetched from a node in the long run while its ranks compute.
 constexpr int64_t kFetchBytesPerSecond = 1 << 20;
 constexpr size_t kMostNameBytes = 256;
-constexpr size_t kMostJournalBytes = 256 << 20;
+constexpr char kReplaced[] = "another agent took its place";
+// Of what is held, what is no ring may take one part in so many.
+constexpr uint64_t kShareBesidesRings = 4;
 
 int64_t Monotonic() { return Now(CLOCK_MONOTONIC); }
 
@@ -118,6 +120,11 @@ bool EndedWell(const Report& report) {
 }
 
 }  // namespace
+
+std::string ProtocolProblem(uint32_t protocol) {
+  if (protocol == kProtocol) return {};
+  return fmt::format("protocol {} is not served, only {}", protocol, kProtocol);
+}
 
 Monitor::Monitor(MonitorOptions options)
     : options_(std::move(options)),
@@ -254,15 +261,23 @@ void Monitor::HandleUntil(int64_t deadline_ns, const std::function<bool()>& answ
 }
 
 void Monitor::HandleHello(uint64_t number, Agent* agent, const rpc::Hello& hello) {
-  if (hello.protocol() != kProtocol) {
-    agent->link->Refuse(
-        fmt::format("protocol {} is not served, only {}", hello.protocol(), kProtocol));
+  if (const std::string problem = ProtocolProblem(hello.protocol()); !problem.empty()) {
+    agent->link->Refuse(problem);
     return;
   }
   const std::string host = CleanText(hello.host(), kMostNameBytes);
   const std::string run_directory = CleanText(hello.run_directory(), kMostNameBytes);
   // The same agent again, or another in its place: it tells everything anew. Two nodes may have one
-  // name and one path: only a node whose agent left is taken over by another agent.
+  // name and one path: only a node whose agent left is taken over by another agent. Agents without
+  // an id of their own go by name and path; one that was replaced waits until its successor leaves.
+  for (const auto& [other, known] : agents_) {
+    const bool has_id = known.id != 0 && hello.agent_id() != 0;
+    if (other == number || !known.greeted || known.left || has_id || !hello.resumed()) continue;
+    if (known.pid != hello.pid() && known.host == host && known.run_directory == run_directory) {
+      agent->link->Refuse(kReplaced);
+      return;
+    }
+  }
   for (auto other = agents_.begin(); other != agents_.end();) {
     const Agent& known = other->second;
     const bool namesake = known.host == host && known.run_directory == run_directory;
@@ -270,18 +285,32 @@ void Monitor::HandleHello(uint64_t number, Agent* agent, const rpc::Hello& hello
     const bool same =
         other->first != number && known.greeted &&
         (has_id ? known.id == hello.agent_id() || (namesake && known.left) : namesake);
-    if (same) {
-      state_.Forget(other->first);
-      snapshots_.GiveUpOn(other->first);
-    }
-    other = same ? agents_.erase(other) : std::next(other);
+    if (same && !known.left) known.link->Refuse(kReplaced);
+    other = same ? Erase(other) : std::next(other);
   }
   lost_.erase({host, run_directory});
   agent->greeted = true;
   agent->id = hello.agent_id();
+  agent->pid = hello.pid();
   agent->host = host;
   agent->run_directory = run_directory;
+  held_bytes_ -= agent->journal.size();
   agent->journal.clear();
+  agent->cut = false;
+}
+
+std::map<uint64_t, Monitor::Agent>::iterator Monitor::Erase(
+    std::map<uint64_t, Agent>::iterator agent) {
+  state_.Forget(agent->first);
+  snapshots_.GiveUpOn(agent->first);
+  held_bytes_ -= agent->second.journal.size() + agent->second.environment.size();
+  return agents_.erase(agent);
+}
+
+bool Monitor::Hold(size_t bytes) {
+  const bool fits = held_bytes_ + bytes <= options_.most_held_bytes / kShareBesidesRings;
+  if (fits) held_bytes_ += bytes;
+  return fits;
 }
 
 void Monitor::HandleMessage(uint64_t number, const rpc::AgentMessage& message) {
@@ -302,9 +331,9 @@ void Monitor::HandleMessage(uint64_t number, const rpc::AgentMessage& message) {
   } else if (message.has_process_event()) {
     state_.OnProcessEvent(message.process_event());
   } else if (message.has_journal()) {
-    if (agent.journal.size() + message.journal().lines().size() <= kMostJournalBytes) {
-      agent.journal += message.journal().lines();
-    }
+    // Nothing after a gap: a line that is missing may be what a later one takes back.
+    agent.cut = agent.cut || !Hold(message.journal().lines().size());
+    if (!agent.cut) agent.journal += message.journal().lines();
   } else if (message.has_snapshot()) {
     if (!snapshots_.Add(number, message.snapshot(), Now(CLOCK_REALTIME))) {
       agent.link->Refuse("a snapshot that does not fit");
@@ -326,10 +355,11 @@ void Monitor::HandleMessage(uint64_t number, const rpc::AgentMessage& message) {
     asked_stacks_.erase(message.live_stacks().request());
   } else if (message.has_environment()) {
     if (asked_environments_.erase(message.environment().request()) == 0) return;
-    if (bundle::IsEnvironment(message.environment().json())) {
-      agent.environment = message.environment().json();
-    } else {
+    const std::string& json = message.environment().json();
+    if (!bundle::IsEnvironment(json)) {
       agent.link->Refuse("an environment that does not fit");
+    } else if (agent.environment.empty() && Hold(json.size())) {
+      agent.environment = json;
     }
   }
 }
@@ -342,8 +372,6 @@ void Monitor::ForgetLostAgents() {
       ++agent;
       continue;
     }
-    state_.Forget(agent->first);
-    snapshots_.GiveUpOn(agent->first);
     if (options_.on_note && agent->second.greeted) {
       options_.on_note(fmt::format(
           "no word from the agent on {} for {} s; its ranks are judged no "
@@ -352,7 +380,7 @@ void Monitor::ForgetLostAgents() {
     }
     if (agent->second.greeted) lost_.emplace(agent->second.host, agent->second.run_directory);
     if (!agent->second.left) agent->second.link->Refuse("silent for too long");
-    agent = agents_.erase(agent);
+    agent = Erase(agent);
   }
 }
 
@@ -387,20 +415,18 @@ void Monitor::AskForEnvironments() {
 void Monitor::AddEnvironments() {
   HandleUntil(Monotonic() + options_.answer_patience_ns,
               [this] { return asked_environments_.empty(); });
-  for (bundle::NodeEvidence& node : evidence_.nodes) {
-    for (const auto& [number, agent] : agents_) {
-      const bool same = agent.host == node.host && agent.run_directory == node.run_directory;
-      if (same) node.environment = agent.environment;
-    }
+  for (const auto& [number, node] : evidence_nodes_) {
+    const auto agent = agents_.find(number);
+    if (agent != agents_.end()) evidence_.nodes[node].environment = agent->second.environment;
   }
 }
 
 bundle::Evidence Monitor::TakeEvidence(const std::map<uint64_t, uint32_t>& processes) {
   bundle::Evidence evidence;
-  std::map<uint64_t, size_t> nodes;  // by agent
+  evidence_nodes_.clear();
   for (const auto& [number, agent] : agents_) {
     if (!agent.greeted) continue;
-    nodes[number] = evidence.nodes.size();
+    evidence_nodes_[number] = evidence.nodes.size();
     bundle::NodeEvidence& node = evidence.nodes.emplace_back();
     node.host = agent.host;
     node.run_directory = agent.run_directory;
@@ -418,8 +444,8 @@ bundle::Evidence Monitor::TakeEvidence(const std::map<uint64_t, uint32_t>& proce
     node.absent = "there was no word from its agent any more";
   }
   for (auto& [id, image] : snapshots_.TakeImages()) {
-    const auto node = nodes.find(image.agent);
-    if (!image.whole || node == nodes.end()) continue;
+    const auto node = evidence_nodes_.find(image.agent);
+    if (!image.whole || node == evidence_nodes_.end()) continue;
     const auto process = processes.find(id);
     evidence.rings.push_back({.node = node->second,
                               .name = std::move(image.name),
@@ -482,7 +508,7 @@ void Monitor::Fetch(const Wanted& wanted) {
     if (process == state_.processes().end()) continue;
     if (rpc::SnapshotRequest* request = request_to(process->second.agent)) request->add_ids(id);
   }
-  snapshots_.Begin(next_request_, asked);
+  snapshots_.Begin(next_request_, asked, options_.most_held_bytes - held_bytes_);
   asked_.insert(asked.begin(), asked.end());
   for (auto& [number, message] : requests) {
     rpc::SnapshotRequest* request = message.mutable_snapshot();
@@ -536,6 +562,7 @@ bool Monitor::FetchHistory(const Trace& trace, const Report& report, Wanted firs
 
 Trace Monitor::BuildTrace(bool settle) {
   observed_.clear();
+  hosts_.clear();
   // Of a job that was ended for its time, who was killed says nothing about who stood still.
   const bool time_is_up = settle && final_pass_.diagnose.time_limit_ns >= 0;
   RingTraceBuilder builder;
@@ -545,6 +572,15 @@ Trace Monitor::BuildTrace(bool settle) {
     builder.trace()->problems.push_back(
         {ProblemCode::kTruncated, "its agent did not send all of it", name});
   }
+  const auto over_limit = [&](const std::string& what, const std::string& source) {
+    builder.trace()->problems.push_back({ProblemCode::kOverLimit,
+                                         fmt::format("{}: the collector holds {} MiB at most", what,
+                                                     options_.most_held_bytes >> 20),
+                                         source});
+  };
+  if (const size_t n = snapshots_.dropped(); n != 0) {
+    over_limit(fmt::format("records of {} rank{} were not fetched", n, n == 1 ? "" : "s"), "");
+  }
   for (const auto& [id, image] : snapshots_.images()) {
     MemorySource source(image.bytes);
     RingSnapshot snapshot = ReadRing(source, image.name);
@@ -552,6 +588,9 @@ Trace Monitor::BuildTrace(bool settle) {
     const std::optional<uint32_t> index = builder.Add(snapshot);
     if (!index.has_value()) continue;
     processes[id] = *index;
+    if (const auto agent = agents_.find(image.agent); agent != agents_.end()) {
+      hosts_[image.agent] = agent->second.host;
+    }
     Process& process = builder.trace()->processes[*index];
     observed_.resize(std::max<size_t>(observed_.size(), *index + 1));
     observed_[*index] = Observe(id, image);
@@ -570,6 +609,7 @@ Trace Monitor::BuildTrace(bool settle) {
   // All at once: each application costs what there are processes.
   rollcall::Journal journal;
   for (const auto& [number, agent] : agents_) {
+    if (agent.cut) over_limit("lines were dropped", agent.host + " journal");
     MemorySource source(
         {reinterpret_cast<const uint8_t*>(agent.journal.data()), agent.journal.size()});
     rollcall::Journal lines = ReadJournal(source, agent.host + " journal");
@@ -805,6 +845,8 @@ void Monitor::FinishNow() {
   final.is_new = standing_.Report(SightingsOf(final.trace, final.report, observed_), Monotonic()) ==
                  StandingFindings::ReportDelta::kNew;
   final.any_findings = !standing_.empty();
+  for (const auto& [number, host] : hosts_) final.hosts.push_back(host);
+  std::sort(final.hosts.begin(), final.hosts.end());
   if (options_.on_evidence) {
     AddEnvironments();
     final.evidence = std::move(evidence_);

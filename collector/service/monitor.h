@@ -51,6 +51,9 @@ struct MonitorOptions {
   // An agent that said nothing for this long, or left and did not come back, is lost: what is left
   // is judged without it.
   int64_t lost_after_ns = 10'000'000'000;
+  // Rings, journals and environments that are held at once, of all agents together. What comes
+  // beyond is dropped and named in the verdict. The trace that is made of it takes as much again.
+  uint64_t most_held_bytes = uint64_t{4} << 30;
   // No live stacks are asked for.
   bool live_stacks = true;
   // Called on the monitor's thread, with every report that says something new. Must not call back.
@@ -81,6 +84,9 @@ struct FinalPass {
   bool name_code = false;
 };
 
+// Why an agent of that protocol is refused; empty: it is not.
+std::string ProtocolProblem(uint32_t protocol);
+
 class Monitor {
  public:
   explicit Monitor(MonitorOptions options);
@@ -104,7 +110,8 @@ class Monitor {
   struct Final {
     Trace trace;
     Report report;
-    bundle::Evidence evidence;  // of this look; with on_evidence only
+    bundle::Evidence evidence;       // of this look; with on_evidence only
+    std::vector<std::string> hosts;  // one for each agent that sent a trace, sorted
     bool ranks_seen = false;
     bool is_new = false;        // it says what no report before said
     bool any_findings = false;  // in this or an earlier report, and not withdrawn
@@ -119,10 +126,12 @@ class Monitor {
     bool greeted = false;
     bool left = false;
     uint64_t id = 0;  // its own; 0: it has none
+    uint32_t pid = 0;
     std::string host;
     std::string run_directory;
     std::string journal;      // all lines so far
     std::string environment;  // of one that answered
+    bool cut = false;         // not all of the journal could be held
     int64_t last_heard_ns = 0;
     // Bytes that may be fetched from it while others compute; below 0: it must recover first.
     int64_t allowance = kFetchBurstBytes;
@@ -149,6 +158,9 @@ class Monitor {
   void HandleUntil(int64_t deadline_ns, const std::function<bool()>& answered);
   void HandleMessage(uint64_t number, const rpc::AgentMessage& message);
   void HandleHello(uint64_t number, Agent* agent, const rpc::Hello& hello);
+  std::map<uint64_t, Agent>::iterator Erase(std::map<uint64_t, Agent>::iterator agent);
+  // Counts so much more as held for the rest of the run, unless that leaves rings too little room.
+  bool Hold(size_t bytes);
   void ForgetLostAgents();
   // `asked`: not because of the digests, and not to be put off.
   void RunDiagnosis(const Suspicion& suspicion, bool asked);
@@ -219,11 +231,14 @@ class Monitor {
   uint64_t next_request_ = 1;
   SnapshotSet snapshots_;
   std::set<uint64_t> asked_;  // agents, for what is in snapshots_
+  uint64_t held_bytes_ = 0;   // besides rings
   SymbolCache symbols_;
   std::map<uint64_t, std::vector<CodeAddress>> asked_symbols_;  // by request
   std::set<uint64_t> asked_stacks_;                             // requests
   std::map<uint64_t, uint64_t> asked_environments_;             // by request, the agent
   bundle::Evidence evidence_;                                   // of the newest Collect()
+  std::map<uint64_t, size_t> evidence_nodes_;                   // by agent, in evidence_
+  std::map<uint64_t, std::string> hosts_;                       // by agent, of that Collect()
   std::vector<Observed> observed_;                              // likewise, by process
   std::map<uint64_t, std::pair<int64_t, int64_t>> cpu_;         // by process: CPU time, and when
   bool ended_meanwhile_ = false;  // a process, after the newest Collect() had its picture

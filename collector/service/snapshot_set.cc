@@ -10,13 +10,17 @@ namespace rollcall::service {
 void SnapshotSet::Clear() {
   answered_.clear();
   images_.clear();
+  dropped_.clear();
 }
 
-void SnapshotSet::Begin(uint64_t request, std::set<uint64_t> agents) {
+void SnapshotSet::Begin(uint64_t request, std::set<uint64_t> agents, uint64_t most_bytes) {
   request_ = request;
   waiting_ = std::move(agents);
   answers_.clear();
   received_bytes_ = 0;
+  most_bytes_ = most_bytes;
+  held_bytes_ = 0;
+  for (const auto& [id, image] : images_) held_bytes_ += image.bytes.size();
 }
 
 bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t realtime_ns) {
@@ -30,12 +34,16 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
   if (chunk.total_bytes() > kMaxImageBytes) return false;
   Answer& answer = answers_[agent];
   IncomingRing& image = answer.image;
-  if (answer.id != chunk.id() || image.whole) image = {};
+  if (answer.id != chunk.id()) {
+    held_bytes_ -= image.bytes.size();
+    image = {};
+  }
   image.agent = agent;
   answer.id = chunk.id();
   answer.received_bytes += chunk.data().size();
   received_bytes_ += chunk.data().size();
-  const uint64_t begin = image.bytes.size();
+  const uint64_t begin = image.received_bytes;
+  const size_t held = image.bytes.size();
   const uint64_t room = chunk.total_bytes() - std::min(chunk.total_bytes(), begin);
   if (chunk.compressed()) {
     if (!answer.decompressor) answer.decompressor.emplace();
@@ -44,12 +52,24 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
     if (chunk.offset() != begin || chunk.data().size() > room) return false;
     image.bytes.insert(image.bytes.end(), chunk.data().begin(), chunk.data().end());
   }
-  answer.bytes += image.bytes.size() - begin;
-  if (answer.bytes > kMostBytesPerAgent) return false;
+  image.received_bytes += image.bytes.size() - held;
+  held_bytes_ += image.bytes.size() - held;
+  image.dropped |= held_bytes_ > most_bytes_;
+  if (image.dropped) {
+    held_bytes_ -= image.bytes.size();
+    image.bytes = {};
+  }
   image.name = chunk.name();
   image.total_bytes = chunk.total_bytes();
   if (!chunk.end_of_file()) return true;
-  if (image.bytes.size() != image.total_bytes) return false;
+  if (image.received_bytes != image.total_bytes) return false;
+  answer.id = 0;
+  if (image.dropped) {
+    dropped_.insert(chunk.id());
+    image = {};
+    return true;
+  }
+  dropped_.erase(chunk.id());
   image.whole = true;
   image.quiet = chunk.quiet();
   image.alive = chunk.alive();
@@ -59,9 +79,9 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
   image.arrived_realtime_ns = realtime_ns;
   IncomingRing& known = images_[chunk.id()];
   // Two agents may see one process: the first one is believed.
-  if (known.agent == 0 || known.agent == agent) known = std::move(image);
+  if (known.agent == 0 || known.agent == agent) std::swap(known, image);
+  held_bytes_ -= image.bytes.size();
   image = {};
-  answer.id = 0;
   return true;
 }
 

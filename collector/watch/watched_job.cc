@@ -1,6 +1,6 @@
 #include "collector/watch/watched_job.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
@@ -16,6 +16,7 @@
 
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/clock.h"
+#include "collector/base/file.h"
 #include "collector/base/print_line.h"
 #include "collector/launch/job_environment.h"
 #include "collector/live/process_watch.h"
@@ -30,6 +31,8 @@ constexpr int64_t kGraceNs = 5'000'000'000;
 // A launcher that is ending the job itself, after a rank's death, is given this long: a signal in
 // the middle of that was seen to crash Open MPI 4.1.4's.
 constexpr int64_t kLauncherActsNs = 2'000'000'000;
+
+constexpr size_t kMostHostsShown = 8;
 
 int ExitCodeOf(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -59,6 +62,7 @@ int MillisecondsUntil(int64_t at_ns) {
 WatchedJob::WatchedJob(WatchSettings settings)
     : settings_(WithPort(std::move(settings))),
       kernel_reports_ends_(FindEndReports() == EndReports::kToPidfds),
+      file_limit_(RaiseFileLimit()),
       wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 WatchedJob::~WatchedJob() {
@@ -98,6 +102,7 @@ bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
                        .host = HostName(),
                        .at_ns = Now(CLOCK_REALTIME)});
   service::SilenceGrpc();
+  bundles_ = static_cast<bool>(callbacks.on_evidence);
   monitor_ = std::make_unique<service::Monitor>(
       service::MonitorOptions{.times = settings_.Times(),
                               .live_stacks = !settings_.no_stacks,
@@ -144,7 +149,12 @@ bool WatchedJob::Start() {
     for (const std::string& note : notes) PrintLine(note);
   }
   int error = 0;
-  if (launcher_.Start(settings_.command, environment, gate_.before(), &error)) return true;
+  // posix_spawn() has no attribute for limits. Before the job starts, the collector needs few
+  // descriptors.
+  SetFileLimit(file_limit_);
+  const bool started = launcher_.Start(settings_.command, environment, gate_.before(), &error);
+  RaiseFileLimit();
+  if (started) return true;
   PrintLine(fmt::format("{}: {}", settings_.command[0], strerror(error)));
   return false;
 }
@@ -242,7 +252,22 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
 }
 
 service::Monitor::Final WatchedJob::Finish(const service::FinalPass& look) {
-  return monitor_->Finish(look);
+  service::Monitor::Final final = monitor_->Finish(look);
+  hosts_ = final.hosts;
+  return final;
+}
+
+std::string WatchedJob::WhereTracesAre() const {
+  const std::string path = directory_.path();
+  const bool all_here = hosts_.empty() || hosts_ == std::vector<std::string>{HostName()};
+  if (all_here) return fmt::format("traces: {}  (rollcall analyze {})", path, path);
+  // A node's traces stay on it.
+  const size_t shown = std::min(hosts_.size(), kMostHostsShown);
+  return fmt::format(
+      "traces: {} on each of {}{}{}", path,
+      fmt::join(hosts_.begin(), hosts_.begin() + static_cast<ptrdiff_t>(shown), ", "),
+      shown < hosts_.size() ? fmt::format(" and {} more", hosts_.size() - shown) : "",
+      bundles_ ? "" : "  (--bundle FILE packs them into one file to analyze)");
 }
 
 std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen) {
@@ -284,8 +309,7 @@ void WatchedJob::Close(const End& end, bool any_findings) {
                       lost, directory_.path()));
     }
     if (any_findings || settings_.keep) {
-      PrintLine(
-          fmt::format("traces: {}  (rollcall analyze {})", directory_.path(), directory_.path()));
+      PrintLine(WhereTracesAre());
     }
   }
   TearDown(keep);

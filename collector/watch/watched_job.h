@@ -94,10 +94,13 @@ class WatchedJob {
   void EndJob();
   void Journal(const JournalEvent& event);
   void TearDown(bool keep);
+  // A line for the user.
+  std::string WhereTracesAre() const;
 
   const WatchSettings settings_;
   SignalGate gate_;                 // before anything that starts a thread
   const bool kernel_reports_ends_;  // tried before anything starts a thread
+  const uint64_t file_limit_;       // the user's, and the job's
   const int wake_fd_;
   std::string token_;
   RunDirectory directory_;
@@ -105,6 +108,8 @@ class WatchedJob {
   std::unique_ptr<service::Monitor> monitor_;
   std::unique_ptr<service::CollectorServer> server_;
   std::unique_ptr<AgentThread> agent_;
+  std::vector<std::string> hosts_;  // of the final look
+  bool bundles_ = false;
   std::atomic<bool> launcher_may_act_ = false;
   std::atomic<bool> end_asked_ = false;
   std::string end_why_;  // written before end_asked_ is set, read after it is seen

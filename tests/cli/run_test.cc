@@ -1,6 +1,7 @@
 // `rollcall run` around programs that are no MPI jobs: exit codes, signals, bad days.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
@@ -34,6 +35,16 @@ class RunTest : public ::testing::Test {
 TEST_F(RunTest, PassesTheExitCodeThrough) {
   EXPECT_EQ(RunCommand(Run({"true"})).exit_code(), 0);
   EXPECT_EQ(RunCommand(Run({"false"})).exit_code(), 1);
+}
+
+// `rollcall run` raises its own: a connection of an agent takes a descriptor.
+TEST_F(RunTest, TheJobKeepsItsLimitOfDescriptors) {
+  const Outcome outcome = RunCommand(
+      Run({"sh", "-c", "ulimit -Sn; grep 'open files' /proc/$PPID/limits"}), "", nullptr, [] {
+        const rlimit files{.rlim_cur = 200, .rlim_max = 300};
+        setrlimit(RLIMIT_NOFILE, &files);
+      });
+  EXPECT_THAT(outcome.out, ContainsRegex("^200\nMax open files +300 +300 "));
 }
 
 TEST_F(RunTest, SaysThatNoRankAppeared) {

@@ -66,6 +66,7 @@ def two_nodes(scene):
         require("4 ranks on 2 hosts" in job.stderr(), "not on 2 hosts", job)
         os.kill(job.pid, signal.SIGTERM)
         require(job.wait() is not None, "still running", job)
+        require("on each of nodea, nodeb  (--bundle" in job.stderr(), "where are the traces?", job)
         until(lambda: not live.agents_among(job.processes()), "the agents' end", job, patience_s=SOON_S)
         live.check_skip(live.read_verdict(scene.verdict_file), 4, job)
 

@@ -16,12 +16,13 @@ import cases_launch
 import cases_nodes
 import cases_run
 import cases_shm
+import cases_users
 import live
 
 SKIPPED = 77
 
 CASES = {**cases_bundle.CASES, **cases_launch.CASES, **cases_run.CASES, **cases_nodes.CASES,
-         **cases_shm.CASES}
+         **cases_shm.CASES, **cases_users.CASES}
 
 
 def main():

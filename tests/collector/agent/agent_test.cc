@@ -388,6 +388,60 @@ TEST_F(AgentTest, CompressesAnAnswerWhereItIsAllowed) {
   EXPECT_EQ(snapshot.threads[0].open.size(), 1u);
 }
 
+// A job may run a thousand short programs: each has a ring of some MiB, and descriptors.
+TEST_F(AgentTest, RingsOfEndedProcessesTakeWhatTheyNeed) {
+  agent_ = nullptr;
+  agent_ = std::make_unique<Agent>(AgentOptions{.run_directory = run_.path(),
+                                                .host = "here",
+                                                .version = "test",
+                                                .parents_word_ns = 0,
+                                                .let_go_after_ns = 0,
+                                                .most_open_ended = 0},
+                                   &transport_);
+  Sleeper ended;
+  Sleeper living;
+  const std::unique_ptr<FakeRing> rings[] = {MakeRing(ended.pid(), 0, 2),
+                                             MakeRing(living.pid(), 1, 2)};
+  const auto path = [&](const Sleeper& process) {
+    return run_.path() + "/rings/here-" + std::to_string(process.pid()) + "-1.ring";
+  };
+  const auto blocks = [](const std::string& file) {
+    struct stat status = {};
+    stat(file.c_str(), &status);
+    return status.st_blocks;
+  };
+  const std::string files[] = {path(ended), path(living)};
+  for (const std::string& file : files) {
+    std::ofstream(file, std::ios::binary | std::ios::app) << std::string(1 << 20, '\0');
+    ASSERT_GE(blocks(file), (1 << 20) / 512);
+  }
+  rings[0]->SetPhase(ring::Phase::kFinalized);
+  ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 2; }));
+  const int64_t before = blocks(files[0]);
+  ended.End(SIGTERM);
+  ASSERT_TRUE(RunUntil([&] { return blocks(files[0]) < 64; })) << blocks(files[0]);
+  EXPECT_EQ(blocks(files[1]), before);
+
+  // Closed by then, and answered all the same.
+  rpc::CollectorMessage request;
+  request.mutable_snapshot()->set_request(5);
+  transport_.Ask(request);
+  std::vector<uint8_t> bytes;
+  ASSERT_TRUE(RunUntil([&] {
+    for (const auto& message : transport_.Sent()) {
+      const auto& chunk = message.snapshot();
+      if (chunk.id() == 0 || chunk.name() != files[0].substr(files[0].rfind('/') + 1)) continue;
+      bytes.assign(chunk.data().begin(), chunk.data().end());
+      return true;
+    }
+    return false;
+  }));
+  MemorySource source(bytes);
+  const RingSnapshot snapshot = ReadRing(source, "copy");
+  ASSERT_TRUE(snapshot.usable);
+  EXPECT_EQ(snapshot.header.world_rank, 0);
+}
+
 TEST_F(AgentTest, ADeletedRingIsPreserved) {
   Sleeper sleeper;
   const auto ring = MakeRing(sleeper.pid(), 0, 1);

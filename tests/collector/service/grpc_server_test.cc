@@ -10,10 +10,15 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "collector/agent/grpc_transport.h"
+#include "collector/base/file.h"
 #include "collector/rpc/secret.h"
+#include "collector/service/listener.h"
 #include "proto/collector.grpc.pb.h"
 
 namespace rollcall::service {
@@ -60,7 +65,7 @@ class GrpcServerTest : public ::testing::Test {
   std::unique_ptr<rpc::Collector::Stub> stub_;
 };
 
-TEST_F(GrpcServerTest, TheTokenLetsIn) { EXPECT_TRUE(Talk(kToken, {Hello(1)}).ok()); }
+TEST_F(GrpcServerTest, TheTokenLetsIn) { EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), ""); }
 
 TEST_F(GrpcServerTest, NoTokenNoEntry) {
   EXPECT_EQ(Talk("", {Hello(1)}).error_code(), grpc::StatusCode::UNAUTHENTICATED);
@@ -75,25 +80,156 @@ TEST_F(GrpcServerTest, AnOversizedMessageEndsTheCall) {
   rpc::AgentMessage large;
   large.mutable_journal()->set_lines(std::string(5 << 20, 'x'));
   EXPECT_EQ(Talk(kToken, {Hello(1), large}).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_TRUE(Talk(kToken, {Hello(1)}).ok());
+  EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
+}
+
+// The preface, and the empty frame of settings.
+constexpr char kGreeting[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
+
+void Connect(const UniqueFd& fd, int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+}
+
+UniqueFd ConnectTo(int port) {
+  UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Connect(fd, port);
+  return fd;
+}
+
+// Reads until the other side has closed it; false if it stays open.
+bool IsClosed(const UniqueFd& fd) {
+  pollfd closed{fd.get(), POLLIN, 0};
+  char bytes[256];
+  do {
+    if (poll(&closed, 1, 60'000) != 1) return false;
+  } while (read(fd.get(), bytes, sizeof(bytes)) > 0);
+  return true;
 }
 
 // Anybody who reaches the port can open connections and say nothing: each takes a descriptor.
 TEST_F(GrpcServerTest, AConnectionThatSaysNothingIsClosed) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(server_->port()));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-  pollfd closed{fd, POLLIN, 0};
-  ssize_t got = 1;
-  while (got > 0) {  // the server's own greeting comes first
-    ASSERT_EQ(poll(&closed, 1, 60'000), 1) << "still open";
-    char bytes[256];
-    got = read(fd, bytes, sizeof(bytes));
+  EXPECT_TRUE(IsClosed(ConnectTo(server_->port())));
+}
+
+TEST_F(GrpcServerTest, AConnectionThatBecomesNoCallIsClosed) {
+  const UniqueFd fd = ConnectTo(server_->port());
+  ASSERT_EQ(write(fd.get(), kGreeting, sizeof(kGreeting)), ssize_t{sizeof(kGreeting)});
+  EXPECT_TRUE(IsClosed(fd));
+}
+
+TEST_F(GrpcServerTest, AConnectionOfAnotherProtocolIsClosed) {
+  const UniqueFd fd = ConnectTo(server_->port());
+  constexpr char kRequest[] = "GET /index.html HTTP/1.1\r\n\r\n";
+  ASSERT_EQ(write(fd.get(), kRequest, sizeof(kRequest)), ssize_t{sizeof(kRequest)});
+  EXPECT_TRUE(IsClosed(fd));
+}
+
+// 512 nodes start their agents at one moment.
+TEST_F(GrpcServerTest, ManyThatComeAtOnceAreAllServed) {
+  const uint64_t before = RaiseFileLimit();
+  std::vector<UniqueFd> agents;
+  for (size_t i = 0; i < Listener::kMostSilent + 100; ++i) {
+    agents.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   }
-  close(fd);
+  SetFileLimit(4);  // none is accepted until all are there
+  for (const UniqueFd& fd : agents) {
+    Connect(fd, server_->port());
+    ASSERT_EQ(write(fd.get(), kGreeting, sizeof(kGreeting)), ssize_t{sizeof(kGreeting)});
+  }
+  SetFileLimit(before);
+  for (const UniqueFd& fd : agents) {
+    char byte = 0;
+    ASSERT_EQ(read(fd.get(), &byte, 1), 1) << "closed instead of greeted";
+  }
+}
+
+// This process' ends of connections that came to `port`.
+size_t ConnectionsOf(int port) {
+  size_t count = 0;
+  for (int fd = 0; fd < 4096; ++fd) {
+    sockaddr_in own{};
+    sockaddr_in peer{};
+    socklen_t size = sizeof(own);
+    if (getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) != 0) continue;
+    size = sizeof(peer);
+    const bool connected = getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0;
+    if (connected && own.sin_family == AF_INET && ntohs(own.sin_port) == port) ++count;
+  }
+  return count;
+}
+
+TEST_F(GrpcServerTest, ConnectionsThatSayNothingKeepNoAgentOut) {
+  RaiseFileLimit();
+  std::vector<UniqueFd> silent;
+  for (size_t i = 0; i < 2 * Listener::kMostSilent; ++i) {
+    silent.push_back(ConnectTo(server_->port()));
+  }
+  EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
+  EXPECT_LE(ConnectionsOf(server_->port()), Listener::kMostSilent + 1);
+}
+
+// gRPC's own listener would stop for good.
+TEST_F(GrpcServerTest, ConnectionsAreAcceptedOnceThereAreDescriptorsAgain) {
+  const UniqueFd waiting(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const UniqueFd none_above(dup(waiting.get()));
+  const uint64_t before = RaiseFileLimit();
+  SetFileLimit(static_cast<uint64_t>(none_above.get()));
+  Connect(waiting, server_->port());
+  SetFileLimit(before);
+  EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
+}
+
+// The collector itself needs some: a bundle, a binary's symbols.
+TEST_F(GrpcServerTest, ConnectionsLeaveDescriptorsFree) {
+  constexpr size_t kFree = 64;
+  constexpr size_t kLeft = 32;
+  std::vector<UniqueFd> clients;
+  for (size_t i = 0; i < 2 * kFree; ++i) {
+    clients.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  }
+  const uint64_t before = RaiseFileLimit();
+  SetFileLimit(static_cast<uint64_t>(clients.back().get()) + 1 + kFree);
+  for (const UniqueFd& fd : clients) Connect(fd, server_->port());
+  ASSERT_EQ(write(clients.back().get(), kGreeting, sizeof(kGreeting)), ssize_t{sizeof(kGreeting)});
+  char byte = 0;
+  EXPECT_EQ(read(clients.back().get(), &byte, 1), 1);
+  EXPECT_LE(ConnectionsOf(server_->port()), kFree - kLeft);
+  SetFileLimit(before);
+}
+
+// What `rollcall doctor --collector` asks.
+TEST_F(GrpcServerTest, ANodeLearnsWhetherItsAgentWouldBeServed) {
+  using Result = agent::CollectorCheck::Result;
+  const std::string port = ":" + std::to_string(server_->port());
+  EXPECT_EQ(agent::CheckCollector("127.0.0.1" + port, kToken).result, Result::kServes);
+  EXPECT_EQ(agent::CheckCollector("127.0.0.1" + port, "another").result, Result::kWrongToken);
+  EXPECT_EQ(agent::CheckCollector("no.such.host.invalid" + port, kToken).result,
+            Result::kUnknownName);
+  server_.reset();
+  EXPECT_EQ(agent::CheckCollector("127.0.0.1" + port, kToken).result, Result::kUnreachable);
+}
+
+TEST_F(GrpcServerTest, ACheckOfAnotherProtocolIsRefused) {
+  grpc::ClientContext context;
+  context.AddMetadata(rpc::kTokenKey, kToken);
+  rpc::CheckRequest request;
+  request.set_protocol(2);
+  rpc::CheckReply reply;
+  EXPECT_EQ(stub_->Check(&context, request, &reply).error_message(),
+            "protocol 2 is not served, only 1");
+}
+
+// It says why, and goes on trying.
+TEST_F(GrpcServerTest, AnAgentIsToldWhyItIsRefused) {
+  std::promise<std::string> reason;
+  const auto transport =
+      agent::ConnectToCollector("127.0.0.1:" + std::to_string(server_->port()), "another",
+                                [&](const std::string& text) { reason.set_value(text); });
+  EXPECT_EQ(reason.get_future().get(), "not this run's token");
 }
 
 TEST(ServeTest, AnAddressWithoutAPortGetsAFreeOne) {

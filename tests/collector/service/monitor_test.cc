@@ -636,6 +636,34 @@ TEST(MonitorTest, NoAgentIsLostWhileEvidenceIsWritten) {
   EXPECT_THAT(notes, ::testing::IsEmpty());
 }
 
+// Containers of one name and path.
+TEST(MonitorTest, EvidenceHasTheEnvironmentOfEachAgent) {
+  Monitor monitor{WithEvidence(5'000'000'000)};
+  std::vector<std::pair<uint64_t, std::shared_ptr<FakeLink>>> agents;
+  for (const uint64_t id : {1, 2}) {
+    agents.emplace_back(0, std::make_shared<FakeLink>());
+    agents.back().first = monitor.Join(agents.back().second);
+    rpc::AgentMessage hello = Hello();
+    hello.mutable_hello()->set_agent_id(id);
+    monitor.Message(agents.back().first, hello);
+  }
+  auto finished = std::async(std::launch::async, [&] { return monitor.Finish(); });
+  int32_t rank = 0;
+  for (const auto& [agent, link] : agents) {
+    const uint64_t request = link->WaitForSnapshotRequest();
+    monitor.Message(agent, Environment(link->WaitForEnvironmentRequest(),
+                                       "{\"of\":" + std::to_string(rank) + "}"));
+    const std::vector<uint8_t> ring = RingInBarrier(rank++, true);
+    monitor.Message(agent, Snapshot(request, IdOf(ring), ring, false));
+    monitor.Message(agent, LastSnapshot(request));
+  }
+  const Monitor::Final final = finished.get();
+  ASSERT_EQ(final.evidence.nodes.size(), 2u);
+  EXPECT_EQ(final.evidence.nodes[0].environment, "{\"of\":0}");
+  EXPECT_EQ(final.evidence.nodes[1].environment, "{\"of\":1}");
+  EXPECT_EQ(final.hosts, (std::vector<std::string>{"here", "here"}));
+}
+
 TEST(MonitorTest, EvidenceThatDoesNotFitIsRefused) {
   for (const std::string& json : {std::string(bundle::kMaxEnvironmentBytes + 1, ' '),
                                   std::string("\x1b[2J"), std::string("[]")}) {
@@ -672,6 +700,40 @@ TEST(MonitorTest, WithoutABundleNothingIsAskedOrKept) {
   EXPECT_TRUE(final.evidence.rings.empty());
 }
 
+// A problem of the last look that speaks of `what`; "" if there is none.
+std::string ProblemOf(const Monitor::Final& final, const std::string& what) {
+  for (const Problem& problem : final.trace.problems) {
+    if (problem.message.find(what) != std::string::npos) return problem.message;
+  }
+  return "";
+}
+
+TEST(MonitorTest, WhatCannotBeHeldIsNamed) {
+  const std::vector<uint8_t> ring = RingInBarrier(0, true);
+  MonitorOptions options;
+  options.most_held_bytes = (uint64_t{1} << 20) + ring.size() / 2;
+  Monitor monitor{options};
+  const auto link = std::make_shared<FakeLink>();
+  const uint64_t agent = monitor.Join(link);
+  monitor.Message(agent, Hello());
+  rpc::AgentMessage journal;
+  journal.mutable_journal()->set_lines(std::string(1 << 18, '\n'));
+  for (int i = 0; i < 2; ++i) monitor.Message(agent, journal);
+  auto finished = std::async(std::launch::async, [&] { return monitor.Finish(); });
+  const uint64_t request = link->WaitForSnapshotRequest();
+  std::vector<uint8_t> second = ring;
+  second.resize(1 << 20);
+  monitor.Message(agent, Snapshot(request, 1, ring, false));
+  monitor.Message(agent, Snapshot(request, 2, second, false));
+  monitor.Message(agent, LastSnapshot(request));
+  const Monitor::Final final = finished.get();
+  EXPECT_EQ(final.trace.processes.size(), 1u);
+  EXPECT_EQ(ProblemOf(final, "records of"),
+            "records of 1 rank were not fetched: the collector holds 1 MiB at most");
+  EXPECT_EQ(ProblemOf(final, "lines were"),
+            "lines were dropped: the collector holds 1 MiB at most");
+}
+
 // Containers are all called localhost, and their run directories may be one path.
 TEST(MonitorTest, TwoNodesOfOneNameBothCount) {
   Monitor monitor{MonitorOptions{}};
@@ -690,6 +752,34 @@ TEST(MonitorTest, TwoNodesOfOneNameBothCount) {
   monitor.Message(agent, again);  // the second one, connected anew, and with nothing to say yet
   const uint64_t request = third->WaitForSnapshotRequest();
   EXPECT_NE(request, 0u) << "the first one's rank waits";
+  monitor.Leave(agent);
+}
+
+// Agents of one name and path without ids of their own.
+TEST(MonitorTest, AReplacedAgentIsToldAndComesBackWhenItsSuccessorLeft) {
+  Monitor monitor{MonitorOptions{}};
+  const auto attach = [&](uint32_t pid, bool resumed, const std::shared_ptr<FakeLink>& link) {
+    rpc::AgentMessage hello = Hello();
+    hello.mutable_hello()->set_pid(pid);
+    hello.mutable_hello()->set_resumed(resumed);
+    const uint64_t agent = monitor.Join(link);
+    monitor.Message(agent, hello);
+    return agent;
+  };
+  const auto first = std::make_shared<FakeLink>();
+  attach(1, false, first);
+  const auto successor = std::make_shared<FakeLink>();
+  const uint64_t second = attach(2, false, successor);
+  EXPECT_EQ(first->WaitForRefusal(), "another agent took its place");
+  const auto early = std::make_shared<FakeLink>();
+  attach(1, true, early);
+  EXPECT_EQ(early->WaitForRefusal(), "another agent took its place");
+  monitor.Leave(second);
+  const auto back = std::make_shared<FakeLink>();
+  const uint64_t agent = attach(1, true, back);
+  const std::vector<uint8_t> ring = RingInBarrier(0, true);
+  monitor.Message(agent, WaitingDigest(IdOf(ring), 2));
+  EXPECT_NE(back->WaitForSnapshotRequest(), 0u);
   monitor.Leave(agent);
 }
 
@@ -769,6 +859,40 @@ TEST(SnapshotSetTest, ALaterAnswerReplacesOneProcessAndKeepsTheOthers) {
   EXPECT_EQ(set.images().at(2).bytes, std::vector<uint8_t>{'a'});
   set.Clear();
   EXPECT_TRUE(set.images().empty());
+}
+
+TEST(SnapshotSetTest, WhatDoesNotFitIsDroppedAndTheRestIsKept) {
+  SnapshotSet set;
+  rpc::SnapshotChunk chunk;
+  chunk.set_request(1);
+  const auto send = [&](uint64_t id, const std::string& text) {
+    chunk.set_id(id);
+    chunk.set_total_bytes(text.size());
+    chunk.set_offset(0);
+    chunk.set_data(text.substr(0, text.size() / 2));
+    chunk.set_end_of_file(false);
+    EXPECT_TRUE(set.Add(7, chunk, 0));
+    chunk.set_offset(text.size() / 2);
+    chunk.set_data(text.substr(text.size() / 2));
+    chunk.set_end_of_file(true);
+    EXPECT_TRUE(set.Add(7, chunk, 0));
+  };
+  set.Begin(1, {7}, 6);
+  send(1, "abcd");
+  send(2, "efgh");  // too large together with the first
+  send(3, "ij");
+  EXPECT_EQ(set.dropped(), 1u);
+  EXPECT_EQ(set.images().size(), 2u);
+  EXPECT_EQ(set.images().at(3).bytes, (std::vector<uint8_t>{'i', 'j'}));
+  // The newer one of the first takes the older one's place: there is room for both no longer.
+  send(1, "k");
+  EXPECT_EQ(set.dropped(), 2u);
+  EXPECT_EQ(set.images().at(1).bytes.size(), 4u);
+  set.Begin(1, {7}, 7);
+  send(1, "k");
+  EXPECT_EQ(set.images().at(1).bytes, std::vector<uint8_t>{'k'});
+  send(2, "efgh");
+  EXPECT_EQ(set.dropped(), 0u);
 }
 
 TEST(SnapshotSetTest, LateAnswersAreIgnored) {
