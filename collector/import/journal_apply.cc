@@ -41,6 +41,7 @@ class JournalApplier {
   void operator()(const journal::Run&) {}
   void operator()(const journal::ProcessSeen&) {}
   void operator()(const journal::JobEnd&) {}
+  void operator()(const journal::Clock&) {}  // applied by CorrectTimes(), before this
   void operator()(const journal::Absent& absent) { trace_.problems.push_back(ProblemOf(absent)); }
   void operator()(const journal::Source& source) { trace_.sources.push_back(source.source); }
   void operator()(const journal::Verdict& verdict) {
