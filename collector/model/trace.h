@@ -248,6 +248,7 @@ struct ProcessEnd {
   bool oom_killed = false;
   bool by_launcher = false;  // ended by the launcher's clean-up after another rank's end
   bool by_rollcall = false;  // ended because rollcall ended the job
+  bool parent_saw = false;   // the process' own `rollcall exec` said how
   int64_t at_ns = kNoTime;
   uint32_t order = kNoIndex;  // 0 ended first
 };

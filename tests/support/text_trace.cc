@@ -429,6 +429,7 @@ class Parser {
     end.order = ended_++;
     end.by_launcher = words.size() > 2 && words.back() == "launcher";
     end.by_rollcall = words.size() > 2 && words.back() == "rollcall";
+    end.parent_saw = words.size() > 2 && words.back() == "seen";
     return true;
   }
 

@@ -50,6 +50,9 @@ bool EndsAnother(const Process& cause, const Process& process) {
   if (!Gone(cause)) return false;
   const bool before = cause.end.order < process.end.order;
   if (!InTheBlur(cause, process)) return before;
+  // Nobody saw how that one ended. SIGKILL from a launcher meets the parent first, which then says
+  // nothing: this process was ended by somebody else.
+  if (cause.end.how == ProcessEnd::How::kVanished && process.end.parent_saw) return before;
   if (EndedByItsOwnHand(cause)) return true;
   // Both were killed, and who was first is chance: one that was killed while it waited for others
   // is the less likely cause.

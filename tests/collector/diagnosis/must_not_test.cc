@@ -63,6 +63,22 @@ ranks 4
   EXPECT_EQ(said(""), "rank-died 1 #2");
 }
 
+// Rank 3 was killed, and perhaps because of rank 0, of which nobody knows how it ended. Golden
+// died_and_the_others_vanished is the same with a parent that saw rank 3.
+TEST(MustNot, AKilledRankThatMayBeCleanUp) {
+  EXPECT_EQ(Said(R"(
+ranks 4
+0-3: Barrier @ main:14
+1-3: waits in Bcast root=0 1xMPI_INT @ main:16
+3: is-killed 9
+3: ended-at 5000
+0-2: vanishes
+0-2: ended-at 5010
+)",
+                 {.job_ended = true}),
+            "nothing");
+}
+
 // The odd one is the first file, not the seven others.
 TEST(MustNot, ReferenceBias) {
   EXPECT_EQ(Said(R"(
