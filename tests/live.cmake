@@ -1,5 +1,5 @@
-# Real Open MPI jobs under `rollcall run`, `rollcall collector` and `rollcall agent`, on good days and bad
-# ones; tests/live/cases_*.py say which there are.
+# Real jobs of Open MPI (one case: MPICH) under `rollcall run`, `rollcall collector` and `rollcall agent`, on
+# good days and bad ones; tests/live/cases_*.py say which there are.
 set(LIVE_DIR ${CMAKE_CURRENT_LIST_DIR}/live)
 file(GLOB LIVE_SCRIPTS CONFIGURE_DEPENDS ${LIVE_DIR}/*.py)
 
