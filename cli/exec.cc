@@ -2,7 +2,7 @@
 //
 // To the program and to whoever started this it must make no difference: same input, output,
 // signals, process group and end. It opens nothing, starts no thread and keeps no descriptor of the
-// program's (a pipe that the parent held would never end).
+// program's (a pipe that the parent held would never end) but the launcher's.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -74,12 +75,23 @@ Child Start(const std::string& file, char** argv, const sigset_t& mask) {
   return child;
 }
 
-// The program's descriptors are its own; this process keeps none of them.
+// The rank's connection to Hydra (MPICH) and its kin; 0: there is none.
+unsigned LaunchersDescriptor() {
+  const char* text = getenv("PMI_FD");
+  const long fd = text == nullptr ? 0 : strtol(text, nullptr, 10);
+  return fd > 2 && fd < INT_MAX ? static_cast<unsigned>(fd) : 0;
+}
+
+// The program's descriptors are its own; this process keeps none of them but one: Hydra sends
+// SIGKILL to all processes that it started as soon as a rank's connection ends. It would end this
+// one before it has written down how the rank ended.
 void LetGoOfDescriptors() {
   const int null = open("/dev/null", O_RDWR);
   if (null < 0) return;
   for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
-  close_range(3, ~0U, 0);
+  const unsigned kept = LaunchersDescriptor();
+  if (kept > 3) close_range(3, kept - 1, 0);
+  close_range(kept == 0 ? 3 : kept + 1, ~0U, 0);
 }
 
 struct Seen {

@@ -20,7 +20,9 @@ namespace rollcall::env {
     "it; 1: always; 0: never")                                                                   \
   X(kRingKiB, "ROLLCALL_RING_KIB", "4096", "KiB of shared memory a rank may use")                \
   X(kCollector, "ROLLCALL_COLLECTOR", "", "HOST:PORT of the collector, for agents")              \
-  X(kToken, "ROLLCALL_TOKEN", "", "secret of this run, for every connection")
+  X(kToken, "ROLLCALL_TOKEN", "", "secret of this run, for every connection")                    \
+  X(kTestClockShift, "ROLLCALL_TEST_CLOCK_SHIFT_NS", "0",                                        \
+    "for tests only: nanoseconds by which this node's CLOCK_REALTIME is taken to be ahead")
 
 #define X(identifier, variable, default_value, meaning) \
   inline constexpr char identifier[] = variable;

@@ -52,6 +52,12 @@ uint64_t EnvironmentNumber(const char* name, uint64_t otherwise) {
   return *end == '\0' ? value : otherwise;
 }
 
+uint64_t g_test_clock_shift_ns = 0;
+
+ring::ClockAnchor ReadClocks() {
+  return {Ticks(), MonotonicNs(), RealtimeNs() + g_test_clock_shift_ns};
+}
+
 // The first line of a small file below /proc. Returns its length.
 size_t ReadLine(const char* path, char* line, size_t size) {
   line[0] = '\0';
@@ -157,7 +163,8 @@ void FillHeader(const Identity& identity, uint64_t job_key, ring::FileHeader* he
   g_process.use_tsc = HasInvariantTsc();
   header->clock =
       static_cast<uint64_t>(g_process.use_tsc ? ring::Clock::kTsc : ring::Clock::kMonotonicNs);
-  header->first_anchor = {Ticks(), MonotonicNs(), RealtimeNs()};
+  g_test_clock_shift_ns = EnvironmentNumber(env::kTestClockShift, 0);  // may be negative
+  header->first_anchor = ReadClocks();
   header->last_anchor = header->first_anchor;
   header->phase_ticks = header->first_anchor.ticks;
 }
@@ -257,9 +264,10 @@ void RefreshClockAnchor() {
   if (busy.test_and_set(std::memory_order_acquire)) return;  // another thread does it now
   StoreRelaxed(&header->last_anchor_lock, LoadRelaxed(&header->last_anchor_lock) | 1);
   std::atomic_thread_fence(std::memory_order_release);
-  StoreRelaxed(&header->last_anchor.ticks, Ticks());
-  StoreRelaxed(&header->last_anchor.monotonic_ns, MonotonicNs());
-  StoreRelaxed(&header->last_anchor.realtime_ns, RealtimeNs());
+  const ring::ClockAnchor now = ReadClocks();
+  StoreRelaxed(&header->last_anchor.ticks, now.ticks);
+  StoreRelaxed(&header->last_anchor.monotonic_ns, now.monotonic_ns);
+  StoreRelaxed(&header->last_anchor.realtime_ns, now.realtime_ns);
   StoreRelease(&header->last_anchor_lock, LoadRelaxed(&header->last_anchor_lock) + 1);
   busy.clear(std::memory_order_release);
 }

@@ -1,15 +1,26 @@
-# Real Open MPI jobs under `rollcall run`, `rollcall collector` and `rollcall agent`, on good days and bad
-# ones; tests/live/cases_*.py say which there are.
+# Real jobs of Open MPI (one case: MPICH) under `rollcall run`, `rollcall collector` and `rollcall agent`, on
+# good days and bad ones; tests/live/cases_*.py say which there are.
 set(LIVE_DIR ${CMAKE_CURRENT_LIST_DIR}/live)
 file(GLOB LIVE_SCRIPTS CONFIGURE_DEPENDS ${LIVE_DIR}/*.py)
 
 if(TARGET rollcall_cli AND MPICC_openmpi AND MPIRUN_openmpi)
   set(STAGED_JOB ${CMAKE_CURRENT_BINARY_DIR}/live/staged_job)
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/live)
-  add_custom_command(OUTPUT ${STAGED_JOB}
-    COMMAND ${MPICC_openmpi} -g -O1 -Wall -Wextra -Werror ${LIVE_DIR}/staged_job.c -o ${STAGED_JOB}
-    DEPENDS ${LIVE_DIR}/staged_job.c VERBATIM)
-  add_custom_target(live_program ALL DEPENDS ${STAGED_JOB})
+  add_custom_target(live_program ALL)
+  set(STAGED_JOB_openmpi ${STAGED_JOB})
+  if(MPICC_mpich AND MPIRUN_mpich)
+    set(STAGED_JOB_mpich ${STAGED_JOB}-mpich)
+    set(MPICH_PROGRAM --mpich-program ${STAGED_JOB_mpich})
+  endif()
+  foreach(mpi openmpi mpich)
+    if(STAGED_JOB_${mpi})
+      add_custom_command(OUTPUT ${STAGED_JOB_${mpi}}
+        COMMAND ${MPICC_${mpi}} -g -O1 -Wall -Wextra -Werror ${LIVE_DIR}/staged_job.c -o ${STAGED_JOB_${mpi}}
+        DEPENDS ${LIVE_DIR}/staged_job.c VERBATIM)
+      add_custom_target(live_program_${mpi} DEPENDS ${STAGED_JOB_${mpi}})
+      add_dependencies(live_program live_program_${mpi})
+    endif()
+  endforeach()
 
   # One ctest entry per case; the list is Python's.
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${LIVE_SCRIPTS})
@@ -19,7 +30,7 @@ if(TARGET rollcall_cli AND MPICC_openmpi AND MPIRUN_openmpi)
     COMMAND_ERROR_IS_FATAL ANY)
   foreach(case ${cases})
     rollcall_job_test(live.${case} job ../live/run_live_test.py --rollcall $<TARGET_FILE:rollcall_cli>
-      --build ${PROJECT_BINARY_DIR} --program ${STAGED_JOB} ${case})
+      --build ${PROJECT_BINARY_DIR} --program ${STAGED_JOB} ${MPICH_PROGRAM} ${case})
     set_tests_properties(live.${case} PROPERTIES SKIP_RETURN_CODE 77)
   endforeach()
 else()

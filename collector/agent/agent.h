@@ -19,6 +19,7 @@
 
 #include "collector/agent/agent_socket.h"
 #include "collector/agent/answers.h"
+#include "collector/agent/clock_estimate.h"
 #include "collector/agent/journal_tail.h"
 #include "collector/agent/ring_sample.h"
 #include "collector/agent/thread_watch.h"
@@ -163,6 +164,7 @@ class Agent {
   // A hang was found: writes down where everybody stands.
   void NoteVerdict(int64_t at_realtime_ns);
   void Handle(const rpc::CollectorMessage& message);
+  void HandleClock(const rpc::Clock& answer);
   void PumpSnapshots();
   void TakeSnapshot(SnapshotJob* job, const Process& process);
   void JournalQuiet(Process* process, uint64_t activity);
@@ -191,6 +193,9 @@ class Agent {
   int64_t next_sample_ns_ = 0;
   int64_t next_heartbeat_ns_ = 0;
   int64_t next_moving_digest_ns_ = 0;
+  int64_t next_clock_ns_ = 0;
+  int clocks_came_ = 0;  // on this connection
+  ClockEstimate clock_estimate_;
   uint64_t connection_ = 0;
   uint64_t connections_made_ = 0;
   const uint64_t id_;  // random: what names this agent to the collector

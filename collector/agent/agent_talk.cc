@@ -21,6 +21,11 @@ constexpr int64_t kMovingDigestNs = 1'000'000'000;
 constexpr int kBriefWindowLog = 18;
 constexpr int kWholeWindowLog = 21;
 
+// The collector is asked for its clock so often; a few times at once, as the first answers are
+// slow.
+constexpr int64_t kClockPeriodNs = 10'000'000'000;
+constexpr int kFirstClocks = 4;
+
 // How long the ends of processes are waited for once the job is over.
 constexpr int64_t kSettleNs = 1'000'000'000;
 
@@ -50,17 +55,23 @@ void Agent::Talk() {
     journal_.Rewind();
     ReadJournalLines();
     next_heartbeat_ns_ = 0;
+    next_clock_ns_ = 0;
+    clocks_came_ = 0;
+    clock_estimate_ = {};
   }
   for (const rpc::CollectorMessage& message : transport_->Receive()) Handle(message);
   if (connection_ == 0) return;
   TellState();
   PumpSnapshots();
   const int64_t now = Now(CLOCK_MONOTONIC);
-  if (now >= next_heartbeat_ns_) {
+  const bool asks_clock = now >= next_clock_ns_;
+  if (asks_clock || now >= next_heartbeat_ns_) {
     next_heartbeat_ns_ = now + options_.heartbeat_ns;
+    if (asks_clock) next_clock_ns_ = now + kClockPeriodNs;
     rpc::AgentMessage message;
     message.mutable_heartbeat()->set_realtime_ns(Now(CLOCK_REALTIME));
-    message.mutable_heartbeat()->set_monotonic_ns(now);
+    message.mutable_heartbeat()->set_monotonic_ns(Now(CLOCK_MONOTONIC));
+    message.mutable_heartbeat()->set_asks_clock(asks_clock);
     transport_->Send(connection_, std::move(message));
   }
 }
@@ -149,6 +160,18 @@ void Agent::NoteVerdict(int64_t at_realtime_ns) {
   }
 }
 
+void Agent::HandleClock(const rpc::Clock& answer) {
+  const ClockReading asked = {.realtime_ns = answer.asked_realtime_ns(),
+                              .monotonic_ns = answer.asked_monotonic_ns()};
+  const ClockReading now = {.realtime_ns = Now(CLOCK_REALTIME),
+                            .monotonic_ns = Now(CLOCK_MONOTONIC)};
+  const auto clock = clock_estimate_.Add(asked, answer.collector_realtime_ns(), now);
+  if (clock) {
+    Journal(journal::Clock{.host = options_.host, .clock = *clock, .at_ns = now.realtime_ns});
+  }
+  if (++clocks_came_ < kFirstClocks) next_clock_ns_ = 0;
+}
+
 void Agent::Handle(const rpc::CollectorMessage& message) {
   if (message.has_snapshot()) {
     SnapshotJob job;
@@ -196,6 +219,8 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
     answers_.Submit(connection_, message.environment(), target);
   } else if (message.has_verdict()) {
     NoteVerdict(Now(CLOCK_REALTIME) - std::max<int64_t>(0, message.verdict().age_ns()));
+  } else if (message.has_clock()) {
+    HandleClock(message.clock());
   } else if (message.has_shutdown()) {
     shut_down_ = true;
     shut_down_keeps_ = message.shutdown().keep();

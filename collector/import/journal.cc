@@ -146,6 +146,13 @@ struct ToJsonLine {
     Put(&line, verdict.process);
     line["activity"] = verdict.activity;
   }
+  void operator()(const journal::Clock& clock) {
+    line["event"] = "clock";
+    line["at_ns"] = clock.at_ns;
+    line["host"] = clock.host;
+    line["offset_ns"] = clock.clock.offset_ns;
+    line["error_ns"] = clock.clock.error_ns;
+  }
   void operator()(const journal::JobEnd& end) {
     line["event"] = "job-end";
     line["at_ns"] = end.at_ns;
@@ -323,6 +330,13 @@ JournalEvent ReadVerdict(const Json& line) {
                           Number<int64_t>(line, "at_ns", kNoTime)};
 }
 
+JournalEvent ReadClock(const Json& line) {
+  return journal::Clock{Text(line, "host", 256),
+                        {.offset_ns = Number<int64_t>(line, "offset_ns", 0),
+                         .error_ns = Number<int64_t>(line, "error_ns", -1)},
+                        Number<int64_t>(line, "at_ns", kNoTime)};
+}
+
 JournalEvent ReadJobEnd(const Json& line) {
   return journal::JobEnd{Number<int>(line, "exit_code", 0), Flag(line, "by_rollcall"),
                          Number<int64_t>(line, "at_ns", kNoTime)};
@@ -357,7 +371,7 @@ constexpr std::pair<std::string_view, JournalEvent (*)(const Json&)> kReaders[] 
     {"run", ReadRun},        {"process-seen", ReadSeen}, {"process-end", ReadEnd},
     {"quiet", ReadQuiet},    {"stack", ReadStack},       {"symbols", ReadSymbols},
     {"job-end", ReadJobEnd}, {"verdict", ReadVerdict},   {"absent", ReadAbsent},
-    {"source", ReadSource},
+    {"source", ReadSource},  {"clock", ReadClock},
 };
 
 }  // namespace

@@ -98,6 +98,13 @@ struct Source {
   SourceBlocks source;
 };
 
+// How far the node's CLOCK_REALTIME is ahead of the collector's: import/node_clock.h.
+struct Clock {
+  std::string host;
+  NodeClock clock;
+  int64_t at_ns = kNoTime;
+};
+
 struct JobEnd {
   int exit_code = 0;
   bool by_rollcall = false;
@@ -109,7 +116,7 @@ struct JobEnd {
 using JournalEvent =
     std::variant<journal::Run, journal::ProcessSeen, journal::ProcessEnded, journal::Quiet,
                  journal::StackSeen, journal::Symbols, journal::Verdict, journal::JobEnd,
-                 journal::Absent, journal::Source>;
+                 journal::Absent, journal::Source, journal::Clock>;
 
 // One line, with its line break. Valid UTF-8 whatever the strings hold.
 std::string FormatJournalLine(const JournalEvent& event);

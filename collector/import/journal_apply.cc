@@ -41,6 +41,7 @@ class JournalApplier {
   void operator()(const journal::Run&) {}
   void operator()(const journal::ProcessSeen&) {}
   void operator()(const journal::JobEnd&) {}
+  void operator()(const journal::Clock&) {}  // applied by CorrectTimes(), before this
   void operator()(const journal::Absent& absent) { trace_.problems.push_back(ProblemOf(absent)); }
   void operator()(const journal::Source& source) { trace_.sources.push_back(source.source); }
   void operator()(const journal::Verdict& verdict) {
@@ -66,6 +67,8 @@ class JournalApplier {
     merged.oom_killed = end.oom_killed || told.oom_killed;
     merged.by_launcher = end.by_launcher || told.by_launcher;
     merged.by_rollcall = end.by_rollcall || told.by_rollcall;
+    const bool by_parent = ended.process.ring_id == 0 && Knowledge(told.how) == 3;
+    merged.parent_saw = end.parent_saw || by_parent;
     if (best.at_ns == kNoTime) merged.at_ns = std::max(end.at_ns, told.at_ns);
     end = merged;
   }

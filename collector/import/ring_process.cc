@@ -101,6 +101,7 @@ void ReadProcess(RingContext* context, RingReferences* references,
   process.exit_status = static_cast<int>(header.exit_status);
   process.errors_seen = header.errors_seen;
   process.taken_at_ns = context->ring.taken_at_ns;
+  process.clock = context->ring.clock;
   process.table_overflows = header.threads_unrecorded + header.calls_unrecorded +
                             context->Lost(ring::SectionKind::kThreads) +
                             context->Lost(ring::SectionKind::kMembers) +

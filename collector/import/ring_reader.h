@@ -49,10 +49,11 @@ struct RingThread {
 
 struct RingSnapshot {
   std::string source;
-  bool usable = false;            // false: nothing but `problems` says anything
-  bool moved = false;             // a thread made calls while the picture was taken
-  int64_t taken_at_ns = kNoTime;  // CLOCK_REALTIME of the picture; set by whoever took it
-  uint64_t activity = 0;          // RingActivity() of the image
+  bool usable = false;             // false: nothing but `problems` says anything
+  bool moved = false;              // a thread made calls while the picture was taken
+  int64_t taken_at_ns = kNoTime;   // CLOCK_REALTIME of the picture; set by whoever took it
+  std::optional<NodeClock> clock;  // by which its times are corrected: import/node_clock.h
+  uint64_t activity = 0;           // RingActivity() of the image
   ring::FileHeader header{};
   std::vector<RingThread> threads;
   std::vector<ring::Member> members;  // identity whole, by rising uid, each uid once

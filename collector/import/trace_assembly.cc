@@ -11,6 +11,7 @@
 #include "collector/base/byte_source.h"
 #include "collector/base/file.h"
 #include "collector/import/append_trace.h"
+#include "collector/import/node_clock.h"
 
 namespace rollcall {
 namespace {
@@ -18,25 +19,47 @@ namespace {
 // Between the two looks at processes that are alive.
 constexpr std::chrono::milliseconds kSettle{100};
 
+std::string WithoutSlash(const std::string& directory) {
+  return directory.substr(0, directory.find_last_not_of('/') + 1);
+}
+
 }  // namespace
 
 TraceAssembly::TraceAssembly(const flight_recorder::RankPattern& pattern, Machine* machine,
                              KeptSources* sources)
     : machine_(*machine), sources_(*sources), host_(machine->Hostname()), dumps_(pattern) {}
 
+void TraceAssembly::AddJournal(const InputFile& file, Journal journal) {
+  if (const auto clock = CorrectTimes(&journal)) clocks_[WithoutSlash(file.directory)] = *clock;
+  journals_.push_back(std::move(journal));
+}
+
+std::optional<NodeClock> TraceAssembly::ClockOf(const InputFile& ring) const {
+  const std::string directory = WithoutSlash(ring.directory);
+  auto found = clocks_.find(directory);
+  if (found == clocks_.end()) {
+    found = clocks_.find(directory.substr(0, directory.rfind('/')));
+  }
+  return found == clocks_.end() ? std::nullopt : std::optional(found->second);
+}
+
 void TraceAssembly::AddRing(const InputFile& file, RingSnapshot ring) {
+  const std::optional<NodeClock> clock = ClockOf(file);
   if (file.in_bundle) {
     // What this machine has to say of its process is of no use: what the other one saw is in the
     // bundle.
     const bool known = ring.usable && builder_.FindProcess(RingId(ring.header)).has_value();
     known_members_ += known ? 1 : 0;
-    if (!known) builder_.Add(ring);
+    if (known) return;
+    if (clock) CorrectTimes(*clock, &ring);
+    builder_.Add(ring);
     return;
   }
   const bool on_this_host = ring.usable && !host_.empty() && host_ == ring.header.host;
   const uint64_t start = on_this_host ? machine_.StartTicks(ring.header.pid) : 0;
   const bool alive = start != 0 && start == ring.header.process_start_ticks;
   if (alive) ring.taken_at_ns = machine_.NowNs();
+  if (clock) CorrectTimes(*clock, &ring);
   const std::optional<uint32_t> index = builder_.Add(ring);
   if (!index || !on_this_host) return;
   ProcessEnd& end = builder_.trace()->processes[*index].end;

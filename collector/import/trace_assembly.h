@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,8 +31,9 @@ class TraceAssembly {
 
   void AddProblem(Problem problem) { builder_.trace()->problems.push_back(std::move(problem)); }
   void AddRing(const InputFile& file, RingSnapshot ring);
-  // Applied when all rings are there.
-  void AddJournal(Journal journal) { journals_.push_back(std::move(journal)); }
+  // Applied when all rings are there. Its `clock` is that of the rings beside and below it that are
+  // added later.
+  void AddJournal(const InputFile& file, Journal journal);
   // Read when all that lies beside it is there.
   void AddBundle(std::string path) { bundles_.push_back(std::move(path)); }
 
@@ -49,6 +52,8 @@ class TraceAssembly {
     uint64_t start_ticks;
   };
 
+  // Of the node whose run directory the ring is in.
+  std::optional<NodeClock> ClockOf(const InputFile& ring) const;
   void ReadBundle(const std::string& path);
   void AddMember(const std::string& bundle, const bundle::Member& member);
   void SampleLiveProcesses();
@@ -60,6 +65,7 @@ class TraceAssembly {
   flight_recorder::DumpFiles dumps_;
   std::vector<std::string> bundles_;
   std::vector<Journal> journals_;
+  std::map<std::string, NodeClock> clocks_;  // by the journal's directory
   std::vector<Live> live_;
   size_t known_members_ = 0;  // rings of the current bundle whose processes were there already
 };

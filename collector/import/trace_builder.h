@@ -17,8 +17,8 @@
 // left empty when the ring had no room for all of them, as a count that may be missing proves
 // nothing.
 //
-// Times: CLOCK_REALTIME, one clock for all processes of a host.
-// Cost: linear in records; hostile input included. Not thread-safe.
+// Times: CLOCK_REALTIME, one clock for all processes of a host; CorrectTimes() makes it one for
+// all. Cost: linear in records; hostile input included. Not thread-safe.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_TRACE_BUILDER_H_
 #define ROLLCALL_COLLECTOR_IMPORT_TRACE_BUILDER_H_
 

@@ -4,8 +4,9 @@
 //
 // Ownership: a Trace owns everything; indices (…Index) point into its vectors and stay valid as
 // long as nothing is erased, which nobody does. Not thread-safe for writing; safe for concurrent
-// reads. Units: *_ns are nanoseconds of the trace's common clock (CLOCK_REALTIME where hosts
-// differ), -1 if unknown. Ranks are world ranks unless a name says otherwise.
+// reads. Units: *_ns are nanoseconds of the trace's common clock (the collector's CLOCK_REALTIME; a
+// process without `clock` has its own host's), -1 if unknown. Ranks are world ranks unless a name
+// says otherwise.
 //
 // Size matters: 16,384 ranks with 2,000 records each must fit in 3 GB, so an Event is 56 bytes
 // and everything that repeats (arguments, call paths, code addresses) is interned.
@@ -247,6 +248,7 @@ struct ProcessEnd {
   bool oom_killed = false;
   bool by_launcher = false;  // ended by the launcher's clean-up after another rank's end
   bool by_rollcall = false;  // ended because rollcall ended the job
+  bool parent_saw = false;   // the process' own `rollcall exec` said how
   int64_t at_ns = kNoTime;
   uint32_t order = kNoIndex;  // 0 ended first
 };
@@ -296,10 +298,20 @@ constexpr std::optional<OtherThreads> FindOtherThreads(std::string_view name) {
   return std::nullopt;
 }
 
+// The clock of a node, by which times of the node were corrected: `offset_ns` ahead of that of the
+// trace, and at most `error_ns` more or less.
+struct NodeClock {
+  int64_t offset_ns = 0;
+  int64_t error_ns = 0;
+
+  friend bool operator==(const NodeClock&, const NodeClock&) = default;
+};
+
 struct Process {
   uint32_t world = kNoIndex;  // into Trace::worlds
   int32_t rank = -1;          // in its world
   std::string host;
+  std::optional<NodeClock> clock;  // of its host; nothing: not measured, its times are the host's
   uint32_t pid = 0;
   std::string executable;
   ring::Flavor flavor = ring::Flavor::kUnknown;

@@ -13,6 +13,7 @@
 #include "collector/diagnosis/wording/waiting_set.h"
 #include "collector/import/add_sources.h"
 #include "collector/import/journal.h"
+#include "collector/import/node_clock.h"
 #include "collector/import/trace_builder.h"
 #include "collector/rpc/frames.h"
 
@@ -324,7 +325,13 @@ void Monitor::HandleMessage(uint64_t number, const rpc::AgentMessage& message) {
     return;
   }
   const int64_t now = Monotonic();
-  if (message.has_digests()) {
+  if (message.heartbeat().asks_clock()) {
+    rpc::CollectorMessage answer;
+    answer.mutable_clock()->set_asked_realtime_ns(message.heartbeat().realtime_ns());
+    answer.mutable_clock()->set_asked_monotonic_ns(message.heartbeat().monotonic_ns());
+    answer.mutable_clock()->set_collector_realtime_ns(Now(CLOCK_REALTIME));
+    agent.link->Send(answer);
+  } else if (message.has_digests()) {
     for (const rpc::ProcessDigest& digest : message.digests().processes()) {
       state_.OnDigest(number, digest, now);
     }
@@ -560,9 +567,34 @@ bool Monitor::FetchHistory(const Trace& trace, const Report& report, Wanted firs
   return true;
 }
 
+Problem Monitor::OverLimit(const std::string& what, const std::string& source) const {
+  return {
+      ProblemCode::kOverLimit,
+      fmt::format("{}: the collector holds {} MiB at most", what, options_.most_held_bytes >> 20),
+      source};
+}
+
+rollcall::Journal Monitor::ReadJournals(std::map<uint64_t, NodeClock>* clocks) const {
+  rollcall::Journal journal;
+  for (const auto& [number, agent] : agents_) {
+    if (agent.cut) {
+      journal.problems.push_back(OverLimit("lines were dropped", agent.host + " journal"));
+    }
+    MemorySource source(
+        {reinterpret_cast<const uint8_t*>(agent.journal.data()), agent.journal.size()});
+    rollcall::Journal lines = ReadJournal(source, agent.host + " journal");
+    if (const auto clock = CorrectTimes(&lines)) clocks->emplace(number, *clock);
+    std::move(lines.events.begin(), lines.events.end(), std::back_inserter(journal.events));
+    std::move(lines.problems.begin(), lines.problems.end(), std::back_inserter(journal.problems));
+  }
+  return journal;
+}
+
 Trace Monitor::BuildTrace(bool settle) {
   observed_.clear();
   hosts_.clear();
+  std::map<uint64_t, NodeClock> clocks;
+  const rollcall::Journal journal = ReadJournals(&clocks);
   // Of a job that was ended for its time, who was killed says nothing about who stood still.
   const bool time_is_up = settle && final_pass_.diagnose.time_limit_ns >= 0;
   RingTraceBuilder builder;
@@ -572,18 +604,15 @@ Trace Monitor::BuildTrace(bool settle) {
     builder.trace()->problems.push_back(
         {ProblemCode::kTruncated, "its agent did not send all of it", name});
   }
-  const auto over_limit = [&](const std::string& what, const std::string& source) {
-    builder.trace()->problems.push_back({ProblemCode::kOverLimit,
-                                         fmt::format("{}: the collector holds {} MiB at most", what,
-                                                     options_.most_held_bytes >> 20),
-                                         source});
-  };
   if (const size_t n = snapshots_.dropped(); n != 0) {
-    over_limit(fmt::format("records of {} rank{} were not fetched", n, n == 1 ? "" : "s"), "");
+    builder.trace()->problems.push_back(
+        OverLimit(fmt::format("records of {} rank{} were not fetched", n, n == 1 ? "" : "s"), ""));
   }
   for (const auto& [id, image] : snapshots_.images()) {
     MemorySource source(image.bytes);
     RingSnapshot snapshot = ReadRing(source, image.name);
+    const auto clock = clocks.find(image.agent);
+    if (clock != clocks.end()) CorrectTimes(clock->second, &snapshot);
     snapshot.taken_at_ns = image.arrived_realtime_ns;
     const std::optional<uint32_t> index = builder.Add(snapshot);
     if (!index.has_value()) continue;
@@ -605,16 +634,6 @@ Trace Monitor::BuildTrace(bool settle) {
       process.end.how = ProcessEnd::How::kAlive;
       alive.push_back(*index);
     }
-  }
-  // All at once: each application costs what there are processes.
-  rollcall::Journal journal;
-  for (const auto& [number, agent] : agents_) {
-    if (agent.cut) over_limit("lines were dropped", agent.host + " journal");
-    MemorySource source(
-        {reinterpret_cast<const uint8_t*>(agent.journal.data()), agent.journal.size()});
-    rollcall::Journal lines = ReadJournal(source, agent.host + " journal");
-    std::move(lines.events.begin(), lines.events.end(), std::back_inserter(journal.events));
-    std::move(lines.problems.begin(), lines.problems.end(), std::back_inserter(journal.problems));
   }
   ApplyJournal(journal, &builder);
   // Only who ended by itself stood still then; the others did if the journal says so.

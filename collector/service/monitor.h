@@ -21,6 +21,7 @@
 #include "collector/collect/evidence.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/verdict/finding.h"
+#include "collector/import/journal.h"
 #include "collector/model/trace.h"
 #include "collector/service/job_state.h"
 #include "collector/service/metrics.h"
@@ -183,6 +184,10 @@ class Monitor {
   // Waits for the answers of all agents concerned. Forgets what was fetched before unless only some
   // processes are wanted.
   void Fetch(const Wanted& wanted);
+  Problem OverLimit(const std::string& what, const std::string& source) const;
+  // All in one, as each application costs what there are processes. Times are the collector's, by
+  // the clocks of the agents that said theirs.
+  rollcall::Journal ReadJournals(std::map<uint64_t, NodeClock>* clocks) const;
   // A trace of what was fetched.
   Trace BuildTrace(bool settle);
   Trace Collect(const Wanted& wanted) {

@@ -97,6 +97,16 @@ TEST(ExecTest, TheParentHoldsNoDescriptor) {
   EXPECT_EQ(outcome.err, "0\n");
 }
 
+TEST(ExecTest, TheParentHoldsTheLaunchersConnection) {
+  const std::string script =
+      "for try in $(seq 1000); do [ -e /proc/$PPID/fd/8 ] || break; done; ls /proc/$PPID/fd";
+  const Outcome outcome = RunCommand(Exec(script), "", nullptr, [] {
+    for (const int fd : {5, 7, 8}) dup2(0, fd);
+    setenv("PMI_FD", "7", 1);
+  });
+  EXPECT_EQ(outcome.out, "0\n1\n2\n7\n");
+}
+
 TEST(ExecTest, TheEndIsJournaled) {
   const TemporaryDirectory directory;
   std::filesystem::create_directory(directory.Path("rings"));

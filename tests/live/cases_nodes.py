@@ -17,9 +17,12 @@ from live import Command, require, until
 # memory of its own, and nothing of the environment but what a login would give. What remains of the
 # environment is the mark by which this test finds its processes again.
 REMOTE_SHELL = """#!/bin/sh
+while [ "$1" != "${1#-}" ]; do shift; done
 host=$1
 shift
-exec unshare -u -m env -i PATH="$PATH" HOME="$HOME" %(token)s="$%(token)s" sh -c '
+clock=$(sed -n "s/^$host //p" "$0.clocks")
+exec unshare -u -m env -i PATH="$PATH" HOME="$HOME" %(token)s="$%(token)s" \\
+  ${clock:+ROLLCALL_TEST_CLOCK_SHIFT_NS=$clock} sh -c '
 hostname "$1" && mount -t tmpfs none /dev/shm || exit 1
 shift
 exec sh -c "$*"' sh "$host" "$@"
@@ -31,20 +34,34 @@ SOON_S = 15
 SILENCE_S = 0.7
 
 
+# Launcher arguments for two ranks a host.
+ON_HOSTS = {
+    "openmpi": lambda hosts, shell: [
+        "-H", ",".join(host + ":2" for host in hosts), "--mca", "plm_rsh_agent", shell,
+        "--mca", "btl_tcp_if_include", "lo", "--mca", "oob_tcp_if_include", "lo"],
+    "mpich": lambda hosts, shell: [
+        "-hosts", ",".join(hosts), "-ppn", "2", "-launcher", "ssh", "-launcher-exec", shell,
+        "-localhost", "127.0.0.1"],
+}
+
+
 @contextlib.contextmanager
-def other_nodes(scene, hosts):
-    """Launcher arguments for two ranks on each of `hosts`; each has a run directory of its own."""
+def other_nodes(scene, hosts, mpi="openmpi", clocks_s=()):
+    """Launcher arguments for two ranks on each of `hosts`; each has a run directory of its own, and
+    a clock that is so many seconds ahead."""
     live.need_unshare("-u", "-m")
     shell = scene.path("remote-shell")
     with open(shell, "w", encoding="utf-8") as file:
         file.write(REMOTE_SHELL)
     os.chmod(shell, 0o755)
+    with open(shell + ".clocks", "w", encoding="utf-8") as file:
+        for host, ahead_s in zip(hosts, clocks_s):
+            file.write("%s %d\n" % (host, ahead_s * 10**9))
     # In shared memory, which the nodes do not share; the gate and the program are on disk.
     shared = live.jobs.make_directory()
     scene.run_directory = os.path.join(shared, "run")
     try:
-        yield ["-H", ",".join(host + ":2" for host in hosts), "--mca", "plm_rsh_agent", shell,
-               "--mca", "btl_tcp_if_include", "lo", "--mca", "oob_tcp_if_include", "lo"]
+        yield ON_HOSTS[mpi](hosts, shell)
     finally:
         shutil.rmtree(shared, ignore_errors=True)
 
@@ -78,6 +95,38 @@ def two_nodes_that_hang_at_once(scene):
         job.ends(live.ENDED_CODE)
         require(job.stderr().count("rollcall: hung") == 1, "not one verdict", job)
         live.check_skip(live.read_verdict(scene.verdict_file), 4, job)
+
+
+def _check_killed(verdict, *started):
+    findings = verdict["findings"]
+    require(len(findings) == 1, "not one finding: %s" % findings, *started)
+    finding = findings[0]
+    require(finding["kind"] == "rank-died" and finding["culprits"] == [1], "found %s" % finding, *started)
+    require("rank 1 was killed by SIGKILL" in finding["title"], finding["title"], *started)
+    require("clocks of nodea and nodeb differ by 20.0 s" in " ".join(finding["notes"]),
+            "notes: %s" % finding["notes"], *started)
+
+
+def _killed_with_clocks_apart(scene, mpi):
+    with other_nodes(scene, ["nodea", "nodeb"], mpi, [10, -10]) as extra:
+        packed = scene.path("job.zst")
+        with Command(scene.run("--bundle", packed) +
+                     scene.job("kill", gate=True, extra=extra, mpi=mpi)) as job:
+            job.says("stepping")
+            scene.open_gate()
+            require(job.wait() is not None, "still running", job)
+            _check_killed(live.read_verdict(scene.verdict_file), job)
+            _check_killed(scene.analyze(of=packed), job)
+
+
+def two_nodes_with_clocks_apart(scene):
+    """The rank that was killed is named, though the others seem to have ended 20 s before it."""
+    _killed_with_clocks_apart(scene, "openmpi")
+
+
+def two_nodes_with_clocks_apart_mpich(scene):
+    """As above. Hydra kills all ranks, and their parents, as soon as it misses one."""
+    _killed_with_clocks_apart(scene, "mpich")
 
 
 class Parts:
@@ -260,7 +309,10 @@ def metrics_in_prometheus(scene):
 
 
 # The nodes' /dev/shm is not the test's.
-two_nodes.on_disk = two_nodes_that_hang_at_once.on_disk = True
+for on_disk in (two_nodes, two_nodes_that_hang_at_once, two_nodes_with_clocks_apart,
+                two_nodes_with_clocks_apart_mpich):
+    on_disk.on_disk = True
 CASES = {case.__name__: case for case in (
-    two_nodes, two_nodes_that_hang_at_once, collector_restarted, collector_restarted_after_the_hang,
+    two_nodes, two_nodes_that_hang_at_once, two_nodes_with_clocks_apart,
+    two_nodes_with_clocks_apart_mpich, collector_restarted, collector_restarted_after_the_hang,
     agent_restarted, metrics, metrics_in_prometheus)}

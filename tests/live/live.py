@@ -140,6 +140,7 @@ class Scene:
         self.rollcall = args.rollcall
         self.build = args.build
         self.program = args.program
+        self.mpich_program = args.mpich_program
         self.directory = directory
         self.run_directory = self.path("run")
         self.verdict_file = self.path("verdict.json")
@@ -152,8 +153,14 @@ class Scene:
         with open(self.gate, "w", encoding="utf-8"):
             pass
 
-    def job(self, mode, ranks=4, gate=False, extra=()):
-        words = jobs.launcher("openmpi", ranks, extra) + [self.program, mode]
+    def job(self, mode, ranks=4, gate=False, extra=(), mpi="openmpi"):
+        words = jobs.launcher(mpi, ranks, extra)
+        if mpi == "openmpi":
+            words += [self.program, mode]
+        else:
+            if not self.mpich_program:
+                raise Unavailable("MPICH is not installed")
+            words += [self.rollcall, "exec", "--", self.mpich_program, mode]
         return words + ([self.gate] if gate else [])
 
     def run(self, *options, on_hang="report", directory=True):

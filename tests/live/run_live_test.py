@@ -30,10 +30,13 @@ def main():
     parser.add_argument("--rollcall", required=True, help="the rollcall command")
     parser.add_argument("--build", required=True, help="the build directory, to install from")
     parser.add_argument("--program", required=True, help="staged_job, built with Open MPI")
+    parser.add_argument("--mpich-program", help="the same with MPICH, where that is installed")
     parser.add_argument("case", choices=sorted(CASES))
     args = parser.parse_args()
     args.rollcall = os.path.abspath(args.rollcall)
     args.program = os.path.abspath(args.program)
+    if args.mpich_program:
+        args.mpich_program = os.path.abspath(args.mpich_program)
     case = CASES[args.case]
     on_disk = getattr(case, "on_disk", False)
     directory = tempfile.mkdtemp(prefix="rollcall-live-") if on_disk else live.jobs.make_directory()

@@ -322,6 +322,11 @@ class Parser {
       process.host = At(words, 2);
     } else if (verb == "clock-ahead") {
       builder_->SetClockAhead(rank, Number(At(words, 2)) * 1'000'000'000);
+    } else if (verb == "clock-corrected") {
+      process.clock = {.offset_ns = Number(At(words, 2)) * 1'000'000'000,
+                       .error_ns = Number(At(words, 3)) * 1'000'000};
+    } else if (verb == "ended-at") {
+      process.end.at_ns = process.phase_ns + Number(At(words, 2)) * 1'000'000;
     } else if (verb == "error") {
       const auto error = static_cast<uint64_t>(Number(At(words, 2)));
       if (words.size() > 3) return builder_->Fail(rank, ParseCall(rank, words, 3), error);
@@ -424,6 +429,7 @@ class Parser {
     end.order = ended_++;
     end.by_launcher = words.size() > 2 && words.back() == "launcher";
     end.by_rollcall = words.size() > 2 && words.back() == "rollcall";
+    end.parent_saw = words.size() > 2 && words.back() == "seen";
     return true;
   }
 

@@ -570,6 +570,7 @@ void TraceBuilder::ShiftClock(int rank, int64_t ns) {
     shift(&event->end_ns);
   };
   Process& process = *this->process(rank);
+  process.clock.reset();  // what was measured does not hold
   for (Event& event : process.p2p) shift_event(&event);
   for (Event& event : process.lifecycle) shift_event(&event);
   for (RejectedCall& call : process.rejected) shift_event(&call.event);

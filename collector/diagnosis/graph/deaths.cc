@@ -1,11 +1,15 @@
 #include "collector/diagnosis/graph/deaths.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <string_view>
 
 namespace rollcall {
 namespace {
+
+// Nobody knows how far two clocks are apart: a lifetime.
+constexpr int64_t kUnknownErrorNs = int64_t{1} << 61;
 
 bool Gone(const Process& process) {
   return process.end.how == ProcessEnd::How::kExited ||
@@ -32,19 +36,23 @@ bool MayBeCleanUp(const Process& process) {
 
 bool InTheBlur(const Process& a, const Process& b) {
   if (a.end.at_ns == kNoTime || b.end.at_ns == kNoTime) return true;
-  const int64_t apart = a.end.at_ns - b.end.at_ns;
-  return -kEndOrderBlurNs < apart && apart < kEndOrderBlurNs;
+  const int64_t apart = std::abs(a.end.at_ns - b.end.at_ns);
+  return apart < kEndOrderBlurNs + ClockErrorNs(a, b);
 }
 
 // Whether the launcher may have ended `process` because of `cause`.
 bool EndsAnother(const Process& cause, const Process& process) {
   // Whoever ended the job then, by hand or by the launcher, did so because it could not go on.
   if (cause.exception) {
-    return process.end.at_ns == kNoTime || cause.exception->at_ns < process.end.at_ns;
+    return process.end.at_ns == kNoTime ||
+           cause.exception->at_ns - process.end.at_ns < ClockErrorNs(cause, process);
   }
   if (!Gone(cause)) return false;
   const bool before = cause.end.order < process.end.order;
   if (!InTheBlur(cause, process)) return before;
+  // Nobody saw how that one ended. SIGKILL from a launcher meets the parent first, which then says
+  // nothing: this process was ended by somebody else.
+  if (cause.end.how == ProcessEnd::How::kVanished && process.end.parent_saw) return before;
   if (EndedByItsOwnHand(cause)) return true;
   // Both were killed, and who was first is chance: one that was killed while it waited for others
   // is the less likely cause.
@@ -110,8 +118,8 @@ Deaths::Deaths(const Trace& trace) : trace_(trace) {
 
 // All ranks that are here got that signal, together: whoever sent it meant the job.
 void Deaths::CheckWorld(const World& world) {
-  int64_t first_ns = kNoTime;
-  int64_t last_ns = kNoTime;
+  const Process* first = nullptr;
+  const Process* last = nullptr;
   const Process* one = nullptr;
   bool several = false;
   bool all = true;
@@ -124,10 +132,12 @@ void Deaths::CheckWorld(const World& world) {
     if (one == nullptr) one = &process;
     const int64_t at_ns = process.end.at_ns;
     if (at_ns == kNoTime) continue;
-    if (first_ns == kNoTime || at_ns < first_ns) first_ns = at_ns;
-    if (last_ns == kNoTime || at_ns > last_ns) last_ns = at_ns;
+    if (first == nullptr || at_ns < first->end.at_ns) first = &process;
+    if (last == nullptr || at_ns > last->end.at_ns) last = &process;
   }
-  asked_to_stop_.push_back(all && several && last_ns - first_ns < kTogetherNs);
+  const bool together = first == nullptr || last->end.at_ns - first->end.at_ns <
+                                                kTogetherNs + ClockErrorNs(*first, *last);
+  asked_to_stop_.push_back(all && several && together);
 }
 
 void Deaths::CheckLosses() {
@@ -165,7 +175,7 @@ bool Deaths::ByItself(const Process& process) const {
       const Process& sibling = trace_.processes[other];
       // A verdict found the other one standing there, after this one had gone.
       const bool outlived = sibling.judged_ns != kNoTime && process.end.at_ns != kNoTime &&
-                            process.end.at_ns < sibling.judged_ns;
+                            sibling.judged_ns - process.end.at_ns > ClockErrorNs(process, sibling);
       return outlived || sibling.end.how == ProcessEnd::How::kAlive ||
              sibling.end.how == ProcessEnd::How::kUnknown;
     });
@@ -176,6 +186,12 @@ bool Deaths::ByItself(const Process& process) const {
            !ShareProcess(trace_.processes[other], process) &&
            EndsAnother(trace_.processes[other], process);
   });
+}
+
+int64_t ClockErrorNs(const Process& a, const Process& b) {
+  if (a.host == b.host && a.clock == b.clock) return 0;
+  if (!a.clock || !b.clock) return kUnknownErrorNs;
+  return std::min(a.clock->error_ns + b.clock->error_ns, kUnknownErrorNs);
 }
 
 bool IsGone(const Process& process) {

@@ -31,6 +31,10 @@ class Deaths {
   std::set<std::pair<uint32_t, std::string>> other_ends_;
 };
 
+// By how much the distance of a time of the one and a time of the other may be wrong: 0 for those
+// of one host, decades where a clock was not measured.
+int64_t ClockErrorNs(const Process& a, const Process& b);
+
 // Nobody is there any more who could act: it has ended, or has called what ends it.
 bool IsGone(const Process& process);
 

@@ -15,6 +15,10 @@ std::string WaitingText(const Analysis& analysis, const Incident& incident, cons
 // How many ranks the launcher ended because of it.
 void AddCleanUpNote(const Trace& trace, Finding* finding);
 
+// How far the clock of the culprit's host is from those of others, where that was corrected by more
+// than the order of ends is blurred anyway.
+void AddClockNote(const Analysis& analysis, const Incident& incident, Finding* finding);
+
 }  // namespace rollcall
 
 #endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_ENDED_H_

@@ -1,6 +1,7 @@
 // docs/verdicts/rank-died.md
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -43,6 +44,25 @@ void AddCleanUpNote(const Trace& trace, Finding* finding) {
       fmt::format("the launcher then ended {} other rank{}", cleaned, cleaned == 1 ? "" : "s"));
 }
 
+void AddClockNote(const Analysis& analysis, const Incident& incident, Finding* finding) {
+  const std::vector<Process>& processes = analysis.trace.processes;
+  const Process& culprit = processes[incident.deviating.front()];
+  const Process* farthest = nullptr;
+  int64_t most_ns = kEndOrderBlurNs;
+  for (const uint32_t p : analysis.trace.worlds[culprit.world].processes) {
+    if (p == kNoIndex || !processes[p].clock || !culprit.clock) continue;
+    const int64_t apart_ns = std::abs(processes[p].clock->offset_ns - culprit.clock->offset_ns);
+    if (apart_ns <= most_ns) continue;
+    most_ns = apart_ns;
+    farthest = &processes[p];
+  }
+  if (farthest == nullptr) return;
+  finding->notes.push_back(
+      fmt::format("clocks of {} and {} differ by {} ± {:.1f} ms; times are corrected", culprit.host,
+                  farthest->host, DurationText(most_ns),
+                  static_cast<double>(culprit.clock->error_ns + farthest->clock->error_ns) / 1e6));
+}
+
 std::optional<Finding> JudgeRankDied(const Analysis& analysis, const Incident& incident,
                                      const Divergence&) {
   if (incident.what != Incident::What::kDeath) return std::nullopt;
@@ -67,6 +87,7 @@ std::optional<Finding> JudgeRankDied(const Analysis& analysis, const Incident& i
     if (!where.empty()) finding.notes.push_back(std::move(where));
   }
   AddCleanUpNote(analysis.trace, &finding);
+  AddClockNote(analysis, incident, &finding);
   return finding;
 }
 

@@ -89,6 +89,7 @@ std::optional<Finding> JudgeUncaughtException(const Analysis& analysis, const In
   }
   AddOthers(analysis, incident, &finding);
   AddCleanUpNote(analysis.trace, &finding);
+  AddClockNote(analysis, incident, &finding);
   return finding;
 }
 

@@ -23,8 +23,8 @@ bool IsJournal(const InputFile& file, ByteSource& bytes) {
 
 AddContent ReadJournalFile(const InputFile& file, ByteSource& bytes) {
   if (!IsJournal(file, bytes)) return nullptr;
-  return [journal = ReadJournal(bytes, file.path)](TraceAssembly* assembly) mutable {
-    assembly->AddJournal(std::move(journal));
+  return [file, journal = ReadJournal(bytes, file.path)](TraceAssembly* assembly) mutable {
+    assembly->AddJournal(file, std::move(journal));
   };
 }
 

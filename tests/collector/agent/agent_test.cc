@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/base/clock.h"
 #include "collector/collect/evidence.h"
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
@@ -175,6 +177,34 @@ TEST_F(AgentTest, GreetsFirstAndAgainAfterAReconnect) {
   transport_.Connect();
   ASSERT_TRUE(RunUntil([&] { return !transport_.Sent().empty(); }));
   EXPECT_TRUE(transport_.Sent()[0].hello().resumed());
+}
+
+// A collector whose clock is an hour ahead.
+TEST_F(AgentTest, AsksForTheTimeAndJournalsTheDifference) {
+  constexpr int64_t kHourNs = 3'600'000'000'000;
+  size_t answered = 0;
+  int questions = 0;
+  ASSERT_TRUE(RunUntil([&] {
+    const std::vector<rpc::AgentMessage> sent = transport_.Sent();
+    for (; answered < sent.size(); ++answered) {
+      const rpc::Heartbeat& heartbeat = sent[answered].heartbeat();
+      if (!heartbeat.asks_clock()) continue;
+      ++questions;
+      rpc::CollectorMessage answer;
+      answer.mutable_clock()->set_asked_realtime_ns(heartbeat.realtime_ns());
+      answer.mutable_clock()->set_asked_monotonic_ns(heartbeat.monotonic_ns());
+      answer.mutable_clock()->set_collector_realtime_ns(Now(CLOCK_REALTIME) + kHourNs);
+      transport_.Ask(answer);
+    }
+    return questions == 4;
+  }));
+  std::string error;
+  const std::string text = JournalText();
+  const auto event = ParseJournalLine(text.substr(0, text.find('\n')), &error);
+  ASSERT_TRUE(event.has_value() && std::holds_alternative<journal::Clock>(*event)) << text;
+  const auto& clock = std::get<journal::Clock>(*event);
+  EXPECT_EQ(clock.host, "here");
+  EXPECT_LE(std::abs(clock.clock.offset_ns + kHourNs), clock.clock.error_ns);
 }
 
 TEST_F(AgentTest, SaysQuietOnlyOnceNothingMoves) {

@@ -41,6 +41,44 @@ end
             "rank-conditional-collective 1 #5");
 }
 
+// Rank 2 was killed three seconds before the others, by clocks that are known to so many ms. Within
+// their error that is no order, and rank 1 was outside every call while the others waited for it.
+TEST(MustNot, AnOrderOfEndsWithinTheErrorOfTheClocks) {
+  const auto said = [](const std::string& clocks) {
+    return Said(R"(
+ranks 4
+0-3: Barrier @ main:14
+0,2,3: waits in Allreduce sum 1xMPI_INT @ main:16
+2,3: runs-on node1
+)" + clocks + R"(
+2: is-killed 9
+2: ended-at 2000
+1,3,0: is-killed 9
+1,3,0: ended-at 5000
+)");
+  };
+  EXPECT_EQ(said("0-3: clock-corrected 0 1"), "rank-died 2 #2");
+  EXPECT_EQ(said("0-3: clock-corrected 0 2000"), "rank-died 1 #2");
+  EXPECT_EQ(said("0-1: clock-corrected 0 1"), "rank-died 1 #2") << "those of node1 are unknown";
+  EXPECT_EQ(said(""), "rank-died 1 #2");
+}
+
+// Rank 3 was killed, and perhaps because of rank 0, of which nobody knows how it ended. Golden
+// died_and_the_others_vanished is the same with a parent that saw rank 3.
+TEST(MustNot, AKilledRankThatMayBeCleanUp) {
+  EXPECT_EQ(Said(R"(
+ranks 4
+0-3: Barrier @ main:14
+1-3: waits in Bcast root=0 1xMPI_INT @ main:16
+3: is-killed 9
+3: ended-at 5000
+0-2: vanishes
+0-2: ended-at 5010
+)",
+                 {.job_ended = true}),
+            "nothing");
+}
+
 // The odd one is the first file, not the seven others.
 TEST(MustNot, ReferenceBias) {
   EXPECT_EQ(Said(R"(

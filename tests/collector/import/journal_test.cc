@@ -95,7 +95,8 @@ std::vector<JournalEvent> OneOfEach() {
                              .branch = 2,
                              .subject = "rank",
                              .value = "0",
-                             .equal = false}}}}};
+                             .equal = false}}}},
+          journal::Clock{"node1", {.offset_ns = -10, .error_ns = 5}, 8}};
 }
 
 TEST(Journal, EveryEventComesBack) {

@@ -84,6 +84,73 @@ TEST_F(LoadInputsTest, LoadsRingsAndJournal) {
   EXPECT_EQ(machine_.waits, 0) << "nobody lives, nothing to wait for";
 }
 
+// Two nodes' run directories below one, of which the second one's clock is 10 s behind.
+class ClocksTest : public LoadInputsTest {
+ protected:
+  static constexpr int64_t kEndNs = 1'700'000'000'000'000'000;
+  static constexpr int64_t kMs = 1'000'000;
+
+  journal::ProcessEnded Killed(const std::string& host, int32_t rank, int64_t at_ms) const {
+    return {{0, host, static_cast<uint32_t>(100 + rank), rank},
+            {.how = ProcessEnd::How::kSignaled, .status = 9, .at_ns = kEndNs + at_ms * kMs}};
+  }
+  void WriteNode(const std::string& node, const std::vector<int32_t>& ranks,
+                 const std::vector<JournalEvent>& events) {
+    fs::create_directories(dir_ / node / "rings");
+    for (const int32_t rank : ranks) {
+      RingFileBuilder ring = MakeFullRing(rank, 4);
+      ring.header.pid = static_cast<uint32_t>(100 + rank);
+      snprintf(ring.header.host, sizeof(ring.header.host), "%s", node.c_str());
+      Write(node + "/rings/r" + std::to_string(rank) + ".ring", ring.Build());
+    }
+    std::ofstream file(dir_ / node / "journal.jsonl");
+    for (const JournalEvent& event : events) file << FormatJournalLine(event);
+  }
+  // "rank@milliseconds" in the order of the ends, and how much earlier than the first rank's calls
+  // each one's are, in milliseconds.
+  std::string Ends(const Trace& trace) const {
+    std::map<uint32_t, std::string> ends;
+    for (const Process& process : trace.processes) {
+      const int64_t apart_ns =
+          trace.processes[0].lifecycle.at(0).start_ns - process.lifecycle.at(0).start_ns;
+      ends[process.end.order] = std::to_string(process.rank) + "@" +
+                                std::to_string((process.end.at_ns - kEndNs) / kMs) + "/" +
+                                std::to_string(apart_ns / kMs) + " ";
+    }
+    std::string text;
+    for (const auto& [order, end] : ends) text += end;
+    return text;
+  }
+};
+
+TEST_F(ClocksTest, OfNodesAreCorrectedByWhatTheirJournalsSay) {
+  WriteNode("nodea", {0, 1},
+            {journal::Clock{"nodea", {.offset_ns = 7, .error_ns = 5}, 1}, Killed("nodea", 1, 0),
+             Killed("nodea", 0, 20)});
+  WriteNode("nodeb", {2, 3},
+            {journal::Clock{"nodeb", {.offset_ns = 5, .error_ns = 5}, 1},
+             Killed("nodeb", 2, -10'000 + 30), Killed("nodeb", 3, -10'000 + 10),
+             journal::Clock{"nodeb", {.offset_ns = -10'000 * kMs, .error_ns = 5}, 1}});
+  const Trace trace = Load();
+  EXPECT_EQ(Messages(trace), "");
+  EXPECT_EQ(Ends(trace), "1@0/0 3@10/-10000 0@19/0 2@30/-10000 ");
+  EXPECT_EQ(trace.processes[3].clock, (NodeClock{.offset_ns = -10'000 * kMs, .error_ns = 5}));
+}
+
+TEST_F(ClocksTest, AreNotTakenFromAJournalOfSeveralHostsNorFromDamage) {
+  WriteNode("nodea", {0, 1},
+            {journal::Clock{"nodea", {.offset_ns = 9 * kMs, .error_ns = 5}, 1},
+             journal::Clock{"nodeb", {.offset_ns = 1, .error_ns = 5}, 1}, Killed("nodea", 1, 0),
+             Killed("nodea", 0, 20)});
+  WriteNode("nodeb", {2, 3},
+            {journal::Clock{"nodeb", {.offset_ns = INT64_MIN, .error_ns = 5}, 1},
+             journal::Clock{"nodeb", {.offset_ns = 9, .error_ns = -1}, 1}, Killed("nodeb", 2, 30),
+             Killed("nodeb", 3, 10)});
+  const Trace trace = Load();
+  EXPECT_EQ(Ends(trace), "1@0/0 3@10/0 0@20/0 2@30/0 ");
+  EXPECT_FALSE(trace.processes[0].clock.has_value());
+}
+
 TEST_F(LoadInputsTest, WhoIsGoneIsQuietOnlyIfTheJournalSaysSo) {
   WriteRing(0, 2);
   WriteRing(1, 2);

@@ -55,6 +55,13 @@ class FakeLink : public AgentLink {
     }
     return {};
   }
+  rpc::Clock WaitForClock() {
+    WaitFor(0, [](const rpc::CollectorMessage& message) {
+      return static_cast<uint64_t>(message.clock().asked_monotonic_ns());
+    });
+    const std::lock_guard lock(mutex_);
+    return sent_.empty() ? rpc::Clock() : sent_.back().clock();
+  }
   bool AskedForSymbols() {
     const std::lock_guard lock(mutex_);
     return std::any_of(sent_.begin(), sent_.end(),
@@ -239,6 +246,56 @@ TEST(MonitorTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
     return std::find(kinds.begin(), kinds.end(), "rank-died") != kinds.end();
   }));
   lock.unlock();
+  monitor.Leave(agent);
+}
+
+// The rings and ends of a node are what its journal says of its clock apart.
+TEST(MonitorTest, ANodesTimesAreCorrectedByItsClock) {
+  constexpr int64_t kAheadNs = 10'000'000'000;
+  constexpr int64_t kEndNs = 1'700'000'000'000'000'000;
+  const std::vector<uint8_t> ring = RingInBarrier(0, false);
+  const auto final_trace = [&](int64_t ahead_ns) {
+    Monitor monitor{MonitorOptions{}};
+    const auto link = std::make_shared<FakeLink>();
+    const uint64_t agent = monitor.Join(link);
+    monitor.Message(agent, Hello());
+    rpc::AgentMessage journal;
+    journal.mutable_journal()->set_lines(
+        FormatJournalLine(journal::Clock{"here", {.offset_ns = ahead_ns, .error_ns = 5}, 1}) +
+        FormatJournalLine(journal::ProcessEnded{
+            {IdOf(ring), "here", 1, 0}, {.how = ProcessEnd::How::kExited, .at_ns = kEndNs}}));
+    monitor.Message(agent, journal);
+    auto finished = std::async(std::launch::async, [&] { return monitor.Finish(); });
+    const uint64_t request = link->WaitForSnapshotRequest();
+    monitor.Message(agent, Snapshot(request, IdOf(ring), ring, false));
+    monitor.Message(agent, LastSnapshot(request));
+    return finished.get().trace;
+  };
+  const Trace same = final_trace(0);
+  const Trace ahead = final_trace(kAheadNs);
+  ASSERT_EQ(ahead.processes.size(), 1u);
+  EXPECT_EQ(ahead.processes[0].end.at_ns, kEndNs - kAheadNs);
+  EXPECT_EQ(ahead.processes[0].lifecycle.at(0).start_ns,
+            same.processes[0].lifecycle.at(0).start_ns - kAheadNs);
+  EXPECT_EQ(ahead.processes[0].clock, (NodeClock{.offset_ns = kAheadNs, .error_ns = 5}));
+}
+
+TEST(MonitorTest, AnswersWithTheTime) {
+  Monitor monitor{MonitorOptions{}};
+  const auto link = std::make_shared<FakeLink>();
+  const uint64_t agent = monitor.Join(link);
+  monitor.Message(agent, Hello());
+  rpc::AgentMessage question;
+  question.mutable_heartbeat()->set_realtime_ns(77);
+  question.mutable_heartbeat()->set_monotonic_ns(78);
+  question.mutable_heartbeat()->set_asks_clock(true);
+  const int64_t before_ns = Now(CLOCK_REALTIME);
+  monitor.Message(agent, question);
+  const rpc::Clock answer = link->WaitForClock();
+  EXPECT_EQ(answer.asked_realtime_ns(), 77);
+  EXPECT_EQ(answer.asked_monotonic_ns(), 78);
+  EXPECT_GE(answer.collector_realtime_ns(), before_ns);
+  EXPECT_LE(answer.collector_realtime_ns(), Now(CLOCK_REALTIME));
   monitor.Leave(agent);
 }
 
