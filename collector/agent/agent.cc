@@ -38,6 +38,12 @@ constexpr int64_t kSameMomentNs = 100'000'000;
 // Reading one takes about a millisecond.
 constexpr int kLetGoAtOnce = 8;
 
+// For a pidfd, and for a file of /proc beside it.
+bool HasFreeDescriptors(int any) {
+  const UniqueFd first(fcntl(any, F_DUPFD_CLOEXEC, 0));
+  return first && UniqueFd(fcntl(any, F_DUPFD_CLOEXEC, 0));
+}
+
 void Drain(int fd) {
   char buffer[4096];
   while (read(fd, buffer, sizeof(buffer)) > 0) {
@@ -204,6 +210,8 @@ void Agent::SampleOne(Process* process) {
 }
 
 void Agent::WatchProcess(Process* process) {
+  // A process that nothing can be learnt of must not look ended: the next sample tries again.
+  if (!HasFreeDescriptors(wake_fd_)) return;
   process->watch_tried = true;
   const RingSample& sample = process->sample;
   Journal(journal::ProcessSeen{

@@ -6,9 +6,11 @@
 //   swarm --rollcall FILE [--ranks N] [--ranks-per-node N] [--records N] [--fault NAME]
 //         [--moving SECONDS] [--sample-period MS]
 //
-// Each rank is a process that sleeps: its ring is what a shim would have left. What is simulated:
-// that the ranks' calls happened, and that the nodes are several machines. Here all agents share
-// the processors: --sample-period makes them look more rarely than every 100 ms, as real agents do.
+// The agents are spread over as many processes as their descriptors need: of each rank an agent
+// holds the ring and a pidfd. Each rank is a process that sleeps: its ring is what a shim would
+// have left. What is simulated: that the ranks' calls happened, and that the nodes are several
+// machines. Here all agents share the processors: --sample-period makes them look more rarely than
+// every 100 ms, as real agents do.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -23,6 +25,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -182,6 +185,47 @@ class Node {
   std::thread thread_;
 };
 
+// Nodes `first` to `end`, without it, in a process of their own that lives as long as this object.
+class NodeProcess {
+ public:
+  using MakeNode = std::function<std::unique_ptr<Node>(int32_t node)>;
+  NodeProcess(int32_t first, int32_t end, const MakeNode& make) {
+    int ends[2];
+    if (pipe(ends) != 0) throw std::runtime_error("pipe");
+    pid_ = fork();
+    if (pid_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      close(ends[0]);
+      std::vector<std::unique_ptr<Node>> nodes;
+      for (int32_t node = first; node < end; ++node) nodes.push_back(make(node));
+      while (!std::all_of(nodes.begin(), nodes.end(),
+                          [](const auto& node) { return node->connected(); })) {
+        usleep(10'000);
+      }
+      if (write(ends[1], "", 1) != 1) _exit(1);
+      for (;;) pause();
+    }
+    close(ends[1]);
+    ready_ = UniqueFd(ends[0]);
+  }
+  ~NodeProcess() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  void WaitUntilConnected() const {
+    pollfd entry{ready_.get(), POLLIN, 0};
+    char byte;
+    if (poll(&entry, 1, kConnectMs) != 1 || read(ready_.get(), &byte, 1) != 1) {
+      throw std::runtime_error("agents do not connect");
+    }
+  }
+
+ private:
+  static constexpr int kConnectMs = 60'000;
+  pid_t pid_ = -1;
+  UniqueFd ready_;
+};
+
 class Swarm {
  public:
   explicit Swarm(const Options& options)
@@ -193,7 +237,8 @@ class Swarm {
     if (mkdtemp(root_.data()) == nullptr) throw std::runtime_error("mkdtemp");
   }
   ~Swarm() {
-    nodes_.clear();
+    agents_.clear();
+    collector_.reset();  // it writes there
     fs::remove_all(root_);
   }
 
@@ -201,17 +246,15 @@ class Swarm {
     const Sleepers sleepers(options_.ranks);  // before there are threads
     collector_ = std::make_unique<Collector>(options_.rollcall, report());
     WriteRings(sleepers);
-    for (int32_t node = 0; node < Nodes(); ++node) {
-      nodes_.push_back(std::make_unique<Node>(Directory(node), fmt::format("node{}", node),
-                                              *collector_,
-                                              options_.sample_period_ms * int64_t{1'000'000}));
+    const auto make = [this](int32_t node) {
+      return std::make_unique<Node>(Directory(node), fmt::format("node{}", node), *collector_,
+                                    options_.sample_period_ms * int64_t{1'000'000});
+    };
+    for (int32_t first = 0; first < Nodes(); first += NodesPerProcess()) {
+      const int32_t end = std::min(Nodes(), first + NodesPerProcess());
+      agents_.push_back(std::make_unique<NodeProcess>(first, end, make));
     }
-    const int64_t give_up = Now(CLOCK_MONOTONIC) + 60'000'000'000;
-    while (!std::all_of(nodes_.begin(), nodes_.end(),
-                        [](const auto& node) { return node->connected(); })) {
-      if (Now(CLOCK_MONOTONIC) > give_up) throw std::runtime_error("agents do not connect");
-      usleep(10'000);
-    }
+    for (const auto& agents : agents_) agents->WaitUntilConnected();
     usleep(1'000'000);
     return options_.moving_s > 0 ? Move() : Hang(sleepers);
   }
@@ -224,6 +267,11 @@ class Swarm {
   }
   int32_t Nodes() const {
     return (options_.ranks + options_.ranks_per_node - 1) / options_.ranks_per_node;
+  }
+  // An agent has about 16 descriptors besides those of its ranks.
+  int32_t NodesPerProcess() const {
+    const int32_t each = 16 + 2 * options_.ranks_per_node;
+    return std::max(1, static_cast<int32_t>(sysconf(_SC_OPEN_MAX)) / 2 / each);
   }
   std::string Directory(int32_t node) const { return fmt::format("{}/{:05}", root_, node); }
   std::string report() const { return root_ + "/report.json"; }
@@ -342,7 +390,7 @@ class Swarm {
   const Job job_;
   std::string root_;
   std::unique_ptr<Collector> collector_;
-  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<NodeProcess>> agents_;
 };
 
 }  // namespace
