@@ -508,6 +508,7 @@ void Monitor::Fetch(const Wanted& wanted) {
   if (wanted.processes.empty()) {
     snapshots_.Clear();
     asked_.clear();
+    newest_records_ = wanted.newest_records;
     for (const auto& [number, agent] : agents_) request_to(number);
   }
   for (const uint64_t id : wanted.processes) {
@@ -590,6 +591,22 @@ rollcall::Journal Monitor::ReadJournals(std::map<uint64_t, NodeClock>* clocks) c
   return journal;
 }
 
+void Monitor::NoteWhatWasNotFetched(Trace* trace) const {
+  const bool cut =
+      std::any_of(trace->processes.begin(), trace->processes.end(), [](const Process& process) {
+        return std::any_of(process.threads.begin(), process.threads.end(),
+                           [](const Thread& thread) {
+                             return thread.lost_collectives != 0 || thread.lost_p2p != 0;
+                           });
+      });
+  if (newest_records_ == 0 || !cut) return;
+  trace->problems.push_back(
+      {.code = ProblemCode::kMissingCalls,
+       .message = fmt::format(
+           "of each ring buffer the newest {} records were read; older calls are not compared",
+           newest_records_)});
+}
+
 Trace Monitor::BuildTrace(bool settle) {
   observed_.clear();
   hosts_.clear();
@@ -652,7 +669,9 @@ Trace Monitor::BuildTrace(bool settle) {
     if (!settle) end = {.how = ProcessEnd::How::kAlive};
   }
   if (options_.on_evidence) evidence_ = TakeEvidence(processes);
-  return builder.Finish();
+  Trace trace = builder.Finish();
+  NoteWhatWasNotFetched(&trace);
+  return trace;
 }
 
 void Monitor::AskForSymbols(Agent* agent, const std::vector<CodeAddress>& addresses) {

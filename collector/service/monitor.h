@@ -188,6 +188,7 @@ class Monitor {
   // All in one, as each application costs what there are processes. Times are the collector's, by
   // the clocks of the agents that said theirs.
   rollcall::Journal ReadJournals(std::map<uint64_t, NodeClock>* clocks) const;
+  void NoteWhatWasNotFetched(Trace* trace) const;
   // A trace of what was fetched.
   Trace BuildTrace(bool settle);
   Trace Collect(const Wanted& wanted) {
@@ -235,8 +236,9 @@ class Monitor {
   DiagnosisThrottle pacer_;
   uint64_t next_request_ = 1;
   SnapshotSet snapshots_;
-  std::set<uint64_t> asked_;  // agents, for what is in snapshots_
-  uint64_t held_bytes_ = 0;   // besides rings
+  std::set<uint64_t> asked_;     // agents, for what is in snapshots_
+  uint64_t newest_records_ = 0;  // that were asked of all of them first; 0: all
+  uint64_t held_bytes_ = 0;      // besides rings
   SymbolCache symbols_;
   std::map<uint64_t, std::vector<CodeAddress>> asked_symbols_;  // by request
   std::set<uint64_t> asked_stacks_;                             // requests
