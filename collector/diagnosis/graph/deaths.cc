@@ -205,7 +205,10 @@ bool IsFirstDeathCertain(const Trace& trace, const Process& process) {
     if (other == kNoIndex || &trace.processes[other] == &process) return false;
     const Process& sibling = trace.processes[other];
     if (ShareProcess(sibling, process)) return false;
-    return Gone(sibling) && MayBeCleanUp(sibling) && !EndedAfterVerdict(sibling) &&
+    // How one that vanished ended nobody saw: it may have been the first one killed.
+    const bool may_be_first =
+        MayBeCleanUp(sibling) || sibling.end.how == ProcessEnd::How::kVanished;
+    return Gone(sibling) && may_be_first && !EndedAfterVerdict(sibling) &&
            !sibling.end.by_launcher && !sibling.end.by_rollcall && InTheBlur(sibling, process);
   });
 }
