@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -167,6 +168,24 @@ TEST_F(AgentTest, SendsTheHarmlessPartOfALivingRanksEnvironment) {
   EXPECT_TRUE(bundle::IsEnvironment(json)) << json;
   EXPECT_THAT(json, HasSubstr("\"of\": \"rank 3\""));
   EXPECT_THAT(json, Not(HasSubstr("\"PATH\"")));
+}
+
+// Of the descriptors that are left the directory takes one and the ring another.
+TEST_F(AgentTest, ARankCountsAsAliveWhereNoDescriptorIsLeftToWatchIt) {
+  const Sleeper process;
+  const auto ring = MakeRing(process.pid(), 3, 4);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int lowest = dup(transport_.wake_fd());
+  close(lowest);
+  rlimit few = before;
+  few.rlim_cur = static_cast<rlim_t>(lowest) + 2;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  agent_->RunOnce(0);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(agent_->alive(), 1u);
+  ASSERT_TRUE(RunUntil([&] { return LastDigest(3) != nullptr; }));
+  EXPECT_FALSE(LastDigest(3)->ended());
 }
 
 TEST_F(AgentTest, GreetsFirstAndAgainAfterAReconnect) {
