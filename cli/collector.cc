@@ -12,6 +12,7 @@
 #include "cli/bundle_output.h"
 #include "cli/command.h"
 #include "cli/report_output.h"
+#include "collector/base/address.h"
 #include "collector/base/file.h"
 #include "collector/base/print_line.h"
 #include "collector/http/server.h"
@@ -38,8 +39,7 @@ std::unique_ptr<http::Server> ServeMetrics(const std::string& address,
   if (server == nullptr) {
     PrintLine(fmt::format("collector: --metrics: {}", problem));
   } else {
-    PrintLine(fmt::format("metrics: http://{}:{}/metrics", address.substr(0, address.rfind(':')),
-                          server->port()));
+    PrintLine(fmt::format("metrics: http://{}/metrics", ReplacePort(address, server->port())));
   }
   return server;
 }
@@ -115,7 +115,7 @@ int RunCollector(int argc, char** argv) {
     return kUsage;
   }
   // For scripts: where agents find it. The token only if nobody knows it yet.
-  fmt::print("{}={}:{}\n", env::kCollector, listen.substr(0, listen.rfind(':')), server->port());
+  fmt::print("{}={}\n", env::kCollector, ReplacePort(listen, server->port()));
   if (given == nullptr || given[0] == '\0') fmt::print("{}={}\n", env::kToken, token);
   fflush(stdout);
   int number = 0;

@@ -7,6 +7,7 @@
 #include "collector/agent/agent.h"
 #include "collector/base/clock.h"
 #include "collector/import/ring_image.h"
+#include "collector/rpc/protocol.h"
 
 namespace rollcall::agent {
 namespace {
@@ -44,7 +45,7 @@ void Agent::Talk() {
     }
     rpc::AgentMessage message;
     rpc::Hello* hello = message.mutable_hello();
-    hello->set_protocol(kProtocol);
+    hello->set_protocol(rpc::kProtocol);
     hello->set_host(options_.host);
     hello->set_pid(static_cast<uint32_t>(getpid()));
     hello->set_version(options_.version);

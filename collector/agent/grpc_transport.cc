@@ -13,7 +13,9 @@
 #include <thread>
 #include <utility>
 
+#include "collector/base/address.h"
 #include "collector/base/text.h"
+#include "collector/rpc/protocol.h"
 #include "collector/rpc/secret.h"
 #include "proto/collector.grpc.pb.h"
 
@@ -251,11 +253,9 @@ std::unique_ptr<Transport> ConnectToCollector(const std::string& address, const 
 
 CollectorCheck CheckCollector(const std::string& address, const std::string& token) {
   using Result = CollectorCheck::Result;
-  const size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   addrinfo* list = nullptr;
-  if (const int failed = getaddrinfo(host.c_str(), nullptr, nullptr, &list); failed != 0) {
+  if (const int failed = getaddrinfo(SplitAddress(address).host.c_str(), nullptr, nullptr, &list);
+      failed != 0) {
     return {Result::kUnknownName, gai_strerror(failed)};
   }
   freeaddrinfo(list);
@@ -265,7 +265,7 @@ CollectorCheck CheckCollector(const std::string& address, const std::string& tok
   context.set_deadline(std::chrono::system_clock::now() + kCheckPatience);
   context.AddMetadata(rpc::kTokenKey, token);
   rpc::CheckRequest request;
-  request.set_protocol(kProtocol);
+  request.set_protocol(rpc::kProtocol);
   rpc::CheckReply reply;
   const grpc::Status status = stub->Check(&context, request, &reply);
   const std::string reason = CleanText(status.error_message(), kMostReasonBytes);

@@ -10,8 +10,6 @@
 
 namespace rollcall::agent {
 
-inline constexpr uint32_t kProtocol = 1;  // Hello.protocol
-
 // Thread safety: every method may be called from any thread. Nothing blocks.
 class Transport {
  public:

@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "collector/base/address.h"
+
 namespace rollcall::http {
 namespace {
 
@@ -57,21 +59,16 @@ class HttplibServer : public Server {
 
 std::unique_ptr<Server> Serve(const std::string& address, std::vector<Page> pages,
                               std::string* problem) {
-  const size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
+  const Address parts = SplitAddress(address);
   int port = -1;
-  const char* end = address.data() + address.size();
-  if (colon == std::string::npos || host.empty() ||
-      std::from_chars(address.data() + colon + 1, end, port).ptr != end || port < 0 ||
+  const char* end = parts.port.data() + parts.port.size();
+  if (parts.host.empty() || std::from_chars(parts.port.data(), end, port).ptr != end || port < 0 ||
       port > 65535) {
     *problem = fmt::format("'{}' is not HOST:PORT", address);
     return nullptr;
   }
   auto server = std::make_unique<HttplibServer>(std::move(pages));
-  if (!server->Start(host, port)) {
+  if (!server->Start(parts.host, port)) {
     *problem = fmt::format("cannot listen on {}", address);
     return nullptr;
   }

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <utility>
 
+#include "collector/base/address.h"
 #include "collector/base/clock.h"
 #include "collector/base/print_line.h"
 
@@ -73,15 +74,13 @@ Listener::~Listener() {
 }
 
 bool Listener::Open(const std::string& address, std::string* problem) {
-  const size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  const auto [host, port] = SplitAddress(address);
   addrinfo hints{};
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
-  const int failed = getaddrinfo(host.empty() ? nullptr : host.c_str(),
-                                 address.substr(colon + 1).c_str(), &hints, &list);
+  const int failed =
+      getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &list);
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, freeaddrinfo);
   std::string why = failed != 0 ? gai_strerror(failed) : "";
   if (failed == 0) port_ = ntohs(reinterpret_cast<const sockaddr_in*>(list->ai_addr)->sin_port);

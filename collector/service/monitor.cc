@@ -16,11 +16,11 @@
 #include "collector/import/node_clock.h"
 #include "collector/import/trace_builder.h"
 #include "collector/rpc/frames.h"
+#include "collector/rpc/protocol.h"
 
 namespace rollcall::service {
 namespace {
 
-constexpr uint32_t kProtocol = 1;
 constexpr int64_t kTickNs = 25'000'000;
 // Looks at the digests take a fiftieth of the time at most.
 constexpr int64_t kCheckCostFactor = 50;
@@ -123,8 +123,8 @@ bool EndedWell(const Report& report) {
 }  // namespace
 
 std::string ProtocolProblem(uint32_t protocol) {
-  if (protocol == kProtocol) return {};
-  return fmt::format("protocol {} is not served, only {}", protocol, kProtocol);
+  if (protocol == rpc::kProtocol) return {};
+  return fmt::format("protocol {} is not served, only {}", protocol, rpc::kProtocol);
 }
 
 Monitor::Monitor(MonitorOptions options)
@@ -609,7 +609,7 @@ void Monitor::NoteWhatWasNotFetched(Trace* trace) const {
 
 Trace Monitor::BuildTrace(bool settle) {
   observed_.clear();
-  hosts_.clear();
+  tracing_.clear();
   std::map<uint64_t, NodeClock> clocks;
   const rollcall::Journal journal = ReadJournals(&clocks);
   // Of a job that was ended for its time, who was killed says nothing about who stood still.
@@ -634,9 +634,7 @@ Trace Monitor::BuildTrace(bool settle) {
     const std::optional<uint32_t> index = builder.Add(snapshot);
     if (!index.has_value()) continue;
     processes[id] = *index;
-    if (const auto agent = agents_.find(image.agent); agent != agents_.end()) {
-      hosts_[image.agent] = agent->second.host;
-    }
+    tracing_.insert(image.agent);
     Process& process = builder.trace()->processes[*index];
     observed_.resize(std::max<size_t>(observed_.size(), *index + 1));
     observed_[*index] = Observe(id, image);
@@ -852,6 +850,16 @@ std::map<uint64_t, Movement> Monitor::LastMovements(const Trace& trace) const {
   return movements;
 }
 
+std::vector<std::string> Monitor::HostsOfTraces() const {
+  std::vector<std::string> hosts;
+  for (const uint64_t number : tracing_) {
+    const auto agent = agents_.find(number);
+    if (agent != agents_.end()) hosts.push_back(agent->second.host);
+  }
+  std::sort(hosts.begin(), hosts.end());
+  return hosts;
+}
+
 void Monitor::FinishNow() {
   Final final;
   DiagnoseOptions diagnose = final_pass_.diagnose;
@@ -883,8 +891,7 @@ void Monitor::FinishNow() {
   final.is_new = standing_.Report(SightingsOf(final.trace, final.report, observed_), Monotonic()) ==
                  StandingFindings::ReportDelta::kNew;
   final.any_findings = !standing_.empty();
-  for (const auto& [number, host] : hosts_) final.hosts.push_back(host);
-  std::sort(final.hosts.begin(), final.hosts.end());
+  final.hosts = HostsOfTraces();
   if (options_.on_evidence) {
     AddEnvironments();
     final.evidence = std::move(evidence_);

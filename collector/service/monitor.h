@@ -112,7 +112,7 @@ class Monitor {
     Trace trace;
     Report report;
     bundle::Evidence evidence;       // of this look; with on_evidence only
-    std::vector<std::string> hosts;  // one for each agent that sent a trace, sorted
+    std::vector<std::string> hosts;  // of the traces, as HostsOfTraces()
     bool ranks_seen = false;
     bool is_new = false;        // it says what no report before said
     bool any_findings = false;  // in this or an earlier report, and not withdrawn
@@ -213,6 +213,8 @@ class Monitor {
   void AskForSymbols(Agent* agent, const std::vector<CodeAddress>& addresses);
   // Has the agents journal that a hang was found in what was collected until then.
   void TellAgents(const Report& report, int64_t collected_ns);
+  // One for each agent whose rings are in the newest BuildTrace(), sorted.
+  std::vector<std::string> HostsOfTraces() const;
   void FinishNow();
 
   static constexpr int64_t kFetchBurstBytes = 64 << 20;
@@ -245,8 +247,8 @@ class Monitor {
   std::map<uint64_t, uint64_t> asked_environments_;             // by request, the agent
   bundle::Evidence evidence_;                                   // of the newest Collect()
   std::map<uint64_t, size_t> evidence_nodes_;                   // by agent, in evidence_
-  std::map<uint64_t, std::string> hosts_;                       // by agent, of that Collect()
   std::vector<Observed> observed_;                              // likewise, by process
+  std::set<uint64_t> tracing_;                                  // likewise, agents
   std::map<uint64_t, std::pair<int64_t, int64_t>> cpu_;         // by process: CPU time, and when
   bool ended_meanwhile_ = false;  // a process, after the newest Collect() had its picture
   // Agents that were given up: host and run directory.
