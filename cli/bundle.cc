@@ -19,7 +19,7 @@ int RunBundle(int argc, char** argv) {
       "rollcall bundle");
   std::vector<std::string> inputs;
   std::string output;
-  bundle::CollectOptions options;
+  collect::CollectOptions options;
   AddInputs(&parser, &inputs);
   parser.Add("-o,--output", &output, "the file to write, say hang.tar.zst",
              {.type = "FILE", .required = true});
@@ -30,7 +30,7 @@ int RunBundle(int argc, char** argv) {
 
   options.rollcall_version = ROLLCALL_VERSION;
   options.environment = CurrentEnvironment();
-  const bundle::Collected collected = bundle::Collect(inputs, output, options);
+  const collect::Collected collected = collect::Collect(inputs, output, options);
   PrintProblems(collected.problems);
   if (!collected.written) {
     PrintLine(fmt::format("{}: {}", output, collected.error));

@@ -24,14 +24,14 @@ void BundleSettings::AddOptions(ArgumentParser* parser) {
 }
 
 void BundleOutput::Write(const Trace& trace, const Report& report,
-                         const bundle::Evidence& evidence) {
+                         const collect::Evidence& evidence) {
   if (!settings_.wanted() || report.findings.empty()) return;
   const std::lock_guard lock(mutex_);
   const bool hung = report.status == Report::Status::kHung;
   if (has_hang_ && !hung) return;
-  const bundle::Collected collected =
-      bundle::WriteEvidence(trace, evidence, settings_.path,
-                            {.rollcall_version = ROLLCALL_VERSION, .sources = settings_.sources});
+  const collect::Collected collected =
+      collect::WriteEvidence(trace, evidence, settings_.path,
+                             {.rollcall_version = ROLLCALL_VERSION, .sources = settings_.sources});
   PrintProblems(collected.problems);
   if (!collected.written) {
     PrintLine(fmt::format("{}: {}", settings_.path, collected.error));
@@ -40,7 +40,7 @@ void BundleOutput::Write(const Trace& trace, const Report& report,
   has_hang_ = hung;
   written_ = true;
   std::set<size_t> nodes;
-  for (const bundle::RingEvidence& ring : evidence.rings) nodes.insert(ring.node);
+  for (const collect::RingEvidence& ring : evidence.rings) nodes.insert(ring.node);
   PrintLine(fmt::format("bundle: {}: the traces of {} ranks of {} node{} in {} KiB", settings_.path,
                         collected.rings, nodes.size(), nodes.size() == 1 ? "" : "s",
                         (collected.packed_bytes + 1023) / 1024));
@@ -55,9 +55,10 @@ void BundleOutput::Discard() {
   written_ = false;
 }
 
-std::function<void(const Trace&, const Report&, const bundle::Evidence&)> BundleOutput::Callback() {
+std::function<void(const Trace&, const Report&, const collect::Evidence&)>
+BundleOutput::Callback() {
   if (!settings_.wanted()) return {};
-  return [this](const Trace& trace, const Report& report, const bundle::Evidence& evidence) {
+  return [this](const Trace& trace, const Report& report, const collect::Evidence& evidence) {
     Write(trace, report, evidence);
   };
 }

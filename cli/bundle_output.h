@@ -32,11 +32,11 @@ class BundleOutput {
   // Writes the file anew, and says so on stderr, or why not. The bundle of a hang is replaced by
   // that of another look at a hang only: what is seen of the job afterwards, while it is being
   // ended, tells less. Does nothing where no bundle is wanted, or nothing was found.
-  void Write(const Trace& trace, const Report& report, const bundle::Evidence& evidence);
+  void Write(const Trace& trace, const Report& report, const collect::Evidence& evidence);
   // What it was written for is withdrawn: removes the file.
   void Discard();
   // Write(), for a monitor; empty where no bundle is wanted. This object must outlive it.
-  std::function<void(const Trace&, const Report&, const bundle::Evidence&)> Callback();
+  std::function<void(const Trace&, const Report&, const collect::Evidence&)> Callback();
 
  private:
   const BundleSettings settings_;

@@ -107,15 +107,15 @@ void Answers::AnswerStacks(uint64_t connection, uint64_t request, const StackTar
 
 void Answers::AnswerEnvironment(uint64_t connection, uint64_t request,
                                 const EnvironmentTarget& target) {
-  bundle::Variables variables;
-  if (target.pid > 0) variables = bundle::EnvironmentOf(static_cast<uint32_t>(target.pid));
+  collect::Variables variables;
+  if (target.pid > 0) variables = collect::EnvironmentOf(static_cast<uint32_t>(target.pid));
   // An agent has that of the rank that started it, or of `rollcall run`.
   const std::string whose =
       variables.empty() ? "the agent" : fmt::format("rank {}", target.world_rank);
-  if (variables.empty()) variables = bundle::EnvironmentOf(static_cast<uint32_t>(getpid()));
+  if (variables.empty()) variables = collect::EnvironmentOf(static_cast<uint32_t>(getpid()));
   rpc::AgentMessage answer;
   answer.mutable_environment()->set_request(request);
-  answer.mutable_environment()->set_json(bundle::DescribeEnvironment(variables, whose));
+  answer.mutable_environment()->set_json(collect::DescribeEnvironment(variables, whose));
   reply_(connection, std::move(answer));
 }
 

@@ -20,7 +20,7 @@
 #include "collector/import/ring_image.h"
 #include "collector/import/ring_reader.h"
 
-namespace rollcall::bundle {
+namespace rollcall::collect {
 namespace {
 
 namespace fs = std::filesystem;
@@ -49,10 +49,10 @@ class Collector {
     ListFiles(loaded.files);
     if (HoldsTwoJobs()) return std::move(result_);
     SymbolizeTrace(&trace_);
-    Writer writer(path_, options_.rollcall_version, machine_.NowNs());
-    writer.Add(kObservedName, Observed());
-    if (options_.sources) writer.Add(kSourcesName, DescribeSources(trace_));
-    writer.Add(kEnvironmentName, Environment());
+    bundle::Writer writer(path_, options_.rollcall_version, machine_.NowNs());
+    writer.Add(bundle::kObservedName, Observed());
+    if (options_.sources) writer.Add(bundle::kSourcesName, DescribeSources(trace_));
+    writer.Add(bundle::kEnvironmentName, Environment());
     // What is small and what all depends on first: a bundle may be cut off.
     for (const bool rings : {false, true}) {
       for (const File& file : files_) {
@@ -84,7 +84,7 @@ class Collector {
   void NoteRing(const File& file) {
     std::string error;
     FileStamp stamp;
-    const UniqueFd fd = OpenRegularFile(file.path, kMaxPackedBytes, &stamp, &error);
+    const UniqueFd fd = OpenRegularFile(file.path, bundle::kMaxPackedBytes, &stamp, &error);
     if (!fd) return;
     FileSource source(fd.get());
     const RingSnapshot ring = ReadRing(source, file.path, ImageDepth::kState);
@@ -131,10 +131,10 @@ class Collector {
     return DescribeEnvironment(options_.environment, "rollcall bundle");
   }
 
-  void AddFile(const File& file, Writer* writer) {
+  void AddFile(const File& file, bundle::Writer* writer) {
     std::string error;
     FileStamp stamp;
-    const UniqueFd fd = OpenRegularFile(file.path, kMaxPackedBytes, &stamp, &error);
+    const UniqueFd fd = OpenRegularFile(file.path, bundle::kMaxPackedBytes, &stamp, &error);
     if (!fd) {
       result_.problems.push_back({ProblemCode::kUnreadable, error, file.path});
       return;
@@ -154,10 +154,10 @@ class Collector {
     result_.dumps += file.format == &kDumpFormat ? 1 : 0;
   }
 
-  void AddMembers(ByteSource* source, const File& file, Writer* writer) {
-    ReadBundle(
+  void AddMembers(ByteSource* source, const File& file, bundle::Writer* writer) {
+    bundle::ReadBundle(
         *source, file.path,
-        [&](Member member) {
+        [&](bundle::Member member) {
           MemorySource bytes(member.bytes);
           result_.rings += IsRing(member.name, &bytes) ? 1 : 0;
           writer->Add(fmt::format("{}/{}", file.input, member.name), member.bytes,
@@ -176,7 +176,7 @@ class Collector {
 
   std::optional<std::vector<uint8_t>> AllBytes(ByteSource* source, const std::string& path) {
     std::vector<uint8_t> bytes;
-    if (source->Size() > kMaxMemberBytes) {
+    if (source->Size() > bundle::kMaxMemberBytes) {
       result_.problems.push_back({ProblemCode::kOverLimit,
                                   fmt::format("{} bytes: not put into the bundle", source->Size()),
                                   path});
@@ -205,4 +205,4 @@ Collected Collect(const std::vector<std::string>& inputs, const std::string& pat
   return Collector(inputs, path, options, &machine).Collect();
 }
 
-}  // namespace rollcall::bundle
+}  // namespace rollcall::collect

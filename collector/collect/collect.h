@@ -10,7 +10,7 @@
 #include "collector/import/machine.h"
 #include "collector/model/trace.h"
 
-namespace rollcall::bundle {
+namespace rollcall::collect {
 
 struct CollectOptions {
   std::string rollcall_version;
@@ -38,6 +38,6 @@ struct Collected {
 Collected Collect(const std::vector<std::string>& inputs, const std::string& path,
                   const CollectOptions& options, Machine& machine = ThisMachine());
 
-}  // namespace rollcall::bundle
+}  // namespace rollcall::collect
 
 #endif  // ROLLCALL_COLLECTOR_COLLECT_COLLECT_H_

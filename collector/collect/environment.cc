@@ -11,7 +11,7 @@
 
 #include "collector/base/text.h"
 
-namespace rollcall::bundle {
+namespace rollcall::collect {
 namespace {
 
 constexpr size_t kMaxValueBytes = 1024;
@@ -101,4 +101,4 @@ std::string DescribeEnvironment(const Variables& variables, std::string_view who
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace rollcall::bundle
+}  // namespace rollcall::collect

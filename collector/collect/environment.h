@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace rollcall::bundle {
+namespace rollcall::collect {
 
 using Variables = std::map<std::string, std::string>;
 
@@ -23,6 +23,6 @@ Variables EnvironmentOf(uint32_t pid);
 // `whose` says where they come from.
 std::string DescribeEnvironment(const Variables& variables, std::string_view whose);
 
-}  // namespace rollcall::bundle
+}  // namespace rollcall::collect
 
 #endif  // ROLLCALL_COLLECTOR_COLLECT_ENVIRONMENT_H_

@@ -19,7 +19,7 @@
 #include "collector/import/ring_reader.h"
 #include "proto/run_directory.h"
 
-namespace rollcall::bundle {
+namespace rollcall::collect {
 namespace {
 
 // Those who lived when they were looked at, by the names that a journal has for them.
@@ -73,8 +73,8 @@ class EvidenceWriter {
     }
     for (const RingEvidence& ring : evidence_.rings) observed += Observe(ring);
     // What is small and what all depends on first: a bundle may be cut off.
-    writer_.Add(kObservedName, observed + DescribeCodes(trace_));
-    if (options_.sources) writer_.Add(kSourcesName, DescribeSources(trace_));
+    writer_.Add(bundle::kObservedName, observed + DescribeCodes(trace_));
+    if (options_.sources) writer_.Add(bundle::kSourcesName, DescribeSources(trace_));
     for (size_t i = 0; i < evidence_.nodes.size(); ++i) AddNode(i, evidence_.nodes[i]);
     for (const RingEvidence& ring : evidence_.rings) AddRing(ring);
     if (result_.rings == 0 && writer_.error().empty()) {
@@ -101,7 +101,7 @@ class EvidenceWriter {
 
   void AddNode(size_t index, const NodeEvidence& node) {
     if (!node.environment.empty()) {
-      writer_.Add(fmt::format("{}/{}", index, kEnvironmentName), node.environment);
+      writer_.Add(fmt::format("{}/{}", index, bundle::kEnvironmentName), node.environment);
     }
     if (node.journal.empty()) return;
     result_.trace_bytes += node.journal.size();
@@ -125,7 +125,7 @@ class EvidenceWriter {
   const Evidence& evidence_;
   const CollectOptions& options_;
   Living living_;
-  Writer writer_;
+  bundle::Writer writer_;
   Collected result_;
 };
 
@@ -141,4 +141,4 @@ Collected WriteEvidence(const Trace& trace, const Evidence& evidence, const std:
   return EvidenceWriter(trace, evidence, path, options).Write();
 }
 
-}  // namespace rollcall::bundle
+}  // namespace rollcall::collect

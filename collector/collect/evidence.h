@@ -10,7 +10,7 @@
 #include "collector/collect/collect.h"
 #include "collector/model/trace.h"
 
-namespace rollcall::bundle {
+namespace rollcall::collect {
 
 // One agent's part. Everything in it came over the network.
 struct NodeEvidence {
@@ -46,6 +46,6 @@ bool IsEnvironment(const std::string& text);
 Collected WriteEvidence(const Trace& trace, const Evidence& evidence, const std::string& path,
                         const CollectOptions& options);
 
-}  // namespace rollcall::bundle
+}  // namespace rollcall::collect
 
 #endif  // ROLLCALL_COLLECTOR_COLLECT_EVIDENCE_H_

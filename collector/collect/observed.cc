@@ -8,11 +8,13 @@
 #include "collector/import/journal.h"
 #include "collector/matching/user_code.h"
 
-namespace rollcall::bundle {
+namespace rollcall::collect {
 
 bool IsRing(const std::string& name, ByteSource* bytes) {
-  const InputFile member{
-      .path = name, .directory = "", .name = std::string(LastName(name)), .in_bundle = true};
+  const InputFile member{.path = name,
+                         .directory = "",
+                         .name = std::string(bundle::LastName(name)),
+                         .in_bundle = true};
   return rollcall::IsRing(member, *bytes);
 }
 
@@ -65,4 +67,4 @@ std::string DescribeSources(const Trace& trace) {
   return sources.Format();
 }
 
-}  // namespace rollcall::bundle
+}  // namespace rollcall::collect

@@ -8,7 +8,7 @@
 #include "collector/base/byte_source.h"
 #include "collector/model/trace.h"
 
-namespace rollcall::bundle {
+namespace rollcall::collect {
 
 // Whether a member of a bundle is read as a ring.
 bool IsRing(const std::string& name, ByteSource* bytes);
@@ -29,6 +29,6 @@ std::string DescribeCodes(const Trace& trace);
 // sources.jsonl: the lines of source that a report may show, read from this machine.
 std::string DescribeSources(const Trace& trace);
 
-}  // namespace rollcall::bundle
+}  // namespace rollcall::collect
 
 #endif  // ROLLCALL_COLLECTOR_COLLECT_OBSERVED_H_

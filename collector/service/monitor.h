@@ -21,28 +21,16 @@
 #include "collector/collect/evidence.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/verdict/finding.h"
-#include "collector/import/journal.h"
 #include "collector/model/trace.h"
+#include "collector/service/agent_queries.h"
+#include "collector/service/agent_table.h"
 #include "collector/service/job_state.h"
+#include "collector/service/look.h"
 #include "collector/service/metrics.h"
-#include "collector/service/snapshot_set.h"
 #include "collector/service/standing_findings.h"
-#include "collector/service/trace_symbols.h"
 #include "proto/collector.pb.h"
 
 namespace rollcall::service {
-
-// One agent's connection, as the monitor sees it. Methods are called from the monitor's thread,
-// must not block, and may be called after the connection is gone.
-class AgentLink {
- public:
-  virtual ~AgentLink() = default;
-  virtual void Send(const rpc::CollectorMessage& message) = 0;
-  // One message has been dealt with: the link may take another from the network.
-  virtual void Consumed() = 0;
-  // Refuses the agent: it said something that no agent says.
-  virtual void Refuse(const std::string& why) = 0;
-};
 
 struct MonitorOptions {
   ProgressTimes times = {};
@@ -70,7 +58,7 @@ struct MonitorOptions {
   // Called after the two above, with what the report rests on. May take its time over a file: what
   // agents say meanwhile is dealt with afterwards, and none is lost for it. Empty: no agent is
   // asked for more than a verdict needs.
-  std::function<void(const Trace&, const Report&, const bundle::Evidence&)> on_evidence;
+  std::function<void(const Trace&, const Report&, const collect::Evidence&)> on_evidence;
   // Something that the user should know besides verdicts (an agent lost). May be empty.
   std::function<void(const std::string&)> on_note;
   // Kept up to date on the monitor's thread, once a second; must outlive the monitor. May be null.
@@ -84,9 +72,6 @@ struct FinalPass {
   // information takes longer than all else here, and a job that ended well should not wait for it.
   bool name_code = false;
 };
-
-// Why an agent of that protocol is refused; empty: it is not.
-std::string ProtocolProblem(uint32_t protocol);
 
 class Monitor {
  public:
@@ -111,8 +96,8 @@ class Monitor {
   struct Final {
     Trace trace;
     Report report;
-    bundle::Evidence evidence;       // of this look; with on_evidence only
-    std::vector<std::string> hosts;  // of the traces, as HostsOfTraces()
+    collect::Evidence evidence;      // of this look; with on_evidence only
+    std::vector<std::string> hosts;  // of the traces, sorted
     bool ranks_seen = false;
     bool is_new = false;        // it says what no report before said
     bool any_findings = false;  // in this or an earlier report, and not withdrawn
@@ -122,29 +107,6 @@ class Monitor {
   Final Finish(const FinalPass& look = {});
 
  private:
-  struct Agent {
-    std::shared_ptr<AgentLink> link;
-    bool greeted = false;
-    bool left = false;
-    uint64_t id = 0;  // its own; 0: it has none
-    uint32_t pid = 0;
-    std::string host;
-    std::string run_directory;
-    std::string journal;      // all lines so far
-    std::string environment;  // of one that answered
-    bool cut = false;         // not all of the journal could be held
-    int64_t last_heard_ns = 0;
-    // Bytes that may be fetched from it while others compute; below 0: it must recover first.
-    int64_t allowance = kFetchBurstBytes;
-    int64_t allowance_at_ns = 0;
-  };
-  // What is asked of the agents.
-  struct Wanted {
-    // The job is over: after all ends are known, if that is soon.
-    bool settle = false;
-    uint64_t newest_records = 0;     // of each ring buffer; 0: all
-    std::set<uint64_t> processes{};  // ids; empty: all
-  };
   struct Event {
     enum class Kind : uint8_t { kJoin, kMessage, kLeave } kind;
     uint64_t agent = 0;
@@ -155,13 +117,9 @@ class Monitor {
   void Run();
   // Deals with what has come, waiting for it until `until_ns` at most. True if something came.
   bool HandleEvents(int64_t until_ns);
-  // The same again and again, until `answered` or the deadline.
-  void HandleUntil(int64_t deadline_ns, const std::function<bool()>& answered);
-  void HandleMessage(uint64_t number, const rpc::AgentMessage& message);
-  void HandleHello(uint64_t number, Agent* agent, const rpc::Hello& hello);
-  std::map<uint64_t, Agent>::iterator Erase(std::map<uint64_t, Agent>::iterator agent);
-  // Counts so much more as held for the rest of the run, unless that leaves rings too little room.
-  bool Hold(size_t bytes);
+  void HandleMessage(uint64_t number, Agent* agent, const rpc::AgentMessage& message);
+  // That agent is gone for good.
+  void Forget(uint64_t agent);
   void ForgetLostAgents();
   // `asked`: not because of the digests, and not to be put off.
   void RunDiagnosis(const Suspicion& suspicion, bool asked);
@@ -169,55 +127,29 @@ class Monitor {
   Report DiagnoseLive(const Trace& trace) const;
   void WithdrawVoid(const std::function<std::optional<Movement>(uint64_t id)>& moved);
   std::optional<Movement> MovementOf(uint64_t id) const;
-  // The same of a job that is over, by the newest Collect()'s trace.
-  std::map<uint64_t, Movement> LastMovements(const Trace& trace) const;
+  // The same of a job that is over.
+  static std::map<uint64_t, Movement> LastMovements(const Look& look);
   void ActIfDue(const Report& report);
   void PublishMetrics(const Suspicion& suspicion, int64_t now);
   // The live processes that a report calls stalled.
   std::vector<uint64_t> CalledStalled(const Trace& trace, const Report& report) const;
-  // Asks for stacks of stalled processes and waits for them.
-  void AskForStacks(const std::vector<uint64_t>& stalled);
-  Observed Observe(uint64_t id, const IncomingRing& image);
   // So many of a ring buffer's records are asked for first: of many processes a few each, so that
   // a look at 16,384 ranks stays below 100 MB. 0: all.
   uint64_t FirstRecords(Reason reason) const;
-  // Waits for the answers of all agents concerned. Forgets what was fetched before unless only some
-  // processes are wanted.
-  void Fetch(const Wanted& wanted);
-  Problem OverLimit(const std::string& what, const std::string& source) const;
-  // All in one, as each application costs what there are processes. Times are the collector's, by
-  // the clocks of the agents that said theirs.
-  rollcall::Journal ReadJournals(std::map<uint64_t, NodeClock>* clocks) const;
-  void NoteWhatWasNotFetched(Trace* trace) const;
-  // A trace of what was fetched.
-  Trace BuildTrace(bool settle);
-  Trace Collect(const Wanted& wanted) {
-    Fetch(wanted);
-    return BuildTrace(wanted.settle);
-  }
   // The processes whose whole history may say more of the findings: the members of small
   // communicators, all of each. Empty: that is all of them.
-  std::optional<std::set<uint64_t>> WorthWholeHistory(const Trace& trace,
-                                                      const Report& report) const;
+  std::optional<std::set<uint64_t>> WorthWholeHistory(const Look& look, const Report& report) const;
   // Fetches their whole rings, or all for a bundle. False if there is no more to fetch.
-  bool FetchHistory(const Trace& trace, const Report& report, Wanted first);
-  // Whether no node was fetched from too much while its ranks computed.
-  bool MayFetchWhileComputing();
-  // What BuildTrace() got; `processes`: by ring id, in its trace.
-  bundle::Evidence TakeEvidence(const std::map<uint64_t, uint32_t>& processes);
-  void AskForEnvironments();
+  bool FetchHistory(Look* look, const Report& report, AgentQueries::Rings first);
+  // Reports what the look says that is new. `fruitful`: there is something to say.
+  void Tell(Look* look, const Report& report, bool fruitful, int64_t begin_ns);
   // Waits for them, for a while, and puts what came into the evidence.
-  void AddEnvironments();
-  // Asks one agent after the other what is still unknown: a binary may lie on some nodes only.
-  void Symbolize(Trace* trace);
-  void AskForSymbols(Agent* agent, const std::vector<CodeAddress>& addresses);
+  void AddEnvironments(Look* look);
   // Has the agents journal that a hang was found in what was collected until then.
   void TellAgents(const Report& report, int64_t collected_ns);
-  // One for each agent whose rings are in the newest BuildTrace(), sorted.
-  std::vector<std::string> HostsOfTraces() const;
+  // One for each agent whose rings are in it, sorted.
+  std::vector<std::string> HostsOf(const Look& look);
   void FinishNow();
-
-  static constexpr int64_t kFetchBurstBytes = 64 << 20;
 
   const MonitorOptions options_;
   std::mutex mutex_;
@@ -233,26 +165,11 @@ class Monitor {
   std::atomic<bool> interrupted_ = false;
 
   // The monitor's thread alone.
-  std::map<uint64_t, Agent> agents_;
+  AgentTable agents_;
   JobState state_;
   DiagnosisThrottle pacer_;
-  uint64_t next_request_ = 1;
-  SnapshotSet snapshots_;
-  std::set<uint64_t> asked_;     // agents, for what is in snapshots_
-  uint64_t newest_records_ = 0;  // that were asked of all of them first; 0: all
-  uint64_t held_bytes_ = 0;      // besides rings
-  SymbolCache symbols_;
-  std::map<uint64_t, std::vector<CodeAddress>> asked_symbols_;  // by request
-  std::set<uint64_t> asked_stacks_;                             // requests
-  std::map<uint64_t, uint64_t> asked_environments_;             // by request, the agent
-  bundle::Evidence evidence_;                                   // of the newest Collect()
-  std::map<uint64_t, size_t> evidence_nodes_;                   // by agent, in evidence_
-  std::vector<Observed> observed_;                              // likewise, by process
-  std::set<uint64_t> tracing_;                                  // likewise, agents
-  std::map<uint64_t, std::pair<int64_t, int64_t>> cpu_;         // by process: CPU time, and when
-  bool ended_meanwhile_ = false;  // a process, after the newest Collect() had its picture
-  // Agents that were given up: host and run directory.
-  std::set<std::pair<std::string, std::string>> lost_;
+  AgentQueries queries_;
+  LookBuilder looks_;
   StandingFindings standing_;
   int64_t checked_ns_ = 0;
   int64_t check_gap_ns_ = 0;      // until the next Check()

@@ -98,7 +98,7 @@ void Measure(benchmark::State& state, const JobOnDisk& disk, const std::function
 void OfADirectory(benchmark::State& state) {
   const JobOnDisk disk(state.range(0));
   Measure(state, disk,
-          [&] { return bundle::Collect({disk.directory}, disk.bundle(), {}).written; });
+          [&] { return collect::Collect({disk.directory}, disk.bundle(), {}).written; });
 }
 
 // As a collector does it after a verdict: what the agents sent is in memory.
@@ -107,10 +107,10 @@ void OfACollector(benchmark::State& state) {
   Trace trace = LoadInputs({disk.directory}).trace;
   NamePlaces(&trace);
   bundle::StandStill(&trace, Now(CLOCK_REALTIME));
-  const bundle::Evidence evidence =
+  const collect::Evidence evidence =
       bundle::EvidenceOf(trace, static_cast<size_t>(state.range(0) / kRanksPerNode));
   Measure(state, disk,
-          [&] { return bundle::WriteEvidence(trace, evidence, disk.bundle(), {}).written; });
+          [&] { return collect::WriteEvidence(trace, evidence, disk.bundle(), {}).written; });
 }
 
 void Sizes(benchmark::internal::Benchmark* bench) {

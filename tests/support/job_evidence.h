@@ -17,7 +17,7 @@
 #include "collector/import/ring_image.h"
 #include "collector/model/trace.h"
 
-namespace rollcall::bundle {
+namespace rollcall::collect {
 
 // What two looks at living processes would have added to a trace of their ring files.
 inline void StandStill(Trace* trace, int64_t now_ns) {
@@ -48,6 +48,6 @@ inline Evidence EvidenceOf(const Trace& trace, size_t nodes) {
   return evidence;
 }
 
-}  // namespace rollcall::bundle
+}  // namespace rollcall::collect
 
 #endif  // ROLLCALL_TESTS_SUPPORT_JOB_EVIDENCE_H_

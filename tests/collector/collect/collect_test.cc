@@ -23,7 +23,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/support/trace_checks.h"
 
-namespace rollcall::bundle {
+namespace rollcall::collect {
 namespace {
 
 namespace fs = std::filesystem;
@@ -233,8 +233,8 @@ TEST_F(CollectTest, NamesAreMadeHarmlessAndKeptApart) {
   std::ifstream file(Path("b"), std::ios::binary);
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
   MemorySource source({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-  ReadBundle(
-      source, "b", [&](Member member) { names.insert(member.name); },
+  bundle::ReadBundle(
+      source, "b", [&](bundle::Member member) { names.insert(member.name); },
       [](const Problem& problem) { ADD_FAILURE() << problem.message; });
   EXPECT_TRUE(names.contains("0/a_b/x.ring"));
   EXPECT_TRUE(names.contains("0/a_b.ring"));
@@ -248,10 +248,10 @@ TEST_F(CollectTest, EnvironmentWithoutSecrets) {
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
   MemorySource source({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
   std::string environment;
-  ReadBundle(
+  bundle::ReadBundle(
       source, "b",
-      [&](Member member) {
-        if (member.name == kEnvironmentName)
+      [&](bundle::Member member) {
+        if (member.name == bundle::kEnvironmentName)
           environment.assign(member.bytes.begin(), member.bytes.end());
       },
       [](const Problem&) {});
@@ -278,4 +278,4 @@ TEST(Environment, WhatIsKept) {
 }
 
 }  // namespace
-}  // namespace rollcall::bundle
+}  // namespace rollcall::collect

@@ -23,7 +23,7 @@
 #include "tests/support/ring_job_files.h"
 #include "tests/support/temporary_directory.h"
 
-namespace rollcall::bundle {
+namespace rollcall::collect {
 namespace {
 
 using ring_job::Fault;
@@ -65,8 +65,8 @@ class EvidenceTest : public ::testing::Test {
     std::ifstream file(Path("b"), std::ios::binary);
     const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
     MemorySource source({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-    ReadBundle(
-        source, "b", [&](Member member) { names.push_back(member.name); },
+    bundle::ReadBundle(
+        source, "b", [&](bundle::Member member) { names.push_back(member.name); },
         [](const Problem& problem) { ADD_FAILURE() << problem.message; });
     return names;
   }
@@ -173,4 +173,4 @@ TEST(IsEnvironment, IsAnObjectOfBoundedSize) {
 }
 
 }  // namespace
-}  // namespace rollcall::bundle
+}  // namespace rollcall::collect

@@ -1,0 +1,195 @@
+#include "collector/service/agent_queries.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "collector/base/clock.h"
+#include "collector/collect/evidence.h"
+#include "collector/import/add_sources.h"
+#include "collector/rpc/frames.h"
+
+namespace rollcall::service {
+namespace {
+
+constexpr int64_t kAnswerTickNs = 25'000'000;
+constexpr int64_t kSymbolPatienceNs = 10'000'000'000;
+// Stacks of more processes than this are not asked for at once.
+constexpr size_t kMostStacks = 8;
+constexpr size_t kAddressesPerRequest = 4096;
+// What as many nodes do not know, no other is asked for.
+constexpr size_t kMostAskedForSymbols = 8;
+// However slowly rings arrive.
+constexpr int64_t kMostFetchNs = 60'000'000'000;
+
+}  // namespace
+
+AgentQueries::AgentQueries(int64_t patience_ns, AgentTable* agents, const JobState* state,
+                           std::function<void(int64_t until_ns)> handle_events)
+    : patience_ns_(patience_ns),
+      agents_(agents),
+      state_(state),
+      handle_events_(std::move(handle_events)) {}
+
+void AgentQueries::HandleUntil(int64_t deadline_ns, const std::function<bool()>& answered) {
+  while (!answered() && Now(CLOCK_MONOTONIC) < deadline_ns) {
+    handle_events_(std::min(deadline_ns, Now(CLOCK_MONOTONIC) + kAnswerTickNs));
+  }
+}
+
+void AgentQueries::GiveUpOn(uint64_t number) {
+  rings_.GiveUpOn(number);
+  std::erase_if(asked_environments_, [&](const auto& asked) { return asked.second == number; });
+}
+
+void AgentQueries::OnAnswer(uint64_t number, Agent* agent, const rpc::AgentMessage& message) {
+  if (message.has_snapshot()) {
+    if (!rings_.Add(number, message.snapshot(), Now(CLOCK_REALTIME))) {
+      agent->link->Refuse("a snapshot that does not fit");
+    }
+  } else if (message.has_symbols()) {
+    OnSymbols(message.symbols());
+  } else if (message.has_live_stacks()) {
+    asked_stacks_.erase(message.live_stacks().request());
+  } else if (message.has_environment()) {
+    if (asked_environments_.erase(message.environment().request()) == 0) return;
+    const std::string& json = message.environment().json();
+    if (collect::IsEnvironment(json)) {
+      agents_->AddEnvironment(agent, json);
+    } else {
+      agent->link->Refuse("an environment that does not fit");
+    }
+  }
+}
+
+void AgentQueries::FetchRings(const Rings& wanted) {
+  std::set<uint64_t> asked;
+  std::map<uint64_t, rpc::CollectorMessage> requests;  // by agent
+  const auto request_to = [&](uint64_t number) -> rpc::SnapshotRequest* {
+    if (agents_->FindConnected(number) == nullptr) return nullptr;
+    asked.insert(number);
+    return requests[number].mutable_snapshot();
+  };
+  if (wanted.processes.empty()) {
+    rings_.Clear();
+    asked_.clear();
+    newest_records_ = wanted.newest_records;
+    for (const auto& [number, agent] : agents_->all()) request_to(number);
+  }
+  for (const uint64_t id : wanted.processes) {
+    const auto process = state_->processes().find(id);
+    if (process == state_->processes().end()) continue;
+    if (rpc::SnapshotRequest* request = request_to(process->second.agent)) request->add_ids(id);
+  }
+  rings_.Begin(next_request_, asked, agents_->bytes_for_rings());
+  asked_.insert(asked.begin(), asked.end());
+  for (auto& [number, message] : requests) {
+    rpc::SnapshotRequest* request = message.mutable_snapshot();
+    request->set_request(next_request_);
+    request->set_settle(wanted.settle);
+    request->set_newest_records(wanted.newest_records);
+    request->set_may_compress(true);
+    agents_->Find(number)->link->Send(message);
+  }
+  ++next_request_;
+  const int64_t end = Now(CLOCK_MONOTONIC) + kMostFetchNs;
+  for (uint64_t received = UINT64_MAX;
+       !rings_.complete() && rings_.received_bytes() != received && Now(CLOCK_MONOTONIC) < end;) {
+    received = rings_.received_bytes();
+    HandleUntil(Now(CLOCK_MONOTONIC) + patience_ns_, [&] { return rings_.complete(); });
+  }
+  for (const uint64_t number : asked) {
+    Agent* agent = agents_->Find(number);
+    if (agent == nullptr) continue;
+    agent->allowance -= static_cast<int64_t>(rings_.ReceivedBytes(number));
+  }
+}
+
+void AgentQueries::FetchStacks(const std::vector<uint64_t>& processes) {
+  asked_stacks_.clear();
+  for (size_t i = 0; i < std::min(processes.size(), kMostStacks); ++i) {
+    const auto process = state_->processes().find(processes[i]);
+    if (process == state_->processes().end()) continue;
+    const Agent* agent = agents_->FindConnected(process->second.agent);
+    if (agent == nullptr) continue;
+    rpc::CollectorMessage message;
+    message.mutable_live_stack()->set_request(next_request_);
+    message.mutable_live_stack()->set_id(processes[i]);
+    asked_stacks_.insert(next_request_++);
+    agent->link->Send(message);
+  }
+  HandleUntil(Now(CLOCK_MONOTONIC) + patience_ns_, [this] { return asked_stacks_.empty(); });
+}
+
+void AgentQueries::AskForEnvironments() {
+  asked_environments_.clear();
+  for (const auto& [number, agent] : agents_->all()) {
+    if (!agent.connected() || !agent.environment.empty()) continue;
+    rpc::CollectorMessage message;
+    message.mutable_environment()->set_request(next_request_);
+    asked_environments_[next_request_++] = number;
+    agent.link->Send(message);
+  }
+}
+
+void AgentQueries::AwaitEnvironments() {
+  HandleUntil(Now(CLOCK_MONOTONIC) + patience_ns_, [this] { return asked_environments_.empty(); });
+}
+
+void AgentQueries::AskForSymbols(Agent* agent, const std::vector<CodeAddress>& addresses) {
+  asked_symbols_.clear();
+  for (size_t begin = 0; begin < addresses.size(); begin += kAddressesPerRequest) {
+    const size_t end = std::min(addresses.size(), begin + kAddressesPerRequest);
+    rpc::CollectorMessage message;
+    message.mutable_symbols()->set_request(next_request_);
+    for (size_t i = begin; i < end; ++i) {
+      rpc::CodeAddress* address = message.mutable_symbols()->add_addresses();
+      address->set_module(addresses[i].module_path);
+      address->set_build_id(addresses[i].build_id);
+      address->set_vaddr(addresses[i].vaddr);
+    }
+    asked_symbols_[next_request_++].assign(addresses.begin() + static_cast<ptrdiff_t>(begin),
+                                           addresses.begin() + static_cast<ptrdiff_t>(end));
+    agent->link->Send(message);
+  }
+}
+
+void AgentQueries::OnSymbols(const rpc::SymbolTable& symbols) {
+  const auto asked = asked_symbols_.find(symbols.request());
+  if (asked == asked_symbols_.end()) return;
+  const auto answers = static_cast<size_t>(symbols.addresses_size());
+  for (size_t i = 0; i < std::min(asked->second.size(), answers); ++i) {
+    std::vector<SourceFrame> frames;
+    for (const rpc::SymbolFrame& frame : symbols.addresses(static_cast<int>(i)).frames()) {
+      frames.push_back(rpc::FromRpc(frame));
+    }
+    symbols_.Add(asked->second[i], std::move(frames));
+  }
+  asked_symbols_.erase(asked);
+}
+
+void AgentQueries::Symbolize(Trace* trace) {
+  std::vector<CodeAddress> unknown = symbols_.Fill(trace);
+  const int64_t deadline = Now(CLOCK_MONOTONIC) + kSymbolPatienceNs;
+  std::set<uint64_t> asked;
+  while (!unknown.empty() && asked.size() < kMostAskedForSymbols &&
+         Now(CLOCK_MONOTONIC) < deadline) {
+    const auto agent =
+        std::find_if(agents_->all().begin(), agents_->all().end(), [&](const auto& entry) {
+          return entry.second.connected() && !asked.contains(entry.first);
+        });
+    if (agent == agents_->all().end()) break;
+    const uint64_t number = agent->first;
+    asked.insert(number);
+    AskForSymbols(agents_->Find(number), unknown);
+    HandleUntil(deadline, [&] {
+      const Agent* asked_agent = agents_->Find(number);
+      return asked_symbols_.empty() || asked_agent == nullptr || asked_agent->left;
+    });
+    std::erase_if(unknown, [this](const CodeAddress& code) { return symbols_.Knows(code); });
+  }
+  symbols_.Fill(trace);
+  SymbolCache::FillRest(trace);
+  AddSources(trace);
+}
+
+}  // namespace rollcall::service

@@ -1,0 +1,86 @@
+// What the collector asks the agents: rings, stacks, environments, what code addresses mean.
+#ifndef ROLLCALL_COLLECTOR_SERVICE_AGENT_QUERIES_H_
+#define ROLLCALL_COLLECTOR_SERVICE_AGENT_QUERIES_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "collector/model/trace.h"
+#include "collector/service/agent_table.h"
+#include "collector/service/job_state.h"
+#include "collector/service/snapshot_set.h"
+#include "collector/service/trace_symbols.h"
+#include "proto/collector.pb.h"
+
+namespace rollcall::service {
+
+// Not thread-safe. Times are of CLOCK_MONOTONIC.
+class AgentQueries {
+ public:
+  // `patience_ns`: how long agents may keep silent when they are asked; what did not come by then
+  // is done without. As long as something arrives it is waited for. `agents` and `state` must
+  // outlive it. `handle_events` deals with what comes until that time at most: it calls OnAnswer()
+  // and GiveUpOn().
+  AgentQueries(int64_t patience_ns, AgentTable* agents, const JobState* state,
+               std::function<void(int64_t until_ns)> handle_events);
+
+  int64_t patience_ns() const { return patience_ns_; }
+
+  // Takes an answer; nothing else is looked at. Refuses an agent whose answer does not fit.
+  void OnAnswer(uint64_t number, Agent* agent, const rpc::AgentMessage& message);
+  // That agent will not answer.
+  void GiveUpOn(uint64_t number);
+
+  struct Rings {
+    // The job is over: after all ends are known, if that is soon.
+    bool settle = false;
+    uint64_t newest_records = 0;     // of each ring buffer; 0: all
+    std::set<uint64_t> processes{};  // ids; empty: all
+  };
+  // Waits for the answers of all agents concerned. Forgets what was fetched before unless only some
+  // processes are wanted.
+  void FetchRings(const Rings& wanted);
+  SnapshotSet* rings() { return &rings_; }
+  // Whether that agent was asked for what is in rings().
+  bool Asked(uint64_t number) const { return asked_.contains(number); }
+  // That were asked of all processes first; 0: all.
+  uint64_t newest_records() const { return newest_records_; }
+
+  // Has the agents write the stacks of these processes to their journals, and waits for it. Of a
+  // few; the others are not asked for.
+  void FetchStacks(const std::vector<uint64_t>& processes);
+
+  // The answers are in the table of agents.
+  void AskForEnvironments();
+  void AwaitEnvironments();
+
+  // Names the code of a trace. Asks one agent after the other what is still unknown: a binary may
+  // lie on some nodes only.
+  void Symbolize(Trace* trace);
+
+ private:
+  // Until `answered` or the deadline.
+  void HandleUntil(int64_t deadline_ns, const std::function<bool()>& answered);
+  void AskForSymbols(Agent* agent, const std::vector<CodeAddress>& addresses);
+  void OnSymbols(const rpc::SymbolTable& symbols);
+
+  const int64_t patience_ns_;
+  AgentTable* const agents_;
+  const JobState* const state_;
+  const std::function<void(int64_t)> handle_events_;
+  uint64_t next_request_ = 1;
+  SnapshotSet rings_;
+  std::set<uint64_t> asked_;  // agents
+  uint64_t newest_records_ = 0;
+  SymbolCache symbols_;
+  std::map<uint64_t, std::vector<CodeAddress>> asked_symbols_;  // by request
+  std::set<uint64_t> asked_stacks_;                             // requests
+  std::map<uint64_t, uint64_t> asked_environments_;             // by request, the agent
+};
+
+}  // namespace rollcall::service
+
+#endif  // ROLLCALL_COLLECTOR_SERVICE_AGENT_QUERIES_H_

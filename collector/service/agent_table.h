@@ -1,0 +1,122 @@
+// The agents of a collector: their connections, what each said of itself, and its journal.
+#ifndef ROLLCALL_COLLECTOR_SERVICE_AGENT_TABLE_H_
+#define ROLLCALL_COLLECTOR_SERVICE_AGENT_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collector/import/journal.h"
+#include "collector/import/node_clock.h"
+#include "collector/model/trace.h"
+#include "proto/collector.pb.h"
+
+namespace rollcall::service {
+
+// One agent's connection. Methods are called from the monitor's thread, must not block, and may be
+// called after the connection is gone.
+class AgentLink {
+ public:
+  virtual ~AgentLink() = default;
+  virtual void Send(const rpc::CollectorMessage& message) = 0;
+  // One message has been dealt with: the link may take another from the network.
+  virtual void Consumed() = 0;
+  // Refuses the agent: it said something that no agent says.
+  virtual void Refuse(const std::string& why) = 0;
+};
+
+struct Agent {
+  static constexpr int64_t kFetchBurstBytes = 64 << 20;
+
+  std::shared_ptr<AgentLink> link;
+  bool greeted = false;
+  bool left = false;
+  uint64_t id = 0;  // its own; 0: it has none
+  uint32_t pid = 0;
+  std::string host;
+  std::string run_directory;
+  std::string journal;      // all lines so far
+  std::string environment;  // of one that answered
+  bool cut = false;         // not all of the journal could be held
+  int64_t last_heard_ns = 0;
+  // Bytes that may be fetched from it while others compute; below 0: it must recover first.
+  int64_t allowance = kFetchBurstBytes;
+  int64_t allowance_at_ns = 0;
+
+  bool connected() const { return greeted && !left; }
+};
+
+// Why an agent of that protocol is refused; empty: it is not.
+std::string ProtocolProblem(uint32_t protocol);
+
+// Agents go by a number of their connection. Not thread-safe; times are of one monotonic clock.
+class AgentTable {
+ public:
+  // Host and run directory.
+  using Place = std::pair<std::string, std::string>;
+  using Agents = std::map<uint64_t, Agent>;  // by number
+
+  // `most_held_bytes`: of rings, journals and environments together. The latter two, which are held
+  // here, may take a quarter of it.
+  explicit AgentTable(uint64_t most_held_bytes) : most_held_bytes_(most_held_bytes) {}
+
+  void Join(uint64_t number, std::shared_ptr<AgentLink> link, int64_t now_ns);
+  // The agent introduces itself, or is refused. Returns those that it replaces, which are refused
+  // and taken out.
+  std::vector<uint64_t> Greet(uint64_t number, const rpc::Hello& hello);
+  // Refuses and takes out those that were silent for that long.
+  Agents TakeLost(int64_t now_ns, int64_t lost_after_ns);
+
+  // Null: there is none of that number.
+  Agent* Find(uint64_t number);
+  // Likewise, or it has not introduced itself, or left.
+  Agent* FindConnected(uint64_t number);
+  const Agents& all() const { return agents_; }
+  size_t connected() const;
+  // When the newest of all connections began.
+  int64_t last_joined_ns() const { return last_joined_ns_; }
+  // Agents that were silent for too long and did not come back.
+  const std::set<Place>& lost() const { return lost_; }
+
+  // What the bound leaves no room for is dropped.
+  void AddJournal(Agent* agent, const std::string& lines);
+  void AddEnvironment(Agent* agent, const std::string& json);
+  // What is left for rings.
+  uint64_t bytes_for_rings() const { return most_held_bytes_ - held_bytes_; }
+  // "<what>: the collector holds N MiB at most"
+  Problem OverLimit(const std::string& what, const std::string& source) const;
+  // All journals in one, since each application costs what there are processes. Times are the
+  // collector's for agents that measured their clock; these clocks by agent. A journal that could
+  // not be held is a problem.
+  Journal ReadJournals(std::map<uint64_t, NodeClock>* clocks) const;
+
+  // Whether no node was fetched from too much while its ranks computed.
+  bool MayFetchWhileComputing(int64_t now_ns);
+
+ private:
+  // All that have the id of `hello`, or its place.
+  std::set<uint64_t> Candidates(const rpc::Hello& hello, const Place& place) const;
+  void Unindex(uint64_t number, const Agent& agent);
+  // Takes out one that is there.
+  Agents::node_type Take(uint64_t number);
+  bool Hold(size_t bytes);
+
+  const uint64_t most_held_bytes_;
+  uint64_t held_bytes_ = 0;
+  int64_t last_joined_ns_ = 0;
+  Agents agents_;
+  // Of those that have introduced themselves.
+  std::multimap<Place, uint64_t> by_place_;
+  std::map<uint64_t, uint64_t> by_id_;
+  std::set<Place> lost_;
+};
+
+}  // namespace rollcall::service
+
+#endif  // ROLLCALL_COLLECTOR_SERVICE_AGENT_TABLE_H_

@@ -1,0 +1,145 @@
+#include "collector/service/look.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "collector/base/byte_source.h"
+#include "collector/base/clock.h"
+#include "collector/import/journal.h"
+#include "collector/import/node_clock.h"
+#include "collector/import/ring_reader.h"
+#include "collector/import/trace_builder.h"
+
+namespace rollcall::service {
+namespace {
+
+bool EndedByItself(const ProcessEnd& end) {
+  const bool ended = end.how == ProcessEnd::How::kExited || end.how == ProcessEnd::How::kSignaled ||
+                     end.how == ProcessEnd::How::kVanished;
+  return ended && !end.by_launcher;
+}
+
+// Whether records are missing because only the newest ones were asked for.
+bool IsCut(const Trace& trace) {
+  return std::any_of(trace.processes.begin(), trace.processes.end(), [](const Process& process) {
+    return std::any_of(process.threads.begin(), process.threads.end(), [](const Thread& thread) {
+      return thread.lost_collectives != 0 || thread.lost_p2p != 0;
+    });
+  });
+}
+
+}  // namespace
+
+Observed LookBuilder::Observe(uint64_t id, const IncomingRing& image) {
+  const int64_t now = Now(CLOCK_MONOTONIC);
+  Observed observed{
+      .id = id, .activity = image.activity, .still_since_ns = now - image.idle_ns, .cpu_share = 0};
+  const auto [last, is_first] = cpu_.try_emplace(id, image.cpu_ns, now);
+  const auto [cpu_ns, at_ns] = std::exchange(last->second, {image.cpu_ns, now});
+  if (!is_first && image.cpu_ns != 0 && now > at_ns) {
+    observed.cpu_share =
+        static_cast<double>(image.cpu_ns - cpu_ns) / static_cast<double>(now - at_ns);
+  }
+  return observed;
+}
+
+void LookBuilder::AddEvidence(const std::map<uint64_t, uint32_t>& processes, Look* look) {
+  collect::Evidence& evidence = look->evidence;
+  for (const auto& [number, agent] : agents_->all()) {
+    if (!agent.greeted) continue;
+    look->evidence_nodes[number] = evidence.nodes.size();
+    collect::NodeEvidence& node = evidence.nodes.emplace_back();
+    node.host = agent.host;
+    node.run_directory = agent.run_directory;
+    node.journal = agent.journal;
+    if (queries_->rings()->Answered(number)) continue;
+    node.absent = agent.left || !queries_->Asked(number)
+                      ? "its agent was not connected"
+                      : fmt::format("its agent did not answer within {:g} s",
+                                    static_cast<double>(queries_->patience_ns()) / 1e9);
+  }
+  for (const auto& [host, run_directory] : agents_->lost()) {
+    collect::NodeEvidence& node = evidence.nodes.emplace_back();
+    node.host = host;
+    node.run_directory = run_directory;
+    node.absent = "there was no word from its agent any more";
+  }
+  for (auto& [id, image] : queries_->rings()->TakeImages()) {
+    const auto node = look->evidence_nodes.find(image.agent);
+    if (!image.whole || node == look->evidence_nodes.end()) continue;
+    const auto process = processes.find(id);
+    evidence.rings.push_back({.node = node->second,
+                              .name = std::move(image.name),
+                              .image = std::move(image.bytes),
+                              .process = process == processes.end() ? kNoIndex : process->second});
+  }
+}
+
+Look LookBuilder::Build(bool settle, bool time_is_up) {
+  Look look;
+  std::map<uint64_t, NodeClock> clocks;
+  const Journal journal = agents_->ReadJournals(&clocks);
+  const SnapshotSet& rings = *queries_->rings();
+  RingTraceBuilder builder;
+  std::vector<uint32_t> alive;
+  std::map<uint64_t, uint32_t> processes;
+  for (const std::string& name : rings.Incomplete()) {
+    builder.trace()->problems.push_back(
+        {ProblemCode::kTruncated, "its agent did not send all of it", name});
+  }
+  if (const size_t n = rings.dropped(); n != 0) {
+    builder.trace()->problems.push_back(agents_->OverLimit(
+        fmt::format("records of {} rank{} were not fetched", n, n == 1 ? "" : "s"), ""));
+  }
+  for (const auto& [id, image] : rings.images()) {
+    MemorySource source(image.bytes);
+    RingSnapshot snapshot = ReadRing(source, image.name);
+    const auto clock = clocks.find(image.agent);
+    if (clock != clocks.end()) CorrectTimes(clock->second, &snapshot);
+    snapshot.taken_at_ns = image.arrived_realtime_ns;
+    const std::optional<uint32_t> index = builder.Add(snapshot);
+    if (!index.has_value()) continue;
+    processes[id] = *index;
+    look.agents.insert(image.agent);
+    Process& process = builder.trace()->processes[*index];
+    look.observed.resize(std::max<size_t>(look.observed.size(), *index + 1));
+    look.observed[*index] = Observe(id, image);
+    // Two collects, the second begun after the first ended: the digest that said quiet came before
+    // this request was sent, and the activity is still the same.
+    const auto digest = state_->processes().find(id);
+    const bool quiet_before = digest != state_->processes().end() && digest->second.quiet &&
+                              digest->second.activity == image.activity;
+    process.quiet = image.quiet && !(time_is_up && !image.alive) && (!image.alive || quiet_before);
+    process.idle_since_ns = image.arrived_realtime_ns - image.idle_ns;
+    if (image.alive) {
+      process.end.how = ProcessEnd::How::kAlive;
+      alive.push_back(*index);
+    }
+  }
+  ApplyJournal(journal, &builder);
+  // Only who ended by itself stood still then; the others did if the journal says so.
+  for (Process& process : builder.trace()->processes) {
+    process.quiet |= time_is_up && EndedByItself(process.end);
+  }
+  // The journal is newer than the images: who ended in between may have done much first, finalize
+  // even, or said why it ends. The next look sees both; of the last one the journal is believed.
+  for (const uint32_t index : alive) {
+    ProcessEnd& end = builder.trace()->processes[index].end;
+    look.ended_meanwhile |= end.how != ProcessEnd::How::kAlive;
+    if (!settle) end = {.how = ProcessEnd::How::kAlive};
+  }
+  if (keep_evidence_) AddEvidence(processes, &look);
+  look.trace = builder.Finish();
+  if (queries_->newest_records() != 0 && IsCut(look.trace)) {
+    look.trace.problems.push_back(
+        {.code = ProblemCode::kMissingCalls,
+         .message = fmt::format(
+             "of each ring buffer the newest {} records were read; older calls are not compared",
+             queries_->newest_records())});
+  }
+  return look;
+}
+
+}  // namespace rollcall::service

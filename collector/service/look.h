@@ -1,0 +1,57 @@
+// One look at the job: a trace of the rings, journals and digests that the collector has.
+#ifndef ROLLCALL_COLLECTOR_SERVICE_LOOK_H_
+#define ROLLCALL_COLLECTOR_SERVICE_LOOK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collector/collect/evidence.h"
+#include "collector/model/trace.h"
+#include "collector/service/agent_queries.h"
+#include "collector/service/agent_table.h"
+#include "collector/service/job_state.h"
+#include "collector/service/standing_findings.h"
+
+namespace rollcall::service {
+
+struct Look {
+  Trace trace;
+  std::vector<Observed> observed;  // by process of the trace, as far as it goes
+  std::set<uint64_t> agents;       // whose rings are in the trace
+  bool ended_meanwhile = false;    // a process, after its ring was read
+  // With keep_evidence: what the trace was made of.
+  collect::Evidence evidence;
+  std::map<uint64_t, size_t> evidence_nodes;  // by agent, in `evidence`
+};
+
+// Keeps the processes' CPU times from one look to the next. Not thread-safe.
+class LookBuilder {
+ public:
+  // `keep_evidence` takes the images out of the queries' rings.
+  LookBuilder(bool keep_evidence, const AgentTable* agents, const JobState* state,
+              AgentQueries* queries)
+      : keep_evidence_(keep_evidence), agents_(agents), state_(state), queries_(queries) {}
+
+  // `settle`: the job is over, and its journals are believed. `time_is_up`: it was ended for its
+  // time, so that who was killed says nothing about who stood still.
+  Look Build(bool settle, bool time_is_up);
+
+ private:
+  Observed Observe(uint64_t id, const IncomingRing& image);
+  void AddEvidence(const std::map<uint64_t, uint32_t>& processes, Look* look);
+
+  const bool keep_evidence_;
+  const AgentTable* const agents_;
+  const JobState* const state_;
+  AgentQueries* const queries_;
+  std::map<uint64_t, std::pair<int64_t, int64_t>> cpu_;  // by process: CPU time, and when
+};
+
+}  // namespace rollcall::service
+
+#endif  // ROLLCALL_COLLECTOR_SERVICE_LOOK_H_

@@ -1,0 +1,160 @@
+#include "collector/service/agent_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collector/import/journal.h"
+
+namespace rollcall::service {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr char kReplaced[] = "another agent took its place";
+
+class RefusedLink : public AgentLink {
+ public:
+  explicit RefusedLink(std::string* why) : why_(why) {}
+  void Send(const rpc::CollectorMessage& /*message*/) override {}
+  void Consumed() override {}
+  void Refuse(const std::string& why) override { *why_ = why; }
+
+ private:
+  std::string* const why_;
+};
+
+class AgentTableTest : public ::testing::Test {
+ protected:
+  // Joins an agent under the next number and has it greet. Returns those it replaces.
+  std::vector<uint64_t> Greet(const rpc::Hello& hello, int64_t now_ns = 0) {
+    ++number_;
+    table_.Join(number_, std::make_shared<RefusedLink>(&refused_[number_]), now_ns);
+    return table_.Greet(number_, hello);
+  }
+
+  static rpc::Hello Hello(const std::string& host, uint64_t id = 0, uint32_t pid = 1) {
+    rpc::Hello hello;
+    hello.set_protocol(1);
+    hello.set_host(host);
+    hello.set_agent_id(id);
+    hello.set_pid(pid);
+    return hello;
+  }
+
+  static constexpr uint64_t kMostHeld = uint64_t{4} << 20;  // 1 MiB of it for journals
+  AgentTable table_{kMostHeld};
+  uint64_t number_ = 0;
+  std::map<uint64_t, std::string> refused_;  // by number, why
+};
+
+TEST_F(AgentTableTest, AnotherProtocolIsRefused) {
+  rpc::Hello hello = Hello("a");
+  hello.set_protocol(2);
+  EXPECT_THAT(Greet(hello), IsEmpty());
+  EXPECT_EQ(refused_[1], "protocol 2 is not served, only 1");
+  EXPECT_EQ(table_.FindConnected(1), nullptr);
+}
+
+// Every container is called localhost, and their run directories may be one path.
+TEST_F(AgentTableTest, TwoAgentsOfOnePlaceWithIdsBothStay) {
+  EXPECT_THAT(Greet(Hello("localhost", 7)), IsEmpty());
+  EXPECT_THAT(Greet(Hello("localhost", 8)), IsEmpty());
+  EXPECT_EQ(table_.connected(), 2u);
+}
+
+TEST_F(AgentTableTest, AnAgentThatReconnectsReplacesItsOldConnection) {
+  Greet(Hello("localhost", 7));
+  Greet(Hello("localhost", 8));
+  EXPECT_THAT(Greet(Hello("localhost", 7)), ElementsAre(1));
+  EXPECT_EQ(refused_[1], kReplaced);
+  EXPECT_EQ(table_.Find(1), nullptr);
+  EXPECT_EQ(table_.connected(), 2u);
+}
+
+TEST_F(AgentTableTest, AnAgentTakesThePlaceOfOneThatLeft) {
+  Greet(Hello("a", 7));
+  table_.Find(1)->left = true;
+  EXPECT_THAT(Greet(Hello("a", 8)), ElementsAre(1));
+  EXPECT_EQ(refused_[1], "") << "its connection is gone";
+}
+
+TEST_F(AgentTableTest, WithoutIdsTheSuccessorReplacesAndTheReplacedOneWaitsUntilItLeft) {
+  Greet(Hello("a", 0, 100));
+  EXPECT_THAT(Greet(Hello("a", 0, 200)), ElementsAre(1));
+  EXPECT_EQ(refused_[1], kReplaced);
+  rpc::Hello again = Hello("a", 0, 100);
+  again.set_resumed(true);
+  EXPECT_THAT(Greet(again), IsEmpty());
+  EXPECT_EQ(refused_[3], kReplaced);
+  EXPECT_NE(table_.FindConnected(2), nullptr);
+  table_.Find(2)->left = true;
+  EXPECT_THAT(Greet(again), ElementsAre(2));
+  EXPECT_NE(table_.FindConnected(4), nullptr);
+}
+
+TEST_F(AgentTableTest, HostAndDirectoryAreCleaned) {
+  rpc::Hello hello = Hello("node\x1b[2J\nrollcall: no deadlock");
+  hello.set_run_directory("/tmp\r\nx");
+  Greet(hello);
+  for (const std::string& text : {table_.Find(1)->host, table_.Find(1)->run_directory}) {
+    EXPECT_EQ(text.find_first_of("\x1b\r\n"), std::string::npos) << text;
+  }
+}
+
+TEST_F(AgentTableTest, WhoIsSilentForTooLongIsLostUntilItComesBack) {
+  Greet(Hello("a", 1), 0);
+  Greet(Hello("b", 2), 50);
+  const AgentTable::Agents lost = table_.TakeLost(101, 100);
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost.begin()->second.host, "a");
+  EXPECT_EQ(refused_[1], "silent for too long");
+  EXPECT_THAT(table_.lost(), ElementsAre(AgentTable::Place("a", "")));
+  Greet(Hello("a", 1), 110);
+  EXPECT_THAT(table_.lost(), IsEmpty());
+}
+
+TEST_F(AgentTableTest, AJournalBeyondTheBoundEndsAtItsGapAndIsNamed) {
+  Greet(Hello("a", 1));
+  Agent* agent = table_.Find(1);
+  const std::string most(1 << 20, '\n');
+  table_.AddJournal(agent, most);
+  EXPECT_EQ(table_.bytes_for_rings(), kMostHeld - most.size());
+  table_.AddJournal(agent, "\n");
+  EXPECT_TRUE(agent->cut);
+  table_.AddEnvironment(agent, "{}");
+  EXPECT_EQ(agent->environment, "") << "there is no room";
+  std::map<uint64_t, NodeClock> clocks;
+  const Journal journal = table_.ReadJournals(&clocks);
+  ASSERT_FALSE(journal.problems.empty());
+  EXPECT_EQ(journal.problems[0].message, "lines were dropped: the collector holds 4 MiB at most");
+  EXPECT_EQ(journal.problems[0].source, "a journal");
+}
+
+TEST_F(AgentTableTest, WhatIsHeldOfAnAgentIsFreedWithIt) {
+  Greet(Hello("a", 1));
+  table_.AddJournal(table_.Find(1), std::string(1 << 19, '\n'));
+  table_.AddEnvironment(table_.Find(1), "{}");
+  Greet(Hello("a", 1));
+  EXPECT_EQ(table_.bytes_for_rings(), kMostHeld);
+  table_.AddJournal(table_.Find(2), "\n");
+  table_.TakeLost(1, 0);
+  EXPECT_EQ(table_.bytes_for_rings(), kMostHeld);
+}
+
+TEST_F(AgentTableTest, ANodeThatWasFetchedFromTooMuchRecovers) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  Greet(Hello("a", 1));
+  EXPECT_TRUE(table_.MayFetchWhileComputing(0));
+  table_.Find(1)->allowance = -2 << 20;
+  EXPECT_FALSE(table_.MayFetchWhileComputing(kSecond));
+  EXPECT_TRUE(table_.MayFetchWhileComputing(3 * kSecond));
+}
+
+}  // namespace
+}  // namespace rollcall::service
