@@ -69,7 +69,7 @@ int RunCollector(int argc, char** argv) {
   bundle_settings.AddOptions(&parser);
   style.AddOptions(&parser);
   if (const auto code = parser.Parse(argc, argv)) return *code;
-  listen = service::WithPort(std::move(listen));
+  listen = WithPort(std::move(listen));
   RaiseFileLimit();  // nothing is started from here that would inherit it
 
   const char* given = getenv(env::kToken);

@@ -5,6 +5,9 @@ ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 JOBS="$(nproc)"
 
+# One clone's objects serve the next one: where the project lies is no part of ccache's key.
+export CCACHE_BASEDIR="$ROOT" CCACHE_NOHASHDIR=1
+
 say() { printf '\n=== %s\n' "$*"; }
 
 # Configures and builds one preset of CMakePresets.json: build PRESET [cmake arguments]. Tests are compiled two dozen

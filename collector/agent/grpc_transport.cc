@@ -17,6 +17,7 @@
 #include "collector/base/text.h"
 #include "collector/rpc/protocol.h"
 #include "collector/rpc/secret.h"
+#include "collector/rpc/tls.h"
 #include "proto/collector.grpc.pb.h"
 
 namespace rollcall::agent {
@@ -30,7 +31,9 @@ constexpr size_t kMostBytes = 64 << 20;
 constexpr size_t kMostReceived = 1024;
 constexpr auto kLinger = std::chrono::seconds(1);
 constexpr auto kFirstRetry = std::chrono::milliseconds(100);
-constexpr auto kLastRetry = std::chrono::seconds(5);
+// A collector that is started again must know all ranks soon: a job may hang meanwhile.
+constexpr auto kLastRetry = std::chrono::milliseconds(500);
+constexpr auto kRefusedRetry = std::chrono::seconds(5);
 constexpr size_t kMostReasonBytes = 256;
 constexpr auto kCheckPatience = std::chrono::seconds(5);
 
@@ -38,7 +41,14 @@ constexpr auto kCheckPatience = std::chrono::seconds(5);
 grpc::ChannelArguments DirectConnection() {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetSslTargetNameOverride(rpc::kTlsName);
   return arguments;
+}
+
+// Without credentials every call fails.
+std::shared_ptr<grpc::Channel> Connect(const std::string& address, const std::string& token,
+                                       const grpc::ChannelArguments& arguments) {
+  return grpc::CreateCustomChannel(address, rpc::AgentCredentials(address, token), arguments);
 }
 
 class GrpcTransport : public Transport {
@@ -51,10 +61,10 @@ class GrpcTransport : public Transport {
     grpc::ChannelArguments arguments = DirectConnection();
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
     arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLastRetry / std::chrono::milliseconds(1));
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
-    channel_ = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+    channel_ = Connect(address, token_, arguments);
     stub_ = rpc::Collector::NewStub(channel_);
     thread_ = std::thread([this] { ConnectLoop(); });
   }
@@ -168,6 +178,7 @@ class GrpcTransport : public Transport {
                            status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
                            status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
       if (refused) refusal_ = CleanText(status.error_message(), kMostReasonBytes);
+      if (rpc::IsOfAnotherToken(status)) refusal_ = rpc::kWrongToken;
       owner_->connection_ = 0;
       owner_->changed_.notify_all();
       owner_->Wake();
@@ -193,7 +204,7 @@ class GrpcTransport : public Transport {
   }
 
   void ConnectLoop() {
-    auto retry = std::chrono::duration_cast<std::chrono::milliseconds>(kFirstRetry);
+    std::chrono::milliseconds retry = kFirstRetry;
     std::string told;
     std::unique_lock lock(mutex_);
     while (!stop_) {
@@ -216,12 +227,11 @@ class GrpcTransport : public Transport {
       // the mutex, which it has: it is held here.
       call.reset();
       if (!refusal.empty()) {
-        retry = kLastRetry;
+        retry = kRefusedRetry;
         if (on_refused_ && refusal != told) on_refused_(refusal);
         told = refusal;
       } else {
-        retry = was_connected ? std::chrono::milliseconds(kFirstRetry)
-                              : std::min<std::chrono::milliseconds>(retry * 2, kLastRetry);
+        retry = was_connected ? kFirstRetry : std::min(retry * 2, kLastRetry);
       }
       changed_.wait_for(lock, retry, [this] { return stop_; });
     }
@@ -259,8 +269,7 @@ CollectorCheck CheckCollector(const std::string& address, const std::string& tok
     return {Result::kUnknownName, gai_strerror(failed)};
   }
   freeaddrinfo(list);
-  const auto stub = rpc::Collector::NewStub(
-      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), DirectConnection()));
+  const auto stub = rpc::Collector::NewStub(Connect(address, token, DirectConnection()));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCheckPatience);
   context.AddMetadata(rpc::kTokenKey, token);
@@ -268,6 +277,7 @@ CollectorCheck CheckCollector(const std::string& address, const std::string& tok
   request.set_protocol(rpc::kProtocol);
   rpc::CheckReply reply;
   const grpc::Status status = stub->Check(&context, request, &reply);
+  if (rpc::IsOfAnotherToken(status)) return {Result::kWrongToken, rpc::kWrongToken};
   const std::string reason = CleanText(status.error_message(), kMostReasonBytes);
   switch (status.error_code()) {
     case grpc::StatusCode::OK:

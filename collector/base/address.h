@@ -17,6 +17,13 @@ Address SplitAddress(std::string_view address);
 // The same host, brackets included, with another port.
 std::string ReplacePort(std::string_view address, int port);
 
+// `address` with port 0, any free one, if it names none: "node1", "[::1]".
+std::string WithPort(std::string address);
+
+// Whether it names this machine's loopback interface: "localhost", 127.0.0.0/8, "::1". Other names
+// are not looked up.
+bool IsLoopback(const std::string& host);
+
 }  // namespace rollcall
 
 #endif  // ROLLCALL_COLLECTOR_BASE_ADDRESS_H_

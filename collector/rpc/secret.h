@@ -9,6 +9,8 @@ namespace rollcall::rpc {
 
 // The metadata key that carries it.
 inline constexpr char kTokenKey[] = "rollcall-token";
+// What who has another one is told.
+inline constexpr char kWrongToken[] = "not this run's token";
 
 // 128 bits from getrandom(2), in hex. Empty if the kernel gives none: then there is no run.
 std::string NewToken();

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "collector/rpc/secret.h"
+#include "collector/rpc/tls.h"
 #include "collector/service/listener.h"
 #include "proto/collector.grpc.pb.h"
 
@@ -173,10 +174,19 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
 
   bool Listen(const std::string& address, std::string* problem) {
     if (!listener_->Open(address, problem)) return false;
+    const auto credentials = rpc::CollectorCredentials(token_);
+    if (credentials == nullptr) {
+      *problem = "OpenSSL makes no certificate";
+      return false;
+    }
     grpc::ServerBuilder builder;
-    using Experimental = grpc::ServerBuilder::experimental_type;
-    acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
-        Experimental::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
+    const auto accept = [&](const std::shared_ptr<grpc::ServerCredentials>& with) {
+      using Experimental = grpc::ServerBuilder::experimental_type;
+      return builder.experimental().AddExternalConnectionAcceptor(
+          Experimental::ExternalConnectionType::FROM_FD, with);
+    };
+    tls_ = accept(credentials);
+    plain_text_ = accept(grpc::InsecureServerCredentials());
     builder.RegisterService(this);
     builder.SetMaxReceiveMessageSize(kMostMessageBytes);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
@@ -188,11 +198,11 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
       *problem = "gRPC does not start";
       return false;
     }
-    listener_->Start([this](int listener, int fd) {
+    listener_->Start([this](Listener::Protocol protocol, int listener, int fd) {
       Acceptor::NewConnectionParameters connection;
       connection.listener_fd = listener;
       connection.fd = fd;
-      acceptor_->HandleNewConnection(&connection);
+      (protocol == Listener::Protocol::kTls ? tls_ : plain_text_)->HandleNewConnection(&connection);
     });
     return true;
   }
@@ -251,11 +261,12 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
                        [](const auto& session) { return session->Flushed(); });
   }
 
-  const grpc::Status kNoToken{grpc::StatusCode::UNAUTHENTICATED, "not this run's token"};
+  const grpc::Status kNoToken{grpc::StatusCode::UNAUTHENTICATED, rpc::kWrongToken};
   const std::string token_;
   Monitor* const monitor_;
   using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
-  std::unique_ptr<Acceptor> acceptor_;
+  std::unique_ptr<Acceptor> tls_;
+  std::unique_ptr<Acceptor> plain_text_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Listener> listener_ = std::make_unique<Listener>();
   std::mutex mutex_;
@@ -276,19 +287,12 @@ void Session::OnDone() {
 std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::string& token,
                                        Monitor* monitor, std::string* problem) {
   auto server = std::make_unique<Server>(token, monitor);
-  if (token.empty()) {
-    *problem = "no token";
+  if (token.size() < rpc::kLeastTokenSize) {
+    *problem = fmt::format("the token has fewer than {} characters", rpc::kLeastTokenSize);
     return nullptr;
   }
   if (!server->Listen(address, problem)) return nullptr;
   return server;
-}
-
-std::string WithPort(std::string address) {
-  const size_t bracket = address.rfind(']');
-  const size_t host_end = bracket == std::string::npos ? 0 : bracket;
-  if (address.find(':', host_end) == std::string::npos) address += ":0";
-  return address;
 }
 
 void SilenceGrpc() {

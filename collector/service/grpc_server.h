@@ -9,7 +9,8 @@
 
 namespace rollcall::service {
 
-// Serves agents for `monitor` until it is destroyed. Every call must carry the token; messages
+// Serves agents for `monitor` until it is destroyed. Every call must carry the token; connections
+// from other machines must be encrypted (rpc/tls.h); messages
 // larger than 4 MiB, and more than a few at a time of one agent, are not taken from the network.
 class CollectorServer {
  public:
@@ -20,16 +21,14 @@ class CollectorServer {
   virtual void ShutDownAgents(bool keep) = 0;
 };
 
-// Listens on `address` (HOST:PORT). Null and why if it cannot. `monitor` must outlive the server.
+// Listens on `address` (HOST:PORT). Null and why if it cannot, or if the token is too short.
+// `monitor` must outlive the server.
 std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::string& token,
                                        Monitor* monitor, std::string* problem);
 
 // gRPC's own words go to the log file of rollcall, not to the job's stderr. Call before anything
 // else of gRPC's; once is enough.
 void SilenceGrpc();
-
-// `address` with port 0, any free one, if it names none: "node1", "[::1]".
-std::string WithPort(std::string address);
 
 }  // namespace rollcall::service
 

@@ -27,6 +27,8 @@ namespace {
 
 // RFC 9113, 3.4: what every client sends first.
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+// RFC 8446, 5.1: so does a record of a TLS handshake begin. A ClientHello is longer than kPreface.
+constexpr std::string_view kHandshake = "\x16\x03";
 constexpr int64_t kSilenceNs = 5'000'000'000;
 // Left to files that the collector opens: bundles, binaries, the journal.
 constexpr uint64_t kReservedDescriptors = 32;
@@ -59,6 +61,17 @@ UniqueFd ListenOn(const addrinfo& address, int port, bool only_v6) {
     return UniqueFd();
   }
   return fd;
+}
+
+// Whether the connection came from this machine's loopback interface.
+bool IsFromLoopback(int fd) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof(peer);
+  char host[NI_MAXHOST];
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return false;
+  const auto* address = reinterpret_cast<const sockaddr*>(&peer);
+  return getnameinfo(address, size, host, sizeof(host), nullptr, 0, NI_NUMERICHOST) == 0 &&
+         IsLoopback(host);
 }
 
 bool SameAddress(const addrinfo& a, const addrinfo& b) {
@@ -182,10 +195,13 @@ bool Listener::HandOverIfSpoken(Silent* connection) {
   char bytes[kPreface.size()];
   const ssize_t n = recv(connection->fd.get(), bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
   UniqueFd fd = std::move(connection->fd);
-  if (n != ssize_t{sizeof(bytes)} || std::string_view(bytes, sizeof(bytes)) != kPreface)
-    return false;
+  if (n != ssize_t{sizeof(bytes)}) return false;
+  const std::string_view spoken(bytes, sizeof(bytes));
+  const bool tls = spoken.starts_with(kHandshake);
+  // In plain text no other machine's agent sends its token, and none is taken.
+  if (!tls && (spoken != kPreface || !IsFromLoopback(fd.get()))) return false;
   SetOption(fd.get(), SOL_SOCKET, SO_RCVLOWAT, 1);
-  hand_over_(connection->listener, fd.release());
+  hand_over_(tls ? Protocol::kTls : Protocol::kPlainText, connection->listener, fd.release());
   return true;
 }
 

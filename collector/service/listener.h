@@ -16,13 +16,14 @@ namespace rollcall::service {
 
 // gRPC's own listener (1.51) stops for good when accept(2) finds no free descriptor: whoever opened
 // enough connections would keep all agents out. Here a connection is handed over when it has sent
-// the first bytes of HTTP/2, at most kMostSilent have not, the oldest of them makes room for
-// another, and some descriptors are always left to the rest of the process.
+// the first bytes of TLS or, from this machine, of HTTP/2, at most kMostSilent have not, the oldest
+// of them makes room for another, and some descriptors are always left to the rest of the process.
 class Listener {
  public:
   static constexpr size_t kMostSilent = 512;
+  enum class Protocol : uint8_t { kTls, kPlainText };
   // Takes the connection `fd`, which came by the socket `listener`.
-  using HandOver = std::function<void(int listener, int fd)>;
+  using HandOver = std::function<void(Protocol protocol, int listener, int fd)>;
 
   Listener() = default;
   ~Listener();  // no HandOver is called from then on

@@ -1,4 +1,4 @@
-"""Another user of the machine, and one who reaches the port without the token: they read and stop nothing."""
+"""Others read and stop nothing: another user of the machine, who reaches the port, who listens on the network."""
 
 import glob
 import os
@@ -45,6 +45,39 @@ for pid in map(int, sys.argv[4:]):
     for name in ("environ", "mem", "maps"):  # the token is in the environment
         attempt("read %s of %d" % (name, pid), lambda: open("/proc/%d/%s" % (pid, name), "rb").read(1))
 print("tried")
+"""
+
+# In a network namespace: FILE ADDRESS COMMAND... gives the loopback device this address as well, writes all packets to
+# FILE and ends as the command does.
+SNIFFER = r"""
+import fcntl, socket, struct, subprocess, sys, threading
+SIOCSIFADDR, SIOCSIFFLAGS, IFF_UP, ETH_P_ALL = 0x8916, 0x8914, 1, 3
+path, address, *command = sys.argv[1:]
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as setup:
+    for name, number in (("lo", "127.0.0.1"), ("lo:1", address)):
+        fcntl.ioctl(setup, SIOCSIFADDR, struct.pack("16sHH4s8x", name.encode(), socket.AF_INET, 0,
+                                                    socket.inet_aton(number)))
+    fcntl.ioctl(setup, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", IFF_UP))
+packets = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+packets.bind(("lo", 0))
+packets.settimeout(0.5)
+ended = threading.Event()
+
+def listen():
+    with open(path, "wb") as file:
+        while True:
+            try:
+                file.write(packets.recv(1 << 17))
+            except TimeoutError:
+                if ended.is_set():
+                    return
+
+thread = threading.Thread(target=listen)
+thread.start()
+code = subprocess.call(command)
+ended.set()
+thread.join()
+sys.exit(code)
 """
 
 
@@ -98,4 +131,18 @@ def port_without_token(scene):
         live.check_skip(verdict, 4, job)
 
 
-CASES = {case.__name__: case for case in (second_user, port_without_token)}
+def who_listens(scene):
+    """An agent's connection to another machine does not show the token. (Within one root can read it: the control.)"""
+    inside = live.need_unshare("-n")
+    for address, is_readable in (("127.0.0.1", True), ("10.0.0.1", False)):
+        packets = scene.path("packets-" + address)
+        with Command([*inside, sys.executable, "-c", SNIFFER, packets, "10.0.0.1",
+                      *scene.run("--listen", address, on_hang="kill", directory=False),
+                      *scene.job("skip", extra=["--mca", "oob_tcp_if_include", "lo"])]) as job:
+            job.ends(live.ENDED_CODE)
+            live.check_skip(live.read_verdict(scene.verdict_file), 4, job)
+            with open(packets, "rb") as file:
+                require((b"rollcall-token" in file.read()) == is_readable, "listening on " + address, job)
+
+
+CASES = {case.__name__: case for case in (second_user, port_without_token, who_listens)}

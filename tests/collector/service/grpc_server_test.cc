@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -18,6 +19,7 @@
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/file.h"
 #include "collector/rpc/secret.h"
+#include "collector/rpc/tls.h"
 #include "collector/service/listener.h"
 #include "proto/collector.grpc.pb.h"
 
@@ -31,8 +33,15 @@ class GrpcServerTest : public ::testing::Test {
     std::string problem;
     server_ = Serve("127.0.0.1:0", kToken, &monitor_, &problem);
     ASSERT_NE(server_, nullptr) << problem;
-    stub_ = rpc::Collector::NewStub(grpc::CreateChannel(
-        "127.0.0.1:" + std::to_string(server_->port()), grpc::InsecureChannelCredentials()));
+    stub_ = Stub(rpc::AgentCredentials("127.0.0.1:1", kToken));
+  }
+
+  std::unique_ptr<rpc::Collector::Stub> Stub(
+      const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+    grpc::ChannelArguments arguments;
+    arguments.SetSslTargetNameOverride(rpc::kTlsName);
+    return rpc::Collector::NewStub(grpc::CreateCustomChannel(
+        "127.0.0.1:" + std::to_string(server_->port()), credentials, arguments));
   }
 
   // Sends these messages, and returns how the call ended; OK if it was still open when this side
@@ -76,6 +85,27 @@ TEST_F(GrpcServerTest, AWrongTokenNoEntry) {
   EXPECT_EQ(Talk("0123456789abcde", {Hello(1)}).error_code(), grpc::StatusCode::UNAUTHENTICATED);
 }
 
+// As an agent of another machine connects.
+TEST_F(GrpcServerTest, TheTokenEncrypts) {
+  stub_ = Stub(rpc::AgentCredentials("node1:1", kToken));
+  EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
+  EXPECT_EQ(Talk("", {Hello(1)}).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+TEST_F(GrpcServerTest, AnotherTokenEncryptsNothing) {
+  stub_ = Stub(rpc::AgentCredentials("node1:1", "another token of a run"));
+  const grpc::Status status = Talk(kToken, {Hello(1)});
+  EXPECT_TRUE(rpc::IsOfAnotherToken(status)) << status.error_message();
+}
+
+// Who does not care whom it speaks to, and has no token.
+TEST_F(GrpcServerTest, AClientWithoutTheIdentityNoEntry) {
+  const auto identity = rpc::IdentityOf(kToken);
+  ASSERT_TRUE(identity);
+  stub_ = Stub(grpc::SslCredentials({identity->certificate, "", ""}));
+  EXPECT_EQ(Talk(kToken, {Hello(1)}).error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
 TEST_F(GrpcServerTest, AnOversizedMessageEndsTheCall) {
   rpc::AgentMessage large;
   large.mutable_journal()->set_lines(std::string(5 << 20, 'x'));
@@ -86,17 +116,17 @@ TEST_F(GrpcServerTest, AnOversizedMessageEndsTheCall) {
 // The preface, and the empty frame of settings.
 constexpr char kGreeting[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
 
-void Connect(const UniqueFd& fd, int port) {
+void Connect(const UniqueFd& fd, int port, in_addr_t host = htonl(INADDR_LOOPBACK)) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_addr.s_addr = host;
   EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
 }
 
-UniqueFd ConnectTo(int port) {
+UniqueFd ConnectTo(int port, in_addr_t host = htonl(INADDR_LOOPBACK)) {
   UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  Connect(fd, port);
+  Connect(fd, port, host);
   return fd;
 }
 
@@ -126,6 +156,31 @@ TEST_F(GrpcServerTest, AConnectionOfAnotherProtocolIsClosed) {
   constexpr char kRequest[] = "GET /index.html HTTP/1.1\r\n\r\n";
   ASSERT_EQ(write(fd.get(), kRequest, sizeof(kRequest)), ssize_t{sizeof(kRequest)});
   EXPECT_TRUE(IsClosed(fd));
+}
+
+// An address of this machine that is not of the loopback interface; 0: it has none.
+in_addr_t OwnAddress() {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return 0;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
+  for (const ifaddrs* at = list; at != nullptr; at = at->ifa_next) {
+    if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != AF_INET) continue;
+    const in_addr_t address = reinterpret_cast<const sockaddr_in*>(at->ifa_addr)->sin_addr.s_addr;
+    if (ntohl(address) >> 24 != IN_LOOPBACKNET) return address;
+  }
+  return 0;
+}
+
+TEST_F(GrpcServerTest, AnotherMachinesPlainTextIsNotAnswered) {
+  const in_addr_t address = OwnAddress();
+  if (address == 0) GTEST_SKIP() << "this machine has no address but loopback";
+  std::string problem;
+  server_ = Serve("0.0.0.0:0", kToken, &monitor_, &problem);
+  ASSERT_NE(server_, nullptr) << problem;
+  const UniqueFd fd = ConnectTo(server_->port(), address);
+  ASSERT_EQ(write(fd.get(), kGreeting, sizeof(kGreeting)), ssize_t{sizeof(kGreeting)});
+  char byte = 0;
+  EXPECT_LE(read(fd.get(), &byte, 1), 0) << "it was answered";
 }
 
 // 512 nodes start their agents at one moment.
@@ -232,25 +287,32 @@ TEST_F(GrpcServerTest, AnAgentIsToldWhyItIsRefused) {
   EXPECT_EQ(reason.get_future().get(), "not this run's token");
 }
 
-TEST(ServeTest, AnAddressWithoutAPortGetsAFreeOne) {
-  EXPECT_EQ(WithPort("node1"), "node1:0");
-  EXPECT_EQ(WithPort("node1:80"), "node1:80");
-  EXPECT_EQ(WithPort("[::1]"), "[::1]:0");
-  EXPECT_EQ(WithPort("[::1]:80"), "[::1]:80");
-}
-
-TEST(ServeTest, AnEmptyTokenServesNobody) {
+TEST(ServeTest, AShortTokenServesNobody) {
   Monitor monitor{MonitorOptions{}};
   std::string problem;
-  EXPECT_EQ(Serve("127.0.0.1:0", "", &monitor, &problem), nullptr);
+  for (const char* token : {"", "hunter2"}) {
+    EXPECT_EQ(Serve("127.0.0.1:0", token, &monitor, &problem), nullptr);
+    EXPECT_EQ(problem, "the token has fewer than 16 characters");
+  }
 }
 
 TEST(ServeTest, SaysWhyItCannotListen) {
   SilenceGrpc();
   Monitor monitor{MonitorOptions{}};
   std::string problem;
-  EXPECT_EQ(Serve("no.such.host.invalid:1", "token", &monitor, &problem), nullptr);
+  EXPECT_EQ(Serve("no.such.host.invalid:1", rpc::NewToken(), &monitor, &problem), nullptr);
   EXPECT_NE(problem.find("no.such.host.invalid"), std::string::npos);
+}
+
+TEST(TlsTest, TheIdentityIsTheSameEachTimeAndOfOneTokenAlone) {
+  const auto first = rpc::IdentityOf("0123456789abcdef");
+  const auto again = rpc::IdentityOf("0123456789abcdef");
+  const auto other = rpc::IdentityOf("0123456789abcdee");
+  ASSERT_TRUE(first && again && other);
+  EXPECT_EQ(first->certificate, again->certificate);
+  EXPECT_EQ(first->key, again->key);
+  EXPECT_NE(first->key, other->key);
+  EXPECT_NE(first->certificate, other->certificate);
 }
 
 TEST(SecretTest, TokensDifferAndAreLong) {
