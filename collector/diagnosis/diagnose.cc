@@ -41,6 +41,13 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
   return std::nullopt;
 }
 
+// Whether what the finding says holds even where the others may go on: that a rank ended, not that
+// MPI rejected a call of one that goes on. Programs do that on purpose, and only a wait would tell.
+bool IsFact(const Finding& finding) {
+  return IsFactKind(finding.kind) &&
+         (finding.kind != VerdictKind::kInvalidArgument || finding.culprit_gone);
+}
+
 // Too early to call it a hang, as those who wait may go on by themselves. Returns whether there are
 // such. Facts stay, and do not hang yet.
 bool DropWhatIsTooEarly(const Analysis& analysis, std::vector<Incident>* incidents) {
@@ -52,7 +59,7 @@ bool DropWhatIsTooEarly(const Analysis& analysis, std::vector<Incident>* inciden
     incident.hangs = false;
     if (incident.mismatch) return false;
     const std::optional<Finding> finding = Name(analysis, incident);
-    return !finding || !IsFactKind(finding->kind);
+    return !finding || !IsFact(*finding);
   });
   return any;
 }
@@ -312,7 +319,7 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
     std::optional<Finding> finding = Name(analysis, incident);
     if (!finding) continue;
     // A fact needs no hang once the job is over.
-    const bool firm = incident.mismatch || (IsFactKind(finding->kind) && options.job_ended);
+    const bool firm = incident.mismatch || (options.job_ended && IsFact(*finding));
     if (weak && weak->certainty && !firm) Weaken(analysis, *weak, &*finding);
     report.findings.push_back(std::move(*finding));
   }

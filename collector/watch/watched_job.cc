@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "collector/agent/grpc_transport.h"
+#include "collector/base/address.h"
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
 #include "collector/base/print_line.h"
@@ -45,8 +46,8 @@ std::string Advertised(const std::string& listen, int port) {
   return fmt::format("{}:{}", host, port);
 }
 
-WatchSettings WithPort(WatchSettings settings) {
-  settings.listen = service::WithPort(std::move(settings.listen));
+WatchSettings WithListenPort(WatchSettings settings) {
+  settings.listen = WithPort(std::move(settings.listen));
   return settings;
 }
 
@@ -60,7 +61,7 @@ int MillisecondsUntil(int64_t at_ns) {
 }  // namespace
 
 WatchedJob::WatchedJob(WatchSettings settings)
-    : settings_(WithPort(std::move(settings))),
+    : settings_(WithListenPort(std::move(settings))),
       kernel_reports_ends_(FindEndReports() == EndReports::kToPidfds),
       file_limit_(RaiseFileLimit()),
       wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -176,11 +177,9 @@ void WatchedJob::PassOn(const SignalGate::Taken& taken) {
 }
 
 void WatchedJob::AskToEnd(const Report& report, const std::string& why) {
-  Ask(std::any_of(report.findings.begin(), report.findings.end(),
-                  [](const Finding& finding) {
-                    return finding.kind == VerdictKind::kRankDied ||
-                           finding.kind == VerdictKind::kUncaughtException;
-                  }),
+  Ask(std::any_of(
+          report.findings.begin(), report.findings.end(),
+          [](const Finding& finding) { return IsFactKind(finding.kind) && finding.culprit_gone; }),
       why);
 }
 

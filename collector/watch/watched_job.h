@@ -47,7 +47,7 @@ class WatchedJob {
     std::function<void(const Report&)> on_due = {};
     std::function<void(const service::Withdrawal&)> on_withdrawal = {};
     // As there, too; empty: no bundle is wanted.
-    std::function<void(const Trace&, const Report&, const bundle::Evidence&)> on_evidence;
+    std::function<void(const Trace&, const Report&, const collect::Evidence&)> on_evidence;
   };
 
   explicit WatchedJob(WatchSettings settings);
@@ -72,8 +72,8 @@ class WatchedJob {
   // (-1: never) or when AskToEnd() was called: SIGTERM first, SIGKILL 5 s later, and at last for
   // ranks left behind.
   End Wait(int64_t time_limit_ns = -1);
-  // Thread-safe: from on_due, say, because of that report. Where a rank died, the launcher may
-  // be ending the job itself, and gets some time. `why` is said to the user.
+  // Thread-safe: from on_due, say, because of that report. Where a culprit's process is
+  // gone, the launcher may be ending the job itself, and gets some time. `why` is said to the user.
   void AskToEnd(const Report& report, const std::string& why);
 
   // The last look at everything; after Wait(), once, if watching().

@@ -100,6 +100,8 @@ struct Finding {
   std::vector<int32_t> culprits;           // rising; empty if nobody can be singled out
   // Where those run, by their first rank; empty in a job of one host.
   std::vector<HostRanks> culprit_hosts;
+  // One of those has ended, or has called what ends it: its launcher may be ending the job.
+  bool culprit_gone = false;
   std::vector<int32_t> waiting;  // rising
   std::string title;             // one sentence
   std::vector<Site> sites;       // crime scene first, culprits last

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collector/diagnosis/graph/deaths.h"
 #include "collector/diagnosis/wording/certainty.h"
 #include "collector/diagnosis/wording/python_notes.h"
 #include "collector/diagnosis/wording/sites.h"
@@ -128,7 +129,12 @@ Finding Draft(const Analysis& analysis, const Incident& incident, VerdictKind ki
   if (event != nullptr) finding.operation = analysis.Op(*event);
   const std::vector<uint32_t> waiting = WaitingFor(analysis, incident);
   finding.waiting = analysis.RanksOf(waiting);
-  if (!incident.tie) finding.culprits = analysis.RanksOf(incident.deviating);
+  if (!incident.tie) {
+    finding.culprits = analysis.RanksOf(incident.deviating);
+    finding.culprit_gone =
+        std::any_of(incident.deviating.begin(), incident.deviating.end(),
+                    [&](uint32_t p) { return IsGone(analysis.trace.processes[p]); });
+  }
   const uint32_t any = !incident.deviating.empty()  ? incident.deviating.front()
                        : !incident.agreeing.empty() ? incident.agreeing.front()
                                                     : kNoIndex;

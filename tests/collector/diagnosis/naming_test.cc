@@ -113,5 +113,13 @@ TEST(Naming, TheKindIsNoMoreCertainThanTheHang) {
   }
 }
 
+// Whoever ends the job leaves it to the launcher for a moment where that may be acting already. A
+// Python rank that raised waits in MPI_Finalize, and no launcher acts.
+TEST(Naming, ACulpritIsGoneOnceItEndedOrCalledWhatEndsIt) {
+  EXPECT_FALSE(Golden("exception_in_the_loop").first.culprit_gone);
+  EXPECT_TRUE(Golden("exception_of_cxx").first.culprit_gone);
+  EXPECT_TRUE(Golden("exception_and_mpi_abort").first.culprit_gone);
+}
+
 }  // namespace
 }  // namespace rollcall
