@@ -77,6 +77,10 @@ Agent::Agent(AgentOptions options, Transport* transport)
     inotify_add_watch(inotify_fd_, rings.c_str(), IN_CREATE | IN_MOVED_TO);
     // The journal may not be there yet: its directory is watched instead.
     inotify_add_watch(inotify_fd_, options_.run_directory.c_str(), IN_MODIFY | IN_CREATE);
+  } else {
+    problems_.push_back(
+        "no inotify instance is free (fs.inotify.max_user_instances): the end of a process that is "
+        "shorter than the time between two samples is not seen");
   }
   std::string problem;
   if (!socket_.Listen(options_.run_directory, &problem)) problems_.push_back(problem);
@@ -210,10 +214,14 @@ void Agent::SampleOne(Process* process) {
 }
 
 void Agent::WatchProcess(Process* process) {
-  // A process that nothing can be learnt of must not look ended: the next sample tries again.
-  if (!HasFreeDescriptors(wake_fd_)) return;
-  process->watch_tried = true;
   const RingSample& sample = process->sample;
+  process->pid = process->peer_pid != 0 ? process->peer_pid
+                                        : FindProcess(sample.pid, sample.process_start_ticks);
+  const bool watched =
+      process->pid != 0 && process->watch.Open(process->pid, sample.process_start_ticks);
+  // A process that nothing can be learnt of must not look ended: the next sample tries again.
+  if (!watched && !HasFreeDescriptors(wake_fd_)) return;
+  process->watch_tried = true;
   Journal(journal::ProcessSeen{
       .process = NameOf(*process), .ring_name = process->name, .at_ns = Now(CLOCK_REALTIME)});
   // exec() leaves the ring of the program before it: that one has ended, whatever the pid says.
@@ -224,9 +232,7 @@ void Agent::WatchProcess(Process* process) {
       other->end_known = true;
     }
   }
-  process->pid = process->peer_pid != 0 ? process->peer_pid
-                                        : FindProcess(sample.pid, sample.process_start_ticks);
-  if (process->pid != 0 && process->watch.Open(process->pid, sample.process_start_ticks)) {
+  if (watched) {
     const ProcSource proc;
     process->oom_counter = OomCounterPath(proc, process->pid);
     process->oom_kills = ReadOomKills(proc, process->oom_counter).value_or(0);
