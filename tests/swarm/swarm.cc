@@ -1,10 +1,14 @@
 // A load generator for the collector: as many agents as a large job has nodes, each with its own
 // connection over loopback, and rings of a made-up job (tests/support/ring_job.h) that stops with a
 // planted fault, or that moves. Prints what the collector, a `rollcall collector` of its own
-// process, took: time from the stop to the verdict, CPU time, memory, and bytes that travelled.
+// process, took: time from the stop to the verdict, CPU time, memory, and bytes that travelled. The
+// job moves until its agents know all ranks; the time begins when the first rank stops.
 //
 //   swarm --rollcall FILE [--ranks N] [--ranks-per-node N] [--records N] [--fault NAME]
-//         [--moving SECONDS] [--sample-period MS]
+//         [--moving SECONDS] [--sample-period MS] [--kill collector|agents|both --moving SECONDS]
+//
+// With --kill these are killed and replaced every --kill-every seconds while the job moves. Nobody
+// may say a word then, and the job stops right after the last kill.
 //
 // The agents are spread over as many processes as their descriptors need: of each rank an agent
 // holds the ring and a pidfd. Each rank is a process that sleeps: its ring is what a shim would
@@ -23,6 +27,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -59,6 +64,8 @@ struct Options {
   int moving_s = 0;
   int patience_s = 100;
   int sample_period_ms = 100;
+  std::string kill;  // "collector", "agents" or "both": while the job moves
+  double kill_every_s = 5;
 };
 
 std::string ReadFile(const std::string& path) {
@@ -69,6 +76,13 @@ std::string ReadFile(const std::string& path) {
 double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 int64_t LoopbackBytes() { return std::stoll(ReadFile("/sys/class/net/lo/statistics/rx_bytes")); }
+
+double CpuSecondsOf(pid_t pid) {
+  const std::string stat = ReadFile(fmt::format("/proc/{}/stat", pid));
+  double ticks = 0;  // in user mode and in the kernel
+  for (const int field : {14, 15}) ticks += std::stod(std::string(ProcStatField(stat, field)));
+  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
 
 // Processes that stand for ranks; the last one ends them all.
 class Sleepers {
@@ -101,48 +115,24 @@ class Sleepers {
   std::vector<RankProcess> processes_;
 };
 
-// `rollcall collector`, and what it has taken so far.
+// `rollcall collector`, and what it has taken so far. Its words go to `words`.
 class Collector {
  public:
-  Collector(const std::string& rollcall, const std::string& report) {
-    int out[2];
-    if (pipe(out) != 0) throw std::runtime_error("pipe");
-    pid_ = fork();
-    if (pid_ == 0) {
-      dup2(out[1], STDOUT_FILENO);
-      close(out[0]);
-      close(out[1]);
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      execl(rollcall.c_str(), "rollcall", "collector", "--listen", "127.0.0.1:0", "--output",
-            ("json=" + report).c_str(), nullptr);
-      _exit(127);
-    }
-    close(out[1]);
-    FILE* lines = fdopen(out[0], "r");
-    char line[512];
-    const std::string address = std::string(env::kCollector) + "=";
-    const std::string token = std::string(env::kToken) + "=";
-    while ((address_.empty() || token_.empty()) && fgets(line, sizeof(line), lines) != nullptr) {
-      std::string text = line;
-      text.erase(text.find_last_not_of("\r\n") + 1);
-      if (text.starts_with(address)) address_ = text.substr(address.size());
-      if (text.starts_with(token)) token_ = text.substr(token.size());
-    }
-    fclose(lines);
-    if (address_.empty()) throw std::runtime_error("no collector");
+  Collector(std::string rollcall, std::string report, std::string words)
+      : rollcall_(std::move(rollcall)), report_(std::move(report)), words_(std::move(words)) {
+    Start();
+    if (address_.empty() || token_.empty()) throw std::runtime_error("no collector");
   }
-  ~Collector() {
-    kill(pid_, SIGINT);
-    waitpid(pid_, nullptr, 0);
+  ~Collector() { End(SIGINT); }
+  // Without a word to anybody; another one takes its place.
+  void Replace() {
+    End(SIGKILL);
+    Start();
   }
   const std::string& address() const { return address_; }
   const std::string& token() const { return token_; }
-  double CpuSeconds() const {
-    const std::string stat = ReadFile(fmt::format("/proc/{}/stat", pid_));
-    double ticks = 0;  // in user mode and in the kernel
-    for (const int field : {14, 15}) ticks += std::stod(std::string(ProcStatField(stat, field)));
-    return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
-  }
+  // Of the newest one.
+  double CpuSeconds() const { return CpuSecondsOf(pid_); }
   double PeakMb() const {
     const std::string status = ReadFile(fmt::format("/proc/{}/status", pid_));
     const size_t at = status.find("VmHWM:");
@@ -150,6 +140,47 @@ class Collector {
   }
 
  private:
+  void Start() {
+    int out[2];
+    if (pipe(out) != 0) throw std::runtime_error("pipe");
+    pid_ = fork();
+    if (pid_ == 0) {
+      dup2(out[1], STDOUT_FILENO);
+      close(out[0]);
+      close(out[1]);
+      const int words = open(words_.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+      dup2(words, STDERR_FILENO);
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (!token_.empty()) setenv(env::kToken, token_.c_str(), 1);
+      const std::string listen = address_.empty() ? "127.0.0.1:0" : address_;
+      execl(rollcall_.c_str(), "rollcall", "collector", "--listen", listen.c_str(), "--output",
+            ("json=" + report_).c_str(), nullptr);
+      _exit(127);
+    }
+    close(out[1]);
+    FILE* lines = fdopen(out[0], "r");
+    char line[512];
+    const std::string address = std::string(env::kCollector) + "=";
+    const std::string token = std::string(env::kToken) + "=";
+    bool listens = false;
+    while ((!listens || token_.empty()) && fgets(line, sizeof(line), lines) != nullptr) {
+      std::string text = line;
+      text.erase(text.find_last_not_of("\r\n") + 1);
+      if (text.starts_with(address)) address_ = text.substr(address.size());
+      if (text.starts_with(token)) token_ = text.substr(token.size());
+      listens |= text.starts_with(address);
+    }
+    fclose(lines);
+    if (!listens) throw std::runtime_error("the collector does not listen");
+  }
+  void End(int signal) const {
+    kill(pid_, signal);
+    waitpid(pid_, nullptr, 0);
+  }
+
+  const std::string rollcall_;
+  const std::string report_;
+  const std::string words_;
   pid_t pid_ = -1;
   std::string address_;
   std::string token_;
@@ -189,29 +220,16 @@ class Node {
 class NodeProcess {
  public:
   using MakeNode = std::function<std::unique_ptr<Node>(int32_t node)>;
-  NodeProcess(int32_t first, int32_t end, const MakeNode& make) {
-    int ends[2];
-    if (pipe(ends) != 0) throw std::runtime_error("pipe");
-    pid_ = fork();
-    if (pid_ == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      close(ends[0]);
-      std::vector<std::unique_ptr<Node>> nodes;
-      for (int32_t node = first; node < end; ++node) nodes.push_back(make(node));
-      while (!std::all_of(nodes.begin(), nodes.end(),
-                          [](const auto& node) { return node->connected(); })) {
-        usleep(10'000);
-      }
-      if (write(ends[1], "", 1) != 1) _exit(1);
-      for (;;) pause();
-    }
-    close(ends[1]);
-    ready_ = UniqueFd(ends[0]);
+  NodeProcess(int32_t first, int32_t end, MakeNode make)
+      : first_(first), end_(end), make_(std::move(make)) {
+    Start();
   }
-  ~NodeProcess() {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
+  ~NodeProcess() { End(); }
+  void Replace() {
+    End();
+    Start();
   }
+  double CpuSeconds() const { return CpuSecondsOf(pid_); }
   void WaitUntilConnected() const {
     pollfd entry{ready_.get(), POLLIN, 0};
     char byte;
@@ -222,6 +240,34 @@ class NodeProcess {
 
  private:
   static constexpr int kConnectMs = 60'000;
+
+  void Start() {
+    int ends[2];
+    if (pipe(ends) != 0) throw std::runtime_error("pipe");
+    pid_ = fork();
+    if (pid_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      close(ends[0]);
+      std::vector<std::unique_ptr<Node>> nodes;
+      for (int32_t node = first_; node < end_; ++node) nodes.push_back(make_(node));
+      while (!std::all_of(nodes.begin(), nodes.end(),
+                          [](const auto& node) { return node->connected(); })) {
+        usleep(10'000);
+      }
+      if (write(ends[1], "", 1) != 1) _exit(1);
+      for (;;) pause();
+    }
+    close(ends[1]);
+    ready_ = UniqueFd(ends[0]);
+  }
+  void End() const {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+
+  const int32_t first_;
+  const int32_t end_;
+  const MakeNode make_;
   pid_t pid_ = -1;
   UniqueFd ready_;
 };
@@ -230,8 +276,9 @@ class Swarm {
  public:
   explicit Swarm(const Options& options)
       : options_(options),
-        job_({options.ranks, options.records,
-              options.moving_s > 0 ? Fault::kNone : FaultOf(options.fault)}),
+        job_(
+            {options.ranks, options.records,
+             options.moving_s > 0 && options.kill.empty() ? Fault::kNone : FaultOf(options.fault)}),
         root_((fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()) /
               "rollcall-swarm-XXXXXX") {
     if (mkdtemp(root_.data()) == nullptr) throw std::runtime_error("mkdtemp");
@@ -244,9 +291,12 @@ class Swarm {
 
   int Run() {
     const Sleepers sleepers(options_.ranks);  // before there are threads
-    collector_ = std::make_unique<Collector>(options_.rollcall, report());
-    WriteRings(sleepers);
+    collector_ = std::make_unique<Collector>(options_.rollcall, report(), words());
+    for (int32_t node = 0; node < Nodes(); ++node) {
+      fs::create_directories(Directory(node) + "/" + kRingsDirectory);
+    }
     const auto make = [this](int32_t node) {
+      rings_.clear();  // in the agents' process: they need the descriptors
       return std::make_unique<Node>(Directory(node), fmt::format("node{}", node), *collector_,
                                     options_.sample_period_ms * int64_t{1'000'000});
     };
@@ -255,8 +305,8 @@ class Swarm {
       agents_.push_back(std::make_unique<NodeProcess>(first, end, make));
     }
     for (const auto& agents : agents_) agents->WaitUntilConnected();
-    usleep(1'000'000);
-    return options_.moving_s > 0 ? Move() : Hang(sleepers);
+    WriteRings(sleepers);
+    return options_.moving_s > 0 && options_.kill.empty() ? Move() : Hang(sleepers);
   }
 
  private:
@@ -275,34 +325,95 @@ class Swarm {
   }
   std::string Directory(int32_t node) const { return fmt::format("{}/{:05}", root_, node); }
   std::string report() const { return root_ + "/report.json"; }
+  std::string words() const { return root_ + "/words"; }
   std::string Ring(int32_t rank) const {
     return fmt::format("{}/{}/{:06}{}", Directory(rank / options_.ranks_per_node), kRingsDirectory,
                        rank, kRingSuffix);
   }
 
-  // Under another name: agents see them when the job stops.
+  // As they are while the job moves, and what changes in each when it stops.
   void WriteRings(const Sleepers& sleepers) {
-    for (int32_t node = 0; node < Nodes(); ++node) {
-      fs::create_directories(Directory(node) + "/" + kRingsDirectory);
-    }
     for (int32_t rank = 0; rank < options_.ranks; ++rank) {
-      const RingFileBuilder::Bytes bytes = RankRing(job_, rank, sleepers[rank]).Write();
-      std::ofstream(Ring(rank) + ".later", std::ios::binary)
-          .write(reinterpret_cast<const char*>(bytes.data()),
-                 static_cast<std::streamsize>(bytes.size()));
+      const RingFileBuilder::Bytes moving =
+          RankRing(job_, rank, sleepers[rank]).Write(job_.CallsBeforeTheFault());
+      const int fd = open(Ring(rank).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+      rings_.emplace_back(fd);
+      WriteAt(fd, moving.data(), moving.size(), 0);
+      ring::FileHeader header;
+      std::memcpy(&header, moving.data(), sizeof(header));
+      for (const ring::Section& section : header.sections) {
+        if (section.kind != static_cast<uint32_t>(ring::SectionKind::kThreads)) continue;
+        calls_at_ = section.offset + offsetof(ring::ThreadEntry, calls_ended);
+      }
+      std::memcpy(&calls_.emplace_back(), moving.data() + calls_at_, sizeof(uint64_t));
+      if (job_.shape().fault != Fault::kNone) {
+        AddChanges(moving, RankRing(job_, rank, sleepers[rank]).Write());
+      }
     }
   }
-  void ShowRings() {
-    for (int32_t rank = 0; rank < options_.ranks; ++rank) {
-      fs::rename(Ring(rank) + ".later", Ring(rank));
+  static void WriteAt(int fd, const void* bytes, size_t size, size_t at) {
+    if (pwrite(fd, bytes, size, static_cast<off_t>(at)) != static_cast<ssize_t>(size)) {
+      throw std::runtime_error("a ring cannot be written");
     }
   }
 
+  // Blocks of a ring that are not the same.
+  void AddChanges(const RingFileBuilder::Bytes& before, const RingFileBuilder::Bytes& after) {
+    if (before.size() != after.size()) throw std::runtime_error("rings of different sizes");
+    changes_.emplace_back();
+    for (size_t at = 0; at < after.size(); at += kBlockBytes) {
+      const size_t size = std::min(kBlockBytes, after.size() - at);
+      if (std::memcmp(&before[at], &after[at], size) == 0) continue;
+      const auto begin = after.begin() + static_cast<ptrdiff_t>(at);
+      changes_.back().push_back({at, {begin, begin + static_cast<ptrdiff_t>(size)}});
+    }
+  }
+
+  // Every rank makes calls, so often that no sample finds it still.
+  void Step(double seconds) {
+    const int64_t until = Now(CLOCK_MONOTONIC) + static_cast<int64_t>(seconds * 1e9);
+    while (Now(CLOCK_MONOTONIC) < until) {
+      for (size_t rank = 0; rank < rings_.size(); ++rank) {
+        ++calls_[rank];
+        WriteAt(rings_[rank].get(), &calls_[rank], sizeof(uint64_t), calls_at_);
+      }
+      usleep(static_cast<useconds_t>(400 * options_.sample_period_ms));
+    }
+  }
+  void Stop() {
+    for (size_t rank = 0; rank < rings_.size(); ++rank) {
+      for (const Block& block : changes_[rank]) {
+        WriteAt(rings_[rank].get(), block.bytes.data(), block.bytes.size(), block.at);
+      }
+    }
+  }
+
+  // While the job moves. The collector and a process of agents in turn, or one of both.
+  void KillAgainAndAgain() {
+    size_t kills = 0;
+    for (const int64_t until = Now(CLOCK_MONOTONIC) + options_.moving_s * int64_t{1'000'000'000};
+         Now(CLOCK_MONOTONIC) < until; ++kills) {
+      Step(options_.kill_every_s);
+      const bool agents = options_.kill == "agents" || (options_.kill == "both" && kills % 2 == 1);
+      if (agents) {
+        agents_[kills % agents_.size()]->Replace();
+      } else {
+        collector_->Replace();
+      }
+    }
+    fmt::print("        {} kills, {} bytes of words meanwhile\n", kills, ReadFile(words()).size());
+    if (!ReadFile(words()).empty()) fmt::print("{}\n", ReadFile(words()));
+  }
+
   int Hang(const Sleepers& sleepers) {
+    Step(kMovesFirstS + options_.ranks * kMovesFirstSPerRank);
+    if (!options_.kill.empty()) KillAgainAndAgain();
+    const bool quiet = ReadFile(words()).empty();
     const double cpu = collector_->CpuSeconds();
+    const double agents_cpu = AgentsCpuSeconds();
     const int64_t bytes = LoopbackBytes();
-    ShowRings();
     const int64_t begin = Now(CLOCK_MONOTONIC);
+    Stop();
     if (job_.shape().fault == Fault::kExited) {
       usleep(300'000);
       for (const int32_t rank : job_.Culprits()) {
@@ -317,61 +428,41 @@ class Swarm {
     }
     const int64_t end = Now(CLOCK_MONOTONIC);
     const std::string culprits = FoldRanks(job_.Culprits());
-    fmt::print("{:>7} {:>6} {:>9} {:>7.2f} s {:>8.1f} MB {:>7.2f} s CPU {:>7.0f} MB memory  {}\n",
-               options_.ranks, Nodes(), options_.fault, Seconds(end - begin),
-               static_cast<double>(LoopbackBytes() - bytes) * 1e-6, collector_->CpuSeconds() - cpu,
-               collector_->PeakMb(), said.empty() ? "no verdict" : said);
+    fmt::print(
+        "{:>7} {:>6} {:>9} {:>7.2f} s {:>8.1f} MB {:>7.2f} s CPU {:>7.0f} MB memory, agents {:.2f} "
+        "s "
+        "CPU  {}\n",
+        options_.ranks, Nodes(), options_.fault, Seconds(end - begin),
+        static_cast<double>(LoopbackBytes() - bytes) * 1e-6, collector_->CpuSeconds() - cpu,
+        collector_->PeakMb(), AgentsCpuSeconds() - agents_cpu, said.empty() ? "no verdict" : said);
     const bool noted = !said.empty() && SaysWhatItRestsOn();
     if (!noted)
       fmt::print("        the report does not say that only the newest records were read\n");
-    return noted && said.find(" " + culprits + ",") != std::string::npos ? 0 : 1;
+    return quiet && noted && said.find(" " + culprits + ",") != std::string::npos ? 0 : 1;
   }
 
-  // Every rank makes calls, so often that no sample finds it still.
+  double AgentsCpuSeconds() const {
+    double seconds = 0;
+    for (const auto& agents : agents_) seconds += agents->CpuSeconds();
+    return seconds;
+  }
+
   int Move() {
-    std::vector<int> files;
-    std::vector<uint64_t> calls;
-    uint64_t at = 0;
-    for (int32_t rank = 0; rank < options_.ranks; ++rank) {
-      const int fd = open((Ring(rank) + ".later").c_str(), O_RDWR | O_CLOEXEC);
-      files.push_back(fd);
-      ring::FileHeader header;
-      if (pread(fd, &header, sizeof(header), 0) != sizeof(header)) return 1;
-      header.phase = static_cast<uint64_t>(ring::Phase::kRunning);  // it goes on
-      if (pwrite(fd, &header, sizeof(header), 0) != sizeof(header)) return 1;
-      for (const ring::Section& section : header.sections) {
-        if (section.kind != static_cast<uint32_t>(ring::SectionKind::kThreads)) continue;
-        at = section.offset + offsetof(ring::ThreadEntry, calls_ended);
-      }
-      uint64_t ended = 0;
-      if (pread(fd, &ended, sizeof(ended), static_cast<off_t>(at)) != sizeof(ended)) return 1;
-      calls.push_back(ended);
-    }
-    const auto step = [&](int seconds) {
-      const int64_t until = Now(CLOCK_MONOTONIC) + seconds * int64_t{1'000'000'000};
-      while (Now(CLOCK_MONOTONIC) < until) {
-        for (size_t rank = 0; rank < files.size(); ++rank) {
-          ++calls[rank];
-          if (pwrite(files[rank], &calls[rank], 8, static_cast<off_t>(at)) != 8) return;
-        }
-        usleep(40'000);
-      }
-    };
-    ShowRings();
-    step(3);
+    Step(kMovesFirstS);
     const double cpu = collector_->CpuSeconds();
+    const double agents_cpu = AgentsCpuSeconds();
     const int64_t bytes = LoopbackBytes();
     const int64_t begin = Now(CLOCK_MONOTONIC);
-    step(options_.moving_s);
+    Step(options_.moving_s);
     const double seconds = Seconds(Now(CLOCK_MONOTONIC) - begin);
     const double sent = static_cast<double>(LoopbackBytes() - bytes);
     fmt::print(
         "{:>7} {:>6}    moving {:>7.0f} B per rank and s {:>7.1f} % of a core "
-        "{:>7.0f} MB memory  {}\n",
+        "{:>7.0f} MB memory, agents {:.3f} % of a core per rank  {}\n",
         options_.ranks, Nodes(), sent / seconds / options_.ranks,
         100 * (collector_->CpuSeconds() - cpu) / seconds, collector_->PeakMb(),
+        100 * (AgentsCpuSeconds() - agents_cpu) / seconds / options_.ranks,
         Said().empty() ? "nothing said" : Said());
-    for (const int fd : files) close(fd);
     return Said().empty() ? 0 : 1;
   }
 
@@ -397,9 +488,22 @@ class Swarm {
     return said;
   }
 
+  // Before the job stops it moves for so long that the agents find all rings.
+  static constexpr double kMovesFirstS = 3;
+  static constexpr double kMovesFirstSPerRank = 1e-3;
+  static constexpr size_t kBlockBytes = 4096;
+  struct Block {
+    size_t at;
+    RingFileBuilder::Bytes bytes;
+  };
+
   const Options options_;
   const Job job_;
   std::string root_;
+  std::vector<UniqueFd> rings_;              // by rank
+  std::vector<uint64_t> calls_;              // by rank: calls ended
+  uint64_t calls_at_ = 0;                    // in each ring
+  std::vector<std::vector<Block>> changes_;  // by rank
   std::unique_ptr<Collector> collector_;
   std::vector<std::unique_ptr<NodeProcess>> agents_;
 };
@@ -418,6 +522,8 @@ int main(int argc, char** argv) {
   app.add_option("--moving", options.moving_s, "seconds: the job moves instead");
   app.add_option("--sample-period", options.sample_period_ms,
                  "milliseconds between looks of agents");
+  app.add_option("--kill", options.kill, "collector, agents or both, while the job moves");
+  app.add_option("--kill-every", options.kill_every_s, "seconds");
   app.add_option("--patience", options.patience_s, "seconds to wait for the verdict");
   CLI11_PARSE(app, argc, argv);
   rollcall::RaiseFileLimit();
