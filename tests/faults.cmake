@@ -31,12 +31,48 @@ function(rollcall_fault_program out mpi name compiler source)
   set(${out} ${binary} PARENT_SCOPE)
 endfunction()
 
-# A ctest entry that runs tests/jobs/run_job_test.py. Most of its time is waiting, hence no lock: two jobs share
-# two cores well.
+# Whether the tests of a fault program, MPI/NAME, are of the share of all that is configured: by a hash, so that a new
+# program moves no other.
+function(rollcall_in_share out program)
+  set(${out} TRUE PARENT_SCOPE)
+  if(ROLLCALL_FAULT_SHARE MATCHES "^([0-9]+)/([0-9]+)$")
+    set(share ${CMAKE_MATCH_1})
+    set(shares ${CMAKE_MATCH_2})
+    string(MD5 hash ${program})
+    string(SUBSTRING ${hash} 0 6 hash)
+    math(EXPR own "0x${hash} % ${shares}")
+    if(NOT own EQUAL share)
+      set(${out} FALSE PARENT_SCOPE)
+    endif()
+  endif()
+endfunction()
+
+# The programs of tests/faults that scripts and pages name: other tests run them.
+function(rollcall_named_programs out)
+  set(named "")
+  foreach(file ${ARGN})
+    file(READ ${file} text)
+    string(REGEX MATCHALL "[a-z_0-9]+/[a-z_0-9]+[.](cc|c|F90)" found "${text}")
+    list(APPEND named ${found})
+  endforeach()
+  set(${out} ${named} PARENT_SCOPE)
+endfunction()
+file(GLOB NAMING ${CMAKE_CURRENT_SOURCE_DIR}/check/*.py ${PROJECT_SOURCE_DIR}/README.md
+  ${PROJECT_SOURCE_DIR}/docs/verdicts/*.md)
+rollcall_named_programs(NAMED_PROGRAMS ${NAMING})
+
+# A ctest entry that runs tests/jobs/run_job_test.py in JOB_ENVIRONMENT. Most of its time is waiting, hence no lock:
+# two jobs share two cores well. fault.MPI.NAME and clean.MPI.NAME only if MPI/NAME is of the share.
+set(JOB_ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
 function(rollcall_job_test name label)
+  if(name MATCHES "^(fault|clean)[.]([a-z0-9]+)[.](.*)$")
+    rollcall_in_share(chosen ${CMAKE_MATCH_2}/${CMAKE_MATCH_3})
+    if(NOT chosen)
+      return()
+    endif()
+  endif()
   add_test(NAME ${name} COMMAND Python3::Interpreter ${JOBS_DIR}/${ARGN})
-  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300
-    ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300 ENVIRONMENT "${JOB_ENVIRONMENT}")
 endfunction()
 
 # The tests of one source under one MPI; FAULT_PROGRAM is empty for a true negative.
@@ -65,6 +101,10 @@ function(rollcall_fault_sources out mpi compiler)
   set(programs ${${out}})
   foreach(source ${ARG_SOURCES})
     file(RELATIVE_PATH name ${FAULTS_DIR} ${source})
+    rollcall_in_share(chosen ${mpi}/${name})
+    if(NOT chosen AND NOT name IN_LIST NAMED_PROGRAMS)
+      continue()
+    endif()
     file(STRINGS ${source} conditions REGEX "^#ifdef FAULT")
     set(fault "")
     if(conditions)

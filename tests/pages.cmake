@@ -4,13 +4,16 @@ set_tests_properties(pages PROPERTIES LABELS unit)
 
 # The README and the pages of docs/verdicts show verdicts that the program really prints: each is printed
 # again and compared (tests/pages/shown_verdicts.py). The page of a kind must show one.
-file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/verdicts/*.md)
-foreach(page ${pages})
+function(rollcall_shown_verdicts page)
   file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${page})
-  if(MPICC_openmpi AND NOT name STREQUAL docs/verdicts/README.md)
-    rollcall_job_test(shown.${name} job ../pages/shown_verdicts.py --rollcall $<TARGET_FILE:rollcall_cli>
-      --programs ${CMAKE_CURRENT_BINARY_DIR} --page ${page})
-    set_tests_properties(shown.${name} PROPERTIES ENVIRONMENT
-      "PYTHONDONTWRITEBYTECODE=1;ROLLCALL_FORK_LAUNCHER=$<TARGET_FILE:fork_launcher>")
-  endif()
-endforeach()
+  list(APPEND JOB_ENVIRONMENT "ROLLCALL_FORK_LAUNCHER=$<TARGET_FILE:fork_launcher>")
+  rollcall_job_test(shown.${name} job ../pages/shown_verdicts.py --rollcall $<TARGET_FILE:rollcall_cli>
+    --programs ${CMAKE_CURRENT_BINARY_DIR} --page ${page})
+endfunction()
+file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/verdicts/*.md)
+list(FILTER pages EXCLUDE REGEX "/docs/verdicts/README.md$")
+if(MPICC_openmpi)
+  foreach(page ${pages})
+    rollcall_shown_verdicts(${page})
+  endforeach()
+endif()

@@ -29,7 +29,7 @@ function(rollcall_ctypes_tests label mpi version python source)
       --python ${python} --ctypes ${MPI_LIBRARY_${mpi}})
   rollcall_job_test(${label}fault.${mpi}.python${version}.${name} job ${common} --program ${source})
   rollcall_job_test(${label}clean.${mpi}.python${version}.${name} job ${common} --control)
-  if(label)
+  if(label)  # full tests have no share
     set_tests_properties(${label}fault.${mpi}.python${version}.${name}
       ${label}clean.${mpi}.python${version}.${name} PROPERTIES LABELS full)
   endif()

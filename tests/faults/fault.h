@@ -1,7 +1,6 @@
-// What the fault programs and true negatives share. A fault and its control are one source, parted
-// by one
-// `#ifdef FAULT`; what rollcall must say of it stands in the source's header comment (see
-// tests/jobs/expectations.py for the form), and the lines it must name carry a marker comment.
+// What the fault programs and true negatives share. A fault and its control are one source with one
+// `#ifdef FAULT`. The source's header comment says what rollcall must report (its form is in
+// tests/jobs/expectations.py), and the lines that it must name carry a marker comment.
 #ifndef ROLLCALL_TESTS_FAULTS_FAULT_H_
 #define ROLLCALL_TESTS_FAULTS_FAULT_H_
 

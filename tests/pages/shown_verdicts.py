@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A page shows verdicts that the program really prints: runs each again and compares.
 
-    shown_verdicts.py --rollcall BIN --programs DIR --page FILE [--update]
+    shown_verdicts.py [--rollcall BIN] [--programs DIR] --page FILE [--update]
 
 A verdict stands in the page as
 
@@ -12,7 +12,7 @@ A verdict stands in the page as
     <!-- /verdict -->
 
 The source's header says how to start the program (../jobs/expectations.py); its fault is built in DIR/faults/openmpi, or
-DIR/nccl_sim. --update writes what is printed into the page. Left out of both sides is what differs from run to run:
+DIR/nccl_sim; by default these are build/release's. --update writes what is printed into the page. Left out of both sides is what differs from run to run:
 durations, the order of lines, and how soon a silent mismatch was seen.
 """
 
@@ -30,7 +30,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "jobs"))
 import expectations  # noqa: E402
 import jobs  # noqa: E402
 
-BLOCK = re.compile(r"(<!-- verdict: (\S+) -->\n```\n)(.*?)(\n```\n<!-- /verdict -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- verdict: (\S+) -->\n```\n)(.*?)(\n?```\n<!-- /verdict -->)", re.DOTALL)
 VERDICT = re.compile(r"^rollcall: \w+, (?:proven|likely|suspected|inconclusive|nothing found) .*?"
                      r"(?=^rollcall: (?:ends|traces|check|\w+, )|\Z)", re.MULTILINE | re.DOTALL)
 POLL_S = 0.02
@@ -100,8 +100,8 @@ def comparable(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rollcall", required=True)
-    parser.add_argument("--programs", required=True)
+    parser.add_argument("--rollcall", default=os.path.join(ROOT, "build/release/bin/rollcall"))
+    parser.add_argument("--programs", default=os.path.join(ROOT, "build/release/tests"))
     parser.add_argument("--page", required=True)
     parser.add_argument("--update", action="store_true")
     arguments = parser.parse_args()
@@ -114,7 +114,7 @@ def main():
         differences.extend(difflib.unified_diff(
             comparable(block.group(3)), comparable(printed), arguments.page, block.group(2),
             lineterm=""))
-        return block.group(1) + printed + block.group(4)
+        return block.group(1) + printed + "\n" + block.group(4).lstrip("\n")
 
     updated, shown = BLOCK.subn(check, page)
     if not shown:

@@ -98,6 +98,8 @@ class Job {
     return culprits;
   }
   uint32_t steps() const { return steps_; }
+  // As many calls are the same on all ranks, and all make them.
+  size_t CallsBeforeTheFault() const { return step_begin_[steps_ - 3]; }
   // What `rank` does when it is not stopped.
   const std::vector<Call>& CallsOf(int32_t rank) const {
     return IsCulprit(rank) ? culprits_calls_ : calls_;

@@ -37,20 +37,26 @@ class RankRing {
     ring_.header.process_start_ticks = process.start_ticks;
   }
 
-  // Once.
-  RingFileBuilder::Bytes Write() {
+  // Once. With fewer calls than it made: as it was while it moved, outside every call.
+  RingFileBuilder::Bytes Write(size_t most_calls = SIZE_MAX) {
     RingFileBuilder::SetText(ring_.header.host, fmt::format("node{}", rank_ / kRanksPerHost));
     ring_.header.process_id_random[0] = MixSignature(static_cast<uint64_t>(rank_));
     module_ = ring_.AddModule("/job/bin/train");
+    // The same layout at every moment.
+    ring_.least_capacity[static_cast<uint32_t>(ring::SectionKind::kOpenRequests)] = started_.size();
+    ring_.least_capacity[static_cast<uint32_t>(ring::SectionKind::kChannels)] = channels_.size();
+    ring_.least_capacity[static_cast<uint32_t>(ring::SectionKind::kCallPaths)] = kPathWords;
     const uint32_t collective_slots = std::bit_ceil(job_.shape().records / 2);
     const uint32_t p2p_slots = std::bit_ceil(job_.steps() * 24);
     ring_.AddThread(tid_ != 0 ? tid_ : static_cast<uint32_t>(4000 + rank_), collective_slots,
                     p2p_slots);
     AddGroups();
     const std::vector<Call>& calls = job_.CallsOf(rank_);
-    const size_t returned = job_.Returned(rank_);
+    const size_t returned = std::min(job_.Returned(rank_), most_calls);
     for (size_t i = 0; i < returned; ++i) Add(calls[i], /*open=*/false);
-    if (returned == calls.size()) {
+    if (returned == most_calls) {
+      // It goes on.
+    } else if (returned == calls.size()) {
       Finalize();
     } else if (job_.IsOpen(rank_)) {
       Add(calls[returned], /*open=*/true);
@@ -79,6 +85,7 @@ class RankRing {
  private:
   static constexpr int32_t kRanksPerHost = 8;
   static constexpr uint64_t kCallNs = 20'000;
+  static constexpr uint64_t kPathWords = 512;
 
   struct Channel {
     ring::Channel entry{};

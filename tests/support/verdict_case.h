@@ -1,10 +1,29 @@
-// The cases of tests/golden/verdicts/: a trace in a few readable lines, and below "expect:" what
-// must be said of it, one line per finding, or "nothing". Adding a case is adding a file.
+// The cases of tests/golden/verdicts/: a trace in a few readable lines (text_trace.md), options of
+// the diagnosis, and below "expect:" what must be said of it. Adding a case is adding a file.
 //
-//   expect: (after "stall-after SECONDS", "job-ended", "judge-buffering", "find-stragglers",
-//   "judge-end", "compare-call-sites", "time-limit SECONDS": options of the diagnosis) KIND,
-//   CERTAINTY: culprits RANKS, waiting RANKS, CALL on COMMUNICATOR, scene LINES, culprit LINES a
-//   finding that does not stop the job begins with "silent "
+//   before "expect:"        option
+//   stall-after SECONDS     call a rank that computes stalled after this long
+//   time-limit SECONDS      the job was ended for its time
+//   job-ended               the job is over
+//   judge-buffering         report what relies on MPI's buffering
+//   judge-end               report what only the end of a job shows; implies job-ended
+//   find-stragglers         report who is always late
+//   compare-call-sites      report collectives that are called from different places
+//
+//   below "expect:"         one line per finding, in the report's order, or "nothing":
+//   [silent ]KIND, CERTAINTY: culprits RANKS, waiting RANKS, CALL on COMMUNICATOR, scene LINES,
+//                           culprit LINES (in one line; "silent": it does not stop the job)
+//   says: TEXT              occurs in a title or note
+//   never: TEXT             occurs in none
+//
+// For example:
+//
+//   ranks 2
+//   0: waits in Barrier @ main:10
+//   1: Finalize @ main:20
+//   expect:
+//   finalized-early, proven: culprits 1, waiting 0, MPI_Barrier #1 on MPI_COMM_WORLD, scene
+//   main:10, culprit main:20
 #ifndef ROLLCALL_TESTS_SUPPORT_VERDICT_CASE_H_
 #define ROLLCALL_TESTS_SUPPORT_VERDICT_CASE_H_
 

@@ -12,7 +12,7 @@
 
 namespace rollcall {
 
-// `parted` says how the two sides of the incident came apart. Pure.
+// `divergence` says how the two sides of the incident came apart. Pure.
 #define KIND(identifier, name, severity, fix)                                                  \
   std::optional<Finding> Judge##identifier(const Analysis& analysis, const Incident& incident, \
                                            const Divergence& divergence);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,23 @@ TEST_P(VerdictCase, IsAsExpected) {
   }
   for (const std::string& text : test.never) {
     EXPECT_EQ(sentences.find(text), std::string::npos) << text << "\nin\n" << sentences;
+  }
+}
+
+TEST(VerdictCases, EveryKindIsExpectedByOne) {
+  std::set<std::string> expected;
+  for (const std::string& name : verdict_case::Names()) {
+    for (std::string line : verdict_case::Load(name).expected) {
+      if (line.starts_with("silent ")) line.erase(0, 7);
+      expected.insert(line.substr(0, line.find_first_of(", ")));
+    }
+  }
+  for (const char* kind : {
+#define KIND(identifier, name, severity, fix) name,
+#include "collector/diagnosis/verdict/kinds.def"
+#undef KIND
+       }) {
+    EXPECT_TRUE(expected.contains(kind)) << kind;
   }
 }
 
