@@ -31,7 +31,8 @@ inline constexpr uint16_t kVersionMajor = 1;
 // 1.5: rejected calls (kRejected, kNullComm, Member::rejected).
 // 1.5: cancelled requests (kCancelled).
 // 1.6: how much of its time a thread spends inside of polls (Polling::inside).
-inline constexpr uint16_t kVersionMinor = 6;
+// 1.7: the pid namespace (FileHeader::pid_namespace).
+inline constexpr uint16_t kVersionMinor = 7;
 
 // Default size of a rank's file, and the most a rank uses unless told otherwise.
 inline constexpr uint64_t kDefaultFileBytes = 4u << 20;
@@ -175,7 +176,8 @@ struct FileHeader {
   uint32_t exception_message;    // StringRef: its first line; 0: none, or not known
   uint64_t exception_call_path;  // where it was raised
   uint64_t exception_ticks;      // when it was noted
-  uint8_t reserved[1936];
+  uint64_t pid_namespace;        // inode of /proc/self/ns/pid, in which pid is; 0: not known
+  uint8_t reserved[1928];
   Section sections[kMaxSections];
 };
 static_assert(offsetof(FileHeader, world_rank) == 72);

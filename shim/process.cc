@@ -154,6 +154,8 @@ void FillHeader(const Identity& identity, uint64_t job_key, ring::FileHeader* he
   header->pid = static_cast<uint32_t>(getpid());
   header->uid = geteuid();
   header->process_start_ticks = ProcessStartTicks();
+  struct stat name_space;
+  if (stat("/proc/self/ns/pid", &name_space) == 0) header->pid_namespace = name_space.st_ino;
   header->job_key = job_key;
   header->world_rank = EarlyRank();
   header->world_size = EarlySize();

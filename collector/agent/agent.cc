@@ -20,6 +20,7 @@
 
 #include "collector/agent/ring_copy.h"
 #include "collector/base/clock.h"
+#include "collector/base/process_table.h"
 #include "collector/live/cgroup_memory.h"
 #include "proto/run_directory.h"
 
@@ -42,6 +43,12 @@ constexpr int kLetGoAtOnce = 8;
 bool HasFreeDescriptors(int any) {
   const UniqueFd first(fcntl(any, F_DUPFD_CLOEXEC, 0));
   return first && UniqueFd(fcntl(any, F_DUPFD_CLOEXEC, 0));
+}
+
+// Ranks in containers may have one number, and start in one tick.
+bool IsOfSameProcess(const RingSample& a, const RingSample& b) {
+  return a.pid == b.pid && a.process_start_ticks == b.process_start_ticks &&
+         a.pid_namespace == b.pid_namespace;
 }
 
 void Drain(int fd) {
@@ -150,8 +157,9 @@ void Agent::RunOnce(int timeout_ms) {
 }
 
 size_t Agent::alive() const {
-  return static_cast<size_t>(std::count_if(processes_.begin(), processes_.end(),
-                                           [](const auto& p) { return p->readable && !p->ended; }));
+  return static_cast<size_t>(std::count_if(processes_.begin(), processes_.end(), [](const auto& p) {
+    return p->readable && !p->ended && !p->hidden;
+  }));
 }
 
 void Agent::ScanRings() {
@@ -215,8 +223,9 @@ void Agent::SampleOne(Process* process) {
 
 void Agent::WatchProcess(Process* process) {
   const RingSample& sample = process->sample;
-  process->pid = process->peer_pid != 0 ? process->peer_pid
-                                        : FindProcess(sample.pid, sample.process_start_ticks);
+  process->pid = process->peer_pid != 0
+                     ? process->peer_pid
+                     : ProcessTable().Find(sample.pid, sample.process_start_ticks, process->name);
   const bool watched =
       process->pid != 0 && process->watch.Open(process->pid, sample.process_start_ticks);
   // A process that nothing can be learnt of must not look ended: the next sample tries again.
@@ -226,16 +235,25 @@ void Agent::WatchProcess(Process* process) {
       .process = NameOf(*process), .ring_name = process->name, .at_ns = Now(CLOCK_REALTIME)});
   // exec() leaves the ring of the program before it: that one has ended, whatever the pid says.
   for (const auto& other : processes_) {
-    if (other.get() == process || !other->readable || other->sample.pid != sample.pid) continue;
-    if (other->sample.process_start_ticks == sample.process_start_ticks) {
-      other->ended = true;
-      other->end_known = true;
+    if (other.get() == process || !other->readable || !IsOfSameProcess(other->sample, sample)) {
+      continue;
     }
+    other->ended = true;
+    other->end_known = true;
   }
   if (watched) {
     const ProcSource proc;
     process->oom_counter = OomCounterPath(proc, process->pid);
     process->oom_kills = ReadOomKills(proc, process->oom_counter).value_or(0);
+    return;
+  }
+  if (process->pid == 0 && sample.pid_namespace != 0 && sample.pid_namespace != OwnPidNamespace()) {
+    if (!std::exchange(told_hidden_, true)) {
+      problems_.push_back(
+          "ranks are in another pid namespace: how they end is not seen, nor their stacks; start "
+          "the job, or the node's `rollcall agent`, outside of their containers");
+    }
+    process->hidden = true;
     return;
   }
   // It ended before it was seen.
@@ -429,7 +447,7 @@ bool Agent::EndsAreKnown() const {
   return std::all_of(processes_.begin(), processes_.end(), [](const auto& process) {
     // The parent's word may come before this agent has seen the end: the last look at the ring was
     // too early.
-    return !process->readable || (process->ended && process->end_known);
+    return !process->readable || process->hidden || (process->ended && process->end_known);
   });
 }
 

@@ -96,6 +96,7 @@ class Agent {
     pid_t peer_pid = 0;        // from the socket, if it came that way
     pid_t pid = 0;             // as seen from here
     bool watch_tried = false;
+    bool hidden = false;   // in a pid namespace that cannot be seen from here: ends unseen
     int64_t moved_ns = 0;  // CLOCK_MONOTONIC of the first sample that showed this state
     int64_t sampled_ns = 0;
     ThreadWatch threads;
@@ -159,6 +160,7 @@ class Agent {
   void Journal(const JournalEvent& event);
   static journal::ProcessName NameOf(const Process& process);
   void Talk();
+  void TellProblems();
   void TellState();
   void FillDigest(Process* process, rpc::ProcessDigest* digest, bool everything);
   // A hang was found: writes down where everybody stands.
@@ -183,6 +185,8 @@ class Agent {
   std::vector<std::unique_ptr<Process>> processes_;
   std::set<std::string> names_;
   std::vector<std::string> problems_;
+  size_t problems_told_ = 0;  // to a collector, whichever
+  bool told_hidden_ = false;
   std::map<std::string, uint64_t> refusals_;
   std::deque<SnapshotJob> snapshots_;
   bool rescan_ = true;

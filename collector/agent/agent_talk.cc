@@ -62,6 +62,7 @@ void Agent::Talk() {
   }
   for (const rpc::CollectorMessage& message : transport_->Receive()) Handle(message);
   if (connection_ == 0) return;
+  TellProblems();
   TellState();
   PumpSnapshots();
   const int64_t now = Now(CLOCK_MONOTONIC);
@@ -113,6 +114,14 @@ void Agent::FillDigest(Process* process, rpc::ProcessDigest* digest, bool everyt
     }
   }
   process->told_members = sample.members;
+}
+
+void Agent::TellProblems() {
+  for (; problems_told_ < problems_.size(); ++problems_told_) {
+    rpc::AgentMessage message;
+    message.mutable_problem()->set_text(problems_[problems_told_]);
+    transport_->Send(connection_, std::move(message));
+  }
 }
 
 void Agent::TellState() {

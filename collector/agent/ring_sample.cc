@@ -39,6 +39,7 @@ void ReadHeader(const ring::FileHeader& header, RingSample* out) {
   out->id = RingId(header);
   out->pid = header.pid;
   out->process_start_ticks = header.process_start_ticks;
+  out->pid_namespace = header.pid_namespace;
   out->job_key = header.job_key;
   out->world_rank = header.world_rank;
   out->world_size = header.world_size;

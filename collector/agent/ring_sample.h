@@ -54,6 +54,7 @@ struct RingSample {
   uint64_t id = 0;  // RingId()
   uint32_t pid = 0;
   uint64_t process_start_ticks = 0;
+  uint64_t pid_namespace = 0;
   uint64_t job_key = 0;
   int32_t world_rank = -1;
   int32_t world_size = -1;

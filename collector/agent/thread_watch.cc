@@ -5,6 +5,7 @@
 #include "collector/live/other_threads.h"
 #include "collector/live/process_state.h"
 #include "collector/live/process_watch.h"
+#include "collector/live/thread_numbers.h"
 
 namespace rollcall::agent {
 namespace {
@@ -15,7 +16,8 @@ constexpr uint32_t kThreadMultiple = 3;
 
 void ThreadWatch::Sample(const ProcSource& proc, pid_t pid, const RingSample& sample,
                          int64_t now_ns) {
-  if (static_cast<uint32_t>(pid) != sample.pid) return;
+  if (pid <= 0) return;
+  const ThreadNumbers numbers(proc, pid, sample.pid);
   std::map<uint32_t, PollWatch> watches;
   for (const PollingSample& poller : sample.polling) {
     PollWatch& watch = watches[poller.tid];
@@ -26,7 +28,7 @@ void ThreadWatch::Sample(const ProcSource& proc, pid_t pid, const RingSample& sa
                .streak = poller.streak,
                .polls = poller.polls,
                .inside_share = poller.inside_share,
-               .times = ReadThreadTimes(proc, pid, static_cast<pid_t>(poller.tid))});
+               .times = ReadThreadTimes(proc, pid, numbers.Here(static_cast<pid_t>(poller.tid)))});
   }
   watches_ = std::move(watches);
 }
@@ -56,13 +58,14 @@ int64_t ThreadWatch::CpuOutsideNs(const ProcSource& proc, pid_t pid,
   if (sample.blocked.empty() && sample.polling.empty()) return ProcessCpuNs(pid);
   // Whoever is inside waits for other processes then, and not for its own threads.
   if (!sample.blocked.empty() && sample.thread_level != kThreadMultiple) return 0;
-  if (static_cast<uint32_t>(pid) != sample.pid) return 0;
   std::vector<int> tids;
   if (proc.ListNumbers("/proc/" + std::to_string(pid) + "/task", &tids) != 0) return 0;
+  const ThreadNumbers numbers(proc, pid, sample.pid);
   const std::set<pid_t> waiting = Waiting(sample);
   uint64_t cpu_ns = 0;
   for (const int tid : tids) {
-    if (waiting.contains(tid)) continue;
+    const pid_t own = numbers.Own(tid);
+    if (own == 0 || waiting.contains(own)) continue;
     if (const auto times = ReadThreadTimes(proc, pid, tid)) cpu_ns += times->cpu_ns;
   }
   return static_cast<int64_t>(cpu_ns);
@@ -72,11 +75,11 @@ OtherThreads ThreadWatch::SampleOthers(const ProcSource& proc, pid_t pid,
                                        const RingSample& sample) const {
   if (sample.thread_level != kThreadMultiple) return OtherThreads::kUnseen;
   if (sample.threads_unrecorded != 0) return OtherThreads::kCallers;
-  if (static_cast<uint32_t>(pid) != sample.pid) return OtherThreads::kUnseen;
+  if (pid <= 0) return OtherThreads::kUnseen;
   CallingThreads threads;
   for (const uint32_t tid : sample.callers) threads.called.insert(static_cast<pid_t>(tid));
   threads.waiting = Waiting(sample);
-  return SampleOtherThreads(proc, pid, sample.process_start_ticks, threads);
+  return SampleOtherThreads(proc, pid, sample.pid, sample.process_start_ticks, threads);
 }
 
 }  // namespace rollcall::agent

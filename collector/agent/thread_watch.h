@@ -11,8 +11,8 @@
 
 #include "collector/agent/poll_watch.h"
 #include "collector/agent/ring_sample.h"
+#include "collector/base/proc_source.h"
 #include "collector/import/journal.h"
-#include "collector/live/proc_source.h"
 #include "collector/model/trace.h"
 
 namespace rollcall::agent {

@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <ctime>
-#include <fstream>
+#include <mutex>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <thread>
 
 #include "collector/base/clock.h"
 #include "collector/base/proc_stat.h"
+#include "collector/base/process_table.h"
 
 namespace rollcall {
 namespace {
@@ -22,18 +25,40 @@ class RealMachine : public Machine {
     return name;
   }
 
-  uint64_t StartTicks(uint32_t pid) override {
-    std::ifstream file(fmt::format("/proc/{}/stat", pid));
-    std::string line;
-    if (!std::getline(file, line)) return 0;
-    const std::string_view state = ProcStatField(line, 3);
-    if (state == "Z" || state == "X") return 0;  // dead, not yet waited for
-    return ProcStatStartTicks(line);
+  Life LifeOf(const ring::FileHeader& header, const std::string& ring_name) override {
+    const pid_t pid = Find(header, ring_name);
+    if (pid == 0) {
+      const bool may_be_hidden =
+          header.pid_namespace != 0 && header.pid_namespace != OwnPidNamespace();
+      return may_be_hidden ? Life::kHidden : Life::kGone;
+    }
+    std::string stat;
+    ProcSource().Read(fmt::format("/proc/{}/stat", pid), &stat);
+    const std::string_view state = ProcStatField(stat, 3);
+    const bool dead = state == "Z" || state == "X";  // not yet waited for
+    return !dead && ProcStatStartTicks(stat) == header.process_start_ticks ? Life::kAlive
+                                                                           : Life::kGone;
   }
 
   int64_t NowNs() override { return Now(CLOCK_REALTIME); }
 
   void Wait(std::chrono::milliseconds time) override { std::this_thread::sleep_for(time); }
+
+ private:
+  // /proc is read once a second at most, and not for each ring.
+  pid_t Find(const ring::FileHeader& header, const std::string& ring_name) {
+    const std::lock_guard lock(mutex_);
+    const int64_t now_ns = Now(CLOCK_MONOTONIC);
+    if (!processes_ || now_ns - read_ns_ > 1'000'000'000) {
+      processes_.emplace();
+      read_ns_ = now_ns;
+    }
+    return processes_->Find(header.pid, header.process_start_ticks, ring_name);
+  }
+
+  std::mutex mutex_;
+  std::optional<ProcessTable> processes_;
+  int64_t read_ns_ = 0;
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "proto/ring_format.h"
+
 namespace rollcall {
 
 // Tests put another one in its place.
@@ -13,9 +15,10 @@ class Machine {
  public:
   virtual ~Machine() = default;
   virtual std::string Hostname() = 0;
-  // Start time in clock ticks since boot (/proc/<pid>/stat field 22); 0 if there is no such
-  // process.
-  virtual uint64_t StartTicks(uint32_t pid) = 0;
+  // Of the process whose ring `header` is of; `ring_name` is the ring's file name. One that is not
+  // found and is in another pid namespace may only be hidden.
+  enum class Life : uint8_t { kAlive, kGone, kHidden };
+  virtual Life LifeOf(const ring::FileHeader& header, const std::string& ring_name) = 0;
   virtual int64_t NowNs() = 0;  // CLOCK_REALTIME
   virtual void Wait(std::chrono::milliseconds time) = 0;
 };

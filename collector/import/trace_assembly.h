@@ -47,9 +47,9 @@ class TraceAssembly {
   // A process that was alive at the first look.
   struct Live {
     std::string path;
+    std::string name;
     uint32_t process;
     uint64_t ring_id;
-    uint64_t start_ticks;
   };
 
   // Of the node whose run directory the ring is in.

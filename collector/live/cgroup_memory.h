@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "collector/live/proc_source.h"
+#include "collector/base/proc_source.h"
 
 namespace rollcall {
 

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "collector/base/process_table.h"
 #include "collector/live/process_image.h"
 #include "collector/live/process_state.h"
 #include "collector/live/ptrace_permission.h"
@@ -82,7 +82,8 @@ class Capture {
       return;
     }
     PythonStack python;
-    const uint64_t native_id = OwnTid(thread->tid);
+    const uint64_t native_id =
+        OwnNumber(proc_, "/proc/" + std::to_string(pid_) + "/task/" + std::to_string(thread->tid));
     const WhileStill read_python = [&](const ThreadSnapshot& snapshot) {
       python = python_->Read(native_id, snapshot.thread_pointer, thread->tid == pid_);
     };
@@ -137,21 +138,6 @@ class Capture {
     char nothing = 0;
     errno = 0;
     return memory_.Read(0, &nothing, 1) != 0 || (errno != EPERM && errno != ENOSYS);
-  }
-
-  // The thread's number in its own namespace, as it knows itself; 0 if that is not to be seen.
-  uint64_t OwnTid(pid_t tid) const {
-    std::string text;
-    const std::string path =
-        "/proc/" + std::to_string(pid_) + "/task/" + std::to_string(tid) + "/status";
-    if (proc_.Read(path, &text) != 0) return 0;
-    const size_t line = text.find("\nNSpid:");
-    if (line == std::string::npos) return static_cast<uint64_t>(tid);  // a kernel before 4.1
-    const size_t end = std::min(text.find('\n', line + 1), text.size());
-    const size_t last = text.find_last_of(" \t", end - 1);
-    uint64_t number = 0;
-    std::from_chars(text.data() + last + 1, text.data() + end, number);
-    return number;
   }
 
   static void Keep(UnwoundStack&& stack, CaptureMethod method, PythonStack&& python,

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/live/proc_source.h"
+#include "collector/base/proc_source.h"
 #include "collector/live/python_stack.h"
 #include "collector/live/thread_snapshot.h"
 #include "collector/live/unwinder.h"

@@ -8,6 +8,7 @@
 #include <map>
 #include <string_view>
 
+#include "collector/live/thread_numbers.h"
 #include "collector/live/thread_starts.h"
 
 namespace rollcall {
@@ -117,13 +118,18 @@ OtherThreads JudgeOtherThreads(const ProcessState& first, const ProcessState& se
   return OtherThreadsJudge(first, second, threads, evidence).Run();
 }
 
-OtherThreads SampleOtherThreads(const ProcSource& proc, pid_t pid, uint64_t start_ticks,
-                                const CallingThreads& threads) {
+OtherThreads SampleOtherThreads(const ProcSource& proc, pid_t pid, uint32_t own_pid,
+                                uint64_t start_ticks, const CallingThreads& threads) {
   std::string error;
-  const std::optional<ProcessState> first = ReadProcessState(proc, pid, start_ticks, &error);
+  std::optional<ProcessState> first = ReadProcessState(proc, pid, start_ticks, &error);
   if (!first) return OtherThreads::kUnseen;
-  const std::optional<ProcessState> second = ReadProcessState(proc, pid, start_ticks, &error);
+  std::optional<ProcessState> second = ReadProcessState(proc, pid, start_ticks, &error);
   if (!second) return OtherThreads::kUnseen;
+  // Its memory names threads as it does.
+  const ThreadNumbers numbers(proc, pid, own_pid);
+  for (ProcessState* state : {&*first, &*second}) {
+    for (ThreadState& thread : state->threads) thread.tid = numbers.Own(thread.tid);
+  }
   RealEvidence evidence(proc, pid);
   return JudgeOtherThreads(*first, *second, threads, &evidence);
 }

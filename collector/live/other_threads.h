@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "collector/live/proc_source.h"
+#include "collector/base/proc_source.h"
 #include "collector/live/process_image.h"
 #include "collector/live/process_state.h"
 #include "collector/model/trace.h"
@@ -44,11 +44,12 @@ OtherThreads JudgeOtherThreads(const ProcessState& first, const ProcessState& se
 // libfabric, MPICH, libevent?
 bool IsRuntimeModule(const std::string& path);
 
-// Looks twice at the process with this pid and start time. kUnseen: it is gone, or may not be
+// Looks twice at the process with this pid and start time, which calls itself `own_pid`: `threads`
+// has the ids of its own pid namespace. kUnseen: it is gone, or may not be
 // looked at. Costs some microseconds per thread; the first look at a process with more threads than
 // those in `threads` reads its modules (a millisecond).
-OtherThreads SampleOtherThreads(const ProcSource& proc, pid_t pid, uint64_t start_ticks,
-                                const CallingThreads& threads);
+OtherThreads SampleOtherThreads(const ProcSource& proc, pid_t pid, uint32_t own_pid,
+                                uint64_t start_ticks, const CallingThreads& threads);
 
 }  // namespace rollcall
 

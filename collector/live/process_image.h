@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/live/proc_source.h"
+#include "collector/base/proc_source.h"
 #include "collector/model/source_frame.h"
 
 namespace rollcall {

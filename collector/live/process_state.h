@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/live/proc_source.h"
+#include "collector/base/proc_source.h"
 
 namespace rollcall {
 

@@ -12,8 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "collector/base/proc_source.h"
 #include "collector/base/proc_stat.h"
-#include "collector/live/proc_source.h"
+#include "collector/base/process_table.h"
 
 namespace rollcall {
 namespace {
@@ -40,8 +41,6 @@ std::string ReadSmallFile(const std::string& path) {
 std::string ReadStat(pid_t pid) { return ReadSmallFile("/proc/" + std::to_string(pid) + "/stat"); }
 
 }  // namespace
-
-uint64_t ProcessStartTicks(pid_t pid) { return ProcStatStartTicks(ReadStat(pid)); }
 
 int64_t ProcessCpuNs(pid_t pid) {
   clockid_t clock;
@@ -71,34 +70,6 @@ EndReports FindEndReports() {
   waitpid(child, nullptr, 0);
   if (!watched) return EndReports::kNoPidfds;
   return watch.WaitStatus().has_value() ? EndReports::kToPidfds : EndReports::kToParentOnly;
-}
-
-pid_t ProcessTable::Find(uint32_t own_pid, uint64_t start_ticks) {
-  const auto same_number = static_cast<pid_t>(own_pid);
-  if (own_pid == 0 || start_ticks == 0) return 0;
-  if (ProcessStartTicks(same_number) == start_ticks) return same_number;
-  if (!read_) {
-    const ProcSource proc;
-    std::vector<int> pids;
-    proc.ListNumbers("/proc", &pids);
-    for (const int pid : pids) by_start_ticks_.emplace(ProcessStartTicks(pid), pid);
-    read_ = true;
-  }
-  const std::string ending = "\t" + std::to_string(own_pid);
-  const auto [first, end] = by_start_ticks_.equal_range(start_ticks);
-  for (auto it = first; it != end; ++it) {
-    // "NSpid:", then its pid in every namespace from ours to its own.
-    const std::string status = ReadSmallFile("/proc/" + std::to_string(it->second) + "/status");
-    const size_t begin = status.find("\nNSpid:");
-    if (begin == std::string::npos) continue;
-    const std::string line = status.substr(begin + 1, status.find('\n', begin + 1) - begin - 1);
-    if (line.ends_with(ending)) return it->second;
-  }
-  return 0;
-}
-
-pid_t FindProcess(uint32_t own_pid, uint64_t start_ticks) {
-  return ProcessTable().Find(own_pid, start_ticks);
 }
 
 bool ProcessWatch::Open(pid_t pid, uint64_t start_ticks) {

@@ -17,10 +17,6 @@
 
 namespace rollcall {
 
-// Field 22 of /proc/<pid>/stat: when the process started, clock ticks since boot; 0 if there is
-// none. With the pid it names a process for good: a pid alone is reused.
-uint64_t ProcessStartTicks(pid_t pid);
-
 // CPU time of all its threads so far, also of those that ended; 0 if there is no such process.
 int64_t ProcessCpuNs(pid_t pid);
 
@@ -36,22 +32,6 @@ std::optional<int> ZombieStatus(pid_t pid, uint64_t start_ticks);
 // own: before any thread is started. Waits for no other child.
 enum class EndReports : uint8_t { kNoPidfds, kToParentOnly, kToPidfds };
 EndReports FindEndReports();
-
-// The process that calls itself `own_pid` in its pid namespace and started then, as a pid of this
-// one; 0 if there is none. Looks through /proc when it is not the pid itself: once per ring, not
-// per sample.
-pid_t FindProcess(uint32_t own_pid, uint64_t start_ticks);
-
-// The same for many rings: looks through /proc once, at the first of them that needs it. Who
-// started after that may not be found. Not thread-safe.
-class ProcessTable {
- public:
-  pid_t Find(uint32_t own_pid, uint64_t start_ticks);
-
- private:
-  bool read_ = false;
-  std::unordered_multimap<uint64_t, pid_t> by_start_ticks_;
-};
 
 // Holds a pidfd. Not thread-safe.
 class ProcessWatch {

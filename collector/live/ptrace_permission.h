@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "collector/live/proc_source.h"
+#include "collector/base/proc_source.h"
 
 namespace rollcall {
 

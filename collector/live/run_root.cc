@@ -156,7 +156,7 @@ bool HasLiveRank(int run, ProcessTable* processes) {
     ring::FileHeader header;
     if (!file || pread(file.get(), &header, sizeof(header), 0) != sizeof(header)) return;
     if (memcmp(header.magic, ring::kMagic, sizeof(ring::kMagic)) != 0) return;
-    live = processes->Find(header.pid, header.process_start_ticks) != 0;
+    live = processes->Find(header.pid, header.process_start_ticks, name) != 0;
   });
   return live;
 }

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/live/proc_source.h"
+#include "collector/base/proc_source.h"
 #include "collector/live/process_image.h"
 #include "collector/live/process_state.h"
 

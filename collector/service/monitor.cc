@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "collector/base/clock.h"
+#include "collector/base/text.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/wording/waiting_set.h"
 #include "collector/service/patience.h"
@@ -18,6 +19,9 @@ constexpr int64_t kTickNs = 25'000'000;
 // Looks at the digests take a fiftieth of the time at most.
 constexpr int64_t kCheckCostFactor = 50;
 constexpr int kLastLooks = 3;
+// Of problems that agents tell.
+constexpr size_t kMostProblems = 16;
+constexpr size_t kMostProblemBytes = 512;
 // Of so many processes whole rings are looked at.
 constexpr size_t kWholeProcesses = 64;
 // Of more, and of those that mostly compute, as many records in all; a process has two ring
@@ -186,11 +190,22 @@ void Monitor::HandleMessage(uint64_t number, Agent* agent, const rpc::AgentMessa
     }
   } else if (message.has_process_event()) {
     state_.OnProcessEvent(message.process_event());
+  } else if (message.has_problem()) {
+    Note(*agent, message.problem().text());
   } else if (message.has_journal()) {
     agents_.AddJournal(agent, message.journal().lines());
   } else {
     queries_.OnAnswer(number, agent, message);
   }
+}
+
+void Monitor::Note(const Agent& agent, const std::string& problem) {
+  const std::string text = CleanText(problem, kMostProblemBytes);
+  // Many nodes may have the same.
+  if (!options_.on_note || problems_.size() >= kMostProblems || !problems_.insert(text).second) {
+    return;
+  }
+  options_.on_note(fmt::format("the agent on {}: {}", agent.host, text));
 }
 
 void Monitor::ForgetLostAgents() {

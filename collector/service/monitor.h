@@ -120,6 +120,8 @@ class Monitor {
   void HandleMessage(uint64_t number, Agent* agent, const rpc::AgentMessage& message);
   // That agent is gone for good.
   void Forget(uint64_t agent);
+  // What an agent could not do, told once.
+  void Note(const Agent& agent, const std::string& problem);
   void ForgetLostAgents();
   // `asked`: not because of the digests, and not to be put off.
   void RunDiagnosis(const Suspicion& suspicion, bool asked);
@@ -166,6 +168,7 @@ class Monitor {
 
   // The monitor's thread alone.
   AgentTable agents_;
+  std::set<std::string> problems_;  // of agents, as told
   JobState state_;
   DiagnosisThrottle pacer_;
   AgentQueries queries_;

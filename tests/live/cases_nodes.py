@@ -145,8 +145,8 @@ class Parts:
         require("ROLLCALL_TOKEN" not in started.stdout(), "the token was printed", started)
         return started
 
-    def agent(self):
-        return Command([self.scene.rollcall, "agent", "--dir", self.scene.run_directory,
+    def agent(self, before=()):
+        return Command([*before, self.scene.rollcall, "agent", "--dir", self.scene.run_directory,
                         "--collector", self.address], self.environment)
 
     def job(self, mode):

@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import cases_bundle
+import cases_containers
 import cases_launch
 import cases_nodes
 import cases_run
@@ -22,7 +23,7 @@ import live
 SKIPPED = 77
 
 CASES = {**cases_bundle.CASES, **cases_launch.CASES, **cases_run.CASES, **cases_nodes.CASES,
-         **cases_shm.CASES, **cases_users.CASES}
+         **cases_containers.CASES, **cases_shm.CASES, **cases_users.CASES}
 
 
 def main():

@@ -15,9 +15,11 @@ namespace rollcall {
 class FakeMachine : public Machine {
  public:
   std::string Hostname() override { return host; }
-  uint64_t StartTicks(uint32_t pid) override {
-    const auto it = processes.find(pid);
-    return it == processes.end() ? 0 : it->second;
+  Life LifeOf(const ring::FileHeader& header, const std::string&) override {
+    if (header.pid_namespace == kHiddenNamespace) return Life::kHidden;
+    const auto it = processes.find(header.pid);
+    const bool alive = it != processes.end() && it->second == header.process_start_ticks;
+    return alive ? Life::kAlive : Life::kGone;
   }
   int64_t NowNs() override { return 1'700'000'100'000'000'000; }
   void Wait(std::chrono::milliseconds) override {
@@ -25,6 +27,7 @@ class FakeMachine : public Machine {
     if (meanwhile) meanwhile();
   }
 
+  static constexpr uint64_t kHiddenNamespace = 77;
   std::string host = "node1";
   std::map<uint32_t, uint64_t> processes;  // start ticks by pid
   std::function<void()> meanwhile;

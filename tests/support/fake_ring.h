@@ -74,6 +74,11 @@ class FakeRing {
     Write();
   }
   ~FakeRing() { close(fd_); }
+  // Of a process in another pid namespace than the reader's.
+  void SetPidNamespace(uint64_t inode) {
+    header_.pid_namespace = inode;
+    Write();
+  }
   FakeRing(const FakeRing&) = delete;
   FakeRing& operator=(const FakeRing&) = delete;
 

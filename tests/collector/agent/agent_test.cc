@@ -1,6 +1,7 @@
 // The agent over a fake transport and fake rings: no MPI, no gRPC, no other thread but its own.
 #include "collector/agent/agent.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -23,6 +24,7 @@
 
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
+#include "collector/base/process_table.h"
 #include "collector/collect/evidence.h"
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
@@ -35,6 +37,7 @@
 namespace rollcall::agent {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -200,6 +203,25 @@ TEST_F(AgentTest, ARankCountsAsAliveWhereNoDescriptorIsLeftToWatchIt) {
   EXPECT_EQ(agent_->alive(), 2u);
   ASSERT_TRUE(RunUntil([&] { return LastDigest(3) != nullptr; }));
   EXPECT_FALSE(LastDigest(3)->ended());
+}
+
+// Containers: the first process of each is number 1. Nobody here can tell when such a one ends.
+TEST_F(AgentTest, ProcessesOfOtherPidNamespacesCountAsHereUnderOneNumber) {
+  std::vector<std::unique_ptr<FakeRing>> rings;
+  for (const int32_t rank : {0, 1}) {
+    rings.push_back(std::make_unique<FakeRing>(
+        fmt::format("{}/rings/here-1-{}.ring", run_.path(), rank), 1, 5000, rank, 2));
+    rings.back()->SetPidNamespace(OwnPidNamespace() + 1 + static_cast<uint64_t>(rank));
+  }
+  ASSERT_TRUE(RunUntil([&] { return LastDigest(0) != nullptr && LastDigest(1) != nullptr; }));
+  EXPECT_FALSE(LastDigest(0)->ended());
+  EXPECT_FALSE(LastDigest(1)->ended());
+  EXPECT_EQ(agent_->alive(), 0u) << "nobody has to wait for their end";
+  std::vector<std::string> problems;
+  for (const rpc::AgentMessage& message : transport_.Sent()) {
+    if (message.has_problem()) problems.push_back(message.problem().text());
+  }
+  EXPECT_THAT(problems, ElementsAre(HasSubstr("pid namespace")));
 }
 
 TEST_F(AgentTest, GreetsFirstAndAgainAfterAReconnect) {

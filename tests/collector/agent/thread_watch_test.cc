@@ -1,5 +1,6 @@
 #include "collector/agent/thread_watch.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -64,10 +65,22 @@ TEST_F(ThreadWatchTest, ThreadsWithoutARecordMayActAtAnyTime) {
   EXPECT_EQ(watch_.SampleOthers(proc_, 42, sample_), OtherThreads::kCallers);
 }
 
-TEST_F(ThreadWatchTest, ThreadIdsOfAnotherNamespaceMeanNothing) {
-  sample_.pid = 7;
+TEST_F(ThreadWatchTest, ThreadIdsOfAContainerAreTranslated) {
+  sample_.pid = 1;
   sample_.blocked = {{.tid = 1}};
-  EXPECT_EQ(CpuOutside(), 0);
+  EXPECT_EQ(CpuOutside(), 0) << "they cannot be read";
+  for (const int own : {1, 2, 3}) {
+    directory_.Write(fmt::format("proc/42/task/{}/status", 41 + own),
+                     fmt::format("Name:\trank\nNSpid:\t{}\t{}\n", 41 + own, own));
+  }
+  EXPECT_EQ(CpuOutside(), 23);
+  sample_.thread_level = kSerialized;
+  sample_.blocked = {};
+  for (int64_t ms = 0; ms <= 2000; ms += 100) {
+    sample_.polling = {{.tid = 3, .streak = 1, .polls = static_cast<uint64_t>(ms)}};
+    watch_.Sample(proc_, 42, sample_, ms * kMillisecond);
+  }
+  EXPECT_EQ(CpuOutside(), 120) << "thread 44, its third, polls tightly";
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/base/process_table.h"
 #include "collector/import/input_format.h"
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
@@ -212,6 +213,14 @@ TEST_F(LoadInputsTest, KnowsNothingOfProcessesOnOtherHosts) {
   EXPECT_FALSE(trace.processes[0].quiet);
 }
 
+// Of a container, say. That it has ended would be a guess.
+TEST_F(LoadInputsTest, KnowsNothingOfProcessesInAHiddenPidNamespace) {
+  RingFileBuilder ring = MakeFullRing(0, 1);
+  ring.header.pid_namespace = FakeMachine::kHiddenNamespace;
+  Write("rings/r0.ring", ring.Build());
+  EXPECT_EQ(Load().processes[0].end.how, ProcessEnd::How::kUnknown);
+}
+
 TEST_F(LoadInputsTest, ReportsBadFilesAndGoesOn) {
   WriteRing(0, 4);
   Write("rings/empty.ring", {});
@@ -298,8 +307,17 @@ TEST_F(LoadInputsTest, AnEmptyDirectoryIsSaidToBe) {
 }
 
 TEST(ThisMachine, KnowsItsOwnProcesses) {
-  EXPECT_NE(ThisMachine().StartTicks(static_cast<uint32_t>(getpid())), 0u);
-  EXPECT_EQ(ThisMachine().StartTicks(0x7fffffff), 0u);
+  ring::FileHeader header = {};
+  header.pid = static_cast<uint32_t>(getpid());
+  header.process_start_ticks = ProcessStartTicks(getpid());
+  EXPECT_EQ(ThisMachine().LifeOf(header, ""), Machine::Life::kAlive);
+  ++header.process_start_ticks;
+  EXPECT_EQ(ThisMachine().LifeOf(header, ""), Machine::Life::kGone);
+  header.pid_namespace = OwnPidNamespace();
+  EXPECT_NE(header.pid_namespace, 0u);
+  EXPECT_EQ(ThisMachine().LifeOf(header, ""), Machine::Life::kGone);
+  ++header.pid_namespace;
+  EXPECT_EQ(ThisMachine().LifeOf(header, ""), Machine::Life::kHidden);
   EXPECT_NE(ThisMachine().Hostname(), "");
   EXPECT_GT(ThisMachine().NowNs(), 1'600'000'000'000'000'000);
 }

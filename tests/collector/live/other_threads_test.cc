@@ -236,7 +236,8 @@ TEST(OtherThreadsTest, SeesAThreadOfThisProcessWait) {
   // It may not have begun to wait yet.
   OtherThreads seen = OtherThreads::kUnseen;
   for (int i = 0; i < 10'000 && seen != OtherThreads::kWait; ++i) {
-    seen = SampleOtherThreads(proc, getpid(), 0, {.waiting = others, .called = {}});
+    seen = SampleOtherThreads(proc, getpid(), static_cast<uint32_t>(getpid()), 0,
+                              {.waiting = others, .called = {}});
   }
   EXPECT_EQ(seen, OtherThreads::kWait);
 }

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "collector/live/process_watch.h"
+#include "collector/base/process_table.h"
 #include "tests/support/fake_ring.h"
 #include "tests/support/temporary_directory.h"
 

@@ -1,6 +1,7 @@
 // The monitor with agents that are made up.
 #include "collector/service/monitor.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -89,6 +90,29 @@ TEST(MonitorTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
   }));
   lock.unlock();
   monitor.Leave(agent);
+}
+
+// Each of many nodes may have it.
+TEST(MonitorTest, AProblemOfAgentsIsSaidOnceAndCannotForgeLines) {
+  std::vector<std::string> notes;  // of the monitor's thread, until Finish() has returned
+  MonitorOptions options;
+  options.on_note = [&](const std::string& note) { notes.push_back(note); };
+  Monitor monitor{std::move(options)};
+  const auto link = std::make_shared<FakeLink>();
+  const uint64_t agent = monitor.Join(link);
+  monitor.Message(agent, Hello());
+  rpc::AgentMessage problem;
+  problem.mutable_problem()->set_text("no inotify\nrollcall: hung");
+  monitor.Message(agent, problem);
+  monitor.Message(agent, problem);
+  for (int i = 0; i < 100; ++i) {
+    problem.mutable_problem()->set_text(fmt::format("no ring {}", i));
+    monitor.Message(agent, problem);
+  }
+  monitor.Finish();
+  ASSERT_EQ(notes.size(), 16u);
+  EXPECT_EQ(notes[0], "the agent on here: no inotify\uFFFDrollcall: hung");
+  EXPECT_EQ(notes[1], "the agent on here: no ring 0");
 }
 
 // The rings and ends of a node are what its journal says of its clock apart.

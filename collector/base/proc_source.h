@@ -1,7 +1,7 @@
 // The kernel's view of processes, behind an interface: tests give a directory that looks like
 // /proc.
-#ifndef ROLLCALL_COLLECTOR_LIVE_PROC_SOURCE_H_
-#define ROLLCALL_COLLECTOR_LIVE_PROC_SOURCE_H_
+#ifndef ROLLCALL_COLLECTOR_BASE_PROC_SOURCE_H_
+#define ROLLCALL_COLLECTOR_BASE_PROC_SOURCE_H_
 
 #include <string>
 #include <vector>
@@ -30,4 +30,4 @@ class ProcSource {
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_COLLECTOR_LIVE_PROC_SOURCE_H_
+#endif  // ROLLCALL_COLLECTOR_BASE_PROC_SOURCE_H_

@@ -1,4 +1,4 @@
-#include "collector/live/proc_source.h"
+#include "collector/base/proc_source.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,0 +1,54 @@
+"""Ranks in pid namespaces of their own, as containers have: each is process 1 of its own."""
+
+import os
+import signal
+
+import live
+from cases_nodes import Parts
+from cases_shm import WITHOUT_SM  # Open MPI's names its files by pid, and crashes bare
+from live import Command, require, until
+
+RANKS = 3
+
+
+def _container():
+    return live.need_unshare("-p", "-f", "--kill-child", "--mount-proc")
+
+
+def containers(scene):
+    """The verdict is that of ranks without containers: threads and ends are looked at from outside."""
+    job = scene.job("skip", ranks=RANKS, extra=WITHOUT_SM + _container())
+    with Command(scene.run(on_hang="kill") + job) as job:
+        job.says("rollcall: ")
+        require("rollcall: hung, proven" in job.stderr(), "the first verdict is another one", job)
+        live.check_skip(scene.verdict(job), RANKS, job)
+        job.ends(live.ENDED_CODE)
+    live.check_skip(scene.analyze(), RANKS)
+
+
+def ended_in_a_container(scene):
+    """A rank that ends there before its time is named."""
+    job = scene.job("exit5", ranks=RANKS, extra=WITHOUT_SM + _container())
+    with Command(scene.run(on_hang="kill") + job) as job:
+        require(job.wait(live.PATIENCE_S) is not None, "still running", job)
+        findings = live.read_verdict(scene.verdict_file)["findings"]
+        require([(one["kind"], one["culprits"]) for one in findings] == [("rank-died", [1])], str(findings), job)
+        require("exited with 5" in findings[0]["title"], findings[0]["title"], job)
+
+
+def agent_in_another_container(scene):
+    """An agent that cannot see its ranks: a line says so, no rank counts as ended, the hang is found."""
+    parts = Parts(scene)
+    with parts.collector(scene.verdict_file) as collector, parts.agent(_container()) as agent:
+        until(lambda: os.path.isdir(os.path.join(scene.run_directory, "rings")), "a directory", agent)
+        with parts.job("skip") as job:
+            collector.says("another pid namespace")
+            scene.open_gate()
+            collector.says("rollcall: ")
+            live.check_skip(scene.verdict(collector), 4, collector, agent, job)
+            require(collector.stderr().count("another pid namespace") == 1, "said more than once", collector)
+        os.kill(collector.pid, signal.SIGTERM)
+        collector.ends(live.FINDINGS)
+
+
+CASES = {case.__name__: case for case in (containers, ended_in_a_container, agent_in_another_container)}
