@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
-#include <utility>
 
 #include "collector/base/proc_source.h"
 
@@ -29,7 +28,7 @@ uint32_t OwnNumber(const ProcSource& proc, const std::string& directory);
 // after that may not be found. Not thread-safe.
 class ProcessTable {
  public:
-  explicit ProcessTable(ProcSource proc = ProcSource()) : proc_(std::move(proc)) {}
+  explicit ProcessTable(const ProcSource& proc = ProcSource()) : proc_(proc) {}
 
   // The process that calls itself `own_pid` in its own pid namespace and started then, as a pid of
   // this one; 0 if there is none, or if its namespace cannot be seen from here. Of several it is
