@@ -106,9 +106,9 @@ void OfACollector(benchmark::State& state) {
   const JobOnDisk disk(state.range(0));
   Trace trace = LoadInputs({disk.directory}).trace;
   NamePlaces(&trace);
-  bundle::StandStill(&trace, Now(CLOCK_REALTIME));
+  collect::StandStill(&trace, Now(CLOCK_REALTIME));
   const collect::Evidence evidence =
-      bundle::EvidenceOf(trace, static_cast<size_t>(state.range(0) / kRanksPerNode));
+      collect::EvidenceOf(trace, static_cast<size_t>(state.range(0) / kRanksPerNode));
   Measure(state, disk,
           [&] { return collect::WriteEvidence(trace, evidence, disk.bundle(), {}).written; });
 }
