@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 
 #include "collector/base/file.h"
 

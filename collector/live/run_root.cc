@@ -18,7 +18,7 @@
 
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
-#include "collector/live/process_watch.h"
+#include "collector/base/process_table.h"
 #include "proto/ring_format.h"
 #include "proto/run_directory.h"
 
