@@ -20,7 +20,6 @@
 
 #include "collector/agent/ring_copy.h"
 #include "collector/base/clock.h"
-#include "collector/base/process_table.h"
 #include "collector/live/cgroup_memory.h"
 #include "proto/run_directory.h"
 
@@ -223,9 +222,12 @@ void Agent::SampleOne(Process* process) {
 
 void Agent::WatchProcess(Process* process) {
   const RingSample& sample = process->sample;
-  process->pid = process->peer_pid != 0
-                     ? process->peer_pid
-                     : ProcessTable().Find(sample.pid, sample.process_start_ticks, process->name);
+  ProcessTable::Result found{ProcessTable::Life::kFound, process->peer_pid};
+  if (process->peer_pid == 0) {
+    found = ProcessTable(proc_, options_.pid_namespace)
+                .Find({sample.pid, sample.process_start_ticks, sample.pid_namespace});
+  }
+  process->pid = found.pid;
   const bool watched =
       process->pid != 0 && process->watch.Open(process->pid, sample.process_start_ticks);
   // A process that nothing can be learnt of must not look ended: the next sample tries again.
@@ -247,16 +249,20 @@ void Agent::WatchProcess(Process* process) {
     process->oom_kills = ReadOomKills(proc, process->oom_counter).value_or(0);
     return;
   }
-  if (process->pid == 0 && sample.pid_namespace != 0 && sample.pid_namespace != OwnPidNamespace()) {
+  if (found.life == ProcessTable::Life::kHidden) {
     if (!std::exchange(told_hidden_, true)) {
       problems_.push_back(
-          "ranks are in another pid namespace: how they end is not seen, nor their stacks; start "
-          "the job, or the node's `rollcall agent`, outside of their containers");
+          "ranks are in a pid namespace that is not seen from here: how they end is not known, nor "
+          "their stacks; start the job, or the node's `rollcall agent`, outside of their "
+          "containers");
     }
     process->hidden = true;
     return;
   }
-  // It ended before it was seen.
+  MarkEnded(process);  // before it was seen
+}
+
+void Agent::MarkEnded(Process* process) {
   process->ended = true;
   process->ended_ns = Now(CLOCK_MONOTONIC);
   process->ended_realtime_ns = Now(CLOCK_REALTIME);
@@ -279,9 +285,7 @@ void Agent::SampleAll() {
 void Agent::NoticeEnds(bool may_wait) {
   for (const auto& process : processes_) {
     if (!process->ended && process->watch.HasEnded()) {
-      process->ended = true;
-      process->ended_ns = Now(CLOCK_MONOTONIC);
-      process->ended_realtime_ns = Now(CLOCK_REALTIME);
+      MarkEnded(process.get());
       SampleOne(process.get());  // its last words
       process->quiet = true;
       process->polling = false;
@@ -322,6 +326,7 @@ void Agent::ReadJournalLines() {
         if (!process->readable || !same) continue;
         process->end_known = true;
         if (ended.end.how == ProcessEnd::How::kExited) process->exit = ended.end;
+        if (process->hidden && ended.process.ring_id != 0) MarkEnded(process.get());
       }
     }
     message.mutable_journal()->mutable_lines()->append(line + "\n");

@@ -24,6 +24,7 @@
 #include "collector/agent/ring_sample.h"
 #include "collector/agent/thread_watch.h"
 #include "collector/agent/transport.h"
+#include "collector/base/process_table.h"
 #include "collector/import/journal.h"
 #include "collector/live/process_watch.h"
 #include "collector/model/trace.h"
@@ -48,6 +49,8 @@ struct AgentOptions {
   int64_t let_go_after_ns = 1'000'000'000;
   // Rings of ended processes that stay open; of more, those that ended well and first are closed.
   size_t most_open_ended = 256;
+  // Inode of the pid namespace in which the agent is.
+  uint64_t pid_namespace = OwnPidNamespace();
 };
 
 // Everything but Wake() belongs to the one thread that calls RunOnce().
@@ -144,6 +147,7 @@ class Agent {
   void SampleRingsBeingMade();
   void SampleOne(Process* process);
   void WatchProcess(Process* process);
+  static void MarkEnded(Process* process);
   // `may_wait`: for the parent's word, where an end was noticed only now.
   void NoticeEnds(bool may_wait);
   void ResolveEnd(Process* process, bool may_wait);
@@ -185,7 +189,7 @@ class Agent {
   std::vector<std::unique_ptr<Process>> processes_;
   std::set<std::string> names_;
   std::vector<std::string> problems_;
-  size_t problems_told_ = 0;  // to a collector, whichever
+  size_t problems_told_ = 0;  // on this connection
   bool told_hidden_ = false;
   std::map<std::string, uint64_t> refusals_;
   std::deque<SnapshotJob> snapshots_;

@@ -38,6 +38,7 @@ void Agent::Talk() {
     connection_ = connection;
     snapshots_.clear();
     if (connection == 0) return;
+    problems_told_ = 0;
     for (const auto& process : processes_) {
       process->told = false;
       process->event_told = false;

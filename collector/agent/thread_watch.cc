@@ -16,7 +16,10 @@ constexpr uint32_t kThreadMultiple = 3;
 
 void ThreadWatch::Sample(const ProcSource& proc, pid_t pid, const RingSample& sample,
                          int64_t now_ns) {
-  if (pid <= 0) return;
+  if (pid <= 0 || sample.polling.empty()) {
+    watches_.clear();
+    return;
+  }
   const ThreadNumbers numbers(proc, pid, sample.pid);
   std::map<uint32_t, PollWatch> watches;
   for (const PollingSample& poller : sample.polling) {

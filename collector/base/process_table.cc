@@ -47,31 +47,38 @@ uint32_t OwnNumber(const ProcSource& proc, const std::string& directory) {
 
 uint64_t ProcessTable::StartTicks(pid_t pid) const { return StartTicksOf(proc_, pid); }
 
-bool ProcessTable::HasMapped(pid_t pid, const std::string& ring_name) const {
-  std::string maps;
-  proc_.Read(PathOf(pid, "maps"), &maps);
-  return maps.find("/" + ring_name) != std::string::npos;
+uint64_t ProcessTable::NamespaceOf(pid_t pid) const {
+  struct stat info;
+  const std::string path = proc_.root() + PathOf(pid, "ns/pid");
+  return stat(path.c_str(), &info) == 0 ? info.st_ino : 0;
 }
 
-pid_t ProcessTable::Find(uint32_t own_pid, uint64_t start_ticks, const std::string& ring_name) {
-  const auto same_number = static_cast<pid_t>(own_pid);
-  if (own_pid == 0 || start_ticks == 0) return 0;
-  if (StartTicks(same_number) == start_ticks) return same_number;
+ProcessTable::Result ProcessTable::Find(const RingWriter& writer) {
+  if (writer.pid == 0 || writer.start_ticks == 0) return {};
+  const auto same_number = static_cast<pid_t>(writer.pid);
+  const bool may_be_here = writer.pid_namespace == 0 || writer.pid_namespace == own_namespace_;
+  if (may_be_here && StartTicks(same_number) == writer.start_ticks) {
+    return {Life::kFound, same_number};
+  }
+  if (may_be_here && writer.pid_namespace != 0) return {};
   if (!read_) {
     std::vector<int> pids;
     proc_.ListNumbers("/proc", &pids);
     for (const int pid : pids) by_start_ticks_.emplace(StartTicks(pid), pid);
     read_ = true;
   }
-  pid_t found = 0;
-  const auto [first, end] = by_start_ticks_.equal_range(start_ticks);
+  std::vector<pid_t> undecided;
+  const auto [first, end] = by_start_ticks_.equal_range(writer.start_ticks);
   for (auto it = first; it != end; ++it) {
-    if (OwnNumber(proc_, "/proc/" + std::to_string(it->second)) != own_pid) continue;
-    if (HasMapped(it->second, ring_name)) return it->second;
-    // Its maps may not be readable, or it has ended and nobody has waited for it.
-    found = it->second;
+    const pid_t pid = it->second;
+    if (OwnNumber(proc_, "/proc/" + std::to_string(pid)) != writer.pid) continue;
+    const uint64_t name_space = NamespaceOf(pid);  // needs the right to trace it
+    if (name_space != 0 && name_space == writer.pid_namespace) return {Life::kFound, pid};
+    if (name_space == 0 || writer.pid_namespace == 0) undecided.push_back(pid);
   }
-  return found;
+  if (undecided.size() == 1 && writer.pid_namespace == 0) return {Life::kFound, undecided[0]};
+  const bool sees_all = own_namespace_ == kInitialPidNamespace || writer.pid_namespace == 0;
+  return {undecided.empty() && sees_all ? Life::kGone : Life::kHidden};
 }
 
 }  // namespace rollcall

@@ -1,5 +1,5 @@
 // Which process wrote a ring. A rank in a container counts processes by itself: its own number is
-// often 1, as is that of the rank beside it.
+// often 1, as is that of the rank beside it, which may have started in the same clock tick.
 #ifndef ROLLCALL_COLLECTOR_BASE_PROCESS_TABLE_H_
 #define ROLLCALL_COLLECTOR_BASE_PROCESS_TABLE_H_
 
@@ -19,27 +19,45 @@ uint64_t ProcessStartTicks(pid_t pid);
 
 // The inode of this process' pid namespace (pid_namespaces(7)); 0 if it cannot be read.
 uint64_t OwnPidNamespace();
+// That of the namespace in which all processes are seen (include/linux/proc_ns.h).
+inline constexpr uint64_t kInitialPidNamespace = 0xEFFFFFFC;
 
 // The number that a process, or a thread, has in its own pid namespace: NSpid of proc(5).
 // `directory` is that of it below /proc. 0 if it is gone or may not be seen.
 uint32_t OwnNumber(const ProcSource& proc, const std::string& directory);
 
+// What a ring says of the process that wrote it.
+struct RingWriter {
+  uint32_t pid = 0;  // in its own pid namespace
+  uint64_t start_ticks = 0;
+  uint64_t pid_namespace = 0;  // 0: not known, of a ring before version 1.7
+};
+
 // Looks through /proc once, at the first process that is not found by its own number. Who started
 // after that may not be found. Not thread-safe.
 class ProcessTable {
  public:
-  explicit ProcessTable(const ProcSource& proc = ProcSource()) : proc_(proc) {}
+  explicit ProcessTable(const ProcSource& proc = ProcSource(),
+                        uint64_t own_namespace = OwnPidNamespace())
+      : proc_(proc), own_namespace_(own_namespace) {}
 
-  // The process that calls itself `own_pid` in its own pid namespace and started then, as a pid of
-  // this one; 0 if there is none, or if its namespace cannot be seen from here. Of several it is
-  // the one that has mapped a file named `ring_name`, of any directory.
-  pid_t Find(uint32_t own_pid, uint64_t start_ticks, const std::string& ring_name);
+  enum class Life : uint8_t {
+    kFound,   // it is there, perhaps as a zombie
+    kGone,    // it has ended
+    kHidden,  // it may live where it cannot be seen from here, or told from others
+  };
+  struct Result {
+    Life life = Life::kGone;
+    pid_t pid = 0;  // as seen from here; 0 unless found
+  };
+  Result Find(const RingWriter& writer);
 
  private:
   uint64_t StartTicks(pid_t pid) const;
-  bool HasMapped(pid_t pid, const std::string& ring_name) const;
+  uint64_t NamespaceOf(pid_t pid) const;
 
   const ProcSource proc_;
+  const uint64_t own_namespace_;
   bool read_ = false;
   std::unordered_multimap<uint64_t, pid_t> by_start_ticks_;
 };

@@ -90,7 +90,10 @@ class Collector {
     const RingSnapshot ring = ReadRing(source, file.path, ImageDepth::kState);
     if (!ring.usable) return;
     jobs_[file.input].insert(ring.header.job_key);
-    rings_[file.path] = {RingId(ring.header), ring.activity};
+    rings_[file.path] = {
+        RingId(ring.header),
+        ring.activity,
+        {ring.header.pid, ring.header.process_start_ticks, ring.header.pid_namespace}};
   }
 
   bool HoldsTwoJobs() {
@@ -120,10 +123,12 @@ class Collector {
   }
 
   std::string Environment() const {
+    ProcessTable processes;
     for (const Process& process : trace_.processes) {
       // One rank stands for all; they differ in their number.
-      if (process.end.how != ProcessEnd::How::kAlive || !rings_.contains(process.source)) continue;
-      const Variables variables = EnvironmentOf(process.pid);
+      const auto ring = rings_.find(process.source);
+      if (process.end.how != ProcessEnd::How::kAlive || ring == rings_.end()) continue;
+      const Variables variables = EnvironmentOf(processes.Find(ring->second.writer).pid);
       if (!variables.empty()) {
         return DescribeEnvironment(variables, fmt::format("rank {}", process.rank));
       }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "collector/base/byte_source.h"
+#include "collector/base/process_table.h"
 #include "collector/model/trace.h"
 
 namespace rollcall::collect {
@@ -17,6 +18,7 @@ bool IsRing(const std::string& name, ByteSource* bytes);
 struct RingState {
   uint64_t id = 0;        // RingId()
   uint64_t activity = 0;  // RingActivity()
+  RingWriter writer = {};
 };
 
 // Lines of observed.jsonl: that the process lived, or was gone without a word, and that it stood

@@ -35,7 +35,8 @@ struct Inputs {
 // stays false otherwise, which leaves no verdict proven stuck.
 //
 // A process counts as gone (ProcessEnd::kVanished, unless the journal knows better) when its ring
-// was made on this host and its pid is not there or was given to another process since.
+// was made on this host and its process is not there; nothing is known of one in a pid namespace
+// that may not be seen from here.
 //
 // Files are read by several threads; `machine` is asked by the caller's only. Throws nothing but
 // std::bad_alloc. Never writes. Does not block on FIFOs or devices.

@@ -25,19 +25,16 @@ class RealMachine : public Machine {
     return name;
   }
 
-  Life LifeOf(const ring::FileHeader& header, const std::string& ring_name) override {
-    const pid_t pid = Find(header, ring_name);
-    if (pid == 0) {
-      const bool may_be_hidden =
-          header.pid_namespace != 0 && header.pid_namespace != OwnPidNamespace();
-      return may_be_hidden ? Life::kHidden : Life::kGone;
-    }
+  Life LifeOf(const ring::FileHeader& header) override {
+    const ProcessTable::Result found = Find(header);
+    if (found.life == ProcessTable::Life::kHidden) return Life::kUnknown;
     std::string stat;
-    ProcSource().Read(fmt::format("/proc/{}/stat", pid), &stat);
+    ProcSource().Read(fmt::format("/proc/{}/stat", found.pid), &stat);
     const std::string_view state = ProcStatField(stat, 3);
     const bool dead = state == "Z" || state == "X";  // not yet waited for
-    return !dead && ProcStatStartTicks(stat) == header.process_start_ticks ? Life::kAlive
-                                                                           : Life::kGone;
+    return !dead && found.pid != 0 && ProcStatStartTicks(stat) == header.process_start_ticks
+               ? Life::kAlive
+               : Life::kGone;
   }
 
   int64_t NowNs() override { return Now(CLOCK_REALTIME); }
@@ -46,14 +43,14 @@ class RealMachine : public Machine {
 
  private:
   // /proc is read once a second at most, and not for each ring.
-  pid_t Find(const ring::FileHeader& header, const std::string& ring_name) {
+  ProcessTable::Result Find(const ring::FileHeader& header) {
     const std::lock_guard lock(mutex_);
     const int64_t now_ns = Now(CLOCK_MONOTONIC);
     if (!processes_ || now_ns - read_ns_ > 1'000'000'000) {
       processes_.emplace();
       read_ns_ = now_ns;
     }
-    return processes_->Find(header.pid, header.process_start_ticks, ring_name);
+    return processes_->Find({header.pid, header.process_start_ticks, header.pid_namespace});
   }
 
   std::mutex mutex_;

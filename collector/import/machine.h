@@ -15,10 +15,10 @@ class Machine {
  public:
   virtual ~Machine() = default;
   virtual std::string Hostname() = 0;
-  // Of the process whose ring `header` is of; `ring_name` is the ring's file name. One that is not
-  // found and is in another pid namespace may only be hidden.
-  enum class Life : uint8_t { kAlive, kGone, kHidden };
-  virtual Life LifeOf(const ring::FileHeader& header, const std::string& ring_name) = 0;
+  // Of the process whose ring `header` is of. One that is not found and is in another pid namespace
+  // may live unseen.
+  enum class Life : uint8_t { kAlive, kGone, kUnknown };
+  virtual Life LifeOf(const ring::FileHeader& header) = 0;
   virtual int64_t NowNs() = 0;  // CLOCK_REALTIME
   virtual void Wait(std::chrono::milliseconds time) = 0;
 };

@@ -56,16 +56,15 @@ void TraceAssembly::AddRing(const InputFile& file, RingSnapshot ring) {
     return;
   }
   const bool on_this_host = ring.usable && !host_.empty() && host_ == ring.header.host;
-  const Machine::Life life =
-      on_this_host ? machine_.LifeOf(ring.header, file.name) : Machine::Life::kHidden;
+  const Machine::Life life = on_this_host ? machine_.LifeOf(ring.header) : Machine::Life::kUnknown;
   const bool alive = life == Machine::Life::kAlive;
   if (alive) ring.taken_at_ns = machine_.NowNs();
   if (clock) CorrectTimes(*clock, &ring);
   const std::optional<uint32_t> index = builder_.Add(ring);
-  if (!index || life == Machine::Life::kHidden) return;
+  if (!index || life == Machine::Life::kUnknown) return;
   ProcessEnd& end = builder_.trace()->processes[*index].end;
   end.how = alive ? ProcessEnd::How::kAlive : ProcessEnd::How::kVanished;
-  if (alive) live_.push_back({file.path, file.name, *index, RingId(ring.header)});
+  if (alive) live_.push_back({file.path, *index, RingId(ring.header)});
 }
 
 void TraceAssembly::ReadBundle(const std::string& path) {
@@ -110,7 +109,7 @@ void TraceAssembly::SampleLiveProcesses() {
     Process& process = builder_.trace()->processes[live.process];
     process.quiet = now.usable && !now.moved && RingId(now.header) == live.ring_id &&
                     now.activity == builder_.Activity(live.process) &&
-                    machine_.LifeOf(now.header, live.name) == Machine::Life::kAlive;
+                    machine_.LifeOf(now.header) == Machine::Life::kAlive;
     std::unordered_map<uint32_t, uint64_t> polls;
     for (const RingThread& thread : now.threads) polls[thread.state.tid] = thread.state.polls;
     for (Thread& thread : process.threads) {

@@ -47,7 +47,6 @@ class TraceAssembly {
   // A process that was alive at the first look.
   struct Live {
     std::string path;
-    std::string name;
     uint32_t process;
     uint64_t ring_id;
   };

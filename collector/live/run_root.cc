@@ -156,7 +156,8 @@ bool HasLiveRank(int run, ProcessTable* processes) {
     ring::FileHeader header;
     if (!file || pread(file.get(), &header, sizeof(header), 0) != sizeof(header)) return;
     if (memcmp(header.magic, ring::kMagic, sizeof(ring::kMagic)) != 0) return;
-    live = processes->Find(header.pid, header.process_start_ticks, name) != 0;
+    const RingWriter writer{header.pid, header.process_start_ticks, header.pid_namespace};
+    live = processes->Find(writer).life != ProcessTable::Life::kGone;
   });
   return live;
 }

@@ -15,8 +15,8 @@ namespace rollcall {
 class FakeMachine : public Machine {
  public:
   std::string Hostname() override { return host; }
-  Life LifeOf(const ring::FileHeader& header, const std::string&) override {
-    if (header.pid_namespace == kHiddenNamespace) return Life::kHidden;
+  Life LifeOf(const ring::FileHeader& header) override {
+    if (header.pid_namespace == kHiddenNamespace) return Life::kUnknown;
     const auto it = processes.find(header.pid);
     const bool alive = it != processes.end() && it->second == header.process_start_ticks;
     return alive ? Life::kAlive : Life::kGone;

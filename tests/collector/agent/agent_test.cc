@@ -106,12 +106,13 @@ class AgentTest : public ::testing::Test {
     MakeAgent(AgentOptions().parents_word_ns);
   }
 
-  void MakeAgent(int64_t parents_word_ns) {
+  void MakeAgent(int64_t parents_word_ns, uint64_t pid_namespace = OwnPidNamespace()) {
     agent_ = std::make_unique<Agent>(AgentOptions{.run_directory = run_.path(),
                                                   .host = "here",
                                                   .version = "test",
                                                   .parents_word_ns = parents_word_ns,
-                                                  .end_order_blur_ns = 0},
+                                                  .end_order_blur_ns = 0,
+                                                  .pid_namespace = pid_namespace},
                                      &transport_);
   }
 
@@ -205,13 +206,16 @@ TEST_F(AgentTest, ARankCountsAsAliveWhereNoDescriptorIsLeftToWatchIt) {
   EXPECT_FALSE(LastDigest(3)->ended());
 }
 
-// Containers: the first process of each is number 1. Nobody here can tell when such a one ends.
-TEST_F(AgentTest, ProcessesOfOtherPidNamespacesCountAsHereUnderOneNumber) {
+// Two containers beside the agent's: the first process of each is number 1. Nobody here can tell
+// when such a one ends, but its parent's word counts.
+TEST_F(AgentTest, ProcessesThatCannotBeSeenCountAsAliveUnderOneNumber) {
+  constexpr uint64_t kAgents = 7;
+  MakeAgent(AgentOptions().parents_word_ns, kAgents);
   std::vector<std::unique_ptr<FakeRing>> rings;
   for (const int32_t rank : {0, 1}) {
     rings.push_back(std::make_unique<FakeRing>(
         fmt::format("{}/rings/here-1-{}.ring", run_.path(), rank), 1, 5000, rank, 2));
-    rings.back()->SetPidNamespace(OwnPidNamespace() + 1 + static_cast<uint64_t>(rank));
+    rings.back()->SetPidNamespace(kAgents + 1 + static_cast<uint64_t>(rank));
   }
   ASSERT_TRUE(RunUntil([&] { return LastDigest(0) != nullptr && LastDigest(1) != nullptr; }));
   EXPECT_FALSE(LastDigest(0)->ended());
@@ -222,6 +226,22 @@ TEST_F(AgentTest, ProcessesOfOtherPidNamespacesCountAsHereUnderOneNumber) {
     if (message.has_problem()) problems.push_back(message.problem().text());
   }
   EXPECT_THAT(problems, ElementsAre(HasSubstr("pid namespace")));
+
+  std::string error;
+  auto journal = JournalWriter::Open(run_.path() + "/" + kJournalFile, &error);
+  ASSERT_TRUE(journal) << error;
+  journal->Append(journal::ProcessEnded{{LastDigest(1)->id(), "here", 1, 1},
+                                        {.how = ProcessEnd::How::kExited, .status = 5}});
+  ASSERT_TRUE(RunUntil([&] { return LastDigest(1)->ended(); }));
+  EXPECT_FALSE(LastDigest(0)->ended());
+}
+
+// As a host's agent sees it: one that is not there has ended.
+TEST_F(AgentTest, AContainersProcessThatIsGoneHasEndedWhereAllAreSeen) {
+  MakeAgent(AgentOptions().parents_word_ns, kInitialPidNamespace);
+  FakeRing ring(run_.path() + "/rings/here-1-0.ring", 1, 5000, 0, 2);
+  ring.SetPidNamespace(7);
+  ASSERT_TRUE(RunUntil([&] { return LastDigest(0) != nullptr && LastDigest(0)->ended(); }));
 }
 
 TEST_F(AgentTest, GreetsFirstAndAgainAfterAReconnect) {

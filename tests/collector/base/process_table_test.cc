@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "tests/support/temporary_directory.h"
@@ -13,23 +13,39 @@
 namespace rollcall {
 namespace {
 
+constexpr uint64_t kHere = 7;  // an agent in a container of its own
+
 class ProcessTableTest : public ::testing::Test {
  protected:
-  // In /proc of this test: `own` is its number in a pid namespace of its own.
-  void AddProcess(int pid, int own, uint64_t start_ticks, const std::string& ring) {
-    const std::string directory = fmt::format("{}/proc/{}", root_.path(), pid);
-    std::filesystem::create_directories(directory);
-    std::ofstream(directory + "/stat") << fmt::format(
-        "{} (python3) S 1 1 1 0 -1 4194560 1 0 0 0 1 1 0 0 20 0 1 0 {} 1 1", pid, start_ticks);
-    std::ofstream(directory + "/status")
-        << fmt::format("Name:\tpython3\nNSpid:\t{}{}\nVmPeak:\t1 kB\n", pid,
-                       own == pid ? "" : fmt::format("\t{}", own));
-    if (ring.empty()) return;
-    std::ofstream(directory + "/maps")
-        << "7f0000000000-7f0000400000 rw-s 00000000 00:1b 7   /dev/shm/run/rings/" << ring << "\n";
+  // In /proc of this test: `own` is its number in the pid namespace `name_space`; one without a
+  // name may not be looked at.
+  void AddProcess(int pid, int own, uint64_t start_ticks, const std::string& name_space) {
+    const std::string path = fmt::format("proc/{}/", pid);
+    root_.Write(path + "stat",
+                fmt::format("{} (python3) S 1 1 1 0 -1 4194560 1 0 0 0 1 1 0 0 20 0 1 0 {} 1 1",
+                            pid, start_ticks));
+    root_.Write(path + "status",
+                fmt::format("Name:\tpython3\nNSpid:\t{}\t{}\nVmPeak:\t1 kB\n", pid, own));
+    if (name_space.empty()) return;
+    Inode(name_space);
+    std::filesystem::create_directories(root_.path() + "/" + path + "ns");
+    std::filesystem::create_hard_link(root_.path() + "/" + name_space,
+                                      root_.path() + "/" + path + "ns/pid");
   }
-  pid_t Find(uint32_t own_pid, uint64_t start_ticks, const std::string& ring = "") {
-    return ProcessTable(ProcSource(root_.path())).Find(own_pid, start_ticks, ring);
+  uint64_t Inode(const std::string& name_space) {
+    const std::string path = root_.path() + "/" + name_space;
+    struct stat info;
+    if (stat(path.c_str(), &info) != 0) root_.Write(name_space, "");
+    return stat(path.c_str(), &info) == 0 ? info.st_ino : 0;
+  }
+  // "40", "gone" or "hidden". `from`: where it is looked from.
+  std::string Find(uint32_t own_pid, uint64_t start_ticks, uint64_t name_space,
+                   uint64_t from = kInitialPidNamespace) {
+    ProcessTable table(ProcSource(root_.path()), from);
+    const ProcessTable::Result result = table.Find({own_pid, start_ticks, name_space});
+    if (result.life == ProcessTable::Life::kFound) return std::to_string(result.pid);
+    EXPECT_EQ(result.pid, 0);
+    return result.life == ProcessTable::Life::kGone ? "gone" : "hidden";
   }
 
   TemporaryDirectory root_;
@@ -37,35 +53,53 @@ class ProcessTableTest : public ::testing::Test {
 
 TEST_F(ProcessTableTest, AProcessOfThisNamespaceIsItsNumber) {
   AddProcess(40, 40, 700, "");
-  EXPECT_EQ(Find(40, 700), 40);
-  EXPECT_EQ(Find(40, 701), 0) << "its number was used again";
-  EXPECT_EQ(Find(41, 700), 0);
-  EXPECT_EQ(Find(0, 0), 0);
+  for (const uint64_t name_space : {kHere, uint64_t{0}}) {
+    EXPECT_EQ(Find(40, 700, name_space, kHere), "40");
+    EXPECT_EQ(Find(40, 701, name_space, kHere), "gone") << "its number was used again";
+    EXPECT_EQ(Find(41, 700, name_space, kHere), "gone");
+  }
+  EXPECT_EQ(Find(0, 0, kHere, kHere), "gone");
 }
 
 // Three containers that started in one tick of the clock.
-TEST_F(ProcessTableTest, OfSeveralThatAreNumberOneItIsTheOneWithTheRing) {
-  AddProcess(1, 1, 1, "");
-  AddProcess(40, 1, 700, "a.ring");
-  AddProcess(41, 1, 700, "b.ring");
-  AddProcess(42, 2, 700, "c.ring");
-  AddProcess(43, 1, 701, "d.ring");
-  EXPECT_EQ(Find(1, 700, "a.ring"), 40);
-  EXPECT_EQ(Find(1, 700, "b.ring"), 41);
-  EXPECT_EQ(Find(2, 700, "c.ring"), 42);
-  EXPECT_EQ(Find(1, 701, "d.ring"), 43);
+TEST_F(ProcessTableTest, OfSeveralThatAreNumberOneItIsTheOneOfTheNamespace) {
+  AddProcess(1, 1, 1, "host");
+  AddProcess(40, 1, 700, "a");
+  AddProcess(41, 1, 700, "b");
+  AddProcess(42, 2, 700, "c");
+  EXPECT_EQ(Find(1, 700, Inode("a")), "40");
+  EXPECT_EQ(Find(1, 700, Inode("b")), "41");
+  EXPECT_EQ(Find(2, 700, Inode("c")), "42");
+  EXPECT_EQ(Find(1, 700, Inode("ended")), "gone") << "nobody else's is its";
+  EXPECT_EQ(Find(1, 700, Inode("ended"), kHere), "hidden");
 }
 
-// The maps of another user's process cannot be read.
-TEST_F(ProcessTableTest, TheOnlyOneNeedsNoRing) {
+// The agent is in the container of a rank, which is process 1 as are the others in theirs.
+TEST_F(ProcessTableTest, ANeighbourIsNotTakenForAHiddenProcess) {
+  AddProcess(1, 1, 700, "mine");
+  EXPECT_EQ(Find(1, 700, Inode("mine"), Inode("mine")), "1");
+  EXPECT_EQ(Find(1, 700, Inode("other"), Inode("mine")), "hidden");
+}
+
+// Another user's, say.
+TEST_F(ProcessTableTest, WhoseNamespaceMayNotBeReadMayBeIt) {
   AddProcess(40, 1, 700, "");
-  EXPECT_EQ(Find(1, 700, "a.ring"), 40);
+  EXPECT_EQ(Find(1, 700, Inode("a")), "hidden");
+}
+
+// Before version 1.7 of the ring.
+TEST_F(ProcessTableTest, WithoutANamespaceTheOnlyOneIsMeant) {
+  AddProcess(40, 1, 700, "a");
+  EXPECT_EQ(Find(1, 700, 0), "40");
+  AddProcess(41, 1, 700, "b");
+  EXPECT_EQ(Find(1, 700, 0), "hidden");
 }
 
 TEST(ProcessTable, FindsThisProcess) {
-  EXPECT_EQ(ProcessTable().Find(static_cast<uint32_t>(getpid()), ProcessStartTicks(getpid()), ""),
-            getpid());
+  const auto pid = static_cast<uint32_t>(getpid());
   EXPECT_NE(OwnPidNamespace(), 0u);
+  EXPECT_EQ(ProcessTable().Find({pid, ProcessStartTicks(getpid()), OwnPidNamespace()}).pid,
+            getpid());
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/base/process_table.h"
+
 namespace rollcall {
 namespace {
 
