@@ -429,17 +429,20 @@ journal::ProcessName Agent::NameOf(const Process& process) {
 }
 
 void Agent::Journal(const JournalEvent& event) {
+  Append(event);
+  ReadJournalLines();  // out to the collector the way all lines go
+}
+
+void Agent::Append(const JournalEvent& event) {
   if (!journal_writer_.has_value()) {
     std::string error;
     journal_writer_ = JournalWriter::Open(options_.run_directory + "/" + kJournalFile, &error);
   }
-  if (journal_writer_.has_value() && journal_writer_->Append(event)) {
-    ReadJournalLines();  // out to the collector the way all lines go
-  } else if (transport_ != nullptr && connection_ != 0) {
-    rpc::AgentMessage message;
-    message.mutable_journal()->set_lines(FormatJournalLine(event));
-    transport_->Send(connection_, std::move(message));
-  }
+  if (journal_writer_.has_value() && journal_writer_->Append(event)) return;
+  if (transport_ == nullptr || connection_ == 0) return;
+  rpc::AgentMessage message;
+  message.mutable_journal()->set_lines(FormatJournalLine(event));
+  transport_->Send(connection_, std::move(message));
 }
 
 void Agent::NoteInterrupted(bool by_rollcall, int64_t at_ns) {

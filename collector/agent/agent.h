@@ -129,8 +129,10 @@ class Agent {
     std::deque<size_t> processes;
     int64_t settle_until_ns = 0;  // CLOCK_MONOTONIC; 0: at once
     uint64_t newest_records = UINT64_MAX;
-    std::unique_ptr<rpc::Compressor> compressor;  // null: not compressed
-    std::vector<uint8_t> bytes;                   // of the one being sent, as they are sent
+    bool compress = false;
+    bool batch = false;                         // the collector takes several chunks in one message
+    std::optional<rpc::Compressor> compressor;  // from the first on
+    std::vector<uint8_t> bytes;                 // of the one being sent, as they are sent
     uint64_t image_bytes = 0;
     size_t offset = 0;
     bool has_bytes = false;
@@ -161,7 +163,10 @@ class Agent {
   void LetGo(Process* process);
   UniqueFd OpenRing(const std::string& name) const;
   void ReadJournalLines();
+  // Writes a line, and tells the collector.
   void Journal(const JournalEvent& event);
+  // Likewise, but it is told with the lines that ReadJournalLines() finds next.
+  void Append(const JournalEvent& event);
   static journal::ProcessName NameOf(const Process& process);
   void Talk();
   void TellProblems();
@@ -173,6 +178,8 @@ class Agent {
   void HandleClock(const rpc::Clock& answer);
   void PumpSnapshots();
   void TakeSnapshot(SnapshotJob* job, const Process& process);
+  // The next piece; the last one of the job says so.
+  rpc::SnapshotChunk NextChunk(SnapshotJob* job);
   void JournalQuiet(Process* process, uint64_t activity);
   Process* FindById(uint64_t id);
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "collector/agent/agent.h"
@@ -14,13 +15,10 @@ namespace {
 
 // Pieces of a snapshot; well under gRPC's limit of 4 MiB a message.
 constexpr size_t kChunkBytes = 1 << 20;
+// Small ones travel together, up to as much and one more.
+constexpr size_t kBatchBytes = 1 << 18;
 // While a process moves, its digest goes out this often: ten thousand ranks stay a few MB/s.
 constexpr int64_t kMovingDigestNs = 1'000'000'000;
-
-// What a collector needs to read an answer, by its windows: of the newest records alone two rings
-// fit in, of whole ones one.
-constexpr int kBriefWindowLog = 18;
-constexpr int kWholeWindowLog = 21;
 
 // The collector is asked for its clock so often; a few times at once, as the first answers are
 // slow.
@@ -166,9 +164,10 @@ void Agent::NoteVerdict(int64_t at_realtime_ns) {
     RingSample sample = process->sample;
     const bool known = process->ended || process->sampler->Sample(&sample);
     if (!process->readable || !known) continue;
-    Journal(journal::Verdict{
+    Append(journal::Verdict{
         .process = NameOf(*process), .activity = sample.activity, .at_ns = at_realtime_ns});
   }
+  ReadJournalLines();
 }
 
 void Agent::HandleClock(const rpc::Clock& answer) {
@@ -187,11 +186,10 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
   if (message.has_snapshot()) {
     SnapshotJob job;
     job.request = message.snapshot().request();
-    const bool brief = message.snapshot().newest_records() != 0;
-    if (brief) job.newest_records = message.snapshot().newest_records();
-    if (message.snapshot().may_compress()) {
-      job.compressor = std::make_unique<rpc::Compressor>(brief ? kBriefWindowLog : kWholeWindowLog);
-    }
+    const uint64_t newest_records = message.snapshot().newest_records();
+    if (newest_records != 0) job.newest_records = newest_records;
+    job.compress = message.snapshot().may_compress();
+    job.batch = message.snapshot().may_batch();
     if (message.snapshot().settle()) {
       job.settle_until_ns = Now(CLOCK_MONOTONIC) + kSettleNs;
       ScanRings();  // a rank that lived between two scans
@@ -251,7 +249,7 @@ void Agent::JournalQuiet(Process* process, uint64_t activity) {
                     last.other_threads == quiet.other_threads;
   if (same) return;
   process->journaled_quiet = quiet;
-  Journal(quiet);
+  Append(quiet);
 }
 
 void Agent::TakeSnapshot(SnapshotJob* job, const Process& process) {
@@ -261,9 +259,51 @@ void Agent::TakeSnapshot(SnapshotJob* job, const Process& process) {
   FileSource source(process.sampler->fd());
   job->bytes = PackImage(TakeImage(source, process.name, ImageDepth::kAll, job->newest_records));
   job->image_bytes = job->bytes.size();
-  if (job->compressor != nullptr) job->bytes = job->compressor->Compress(job->bytes);
+  if (job->compress) {
+    // Two rings fit in, as both sides need as much memory.
+    if (!job->compressor) job->compressor.emplace(std::bit_width(2 * job->bytes.size()));
+    job->bytes = job->compressor->Compress(job->bytes);
+  }
   job->offset = 0;
   job->has_bytes = true;
+}
+
+rpc::SnapshotChunk Agent::NextChunk(SnapshotJob* job) {
+  rpc::SnapshotChunk chunk;
+  chunk.set_request(job->request);
+  if (job->processes.empty()) {
+    chunk.set_last(true);
+    return chunk;
+  }
+  Process* process = processes_[job->processes.front()].get();
+  if (!job->has_bytes) TakeSnapshot(job, *process);
+  const size_t size = std::min(kChunkBytes, job->bytes.size() - job->offset);
+  chunk.set_id(process->sample.id);
+  chunk.set_name(process->name);
+  chunk.set_offset(job->offset);
+  chunk.set_total_bytes(job->image_bytes);
+  chunk.set_compressed(job->compress);
+  chunk.set_data(job->bytes.data() + job->offset, size);
+  job->offset += size;
+  if (job->offset != job->bytes.size()) return chunk;
+  RingSample after;
+  const bool sampled = process->sampler->Sample(&after);
+  if (!sampled) after.activity = job->activity_before;
+  const bool same = sampled && after.activity == job->activity_before;
+  chunk.set_end_of_file(true);
+  chunk.set_quiet(job->ended_before || (process->quiet && same));
+  chunk.set_activity(after.activity);
+  // One that ended while its picture was sent left its last words after it.
+  chunk.set_alive(!job->ended_before);
+  chunk.set_idle_ns(Now(CLOCK_MONOTONIC) - process->moved_ns);
+  if (!process->ended) {
+    chunk.set_cpu_ns(process->threads.CpuOutsideNs(ProcSource(), process->pid, process->sample));
+  }
+  if (chunk.quiet() && !process->ended) JournalQuiet(process, after.activity);
+  job->processes.pop_front();
+  job->bytes.clear();
+  job->has_bytes = false;
+  return chunk;
 }
 
 void Agent::PumpSnapshots() {
@@ -275,47 +315,21 @@ void Agent::PumpSnapshots() {
       job.settle_until_ns = 0;
     }
     rpc::AgentMessage message;
-    rpc::SnapshotChunk* chunk = message.mutable_snapshot();
-    chunk->set_request(job.request);
-    if (job.processes.empty()) {
-      chunk->set_last(true);
-      transport_->Send(connection_, std::move(message));
-      snapshots_.pop_front();
-      continue;
-    }
-    Process* process = processes_[job.processes.front()].get();
-    if (!job.has_bytes) {
-      TakeSnapshot(&job, *process);
-    }
-    const size_t size = std::min(kChunkBytes, job.bytes.size() - job.offset);
-    chunk->set_id(process->sample.id);
-    chunk->set_name(process->name);
-    chunk->set_offset(job.offset);
-    chunk->set_total_bytes(job.image_bytes);
-    chunk->set_compressed(job.compressor != nullptr);
-    chunk->set_data(job.bytes.data() + job.offset, size);
-    job.offset += size;
-    if (job.offset == job.bytes.size()) {
-      RingSample after;
-      const bool sampled = process->sampler->Sample(&after);
-      if (!sampled) after.activity = job.activity_before;
-      const bool same = sampled && after.activity == job.activity_before;
-      chunk->set_end_of_file(true);
-      chunk->set_quiet(job.ended_before || (process->quiet && same));
-      chunk->set_activity(after.activity);
-      // One that ended while its picture was sent left its last words after it.
-      chunk->set_alive(!job.ended_before);
-      chunk->set_idle_ns(Now(CLOCK_MONOTONIC) - process->moved_ns);
-      if (!process->ended) {
-        chunk->set_cpu_ns(
-            process->threads.CpuOutsideNs(ProcSource(), process->pid, process->sample));
+    bool last = false;
+    if (job.batch) {
+      for (size_t bytes = 0; !last && bytes < kBatchBytes;) {
+        rpc::SnapshotChunk* chunk = message.mutable_snapshots()->add_chunks();
+        *chunk = NextChunk(&job);
+        bytes += chunk->data().size();
+        last = chunk->last();
       }
-      if (chunk->quiet() && !process->ended) JournalQuiet(process, after.activity);
-      job.processes.pop_front();
-      job.bytes.clear();
-      job.has_bytes = false;
+    } else {
+      *message.mutable_snapshot() = NextChunk(&job);
+      last = message.snapshot().last();
     }
+    ReadJournalLines();  // what the rings are judged by goes out before them
     transport_->Send(connection_, std::move(message));
+    if (last) snapshots_.pop_front();
   }
 }
 

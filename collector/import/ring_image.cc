@@ -172,43 +172,58 @@ class ImageTaker {
     }
   }
 
-  using SlotRange = std::pair<uint64_t, uint64_t>;  // first, end
+  // Records that lie in a row, in the file and in the image.
+  struct Slots {
+    uint64_t from = 0;  // the first slot in the file
+    uint64_t to = 0;    // the first slot in the image
+    uint64_t count = 0;
+  };
 
   // The slots that hold the records to take, by what the heads say: in most jobs a small part of
-  // the pool. Each once, however often a damaged table claims it.
-  std::vector<SlotRange> UsedSlots() const {
-    const ImageTable& threads = image_.table(SectionKind::kThreads);
-    const uint64_t pool = image_.table(SectionKind::kRings).size();
-    std::vector<SlotRange> claims;
+  // the pool. Where only the newest are wanted, the image has a pool of its own for them: a
+  // record's slot is its number modulo their count, before and after. No more slots are taken than
+  // there are, however often a damaged table claims one.
+  std::vector<Slots> PlanPool(uint64_t pool, uint64_t* planned) {
+    ImageTable& threads = image_.table(SectionKind::kThreads);
+    const bool all = newest_ >= pool;
+    std::vector<Slots> taken;
+    uint64_t used = 0;
     for (uint64_t i = 0; i < threads.size(); ++i) {
-      const auto thread = threads.Get<ring::ThreadEntry>(i);
+      auto thread = threads.Get<ring::ThreadEntry>(i);
       for (uint32_t kind = 0; kind < ring::kRingKinds; ++kind) {
-        const uint64_t slots = thread.ring_slots[kind];
         const uint64_t head = thread.ring_head[kind];
         const uint64_t first = std::min(thread.ring_first[kind], pool);
-        const auto claim = [&](uint64_t begin, uint64_t end) {
-          end = first + std::min(end, pool - first);
-          if (first + begin < end) claims.emplace_back(first + begin, end);
-        };
-        if (!IsCut(thread, kind) || head < newest_) {
-          claim(0, std::min(slots, head));
-          continue;
+        const uint64_t slots = thread.ring_slots[kind];
+        const uint64_t kept = all ? slots : KeptSlots(slots, head);
+        // A damaged table may claim slots that are not there: none is made for those.
+        const uint64_t there = std::min({kept, pool - first, pool - used});
+        const uint64_t place = all ? first : used;
+        for (uint64_t n = head - std::min(head, kept); n < head;) {
+          const uint64_t from = n % slots;
+          const uint64_t to = n % kept;
+          const uint64_t count = std::min({head - n, slots - from, kept - to});
+          if (first + from < pool && to < there) {
+            taken.push_back(
+                {first + from, place + to, std::min({count, pool - first - from, there - to})});
+          }
+          n += count;
         }
-        const uint64_t end = ((head - 1) & (slots - 1)) + 1;
-        claim(end - std::min(end, newest_), end);
-        claim(slots - (newest_ - std::min(end, newest_)), slots);
+        used += there;
+        if (all) continue;
+        thread.ring_first[kind] = place;
+        thread.ring_slots[kind] = kept;
       }
+      threads.Put(i, offsetof(ring::ThreadEntry, ring_first), thread.ring_first);
+      threads.Put(i, offsetof(ring::ThreadEntry, ring_slots), thread.ring_slots);
     }
-    std::sort(claims.begin(), claims.end());
-    std::vector<SlotRange> slots;
-    for (const auto& [first, end] : claims) {
-      if (slots.empty() || first > slots.back().second) {
-        slots.emplace_back(first, end);
-      } else {
-        slots.back().second = std::max(slots.back().second, end);
-      }
-    }
-    return slots;
+    *planned = all ? pool : used;
+    return taken;
+  }
+
+  // Of a ring buffer with a power of two of slots, as all have that the shim makes.
+  uint64_t KeptSlots(uint64_t slots, uint64_t head) const {
+    if (!std::has_single_bit(slots)) return slots;
+    return std::min({slots, newest_, head > slots ? slots : std::bit_ceil(head)});
   }
 
   // Record i < head was whole before the heads were read, in TakeThreads(). If its slot's lock is
@@ -216,70 +231,35 @@ class ImageTaker {
   // Slots without a record stay zero.
   void TakeRecords() {
     ImageTable& table = image_.table(SectionKind::kRings);
-    table.bytes.resize(tables_.BytesOf(SectionKind::kRings));
-    const std::vector<SlotRange> slots = UsedSlots();
-    for (const auto& [first, end] : slots) {
-      if (!tables_.ReadElements(SectionKind::kRings, first, end)) break;
+    if (table.element_bytes == 0) return;
+    uint64_t pool = 0;
+    const std::vector<Slots> taken =
+        PlanPool(tables_.BytesOf(SectionKind::kRings) / table.element_bytes, &pool);
+    table.bytes.assign(pool * table.element_bytes, 0);
+    for (const Slots& slots : taken) {
+      if (!tables_.ReadElements(SectionKind::kRings, slots.from, slots.to, slots.count)) break;
     }
     if (bytes_.Changes()) {
-      for (const auto& [first, end] : slots) MarkOvertaken(first, end, &table);
+      for (const Slots& slots : taken) MarkOvertaken(slots, &table);
     }
-    if (newest_ < table.size()) DropOldSlots(&table);
+    table.capacity = table.size();
   }
 
-  bool IsCut(const ring::ThreadEntry& thread, uint32_t kind) const {
-    return thread.ring_slots[kind] > newest_ && std::has_single_bit(thread.ring_slots[kind]);
-  }
-
-  // Moves what was taken into a pool without the slots that were not. A record's slot is its number
-  // modulo their count, before and after.
-  void DropOldSlots(ImageTable* table) {
-    ImageTable threads = image_.table(SectionKind::kThreads);
-    const size_t bytes = table->element_bytes;
-    std::vector<uint8_t> pool;
-    for (uint64_t i = 0; i < threads.size(); ++i) {
-      auto thread = threads.Get<ring::ThreadEntry>(i);
-      for (uint32_t kind = 0; kind < ring::kRingKinds; ++kind) {
-        const uint64_t slots = IsCut(thread, kind) ? newest_ : thread.ring_slots[kind];
-        const uint64_t old_slots = std::exchange(thread.ring_slots[kind], slots);
-        const uint64_t old_first =
-            std::exchange(thread.ring_first[kind], uint64_t{pool.size() / bytes});
-        const uint64_t head = thread.ring_head[kind];
-        const uint64_t first = std::min(old_first, table->size());
-        // A damaged table may claim slots that are not there: none is made for those.
-        const uint64_t there = std::min(slots, table->size() - first);
-        if (pool.size() + there * bytes > table->bytes.size()) return;
-        pool.resize(pool.size() + there * bytes);
-        for (uint64_t n = head - std::min(head, there); n < head && old_slots != 0; ++n) {
-          const uint64_t from = first + n % old_slots;
-          if (from >= table->size() || n % slots >= there) continue;
-          std::memcpy(pool.data() + (thread.ring_first[kind] + n % slots) * bytes,
-                      table->bytes.data() + from * bytes, bytes);
-        }
-      }
-      threads.Put(i, offsetof(ring::ThreadEntry, ring_first), thread.ring_first);
-      threads.Put(i, offsetof(ring::ThreadEntry, ring_slots), thread.ring_slots);
-    }
-    image_.table(SectionKind::kThreads) = std::move(threads);
-    table->bytes = std::move(pool);
-    table->capacity = table->size();
-  }
-
-  void MarkOvertaken(uint64_t begin, uint64_t end, ImageTable* table) {
+  void MarkOvertaken(const Slots& slots, ImageTable* table) {
     constexpr uint64_t kChunk = 512;  // elements
-    std::vector<uint8_t> chunk(kChunk * table->element_bytes);
-    end = std::min(end, table->size());
-    for (uint64_t first = begin; first < end; first += kChunk) {
-      const uint64_t count = std::min(kChunk, end - first);
-      const size_t got =
-          bytes_.Read(table->OffsetOf(first), chunk.data(), count * table->element_bytes);
+    const uint64_t end = std::min(slots.to + slots.count, table->size());
+    std::vector<uint8_t> chunk(std::min(kChunk, slots.count) * table->element_bytes);
+    for (uint64_t to = slots.to; to < end; to += kChunk) {
+      const uint64_t count = std::min(kChunk, end - to);
+      const size_t got = bytes_.Read(table->OffsetOf(slots.from + (to - slots.to)), chunk.data(),
+                                     count * table->element_bytes);
       for (uint64_t k = 0; k < count; ++k) {
         uint64_t now = 1;
         if ((k + 1) * table->element_bytes <= got) {
           std::memcpy(&now, chunk.data() + k * table->element_bytes, sizeof(now));
         }
         // The newer value, made odd: a reader that expects record i sees that it was overtaken.
-        if (now != table->Get<uint64_t>(first + k)) table->Put(first + k, 0, now | 1);
+        if (now != table->Get<uint64_t>(to + k)) table->Put(to + k, 0, now | 1);
       }
     }
   }

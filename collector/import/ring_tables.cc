@@ -201,17 +201,17 @@ size_t RingTables::BytesOf(SectionKind kind) {
 void RingTables::Read(SectionKind kind) {
   ImageTable& table = image_.table(kind);
   table.bytes.assign(BytesOf(kind), 0);
-  ReadElements(kind, 0, table.size());
+  ReadElements(kind, 0, 0, table.size());
 }
 
-bool RingTables::ReadElements(SectionKind kind, uint64_t first, uint64_t end) {
+bool RingTables::ReadElements(SectionKind kind, uint64_t from, uint64_t to, uint64_t count) {
   ImageTable& table = image_.table(kind);
-  const uint64_t at = first * table.element_bytes;
-  const uint64_t wanted = (end - first) * table.element_bytes;
-  const size_t got = bytes_.Read(table.offset + at, table.bytes.data() + at, wanted);
+  const uint64_t at = to * table.element_bytes;
+  const uint64_t wanted = count * table.element_bytes;
+  const size_t got = bytes_.Read(table.OffsetOf(from), table.bytes.data() + at, wanted);
   budget_ -= got;
   if (got == wanted) return true;
-  AddProblem(table.offset + at + got,
+  AddProblem(table.OffsetOf(from) + got,
              fmt::format("{} cannot be read to their end", Known(kind).name),
              ProblemCode::kTruncated);
   table.bytes.resize(at + got - got % table.element_bytes);

@@ -29,9 +29,9 @@ class RingTables {
   size_t BytesOf(ring::SectionKind kind);
   // Copies what is in use of a section into its table of the image.
   void Read(ring::SectionKind kind);
-  // Copies the elements from `first` to `end`, for which the table has room already. False, with a
-  // table that ends before them, if they cannot be read.
-  bool ReadElements(ring::SectionKind kind, uint64_t first, uint64_t end);
+  // Copies `count` elements, from `from` on in the file, into the table from `to` on, which has
+  // room for them already. False, with a table that ends before them, if they cannot be read.
+  bool ReadElements(ring::SectionKind kind, uint64_t from, uint64_t to, uint64_t count);
 
  private:
   bool ReadHeader();

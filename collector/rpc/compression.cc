@@ -14,16 +14,18 @@ constexpr size_t kPieceBytes = 1 << 17;
 Compressor::Compressor(int window_log) : context_(ZSTD_createCCtx()) {
   if (context_ == nullptr) throw std::bad_alloc();
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
-  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_windowLog, std::min(window_log, kMostWindowLog));
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_windowLog,
+                         std::clamp(window_log, kLeastWindowLog, kMostWindowLog));
 }
 
 std::vector<uint8_t> Compressor::Compress(std::span<const uint8_t> bytes) {
   std::vector<uint8_t> packed;
+  const size_t piece = std::min(kPieceBytes, ZSTD_compressBound(bytes.size()));
   ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
   for (size_t left = 1; left != 0;) {
     const size_t at = packed.size();
-    packed.resize(at + kPieceBytes);
-    ZSTD_outBuffer out{packed.data() + at, kPieceBytes, 0};
+    packed.resize(at + piece);
+    ZSTD_outBuffer out{packed.data() + at, piece, 0};
     left = ZSTD_compressStream2(context_.get(), &out, &in, ZSTD_e_flush);
     if (ZSTD_isError(left) != 0) throw std::bad_alloc();  // nothing else can fail
     packed.resize(at + out.pos);

@@ -16,7 +16,8 @@ namespace rollcall::rpc {
 // Not thread-safe. Throws std::bad_alloc only.
 class Compressor {
  public:
-  // Refers back to the last 2^`window_log` bytes; a receiver needs as much memory.
+  // Refers back to the last 2^`window_log` bytes, or as many as are allowed; a receiver needs as
+  // much memory.
   explicit Compressor(int window_log);
   // Whole by itself given what was compressed before: a receiver of all of it has all of `bytes`.
   std::vector<uint8_t> Compress(std::span<const uint8_t> bytes);
@@ -28,8 +29,10 @@ class Compressor {
   std::unique_ptr<ZSTD_CCtx, Free> context_;
 };
 
-// The largest window that a receiver takes.
+// The largest window that a receiver takes, and the smallest that Zstandard has (zstd.h,
+// ZSTD_WINDOWLOG_MIN).
 inline constexpr int kMostWindowLog = 21;
+inline constexpr int kLeastWindowLog = 10;
 
 // Takes the pieces of one Compressor's stream in their order, from an untrusted sender: its memory
 // is bounded by 2^kMostWindowLog bytes. Not thread-safe.

@@ -42,10 +42,14 @@ void AgentQueries::GiveUpOn(uint64_t number) {
 }
 
 void AgentQueries::OnAnswer(uint64_t number, Agent* agent, const rpc::AgentMessage& message) {
-  if (message.has_snapshot()) {
-    if (!rings_.Add(number, message.snapshot(), Now(CLOCK_REALTIME))) {
-      agent->link->Refuse("a snapshot that does not fit");
-    }
+  const auto add = [&](const rpc::SnapshotChunk& chunk) {
+    return rings_.Add(number, chunk, Now(CLOCK_REALTIME));
+  };
+  if (message.has_snapshot() || message.has_snapshots()) {
+    const auto& chunks = message.snapshots().chunks();
+    const bool fits = message.has_snapshot() ? add(message.snapshot())
+                                             : std::all_of(chunks.begin(), chunks.end(), add);
+    if (!fits) agent->link->Refuse("a snapshot that does not fit");
   } else if (message.has_symbols()) {
     OnSymbols(message.symbols());
   } else if (message.has_live_stacks()) {
@@ -73,7 +77,11 @@ void AgentQueries::FetchRings(const Rings& wanted) {
     rings_.Clear();
     asked_.clear();
     newest_records_ = wanted.newest_records;
+    whole_.clear();
     for (const auto& [number, agent] : agents_->all()) request_to(number);
+  }
+  if (wanted.newest_records == 0) {
+    whole_.insert(wanted.processes.begin(), wanted.processes.end());
   }
   for (const uint64_t id : wanted.processes) {
     const auto process = state_->processes().find(id);
@@ -88,6 +96,7 @@ void AgentQueries::FetchRings(const Rings& wanted) {
     request->set_settle(wanted.settle);
     request->set_newest_records(wanted.newest_records);
     request->set_may_compress(true);
+    request->set_may_batch(true);
     agents_->Find(number)->link->Send(message);
   }
   ++next_request_;

@@ -48,6 +48,10 @@ class AgentQueries {
   bool Asked(uint64_t number) const { return asked_.contains(number); }
   // That were asked of all processes first; 0: all.
   uint64_t newest_records() const { return newest_records_; }
+  // Whether all of that process' records were asked for since.
+  bool FetchedWhole(uint64_t process) const {
+    return newest_records_ == 0 || whole_.contains(process);
+  }
 
   // Has the agents write the stacks of these processes to their journals, and waits for it. Of a
   // few; the others are not asked for.
@@ -75,6 +79,7 @@ class AgentQueries {
   SnapshotSet rings_;
   std::set<uint64_t> asked_;  // agents
   uint64_t newest_records_ = 0;
+  std::set<uint64_t> whole_;  // processes
   SymbolCache symbols_;
   std::map<uint64_t, std::vector<CodeAddress>> asked_symbols_;  // by request
   std::set<uint64_t> asked_stacks_;                             // requests
