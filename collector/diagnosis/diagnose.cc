@@ -16,6 +16,7 @@
 #include "collector/diagnosis/graph/analysis.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/weak_wait.h"
+#include "collector/diagnosis/wording/certainty.h"
 #include "collector/diagnosis/wording/describe.h"
 #include "collector/diagnosis/wording/python_notes.h"
 #include "collector/diagnosis/wording/waiting_set.h"
@@ -23,6 +24,12 @@
 
 namespace rollcall {
 namespace {
+
+// Who made which call too often, or left it out, is seen by what came before.
+bool RestsOnOrder(VerdictKind kind) {
+  return kind == VerdictKind::kRankConditionalCollective ||
+         kind == VerdictKind::kUnevenIterations || kind == VerdictKind::kOrderInversion;
+}
 
 std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) {
   using Rule = std::optional<Finding> (*)(const Analysis&, const Incident&, const Divergence&);
@@ -35,6 +42,10 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
   for (const Rule rule : kRules) {
     if (std::optional<Finding> finding = rule(analysis, incident, divergence)) {
       LimitKindCertainty(finding->certainty, &*finding);
+      if (RestsOnOrder(finding->kind) && MayHaveBegunEarlier(analysis, incident)) {
+        LimitKindCertainty(Certainty::kSuspected, &*finding);
+        finding->notes.push_back("it may have begun before the oldest calls that are on record");
+      }
       return finding;
     }
   }

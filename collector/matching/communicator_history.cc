@@ -1,6 +1,8 @@
 #include "collector/matching/communicator_history.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <unordered_set>
 
 namespace rollcall {
@@ -14,6 +16,44 @@ const Event* MemberHistory::At(uint64_t sequence) const {
                        [](const Event& event, uint64_t wanted) { return event.sequence < wanted; });
   return found != events.end() && found->sequence == sequence ? &*found : nullptr;
 }
+
+std::optional<Checkpoint> LastCheckpoint(const Member& member) {
+  if (member.checkpoints.empty() || member.checkpoints.back().sequence != member.entered) {
+    return std::nullopt;
+  }
+  return member.checkpoints.back();
+}
+
+namespace {
+
+// Finds each member's twin.
+void FindTwins(CommunicatorHistory* histories) {
+  using Key = std::tuple<uint64_t, uint64_t, uint64_t>;
+  std::map<Key, std::vector<uint32_t>> alike;
+  for (uint32_t i = 0; i < histories->members.size(); ++i) {
+    histories->members[i].twin = i;
+    const std::optional<Checkpoint> last = LastCheckpoint(*histories->members[i].member);
+    // Without call paths the hash says nothing of call sites.
+    if (!histories->ordered || !last || last->path_hash == 0) continue;
+    alike[Key(last->sequence, last->semantic_hash, last->path_hash)].push_back(i);
+  }
+  for (const auto& [key, members] : alike) {
+    const uint32_t deepest =
+        *std::min_element(members.begin(), members.end(), [&](uint32_t a, uint32_t b) {
+          return histories->members[a].first < histories->members[b].first;
+        });
+    for (const uint32_t i : members) {
+      histories->members[i].twin = deepest;
+      if (i != deepest) histories->members[deepest].stands_for.push_back(i);
+    }
+    std::sort(histories->members[deepest].stands_for.begin(),
+              histories->members[deepest].stands_for.end(), [&](uint32_t a, uint32_t b) {
+                return histories->members[a].first < histories->members[b].first;
+              });
+  }
+}
+
+}  // namespace
 
 CommunicatorHistory BuildHistory(const Trace& trace, uint32_t communicator) {
   const Communicator& comm = trace.communicators[communicator];
@@ -41,6 +81,7 @@ CommunicatorHistory BuildHistory(const Trace& trace, uint32_t communicator) {
     present.insert(trace.processes[member.process].rank);
     result.members.push_back(history);
   }
+  FindTwins(&result);
   for (const auto* group : {&comm.ranks, &comm.remote_ranks}) {
     for (const int32_t rank : *group) {
       if (rank >= 0 && !present.contains(rank)) result.absent.push_back(rank);
@@ -49,6 +90,15 @@ CommunicatorHistory BuildHistory(const Trace& trace, uint32_t communicator) {
   std::sort(result.absent.begin(), result.absent.end());
   result.absent.erase(std::unique(result.absent.begin(), result.absent.end()), result.absent.end());
   return result;
+}
+
+std::span<const uint32_t> CommunicatorHistory::WithoutRecord(uint32_t member,
+                                                             uint64_t sequence) const {
+  const std::vector<uint32_t>& others = members[member].stands_for;
+  const auto first = std::partition_point(others.begin(), others.end(), [&](uint32_t other) {
+    return members[other].first <= sequence;
+  });
+  return {first, others.end()};
 }
 
 void VisitDifferences(
@@ -95,19 +145,30 @@ void VisitDifferences(
       }
     }
   }
-  std::vector<bool> seen(trace.arguments.size());
+  // Of a large communicator few members may have more than their newest calls on record.
+  std::vector<uint32_t> by_first;
+  for (uint32_t i = 0; i < histories.members.size(); ++i) {
+    if (histories.members[i].last != 0) by_first.push_back(i);
+  }
+  std::stable_sort(by_first.begin(), by_first.end(), [&](uint32_t a, uint32_t b) {
+    return histories.members[a].first < histories.members[b].first;
+  });
+  size_t begun = 0;
+  // By arguments, how many were recorded when they were looked at.
+  std::vector<size_t> seen(trace.arguments.size());
   std::vector<uint32_t> calls;
   for (uint64_t sequence = lowest; sequence <= highest; ++sequence) {
+    while (begun < by_first.size() && histories.members[by_first[begun]].first <= sequence) ++begun;
     const uint32_t arguments = votes[sequence - lowest].arguments;
     if (arguments == kNoIndex) continue;
-    if (!differs[sequence - lowest] && seen[arguments]) continue;
+    if (!differs[sequence - lowest] && seen[arguments] == begun) continue;
     calls.clear();
-    for (uint32_t i = 0; i < histories.members.size(); ++i) {
-      if (histories.members[i].At(sequence) != nullptr) calls.push_back(i);
+    for (size_t i = 0; i < begun; ++i) {
+      if (histories.members[by_first[i]].At(sequence) != nullptr) calls.push_back(by_first[i]);
     }
-    // Equal arguments need one look only when every member took part in it.
-    if (!differs[sequence - lowest] && calls.size() == histories.members.size())
-      seen[arguments] = true;
+    std::sort(calls.begin(), calls.end());
+    // Equal arguments need one look only when every member took part in it that can.
+    if (!differs[sequence - lowest] && calls.size() == begun) seen[arguments] = begun;
     visit(sequence, calls);
   }
 }

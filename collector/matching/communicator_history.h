@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "collector/matching/call_site.h"
@@ -20,6 +22,11 @@ struct MemberHistory {
   uint64_t last = 0;     // of the newest record
   uint64_t entered = 0;  // the last number it took, recorded or not
   bool gap_free = true;  // nothing is missing between first and last
+  // The one, itself perhaps, that made the same calls from the same call sites, as their last
+  // checkpoints say, and has the most of them on record. Index into CommunicatorHistory::members.
+  uint32_t twin = kNoIndex;
+  // Those of which it is the twin, by the number of their oldest record, rising; not itself.
+  std::vector<uint32_t> stands_for;
 
   const Event* At(uint64_t sequence) const;
 };
@@ -30,9 +37,16 @@ struct CommunicatorHistory {
   std::vector<int32_t> absent;         // world ranks of members whose trace is missing
   bool ordered = true;   // numbers are certain: no two threads inside at once, a sure identity
   uint64_t highest = 0;  // the highest number that any member took
+
+  // Those that made the call that `member` has on record under this number, and have it no more.
+  std::span<const uint32_t> WithoutRecord(uint32_t member, uint64_t sequence) const;
 };
 
 CommunicatorHistory BuildHistory(const Trace& trace, uint32_t communicator);
+
+// The checkpoint at the last number that it entered: equal in members that made the same calls from
+// the same call sites up to now. Nothing if it is not there.
+std::optional<Checkpoint> LastCheckpoint(const Member& member);
 
 // Calls `visit(sequence, calls)` for every number at which members hold different arguments, or
 // whose arguments were not looked at before: `calls` are indices into histories.members of all that

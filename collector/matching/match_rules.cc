@@ -14,6 +14,13 @@
 namespace rollcall {
 namespace {
 
+// Of some of the calls, given by their indices.
+size_t WeightOf(const std::vector<MemberCall>& calls, const std::vector<uint32_t>& some) {
+  size_t weight = 0;
+  for (const uint32_t i : some) weight += calls[i].weight;
+  return weight;
+}
+
 // Parts the parties by a value that all must have in common.
 template <typename Value>
 Mismatch Partition(const std::vector<MemberCall>& calls, MismatchKind kind,
@@ -28,8 +35,10 @@ Mismatch Partition(const std::vector<MemberCall>& calls, MismatchKind kind,
   auto largest = classes.begin();
   bool tie = false;
   for (auto it = std::next(classes.begin()); it != classes.end(); ++it) {
-    if (it->second.size() == largest->second.size()) tie = true;
-    if (it->second.size() > largest->second.size()) {
+    const size_t weight = WeightOf(calls, it->second);
+    const size_t most = WeightOf(calls, largest->second);
+    if (weight == most) tie = true;
+    if (weight > most) {
       largest = it;
       tie = false;
     }

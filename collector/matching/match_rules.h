@@ -3,6 +3,7 @@
 #ifndef ROLLCALL_COLLECTOR_MATCHING_MATCH_RULES_H_
 #define ROLLCALL_COLLECTOR_MATCHING_MATCH_RULES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ struct MemberCall {
   int32_t rank = -1;    // in the communicator (its local group)
   const Arguments* arguments = nullptr;
   const Member* topology = nullptr;  // for its topology
+  // How many made it, with those whose call is not on record: it was of the same operation, root
+  // and reduction, and not always of the same data.
+  size_t weight = 1;
 };
 
 enum class MismatchKind : uint8_t { kNone, kOperation, kRoot, kReduceOp, kDatatype, kCount };

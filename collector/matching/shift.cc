@@ -171,13 +171,16 @@ std::vector<uint64_t> SiteHistory(const Trace& trace, const CallSites& sites,
 
 std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites,
                                const CommunicatorHistory& histories) {
-  // Compared is what all of them have recorded the beginning of.
+  // Compared is what all of them have recorded the beginning of. Of those that made the same calls
+  // one stands for all: of large jobs few whole histories are read.
   uint64_t first = 1;
   std::vector<uint32_t> recorded;
   for (uint32_t i = 0; i < histories.members.size(); ++i) {
-    if (histories.members[i].last == 0) continue;
+    const MemberHistory& member = histories.members[i];
+    if (member.last == 0) continue;
+    if (histories.members[member.twin].first < member.first) continue;
     recorded.push_back(i);
-    first = std::max(first, histories.members[i].first);
+    first = std::max(first, member.first);
   }
   if (recorded.size() < 2) return std::nullopt;
 
@@ -189,7 +192,9 @@ std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites,
     for (const Event& event : history.member->events) {
       if (event.sequence >= first) hash = RollHash(hash, SiteKey(trace, sites, event));
     }
-    classes[{history.last, hash}].push_back(i);
+    std::vector<uint32_t>& members = classes[{history.last, hash}];
+    members.push_back(i);
+    for (const uint32_t other : histories.WithoutRecord(i, history.first)) members.push_back(other);
   }
   if (classes.size() < 2) return std::nullopt;
   std::vector<const std::vector<uint32_t>*> by_size;

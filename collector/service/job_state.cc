@@ -156,8 +156,7 @@ bool DiagnosisThrottle::MayRun(const Suspicion& suspicion, int64_t now_ns) const
   if (suspicion.reason == Reason::kNone) return false;
   if (cost_ns_ < 0) return true;
   const int64_t since_ns = now_ns - ended_ns_;
-  const bool same = suspicion.fingerprint == fingerprint_ && suspicion.reason == reason_;
-  if (same) return since_ns >= gap_ns_;
+  if (Repeats(suspicion)) return since_ns >= gap_ns_;
   const bool others_compute =
       suspicion.reason == Reason::kSomeWait || suspicion.reason == Reason::kMismatch;
   if (!others_compute) return since_ns >= (suspicion.reason == reason_ ? kLeastGapNs : 0);
@@ -166,8 +165,7 @@ bool DiagnosisThrottle::MayRun(const Suspicion& suspicion, int64_t now_ns) const
 
 void DiagnosisThrottle::Ran(const Suspicion& suspicion, bool fruitful, int64_t begin_ns,
                             int64_t end_ns) {
-  const bool same = suspicion.fingerprint == fingerprint_ && suspicion.reason == reason_;
-  gap_ns_ = same ? std::min(gap_ns_ * 2, kMostGapNs) : kLeastGapNs;
+  gap_ns_ = Repeats(suspicion) ? std::min(gap_ns_ * 2, kMostGapNs) : kLeastGapNs;
   // A verdict stands until something moves; still, what else is wrong may be found later.
   if (fruitful) gap_ns_ = kMostGapNs;
   fingerprint_ = suspicion.fingerprint;

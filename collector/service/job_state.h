@@ -107,6 +107,10 @@ class JobState {
 class DiagnosisThrottle {
  public:
   bool MayRun(const Suspicion& suspicion, int64_t now_ns) const;
+  // The last look was at this picture.
+  bool Repeats(const Suspicion& suspicion) const {
+    return cost_ns_ >= 0 && suspicion.fingerprint == fingerprint_ && suspicion.reason == reason_;
+  }
   void Ran(const Suspicion& suspicion, bool fruitful, int64_t begin_ns, int64_t end_ns);
 
  private:

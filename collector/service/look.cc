@@ -125,13 +125,15 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
   }
   // The journal is newer than the images: who ended in between may have done much first, finalize
   // even, or said why it ends. The next look sees both; of the last one the journal is believed.
+  std::vector<uint32_t> ended;
   for (const uint32_t index : alive) {
     ProcessEnd& end = builder.trace()->processes[index].end;
-    look.ended_meanwhile |= end.how != ProcessEnd::How::kAlive;
+    if (end.how != ProcessEnd::How::kAlive) ended.push_back(index);
     if (!settle) end = {.how = ProcessEnd::How::kAlive};
   }
   if (keep_evidence_) AddEvidence(processes, &look);
   look.trace = builder.Finish();
+  for (const uint32_t index : ended) look.ended_meanwhile.insert(look.trace.processes[index].world);
   if (queries_->newest_records() != 0 && IsCut(look.trace)) {
     look.trace.problems.push_back(
         {.code = ProblemCode::kMissingCalls,

@@ -23,7 +23,8 @@ struct Look {
   Trace trace;
   std::vector<Observed> observed;  // by process of the trace, as far as it goes
   std::set<uint64_t> agents;       // whose rings are in the trace
-  bool ended_meanwhile = false;    // a process, after its ring was read
+  // Worlds of which a process ended after its ring was read: the picture is of two moments.
+  std::set<uint32_t> ended_meanwhile;
   // With keep_evidence: what the trace was made of.
   collect::Evidence evidence;
   std::map<uint64_t, size_t> evidence_nodes;  // by agent, in `evidence`

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <tuple>
 #include <utility>
 
 #include "collector/base/clock.h"
 #include "collector/base/text.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/wording/waiting_set.h"
+#include "collector/service/history_need.h"
 #include "collector/service/patience.h"
 
 namespace rollcall::service {
@@ -24,8 +26,12 @@ constexpr size_t kMostProblems = 16;
 constexpr size_t kMostProblemBytes = 512;
 // Of so many processes whole rings are looked at.
 constexpr size_t kWholeProcesses = 64;
-// Of more, and of those that mostly compute, as many records in all; a process has two ring
-// buffers.
+// Of more: what each does, and where it stands, is in the tables beside the newest records.
+constexpr uint64_t kBriefRecords = 4;
+// What whole rings show may ask for others.
+constexpr int kHistoryRounds = 3;
+// Where what is looked for may lie further back, or the job is over: as many records in all; a
+// process has two ring buffers.
 constexpr uint64_t kFirstRecords = 1 << 18;
 constexpr uint64_t kLeastRecords = 64;
 constexpr uint64_t kMostRecords = 256;
@@ -219,41 +225,51 @@ void Monitor::ForgetLostAgents() {
   }
 }
 
-uint64_t Monitor::FirstRecords(Reason reason) const {
-  const size_t processes = state_.processes().size();
-  const bool whole = processes <= kWholeProcesses && reason != Reason::kSomeWait;
-  if (whole) return 0;
-  return std::clamp(kFirstRecords / processes, kLeastRecords, kMostRecords);
+uint64_t Monitor::MoreRecords() const {
+  return std::clamp(kFirstRecords / std::max<size_t>(1, state_.processes().size()), kLeastRecords,
+                    kMostRecords);
 }
 
-std::optional<std::set<uint64_t>> Monitor::WorthWholeHistory(const Look& look,
-                                                             const Report& report) const {
-  const Trace& trace = look.trace;
-  std::set<uint64_t> ids;
-  if (state_.processes().size() <= kWholeProcesses) return ids;
-  for (const Finding& finding : report.findings) {
-    if (finding.communicator >= trace.communicators.size()) continue;
-    const Communicator& communicator = trace.communicators[finding.communicator];
-    if (communicator.members.size() > kWholeProcesses - ids.size()) continue;
-    for (const uint32_t member : communicator.members) {
-      const uint32_t process = trace.members[member].process;
-      if (process < look.observed.size()) ids.insert(look.observed[process].id);
-    }
-  }
-  return ids.empty() ? std::nullopt : std::optional(ids);
+uint64_t Monitor::FirstRecords(Reason reason) const {
+  if (state_.processes().size() > kWholeProcesses) return kBriefRecords;
+  return reason == Reason::kSomeWait ? MoreRecords() : 0;
 }
 
 bool Monitor::FetchHistory(Look* look, const Report& report, AgentQueries::Rings first) {
-  if (first.newest_records == 0 || report.findings.empty()) return false;
   first.newest_records = 0;
-  if (!options_.on_evidence) {
-    std::optional<std::set<uint64_t>> ids = WorthWholeHistory(*look, report);
-    if (!ids) return false;
-    first.processes = std::move(*ids);
+  // The evidence has all rings of one moment.
+  const bool all = options_.on_evidence || state_.processes().size() <= kWholeProcesses;
+  if (all) {
+    if (queries_.newest_records() == 0 || report.findings.empty()) return false;
+  } else {
+    for (const uint32_t process : WorthWholeHistory(look->trace, report, kWholeProcesses)) {
+      if (process >= look->observed.size()) continue;
+      const uint64_t id = look->observed[process].id;
+      if (!queries_.FetchedWhole(id)) first.processes.insert(id);
+    }
+    if (first.processes.empty()) return false;
   }
   look->evidence = {};  // rings are large: not those of two looks at once
   queries_.FetchRings(first);
   return true;
+}
+
+void Monitor::DiagnoseWithHistory(Look* look, const Report* report,
+                                  const AgentQueries::Rings& first,
+                                  const std::function<void()>& diagnose) {
+  const auto said = [&] {
+    std::vector<std::tuple<VerdictKind, uint32_t, uint64_t, std::vector<int32_t>>> findings;
+    for (const Finding& finding : report->findings) {
+      findings.emplace_back(finding.kind, finding.communicator, finding.sequence, finding.culprits);
+    }
+    return findings;
+  };
+  for (int round = 0; round < kHistoryRounds; ++round) {
+    const auto before = said();
+    if (!FetchHistory(look, *report, first)) return;
+    diagnose();
+    if (!report->findings.empty() && said() == before) return;
+  }
 }
 
 std::optional<Movement> Monitor::MovementOf(uint64_t id) const {
@@ -270,10 +286,13 @@ void Monitor::WithdrawVoid(const std::function<std::optional<Movement>(uint64_t 
   if (options_.on_withdrawal) options_.on_withdrawal(withdrawal);
 }
 
-Report Monitor::DiagnoseLive(const Trace& trace) const {
-  Report report = Diagnose(trace, {.stall_after_ns = options_.times.stall_after_ns});
+Report Monitor::DiagnoseLive(const Look& look) const {
+  Report report = Diagnose(look.trace, {.stall_after_ns = options_.times.stall_after_ns});
   const size_t moving = std::erase_if(report.findings, [&](const Finding& finding) {
-    return finding.hangs && !StoodStill(trace, finding);
+    // Who ended first of two, one of which is still shown alive, is not seen.
+    const bool torn = look.ended_meanwhile.contains(finding.world);
+    return finding.hangs ? torn || !StoodStill(look.trace, finding)
+                         : torn && IsFactKind(finding.kind);
   });
   const bool hangs = std::any_of(report.findings.begin(), report.findings.end(),
                                  [](const Finding& finding) { return finding.hangs; });
@@ -303,21 +322,27 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
     return;
   }
   if (options_.live_stacks && !suspicion.stalled.empty()) queries_.FetchStacks(suspicion.stalled);
-  const AgentQueries::Rings first{.newest_records = FirstRecords(suspicion.reason)};
+  AgentQueries::Rings first{.newest_records = FirstRecords(suspicion.reason)};
   Look look;
   Report report;
   int64_t collected = 0;
   const auto diagnose = [&] {
+    look = {};  // of a large job there is no room for two
     look = looks_.Build(false, false);
     collected = Monotonic();
-    report = DiagnoseLive(look.trace);
+    report = DiagnoseLive(look);
   };
   const auto fetch_and_diagnose = [&] {
-    look = {};
     queries_.FetchRings(first);
     diagnose();
   };
   fetch_and_diagnose();
+  // Ranks that go on may have left the call behind that did not match.
+  if (suspicion.reason == Reason::kMismatch && first.newest_records == kBriefRecords &&
+      !IsReportable(report, options_.times.stall_after_ns)) {
+    first.newest_records = MoreRecords();
+    fetch_and_diagnose();
+  }
   // The rings are newer than the digests: a rank may have passed the threshold in between.
   if (options_.live_stacks && suspicion.stalled.empty()) {
     const std::vector<uint64_t> stalled = CalledStalled(look.trace, report);
@@ -326,9 +351,12 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
       fetch_and_diagnose();
     }
   }
-  if (IsReportable(report, options_.times.stall_after_ns) && FetchHistory(&look, report, first)) {
-    diagnose();
-  }
+  // Nobody computes, and nothing was found: that may need calls that lie further back.
+  const bool all_stand =
+      (suspicion.reason == Reason::kAllWait || suspicion.reason == Reason::kEnded) &&
+      pacer_.Repeats(suspicion);
+  const bool worth = all_stand || IsReportable(report, options_.times.stall_after_ns);
+  if (worth) DiagnoseWithHistory(&look, &report, first, diagnose);
   if (options_.metrics != nullptr) options_.metrics->OnDiagnosis(begin, Monotonic());
   const bool fruitful = IsReportable(report, options_.times.stall_after_ns);
   const int64_t patience =
@@ -348,7 +376,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
     if (options_.on_evidence) queries_.AskForEnvironments();
     // Only now: reading debug information takes far longer than everything else here.
     queries_.Symbolize(&look.trace);
-    report = DiagnoseLive(look.trace);
+    report = DiagnoseLive(look);
   }
   if (suspicion.reason == Reason::kMismatch && !fruitful) state_.ClearMismatches();
   Tell(&look, report, fruitful, begin);
@@ -436,13 +464,21 @@ void Monitor::FinishNow() {
   // outlive their launcher for longer than the agents wait may end while these are taken.
   for (int i = 0; i < kLastLooks; ++i) {
     look = {};
-    const AgentQueries::Rings first{.settle = true, .newest_records = FirstRecords(Reason::kEnded)};
+    const bool few = state_.processes().size() <= kWholeProcesses;
+    const AgentQueries::Rings first{.settle = true, .newest_records = few ? 0 : MoreRecords()};
     queries_.FetchRings(first);
     look = looks_.Build(true, time_is_up);
-    if (first.newest_records != 0 && FetchHistory(&look, Diagnose(look.trace, diagnose), first)) {
-      look = looks_.Build(true, time_is_up);
+    if (first.newest_records != 0) {
+      Report report = Diagnose(look.trace, diagnose);
+      if (!report.findings.empty()) {
+        DiagnoseWithHistory(&look, &report, first, [&] {
+          look = {};
+          look = looks_.Build(true, time_is_up);
+          report = Diagnose(look.trace, diagnose);
+        });
+      }
     }
-    if (!look.ended_meanwhile || !queries_.rings()->complete()) break;
+    if (look.ended_meanwhile.empty() || !queries_.rings()->complete()) break;
   }
   Final final;
   if (final_pass_.name_code) queries_.Symbolize(&look.trace);

@@ -125,8 +125,9 @@ class Monitor {
   void ForgetLostAgents();
   // `asked`: not because of the digests, and not to be put off.
   void RunDiagnosis(const Suspicion& suspicion, bool asked);
-  // What the diagnosis says of a job that runs, without what has not been quiet for two looks.
-  Report DiagnoseLive(const Trace& trace) const;
+  // What the diagnosis says of a job that runs, without what has not been quiet for two looks, or
+  // rests on pictures of two moments.
+  Report DiagnoseLive(const Look& look) const;
   void WithdrawVoid(const std::function<std::optional<Movement>(uint64_t id)>& moved);
   std::optional<Movement> MovementOf(uint64_t id) const;
   // The same of a job that is over.
@@ -135,14 +136,15 @@ class Monitor {
   void PublishMetrics(const Suspicion& suspicion, int64_t now);
   // The live processes that a report calls stalled.
   std::vector<uint64_t> CalledStalled(const Trace& trace, const Report& report) const;
-  // So many of a ring buffer's records are asked for first: of many processes a few each, so that
-  // a look at 16,384 ranks stays below 100 MB. 0: all.
+  // So many of a ring buffer's records are asked for first; 0: all.
   uint64_t FirstRecords(Reason reason) const;
-  // The processes whose whole history may say more of the findings: the members of small
-  // communicators, all of each. Empty: that is all of them.
-  std::optional<std::set<uint64_t>> WorthWholeHistory(const Look& look, const Report& report) const;
-  // Fetches their whole rings, or all for a bundle. False if there is no more to fetch.
+  // And so many where what is looked for lies further back.
+  uint64_t MoreRecords() const;
+  // Fetches the whole rings that may say more of the findings. False if there is no more to fetch.
   bool FetchHistory(Look* look, const Report& report, AgentQueries::Rings first);
+  // Does that until it changes nothing. `diagnose` makes the look and the report anew.
+  void DiagnoseWithHistory(Look* look, const Report* report, const AgentQueries::Rings& first,
+                           const std::function<void()>& diagnose);
   // Reports what the look says that is new. `fruitful`: there is something to say.
   void Tell(Look* look, const Report& report, bool fruitful, int64_t begin_ns);
   // Waits for them, for a while, and puts what came into the evidence.

@@ -57,12 +57,25 @@ class CallFinder {
     incident.what = Incident::What::kCalls;
     incident.communicator = histories.communicator;
     incident.sequence = sequence;
+    const bool of_data =
+        mismatch.kind == MismatchKind::kDatatype || mismatch.kind == MismatchKind::kCount;
     const auto processes = [&](const std::vector<uint32_t>& members) {
       std::vector<uint32_t> result;
       result.reserve(members.size());
-      for (const uint32_t i : members) result.push_back(histories.members[calls[i].member].process);
+      for (const uint32_t i : members) {
+        result.push_back(histories.members[calls[i].member].process);
+        if (of_data) continue;
+        for (const uint32_t other : histories.WithoutRecord(calls[i].member, sequence)) {
+          result.push_back(histories.members[other].process);
+        }
+      }
       return result;
     };
+    // What the others passed is not known: there is no majority.
+    const bool is_vote = of_data && !mismatch.pair && !mismatch.deviating.empty();
+    if (is_vote && present.size() < HowMany(histories, sequence)) {
+      mismatch.others = std::exchange(mismatch.deviating, {});
+    }
     incident.tie = mismatch.deviating.empty();
     incident.deviating = processes(incident.tie ? mismatch.others : mismatch.deviating);
     incident.agreeing = processes(mismatch.agreeing);
@@ -89,6 +102,13 @@ class CallFinder {
     found_.incidents.push_back(std::move(incident));
   }
 
+  // Members that made the call, on record or not.
+  static size_t HowMany(const CommunicatorHistory& histories, uint64_t sequence) {
+    return static_cast<size_t>(
+        std::count_if(histories.members.begin(), histories.members.end(),
+                      [&](const auto& member) { return member.entered >= sequence; }));
+  }
+
   // One that is out of step does not make another one's call a wrong one.
   static bool Explains(const Shift& shift, const std::vector<MemberCall>& calls,
                        const Mismatch& mismatch) {
@@ -110,7 +130,8 @@ class CallFinder {
     for (const uint32_t member : present) {
       const Event& event = *histories.members[member].At(sequence);
       calls->push_back({member, histories.members[member].member->rank, &aligned_.Args(event),
-                        histories.members[member].member});
+                        histories.members[member].member,
+                        1 + histories.WithoutRecord(member, sequence).size()});
     }
     const Communicator& comm = aligned_.trace.communicators[histories.communicator];
     const bool inter = (comm.flags & ring::kIsInter) != 0;
@@ -267,6 +288,10 @@ const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64
     const MemberHistory* history = analysis.HistoryOf(communicator, process);
     if (history != nullptr) {
       if (const Event* event = history->At(sequence)) return event;
+      // Who made the same calls made this one, too.
+      const MemberHistory& twin = analysis.histories[communicator].members[history->twin];
+      if (const Event* event = sequence <= history->entered ? twin.At(sequence) : nullptr)
+        return event;
     }
   }
   return analysis.Stands(process);

@@ -15,6 +15,9 @@ namespace {
 
 using What = Incident::What;
 
+// So many calls in a row that agree show that two histories are not shifted against each other.
+constexpr uint64_t kEnoughCalls = 16;
+
 // Hosts that only wait for their devices do not see where a stream stands.
 bool SeesStreams(const Analysis& analysis, const Incident& incident) {
   const auto sees = [&analysis](uint32_t p) {
@@ -172,6 +175,30 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
       break;
   }
   return Certainty::kInconclusive;
+}
+
+bool MayHaveBegunEarlier(const Analysis& analysis, const Incident& incident) {
+  const bool of_order = incident.what == What::kShift || incident.what == What::kLeft ||
+                        incident.what == What::kCycle || incident.what == What::kCalls;
+  if (!of_order || incident.communicator == kNoIndex) return false;
+  if (incident.deviating.empty() || incident.agreeing.empty()) return false;
+  const MemberHistory* a = analysis.HistoryOf(incident.communicator, incident.deviating.front());
+  const MemberHistory* b = analysis.HistoryOf(incident.communicator, incident.agreeing.front());
+  if (a == nullptr || b == nullptr) return false;
+  const uint64_t first = std::max(a->first, b->first);
+  if (first == 1) return false;
+  for (const Checkpoint& x : a->member->checkpoints) {
+    const bool between = x.sequence + 1 >= first && x.sequence < incident.sequence;
+    if (!between || x.path_hash == 0) continue;
+    for (const Checkpoint& y : b->member->checkpoints) {
+      if (x.sequence == y.sequence && x.semantic_hash == y.semantic_hash &&
+          x.path_hash == y.path_hash) {
+        return false;
+      }
+    }
+  }
+  return incident.what == What::kShift ? incident.sequence == first
+                                       : incident.sequence < first + kEnoughCalls;
 }
 
 void AddDoubts(const Analysis& analysis, const Incident& incident, Finding* finding) {

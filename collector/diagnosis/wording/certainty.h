@@ -14,6 +14,10 @@ namespace rollcall {
 Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
                       const std::vector<uint32_t>& waiting);
 
+// The ranks may have come apart before the oldest calls that are on record: which of their calls
+// was the first to meet another one than it should is not known then.
+bool MayHaveBegunEarlier(const Analysis& analysis, const Incident& incident);
+
 // Notes why it is not certain, so that a person can correct it.
 void AddDoubts(const Analysis& analysis, const Incident& incident, Finding* finding);
 

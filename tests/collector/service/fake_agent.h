@@ -112,12 +112,12 @@ inline rpc::AgentMessage WaitingDigest(uint64_t id = 1, int32_t size = 1) {
   return message;
 }
 
-// One of two ranks, which has been in a barrier, or is still. No call paths: nobody would answer
-// what they mean.
-inline std::vector<uint8_t> RingInBarrier(int32_t rank, bool inside) {
-  RingFileBuilder builder(rank, 2);
+// One of two ranks, or more, which has been in a barrier, or is still. No call paths: nobody would
+// answer what they mean.
+inline std::vector<uint8_t> RingInBarrier(int32_t rank, bool inside, int32_t size = 2) {
+  RingFileBuilder builder(rank, size);
   const uint32_t thread = builder.AddThread(100);
-  const uint32_t world = builder.AddMember(0xfeed, rank, 2, ring::kIsWorld);
+  const uint32_t world = builder.AddMember(0xfeed, rank, size, ring::kIsWorld);
   ring::Record record = builder.MakeRecord(Operation::kInit, 1000);
   builder.Append(thread, record);
   if (inside) {

@@ -92,6 +92,56 @@ TEST(MonitorTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
   monitor.Leave(agent);
 }
 
+// Rank 0 ended after its ring was read, and rank 2, which the launcher killed for it, before its
+// own was: a picture in which rank 2 alone is dead.
+TEST(MonitorTest, WhoDiedWhileAnotherEndedIsNotNamedBeforeBothAreSeen) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::vector<int32_t>> died;  // culprits, of all reports
+  MonitorOptions options;
+  options.on_report = [&](const Trace&, const Report& report) {
+    const std::lock_guard lock(mutex);
+    for (const Finding& finding : report.findings) {
+      if (finding.kind == VerdictKind::kRankDied) died.push_back(finding.culprits);
+    }
+    changed.notify_all();
+  };
+  const std::vector<std::vector<uint8_t>> rings = {
+      RingInBarrier(0, false, 3), RingInBarrier(1, true, 3), RingInBarrier(2, false, 3)};
+  const uint64_t ids[] = {IdOf(rings[0]), IdOf(rings[1]), IdOf(rings[2])};
+  rpc::AgentMessage killed;
+  killed.mutable_journal()->set_lines(FormatJournalLine(journal::ProcessEnded{
+      {ids[2], "here", 3, 2}, {.how = ProcessEnd::How::kSignaled, .status = 9}}));
+
+  Monitor monitor{std::move(options)};
+  const auto link = std::make_shared<FakeLink>();
+  const uint64_t agent = monitor.Join(link);
+  monitor.Message(agent, Hello());
+  for (const uint64_t id : ids) monitor.Message(agent, WaitingDigest(id, 3));
+  const uint64_t first = link->WaitForSnapshotRequest();
+  ASSERT_NE(first, 0u);
+  monitor.Message(agent, EndInJournal(ids[0]));
+  monitor.Message(agent, killed);
+  for (size_t i = 0; i < 3; ++i) monitor.Message(agent, Snapshot(first, ids[i], rings[i], i != 2));
+  monitor.Message(agent, LastSnapshot(first));
+
+  monitor.Message(agent, EndedDigest(ids[0]));
+  monitor.Message(agent, EndedDigest(ids[2]));
+  const uint64_t second = link->WaitForSnapshotRequest(first);
+  ASSERT_NE(second, 0u);
+  {
+    const std::lock_guard lock(mutex);
+    EXPECT_THAT(died, ::testing::IsEmpty());
+  }
+  for (size_t i = 0; i < 3; ++i) monitor.Message(agent, Snapshot(second, ids[i], rings[i], i == 1));
+  monitor.Message(agent, LastSnapshot(second));
+  std::unique_lock lock(mutex);
+  EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(20), [&] { return !died.empty(); }));
+  EXPECT_THAT(died, ::testing::Each(::testing::Contains(0)));
+  lock.unlock();
+  monitor.Leave(agent);
+}
+
 // Each of many nodes may have it.
 TEST(MonitorTest, AProblemOfAgentsIsSaidOnceAndCannotForgeLines) {
   std::vector<std::string> notes;  // of the monitor's thread, until Finish() has returned

@@ -1,0 +1,112 @@
+#include "collector/service/history_need.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "collector/matching/communicator_history.h"
+
+namespace rollcall::service {
+namespace {
+
+// A finding may name thousands, which did the same.
+constexpr size_t kMostNamed = 8;
+
+std::vector<uint32_t> ProcessesOf(const Trace& trace, uint32_t world,
+                                  const std::vector<int32_t>& ranks) {
+  std::vector<uint32_t> processes;
+  if (world >= trace.worlds.size()) return processes;
+  const std::vector<uint32_t>& all = trace.worlds[world].processes;
+  for (const int32_t rank : ranks) {
+    if (processes.size() == kMostNamed) break;
+    if (rank < 0 || static_cast<size_t>(rank) >= all.size()) continue;
+    const uint32_t process = all[static_cast<size_t>(rank)];
+    if (process != kNoIndex) processes.push_back(process);
+  }
+  return processes;
+}
+
+// The call path of the call that it stands in.
+uint32_t Stands(const Process& process) {
+  return process.open_calls.empty() ? kNoIndex : process.open_calls.front().event.call_path;
+}
+
+// Processes by what they do.
+template <typename Key>
+class Classes {
+ public:
+  void Add(const Key& key, uint32_t process) {
+    Class& known = classes_[key];
+    ++known.size;
+    known.process = std::min(known.process, process);
+  }
+  // One process of each class, those of the smallest classes first: who does what the others do not
+  // is among them.
+  std::vector<uint32_t> Representatives() const {
+    std::vector<Class> by_size;
+    for (const auto& [key, one] : classes_) by_size.push_back(one);
+    std::stable_sort(by_size.begin(), by_size.end(),
+                     [](const Class& a, const Class& b) { return a.size < b.size; });
+    std::vector<uint32_t> processes;
+    for (const Class& one : by_size) processes.push_back(one.process);
+    return processes;
+  }
+
+ private:
+  struct Class {
+    size_t size = 0;
+    uint32_t process = kNoIndex;
+  };
+  std::map<Key, Class> classes_;
+};
+
+std::vector<uint32_t> Representatives(const Trace& trace, const Communicator& communicator) {
+  Classes<std::tuple<uint64_t, uint64_t, uint64_t, uint32_t, bool>> classes;
+  for (const uint32_t index : communicator.members) {
+    const Member& member = trace.members[index];
+    const Process& process = trace.processes[member.process];
+    const Checkpoint last = LastCheckpoint(member).value_or(Checkpoint{});
+    const bool alive = process.end.how == ProcessEnd::How::kAlive;
+    classes.Add({member.entered, last.semantic_hash, last.path_hash, Stands(process), alive},
+                member.process);
+  }
+  return classes.Representatives();
+}
+
+}  // namespace
+
+std::set<uint32_t> WorthWholeHistory(const Trace& trace, const Report& report, size_t most) {
+  std::set<uint32_t> chosen;
+  const auto add = [&](const std::vector<uint32_t>& processes) {
+    for (const uint32_t process : processes) {
+      if (chosen.size() < most) chosen.insert(process);
+    }
+  };
+  for (const Finding& finding : report.findings) {
+    add(ProcessesOf(trace, finding.world, finding.culprits));
+    if (finding.communicator >= trace.communicators.size()) {
+      add(ProcessesOf(trace, finding.world, finding.waiting));
+      continue;
+    }
+    const Communicator& communicator = trace.communicators[finding.communicator];
+    std::set<uint32_t> with_members = chosen;
+    for (const uint32_t member : communicator.members) {
+      with_members.insert(trace.members[member].process);
+    }
+    if (with_members.size() <= most) {
+      chosen = std::move(with_members);
+    } else {
+      add(Representatives(trace, communicator));
+    }
+  }
+  // Who waits elsewhere may be a part of it.
+  Classes<uint32_t> places;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) places.Add(Stands(trace.processes[p]), p);
+  add(places.Representatives());
+  return chosen;
+}
+
+}  // namespace rollcall::service
