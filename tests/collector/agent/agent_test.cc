@@ -494,6 +494,43 @@ TEST_F(AgentTest, CompressesAnAnswerWhereItIsAllowed) {
   EXPECT_EQ(snapshot.threads[0].open.size(), 1u);
 }
 
+TEST_F(AgentTest, SendsSmallRingsInOneMessageBehindTheirJournalLines) {
+  Sleeper sleepers[2];
+  const std::unique_ptr<FakeRing> rings[] = {MakeRing(sleepers[0].pid(), 0, 2),
+                                             MakeRing(sleepers[1].pid(), 1, 2)};
+  for (const auto& ring : rings) ring->Enter(Operation::kBarrier, 9);
+  ASSERT_TRUE(RunUntil([&] {
+    return LastDigest(0) != nullptr && LastDigest(0)->quiet() && LastDigest(1) != nullptr &&
+           LastDigest(1)->quiet();
+  }));
+  rpc::CollectorMessage request;
+  request.mutable_snapshot()->set_request(5);
+  request.mutable_snapshot()->set_newest_records(4);
+  request.mutable_snapshot()->set_may_compress(true);
+  request.mutable_snapshot()->set_may_batch(true);
+  transport_.Ask(request);
+  rpc::SnapshotBatch batch;
+  std::string lines;  // of the journal, sent before
+  ASSERT_TRUE(RunUntil([&] {
+    lines.clear();
+    for (const auto& message : transport_.Sent()) {
+      lines += message.journal().lines();
+      if (!message.has_snapshots()) continue;
+      batch = message.snapshots();
+      return true;
+    }
+    return false;
+  }));
+  ASSERT_EQ(batch.chunks_size(), 3);
+  EXPECT_TRUE(batch.chunks(0).end_of_file());
+  EXPECT_TRUE(batch.chunks(1).end_of_file());
+  EXPECT_NE(batch.chunks(0).id(), batch.chunks(1).id());
+  EXPECT_TRUE(batch.chunks(2).last());
+  const size_t first = lines.find("\"quiet\"");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_NE(lines.find("\"quiet\"", first + 1), std::string::npos);
+}
+
 // A job may run a thousand short programs: each has a ring of some MiB, and descriptors.
 TEST_F(AgentTest, RingsOfEndedProcessesTakeWhatTheyNeed) {
   agent_ = nullptr;
