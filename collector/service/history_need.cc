@@ -51,6 +51,7 @@ class Classes {
     std::stable_sort(by_size.begin(), by_size.end(),
                      [](const Class& a, const Class& b) { return a.size < b.size; });
     std::vector<uint32_t> processes;
+    processes.reserve(by_size.size());
     for (const Class& one : by_size) processes.push_back(one.process);
     return processes;
   }
