@@ -17,8 +17,8 @@
 namespace rollcall::service {
 namespace {
 
-using testing::ElementsAre;
-using testing::UnorderedElementsAre;
+using ::testing::ElementsAre;
+using ::testing::UnorderedElementsAre;
 
 // As many as a collector asks for first of each ring buffer of a large job.
 constexpr size_t kNewest = 4;
@@ -82,7 +82,7 @@ TEST(HistoryNeed, NothingIsMoreCertainThanWholeRingsShow) {
       const Report whole = Diagnose(trace, test.options);
       const ByNeed read = Read(trace, test.options, newest, 3);
       if (Hangs(trace, whole).empty()) {
-        EXPECT_THAT(Hangs(read.trace, read.report), testing::IsEmpty()) << name;
+        EXPECT_THAT(Hangs(read.trace, read.report), ::testing::IsEmpty()) << name;
       }
       EXPECT_GE(MostCertain(read.report), MostCertain(whole)) << name;
     }
