@@ -230,15 +230,17 @@ uint64_t Monitor::MoreRecords() const {
                     kMostRecords);
 }
 
+bool Monitor::IsLarge() const { return state_.processes().size() > kWholeProcesses; }
+
 uint64_t Monitor::FirstRecords(Reason reason) const {
-  if (state_.processes().size() > kWholeProcesses) return kBriefRecords;
+  if (IsLarge()) return kBriefRecords;
   return reason == Reason::kSomeWait ? MoreRecords() : 0;
 }
 
 bool Monitor::FetchHistory(Look* look, const Report& report, AgentQueries::Rings first) {
   first.newest_records = 0;
   // The evidence has all rings of one moment.
-  const bool all = options_.on_evidence || state_.processes().size() <= kWholeProcesses;
+  const bool all = options_.on_evidence || !IsLarge();
   if (all) {
     if (queries_.newest_records() == 0 || report.findings.empty()) return false;
   } else {
@@ -338,7 +340,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
   };
   fetch_and_diagnose();
   // Ranks that go on may have left the call behind that did not match.
-  if (suspicion.reason == Reason::kMismatch && first.newest_records == kBriefRecords &&
+  if (suspicion.reason == Reason::kMismatch && IsLarge() &&
       !IsReportable(report, options_.times.stall_after_ns)) {
     first.newest_records = MoreRecords();
     fetch_and_diagnose();
@@ -460,30 +462,24 @@ void Monitor::FinishNow() {
   const bool time_is_up = diagnose.time_limit_ns >= 0;
   if (options_.on_evidence) queries_.AskForEnvironments();
   Look look;
+  Final final;
+  const auto build_and_diagnose = [&] {
+    look = {};
+    look = looks_.Build(true, time_is_up);
+    final.report = Diagnose(look.trace, diagnose);
+  };
+  const AgentQueries::Rings first{.settle = true, .newest_records = IsLarge() ? MoreRecords() : 0};
   // What the agents still have to say is on its way: the snapshots come behind it. Ranks that
   // outlive their launcher for longer than the agents wait may end while these are taken.
   for (int i = 0; i < kLastLooks; ++i) {
-    look = {};
-    const bool few = state_.processes().size() <= kWholeProcesses;
-    const AgentQueries::Rings first{.settle = true, .newest_records = few ? 0 : MoreRecords()};
     queries_.FetchRings(first);
-    look = looks_.Build(true, time_is_up);
-    if (first.newest_records != 0) {
-      Report report = Diagnose(look.trace, diagnose);
-      if (!report.findings.empty()) {
-        DiagnoseWithHistory(&look, &report, first, [&] {
-          look = {};
-          look = looks_.Build(true, time_is_up);
-          report = Diagnose(look.trace, diagnose);
-        });
-      }
+    build_and_diagnose();
+    if (IsLarge() && !final.report.findings.empty()) {
+      DiagnoseWithHistory(&look, &final.report, first, build_and_diagnose);
     }
     if (look.ended_meanwhile.empty() || !queries_.rings()->complete()) break;
   }
-  Final final;
-  if (final_pass_.name_code) queries_.Symbolize(&look.trace);
-  final.report = Diagnose(look.trace, diagnose);
-  if (!final_pass_.name_code && !EndedWell(final.report)) {
+  if (final_pass_.name_code || !EndedWell(final.report)) {
     queries_.Symbolize(&look.trace);
     final.report = Diagnose(look.trace, diagnose);
   }

@@ -136,6 +136,8 @@ class Monitor {
   void PublishMetrics(const Suspicion& suspicion, int64_t now);
   // The live processes that a report calls stalled.
   std::vector<uint64_t> CalledStalled(const Trace& trace, const Report& report) const;
+  // It has more processes than whole rings are looked at.
+  bool IsLarge() const;
   // So many of a ring buffer's records are asked for first; 0: all.
   uint64_t FirstRecords(Reason reason) const;
   // And so many where what is looked for lies further back.

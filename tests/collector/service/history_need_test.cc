@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/newest_records.h"
@@ -32,13 +33,13 @@ struct ByNeed {
 ByNeed Read(const Trace& trace, const DiagnoseOptions& options, size_t newest, size_t most) {
   ByNeed read;
   std::set<uint32_t> whole;
-  for (size_t had = 1; had != whole.size() || whole.empty();) {
+  size_t had = 0;
+  do {
     had = whole.size();
     read.trace = KeepNewest(trace, newest, whole);
     read.report = Diagnose(read.trace, options);
     whole.merge(WorthWholeHistory(read.trace, read.report, most - whole.size()));
-    if (whole.size() == had) break;
-  }
+  } while (whole.size() != had);
   return read;
 }
 
@@ -58,16 +59,40 @@ Certainty MostCertain(const Report& report) {
   return most;
 }
 
-TEST(HistoryNeed, EveryHangIsTheOneThatWholeRingsShow) {
-  size_t cut = 0;
+Trace Parse(const std::string& text) {
+  Trace trace = verdict_case::Parse(text);
+  AddRecentCheckpoints(&trace);
+  return trace;
+}
+
+// A golden trace, what all of it shows, and what a reader by need knows.
+struct Golden {
+  std::string name;
+  DiagnoseOptions options;
+  Trace trace;
+  Report whole;
+  ByNeed read;
+};
+
+std::vector<Golden> ReadAll(size_t newest, size_t most) {
+  std::vector<Golden> all;
   for (const std::string& name : verdict_case::Names()) {
     const verdict_case::Case test = verdict_case::Load(name);
-    Trace trace = verdict_case::Parse(test.trace);
-    AddRecentCheckpoints(&trace);
-    const Report whole = Diagnose(trace, test.options);
-    const ByNeed read = Read(trace, test.options, kNewest, 64);
-    EXPECT_EQ(Hangs(trace, whole), Hangs(read.trace, read.report)) << name;
-    cut += Hangs(trace, whole) != Hangs(read.trace, Diagnose(KeepNewest(trace, 1), test.options));
+    Trace trace = Parse(test.trace);
+    Report whole = Diagnose(trace, test.options);
+    ByNeed read = Read(trace, test.options, newest, most);
+    all.push_back({name, test.options, std::move(trace), std::move(whole), std::move(read)});
+  }
+  return all;
+}
+
+TEST(HistoryNeed, EveryHangIsTheOneThatWholeRingsShow) {
+  size_t cut = 0;
+  for (const Golden& golden : ReadAll(kNewest, 64)) {
+    const std::vector<std::string> hangs = Hangs(golden.trace, golden.whole);
+    EXPECT_EQ(hangs, Hangs(golden.read.trace, golden.read.report)) << golden.name;
+    const Trace newest = KeepNewest(golden.trace, 1);
+    cut += hangs != Hangs(newest, Diagnose(newest, golden.options));
   }
   EXPECT_GT(cut, 10u) << "too few whose verdict needs old calls";
 }
@@ -75,24 +100,14 @@ TEST(HistoryNeed, EveryHangIsTheOneThatWholeRingsShow) {
 // Fewer rings than would say all: less may be known, nothing else may be said.
 TEST(HistoryNeed, NothingIsMoreCertainThanWholeRingsShow) {
   for (const size_t newest : {size_t{1}, kNewest}) {
-    for (const std::string& name : verdict_case::Names()) {
-      const verdict_case::Case test = verdict_case::Load(name);
-      Trace trace = verdict_case::Parse(test.trace);
-      AddRecentCheckpoints(&trace);
-      const Report whole = Diagnose(trace, test.options);
-      const ByNeed read = Read(trace, test.options, newest, 3);
-      if (Hangs(trace, whole).empty()) {
-        EXPECT_THAT(Hangs(read.trace, read.report), ::testing::IsEmpty()) << name;
+    for (const Golden& golden : ReadAll(newest, 3)) {
+      if (Hangs(golden.trace, golden.whole).empty()) {
+        EXPECT_THAT(Hangs(golden.read.trace, golden.read.report), ::testing::IsEmpty())
+            << golden.name;
       }
-      EXPECT_GE(MostCertain(read.report), MostCertain(whole)) << name;
+      EXPECT_GE(MostCertain(golden.read.report), MostCertain(golden.whole)) << golden.name;
     }
   }
-}
-
-Trace Parse(const std::string& text) {
-  Trace trace = verdict_case::Parse(text);
-  AddRecentCheckpoints(&trace);
-  return trace;
 }
 
 // Rank 5 left one call out long ago; all others did the same.

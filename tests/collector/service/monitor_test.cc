@@ -48,98 +48,99 @@ TEST(MonitorTest, ASuspicionAsksForASnapshotAndAnImpossibleOneIsRefused) {
   monitor.Leave(agent);
 }
 
+// Ranks of one world that end while a collector looks, and whom its reports call dead.
+class EndsTest : public testing::Test {
+ protected:
+  EndsTest() {
+    MonitorOptions options;
+    options.on_report = [this](const Trace&, const Report& report) {
+      const std::lock_guard lock(mutex_);
+      for (const Finding& finding : report.findings) {
+        if (finding.kind == VerdictKind::kRankDied) died_.push_back(finding.culprits);
+      }
+      changed_.notify_all();
+    };
+    monitor_ = std::make_unique<Monitor>(std::move(options));
+    agent_ = monitor_->Join(link_);
+    Send(Hello());
+  }
+  ~EndsTest() override { monitor_->Leave(agent_); }
+
+  void Send(rpc::AgentMessage message) { monitor_->Message(agent_, std::move(message)); }
+  // They wait, as far as the collector is told. The number of its first request.
+  uint64_t Start(std::vector<std::vector<uint8_t>> rings) {
+    rings_ = std::move(rings);
+    for (size_t i = 0; i < rings_.size(); ++i) {
+      Send(WaitingDigest(Id(i), static_cast<int32_t>(rings_.size())));
+    }
+    return link_->WaitForSnapshotRequest();
+  }
+  uint64_t Id(size_t rank) const { return IdOf(rings_[rank]); }
+  void SendRings(uint64_t request, const std::vector<bool>& alive) {
+    for (size_t i = 0; i < alive.size(); ++i) Send(Snapshot(request, Id(i), rings_[i], alive[i]));
+  }
+  // Culprits, of all reports so far.
+  std::vector<std::vector<int32_t>> Died() {
+    const std::lock_guard lock(mutex_);
+    return died_;
+  }
+  bool WaitUntilOneDied() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), [this] { return !died_.empty(); });
+  }
+
+  const std::shared_ptr<FakeLink> link_ = std::make_shared<FakeLink>();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::vector<int32_t>> died_;
+  std::vector<std::vector<uint8_t>> rings_;
+  std::unique_ptr<Monitor> monitor_;
+  uint64_t agent_ = 0;
+};
+
 // What a rank does between the copying of its ring and its end is in no ring that the collector
 // has: it may have finalized, and has not died.
-TEST(MonitorTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<std::string> kinds;  // of all reports
-  MonitorOptions options;
-  options.on_report = [&](const Trace&, const Report& report) {
-    const std::lock_guard lock(mutex);
-    for (const Finding& finding : report.findings) kinds.emplace_back(KindName(finding.kind));
-    changed.notify_all();
-  };
-  const std::vector<std::vector<uint8_t>> rings = {RingInBarrier(0, false), RingInBarrier(1, true)};
-  const uint64_t ids[] = {IdOf(rings[0]), IdOf(rings[1])};
-
-  Monitor monitor{std::move(options)};
-  const auto link = std::make_shared<FakeLink>();
-  const uint64_t agent = monitor.Join(link);
-  monitor.Message(agent, Hello());
-  for (const uint64_t id : ids) monitor.Message(agent, WaitingDigest(id, 2));
-  const uint64_t first = link->WaitForSnapshotRequest();
+TEST_F(EndsTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
+  const uint64_t first = Start({RingInBarrier(0, false), RingInBarrier(1, true)});
   ASSERT_NE(first, 0u);
-  for (size_t i = 0; i < 2; ++i) monitor.Message(agent, Snapshot(first, ids[i], rings[i], true));
-  monitor.Message(agent, EndInJournal(ids[0]));
-  monitor.Message(agent, LastSnapshot(first));
+  SendRings(first, {true, true});
+  Send(EndInJournal(Id(0)));
+  Send(LastSnapshot(first));
 
-  monitor.Message(agent, EndedDigest(ids[0]));
-  const uint64_t second = link->WaitForSnapshotRequest(first);
+  Send(EndedDigest(Id(0)));
+  const uint64_t second = link_->WaitForSnapshotRequest(first);
   ASSERT_NE(second, 0u);
-  {
-    const std::lock_guard lock(mutex);
-    EXPECT_THAT(kinds, ::testing::Not(::testing::Contains("rank-died")));
-  }
-  monitor.Message(agent, Snapshot(second, ids[0], rings[0], false));
-  monitor.Message(agent, Snapshot(second, ids[1], rings[1], true));
-  monitor.Message(agent, LastSnapshot(second));
-  std::unique_lock lock(mutex);
-  EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(20), [&] {
-    return std::find(kinds.begin(), kinds.end(), "rank-died") != kinds.end();
-  }));
-  lock.unlock();
-  monitor.Leave(agent);
+  EXPECT_THAT(Died(), ::testing::IsEmpty());
+  SendRings(second, {false, true});
+  Send(LastSnapshot(second));
+  EXPECT_TRUE(WaitUntilOneDied());
 }
 
 // Rank 0 ended after its ring was read, and rank 2, which the launcher killed for it, before its
 // own was: a picture in which rank 2 alone is dead.
-TEST(MonitorTest, WhoDiedWhileAnotherEndedIsNotNamedBeforeBothAreSeen) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<std::vector<int32_t>> died;  // culprits, of all reports
-  MonitorOptions options;
-  options.on_report = [&](const Trace&, const Report& report) {
-    const std::lock_guard lock(mutex);
-    for (const Finding& finding : report.findings) {
-      if (finding.kind == VerdictKind::kRankDied) died.push_back(finding.culprits);
-    }
-    changed.notify_all();
-  };
-  const std::vector<std::vector<uint8_t>> rings = {
-      RingInBarrier(0, false, 3), RingInBarrier(1, true, 3), RingInBarrier(2, false, 3)};
-  const uint64_t ids[] = {IdOf(rings[0]), IdOf(rings[1]), IdOf(rings[2])};
+TEST_F(EndsTest, WhoDiedWhileAnotherEndedIsNotNamedBeforeBothAreSeen) {
+  const uint64_t first =
+      Start({RingInBarrier(0, false, 3), RingInBarrier(1, true, 3), RingInBarrier(2, false, 3)});
+  ASSERT_NE(first, 0u);
   rpc::AgentMessage killed;
   killed.mutable_journal()->set_lines(FormatJournalLine(journal::ProcessEnded{
-      {ids[2], "here", 3, 2}, {.how = ProcessEnd::How::kSignaled, .status = 9}}));
+      {Id(2), "here", 3, 2}, {.how = ProcessEnd::How::kSignaled, .status = 9}}));
+  Send(EndInJournal(Id(0)));
+  Send(killed);
+  SendRings(first, {true, true, false});
+  Send(LastSnapshot(first));
 
-  Monitor monitor{std::move(options)};
-  const auto link = std::make_shared<FakeLink>();
-  const uint64_t agent = monitor.Join(link);
-  monitor.Message(agent, Hello());
-  for (const uint64_t id : ids) monitor.Message(agent, WaitingDigest(id, 3));
-  const uint64_t first = link->WaitForSnapshotRequest();
-  ASSERT_NE(first, 0u);
-  monitor.Message(agent, EndInJournal(ids[0]));
-  monitor.Message(agent, killed);
-  for (size_t i = 0; i < 3; ++i) monitor.Message(agent, Snapshot(first, ids[i], rings[i], i != 2));
-  monitor.Message(agent, LastSnapshot(first));
-
-  monitor.Message(agent, EndedDigest(ids[0]));
-  monitor.Message(agent, EndedDigest(ids[2]));
-  const uint64_t second = link->WaitForSnapshotRequest(first);
+  Send(EndedDigest(Id(0)));
+  Send(EndedDigest(Id(2)));
+  const uint64_t second = link_->WaitForSnapshotRequest(first);
   ASSERT_NE(second, 0u);
-  {
-    const std::lock_guard lock(mutex);
-    EXPECT_THAT(died, ::testing::IsEmpty());
-  }
-  for (size_t i = 0; i < 3; ++i) monitor.Message(agent, Snapshot(second, ids[i], rings[i], i == 1));
-  monitor.Message(agent, LastSnapshot(second));
-  std::unique_lock lock(mutex);
-  EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(20), [&] { return !died.empty(); }));
-  EXPECT_THAT(died, ::testing::Each(::testing::Contains(0)));
-  lock.unlock();
-  monitor.Leave(agent);
+  EXPECT_THAT(Died(), ::testing::IsEmpty());
+  SendRings(second, {false, true, false});
+  Send(LastSnapshot(second));
+  EXPECT_TRUE(WaitUntilOneDied());
+  EXPECT_THAT(Died(), ::testing::Each(::testing::Contains(0)));
 }
 
 // Each of many nodes may have it.
