@@ -7,10 +7,12 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "cli/argument_parser.h"
 #include "cli/command.h"
 #include "collector/agent/grpc_transport.h"
+#include "collector/aggregate/aggregating_transport.h"
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
 #include "collector/base/print_line.h"
@@ -68,14 +70,13 @@ int RunAgent(int argc, char** argv) {
   service::SilenceGrpc();
   bool keep = true;
   {
-    const auto transport =
-        agent::ConnectToCollector(collector, token, [&](const std::string& reason) {
-          PrintLine(fmt::format("agent: the collector at {} refuses it: {}; it tries again",
-                                collector, reason));
-        });
+    auto connection = agent::ConnectToCollector(collector, token, [&](const std::string& reason) {
+      PrintLine(fmt::format("agent: the collector at {} refuses it: {}; it tries again", collector,
+                            reason));
+    });
+    aggregate::AggregatingTransport transport(std::move(connection), collector, token);
     agent::Agent agent(
-        {.run_directory = run.path(), .host = HostName(), .version = ROLLCALL_VERSION},
-        transport.get());
+        {.run_directory = run.path(), .host = HostName(), .version = ROLLCALL_VERSION}, &transport);
     int64_t needed_ns = Now(CLOCK_MONOTONIC);
     while (g_stop == 0 && !agent.shut_down() && Now(CLOCK_MONOTONIC) - needed_ns < kLonelyNs) {
       agent.RunOnce(1000);

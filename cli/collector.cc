@@ -57,6 +57,7 @@ int RunCollector(int argc, char** argv) {
   TextStyle style;
   double stall_after_s = 30;
   std::string metrics_address;
+  uint64_t direct_agents = service::kMostDirectAgents;
   parser.Add("--listen", &listen, "HOST:PORT; port 0 takes any free one", {.show_default = true});
   parser.Add("--stall-after", &stall_after_s,
              "seconds without progress before a rank is called stalled",
@@ -64,6 +65,9 @@ int RunCollector(int argc, char** argv) {
   parser.Add("--metrics", &metrics_address,
              "serve metrics for Prometheus there, to whoever asks (docs/metrics.md)",
              {.type = "HOST:PORT"});
+  parser.Add("--direct-agents", &direct_agents,
+             "agents that attach to the collector itself; of more, some pass on what others say",
+             {.must = Must::kBePositive, .show_default = true});
   // Scripts read from standard output where agents find the collector.
   outputs.AddOptions(&parser, Outputs::StandardOutput::kJob);
   bundle_settings.AddOptions(&parser);
@@ -88,6 +92,7 @@ int RunCollector(int argc, char** argv) {
   service::Metrics metrics;
   service::Monitor monitor(
       {.times = {.stall_after_ns = stall_after_ns},
+       .most_direct_agents = direct_agents,
        .live_stacks = true,
        .on_report = [&](const Trace& trace,
                         const Report& report) { output.Print(trace, report, /*job_ended=*/false); },

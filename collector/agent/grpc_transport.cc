@@ -57,15 +57,8 @@ class GrpcTransport : public Transport {
                 std::function<void(const std::string&)> on_refused)
       : token_(std::move(token)),
         on_refused_(std::move(on_refused)),
-        wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    grpc::ChannelArguments arguments = DirectConnection();
-    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLastRetry / std::chrono::milliseconds(1));
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
-    channel_ = Connect(address, token_, arguments);
-    stub_ = rpc::Collector::NewStub(channel_);
+        wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        collector_(StubOf(address)) {
     thread_ = std::thread([this] { ConnectLoop(); });
   }
 
@@ -89,6 +82,7 @@ class GrpcTransport : public Transport {
   void Send(uint64_t connection, rpc::AgentMessage message) override {
     const std::lock_guard lock(mutex_);
     if (connection == 0 || connection != connection_ || call_ == nullptr) return;
+    if (message.has_hello()) message.mutable_hello()->set_keeps_direct(keeps_direct_);
     queued_bytes_ += message.ByteSizeLong();
     queue_.push_back(std::move(message));
     if (queued_bytes_ > kMostBytes) {
@@ -150,7 +144,8 @@ class GrpcTransport : public Transport {
       if (!ok) return;
       {
         const std::lock_guard lock(owner_->mutex_);
-        if (owner_->received_.size() >= kMostReceived) {
+        if (incoming_.has_parent()) owner_->parent_ = incoming_.parent().address();
+        if (incoming_.has_parent() || owner_->received_.size() >= kMostReceived) {
           Cancel();
           return;
         }
@@ -198,6 +193,16 @@ class GrpcTransport : public Transport {
     std::string refusal_;
   };
 
+  std::unique_ptr<rpc::Collector::Stub> StubOf(const std::string& address) const {
+    grpc::ChannelArguments arguments = DirectConnection();
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLastRetry / std::chrono::milliseconds(1));
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
+    return rpc::Collector::NewStub(Connect(address, token_, arguments));
+  }
+
   void Wake() {
     const uint64_t one = 1;
     if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: readable anyway
@@ -211,8 +216,10 @@ class GrpcTransport : public Transport {
       auto call = std::make_unique<Call>(this);
       call_ = call.get();
       const uint64_t before = connections_;
+      const std::string parent = std::exchange(parent_, {});
       lock.unlock();
-      call->Start(stub_.get());
+      const auto aggregator = parent.empty() ? nullptr : StubOf(parent);
+      call->Start((parent.empty() ? collector_ : aggregator).get());
       lock.lock();
       if (stop_) call->Cancel();  // it may have been asked for before there was a call to cancel
       changed_.wait(lock, [&] { return call->done(); });
@@ -226,7 +233,12 @@ class GrpcTransport : public Transport {
       // gRPC calls OnDone last and touches the reactor no more, but OnDone itself must have left
       // the mutex, which it has: it is held here.
       call.reset();
-      if (!refusal.empty()) {
+      if (!parent_.empty()) continue;
+      if (!parent.empty()) {
+        // Back to the collector, which finds another if this one had been reached.
+        keeps_direct_ = keeps_direct_ || !was_connected;
+        retry = kFirstRetry;
+      } else if (!refusal.empty()) {
         retry = kRefusedRetry;
         if (on_refused_ && refusal != told) on_refused_(refusal);
         told = refusal;
@@ -240,8 +252,7 @@ class GrpcTransport : public Transport {
   const std::string token_;
   const std::function<void(const std::string&)> on_refused_;
   const int wake_fd_;
-  std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<rpc::Collector::Stub> stub_;
+  const std::unique_ptr<rpc::Collector::Stub> collector_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stop_ = false;
@@ -251,6 +262,8 @@ class GrpcTransport : public Transport {
   std::deque<rpc::AgentMessage> queue_;
   size_t queued_bytes_ = 0;
   std::vector<rpc::CollectorMessage> received_;
+  std::string parent_;         // the next connection is to that aggregator; empty: to the collector
+  bool keeps_direct_ = false;  // an aggregator was not reached
   std::thread thread_;
 };
 

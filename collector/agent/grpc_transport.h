@@ -12,9 +12,10 @@
 namespace rollcall::agent {
 
 // Connects to `address` (HOST:PORT) and again whenever the connection is lost, from threads of its
-// own. The destructor closes the connection, after what is queued has gone out or a second has
-// passed. A collector that refuses the agent is asked again after 5 s; `on_refused`, from one of
-// those threads, gets its reason, cleaned for a terminal, each once in a row.
+// own; in between to an aggregator, if the collector says so. The destructor closes the connection,
+// after what is queued has gone out or a second has passed. A collector that refuses the agent is
+// asked again after 5 s; `on_refused`, from one of those threads, gets its reason, cleaned for a
+// terminal, each once in a row.
 std::unique_ptr<Transport> ConnectToCollector(
     const std::string& address, const std::string& token,
     std::function<void(const std::string&)> on_refused = {});

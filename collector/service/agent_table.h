@@ -15,21 +15,10 @@
 #include "collector/import/journal.h"
 #include "collector/import/node_clock.h"
 #include "collector/model/trace.h"
+#include "collector/service/agent_link.h"
 #include "proto/collector.pb.h"
 
 namespace rollcall::service {
-
-// One agent's connection. Methods are called from the monitor's thread, must not block, and may be
-// called after the connection is gone.
-class AgentLink {
- public:
-  virtual ~AgentLink() = default;
-  virtual void Send(const rpc::CollectorMessage& message) = 0;
-  // One message has been dealt with: the link may take another from the network.
-  virtual void Consumed() = 0;
-  // Refuses the agent: it said something that no agent says.
-  virtual void Refuse(const std::string& why) = 0;
-};
 
 struct Agent {
   static constexpr int64_t kFetchBurstBytes = 64 << 20;

@@ -15,14 +15,12 @@
 #include "collector/rpc/secret.h"
 #include "collector/rpc/tls.h"
 #include "collector/service/listener.h"
+#include "collector/service/relayed_agents.h"
 #include "proto/collector.grpc.pb.h"
 
 namespace rollcall::service {
 namespace {
 
-constexpr int kMostMessageBytes = 4 << 20;
-// Messages of one agent that are read and not yet dealt with.
-constexpr int kMostUnread = 16;
 // Requests queued for an agent that does not take them.
 constexpr size_t kMostQueued = 4096;
 constexpr size_t kMostAgents = 16384;
@@ -36,11 +34,11 @@ constexpr auto kFlushTick = std::chrono::milliseconds(5);
 
 class Server;
 
-// One agent's stream. Lives as long as gRPC or the monitor need it: gRPC's part ends with OnDone,
-// the monitor holds it through AgentLink.
+// One agent's stream. Lives as long as gRPC or the handler need it: gRPC's part ends with OnDone,
+// the handler holds it through AgentLink.
 class Session : public AgentLink, public std::enable_shared_from_this<Session> {
  public:
-  explicit Session(Server* server) : server_(server) {}
+  Session(Server* server, int most_unread) : server_(server), most_unread_(most_unread) {}
 
   // What gRPC calls; destroyed by itself in OnDone.
   class Reactor : public grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage> {
@@ -58,11 +56,11 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
     const std::shared_ptr<Session> session_;
   };
 
-  void Start(Monitor* monitor) {
-    monitor_ = monitor;
+  void Start(AgentHandler* handler) {
+    handler_ = handler;
     const std::lock_guard lock(mutex_);
     reactor_ = new Reactor(shared_from_this());
-    number_ = monitor_->Join(shared_from_this());
+    number_ = handler_->Join(shared_from_this());
     // The agent takes the first bytes for the sign that it is connected.
     reactor_->StartSendInitialMetadata();
     reactor_->StartRead(&incoming_);
@@ -79,7 +77,7 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
   void Consumed() override {
     const std::lock_guard lock(mutex_);
     --unread_;
-    if (!reading_ && !closing_ && unread_ < kMostUnread) {
+    if (!reading_ && !closing_ && unread_ < most_unread_) {
       reading_ = true;
       reactor_->StartRead(&incoming_);
     }
@@ -110,9 +108,9 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
     }
     const std::lock_guard lock(mutex_);
     ++unread_;
-    monitor_->Message(number_, std::move(incoming_));
+    handler_->Message(number_, std::move(incoming_));
     incoming_.Clear();
-    reading_ = !closing_ && unread_ < kMostUnread;
+    reading_ = !closing_ && unread_ < most_unread_;
     if (reading_) reactor_->StartRead(&incoming_);
   }
 
@@ -132,7 +130,8 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
   void OnDone();
 
   Server* const server_;
-  Monitor* monitor_ = nullptr;
+  const int most_unread_;
+  AgentHandler* handler_ = nullptr;
   uint64_t number_ = 0;
   std::mutex mutex_;
   Reactor* reactor_ = nullptr;  // until OnDone
@@ -152,7 +151,8 @@ class RefusingReactor : public grpc::ServerBidiReactor<rpc::AgentMessage, rpc::C
 
 class Server : public CollectorServer, public rpc::Collector::CallbackService {
  public:
-  Server(std::string token, Monitor* monitor) : token_(std::move(token)), monitor_(monitor) {}
+  Server(std::string token, AgentHandler* handler, const ServerLimits& limits)
+      : token_(std::move(token)), agents_(handler), limits_(limits) {}
 
   ~Server() override {
     listener_.reset();
@@ -188,7 +188,7 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
     tls_ = accept(credentials);
     plain_text_ = accept(grpc::InsecureServerCredentials());
     builder.RegisterService(this);
-    builder.SetMaxReceiveMessageSize(kMostMessageBytes);
+    builder.SetMaxReceiveMessageSize(limits_.most_message_bytes);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
@@ -210,7 +210,7 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
   grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage>* Attach(
       grpc::CallbackServerContext* context) override {
     if (!HasToken(*context)) return new RefusingReactor(kNoToken);
-    auto session = std::make_shared<Session>(this);
+    auto session = std::make_shared<Session>(this, limits_.most_unread);
     {
       const std::lock_guard lock(mutex_);
       if (sessions_.size() >= kMostAgents) {
@@ -218,7 +218,7 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
       }
       sessions_.insert(session);
     }
-    session->Start(monitor_);
+    session->Start(&agents_);
     return session->reactor();
   }
 
@@ -263,7 +263,8 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
 
   const grpc::Status kNoToken{grpc::StatusCode::UNAUTHENTICATED, rpc::kWrongToken};
   const std::string token_;
-  Monitor* const monitor_;
+  RelayedAgents agents_;
+  const ServerLimits limits_;
   using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
   std::unique_ptr<Acceptor> tls_;
   std::unique_ptr<Acceptor> plain_text_;
@@ -278,15 +279,16 @@ void Session::OnDone() {
     const std::lock_guard lock(mutex_);
     closing_ = true;
   }
-  monitor_->Leave(number_);
+  handler_->Leave(number_);
   server_->Forget(shared_from_this());
 }
 
 }  // namespace
 
 std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::string& token,
-                                       Monitor* monitor, std::string* problem) {
-  auto server = std::make_unique<Server>(token, monitor);
+                                       AgentHandler* handler, std::string* problem,
+                                       const ServerLimits& limits) {
+  auto server = std::make_unique<Server>(token, handler, limits);
   if (token.size() < rpc::kLeastTokenSize) {
     *problem = fmt::format("the token has fewer than {} characters", rpc::kLeastTokenSize);
     return nullptr;

@@ -5,13 +5,19 @@
 #include <memory>
 #include <string>
 
-#include "collector/service/monitor.h"
+#include "collector/service/agent_link.h"
 
 namespace rollcall::service {
 
-// Serves agents for `monitor` until it is destroyed. Every call must carry the token; connections
-// from other machines must be encrypted (rpc/tls.h); messages
-// larger than 4 MiB, and more than a few at a time of one agent, are not taken from the network.
+struct ServerLimits {
+  int most_message_bytes = 4 << 20;
+  // Messages of one agent that are read and not yet dealt with.
+  int most_unread = 16;
+};
+
+// Serves agents for an AgentHandler until it is destroyed. Every call must carry the token;
+// connections from other machines must be encrypted (rpc/tls.h); what exceeds the limits is not
+// taken from the network.
 class CollectorServer {
  public:
   virtual ~CollectorServer() = default;
@@ -22,9 +28,10 @@ class CollectorServer {
 };
 
 // Listens on `address` (HOST:PORT). Null and why if it cannot, or if the token is too short.
-// `monitor` must outlive the server.
+// `handler` must outlive the server.
 std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::string& token,
-                                       Monitor* monitor, std::string* problem);
+                                       AgentHandler* handler, std::string* problem,
+                                       const ServerLimits& limits = {});
 
 // gRPC's own words go to the log file of rollcall, not to the job's stderr. Call before anything
 // else of gRPC's; once is enough.

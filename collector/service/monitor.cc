@@ -24,6 +24,7 @@ constexpr int kLastLooks = 3;
 // Of problems that agents tell.
 constexpr size_t kMostProblems = 16;
 constexpr size_t kMostProblemBytes = 512;
+constexpr size_t kMostAddressBytes = 256;
 // Of so many processes whole rings are looked at.
 constexpr size_t kWholeProcesses = 64;
 // Of more: what each does, and where it stands, is in the tables beside the newest records.
@@ -47,6 +48,7 @@ bool EndedWell(const Report& report) {
 Monitor::Monitor(MonitorOptions options)
     : options_(std::move(options)),
       agents_(options_.most_held_bytes),
+      tree_(options_.most_direct_agents),
       state_({.times = options_.times}),
       queries_(options_.answer_patience_ns, &agents_, &state_,
                [this](int64_t until_ns) { HandleEvents(until_ns); }),
@@ -158,6 +160,7 @@ bool Monitor::HandleEvents(int64_t until_ns) {
     if (agent == nullptr) continue;
     if (event.kind == Event::Kind::kLeave) {
       agent->left = true;
+      tree_.Remove(event.agent);
       queries_.GiveUpOn(event.agent);
     } else {
       agent->last_heard_ns = Monotonic();
@@ -166,17 +169,42 @@ bool Monitor::HandleEvents(int64_t until_ns) {
       HandleMessage(event.agent, agent, event.message);
     }
   }
+  SendOrders();
   return !events.empty();
+}
+
+void Monitor::OnHello(uint64_t number, const Agent& agent, const rpc::Hello& hello) {
+  for (const uint64_t replaced : agents_.Greet(number, hello)) Forget(replaced);
+  if (!agent.greeted) return;
+  tree_.Add(number, {.id = hello.agent_id(),
+                     .aggregator = agent.link->aggregator(),
+                     .can_aggregate = hello.can_aggregate(),
+                     .keeps_direct = hello.keeps_direct()});
+}
+
+void Monitor::SendOrders() {
+  for (const AggregatorTree::Order& order : tree_.TakeOrders()) {
+    const Agent* agent = agents_.Find(order.agent);
+    if (agent == nullptr) continue;
+    rpc::CollectorMessage message;
+    if (order.parent.empty()) {
+      message.mutable_aggregate();
+    } else {
+      message.mutable_parent()->set_address(order.parent);
+    }
+    agent->link->Send(message);
+  }
 }
 
 void Monitor::Forget(uint64_t agent) {
   state_.Forget(agent);
+  tree_.Remove(agent);
   queries_.GiveUpOn(agent);
 }
 
 void Monitor::HandleMessage(uint64_t number, Agent* agent, const rpc::AgentMessage& message) {
   if (message.has_hello()) {
-    for (const uint64_t replaced : agents_.Greet(number, message.hello())) Forget(replaced);
+    OnHello(number, *agent, message.hello());
     return;
   }
   if (!agent->greeted) {
@@ -196,6 +224,8 @@ void Monitor::HandleMessage(uint64_t number, Agent* agent, const rpc::AgentMessa
     }
   } else if (message.has_process_event()) {
     state_.OnProcessEvent(message.process_event());
+  } else if (message.has_aggregator()) {
+    tree_.OnAggregator(number, CleanText(message.aggregator().address(), kMostAddressBytes));
   } else if (message.has_problem()) {
     Note(*agent, message.problem().text());
   } else if (message.has_journal()) {

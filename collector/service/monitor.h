@@ -24,6 +24,7 @@
 #include "collector/model/trace.h"
 #include "collector/service/agent_queries.h"
 #include "collector/service/agent_table.h"
+#include "collector/service/aggregator_tree.h"
 #include "collector/service/job_state.h"
 #include "collector/service/look.h"
 #include "collector/service/metrics.h"
@@ -31,6 +32,8 @@
 #include "proto/collector.pb.h"
 
 namespace rollcall::service {
+
+inline constexpr size_t kMostDirectAgents = 1024;
 
 struct MonitorOptions {
   ProgressTimes times = {};
@@ -43,6 +46,8 @@ struct MonitorOptions {
   // Rings, journals and environments that are held at once, of all agents together. What comes
   // beyond is dropped and named in the verdict. The trace that is made of it takes as much again.
   uint64_t most_held_bytes = uint64_t{4} << 30;
+  // Of more agents some are asked to be aggregators, and others to attach to these.
+  size_t most_direct_agents = kMostDirectAgents;
   // No live stacks are asked for.
   bool live_stacks = true;
   // Called on the monitor's thread, with every report that says something new. Must not call back.
@@ -73,18 +78,16 @@ struct FinalPass {
   bool name_code = false;
 };
 
-class Monitor {
+class Monitor : public AgentHandler {
  public:
   explicit Monitor(MonitorOptions options);
-  ~Monitor();
+  ~Monitor() override;
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
 
-  // Thread-safe, called by the network. Join() returns the number by which the others name the
-  // link.
-  uint64_t Join(std::shared_ptr<AgentLink> link);
-  void Message(uint64_t agent, rpc::AgentMessage message);
-  void Leave(uint64_t agent);
+  uint64_t Join(std::shared_ptr<AgentLink> link) override;
+  void Message(uint64_t agent, rpc::AgentMessage message) override;
+  void Leave(uint64_t agent) override;
 
   // Thread-safe. Somebody ends the job, or the user has asked it to stop: what the ranks do from
   // now on withdraws no verdict.
@@ -118,6 +121,10 @@ class Monitor {
   // Deals with what has come, waiting for it until `until_ns` at most. True if something came.
   bool HandleEvents(int64_t until_ns);
   void HandleMessage(uint64_t number, Agent* agent, const rpc::AgentMessage& message);
+  // It has introduced itself.
+  void OnHello(uint64_t number, const Agent& agent, const rpc::Hello& hello);
+  // Tells agents of the aggregators to be, and to attach to.
+  void SendOrders();
   // That agent is gone for good.
   void Forget(uint64_t agent);
   // What an agent could not do, told once.
@@ -172,6 +179,7 @@ class Monitor {
 
   // The monitor's thread alone.
   AgentTable agents_;
+  AggregatorTree tree_;
   std::set<std::string> problems_;  // of agents, as told
   JobState state_;
   DiagnosisThrottle pacer_;

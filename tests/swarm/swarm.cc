@@ -6,7 +6,9 @@
 //
 //   swarm --rollcall FILE [--ranks N] [--ranks-per-node N] [--records N] [--fault NAME]
 //         [--moving SECONDS] [--sample-period MS] [--kill collector|agents|both --moving SECONDS]
+//         [--direct-agents N]
 //
+// With --direct-agents all others attach to some of these, the aggregators (docs/scale.md).
 // With --kill these are killed and replaced every --kill-every seconds while the job moves. Nobody
 // may say a word then, and the job stops right after the last kill.
 //
@@ -41,6 +43,7 @@
 
 #include "collector/agent/agent.h"
 #include "collector/agent/grpc_transport.h"
+#include "collector/aggregate/aggregating_transport.h"
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
 #include "collector/base/proc_stat.h"
@@ -66,6 +69,7 @@ struct Options {
   int sample_period_ms = 100;
   std::string kill;  // "collector", "agents" or "both": while the job moves
   double kill_every_s = 5;
+  uint64_t direct_agents = 0;  // 0: the collector's own default
 };
 
 std::string ReadFile(const std::string& path) {
@@ -118,8 +122,10 @@ class Sleepers {
 // `rollcall collector`, and what it has taken so far. Its words go to `words`.
 class Collector {
  public:
-  Collector(std::string rollcall, std::string report, std::string words)
-      : rollcall_(std::move(rollcall)), report_(std::move(report)), words_(std::move(words)) {
+  Collector(std::string rollcall, std::string report, std::string words,
+            std::vector<std::string> options)
+      : rollcall_(std::move(rollcall)), words_(std::move(words)), options_(std::move(options)) {
+    options_.insert(options_.end(), {"--output", "json=" + report});
     Start();
     if (address_.empty() || token_.empty()) throw std::runtime_error("no collector");
   }
@@ -153,8 +159,10 @@ class Collector {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (!token_.empty()) setenv(env::kToken, token_.c_str(), 1);
       const std::string listen = address_.empty() ? "127.0.0.1:0" : address_;
-      execl(rollcall_.c_str(), "rollcall", "collector", "--listen", listen.c_str(), "--output",
-            ("json=" + report_).c_str(), nullptr);
+      std::vector<const char*> arguments = {"rollcall", "collector", "--listen", listen.c_str()};
+      for (const std::string& option : options_) arguments.push_back(option.c_str());
+      arguments.push_back(nullptr);
+      execv(rollcall_.c_str(), const_cast<char* const*>(arguments.data()));
       _exit(127);
     }
     close(out[1]);
@@ -179,8 +187,8 @@ class Collector {
   }
 
   const std::string rollcall_;
-  const std::string report_;
   const std::string words_;
+  std::vector<std::string> options_;
   pid_t pid_ = -1;
   std::string address_;
   std::string token_;
@@ -192,12 +200,13 @@ class Node {
   Node(const std::string& directory, std::string host, const Collector& collector,
        int64_t sample_period_ns)
       : directory_(directory),
-        transport_(agent::ConnectToCollector(collector.address(), collector.token())),
+        transport_(agent::ConnectToCollector(collector.address(), collector.token()),
+                   collector.address(), collector.token()),
         agent_({.run_directory = directory,
                 .host = std::move(host),
                 .version = "swarm",
                 .sample_period_ns = sample_period_ns},
-               transport_.get()),
+               &transport_),
         thread_([this] {
           while (!stop_) agent_.RunOnce(1000);
         }) {}
@@ -206,11 +215,11 @@ class Node {
     agent_.Wake();
     thread_.join();
   }
-  bool connected() const { return transport_->connection() != 0; }
+  bool connected() const { return transport_.connection() != 0; }
 
  private:
   const std::string directory_;
-  std::unique_ptr<agent::Transport> transport_;
+  aggregate::AggregatingTransport transport_;
   agent::Agent agent_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;
@@ -291,7 +300,11 @@ class Swarm {
 
   int Run() {
     const Sleepers sleepers(options_.ranks);  // before there are threads
-    collector_ = std::make_unique<Collector>(options_.rollcall, report(), words());
+    std::vector<std::string> direct;
+    if (options_.direct_agents != 0) {
+      direct = {"--direct-agents", std::to_string(options_.direct_agents)};
+    }
+    collector_ = std::make_unique<Collector>(options_.rollcall, report(), words(), direct);
     for (int32_t node = 0; node < Nodes(); ++node) {
       fs::create_directories(Directory(node) + "/" + kRingsDirectory);
     }
@@ -522,6 +535,8 @@ int main(int argc, char** argv) {
   app.add_option("--moving", options.moving_s, "seconds: the job moves instead");
   app.add_option("--sample-period", options.sample_period_ms,
                  "milliseconds between looks of agents");
+  app.add_option("--direct-agents", options.direct_agents,
+                 "agents that attach to the collector itself");
   app.add_option("--kill", options.kill, "collector, agents or both, while the job moves");
   app.add_option("--kill-every", options.kill_every_s, "seconds");
   app.add_option("--patience", options.patience_s, "seconds to wait for the verdict");

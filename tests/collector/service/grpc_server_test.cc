@@ -21,6 +21,7 @@
 #include "collector/rpc/secret.h"
 #include "collector/rpc/tls.h"
 #include "collector/service/listener.h"
+#include "collector/service/monitor.h"
 #include "proto/collector.grpc.pb.h"
 
 namespace rollcall::service {

@@ -1,0 +1,69 @@
+// An agent's connection to its collector that other agents can share.
+#ifndef ROLLCALL_COLLECTOR_AGGREGATE_AGGREGATING_TRANSPORT_H_
+#define ROLLCALL_COLLECTOR_AGGREGATE_AGGREGATING_TRANSPORT_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collector/agent/transport.h"
+#include "collector/service/agent_link.h"
+#include "collector/service/grpc_server.h"
+
+namespace rollcall::aggregate {
+
+// Passes on what its own agent and the collector say to each other. If the collector asks it to be
+// an aggregator it serves other agents too, at the address of this machine by which the collector
+// is reached, with the run's token: what these say goes to the collector in messages for many, and
+// what the collector sends them to each. If the connection to the collector ends, all are refused:
+// they attach to the collector again, and tell it everything.
+class AggregatingTransport : public agent::Transport, private service::AgentHandler {
+ public:
+  // `collector` is connected to `address`.
+  AggregatingTransport(std::unique_ptr<agent::Transport> collector, std::string address,
+                       std::string token);
+  ~AggregatingTransport() override;
+
+  uint64_t connection() const override { return collector_->connection(); }
+  void Send(uint64_t connection, rpc::AgentMessage message) override;
+  bool HasRoom() const override { return collector_->HasRoom(); }
+  std::vector<rpc::CollectorMessage> Receive() override;
+  int wake_fd() const override { return collector_->wake_fd(); }
+
+ private:
+  uint64_t Join(std::shared_ptr<service::AgentLink> link) override;
+  void Message(uint64_t agent, rpc::AgentMessage message) override;
+  void Leave(uint64_t agent) override;
+
+  void Deliver(const rpc::ToAgent& message);
+  // The thread's.
+  void Run();
+  std::unique_ptr<service::CollectorServer> Serve();
+  void TellAddress(uint64_t connection, int port);
+  void RefuseStale();
+  void SendQueued();
+
+  const std::unique_ptr<agent::Transport> collector_;
+  const std::string address_;
+  const std::string token_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool asked_ = false;  // to be an aggregator, on this connection, and has not answered
+  bool stop_ = false;
+  uint64_t connection_ = 0;  // to the collector, of the agents that joined
+  uint64_t next_agent_ = 1;
+  std::map<uint64_t, std::shared_ptr<service::AgentLink>> agents_;
+  std::deque<rpc::FromAgent> queue_;
+  std::unique_ptr<service::CollectorServer> server_;
+  std::thread thread_;  // from the time when it is asked to be an aggregator
+};
+
+}  // namespace rollcall::aggregate
+
+#endif  // ROLLCALL_COLLECTOR_AGGREGATE_AGGREGATING_TRANSPORT_H_

@@ -1,0 +1,40 @@
+// Between the network and who deals with what agents say.
+#ifndef ROLLCALL_COLLECTOR_SERVICE_AGENT_LINK_H_
+#define ROLLCALL_COLLECTOR_SERVICE_AGENT_LINK_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "proto/collector.pb.h"
+
+namespace rollcall::service {
+
+// One agent's connection. Methods may be called from any thread, must not block, and may be called
+// after the connection is gone.
+class AgentLink {
+ public:
+  virtual ~AgentLink() = default;
+  virtual void Send(const rpc::CollectorMessage& message) = 0;
+  // One message has been dealt with: the link may take another from the network.
+  virtual void Consumed() = 0;
+  // Refuses the agent: it said something that no agent says.
+  virtual void Refuse(const std::string& why) = 0;
+  // The number of the aggregator that it comes through; 0: none.
+  virtual uint64_t aggregator() const { return 0; }
+};
+
+// Deals with agents. The network calls it from any thread, in the order in which an agent spoke,
+// with the link's own mutex held: what it does must be brief and must not call the link.
+class AgentHandler {
+ public:
+  virtual ~AgentHandler() = default;
+  // Returns the number by which the others name the link, from 1; none is used again.
+  virtual uint64_t Join(std::shared_ptr<AgentLink> link) = 0;
+  virtual void Message(uint64_t agent, rpc::AgentMessage message) = 0;
+  virtual void Leave(uint64_t agent) = 0;
+};
+
+}  // namespace rollcall::service
+
+#endif  // ROLLCALL_COLLECTOR_SERVICE_AGENT_LINK_H_

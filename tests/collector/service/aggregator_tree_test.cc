@@ -1,0 +1,180 @@
+#include "collector/service/aggregator_tree.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace rollcall::service {
+namespace {
+
+constexpr size_t kMostDirect = 10;
+
+// Agents that do what they are told, each time on a connection with a new number.
+class AggregatorTreeTest : public ::testing::Test {
+ protected:
+  struct Place {
+    uint64_t number = 0;
+    uint64_t aggregator = 0;
+    bool serves = false;
+  };
+
+  void Attach(uint64_t id, AggregatorTree::Agent agent = {.can_aggregate = true}) {
+    agent.id = id;
+    places_[id] = {.number = ++numbers_, .aggregator = agent.aggregator};
+    tree_.Add(numbers_, agent);
+  }
+  void AttachMany(uint64_t count) {
+    for (uint64_t id = 1; id <= count; ++id) Attach(id);
+  }
+  uint64_t IdOf(uint64_t number) const {
+    return std::find_if(places_.begin(), places_.end(),
+                        [&](const auto& place) { return place.second.number == number; })
+        ->first;
+  }
+  void Obey(const AggregatorTree::Order& order) {
+    const uint64_t id = IdOf(order.agent);
+    if (order.parent.empty()) {
+      places_[id].serves = true;
+      tree_.OnAggregator(order.agent, "node:" + std::to_string(id));
+      return;
+    }
+    const uint64_t parent = std::stoull(order.parent.substr(5));
+    tree_.Remove(order.agent);
+    Attach(id, {.aggregator = places_.at(parent).number, .can_aggregate = true});
+  }
+  // Until nobody is told anything.
+  void Settle() {
+    for (int round = 0; round < 100; ++round) {
+      const std::vector<AggregatorTree::Order> orders = tree_.TakeOrders();
+      if (orders.empty()) return;
+      for (const AggregatorTree::Order& order : orders) Obey(order);
+    }
+    FAIL() << "agents are told things for ever";
+  }
+  size_t Direct() const {
+    return static_cast<size_t>(std::count_if(places_.begin(), places_.end(), [](const auto& place) {
+      return place.second.aggregator == 0;
+    }));
+  }
+  // Agents of each aggregator, by its number.
+  std::map<uint64_t, size_t> Loads() const {
+    std::map<uint64_t, size_t> loads;
+    for (const auto& [id, place] : places_) {
+      if (place.aggregator != 0) ++loads[place.aggregator];
+    }
+    return loads;
+  }
+
+  AggregatorTree tree_{kMostDirect};
+  std::map<uint64_t, Place> places_;  // by id
+  uint64_t numbers_ = 0;
+};
+
+TEST_F(AggregatorTreeTest, AsManyAgentsAsMayAttachToTheCollectorAreToldNothing) {
+  AttachMany(kMostDirect);
+  EXPECT_TRUE(tree_.TakeOrders().empty());
+}
+
+TEST_F(AggregatorTreeTest, OfMoreAgentsOthersAttachToAggregators) {
+  AttachMany(200);
+  Settle();
+  EXPECT_EQ(Direct(), kMostDirect);
+  size_t attached = 0;
+  for (const auto& [aggregator, load] : Loads()) {
+    EXPECT_LE(load, AggregatorTree::kFanOut);
+    EXPECT_EQ(places_.at(IdOf(aggregator)).aggregator, 0u);
+    attached += load;
+  }
+  EXPECT_EQ(attached, 200 - kMostDirect);
+}
+
+// As large jobs start.
+TEST_F(AggregatorTreeTest, AgentsThatComeOneByOneAreSpreadLikewise) {
+  for (uint64_t id = 1; id <= 200; ++id) {
+    Attach(id);
+    Settle();
+  }
+  EXPECT_EQ(Direct(), kMostDirect);
+  EXPECT_EQ(Loads().size(), 3u);
+}
+
+TEST_F(AggregatorTreeTest, WhileOneIsAskedNoOtherIs) {
+  AttachMany(kMostDirect + 1);
+  EXPECT_EQ(tree_.TakeOrders().size(), 1u);
+  Attach(50);
+  EXPECT_TRUE(tree_.TakeOrders().empty());
+}
+
+TEST_F(AggregatorTreeTest, AnAgentThatCannotServeMakesRoomForOneThatCan) {
+  AttachMany(kMostDirect + 1);
+  const std::vector<AggregatorTree::Order> first = tree_.TakeOrders();
+  ASSERT_EQ(first.size(), 1u);
+  tree_.OnAggregator(first[0].agent, "");
+  const std::vector<AggregatorTree::Order> second = tree_.TakeOrders();
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_NE(second[0].agent, first[0].agent);
+  Obey(second[0]);
+  Settle();
+  EXPECT_EQ(Direct(), kMostDirect);
+}
+
+TEST_F(AggregatorTreeTest, AgentsThatKnowNoAggregatorsStay) {
+  for (uint64_t id = 1; id <= 50; ++id) Attach(id, {.can_aggregate = false});
+  EXPECT_TRUE(tree_.TakeOrders().empty());
+}
+
+TEST_F(AggregatorTreeTest, AnAgentThatReachedNoAggregatorIsToldNoMore) {
+  AttachMany(kMostDirect + 1);
+  for (const auto& order : tree_.TakeOrders()) Obey(order);
+  const std::vector<AggregatorTree::Order> orders = tree_.TakeOrders();
+  ASSERT_EQ(orders.size(), 1u);
+  const uint64_t id = IdOf(orders[0].agent);
+  tree_.Remove(orders[0].agent);
+  Attach(id, {.can_aggregate = true, .keeps_direct = true});
+  Settle();
+  EXPECT_EQ(places_.at(id).aggregator, 0u);
+  EXPECT_EQ(Direct(), kMostDirect) << "another one attached instead";
+}
+
+TEST_F(AggregatorTreeTest, AgentsOfAnAggregatorThatEndedAttachToOthers) {
+  AttachMany(200);
+  Settle();
+  const uint64_t ended = Loads().begin()->first;
+  const uint64_t ended_id = IdOf(ended);
+  tree_.Remove(ended);
+  places_.erase(ended_id);
+  std::vector<uint64_t> orphans;
+  for (const auto& [id, place] : places_) {
+    if (place.aggregator == ended) orphans.push_back(id);
+  }
+  for (const uint64_t id : orphans) {
+    tree_.Remove(places_.at(id).number);
+    Attach(id);
+  }
+  Settle();
+  EXPECT_EQ(Direct(), kMostDirect);
+  for (const auto& [aggregator, load] : Loads()) EXPECT_LE(load, AggregatorTree::kFanOut);
+}
+
+// A connection may be known before the one that it replaces has ended.
+TEST_F(AggregatorTreeTest, ANewConnectionBeforeTheEndOfTheOldOneCountsOnce) {
+  AttachMany(kMostDirect + 1);
+  for (const auto& order : tree_.TakeOrders()) Obey(order);
+  const std::vector<AggregatorTree::Order> orders = tree_.TakeOrders();
+  ASSERT_EQ(orders.size(), 1u);
+  const uint64_t aggregator = places_.at(std::stoull(orders[0].parent.substr(5))).number;
+  Attach(IdOf(orders[0].agent), {.aggregator = aggregator, .can_aggregate = true});
+  tree_.Remove(orders[0].agent);
+  for (uint64_t id = 100; id < 100 + AggregatorTree::kFanOut; ++id) Attach(id);
+  Settle();
+  EXPECT_EQ(Direct(), kMostDirect);
+  for (const auto& [number, load] : Loads()) EXPECT_LE(load, AggregatorTree::kFanOut);
+}
+
+}  // namespace
+}  // namespace rollcall::service
