@@ -79,6 +79,23 @@ WeakWait JudgeWeakWait(const Analysis& analysis, const std::vector<uint32_t>& pr
   return wait;
 }
 
+// Whether the process waits by polling alone for what the incident is about. Other threads of it
+// may be inside calls that wait for something else.
+bool WaitsByPolling(const Analysis& analysis, const Incident& incident, uint32_t p) {
+  const ProcessView& view = analysis.graph.processes[p];
+  if (view.activity == Activity::kPolling) return true;
+  bool polled = false;
+  for (const WaitDependency& dependency : view.dependencies) {
+    const uint64_t sequence =
+        dependency.node == kNoIndex ? 0 : analysis.graph.nodes[dependency.node].sequence;
+    const uint32_t communicator = analysis.trace.members[dependency.event->member].communicator;
+    if (communicator != incident.communicator || sequence != incident.sequence) continue;
+    if (!dependency.polled) return false;
+    polled = true;
+  }
+  return polled;
+}
+
 }  // namespace
 
 std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& incident) {
@@ -100,9 +117,7 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
     if (!wait.uncounted.empty()) return wait;
     // Nor does it hang for certain if all that wait do so by polling: one of the requests that they
     // may ask for may be complete.
-    const auto polls = [&](uint32_t p) {
-      return analysis.graph.processes[p].activity == Activity::kPolling;
-    };
+    const auto polls = [&](uint32_t p) { return WaitsByPolling(analysis, incident, p); };
     if (std::none_of(involved.begin(), involved.end(), polls) ||
         std::any_of(involved.begin(), involved.end(),
                     [&](uint32_t p) { return analysis.Waits(p) && !polls(p); })) {

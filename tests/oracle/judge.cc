@@ -133,13 +133,17 @@ class Comparison {
   bool MayAct(int rank, Certainty certainty) const {
     const Doubt& doubt = seen_.doubts[static_cast<size_t>(rank)];
     if (HasLeft(rank) || Is(rank, Status::kDead)) return false;
-    const int seconds = SecondsFor(certainty);
-    if (doubt.polls && doubt.tightly && doubt.seconds < seconds) return true;
-    // With work between the polls: suspected at DiagnoseOptions::stall_after_ns.
-    const bool suspected = certainty == Certainty::kSuspected && doubt.seconds >= 30;
-    if (doubt.polls && !doubt.tightly && !suspected) return true;
+    if (doubt.polls && !WaitsByPolling(rank, certainty)) return true;
     if (doubt.threads == OtherThreads::kCallers) return true;
-    return doubt.threads != OtherThreads::kWait && seen_.idle < seconds;
+    return doubt.threads != OtherThreads::kWait && seen_.idle < SecondsFor(certainty);
+  }
+
+  bool WaitsByPolling(int rank, Certainty certainty) const {
+    const Doubt& doubt = seen_.doubts[static_cast<size_t>(rank)];
+    if (!doubt.polls) return false;
+    if (doubt.tightly) return doubt.seconds >= SecondsFor(certainty);
+    // With work between the polls: suspected at DiagnoseOptions::stall_after_ns.
+    return certainty == Certainty::kSuspected && doubt.seconds >= 30;
   }
 
   // It may be too early for a verdict, or somebody may act for whom it has to wait.
@@ -196,17 +200,21 @@ class Comparison {
     // whether it is known or not.
     const bool gone = finding.sequence != 0 && SomebodyLeft(finding);
     const bool all = std::all_of(named.begin(), named.end(), [&](int rank) {
-      return gone ? CanAllMove(outcome, rank)
+      return gone ? CanAllMove(outcome, rank, finding.certainty)
                   : state.free[static_cast<size_t>(rank)] || CanMove(outcome, rank);
     });
     if (all && !outcome.bounded) Violation(finding, "it rests on who may act");
   }
 
   // Every thread of it that waits.
-  bool CanAllMove(const Outcome& outcome, int rank) const {
+  bool CanAllMove(const Outcome& outcome, int rank, Certainty certainty) const {
+    const bool polls_wait = WaitsByPolling(rank, certainty);
     for (int line = 0; line < generated_.program.lines(); ++line) {
-      const bool waits = generated_.program.RankOf(line) == rank &&
-                         seen_.state.lines[static_cast<size_t>(line)].inside;
+      if (generated_.program.RankOf(line) != rank) continue;
+      const LineState& here = seen_.state.lines[static_cast<size_t>(line)];
+      const Do what = machine_.At(line, here.at).what;
+      const bool polls = what == Do::kPoll || what == Do::kIprobe || what == Do::kParrived;
+      const bool waits = here.inside && (!polls || polls_wait);
       if (waits && !outcome.can_move[static_cast<size_t>(line)]) return false;
     }
     return true;

@@ -13,7 +13,7 @@ Program Without(const Program& program, int line) {
   Program smaller = program;
   for (std::vector<Op>& ops : smaller.code) {
     const auto goes = [&](const Op& op) {
-      if (op.line == line) return op.what != Do::kFinalize;
+      if (op.line == line) return op.what != Do::kFinalize && op.what != Do::kEnd;
       return std::any_of(ops.begin(), ops.end(), [&](const Op& other) {
         const bool marks = op.what == Do::kPready || op.what == Do::kParrived;
         const bool uses = other.init || (marks && other.request != kNone);

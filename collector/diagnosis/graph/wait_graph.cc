@@ -135,6 +135,7 @@ class GraphBuilder {
     if (view.activity == Activity::kRunning) view.activity = Activity::kPolling;
     view.any = true;
     view.weak = true;
+    const auto first = static_cast<ptrdiff_t>(view.dependencies.size());
     uint32_t pollers = 0;
     for (const Thread& thread : process.threads) {
       if (!WaitsByPolling(options_, process, thread)) continue;
@@ -145,6 +146,8 @@ class GraphBuilder {
     for (const OpenRequest& request : process.open_requests) {
       if (request.state == ring::RequestState::kActive) AddRequest(p, request);
     }
+    std::for_each(view.dependencies.begin() + first, view.dependencies.end(),
+                  [](WaitDependency& dependency) { dependency.polled = true; });
     return pollers;
   }
 

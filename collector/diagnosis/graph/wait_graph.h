@@ -55,6 +55,7 @@ struct WaitDependency {
   const Event* event = nullptr;  // the call, or the one that made the request
   bool sends = false;            // a message to send, not to receive
   bool uncounted = false;        // it may have been sent or taken: see Process::channels_lost
+  bool polled = false;           // a thread asks for it that polls; it is not inside a call
   uint32_t unmarked = 0;         // so many partitions of it `process` has not marked ready yet
 };
 
