@@ -79,21 +79,23 @@ WeakWait JudgeWeakWait(const Analysis& analysis, const std::vector<uint32_t>& pr
   return wait;
 }
 
-// Whether the process waits by polling alone for what the incident is about. Other threads of it
-// may be inside calls that wait for something else.
-bool WaitsByPolling(const Analysis& analysis, const Incident& incident, uint32_t p) {
+// How a process waits for what an incident is about. Threads of it may wait for something else.
+enum class Manner : uint8_t { kNotAtAll, kByPolling, kInside };
+
+Manner MannerOf(const Analysis& analysis, const Incident& incident, uint32_t p) {
+  if (!analysis.Waits(p)) return Manner::kNotAtAll;
   const ProcessView& view = analysis.graph.processes[p];
-  if (view.activity == Activity::kPolling) return true;
-  bool polled = false;
+  if (view.activity == Activity::kPolling) return Manner::kByPolling;
+  if (view.dependencies.empty()) return Manner::kInside;
+  Manner manner = Manner::kNotAtAll;
   for (const WaitDependency& dependency : view.dependencies) {
     const uint64_t sequence =
         dependency.node == kNoIndex ? 0 : analysis.graph.nodes[dependency.node].sequence;
     const uint32_t communicator = analysis.trace.members[dependency.event->member].communicator;
     if (communicator != incident.communicator || sequence != incident.sequence) continue;
-    if (!dependency.polled) return false;
-    polled = true;
+    manner = std::max(manner, dependency.polled ? Manner::kByPolling : Manner::kInside);
   }
-  return polled;
+  return manner;
 }
 
 }  // namespace
@@ -115,14 +117,11 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
     std::copy_if(involved.begin(), involved.end(), std::back_inserter(wait.uncounted),
                  [&](uint32_t p) { return analysis.graph.processes[p].WaitsUncounted(); });
     if (!wait.uncounted.empty()) return wait;
-    // Nor does it hang for certain if all that wait do so by polling: one of the requests that they
-    // may ask for may be complete.
-    const auto polls = [&](uint32_t p) { return WaitsByPolling(analysis, incident, p); };
-    if (std::none_of(involved.begin(), involved.end(), polls) ||
-        std::any_of(involved.begin(), involved.end(),
-                    [&](uint32_t p) { return analysis.Waits(p) && !polls(p); })) {
-      return std::nullopt;
-    }
+    // Nor does it hang for certain if all that wait for it do so by polling: one of the requests
+    // that they may ask for may be complete.
+    Manner firmest = Manner::kNotAtAll;
+    for (const uint32_t p : involved) firmest = std::max(firmest, MannerOf(analysis, incident, p));
+    if (firmest != Manner::kByPolling) return std::nullopt;
   }
   return JudgeWeakWait(analysis, involved);
 }

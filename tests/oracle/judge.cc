@@ -138,6 +138,10 @@ class Comparison {
     return doubt.threads != OtherThreads::kWait && seen_.idle < SecondsFor(certainty);
   }
 
+  static bool IsPoll(Do what) {
+    return what == Do::kPoll || what == Do::kIprobe || what == Do::kParrived;
+  }
+
   bool WaitsByPolling(int rank, Certainty certainty) const {
     const Doubt& doubt = seen_.doubts[static_cast<size_t>(rank)];
     if (!doubt.polls) return false;
@@ -199,6 +203,7 @@ class Comparison {
     // What nobody can do any more who left, no other thread of those who wait for it can, either,
     // whether it is known or not.
     const bool gone = finding.sequence != 0 && SomebodyLeft(finding);
+    if (gone && WaitsInIt(finding)) return;
     const bool all = std::all_of(named.begin(), named.end(), [&](int rank) {
       return gone ? CanAllMove(outcome, rank, finding.certainty)
                   : state.free[static_cast<size_t>(rank)] || CanMove(outcome, rank);
@@ -212,9 +217,7 @@ class Comparison {
     for (int line = 0; line < generated_.program.lines(); ++line) {
       if (generated_.program.RankOf(line) != rank) continue;
       const LineState& here = seen_.state.lines[static_cast<size_t>(line)];
-      const Do what = machine_.At(line, here.at).what;
-      const bool polls = what == Do::kPoll || what == Do::kIprobe || what == Do::kParrived;
-      const bool waits = here.inside && (!polls || polls_wait);
+      const bool waits = here.inside && (polls_wait || !IsPoll(machine_.At(line, here.at).what));
       if (waits && !outcome.can_move[static_cast<size_t>(line)]) return false;
     }
     return true;
@@ -320,6 +323,32 @@ class Comparison {
       }
       for (const int rank : generated_.program.comms[finding.communicator]) {
         if (HasLeft(rank) && !HasEntered(instance, rank)) return true;
+      }
+    }
+    return false;
+  }
+
+  // Does a thread wait in the finding's collective? Where the library synchronises it stays there
+  // if a member has left without it, whatever its rank's other threads do.
+  bool WaitsInIt(const Finding& finding) const {
+    for (int line = 0; line < generated_.program.lines(); ++line) {
+      const LineState& here = seen_.state.lines[static_cast<size_t>(line)];
+      const Op& op = machine_.At(line, here.at);
+      const bool waits =
+          here.inside &&
+          (!IsPoll(op.what) || WaitsByPolling(generated_.program.RankOf(line), finding.certainty));
+      if (!waits) continue;
+      const auto is_it = [&](int at) {
+        const int number = machine_.InstanceOf(line, at);
+        if (number == kNone) return false;
+        const Instance& instance = machine_.instances()[static_cast<size_t>(number)];
+        return static_cast<uint32_t>(instance.comm) == finding.communicator &&
+               static_cast<uint64_t>(instance.number) == finding.sequence;
+      };
+      if (is_it(here.at) || std::any_of(op.requests.begin(), op.requests.end(), [&](int request) {
+            return is_it(machine_.MakerOf(line, request));
+          })) {
+        return true;
       }
     }
     return false;

@@ -27,6 +27,7 @@ static void Listen(Pump* pump) {
 
 static void Turn(Pump* pump) {
   int done = 0;
+  if (pump->ended) return;  // the other rank was faster
   MPI_Status status;
   MPI_Request_get_status(pump->receiving, &done, &status);
   if (!done) {
