@@ -185,9 +185,14 @@ class Comparison {
       const int rank = generated_.program.RankOf(line);
       looks |= seen_.doubts[static_cast<size_t>(rank)].threads != OtherThreads::kCallers
                    ? seen_.idle >= SecondsFor(finding.certainty)
-                   : finding.kind == VerdictKind::kRankStalled && seen_.idle >= 30;
+                   : IsAboutALateRank(finding) && seen_.idle >= 30;
     }
     return looks;
+  }
+
+  // That it is late, by the call that it is late for.
+  static bool IsAboutALateRank(const Finding& finding) {
+    return finding.kind == VerdictKind::kRankStalled || finding.kind == VerdictKind::kInitHang;
   }
 
   // What is said of a hang must not rest on who may go on by itself.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <tuple>
@@ -480,7 +481,12 @@ class Observer {
         ++counts[{op.comm, peer, tag}].second;
       }
       Process& process = result_.trace.processes[static_cast<size_t>(r)];
-      process.channels.clear();
+      // Of receives whose requests were freed nobody knows more.
+      std::vector<Channel> channels;
+      std::copy_if(process.channels.begin(), process.channels.end(), std::back_inserter(channels),
+                   [](const Channel& channel) { return channel.receives_unseen; });
+      for (Channel& channel : channels) channel.sent = channel.received = 0;
+      process.channels = std::move(channels);
       for (const auto& [key, count] : counts) {
         const auto& [comm, peer, tag] = key;
         for (const uint32_t m : result_.trace.communicators[static_cast<size_t>(comm)].members) {

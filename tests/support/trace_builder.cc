@@ -297,6 +297,13 @@ uint64_t TraceBuilder::Count(int rank, const Event& event, bool sends) {
   return number;
 }
 
+void TraceBuilder::MarkReceivesUnseen(int rank, const Event& event) {
+  for (const Message& message : MessagesOf(trace_.arguments[event.arguments])) {
+    if (message.sends || message.probes) continue;
+    ChannelOf(rank, event.member, message.peer, message.tag)->receives_unseen = true;
+  }
+}
+
 void TraceBuilder::Start(int rank, const Made& made, const Call& call) {
   Process& process = *this->process(rank);
   for (const std::string& name : call.requests) {
@@ -347,9 +354,12 @@ void TraceBuilder::Finish(int rank, const Call& call) {
     const uint64_t uid = requests_[{rank, name}];
     std::erase_if(process.open_requests, [&](OpenRequest& request) {
       if (request.uid != uid) return false;
-      if (frees) return true;
-      const bool counts = request.state == ring::RequestState::kActive && !request.cancelled;
-      if (counts) Count(rank, request.event, false);
+      const bool active = request.state == ring::RequestState::kActive;
+      if (frees) {
+        if (active) MarkReceivesUnseen(rank, request.event);
+        return true;
+      }
+      if (active && !request.cancelled) Count(rank, request.event, false);
       request.state = ring::RequestState::kInactive;
       const Operation made_by = trace_.arguments[request.event.arguments].operation;
       return !IsPersistent(FindOperation(static_cast<uint16_t>(made_by)).kind);

@@ -124,6 +124,8 @@ class TraceBuilder {
   // Counts the messages that a call is about, those that it sends or those that it receives;
   // returns the number of the last on its channel.
   uint64_t Count(int rank, const Event& event, bool sends);
+  // Its request was freed while it was under way.
+  void MarkReceivesUnseen(int rank, const Event& event);
   void Start(int rank, const Made& made, const Call& call);
   void Mark(int rank, const Call& call);  // partitions
   void Cancel(int rank, const Call& call);
