@@ -38,6 +38,8 @@ class AggregatorTree {
     uint64_t agent = 0;
     std::string parent;  // attach to that one; empty: be an aggregator
   };
+  // How many attach to an aggregator.
+  size_t relayed() const { return agents_.size() - direct_; }
   // What agents should be told now, each once.
   std::vector<Order> TakeOrders();
 

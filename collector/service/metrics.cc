@@ -131,6 +131,8 @@ void Metrics::AppendRanks(const JobState& state, int64_t passed_ns, std::string*
 
 void Metrics::AppendCollector(const JobState& state, const Standing& now, std::string* text) const {
   AppendOne("rollcall_agents", "gauge", "Agents that are connected.", now.agents, text);
+  AppendOne("rollcall_relayed_agents", "gauge", "Those that attach to an aggregator.",
+            now.relayed_agents, text);
   AppendOne("rollcall_processes", "gauge", "Processes that the collector knows, ended ones too.",
             state.processes().size(), text);
   AppendOne("rollcall_suspected", "gauge", "1 if the newest digests look like a hang.",

@@ -28,7 +28,8 @@ class Metrics {
 
   // What the monitor knows besides.
   struct Standing {
-    size_t agents = 0;  // connected
+    size_t agents = 0;          // connected
+    size_t relayed_agents = 0;  // of them, those that attach to an aggregator
     bool suspected = false;
     std::map<std::pair<VerdictKind, Certainty>, size_t> findings;
   };

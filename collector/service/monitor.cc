@@ -137,6 +137,7 @@ void Monitor::PublishMetrics(const Suspicion& suspicion, int64_t now) {
   if (options_.metrics == nullptr || !options_.metrics->IsDue(now)) return;
   options_.metrics->Publish(state_,
                             {.agents = agents_.connected(),
+                             .relayed_agents = tree_.relayed(),
                              .suspected = suspicion.reason != Reason::kNone,
                              .findings = standing_.Counts()},
                             now);

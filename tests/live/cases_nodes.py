@@ -145,17 +145,26 @@ class Parts:
         require("ROLLCALL_TOKEN" not in started.stdout(), "the token was printed", started)
         return started
 
-    def agent(self, before=()):
-        return Command([*before, self.scene.rollcall, "agent", "--dir", self.scene.run_directory,
+    def agent(self, before=(), directory=None):
+        return Command([*before, self.scene.rollcall, "agent", "--dir", directory or self.scene.run_directory,
                         "--collector", self.address], self.environment)
 
-    def job(self, mode):
-        """The program with the recorder, and no `rollcall run` around it."""
+    def job(self, mode, homes=()):
+        """The program with the recorder, and no `rollcall run` around it.
+
+        Rank n starts in the nth of `homes`, if any, and its run directory is `run` there: by one path, as on nodes of
+        which each has a file system of its own.
+        """
         prefix = os.path.dirname(os.path.dirname(self.scene.rollcall))
         library = os.path.join(prefix, "lib", "rollcall", "librollcall.so")
         require(os.path.exists(library), "no " + library)
-        extra = ["-x", "LD_PRELOAD=" + library, "-x", "ROLLCALL_DIR=" + self.scene.run_directory]
-        return Command(self.scene.job(mode, gate=True, extra=extra))
+        directory = "/proc/self/cwd/run" if homes else self.scene.run_directory
+        words = self.scene.job(mode, gate=True, extra=["-x", "LD_PRELOAD=" + library, "-x", "ROLLCALL_DIR=" + directory])
+        if homes:
+            start = 'shift "$OMPI_COMM_WORLD_RANK"; cd "$1"; shift "$((%d - OMPI_COMM_WORLD_RANK))"; exec "$@"'
+            at = words.index(self.scene.program)
+            words[at:at] = ["sh", "-c", start % len(homes), "sh", *homes]
+        return Command(words)
 
 
 def _wait_for_silence(path, job):
@@ -229,6 +238,44 @@ def agent_restarted(scene):
                 collector.ends(live.FINDINGS)
                 second.ends(0, SOON_S)
                 live.check_skip(scene.analyze(of=packed), 4, collector)
+
+
+def aggregator_killed(scene):
+    """Four agents, of which two attach to the collector itself. One that others attach to is killed, and replaced."""
+    parts = Parts(scene)
+    homes = [scene.path("node%d" % node) for node in range(4)]
+    for home in homes:
+        os.mkdir(home)
+    with contextlib.ExitStack() as stack:
+        collector = stack.enter_context(
+            parts.collector(scene.verdict_file, "--direct-agents", "2", "--metrics", "127.0.0.1:0"))
+        collector.says("metrics: ")
+        address = collector.stderr().split("metrics: ")[1].split()[0]
+        agents = [stack.enter_context(parts.agent(directory=home + "/run")) for home in homes]
+
+        def relayed():
+            series = _scrape(address)
+            return series["rollcall_agents"] == 4 and series["rollcall_relayed_agents"] == 2
+
+        until(relayed, "two agents at an aggregator", collector, *agents)
+        job = stack.enter_context(parts.job("skip", homes))
+        job.says("stepping")
+        listening = [agent for agent in agents if live.listens(agent.pid)]
+        require(len(listening) == 1, "aggregators: %d" % len(listening), collector, *agents)
+        node = agents.index(listening[0])
+        os.kill(listening[0].pid, signal.SIGKILL)
+        listening[0].wait()
+        agents[node] = stack.enter_context(parts.agent(directory=homes[node] + "/run"))
+        until(relayed, "two agents at another aggregator", collector, *agents)
+        require(collector.stderr().count("rollcall:") == 1, "more than the metrics' address was said", collector)
+        scene.open_gate()
+        live.check_skip(scene.verdict(collector), 4, collector, job, *agents)
+        require(job.running(), "the job ended", job)
+        job.kill_everything()
+        os.kill(collector.pid, signal.SIGTERM)
+        collector.ends(live.FINDINGS)
+        for agent in agents:
+            agent.ends(0, SOON_S)
 
 
 def _scrape(address):
@@ -315,4 +362,4 @@ for on_disk in (two_nodes, two_nodes_that_hang_at_once, two_nodes_with_clocks_ap
 CASES = {case.__name__: case for case in (
     two_nodes, two_nodes_that_hang_at_once, two_nodes_with_clocks_apart,
     two_nodes_with_clocks_apart_mpich, collector_restarted, collector_restarted_after_the_hang,
-    agent_restarted, metrics, metrics_in_prometheus)}
+    agent_restarted, aggregator_killed, metrics, metrics_in_prometheus)}

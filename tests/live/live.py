@@ -196,6 +196,17 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def listens(pid):
+    """Whether the process has a TCP socket at which others can connect."""
+    listening = set()
+    for name in ("tcp", "tcp6"):
+        with open("/proc/%d/net/%s" % (pid, name), encoding="ascii") as table:
+            rows = [line.split() for line in table.read().splitlines()[1:]]
+        listening |= {"socket:[%s]" % row[9] for row in rows if row[3] == "0A"}
+    files = "/proc/%d/fd" % pid
+    return any(os.readlink(os.path.join(files, fd)) in listening for fd in os.listdir(files))
+
+
 def need_unshare(*kinds):
     """Namespaces for a command, or Unavailable."""
     unshare = shutil.which("unshare")

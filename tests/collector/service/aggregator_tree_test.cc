@@ -91,6 +91,7 @@ TEST_F(AggregatorTreeTest, OfMoreAgentsOthersAttachToAggregators) {
     attached += load;
   }
   EXPECT_EQ(attached, 200 - kMostDirect);
+  EXPECT_EQ(tree_.relayed(), attached);
 }
 
 // As large jobs start.
