@@ -51,12 +51,15 @@
 #include "proto/environment.h"
 #include "tests/support/ring_job_files.h"
 #include "tests/support/ring_job_verdict.h"
+#include "tests/swarm/collector_process.h"
+#include "tests/swarm/sleepers.h"
 
 namespace rollcall {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace ring_job;
+using namespace swarm;
 
 struct Options {
   std::string rollcall;
@@ -70,128 +73,6 @@ struct Options {
   std::string kill;  // "collector", "agents" or "both": while the job moves
   double kill_every_s = 5;
   uint64_t direct_agents = 0;  // 0: the collector's own default
-};
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
-
-int64_t LoopbackBytes() { return std::stoll(ReadFile("/sys/class/net/lo/statistics/rx_bytes")); }
-
-double CpuSecondsOf(pid_t pid) {
-  const std::string stat = ReadFile(fmt::format("/proc/{}/stat", pid));
-  double ticks = 0;  // in user mode and in the kernel
-  for (const int field : {14, 15}) ticks += std::stod(std::string(ProcStatField(stat, field)));
-  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
-// Processes that stand for ranks; the last one ends them all.
-class Sleepers {
- public:
-  explicit Sleepers(int32_t count) {
-    const pid_t parent = getpid();
-    for (int32_t i = 0; i < count; ++i) {
-      const pid_t pid = fork();
-      if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) _exit(0);
-        for (;;) pause();
-      }
-      if (pid < 0) throw std::runtime_error("fork");
-      const std::string stat = ReadFile(fmt::format("/proc/{}/stat", pid));
-      processes_.push_back({static_cast<uint32_t>(pid), ProcStatStartTicks(stat)});
-    }
-  }
-  ~Sleepers() {
-    for (const RankProcess& process : processes_) kill(static_cast<pid_t>(process.pid), SIGKILL);
-    for (const RankProcess& process : processes_) {
-      waitpid(static_cast<pid_t>(process.pid), nullptr, 0);
-    }
-  }
-  const RankProcess& operator[](int32_t rank) const {
-    return processes_[static_cast<size_t>(rank)];
-  }
-
- private:
-  std::vector<RankProcess> processes_;
-};
-
-// `rollcall collector`, and what it has taken so far. Its words go to `words`.
-class Collector {
- public:
-  Collector(std::string rollcall, std::string report, std::string words,
-            std::vector<std::string> options)
-      : rollcall_(std::move(rollcall)), words_(std::move(words)), options_(std::move(options)) {
-    options_.insert(options_.end(), {"--output", "json=" + report});
-    Start();
-    if (address_.empty() || token_.empty()) throw std::runtime_error("no collector");
-  }
-  ~Collector() { End(SIGINT); }
-  // Without a word to anybody; another one takes its place.
-  void Replace() {
-    End(SIGKILL);
-    Start();
-  }
-  const std::string& address() const { return address_; }
-  const std::string& token() const { return token_; }
-  // Of the newest one.
-  double CpuSeconds() const { return CpuSecondsOf(pid_); }
-  double PeakMb() const {
-    const std::string status = ReadFile(fmt::format("/proc/{}/status", pid_));
-    const size_t at = status.find("VmHWM:");
-    return at == std::string::npos ? 0 : std::stod(status.substr(at + 6)) / 1024;
-  }
-
- private:
-  void Start() {
-    int out[2];
-    if (pipe(out) != 0) throw std::runtime_error("pipe");
-    pid_ = fork();
-    if (pid_ == 0) {
-      dup2(out[1], STDOUT_FILENO);
-      close(out[0]);
-      close(out[1]);
-      const int words = open(words_.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-      dup2(words, STDERR_FILENO);
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (!token_.empty()) setenv(env::kToken, token_.c_str(), 1);
-      const std::string listen = address_.empty() ? "127.0.0.1:0" : address_;
-      std::vector<const char*> arguments = {"rollcall", "collector", "--listen", listen.c_str()};
-      for (const std::string& option : options_) arguments.push_back(option.c_str());
-      arguments.push_back(nullptr);
-      execv(rollcall_.c_str(), const_cast<char* const*>(arguments.data()));
-      _exit(127);
-    }
-    close(out[1]);
-    FILE* lines = fdopen(out[0], "r");
-    char line[512];
-    const std::string address = std::string(env::kCollector) + "=";
-    const std::string token = std::string(env::kToken) + "=";
-    bool listens = false;
-    while ((!listens || token_.empty()) && fgets(line, sizeof(line), lines) != nullptr) {
-      std::string text = line;
-      text.erase(text.find_last_not_of("\r\n") + 1);
-      if (text.starts_with(address)) address_ = text.substr(address.size());
-      if (text.starts_with(token)) token_ = text.substr(token.size());
-      listens |= text.starts_with(address);
-    }
-    fclose(lines);
-    if (!listens) throw std::runtime_error("the collector does not listen");
-  }
-  void End(int signal) const {
-    kill(pid_, signal);
-    waitpid(pid_, nullptr, 0);
-  }
-
-  const std::string rollcall_;
-  const std::string words_;
-  std::vector<std::string> options_;
-  pid_t pid_ = -1;
-  std::string address_;
-  std::string token_;
 };
 
 // One node: its run directory, its agent and the thread that runs it.
@@ -437,7 +318,7 @@ class Swarm {
     const int64_t until = begin + options_.patience_s * int64_t{1'000'000'000};
     while (said.empty() && Now(CLOCK_MONOTONIC) < until) {
       usleep(5'000);
-      said = Said();
+      said = collector_->Said();
     }
     const int64_t end = Now(CLOCK_MONOTONIC);
     const std::string culprits = FoldRanks(job_.Culprits());
@@ -475,8 +356,8 @@ class Swarm {
         options_.ranks, Nodes(), sent / seconds / options_.ranks,
         100 * (collector_->CpuSeconds() - cpu) / seconds, collector_->PeakMb(),
         100 * (AgentsCpuSeconds() - agents_cpu) / seconds / options_.ranks,
-        Said().empty() ? "nothing said" : Said());
-    return Said().empty() ? 0 : 1;
+        collector_->Said().empty() ? "nothing said" : collector_->Said());
+    return collector_->Said().empty() ? 0 : 1;
   }
 
   bool SaysWhatItRestsOn() const {
@@ -485,20 +366,6 @@ class Swarm {
     return std::any_of(notes.begin(), notes.end(), [](const nlohmann::json& note) {
       return note.get<std::string>().find("the newest") != std::string::npos;
     });
-  }
-
-  // "kind ranks, certainty; …" of the newest report.
-  std::string Said() const {
-    const auto report_json = nlohmann::json::parse(ReadFile(report()), nullptr, false);
-    if (!report_json.is_object()) return "";
-    std::string said;
-    for (const auto& finding : report_json.value("findings", nlohmann::json::array())) {
-      std::vector<int32_t> culprits = finding.value("culprits", std::vector<int32_t>{});
-      said +=
-          fmt::format("{}{} {}, {}", said.empty() ? "" : "; ", finding.value("kind", std::string()),
-                      FoldRanks(culprits), finding.value("certainty", std::string()));
-    }
-    return said;
   }
 
   // Before the job stops it moves for so long that the agents find all rings.

@@ -1,0 +1,262 @@
+// A load generator for the collector at sizes for which one machine has no room: what the agents of
+// a made-up job (tests/support/ring_job.h) say is recorded from real agents, a few nodes at a time,
+// and then said again by as many connections as the job would have aggregators, 64 agents each. The
+// job stops with a planted fault: the time from there to the verdict is that of the collector, a
+// `rollcall collector` of its own process, beside a generator that only sends.
+//
+//   replay --rollcall FILE [--ranks N] [--ranks-per-node N] [--records N] [--fault NAME]
+//
+// Simulated are the ranks' calls, the agents' work when the job stops, and the network. Requests
+// for whole rings are answered by real agents.
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collector/agent/grpc_transport.h"
+#include "collector/base/clock.h"
+#include "collector/base/file.h"
+#include "collector/service/aggregator_tree.h"
+#include "collector/service/grpc_server.h"
+#include "tests/support/ring_job_verdict.h"
+#include "tests/swarm/collector_process.h"
+#include "tests/swarm/recorded_nodes.h"
+
+namespace rollcall::swarm {
+namespace {
+
+constexpr int64_t kHeartbeatNs = 1'000'000'000;
+constexpr size_t kMessageBytes = 1 << 20;
+
+// A connection to the collector: the first of its nodes is the aggregator of the others.
+class Aggregator {
+ public:
+  Aggregator(const Collector& collector, const std::vector<RecordedNode>& nodes, int32_t first,
+             int32_t end)
+      : nodes_(nodes),
+        first_(first),
+        end_(end),
+        transport_(agent::ConnectToCollector(collector.address(), collector.token())) {}
+
+  bool connected() const { return transport_->connection() != 0; }
+  std::vector<rpc::CollectorMessage> Receive() const { return transport_->Receive(); }
+
+  void Say(Messages RecordedNode::*what) {
+    for (int32_t node = first_; node < end_; ++node) {
+      for (const rpc::AgentMessage& message : nodes_[static_cast<size_t>(node)].*what) {
+        Add(node, message);
+      }
+    }
+    Flush();
+  }
+  // The recorded answer of a node, or one of its own.
+  void Answer(int32_t node, uint64_t request, const Messages& messages) {
+    for (rpc::AgentMessage message : messages) {
+      for (rpc::SnapshotChunk& chunk : *message.mutable_snapshots()->mutable_chunks()) {
+        chunk.set_request(request);
+      }
+      if (message.snapshots().chunks().empty()) message.clear_snapshots();
+      Add(node, std::move(message));
+    }
+    Flush();
+  }
+  void Beat() {
+    rpc::AgentMessage message;
+    message.mutable_heartbeat()->set_monotonic_ns(Now(CLOCK_MONOTONIC));
+    for (int32_t node = first_; node < end_; ++node) Add(node, message);
+    Flush();
+  }
+  void Send(int32_t node, rpc::AgentMessage message) {
+    Add(node, std::move(message));
+    Flush();
+  }
+  // Of a message to one of its agents; 0: to itself.
+  int32_t NodeOf(uint64_t agent) const { return first_ + static_cast<int32_t>(agent); }
+
+ private:
+  void Add(int32_t node, rpc::AgentMessage message) {
+    if (node == first_) {
+      transport_->Send(transport_->connection(), std::move(message));
+      return;
+    }
+    queued_bytes_ += message.ByteSizeLong();
+    rpc::FromAgent* from = queued_.mutable_from_agents()->add_messages();
+    from->set_agent(static_cast<uint64_t>(node - first_));
+    *from->mutable_message() = std::move(message);
+    if (queued_bytes_ > kMessageBytes) Flush();
+  }
+  void Flush() {
+    if (queued_bytes_ == 0) return;
+    while (!transport_->HasRoom()) usleep(500);
+    transport_->Send(transport_->connection(), std::exchange(queued_, {}));
+    queued_bytes_ = 0;
+  }
+
+  const std::vector<RecordedNode>& nodes_;
+  const int32_t first_;
+  const int32_t end_;
+  const std::unique_ptr<agent::Transport> transport_;
+  rpc::AgentMessage queued_;
+  size_t queued_bytes_ = 0;
+};
+
+class Replay {
+ public:
+  Replay(const NodeRecorder& recorder, const std::vector<RecordedNode>& nodes,
+         const Collector& collector)
+      : recorder_(recorder) {
+    constexpr auto kNodes = static_cast<int32_t>(service::AggregatorTree::kFanOut + 1);
+    const auto count = static_cast<int32_t>(nodes.size());
+    for (int32_t first = 0; first < count; first += kNodes) {
+      const int32_t end = std::min(count, first + kNodes);
+      aggregators_.push_back(std::make_unique<Aggregator>(collector, nodes, first, end));
+      for (int32_t node = first; node < end; ++node)
+        aggregator_of_.push_back(aggregators_.back().get());
+    }
+    nodes_ = &nodes;
+  }
+
+  bool connected() const {
+    return std::all_of(aggregators_.begin(), aggregators_.end(),
+                       [](const auto& aggregator) { return aggregator->connected(); });
+  }
+  size_t connections() const { return aggregators_.size(); }
+  void Say(Messages RecordedNode::*what) {
+    for (const auto& aggregator : aggregators_) aggregator->Say(what);
+  }
+  // Answers what was asked, and lets nobody seem lost.
+  void RunOnce() {
+    if (Now(CLOCK_MONOTONIC) >= next_beat_ns_) {
+      next_beat_ns_ = Now(CLOCK_MONOTONIC) + kHeartbeatNs;
+      for (const auto& aggregator : aggregators_) aggregator->Beat();
+    }
+    std::vector<std::pair<int32_t, rpc::SnapshotRequest>> rare;
+    for (const auto& aggregator : aggregators_) {
+      for (const rpc::CollectorMessage& message : aggregator->Receive()) {
+        const bool relayed = message.has_to_agent();
+        Handle(aggregator.get(), aggregator->NodeOf(relayed ? message.to_agent().agent() : 0),
+               relayed ? message.to_agent().message() : message, &rare);
+      }
+    }
+    if (rare.empty()) {
+      usleep(1000);
+      return;
+    }
+    const std::vector<Messages> answers = recorder_.Answer(rare);
+    for (size_t i = 0; i < rare.size(); ++i) {
+      const auto& [node, request] = rare[i];
+      aggregator_of_[static_cast<size_t>(node)]->Answer(node, request.request(), answers[i]);
+    }
+  }
+
+ private:
+  void Handle(Aggregator* aggregator, int32_t node, const rpc::CollectorMessage& message,
+              std::vector<std::pair<int32_t, rpc::SnapshotRequest>>* rare) {
+    if (message.has_snapshot()) {
+      const rpc::SnapshotRequest& request = message.snapshot();
+      if (request.ids().empty() && request.newest_records() == NodeRecorder::kBriefRecords) {
+        aggregator->Answer(node, request.request(), (*nodes_)[static_cast<size_t>(node)].brief);
+      } else {
+        rare->emplace_back(node, request);
+      }
+    } else if (message.has_symbols()) {
+      rpc::AgentMessage answer;
+      answer.mutable_symbols()->set_request(message.symbols().request());
+      aggregator->Send(node, std::move(answer));
+    } else if (message.has_live_stack()) {
+      rpc::AgentMessage answer;
+      answer.mutable_live_stacks()->set_request(message.live_stack().request());
+      answer.mutable_live_stacks()->set_id(message.live_stack().id());
+      aggregator->Send(node, std::move(answer));
+    }
+  }
+
+  const NodeRecorder& recorder_;
+  const std::vector<RecordedNode>* nodes_;
+  std::vector<std::unique_ptr<Aggregator>> aggregators_;
+  std::vector<Aggregator*> aggregator_of_;  // by node
+  int64_t next_beat_ns_ = 0;
+};
+
+struct Options {
+  std::string rollcall;
+  int32_t ranks = 16384;
+  int32_t ranks_per_node = 8;
+  uint32_t records = 200;
+  std::string fault = "skipped";
+  int patience_s = 100;
+};
+
+int Run(const Options& options) {
+  const auto fault =
+      std::find(std::begin(ring_job::kFaultNames), std::end(ring_job::kFaultNames), options.fault);
+  if (fault == std::end(ring_job::kFaultNames)) throw std::runtime_error("no such fault");
+  const ring_job::Job job({options.ranks, options.records,
+                           static_cast<ring_job::Fault>(fault - ring_job::kFaultNames)});
+  std::string root = "/dev/shm/rollcall-replay-XXXXXX";
+  if (mkdtemp(root.data()) == nullptr) throw std::runtime_error("mkdtemp");
+  const std::unique_ptr<std::string, void (*)(std::string*)> removed(
+      &root, [](std::string* path) { std::filesystem::remove_all(*path); });
+  const NodeRecorder recorder(job, options.ranks_per_node, root);
+  const std::vector<RecordedNode> nodes = recorder.RecordAll();
+  Collector collector(options.rollcall, root + "/report.json", root + "/words", {});
+  Replay replay(recorder, nodes, collector);
+  while (!replay.connected()) usleep(10'000);
+  replay.Say(&RecordedNode::moving);
+  // Until the collector has dealt with it.
+  constexpr int64_t kMovesNs = 5'000'000'000;
+  for (const int64_t until = Now(CLOCK_MONOTONIC) + kMovesNs; Now(CLOCK_MONOTONIC) < until;) {
+    replay.RunOnce();
+  }
+  const double cpu = collector.CpuSeconds();
+  const double own_cpu = CpuSecondsOf(getpid());
+  const int64_t bytes = LoopbackBytes();
+  const int64_t begin = Now(CLOCK_MONOTONIC);
+  replay.Say(&RecordedNode::stopped);
+  std::string said;
+  const int64_t until = begin + options.patience_s * int64_t{1'000'000'000};
+  while (said.empty() && Now(CLOCK_MONOTONIC) < until) {
+    replay.RunOnce();
+    said = collector.Said();
+  }
+  fmt::print(
+      "{:>7} {:>6} {:>4} connections {:>9} {:>7.2f} s {:>8.1f} MB {:>7.2f} s CPU {:>7.0f} MB "
+      "memory, generator {:.2f} s CPU  {}\n",
+      options.ranks, nodes.size(), replay.connections(), options.fault,
+      Seconds(Now(CLOCK_MONOTONIC) - begin), static_cast<double>(LoopbackBytes() - bytes) * 1e-6,
+      collector.CpuSeconds() - cpu, collector.PeakMb(), CpuSecondsOf(getpid()) - own_cpu,
+      said.empty() ? "no verdict" : said);
+  return said.find(" " + FoldRanks(job.Culprits()) + ",") != std::string::npos ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace rollcall::swarm
+
+int main(int argc, char** argv) {
+  rollcall::swarm::Options options;
+  CLI::App app("Loads a collector with what agents of a very large job said.", "replay");
+  app.add_option("--rollcall", options.rollcall, "the rollcall command to load")->required();
+  app.add_option("--ranks", options.ranks, "a multiple of 32");
+  app.add_option("--ranks-per-node", options.ranks_per_node);
+  app.add_option("--records", options.records, "records that each ring holds");
+  app.add_option("--fault", options.fault, "what stops the job");
+  app.add_option("--patience", options.patience_s, "seconds to wait for the verdict");
+  CLI11_PARSE(app, argc, argv);
+  rollcall::RaiseFileLimit();
+  signal(SIGPIPE, SIG_IGN);
+  rollcall::service::SilenceGrpc();
+  try {
+    return rollcall::swarm::Run(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "replay: {}\n", error.what());
+    return 2;
+  }
+}
