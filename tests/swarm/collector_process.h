@@ -11,6 +11,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -19,8 +20,10 @@
 #include <utility>
 #include <vector>
 
+#include "collector/base/file.h"
 #include "collector/base/proc_stat.h"
 #include "collector/model/rank_set.h"
+#include "collector/service/grpc_server.h"
 #include "proto/environment.h"
 
 namespace rollcall::swarm {
@@ -135,6 +138,20 @@ class Collector {
   std::string address_;
   std::string token_;
 };
+
+// Runs a load generator, and says why it failed.
+template <typename Generator>
+int RunGenerator(const char* name, const Generator& generator) {
+  RaiseFileLimit();
+  signal(SIGPIPE, SIG_IGN);
+  service::SilenceGrpc();
+  try {
+    return generator();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}: {}\n", name, error.what());
+    return 2;
+  }
+}
 
 }  // namespace rollcall::swarm
 

@@ -9,12 +9,14 @@
 // Simulated are the ranks' calls, the agents' work when the job stops, and the network. Requests
 // for whole rings are answered by real agents.
 #include <fmt/format.h>
-#include <poll.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -23,9 +25,7 @@
 
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/clock.h"
-#include "collector/base/file.h"
 #include "collector/service/aggregator_tree.h"
-#include "collector/service/grpc_server.h"
 #include "tests/support/ring_job_verdict.h"
 #include "tests/swarm/collector_process.h"
 #include "tests/swarm/recorded_nodes.h"
@@ -250,13 +250,5 @@ int main(int argc, char** argv) {
   app.add_option("--fault", options.fault, "what stops the job");
   app.add_option("--patience", options.patience_s, "seconds to wait for the verdict");
   CLI11_PARSE(app, argc, argv);
-  rollcall::RaiseFileLimit();
-  signal(SIGPIPE, SIG_IGN);
-  rollcall::service::SilenceGrpc();
-  try {
-    return rollcall::swarm::Run(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "replay: {}\n", error.what());
-    return 2;
-  }
+  return rollcall::swarm::RunGenerator("replay", [&] { return rollcall::swarm::Run(options); });
 }

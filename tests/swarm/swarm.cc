@@ -46,9 +46,6 @@
 #include "collector/aggregate/aggregating_transport.h"
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
-#include "collector/base/proc_stat.h"
-#include "collector/service/grpc_server.h"
-#include "proto/environment.h"
 #include "tests/support/ring_job_files.h"
 #include "tests/support/ring_job_verdict.h"
 #include "tests/swarm/collector_process.h"
@@ -408,13 +405,5 @@ int main(int argc, char** argv) {
   app.add_option("--kill-every", options.kill_every_s, "seconds");
   app.add_option("--patience", options.patience_s, "seconds to wait for the verdict");
   CLI11_PARSE(app, argc, argv);
-  rollcall::RaiseFileLimit();
-  signal(SIGPIPE, SIG_IGN);
-  rollcall::service::SilenceGrpc();
-  try {
-    return rollcall::Swarm(options).Run();
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "swarm: {}\n", error.what());
-    return 2;
-  }
+  return rollcall::swarm::RunGenerator("swarm", [&] { return rollcall::Swarm(options).Run(); });
 }
