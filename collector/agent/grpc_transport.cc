@@ -45,12 +45,6 @@ grpc::ChannelArguments DirectConnection() {
   return arguments;
 }
 
-// Without credentials every call fails.
-std::shared_ptr<grpc::Channel> Connect(const std::string& address, const std::string& token,
-                                       const grpc::ChannelArguments& arguments) {
-  return grpc::CreateCustomChannel(address, rpc::AgentCredentials(address, token), arguments);
-}
-
 class GrpcTransport : public Transport {
  public:
   GrpcTransport(const std::string& address, std::string token,
@@ -58,7 +52,8 @@ class GrpcTransport : public Transport {
       : token_(std::move(token)),
         on_refused_(std::move(on_refused)),
         wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        collector_(StubOf(address)) {
+        // Without credentials every call fails.
+        collector_(StubOf(address, rpc::AgentCredentials(address, token_))) {
     thread_ = std::thread([this] { ConnectLoop(); });
   }
 
@@ -193,14 +188,15 @@ class GrpcTransport : public Transport {
     std::string refusal_;
   };
 
-  std::unique_ptr<rpc::Collector::Stub> StubOf(const std::string& address) const {
+  static std::unique_ptr<rpc::Collector::Stub> StubOf(
+      const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
     grpc::ChannelArguments arguments = DirectConnection();
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
     arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLastRetry / std::chrono::milliseconds(1));
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
-    return rpc::Collector::NewStub(Connect(address, token_, arguments));
+    return rpc::Collector::NewStub(grpc::CreateCustomChannel(address, credentials, arguments));
   }
 
   void Wake() {
@@ -218,7 +214,9 @@ class GrpcTransport : public Transport {
       const uint64_t before = connections_;
       const std::string parent = std::exchange(parent_, {});
       lock.unlock();
-      const auto aggregator = parent.empty() ? nullptr : StubOf(parent);
+      // By TLS on loopback, too: who named the address may have meant its own machine.
+      const auto aggregator =
+          parent.empty() ? nullptr : StubOf(parent, rpc::TlsCredentials(token_));
       call->Start((parent.empty() ? collector_ : aggregator).get());
       lock.lock();
       if (stop_) call->Cancel();  // it may have been asked for before there was a call to cancel
@@ -282,7 +280,8 @@ CollectorCheck CheckCollector(const std::string& address, const std::string& tok
     return {Result::kUnknownName, gai_strerror(failed)};
   }
   freeaddrinfo(list);
-  const auto stub = rpc::Collector::NewStub(Connect(address, token, DirectConnection()));
+  const auto stub = rpc::Collector::NewStub(grpc::CreateCustomChannel(
+      address, rpc::AgentCredentials(address, token), DirectConnection()));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCheckPatience);
   context.AddMetadata(rpc::kTokenKey, token);

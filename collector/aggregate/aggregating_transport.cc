@@ -1,8 +1,6 @@
 #include "collector/aggregate/aggregating_transport.h"
 
-#include <arpa/inet.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <chrono>
@@ -17,12 +15,13 @@ namespace {
 // What comes within this time of the first travels with it.
 constexpr auto kGather = std::chrono::milliseconds(5);
 constexpr auto kTick = std::chrono::milliseconds(100);
-// Of what is gathered, without the last one's.
+// Of what is gathered; a single message may be larger.
 constexpr size_t kMessageBytes = 1 << 20;
 // An agent's message must fit into one of 4 MiB with what is added here.
 constexpr int kMostAgentBytes = (4 << 20) - (4 << 10);
 
-// The address of this machine from which `collector` (HOST:PORT) is reached; empty if it is not.
+// The address of this machine from which `collector` (HOST:PORT) is reached, and at which others
+// can reach this machine as well; empty if there is none.
 std::string OwnAddress(const std::string& collector) {
   const Address address = SplitAddress(collector);
   addrinfo hints = {};
@@ -42,6 +41,8 @@ std::string OwnAddress(const std::string& collector) {
         getnameinfo(raw, size, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) != 0) {
       continue;
     }
+    // A name for this machine, of which others may make theirs; unless all are on it.
+    if (IsLoopback(text) && !IsLoopback(address.host)) continue;
     own = entry->ai_family == AF_INET6 ? "[" + std::string(text) + "]" : text;
   }
   freeaddrinfo(list);
@@ -79,6 +80,7 @@ std::vector<rpc::CollectorMessage> AggregatingTransport::Receive() {
     if (message.has_aggregate()) {
       const std::lock_guard lock(mutex_);
       asked_ = true;
+      asked_on_ = collector_->connection();
       if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
       changed_.notify_all();
       continue;
@@ -138,14 +140,12 @@ void AggregatingTransport::Run() {
   std::unique_lock lock(mutex_);
   server_ = std::move(server);
   while (!stop_) {
-    if (connection_ != collector_->connection() || connection_ == 0) {
+    if (connection_ != collector_->connection() || connection_ != asked_on_) {
       lock.unlock();
       RefuseStale();
       lock.lock();
     }
-    if (std::exchange(asked_, false)) {
-      TellAddress(connection_, server_ == nullptr ? 0 : server_->port());
-    }
+    if (std::exchange(asked_, false)) TellAddress();
     if (!changed_.wait_for(lock, kTick, [this] { return stop_ || asked_ || !queue_.empty(); })) {
       continue;
     }
@@ -162,18 +162,20 @@ std::unique_ptr<service::CollectorServer> AggregatingTransport::Serve() {
   std::string problem;
   if (own.empty()) return nullptr;
   // Of each agent one message at a time: a node has no memory to spare for the rings of others.
-  return service::Serve(own + ":0", token_, this, &problem,
-                        {.most_message_bytes = kMostAgentBytes, .most_unread = 1});
+  auto server = service::Serve(own + ":0", token_, this, &problem,
+                               {.most_message_bytes = kMostAgentBytes, .most_unread = 1});
+  if (server != nullptr) served_at_ = own + ":" + std::to_string(server->port());
+  return server;
 }
 
-void AggregatingTransport::TellAddress(uint64_t connection, int port) {
+void AggregatingTransport::TellAddress() {
   rpc::AgentMessage message;
-  rpc::Aggregator* aggregator = message.mutable_aggregator();
-  if (port != 0) aggregator->set_address(OwnAddress(address_) + ":" + std::to_string(port));
-  collector_->Send(connection, std::move(message));
+  message.mutable_aggregator()->set_address(served_at_);
+  collector_->Send(asked_on_, std::move(message));
 }
 
-// Agents that joined on an earlier connection, or on none: what they said is lost.
+// Agents that joined on another connection than that on which it was asked to serve: what they said
+// is lost.
 void AggregatingTransport::RefuseStale() {
   std::map<uint64_t, std::shared_ptr<service::AgentLink>> stale;
   {

@@ -19,10 +19,13 @@
 namespace rollcall::aggregate {
 
 // Passes on what its own agent and the collector say to each other. If the collector asks it to be
-// an aggregator it serves other agents too, at the address of this machine by which the collector
-// is reached, with the run's token: what these say goes to the collector in messages for many, and
-// what the collector sends them to each. If the connection to the collector ends, all are refused:
-// they attach to the collector again, and tell it everything.
+// an aggregator it serves other agents too, with the run's token, at the address of this machine by
+// which the collector is reached. What several of them say travels to the collector in one message;
+// the collector's answers are passed to the agent that they are for. If the connection to the
+// collector ends, all these agents are refused: they attach to the collector again, and tell it
+// everything.
+//
+// Thread safety: as agent::Transport, but Receive() and the destructor belong to one thread.
 class AggregatingTransport : public agent::Transport, private service::AgentHandler {
  public:
   // `collector` is connected to `address`.
@@ -45,7 +48,7 @@ class AggregatingTransport : public agent::Transport, private service::AgentHand
   // The thread's.
   void Run();
   std::unique_ptr<service::CollectorServer> Serve();
-  void TellAddress(uint64_t connection, int port);
+  void TellAddress();
   void RefuseStale();
   void SendQueued();
 
@@ -54,14 +57,16 @@ class AggregatingTransport : public agent::Transport, private service::AgentHand
   const std::string token_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool asked_ = false;  // to be an aggregator, on this connection, and has not answered
+  bool asked_ = false;     // to be an aggregator, and has not answered
+  uint64_t asked_on_ = 0;  // the connection to the collector; 0: it was not asked
   bool stop_ = false;
   uint64_t connection_ = 0;  // to the collector, of the agents that joined
   uint64_t next_agent_ = 1;
   std::map<uint64_t, std::shared_ptr<service::AgentLink>> agents_;
   std::deque<rpc::FromAgent> queue_;
   std::unique_ptr<service::CollectorServer> server_;
-  std::thread thread_;  // from the time when it is asked to be an aggregator
+  std::string served_at_;  // HOST:PORT; the thread's
+  std::thread thread_;     // from the time when it is asked to be an aggregator
 };
 
 }  // namespace rollcall::aggregate

@@ -86,7 +86,11 @@ std::optional<TlsIdentity> IdentityOf(std::string_view token) {
 
 std::shared_ptr<grpc::ChannelCredentials> AgentCredentials(const std::string& address,
                                                            std::string_view token) {
-  if (IsLoopback(SplitAddress(address).host)) return grpc::InsecureChannelCredentials();
+  return IsLoopback(SplitAddress(address).host) ? grpc::InsecureChannelCredentials()
+                                                : TlsCredentials(token);
+}
+
+std::shared_ptr<grpc::ChannelCredentials> TlsCredentials(std::string_view token) {
   const std::optional<TlsIdentity> identity = IdentityOf(token);
   if (!identity) return nullptr;
   return grpc::SslCredentials({.pem_root_certs = identity->certificate,

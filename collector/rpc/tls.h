@@ -33,6 +33,8 @@ inline constexpr size_t kLeastTokenSize = 16;
 // interface, else by TLS as the run's identity. Null if there is none.
 std::shared_ptr<grpc::ChannelCredentials> AgentCredentials(const std::string& address,
                                                            std::string_view token);
+// By TLS, wherever it is.
+std::shared_ptr<grpc::ChannelCredentials> TlsCredentials(std::string_view token);
 // What a collector serves TLS connections with: only those of the run's identity.
 std::shared_ptr<grpc::ServerCredentials> CollectorCredentials(std::string_view token);
 

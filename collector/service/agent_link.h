@@ -25,7 +25,8 @@ class AgentLink {
 };
 
 // Deals with agents. The network calls it from any thread, in the order in which an agent spoke,
-// with the link's own mutex held: what it does must be brief and must not call the link.
+// and may hold the link's own mutex meanwhile: a method must be brief and must not call the link.
+// It may keep the link for as long as it likes; after Leave() nothing more comes from it.
 class AgentHandler {
  public:
   virtual ~AgentHandler() = default;

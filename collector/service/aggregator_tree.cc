@@ -7,11 +7,13 @@ namespace rollcall::service {
 
 void AggregatorTree::Add(uint64_t number, const Agent& agent) {
   Remove(number);
-  Release(agent.id);
+  Release(agent);
   agents_[number] = agent;
   if (agent.aggregator != 0) {
     const auto aggregator = aggregators_.find(agent.aggregator);
-    if (aggregator != aggregators_.end()) ++aggregator->second.attached;
+    if (aggregator == aggregators_.end()) return;
+    ++aggregator->second.attached;
+    aggregator->second.missed = 0;
     return;
   }
   ++direct_;
@@ -35,11 +37,13 @@ void AggregatorTree::Remove(uint64_t number) {
   leaving_.erase(number);
 }
 
-void AggregatorTree::Release(uint64_t id) {
-  const auto told = told_.extract(id);
+void AggregatorTree::Release(const Agent& agent) {
+  const auto told = told_.extract(agent.id);
   if (told.empty()) return;
   const auto aggregator = aggregators_.find(told.mapped());
-  if (aggregator != aggregators_.end()) aggregator->second.told.erase(id);
+  if (aggregator == aggregators_.end()) return;
+  aggregator->second.told.erase(agent.id);
+  if (agent.keeps_direct) ++aggregator->second.missed;
 }
 
 void AggregatorTree::OnAggregator(uint64_t number, const std::string& address) {
@@ -56,7 +60,7 @@ void AggregatorTree::OnAggregator(uint64_t number, const std::string& address) {
 
 uint64_t AggregatorTree::Free() const {
   for (const auto& [number, aggregator] : aggregators_) {
-    if (!aggregator.address.empty() && aggregator.load() < kFanOut) return number;
+    if (aggregator.open()) return number;
   }
   return 0;
 }
@@ -69,7 +73,7 @@ std::vector<AggregatorTree::Order> AggregatorTree::TakeOrders() {
     const uint64_t number = movable_.extract(movable_.begin()).value();
     Aggregator& aggregator = aggregators_[free];
     const uint64_t id = agents_[number].id;
-    Release(id);
+    Release({.id = id});
     aggregator.told.insert(id);
     told_[id] = free;
     leaving_.insert(number);

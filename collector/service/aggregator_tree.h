@@ -48,13 +48,19 @@ class AggregatorTree {
     std::string address;      // empty: it has been asked
     std::set<uint64_t> told;  // ids of those that were told to attach to it and have not yet
     size_t attached = 0;
+    size_t missed = 0;  // so many did not reach it, in a row
+    bool open() const { return !address.empty() && load() < kFanOut && missed < kMostMissed; }
     size_t load() const { return told.size() + attached; }
   };
+
+  // One that as many do not reach gets no more.
+  static constexpr size_t kMostMissed = 3;
 
   size_t DirectCount() const { return direct_ - leaving_.size(); }
   // With room for another; 0: there is none.
   uint64_t Free() const;
-  void Release(uint64_t id);
+  // An agent is back that was told to attach elsewhere, or is there.
+  void Release(const Agent& agent);
 
   const size_t most_direct_;
   std::map<uint64_t, Agent> agents_;

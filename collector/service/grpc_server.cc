@@ -60,10 +60,12 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
     handler_ = handler;
     const std::lock_guard lock(mutex_);
     reactor_ = new Reactor(shared_from_this());
+    if (closing_) return reactor_->Finish(grpc::Status::CANCELLED);
     number_ = handler_->Join(shared_from_this());
     // The agent takes the first bytes for the sign that it is connected.
     reactor_->StartSendInitialMetadata();
     reactor_->StartRead(&incoming_);
+    WriteNext();
   }
   Reactor* reactor() const { return reactor_; }
 
@@ -97,7 +99,7 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
     const std::lock_guard lock(mutex_);
     if (closing_) return;
     closing_ = true;
-    reactor_->Finish(status);
+    if (reactor_ != nullptr) reactor_->Finish(status);
   }
 
  private:
@@ -122,7 +124,7 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
   }
 
   void WriteNext() {  // mutex held
-    if (writing_ || closing_ || queue_.empty()) return;
+    if (reactor_ == nullptr || writing_ || closing_ || queue_.empty()) return;
     writing_ = true;
     reactor_->StartWrite(&queue_.front());
   }
@@ -134,7 +136,7 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
   AgentHandler* handler_ = nullptr;
   uint64_t number_ = 0;
   std::mutex mutex_;
-  Reactor* reactor_ = nullptr;  // until OnDone
+  Reactor* reactor_ = nullptr;  // from Start to OnDone
   rpc::AgentMessage incoming_;
   std::deque<rpc::CollectorMessage> queue_;
   bool reading_ = true;

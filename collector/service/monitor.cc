@@ -121,6 +121,8 @@ void Monitor::Run() {
       std::swap(after_diagnosis, after_diagnosis_);
     }
     if (!due && !after_diagnosis) continue;
+    // Not while a look waits for answers: an agent that moves drops what it owes.
+    SendOrders();
     ForgetLostAgents();
     const int64_t now = checked_ns_ = Monotonic();
     const Suspicion suspicion = state_.Check(now);
@@ -170,7 +172,6 @@ bool Monitor::HandleEvents(int64_t until_ns) {
       HandleMessage(event.agent, agent, event.message);
     }
   }
-  SendOrders();
   return !events.empty();
 }
 

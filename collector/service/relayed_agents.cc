@@ -1,5 +1,6 @@
 #include "collector/service/relayed_agents.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -53,7 +54,8 @@ void RelayedAgents::Relay(uint64_t number, Aggregator* aggregator, rpc::FromAgen
   uint64_t agent = 0;
   if (known != aggregator->agents.end()) {
     agent = known->second;
-  } else if (aggregator->agents.size() < kMostAgents) {
+  } else if (aggregator->agents.size() < kMostAgents && aggregator->joins < kMostJoins) {
+    ++aggregator->joins;
     agent = handler_->Join(std::make_shared<RelayedLink>(aggregator->link, number, from->agent()));
     aggregator->agents[from->agent()] = agent;
   }
@@ -65,8 +67,9 @@ void RelayedAgents::Message(uint64_t agent, rpc::AgentMessage message) {
     const std::lock_guard lock(mutex_);
     const auto aggregator = links_.find(agent);
     if (aggregator == links_.end()) return;
-    for (rpc::FromAgent& from : *message.mutable_from_agents()->mutable_messages()) {
-      Relay(agent, &aggregator->second, &from);
+    auto& messages = *message.mutable_from_agents()->mutable_messages();
+    for (int i = 0; i < std::min(messages.size(), kMostMessages); ++i) {
+      Relay(agent, &aggregator->second, &messages[i]);
     }
     // What is left of it comes behind them: once it is consumed, so are they.
     message.mutable_from_agents()->clear_messages();

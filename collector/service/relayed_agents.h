@@ -17,8 +17,11 @@ namespace rollcall::service {
 // agents with it.
 class RelayedAgents : public AgentHandler {
  public:
-  // Of one aggregator; further ones are refused.
+  // Of one aggregator, at once and on one connection. What further ones say is dropped, as is what
+  // one message holds beyond so many.
   static constexpr size_t kMostAgents = 1024;
+  static constexpr size_t kMostJoins = 16 * kMostAgents;
+  static constexpr int kMostMessages = 1 << 16;
 
   explicit RelayedAgents(AgentHandler* handler) : handler_(handler) {}
 
@@ -30,6 +33,7 @@ class RelayedAgents : public AgentHandler {
   struct Aggregator {
     std::shared_ptr<AgentLink> link;
     std::map<uint64_t, uint64_t> agents;  // its number of each, the handler's
+    size_t joins = 0;
   };
 
   void Relay(uint64_t number, Aggregator* aggregator, rpc::FromAgent* from);

@@ -176,20 +176,22 @@ Counted MessageSupply::BeingTaken(uint32_t sender, uint32_t communicator, uint32
     if (Pattern{open.peer, open.tag}.Covers(message)) ++takers;
   });
   bool further = !IsCountedApart(receiver, communicator, message);  // it may have been taken
-  bool unseen = false;
+  bool unseen = false;  // a receive of such messages alone ended so
   VisitChannels(receiver, communicator, [&](const Channel& channel) {
     if (!Pattern{channel.peer, channel.tag}.Covers(message)) return;
     const bool merged = channel.tag == ring::kAnyTag && trace_.processes[receiver].channels_lost;
     if (!merged) takers += channel.received;
     further |= merged && channel.received != 0;
-    unseen |= channel.receives_unseen;
+    const bool alone = channel.peer == message.peer && channel.tag == message.tag;
+    unseen |= channel.receives_unseen && alone && !sent.partitioned;
+    further |= channel.receives_unseen && !alone;
   });
   // Which message of its channel it is. Where others are counted with it, it may be the first.
   const bool numbered = IsCountedApart(sender, communicator, {sent.peer, sent.tag});
   const uint64_t number = std::max<uint64_t>(event.detail, 1);
   if (takers >= number && (numbered || event.detail != 0)) return Counted::kYes;
-  // A receive whose request was freed takes its message (MPI 4.0, 3.7.3), and how many there were
-  // is not on record.
+  // A receive whose request was freed takes its message (MPI 4.0, 3.7.3), as may one that failed or
+  // was cancelled, and how many there were is not on record.
   if (unseen) return Counted::kYes;
   return !further && takers < (numbered ? number : 1) ? Counted::kNo : Counted::kUnknown;
 }

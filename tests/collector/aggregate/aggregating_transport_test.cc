@@ -40,6 +40,8 @@ class FakeTransport : public agent::Transport {
   }
   bool HasRoom() const override {
     const std::lock_guard lock(mutex_);
+    if (!has_room_) ++refusals_;
+    changed_.notify_all();
     return has_room_;
   }
   std::vector<rpc::CollectorMessage> Receive() override {
@@ -60,6 +62,11 @@ class FakeTransport : public agent::Transport {
     const std::lock_guard lock(mutex_);
     has_room_ = has_room;
   }
+  // Until somebody has asked for room in vain so often; false after too long.
+  bool WaitForRefusals(int count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return refusals_ >= count; });
+  }
   // Until what was sent is as asked; false after too long.
   bool WaitFor(const std::function<bool(const std::vector<rpc::AgentMessage>&)>& is_there) {
     std::unique_lock lock(mutex_);
@@ -69,9 +76,10 @@ class FakeTransport : public agent::Transport {
  private:
   const UniqueFd wake_fd_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  mutable std::condition_variable changed_;
   uint64_t connection_ = 1;
   bool has_room_ = true;
+  mutable int refusals_ = 0;
   std::vector<rpc::AgentMessage> sent_;
   std::vector<rpc::CollectorMessage> received_;
 };
@@ -217,6 +225,8 @@ TEST_F(AggregatingTransportTest, WhatAgentsSayWhileTheCollectorTakesNothingIsKep
   collector_->SetRoom(false);
   const auto agent = Connect(address, "0");
   for (int i = 1; i < 100; ++i) agent->Send(agent->connection(), Says(std::to_string(i)));
+  ASSERT_TRUE(collector_->WaitForRefusals(3));
+  EXPECT_TRUE(WaitForRelayed(0).empty());
   collector_->SetRoom(true);
   const std::vector<std::string> relayed = WaitForRelayed(100);
   ASSERT_EQ(relayed.size(), 100u);

@@ -142,6 +142,33 @@ TEST_F(AggregatorTreeTest, AnAgentThatReachedNoAggregatorIsToldNoMore) {
   EXPECT_EQ(Direct(), kMostDirect) << "another one attached instead";
 }
 
+TEST_F(AggregatorTreeTest, AnAggregatorThatNobodyReachesGetsNoMoreAgents) {
+  AttachMany(200);
+  uint64_t unreachable = 0;
+  for (const auto& order : tree_.TakeOrders()) {
+    if (unreachable == 0) unreachable = IdOf(order.agent);
+    Obey(order);
+  }
+  size_t missed = 0;
+  for (int round = 0; round < 100; ++round) {
+    const std::vector<AggregatorTree::Order> orders = tree_.TakeOrders();
+    for (const auto& order : orders) {
+      if (order.parent != "node:" + std::to_string(unreachable)) {
+        Obey(order);
+        continue;
+      }
+      const uint64_t id = IdOf(order.agent);
+      tree_.Remove(order.agent);
+      Attach(id, {.can_aggregate = true, .keeps_direct = true});
+      ++missed;
+    }
+    if (orders.empty()) break;
+  }
+  EXPECT_GT(missed, 0u);
+  EXPECT_LE(missed, AggregatorTree::kFanOut) << "of those that were told at once";
+  EXPECT_EQ(Direct(), std::max(kMostDirect, missed + Loads().size() + 1));
+}
+
 TEST_F(AggregatorTreeTest, AgentsOfAnAggregatorThatEndedAttachToOthers) {
   AttachMany(200);
   Settle();
