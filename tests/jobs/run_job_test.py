@@ -27,6 +27,8 @@ NOTHING_FOUND = 0
 KILL_AFTER_S = "1"
 # For the last ranks to arrive where the verdict already says that they will wait.
 COMPLETE_WITHIN_S = 5
+# For the agent to write down a verdict that was reported.
+JOURNALED_WITHIN_S = 5
 
 
 class Failure(Exception):
@@ -145,6 +147,21 @@ def check_end(variant, job, code):
         fail(job, "ended with %d, but the header says %s" % (code, variant.outcome))
 
 
+def wait_until_journaled(directory):
+    """Until the agent has noted of all ranks that they stood still when the verdict was reported.
+
+    It does so while the verdict is printed. Without it, analyze cannot know of who waited for a time only.
+    """
+    deadline = time.monotonic() + JOURNALED_WITHIN_S
+    run = os.path.join(directory, "run")
+    while time.monotonic() < deadline:
+        with open(os.path.join(run, "journal.jsonl"), encoding="utf-8") as journal:
+            verdict_lines = journal.read().count('"event":"verdict"')
+        if verdict_lines >= len(os.listdir(os.path.join(run, "rings"))):
+            return
+        time.sleep(0.02)
+
+
 def test_fault(args, variant, directory):
     """Live verdict, then the same from what is left after SIGKILL to everything."""
     with jobs.Job(rollcall_command(args, variant, True, "report", directory)) as job:
@@ -152,6 +169,7 @@ def test_fault(args, variant, directory):
         if variant.outcome in ("hung", "any"):
             verdict = wait_for_hang_verdict(job, directory, variant.findings, args.source)
             if verdict:
+                wait_until_journaled(directory)
                 job.kill_everything()
         if verdict is None:
             check_end(variant, job, job.wait())
