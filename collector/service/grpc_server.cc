@@ -14,6 +14,7 @@
 
 #include "collector/rpc/secret.h"
 #include "collector/rpc/tls.h"
+#include "collector/service/agent_table.h"
 #include "collector/service/listener.h"
 #include "collector/service/relayed_agents.h"
 #include "proto/collector.grpc.pb.h"
