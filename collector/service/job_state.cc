@@ -163,11 +163,12 @@ bool DiagnosisThrottle::MayRun(const Suspicion& suspicion, int64_t now_ns) const
   return since_ns >= std::clamp(cost_ns_ * kCostFactor, kLeastGapNs, kMostCostGapNs);
 }
 
-void DiagnosisThrottle::Ran(const Suspicion& suspicion, bool fruitful, int64_t begin_ns,
+void DiagnosisThrottle::Ran(const Suspicion& suspicion, Outcome outcome, int64_t begin_ns,
                             int64_t end_ns) {
-  gap_ns_ = Repeats(suspicion) ? std::min(gap_ns_ * 2, kMostGapNs) : kLeastGapNs;
+  const bool again = Repeats(suspicion) && outcome == Outcome::kNothing;
+  gap_ns_ = again ? std::min(gap_ns_ * 2, kMostGapNs) : kLeastGapNs;
   // A verdict stands until something moves; still, what else is wrong may be found later.
-  if (fruitful) gap_ns_ = kMostGapNs;
+  if (outcome == Outcome::kVerdict) gap_ns_ = kMostGapNs;
   fingerprint_ = suspicion.fingerprint;
   reason_ = suspicion.reason;
   ended_ns_ = end_ns;

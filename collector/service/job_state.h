@@ -103,15 +103,17 @@ class JobState {
 
 // When to look again. While some ranks still compute, looks take a tenth of the time at most; when
 // all wait there is nobody to disturb. The same picture without a verdict is looked at more and
-// more rarely.
+// more rarely, unless a verdict only waits for its time.
 class DiagnosisThrottle {
  public:
+  // What came of a look.
+  enum class Outcome : uint8_t { kNothing, kPending, kVerdict };
   bool MayRun(const Suspicion& suspicion, int64_t now_ns) const;
   // The last look was at this picture.
   bool Repeats(const Suspicion& suspicion) const {
     return cost_ns_ >= 0 && suspicion.fingerprint == fingerprint_ && suspicion.reason == reason_;
   }
-  void Ran(const Suspicion& suspicion, bool fruitful, int64_t begin_ns, int64_t end_ns);
+  void Ran(const Suspicion& suspicion, Outcome outcome, int64_t begin_ns, int64_t end_ns);
 
  private:
   static constexpr int64_t kLeastGapNs = 200'000'000;

@@ -352,7 +352,7 @@ std::vector<uint64_t> Monitor::CalledStalled(const Trace& trace, const Report& r
 void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
   const int64_t begin = Monotonic();
   if (suspicion.reason == Reason::kSomeWait && !asked && !agents_.MayFetchWhileComputing(begin)) {
-    pacer_.Ran(suspicion, false, begin, Monotonic());
+    pacer_.Ran(suspicion, DiagnosisThrottle::Outcome::kNothing, begin, Monotonic());
     return;
   }
   if (options_.live_stacks && !suspicion.stalled.empty()) queries_.FetchStacks(suspicion.stalled);
@@ -400,7 +400,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
   } else {
     if (patient_since_ns_ == 0) patient_since_ns_ = begin;
     if (begin - patient_since_ns_ < patience) {
-      pacer_.Ran(suspicion, false, begin, Monotonic());
+      pacer_.Ran(suspicion, DiagnosisThrottle::Outcome::kPending, begin, Monotonic());
       return;
     }
   }
@@ -416,7 +416,8 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
   Tell(&look, report, fruitful, begin);
   queries_.rings()->Clear();
   ActIfDue(report);
-  pacer_.Ran(suspicion, fruitful, begin, Monotonic());
+  using Outcome = DiagnosisThrottle::Outcome;
+  pacer_.Ran(suspicion, fruitful ? Outcome::kVerdict : Outcome::kNothing, begin, Monotonic());
 }
 
 void Monitor::Tell(Look* look, const Report& report, bool fruitful, int64_t begin_ns) {

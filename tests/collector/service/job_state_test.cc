@@ -177,16 +177,32 @@ TEST(DiagnosisThrottleTest, TheSamePictureIsLookedAtMoreAndMoreRarely) {
   for (; now < kNow + 60 * kSecond; now += 10'000'000) {
     if (!pacer.MayRun(suspicion, now)) continue;
     ++looks;
-    pacer.Ran(suspicion, false, now, now + 1'000'000);
+    pacer.Ran(suspicion, DiagnosisThrottle::Outcome::kNothing, now, now + 1'000'000);
   }
   EXPECT_GE(looks, 5);
   EXPECT_LE(looks, 12);
   EXPECT_TRUE(pacer.MayRun({Reason::kAllWait, 2, {}}, now));
 }
 
+// The moment from which more may be said must not fall between two looks that are far apart.
+TEST(DiagnosisThrottleTest, WhileAVerdictWaitsForItsTimeLooksStayClose) {
+  DiagnosisThrottle pacer;
+  const Suspicion suspicion{Reason::kMismatch, 1, {}};
+  int64_t last = kNow;
+  pacer.Ran(suspicion, DiagnosisThrottle::Outcome::kPending, last, last + 1'000'000);
+  for (int look = 0; look < 10; ++look) {
+    int64_t now = last;
+    while (!pacer.MayRun(suspicion, now)) now += 10'000'000;
+    EXPECT_LE(now - last, kSecond / 4);
+    pacer.Ran(suspicion, DiagnosisThrottle::Outcome::kPending, now, now + 1'000'000);
+    last = now;
+  }
+}
+
 TEST(DiagnosisThrottleTest, DearLooksAreRareWhileOthersCompute) {
   DiagnosisThrottle pacer;
-  pacer.Ran({Reason::kSomeWait, 1, {}}, false, kNow, kNow + kSecond / 2);
+  pacer.Ran({Reason::kSomeWait, 1, {}}, DiagnosisThrottle::Outcome::kNothing, kNow,
+            kNow + kSecond / 2);
   EXPECT_FALSE(pacer.MayRun({Reason::kSomeWait, 2, {}}, kNow + 5 * kSecond));
   EXPECT_TRUE(pacer.MayRun({Reason::kSomeWait, 2, {}}, kNow + 6 * kSecond));
   // Nothing holds back the look at a job in which nobody moves any more.
