@@ -49,7 +49,7 @@ TEST(MonitorTest, ASuspicionAsksForASnapshotAndAnImpossibleOneIsRefused) {
 }
 
 // Ranks of one world that end while a collector looks, and whom its reports call dead.
-class EndsTest : public testing::Test {
+class EndsTest : public ::testing::Test {
  protected:
   EndsTest() {
     MonitorOptions options;
