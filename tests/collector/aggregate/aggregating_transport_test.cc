@@ -104,9 +104,9 @@ rpc::AgentMessage Says(const std::string& text) {
   return message;
 }
 
-class AggregatingTransportTest : public ::testing::Test {
+class AggregatorOverGrpcTest : public ::testing::Test {
  protected:
-  AggregatingTransportTest() {
+  AggregatorOverGrpcTest() {
     service::SilenceGrpc();
     auto collector = std::make_unique<FakeTransport>();
     collector_ = collector.get();
@@ -158,7 +158,7 @@ class AggregatingTransportTest : public ::testing::Test {
   std::vector<rpc::CollectorMessage> received_;  // its own agent's
 };
 
-TEST_F(AggregatingTransportTest, WhatItsOwnAgentAndTheCollectorSayPasses) {
+TEST_F(AggregatorOverGrpcTest, WhatItsOwnAgentAndTheCollectorSayPasses) {
   rpc::AgentMessage hello;
   hello.mutable_hello()->set_host("here");
   transport_->Send(1, hello);
@@ -173,7 +173,7 @@ TEST_F(AggregatingTransportTest, WhatItsOwnAgentAndTheCollectorSayPasses) {
   }));
 }
 
-TEST_F(AggregatingTransportTest, WhatAgentsSayGoesToTheCollectorAndItsAnswersToEach) {
+TEST_F(AggregatorOverGrpcTest, WhatAgentsSayGoesToTheCollectorAndItsAnswersToEach) {
   const std::string address = Aggregate();
   const auto first = Connect(address, "a");
   EXPECT_THAT(WaitForRelayed(1), ::testing::ElementsAre("1 a"));
@@ -191,14 +191,14 @@ TEST_F(AggregatingTransportTest, WhatAgentsSayGoesToTheCollectorAndItsAnswersToE
   EXPECT_TRUE(received_.empty());
 }
 
-TEST_F(AggregatingTransportTest, TheCollectorHearsWhoLeft) {
+TEST_F(AggregatorOverGrpcTest, TheCollectorHearsWhoLeft) {
   auto agent = Connect(Aggregate(), "a");
   WaitForRelayed(1);
   agent.reset();
   EXPECT_THAT(WaitForRelayed(2), ::testing::ElementsAre("1 a", "1 left"));
 }
 
-TEST_F(AggregatingTransportTest, TheWordToEndReachesAllAgents) {
+TEST_F(AggregatorOverGrpcTest, TheWordToEndReachesAllAgents) {
   const auto agent = Connect(Aggregate(), "a");
   WaitForRelayed(1);
   rpc::CollectorMessage message;
@@ -212,7 +212,7 @@ TEST_F(AggregatingTransportTest, TheWordToEndReachesAllAgents) {
 }
 
 // A new collector knows nothing of agents, and these must tell it everything.
-TEST_F(AggregatingTransportTest, ALostCollectorSendsAgentsAway) {
+TEST_F(AggregatorOverGrpcTest, ALostCollectorSendsAgentsAway) {
   const auto agent = Connect(Aggregate(), "a");
   WaitForRelayed(1);
   const uint64_t before = agent->connection();
@@ -220,7 +220,7 @@ TEST_F(AggregatingTransportTest, ALostCollectorSendsAgentsAway) {
   EXPECT_TRUE(WaitOn(agent.get(), [&] { return agent->connection() != before; }));
 }
 
-TEST_F(AggregatingTransportTest, WhatAgentsSayWhileTheCollectorTakesNothingIsKeptInOrder) {
+TEST_F(AggregatorOverGrpcTest, WhatAgentsSayWhileTheCollectorTakesNothingIsKeptInOrder) {
   const std::string address = Aggregate();
   collector_->SetRoom(false);
   const auto agent = Connect(address, "0");
@@ -234,7 +234,7 @@ TEST_F(AggregatingTransportTest, WhatAgentsSayWhileTheCollectorTakesNothingIsKep
 }
 
 // Agents that are told to attach to another one, which is there or not.
-class ParentTest : public AggregatingTransportTest {
+class ParentOverGrpcTest : public AggregatorOverGrpcTest {
  protected:
   // The collector proper: it writes down what agents say.
   class Handler : public service::AgentHandler {
@@ -269,7 +269,7 @@ class ParentTest : public AggregatingTransportTest {
     std::vector<std::pair<uint64_t, bool>> hellos_;  // number, keeps_direct
   };
 
-  ParentTest() {
+  ParentOverGrpcTest() {
     std::string problem;
     server_ = service::Serve("127.0.0.1:0", kToken, &handler_, &problem);
     EXPECT_NE(server_, nullptr) << problem;
@@ -293,7 +293,7 @@ class ParentTest : public AggregatingTransportTest {
   std::unique_ptr<agent::Transport> agent_;
 };
 
-TEST_F(ParentTest, AnAgentAttachesToTheAggregatorThatItIsToldAndReturnsWhenThatEnds) {
+TEST_F(ParentOverGrpcTest, AnAgentAttachesToTheAggregatorThatItIsToldAndReturnsWhenThatEnds) {
   ASSERT_TRUE(WaitOn(agent_.get(), [&] { return agent_->connection() == 1; }));
   SendParent(Aggregate());
   ASSERT_TRUE(WaitOn(agent_.get(), [&] { return agent_->connection() == 2; }));
@@ -305,7 +305,7 @@ TEST_F(ParentTest, AnAgentAttachesToTheAggregatorThatItIsToldAndReturnsWhenThatE
   EXPECT_THAT(handler_.WaitForHellos(1), ::testing::ElementsAre(std::pair(uint64_t{2}, false)));
 }
 
-TEST_F(ParentTest, AnAgentThatDoesNotReachItKeepsToTheCollector) {
+TEST_F(ParentOverGrpcTest, AnAgentThatDoesNotReachItKeepsToTheCollector) {
   ASSERT_TRUE(WaitOn(agent_.get(), [&] { return agent_->connection() == 1; }));
   SendParent("127.0.0.1:1");
   ASSERT_TRUE(WaitOn(agent_.get(), [&] { return agent_->connection() == 2; }));
