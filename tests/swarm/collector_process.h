@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -21,10 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "collector/base/file.h"
 #include "collector/base/proc_stat.h"
 #include "collector/model/rank_set.h"
-#include "collector/service/grpc_server.h"
 #include "proto/environment.h"
 
 namespace rollcall::swarm {
@@ -139,20 +136,6 @@ class Collector {
   std::string address_;
   std::string token_;
 };
-
-// Runs a load generator, and says why it failed.
-template <typename Generator>
-int RunGenerator(const char* name, const Generator& generator) {
-  RaiseFileLimit();
-  signal(SIGPIPE, SIG_IGN);
-  service::SilenceGrpc();
-  try {
-    return generator();
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: {}\n", name, error.what());
-    return 2;
-  }
-}
 
 }  // namespace rollcall::swarm
 

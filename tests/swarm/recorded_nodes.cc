@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,10 +9,12 @@
 #include <map>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "collector/agent/agent.h"
 #include "collector/base/file.h"
 #include "proto/run_directory.h"
+#include "tests/support/fake_transport.h"
 #include "tests/support/ring_job_files.h"
 
 namespace rollcall::swarm {
@@ -23,23 +24,6 @@ using ring_job::RankRing;
 
 constexpr size_t kNodesAtOnce = 64;
 constexpr int64_t kSamplePeriodNs = 20'000'000;
-
-class RecordingTransport : public agent::Transport {
- public:
-  uint64_t connection() const override { return 1; }
-  void Send(uint64_t, rpc::AgentMessage message) override {
-    if (!message.has_heartbeat()) said.push_back(std::move(message));
-  }
-  bool HasRoom() const override { return true; }
-  std::vector<rpc::CollectorMessage> Receive() override { return std::exchange(asked, {}); }
-  int wake_fd() const override { return wake_fd_.get(); }
-
-  Messages said;
-  std::vector<rpc::CollectorMessage> asked;
-
- private:
-  const UniqueFd wake_fd_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-};
 
 }  // namespace
 
@@ -81,17 +65,18 @@ class NodeRecorder::Node {
   void Ask(rpc::SnapshotRequest request) {
     rpc::CollectorMessage message;
     *message.mutable_snapshot() = std::move(request);
-    transport_.asked.push_back(std::move(message));
+    transport_.Ask(std::move(message));
   }
   void Run() {
     agent_->RunOnce(0);
-    for (; looked_at_ < transport_.said.size(); ++looked_at_) {
-      const rpc::AgentMessage& message = transport_.said[looked_at_];
+    for (rpc::AgentMessage& message : transport_.Take()) {
+      if (message.has_heartbeat()) continue;
       for (const rpc::ProcessDigest& digest : message.digests().processes()) {
         quiet_[digest.id()] = digest.quiet();
       }
       const auto& chunks = message.snapshots().chunks();
       answered_ |= !chunks.empty() && chunks.rbegin()->last();
+      said_.push_back(std::move(message));
     }
   }
   bool KnowsAll() const { return quiet_.size() == static_cast<size_t>(end_ - first_); }
@@ -100,10 +85,7 @@ class NodeRecorder::Node {
                                      [](const auto& entry) { return entry.second; });
   }
   bool answered() const { return answered_; }
-  Messages Take() {
-    looked_at_ = 0;
-    return std::exchange(transport_.said, {});
-  }
+  Messages Take() { return std::exchange(said_, {}); }
   void Stop() {
     WriteRings(/*stopped=*/true);
     for (auto& [id, quiet] : quiet_) quiet = false;
@@ -114,9 +96,9 @@ class NodeRecorder::Node {
   const int32_t first_;
   const int32_t end_;
   const std::string directory_;
-  RecordingTransport transport_;
+  agent::FakeTransport transport_;
   std::unique_ptr<agent::Agent> agent_;
-  size_t looked_at_ = 0;
+  Messages said_;
   std::map<uint64_t, bool> quiet_;  // by process, as told last
   bool answered_ = false;
 };

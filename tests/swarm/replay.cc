@@ -14,11 +14,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <iterator>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +24,7 @@
 #include "collector/service/aggregator_tree.h"
 #include "tests/support/ring_job_verdict.h"
 #include "tests/swarm/collector_process.h"
+#include "tests/swarm/load_generator.h"
 #include "tests/swarm/recorded_nodes.h"
 
 namespace rollcall::swarm {
@@ -60,10 +57,11 @@ class Aggregator {
   // The recorded answer of a node, or one of its own.
   void Answer(int32_t node, uint64_t request, const Messages& messages) {
     for (rpc::AgentMessage message : messages) {
-      for (rpc::SnapshotChunk& chunk : *message.mutable_snapshots()->mutable_chunks()) {
-        chunk.set_request(request);
+      if (message.has_snapshots()) {
+        for (rpc::SnapshotChunk& chunk : *message.mutable_snapshots()->mutable_chunks()) {
+          chunk.set_request(request);
+        }
       }
-      if (message.snapshots().chunks().empty()) message.clear_snapshots();
       Add(node, std::move(message));
     }
     Flush();
@@ -112,16 +110,14 @@ class Replay {
  public:
   Replay(const NodeRecorder& recorder, const std::vector<RecordedNode>& nodes,
          const Collector& collector)
-      : recorder_(recorder) {
+      : recorder_(recorder), nodes_(nodes) {
     constexpr auto kNodes = static_cast<int32_t>(service::AggregatorTree::kFanOut + 1);
     const auto count = static_cast<int32_t>(nodes.size());
     for (int32_t first = 0; first < count; first += kNodes) {
       const int32_t end = std::min(count, first + kNodes);
       aggregators_.push_back(std::make_unique<Aggregator>(collector, nodes, first, end));
-      for (int32_t node = first; node < end; ++node)
-        aggregator_of_.push_back(aggregators_.back().get());
+      aggregator_of_.resize(static_cast<size_t>(end), aggregators_.back().get());
     }
-    nodes_ = &nodes;
   }
 
   bool connected() const {
@@ -163,7 +159,7 @@ class Replay {
     if (message.has_snapshot()) {
       const rpc::SnapshotRequest& request = message.snapshot();
       if (request.ids().empty() && request.newest_records() == NodeRecorder::kBriefRecords) {
-        aggregator->Answer(node, request.request(), (*nodes_)[static_cast<size_t>(node)].brief);
+        aggregator->Answer(node, request.request(), nodes_[static_cast<size_t>(node)].brief);
       } else {
         rare->emplace_back(node, request);
       }
@@ -180,31 +176,16 @@ class Replay {
   }
 
   const NodeRecorder& recorder_;
-  const std::vector<RecordedNode>* nodes_;
+  const std::vector<RecordedNode>& nodes_;
   std::vector<std::unique_ptr<Aggregator>> aggregators_;
   std::vector<Aggregator*> aggregator_of_;  // by node
   int64_t next_beat_ns_ = 0;
 };
 
-struct Options {
-  std::string rollcall;
-  int32_t ranks = 16384;
-  int32_t ranks_per_node = 8;
-  uint32_t records = 200;
-  std::string fault = "skipped";
-  int patience_s = 100;
-};
-
-int Run(const Options& options) {
-  const auto fault =
-      std::find(std::begin(ring_job::kFaultNames), std::end(ring_job::kFaultNames), options.fault);
-  if (fault == std::end(ring_job::kFaultNames)) throw std::runtime_error("no such fault");
-  const ring_job::Job job({options.ranks, options.records,
-                           static_cast<ring_job::Fault>(fault - ring_job::kFaultNames)});
-  std::string root = "/dev/shm/rollcall-replay-XXXXXX";
-  if (mkdtemp(root.data()) == nullptr) throw std::runtime_error("mkdtemp");
-  const std::unique_ptr<std::string, void (*)(std::string*)> removed(
-      &root, [](std::string* path) { std::filesystem::remove_all(*path); });
+int Run(const JobOptions& options) {
+  const ring_job::Job job({options.ranks, options.records, FaultOf(options.fault)});
+  const ScratchDirectory directory;
+  const std::string& root = directory.path();
   const NodeRecorder recorder(job, options.ranks_per_node, root);
   const std::vector<RecordedNode> nodes = recorder.RecordAll();
   Collector collector(options.rollcall, root + "/report.json", root + "/words", {});
@@ -241,14 +222,9 @@ int Run(const Options& options) {
 }  // namespace rollcall::swarm
 
 int main(int argc, char** argv) {
-  rollcall::swarm::Options options;
+  rollcall::swarm::JobOptions options{.ranks = 16384, .records = 200};
   CLI::App app("Loads a collector with what agents of a very large job said.", "replay");
-  app.add_option("--rollcall", options.rollcall, "the rollcall command to load")->required();
-  app.add_option("--ranks", options.ranks, "a multiple of 32");
-  app.add_option("--ranks-per-node", options.ranks_per_node);
-  app.add_option("--records", options.records, "records that each ring holds");
-  app.add_option("--fault", options.fault, "what stops the job");
-  app.add_option("--patience", options.patience_s, "seconds to wait for the verdict");
+  options.AddTo(&app);
   CLI11_PARSE(app, argc, argv);
   return rollcall::swarm::RunGenerator("replay", [&] { return rollcall::swarm::Run(options); });
 }

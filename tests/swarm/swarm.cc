@@ -49,6 +49,7 @@
 #include "tests/support/ring_job_files.h"
 #include "tests/support/ring_job_verdict.h"
 #include "tests/swarm/collector_process.h"
+#include "tests/swarm/load_generator.h"
 #include "tests/swarm/sleepers.h"
 
 namespace rollcall {
@@ -58,16 +59,10 @@ namespace fs = std::filesystem;
 using namespace ring_job;
 using namespace swarm;
 
-struct Options {
-  std::string rollcall;
-  int32_t ranks = 1024;
-  int32_t ranks_per_node = 8;
-  uint32_t records = 2000;
-  std::string fault = "skipped";
+struct Options : JobOptions {
   int moving_s = 0;
-  int patience_s = 100;
   int sample_period_ms = 100;
-  std::string kill;  // "collector", "agents" or "both": while the job moves
+  std::string kill = {};  // "collector", "agents" or "both": while the job moves
   double kill_every_s = 5;
   uint64_t direct_agents = 0;  // 0: the collector's own default
 };
@@ -163,18 +158,9 @@ class Swarm {
  public:
   explicit Swarm(const Options& options)
       : options_(options),
-        job_(
-            {options.ranks, options.records,
-             options.moving_s > 0 && options.kill.empty() ? Fault::kNone : FaultOf(options.fault)}),
-        root_((fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()) /
-              "rollcall-swarm-XXXXXX") {
-    if (mkdtemp(root_.data()) == nullptr) throw std::runtime_error("mkdtemp");
-  }
-  ~Swarm() {
-    agents_.clear();
-    collector_.reset();  // it writes there
-    fs::remove_all(root_);
-  }
+        job_({options.ranks, options.records,
+              options.moving_s > 0 && options.kill.empty() ? Fault::kNone
+                                                           : FaultOf(options.fault)}) {}
 
   int Run() {
     const Sleepers sleepers(options_.ranks);  // before there are threads
@@ -201,11 +187,6 @@ class Swarm {
   }
 
  private:
-  static Fault FaultOf(const std::string& name) {
-    const auto found = std::find(std::begin(kFaultNames), std::end(kFaultNames), name);
-    if (found == std::end(kFaultNames)) throw std::runtime_error("no fault " + name);
-    return static_cast<Fault>(found - std::begin(kFaultNames));
-  }
   int32_t Nodes() const {
     return (options_.ranks + options_.ranks_per_node - 1) / options_.ranks_per_node;
   }
@@ -214,9 +195,9 @@ class Swarm {
     const int32_t each = 16 + 2 * options_.ranks_per_node;
     return std::max(1, static_cast<int32_t>(sysconf(_SC_OPEN_MAX)) / 2 / each);
   }
-  std::string Directory(int32_t node) const { return fmt::format("{}/{:05}", root_, node); }
-  std::string report() const { return root_ + "/report.json"; }
-  std::string words() const { return root_ + "/words"; }
+  std::string Directory(int32_t node) const { return fmt::format("{}/{:05}", root_.path(), node); }
+  std::string report() const { return root_.path() + "/report.json"; }
+  std::string words() const { return root_.path() + "/words"; }
   std::string Ring(int32_t rank) const {
     return fmt::format("{}/{}/{:06}{}", Directory(rank / options_.ranks_per_node), kRingsDirectory,
                        rank, kRingSuffix);
@@ -376,7 +357,7 @@ class Swarm {
 
   const Options options_;
   const Job job_;
-  std::string root_;
+  const ScratchDirectory root_;              // outlives those below, which write there
   std::vector<UniqueFd> rings_;              // by rank
   std::vector<uint64_t> calls_;              // by rank: calls ended
   uint64_t calls_at_ = 0;                    // in each ring
@@ -389,13 +370,9 @@ class Swarm {
 }  // namespace rollcall
 
 int main(int argc, char** argv) {
-  rollcall::Options options;
+  rollcall::Options options{{.ranks = 1024, .records = 2000}};
   CLI::App app("Loads a collector with the agents of a large job.", "swarm");
-  app.add_option("--rollcall", options.rollcall, "the rollcall command to load")->required();
-  app.add_option("--ranks", options.ranks, "a multiple of 32");
-  app.add_option("--ranks-per-node", options.ranks_per_node);
-  app.add_option("--records", options.records, "records that each ring holds");
-  app.add_option("--fault", options.fault, "what stops the job");
+  options.AddTo(&app);
   app.add_option("--moving", options.moving_s, "seconds: the job moves instead");
   app.add_option("--sample-period", options.sample_period_ms,
                  "milliseconds between looks of agents");
@@ -403,7 +380,6 @@ int main(int argc, char** argv) {
                  "agents that attach to the collector itself");
   app.add_option("--kill", options.kill, "collector, agents or both, while the job moves");
   app.add_option("--kill-every", options.kill_every_s, "seconds");
-  app.add_option("--patience", options.patience_s, "seconds to wait for the verdict");
   CLI11_PARSE(app, argc, argv);
   return rollcall::swarm::RunGenerator("swarm", [&] { return rollcall::Swarm(options).Run(); });
 }

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -18,7 +17,6 @@
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -32,6 +30,7 @@
 #include "collector/rpc/compression.h"
 #include "proto/run_directory.h"
 #include "tests/support/fake_ring.h"
+#include "tests/support/fake_transport.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rollcall::agent {
@@ -40,39 +39,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-class FakeTransport : public Transport {
- public:
-  FakeTransport() : wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-  ~FakeTransport() override { close(wake_fd_); }
-
-  uint64_t connection() const override { return connection_; }
-  void Send(uint64_t connection, rpc::AgentMessage message) override {
-    const std::lock_guard lock(mutex_);
-    if (connection == connection_) sent_.push_back(std::move(message));
-  }
-  bool HasRoom() const override { return true; }
-  std::vector<rpc::CollectorMessage> Receive() override { return std::exchange(received_, {}); }
-  int wake_fd() const override { return wake_fd_; }
-
-  void Connect() { ++connection_; }
-  void Ask(rpc::CollectorMessage message) { received_.push_back(std::move(message)); }
-  std::vector<rpc::AgentMessage> Sent() {
-    const std::lock_guard lock(mutex_);
-    return sent_;
-  }
-  void Clear() {
-    const std::lock_guard lock(mutex_);
-    sent_.clear();
-  }
-
- private:
-  const int wake_fd_;
-  uint64_t connection_ = 1;
-  std::vector<rpc::CollectorMessage> received_;
-  std::mutex mutex_;
-  std::vector<rpc::AgentMessage> sent_;
-};
 
 // A process that does nothing until it is told to end.
 class Sleeper {

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -18,71 +17,12 @@
 #include <vector>
 
 #include "collector/agent/grpc_transport.h"
-#include "collector/base/file.h"
+#include "tests/support/fake_transport.h"
 
 namespace rollcall::aggregate {
 namespace {
 
 constexpr char kToken[] = "0123456789abcdef";
-
-// The aggregator's connection to the collector.
-class FakeTransport : public agent::Transport {
- public:
-  uint64_t connection() const override {
-    const std::lock_guard lock(mutex_);
-    return connection_;
-  }
-  void Send(uint64_t connection, rpc::AgentMessage message) override {
-    const std::lock_guard lock(mutex_);
-    if (connection != connection_) return;
-    sent_.push_back(std::move(message));
-    changed_.notify_all();
-  }
-  bool HasRoom() const override {
-    const std::lock_guard lock(mutex_);
-    if (!has_room_) ++refusals_;
-    changed_.notify_all();
-    return has_room_;
-  }
-  std::vector<rpc::CollectorMessage> Receive() override {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(received_, {});
-  }
-  int wake_fd() const override { return wake_fd_.get(); }
-
-  void Say(rpc::CollectorMessage message) {
-    const std::lock_guard lock(mutex_);
-    received_.push_back(std::move(message));
-  }
-  void SetConnection(uint64_t connection) {
-    const std::lock_guard lock(mutex_);
-    connection_ = connection;
-  }
-  void SetRoom(bool has_room) {
-    const std::lock_guard lock(mutex_);
-    has_room_ = has_room;
-  }
-  // Until somebody has asked for room in vain so often; false after too long.
-  bool WaitForRefusals(int count) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return refusals_ >= count; });
-  }
-  // Until what was sent is as asked; false after too long.
-  bool WaitFor(const std::function<bool(const std::vector<rpc::AgentMessage>&)>& is_there) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return is_there(sent_); });
-  }
-
- private:
-  const UniqueFd wake_fd_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  uint64_t connection_ = 1;
-  bool has_room_ = true;
-  mutable int refusals_ = 0;
-  std::vector<rpc::AgentMessage> sent_;
-  std::vector<rpc::CollectorMessage> received_;
-};
 
 // Waits on the transport's descriptor until `done`; false after too long.
 bool WaitOn(agent::Transport* transport, const std::function<bool()>& done) {
@@ -108,14 +48,14 @@ class AggregatorOverGrpcTest : public ::testing::Test {
  protected:
   AggregatorOverGrpcTest() {
     service::SilenceGrpc();
-    auto collector = std::make_unique<FakeTransport>();
+    auto collector = std::make_unique<agent::FakeTransport>();
     collector_ = collector.get();
     transport_ =
         std::make_unique<AggregatingTransport>(std::move(collector), "127.0.0.1:1", kToken);
   }
 
   void Tell(const rpc::CollectorMessage& message) {
-    collector_->Say(message);
+    collector_->Ask(message);
     for (rpc::CollectorMessage& own : transport_->Receive()) received_.push_back(std::move(own));
   }
   // The address at which it serves.
@@ -153,7 +93,7 @@ class AggregatorOverGrpcTest : public ::testing::Test {
     return agent;
   }
 
-  FakeTransport* collector_ = nullptr;
+  agent::FakeTransport* collector_ = nullptr;
   std::unique_ptr<AggregatingTransport> transport_;
   std::vector<rpc::CollectorMessage> received_;  // its own agent's
 };
@@ -216,7 +156,7 @@ TEST_F(AggregatorOverGrpcTest, ALostCollectorSendsAgentsAway) {
   const auto agent = Connect(Aggregate(), "a");
   WaitForRelayed(1);
   const uint64_t before = agent->connection();
-  collector_->SetConnection(0);
+  collector_->Disconnect();
   EXPECT_TRUE(WaitOn(agent.get(), [&] { return agent->connection() != before; }));
 }
 
