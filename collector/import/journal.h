@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -160,14 +161,15 @@ struct Journal {
 Journal ReadJournal(ByteSource& bytes, const std::string& source);
 inline constexpr uint64_t kMaxJournalBytes = uint64_t{512} << 20;
 
-// Enters the journal into the processes added so far:
+// Enters journals into the processes added so far:
 //   - how they ended, and in which order: the best informed line counts, at_ns orders;
 //   - quiet, where the activity is still the one that was journaled;
 //   - when a hang was reported of what still stands so;
 //   - live stacks: those of the last time a thread was looked at;
 //   - frames of codes;
 //   - nodes whose rings are missing, as problems.
-void ApplyJournal(const Journal& journal, RingTraceBuilder* builder);
+// All journals at once: each application costs what there are processes.
+void ApplyJournals(std::span<const Journal* const> journals, RingTraceBuilder* builder);
 
 }  // namespace rollcall
 

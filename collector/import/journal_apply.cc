@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -170,13 +171,18 @@ class JournalApplier {
 
 }  // namespace
 
-void ApplyJournal(const Journal& journal, RingTraceBuilder* builder) {
+void ApplyJournals(std::span<const Journal* const> journals, RingTraceBuilder* builder) {
   JournalApplier applier(builder);
-  for (const JournalEvent& event : journal.events)
-    std::visit([&](const auto& one) { applier(one); }, event);
+  for (const Journal* journal : journals) {
+    for (const JournalEvent& event : journal->events) {
+      std::visit([&](const auto& one) { applier(one); }, event);
+    }
+  }
   applier.Finish();
   std::vector<Problem>& problems = builder->trace()->problems;
-  problems.insert(problems.end(), journal.problems.begin(), journal.problems.end());
+  for (const Journal* journal : journals) {
+    problems.insert(problems.end(), journal->problems.begin(), journal->problems.end());
+  }
 }
 
 }  // namespace rollcall

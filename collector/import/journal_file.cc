@@ -108,16 +108,17 @@ bool JournalWriter::AppendLines(std::string_view lines) {
 Journal ReadJournal(ByteSource& bytes, const std::string& source) {
   Journal journal;
   JournalReader reader(source, &journal);
-  constexpr size_t kChunk = 1 << 18;
-  std::string pending;  // the line so far
+  constexpr size_t kChunk = 1 << 14;  // a collector reads many short ones
+  std::string pending;                // the line so far
   uint64_t pending_begin = 0;
   bool skipping = false;  // in a line that is too long
+  std::string chunk;
   for (uint64_t offset = 0;;) {
     if (offset >= kMaxJournalBytes) {
       reader.AddProblem(ProblemCode::kOverLimit, offset, "more than is read of a journal");
       break;
     }
-    std::string chunk(kChunk, '\0');
+    chunk.resize(kChunk);
     chunk.resize(bytes.Read(offset, chunk.data(), kChunk));
     if (chunk.empty()) break;
     size_t begin = 0;

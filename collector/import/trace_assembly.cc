@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "collector/base/byte_source.h"
 #include "collector/base/file.h"
@@ -122,7 +123,9 @@ void TraceAssembly::SampleLiveProcesses() {
 Trace TraceAssembly::Finish() {
   for (const std::string& path : bundles_) ReadBundle(path);
   SampleLiveProcesses();
-  for (const Journal& journal : journals_) ApplyJournal(journal, &builder_);
+  std::vector<const Journal*> journals;
+  for (const Journal& journal : journals_) journals.push_back(&journal);
+  ApplyJournals(journals, &builder_);
   Trace trace = builder_.Finish();
   AppendTrace(dumps_.Load(), &trace);
   return trace;

@@ -346,6 +346,13 @@ class Joiner {
 
 }  // namespace
 
+void RingTraceBuilder::Reserve(size_t processes) {
+  trace_.processes.reserve(processes);
+  activity_.reserve(processes);
+  jobs_.reserve(processes);
+  by_ring_id_.reserve(processes);
+}
+
 std::optional<uint32_t> RingTraceBuilder::Add(const RingSnapshot& snapshot) {
   if (!snapshot.usable) {
     trace_.problems.insert(trace_.problems.end(), snapshot.problems.begin(),

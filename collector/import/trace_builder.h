@@ -22,6 +22,7 @@
 #ifndef ROLLCALL_COLLECTOR_IMPORT_TRACE_BUILDER_H_
 #define ROLLCALL_COLLECTOR_IMPORT_TRACE_BUILDER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -48,6 +49,9 @@ class RingTraceBuilder {
   RingTraceBuilder() : importer_(&trace_) {}
   RingTraceBuilder(const RingTraceBuilder&) = delete;
   RingTraceBuilder& operator=(const RingTraceBuilder&) = delete;
+
+  // So many processes will be added, or about as many.
+  void Reserve(size_t processes);
 
   // Adds a process and the snapshot's problems. An unusable snapshot adds the problems only,
   // and one of a process that is already there is a problem.

@@ -38,6 +38,8 @@ Decompressor::Decompressor() : stream_(ZSTD_createDStream()) {
   ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, kMostWindowLog);
 }
 
+void Decompressor::Restart() { ZSTD_DCtx_reset(stream_.get(), ZSTD_reset_session_only); }
+
 bool Decompressor::Append(std::string_view packed, uint64_t most_bytes,
                           std::vector<uint8_t>* bytes) {
   const size_t begin = bytes->size();

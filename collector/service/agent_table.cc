@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "collector/base/byte_source.h"
@@ -76,6 +75,7 @@ std::vector<uint64_t> AgentTable::Greet(uint64_t number, const rpc::Hello& hello
   std::tie(agent->host, agent->run_directory) = place;
   held_bytes_ -= agent->journal.size();
   agent->journal.clear();
+  agent->parsed_journal.reset();
   agent->cut = false;
   by_place_.emplace(place, number);
   if (agent->id != 0) by_id_[agent->id] = number;
@@ -137,6 +137,7 @@ void AgentTable::AddJournal(Agent* agent, const std::string& lines) {
   // Nothing after a gap: a line that is missing may be what a later one takes back.
   agent->cut = agent->cut || !Hold(lines.size());
   if (!agent->cut) agent->journal += lines;
+  agent->parsed_journal.reset();
 }
 
 void AgentTable::AddEnvironment(Agent* agent, const std::string& json) {
@@ -149,19 +150,27 @@ Problem AgentTable::OverLimit(const std::string& what, const std::string& source
           source};
 }
 
-Journal AgentTable::ReadJournals(std::map<uint64_t, NodeClock>* clocks) const {
-  Journal journal;
-  for (const auto& [number, agent] : agents_) {
-    const std::string name = agent.host + " journal";
-    if (agent.cut) journal.problems.push_back(OverLimit("lines were dropped", name));
-    MemorySource source(
-        {reinterpret_cast<const uint8_t*>(agent.journal.data()), agent.journal.size()});
-    Journal lines = ReadJournal(source, name);
-    if (const auto clock = CorrectTimes(&lines)) clocks->emplace(number, *clock);
-    std::move(lines.events.begin(), lines.events.end(), std::back_inserter(journal.events));
-    std::move(lines.problems.begin(), lines.problems.end(), std::back_inserter(journal.problems));
+std::shared_ptr<const NodeJournal> AgentTable::Parse(const Agent& agent) const {
+  const std::string name = agent.host + " journal";
+  MemorySource source(
+      {reinterpret_cast<const uint8_t*>(agent.journal.data()), agent.journal.size()});
+  auto parsed = std::make_shared<NodeJournal>();
+  Journal& journal = parsed->journal;
+  journal = ReadJournal(source, name);
+  parsed->clock = CorrectTimes(&journal);
+  if (agent.cut) {
+    journal.problems.insert(journal.problems.begin(), OverLimit("lines were dropped", name));
   }
-  return journal;
+  return parsed;
+}
+
+std::map<uint64_t, std::shared_ptr<const NodeJournal>> AgentTable::ReadJournals() {
+  std::map<uint64_t, std::shared_ptr<const NodeJournal>> journals;
+  for (auto& [number, agent] : agents_) {
+    if (agent.parsed_journal == nullptr) agent.parsed_journal = Parse(agent);
+    journals.emplace_hint(journals.end(), number, agent.parsed_journal);
+  }
+  return journals;
 }
 
 bool AgentTable::MayFetchWhileComputing(int64_t now_ns) {

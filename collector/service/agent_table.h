@@ -20,6 +20,12 @@
 
 namespace rollcall::service {
 
+// What an agent's journal says; of one that measured its clock, in the collector's times.
+struct NodeJournal {
+  Journal journal;
+  std::optional<NodeClock> clock;
+};
+
 struct Agent {
   static constexpr int64_t kFetchBurstBytes = 64 << 20;
 
@@ -30,9 +36,10 @@ struct Agent {
   uint32_t pid = 0;
   std::string host;
   std::string run_directory;
-  std::string journal;      // all lines so far
-  std::string environment;  // of one that answered
-  bool cut = false;         // not all of the journal could be held
+  std::string journal;                                // all lines so far
+  std::shared_ptr<const NodeJournal> parsed_journal;  // null: lines came since
+  std::string environment;                            // of one that answered
+  bool cut = false;                                   // not all of the journal could be held
   int64_t last_heard_ns = 0;
   // Bytes that may be fetched from it while others compute; below 0: it must recover first.
   int64_t allowance = kFetchBurstBytes;
@@ -80,10 +87,8 @@ class AgentTable {
   uint64_t bytes_for_rings() const { return most_held_bytes_ - held_bytes_; }
   // "<what>: the collector holds N MiB at most"
   Problem OverLimit(const std::string& what, const std::string& source) const;
-  // All journals in one, since each application costs what there are processes. Times are the
-  // collector's for agents that measured their clock; these clocks by agent. A journal that could
-  // not be held is a problem.
-  Journal ReadJournals(std::map<uint64_t, NodeClock>* clocks) const;
+  // By agent. Lines that could not be held are a problem of their journal.
+  std::map<uint64_t, std::shared_ptr<const NodeJournal>> ReadJournals();
 
   // Whether no node was fetched from too much while its ranks computed.
   bool MayFetchWhileComputing(int64_t now_ns);
@@ -92,6 +97,7 @@ class AgentTable {
   // All that have the id of `hello`, or its place.
   std::set<uint64_t> Candidates(const rpc::Hello& hello, const Place& place) const;
   void Unindex(uint64_t number, const Agent& agent);
+  std::shared_ptr<const NodeJournal> Parse(const Agent& agent) const;
   // Takes out one that is there.
   Agents::node_type Take(uint64_t number);
   bool Hold(size_t bytes);

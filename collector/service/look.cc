@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "collector/base/byte_source.h"
 #include "collector/base/clock.h"
@@ -79,10 +80,10 @@ void LookBuilder::AddEvidence(const std::map<uint64_t, uint32_t>& processes, Loo
 
 Look LookBuilder::Build(bool settle, bool time_is_up) {
   Look look;
-  std::map<uint64_t, NodeClock> clocks;
-  const Journal journal = agents_->ReadJournals(&clocks);
+  const auto journals = agents_->ReadJournals();
   const SnapshotSet& rings = *queries_->rings();
   RingTraceBuilder builder;
+  builder.Reserve(rings.images().size());
   std::vector<uint32_t> alive;
   std::map<uint64_t, uint32_t> processes;
   for (const std::string& name : rings.Incomplete()) {
@@ -96,8 +97,10 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
   for (const auto& [id, image] : rings.images()) {
     MemorySource source(image.bytes);
     RingSnapshot snapshot = ReadRing(source, image.name);
-    const auto clock = clocks.find(image.agent);
-    if (clock != clocks.end()) CorrectTimes(clock->second, &snapshot);
+    const auto journal = journals.find(image.agent);
+    if (journal != journals.end() && journal->second->clock) {
+      CorrectTimes(*journal->second->clock, &snapshot);
+    }
     snapshot.taken_at_ns = image.arrived_realtime_ns;
     const std::optional<uint32_t> index = builder.Add(snapshot);
     if (!index.has_value()) continue;
@@ -118,7 +121,9 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
       alive.push_back(*index);
     }
   }
-  ApplyJournal(journal, &builder);
+  std::vector<const Journal*> said;
+  for (const auto& [agent, journal] : journals) said.push_back(&journal->journal);
+  ApplyJournals(said, &builder);
   // Only who ended by itself stood still then; the others did if the journal says so.
   for (Process& process : builder.trace()->processes) {
     process.quiet |= time_is_up && EndedByItself(process.end);

@@ -34,8 +34,7 @@ struct Look {
 class LookBuilder {
  public:
   // `keep_evidence` takes the images out of the queries' rings.
-  LookBuilder(bool keep_evidence, const AgentTable* agents, const JobState* state,
-              AgentQueries* queries)
+  LookBuilder(bool keep_evidence, AgentTable* agents, const JobState* state, AgentQueries* queries)
       : keep_evidence_(keep_evidence), agents_(agents), state_(state), queries_(queries) {}
 
   // `settle`: the job is over, and its journals are believed. `time_is_up`: it was ended for its
@@ -47,7 +46,7 @@ class LookBuilder {
   void AddEvidence(const std::map<uint64_t, uint32_t>& processes, Look* look);
 
   const bool keep_evidence_;
-  const AgentTable* const agents_;
+  AgentTable* const agents_;
   const JobState* const state_;
   AgentQueries* const queries_;
   std::map<uint64_t, std::pair<int64_t, int64_t>> cpu_;  // by process: CPU time, and when

@@ -6,6 +6,12 @@
 #include "collector/import/ring_image.h"
 
 namespace rollcall::service {
+namespace {
+
+// A decompressor takes a quarter of a megabyte or more.
+constexpr size_t kMostSpare = 64;
+
+}  // namespace
 
 void SnapshotSet::Clear() {
   answered_.clear();
@@ -23,12 +29,27 @@ void SnapshotSet::Begin(uint64_t request, std::set<uint64_t> agents, uint64_t mo
   for (const auto& [id, image] : images_) held_bytes_ += image.bytes.size();
 }
 
+rpc::Decompressor* SnapshotSet::DecompressorOf(Answer* answer) {
+  if (!answer->decompressor) {
+    if (spare_.empty()) {
+      answer->decompressor.emplace();
+    } else {
+      answer->decompressor = std::move(spare_.back());
+      answer->decompressor->Restart();
+      spare_.pop_back();
+    }
+  }
+  return &*answer->decompressor;
+}
+
 bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t realtime_ns) {
   if (chunk.request() != request_ || !waiting_.contains(agent)) return true;  // late: of no use
   if (chunk.last()) {
     waiting_.erase(agent);
     answered_.insert(agent);
-    answers_[agent].decompressor.reset();
+    std::optional<rpc::Decompressor>& decompressor = answers_[agent].decompressor;
+    if (decompressor && spare_.size() < kMostSpare) spare_.push_back(std::move(*decompressor));
+    decompressor.reset();
     return true;
   }
   if (chunk.total_bytes() > kMaxImageBytes) return false;
@@ -46,8 +67,10 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
   const size_t held = image.bytes.size();
   const uint64_t room = chunk.total_bytes() - std::min(chunk.total_bytes(), begin);
   if (chunk.compressed()) {
-    if (!answer.decompressor) answer.decompressor.emplace();
-    if (!answer.decompressor->Append(chunk.data(), room, &image.bytes)) return false;
+    if (!DecompressorOf(&answer)->Append(chunk.data(), room, &image.bytes)) {
+      answer.decompressor.reset();
+      return false;
+    }
   } else {
     if (chunk.offset() != begin || chunk.data().size() > room) return false;
     image.bytes.insert(image.bytes.end(), chunk.data().begin(), chunk.data().end());

@@ -63,6 +63,9 @@ class SnapshotSet {
   std::map<uint64_t, IncomingRing> TakeImages();
 
  private:
+  struct Answer;
+  rpc::Decompressor* DecompressorOf(Answer* answer);
+
   uint64_t request_ = 0;
   std::set<uint64_t> waiting_;
   std::set<uint64_t> answered_;
@@ -74,6 +77,7 @@ class SnapshotSet {
     IncomingRing image;
   };
   std::map<uint64_t, Answer> answers_;       // by agent
+  std::vector<rpc::Decompressor> spare_;     // of answers that are over
   std::map<uint64_t, IncomingRing> images_;  // by ring id
   std::set<uint64_t> dropped_;               // ring ids
   uint64_t most_bytes_ = UINT64_MAX;

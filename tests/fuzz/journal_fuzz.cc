@@ -21,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   }
   RingTraceBuilder builder;
-  ApplyJournal(journal, &builder);
+  const Journal* const all[] = {&journal};
+  ApplyJournals(all, &builder);
   builder.Finish();
   return 0;
 }

@@ -236,7 +236,8 @@ class ApplyTest : public ::testing::Test {
   Trace Apply(std::vector<JournalEvent> events) {
     Journal journal;
     journal.events = std::move(events);
-    ApplyJournal(journal, &builder_);
+    const Journal* const all[] = {&journal};
+    ApplyJournals(all, &builder_);
     return builder_.Finish();
   }
 

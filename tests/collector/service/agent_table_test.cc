@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -129,11 +128,25 @@ TEST_F(AgentTableTest, AJournalBeyondTheBoundEndsAtItsGapAndIsNamed) {
   EXPECT_TRUE(agent->cut);
   table_.AddEnvironment(agent, "{}");
   EXPECT_EQ(agent->environment, "") << "there is no room";
-  std::map<uint64_t, NodeClock> clocks;
-  const Journal journal = table_.ReadJournals(&clocks);
-  ASSERT_FALSE(journal.problems.empty());
-  EXPECT_EQ(journal.problems[0].message, "lines were dropped: the collector holds 4 MiB at most");
-  EXPECT_EQ(journal.problems[0].source, "a journal");
+  const std::vector<Problem>& problems = table_.ReadJournals().at(1)->journal.problems;
+  ASSERT_FALSE(problems.empty());
+  EXPECT_EQ(problems[0].message, "lines were dropped: the collector holds 4 MiB at most");
+  EXPECT_EQ(problems[0].source, "a journal");
+}
+
+TEST_F(AgentTableTest, AJournalIsReadAgainWhereLinesCame) {
+  Greet(Hello("a", 1));
+  Greet(Hello("b", 2));
+  const std::string line = FormatJournalLine(journal::JobEnd{});
+  for (const uint64_t number : {1, 2}) table_.AddJournal(table_.Find(number), line);
+  const auto before = table_.ReadJournals();
+  table_.AddJournal(table_.Find(2), line);
+  const auto after = table_.ReadJournals();
+  EXPECT_EQ(after.at(1), before.at(1));
+  EXPECT_EQ(before.at(2)->journal.events.size(), 1u);
+  EXPECT_EQ(after.at(2)->journal.events.size(), 2u);
+  Greet(Hello("b", 2));
+  EXPECT_TRUE(table_.ReadJournals().at(3)->journal.events.empty());
 }
 
 TEST_F(AgentTableTest, WhatIsHeldOfAnAgentIsFreedWithIt) {
