@@ -1,12 +1,17 @@
 // rollcall collector: the collector by itself, for jobs that something else starts. Restarted with
 // the same address and token it picks the job up again: agents reconnect and say everything anew.
+#include <errno.h>
 #include <fmt/core.h>
+#include <limits.h>
+#include <malloc.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/argument_parser.h"
 #include "cli/bundle_output.h"
@@ -44,6 +49,29 @@ std::unique_ptr<http::Server> ServeMetrics(const std::string& address,
   return server;
 }
 
+// A diagnosis of a large job allocates gigabytes, on a thread that is not the first. For such a
+// thread glibc extends the heap by a page and a system call at a time, and returns all of it in
+// between. It asks for huge pages only if GLIBC_TUNABLES says so when a process starts (glibc's
+// manual, "Memory Allocation Tunables"): the process executes itself once more. All this together
+// saves two fifths of the collector's CPU time (docs/scale.md).
+void PrepareHeap(int argc, char** argv) {
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_TOP_PAD, 16 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  constexpr char kTunables[] = "GLIBC_TUNABLES";
+  if (getenv(kTunables) != nullptr) return;
+  std::vector<char*> command(argv, argv + argc);
+  command.insert(command.begin(), program_invocation_name);
+  command.push_back(nullptr);
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+  if (length <= 0) return;
+  path[length] = 0;
+  setenv(kTunables, "glibc.malloc.hugetlb=1", 1);
+  execv(path, command.data());
+  unsetenv(kTunables);
+}
+
 }  // namespace
 
 int RunCollector(int argc, char** argv) {
@@ -75,6 +103,7 @@ int RunCollector(int argc, char** argv) {
   if (const auto code = parser.Parse(argc, argv)) return *code;
   listen = WithPort(std::move(listen));
   RaiseFileLimit();  // nothing is started from here that would inherit it
+  PrepareHeap(argc, argv);
 
   const char* given = getenv(env::kToken);
   const std::string token = given != nullptr && given[0] != '\0' ? given : rpc::NewToken();
