@@ -360,10 +360,12 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
   Look look;
   Report report;
   int64_t collected = 0;
+  bool named = false;  // the code in the look
   const auto diagnose = [&] {
     look = {};  // of a large job there is no room for two
     look = looks_.Build(false, false);
     collected = Monotonic();
+    if (named) queries_.Symbolize(&look.trace);
     report = DiagnoseLive(look);
   };
   const auto fetch_and_diagnose = [&] {
@@ -390,7 +392,11 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
       (suspicion.reason == Reason::kAllWait || suspicion.reason == Reason::kEnded) &&
       pacer_.Repeats(suspicion);
   const bool worth = all_stand || IsReportable(report, options_.times.stall_after_ns);
-  if (worth) DiagnoseWithHistory(&look, &report, first, diagnose);
+  const auto diagnose_named = [&] {
+    named = true;
+    diagnose();
+  };
+  if (worth) DiagnoseWithHistory(&look, &report, first, diagnose_named);
   if (options_.metrics != nullptr) options_.metrics->OnDiagnosis(begin, Monotonic());
   const bool fruitful = IsReportable(report, options_.times.stall_after_ns);
   const int64_t patience =
@@ -408,9 +414,11 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
     TellAgents(report, collected);
     // Early: whoever hears of the verdict may end the job.
     if (options_.on_evidence) queries_.AskForEnvironments();
-    // Only now: reading debug information takes far longer than everything else here.
-    queries_.Symbolize(&look.trace);
-    report = DiagnoseLive(look);
+    if (!named) {
+      // Only now: reading debug information takes far longer than everything else here.
+      queries_.Symbolize(&look.trace);
+      report = DiagnoseLive(look);
+    }
   }
   if (suspicion.reason == Reason::kMismatch && !fruitful) state_.ClearMismatches();
   Tell(&look, report, fruitful, begin);
