@@ -1,6 +1,7 @@
 #include "collector/service/history_need.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -14,6 +15,8 @@ namespace {
 
 // A finding may name thousands, which did the same.
 constexpr size_t kMostNamed = 8;
+// Calls that may have been made since, without blocking.
+constexpr uint64_t kRecordsBesides = 4;
 
 std::vector<uint32_t> ProcessesOf(const Trace& trace, uint32_t world,
                                   const std::vector<int32_t>& ranks) {
@@ -78,6 +81,35 @@ std::vector<uint32_t> Representatives(const Trace& trace, const Communicator& co
 }
 
 }  // namespace
+
+CountsNeed MissingCounts(const Trace& trace, const Report& report, uint64_t most_bytes) {
+  CountsNeed need;
+  for (const Finding& finding : report.findings) {
+    if (finding.kind != VerdictKind::kTransportStalled ||
+        finding.communicator >= trace.communicators.size()) {
+      continue;
+    }
+    const Communicator& communicator = trace.communicators[finding.communicator];
+    std::set<uint32_t> cut;
+    for (const uint32_t index : communicator.members) {
+      const Member& member = trace.members[index];
+      if (member.events.empty()) continue;
+      const Event& newest = member.events.back();
+      if ((trace.arguments[newest.arguments].flags & ring::kCountsCut) != 0) {
+        cut.insert(member.process);
+      }
+    }
+    // Two arrays, of a count for each member, stand before their record.
+    const uint64_t members = std::max(communicator.ranks.size(), communicator.members.size());
+    const uint64_t parts = (members + ring::kContinuationValues - 1) / ring::kContinuationValues;
+    const uint64_t records = std::bit_ceil(kRecordsBesides + 2 * parts);
+    if (members > ring::kMaxCountValues) continue;
+    if (records * sizeof(ring::Record) * cut.size() > most_bytes) continue;
+    need.processes.merge(cut);
+    need.newest_records = std::max(need.newest_records, records);
+  }
+  return need;
+}
 
 std::set<uint32_t> WorthWholeHistory(const Trace& trace, const Report& report, size_t most) {
   std::set<uint32_t> chosen;

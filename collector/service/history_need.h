@@ -11,6 +11,15 @@
 
 namespace rollcall::service {
 
+// Where all have arrived in a call, and the counts that they passed are not there.
+struct CountsNeed {
+  std::set<uint32_t> processes;  // indices into trace.processes
+  uint64_t newest_records = 0;   // so many hold the call with its counts
+};
+
+// Nobody, if there is no such call, or its counts take more than `most_bytes` in all. Pure.
+CountsNeed MissingCounts(const Trace& trace, const Report& report, uint64_t most_bytes);
+
 // Indices into trace.processes, `most` at most: of each finding its culprits, and the members of
 // its communicator; where those are too many, one of each class that made the same calls, as their
 // checkpoints say; then one for each place at which processes stand. Pure.

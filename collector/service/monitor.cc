@@ -29,6 +29,8 @@ constexpr size_t kMostAddressBytes = 256;
 constexpr size_t kWholeProcesses = 64;
 // Of more: what each does, and where it stands, is in the tables beside the newest records.
 constexpr uint64_t kBriefRecords = 4;
+// Of all counts that are asked for where a call of v-collectives has to be compared.
+constexpr uint64_t kMostCountsBytes = uint64_t{256} << 20;
 // What whole rings show may ask for others.
 constexpr int kHistoryRounds = 3;
 // Where what is looked for may lie further back, or the job is over: as many records in all; a
@@ -269,6 +271,21 @@ uint64_t Monitor::FirstRecords(Reason reason) const {
   return reason == Reason::kSomeWait ? MoreRecords() : 0;
 }
 
+bool Monitor::FetchCounts(Look* look, const Report& report) {
+  // Whole rings have them, as far as there are any.
+  if (!IsLarge() || options_.on_evidence) return false;
+  const CountsNeed need = MissingCounts(look->trace, report, kMostCountsBytes);
+  AgentQueries::Rings wanted{.newest_records = need.newest_records};
+  for (const uint32_t process : need.processes) {
+    if (process >= look->observed.size()) continue;
+    const uint64_t id = look->observed[process].id;
+    if (!queries_.FetchedWhole(id)) wanted.processes.insert(id);
+  }
+  if (wanted.processes.empty()) return false;
+  queries_.FetchRings(wanted);
+  return true;
+}
+
 bool Monitor::FetchHistory(Look* look, const Report& report, AgentQueries::Rings first) {
   first.newest_records = 0;
   // The evidence has all rings of one moment.
@@ -298,6 +315,7 @@ void Monitor::DiagnoseWithHistory(Look* look, const Report* report,
     }
     return findings;
   };
+  if (FetchCounts(look, *report)) diagnose();
   for (int round = 0; round < kHistoryRounds; ++round) {
     const auto before = said();
     if (!FetchHistory(look, *report, first)) return;

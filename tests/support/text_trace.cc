@@ -511,6 +511,8 @@ class Parser {
       a.send_datatype = Counts(*sends, &call->send_counts);
     } else if (const auto recvs = value("recvcounts=")) {
       a.recv_datatype = Counts(*recvs, &call->recv_counts);
+    } else if (word == "counts-cut") {
+      a.flags |= ring::kCountsCut;
     } else if (word == "comm-null") {
       a.flags |= ring::kUnknownComm | ring::kNullComm;
     } else if (word == "op-null") {

@@ -3,6 +3,7 @@
 
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/wording/call_text.h"
+#include "collector/diagnosis/wording/certainty.h"
 #include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
@@ -53,6 +54,15 @@ std::optional<Finding> JudgeTransportStalled(const Analysis& analysis, const Inc
   finding.title = fmt::format("every member arrived at {}, and {} {} not come out of it",
                               NumberedCall(analysis, incident, finding.operation),
                               RanksPhrase(finding.waiting), Verb(finding.waiting, "does", "do"));
+  const std::vector<uint32_t> without_counts = WithoutCounts(analysis, incident);
+  if (!without_counts.empty()) {
+    finding.why = fmt::format("the arguments that are on record match; the counts of {} are not",
+                              RanksPhrase(analysis.RanksOf(without_counts)));
+    finding.fix =
+        "check that what each rank sends to another is what that one expects of it. If it is, the "
+        "program is not to blame: look below it";
+    return finding;
+  }
   finding.why = analysis.no_progress_ns < 0
                     ? "all arguments match, and nobody has anything older to do"
                     : fmt::format("all arguments match, and nothing has moved for {}",

@@ -145,7 +145,9 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
     case What::kDeviceLag:
       return SeesStreams(analysis, incident) ? Certainty::kLikely : Certainty::kSuspected;
     case What::kAllArrived:
-      return SeesAllWork(analysis, incident) ? Certainty::kLikely : Certainty::kSuspected;
+      return SeesAllWork(analysis, incident) && WithoutCounts(analysis, incident).empty()
+                 ? Certainty::kLikely
+                 : Certainty::kSuspected;
     case What::kBehind:
       return BehindCertainty(analysis, incident);
     case What::kMessageSize:
@@ -175,6 +177,18 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
       break;
   }
   return Certainty::kInconclusive;
+}
+
+std::vector<uint32_t> WithoutCounts(const Analysis& analysis, const Incident& incident) {
+  std::vector<uint32_t> without;
+  for (const uint32_t p : incident.agreeing) {
+    const MemberHistory* history = analysis.HistoryOf(incident.communicator, p);
+    const Event* call = history == nullptr ? nullptr : history->At(incident.sequence);
+    if (call != nullptr && (analysis.Args(*call).flags & ring::kCountsCut) != 0) {
+      without.push_back(p);
+    }
+  }
+  return without;
 }
 
 bool MayHaveBegunEarlier(const Analysis& analysis, const Incident& incident) {

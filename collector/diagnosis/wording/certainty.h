@@ -14,6 +14,10 @@ namespace rollcall {
 Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
                       const std::vector<uint32_t>& waiting);
 
+// The processes of an incident in which all have arrived whose counts per rank are not on record:
+// whether the arguments match is not known then.
+std::vector<uint32_t> WithoutCounts(const Analysis& analysis, const Incident& incident);
+
 // The ranks may have come apart before the oldest calls that are on record: which of their calls
 // was the first to meet another one than it should is not known then.
 bool MayHaveBegunEarlier(const Analysis& analysis, const Incident& incident);
