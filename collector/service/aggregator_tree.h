@@ -31,6 +31,8 @@ class AggregatorTree {
   void Add(uint64_t number, const Agent& agent);
   // It has left, or another one has taken its place.
   void Remove(uint64_t number);
+  // The agent of that id is given up: no aggregator keeps a place for it.
+  void GiveUp(uint64_t id) { Release({.id = id}); }
   // It serves others at `address`, or cannot if that is empty.
   void OnAggregator(uint64_t number, const std::string& address);
 

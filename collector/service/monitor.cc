@@ -251,6 +251,7 @@ void Monitor::Note(const Agent& agent, const std::string& problem) {
 void Monitor::ForgetLostAgents() {
   for (const auto& [number, agent] : agents_.TakeLost(Monotonic(), options_.lost_after_ns)) {
     Forget(number);
+    tree_.GiveUp(agent.id);
     if (!options_.on_note || !agent.greeted) continue;
     options_.on_note(fmt::format(
         "no word from the agent on {} for {} s; its ranks are excluded from diagnosis, their "

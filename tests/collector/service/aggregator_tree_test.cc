@@ -189,6 +189,27 @@ TEST_F(AggregatorTreeTest, AgentsOfAnAggregatorThatEndedAttachToOthers) {
   for (const auto& [aggregator, load] : Loads()) EXPECT_LE(load, AggregatorTree::kFanOut);
 }
 
+TEST_F(AggregatorTreeTest, ThePlaceOfAnAgentThatIsGivenUpIsFreeAgain) {
+  uint64_t id = kMostDirect + AggregatorTree::kFanOut / 2;
+  AttachMany(id);
+  size_t aggregators = 0;
+  for (int round = 0; round < 10; ++round) {
+    for (const auto& order : tree_.TakeOrders()) {
+      if (order.parent.empty()) {
+        ++aggregators;
+        Obey(order);
+        continue;
+      }
+      const uint64_t lost = IdOf(order.agent);
+      tree_.Remove(order.agent);
+      places_.erase(lost);
+      tree_.GiveUp(lost);
+      Attach(++id);
+    }
+  }
+  EXPECT_EQ(aggregators, 1u);
+}
+
 // A connection may be known before the one that it replaces has ended.
 TEST_F(AggregatorTreeTest, ANewConnectionBeforeTheEndOfTheOldOneCountsOnce) {
   AttachMany(kMostDirect + 1);
