@@ -18,14 +18,18 @@ constexpr size_t kMostStacks = 8;
 constexpr size_t kAddressesPerRequest = 4096;
 // What as many nodes do not know, no other is asked for.
 constexpr size_t kMostAskedForSymbols = 8;
+// Images that are unpacked one after the other may take as many times the room for rings.
+constexpr uint64_t kMostExpansion = 16;
 // However slowly rings arrive.
 constexpr int64_t kMostFetchNs = 60'000'000'000;
 
 }  // namespace
 
-AgentQueries::AgentQueries(int64_t patience_ns, AgentTable* agents, const JobState* state,
+AgentQueries::AgentQueries(int64_t patience_ns, bool keeps_images, AgentTable* agents,
+                           const JobState* state,
                            std::function<void(int64_t until_ns)> handle_events)
     : patience_ns_(patience_ns),
+      keeps_images_(keeps_images),
       agents_(agents),
       state_(state),
       handle_events_(std::move(handle_events)) {}
@@ -88,7 +92,10 @@ void AgentQueries::FetchRings(const Rings& wanted) {
     if (process == state_->processes().end()) continue;
     if (rpc::SnapshotRequest* request = request_to(process->second.agent)) request->add_ids(id);
   }
-  rings_.Begin(next_request_, asked, agents_->bytes_for_rings());
+  const uint64_t room = agents_->bytes_for_rings();
+  rings_.Begin(
+      next_request_, asked,
+      {.held_bytes = room, .unpacked_bytes = keeps_images_ ? room : kMostExpansion * room});
   asked_.insert(asked.begin(), asked.end());
   for (auto& [number, message] : requests) {
     rpc::SnapshotRequest* request = message.mutable_snapshot();

@@ -24,7 +24,8 @@ class AgentQueries {
   // is done without. As long as something arrives it is waited for. `agents` and `state` must
   // outlive it. `handle_events` deals with what comes until that time at most: it calls OnAnswer()
   // and GiveUpOn().
-  AgentQueries(int64_t patience_ns, AgentTable* agents, const JobState* state,
+  // `keeps_images`: what is fetched is unpacked and kept.
+  AgentQueries(int64_t patience_ns, bool keeps_images, AgentTable* agents, const JobState* state,
                std::function<void(int64_t until_ns)> handle_events);
 
   int64_t patience_ns() const { return patience_ns_; }
@@ -72,6 +73,7 @@ class AgentQueries {
   void OnSymbols(const rpc::SymbolTable& symbols);
 
   const int64_t patience_ns_;
+  const bool keeps_images_;
   AgentTable* const agents_;
   const JobState* const state_;
   const std::function<void(int64_t)> handle_events_;

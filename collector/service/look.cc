@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "collector/base/byte_source.h"
@@ -46,7 +48,8 @@ Observed LookBuilder::Observe(uint64_t id, const IncomingRing& image) {
   return observed;
 }
 
-void LookBuilder::AddEvidence(const std::map<uint64_t, uint32_t>& processes, Look* look) {
+void LookBuilder::AddEvidence(const std::map<uint64_t, uint32_t>& processes, Images images,
+                              Look* look) {
   collect::Evidence& evidence = look->evidence;
   for (const auto& [number, agent] : agents_->all()) {
     if (!agent.greeted) continue;
@@ -67,15 +70,17 @@ void LookBuilder::AddEvidence(const std::map<uint64_t, uint32_t>& processes, Loo
     node.run_directory = run_directory;
     node.absent = "there was no word from its agent any more";
   }
-  for (auto& [id, image] : queries_->rings()->TakeImages()) {
+  for (auto& [id, bytes] : images) {
+    const IncomingRing& image = queries_->rings()->images().at(id);
     const auto node = look->evidence_nodes.find(image.agent);
-    if (!image.whole || node == look->evidence_nodes.end()) continue;
+    if (node == look->evidence_nodes.end()) continue;
     const auto process = processes.find(id);
     evidence.rings.push_back({.node = node->second,
-                              .name = std::move(image.name),
-                              .image = std::move(image.bytes),
+                              .name = image.name,
+                              .image = std::move(bytes),
                               .process = process == processes.end() ? kNoIndex : process->second});
   }
+  queries_->rings()->Clear();  // there is no room for two
 }
 
 Look LookBuilder::Build(bool settle, bool time_is_up) {
@@ -94,8 +99,10 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
     builder.trace()->problems.push_back(agents_->OverLimit(
         fmt::format("records of {} rank{} were not fetched", n, n == 1 ? "" : "s"), ""));
   }
-  for (const auto& [id, image] : rings.images()) {
-    MemorySource source(image.bytes);
+  Images images;
+  const auto add = [&](uint64_t id, const IncomingRing& image, std::span<const uint8_t> bytes) {
+    if (keep_evidence_) images[id].assign(bytes.begin(), bytes.end());
+    MemorySource source(bytes);
     RingSnapshot snapshot = ReadRing(source, image.name);
     const auto journal = journals.find(image.agent);
     if (journal != journals.end() && journal->second->clock) {
@@ -103,7 +110,7 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
     }
     snapshot.taken_at_ns = image.arrived_realtime_ns;
     const std::optional<uint32_t> index = builder.Add(snapshot);
-    if (!index.has_value()) continue;
+    if (!index.has_value()) return;
     processes[id] = *index;
     look.agents.insert(image.agent);
     Process& process = builder.trace()->processes[*index];
@@ -120,6 +127,10 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
       process.end.how = ProcessEnd::How::kAlive;
       alive.push_back(*index);
     }
+  };
+  for (const std::string& name : rings.Read(add)) {
+    builder.trace()->problems.push_back(
+        {ProblemCode::kDamaged, "what its agent sent of it is damaged", name});
   }
   std::vector<const Journal*> said;
   for (const auto& [agent, journal] : journals) said.push_back(&journal->journal);
@@ -136,7 +147,7 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
     if (end.how != ProcessEnd::How::kAlive) ended.push_back(index);
     if (!settle) end = {.how = ProcessEnd::How::kAlive};
   }
-  if (keep_evidence_) AddEvidence(processes, &look);
+  if (keep_evidence_) AddEvidence(processes, std::move(images), &look);
   look.trace = builder.Finish();
   for (const uint32_t index : ended) look.ended_meanwhile.insert(look.trace.processes[index].world);
   if (queries_->newest_records() != 0 && IsCut(look.trace)) {

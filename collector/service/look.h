@@ -33,7 +33,7 @@ struct Look {
 // Keeps the processes' CPU times from one look to the next. Not thread-safe.
 class LookBuilder {
  public:
-  // `keep_evidence` takes the images out of the queries' rings.
+  // `keep_evidence`: the images go into the look, and out of the queries' rings.
   LookBuilder(bool keep_evidence, AgentTable* agents, const JobState* state, AgentQueries* queries)
       : keep_evidence_(keep_evidence), agents_(agents), state_(state), queries_(queries) {}
 
@@ -43,7 +43,8 @@ class LookBuilder {
 
  private:
   Observed Observe(uint64_t id, const IncomingRing& image);
-  void AddEvidence(const std::map<uint64_t, uint32_t>& processes, Look* look);
+  using Images = std::map<uint64_t, std::vector<uint8_t>>;  // by ring id
+  void AddEvidence(const std::map<uint64_t, uint32_t>& processes, Images images, Look* look);
 
   const bool keep_evidence_;
   AgentTable* const agents_;

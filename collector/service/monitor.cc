@@ -52,8 +52,8 @@ Monitor::Monitor(MonitorOptions options)
       agents_(options_.most_held_bytes),
       tree_(options_.most_direct_agents),
       state_({.times = options_.times}),
-      queries_(options_.answer_patience_ns, &agents_, &state_,
-               [this](int64_t until_ns) { HandleEvents(until_ns); }),
+      queries_(options_.answer_patience_ns, static_cast<bool>(options_.on_evidence), &agents_,
+               &state_, [this](int64_t until_ns) { HandleEvents(until_ns); }),
       looks_(static_cast<bool>(options_.on_evidence), &agents_, &state_, &queries_),
       standing_(options_.times),
       thread_([this] { Run(); }) {}

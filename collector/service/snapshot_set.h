@@ -2,14 +2,17 @@
 #ifndef ROLLCALL_COLLECTOR_SERVICE_SNAPSHOT_SET_H_
 #define ROLLCALL_COLLECTOR_SERVICE_SNAPSHOT_SET_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <list>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "collector/rpc/compression.h"
 #include "proto/collector.pb.h"
 
 namespace rollcall::service {
@@ -17,11 +20,7 @@ namespace rollcall::service {
 struct IncomingRing {
   std::string name;
   uint64_t agent = 0;
-  std::vector<uint8_t> bytes;
-  uint64_t received_bytes = 0;  // uncompressed; more than `bytes` of one that is dropped
-  uint64_t total_bytes = 0;
-  bool whole = false;
-  bool dropped = false;  // there was no room for it
+  uint64_t total_bytes = 0;  // uncompressed
   bool quiet = false;
   bool alive = true;
   uint64_t activity = 0;
@@ -30,17 +29,23 @@ struct IncomingRing {
   int64_t arrived_realtime_ns = 0;
 };
 
-// The answers to one request, or to one and those that ask for more of some processes. Sizes come
-// from the network and are bounded: an image to the most that a ring may have, all together to what
-// Begin() says, and one image.
+struct SnapshotLimits {
+  uint64_t held_bytes = UINT64_MAX;      // as they came
+  uint64_t unpacked_bytes = UINT64_MAX;  // of all images
+};
+
+// The answers to one request, or to one and those that ask for more of some processes. What came
+// compressed stays so: of a large job images take twenty times as much. Sizes come from the network
+// and are bounded: an image to the most that a ring may have, all together to what Begin() says.
+// Not thread-safe.
 class SnapshotSet {
  public:
-  // Forgets all images.
+  // Forgets all images, and waits for none.
   void Clear();
   // Begins to wait for the answers of `agents` to `request`. An image that comes replaces the one
-  // of its process that is there, once it is whole; one that would take the images beyond
-  // `most_bytes` is dropped.
-  void Begin(uint64_t request, std::set<uint64_t> agents, uint64_t most_bytes = UINT64_MAX);
+  // of its process that is there, once it is whole; one beyond `limits` is dropped, with those that
+  // come behind it in one compressed answer.
+  void Begin(uint64_t request, std::set<uint64_t> agents, const SnapshotLimits& limits = {});
   // False if the chunk is not what an agent sends: out of order, too large.
   bool Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t realtime_ns);
   // That agent will not answer.
@@ -48,40 +53,68 @@ class SnapshotSet {
   bool complete() const { return waiting_.empty(); }
   // Bytes that have come over the network since Begin(), of all agents and of one.
   uint64_t received_bytes() const { return received_bytes_; }
-  uint64_t ReceivedBytes(uint64_t agent) const {
-    const auto answer = answers_.find(agent);
-    return answer == answers_.end() ? 0 : answer->second.received_bytes;
-  }
+  uint64_t ReceivedBytes(uint64_t agent) const;
   // Whether that agent has said all that it had to say.
   bool Answered(uint64_t agent) const { return answered_.contains(agent); }
+  // Those that came whole, by ring id.
   const std::map<uint64_t, IncomingRing>& images() const { return images_; }
   // Names of the processes whose image was begun and did not come whole.
   std::vector<std::string> Incomplete() const;
   // Processes of which an image was dropped.
   size_t dropped() const { return dropped_.size(); }
-  // Hands the images over; what still comes is late.
-  std::map<uint64_t, IncomingRing> TakeImages();
+
+  // Unpacks the images one after the other; `bytes` are valid during the call. Returns the names of
+  // those that are damaged.
+  using Visit = std::function<void(uint64_t id, const IncomingRing&, std::span<const uint8_t>)>;
+  std::vector<std::string> Read(const Visit& visit) const;
 
  private:
-  struct Answer;
-  rpc::Decompressor* DecompressorOf(Answer* answer);
+  struct Piece {
+    uint64_t id = 0;
+    uint64_t total_bytes = 0;  // of the image
+    std::string data;
+    bool compressed = false;
+    bool first = false;  // of the image
+    bool last = false;
+  };
+  struct Answer {
+    uint64_t agent = 0;
+    std::vector<Piece> pieces;
+    uint64_t received_bytes = 0;
+    bool cut = false;  // the rest of its images is dropped
+    // The image on its way, if there is one.
+    std::optional<uint64_t> id;
+    IncomingRing image;
+    size_t begin = 0;  // its first piece
+    uint64_t unpacked_bytes = 0;
+    bool dropped = false;
+  };
+  // Of an image that is whole.
+  struct Place {
+    Answer* answer = nullptr;
+    size_t begin = 0;
+    size_t end = 0;
+  };
+
+  void BeginImage(const rpc::SnapshotChunk& chunk, Answer* answer);
+  void EndImage(const rpc::SnapshotChunk& chunk, int64_t realtime_ns, Answer* answer);
+  // The image on its way is not wanted.
+  void Abandon(Answer* answer);
+  // Frees the pieces of an image, but for compressed ones: later ones refer to them.
+  void Release(const Place& place);
 
   uint64_t request_ = 0;
+  SnapshotLimits limits_;
   std::set<uint64_t> waiting_;
   std::set<uint64_t> answered_;
   uint64_t received_bytes_ = 0;
-  struct Answer {
-    uint64_t received_bytes = 0;
-    std::optional<rpc::Decompressor> decompressor;  // of a compressed answer
-    uint64_t id = 0;                                // of the process whose image is on its way
-    IncomingRing image;
-  };
-  std::map<uint64_t, Answer> answers_;       // by agent
-  std::vector<rpc::Decompressor> spare_;     // of answers that are over
+  std::list<Answer> answers_;                // of all requests since Clear()
+  std::map<uint64_t, Answer*> open_;         // by agent: to this request
   std::map<uint64_t, IncomingRing> images_;  // by ring id
+  std::map<uint64_t, Place> places_;         // likewise
   std::set<uint64_t> dropped_;               // ring ids
-  uint64_t most_bytes_ = UINT64_MAX;
-  uint64_t held_bytes_ = 0;  // of images_ and answers_
+  uint64_t held_bytes_ = 0;                  // of all pieces
+  uint64_t unpacked_bytes_ = 0;              // of images_ and those on their way
 };
 
 }  // namespace rollcall::service

@@ -1,12 +1,52 @@
 #include "collector/service/snapshot_set.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "collector/rpc/compression.h"
 
 namespace rollcall::service {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+std::map<uint64_t, std::string> Unpacked(const SnapshotSet& set) {
+  std::map<uint64_t, std::string> images;
+  set.Read([&](uint64_t id, const IncomingRing&, std::span<const uint8_t> bytes) {
+    images.emplace(id, std::string(bytes.begin(), bytes.end()));
+  });
+  return images;
+}
+
+// An agent's answer in one compressed stream, an image a chunk.
+class CompressedAnswer {
+ public:
+  explicit CompressedAnswer(uint64_t request) { chunk_.set_request(request); }
+
+  rpc::SnapshotChunk Image(uint64_t id, std::string_view text) {
+    const std::vector<uint8_t> packed =
+        compressor_.Compress({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+    chunk_.set_id(id);
+    chunk_.set_name("ring " + std::to_string(id));
+    chunk_.set_total_bytes(text.size());
+    chunk_.set_data(packed.data(), packed.size());
+    chunk_.set_compressed(true);
+    chunk_.set_end_of_file(true);
+    return chunk_;
+  }
+
+ private:
+  rpc::Compressor compressor_{18};
+  rpc::SnapshotChunk chunk_;
+};
 
 TEST(SnapshotSetTest, TakesChunksInOrderOnly) {
   SnapshotSet set;
@@ -24,7 +64,7 @@ TEST(SnapshotSetTest, TakesChunksInOrderOnly) {
   chunk.set_data("cd");
   chunk.set_end_of_file(true);
   EXPECT_TRUE(set.Add(1, chunk, 0));
-  EXPECT_TRUE(set.images().at(9).whole);
+  EXPECT_THAT(Unpacked(set), ElementsAre(Pair(9, "abcd")));
   EXPECT_FALSE(set.complete());
   rpc::SnapshotChunk last;
   last.set_request(3);
@@ -53,14 +93,13 @@ TEST(SnapshotSetTest, ALaterAnswerReplacesOneProcessAndKeepsTheOthers) {
   chunk.set_data("b");
   chunk.set_end_of_file(false);
   EXPECT_TRUE(set.Add(7, chunk, 0));
-  EXPECT_EQ(set.images().at(1).bytes, std::vector<uint8_t>{'a'}) << "until the new one is whole";
+  EXPECT_EQ(Unpacked(set).at(1), "a") << "until the new one is whole";
   EXPECT_EQ(set.Incomplete().size(), 0u) << "it has no name yet";
   chunk.set_offset(1);
   chunk.set_data("c");
   chunk.set_end_of_file(true);
   EXPECT_TRUE(set.Add(7, chunk, 0));
-  EXPECT_EQ(set.images().at(1).bytes, (std::vector<uint8_t>{'b', 'c'}));
-  EXPECT_EQ(set.images().at(2).bytes, std::vector<uint8_t>{'a'});
+  EXPECT_THAT(Unpacked(set), ElementsAre(Pair(1, "bc"), Pair(2, "a")));
   set.Clear();
   EXPECT_TRUE(set.images().empty());
 }
@@ -81,22 +120,67 @@ TEST(SnapshotSetTest, WhatDoesNotFitIsDroppedAndTheRestIsKept) {
     chunk.set_end_of_file(true);
     EXPECT_TRUE(set.Add(7, chunk, 0));
   };
-  set.Begin(1, {7}, 6);
+  set.Begin(1, {7}, {.held_bytes = 6});
   send(1, "abcd");
   send(2, "efgh");  // too large together with the first
   send(3, "ij");
   EXPECT_EQ(set.dropped(), 1u);
-  EXPECT_EQ(set.images().size(), 2u);
-  EXPECT_EQ(set.images().at(3).bytes, (std::vector<uint8_t>{'i', 'j'}));
+  EXPECT_THAT(Unpacked(set), ElementsAre(Pair(1, "abcd"), Pair(3, "ij")));
   // The newer one of the first takes the older one's place: there is room for both no longer.
   send(1, "k");
   EXPECT_EQ(set.dropped(), 2u);
-  EXPECT_EQ(set.images().at(1).bytes.size(), 4u);
-  set.Begin(1, {7}, 7);
+  EXPECT_EQ(Unpacked(set).at(1), "abcd");
+  set.Begin(1, {7}, {.held_bytes = 7});
   send(1, "k");
-  EXPECT_EQ(set.images().at(1).bytes, std::vector<uint8_t>{'k'});
+  EXPECT_EQ(Unpacked(set).at(1), "k");
   send(2, "efgh");
   EXPECT_EQ(set.dropped(), 0u);
+}
+
+// Later images of a stream refer to earlier ones.
+TEST(SnapshotSetTest, OfACompressedAnswerOneImageMayBeReplaced) {
+  const std::string text(1000, 'x');
+  SnapshotSet set;
+  set.Begin(1, {7, 8});
+  CompressedAnswer first(1);
+  EXPECT_TRUE(set.Add(7, first.Image(1, text + "a"), 0));
+  EXPECT_TRUE(set.Add(7, first.Image(2, text + "b"), 0));
+  EXPECT_TRUE(set.Add(8, CompressedAnswer(1).Image(1, "another agent's"), 0));
+  EXPECT_THAT(Unpacked(set), ElementsAre(Pair(1, text + "a"), Pair(2, text + "b")));
+  set.Begin(2, {7});
+  EXPECT_TRUE(set.Add(7, CompressedAnswer(2).Image(1, "c"), 0));
+  EXPECT_THAT(Unpacked(set), ElementsAre(Pair(1, "c"), Pair(2, text + "b")));
+}
+
+TEST(SnapshotSetTest, WhatCannotBeUnpackedIsNamedAndOtherAnswersAreRead) {
+  SnapshotSet set;
+  set.Begin(1, {7, 8});
+  CompressedAnswer damaged(1);
+  rpc::SnapshotChunk chunk = damaged.Image(1, "abc");
+  chunk.set_data("no Zstandard");
+  EXPECT_TRUE(set.Add(7, chunk, 0));
+  EXPECT_TRUE(set.Add(7, damaged.Image(2, "abc"), 0));
+  EXPECT_TRUE(set.Add(8, CompressedAnswer(1).Image(3, "def"), 0));
+  rpc::SnapshotChunk more = CompressedAnswer(1).Image(4, std::string(1000, 'x'));
+  more.set_total_bytes(999);
+  set.Begin(2, {9});
+  more.set_request(2);
+  EXPECT_TRUE(set.Add(9, more, 0));
+  const auto nothing = [](uint64_t, const IncomingRing&, std::span<const uint8_t>) {};
+  EXPECT_THAT(set.Read(nothing), ElementsAre("ring 1", "ring 2", "ring 4"));
+  EXPECT_THAT(Unpacked(set), ElementsAre(Pair(3, "def")));
+}
+
+TEST(SnapshotSetTest, WhatWouldUnpackToTooMuchIsDroppedWithTheRestOfItsAnswer) {
+  SnapshotSet set;
+  set.Begin(1, {7, 8}, {.unpacked_bytes = 1000});
+  CompressedAnswer answer(1);
+  EXPECT_TRUE(set.Add(7, answer.Image(1, "abc"), 0));
+  EXPECT_TRUE(set.Add(7, answer.Image(2, std::string(1000, 'x')), 0));
+  EXPECT_TRUE(set.Add(7, answer.Image(3, "def"), 0));
+  EXPECT_TRUE(set.Add(8, CompressedAnswer(1).Image(4, "ghi"), 0));
+  EXPECT_THAT(Unpacked(set), ElementsAre(Pair(1, "abc"), Pair(4, "ghi")));
+  EXPECT_EQ(set.dropped(), 2u);
 }
 
 TEST(SnapshotSetTest, LateAnswersAreIgnored) {
