@@ -57,7 +57,7 @@ std::unique_ptr<http::Server> ServeMetrics(const std::string& address,
 void PrepareHeap(int argc, char** argv) {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_TOP_PAD, 16 << 20);
-  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);
   constexpr char kTunables[] = "GLIBC_TUNABLES";
   if (getenv(kTunables) != nullptr) return;
   std::vector<char*> command(argv, argv + argc);

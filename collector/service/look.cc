@@ -48,8 +48,8 @@ Observed LookBuilder::Observe(uint64_t id, const IncomingRing& image) {
   return observed;
 }
 
-void LookBuilder::AddEvidence(const std::map<uint64_t, uint32_t>& processes, Images images,
-                              Look* look) {
+void LookBuilder::AddEvidence(const std::unordered_map<uint64_t, uint32_t>& processes,
+                              Images images, Look* look) {
   collect::Evidence& evidence = look->evidence;
   for (const auto& [number, agent] : agents_->all()) {
     if (!agent.greeted) continue;
@@ -90,7 +90,7 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
   RingTraceBuilder builder;
   builder.Reserve(rings.images().size());
   std::vector<uint32_t> alive;
-  std::map<uint64_t, uint32_t> processes;
+  std::unordered_map<uint64_t, uint32_t> processes;
   for (const std::string& name : rings.Incomplete()) {
     builder.trace()->problems.push_back(
         {ProblemCode::kTruncated, "its agent did not send all of it", name});

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -44,13 +45,15 @@ class LookBuilder {
  private:
   Observed Observe(uint64_t id, const IncomingRing& image);
   using Images = std::map<uint64_t, std::vector<uint8_t>>;  // by ring id
-  void AddEvidence(const std::map<uint64_t, uint32_t>& processes, Images images, Look* look);
+  void AddEvidence(const std::unordered_map<uint64_t, uint32_t>& processes, Images images,
+                   Look* look);
 
   const bool keep_evidence_;
   AgentTable* const agents_;
   const JobState* const state_;
   AgentQueries* const queries_;
-  std::map<uint64_t, std::pair<int64_t, int64_t>> cpu_;  // by process: CPU time, and when
+  // By process: CPU time, and when.
+  std::unordered_map<uint64_t, std::pair<int64_t, int64_t>> cpu_;
 };
 
 }  // namespace rollcall::service

@@ -36,7 +36,7 @@ uint64_t SnapshotSet::ReceivedBytes(uint64_t agent) const {
 
 void SnapshotSet::Abandon(Answer* answer) {
   if (!answer->id) return;
-  Release({answer, answer->begin, answer->pieces.size()});
+  Release({.answer = answer, .begin = answer->begin, .end = answer->pieces.size()});
   unpacked_bytes_ -= answer->image.total_bytes;
   answer->id.reset();
 }
@@ -80,7 +80,7 @@ void SnapshotSet::EndImage(const rpc::SnapshotChunk& chunk, int64_t realtime_ns,
     unpacked_bytes_ -= known->second.total_bytes;
   }
   known->second = std::move(image);
-  place = {answer, answer->begin, answer->pieces.size()};
+  place = {answer, answer->begin, answer->pieces.size(), &known->second};
   dropped_.erase(chunk.id());
   answer->id.reset();
 }
@@ -158,7 +158,7 @@ std::vector<std::string> SnapshotSet::Read(const Visit& visit) const {
       const bool wanted =
           place != places_.end() && place->second.answer == &answer && place->second.end == i + 1;
       if (!wanted) continue;
-      const IncomingRing& image = images_.at(piece.id);
+      const IncomingRing& image = *place->second.image;
       if ((piece.compressed && !readable) || bytes.size() != piece.total_bytes) {
         damaged.push_back(image.name);
       } else {

@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "proto/collector.pb.h"
@@ -94,6 +95,7 @@ class SnapshotSet {
     Answer* answer = nullptr;
     size_t begin = 0;
     size_t end = 0;
+    const IncomingRing* image = nullptr;
   };
 
   void BeginImage(const rpc::SnapshotChunk& chunk, Answer* answer);
@@ -111,10 +113,10 @@ class SnapshotSet {
   std::list<Answer> answers_;                // of all requests since Clear()
   std::map<uint64_t, Answer*> open_;         // by agent: to this request
   std::map<uint64_t, IncomingRing> images_;  // by ring id
-  std::map<uint64_t, Place> places_;         // likewise
-  std::set<uint64_t> dropped_;               // ring ids
-  uint64_t held_bytes_ = 0;                  // of all pieces
-  uint64_t unpacked_bytes_ = 0;              // of images_ and those on their way
+  std::unordered_map<uint64_t, Place> places_;
+  std::set<uint64_t> dropped_;   // ring ids
+  uint64_t held_bytes_ = 0;      // of all pieces
+  uint64_t unpacked_bytes_ = 0;  // of images_ and those on their way
 };
 
 }  // namespace rollcall::service
