@@ -124,6 +124,7 @@ Trace TraceAssembly::Finish() {
   for (const std::string& path : bundles_) ReadBundle(path);
   SampleLiveProcesses();
   std::vector<const Journal*> journals;
+  journals.reserve(journals_.size());
   for (const Journal& journal : journals_) journals.push_back(&journal);
   ApplyJournals(journals, &builder_);
   Trace trace = builder_.Finish();

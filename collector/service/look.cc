@@ -49,7 +49,7 @@ Observed LookBuilder::Observe(uint64_t id, const IncomingRing& image) {
 }
 
 void LookBuilder::AddEvidence(const std::unordered_map<uint64_t, uint32_t>& processes,
-                              Images images, Look* look) {
+                              Images* images, Look* look) {
   collect::Evidence& evidence = look->evidence;
   for (const auto& [number, agent] : agents_->all()) {
     if (!agent.greeted) continue;
@@ -70,7 +70,7 @@ void LookBuilder::AddEvidence(const std::unordered_map<uint64_t, uint32_t>& proc
     node.run_directory = run_directory;
     node.absent = "there was no word from its agent any more";
   }
-  for (auto& [id, bytes] : images) {
+  for (auto& [id, bytes] : *images) {
     const IncomingRing& image = queries_->rings()->images().at(id);
     const auto node = look->evidence_nodes.find(image.agent);
     if (node == look->evidence_nodes.end()) continue;
@@ -133,6 +133,7 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
         {ProblemCode::kDamaged, "what its agent sent of it is damaged", name});
   }
   std::vector<const Journal*> said;
+  said.reserve(journals.size());
   for (const auto& [agent, journal] : journals) said.push_back(&journal->journal);
   ApplyJournals(said, &builder);
   // Only who ended by itself stood still then; the others did if the journal says so.
@@ -147,7 +148,7 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
     if (end.how != ProcessEnd::How::kAlive) ended.push_back(index);
     if (!settle) end = {.how = ProcessEnd::How::kAlive};
   }
-  if (keep_evidence_) AddEvidence(processes, std::move(images), &look);
+  if (keep_evidence_) AddEvidence(processes, &images, &look);
   look.trace = builder.Finish();
   for (const uint32_t index : ended) look.ended_meanwhile.insert(look.trace.processes[index].world);
   if (queries_->newest_records() != 0 && IsCut(look.trace)) {

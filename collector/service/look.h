@@ -45,7 +45,7 @@ class LookBuilder {
  private:
   Observed Observe(uint64_t id, const IncomingRing& image);
   using Images = std::map<uint64_t, std::vector<uint8_t>>;  // by ring id
-  void AddEvidence(const std::unordered_map<uint64_t, uint32_t>& processes, Images images,
+  void AddEvidence(const std::unordered_map<uint64_t, uint32_t>& processes, Images* images,
                    Look* look);
 
   const bool keep_evidence_;
