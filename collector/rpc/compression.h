@@ -40,7 +40,7 @@ class Decompressor {
  public:
   Decompressor();
   // Appends what `packed` holds to `bytes`. False if it is damaged or holds more than `most_bytes`;
-  // nothing may be asked of this object then.
+  // nothing but Restart() may be asked of this object then.
   bool Append(std::string_view packed, uint64_t most_bytes, std::vector<uint8_t>* bytes);
   // For the pieces of another stream from now on. Costs far less than another object.
   void Restart();
