@@ -15,7 +15,5 @@ say() { printf '\n=== %s\n' "$*"; }
 build() {
   local preset="$1"
   shift
-  say "build $preset"
-  cmake --preset "$preset" -DROLLCALL_UNITY=TESTS "$@" > "/dev/null"
-  cmake --build --preset "$preset" -- -j"$JOBS"
+  cmake --preset "$preset" -DROLLCALL_UNITY=TESTS "$@" > /dev/null && cmake --build --preset "$preset" -- -j"$JOBS"
 }
