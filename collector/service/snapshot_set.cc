@@ -1,10 +1,8 @@
 #include "collector/service/snapshot_set.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "collector/import/ring_image.h"
-#include "collector/rpc/compression.h"
 
 namespace rollcall::service {
 
@@ -35,31 +33,35 @@ uint64_t SnapshotSet::ReceivedBytes(uint64_t agent) const {
 }
 
 void SnapshotSet::Abandon(Answer* answer) {
-  if (!answer->id) return;
-  Release({.answer = answer, .begin = answer->begin, .end = answer->pieces.size()});
+  if (!answer->open) return;
+  answer->open = false;
   unpacked_bytes_ -= answer->image.total_bytes;
-  answer->id.reset();
+  Release(&answer->images.back());
+  if (!answer->images.back().data.empty()) return;
+  held_bytes_ -= kBytesOfAPlace;
+  answer->images.pop_back();
 }
 
-void SnapshotSet::Release(const Place& place) {
-  for (size_t i = place.begin; i < place.end; ++i) {
-    Piece& piece = place.answer->pieces[i];
-    if (piece.compressed) continue;
-    held_bytes_ -= piece.data.size();
-    piece.data = {};
-  }
+void SnapshotSet::Release(Packed* image) {
+  if (image->compressed) return;
+  held_bytes_ -= image->data.size();
+  image->data = {};
 }
 
 void SnapshotSet::BeginImage(const rpc::SnapshotChunk& chunk, Answer* answer) {
   Abandon(answer);
-  answer->id = chunk.id();
+  answer->open = true;
   answer->image = {};
   answer->image.name = chunk.name();
   answer->image.agent = answer->agent;
   answer->image.total_bytes = chunk.total_bytes();
-  answer->begin = answer->pieces.size();
+  answer->images.push_back({.id = chunk.id(),
+                            .total_bytes = chunk.total_bytes(),
+                            .compressed = chunk.compressed(),
+                            .data = {}});
   answer->unpacked_bytes = 0;
   unpacked_bytes_ += chunk.total_bytes();
+  held_bytes_ += kBytesOfAPlace;
   answer->dropped = answer->cut || unpacked_bytes_ > limits_.unpacked_bytes;
 }
 
@@ -76,13 +78,13 @@ void SnapshotSet::EndImage(const rpc::SnapshotChunk& chunk, int64_t realtime_ns,
   image.arrived_realtime_ns = realtime_ns;
   Place& place = places_[chunk.id()];
   if (!is_new) {
-    Release(place);
+    Release(&place.answer->images[place.index]);
     unpacked_bytes_ -= known->second.total_bytes;
   }
   known->second = std::move(image);
-  place = {answer, answer->begin, answer->pieces.size(), &known->second};
+  place = {answer, answer->images.size() - 1, &known->second};
   dropped_.erase(chunk.id());
-  answer->id.reset();
+  answer->open = false;
 }
 
 bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t realtime_ns) {
@@ -99,8 +101,9 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
     open->agent = agent;
   }
   Answer& answer = *open;
-  const bool first = answer.id != chunk.id();
-  if (first) BeginImage(chunk, &answer);
+  if (!answer.open || answer.images.back().id != chunk.id()) BeginImage(chunk, &answer);
+  Packed& packed = answer.images.back();
+  if (chunk.compressed() != packed.compressed) return false;
   answer.received_bytes += chunk.data().size();
   received_bytes_ += chunk.data().size();
   const uint64_t total_bytes = answer.image.total_bytes;
@@ -119,54 +122,48 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
     return true;
   }
   held_bytes_ += chunk.data().size();
-  answer.pieces.push_back({.id = chunk.id(),
-                           .total_bytes = total_bytes,
-                           .data = chunk.data(),
-                           .compressed = chunk.compressed(),
-                           .first = first,
-                           .last = chunk.end_of_file()});
-  if (chunk.end_of_file()) EndImage(chunk, realtime_ns, &answer);
+  packed.data += chunk.data();
+  if (!chunk.end_of_file()) return true;
+  packed.data.shrink_to_fit();
+  EndImage(chunk, realtime_ns, &answer);
   return true;
 }
 
 std::vector<std::string> SnapshotSet::Incomplete() const {
   std::vector<std::string> names;
   for (const auto& [agent, answer] : open_) {
-    if (answer->id && !answer->image.name.empty()) names.push_back(answer->image.name);
+    if (answer->open && !answer->image.name.empty()) names.push_back(answer->image.name);
   }
   return names;
 }
 
-std::vector<std::string> SnapshotSet::Read(const Visit& visit) const {
-  std::vector<std::string> damaged;
-  rpc::Decompressor decompressor;
-  std::vector<uint8_t> bytes;
-  for (const Answer& answer : answers_) {
-    decompressor.Restart();
-    bool readable = true;
-    for (size_t i = 0; i < answer.pieces.size(); ++i) {
-      const Piece& piece = answer.pieces[i];
-      if (piece.first) bytes.clear();
-      const uint64_t room = piece.total_bytes - std::min<uint64_t>(piece.total_bytes, bytes.size());
-      if (!piece.compressed) {
-        bytes.insert(bytes.end(), piece.data.begin(), piece.data.end());
-      } else if (readable) {
-        readable = decompressor.Append(piece.data, room, &bytes);
+std::optional<SnapshotSet::Reader::Image> SnapshotSet::Reader::Next() {
+  for (; answer_ != set_.answers_.end(); ++answer_, index_ = 0) {
+    while (index_ < answer_->images.size()) {
+      if (index_ == 0) {
+        decompressor_.Restart();
+        readable_ = true;
       }
-      if (!piece.last) continue;
-      const auto place = places_.find(piece.id);
-      const bool wanted =
-          place != places_.end() && place->second.answer == &answer && place->second.end == i + 1;
-      if (!wanted) continue;
-      const IncomingRing& image = *place->second.image;
-      if ((piece.compressed && !readable) || bytes.size() != piece.total_bytes) {
-        damaged.push_back(image.name);
-      } else {
-        visit(piece.id, image, bytes);
+      const size_t index = index_++;
+      const Packed& packed = answer_->images[index];
+      bytes_.clear();
+      if (packed.compressed) {
+        readable_ = readable_ && decompressor_.Append(packed.data, packed.total_bytes, &bytes_);
       }
+      const auto place = set_.places_.find(packed.id);
+      if (place == set_.places_.end() || place->second.answer != &*answer_ ||
+          place->second.index != index) {
+        continue;
+      }
+      Image image{packed.id, place->second.image, bytes_};
+      if (!packed.compressed) {
+        image.bytes = {reinterpret_cast<const uint8_t*>(packed.data.data()), packed.data.size()};
+      }
+      image.damaged = (packed.compressed && !readable_) || image.bytes.size() != packed.total_bytes;
+      return image;
     }
   }
-  return damaged;
+  return std::nullopt;
 }
 
 }  // namespace rollcall::service

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <map>
 #include <optional>
@@ -14,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collector/rpc/compression.h"
 #include "proto/collector.pb.h"
 
 namespace rollcall::service {
@@ -31,7 +31,7 @@ struct IncomingRing {
 };
 
 struct SnapshotLimits {
-  uint64_t held_bytes = UINT64_MAX;      // as they came
+  uint64_t held_bytes = UINT64_MAX;      // as they came, and kBytesOfAPlace for each
   uint64_t unpacked_bytes = UINT64_MAX;  // of all images
 };
 
@@ -40,7 +40,12 @@ struct SnapshotLimits {
 // and are bounded: an image to the most that a ring may have, all together to what Begin() says.
 // Not thread-safe.
 class SnapshotSet {
+  struct Answer;
+
  public:
+  // What an image costs besides its bytes, about: an agent may send many that have none.
+  static constexpr uint64_t kBytesOfAPlace = 256;
+
   // Forgets all images, and waits for none.
   void Clear();
   // Begins to wait for the answers of `agents` to `request`. An image that comes replaces the one
@@ -64,37 +69,51 @@ class SnapshotSet {
   // Processes of which an image was dropped.
   size_t dropped() const { return dropped_.size(); }
 
-  // Unpacks the images one after the other; `bytes` are valid during the call. Returns the names of
-  // those that are damaged.
-  using Visit = std::function<void(uint64_t id, const IncomingRing&, std::span<const uint8_t>)>;
-  std::vector<std::string> Read(const Visit& visit) const;
+  // Unpacks the images one after the other. The set must not change meanwhile; any thread may read.
+  class Reader {
+   public:
+    struct Image {
+      uint64_t id = 0;
+      const IncomingRing* ring = nullptr;
+      std::span<const uint8_t> bytes;  // until the next call
+      bool damaged = false;            // there are no bytes
+    };
+    explicit Reader(const SnapshotSet& set) : set_(set), answer_(set.answers_.begin()) {}
+    // Each of images() once, in the order in which their answers began.
+    std::optional<Image> Next();
+
+   private:
+    const SnapshotSet& set_;
+    std::list<Answer>::const_iterator answer_;
+    size_t index_ = 0;      // in that answer
+    bool readable_ = true;  // its stream, so far
+    rpc::Decompressor decompressor_;
+    std::vector<uint8_t> bytes_;
+  };
 
  private:
-  struct Piece {
+  // What came of an image.
+  struct Packed {
     uint64_t id = 0;
     uint64_t total_bytes = 0;  // of the image
-    std::string data;
     bool compressed = false;
-    bool first = false;  // of the image
-    bool last = false;
+    std::string data;
   };
   struct Answer {
     uint64_t agent = 0;
-    std::vector<Piece> pieces;
+    std::vector<Packed> images;
     uint64_t received_bytes = 0;
     bool cut = false;  // the rest of its images is dropped
-    // The image on its way, if there is one.
-    std::optional<uint64_t> id;
+    // The last of `images` is on its way.
+    bool open = false;
     IncomingRing image;
-    size_t begin = 0;  // its first piece
     uint64_t unpacked_bytes = 0;
     bool dropped = false;
   };
   // Of an image that is whole.
   struct Place {
     Answer* answer = nullptr;
-    size_t begin = 0;
-    size_t end = 0;
+    size_t index = 0;
     const IncomingRing* image = nullptr;
   };
 
@@ -102,8 +121,8 @@ class SnapshotSet {
   void EndImage(const rpc::SnapshotChunk& chunk, int64_t realtime_ns, Answer* answer);
   // The image on its way is not wanted.
   void Abandon(Answer* answer);
-  // Frees the pieces of an image, but for compressed ones: later ones refer to them.
-  void Release(const Place& place);
+  // Frees what came of an image, unless it is compressed: later ones refer to it.
+  void Release(Packed* image);
 
   uint64_t request_ = 0;
   SnapshotLimits limits_;
@@ -115,7 +134,7 @@ class SnapshotSet {
   std::map<uint64_t, IncomingRing> images_;  // by ring id
   std::unordered_map<uint64_t, Place> places_;
   std::set<uint64_t> dropped_;   // ring ids
-  uint64_t held_bytes_ = 0;      // of all pieces
+  uint64_t held_bytes_ = 0;      // of all that came, and of its places here
   uint64_t unpacked_bytes_ = 0;  // of images_ and those on their way
 };
 

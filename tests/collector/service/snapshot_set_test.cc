@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,10 +19,21 @@ using ::testing::Pair;
 
 std::map<uint64_t, std::string> Unpacked(const SnapshotSet& set) {
   std::map<uint64_t, std::string> images;
-  set.Read([&](uint64_t id, const IncomingRing&, std::span<const uint8_t> bytes) {
-    images.emplace(id, std::string(bytes.begin(), bytes.end()));
-  });
+  SnapshotSet::Reader reader(set);
+  while (const auto image = reader.Next()) {
+    if (!image->damaged)
+      images.emplace(image->id, std::string(image->bytes.begin(), image->bytes.end()));
+  }
   return images;
+}
+
+std::vector<std::string> Damaged(const SnapshotSet& set) {
+  std::vector<std::string> names;
+  SnapshotSet::Reader reader(set);
+  while (const auto image = reader.Next()) {
+    if (image->damaged) names.push_back(image->ring->name);
+  }
+  return names;
 }
 
 // An agent's answer in one compressed stream, an image a chunk.
@@ -120,7 +130,7 @@ TEST(SnapshotSetTest, WhatDoesNotFitIsDroppedAndTheRestIsKept) {
     chunk.set_end_of_file(true);
     EXPECT_TRUE(set.Add(7, chunk, 0));
   };
-  set.Begin(1, {7}, {.held_bytes = 6});
+  set.Begin(1, {7}, {.held_bytes = 2 * SnapshotSet::kBytesOfAPlace + 6});
   send(1, "abcd");
   send(2, "efgh");  // too large together with the first
   send(3, "ij");
@@ -130,11 +140,35 @@ TEST(SnapshotSetTest, WhatDoesNotFitIsDroppedAndTheRestIsKept) {
   send(1, "k");
   EXPECT_EQ(set.dropped(), 2u);
   EXPECT_EQ(Unpacked(set).at(1), "abcd");
-  set.Begin(1, {7}, {.held_bytes = 7});
+  set.Begin(1, {7}, {.held_bytes = 4 * SnapshotSet::kBytesOfAPlace + 7});
   send(1, "k");
   EXPECT_EQ(Unpacked(set).at(1), "k");
   send(2, "efgh");
   EXPECT_EQ(set.dropped(), 0u);
+}
+
+TEST(SnapshotSetTest, EmptyImagesCountToo) {
+  SnapshotSet set;
+  set.Begin(1, {7}, {.held_bytes = 3 * SnapshotSet::kBytesOfAPlace});
+  rpc::SnapshotChunk chunk;
+  chunk.set_request(1);
+  chunk.set_end_of_file(true);
+  for (uint64_t id = 1; id <= 5; ++id) {
+    chunk.set_id(id);
+    EXPECT_TRUE(set.Add(7, chunk, 0));
+  }
+  EXPECT_EQ(set.images().size(), 3u);
+  EXPECT_EQ(set.dropped(), 2u);
+}
+
+TEST(SnapshotSetTest, AnImageIsCompressedWholeOrNotAtAll) {
+  SnapshotSet set;
+  set.Begin(1, {7});
+  rpc::SnapshotChunk chunk = CompressedAnswer(1).Image(1, "abc");
+  chunk.set_end_of_file(false);
+  EXPECT_TRUE(set.Add(7, chunk, 0));
+  chunk.set_compressed(false);
+  EXPECT_FALSE(set.Add(7, chunk, 0));
 }
 
 // Later images of a stream refer to earlier ones.
@@ -166,8 +200,7 @@ TEST(SnapshotSetTest, WhatCannotBeUnpackedIsNamedAndOtherAnswersAreRead) {
   set.Begin(2, {9});
   more.set_request(2);
   EXPECT_TRUE(set.Add(9, more, 0));
-  const auto nothing = [](uint64_t, const IncomingRing&, std::span<const uint8_t>) {};
-  EXPECT_THAT(set.Read(nothing), ElementsAre("ring 1", "ring 2", "ring 4"));
+  EXPECT_THAT(Damaged(set), ElementsAre("ring 1", "ring 2", "ring 4"));
   EXPECT_THAT(Unpacked(set), ElementsAre(Pair(3, "def")));
 }
 
