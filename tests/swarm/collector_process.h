@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -35,6 +36,22 @@ inline double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 inline int64_t LoopbackBytes() {
   return std::stoll(ReadFile("/sys/class/net/lo/statistics/rx_bytes"));
+}
+
+// Established connections over IPv4 to `port` (proc(5), /proc/net/tcp).
+inline int ConnectionsTo(int port) {
+  std::istringstream table(ReadFile("/proc/net/tcp"));
+  const std::string remote = fmt::format(":{:04X}", port);
+  std::string line;
+  std::getline(table, line);  // titles
+  int connections = 0;
+  while (std::getline(table, line)) {
+    std::istringstream fields(line);
+    std::string number, local_address, remote_address, state;
+    fields >> number >> local_address >> remote_address >> state;
+    connections += remote_address.ends_with(remote) && state == "01";
+  }
+  return connections;
 }
 
 inline double CpuSecondsOf(pid_t pid) {
@@ -65,6 +82,10 @@ class Collector {
   }
   const std::string& address() const { return address_; }
   const std::string& token() const { return token_; }
+  // Agents that attach to it, and not to an aggregator.
+  int DirectAgents() const {
+    return ConnectionsTo(std::stoi(address_.substr(address_.rfind(':') + 1)));
+  }
   // Of the newest one.
   double CpuSeconds() const { return CpuSecondsOf(pid_); }
   double PeakMb() const {
