@@ -79,20 +79,21 @@ endfunction()
 function(rollcall_fault_tests mpi source fault_program control_program)
   file(RELATIVE_PATH name ${FAULTS_DIR} ${source})
   set(common run_job_test.py --rollcall $<TARGET_FILE:rollcall_cli> --mpi ${mpi} --source ${source})
-  if(fault_program)
-    rollcall_job_test(fault.${mpi}.${name} job ${common} --program ${fault_program})
-  endif()
-  rollcall_job_test(clean.${mpi}.${name} job ${common} --program ${control_program} --control)
-  if(ROLLCALL_FULL_TESTS)
+  # A full test runs what the short one does, and more.
+  if(NOT ROLLCALL_FULL_TESTS)
     if(fault_program)
-      rollcall_job_test(full.fault.${mpi}.${name} full ${common} --program ${fault_program}
-        --paths all)
-      rollcall_job_test(full.bare.${mpi}.${name} full ${common} --program ${fault_program} --bare)
+      rollcall_job_test(fault.${mpi}.${name} job ${common} --program ${fault_program})
     endif()
-    rollcall_job_test(full.clean.${mpi}.${name} full ${common} --program ${control_program} --control
-      --paths all --repeat 5)
-    set_tests_properties(full.clean.${mpi}.${name} PROPERTIES TIMEOUT 1200)
+    rollcall_job_test(clean.${mpi}.${name} job ${common} --program ${control_program} --control)
+    return()
   endif()
+  if(fault_program)
+    rollcall_job_test(full.fault.${mpi}.${name} full ${common} --program ${fault_program} --paths all)
+    rollcall_job_test(full.bare.${mpi}.${name} full ${common} --program ${fault_program} --bare)
+  endif()
+  rollcall_job_test(full.clean.${mpi}.${name} full ${common} --program ${control_program} --control
+    --paths all --repeat 2)
+  set_tests_properties(full.clean.${mpi}.${name} PROPERTIES TIMEOUT 1200)
 endfunction()
 
 # Builds SOURCES with COMPILER for MPI and adds their tests; the programs are appended to OUT.
