@@ -12,7 +12,6 @@
 #include "collector/base/clock.h"
 #include "collector/import/journal.h"
 #include "collector/import/node_clock.h"
-#include "collector/import/read_ahead.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/trace_builder.h"
 
@@ -24,17 +23,6 @@ bool EndedByItself(const ProcessEnd& end) {
                      end.how == ProcessEnd::How::kVanished;
   return ended && !end.by_launcher;
 }
-
-// A ring as an agent sent it; without a snapshot if that is damaged.
-struct ParsedRing {
-  uint64_t id = 0;
-  const IncomingRing* image = nullptr;
-  std::optional<RingSnapshot> snapshot;
-  std::vector<uint8_t> bytes;  // with keep_evidence
-};
-
-// Whole rings have a megabyte and more.
-constexpr size_t kRingsOfABatch = 8;
 
 // Whether records are missing because only the newest ones were asked for.
 bool IsCut(const Trace& trace) {
@@ -111,39 +99,26 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
     problems.push_back(agents_->OverLimit(
         fmt::format("records of {} rank{} were not fetched", n, n == 1 ? "" : "s"), ""));
   }
-  SnapshotSet::Reader reader(rings);
-  const auto read = [&](size_t) {
-    std::vector<ParsedRing> batch;
-    while (batch.size() < kRingsOfABatch) {
-      const auto image = reader.Next();
-      if (!image) break;
-      ParsedRing& parsed = batch.emplace_back();
-      parsed.id = image->id;
-      parsed.image = image->ring;
-      if (image->damaged) continue;
-      if (keep_evidence_) parsed.bytes.assign(image->bytes.begin(), image->bytes.end());
-      MemorySource source(image->bytes);
-      parsed.snapshot = ReadRing(source, image->ring->name);
-      const auto journal = journals.find(image->ring->agent);
-      if (journal != journals.end() && journal->second->clock) {
-        CorrectTimes(*journal->second->clock, &*parsed.snapshot);
-      }
-      parsed.snapshot->taken_at_ns = image->ring->arrived_realtime_ns;
-    }
-    return batch;
-  };
   Images images;
-  const auto add = [&](ParsedRing* parsed) {
-    const uint64_t id = parsed->id;
-    const IncomingRing& image = *parsed->image;
-    if (!parsed->snapshot) {
+  SnapshotSet::Reader reader(rings);
+  while (const auto read = reader.Next()) {
+    const uint64_t id = read->id;
+    const IncomingRing& image = *read->ring;
+    if (read->damaged) {
       problems.push_back(
           {ProblemCode::kDamaged, "what its agent sent of it is damaged", image.name});
-      return;
+      continue;
     }
-    if (keep_evidence_) images[id] = std::move(parsed->bytes);
-    const std::optional<uint32_t> index = builder.Add(*parsed->snapshot);
-    if (!index.has_value()) return;
+    if (keep_evidence_) images[id].assign(read->bytes.begin(), read->bytes.end());
+    MemorySource source(read->bytes);
+    RingSnapshot snapshot = ReadRing(source, image.name);
+    const auto journal = journals.find(image.agent);
+    if (journal != journals.end() && journal->second->clock) {
+      CorrectTimes(*journal->second->clock, &snapshot);
+    }
+    snapshot.taken_at_ns = image.arrived_realtime_ns;
+    const std::optional<uint32_t> index = builder.Add(snapshot);
+    if (!index.has_value()) continue;
     processes[id] = *index;
     look.agents.insert(image.agent);
     Process& process = builder.trace()->processes[*index];
@@ -160,12 +135,6 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
       process.end.how = ProcessEnd::How::kAlive;
       alive.push_back(*index);
     }
-  };
-  // One thread parses while this one joins; few rings are not worth it.
-  const size_t batches = (rings.images().size() + kRingsOfABatch - 1) / kRingsOfABatch;
-  ReadAhead<std::vector<ParsedRing>> parsed(batches, batches > 1 ? 1 : 0, read);
-  for (size_t i = 0; i < batches; ++i) {
-    for (ParsedRing& ring : parsed.Next()) add(&ring);
   }
   std::vector<const Journal*> said;
   said.reserve(journals.size());
