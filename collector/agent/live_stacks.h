@@ -10,10 +10,6 @@
 #include "collector/model/trace.h"
 #include "collector/symbolize/symbolizer.h"
 
-namespace rollcall {
-struct LiveThread;
-}
-
 namespace rollcall::agent {
 
 // Looks at the process twice, 100 ms apart, and takes its stacks in between: takes that long, and
@@ -21,11 +17,6 @@ namespace rollcall::agent {
 // `unreadable` says why and which setting would allow it. May be called from any thread, one at a
 // time.
 std::vector<LiveStack> TakeLiveStacks(pid_t pid, uint64_t start_ticks, Symbolizer* symbolizer);
-
-// The thread's frames as one stack, innermost first: Python's in the place of the native ones that
-// run them (collector/model/python_merge.h). Where Python's could not be read, one frame without a
-// line says why.
-std::vector<SourceFrame> LiveFrames(const LiveThread& thread, Symbolizer* symbolizer);
 
 }  // namespace rollcall::agent
 

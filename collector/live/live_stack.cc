@@ -150,6 +150,8 @@ class Capture {
     thread->end = stack.end;
     thread->detail = std::move(stack.detail);
     thread->frames = std::move(stack.frames);
+    thread->digests = std::move(stack.digests);
+    thread->digest = stack.digest;
   }
 
   const ProcSource& proc_;

@@ -27,6 +27,9 @@ struct LiveThread {
   std::string name;
   CaptureMethod method = CaptureMethod::kNone;
   std::vector<CodeAddress> frames;  // native ones, innermost first
+  std::vector<uint64_t> digests;    // by frame: UnwoundStack::digests
+  // Of all its registers, but the instruction, and of its stack; 0: not all are known.
+  uint64_t digest = 0;
   ring::StackEnd end = ring::StackEnd::kNone;
   std::string detail;  // why the stack ends, or could not be taken; empty if complete
   PythonStack python;  // of the same moment as `frames`

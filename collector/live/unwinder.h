@@ -16,6 +16,11 @@ namespace rollcall {
 
 struct UnwoundStack {
   std::vector<CodeAddress> frames;  // innermost first
+  // By frame: of what it and its callers have on the stack and in the registers that a callee must
+  // preserve. Equal at two times, nothing that the stack tells has moved from that frame outwards.
+  std::vector<uint64_t> digests;
+  // Of all registers of the snapshot, but the instruction, and of the stack; 0: not all are known.
+  uint64_t digest = 0;
   ring::StackEnd end = ring::StackEnd::kNone;
   std::string detail;  // why it ended, unless complete; for a person
 };

@@ -13,7 +13,7 @@
 #include <map>
 #include <set>
 
-#include "collector/agent/live_stacks.h"
+#include "collector/live/live_frames.h"
 #include "collector/live/live_stack.h"
 #include "tests/collector/live/live_child.h"
 #include "tests/support/sanitizers.h"
@@ -159,6 +159,12 @@ std::string At(const std::string& function, const std::string& mark) {
   return function + " looked at.py:" + std::to_string(LineOf(mark));
 }
 
+std::vector<SourceFrame> Places(const LiveThread& thread, Symbolizer* symbolizer) {
+  std::vector<SourceFrame> places;
+  for (const LiveFrame& frame : LiveFrames(thread, symbolizer)) places.push_back(frame.frame);
+  return places;
+}
+
 class PythonStackTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -183,7 +189,7 @@ TEST_F(PythonStackTest, EveryInstalledInterpreter) {
       std::vector<std::vector<SourceFrame>> all;
       for (const LiveThread& thread : stacks.threads) {
         EXPECT_EQ(thread.python.end, ring::PythonEnd::kComplete) << thread.python.detail;
-        all.push_back(agent::LiveFrames(thread, &symbolizer));
+        all.push_back(Places(thread, &symbolizer));
       }
       return all;
     };
@@ -236,7 +242,7 @@ TEST_F(PythonStackTest, AVersionThatIsNotKnownIsSaid) {
     ASSERT_EQ(stacks.threads.size(), 1U) << stacks.error;
     EXPECT_EQ(stacks.threads[0].python.end, ring::PythonEnd::kOff);
     Symbolizer symbolizer;
-    const std::vector<SourceFrame> frames = agent::LiveFrames(stacks.threads[0], &symbolizer);
+    const std::vector<SourceFrame> frames = Places(stacks.threads[0], &symbolizer);
     ASSERT_FALSE(frames.empty());
     EXPECT_THAT(frames.back().function, HasSubstr("unreadable: "));
   }
