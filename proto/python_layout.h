@@ -8,7 +8,8 @@
 // pycore_runtime.h (_PyRuntimeState; in 3.8 pycore_pystate.h), pycore_interp.h
 // (PyInterpreterState), cpython/pystate.h (PyThreadState, _PyCFrame), cpython/frameobject.h
 // (PyFrameObject, to 3.10), pycore_frame.h (_PyInterpreterFrame, from 3.11), cpython/code.h
-// (PyCodeObject), cpython/unicodeobject.h, bytesobject.h. The layout is constant within a minor
+// (PyCodeObject), cpython/unicodeobject.h, bytesobject.h, cpython/longintrepr.h, dictobject.h,
+// pycore_dict.h, genobject.h. The layout is constant within a minor
 // version ("only guaranteed to be stable between patch versions", pycore_runtime.h). From 3.13 on
 // the interpreter publishes its own offsets at the start of _PyRuntime (_Py_DebugOffsets, in
 // pycore_debug_offsets.h from 3.14), and they are read instead of a table; what is not among them
@@ -28,6 +29,14 @@
 namespace rollcall::python {
 
 inline constexpr uint32_t kNone = 0xffffffff;  // the version has no such field, or hides it
+
+// What tells how many slots of a frame are in use. All of them say at times that they do not know:
+// to 3.10 for each frame that runs, to 3.13 for one that is inside a call of C code.
+enum class StackTop : uint8_t {
+  kPointer,  // behind the last slot in use; null: unknown
+  kDepth,    // int, slots of the value stack; negative: unknown
+  kIndex,    // int, slots; negative: unknown
+};
 
 // Offsets in bytes from the start of the object that the prefix names.
 struct Layout {
@@ -64,6 +73,12 @@ struct Layout {
   // Where the C stack's own frame (kFirstShimOwner and above) follows the outermost frame that one
   // call of the interpreter's loop runs: from 3.12.
   bool shim_frames = false;
+  // For the values of variables. frame_slots is kNone where they cannot be read.
+  uint32_t frame_globals = kNone;  // PyObject*
+  uint32_t frame_locals = kNone;   // PyObject*; of a module's frame it is the globals
+  uint32_t frame_slots = kNone;    // f_localsplus, localsplus: variables, then the value stack
+  uint32_t frame_stack_top = kNone;
+  StackTop stack_top = StackTop::kPointer;
 
   // PyCodeObject
   uint32_t code_bytes = 0;  // sizeof(PyCodeObject)
@@ -75,6 +90,14 @@ struct Layout {
   uint32_t code_instructions = kNone;        // from 3.11 in the object itself: co_code_adaptive
   uint32_t code_instruction_object = kNone;  // to 3.10: co_code, a bytes object
   uint32_t code_first_traceable = kNone;  // int, index of the first instruction of the user's code
+  uint32_t code_flags = kNone;            // int, CodeFlag
+  uint32_t code_stack_size = kNone;       // int, slots
+  uint32_t code_names = kNone;            // tuple of str: what STORE_NAME and others name by index
+  uint32_t code_slot_count = kNone;       // int: co_nlocals to 3.10, then co_nlocalsplus
+  uint32_t code_slot_names = kNone;       // tuple of str: co_varnames, then co_localsplusnames
+  uint32_t code_slot_kinds = kNone;       // bytes, SlotKind; from 3.11
+  uint32_t code_cell_names = kNone;       // tuple of str, the slots after co_varnames; to 3.10
+  uint32_t code_free_names = kNone;       // likewise, the slots after those
 
   // Objects
   uint32_t object_type = 8;
@@ -85,6 +108,28 @@ struct Layout {
   uint32_t text_ascii = 0;    // sizeof(PyASCIIObject): where a compact ASCII string's data starts
   uint32_t text_compact = 0;  // sizeof(PyCompactUnicodeObject): likewise, of any other compact one
   uint32_t text_state_shift = 2;  // bits of `interned`, before `kind`
+  uint32_t type_basic_size = 32;  // tp_basicsize and so on: Py_ssize_t, Py_ssize_t, unsigned long
+  uint32_t type_item_size = 40;
+  uint32_t type_flags = 168;
+  uint32_t type_next = 224;   // tp_iternext, a function: not null where objects are iterators
+  uint32_t tuple_items = 24;  // PyObject*[object_size]
+  uint32_t cell_value = 16;   // PyObject*
+  // int: to 3.11 the count of digits, negative for a negative number; from 3.12 lv_tag.
+  uint32_t integer_size = 16;
+  uint32_t integer_digits = 24;  // uint32_t of kDigitBits bits each, least significant first
+  bool integer_tagged = false;
+  uint32_t dict_keys = 32;    // PyDictKeysObject*
+  uint32_t dict_values = 40;  // null: the values stand with the keys
+  // The generator's frame: to 3.10 a PyFrameObject*, from 3.11 the frame itself.
+  uint32_t generator_frame = kNone;
+  uint32_t generator_state = kNone;  // signed char, negative while it is suspended; from 3.11
+
+  // PyDictKeysObject; to 3.10 in no header that is installed (Objects/dict-common.h).
+  uint32_t keys_size = kNone;         // Py_ssize_t, indices; to 3.10
+  uint32_t keys_index_bytes = kNone;  // uint8_t, logarithm of the indices' bytes; from 3.11
+  uint32_t keys_kind = kNone;         // uint8_t, KeysKind; from 3.11
+  uint32_t keys_entry_count = kNone;  // Py_ssize_t
+  uint32_t keys_indices = kNone;      // the entries follow
 };
 
 // PyFrame's `owner` (pycore_frame.h). From 3.12 on a frame with a greater value than
@@ -98,6 +143,43 @@ enum FrameOwner : uint8_t {
 
 // _PyStackRef's tag bits (pycore_stackref.h, 3.14); objects are aligned to more.
 inline constexpr uint64_t kFrameCodeTag = 7;
+
+// co_flags: the code keeps its variables in slots. A module's code does not.
+inline constexpr uint32_t kOptimizedCode = 1;
+
+// co_localspluskinds (pycore_code.h): the slot holds a cell, once the frame has begun.
+enum SlotKind : uint8_t { kCellSlot = 0x40, kFreeSlot = 0x80 };
+
+// dk_kind (pycore_dict.h).
+enum KeysKind : uint8_t {
+  kAnyKeys = 0,      // entries of hash, key, value; to 3.10 all are like this
+  kUnicodeKeys = 1,  // entries of key, value
+};
+
+inline constexpr uint32_t kDigitBits = 30;
+inline constexpr uint64_t kIntegerFlag = 1 << 24;  // tp_flags of int and its subclasses
+
+// lv_tag (pycore_long.h): digits << 3 | flags.
+inline constexpr uint32_t kTagShift = 3;
+enum IntegerSign : uint8_t { kPositive = 0, kZero = 1, kNegative = 2, kSignMask = 3 };
+
+// Instructions that store into a namespace, with the index of its name (opcode.h; opcode_ids.h from
+// 3.13). No version specialises them.
+struct StoreOpcodes {
+  uint32_t first_version;
+  uint8_t store_name;
+  uint8_t store_global;
+  uint8_t extended_argument;  // the next instruction's higher bits
+};
+inline constexpr StoreOpcodes kStoreOpcodes[] = {
+    {0x308, 90, 97, 144}, {0x30d, 114, 113, 71}, {0x30e, 116, 115, 69}};
+constexpr StoreOpcodes StoreOpcodesOf(uint32_t version) {
+  StoreOpcodes found = kStoreOpcodes[0];
+  for (const StoreOpcodes& row : kStoreOpcodes) {
+    if (row.first_version <= version) found = row;
+  }
+  return found;
+}
 
 // The bit field `state` of a str: kind is the bytes per character (0: a legacy string that is not
 // "ready", which code objects do not hold).
@@ -143,6 +225,21 @@ constexpr Layout Python38() {
   row.code_instruction_object = 48;
   row.text_ascii = 48;
   row.text_compact = 72;
+  row.frame_globals = 48;
+  row.frame_locals = 56;
+  row.frame_slots = 360;
+  row.frame_stack_top = 72;
+  row.code_flags = 36;
+  row.code_stack_size = 32;
+  row.code_names = 64;
+  row.code_slot_count = 28;
+  row.code_slot_names = 72;
+  row.code_cell_names = 88;
+  row.code_free_names = 80;
+  row.generator_frame = 16;
+  row.keys_size = 8;
+  row.keys_entry_count = 32;
+  row.keys_indices = 40;
   return row;
 }
 
@@ -157,6 +254,9 @@ constexpr Layout Python310() {
   row.version = 0x30a;
   row.frame_instruction = 96;
   row.lasti_bytes = 2;
+  row.frame_slots = 352;
+  row.frame_stack_top = 80;
+  row.stack_top = StackTop::kDepth;
   return row;
 }
 
@@ -190,6 +290,23 @@ constexpr Layout Python311() {
   row.code_first_traceable = 168;
   row.text_ascii = 48;
   row.text_compact = 72;
+  row.frame_globals = 8;
+  row.frame_locals = 24;
+  row.frame_slots = 72;
+  row.frame_stack_top = 64;
+  row.stack_top = StackTop::kIndex;
+  row.code_flags = 48;
+  row.code_stack_size = 68;
+  row.code_names = 32;
+  row.code_slot_count = 76;
+  row.code_slot_names = 96;
+  row.code_slot_kinds = 104;
+  row.generator_frame = 80;
+  row.generator_state = 75;
+  row.keys_index_bytes = 9;
+  row.keys_kind = 10;
+  row.keys_entry_count = 24;
+  row.keys_indices = 32;
   return row;
 }
 
@@ -212,6 +329,13 @@ constexpr Layout Python312() {
   row.code_first_traceable = 176;
   row.text_ascii = 40;
   row.text_compact = 56;
+  row.frame_globals = 24;
+  row.frame_locals = 40;
+  row.code_stack_size = 64;
+  row.code_slot_count = 72;
+  row.integer_tagged = true;
+  row.generator_frame = 72;
+  row.generator_state = 67;
   return row;
 }
 
@@ -242,6 +366,30 @@ constexpr Layout Python314() {
   row.version = 0x30e;
   row.shim_frames = true;
   row.text_state_shift = 16;
+  // What is needed for variables; used only where it agrees with what is published.
+  row.frame_previous = 8;
+  row.frame_code = 0;
+  row.frame_instruction = 56;
+  row.frame_globals = 24;
+  row.frame_locals = 40;
+  row.frame_slots = 80;
+  row.frame_stack_top = 64;
+  row.code_file = 112;
+  row.code_first_line = 68;
+  row.code_flags = 48;
+  row.code_stack_size = 64;
+  row.code_names = 32;
+  row.code_slot_count = 72;
+  row.code_slot_names = 96;
+  row.code_slot_kinds = 104;
+  row.tuple_items = 32;
+  row.integer_tagged = true;
+  row.generator_frame = 72;
+  row.generator_state = 67;
+  row.keys_index_bytes = 9;
+  row.keys_kind = 10;
+  row.keys_entry_count = 24;
+  row.keys_indices = 32;
   return row;
 }
 
@@ -274,26 +422,62 @@ struct Groups {
   uint32_t runtime = 3;      // size, finalizing, interpreters_head
   uint32_t interpreter = 6;  // size, id, next, threads_head
   uint32_t thread;           // size, prev, next, interp, current_frame, thread_id, native_thread_id
-  uint32_t frame;            // size, previous, executable, instr_ptr, localsplus, owner
-  uint32_t
-      code;  // size, filename, name, qualname, linetable, firstlineno, three more, instructions
-  uint32_t object;  // size, ob_type
-  uint32_t bytes;   // size, ob_size, ob_sval
-  uint32_t text;    // size, state, length, size of PyASCIIObject
+  uint32_t frame;  // size, previous, executable, instr_ptr, localsplus, owner, stackpointer (3.14)
+  // size, filename, name, qualname, linetable, firstlineno, argcount, localsplusnames,
+  // localspluskinds, instructions
+  uint32_t code;
+  uint32_t object;   // size, ob_type
+  uint32_t tuple;    // size, ob_item
+  uint32_t dict;     // size, ma_keys, ma_values
+  uint32_t integer;  // size, lv_tag, ob_digit
+  uint32_t bytes;    // size, ob_size, ob_sval
+  uint32_t text;     // size, state, length, size of PyASCIIObject
 };
 
 // 3.14 adds to the groups interpreter (threads_main, two generations), frame (stackpointer,
 // tlbc_index), code (co_tlbc), and a group for sets.
 constexpr Groups GroupsOf(uint32_t version) {
-  return version == 0x30d
-             ? Groups{.thread = 19, .frame = 28, .code = 34, .object = 44, .bytes = 64, .text = 67}
-             : Groups{.thread = 22, .frame = 31, .code = 39, .object = 50, .bytes = 74, .text = 77};
+  return version == 0x30d ? Groups{.thread = 19,
+                                   .frame = 28,
+                                   .code = 34,
+                                   .object = 44,
+                                   .tuple = 50,
+                                   .dict = 56,
+                                   .integer = 61,
+                                   .bytes = 64,
+                                   .text = 67}
+                          : Groups{.thread = 22,
+                                   .frame = 31,
+                                   .code = 39,
+                                   .object = 50,
+                                   .tuple = 56,
+                                   .dict = 66,
+                                   .integer = 71,
+                                   .bytes = 74,
+                                   .text = 77};
 }
 
 constexpr uint64_t WordAt(const unsigned char* bytes, uint32_t index) {
   uint64_t word = 0;
   for (uint32_t i = 8; i-- > 0;) word = word << 8 | bytes[index * 8 + i];
   return word;
+}
+
+// Whether all that the values of variables need, a part of which stands in the row alone, is where
+// the row has it. They are not worth guessing: a neighbour that has moved costs them, and no more.
+constexpr bool AgreesOnVariables(const unsigned char* bytes, const Groups& groups,
+                                 const Layout& row) {
+  const auto is = [&](uint32_t group, uint32_t index, uint32_t offset) {
+    return WordAt(bytes, group + index) == offset;
+  };
+  return is(groups.frame, 1, row.frame_previous) && is(groups.frame, 2, row.frame_code) &&
+         is(groups.frame, 3, row.frame_instruction) && is(groups.frame, 4, row.frame_slots) &&
+         (row.version == 0x30d || is(groups.frame, 6, row.frame_stack_top)) &&
+         is(groups.code, 1, row.code_file) && is(groups.code, 5, row.code_first_line) &&
+         is(groups.code, 7, row.code_slot_names) && is(groups.code, 8, row.code_slot_kinds) &&
+         is(groups.tuple, 1, row.tuple_items) && is(groups.dict, 1, row.dict_keys) &&
+         is(groups.dict, 2, row.dict_values) && is(groups.integer, 1, row.integer_size) &&
+         is(groups.integer, 2, row.integer_digits);
 }
 
 constexpr LayoutResult Read(const unsigned char* bytes, uint32_t version_hex, Layout* layout) {
@@ -311,6 +495,7 @@ constexpr LayoutResult Read(const unsigned char* bytes, uint32_t version_hex, La
     return static_cast<uint32_t>(offset);
   };
   const uint32_t row_code_bytes = layout->code_bytes;
+  if (!AgreesOnVariables(bytes, groups, *layout)) layout->frame_slots = kNone;
   layout->runtime_finalizing = field(groups.runtime, 1, 8);
   layout->runtime_interpreters_head = field(groups.runtime, 2, 8);
   layout->interpreter_next = field(groups.interpreter, 2, 8);

@@ -85,7 +85,8 @@ class Capture {
     const uint64_t native_id =
         OwnNumber(proc_, "/proc/" + std::to_string(pid_) + "/task/" + std::to_string(thread->tid));
     const WhileStill read_python = [&](const ThreadSnapshot& snapshot) {
-      python = python_->Read(native_id, snapshot.thread_pointer, thread->tid == pid_);
+      python = python_->Read(native_id, snapshot.thread_pointer, thread->tid == pid_,
+                             options_.python_locals);
     };
     if (const auto snapshot = taker.TakeBlocked(thread->tid, read_python)) {
       Keep(unwinder->Unwind(*snapshot, options_.max_frames), CaptureMethod::kUndisturbed,

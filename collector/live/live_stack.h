@@ -52,6 +52,9 @@ struct LiveStackOptions {
   std::chrono::milliseconds stop_deadline{50};
   // Never stop a thread, whatever stays unknown then.
   bool undisturbed_only = false;
+  // Read what Python frames compute with as well (PythonLocals): the thread is held some ten
+  // microseconds more for each of its frames, within the same limit.
+  bool python_locals = false;
   PtraceFunction ptrace{};  // empty: the real one
 };
 

@@ -19,6 +19,12 @@ enum Name : uint8_t {
   kFrameType,
   kTextType,
   kBytesType,
+  kTypeType,
+  kTupleType,
+  kDictType,
+  kCellType,
+  kIntegerType,
+  kGeneratorType,
   kVersionAddress,  // from 3.11
   kAddedIn310,
   kAddedIn39,
@@ -29,7 +35,9 @@ enum Name : uint8_t {
 };
 constexpr std::array<std::string_view, kNames> kText = {
     "_PyRuntime",         "PyCode_Type",         "PyFrame_Type",
-    "PyUnicode_Type",     "PyBytes_Type",        "Py_Version",
+    "PyUnicode_Type",     "PyBytes_Type",        "PyType_Type",
+    "PyTuple_Type",       "PyDict_Type",         "PyCell_Type",
+    "PyLong_Type",        "PyGen_Type",          "Py_Version",
     "PyGC_Disable",       "PyFrame_GetCode",     "PyCode_NewWithPosOnlyArgs",
     "PyPy_IsInitialized", "_Py_NegativeRefcount"};
 
@@ -90,6 +98,13 @@ PythonPresence Examine(const ProcessMemory& memory, const LoadedModule& module, 
   interpreter->frame_type = module.bias + at[kFrameType];
   interpreter->text_type = module.bias + at[kTextType];
   interpreter->bytes_type = module.bias + at[kBytesType];
+  const auto known = [&](Name name) { return at[name] == 0 ? 0 : module.bias + at[name]; };
+  interpreter->type_type = known(kTypeType);
+  interpreter->tuple_type = known(kTupleType);
+  interpreter->dict_type = known(kDictType);
+  interpreter->cell_type = known(kCellType);
+  interpreter->integer_type = known(kIntegerType);
+  interpreter->generator_type = known(kGeneratorType);
   std::array<unsigned char, python::kDebugOffsetsBytes> offsets{};
   const bool published =
       memory.Read(interpreter->runtime, offsets.data(), offsets.size()) == offsets.size();

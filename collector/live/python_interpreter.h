@@ -20,6 +20,13 @@ struct PythonInterpreter {
   uint64_t frame_type = 0;  // looked at to 3.10
   uint64_t text_type = 0;
   uint64_t bytes_type = 0;
+  // For the values of variables alone; 0: not exported.
+  uint64_t type_type = 0;
+  uint64_t tuple_type = 0;
+  uint64_t dict_type = 0;
+  uint64_t cell_type = 0;
+  uint64_t integer_type = 0;  // PyLong_Type
+  uint64_t generator_type = 0;
 };
 
 enum class PythonPresence : uint8_t {

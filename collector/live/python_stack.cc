@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <unordered_map>
 #include <utility>
 
-#include "collector/base/text.h"
+#include "collector/live/python_objects.h"
 #include "collector/symbolize/python_lines.h"
 
 namespace rollcall {
@@ -29,13 +28,6 @@ constexpr auto kMaxHeld = std::chrono::milliseconds(50);
 
 constexpr uint32_t kMaxFrameBytes = 512;
 constexpr uint32_t kMaxCodeBytes = 1024;
-
-template <typename T>
-T At(const unsigned char* bytes, uint32_t offset) {
-  T value;
-  std::memcpy(&value, bytes + offset, sizeof(value));
-  return value;
-}
 
 uint32_t FrameBytes(const Layout& layout) {
   uint32_t end = layout.object_type + 8;
@@ -69,9 +61,10 @@ class Walker {
         interpreter_(interpreter),
         layout_(interpreter.layout),
         deadline_(deadline),
-        frame_bytes_(FrameBytes(layout_)) {}
+        frame_bytes_(FrameBytes(layout_)),
+        objects_(&memory, &interpreter) {}
 
-  PythonStack Walk(uint64_t state) {
+  PythonStack Walk(uint64_t state, bool locals) {
     uint64_t frame = 0;
     if (frame_bytes_ > kMaxFrameBytes || layout_.code_bytes > kMaxCodeBytes) {
       Fail("its structures are larger than any known");
@@ -80,6 +73,8 @@ class Walker {
     } else {
       Follow(frame);
     }
+    // After all frames, which matter more.
+    if (locals) TakeLocals();
     return std::move(stack_);
   }
 
@@ -92,13 +87,21 @@ class Walker {
   }
 
   bool Read(uint64_t address, void* to, size_t bytes) const {
-    return (address & 7) == 0 && memory_.Read(address, to, bytes) == bytes;
+    return objects_.Read(address, to, bytes);
   }
 
   bool FindFrame(uint64_t state, uint64_t* frame) const {
     if (!Read(state + layout_.thread_frame, frame, sizeof(*frame))) return false;
     if (layout_.cframe_frame == kNone || *frame == 0) return true;
     return Read(*frame + layout_.cframe_frame, frame, sizeof(*frame));
+  }
+
+  void TakeLocals() {
+    std::vector<PythonLocals> all = ReadPythonLocals(memory_, interpreter_, addresses_, deadline_);
+    for (size_t i = 0; i < all.size(); ++i) {
+      stack_.frames[i].integers = std::move(all[i].integers);
+      stack_.frames[i].digest = all[i].digest;
+    }
   }
 
   void EndRun() {
@@ -112,7 +115,7 @@ class Walker {
       if (Clock::now() >= deadline_) return Fail("reading its frames took too long");
       std::array<unsigned char, kMaxFrameBytes> at{};
       if (!Read(frame, at.data(), frame_bytes_)) return Fail("a frame could not be read");
-      const auto previous = At<uint64_t>(at.data(), layout_.frame_previous);
+      const auto previous = PythonField<uint64_t>(at.data(), layout_.frame_previous);
       if (previous == frame) return Fail("a frame is its own caller");
       if (layout_.shim_frames && at[layout_.frame_owner] >= kFirstShimOwner) {
         EndRun();
@@ -124,10 +127,10 @@ class Walker {
         return;
       }
       if (layout_.lasti_bytes != 0 &&
-          At<uint64_t>(at.data(), layout_.object_type) != interpreter_.frame_type) {
+          PythonField<uint64_t>(at.data(), layout_.object_type) != interpreter_.frame_type) {
         return Fail("what should be a frame is not one");
       }
-      if (!Show(at.data())) return;
+      if (!Show(frame, at.data())) return;
       // To 3.10 each frame has a call of the loop of its own; 3.11 says which have.
       if (layout_.lasti_bytes != 0 ||
           (layout_.frame_is_entry != kNone && at[layout_.frame_is_entry] != 0)) {
@@ -139,8 +142,8 @@ class Walker {
     stack_.end = stack_.frames.empty() ? ring::PythonEnd::kNoFrames : ring::PythonEnd::kComplete;
   }
 
-  bool Show(const unsigned char* frame) {
-    const uint64_t address = At<uint64_t>(frame, layout_.frame_code) & ~kFrameCodeTag;
+  bool Show(uint64_t frame_address, const unsigned char* frame) {
+    const uint64_t address = PythonField<uint64_t>(frame, layout_.frame_code) & ~kFrameCodeTag;
     const PythonCode* code = FindCode(address);
     if (code == nullptr) return false;
     uint64_t offset = 0;
@@ -165,7 +168,8 @@ class Walker {
           PythonLine(layout_.version, code->table, code->first_line, static_cast<uint32_t>(offset));
     }
     if (shown.line != 0) shown.detail = FrameDetail::kSourceLine;
-    stack_.frames.push_back({std::move(shown), false});
+    stack_.frames.emplace_back().frame = std::move(shown);
+    addresses_.push_back(frame_address);
     run_open_ = true;
     return true;
   }
@@ -174,13 +178,14 @@ class Walker {
                    uint64_t* offset) const {
     constexpr int64_t kInstructionBytes = 2;
     if (layout_.lasti_bytes != 0) {
-      const auto lasti = At<int32_t>(frame, layout_.frame_instruction);
+      const auto lasti = PythonField<int32_t>(frame, layout_.frame_instruction);
       if (lasti < 0) return Place::kNotStarted;
       *offset = static_cast<uint64_t>(lasti) * layout_.lasti_bytes;
       return *offset <= UINT32_MAX ? Place::kShown : Place::kDamaged;
     }
-    const auto distance = static_cast<int64_t>(At<uint64_t>(frame, layout_.frame_instruction) -
-                                               (code_address + layout_.code_instructions));
+    const auto distance =
+        static_cast<int64_t>(PythonField<uint64_t>(frame, layout_.frame_instruction) -
+                             (code_address + layout_.code_instructions));
     // Not at its function's first line yet: a finalizer may run then. The interpreter's own
     // tracebacks do not show it.
     if (frame[layout_.frame_owner] != kGeneratorOwner &&
@@ -207,54 +212,35 @@ class Walker {
   bool ReadCode(uint64_t address, PythonCode* code) {
     std::array<unsigned char, kMaxCodeBytes> at{};
     if (!Read(address, at.data(), layout_.code_bytes) ||
-        At<uint64_t>(at.data(), layout_.object_type) != interpreter_.code_type) {
+        PythonField<uint64_t>(at.data(), layout_.object_type) != interpreter_.code_type) {
       Fail("what a frame runs is no code");
       return false;
     }
     const uint32_t name =
         layout_.code_qualname != kNone ? layout_.code_qualname : layout_.code_name;
-    if (!ReadText(At<uint64_t>(at.data(), name), kMaxNameCharacters, &code->function) ||
-        !ReadText(At<uint64_t>(at.data(), layout_.code_file), kMaxFileCharacters, &code->file)) {
+    if (!objects_.ReadText(PythonField<uint64_t>(at.data(), name), kMaxNameCharacters,
+                           &code->function) ||
+        !objects_.ReadText(PythonField<uint64_t>(at.data(), layout_.code_file), kMaxFileCharacters,
+                           &code->file)) {
       Fail("a name could not be read");
       return false;
     }
     if (code->function.empty()) code->function = "?";
-    if (!ReadTable(At<uint64_t>(at.data(), layout_.code_line_table), code)) {
+    if (!ReadTable(PythonField<uint64_t>(at.data(), layout_.code_line_table), code)) {
       Fail("a line table could not be read");
       return false;
     }
-    code->first_line = At<uint32_t>(at.data(), layout_.code_first_line);
+    code->first_line = PythonField<uint32_t>(at.data(), layout_.code_first_line);
     if (layout_.lasti_bytes == 0) {
-      code->instructions = At<int64_t>(at.data(), layout_.object_size);
+      code->instructions = PythonField<int64_t>(at.data(), layout_.object_size);
       if (code->instructions < 0 || code->instructions > (1 << 28)) {
         Fail("what a frame runs is no code");
         return false;
       }
     }
     if (layout_.code_first_traceable != kNone) {
-      code->first_traceable = At<int32_t>(at.data(), layout_.code_first_traceable);
+      code->first_traceable = PythonField<int32_t>(at.data(), layout_.code_first_traceable);
     }
-    return true;
-  }
-
-  bool ReadText(uint64_t object, uint64_t max_characters, std::string* text) const {
-    std::array<unsigned char, 64> head{};
-    if (layout_.text_ascii > head.size() || layout_.text_state + 4 > head.size() ||
-        layout_.text_length + 8 > head.size() || !Read(object, head.data(), layout_.text_ascii) ||
-        At<uint64_t>(head.data(), layout_.object_type) != interpreter_.text_type) {
-      return false;
-    }
-    const python::TextState state =
-        python::DecodeTextState(At<uint32_t>(head.data(), layout_.text_state), layout_);
-    if (!state.compact || (state.kind != 1 && state.kind != 2 && state.kind != 4)) return false;
-    const uint64_t length =
-        std::min(At<uint64_t>(head.data(), layout_.text_length), max_characters);
-    std::vector<unsigned char> characters(length * state.kind);
-    const uint64_t data = object + (state.ascii ? layout_.text_ascii : layout_.text_compact);
-    if (memory_.Read(data, characters.data(), characters.size()) != characters.size()) return false;
-    std::string raw(4 * length, '\0');
-    raw.resize(python::ToUtf8(characters.data(), state.kind, length, raw.data(), raw.size()));
-    *text = CleanText(raw, 4 * max_characters);
     return true;
   }
 
@@ -262,10 +248,10 @@ class Walker {
     std::array<unsigned char, 64> head{};
     if (layout_.bytes_data > head.size() || layout_.object_size + 8 > layout_.bytes_data ||
         !Read(object, head.data(), layout_.bytes_data) ||
-        At<uint64_t>(head.data(), layout_.object_type) != interpreter_.bytes_type) {
+        PythonField<uint64_t>(head.data(), layout_.object_type) != interpreter_.bytes_type) {
       return false;
     }
-    const auto length = At<uint64_t>(head.data(), layout_.object_size);
+    const auto length = PythonField<uint64_t>(head.data(), layout_.object_size);
     if (length > kMaxTableBytes) return true;
     code->table.resize(length);
     code->table_kept = true;
@@ -277,7 +263,9 @@ class Walker {
   const Layout& layout_;
   const Clock::time_point deadline_;
   const uint32_t frame_bytes_;
+  PythonObjects objects_;
   PythonStack stack_;
+  std::vector<uint64_t> addresses_;  // of stack_.frames
   bool run_open_ = false;  // the last frame shown belongs to a call of the loop that goes on
   std::unordered_map<uint64_t, PythonCode> codes_;
 };
@@ -285,8 +273,8 @@ class Walker {
 }  // namespace
 
 PythonStack ReadPythonFrames(const ProcessMemory& memory, const PythonInterpreter& interpreter,
-                             uint64_t state, Clock::time_point deadline) {
-  return Walker(memory, interpreter, deadline).Walk(state);
+                             uint64_t state, Clock::time_point deadline, bool locals) {
+  return Walker(memory, interpreter, deadline).Walk(state, locals);
 }
 
 PythonReader::PythonReader(const ProcessImage* image, const std::string& file_root)
@@ -303,7 +291,8 @@ bool PythonReader::IsThread(const PythonThread& thread, uint64_t native_id, uint
   return is_main && threads_.main_pthread != 0 && thread.pthread == threads_.main_pthread;
 }
 
-PythonStack PythonReader::Read(uint64_t native_id, uint64_t thread_pointer, bool is_main) const {
+PythonStack PythonReader::Read(uint64_t native_id, uint64_t thread_pointer, bool is_main,
+                               bool locals) const {
   PythonStack stack;
   if (presence_ == PythonPresence::kAbsent) return stack;
   if (!present()) {
@@ -317,7 +306,8 @@ PythonStack PythonReader::Read(uint64_t native_id, uint64_t thread_pointer, bool
   // older one's frames.
   for (const PythonThread& thread : threads_.threads) {
     if (!IsThread(thread, native_id, thread_pointer, is_main)) continue;
-    PythonStack part = ReadPythonFrames(image_->memory(), interpreter_, thread.state, deadline);
+    PythonStack part =
+        ReadPythonFrames(image_->memory(), interpreter_, thread.state, deadline, locals);
     if (part.end == ring::PythonEnd::kNoFrames) continue;
     stack.end = part.end;
     stack.detail = std::move(part.detail);

@@ -16,6 +16,7 @@
 
 #include "collector/live/process_image.h"
 #include "collector/live/python_interpreter.h"
+#include "collector/live/python_locals.h"
 #include "collector/model/source_frame.h"
 #include "proto/ring_format.h"
 
@@ -24,6 +25,9 @@ namespace rollcall {
 struct LivePythonFrame {
   SourceFrame frame;
   bool entry = false;  // the outermost of those that one call of the interpreter's loop runs
+  // As PythonLocals has them, where they were asked for.
+  std::vector<PythonInteger> integers{};
+  uint64_t digest = 0;
 
   bool operator==(const LivePythonFrame&) const = default;
 };
@@ -38,9 +42,11 @@ struct PythonStack {
 
 inline constexpr size_t kMaxLivePythonFrames = 128;
 
-// The chain that starts at thread state `state`. Stops with what it has at `deadline`.
+// The chain that starts at thread state `state`, with the frames' PythonLocals if `locals`. Stops
+// with what it has at `deadline`.
 PythonStack ReadPythonFrames(const ProcessMemory& memory, const PythonInterpreter& interpreter,
-                             uint64_t state, std::chrono::steady_clock::time_point deadline);
+                             uint64_t state, std::chrono::steady_clock::time_point deadline,
+                             bool locals = false);
 
 // The Python side of one process at one time. Not thread-safe; `image` must outlive it.
 class PythonReader {
@@ -55,7 +61,8 @@ class PythonReader {
   // sees it (NSpid in /proc/<pid>/task/<tid>/status), 0 if unknown; `thread_pointer` the value of
   // its pthread_self() (fs_base on x86-64), likewise. One of them is enough from 3.11 on; before,
   // it takes the pointer, or `is_main`: the thread that began the process.
-  PythonStack Read(uint64_t native_id, uint64_t thread_pointer, bool is_main) const;
+  PythonStack Read(uint64_t native_id, uint64_t thread_pointer, bool is_main,
+                   bool locals = false) const;
 
  private:
   bool IsThread(const PythonThread& thread, uint64_t native_id, uint64_t thread_pointer,

@@ -45,6 +45,18 @@ const std::map<std::string, uint32_t Layout::*> kFields = {
     {"code_instructions", &Layout::code_instructions},
     {"code_instruction_object", &Layout::code_instruction_object},
     {"code_first_traceable", &Layout::code_first_traceable},
+    {"frame_globals", &Layout::frame_globals},
+    {"frame_locals", &Layout::frame_locals},
+    {"frame_slots", &Layout::frame_slots},
+    {"frame_stack_top", &Layout::frame_stack_top},
+    {"code_flags", &Layout::code_flags},
+    {"code_stack_size", &Layout::code_stack_size},
+    {"code_names", &Layout::code_names},
+    {"code_slot_count", &Layout::code_slot_count},
+    {"code_slot_names", &Layout::code_slot_names},
+    {"code_slot_kinds", &Layout::code_slot_kinds},
+    {"code_cell_names", &Layout::code_cell_names},
+    {"code_free_names", &Layout::code_free_names},
     {"object_type", &Layout::object_type},
     {"object_size", &Layout::object_size},
     {"bytes_data", &Layout::bytes_data},
@@ -53,6 +65,25 @@ const std::map<std::string, uint32_t Layout::*> kFields = {
     {"text_ascii", &Layout::text_ascii},
     {"text_compact", &Layout::text_compact},
     {"text_state_shift", &Layout::text_state_shift},
+    {"type_basic_size", &Layout::type_basic_size},
+    {"type_item_size", &Layout::type_item_size},
+    {"type_flags", &Layout::type_flags},
+    {"type_next", &Layout::type_next},
+    {"tuple_items", &Layout::tuple_items},
+    {"cell_value", &Layout::cell_value},
+    {"integer_size", &Layout::integer_size},
+    {"integer_digits", &Layout::integer_digits},
+    {"dict_keys", &Layout::dict_keys},
+    {"dict_values", &Layout::dict_values},
+    {"generator_frame", &Layout::generator_frame},
+    {"generator_state", &Layout::generator_state},
+    {"keys_index_bytes", &Layout::keys_index_bytes},
+    {"keys_kind", &Layout::keys_kind},
+};
+// To 3.10 no header has them.
+const std::map<std::string, uint32_t Layout::*> kKeysFields = {
+    {"keys_entry_count", &Layout::keys_entry_count},
+    {"keys_indices", &Layout::keys_indices},
 };
 
 // Directories that hold Python.h and the internal headers: the system's, and pyenv's.
@@ -105,11 +136,25 @@ TEST(PythonLayout, RowsAreThoseOfTheInstalledHeaders) {
       if (each.version == version) row = &each;
     }
     ASSERT_NE(row, nullptr) << include;
-    if (version > 0x30d) continue;  // all is published; there is no row to compare
-    for (const auto& [name, member] : kFields) {
+    auto fields = kFields;
+    if (version >= 0x30b) fields.insert(kKeysFields.begin(), kKeysFields.end());
+    for (const auto& [name, member] : fields) {
       const auto at = offsets.find(name);
       const uint32_t expected = at == offsets.end() ? kNone : at->second;
+      // Later ones publish the rest; the row has what they do not.
+      if (version > 0x30d && (row->*member == kNone || row->*member == 0)) continue;
       EXPECT_EQ(row->*member, expected) << include << " " << name;
+    }
+    const StoreOpcodes opcodes = StoreOpcodesOf(version);
+    EXPECT_EQ(opcodes.store_name, offsets.at("store_name")) << include;
+    EXPECT_EQ(opcodes.store_global, offsets.at("store_global")) << include;
+    EXPECT_EQ(opcodes.extended_argument, offsets.at("extended_argument")) << include;
+    EXPECT_EQ(kDigitBits, offsets.at("digit_bits")) << include;
+    EXPECT_EQ(kIntegerFlag, offsets.at("integer_flag")) << include;
+    EXPECT_EQ(kOptimizedCode, offsets.at("optimized_code")) << include;
+    if (version >= 0x30b) {
+      EXPECT_EQ(kCellSlot, offsets.at("cell_slot")) << include;
+      EXPECT_EQ(kFreeSlot, offsets.at("free_slot")) << include;
     }
     ++compared;
   }
@@ -130,11 +175,16 @@ std::vector<unsigned char> Publish(const Layout& row, uint32_t version_hex) {
   group(at.interpreter, {100000, 0, row.interpreter_next, row.interpreter_threads_head});
   group(at.thread, {400, 0, row.thread_next, row.thread_interpreter, row.thread_frame,
                     row.thread_id, row.thread_native_id});
-  group(at.frame,
-        {80, row.frame_previous, row.frame_code, row.frame_instruction, 72, row.frame_owner});
-  group(at.code, {row.code_bytes, row.code_file, row.code_name, row.code_qualname,
-                  row.code_line_table, row.code_first_line, 0, 0, 0, row.code_instructions});
+  group(at.frame, {88, row.frame_previous, row.frame_code, row.frame_instruction, row.frame_slots,
+                   row.frame_owner});
+  if (row.version >= 0x30e) put(at.frame + 6, row.frame_stack_top);
+  group(at.code,
+        {row.code_bytes, row.code_file, row.code_name, row.code_qualname, row.code_line_table,
+         row.code_first_line, 0, row.code_slot_names, row.code_slot_kinds, row.code_instructions});
   group(at.object, {16, row.object_type});
+  group(at.tuple, {40, row.tuple_items});
+  group(at.dict, {48, row.dict_keys, row.dict_values});
+  group(at.integer, {32, row.integer_size, row.integer_digits});
   group(at.bytes, {40, row.object_size, row.bytes_data});
   group(at.text, {row.text_compact + 8, row.text_state, row.text_length, row.text_ascii});
   return bytes;
@@ -172,6 +222,34 @@ TEST(PythonLayout, WhatIsNotPublishedNeedsTheRowsSizes) {
   bytes = Publish(moved, 0x030d00f0);
   ASSERT_EQ(FindLayout(0x030d00f0, bytes.data(), &layout), LayoutResult::kFound);
   EXPECT_EQ(layout.code_first_traceable, kNone);
+}
+
+// One of them elsewhere: the rest is still read.
+TEST(PythonLayout, VariablesNeedTheRowsOffsets) {
+  uint32_t Layout::*const kMembers[] = {
+      &Layout::frame_previous, &Layout::frame_code,      &Layout::frame_instruction,
+      &Layout::frame_slots,    &Layout::code_file,       &Layout::code_first_line,
+      &Layout::tuple_items,    &Layout::code_slot_names, &Layout::code_slot_kinds,
+      &Layout::dict_keys,      &Layout::dict_values,     &Layout::integer_size,
+      &Layout::integer_digits};
+  for (const uint32_t hex : {0x030d00f0u, 0x030e00f0u}) {
+    Layout sound = Like313(VersionOf(hex));
+    if (hex >= 0x030e0000) {
+      sound.frame_slots = rows::Python314().frame_slots;
+      sound.tuple_items = rows::Python314().tuple_items;
+    }
+    Layout layout;
+    auto bytes = Publish(sound, hex);
+    ASSERT_EQ(FindLayout(hex, bytes.data(), &layout), LayoutResult::kFound);
+    EXPECT_EQ(layout.frame_slots, sound.frame_slots);
+    for (uint32_t Layout::*const member : kMembers) {
+      Layout moved = sound;
+      moved.*member += 8;
+      bytes = Publish(moved, hex);
+      ASSERT_EQ(FindLayout(hex, bytes.data(), &layout), LayoutResult::kFound);
+      EXPECT_EQ(layout.frame_slots, kNone) << hex << " " << sound.*member;
+    }
+  }
 }
 
 TEST(PythonLayout, OtherBuildsAndVersionsAreRefused) {

@@ -1,21 +1,16 @@
 #include "collector/live/python_stack.h"
 
-#include <glob.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <map>
 #include <set>
 
 #include "collector/live/live_frames.h"
 #include "collector/live/live_stack.h"
+#include "tests/collector/live/fake_python.h"
 #include "tests/collector/live/live_child.h"
+#include "tests/collector/live/python_script.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/test_program.h"
@@ -25,9 +20,20 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using testing::FakePython;
 using ::testing::HasSubstr;
-using testing::LiveChild;
+using testing::Installed;
+using testing::Interpreters;
+using testing::kCode;
+using testing::kFrameType;
+using testing::kInner;
+using testing::kOuter;
+using testing::kRuntime;
+using testing::kState;
+using testing::kTable;
+using testing::kText;
 using testing::Patient;
+using testing::Script;
 
 // Main blocks in a system call below a method and a comprehension; one thread in a queue, one in C
 // that computes and holds the GIL by turns.
@@ -75,70 +81,6 @@ int LineOf(const std::string& mark) {
              ? -1
              : 1 + static_cast<int>(std::count(text.begin(), text.begin() + at, '\n'));
 }
-
-struct Installed {
-  std::string path;
-  int minor = 0;
-};
-
-// Versions of pyenv and the system's.
-std::vector<Installed> Interpreters() {
-  std::vector<Installed> all;
-  const char* home = getenv("HOME");
-  for (const std::string& root :
-       {std::string(home == nullptr ? "" : home) + "/.pyenv/versions/3.*/bin/",
-        std::string("/usr/bin/")}) {
-    glob_t found{};
-    if (glob((root + "python3.*").c_str(), 0, nullptr, &found) == 0) {
-      for (size_t i = 0; i < found.gl_pathc; ++i) {
-        const std::string path = found.gl_pathv[i];
-        const std::string minor = path.substr(path.rfind("python3.") + 8);
-        if (minor.empty() || minor.find_first_not_of("0123456789") != std::string::npos) continue;
-        all.push_back({path, atoi(minor.c_str())});
-      }
-    }
-    globfree(&found);
-  }
-  return all;
-}
-
-class Script {
- public:
-  Script(const Installed& python, const TemporaryDirectory& dir, const std::string& text)
-      : path_(dir.path() + "/looked at.py"),
-        child_([&](LiveChild& self) { return Run(self, python); }) {
-    std::ofstream(path_) << text;
-    child_.LetGo();  // now that it is written
-    close(told_[1]);
-    char what = 0;
-    EXPECT_EQ(read(told_[0], &what, 1), 1) << "the script failed";
-    child_.WaitUntilBlockedIn(SYS_read);
-  }
-  ~Script() { close(told_[0]); }
-  Script(const Script&) = delete;
-  Script& operator=(const Script&) = delete;
-
-  const LiveChild& child() const { return child_; }
-  const std::string& path() const { return path_; }
-
- private:
-  int Run(LiveChild& self, const Installed& python) {
-    self.BlockInRead();
-    dup2(self.command_fd(), 0);
-    dup2(told_[1], 1);
-    execl(python.path.c_str(), python.path.c_str(), "-S", "-B", path_.c_str(), nullptr);
-    return 98;
-  }
-
-  struct Pipe {
-    int ends[2] = {-1, -1};
-    Pipe() { EXPECT_EQ(pipe(ends), 0); }
-    int operator[](int i) const { return ends[i]; }
-  };
-  Pipe told_;
-  std::string path_;
-  LiveChild child_;
-};
 
 std::string Short(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -272,82 +214,6 @@ interpreters.run_string(made, "import os\nos.write(1, b'r')\nos.read(0, 1)\n")
   }
 }
 
-// Memory of words; what was not put there cannot be read.
-class FakeMemory : public ProcessMemory {
- public:
-  FakeMemory() : ProcessMemory(0) {}
-  size_t Read(uint64_t address, void* buffer, size_t size) const override {
-    auto* to = static_cast<unsigned char*>(buffer);
-    for (size_t i = 0; i < size; ++i) {
-      const auto byte = bytes_.find(address + i);
-      if (byte == bytes_.end()) return i;
-      to[i] = byte->second;
-    }
-    return size;
-  }
-  void Zero(uint64_t address, size_t size) {
-    for (size_t i = 0; i < size; ++i) bytes_[address + i] = 0;
-  }
-  template <typename T>
-  void Put(uint64_t address, T value) {
-    unsigned char raw[sizeof(T)];
-    memcpy(raw, &value, sizeof(T));
-    for (size_t i = 0; i < sizeof(T); ++i) bytes_[address + i] = raw[i];
-  }
-  void Remove(uint64_t address) { bytes_.erase(address); }
-
- private:
-  std::map<uint64_t, unsigned char> bytes_;
-};
-
-constexpr uint64_t kCodeType = 0x1000, kFrameType = 0x1100, kTextType = 0x1200, kBytesType = 0x1300;
-constexpr uint64_t kRuntime = 0x2000, kState = 0x3000, kText = 0x4000, kTable = 0x5000;
-constexpr uint64_t kCode = 0x6000, kInner = 0x7000, kOuter = 0x7800;
-
-// Two frames of one code object, as 3.10 has them.
-class FakePython {
- public:
-  FakePython() {
-    python.layout = python::rows::Python310();
-    python.runtime = kRuntime;
-    python.code_type = kCodeType;
-    python.frame_type = kFrameType;
-    python.text_type = kTextType;
-    python.bytes_type = kBytesType;
-    const python::Layout& at = python.layout;
-    memory.Zero(kState, 256);
-    memory.Put(kState + at.thread_frame, kInner);
-    for (const uint64_t frame : {kInner, kOuter}) {
-      memory.Zero(frame, 256);
-      memory.Put(frame + at.object_type, kFrameType);
-      memory.Put(frame + at.frame_code, kCode);
-    }
-    memory.Put(kInner + at.frame_previous, kOuter);
-    memory.Zero(kCode, at.code_bytes);
-    memory.Put(kCode + at.object_type, kCodeType);
-    memory.Put(kCode + at.code_name, kText);
-    memory.Put(kCode + at.code_file, kText);
-    memory.Put(kCode + at.code_first_line, uint32_t{5});
-    memory.Put(kCode + at.code_line_table, kTable);
-    memory.Zero(kText, 64);
-    memory.Put(kText + at.object_type, kTextType);
-    memory.Put(kText + at.text_length, uint64_t{1});
-    memory.Put(kText + at.text_state, uint32_t{1 << 2 | 1 << 5 | 1 << 6});  // kind, compact, ASCII
-    memory.Put(kText + at.text_ascii, 'f');
-    memory.Zero(kTable, 64);
-    memory.Put(kTable + at.object_type, kBytesType);
-    memory.Put(kTable + at.object_size, uint64_t{2});
-    memory.Put(kTable + at.bytes_data, uint16_t{0x0104});  // four bytes of code, one line on
-  }
-  PythonStack Read() const {
-    return ReadPythonFrames(memory, python, kState,
-                            std::chrono::steady_clock::now() + std::chrono::seconds(60));
-  }
-
-  PythonInterpreter python;
-  FakeMemory memory;
-};
-
 TEST(PythonStackHostileTest, SoundMemoryIsRead) {
   const PythonStack stack = FakePython().Read();
   EXPECT_EQ(stack.end, ring::PythonEnd::kComplete) << stack.detail;
@@ -389,14 +255,14 @@ TEST(PythonStackHostileTest, WhatCannotBeRightIsUnreadable) {
   } kDamages[] = {
       {"no such state", kState + at.thread_frame, 0x99990000},
       {"unaligned frame", kState + at.thread_frame, kInner + 1},
-      {"frame's type", kInner + at.object_type, kCodeType},
+      {"frame's type", kInner + at.object_type, testing::kCodeType},
       {"unreadable caller", kInner + at.frame_previous, ~uint64_t{7}},
       {"code's type", kCode + at.object_type, kFrameType},
       {"unreadable code", kInner + at.frame_code, 0x99990000},
-      {"name's type", kText + at.object_type, kBytesType},
+      {"name's type", kText + at.object_type, testing::kBytesType},
       {"name's length", kText + at.text_length, ~uint64_t{0}},
       {"name's kind", kText + at.text_state, ~uint64_t{0}},
-      {"table's type", kTable + at.object_type, kTextType},
+      {"table's type", kTable + at.object_type, testing::kTextType},
       {"table's end", kTable + at.object_size, 4096},
   };
   for (const auto& damage : kDamages) {

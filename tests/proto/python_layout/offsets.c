@@ -3,9 +3,11 @@
    installed. */
 #define Py_BUILD_CORE 1
 #include <Python.h>
+#include <opcode.h>
 #include <stddef.h>
 #include <stdio.h>
 #if PY_VERSION_HEX >= 0x030b0000
+#include <internal/pycore_dict.h>
 #include <internal/pycore_frame.h>
 #include <internal/pycore_interp.h>
 #include <internal/pycore_pystate.h>
@@ -13,6 +15,7 @@
 #else
 #include <frameobject.h>
 #include <internal/pycore_pystate.h>
+#include <longintrepr.h>
 #if PY_VERSION_HEX >= 0x03090000
 #include <internal/pycore_interp.h>
 #include <internal/pycore_runtime.h>
@@ -71,6 +74,64 @@ int main(void) {
 #endif
 #endif
   printf("code_bytes %zu\n", sizeof(PyCodeObject));
+#if PY_VERSION_HEX >= 0x030b0000
+  SHOW("frame_globals", _PyInterpreterFrame, f_globals)
+  SHOW("frame_locals", _PyInterpreterFrame, f_locals)
+  SHOW("frame_slots", _PyInterpreterFrame, localsplus)
+#if PY_VERSION_HEX >= 0x030e0000
+  SHOW("frame_stack_top", _PyInterpreterFrame, stackpointer)
+#else
+  SHOW("frame_stack_top", _PyInterpreterFrame, stacktop)
+#endif
+  SHOW("code_slot_count", PyCodeObject, co_nlocalsplus)
+  SHOW("code_slot_names", PyCodeObject, co_localsplusnames)
+  SHOW("code_slot_kinds", PyCodeObject, co_localspluskinds)
+  SHOW("generator_frame", PyGenObject, gi_iframe)
+  SHOW("generator_state", PyGenObject, gi_frame_state)
+  SHOW("keys_index_bytes", struct _dictkeysobject, dk_log2_index_bytes)
+  SHOW("keys_kind", struct _dictkeysobject, dk_kind)
+  SHOW("keys_entry_count", struct _dictkeysobject, dk_nentries)
+  SHOW("keys_indices", struct _dictkeysobject, dk_indices)
+#else
+  SHOW("frame_globals", PyFrameObject, f_globals)
+  SHOW("frame_locals", PyFrameObject, f_locals)
+  SHOW("frame_slots", PyFrameObject, f_localsplus)
+#if PY_VERSION_HEX >= 0x030a0000
+  SHOW("frame_stack_top", PyFrameObject, f_stackdepth)
+#else
+  SHOW("frame_stack_top", PyFrameObject, f_stacktop)
+#endif
+  SHOW("code_slot_count", PyCodeObject, co_nlocals)
+  SHOW("code_slot_names", PyCodeObject, co_varnames)
+  SHOW("code_cell_names", PyCodeObject, co_cellvars)
+  SHOW("code_free_names", PyCodeObject, co_freevars)
+  SHOW("generator_frame", PyGenObject, gi_frame)
+#endif
+  SHOW("code_flags", PyCodeObject, co_flags)
+  SHOW("code_stack_size", PyCodeObject, co_stacksize)
+  SHOW("code_names", PyCodeObject, co_names)
+  SHOW("type_basic_size", PyTypeObject, tp_basicsize)
+  SHOW("type_item_size", PyTypeObject, tp_itemsize)
+  SHOW("type_flags", PyTypeObject, tp_flags)
+  SHOW("type_next", PyTypeObject, tp_iternext)
+  SHOW("tuple_items", PyTupleObject, ob_item)
+  SHOW("cell_value", PyCellObject, ob_ref)
+#if PY_VERSION_HEX >= 0x030c0000
+  SHOW("integer_size", PyLongObject, long_value.lv_tag)
+  SHOW("integer_digits", PyLongObject, long_value.ob_digit)
+#else
+  SHOW("integer_size", PyLongObject, ob_base.ob_size)
+  SHOW("integer_digits", PyLongObject, ob_digit)
+#endif
+  SHOW("dict_keys", PyDictObject, ma_keys)
+  SHOW("dict_values", PyDictObject, ma_values)
+  printf("store_name %d\nstore_global %d\nextended_argument %d\n", STORE_NAME, STORE_GLOBAL,
+         EXTENDED_ARG);
+  printf("digit_bits %d\ninteger_flag %lu\noptimized_code %d\n", PyLong_SHIFT,
+         Py_TPFLAGS_LONG_SUBCLASS, CO_OPTIMIZED);
+#if PY_VERSION_HEX >= 0x030b0000
+  printf("cell_slot %d\nfree_slot %d\n", CO_FAST_CELL, CO_FAST_FREE);
+#endif
 #if PY_VERSION_HEX >= 0x030a0000
   SHOW("code_line_table", PyCodeObject, co_linetable)
 #else

@@ -1,0 +1,384 @@
+#include "collector/live/python_locals.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <utility>
+
+#include "collector/live/python_objects.h"
+
+namespace rollcall {
+namespace {
+
+constexpr uint64_t kMaxVariableNameCharacters = 256;
+constexpr uint64_t kMaxStoredNames = 4096;      // of a module
+constexpr uint64_t kMaxGlobals = 8192;          // entries of a module's dict
+constexpr uint64_t kMaxScannedBytes = 1 << 18;  // instructions of a module
+// A generator may iterate over a generator, and so on.
+constexpr int kMaxGenerators = 3;
+
+constexpr uint32_t kMaxFrameHeadBytes = 512;
+constexpr uint32_t kMaxCodeHeadBytes = 1024;
+
+class SlotDigest {
+ public:
+  // Without the shift (FNV-1a), two changes of all or of the highest bits may undo each other: so
+  // an iterator whose index goes from 1 to -1, seen as a variable and on the stack.
+  void Add(uint64_t word) {
+    hash_ = (hash_ ^ word) * 0x9e3779b97f4a7c15;
+    hash_ ^= hash_ >> 32;
+  }
+  uint64_t value() const { return hash_; }
+
+ private:
+  uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+// What the code says of its frames' slots.
+struct SlotCode {
+  bool sound = false;
+  bool optimized = false;
+  std::vector<uint64_t> names;   // of variables: str objects; of the first kMaxPythonSlots
+  std::vector<bool> cells;       // whether the slot holds a cell
+  uint64_t slots = 0;            // with those of the value stack
+  std::vector<uint64_t> stored;  // names that a module stores, sorted; read once it is asked for
+  bool stored_read = false;
+};
+
+// A frame as far as its slots.
+struct SlotFrame {
+  uint64_t code = 0;
+  uint64_t instruction = 0;
+  uint64_t globals = 0;
+  uint64_t locals = 0;
+  uint64_t live = 0;  // slots in use
+  bool live_known = false;
+  std::vector<uint64_t> slots;
+};
+
+// The indices of names that `instructions` store. From 3.11 on caches stand between instructions;
+// what they hold may look like an instruction, and like the prefix of one. So each suffix of the
+// prefixes is taken: one too many is a name that the code mentions, and hardly one that it does not
+// store.
+std::vector<uint64_t> StoredIndices(const std::vector<unsigned char>& instructions,
+                                    uint32_t version) {
+  const python::StoreOpcodes opcodes = python::StoreOpcodesOf(version);
+  const bool caches = version >= 0x30b;
+  std::vector<uint64_t> indices;
+  uint64_t extended = 0;
+  int prefixes = 0;
+  for (size_t i = 0; i + 1 < instructions.size(); i += 2) {
+    const unsigned char opcode = instructions[i];
+    const unsigned char argument = instructions[i + 1];
+    if (opcode == opcodes.extended_argument) {
+      extended = (extended << 8 | argument) & 0xffffff;
+      prefixes = std::min(prefixes + 1, 3);
+      continue;
+    }
+    if (opcode == opcodes.store_name || opcode == opcodes.store_global) {
+      for (int used = caches ? 0 : prefixes; used <= prefixes; ++used) {
+        const uint64_t higher = extended & ((uint64_t{1} << (8 * used)) - 1);
+        indices.push_back(higher << 8 | argument);
+      }
+    }
+    extended = 0;
+    prefixes = 0;
+  }
+  return indices;
+}
+
+class LocalsReader {
+ public:
+  LocalsReader(const ProcessMemory& memory, const PythonInterpreter& interpreter,
+               std::chrono::steady_clock::time_point deadline)
+      : interpreter_(interpreter),
+        layout_(interpreter.layout),
+        deadline_(deadline),
+        objects_(&memory, &interpreter) {}
+
+  // Whether all that is needed is known.
+  bool Usable() const {
+    return layout_.frame_slots != python::kNone && layout_.frame_slots <= kMaxFrameHeadBytes &&
+           layout_.code_bytes <= kMaxCodeHeadBytes && interpreter_.integer_type != 0 &&
+           interpreter_.cell_type != 0 && interpreter_.dict_type != 0 &&
+           interpreter_.tuple_type != 0 && interpreter_.generator_type != 0 &&
+           interpreter_.type_type != 0;
+  }
+  bool Late() const { return std::chrono::steady_clock::now() >= deadline_; }
+
+  PythonLocals Read(uint64_t address) {
+    PythonLocals locals;
+    SlotFrame frame;
+    const SlotCode* code = ReadFrame(address, &frame);
+    if (code == nullptr) return locals;
+    SlotDigest digest;
+    digest.Add(address);
+    AddFrame(frame, *code, kMaxGenerators, &digest);
+    TakeVariables(frame, *code, &locals.integers);
+    if (!code->optimized && frame.locals == frame.globals) {
+      TakeGlobals(frame, &locals.integers, &digest);
+    }
+    // Half of the variables would be taken for all of them.
+    if (Late()) return {};
+    if (code->slots <= kMaxPythonSlots) locals.digest = std::max<uint64_t>(digest.value(), 1);
+    return locals;
+  }
+
+ private:
+  // Owned by the reader; null if the frame cannot be one.
+  SlotCode* ReadFrame(uint64_t address, SlotFrame* frame) {
+    std::array<unsigned char, kMaxFrameHeadBytes> at{};
+    if (!objects_.Read(address, at.data(), layout_.frame_slots)) return nullptr;
+    if (layout_.lasti_bytes != 0 &&
+        PythonField<uint64_t>(at.data(), layout_.object_type) != interpreter_.frame_type) {
+      return nullptr;
+    }
+    frame->code = PythonField<uint64_t>(at.data(), layout_.frame_code) & ~python::kFrameCodeTag;
+    frame->instruction = layout_.lasti_bytes != 0
+                             ? PythonField<uint32_t>(at.data(), layout_.frame_instruction)
+                             : PythonField<uint64_t>(at.data(), layout_.frame_instruction);
+    frame->globals = PythonField<uint64_t>(at.data(), layout_.frame_globals);
+    frame->locals = PythonField<uint64_t>(at.data(), layout_.frame_locals);
+    SlotCode* code = FindCode(frame->code);
+    if (code == nullptr) return nullptr;
+    frame->live_known = FindLive(at.data(), address, *code, &frame->live);
+    frame->slots.resize(std::min<uint64_t>(code->slots, kMaxPythonSlots));
+    const bool read = objects_.Read(address + layout_.frame_slots, frame->slots.data(),
+                                    frame->slots.size() * sizeof(uint64_t));
+    return read ? code : nullptr;
+  }
+
+  bool FindLive(const unsigned char* frame, uint64_t address, const SlotCode& code,
+                uint64_t* live) const {
+    const uint64_t variables = code.names.size();
+    switch (layout_.stack_top) {
+      case python::StackTop::kPointer: {
+        const auto top = PythonField<uint64_t>(frame, layout_.frame_stack_top);
+        *live = (top - (address + layout_.frame_slots)) / sizeof(uint64_t);
+        if (top < address + layout_.frame_slots) return false;
+        break;
+      }
+      case python::StackTop::kDepth: {
+        const auto depth = PythonField<int32_t>(frame, layout_.frame_stack_top);
+        if (depth < 0) return false;
+        *live = variables + static_cast<uint32_t>(depth);
+        break;
+      }
+      case python::StackTop::kIndex: {
+        const auto index = PythonField<int32_t>(frame, layout_.frame_stack_top);
+        if (index < 0) return false;
+        *live = static_cast<uint32_t>(index);
+        break;
+      }
+    }
+    return *live >= variables && *live <= code.slots;
+  }
+
+  SlotCode* FindCode(uint64_t address) {
+    const auto [entry, is_new] = codes_.try_emplace(address);
+    if (is_new) entry->second.sound = ReadCode(address, &entry->second);
+    return entry->second.sound ? &entry->second : nullptr;
+  }
+
+  bool ReadCode(uint64_t address, SlotCode* code) const {
+    std::array<unsigned char, kMaxCodeHeadBytes> at{};
+    if (!objects_.Read(address, at.data(), layout_.code_bytes) ||
+        PythonField<uint64_t>(at.data(), layout_.object_type) != interpreter_.code_type) {
+      return false;
+    }
+    const auto object = [&](uint32_t field) { return PythonField<uint64_t>(at.data(), field); };
+    const auto count = PythonField<int32_t>(at.data(), layout_.code_slot_count);
+    const auto stack = PythonField<int32_t>(at.data(), layout_.code_stack_size);
+    if (count < 0 || stack < 0) return false;
+    code->optimized =
+        (PythonField<uint32_t>(at.data(), layout_.code_flags) & python::kOptimizedCode) != 0;
+    if (!objects_.ReadTuple(object(layout_.code_slot_names), kMaxPythonSlots, &code->names) ||
+        code->names.size() != std::min<uint64_t>(static_cast<uint32_t>(count), kMaxPythonSlots)) {
+      return false;
+    }
+    uint64_t variables = static_cast<uint32_t>(count);
+    code->cells.resize(code->names.size());
+    if (layout_.code_slot_kinds != python::kNone) {
+      std::vector<unsigned char> kinds;
+      if (!objects_.ReadBytes(object(layout_.code_slot_kinds), kMaxPythonSlots, &kinds) ||
+          kinds.size() != code->names.size()) {
+        return false;
+      }
+      for (size_t i = 0; i < kinds.size(); ++i) {
+        code->cells[i] = (kinds[i] & (python::kCellSlot | python::kFreeSlot)) != 0;
+      }
+    } else {
+      for (const uint32_t field : {layout_.code_cell_names, layout_.code_free_names}) {
+        std::vector<uint64_t> names;
+        if (!objects_.ReadTuple(object(field), kMaxPythonSlots, &names)) return false;
+        variables += names.size();
+        code->names.insert(code->names.end(), names.begin(), names.end());
+        code->cells.resize(code->names.size(), true);
+      }
+    }
+    code->slots = variables + static_cast<uint32_t>(stack);
+    return true;
+  }
+
+  // Many variables are of few objects. Null if it cannot be read; owned by the reader.
+  const PythonObject* Find(uint64_t address) {
+    const auto [entry, is_new] = seen_.try_emplace(address);
+    if (is_new && !objects_.ReadObject(address, &entry->second)) entry->second.size = 0;
+    return entry->second.size == 0 ? nullptr : &entry->second;
+  }
+
+  // --- Digest
+
+  void AddFrame(const SlotFrame& frame, const SlotCode& code, int generators, SlotDigest* digest) {
+    digest->Add(frame.code);
+    digest->Add(frame.instruction);
+    const uint64_t variables = code.names.size();
+    for (uint64_t i = 0; i < frame.slots.size() && !Late(); ++i) {
+      if (frame.live_known && i >= frame.live) break;
+      digest->Add(frame.slots[i]);
+      AddObject(frame.slots[i], !frame.live_known && i >= variables, generators, digest);
+    }
+  }
+
+  // `perhaps`: it may exist no more.
+  void AddObject(uint64_t slot, bool perhaps, int generators, SlotDigest* digest) {
+    constexpr uint64_t kIntegerTag = 3;  // _PyStackRef that is no reference; from 3.14
+    if ((slot & kIntegerTag) == kIntegerTag) return;
+    const PythonObject* object = Find(slot & ~python::kFrameCodeTag);
+    if (object == nullptr) return;
+    const PythonType& type = objects_.TypeOf(*object);
+    if (!type.sound || (perhaps && !type.iterates)) return;
+    digest->Add(object->type);
+    const size_t end = objects_.OwnBytes(*object, type);
+    for (size_t at = kPythonHeaderBytes; at < end; at += sizeof(uint64_t)) {
+      uint64_t word = 0;
+      std::memcpy(&word, &object->bytes[at], std::min(sizeof(word), end - at));
+      digest->Add(word);
+    }
+    if (object->type == interpreter_.generator_type && generators != 0) {
+      AddGenerator(slot & ~python::kFrameCodeTag, generators - 1, digest);
+    }
+  }
+
+  // One that runs is among the frames itself; one that has ended leaves a frame behind that refers
+  // to what exists no more.
+  void AddGenerator(uint64_t address, int generators, SlotDigest* digest) {
+    uint64_t frame_address = address + layout_.generator_frame;
+    if (layout_.generator_state != python::kNone) {
+      const uint64_t word_address = (address + layout_.generator_state) & ~uint64_t{7};
+      std::array<unsigned char, 8> word{};
+      if (!objects_.Read(word_address, word.data(), word.size())) return;
+      if (PythonField<int8_t>(word.data(), layout_.generator_state & 7) >= 0) return;
+    } else if (!objects_.Read(frame_address, &frame_address, sizeof(frame_address)) ||
+               frame_address == 0) {
+      return;
+    }
+    SlotFrame frame;
+    const SlotCode* code = ReadFrame(frame_address, &frame);
+    // While it is suspended, each version knows the depth.
+    if (code != nullptr && frame.live_known) AddFrame(frame, *code, generators, digest);
+  }
+
+  // --- Integers
+
+  void TakeVariables(const SlotFrame& frame, const SlotCode& code,
+                     std::vector<PythonInteger>* integers) {
+    const size_t count = std::min(code.names.size(), frame.slots.size());
+    for (size_t i = 0; i < count && !Late(); ++i) {
+      const PythonObject* object = Find(frame.slots[i] & ~python::kFrameCodeTag);
+      if (object == nullptr) continue;
+      if (code.cells[i] && object->type == interpreter_.cell_type) {
+        if (object->size < layout_.cell_value + 8) continue;
+        object = Find(PythonField<uint64_t>(object->bytes.data(), layout_.cell_value));
+        if (object == nullptr) continue;
+      }
+      Take(code.names[i], *object, integers);
+    }
+  }
+
+  void TakeGlobals(const SlotFrame& frame, std::vector<PythonInteger>* integers,
+                   SlotDigest* digest) {
+    const std::vector<uint64_t>& stored = StoredNames(frame.code);
+    objects_.ReadDict(frame.globals, kMaxGlobals, [&](uint64_t key, uint64_t value) {
+      // Names in code are interned, and a key stays the object that was stored first: as a rule
+      // that one. So no key's text needs to be read.
+      if (!std::binary_search(stored.begin(), stored.end(), key) || Late()) return;
+      digest->Add(key);
+      digest->Add(value);
+      const PythonObject* object = Find(value);
+      if (object == nullptr) return;
+      const auto integer = objects_.Integer(*object);
+      if (integer) digest->Add(static_cast<uint64_t>(*integer));
+      Take(key, *object, integers);
+    });
+  }
+
+  void Take(uint64_t name, const PythonObject& object, std::vector<PythonInteger>* integers) {
+    const auto value = objects_.Integer(object);
+    if (!value || integers->size() == kMaxPythonIntegers) return;
+    const auto [entry, is_new] = names_.try_emplace(name);
+    if (is_new && !objects_.ReadText(name, kMaxVariableNameCharacters, &entry->second)) {
+      entry->second.clear();
+    }
+    const std::string& text = entry->second;
+    // A comprehension's variable hides the module's.
+    if (text.empty() || std::any_of(integers->begin(), integers->end(),
+                                    [&](const PythonInteger& one) { return one.name == text; })) {
+      return;
+    }
+    integers->push_back({text, *value});
+  }
+
+  const std::vector<uint64_t>& StoredNames(uint64_t address) {
+    SlotCode* code = FindCode(address);
+    if (code->stored_read) return code->stored;
+    code->stored_read = true;
+    std::array<unsigned char, kMaxCodeHeadBytes> at{};
+    std::vector<uint64_t> names;
+    if (!objects_.Read(address, at.data(), layout_.code_bytes) ||
+        !objects_.ReadTuple(PythonField<uint64_t>(at.data(), layout_.code_names), kMaxStoredNames,
+                            &names)) {
+      return code->stored;
+    }
+    std::vector<unsigned char> instructions;
+    if (layout_.lasti_bytes != 0) {
+      objects_.ReadBytes(PythonField<uint64_t>(at.data(), layout_.code_instruction_object),
+                         kMaxScannedBytes, &instructions);
+    } else {
+      const auto count = PythonField<uint64_t>(at.data(), layout_.object_size);
+      instructions.resize(2 * std::min(count, kMaxScannedBytes / 2));
+      if (!objects_.Read(address + layout_.code_instructions, instructions.data(),
+                         instructions.size())) {
+        instructions.clear();
+      }
+    }
+    for (const uint64_t index : StoredIndices(instructions, layout_.version)) {
+      if (index < names.size()) code->stored.push_back(names[index]);
+    }
+    std::sort(code->stored.begin(), code->stored.end());
+    return code->stored;
+  }
+
+  const PythonInterpreter& interpreter_;
+  const python::Layout& layout_;
+  const std::chrono::steady_clock::time_point deadline_;
+  PythonObjects objects_;
+  std::unordered_map<uint64_t, PythonObject> seen_;
+  std::unordered_map<uint64_t, SlotCode> codes_;
+  std::unordered_map<uint64_t, std::string> names_;  // by the str's address; empty: unreadable
+};
+
+}  // namespace
+
+std::vector<PythonLocals> ReadPythonLocals(const ProcessMemory& memory,
+                                           const PythonInterpreter& interpreter,
+                                           std::span<const uint64_t> frames,
+                                           std::chrono::steady_clock::time_point deadline) {
+  std::vector<PythonLocals> all(frames.size());
+  LocalsReader reader(memory, interpreter, deadline);
+  if (!reader.Usable()) return all;
+  for (size_t i = 0; i < frames.size() && !reader.Late(); ++i) all[i] = reader.Read(frames[i]);
+  return all;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,190 @@
+#include "collector/live/python_objects.h"
+
+#include <algorithm>
+
+#include "collector/base/text.h"
+
+namespace rollcall {
+namespace {
+
+constexpr uint64_t kMaxObjectBytes = 1 << 20;  // of a type's objects, without items
+constexpr uint64_t kMaxIndexBytes = uint64_t{1} << 32;
+
+// Where a dict's entries are, and how many.
+struct DictTable {
+  uint64_t entries = 0;
+  uint64_t count = 0;
+  uint32_t entry_bytes = 0;
+  uint32_t key = 0;  // offset of the key within an entry; the value follows it
+};
+
+// `keys` is the table's head.
+bool FindEntries(const unsigned char* keys, uint64_t address, const python::Layout& layout,
+                 DictTable* table) {
+  uint64_t index_bytes = 0;
+  bool hashes = true;
+  if (layout.keys_index_bytes != python::kNone) {
+    const auto shift = PythonField<uint8_t>(keys, layout.keys_index_bytes);
+    const auto kind = PythonField<uint8_t>(keys, layout.keys_kind);
+    if (shift > 32 || kind > python::kUnicodeKeys) return false;
+    index_bytes = uint64_t{1} << shift;
+    hashes = kind == python::kAnyKeys;
+  } else {
+    const auto size = PythonField<uint64_t>(keys, layout.keys_size);
+    if (size > kMaxIndexBytes / 8) return false;
+    index_bytes = size * (size <= 0xff ? 1 : size <= 0xffff ? 2 : 4);
+  }
+  table->entries = address + layout.keys_indices + index_bytes;
+  table->count = PythonField<uint64_t>(keys, layout.keys_entry_count);
+  table->entry_bytes = hashes ? 24 : 16;
+  table->key = hashes ? 8 : 0;
+  return true;
+}
+
+}  // namespace
+
+bool PythonObjects::ReadObject(uint64_t address, PythonObject* object) const {
+  if (address == 0 || (address & 7) != 0) return false;
+  object->size = memory_.Read(address, object->bytes.data(), object->bytes.size());
+  if (object->size < kPythonHeaderBytes) return false;
+  object->type = PythonField<uint64_t>(object->bytes.data(), layout_.object_type);
+  return true;
+}
+
+bool PythonObjects::ReadText(uint64_t address, uint64_t max_characters, std::string* text) const {
+  std::array<unsigned char, 64> head{};
+  if (layout_.text_ascii > head.size() || layout_.text_state + 4 > head.size() ||
+      layout_.text_length + 8 > head.size() || !Read(address, head.data(), layout_.text_ascii) ||
+      PythonField<uint64_t>(head.data(), layout_.object_type) != interpreter_.text_type) {
+    return false;
+  }
+  const python::TextState state =
+      python::DecodeTextState(PythonField<uint32_t>(head.data(), layout_.text_state), layout_);
+  if (!state.compact || (state.kind != 1 && state.kind != 2 && state.kind != 4)) return false;
+  const uint64_t length =
+      std::min(PythonField<uint64_t>(head.data(), layout_.text_length), max_characters);
+  std::vector<unsigned char> characters(length * state.kind);
+  const uint64_t data = address + (state.ascii ? layout_.text_ascii : layout_.text_compact);
+  if (memory_.Read(data, characters.data(), characters.size()) != characters.size()) return false;
+  std::string raw(4 * length, '\0');
+  raw.resize(python::ToUtf8(characters.data(), state.kind, length, raw.data(), raw.size()));
+  *text = CleanText(raw, 4 * max_characters);
+  return true;
+}
+
+bool PythonObjects::ReadBytes(uint64_t address, uint64_t max,
+                              std::vector<unsigned char>* bytes) const {
+  PythonObject object;
+  if (!ReadObject(address, &object) || object.type != interpreter_.bytes_type ||
+      object.size < layout_.object_size + 8) {
+    return false;
+  }
+  bytes->resize(std::min(PythonField<uint64_t>(object.bytes.data(), layout_.object_size), max));
+  return memory_.Read(address + layout_.bytes_data, bytes->data(), bytes->size()) == bytes->size();
+}
+
+bool PythonObjects::ReadTuple(uint64_t address, uint64_t max, std::vector<uint64_t>* items) const {
+  PythonObject object;
+  if (!ReadObject(address, &object) || object.type != interpreter_.tuple_type ||
+      object.size < layout_.object_size + 8) {
+    return false;
+  }
+  items->resize(std::min(PythonField<uint64_t>(object.bytes.data(), layout_.object_size), max));
+  return Read(address + layout_.tuple_items, items->data(), items->size() * sizeof(uint64_t));
+}
+
+bool PythonObjects::ReadDict(uint64_t address, uint64_t max,
+                             const std::function<void(uint64_t key, uint64_t value)>& visit) const {
+  PythonObject dict;
+  if (!ReadObject(address, &dict) || dict.type != interpreter_.dict_type ||
+      dict.size < layout_.dict_values + 8 ||
+      PythonField<uint64_t>(dict.bytes.data(), layout_.dict_values) != 0) {
+    return false;
+  }
+  const auto keys = PythonField<uint64_t>(dict.bytes.data(), layout_.dict_keys);
+  std::array<unsigned char, 48> head{};
+  DictTable table;
+  if (layout_.keys_indices > head.size() || !Read(keys, head.data(), layout_.keys_indices) ||
+      !FindEntries(head.data(), keys, layout_, &table)) {
+    return false;
+  }
+  std::vector<unsigned char> entries(std::min(table.count, max) * table.entry_bytes);
+  if (memory_.Read(table.entries, entries.data(), entries.size()) != entries.size()) return false;
+  for (size_t at = 0; at < entries.size(); at += table.entry_bytes) {
+    const auto key = PythonField<uint64_t>(&entries[at], table.key);
+    const auto value = PythonField<uint64_t>(&entries[at], table.key + 8);
+    if (key != 0 && value != 0) visit(key, value);
+  }
+  return true;
+}
+
+std::optional<int64_t> PythonObjects::Integer(const PythonObject& object) const {
+  constexpr uint64_t kMaxDigits = 3;
+  if (object.type != interpreter_.integer_type || object.size < layout_.integer_digits) return {};
+  const auto size = PythonField<uint64_t>(object.bytes.data(), layout_.integer_size);
+  uint64_t digits = 0;
+  bool negative = false;
+  if (layout_.integer_tagged) {
+    const uint64_t sign = size & python::kSignMask;
+    digits = size >> python::kTagShift;
+    if (sign == python::kSignMask || (sign == python::kZero) != (digits == 0)) return {};
+    negative = sign == python::kNegative;
+  } else {
+    negative = static_cast<int64_t>(size) < 0;
+    digits = negative ? -size : size;
+  }
+  if (digits > kMaxDigits || object.size < layout_.integer_digits + 4 * digits) return {};
+  unsigned __int128 magnitude = 0;
+  for (uint64_t i = digits; i-- > 0;) {
+    const auto digit = PythonField<uint32_t>(object.bytes.data(),
+                                             layout_.integer_digits + 4 * static_cast<uint32_t>(i));
+    if (digit >> python::kDigitBits != 0) return {};
+    magnitude = magnitude << python::kDigitBits | digit;
+  }
+  const uint64_t limit = uint64_t{INT64_MAX} + (negative ? 1 : 0);
+  if (magnitude > limit) return {};
+  const auto value = static_cast<uint64_t>(magnitude);
+  return static_cast<int64_t>(negative ? -value : value);
+}
+
+const PythonType& PythonObjects::TypeOf(const PythonObject& object) {
+  const auto [entry, is_new] = types_.try_emplace(object.type);
+  if (is_new) entry->second = ReadType(object.type);
+  return entry->second;
+}
+
+PythonType PythonObjects::ReadType(uint64_t address) const {
+  PythonType type;
+  std::array<unsigned char, 256> at{};
+  if (layout_.type_next + 8 > at.size() || !Read(address, at.data(), layout_.type_next + 8)) {
+    return type;
+  }
+  // A class of Python code may have a metaclass of its own, whose type is `type`.
+  const auto metaclass = PythonField<uint64_t>(at.data(), layout_.object_type);
+  if (metaclass != interpreter_.type_type) {
+    PythonObject object;
+    if (!ReadObject(metaclass, &object) || object.type != interpreter_.type_type) return type;
+  }
+  type.basic_size = PythonField<uint64_t>(at.data(), layout_.type_basic_size);
+  type.item_size = PythonField<uint64_t>(at.data(), layout_.type_item_size);
+  type.sound = type.basic_size >= kPythonHeaderBytes && type.basic_size <= kMaxObjectBytes &&
+               type.item_size <= kMaxObjectBytes;
+  type.iterates = PythonField<uint64_t>(at.data(), layout_.type_next) != 0;
+  type.is_integer =
+      (PythonField<uint64_t>(at.data(), layout_.type_flags) & python::kIntegerFlag) != 0;
+  return type;
+}
+
+size_t PythonObjects::OwnBytes(const PythonObject& object, const PythonType& type) const {
+  uint64_t own = type.basic_size;
+  if (type.item_size != 0 && object.size >= layout_.object_size + 8) {
+    const auto size = PythonField<uint64_t>(object.bytes.data(), layout_.object_size);
+    const uint64_t items = type.is_integer && layout_.integer_tagged ? size >> python::kTagShift
+                           : static_cast<int64_t>(size) < 0          ? -size
+                                                                     : size;
+    own += std::min<uint64_t>(items, object.bytes.size()) * type.item_size;
+  }
+  return std::min<uint64_t>(own, object.size);
+}
+
+}  // namespace rollcall

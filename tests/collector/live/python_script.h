@@ -1,0 +1,98 @@
+// The installed Python interpreters, and scripts that run under them until they block.
+#ifndef ROLLCALL_TESTS_COLLECTOR_LIVE_PYTHON_SCRIPT_H_
+#define ROLLCALL_TESTS_COLLECTOR_LIVE_PYTHON_SCRIPT_H_
+
+#include <glob.h>
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/collector/live/live_child.h"
+#include "tests/support/temporary_directory.h"
+
+namespace rollcall::testing {
+
+struct Installed {
+  std::string path;
+  int minor = 0;
+};
+
+// Versions of pyenv and the system's.
+inline std::vector<Installed> Interpreters() {
+  std::vector<Installed> all;
+  const char* home = getenv("HOME");
+  for (const std::string& root :
+       {std::string(home == nullptr ? "" : home) + "/.pyenv/versions/3.*/bin/",
+        std::string("/usr/bin/")}) {
+    glob_t found{};
+    if (glob((root + "python3.*").c_str(), 0, nullptr, &found) == 0) {
+      for (size_t i = 0; i < found.gl_pathc; ++i) {
+        const std::string path = found.gl_pathv[i];
+        const std::string minor = path.substr(path.rfind("python3.") + 8);
+        if (minor.empty() || minor.find_first_not_of("0123456789") != std::string::npos) continue;
+        all.push_back({path, atoi(minor.c_str())});
+      }
+    }
+    globfree(&found);
+  }
+  return all;
+}
+
+// Runs until its main thread, having written a byte to its standard output, blocks in a read of one
+// from its standard input.
+class Script {
+ public:
+  Script(const Installed& python, const TemporaryDirectory& dir, const std::string& text)
+      : path_(dir.path() + "/looked at.py"),
+        child_([&](LiveChild& self) { return Run(self, python); }) {
+    std::ofstream(path_) << text;
+    child_.LetGo();  // now that it is written
+    close(told_[1]);
+    ExpectTold();
+    child_.WaitUntilBlockedIn(SYS_read);
+  }
+  ~Script() { close(told_[0]); }
+  Script(const Script&) = delete;
+  Script& operator=(const Script&) = delete;
+
+  // Lets its main thread go on to where it blocks next.
+  void GoOn() const {
+    child_.LetGo();
+    ExpectTold();
+    child_.WaitUntilBlockedIn(SYS_read);
+  }
+  const LiveChild& child() const { return child_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  int Run(LiveChild& self, const Installed& python) {
+    self.BlockInRead();
+    dup2(self.command_fd(), 0);
+    dup2(told_[1], 1);
+    execl(python.path.c_str(), python.path.c_str(), "-S", "-B", path_.c_str(), nullptr);
+    return 98;
+  }
+
+  void ExpectTold() const {
+    char what = 0;
+    EXPECT_EQ(read(told_[0], &what, 1), 1) << "the script failed";
+  }
+
+  struct Pipe {
+    int ends[2] = {-1, -1};
+    Pipe() { EXPECT_EQ(pipe(ends), 0); }
+    int operator[](int i) const { return ends[i]; }
+  };
+  Pipe told_;
+  std::string path_;
+  LiveChild child_;
+};
+
+}  // namespace rollcall::testing
+
+#endif  // ROLLCALL_TESTS_COLLECTOR_LIVE_PYTHON_SCRIPT_H_
