@@ -57,8 +57,8 @@ function(rollcall_named_programs out)
   endforeach()
   set(${out} ${named} PARENT_SCOPE)
 endfunction()
-file(GLOB NAMING ${CMAKE_CURRENT_SOURCE_DIR}/check/*.py ${PROJECT_SOURCE_DIR}/README.md
-  ${PROJECT_SOURCE_DIR}/docs/verdicts/*.md)
+file(GLOB NAMING ${CMAKE_CURRENT_SOURCE_DIR}/check/*.py ${CMAKE_CURRENT_SOURCE_DIR}/attach.cmake
+  ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/verdicts/*.md)
 rollcall_named_programs(NAMED_PROGRAMS ${NAMING})
 
 # A ctest entry that runs tests/jobs/run_job_test.py in JOB_ENVIRONMENT. Most of its time is waiting, hence no lock:

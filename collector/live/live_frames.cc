@@ -57,7 +57,8 @@ std::vector<LiveFrame> LiveFrames(const LiveThread& thread, Symbolizer* symboliz
         MergeStacks(kinds, thread.end == ring::StackEnd::kComplete, entries, python.end);
     for (const MergedStep& step : merged.steps) {
       if (step.python) {
-        frames.push_back({python.frames[step.index].frame});
+        const LivePythonFrame& frame = python.frames[step.index];
+        frames.push_back({frame.frame, frame.digest, frame.integers});
       } else {
         add_native(step.index);
       }

@@ -13,7 +13,10 @@ namespace rollcall {
 
 struct LiveFrame {
   SourceFrame frame;
-  uint64_t digest = 0;  // of a native frame: UnwoundStack::digests; 0: unknown
+  // Native: UnwoundStack::digests. Python: LivePythonFrame::digest, of this frame alone. 0:
+  // unknown.
+  uint64_t digest = 0;
+  std::vector<PythonInteger> integers = {};  // Python's, if they were asked for
 };
 
 // The thread's frames as one stack, innermost first: Python's in the place of the native ones that

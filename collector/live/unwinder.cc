@@ -22,8 +22,11 @@ constexpr unsigned kPreserved[] = {3, 6, 12, 13, 14, 15};
 constexpr int kInstruction = 16;
 #endif
 
-// FNV-1a, by words.
-uint64_t Mixed(uint64_t hash, uint64_t word) { return (hash ^ word) * 0x100000001b3; }
+// FNV-1a, by words; without the shift upper bits would not reach the lower ones.
+uint64_t Mixed(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x100000001b3;
+  return hash ^ hash >> 32;
+}
 constexpr uint64_t kEmptyDigest = 0xcbf29ce484222325;
 
 }  // namespace

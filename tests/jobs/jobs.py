@@ -98,6 +98,9 @@ class Job:
         self._stdout.close()
         self._stderr.close()
 
+    def pid(self):
+        return self._process.pid
+
     def running(self):
         return self._process.poll() is None
 

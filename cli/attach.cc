@@ -1,0 +1,166 @@
+// rollcall attach: what a job waits for that was started without rollcall.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/argument_parser.h"
+#include "cli/command.h"
+#include "cli/outputs.h"
+#include "cli/report_output.h"
+#include "collector/attach/job_finder.h"
+#include "collector/attach/judge.h"
+#include "collector/attach/look.h"
+#include "collector/attach/stack_tree.h"
+#include "collector/attach/standing.h"
+#include "collector/base/print_line.h"
+#include "collector/base/proc_source.h"
+#include "collector/export/exporter.h"
+#include "collector/import/add_sources.h"
+#include "collector/launch/job_environment.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+namespace {
+
+using attach::FoundJob;
+using attach::JobRank;
+
+bool Holds(const FoundJob& job, pid_t pid) {
+  const bool other = std::find(job.others.begin(), job.others.end(), pid) != job.others.end();
+  return other || std::any_of(job.ranks.begin(), job.ranks.end(), [pid](const JobRank& rank) {
+           return rank.pid == pid ||
+                  std::find(rank.helpers.begin(), rank.helpers.end(), pid) != rank.helpers.end();
+         });
+}
+
+std::vector<int32_t> RanksOf(const FoundJob& job) {
+  std::vector<int32_t> ranks;
+  for (const JobRank& rank : job.ranks) ranks.push_back(rank.rank);
+  return ranks;
+}
+
+// "Open MPI, ranks 0-3 of 4: ./solver (processes 4711, 4712, …)"
+std::string JobText(const FoundJob& job) {
+  constexpr size_t kMostPids = 4;
+  std::string pids;
+  for (size_t i = 0; i < std::min(kMostPids, job.ranks.size()); ++i) {
+    pids += fmt::format("{}{}", i == 0 ? "" : ", ", job.ranks[i].pid);
+  }
+  if (job.ranks.size() > kMostPids) pids += ", …";
+  return fmt::format("{}, {}{}: {} (process{} {})", job.launcher, RanksPhrase(RanksOf(job)),
+                     job.size > 0 ? fmt::format(" of {}", job.size) : "", job.ranks.front().name,
+                     job.ranks.size() == 1 ? "" : "es", pids);
+}
+
+void PrintJobs(const attach::FoundJobs& found) {
+  for (const FoundJob& job : found.jobs) fmt::print("{}\n", JobText(job));
+}
+
+// The job that is meant; null, and a line on stderr, if that is not clear.
+const FoundJob* Choose(const attach::FoundJobs& found, int32_t pid) {
+  if (found.jobs.empty()) {
+    std::string line = "no rank of a distributed job was found on this machine";
+    if (found.hidden != 0) {
+      line += fmt::format("; the environment of {} process{} may not be read (run it as root)",
+                          found.hidden, found.hidden == 1 ? "" : "es");
+    }
+    PrintLine(line);
+    return nullptr;
+  }
+  if (pid != 0) {
+    for (const FoundJob& job : found.jobs) {
+      if (Holds(job, pid)) return &job;
+    }
+    PrintLine(
+        fmt::format("process {} is no rank and starts none; `rollcall attach --list` shows "
+                    "the jobs",
+                    pid));
+    return nullptr;
+  }
+  if (found.jobs.size() == 1) return &found.jobs.front();
+  PrintLine("there are several jobs; --pid chooses one:");
+  for (const FoundJob& job : found.jobs) PrintLine("  " + JobText(job));
+  return nullptr;
+}
+
+void PrintTree(const attach::Standings& standings, StackDetail detail) {
+  if (detail == StackDetail::kNone) return;
+  const attach::StackNode root = StackTree(standings, detail == StackDetail::kFull);
+  fmt::print("\n  stacks\n");
+  for (const std::string& line : StackTreeLines(root)) fmt::print("    {}\n", line);
+}
+
+}  // namespace
+
+int RunAttach(int argc, char** argv) {
+  ArgumentParser parser(
+      "Says what a job waits for that was started without rollcall, from the stacks of its ranks.",
+      "rollcall attach");
+  bool list = false;
+  int32_t pid = 0;
+  double between_s = 1;
+  // A call that moves much data may take longer than a second.
+  double confirm_s = 5;
+  Outputs outputs;
+  TextStyle style;
+  parser.Add("--list", &list, "only list this user's distributed jobs on this machine");
+  parser.Add("--pid", &pid, "the job of this process: a rank, a child of one, or the launcher",
+             {.type = "PID", .must = Must::kBePositive});
+  parser.Add("--between", &between_s, "time between the two looks at a rank",
+             {.type = "SECONDS", .must = Must::kBePositive, .show_default = true});
+  parser.Add(
+      "--confirm", &confirm_s,
+      "after a finding, look twice again with this time between, and believe that; 0: do not",
+      {.type = "SECONDS", .must = Must::kBeNonNegative, .show_default = true});
+  outputs.AddOptions(&parser, Outputs::StandardOutput::kOurs);
+  style.AddOptions(&parser);
+  parser.SetFooter("Exit codes: 0 nothing found, 1 findings, 2 usage, or no job.");
+  if (const auto code = parser.Parse(argc, argv)) return *code;
+
+  const ProcSource proc;
+  const attach::FoundJobs found = attach::FindJobs(proc, geteuid());
+  if (list) {
+    PrintJobs(found);
+    return found.jobs.empty() ? kUsage : kNothingFound;
+  }
+  const FoundJob* job = Choose(found, pid);
+  if (job == nullptr) return kUsage;
+  attach::Standings standings;
+  Report report;
+  const auto judge = [&](double between) {
+    const auto wait = std::chrono::milliseconds(static_cast<int64_t>(between * 1e3));
+    standings =
+        attach::StandingsOf(*job, HostName(), attach::LookTwice(proc, *job, {.between = wait}));
+    AddSources(&standings.trace);
+    report = attach::Judge(*job, standings);
+  };
+  judge(between_s);
+  if (!report.findings.empty() && confirm_s > between_s) judge(confirm_s);
+
+  TextOptions text = style.For(STDOUT_FILENO);
+  const StackDetail detail = text.stacks;
+  text.stacks = StackDetail::kNone;  // the tree has them
+  const DiagnoseOptions diagnose;
+  const Subject subject = {.trace = standings.trace,
+                           .report = report,
+                           .diagnose = diagnose,
+                           .judgement = JudgeAll(report),
+                           .text = text,
+                           .source_root = outputs.SourceRoot(),
+                           .version = ROLLCALL_VERSION};
+  if (!outputs.ToStandardOutput()) {
+    ExportText(subject, std::cout);
+    std::cout.flush();
+    PrintTree(standings, detail);
+  }
+  if (!outputs.Write(subject)) return kUsage;
+  return subject.judgement.Fails() ? kFindings : kNothingFound;
+}
+
+}  // namespace rollcall

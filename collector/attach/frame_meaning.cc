@@ -1,0 +1,159 @@
+#include "collector/attach/frame_meaning.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <unordered_map>
+
+namespace rollcall::attach {
+namespace {
+
+enum class Match : uint8_t { kIs, kBegins };
+
+struct NativeRow {
+  FrameMeaning meaning;
+  Match match;
+  std::string_view pattern;
+};
+struct PythonRow {
+  FrameMeaning meaning;
+  std::string_view file;
+  std::string_view function;
+};
+
+constexpr NativeRow kNativeRows[] = {
+#define FRAME(meaning, match, pattern) {FrameMeaning::k##meaning, Match::k##match, pattern},
+#define PYTHON(meaning, file, function)
+#include "collector/attach/frames.def"
+#undef FRAME
+#undef PYTHON
+};
+constexpr PythonRow kPythonRows[] = {
+#define FRAME(meaning, match, pattern)
+#define PYTHON(meaning, file, function) {FrameMeaning::k##meaning, file, function},
+#include "collector/attach/frames.def"
+#undef FRAME
+#undef PYTHON
+};
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+// "MPI_Allreduce" by "mpi_allreduce"; also those of NCCL.
+const std::unordered_map<std::string, Operation>& OperationsByName() {
+  static const auto names = [] {
+    std::unordered_map<std::string, Operation> all;
+    for (uint16_t number = 1; number < kOperationNumbers; ++number) {
+      const OperationInfo& info = FindOperation(number);
+      if (!info.name.empty()) all.emplace(Lower(info.name), info.operation);
+    }
+    return all;
+  }();
+  return names;
+}
+
+// Of "PMPI_Allreduce", "mpi_allreduce_", "mpi_allreduce_f08_", "MPI_Allreduce_c",
+// "ompi_mpi_finalize".
+Operation OperationOf(std::string_view function) {
+  std::string name = Lower(function);
+  if (name.starts_with("ompi_mpi_")) name.erase(0, 5);
+  if (name.starts_with("pmpi_") || name.starts_with("pnccl")) name.erase(0, 1);
+  for (const std::string_view suffix : {"_", "_", "_f08", "_f08ts", "_f", "_c"}) {
+    const auto found = OperationsByName().find(name);
+    if (found != OperationsByName().end()) return found->second;
+    if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+  }
+  const auto found = OperationsByName().find(name);
+  return found == OperationsByName().end() ? Operation::kNone : found->second;
+}
+
+// What one frame says by itself.
+std::optional<FrameMeaning> MeaningOfFrame(const SourceFrame& frame) {
+  if (frame.language == Language::kPython) {
+    for (const PythonRow& row : kPythonRows) {
+      if (!frame.file.ends_with(row.file)) continue;
+      // A method's name has its class in front of it from 3.11 on.
+      if (row.function.empty() || frame.function == row.function) return row.meaning;
+    }
+    return std::nullopt;
+  }
+  for (const NativeRow& row : kNativeRows) {
+    const bool fits = row.match == Match::kIs ? frame.function == row.pattern
+                                              : frame.function.starts_with(row.pattern);
+    if (!fits) continue;
+    // Names of the user's own may begin so.
+    const bool by_name = row.meaning == FrameMeaning::kMpi || row.meaning == FrameMeaning::kNccl;
+    if (by_name && OperationOf(frame.function) == Operation::kNone) continue;
+    return row.meaning;
+  }
+  return std::nullopt;
+}
+
+std::string CallText(FrameMeaning meaning, Operation operation, const SourceFrame& frame) {
+  if (operation != Operation::kNone) {
+    return std::string(FindOperation(static_cast<uint16_t>(operation)).name);
+  }
+  if (frame.language == Language::kPython && meaning != FrameMeaning::kLoader) {
+    return "torch.distributed." + frame.function;
+  }
+  return frame.function;
+}
+
+}  // namespace
+
+std::string_view MeaningText(FrameMeaning meaning) {
+  switch (meaning) {
+    case FrameMeaning::kExit:
+      return "on its way out";
+    case FrameMeaning::kMpi:
+    case FrameMeaning::kTorch:
+    case FrameMeaning::kNccl:
+      return "waiting";
+    case FrameMeaning::kRendezvous:
+      return "waiting for the other ranks to appear";
+    case FrameMeaning::kDevice:
+      return "waiting for its device";
+    case FrameMeaning::kLoader:
+      return "waiting for its data loader";
+    case FrameMeaning::kGil:
+      return "waiting for Python's lock";
+    case FrameMeaning::kLock:
+      return "waiting for a lock or a thread";
+    case FrameMeaning::kSleep:
+      return "asleep";
+    case FrameMeaning::kIo:
+      return "reading or writing";
+    case FrameMeaning::kCode:
+      return "computing";
+  }
+  return "";
+}
+
+StackMeaning MeaningOf(const std::vector<const SourceFrame*>& frames) {
+  StackMeaning best;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const std::optional<FrameMeaning> meaning = MeaningOfFrame(*frames[i]);
+    if (!meaning || *meaning > best.meaning) continue;
+    // The outermost of equal ones: what the user's code called.
+    best.meaning = *meaning;
+    best.frame = static_cast<ptrdiff_t>(i);
+  }
+  if (best.frame < 0) return best;
+  const SourceFrame& frame = *frames[static_cast<size_t>(best.frame)];
+  const bool by_name = best.meaning == FrameMeaning::kMpi || best.meaning == FrameMeaning::kNccl;
+  if (by_name) best.operation = OperationOf(frame.function);
+  // A process that ends may wait for others in MPI_Finalize.
+  if (best.meaning == FrameMeaning::kExit) {
+    for (const SourceFrame* inner : frames) {
+      if (MeaningOfFrame(*inner) == FrameMeaning::kMpi)
+        best.operation = OperationOf(inner->function);
+    }
+  }
+  best.call = CallText(best.meaning, best.operation, frame);
+  return best;
+}
+
+}  // namespace rollcall::attach

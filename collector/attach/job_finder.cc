@@ -1,0 +1,300 @@
+#include "collector/attach/job_finder.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "collector/attach/rank_identity.h"
+#include "collector/base/proc_stat.h"
+#include "collector/base/text.h"
+#include "collector/live/exported_symbols.h"
+#include "collector/live/process_image.h"
+
+namespace rollcall::attach {
+namespace {
+
+constexpr size_t kMaxNameBytes = 64;
+constexpr size_t kMaxPathBytes = 4096;
+// Of an environment in memory.
+constexpr size_t kMaxVariables = 4096;
+constexpr size_t kMaxVariableBytes = 1024;
+
+struct Entry {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  uint64_t start_ticks = 0;
+  std::string name;
+  std::optional<RankIdentity> identity;
+  bool communicates = false;
+};
+
+std::string Directory(pid_t pid) { return "/proc/" + std::to_string(pid); }
+
+// Effective user, by the line "Uid:" of /proc/<pid>/status.
+std::optional<uid_t> OwnerOf(const ProcSource& proc, pid_t pid) {
+  std::string status;
+  if (proc.Read(Directory(pid) + "/status", &status) != 0) return std::nullopt;
+  const size_t at = status.find("\nUid:\t");
+  if (at == std::string::npos) return std::nullopt;
+  const size_t second = status.find('\t', at + 6);
+  if (second == std::string::npos) return std::nullopt;
+  uid_t user = 0;
+  const char* begin = status.data() + second + 1;
+  if (std::from_chars(begin, status.data() + status.size(), user).ec != std::errc()) {
+    return std::nullopt;
+  }
+  return user;
+}
+
+std::optional<Entry> ReadEntry(const ProcSource& proc, pid_t pid) {
+  std::string stat;
+  if (proc.Read(Directory(pid) + "/stat", &stat) != 0) return std::nullopt;
+  const size_t open = stat.find('(');
+  const size_t close = stat.rfind(')');
+  if (open == std::string::npos || close == std::string::npos || close < open) return std::nullopt;
+  Entry entry;
+  entry.pid = pid;
+  entry.name = CleanText(stat.substr(open + 1, close - open - 1), kMaxNameBytes);
+  const std::string_view parent = ProcStatField(stat, 4);
+  const std::string_view start = ProcStatField(stat, 22);
+  std::from_chars(parent.data(), parent.data() + parent.size(), entry.parent);
+  std::from_chars(start.data(), start.data() + start.size(), entry.start_ticks);
+  return entry;
+}
+
+std::string ExecutableOf(const ProcSource& proc, pid_t pid) {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink(proc.root() + Directory(pid) + "/exe", error);
+  return CleanText(path.string(), kMaxPathBytes);
+}
+
+bool HasCommunicationLibrary(const ProcSource& proc, pid_t pid) {
+  std::string maps;
+  if (proc.Read(Directory(pid) + "/maps", &maps, 16 << 20) != 0) return false;
+  for (size_t at = 0; at < maps.size();) {
+    const size_t end = std::min(maps.find('\n', at), maps.size());
+    const std::string_view line(maps.data() + at, end - at);
+    const size_t path = line.find('/');
+    if (path != std::string_view::npos && IsCommunicationLibrary(std::string(line.substr(path)))) {
+      return true;
+    }
+    at = end + 1;
+  }
+  return false;
+}
+
+// The environment as the process has it now: what libc's `environ` points to.
+std::string EnvironmentInMemory(const ProcSource& proc, pid_t pid) {
+  const ProcessMemory memory(pid);
+  ProcessImage image;
+  if (!proc.root().empty() || image.Load(proc, pid, &memory) != 0) return "";
+  const auto libc =
+      std::find_if(image.modules().begin(), image.modules().end(), [](const LoadedModule& module) {
+        return module.path.find("/libc.so.6") != std::string::npos ||
+               module.path.find("/libc-2.") != std::string::npos;
+      });
+  constexpr std::array<std::string_view, 1> kNames = {"environ"};
+  std::array<uint64_t, 1> found{};
+  if (libc == image.modules().end() ||
+      !FindExports(*libc, proc.root() + Directory(pid) + "/root", kNames, found) || found[0] == 0) {
+    return "";
+  }
+  uint64_t list = 0;
+  if (memory.Read(found[0] + libc->bias, &list, sizeof(list)) != sizeof(list)) return "";
+  std::string environment;
+  for (size_t i = 0; i < kMaxVariables; ++i) {
+    uint64_t variable = 0;
+    if (memory.Read(list + 8 * i, &variable, sizeof(variable)) != sizeof(variable)) break;
+    if (variable == 0) break;
+    std::array<char, kMaxVariableBytes> text{};
+    const size_t got = memory.Read(variable, text.data(), text.size());
+    const std::string_view all(text.data(), got);
+    const size_t end = all.find('\0');
+    if (end == std::string_view::npos) continue;  // none of ours is as long
+    environment.append(all.substr(0, end)).push_back('\0');
+  }
+  return environment;
+}
+
+// All processes that may be looked at, and who belongs to whom.
+class ProcessTree {
+ public:
+  ProcessTree(const ProcSource& proc, uid_t user) {
+    std::vector<int> pids;
+    if (proc.ListNumbers("/proc", &pids) != 0) return;
+    for (const int pid : pids) {
+      std::optional<Entry> entry = ReadEntry(proc, pid);
+      const std::optional<uid_t> owner = OwnerOf(proc, pid);
+      if (!entry || !owner) continue;
+      if (user == 0 || *owner == user) ReadIdentity(proc, &*entry);
+      entries_.emplace(pid, std::move(*entry));
+    }
+    for (const auto& [pid, entry] : entries_) children_[entry.parent].push_back(pid);
+  }
+
+  const std::map<pid_t, Entry>& entries() const { return entries_; }
+  size_t hidden() const { return hidden_; }
+
+  const Entry* Find(pid_t pid) const {
+    const auto found = entries_.find(pid);
+    return found == entries_.end() ? nullptr : &found->second;
+  }
+  // Those below `pid`, children before grandchildren.
+  std::vector<pid_t> Descendants(pid_t pid) const {
+    std::vector<pid_t> all = {pid};
+    for (size_t i = 0; i < all.size(); ++i) {
+      const auto children = children_.find(all[i]);
+      if (children == children_.end()) continue;
+      all.insert(all.end(), children->second.begin(), children->second.end());
+    }
+    all.erase(all.begin());
+    return all;
+  }
+  // Those that started `pid`, but for init.
+  std::vector<pid_t> Ancestors(pid_t pid) const {
+    std::vector<pid_t> all;
+    for (const Entry* entry = Find(pid); entry != nullptr; entry = Find(entry->parent)) {
+      if (entry->parent <= 1 || all.size() > entries_.size()) break;
+      all.push_back(entry->parent);
+    }
+    return all;
+  }
+  // Is the identity, if the process has one, that of a rank which started it?
+  bool Inherits(const Entry& entry) const {
+    const Entry* parent = Find(entry.parent);
+    return parent != nullptr && parent->identity == entry.identity;
+  }
+
+ private:
+  void ReadIdentity(const ProcSource& proc, Entry* entry) {
+    std::string environment;
+    if (proc.Read(Directory(entry->pid) + "/environ", &environment) != 0) {
+      ++hidden_;
+      return;
+    }
+    entry->identity = IdentifyRank(environment);
+    entry->communicates = HasCommunicationLibrary(proc, entry->pid);
+    if (!entry->identity && entry->communicates) {
+      entry->identity = IdentifyRank(EnvironmentInMemory(proc, entry->pid));
+    }
+  }
+
+  std::map<pid_t, Entry> entries_;
+  std::unordered_map<pid_t, std::vector<pid_t>> children_;
+  size_t hidden_ = 0;
+};
+
+bool IsShell(std::string_view name) {
+  constexpr std::string_view kShells[] = {"sh", "bash", "dash", "zsh", "ksh", "env", "time"};
+  return std::find(std::begin(kShells), std::end(kShells), name) != std::end(kShells);
+}
+
+// Of a process and those below it that have its identity, the one that communicates: a shell or a
+// wrapper may stand in front of it, and workers that it started behind it.
+const Entry* RankAmong(const std::vector<const Entry*>& family) {
+  for (const Entry* entry : family) {
+    if (entry->communicates) return entry;
+  }
+  for (const Entry* entry : family) {
+    if (!IsShell(entry->name)) return entry;
+  }
+  return family.front();
+}
+
+// An agent of a launcher that itself is a rank of an outer one (torchrun in a Slurm task): what it
+// started says something else of itself.
+bool StartsRanksOfItsOwn(const ProcessTree& tree, const Entry& top) {
+  for (const pid_t pid : tree.Descendants(top.pid)) {
+    const Entry* below = tree.Find(pid);
+    if (below->identity && below->identity->launcher != top.identity->launcher) return true;
+  }
+  return false;
+}
+
+using JobKey = std::tuple<std::string, std::string, int32_t>;  // launcher, job, size
+
+JobKey KeyOf(const RankIdentity& identity, pid_t parent) {
+  const std::string job = identity.job.empty() ? "process " + std::to_string(parent) : identity.job;
+  return {identity.launcher, job, identity.size};
+}
+
+}  // namespace
+
+bool IsCommunicationLibrary(const std::string& path) {
+  constexpr std::string_view kNames[] = {"libmpi",  "libmpich",  "libpmpi",
+                                         "libnccl", "librccl",   "libtorch_cpu",
+                                         "libgloo", "liboshmem", "libmpifort"};
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  return name.find(".so") != std::string_view::npos &&
+         std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+FoundJobs FindJobs(const ProcSource& proc, uid_t user) {
+  const ProcessTree tree(proc, user);
+  std::map<JobKey, FoundJob> jobs;
+  for (const auto& [pid, top] : tree.entries()) {
+    if (!top.identity || tree.Inherits(top)) continue;
+    const JobKey key = KeyOf(*top.identity, top.parent);
+    FoundJob& job = jobs[key];
+    if (StartsRanksOfItsOwn(tree, top)) {
+      job.others.push_back(pid);
+      continue;
+    }
+    std::tie(job.launcher, job.job, job.size) = key;
+    job.all_local |= top.identity->size > 0 && top.identity->local_size == top.identity->size;
+    std::vector<const Entry*> family = {&top};
+    for (const pid_t below : tree.Descendants(pid)) {
+      const Entry* entry = tree.Find(below);
+      if (entry->identity == top.identity) family.push_back(entry);
+    }
+    const Entry* chosen = RankAmong(family);
+    JobRank rank;
+    rank.rank = top.identity->rank;
+    rank.pid = chosen->pid;
+    rank.start_ticks = chosen->start_ticks;
+    rank.name = chosen->name;
+    rank.executable = ExecutableOf(proc, chosen->pid);
+    const std::vector<pid_t> below = tree.Descendants(chosen->pid);
+    for (const Entry* entry : family) {
+      if (entry == chosen) continue;
+      const bool started = std::find(below.begin(), below.end(), entry->pid) != below.end();
+      (started ? rank.helpers : job.others).push_back(entry->pid);
+    }
+    for (const pid_t above : tree.Ancestors(pid)) job.others.push_back(above);
+    const bool known = std::any_of(job.ranks.begin(), job.ranks.end(),
+                                   [&](const JobRank& other) { return other.rank == rank.rank; });
+    if (known) {
+      job.others.push_back(rank.pid);  // started apart: the first one is believed
+    } else {
+      job.ranks.push_back(std::move(rank));
+    }
+  }
+  FoundJobs found;
+  found.hidden = tree.hidden();
+  for (auto& [key, job] : jobs) {
+    if (job.ranks.empty()) continue;
+    std::sort(job.ranks.begin(), job.ranks.end(),
+              [](const JobRank& a, const JobRank& b) { return a.rank < b.rank; });
+    std::sort(job.others.begin(), job.others.end());
+    job.others.erase(std::unique(job.others.begin(), job.others.end()), job.others.end());
+    found.jobs.push_back(std::move(job));
+  }
+  const auto lowest = [](const FoundJob& job) {
+    return std::min_element(job.ranks.begin(), job.ranks.end(),
+                            [](const auto& a, const auto& b) { return a.pid < b.pid; })
+        ->pid;
+  };
+  std::sort(found.jobs.begin(), found.jobs.end(),
+            [&](const FoundJob& a, const FoundJob& b) { return lowest(a) < lowest(b); });
+  return found;
+}
+
+}  // namespace rollcall::attach

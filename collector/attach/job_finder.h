@@ -1,0 +1,51 @@
+// The distributed jobs whose ranks run on this machine, found by their processes' environments.
+#ifndef ROLLCALL_COLLECTOR_ATTACH_JOB_FINDER_H_
+#define ROLLCALL_COLLECTOR_ATTACH_JOB_FINDER_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/base/proc_source.h"
+
+namespace rollcall::attach {
+
+struct JobRank {
+  int32_t rank = -1;
+  pid_t pid = 0;
+  uint64_t start_ticks = 0;  // with the pid it names the process for good
+  std::string name;          // of the program
+  std::string executable;    // its path; empty: unknown
+  // Processes that it started and that have its environment: data loader workers, say.
+  std::vector<pid_t> helpers;
+};
+
+struct FoundJob {
+  std::string launcher;  // "Open MPI"
+  std::string job;       // what tells it from others of that launcher
+  int32_t size = -1;     // of the world; -1: unknown
+  // The launcher says that all ranks are on this node.
+  bool all_local = false;
+  std::vector<JobRank> ranks;  // by rising rank, each once
+  std::vector<pid_t> others;   // who started them: launchers, shells; rising
+};
+
+struct FoundJobs {
+  std::vector<FoundJob> jobs;  // by the lowest pid of their ranks
+  size_t hidden = 0;           // processes of that user whose environment may not be read
+};
+
+// Of the processes of `user`, or of all users if that is 0. What a process put into its environment
+// after its start (Ray, torch.multiprocessing) is read from its memory if it has loaded a library
+// for communication. Reads /proc; stops nobody.
+FoundJobs FindJobs(const ProcSource& proc, uid_t user);
+
+// Is the file part of a library by which ranks talk: MPI, NCCL, PyTorch, Gloo?
+bool IsCommunicationLibrary(const std::string& path);
+
+}  // namespace rollcall::attach
+
+#endif  // ROLLCALL_COLLECTOR_ATTACH_JOB_FINDER_H_

@@ -1,0 +1,496 @@
+#include "collector/attach/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collector/matching/call_site.h"
+#include "collector/matching/user_code.h"
+#include "collector/model/rank_set.h"
+#include "proto/operations.h"
+
+namespace rollcall::attach {
+namespace {
+
+// Ranks that stand at one place.
+struct Group {
+  std::vector<const RankStanding*> members;
+  std::vector<int32_t> ranks;
+
+  const RankStanding& front() const { return *members.front(); }
+  const std::string& call() const { return front().meaning.call; }
+  Kind kind() const { return FindOperation(static_cast<uint16_t>(front().meaning.operation)).kind; }
+};
+
+bool IsMpi(const Group& group, Operation operation) {
+  return group.front().meaning.operation == operation;
+}
+
+// A call that waits for messages, not for all members.
+bool IsOfMessages(const Group& group) {
+  if (group.front().meaning.meaning != FrameMeaning::kMpi) return false;
+  const CallGroup kind = GroupOf(group.kind());
+  return kind == CallGroup::kP2p || kind == CallGroup::kRequests;
+}
+
+// Nobody leaves that call before all have entered it.
+bool HoldsAll(const Group& group) {
+  const Rule rule = FindOperation(static_cast<uint16_t>(group.front().meaning.operation)).rule;
+  const Needs needs = NeedsOf(rule);
+  return needs == Needs::kAll || needs == Needs::kAllIfCounted || needs == Needs::kUnknown;
+}
+
+// What other ranks do decides when the call returns.
+bool Waits(const RankStanding& rank) {
+  const Kind kind = FindOperation(static_cast<uint16_t>(rank.meaning.operation)).kind;
+  return WaitsForRanks(rank.meaning.meaning) && !IsLocal(kind);
+}
+
+bool Still(const RankStanding& rank) {
+  return rank.stillness == Stillness::kAsleep || rank.stillness == Stillness::kSame;
+}
+
+class Judgement {
+ public:
+  Judgement(const FoundJob& job, const Standings& standings)
+      : job_(job), standings_(standings), sites_(standings.trace) {}
+
+  Report Run() {
+    report_.ranks = static_cast<uint32_t>(standings_.ranks.size());
+    report_.ranks_expected = static_cast<uint32_t>(std::max(job_.size, 0));
+    report_.hosts = 1;
+    report_.status = Report::Status::kRunning;
+    Sort();
+    NoteMissing();
+    if (!unreadable_.empty()) return Unreadable();
+    if (!moving_.empty()) return Moving();
+    if (waiting_.empty()) {
+      report_.notes.push_back("no rank waits for another one in a call that is known");
+      return std::move(report_);
+    }
+    if (!Outside() && !Ended()) Apart();
+    return std::move(report_);
+  }
+
+ private:
+  void Sort() {
+    for (const RankStanding& rank : standings_.ranks) {
+      const bool waits = Waits(rank);
+      if (rank.gone) {
+        gone_.push_back(&rank);
+      } else if (rank.denied) {
+        unreadable_.push_back(&rank);
+      } else if (rank.pace == Pace::kStopped) {
+        outside_.push_back(&rank);  // whatever it was about to do
+      } else if (rank.ended || rank.may_act || !Still(rank) || (rank.timed && !waits)) {
+        moving_.push_back(&rank);
+      } else if (waits) {
+        Join(rank);
+      } else {
+        outside_.push_back(&rank);
+      }
+    }
+    std::stable_sort(waiting_.begin(), waiting_.end(), [](const Group& a, const Group& b) {
+      return a.members.size() > b.members.size();
+    });
+  }
+
+  void Join(const RankStanding& rank) {
+    for (Group& group : waiting_) {
+      if (group.call() != rank.meaning.call ||
+          sites_.Id(group.front().call_path) != sites_.Id(rank.call_path)) {
+        continue;
+      }
+      group.members.push_back(&rank);
+      group.ranks.push_back(rank.rank);
+      return;
+    }
+    waiting_.push_back({{&rank}, {rank.rank}});
+  }
+
+  std::vector<int32_t> Waiting() const {
+    std::vector<int32_t> ranks;
+    for (const Group& group : waiting_)
+      ranks.insert(ranks.end(), group.ranks.begin(), group.ranks.end());
+    Normalize(&ranks);
+    return ranks;
+  }
+
+  static std::vector<int32_t> RanksOf(const std::vector<const RankStanding*>& standings) {
+    std::vector<int32_t> ranks;
+    for (const RankStanding* standing : standings) ranks.push_back(standing->rank);
+    Normalize(&ranks);
+    return ranks;
+  }
+
+  std::string Place(const RankStanding& rank) const {
+    const SourceFrame frame = sites_.UserFrame(rank.call_path);
+    const std::string place = PlaceText(frame);
+    const std::string function = frame.function.empty() ? "?" : frame.function;
+    return place.empty() ? function : fmt::format("{} ({})", function, place);
+  }
+
+  Site SiteOf(const RankStanding& rank, std::vector<int32_t> ranks, Site::Role role,
+              bool culprit) const {
+    Site site;
+    site.role = role;
+    site.culprit = culprit;
+    site.ranks = std::move(ranks);
+    site.frame = sites_.UserFrame(rank.call_path);
+    site.call_path = rank.call_path;
+    site.what = WaitsForRanks(rank.meaning.meaning)
+                    ? rank.meaning.call
+                    : fmt::format("{}, {}", rank.state, MeaningText(rank.meaning.meaning));
+    return site;
+  }
+
+  void AddWaiting(Finding* finding) const {
+    for (const Group& group : waiting_) {
+      finding->sites.push_back(SiteOf(group.front(), group.ranks, Site::Role::kWaiting, false));
+    }
+  }
+
+  Finding Draft(VerdictKind kind, Certainty certainty) const {
+    Finding finding;
+    finding.kind = kind;
+    finding.certainty = certainty;
+    finding.kind_certainty = certainty;
+    finding.hangs = true;
+    finding.world = 0;
+    if (!waiting_.empty()) finding.operation = waiting_.front().front().meaning.operation;
+    finding.waiting = Waiting();
+    return finding;
+  }
+
+  void Add(Finding finding) {
+    report_.status = Report::Status::kHung;
+    finding.notes.push_back(
+        "seen from the stacks alone, at two looks: under `rollcall run` the calls themselves are "
+        "compared");
+    report_.findings.push_back(std::move(finding));
+  }
+
+  void NoteMissing() {
+    std::vector<int32_t> missing;
+    for (int32_t rank = 0; rank < job_.size; ++rank) {
+      const bool here = std::any_of(job_.ranks.begin(), job_.ranks.end(),
+                                    [rank](const JobRank& other) { return other.rank == rank; });
+      if (!here) missing.push_back(rank);
+    }
+    missing_ = std::move(missing);
+    if (missing_.empty()) return;
+    report_.notes.push_back(
+        fmt::format("{} of {} {} not on this machine{}", RanksPhrase(missing_), job_.size,
+                    Verb(missing_, "is", "are"),
+                    job_.all_local ? ", although the launcher started all ranks here" : ""));
+  }
+
+  Report Unreadable() {
+    Finding finding = Draft(VerdictKind::kInconclusive, Certainty::kInconclusive);
+    finding.hangs = false;
+    finding.culprits = {};
+    const std::vector<int32_t> ranks = RanksOf(unreadable_);
+    finding.title = fmt::format("the stack{} of {} could not be taken",
+                                ranks.size() == 1 ? "" : "s", RanksPhrase(ranks));
+    finding.why = unreadable_.front()->problem;
+    AddWaiting(&finding);
+    for (const RankStanding* rank : unreadable_) {
+      if (!rank->state.empty()) {
+        finding.notes.push_back(fmt::format("rank {} is {}", rank->rank, rank->state));
+      }
+    }
+    report_.findings.push_back(std::move(finding));
+    return std::move(report_);
+  }
+
+  // Who moves may still come. Where the others wait for it, it is shown.
+  Report Moving() {
+    constexpr size_t kMostShown = 4;
+    const std::vector<int32_t> moving = RanksOf(moving_);
+    if (waiting_.empty()) {
+      report_.notes.push_back(fmt::format("{} {} between the two looks", RanksPhrase(moving),
+                                          Verb(moving, "moved", "moved")));
+      return std::move(report_);
+    }
+    const std::vector<int32_t> waiting = Waiting();
+    report_.notes.push_back(fmt::format("{} {} in {}; {} {}", RanksPhrase(waiting),
+                                        Verb(waiting, "waits", "wait"), waiting_.front().call(),
+                                        RanksPhrase(moving), Verb(moving, "moves", "move")));
+    for (size_t i = 0; i < std::min(kMostShown, moving_.size()); ++i) {
+      const RankStanding& rank = *moving_[i];
+      std::string text = fmt::format("rank {} is {}: {}", rank.rank,
+                                     rank.timed ? "asleep for a time" : rank.state, Place(rank));
+      if (rank.may_act && Still(rank)) text += "; another of its threads may act";
+      if (!rank.problem.empty()) text += fmt::format(" ({})", rank.problem);
+      if (!rank.meaning.call.empty()) text += fmt::format(", in {}", rank.meaning.call);
+      report_.notes.push_back(std::move(text));
+    }
+    return std::move(report_);
+  }
+
+  // Ranks outside of every wait that others are in. True if there are any.
+  bool Outside() {
+    if (gone_.empty() && outside_.empty()) return false;
+    const std::string call = waiting_.front().call();
+    const std::vector<int32_t> waiting = Waiting();
+    const std::string others =
+        fmt::format("{} {} in {}", RanksPhrase(waiting), Verb(waiting, "waits", "wait"), call);
+    if (!gone_.empty()) {
+      const std::vector<int32_t> ranks = RanksOf(gone_);
+      Finding finding = Draft(VerdictKind::kRankDied, Certainty::kLikely);
+      finding.culprits = ranks;
+      finding.culprit_gone = true;
+      finding.title = fmt::format("{} ended; {}", RanksPhrase(ranks), others);
+      finding.why = "its process is gone, or a zombie";
+      AddWaiting(&finding);
+      Add(std::move(finding));
+      return true;
+    }
+    std::vector<const RankStanding*> leaving;
+    std::vector<const RankStanding*> stalled;
+    for (const RankStanding* rank : outside_) {
+      (rank->meaning.meaning == FrameMeaning::kExit ? leaving : stalled).push_back(rank);
+    }
+    if (!stalled.empty()) Stalled(stalled, others);
+    if (!leaving.empty()) Leaving(leaving, others);
+    return true;
+  }
+
+  void Stalled(const std::vector<const RankStanding*>& stalled, const std::string& others) {
+    const std::vector<int32_t> ranks = RanksOf(stalled);
+    const RankStanding& first = *stalled.front();
+    const bool stopped = first.pace == Pace::kStopped;
+    Finding finding =
+        Draft(VerdictKind::kRankStalled, stopped ? Certainty::kLikely : Certainty::kSuspected);
+    finding.culprits = ranks;
+    finding.title = fmt::format("{} {} outside every call, and {}", RanksPhrase(ranks),
+                                Verb(ranks, "is", "are"), others);
+    finding.why =
+        stopped ? "it is stopped, by a signal or a debugger"
+        : first.stillness == Stillness::kAsleep
+            ? "it did not run between the two looks"
+            : "it runs, and nothing on its stack or in its registers changed between the two looks";
+    AddWaiting(&finding);
+    for (const RankStanding* rank : stalled) {
+      finding.sites.push_back(SiteOf(*rank, {rank->rank}, Site::Role::kStalled, true));
+    }
+    Add(std::move(finding));
+  }
+
+  void Leaving(const std::vector<const RankStanding*>& leaving, const std::string& others) {
+    const std::vector<int32_t> ranks = RanksOf(leaving);
+    const bool finalizes = leaving.front()->meaning.operation == Operation::kFinalize;
+    Finding finding = Draft(finalizes ? VerdictKind::kFinalizedEarly : VerdictKind::kRankDied,
+                            Certainty::kLikely);
+    finding.culprits = ranks;
+    finding.title =
+        fmt::format("{} {} on {} way out{}, and {}", RanksPhrase(ranks), Verb(ranks, "is", "are"),
+                    Verb(ranks, "its", "their"), finalizes ? ", in MPI_Finalize" : "", others);
+    AddWaiting(&finding);
+    for (const RankStanding* rank : leaving) {
+      finding.sites.push_back(SiteOf(*rank, {rank->rank}, Site::Role::kEnded, true));
+    }
+    Add(std::move(finding));
+  }
+
+  // A rank in MPI_Finalize makes no other call any more; one that is not there never will.
+  bool Ended() {
+    const auto finalizes = [](const Group& group) { return IsMpi(group, Operation::kFinalize); };
+    const bool some = std::any_of(waiting_.begin(), waiting_.end(), finalizes);
+    const bool all = std::all_of(waiting_.begin(), waiting_.end(), finalizes);
+    if (some && !all) {
+      std::vector<const RankStanding*> leaving;
+      for (const Group& group : waiting_) {
+        if (finalizes(group))
+          leaving.insert(leaving.end(), group.members.begin(), group.members.end());
+      }
+      std::erase_if(waiting_, finalizes);
+      // From whom a message is awaited is not known: who finalizes may have nothing to do with it.
+      const bool messages = std::all_of(waiting_.begin(), waiting_.end(), IsOfMessages);
+      Finding finding = messages ? Draft(VerdictKind::kP2pUnmatched, Certainty::kSuspected)
+                                 : Draft(VerdictKind::kFinalizedEarly, Certainty::kLikely);
+      const std::vector<int32_t> finalizing = RanksOf(leaving);
+      const std::vector<int32_t> waiting = Waiting();
+      finding.culprits = messages ? std::exchange(finding.waiting, {}) : finalizing;
+      finding.title = fmt::format("{} {} in MPI_Finalize, and {} {} in {}", RanksPhrase(finalizing),
+                                  Verb(finalizing, "is", "are"), RanksPhrase(waiting),
+                                  Verb(waiting, "waits", "wait"), waiting_.front().call());
+      AddWaiting(&finding);
+      for (Site& site : finding.sites) site.culprit = messages;
+      finding.sites.push_back(SiteOf(*leaving.front(), finalizing, Site::Role::kEnded, !messages));
+      Add(std::move(finding));
+      return true;
+    }
+    if (missing_.empty()) return false;
+    // Who waits in MPI_Init waits for those that are still to be started; a job that finalizes
+    // ends.
+    const bool starts = std::any_of(waiting_.begin(), waiting_.end(),
+                                    [](const Group& group) { return group.kind() == Kind::kInit; });
+    if (starts || all) return true;
+    if (!job_.all_local) return false;
+    Finding finding = Draft(VerdictKind::kRankDied, Certainty::kLikely);
+    finding.culprits = missing_;
+    finding.culprit_gone = true;
+    finding.title = fmt::format("there is no process of {}, and {} {} in {}", RanksPhrase(missing_),
+                                RanksPhrase(finding.waiting),
+                                Verb(finding.waiting, "waits", "wait"), waiting_.front().call());
+    finding.why = "the launcher started all ranks on this machine";
+    AddWaiting(&finding);
+    Add(std::move(finding));
+    return true;
+  }
+
+  // All ranks wait, at one place or at several.
+  void Apart() {
+    if (!missing_.empty()) {
+      Finding finding = Draft(VerdictKind::kInconclusive, Certainty::kInconclusive);
+      finding.hangs = false;
+      finding.title =
+          fmt::format("{} {} in {}; what {} {} was not seen", RanksPhrase(finding.waiting),
+                      Verb(finding.waiting, "waits", "wait"), waiting_.front().call(),
+                      RanksPhrase(missing_), Verb(missing_, "does", "do"));
+      finding.fix = "look at the machines where those ranks run, too";
+      AddWaiting(&finding);
+      report_.findings.push_back(std::move(finding));
+      return;
+    }
+    if (std::all_of(waiting_.begin(), waiting_.end(), IsOfMessages)) return Messages();
+    if (waiting_.size() == 1) return Together();
+    Diverged();
+  }
+
+  void Messages() {
+    Finding finding = Draft(VerdictKind::kP2pDeadlock, Certainty::kSuspected);
+    finding.culprits = std::exchange(finding.waiting, {});
+    finding.title =
+        fmt::format("{} {} in calls for messages that nobody is left to answer",
+                    RanksPhrase(finding.culprits), Verb(finding.culprits, "waits", "wait"));
+    finding.why = "no rank is outside of these calls";
+    AddWaiting(&finding);
+    for (Site& site : finding.sites) site.culprit = true;
+    Add(std::move(finding));
+  }
+
+  void Together() {
+    const Group& group = waiting_.front();
+    // To start and to end processes, and to write files, takes as long as it takes.
+    if (group.front().meaning.meaning == FrameMeaning::kMpi && group.kind() != Kind::kCollective) {
+      report_.notes.push_back(fmt::format("all ranks are in {}", group.call()));
+      return;
+    }
+    Finding finding = Draft(VerdictKind::kTransportStalled, Certainty::kSuspected);
+    finding.title = fmt::format("all ranks are in {}, called at one place", group.call());
+    finding.why = "every rank has arrived, and none goes on";
+    finding.fix =
+        "compare the arguments of the call (root, count, datatype, communicator), which stacks do "
+        "not show; if they match, look below the program, at network, driver and library";
+    AddWaiting(&finding);
+    Add(std::move(finding));
+  }
+
+  // Some wait for messages, others for all: who is to send is not known from stacks.
+  void BlameMessages(Finding* finding) const {
+    finding->certainty = finding->kind_certainty = Certainty::kSuspected;
+    finding->culprits.clear();
+    for (const Group& group : waiting_) {
+      if (!IsOfMessages(group)) continue;
+      finding->culprits.insert(finding->culprits.end(), group.ranks.begin(), group.ranks.end());
+    }
+    finding->waiting = Waiting();
+    std::erase_if(finding->waiting, [finding](int32_t rank) {
+      return std::find(finding->culprits.begin(), finding->culprits.end(), rank) !=
+             finding->culprits.end();
+    });
+    Normalize(&finding->culprits);
+    // Two that wait for each other.
+    if (finding->waiting.size() == 1 && finding->culprits.size() == 1) {
+      finding->culprits = Waiting();
+      finding->waiting.clear();
+    }
+  }
+
+  // Ranks wait in different collectives, or in one that they called at different places.
+  void Diverged() {
+    const Group& main = waiting_.front();
+    std::vector<const Group*> others;
+    for (size_t i = 1; i < waiting_.size(); ++i) others.push_back(&waiting_[i]);
+    const bool tie = waiting_.size() == 2 && main.members.size() == others[0]->members.size();
+    const Group& other = *others.front();
+    const PathDivergence part = sites_.Part(main.front().call_path, other.front().call_path);
+    Finding finding = Draft(VerdictKind::kCollectiveMismatch,
+                            part.known ? Certainty::kLikely : Certainty::kSuspected);
+    finding.kind_certainty = Certainty::kSuspected;
+    for (const Group* group : others) {
+      finding.culprits.insert(finding.culprits.end(), group->ranks.begin(), group->ranks.end());
+    }
+    Normalize(&finding.culprits);
+    finding.waiting = main.ranks;
+    const bool in_loop = part.known && part.branch && !part.same && !part.arms &&
+                         (!part.loops_a.empty() || !part.loops_b.empty());
+    if (IsOfMessages(main) || IsOfMessages(other)) {
+      finding.kind = VerdictKind::kP2pDeadlock;
+    } else if (in_loop && main.call() != other.call()) {
+      finding.kind = VerdictKind::kUnevenIterations;
+    } else if (part.known && part.branch) {
+      finding.kind = VerdictKind::kRankConditionalCollective;
+    }
+    const auto where = [this](const Group& group) {
+      const std::string place = PlaceText(sites_.UserFrame(group.front().call_path));
+      return place.empty() ? group.call() : fmt::format("{} ({})", group.call(), place);
+    };
+    finding.title = fmt::format("{} {} in {}, {} in {}", RanksPhrase(main.ranks),
+                                Verb(main.ranks, "waits", "wait"), where(main),
+                                RanksPhrase(other.ranks), where(other));
+    if (others.size() > 1) {
+      finding.title += fmt::format(", others at {} more places", others.size() - 1);
+    }
+    if (part.known && part.branch && !part.a.function.empty()) {
+      finding.why = fmt::format("the stacks part in {}, at lines {} and {}", part.a.function,
+                                part.a.line, part.b.line);
+    }
+    // Who stands behind a call that does not hold everybody back may have made it as all should.
+    const bool passed = part.known && part.order > 0 && !HoldsAll(other);
+    if (finding.kind == VerdictKind::kP2pDeadlock) {
+      BlameMessages(&finding);
+    } else if (tie || passed) {
+      finding.culprits.clear();
+      finding.certainty = Certainty::kSuspected;
+      finding.notes.push_back(
+          tie ? "as many ranks stand at the one place as at the other: which of them went wrong is "
+                "not known"
+              : fmt::format("a rank may leave {} before all have come: which of those behind it "
+                            "skipped it is not known",
+                            other.call()));
+    }
+    for (const Group& group : waiting_) {
+      const bool culprit = std::find(finding.culprits.begin(), finding.culprits.end(),
+                                     group.ranks.front()) != finding.culprits.end();
+      finding.sites.push_back(SiteOf(group.front(), group.ranks,
+                                     culprit ? Site::Role::kCulprit : Site::Role::kWaiting,
+                                     culprit));
+    }
+    Add(std::move(finding));
+  }
+
+  const FoundJob& job_;
+  const Standings& standings_;
+  const CallSites sites_;
+  Report report_;
+  std::vector<Group> waiting_;  // the largest first
+  std::vector<const RankStanding*> outside_;
+  std::vector<const RankStanding*> moving_;
+  std::vector<const RankStanding*> gone_;
+  std::vector<const RankStanding*> unreadable_;
+  std::vector<int32_t> missing_;
+};
+
+}  // namespace
+
+Report Judge(const FoundJob& job, const Standings& standings) {
+  return Judgement(job, standings).Run();
+}
+
+}  // namespace rollcall::attach

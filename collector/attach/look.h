@@ -1,0 +1,25 @@
+// Looks at the ranks of a job: stacks, CPU times, states. Reads /proc and memory; see
+// collector/live/live_stack.h for what a rank may notice.
+#ifndef ROLLCALL_COLLECTOR_ATTACH_LOOK_H_
+#define ROLLCALL_COLLECTOR_ATTACH_LOOK_H_
+
+#include <chrono>
+#include <vector>
+
+#include "collector/attach/job_finder.h"
+#include "collector/attach/observation.h"
+#include "collector/base/proc_source.h"
+
+namespace rollcall::attach {
+
+struct LookOptions {
+  std::chrono::milliseconds between{1000};  // from a rank's first look to its second, at least
+};
+
+// Two looks at each rank, in the order of `job.ranks`.
+std::vector<ObservedRank> LookTwice(const ProcSource& proc, const FoundJob& job,
+                                    const LookOptions& options);
+
+}  // namespace rollcall::attach
+
+#endif  // ROLLCALL_COLLECTOR_ATTACH_LOOK_H_

@@ -1,0 +1,45 @@
+// What two looks at a rank saw. Plain data.
+#ifndef ROLLCALL_COLLECTOR_ATTACH_OBSERVATION_H_
+#define ROLLCALL_COLLECTOR_ATTACH_OBSERVATION_H_
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/attach/job_finder.h"
+#include "collector/live/live_frames.h"
+#include "collector/live/process_state.h"
+#include "collector/model/trace.h"
+
+namespace rollcall::attach {
+
+struct ThreadLook {
+  pid_t tid = 0;
+  std::string name;
+  std::vector<LiveFrame> frames;  // innermost first; empty: could not be taken
+  bool whole = false;             // to the outermost one
+  // Of all registers and of the whole stack, 0: unknown. Equal at two looks of a thread that runs,
+  // it does the same over and over.
+  uint64_t digest = 0;
+  std::string detail;  // why there are no frames, or not all
+};
+
+struct RankLook {
+  std::optional<ProcessState> state;  // none: the process is gone, or may not be seen
+  std::vector<ThreadLook> threads;    // the main thread first
+  // What those threads could do that are not the one which tells most (standing.h).
+  OtherThreads other_threads = OtherThreads::kUnseen;
+  std::string error;  // why there are no stacks, with the setting that allows them
+};
+
+struct ObservedRank {
+  JobRank rank;
+  RankLook first;
+  RankLook second;
+};
+
+}  // namespace rollcall::attach
+
+#endif  // ROLLCALL_COLLECTOR_ATTACH_OBSERVATION_H_

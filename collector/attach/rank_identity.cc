@@ -1,0 +1,87 @@
+#include "collector/attach/rank_identity.h"
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "collector/base/text.h"
+
+namespace rollcall::attach {
+namespace {
+
+// More ranks than this come from another meaning of the variable.
+constexpr int32_t kMaxRanks = 1 << 22;
+constexpr size_t kMaxJobBytes = 256;
+
+using Variables = std::unordered_map<std::string_view, std::string_view>;
+
+struct Row {
+  std::string_view launcher;
+  std::string_view rank;
+  std::string_view size;
+  std::string_view local_size;
+  std::vector<std::string_view> jobs;
+};
+
+const std::vector<Row>& Rows() {
+  static const std::vector<Row> rows = {
+#define RANKS(launcher, rank, size, local_size, ...) \
+  {launcher, rank, size, local_size, {__VA_ARGS__}},
+#include "collector/attach/rank_variables.def"
+#undef RANKS
+  };
+  return rows;
+}
+
+// As getenv(3) does, the first of a name counts.
+Variables Parse(std::string_view environment) {
+  Variables variables;
+  while (!environment.empty()) {
+    const std::string_view entry = environment.substr(0, environment.find('\0'));
+    environment.remove_prefix(std::min(environment.size(), entry.size() + 1));
+    const size_t equals = entry.find('=');
+    if (equals == std::string_view::npos) continue;
+    variables.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  return variables;
+}
+
+// The number of that variable; nothing if it is not there, or no number.
+std::optional<int32_t> Number(const Variables& variables, std::string_view name) {
+  const auto found = variables.find(name);
+  if (found == variables.end()) return std::nullopt;
+  const std::string_view text = found->second;
+  int32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (number < 0 || number > kMaxRanks) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::optional<RankIdentity> IdentifyRank(std::string_view environment) {
+  const Variables variables = Parse(environment);
+  for (const Row& row : Rows()) {
+    const std::optional<int32_t> rank = Number(variables, row.rank);
+    const std::optional<int32_t> size = Number(variables, row.size);
+    if (!rank || (!row.size.empty() && !size) || (size && *rank >= *size)) continue;
+    RankIdentity identity;
+    identity.launcher = row.launcher;
+    identity.rank = *rank;
+    identity.size = size.value_or(-1);
+    identity.local_size = Number(variables, row.local_size).value_or(-1);
+    for (const std::string_view job : row.jobs) {
+      const auto found = variables.find(job);
+      if (found == variables.end()) continue;
+      if (!identity.job.empty()) identity.job += ':';
+      identity.job += CleanText(found->second, kMaxJobBytes);
+    }
+    return identity;
+  }
+  return std::nullopt;
+}
+
+}  // namespace rollcall::attach

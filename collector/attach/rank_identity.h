@@ -1,0 +1,28 @@
+// Which rank of which job a process is, by its environment. Pure.
+#ifndef ROLLCALL_COLLECTOR_ATTACH_RANK_IDENTITY_H_
+#define ROLLCALL_COLLECTOR_ATTACH_RANK_IDENTITY_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rollcall::attach {
+
+struct RankIdentity {
+  std::string launcher;  // "Open MPI": a row of rank_variables.def
+  int32_t rank = -1;
+  int32_t size = -1;        // -1: not told
+  int32_t local_size = -1;  // ranks on its node; -1: not told
+  std::string job;          // equal in all ranks of a job; empty: told by the parent process
+
+  friend bool operator==(const RankIdentity&, const RankIdentity&) = default;
+};
+
+// `environment`: as in /proc/<pid>/environ, NAME=VALUE each ended by a NUL. Nothing if it is no
+// rank, or if its numbers cannot be right.
+std::optional<RankIdentity> IdentifyRank(std::string_view environment);
+
+}  // namespace rollcall::attach
+
+#endif  // ROLLCALL_COLLECTOR_ATTACH_RANK_IDENTITY_H_

@@ -1,0 +1,237 @@
+#include "collector/attach/standing.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "collector/import/interner.h"
+
+namespace rollcall::attach {
+namespace {
+
+std::vector<const SourceFrame*> FramesOf(const ThreadLook& thread) {
+  std::vector<const SourceFrame*> frames;
+  for (const LiveFrame& frame : thread.frames) frames.push_back(&frame.frame);
+  return frames;
+}
+
+// The caller's frames: those behind the call.
+size_t FirstOwnFrame(const StackMeaning& meaning) { return static_cast<size_t>(meaning.frame + 1); }
+
+bool SamePlace(const LiveFrame& a, const LiveFrame& b) {
+  return a.frame.function == b.frame.function && a.frame.file == b.frame.file &&
+         a.frame.line == b.frame.line && a.frame.module == b.frame.module &&
+         a.frame.vaddr == b.frame.vaddr;
+}
+
+// Whether the thread did not run in between.
+bool DidNotRun(const ObservedRank& rank, pid_t tid) {
+  const auto find = [tid](const RankLook& look) -> const ThreadState* {
+    if (!look.state) return nullptr;
+    for (const ThreadState& thread : look.state->threads) {
+      if (thread.tid == tid) return &thread;
+    }
+    return nullptr;
+  };
+  const ThreadState* first = find(rank.first);
+  const ThreadState* second = find(rank.second);
+  // A stop for the look itself takes a little time, but not as much as a turn of a loop.
+  constexpr uint64_t kLookNs = 300'000;
+  return first != nullptr && second != nullptr && first->start_ticks == second->start_ticks &&
+         first->blocked_call.has_value() && first->blocked_call == second->blocked_call &&
+         second->cpu_ns - first->cpu_ns < kLookNs;
+}
+
+Stillness Compare(const ObservedRank& rank, const ThreadLook& first,
+                  const StackMeaning& first_meaning, const ThreadLook& second,
+                  const StackMeaning& meaning) {
+  if (first.tid != second.tid || first_meaning.meaning != meaning.meaning ||
+      first_meaning.call != meaning.call) {
+    return Stillness::kMoved;
+  }
+  const size_t skip_first = FirstOwnFrame(first_meaning);
+  const size_t skip = FirstOwnFrame(meaning);
+  if (first.frames.size() - skip_first != second.frames.size() - skip) return Stillness::kMoved;
+  for (size_t i = skip; i < second.frames.size(); ++i) {
+    if (!SamePlace(first.frames[i - skip + skip_first], second.frames[i])) return Stillness::kMoved;
+  }
+  if (DidNotRun(rank, second.tid)) return Stillness::kAsleep;
+  // Who computes may change nothing but registers; who waits in a call leaves the caller's alone.
+  if (meaning.meaning == FrameMeaning::kCode) {
+    return second.digest != 0 && first.digest == second.digest ? Stillness::kSame
+                                                               : Stillness::kMoved;
+  }
+  const auto own = [](const ThreadLook& thread, size_t from) {
+    for (size_t i = from; i < thread.frames.size(); ++i) {
+      const LiveFrame& frame = thread.frames[i];
+      const bool native = frame.frame.language == Language::kNative;
+      if (native && frame.digest != 0) return frame.digest;
+    }
+    return uint64_t{0};
+  };
+  // Python's frames tell of themselves, where the interpreter's own look alike.
+  for (size_t i = skip; i < second.frames.size(); ++i) {
+    const LiveFrame& frame = second.frames[i];
+    if (frame.frame.language != Language::kPython) continue;
+    const uint64_t before = first.frames[i - skip + skip_first].digest;
+    if (frame.digest == 0 || frame.digest != before) return Stillness::kMoved;
+  }
+  const uint64_t digest = own(second, skip);
+  return digest != 0 && digest == own(first, skip_first) ? Stillness::kSame : Stillness::kMoved;
+}
+
+class Builder {
+ public:
+  Builder(const FoundJob& job, const std::string& host)
+      : interner_(&standings_.trace), host_(host) {
+    Trace& trace = standings_.trace;
+    World world;
+    world.size = job.size;
+    size_t slots = job.size > 0 ? static_cast<size_t>(job.size) : 0;
+    for (const JobRank& rank : job.ranks) {
+      slots = std::max(slots, static_cast<size_t>(rank.rank) + 1);
+    }
+    world.processes.assign(slots, kNoIndex);
+    trace.worlds.push_back(std::move(world));
+  }
+
+  void Add(const ObservedRank& observed) {
+    RankStanding standing;
+    standing.rank = observed.rank.rank;
+    standing.process = static_cast<uint32_t>(standings_.trace.processes.size());
+    Process process;
+    process.world = 0;
+    process.rank = observed.rank.rank;
+    process.host = host_;
+    process.pid = static_cast<uint32_t>(observed.rank.pid);
+    process.executable = observed.rank.executable;
+    process.source = "process " + std::to_string(observed.rank.pid);
+    process.end.how = ProcessEnd::How::kAlive;
+    Judge(observed, &standing);
+    if (standing.gone || standing.ended) process.end.how = ProcessEnd::How::kVanished;
+    AddStacks(observed, &process);
+    standings_.trace.worlds[0].processes[static_cast<size_t>(standing.rank)] = standing.process;
+    standings_.trace.processes.push_back(std::move(process));
+    standings_.ranks.push_back(std::move(standing));
+  }
+
+  Standings Finish() { return std::move(standings_); }
+
+ private:
+  void Judge(const ObservedRank& observed, RankStanding* standing) {
+    const std::optional<ProcessState>& state = observed.second.state;
+    const auto ended = [](RunState run) {
+      return run == RunState::kZombie || run == RunState::kDead;
+    };
+    if (!state || ended(state->state)) {
+      const std::optional<ProcessState>& before = observed.first.state;
+      standing->gone = !before || ended(before->state);
+      standing->ended = !standing->gone;
+      return;
+    }
+    standing->may_act = observed.second.other_threads != OtherThreads::kWait;
+    StackMeaning first_meaning;
+    const ThreadLook* first = Representative(observed.first, &first_meaning);
+    const ThreadLook* second = Representative(observed.second, &standing->meaning);
+    if (second == nullptr) {
+      standing->problem = observed.second.error;
+      standing->denied = !standing->problem.empty();
+      if (!standing->denied && !observed.second.threads.empty()) {
+        standing->problem = observed.second.threads.front().detail;
+      }
+      SetState(observed, 0, standing);
+      // In the kernel, where nobody can stop it.
+      const bool stuck = observed.first.state && state->state == RunState::kDiskWait &&
+                         observed.first.state->state == RunState::kDiskWait;
+      if (stuck) standing->stillness = Stillness::kAsleep;
+      return;
+    }
+    SetState(observed, second->tid, standing);
+    standing->call_path = Path(*second, FirstOwnFrame(standing->meaning));
+    standing->timed = standing->meaning.meaning == FrameMeaning::kSleep;
+    if (first == nullptr) return;
+    standing->earlier_path = Path(*first, FirstOwnFrame(first_meaning));
+    standing->stillness = Compare(observed, *first, first_meaning, *second, standing->meaning);
+  }
+
+  static void SetState(const ObservedRank& observed, pid_t tid, RankStanding* standing) {
+    if (!observed.first.state || !observed.second.state) return;
+    const ThreadActivity activity = Summarize(*observed.first.state, *observed.second.state, tid);
+    standing->pace = activity.pace;
+    standing->state = activity.pace == Pace::kSpinning || activity.pace == Pace::kBusy
+                          ? "running"
+                          : RunStateName(activity.state);
+    if (!activity.syscall.empty()) standing->state += " in " + activity.syscall;
+  }
+
+  void AddStacks(const ObservedRank& observed, Process* process) {
+    for (const ThreadLook& thread : observed.second.threads) {
+      LiveStack& stack = process->live_stacks.emplace_back();
+      stack.tid = static_cast<uint32_t>(thread.tid);
+      stack.thread_name = thread.name;
+      for (const LiveFrame& frame : thread.frames) stack.frames.push_back(frame.frame);
+      if (thread.frames.empty()) {
+        stack.unreadable = observed.second.error.empty() ? thread.detail : observed.second.error;
+      }
+      if (!observed.first.state || !observed.second.state) continue;
+      const ThreadActivity activity =
+          Summarize(*observed.first.state, *observed.second.state, thread.tid);
+      stack.state = RunStateName(activity.state);
+      if (activity.interval_ns > 0) {
+        stack.cpu_ns_per_s = static_cast<int64_t>(static_cast<double>(activity.cpu_ns) * 1e9 /
+                                                  static_cast<double>(activity.interval_ns));
+      }
+    }
+  }
+
+  // The frames from `from` outwards, as a call path.
+  uint32_t Path(const ThreadLook& thread, size_t from) {
+    Trace& trace = standings_.trace;
+    CallPath path;
+    path.end = thread.whole ? ring::StackEnd::kComplete : ring::StackEnd::kBadFrame;
+    for (size_t i = from; i < thread.frames.size();) {
+      size_t end = i + 1;
+      while (end < thread.frames.size() && thread.frames[end - 1].frame.inlined) ++end;
+      const SourceFrame& place = thread.frames[end - 1].frame;
+      const bool python = place.language == Language::kPython;
+      const uint32_t code = python
+                                ? interner_.PythonCode(place, 0)
+                                : interner_.Code(interner_.Module(place.module, ""), place.vaddr);
+      if (trace.codes[code].frames.empty()) {
+        for (size_t k = i; k < end; ++k) trace.codes[code].frames.push_back(thread.frames[k].frame);
+      }
+      path.codes.push_back(code);
+      i = end;
+    }
+    return path.codes.empty() ? kNoIndex : interner_.CallPath(path);
+  }
+
+  Standings standings_;
+  Interner interner_;
+  const std::string host_;
+};
+
+}  // namespace
+
+const ThreadLook* Representative(const RankLook& look, StackMeaning* meaning) {
+  const ThreadLook* chosen = nullptr;
+  for (const ThreadLook& thread : look.threads) {
+    const bool is_main = &thread == &look.threads.front();
+    if (thread.frames.empty()) continue;
+    const StackMeaning own = MeaningOf(FramesOf(thread));
+    const bool better = own.meaning == FrameMeaning::kMpi || own.meaning == FrameMeaning::kNccl;
+    if (!is_main && (!better || WaitsForRanks(meaning->meaning))) continue;
+    chosen = &thread;
+    *meaning = own;
+  }
+  return chosen;
+}
+
+Standings StandingsOf(const FoundJob& job, const std::string& host,
+                      const std::vector<ObservedRank>& observed) {
+  Builder builder(job, host);
+  for (const ObservedRank& rank : observed) builder.Add(rank);
+  return builder.Finish();
+}
+
+}  // namespace rollcall::attach

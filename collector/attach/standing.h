@@ -1,0 +1,57 @@
+// Where each rank of a job stands, by two looks at it. Pure.
+#ifndef ROLLCALL_COLLECTOR_ATTACH_STANDING_H_
+#define ROLLCALL_COLLECTOR_ATTACH_STANDING_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/attach/frame_meaning.h"
+#include "collector/attach/observation.h"
+#include "collector/live/activity.h"
+#include "collector/model/trace.h"
+
+namespace rollcall::attach {
+
+enum class Stillness : uint8_t {
+  kAsleep,   // it did not run between the looks
+  kSame,     // it ran, and nothing on its stack has changed from the user's frames outwards
+  kMoved,    // something has
+  kUnknown,  // its stack could not be taken both times
+};
+
+struct RankStanding {
+  int32_t rank = -1;
+  uint32_t process = kNoIndex;       // into Trace::processes
+  StackMeaning meaning;              // of the thread that tells most: see below
+  uint32_t call_path = kNoIndex;     // of the caller of meaning.call; else of the whole stack
+  uint32_t earlier_path = kNoIndex;  // at the first look
+  Stillness stillness = Stillness::kUnknown;
+  Pace pace = Pace::kUnknown;
+  bool gone = false;    // it had ended at the first look
+  bool timed = false;   // it sleeps for a time, and will go on by itself
+  bool ended = false;   // between the looks
+  bool denied = false;  // it may not be looked at, for `problem`
+  // Another thread of it may act at any time, or could not be seen.
+  bool may_act = false;
+  std::string state;    // "running", "sleeping in read"
+  std::string problem;  // why its stack could not be taken
+};
+
+struct Standings {
+  Trace trace;                      // a process for each rank, with its stacks; no events
+  std::vector<RankStanding> ranks;  // as the ranks were observed
+};
+
+// The thread that tells most of what the rank waits for: the main thread, or the first one inside
+// MPI or NCCL if that one is not. Null if it has no stack.
+const ThreadLook* Representative(const RankLook& look, StackMeaning* meaning);
+
+// A rank's stack is that of its main thread, or of another one if only that is inside MPI or NCCL.
+// The trace holds all threads as live stacks.
+Standings StandingsOf(const FoundJob& job, const std::string& host,
+                      const std::vector<ObservedRank>& observed);
+
+}  // namespace rollcall::attach
+
+#endif  // ROLLCALL_COLLECTOR_ATTACH_STANDING_H_

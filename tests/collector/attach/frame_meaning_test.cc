@@ -1,0 +1,70 @@
+#include "collector/attach/frame_meaning.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/collector/attach/observed_job.h"
+
+namespace rollcall::attach {
+namespace {
+
+StackMeaning Of(const std::string& stack) {
+  const std::vector<LiveFrame> frames = testing::StackOf(stack);
+  std::vector<const SourceFrame*> pointers;
+  for (const LiveFrame& frame : frames) pointers.push_back(&frame.frame);
+  return MeaningOf(pointers);
+}
+
+TEST(FrameMeaning, ACallOfMpiCountsMoreThanWhatItDoesBelow) {
+  const StackMeaning meaning = Of("poll < opal_progress < MPI_Barrier < exchange halo.c:88");
+  EXPECT_EQ(meaning.meaning, FrameMeaning::kMpi);
+  EXPECT_EQ(meaning.operation, Operation::kBarrier);
+  EXPECT_EQ(meaning.call, "MPI_Barrier");
+  EXPECT_EQ(meaning.frame, 2);
+}
+
+TEST(FrameMeaning, KnowsTheNamesOfFortranAndOfTheProfilingInterface) {
+  for (const char* name :
+       {"PMPI_Allreduce", "mpi_allreduce", "mpi_allreduce_", "mpi_allreduce__", "pmpi_allreduce_",
+        "mpi_allreduce_f08", "mpi_allreduce_f08_", "MPI_Allreduce_c"}) {
+    EXPECT_EQ(Of(std::string(name) + " < main a.c:1").call, "MPI_Allreduce") << name;
+  }
+}
+
+TEST(FrameMeaning, AFinalizeThatJumpedIntoOpenMpisOwnFunctionIsOne) {
+  const StackMeaning meaning = Of("usleep < ompi_mpi_finalize < main a.c:50");
+  EXPECT_EQ(meaning.meaning, FrameMeaning::kMpi);
+  EXPECT_EQ(meaning.operation, Operation::kFinalize);
+}
+
+TEST(FrameMeaning, AFunctionOfTheUsersThatIsNamedLikeOneOfMpiIsCode) {
+  EXPECT_EQ(Of("mpi_exchange halo.c:3 < main halo.c:9").meaning, FrameMeaning::kCode);
+  EXPECT_EQ(Of("nccl_setup < main halo.c:9").meaning, FrameMeaning::kCode);
+}
+
+TEST(FrameMeaning, TheOutermostCallOfAKindIsTheUsersOwn) {
+  const StackMeaning meaning = Of("MPI_Wait < PMPI_Barrier < MPI_Comm_split < main a.c:1");
+  EXPECT_EQ(meaning.call, "MPI_Comm_split");
+  EXPECT_EQ(meaning.frame, 2);
+}
+
+TEST(FrameMeaning, AProcessThatEndsSaysWhetherItFinalizes) {
+  const StackMeaning meaning = Of("poll < MPI_Finalize < __run_exit_handlers < exit < main a.c:1");
+  EXPECT_EQ(meaning.meaning, FrameMeaning::kExit);
+  EXPECT_EQ(meaning.operation, Operation::kFinalize);
+}
+
+TEST(FrameMeaning, PythonFramesAreToldByFileAndFunction) {
+  EXPECT_EQ(Of("poll < all_reduce torch/distributed/distributed_c10d.py:5 < step train.py:9").call,
+            "torch.distributed.all_reduce");
+  EXPECT_EQ(Of("all_reduce mine.py:5 < step train.py:9").meaning, FrameMeaning::kCode);
+  EXPECT_EQ(Of("poll < _try_get_data torch/utils/data/dataloader.py:5").meaning,
+            FrameMeaning::kLoader);
+}
+
+TEST(FrameMeaning, AnEmptyStackSaysNothing) { EXPECT_EQ(Of("").frame, -1); }
+
+}  // namespace
+}  // namespace rollcall::attach

@@ -1,0 +1,275 @@
+#include "collector/attach/judge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/collector/attach/observed_job.h"
+
+namespace rollcall::attach {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::ObservedJob;
+using ::testing::SizeIs;
+
+constexpr char kBarrier[] = "poll < MPI_Barrier < step a.c:10 < main a.c:40";
+constexpr char kReduce[] = "poll < PMPI_Allreduce < step a.c:20 < main a.c:40";
+
+TEST(AttachJudge, RanksInTwoCallsOfOneFunctionAreConditional) {
+  ObservedJob job(4);
+  job.Rank(0, kReduce);
+  for (int rank = 1; rank < 4; ++rank) job.Rank(rank, kBarrier);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  const Finding& finding = report.findings[0];
+  EXPECT_EQ(finding.kind, VerdictKind::kRankConditionalCollective);
+  EXPECT_EQ(finding.certainty, Certainty::kLikely);
+  EXPECT_EQ(finding.kind_certainty, Certainty::kSuspected);
+  EXPECT_THAT(finding.culprits, ElementsAre(0));
+  EXPECT_THAT(finding.waiting, ElementsAre(1, 2, 3));
+  EXPECT_EQ(finding.operation, Operation::kBarrier);
+  EXPECT_EQ(report.status, Report::Status::kHung);
+}
+
+TEST(AttachJudge, AStackThatIsNotWholeLowersTheCertainty) {
+  ObservedJob job(3);
+  job.Rank(0, kReduce).Cut();
+  job.Rank(1, kBarrier);
+  job.Rank(2, kBarrier);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kCollectiveMismatch);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+}
+
+TEST(AttachJudge, AsManyRanksHereAsThereIsSaid) {
+  ObservedJob job(2);
+  job.Rank(0, kReduce);
+  job.Rank(1, kBarrier);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_THAT(report.findings[0].notes, Contains(HasSubstr("as many ranks stand")));
+  EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+}
+
+TEST(AttachJudge, WhoIsBehindACallThatMayBeLeftIsNotAccused) {
+  ObservedJob job(4);
+  job.Rank(0, "MPI_Reduce < step a.c:10 < main a.c:40");
+  for (int rank = 1; rank < 4; ++rank) job.Rank(rank, kReduce);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+  EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+}
+
+TEST(AttachJudge, AJobOfWhichAWaitingRankMovedIsNotAccused) {
+  ObservedJob job(3);
+  job.Rank(0, kReduce);
+  job.Rank(1, kBarrier);
+  job.Rank(2, kBarrier).Changed();
+  const Report report = job.Judge();
+  EXPECT_THAT(report.findings, IsEmpty());
+  EXPECT_EQ(report.status, Report::Status::kRunning);
+}
+
+TEST(AttachJudge, ARankThatComputesIsShownAndNotAccused) {
+  ObservedJob job(3);
+  job.Rank(0, "kernel a.c:7 < main a.c:30").Before("kernel a.c:8 < main a.c:30");
+  job.Rank(1, kBarrier);
+  job.Rank(2, kBarrier);
+  const Report report = job.Judge();
+  EXPECT_THAT(report.findings, IsEmpty());
+  EXPECT_THAT(report.notes, Contains(HasSubstr("ranks 1,2 wait in MPI_Barrier; rank 0 moves")));
+  EXPECT_THAT(report.notes, Contains(HasSubstr("kernel (a.c:7)")));
+}
+
+TEST(AttachJudge, ARankThatSleepsForATimeIsNotAccused) {
+  ObservedJob job(2);
+  job.Rank(0, "clock_nanosleep < nanosleep < pause a.c:7 < main a.c:30").Asleep(230);
+  job.Rank(1, kBarrier);
+  EXPECT_THAT(job.Judge().findings, IsEmpty());
+}
+
+TEST(AttachJudge, ARankThatReadsAndDoesNotRunIsSuspected) {
+  ObservedJob job(3);
+  job.Rank(0, "read < load a.c:9 < main a.c:38").Asleep();
+  job.Rank(1, kBarrier);
+  job.Rank(2, kBarrier);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankStalled);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(0));
+  ASSERT_THAT(report.findings[0].sites, SizeIs(2));
+  EXPECT_EQ(report.findings[0].sites[1].frame.line, 9);
+}
+
+TEST(AttachJudge, ARankThatSpinsWithoutAnyChangeIsSuspected) {
+  ObservedJob job(2);
+  job.Rank(0, "spin a.c:7 < main a.c:30");
+  job.Rank(1, kBarrier);
+  ASSERT_THAT(job.Judge().findings, SizeIs(1));
+  ObservedJob other(2);
+  other.Rank(0, "spin a.c:7 < main a.c:30").Changed();
+  other.Rank(1, kBarrier);
+  EXPECT_THAT(other.Judge().findings, IsEmpty());
+}
+
+TEST(AttachJudge, AStoppedRankIsLikelyToBlame) {
+  ObservedJob job(2);
+  job.Rank(0, kBarrier).Stopped();
+  job.Rank(1, kBarrier);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankStalled);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kLikely);
+  EXPECT_THAT(report.findings[0].why, HasSubstr("stopped"));
+}
+
+TEST(AttachJudge, ARankThatEndedIsNamed) {
+  ObservedJob job(2);
+  job.Rank(0, kBarrier).Gone();
+  job.Rank(1, kBarrier);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankDied);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(0));
+}
+
+TEST(AttachJudge, ARankThatEndsBetweenTheLooksIsNotAccused) {
+  ObservedJob job(2);
+  job.Rank(0, kBarrier).EndedBetween();
+  job.Rank(1, kBarrier);
+  EXPECT_THAT(job.Judge().findings, IsEmpty());
+}
+
+TEST(AttachJudge, ARankWithAThreadThatMayActIsNotAccused) {
+  for (const OtherThreads others :
+       {OtherThreads::kOutside, OtherThreads::kCallers, OtherThreads::kUnseen}) {
+    ObservedJob job(2);
+    job.Rank(0, "MPI_Recv < main a.c:5").HasOtherThreads(others);
+    job.Rank(1, "MPI_Recv < main a.c:5");
+    EXPECT_THAT(job.Judge().findings, IsEmpty());
+  }
+}
+
+TEST(AttachJudge, RanksThatWaitForOthersToBeStartedAreNotAccused) {
+  ObservedJob job(3);
+  job.Rank(0, "MPI_Init < main a.c:5");
+  job.Rank(1, "MPI_Init < main a.c:5");
+  EXPECT_THAT(job.Judge().findings, IsEmpty());
+}
+
+TEST(AttachJudge, RanksInFinalizeWhileOthersAreGoneAreNotAccused) {
+  ObservedJob job(2);
+  job.Rank(0, "MPI_Finalize < main a.c:5");
+  EXPECT_THAT(job.Judge().findings, IsEmpty());
+}
+
+TEST(AttachJudge, APythonLoopThatMovedIsTold) {
+  ObservedJob job(2);
+  job.Rank(0, "MPI_Barrier < step train.py:5 < main a.c:5");
+  job.Rank(1, "MPI_Allreduce < step train.py:7 < main a.c:5");
+  ASSERT_THAT(job.Judge().findings, SizeIs(1));
+  ObservedJob moved(2);
+  moved.Rank(0, "MPI_Barrier < step train.py:5 < main a.c:5").PythonMoved();
+  moved.Rank(1, "MPI_Allreduce < step train.py:7 < main a.c:5");
+  EXPECT_THAT(moved.Judge().findings, IsEmpty());
+}
+
+TEST(AttachJudge, AMissingRankDiedOnlyIfAllWereStartedHere) {
+  ObservedJob job(3);
+  job.Rank(0, kBarrier);
+  job.Rank(1, kBarrier);
+  ASSERT_THAT(job.Judge().findings, SizeIs(1));
+  EXPECT_EQ(job.Judge().findings[0].kind, VerdictKind::kRankDied);
+  job.job()->all_local = false;
+  ASSERT_THAT(job.Judge().findings, SizeIs(1));
+  EXPECT_EQ(job.Judge().findings[0].kind, VerdictKind::kInconclusive);
+}
+
+TEST(AttachJudge, ARankInFinalizeWhileOthersWaitFinalizedEarly) {
+  ObservedJob job(3);
+  job.Rank(0, "MPI_Finalize < main a.c:50");
+  job.Rank(1, kBarrier);
+  job.Rank(2, kBarrier);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kFinalizedEarly);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(0));
+  EXPECT_THAT(report.findings[0].waiting, ElementsAre(1, 2));
+}
+
+TEST(AttachJudge, WhoFinalizesWhileAnotherWaitsForAMessageIsNotAccused) {
+  ObservedJob job(3);
+  job.Rank(0, "MPI_Ssend < main a.c:5");
+  job.Rank(1, "MPI_Finalize < main a.c:50");
+  job.Rank(2, "MPI_Finalize < main a.c:50");
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kP2pUnmatched);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(0));
+}
+
+TEST(AttachJudge, RanksThatOnlyReceiveAreADeadlock) {
+  ObservedJob job(2);
+  job.Rank(0, "MPI_Recv < main a.c:5");
+  job.Rank(1, "MPI_Wait < main a.c:9");
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kP2pDeadlock);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+}
+
+TEST(AttachJudge, AllRanksAtOnePlaceAreSuspectedToWaitForTheTransport) {
+  ObservedJob job(2);
+  job.Rank(0, kBarrier);
+  job.Rank(1, kBarrier);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kTransportStalled);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+  EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+}
+
+TEST(AttachJudge, AStackThatMayNotBeTakenIsSaidWithItsReason) {
+  ObservedJob job(2);
+  job.Rank(0, kBarrier).Hidden("kernel.yama.ptrace_scope is 2");
+  job.Rank(1, kBarrier);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kInconclusive);
+  EXPECT_THAT(report.findings[0].why, HasSubstr("ptrace_scope"));
+}
+
+TEST(AttachJudge, ARankThatCouldNotBeStoppedIsAccusedOnlyInsideTheKernel) {
+  for (const bool in_kernel : {false, true}) {
+    ObservedJob job(2);
+    job.Rank(0, kBarrier).Unseen(in_kernel ? RunState::kDiskWait : RunState::kRunning);
+    job.Rank(1, kBarrier);
+    EXPECT_THAT(job.Judge().findings, SizeIs(in_kernel ? 1 : 0));
+  }
+}
+
+TEST(AttachJudge, RanksThatAllStartProcessesAreNotAccused) {
+  ObservedJob job(2);
+  job.Rank(0, "MPI_Comm_spawn < main a.c:5");
+  job.Rank(1, "MPI_Comm_spawn < main a.c:5");
+  EXPECT_THAT(job.Judge().findings, IsEmpty());
+}
+
+TEST(AttachJudge, AJobThatOnlyComputesHasNoFinding) {
+  ObservedJob job(2);
+  job.Rank(0, "kernel a.c:7 < main a.c:30").Changed();
+  job.Rank(1, "kernel a.c:7 < main a.c:30").Changed();
+  EXPECT_THAT(job.Judge().findings, IsEmpty());
+}
+
+}  // namespace
+}  // namespace rollcall::attach

@@ -1,0 +1,173 @@
+// Jobs as `rollcall attach` sees them, written in a few lines: a rank's stack, innermost first.
+//
+//   ObservedJob job(4);
+//   job.Rank(0, "MPI_Allreduce < step a.c:20 < main a.c:40");
+//   job.Rank(1, "read < load a.c:9 < main a.c:38").Asleep();
+//   Report report = job.Judge();
+//
+// Every rank spins at one place, and all are there at both looks, unless it is said otherwise.
+#ifndef ROLLCALL_TESTS_COLLECTOR_ATTACH_OBSERVED_JOB_H_
+#define ROLLCALL_TESTS_COLLECTOR_ATTACH_OBSERVED_JOB_H_
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "collector/attach/judge.h"
+#include "collector/attach/observation.h"
+#include "collector/attach/standing.h"
+
+namespace rollcall::attach::testing {
+
+// "function file.c:88 < …"; a file that ends in .py is Python's.
+inline std::vector<LiveFrame> StackOf(const std::string& text) {
+  std::vector<LiveFrame> frames;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(" < ", at), text.size());
+    const std::string part = text.substr(at, end - at);
+    at = end + 3;
+    LiveFrame frame;
+    const size_t colon = part.rfind(':');
+    const size_t blank = part.rfind(' ');
+    frame.frame.function = part.substr(0, blank);
+    if (blank != std::string::npos && colon != std::string::npos && colon > blank) {
+      frame.frame.file = "/src/" + part.substr(blank + 1, colon - blank - 1);
+      frame.frame.line = std::stoi(part.substr(colon + 1));
+      frame.frame.detail = FrameDetail::kSourceLine;
+    }
+    if (frame.frame.file.ends_with(".py")) {
+      frame.frame.language = Language::kPython;
+      frame.digest = 7;
+    } else {
+      frame.frame.module = "/app";
+      frame.frame.vaddr = std::hash<std::string>()(part);
+      frame.digest = 7;
+    }
+    frames.push_back(std::move(frame));
+  }
+  return frames;
+}
+
+class ObservedJob {
+ public:
+  explicit ObservedJob(int32_t size) {
+    job_.launcher = "Open MPI";
+    job_.size = size;
+    job_.all_local = true;
+  }
+
+  class RankText {
+   public:
+    explicit RankText(ObservedRank* rank) : rank_(rank) {}
+    // It does not run; `call` is the number of a system call.
+    RankText& Asleep(int64_t call = 0) {
+      for (RankLook* look : {&rank_->first, &rank_->second}) {
+        look->state->threads[0].blocked_call = BlockedCall{.number = call};
+        look->state->threads[0].state = RunState::kSleeping;
+      }
+      rank_->second.state->threads[0].cpu_ns = rank_->first.state->threads[0].cpu_ns;
+      return *this;
+    }
+    // Its stack was another one at the first look.
+    RankText& Before(const std::string& stack) {
+      rank_->first.threads[0].frames = StackOf(stack);
+      return *this;
+    }
+    // Something on the stack of its own frames has changed.
+    RankText& Changed() {
+      for (LiveFrame& frame : rank_->first.threads[0].frames) frame.digest += frame.digest != 0;
+      rank_->first.threads[0].digest = 1;
+      return *this;
+    }
+    // A variable of a Python frame has another value; the interpreter's stack is the same.
+    RankText& PythonMoved() {
+      for (LiveFrame& frame : rank_->first.threads[0].frames) {
+        frame.digest += frame.frame.language == Language::kPython;
+      }
+      return *this;
+    }
+    // The outermost frames are not known.
+    RankText& Cut() {
+      for (RankLook* look : {&rank_->first, &rank_->second}) look->threads[0].whole = false;
+      return *this;
+    }
+    RankText& Stopped() {
+      Asleep();
+      rank_->second.state->threads[0].state = RunState::kStopped;
+      return *this;
+    }
+    RankText& Gone() {
+      rank_->first = rank_->second = {};
+      return *this;
+    }
+    RankText& EndedBetween() {
+      rank_->second = {};
+      return *this;
+    }
+    RankText& HasOtherThreads(OtherThreads others) {
+      rank_->second.other_threads = others;
+      return *this;
+    }
+    // It did not stop in time.
+    RankText& Unseen(RunState state) {
+      for (RankLook* look : {&rank_->first, &rank_->second}) {
+        look->threads[0].frames.clear();
+        look->threads[0].detail = "the thread did not stop in time";
+        look->state->state = state;
+      }
+      return *this;
+    }
+    RankText& Hidden(const std::string& why) {
+      for (RankLook* look : {&rank_->first, &rank_->second}) {
+        look->threads.clear();
+        look->error = why;
+      }
+      return *this;
+    }
+
+   private:
+    ObservedRank* rank_;
+  };
+
+  RankText Rank(int32_t rank, const std::string& stack) {
+    JobRank found;
+    found.rank = rank;
+    found.pid = 100 + rank;
+    found.name = "app";
+    job_.ranks.push_back(found);
+    ObservedRank& observed = observed_.emplace_back();
+    observed.rank = found;
+    uint64_t second = 0;
+    for (RankLook* look : {&observed.first, &observed.second}) {
+      ThreadLook& thread = look->threads.emplace_back();
+      thread.tid = found.pid;
+      thread.frames = StackOf(stack);
+      thread.whole = true;
+      thread.digest = 5;
+      look->other_threads = OtherThreads::kWait;
+      look->state.emplace();
+      look->state->pid = found.pid;
+      look->state->sampled_ns = 1'000'000'000 * ++second;
+      ThreadState& state = look->state->threads.emplace_back();
+      state.tid = found.pid;
+      state.state = RunState::kRunning;
+      state.cpu_ns = look->state->sampled_ns;
+    }
+    return RankText(&observed);
+  }
+  FoundJob* job() { return &job_; }
+
+  Standings Stand() const {
+    return StandingsOf(job_, "node1", {observed_.begin(), observed_.end()});
+  }
+  Report Judge() const { return attach::Judge(job_, Stand()); }
+
+ private:
+  FoundJob job_;
+  std::deque<ObservedRank> observed_;
+};
+
+}  // namespace rollcall::attach::testing
+
+#endif  // ROLLCALL_TESTS_COLLECTOR_ATTACH_OBSERVED_JOB_H_

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Runs a fault program or its control bare, as a real MPI job, and attaches to it.
+
+A fault must be named as its source's header says: culprits, and the lines of the culprits. Until it hangs, the job
+runs, and nothing is found. Of a control nothing is ever found, however often one looks while it runs; nor does it
+notice: its exit code and output are those of a run that nobody looked at.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+import expectations
+import jobs
+
+PATIENCE_S = 90
+NOTHING_FOUND, FINDINGS = 0, 1
+
+
+def fail(text):
+    print("FAIL " + text)
+    sys.exit(1)
+
+
+def attach(rollcall, pid):
+    """The verdict of one look; None if no rank was there."""
+    done = subprocess.run([rollcall, "attach", "--pid", str(pid), "--json", "-"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
+    if done.returncode not in (NOTHING_FOUND, FINDINGS):
+        return None
+    return json.loads(done.stdout)
+
+
+def lines_of(finding):
+    return {line["line"] for line in finding["lines"] if line["role"] == "culprit"}
+
+
+def test_fault(args, variant, command):
+    wanted = variant.findings[0]
+    with jobs.Job(command) as job:
+        deadline = time.monotonic() + PATIENCE_S
+        findings = []
+        while not findings and time.monotonic() < deadline:
+            verdict = attach(args.rollcall, job.pid())
+            findings = verdict["findings"] if verdict else []
+        if not job.running():
+            fail("the job ended")
+    if not findings:
+        fail("nothing was found in %d s" % PATIENCE_S)
+    finding = findings[0]
+    if finding["culprits"] != wanted["culprits"]:
+        fail("culprits %s instead of %s: %s" % (finding["culprits"], wanted["culprits"], finding["title"]))
+    if finding["certainty"] == "proven":
+        fail("a stack proves nothing")
+    marked = set(wanted["lines"].get("culprit", []))
+    if marked and not marked & lines_of(finding):
+        fail("lines %s instead of %s" % (lines_of(finding), marked))
+    print("ok   %s %s" % (finding["kind"], finding["certainty"]))
+
+
+def test_control(args, variant, command):
+    with jobs.Job(command) as job:
+        bare_code = job.wait()
+        bare_output = sorted(job.stdout().splitlines())
+    looks = 0
+    with jobs.Job(command) as job:
+        while job.running():
+            verdict = attach(args.rollcall, job.pid())
+            looks += verdict is not None
+            if verdict and verdict["findings"]:
+                fail("accused: " + verdict["findings"][0]["title"])
+        code, output = job.wait(), sorted(job.stdout().splitlines())
+    if code != bare_code or output != bare_output:
+        fail("it ended with %s instead of %s, or its output differs" % (code, bare_code))
+    print("ok   %d looks" % looks)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rollcall", required=True)
+    parser.add_argument("--mpi", choices=expectations.MPIS, required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--control", action="store_true")
+    args = parser.parse_args()
+    os.environ.setdefault("UCX_LOG_LEVEL", "fatal")
+    variant = expectations.read(args.source, args.mpi)[0]
+    command = jobs.launcher(args.mpi, variant.ranks, variant.launcher_args) + [args.program] + variant.program_args
+    (test_control if args.control else test_fault)(args, variant, command)
+
+
+if __name__ == "__main__":
+    main()
