@@ -90,7 +90,7 @@ class Capture {
     };
     if (const auto snapshot = taker.TakeBlocked(thread->tid, read_python)) {
       Keep(unwinder->Unwind(*snapshot, options_.max_frames), CaptureMethod::kUndisturbed,
-           std::move(python), thread);
+           std::exchange(python, {}), thread);
       const bool whole =
           thread->end == ring::StackEnd::kComplete || thread->end == ring::StackEnd::kDepthLimit;
       if (whole && thread->python.end != ring::PythonEnd::kUnchecked) return;
