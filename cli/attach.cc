@@ -125,9 +125,9 @@ int RunAttach(int argc, char** argv) {
 
   const ProcSource proc;
   const attach::FoundJobs found = attach::FindJobs(proc, geteuid());
-  if (list) {
+  if (list && !found.jobs.empty()) {
     PrintJobs(found);
-    return found.jobs.empty() ? kUsage : kNothingFound;
+    return kNothingFound;
   }
   const FoundJob* job = Choose(found, pid);
   if (job == nullptr) return kUsage;

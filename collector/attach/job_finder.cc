@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -175,10 +176,9 @@ class ProcessTree {
  private:
   void ReadIdentity(const ProcSource& proc, Entry* entry) {
     std::string environment;
-    if (proc.Read(Directory(entry->pid) + "/environ", &environment) != 0) {
-      ++hidden_;
-      return;
-    }
+    const int error = proc.Read(Directory(entry->pid) + "/environ", &environment);
+    hidden_ += error == EACCES || error == EPERM;
+    if (error != 0) return;  // threads of the kernel have none
     entry->identity = IdentifyRank(environment);
     entry->communicates = HasCommunicationLibrary(proc, entry->pid);
     if (!entry->identity && entry->communicates) {

@@ -110,6 +110,7 @@ class Builder {
     Judge(observed, &standing);
     if (standing.gone || standing.ended) process.end.how = ProcessEnd::How::kVanished;
     AddStacks(observed, &process);
+    AddOpenCall(standing, &process);
     standings_.trace.worlds[0].processes[static_cast<size_t>(standing.rank)] = standing.process;
     standings_.trace.processes.push_back(std::move(process));
     standings_.ranks.push_back(std::move(standing));
@@ -182,6 +183,18 @@ class Builder {
                                                   static_cast<double>(activity.interval_ns));
       }
     }
+  }
+
+  // What the exporters show of it.
+  void AddOpenCall(const RankStanding& standing, Process* process) {
+    if (standing.meaning.operation == Operation::kNone) return;
+    Arguments arguments;
+    arguments.operation = standing.meaning.operation;
+    OpenCall open;
+    open.event.arguments = interner_.Arguments(arguments);
+    open.event.call_path = standing.call_path;
+    process->open_calls.push_back(std::move(open));
+    process->threads.emplace_back().main = true;
   }
 
   // The frames from `from` outwards, as a call path.

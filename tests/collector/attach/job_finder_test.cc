@@ -38,6 +38,9 @@ class Machine {
       Write(directory + "/maps", "7f00-7f10 r-xp 00000000 08:01 42    /usr/lib/" + library + "\n");
     }
   }
+  void RemoveEnvironment(pid_t pid) {
+    std::filesystem::remove(root() + "/proc/" + std::to_string(pid) + "/environ");
+  }
   FoundJobs Find(uid_t user = kUser) const { return FindJobs(ProcSource(root()), user); }
 
  private:
@@ -127,6 +130,13 @@ TEST(JobFinder, OtherUsersJobsAreRootsOnly) {
   machine.Process(12, 10, "solver", OpenMpi(0, 1), "libmpi.so.40");
   EXPECT_THAT(machine.Find(kUser + 1).jobs, IsEmpty());
   EXPECT_THAT(machine.Find(0).jobs, SizeIs(1));
+}
+
+TEST(JobFinder, WhatHasNoEnvironmentIsNotHidden) {
+  Machine machine;
+  machine.Process(2, 0, "kthreadd", {});
+  machine.RemoveEnvironment(2);
+  EXPECT_EQ(machine.Find().hidden, 0u);
 }
 
 TEST(JobFinder, ALibraryIsToldByItsFileName) {

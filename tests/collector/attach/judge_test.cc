@@ -36,6 +36,17 @@ TEST(AttachJudge, RanksInTwoCallsOfOneFunctionAreConditional) {
   EXPECT_EQ(report.status, Report::Status::kHung);
 }
 
+TEST(AttachJudge, TheTraceHasTheCallsThatTheRanksAreIn) {
+  ObservedJob job(2);
+  job.Rank(0, kBarrier);
+  job.Rank(1, "read < load a.c:9 < main a.c:38").Asleep();
+  const Standings standings = job.Stand();
+  ASSERT_THAT(standings.trace.processes[0].open_calls, SizeIs(1));
+  const Event& event = standings.trace.processes[0].open_calls[0].event;
+  EXPECT_EQ(standings.trace.arguments[event.arguments].operation, Operation::kBarrier);
+  EXPECT_THAT(standings.trace.processes[1].open_calls, IsEmpty());
+}
+
 TEST(AttachJudge, AStackThatIsNotWholeLowersTheCertainty) {
   ObservedJob job(3);
   job.Rank(0, kReduce).Cut();
