@@ -121,6 +121,7 @@ class Judgement {
 
   static std::vector<int32_t> RanksOf(const std::vector<const RankStanding*>& standings) {
     std::vector<int32_t> ranks;
+    ranks.reserve(standings.size());
     for (const RankStanding* standing : standings) ranks.push_back(standing->rank);
     Normalize(&ranks);
     return ranks;

@@ -13,6 +13,7 @@ namespace {
 StackMeaning Of(const std::string& stack) {
   const std::vector<LiveFrame> frames = testing::StackOf(stack);
   std::vector<const SourceFrame*> pointers;
+  pointers.reserve(frames.size());
   for (const LiveFrame& frame : frames) pointers.push_back(&frame.frame);
   return MeaningOf(pointers);
 }
