@@ -64,9 +64,8 @@ std::optional<Entry> ReadEntry(const ProcSource& proc, pid_t pid) {
   entry.pid = pid;
   entry.name = CleanText(stat.substr(open + 1, close - open - 1), kMaxNameBytes);
   const std::string_view parent = ProcStatField(stat, 4);
-  const std::string_view start = ProcStatField(stat, 22);
   std::from_chars(parent.data(), parent.data() + parent.size(), entry.parent);
-  std::from_chars(start.data(), start.data() + start.size(), entry.start_ticks);
+  entry.start_ticks = ProcStatStartTicks(stat);
   return entry;
 }
 

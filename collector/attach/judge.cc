@@ -175,13 +175,11 @@ class Judgement {
   }
 
   void NoteMissing() {
-    std::vector<int32_t> missing;
     for (int32_t rank = 0; rank < job_.size; ++rank) {
       const bool here = std::any_of(job_.ranks.begin(), job_.ranks.end(),
                                     [rank](const JobRank& other) { return other.rank == rank; });
-      if (!here) missing.push_back(rank);
+      if (!here) missing_.push_back(rank);
     }
-    missing_ = std::move(missing);
     if (missing_.empty()) return;
     report_.notes.push_back(
         fmt::format("{} of {} {} not on this machine{}", RanksPhrase(missing_), job_.size,
@@ -192,7 +190,6 @@ class Judgement {
   Report Unreadable() {
     Finding finding = Draft(VerdictKind::kInconclusive, Certainty::kInconclusive);
     finding.hangs = false;
-    finding.culprits = {};
     const std::vector<int32_t> ranks = RanksOf(unreadable_);
     finding.title = fmt::format("the stack{} of {} could not be taken",
                                 ranks.size() == 1 ? "" : "s", RanksPhrase(ranks));

@@ -151,7 +151,6 @@ class Builder {
     standing->call_path = Path(*second, FirstOwnFrame(standing->meaning));
     standing->timed = standing->meaning.meaning == FrameMeaning::kSleep;
     if (first == nullptr) return;
-    standing->earlier_path = Path(*first, FirstOwnFrame(first_meaning));
     standing->stillness = Compare(observed, *first, first_meaning, *second, standing->meaning);
   }
 

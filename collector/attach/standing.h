@@ -22,10 +22,9 @@ enum class Stillness : uint8_t {
 
 struct RankStanding {
   int32_t rank = -1;
-  uint32_t process = kNoIndex;       // into Trace::processes
-  StackMeaning meaning;              // of the thread that tells most: see below
-  uint32_t call_path = kNoIndex;     // of the caller of meaning.call; else of the whole stack
-  uint32_t earlier_path = kNoIndex;  // at the first look
+  uint32_t process = kNoIndex;    // into Trace::processes
+  StackMeaning meaning;           // of the thread that tells most: see below
+  uint32_t call_path = kNoIndex;  // of the caller of meaning.call; else of the whole stack
   Stillness stillness = Stillness::kUnknown;
   Pace pace = Pace::kUnknown;
   bool gone = false;    // it had ended at the first look
