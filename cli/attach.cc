@@ -18,6 +18,7 @@
 #include "collector/attach/look.h"
 #include "collector/attach/stack_tree.h"
 #include "collector/attach/standing.h"
+#include "collector/attach/variables.h"
 #include "collector/base/print_line.h"
 #include "collector/base/proc_source.h"
 #include "collector/export/exporter.h"
@@ -73,19 +74,21 @@ const FoundJob* Choose(const attach::FoundJobs& found, int32_t pid) {
     PrintLine(line);
     return nullptr;
   }
-  if (pid != 0) {
-    for (const FoundJob& job : found.jobs) {
-      if (Holds(job, pid)) return &job;
-    }
+  std::vector<const FoundJob*> fitting;
+  for (const FoundJob& job : found.jobs) {
+    if (pid == 0 || Holds(job, pid)) fitting.push_back(&job);
+  }
+  if (fitting.size() == 1) return fitting.front();
+  if (fitting.empty()) {
     PrintLine(
         fmt::format("process {} is no rank and starts none; `rollcall attach --list` shows "
                     "the jobs",
                     pid));
     return nullptr;
   }
-  if (found.jobs.size() == 1) return &found.jobs.front();
-  PrintLine("there are several jobs; --pid chooses one:");
-  for (const FoundJob& job : found.jobs) PrintLine("  " + JobText(job));
+  // A shell may have started several.
+  PrintLine("there are several jobs; --pid chooses one, by one of its ranks:");
+  for (const FoundJob* job : fitting) PrintLine("  " + JobText(*job));
   return nullptr;
 }
 
@@ -94,6 +97,12 @@ void PrintTree(const attach::Standings& standings, StackDetail detail) {
   const attach::StackNode root = StackTree(standings, detail == StackDetail::kFull);
   fmt::print("\n  stacks\n");
   for (const std::string& line : StackTreeLines(root)) fmt::print("    {}\n", line);
+  const std::vector<attach::ComparedVariable> variables = CompareVariables(standings);
+  if (variables.empty()) return;
+  fmt::print("\n  variables that differ\n");
+  for (const attach::ComparedVariable& variable : variables) {
+    fmt::print("    {}\n", VariableText(variable));
+  }
 }
 
 }  // namespace
@@ -107,6 +116,7 @@ int RunAttach(int argc, char** argv) {
   double between_s = 1;
   // A call that moves much data may take longer than a second.
   double confirm_s = 5;
+  bool no_locals = false;
   Outputs outputs;
   TextStyle style;
   parser.Add("--list", &list, "only list this user's distributed jobs on this machine");
@@ -118,6 +128,7 @@ int RunAttach(int argc, char** argv) {
       "--confirm", &confirm_s,
       "after a finding, look twice again with this time between, and believe that; 0: do not",
       {.type = "SECONDS", .must = Must::kBeNonNegative, .show_default = true});
+  parser.Add("--no-locals", &no_locals, "do not read the integers of Python frames");
   outputs.AddOptions(&parser, Outputs::StandardOutput::kOurs);
   style.AddOptions(&parser);
   parser.SetFooter("Exit codes: 0 nothing found, 1 findings, 2 usage, or no job.");
@@ -135,8 +146,8 @@ int RunAttach(int argc, char** argv) {
   Report report;
   const auto judge = [&](double between) {
     const auto wait = std::chrono::milliseconds(static_cast<int64_t>(between * 1e3));
-    standings =
-        attach::StandingsOf(*job, HostName(), attach::LookTwice(proc, *job, {.between = wait}));
+    standings = attach::StandingsOf(
+        *job, HostName(), attach::LookTwice(proc, *job, {.between = wait, .integers = !no_locals}));
     AddSources(&standings.trace);
     report = attach::Judge(*job, standings);
   };

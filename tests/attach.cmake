@@ -1,6 +1,7 @@
 # `rollcall attach` at real jobs that were started bare: fault programs, and healthy ones as long as they run.
 # tests/accuracy/attach does so with all of them.
 set(ATTACH_FAULTS collective/barrier_under_if.c collective/barrier_skipped_by_rank0.c stalled/asleep_in_read.c)
+set(ATTACH_TORCH collective_on_rank0 exception_on_rank2 stuck_loader uneven_batches unused_parameters)
 set(ATTACH_CONTROLS collective/barrier_under_if.c true_negatives/slow_rank.c true_negatives/poll_pump.c)
 
 foreach(mpi openmpi mpich)
@@ -19,5 +20,27 @@ foreach(mpi openmpi mpich)
         --mpi ${mpi} --source ${FAULTS_DIR}/${name} ${option}
         --program ${CMAKE_CURRENT_BINARY_DIR}/faults/${mpi}/${name}.${kind})
     endforeach()
+  endforeach()
+endforeach()
+
+# Debian's PyTorch is not among what the tests need.
+execute_process(COMMAND /usr/bin/python3 -c "import torch" RESULT_VARIABLE no_torch OUTPUT_QUIET ERROR_QUIET)
+if(NOT TARGET rollcall_cli)
+  return()
+endif()
+foreach(name ${ATTACH_TORCH})
+  set(program ${FAULTS_DIR}/torch/${name}.py)
+  foreach(kind fault control)
+    if(no_torch)
+      add_test(NAME attach.${kind}.torch.${name} COMMAND ${CMAKE_COMMAND} -E echo "no PyTorch here")
+      set_tests_properties(attach.${kind}.torch.${name} PROPERTIES LABELS job SKIP_REGULAR_EXPRESSION "no PyTorch")
+      continue()
+    endif()
+    unset(option)
+    if(kind STREQUAL control)
+      set(option --control)
+    endif()
+    rollcall_job_test(attach.${kind}.torch.${name} job run_attach_test.py --rollcall $<TARGET_FILE:rollcall_cli>
+      --mpi torch --source ${program} --program ${program} ${option})
   endforeach()
 endforeach()

@@ -16,7 +16,7 @@ file(GLOB_RECURSE FAULT_PYTHON CONFIGURE_DEPENDS ${FAULTS_DIR}/*/*.py)
 file(GLOB FAULT_HEADERS CONFIGURE_DEPENDS ${FAULTS_DIR}/*.h)
 file(GLOB JOB_SCRIPTS CONFIGURE_DEPENDS ${JOBS_DIR}/*.py)
 list(FILTER FAULT_C EXCLUDE REGEX "/generated/|/nccl/|/nccl_mpi/")  # nccl.cmake
-list(FILTER FAULT_PYTHON EXCLUDE REGEX "/support/")
+list(FILTER FAULT_PYTHON EXCLUDE REGEX "/(support|torch)/")
 set(PLACEMENT_DRIVER ${FAULTS_DIR}/generated/placement.c)
 
 # OUT becomes the executable of SOURCE, compiled by COMPILER with FLAGS, at tests/faults/MPI/NAME.

@@ -96,7 +96,7 @@ std::string CallText(FrameMeaning meaning, Operation operation, const SourceFram
   if (operation != Operation::kNone) {
     return std::string(FindOperation(static_cast<uint16_t>(operation)).name);
   }
-  if (frame.language == Language::kPython && meaning != FrameMeaning::kLoader) {
+  if (frame.language == Language::kPython && WaitsForRanks(meaning)) {
     return "torch.distributed." + frame.function;
   }
   return frame.function;

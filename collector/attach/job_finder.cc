@@ -17,6 +17,7 @@
 #include "collector/base/text.h"
 #include "collector/live/exported_symbols.h"
 #include "collector/live/process_image.h"
+#include "collector/model/runtime_modules.h"
 
 namespace rollcall::attach {
 namespace {
@@ -227,13 +228,10 @@ JobKey KeyOf(const RankIdentity& identity, pid_t parent) {
 }  // namespace
 
 bool IsCommunicationLibrary(const std::string& path) {
-  constexpr std::string_view kNames[] = {"libmpi",  "libmpich",  "libpmpi",
-                                         "libnccl", "librccl",   "libtorch_cpu",
-                                         "libgloo", "liboshmem", "libmpifort"};
-  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-  return name.find(".so") != std::string_view::npos &&
-         std::any_of(std::begin(kNames), std::end(kNames),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+  const ModuleFamily family = FamilyOf(path);
+  // A launcher has libraries of transports, too.
+  return path.find(".so", path.rfind('/') + 1) != std::string::npos && IsCommunication(family) &&
+         family != ModuleFamily::kTransport;
 }
 
 FoundJobs FindJobs(const ProcSource& proc, uid_t user) {

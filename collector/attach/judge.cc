@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/attach/variables.h"
 #include "collector/matching/call_site.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
@@ -36,6 +37,8 @@ bool IsOfMessages(const Group& group) {
   return kind == CallGroup::kP2p || kind == CallGroup::kRequests;
 }
 
+bool ReducesGradients(const Group& group) { return group.call().starts_with("c10d::Reducer::"); }
+
 // Nobody leaves that call before all have entered it.
 bool HoldsAll(const Group& group) {
   const Rule rule = FindOperation(static_cast<uint16_t>(group.front().meaning.operation)).rule;
@@ -56,7 +59,10 @@ bool Still(const RankStanding& rank) {
 class Judgement {
  public:
   Judgement(const FoundJob& job, const Standings& standings)
-      : job_(job), standings_(standings), sites_(standings.trace) {}
+      : job_(job),
+        standings_(standings),
+        sites_(standings.trace),
+        variables_(CompareVariables(standings)) {}
 
   Report Run() {
     report_.ranks = static_cast<uint32_t>(standings_.ranks.size());
@@ -141,6 +147,8 @@ class Judgement {
     site.culprit = culprit;
     site.ranks = std::move(ranks);
     site.frame = sites_.UserFrame(rank.call_path);
+    const bool leaves = rank.meaning.meaning == FrameMeaning::kExit;
+    if (leaves && !IsUserLine(site.frame)) site.frame = {};
     site.call_path = rank.call_path;
     site.what = WaitsForRanks(rank.meaning.meaning)
                     ? rank.meaning.call
@@ -168,6 +176,9 @@ class Judgement {
 
   void Add(Finding finding) {
     report_.status = Report::Status::kHung;
+    for (const ComparedVariable& variable : variables_) {
+      if (variable.counts) finding.notes.push_back(VariableText(variable));
+    }
     finding.notes.push_back(
         "seen from the stacks alone, at two looks: under `rollcall run` the calls themselves are "
         "compared");
@@ -274,6 +285,7 @@ class Judgement {
     AddWaiting(&finding);
     for (const RankStanding* rank : stalled) {
       finding.sites.push_back(SiteOf(*rank, {rank->rank}, Site::Role::kStalled, true));
+      AddAwaited(*rank, &finding);
     }
     Add(std::move(finding));
   }
@@ -288,10 +300,18 @@ class Judgement {
         fmt::format("{} {} on {} way out{}, and {}", RanksPhrase(ranks), Verb(ranks, "is", "are"),
                     Verb(ranks, "its", "their"), finalizes ? ", in MPI_Finalize" : "", others);
     AddWaiting(&finding);
+    if (!finalizes) finding.why = fmt::format("it is in {}", leaving.front()->meaning.call);
     for (const RankStanding* rank : leaving) {
       finding.sites.push_back(SiteOf(*rank, {rank->rank}, Site::Role::kEnded, true));
+      AddAwaited(*rank, &finding);
     }
     Add(std::move(finding));
+  }
+
+  static void AddAwaited(const RankStanding& rank, Finding* finding) {
+    for (const std::string& awaited : rank.awaited) {
+      finding->notes.push_back(fmt::format("of rank {}, {}", rank.rank, awaited));
+    }
   }
 
   // A rank in MPI_Finalize makes no other call any more; one that is not there never will.
@@ -381,12 +401,32 @@ class Judgement {
     }
     Finding finding = Draft(VerdictKind::kTransportStalled, Certainty::kSuspected);
     finding.title = fmt::format("all ranks are in {}, called at one place", group.call());
+    if (OneIsBehind(&finding)) return Add(std::move(finding));
     finding.why = "every rank has arrived, and none goes on";
     finding.fix =
         "compare the arguments of the call (root, count, datatype, communicator), which stacks do "
         "not show; if they match, look below the program, at network, driver and library";
     AddWaiting(&finding);
     Add(std::move(finding));
+  }
+
+  // A loop that some are in another turn of.
+  bool OneIsBehind(Finding* finding) const {
+    const auto counter =
+        std::find_if(variables_.begin(), variables_.end(), [](const ComparedVariable& variable) {
+          return variable.counts && variable.values.size() == 2;
+        });
+    if (counter == variables_.end()) return false;
+    const std::vector<int32_t>& most = counter->values[0].ranks;
+    const std::vector<int32_t>& others = counter->values[1].ranks;
+    finding->kind = VerdictKind::kUnevenIterations;
+    finding->why = "they are in different turns of a loop";
+    if (most.size() != others.size()) {
+      finding->culprits = others;
+      finding->waiting = most;
+    }
+    AddWaiting(finding);
+    return true;
   }
 
   // Some wait for messages, others for all: who is to send is not known from stacks.
@@ -463,6 +503,11 @@ class Judgement {
                             "skipped it is not known",
                             other.call()));
     }
+    if (std::any_of(waiting_.begin(), waiting_.end(), ReducesGradients)) {
+      finding.notes.push_back(
+          "DistributedDataParallel reduces gradients once each rank has used each parameter: "
+          "find_unused_parameters where a step leaves some out, Join where ranks have fewer steps");
+    }
     for (const Group& group : waiting_) {
       const bool culprit = std::find(finding.culprits.begin(), finding.culprits.end(),
                                      group.ranks.front()) != finding.culprits.end();
@@ -476,6 +521,7 @@ class Judgement {
   const FoundJob& job_;
   const Standings& standings_;
   const CallSites sites_;
+  const std::vector<ComparedVariable> variables_;
   Report report_;
   std::vector<Group> waiting_;  // the largest first
   std::vector<const RankStanding*> outside_;

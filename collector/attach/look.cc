@@ -1,5 +1,6 @@
 #include "collector/attach/look.h"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -17,41 +18,75 @@ namespace {
 // Of all threads of a rank: nobody is held for so long. A machine full of ranks that spin is slow.
 constexpr std::chrono::seconds kPatience{20};
 
-// A thread that gets no processor for 50 ms does not stop in time, where many ranks spin.
+// A thread that gets no processor for 50 ms does not stop in time, where many ranks spin; one that
+// wakes up now and then may be where no table knows its caller.
 constexpr int kMoreTries = 2;
 
-bool MainIsMissing(const LiveStacks& stacks) {
-  return stacks.error.empty() && !stacks.threads.empty() && stacks.threads.front().frames.empty();
+constexpr size_t kMaxHelpers = 8;  // of a rank
+
+bool IsWhole(const LiveThread& thread) {
+  return thread.end == ring::StackEnd::kComplete || thread.end == ring::StackEnd::kDepthLimit;
+}
+
+ThreadLook ThreadLookOf(const LiveThread& thread, Symbolizer* symbolizer) {
+  ThreadLook look;
+  look.tid = thread.tid;
+  look.name = thread.name;
+  look.frames = LiveFrames(thread, symbolizer);
+  look.whole = thread.end == ring::StackEnd::kComplete;
+  look.digest = thread.digest;
+  look.detail = thread.detail;
+  return look;
+}
+
+// What a data loader's workers do is what the rank waits for.
+void LookAtHelpers(const ProcSource& proc, const JobRank& rank, Symbolizer* symbolizer,
+                   RankLook* look) {
+  for (size_t i = 0; i < std::min(kMaxHelpers, rank.helpers.size()); ++i) {
+    const pid_t pid = rank.helpers[i];
+    const LiveStacks stacks = CaptureLiveStacks(proc, pid, {.tid = pid});
+    if (stacks.threads.empty() || stacks.threads.front().frames.empty()) continue;
+    look->helpers.push_back(ThreadLookOf(stacks.threads.front(), symbolizer));
+  }
+}
+
+void DropIntegers(RankLook* look) {
+  for (ThreadLook& thread : look->threads) {
+    for (LiveFrame& frame : thread.frames) frame.integers.clear();
+  }
 }
 
 RankLook LookAt(const ProcSource& proc, const JobRank& rank, Symbolizer* symbolizer) {
   RankLook look;
   look.state = ReadProcessState(proc, rank.pid, rank.start_ticks, &look.error);
   if (!look.state) return look;
-  const auto capture = [&] {
-    return CaptureLiveStacks(proc, rank.pid, {.deadline = kPatience, .python_locals = true});
-  };
-  LiveStacks stacks = capture();
-  for (int i = 0; i < kMoreTries && MainIsMissing(stacks); ++i) stacks = capture();
+  LiveStackOptions options = {.deadline = kPatience, .python_locals = true};
+  LiveStacks stacks = CaptureLiveStacks(proc, rank.pid, options);
   look.error = stacks.error;
-  for (const LiveThread& thread : stacks.threads) {
-    ThreadLook& seen = look.threads.emplace_back();
-    seen.tid = thread.tid;
-    seen.name = thread.name;
-    seen.frames = LiveFrames(thread, symbolizer);
-    seen.whole = thread.end == ring::StackEnd::kComplete;
-    seen.digest = thread.digest;
-    seen.detail = thread.detail;
+  for (LiveThread& thread : stacks.threads) {
+    options.tid = thread.tid;
+    for (int i = 0; i < kMoreTries && look.error.empty() && !IsWhole(thread); ++i) {
+      LiveStacks again = CaptureLiveStacks(proc, rank.pid, options);
+      if (!again.threads.empty()) thread = std::move(again.threads.front());
+    }
+    look.threads.push_back(ThreadLookOf(thread, symbolizer));
   }
+  look.io_bytes = ReadIoBytes(proc, rank.pid);
   StackMeaning meaning;
   const ThreadLook* representative = Representative(look, &meaning);
   if (representative == nullptr) return look;
   const std::string directory = "/proc/" + std::to_string(rank.pid);
-  const uint32_t own_pid = OwnNumber(proc, directory);
-  const auto own_tid = static_cast<pid_t>(
-      OwnNumber(proc, directory + "/task/" + std::to_string(representative->tid)));
-  look.other_threads = SampleOtherThreads(proc, rank.pid, own_pid, rank.start_ticks,
-                                          {.waiting = {own_tid}, .called = {own_tid}});
+  const auto own_tid = [&](const ThreadLook& thread) {
+    return static_cast<pid_t>(OwnNumber(proc, directory + "/task/" + std::to_string(thread.tid)));
+  };
+  CallingThreads threads = {.waiting = {own_tid(*representative)},
+                            .called = {own_tid(*representative)}};
+  for (const ThreadLook& thread : look.threads) {
+    if (IsOfLibrary(thread)) threads.waiting.insert(own_tid(thread));
+  }
+  look.other_threads =
+      SampleOtherThreads(proc, rank.pid, OwnNumber(proc, directory), rank.start_ticks, threads);
+  if (meaning.meaning == FrameMeaning::kLoader) LookAtHelpers(proc, rank, symbolizer, &look);
   return look;
 }
 
@@ -76,6 +111,9 @@ std::vector<ObservedRank> LookTwice(const ProcSource& proc, const FoundJob& job,
   };
   look_at_all(&ObservedRank::first);
   look_at_all(&ObservedRank::second);
+  if (!options.integers) {
+    for (ObservedRank& rank : observed) DropIntegers(&rank.second);
+  }
   return observed;
 }
 

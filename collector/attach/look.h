@@ -14,6 +14,8 @@ namespace rollcall::attach {
 
 struct LookOptions {
   std::chrono::milliseconds between{1000};  // from a rank's first look to its second, at least
+  // Keep the integers of Python frames. (That a frame's variables changed is seen without, too.)
+  bool integers = true;
 };
 
 // Two looks at each rank, in the order of `job.ranks`.

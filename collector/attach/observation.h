@@ -31,7 +31,10 @@ struct RankLook {
   std::vector<ThreadLook> threads;    // the main thread first
   // What those threads could do that are not the one which tells most (standing.h).
   OtherThreads other_threads = OtherThreads::kUnseen;
-  std::string error;  // why there are no stacks, with the setting that allows them
+  std::optional<uint64_t> io_bytes;  // ReadIoBytes()
+  std::string error;                 // why there are no stacks, with the setting that allows them
+  // The main threads of its helpers (JobRank::helpers), where it waits for a data loader.
+  std::vector<ThreadLook> helpers;
 };
 
 struct ObservedRank {

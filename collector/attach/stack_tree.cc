@@ -62,7 +62,8 @@ StackNode StackTree(const Standings& standings, bool full) {
     StackNode* node = &root;
     node->ranks.push_back(rank.rank);
     for (const SourceFrame* frame : ShownFrames(standings.trace, rank.call_path, full)) {
-      node = Child(node, frame->function, frame->line == 0 ? "" : FramePlace(*frame));
+      const std::string& name = frame->function.empty() ? frame->module : frame->function;
+      node = Child(node, name, frame->line == 0 ? "" : FramePlace(*frame));
       node->ranks.push_back(rank.rank);
     }
     Child(node, "→ " + DoingText(rank), "")->ranks.push_back(rank.rank);

@@ -1,10 +1,14 @@
 #include "collector/attach/standing.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "collector/import/interner.h"
+#include "collector/matching/user_code.h"
+#include "collector/model/runtime_modules.h"
 
 namespace rollcall::attach {
 namespace {
@@ -40,6 +44,21 @@ bool DidNotRun(const ObservedRank& rank, pid_t tid) {
   return first != nullptr && second != nullptr && first->start_ticks == second->start_ticks &&
          first->blocked_call.has_value() && first->blocked_call == second->blocked_call &&
          second->cpu_ns - first->cpu_ns < kLookNs;
+}
+
+// Whether PyTorch's threads may have moved data: then a call that all are in may yet return. By
+// what they read and wrote, as their waits have timeouts. (A thread of MPI spins for the caller.)
+bool MayHaveMovedData(const ObservedRank& rank) {
+  const bool has_some = std::any_of(
+      rank.second.threads.begin(), rank.second.threads.end(), [](const ThreadLook& thread) {
+        return IsOfLibrary(thread) &&
+               std::any_of(thread.frames.begin(), thread.frames.end(), [](const LiveFrame& frame) {
+                 return FamilyOf(frame.frame.module) == ModuleFamily::kTorch;
+               });
+      });
+  constexpr uint64_t kHeartbeats = 4096;  // bytes
+  return has_some && (!rank.first.io_bytes || !rank.second.io_bytes ||
+                      *rank.second.io_bytes - *rank.first.io_bytes > kHeartbeats);
 }
 
 Stillness Compare(const ObservedRank& rank, const ThreadLook& first,
@@ -130,7 +149,8 @@ class Builder {
       standing->ended = !standing->gone;
       return;
     }
-    standing->may_act = observed.second.other_threads != OtherThreads::kWait;
+    standing->may_act =
+        observed.second.other_threads != OtherThreads::kWait || MayHaveMovedData(observed);
     StackMeaning first_meaning;
     const ThreadLook* first = Representative(observed.first, &first_meaning);
     const ThreadLook* second = Representative(observed.second, &standing->meaning);
@@ -150,6 +170,15 @@ class Builder {
     SetState(observed, second->tid, standing);
     standing->call_path = Path(*second, FirstOwnFrame(standing->meaning));
     standing->timed = standing->meaning.meaning == FrameMeaning::kSleep;
+    AddVariables(*second, standing);
+    for (const ThreadLook& helper : observed.second.helpers) {
+      AddAwaited("process", helper, standing);
+    }
+    if (standing->meaning.meaning == FrameMeaning::kExit) {
+      for (const ThreadLook& thread : observed.second.threads) {
+        if (&thread != second) AddAwaited("thread", thread, standing);
+      }
+    }
     if (first == nullptr) return;
     standing->stillness = Compare(observed, *first, first_meaning, *second, standing->meaning);
   }
@@ -182,6 +211,23 @@ class Builder {
                                                   static_cast<double>(activity.interval_ns));
       }
     }
+  }
+
+  static void AddVariables(const ThreadLook& thread, RankStanding* standing) {
+    const size_t from = FirstOwnFrame(standing->meaning);
+    for (size_t i = thread.frames.size(); i-- > from;) {
+      const LiveFrame& frame = thread.frames[i];
+      if (frame.frame.language != Language::kPython || !FrameworkOf(frame.frame).empty()) continue;
+      standing->variables.push_back(
+          {frame.frame.function, frame.frame.file, frame.frame.line, frame.integers});
+    }
+  }
+
+  static void AddAwaited(std::string_view what, const ThreadLook& thread, RankStanding* standing) {
+    const SourceFrame* frame = InnermostUserFrame(FramesOf(thread));
+    if (frame == nullptr || !IsUserLine(*frame)) return;
+    standing->awaited.push_back(
+        fmt::format("{} {} is in {} ({})", what, thread.tid, frame->function, PlaceText(*frame)));
   }
 
   // What the exporters show of it.
@@ -231,12 +277,26 @@ const ThreadLook* Representative(const RankLook& look, StackMeaning* meaning) {
     const bool is_main = &thread == &look.threads.front();
     if (thread.frames.empty()) continue;
     const StackMeaning own = MeaningOf(FramesOf(thread));
-    const bool better = own.meaning == FrameMeaning::kMpi || own.meaning == FrameMeaning::kNccl;
+    const bool better = own.meaning == FrameMeaning::kMpi || own.meaning == FrameMeaning::kNccl ||
+                        own.meaning == FrameMeaning::kTorch;
     if (!is_main && (!better || WaitsForRanks(meaning->meaning))) continue;
     chosen = &thread;
     *meaning = own;
   }
   return chosen;
+}
+
+bool IsOfLibrary(const ThreadLook& thread) {
+  bool some = false;
+  for (const LiveFrame& frame : thread.frames) {
+    const ModuleFamily family = FamilyOf(frame.frame.module);
+    const bool library = IsCommunication(family);
+    if (frame.frame.language == Language::kPython || (!library && family != ModuleFamily::kC)) {
+      return false;
+    }
+    some |= library;
+  }
+  return some && thread.whole;
 }
 
 Standings StandingsOf(const FoundJob& job, const std::string& host,

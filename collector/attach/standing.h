@@ -20,6 +20,14 @@ enum class Stillness : uint8_t {
   kUnknown,  // its stack could not be taken both times
 };
 
+// The integers of a Python frame.
+struct FrameVariables {
+  std::string function;
+  std::string file;
+  int line = 0;
+  std::vector<PythonInteger> integers;
+};
+
 struct RankStanding {
   int32_t rank = -1;
   uint32_t process = kNoIndex;    // into Trace::processes
@@ -35,6 +43,11 @@ struct RankStanding {
   bool may_act = false;
   std::string state;    // "running", "sleeping in read"
   std::string problem;  // why its stack could not be taken
+  // Of the Python frames of the user's that are behind the call, outermost first.
+  std::vector<FrameVariables> variables;
+  // Where those stand that it may wait for: workers of its data loader, or, on its way out, its
+  // threads. "process 4711 is in __getitem__ (loader.py:20)"
+  std::vector<std::string> awaited;
 };
 
 struct Standings {
@@ -43,11 +56,14 @@ struct Standings {
 };
 
 // The thread that tells most of what the rank waits for: the main thread, or the first one inside
-// MPI or NCCL if that one is not. Null if it has no stack.
+// MPI, NCCL or torch.distributed if that one is not. Null if it has no stack.
 const ThreadLook* Representative(const RankLook& look, StackMeaning* meaning);
 
-// A rank's stack is that of its main thread, or of another one if only that is inside MPI or NCCL.
-// The trace holds all threads as live stacks.
+// Whether only a library for communication has frames in the thread: it makes none of the
+// application's calls.
+bool IsOfLibrary(const ThreadLook& thread);
+
+// A rank's stack is that of Representative(). The trace holds all threads as live stacks.
 Standings StandingsOf(const FoundJob& job, const std::string& host,
                       const std::vector<ObservedRank>& observed);
 

@@ -4,12 +4,11 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <string_view>
 
 #include "collector/live/thread_numbers.h"
 #include "collector/live/thread_starts.h"
+#include "collector/model/runtime_modules.h"
 
 namespace rollcall {
 namespace {
@@ -32,7 +31,7 @@ class OtherThreadsJudge {
     for (const ThreadState& thread : second_.threads) {
       const bool gone = thread.state == RunState::kZombie || thread.state == RunState::kDead;
       if (gone || threads_.waiting.contains(thread.tid) || WaitsForOwn(thread)) continue;
-      if (IsRuntimeModule(evidence_.StartModule(thread.tid))) continue;
+      if (IsCommunication(FamilyOf(evidence_.StartModule(thread.tid)))) continue;
       // What sleeps in a call that may not be looked at could be waiting for anything.
       const bool hidden = thread.state != RunState::kRunning && !thread.blocked_call;
       if (threads_.called.contains(thread.tid)) {
@@ -102,16 +101,6 @@ class RealEvidence : public ThreadEvidence {
 };
 
 }  // namespace
-
-bool IsRuntimeModule(const std::string& path) {
-  constexpr std::array<std::string_view, 19> kPrefixes = {
-      "libmpi",   "libopen-rte", "libopen-pal", "libpmix",     "libprrte", "libevent", "mca_",
-      "libmpich", "libpmi",      "libucp",      "libucs",      "libuct",   "libucm",   "libfabric",
-      "libpsm",   "libhwloc",    "libibverbs",  "libprovider", "libhcoll"};
-  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                     [name](std::string_view prefix) { return name.starts_with(prefix); });
-}
 
 OtherThreads JudgeOtherThreads(const ProcessState& first, const ProcessState& second,
                                const CallingThreads& threads, ThreadEvidence* evidence) {

@@ -138,6 +138,23 @@ std::optional<ThreadTimes> ReadThreadTimes(const ProcSource& proc, pid_t pid, pi
   return ThreadTimes{.cpu_ns = thread->cpu_ns};
 }
 
+std::optional<uint64_t> ReadIoBytes(const ProcSource& proc, pid_t pid) {
+  std::string text;
+  if (proc.Read("/proc/" + std::to_string(pid) + "/io", &text) != 0) return std::nullopt;
+  uint64_t bytes = 0;
+  for (const std::string_view name : {"rchar: ", "wchar: "}) {
+    const size_t at = text.find(name);
+    uint64_t count = 0;
+    if (at == std::string::npos ||
+        std::from_chars(text.data() + at + name.size(), text.data() + text.size(), count).ec !=
+            std::errc()) {
+      return std::nullopt;
+    }
+    bytes += count;
+  }
+  return bytes;
+}
+
 std::optional<ThreadState> ReadThreadState(const ProcSource& proc, pid_t pid, pid_t tid) {
   const std::string dir = ThreadDirectory(pid, tid);
   std::string text;

@@ -84,6 +84,11 @@ struct ThreadTimes {
 // Nothing if the thread is gone or may not be seen.
 std::optional<ThreadTimes> ReadThreadTimes(const ProcSource& proc, pid_t pid, pid_t tid);
 
+// Bytes that the process has read and written so far by read(2), write(2) and their kin, sockets
+// and pipes included; send(2) and recv(2) do not count (/proc/<pid>/io: rchar, wchar; proc(5)).
+// Nothing if it is gone or may not be seen: it takes the right to ptrace it.
+std::optional<uint64_t> ReadIoBytes(const ProcSource& proc, pid_t pid);
+
 // The state of one thread of it.
 std::optional<ThreadState> ReadThreadState(const ProcSource& proc, pid_t pid, pid_t tid);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "collector/model/python_merge.h"
+#include "collector/model/runtime_modules.h"
 
 namespace rollcall {
 namespace {
@@ -110,16 +111,7 @@ size_t BehindNccl(const std::vector<const SourceFrame*>& frames) {
 }  // namespace
 
 bool IsRuntimeModule(std::string_view path) {
-  constexpr std::string_view kRuntimes[] = {
-      "libc.",     "libc-",   "libpthread", "ld-linux", "ld-2",        "libm.",       "libm-",
-      "librt.",    "libdl.",  "libstdc++",  "libgcc_s", "libgomp",     "linux-vdso",  "[vdso]",
-      "libmpi",    "libpmpi", "libopen-",   "libmpich", "libucp.",     "libucs.",     "libuct.",
-      "libfabric", "libpsm",  "libevent",   "libpmix",  "librollcall", "libgfortran", "libffi."};
-  const std::string_view name = FileName(path);
-  for (const std::string_view runtime : kRuntimes) {
-    if (name.starts_with(runtime)) return true;
-  }
-  return IsInterpreterModule(path);
+  return IsRuntime(FamilyOf(path)) || IsInterpreterModule(path);
 }
 
 std::string FrameworkOf(const SourceFrame& frame) {
@@ -132,6 +124,7 @@ std::string FrameworkOf(const SourceFrame& frame) {
     const std::string_view name = FileName(frame.module);
     return std::string(name.substr(0, name.find('.')));
   }
+  if (FamilyOf(frame.module) == ModuleFamily::kTorch) return "torch";
   return FrameworkOfPath(frame.module);
 }
 

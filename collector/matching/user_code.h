@@ -10,8 +10,7 @@
 
 namespace rollcall {
 
-// A C or C++ runtime or MPI library, with its transports: where it is installed with debug
-// information, its lines are not what the user wants to see. Judged by the file's name.
+// IsRuntime() of runtime_modules.h, or Python's interpreter.
 bool IsRuntimeModule(std::string_view path);
 
 // What a frame belongs to if it is not the user's own: "mpi4py", "numpy" (a package below

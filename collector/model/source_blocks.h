@@ -15,7 +15,8 @@ struct SourceBlock {
   int first = 0;        // lines, 1-based, with the line that opens it
   int last = 0;         // inclusive
   uint32_t branch = 0;  // of an arm: equal for all arms of one if, elif, else
-  // Of an arm whose condition compares a name with a number ("rank == 0"); else empty.
+  // Of an arm whose condition compares a name with a number ("rank == 0"). Of a `for` loop of
+  // Python: the names that it assigns at each turn, separated by blanks. Else empty.
   std::string subject = {};
   std::string value = {};
   bool equal = true;  // false: "rank != 0"

@@ -100,6 +100,20 @@ class PythonLines {
   std::vector<LogicalLine> lines_;
 };
 
+// The names in " step, (a, b) in enumerate(…):", separated by blanks.
+std::string Targets(std::string_view code) {
+  std::string names;
+  for (size_t at = 0; at < code.size();) {
+    size_t end = at;
+    while (end < code.size() && IsWordChar(code[end])) ++end;
+    const std::string_view word = code.substr(at, end - at);
+    if (word == "in") break;
+    if (!word.empty()) names += (names.empty() ? "" : " ") + std::string(word);
+    at = std::max(end, at + 1);
+  }
+  return names;
+}
+
 }  // namespace
 
 std::optional<Blocks> BlocksByIndentation(std::string_view text) {
@@ -128,6 +142,7 @@ std::optional<Blocks> BlocksByIndentation(std::string_view text) {
     for (size_t j = i + 1; j < lines->size() && (*lines)[j].indent > line.indent; ++j) {
       block.last = (*lines)[j].last;
     }
+    if (word == "for") block.subject = Targets(code.substr(word.size()));
     if (!loop) {
       // The else of a loop, of a try, goes on with no branch.
       if (goes_on && (branches.empty() || branches.back().indent != line.indent)) continue;

@@ -37,7 +37,8 @@ import re
 import shlex
 import sys
 
-MPIS = ("openmpi", "mpich", "fork")  # fork: no MPI at all, for tests/faults/nccl
+# No MPI at all: fork for tests/faults/nccl, torch for tests/faults/torch.
+MPIS = ("openmpi", "mpich", "fork", "torch")
 _DIRECTIVE = re.compile(
     r"^\s*(?://|!|#)\s*(rollcall-test|launcher|arguments|expect\+?)(?:\[(\w+)\])?:\s*(.*?)\s*$")
 _MARKER = re.compile(r"@(culprit|waiting)\b")

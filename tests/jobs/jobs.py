@@ -43,6 +43,8 @@ def launcher(mpi, ranks, extra_args=()):
     """The command that starts `ranks` ranks of what follows it."""
     if mpi == "fork":  # no MPI: tests/nccl_sim
         return [os.environ["ROLLCALL_FORK_LAUNCHER"], "-n", str(ranks), *extra_args]
+    if mpi == "torch":
+        return [os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_ranks.py"), str(ranks)]
     if mpi == "openmpi":
         return ["mpirun.openmpi", "--oversubscribe", "-n", str(ranks), *extra_args]
     return ["mpirun.mpich", "-n", str(ranks), *extra_args]

@@ -53,6 +53,9 @@ def test_fault(args, variant, command):
     finding = findings[0]
     if finding["culprits"] != wanted["culprits"]:
         fail("culprits %s instead of %s: %s" % (finding["culprits"], wanted["culprits"], finding["title"]))
+    # Headers of MPI programs have the kind that recorded calls tell.
+    if args.mpi == "torch" and finding["kind"] != wanted["kind"]:
+        fail("kind %s instead of %s" % (finding["kind"], wanted["kind"]))
     if finding["certainty"] == "proven":
         fail("a stack proves nothing")
     marked = set(wanted["lines"].get("culprit", []))
@@ -89,6 +92,8 @@ def main():
     os.environ.setdefault("UCX_LOG_LEVEL", "fatal")
     variant = expectations.read(args.source, args.mpi)[0]
     command = jobs.launcher(args.mpi, variant.ranks, variant.launcher_args) + [args.program] + variant.program_args
+    if args.mpi == "torch" and not args.control:
+        command.append("--fault")
     (test_control if args.control else test_fault)(args, variant, command)
 
 

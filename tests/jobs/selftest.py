@@ -46,7 +46,8 @@ class Headers(unittest.TestCase):
         for path in sources:
             true_negative = os.path.basename(os.path.dirname(path)) == "true_negatives" or not self.has_fault(path)
             nccl = os.path.basename(os.path.dirname(path)) == "nccl"
-            for mpi in ("fork",) if nccl else ("openmpi", "mpich"):
+            torch = os.path.basename(os.path.dirname(path)) == "torch"
+            for mpi in ("fork",) if nccl else ("torch",) if torch else ("openmpi", "mpich"):
                 for variant in expectations.read(path, mpi):
                     self.assertEqual(true_negative, not variant.findings, path)
 

@@ -57,6 +57,12 @@ TEST(FrameMeaning, AProcessThatEndsSaysWhetherItFinalizes) {
   EXPECT_EQ(meaning.operation, Operation::kFinalize);
 }
 
+TEST(FrameMeaning, AnInterpreterThatEndsIsOnItsWayOut) {
+  EXPECT_EQ(Of("sem_wait < _shutdown /usr/lib/python3.11/threading.py:1583").meaning,
+            FrameMeaning::kExit);
+  EXPECT_EQ(Of("sem_wait < _shutdown /home/u/mythreading.py:15").meaning, FrameMeaning::kLock);
+}
+
 TEST(FrameMeaning, PythonFramesAreToldByFileAndFunction) {
   EXPECT_EQ(Of("poll < all_reduce torch/distributed/distributed_c10d.py:5 < step train.py:9").call,
             "torch.distributed.all_reduce");

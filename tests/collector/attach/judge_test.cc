@@ -275,6 +275,91 @@ TEST(AttachJudge, RanksThatAllStartProcessesAreNotAccused) {
   EXPECT_THAT(job.Judge().findings, IsEmpty());
 }
 
+constexpr char kGlooWaits[] = "epoll_wait@libc.so.6 < run@libgloo.so < clone3@libc.so.6";
+
+TEST(AttachJudge, AThreadOfGlooThatMovesDataMayStillComplete) {
+  for (const uint64_t bytes : {100, 100'000}) {
+    ObservedJob job(3);
+    job.Rank(0, kReduce).Thread(kGlooWaits).Moved(bytes);
+    job.Rank(1, kBarrier).Thread(kGlooWaits);
+    job.Rank(2, kBarrier).Thread(kGlooWaits);
+    EXPECT_THAT(job.Judge().findings, SizeIs(bytes == 100 ? 1 : 0));
+  }
+}
+
+TEST(AttachJudge, AThreadThatAlsoHasFramesOfTheUsersIsNoLibrarys) {
+  ObservedJob job(1);
+  job.Rank(0, kBarrier)
+      .Thread("read < hook a.c:3 < run@libgloo.so < clone3@libc.so.6")
+      .Thread("poll@libc.so.6 < clone3@libc.so.6")
+      .Thread(kGlooWaits);
+  const Standings standings = job.Stand();
+  std::vector<bool> of_library;
+  for (const LiveStack& stack : standings.trace.processes[0].live_stacks) {
+    ThreadLook look;
+    for (const SourceFrame& frame : stack.frames) look.frames.push_back({frame});
+    look.whole = true;
+    of_library.push_back(IsOfLibrary(look));
+  }
+  EXPECT_THAT(of_library, ElementsAre(false, false, false, true));
+}
+
+TEST(AttachJudge, WhatAStalledDataLoadersWorkersDoIsSaid) {
+  ObservedJob job(2);
+  job.Rank(0, "__next__ torch/utils/data/dataloader.py:300 < train train.py:20 < main a.c:5")
+      .Asleep()
+      .Helper("read < __getitem__ train.py:7 < fetch torch/utils/data/_utils/fetch.py:50");
+  job.Rank(1, "MPI_Allreduce < train train.py:23 < main a.c:5");
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankStalled);
+  EXPECT_THAT(report.findings[0].notes,
+              Contains("of rank 0, process 4711 is in __getitem__ (train.py:7)"));
+}
+
+TEST(AttachJudge, TheThreadsThatAnInterpreterJoinsAtItsEndAreShown) {
+  ObservedJob job(2);
+  job.Rank(0, "sem_wait < _shutdown /usr/lib/python3.11/threading.py:1583 < main a.c:5")
+      .Asleep()
+      .Thread("sem_wait < get /usr/lib/python3.11/queue.py:171 < save train.py:9");
+  job.Rank(1, "MPI_Allreduce < train train.py:23 < main a.c:5");
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankDied);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(0));
+  EXPECT_EQ(report.findings[0].why, "it is in _shutdown");
+  EXPECT_THAT(report.findings[0].notes, Contains("of rank 0, thread 1001 is in save (train.py:9)"));
+}
+
+TEST(AttachJudge, ARankThatIsInAnotherTurnOfALoopIsBehind) {
+  ObservedJob job(3);
+  job.Loop("train.py", 18, 25, "step batch");
+  for (int rank = 0; rank < 3; ++rank) {
+    job.Rank(rank, std::string("MPI_Allreduce < train train.py:20 [step=") +
+                       (rank == 2 ? "40" : "41") + " size=3] < main a.c:5");
+  }
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kUnevenIterations);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(2));
+  EXPECT_THAT(report.findings[0].waiting, ElementsAre(0, 1));
+  EXPECT_THAT(report.findings[0].notes,
+              Contains("step is 41 on ranks 0,1 and 40 on rank 2 (train, train.py:20)"));
+}
+
+TEST(AttachJudge, OnlyWhatALoopCountsTellsWhoIsBehind) {
+  ObservedJob job(3);
+  for (int rank = 0; rank < 3; ++rank) {
+    job.Rank(rank, std::string("MPI_Allreduce < train train.py:20 [rows=") +
+                       (rank == 2 ? "40" : "41") + "] < main a.c:5");
+  }
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kTransportStalled);
+  EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+}
+
 TEST(AttachJudge, AJobThatOnlyComputesHasNoFinding) {
   ObservedJob job(2);
   job.Rank(0, "kernel a.c:7 < main a.c:30").Changed();

@@ -20,14 +20,31 @@
 
 namespace rollcall::attach::testing {
 
-// "function file.c:88 < …"; a file that ends in .py is Python's.
+// "step=6 size=3"
+inline std::vector<PythonInteger> IntegersOf(const std::string& text) {
+  std::vector<PythonInteger> integers;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const size_t equal = text.find('=', at);
+    integers.push_back({text.substr(at, equal - at), std::stoll(text.substr(equal + 1))});
+    at = end + 1;
+  }
+  return integers;
+}
+
+// "function file.c:88 < …"; a file that ends in .py is Python's, and may have variables:
+// "train train.py:20 [step=6 size=3]". "function@libgloo.so" is of that module.
 inline std::vector<LiveFrame> StackOf(const std::string& text) {
   std::vector<LiveFrame> frames;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find(" < ", at), text.size());
-    const std::string part = text.substr(at, end - at);
+    std::string part = text.substr(at, end - at);
     at = end + 3;
     LiveFrame frame;
+    if (const size_t bracket = part.find(" ["); bracket != std::string::npos) {
+      frame.integers = IntegersOf(part.substr(bracket + 2, part.size() - bracket - 3));
+      part.resize(bracket);
+    }
     const size_t colon = part.rfind(':');
     const size_t blank = part.rfind(' ');
     frame.frame.function = part.substr(0, blank);
@@ -40,7 +57,9 @@ inline std::vector<LiveFrame> StackOf(const std::string& text) {
       frame.frame.language = Language::kPython;
       frame.digest = 7;
     } else {
-      frame.frame.module = "/app";
+      const size_t module = frame.frame.function.find('@');
+      frame.frame.module = module == std::string::npos ? "/app" : part.substr(module + 1);
+      frame.frame.function.resize(std::min(module, frame.frame.function.size()));
       frame.frame.vaddr = std::hash<std::string>()(part);
       frame.digest = 7;
     }
@@ -109,6 +128,32 @@ class ObservedJob {
       rank_->second.other_threads = others;
       return *this;
     }
+    // It read and wrote so much between the looks.
+    RankText& Moved(uint64_t bytes) {
+      rank_->second.io_bytes = *rank_->first.io_bytes + bytes;
+      return *this;
+    }
+    // Another thread of it.
+    RankText& Thread(const std::string& stack) {
+      const auto tid = static_cast<pid_t>(1000 + rank_->first.threads.size());
+      for (RankLook* look : {&rank_->first, &rank_->second}) {
+        ThreadLook& thread = look->threads.emplace_back();
+        thread.tid = tid;
+        thread.frames = StackOf(stack);
+        thread.whole = true;
+        ThreadState& state = look->state->threads.emplace_back();
+        state.tid = tid;
+        state.state = RunState::kSleeping;
+      }
+      return *this;
+    }
+    // A process that it started.
+    RankText& Helper(const std::string& stack) {
+      ThreadLook& helper = rank_->second.helpers.emplace_back();
+      helper.tid = 4711;
+      helper.frames = StackOf(stack);
+      return *this;
+    }
     // It did not stop in time.
     RankText& Unseen(RunState state) {
       for (RankLook* look : {&rank_->first, &rank_->second}) {
@@ -146,6 +191,7 @@ class ObservedJob {
       thread.whole = true;
       thread.digest = 5;
       look->other_threads = OtherThreads::kWait;
+      look->io_bytes = 1'000'000;
       look->state.emplace();
       look->state->pid = found.pid;
       look->state->sampled_ns = 1'000'000'000 * ++second;
@@ -158,14 +204,25 @@ class ObservedJob {
   }
   FoundJob* job() { return &job_; }
 
+  // A `for` loop of /src/<file> that assigns `names`.
+  void Loop(const std::string& file, int first, int last, const std::string& names) {
+    SourceBlocks source;
+    source.file = "/src/" + file;
+    source.blocks.push_back({.first = first, .last = last, .subject = names});
+    sources_.push_back(std::move(source));
+  }
+
   Standings Stand() const {
-    return StandingsOf(job_, "node1", {observed_.begin(), observed_.end()});
+    Standings standings = StandingsOf(job_, "node1", {observed_.begin(), observed_.end()});
+    standings.trace.sources = sources_;
+    return standings;
   }
   Report Judge() const { return attach::Judge(job_, Stand()); }
 
  private:
   FoundJob job_;
   std::deque<ObservedRank> observed_;
+  std::vector<SourceBlocks> sources_;
 };
 
 }  // namespace rollcall::attach::testing

@@ -186,15 +186,6 @@ TEST(OtherThreadsTest, OneThatRanBetweenTheTwoReadingsMayAct) {
             OtherThreads::kOutside);
 }
 
-TEST(OtherThreadsTest, RuntimeModulesAreKnownByTheirFiles) {
-  EXPECT_TRUE(IsRuntimeModule("/usr/lib/x86_64-linux-gnu/libpmix.so.2"));
-  EXPECT_TRUE(IsRuntimeModule("/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3/mca_btl_tcp.so"));
-  EXPECT_TRUE(IsRuntimeModule("libmpich.so.12"));
-  EXPECT_FALSE(IsRuntimeModule("/usr/lib/x86_64-linux-gnu/libopenblas.so.0"));
-  EXPECT_FALSE(IsRuntimeModule("/opt/libmpi/app"));
-  EXPECT_FALSE(IsRuntimeModule(""));
-}
-
 // A thread of this process that waits for a semaphore until the test ends.
 class Waiter {
  public:

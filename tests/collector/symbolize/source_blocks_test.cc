@@ -25,6 +25,10 @@ std::string Shape(std::string_view text, SourceSyntax syntax) {
     shape += fmt::format("{} {}-{}", loop ? "loop" : "arm", block.first, block.last);
     if (!loop) shape += fmt::format(" of {}", block.branch);
     if (block.subject.empty()) continue;
+    if (loop) {
+      shape += " over " + block.subject;
+      continue;
+    }
     shape += fmt::format(" {}{}{}", block.subject, block.equal ? "==" : "!=", block.value);
   }
   return shape;
@@ -114,25 +118,26 @@ TEST(SourceBlocks, WhatDoesNotFitTogetherIsNotUnderstood) {
 }
 
 TEST(SourceBlocks, PythonByIndentation) {
-  EXPECT_EQ(Shape("def train(loader):\n"
-                  "    '''for x in y:\n"
-                  "    no code'''\n"
-                  "    for batch in loader:  # each\n"
-                  "        total = comm.allreduce(\n"
-                  "  batch)\n"
-                  "        if rank == 0:\n"
-                  "            save()\n"
-                  "        elif last:\n"
-                  "            pass\n"
-                  "\n"
-                  "        else:\n"
-                  "            load()\n"
-                  "    else:\n"
-                  "        done()\n"
-                  "    return [comm.bcast(x)\n"
-                  "            for x in y]\n",
-                  SourceSyntax::kPython),
-            "loop 4-13, arm 7-8 of 0 rank==0, arm 9-10 of 0, arm 12-13 of 0, loop 16-17");
+  EXPECT_EQ(
+      Shape("def train(loader):\n"
+            "    '''for x in y:\n"
+            "    no code'''\n"
+            "    for batch in loader:  # each\n"
+            "        total = comm.allreduce(\n"
+            "  batch)\n"
+            "        if rank == 0:\n"
+            "            save()\n"
+            "        elif last:\n"
+            "            pass\n"
+            "\n"
+            "        else:\n"
+            "            load()\n"
+            "    else:\n"
+            "        done()\n"
+            "    return [comm.bcast(x)\n"
+            "            for x in y]\n",
+            SourceSyntax::kPython),
+      "loop 4-13 over batch, arm 7-8 of 0 rank==0, arm 9-10 of 0, arm 12-13 of 0, loop 16-17");
 }
 
 TEST(SourceBlocks, FortranByItsEnds) {

@@ -1,0 +1,118 @@
+#include "collector/attach/variables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "collector/matching/user_code.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall::attach {
+namespace {
+
+using Ranks = std::vector<const RankStanding*>;
+
+bool SameFunction(const FrameVariables& a, const FrameVariables& b) {
+  return a.function == b.function && a.file == b.file;
+}
+
+const PythonInteger* Find(const FrameVariables& frame, const std::string& name) {
+  const auto found =
+      std::find_if(frame.integers.begin(), frame.integers.end(),
+                   [&](const PythonInteger& integer) { return integer.name == name; });
+  return found == frame.integers.end() ? nullptr : &*found;
+}
+
+bool HasWord(std::string_view words, std::string_view word) {
+  for (size_t at = 0; at < words.size();) {
+    const size_t end = std::min(words.find(' ', at), words.size());
+    if (words.substr(at, end - at) == word) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+// Whether a loop around that line assigns the name at each turn.
+bool Counts(const Trace& trace, const FrameVariables& frame, const std::string& name) {
+  for (const SourceBlocks& source : trace.sources) {
+    if (source.file != frame.file) continue;
+    return std::any_of(source.blocks.begin(), source.blocks.end(), [&](const SourceBlock& block) {
+      return block.kind == SourceBlock::Kind::kLoop && block.Holds(frame.line) &&
+             HasWord(block.subject, name);
+    });
+  }
+  return false;
+}
+
+// Nothing if not all have it, if it is the same in all, or says no more than who they are.
+bool Compare(const Ranks& ranks, size_t depth, const std::string& name,
+             ComparedVariable* variable) {
+  std::map<int64_t, std::vector<int32_t>> by_value;
+  bool is_rank = true;
+  for (const RankStanding* rank : ranks) {
+    const PythonInteger* integer = Find(rank->variables[depth], name);
+    if (integer == nullptr) return false;
+    by_value[integer->value].push_back(rank->rank);
+    is_rank &= integer->value == rank->rank;
+    if (by_value.size() > kMaxValues) return false;
+  }
+  if (by_value.size() < 2 || is_rank) return false;
+  const FrameVariables& frame = ranks.front()->variables[depth];
+  variable->name = name;
+  variable->function = frame.function;
+  SourceFrame at;
+  at.function = frame.function;
+  at.file = frame.file;
+  at.line = frame.line;
+  variable->place = PlaceText(at);
+  for (auto& [value, having] : by_value) variable->values.push_back({value, std::move(having)});
+  std::stable_sort(variable->values.begin(), variable->values.end(),
+                   [](const auto& a, const auto& b) { return a.ranks.size() > b.ranks.size(); });
+  return true;
+}
+
+}  // namespace
+
+std::vector<ComparedVariable> CompareVariables(const Standings& standings) {
+  Ranks ranks;
+  for (const RankStanding& rank : standings.ranks) ranks.push_back(&rank);
+  std::vector<ComparedVariable> compared;
+  if (ranks.empty()) return compared;
+  const std::vector<FrameVariables>& first = ranks.front()->variables;
+  bool together = true;  // what they call from there, they call from one line
+  for (size_t depth = 0; depth < first.size() && together; ++depth) {
+    for (const RankStanding* rank : ranks) {
+      if (rank->variables.size() <= depth || !SameFunction(rank->variables[depth], first[depth])) {
+        return compared;
+      }
+      together &= rank->variables[depth].line == first[depth].line;
+    }
+    for (const PythonInteger& integer : first[depth].integers) {
+      ComparedVariable variable;
+      if (!Compare(ranks, depth, integer.name, &variable)) continue;
+      variable.counts = std::all_of(ranks.begin(), ranks.end(), [&](const RankStanding* rank) {
+        return Counts(standings.trace, rank->variables[depth], integer.name);
+      });
+      compared.push_back(std::move(variable));
+    }
+  }
+  std::stable_partition(compared.begin(), compared.end(),
+                        [](const ComparedVariable& variable) { return variable.counts; });
+  if (compared.size() > kMaxCompared) compared.resize(kMaxCompared);
+  return compared;
+}
+
+std::string VariableText(const ComparedVariable& variable) {
+  std::string text = variable.name + " is ";
+  for (size_t i = 0; i < variable.values.size(); ++i) {
+    const ComparedVariable::Value& value = variable.values[i];
+    const bool last = i + 1 == variable.values.size();
+    text += fmt::format("{}{} on {}", i == 0 ? "" : (last ? " and " : ", "), value.value,
+                        RanksPhrase(value.ranks));
+  }
+  return fmt::format("{} ({}, {})", text, variable.function, variable.place);
+}
+
+}  // namespace rollcall::attach

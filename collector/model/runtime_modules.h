@@ -1,0 +1,32 @@
+// Which library a file is, as far as it is not the user's code. Pure.
+#ifndef ROLLCALL_COLLECTOR_MODEL_RUNTIME_MODULES_H_
+#define ROLLCALL_COLLECTOR_MODEL_RUNTIME_MODULES_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace rollcall {
+
+// As runtime_modules.def has them.
+enum class ModuleFamily : uint8_t { kUser, kC, kMpi, kTransport, kNccl, kTorch, kRollcall };
+
+// By the name of the file at the end of `path`.
+ModuleFamily FamilyOf(std::string_view path);
+
+// A C or C++ runtime or MPI library, with its transports: where it is installed with debug
+// information, its lines are not what the user wants to see.
+constexpr bool IsRuntime(ModuleFamily family) {
+  return family == ModuleFamily::kC || family == ModuleFamily::kMpi ||
+         family == ModuleFamily::kTransport || family == ModuleFamily::kRollcall;
+}
+
+// A library by which ranks talk, or what it starts threads in: these make no call of the
+// application's.
+constexpr bool IsCommunication(ModuleFamily family) {
+  return family == ModuleFamily::kMpi || family == ModuleFamily::kTransport ||
+         family == ModuleFamily::kNccl || family == ModuleFamily::kTorch;
+}
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_MODEL_RUNTIME_MODULES_H_
