@@ -401,12 +401,13 @@ class Judgement {
     }
     Finding finding = Draft(VerdictKind::kTransportStalled, Certainty::kSuspected);
     finding.title = fmt::format("all ranks are in {}, called at one place", group.call());
-    if (OneIsBehind(&finding)) return Add(std::move(finding));
-    finding.why = "every rank has arrived, and none goes on";
-    finding.fix =
-        "compare the arguments of the call (root, count, datatype, communicator), which stacks do "
-        "not show; if they match, look below the program, at network, driver and library";
     AddWaiting(&finding);
+    if (!OneIsBehind(&finding)) {
+      finding.why = "every rank has arrived, and none goes on";
+      finding.fix =
+          "compare the arguments of the call (root, count, datatype, communicator), which stacks "
+          "do not show; if they match, look below the program, at network, driver and library";
+    }
     Add(std::move(finding));
   }
 
@@ -425,7 +426,6 @@ class Judgement {
       finding->culprits = others;
       finding->waiting = most;
     }
-    AddWaiting(finding);
     return true;
   }
 

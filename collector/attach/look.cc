@@ -1,6 +1,8 @@
 #include "collector/attach/look.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -19,14 +21,10 @@ namespace {
 constexpr std::chrono::seconds kPatience{20};
 
 // A thread that gets no processor for 50 ms does not stop in time, where many ranks spin; one that
-// wakes up now and then may be where no table knows its caller.
+// wakes up now and then may enter a call in which it is not to be stopped.
 constexpr int kMoreTries = 2;
 
 constexpr size_t kMaxHelpers = 8;  // of a rank
-
-bool IsWhole(const LiveThread& thread) {
-  return thread.end == ring::StackEnd::kComplete || thread.end == ring::StackEnd::kDepthLimit;
-}
 
 ThreadLook ThreadLookOf(const LiveThread& thread, Symbolizer* symbolizer) {
   ThreadLook look;
@@ -44,6 +42,10 @@ void LookAtHelpers(const ProcSource& proc, const JobRank& rank, Symbolizer* symb
                    RankLook* look) {
   for (size_t i = 0; i < std::min(kMaxHelpers, rank.helpers.size()); ++i) {
     const pid_t pid = rank.helpers[i];
+    // The number may be another process's by now.
+    std::string error;
+    const std::optional<ProcessState> state = ReadProcessState(proc, pid, 0, &error);
+    if (!state || state->parent_pid != rank.pid) continue;
     const LiveStacks stacks = CaptureLiveStacks(proc, pid, {.tid = pid});
     if (stacks.threads.empty() || stacks.threads.front().frames.empty()) continue;
     look->helpers.push_back(ThreadLookOf(stacks.threads.front(), symbolizer));
@@ -56,7 +58,8 @@ void DropIntegers(RankLook* look) {
   }
 }
 
-RankLook LookAt(const ProcSource& proc, const JobRank& rank, Symbolizer* symbolizer) {
+RankLook LookAt(const ProcSource& proc, const JobRank& rank, bool with_helpers,
+                Symbolizer* symbolizer) {
   RankLook look;
   look.state = ReadProcessState(proc, rank.pid, rank.start_ticks, &look.error);
   if (!look.state) return look;
@@ -65,7 +68,7 @@ RankLook LookAt(const ProcSource& proc, const JobRank& rank, Symbolizer* symboli
   look.error = stacks.error;
   for (LiveThread& thread : stacks.threads) {
     options.tid = thread.tid;
-    for (int i = 0; i < kMoreTries && look.error.empty() && !IsWhole(thread); ++i) {
+    for (int i = 0; i < kMoreTries && look.error.empty() && thread.frames.empty(); ++i) {
       LiveStacks again = CaptureLiveStacks(proc, rank.pid, options);
       if (!again.threads.empty()) thread = std::move(again.threads.front());
     }
@@ -86,7 +89,9 @@ RankLook LookAt(const ProcSource& proc, const JobRank& rank, Symbolizer* symboli
   }
   look.other_threads =
       SampleOtherThreads(proc, rank.pid, OwnNumber(proc, directory), rank.start_ticks, threads);
-  if (meaning.meaning == FrameMeaning::kLoader) LookAtHelpers(proc, rank, symbolizer, &look);
+  if (with_helpers && meaning.meaning == FrameMeaning::kLoader) {
+    LookAtHelpers(proc, rank, symbolizer, &look);
+  }
   return look;
 }
 
@@ -105,7 +110,7 @@ std::vector<ObservedRank> LookTwice(const ProcSource& proc, const FoundJob& job,
     ReadAhead<RankLook> looks(observed.size(), ReadingThreads(), [&](size_t i) {
       if (second) std::this_thread::sleep_until(begun[i] + options.between);
       begun[i] = Clock::now();
-      return LookAt(proc, job.ranks[i], &symbolizer);
+      return LookAt(proc, job.ranks[i], /*with_helpers=*/second, &symbolizer);
     });
     for (ObservedRank& rank : observed) rank.*look = looks.Next();
   };

@@ -33,7 +33,8 @@ struct RankLook {
   OtherThreads other_threads = OtherThreads::kUnseen;
   std::optional<uint64_t> io_bytes;  // ReadIoBytes()
   std::string error;                 // why there are no stacks, with the setting that allows them
-  // The main threads of its helpers (JobRank::helpers), where it waits for a data loader.
+  // The main threads of its helpers (JobRank::helpers), where it waits for a data loader;
+  // of the second look only.
   std::vector<ThreadLook> helpers;
 };
 

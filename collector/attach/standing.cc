@@ -218,8 +218,7 @@ class Builder {
     for (size_t i = thread.frames.size(); i-- > from;) {
       const LiveFrame& frame = thread.frames[i];
       if (frame.frame.language != Language::kPython || !FrameworkOf(frame.frame).empty()) continue;
-      standing->variables.push_back(
-          {frame.frame.function, frame.frame.file, frame.frame.line, frame.integers});
+      standing->variables.push_back({frame.frame, frame.integers});
     }
   }
 

@@ -22,9 +22,7 @@ enum class Stillness : uint8_t {
 
 // The integers of a Python frame.
 struct FrameVariables {
-  std::string function;
-  std::string file;
-  int line = 0;
+  SourceFrame frame;
   std::vector<PythonInteger> integers;
 };
 

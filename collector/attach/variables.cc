@@ -15,7 +15,7 @@ namespace {
 using Ranks = std::vector<const RankStanding*>;
 
 bool SameFunction(const FrameVariables& a, const FrameVariables& b) {
-  return a.function == b.function && a.file == b.file;
+  return a.frame.function == b.frame.function && a.frame.file == b.frame.file;
 }
 
 const PythonInteger* Find(const FrameVariables& frame, const std::string& name) {
@@ -37,9 +37,9 @@ bool HasWord(std::string_view words, std::string_view word) {
 // Whether a loop around that line assigns the name at each turn.
 bool Counts(const Trace& trace, const FrameVariables& frame, const std::string& name) {
   for (const SourceBlocks& source : trace.sources) {
-    if (source.file != frame.file) continue;
+    if (source.file != frame.frame.file) continue;
     return std::any_of(source.blocks.begin(), source.blocks.end(), [&](const SourceBlock& block) {
-      return block.kind == SourceBlock::Kind::kLoop && block.Holds(frame.line) &&
+      return block.kind == SourceBlock::Kind::kLoop && block.Holds(frame.frame.line) &&
              HasWord(block.subject, name);
     });
   }
@@ -59,14 +59,10 @@ bool Compare(const Ranks& ranks, size_t depth, const std::string& name,
     if (by_value.size() > kMaxValues) return false;
   }
   if (by_value.size() < 2 || is_rank) return false;
-  const FrameVariables& frame = ranks.front()->variables[depth];
+  const SourceFrame& frame = ranks.front()->variables[depth].frame;
   variable->name = name;
   variable->function = frame.function;
-  SourceFrame at;
-  at.function = frame.function;
-  at.file = frame.file;
-  at.line = frame.line;
-  variable->place = PlaceText(at);
+  variable->place = PlaceText(frame);
   for (auto& [value, having] : by_value) variable->values.push_back({value, std::move(having)});
   std::stable_sort(variable->values.begin(), variable->values.end(),
                    [](const auto& a, const auto& b) { return a.ranks.size() > b.ranks.size(); });
@@ -87,7 +83,7 @@ std::vector<ComparedVariable> CompareVariables(const Standings& standings) {
       if (rank->variables.size() <= depth || !SameFunction(rank->variables[depth], first[depth])) {
         return compared;
       }
-      together &= rank->variables[depth].line == first[depth].line;
+      together &= rank->variables[depth].frame.line == first[depth].frame.line;
     }
     for (const PythonInteger& integer : first[depth].integers) {
       ComparedVariable variable;

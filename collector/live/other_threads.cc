@@ -31,7 +31,7 @@ class OtherThreadsJudge {
     for (const ThreadState& thread : second_.threads) {
       const bool gone = thread.state == RunState::kZombie || thread.state == RunState::kDead;
       if (gone || threads_.waiting.contains(thread.tid) || WaitsForOwn(thread)) continue;
-      if (IsCommunication(FamilyOf(evidence_.StartModule(thread.tid)))) continue;
+      if (StartsOwnThreads(FamilyOf(evidence_.StartModule(thread.tid)))) continue;
       // What sleeps in a call that may not be looked at could be waiting for anything.
       const bool hidden = thread.state != RunState::kRunning && !thread.blocked_call;
       if (threads_.called.contains(thread.tid)) {

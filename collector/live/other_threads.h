@@ -36,8 +36,8 @@ class ThreadEvidence {
 // of its process if it is in a futex(2) wait without a timeout on a private futex (mutex, condition
 // variable, semaphore), or on the thread id of another thread (pthread_join(3)), and was the same
 // one both times without having run in between: then no such thread ran at the moment between the
-// two readings. A thread that a library for communication
-// started (runtime_modules.h) makes none of the application's calls.
+// two readings. A runtime's own thread
+// (StartsOwnThreads() of runtime_modules.h) makes none of the application's calls.
 OtherThreads JudgeOtherThreads(const ProcessState& first, const ProcessState& second,
                                const CallingThreads& threads, ThreadEvidence* evidence);
 

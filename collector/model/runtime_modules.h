@@ -20,8 +20,12 @@ constexpr bool IsRuntime(ModuleFamily family) {
          family == ModuleFamily::kTransport || family == ModuleFamily::kRollcall;
 }
 
-// A library by which ranks talk, or what it starts threads in: these make no call of the
-// application's.
+// A thread that it starts makes none of the application's calls. (PyTorch's run the user's hooks.)
+constexpr bool StartsOwnThreads(ModuleFamily family) {
+  return family == ModuleFamily::kMpi || family == ModuleFamily::kTransport;
+}
+
+// A library by which ranks talk, or what is below it.
 constexpr bool IsCommunication(ModuleFamily family) {
   return family == ModuleFamily::kMpi || family == ModuleFamily::kTransport ||
          family == ModuleFamily::kNccl || family == ModuleFamily::kTorch;

@@ -91,9 +91,10 @@ def main():
     args = parser.parse_args()
     os.environ.setdefault("UCX_LOG_LEVEL", "fatal")
     variant = expectations.read(args.source, args.mpi)[0]
-    command = jobs.launcher(args.mpi, variant.ranks, variant.launcher_args) + [args.program] + variant.program_args
-    if args.mpi == "torch" and not args.control:
-        command.append("--fault")
+    program = [args.program]
+    if args.program.endswith(".py"):
+        program = ["/usr/bin/python3", args.program] + ([] if args.control else ["--fault"])
+    command = jobs.launcher(args.mpi, variant.ranks, variant.launcher_args) + program + variant.program_args
     (test_control if args.control else test_fault)(args, variant, command)
 
 

@@ -44,10 +44,9 @@ class Headers(unittest.TestCase):
                    and not path.endswith(".h")]
         self.assertGreater(len(sources), 40)
         for path in sources:
-            true_negative = os.path.basename(os.path.dirname(path)) == "true_negatives" or not self.has_fault(path)
-            nccl = os.path.basename(os.path.dirname(path)) == "nccl"
-            torch = os.path.basename(os.path.dirname(path)) == "torch"
-            for mpi in ("fork",) if nccl else ("torch",) if torch else ("openmpi", "mpich"):
+            directory = os.path.basename(os.path.dirname(path))
+            true_negative = directory == "true_negatives" or not self.has_fault(path)
+            for mpi in {"nccl": ("fork",), "torch": ("torch",)}.get(directory, ("openmpi", "mpich")):
                 for variant in expectations.read(path, mpi):
                     self.assertEqual(true_negative, not variant.findings, path)
 

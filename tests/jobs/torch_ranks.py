@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Starts the ranks of a PyTorch program as torchrun does, and nothing else.
 
-  torch_ranks.py RANKS PROGRAM [ARGUMENT...]
+  torch_ranks.py RANKS COMMAND [ARGUMENT...]
 
 torchrun of PyTorch 1.13 (Debian 12) fails under Python 3.11. The ranks inherit the output. If one fails, the others
 are ended, as torchrun does; the exit code is that of the first that failed.
@@ -25,8 +25,7 @@ def main():
                   MASTER_PORT=str(free_port()), GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
     ranks = {}
     for rank in range(size):
-        process = subprocess.Popen(["/usr/bin/python3", *sys.argv[2:]],
-                                   env=dict(common, RANK=str(rank), LOCAL_RANK=str(rank)))
+        process = subprocess.Popen(sys.argv[2:], env=dict(common, RANK=str(rank), LOCAL_RANK=str(rank)))
         ranks[process.pid] = process
     failed = 0
     while ranks:

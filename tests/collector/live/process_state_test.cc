@@ -71,6 +71,16 @@ TEST(ProcessStateTest, ReadsEveryField) {
   EXPECT_FALSE(worker.blocked_call);
 }
 
+TEST(ProcessStateTest, BytesReadAndWrittenCountTogether) {
+  const TemporaryDirectory dir;
+  const ProcSource proc(dir.path());
+  EXPECT_FALSE(ReadIoBytes(proc, 42));
+  dir.Write("proc/42/io", "rchar: 300\nwchar: 20\nsyscr: 7\n");
+  EXPECT_EQ(ReadIoBytes(proc, 42), 320U);
+  dir.Write("proc/42/io", "rchar: 300\n");
+  EXPECT_FALSE(ReadIoBytes(proc, 42));
+}
+
 TEST(ProcessStateTest, SaysWhyThereIsNoAnswer) {
   const TemporaryDirectory dir;
   dir.Write("proc/42/stat", StatLine("x", 'S', 0, 0, 5555));

@@ -23,5 +23,13 @@ TEST(RuntimeModules, FramesOfNcclAreShownAndItsThreadsMakeNoCallOfTheUsers) {
   EXPECT_FALSE(IsCommunication(FamilyOf("libc.so.6")));
 }
 
+TEST(RuntimeModules, AThreadThatPyTorchStartedMayRunTheUsersHooks) {
+  EXPECT_TRUE(StartsOwnThreads(FamilyOf("libmpi.so.40")));
+  EXPECT_TRUE(StartsOwnThreads(FamilyOf("libpmix.so.2")));
+  EXPECT_FALSE(StartsOwnThreads(FamilyOf("libtorch_cpu.so")));
+  EXPECT_FALSE(StartsOwnThreads(FamilyOf("libc.so.6")));
+  EXPECT_FALSE(StartsOwnThreads(FamilyOf("")));
+}
+
 }  // namespace
 }  // namespace rollcall

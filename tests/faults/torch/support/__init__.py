@@ -17,11 +17,10 @@ signal.alarm(120)
 
 _parser = argparse.ArgumentParser()
 _parser.add_argument("--fault", action="store_true", help="go wrong; without it the control")
-_parser.add_argument("--steps", type=int, default=40, help="of training")
 _args = _parser.parse_args()
 
 FAULT = _args.fault
-STEPS = _args.steps
+STEPS = 40  # of training
 
 torch.set_num_threads(1)  # several ranks share a core
 dist.init_process_group("gloo", timeout=datetime.timedelta(minutes=30))
