@@ -38,6 +38,10 @@ std::vector<LiveStack> TakeLiveStacks(pid_t pid, uint64_t start_ticks, Symbolize
 
   std::vector<LiveStack> looks;
   for (const LiveThread& thread : stacks.threads) {
+    std::optional<ThreadActivity> activity;
+    if (after.has_value()) activity = Summarize(*before, *after, thread.tid);
+    // The thread ended under the look. An earlier stack of it is still where it stood.
+    if (thread.frames.empty() && activity && activity->pace == Pace::kEnded) continue;
     LiveStack look;
     look.tid = static_cast<uint32_t>(thread.tid);
     look.thread_name = thread.name;
@@ -47,17 +51,16 @@ std::vector<LiveStack> TakeLiveStacks(pid_t pid, uint64_t start_ticks, Symbolize
     if (thread.frames.empty()) {
       look.unreadable = !stacks.error.empty() ? stacks.error : thread.detail;
     }
-    if (after.has_value()) {
-      const ThreadActivity activity = Summarize(*before, *after, thread.tid);
-      look.state = StateText(activity);
-      if (activity.interval_ns > 0) {
-        look.cpu_ns_per_s = static_cast<int64_t>(static_cast<double>(activity.cpu_ns) * 1e9 /
-                                                 static_cast<double>(activity.interval_ns));
+    if (activity) {
+      look.state = StateText(*activity);
+      if (activity->interval_ns > 0) {
+        look.cpu_ns_per_s = static_cast<int64_t>(static_cast<double>(activity->cpu_ns) * 1e9 /
+                                                 static_cast<double>(activity->interval_ns));
       }
     }
     looks.push_back(std::move(look));
   }
-  if (looks.empty()) {
+  if (stacks.threads.empty()) {
     LiveStack look;
     look.tid = static_cast<uint32_t>(pid);
     look.unreadable = stacks.error;

@@ -13,9 +13,9 @@
 namespace rollcall::agent {
 
 // Looks at the process twice, 100 ms apart, and takes its stacks in between: takes that long, and
-// up to half a second more. Empty if it is not there any more. Where a stack cannot be taken,
-// `unreadable` says why and which setting would allow it. May be called from any thread, one at a
-// time.
+// up to half a second more. Empty if it is not there any more; without the threads that have ended.
+// Where a stack cannot be taken, `unreadable` says why and which setting would allow it. May be
+// called from any thread, one at a time.
 std::vector<LiveStack> TakeLiveStacks(pid_t pid, uint64_t start_ticks, Symbolizer* symbolizer);
 
 }  // namespace rollcall::agent

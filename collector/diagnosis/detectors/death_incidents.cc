@@ -110,8 +110,17 @@ class DeathFinder {
             process.end.how != ProcessEnd::How::kSignaled);
   }
 
+  // The error handler tells the launcher before it exits, and the launcher's signal may be faster.
+  bool EndedInACall(uint32_t p) const {
+    const Process& process = trace_.processes[p];
+    return analysis_.graph.processes[p].open != nullptr && !IsCrash(process) &&
+           !process.end.oom_killed;
+  }
+
   // So is a message that is longer than its receive: nullptr if there is none.
-  Incident* CutOff(uint32_t p) { return EndedByMpi(p) ? CutOffMessage(&incidents_, p) : nullptr; }
+  Incident* CutOff(uint32_t p) {
+    return EndedByMpi(p) || EndedInACall(p) ? CutOffMessage(&incidents_, p) : nullptr;
+  }
 
   template <typename Is>
   bool AnyDeath(const Is& is) const {

@@ -6,7 +6,7 @@
 // rollcall-test: name=long ranks=2
 // arguments: 12
 // expect: none
-// rollcall-test: name=longer ranks=2 repeat=1
+// rollcall-test: name=longer ranks=2 repeat=1 check=
 // arguments: 45
 // expect: none
 #include "tests/faults/quiet.h"

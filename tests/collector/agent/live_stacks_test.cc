@@ -1,0 +1,26 @@
+#include "collector/agent/live_stacks.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/base/process_table.h"
+
+namespace rollcall::agent {
+namespace {
+
+// A process that was killed, and that nobody has waited for: the state of a rank under the look of
+// an agent that has not heard of its end.
+TEST(LiveStacksTest, AThreadThatHasEndedHasNoStackThatCouldReplaceItsLastOne) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) _exit(0);
+  siginfo_t ended = {};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  Symbolizer symbolizer;
+  EXPECT_TRUE(TakeLiveStacks(child, ProcessStartTicks(child), &symbolizer).empty());
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+}
+
+}  // namespace
+}  // namespace rollcall::agent
