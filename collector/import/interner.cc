@@ -1,7 +1,8 @@
 #include "collector/import/interner.h"
 
 #include <functional>
-#include <string_view>
+
+#include "collector/base/text.h"
 
 namespace rollcall {
 namespace {
@@ -26,20 +27,21 @@ Interner::Interner(Trace* trace)
       datatypes_(&trace->datatypes),
       trace_(*trace) {}
 
-uint32_t Interner::Module(const std::string& path, const std::string& build_id) {
+uint32_t Interner::Module(std::string_view path, std::string_view build_id) {
   return module_index_.Find(
       Mix(HashOf(path), HashOf(build_id)),
       [&](const ModuleName& other) { return other.path == path && other.build_id == build_id; },
       [&] {
-        return ModuleName{path, build_id};
+        return ModuleName{std::string(path), std::string(build_id)};
       });
 }
 
 uint32_t Interner::Code(uint32_t module, uint64_t vaddr) {
+  ModuleName& in = modules_[module];
   const auto [code, is_new] =
-      codes_[module].try_emplace(vaddr, static_cast<uint32_t>(trace_.codes.size()));
+      in.codes.try_emplace(vaddr, static_cast<uint32_t>(trace_.codes.size()));
   if (is_new) {
-    trace_.codes.push_back({modules_[module].path, modules_[module].build_id, vaddr, {}});
+    trace_.codes.push_back({in.path, ToHex(in.build_id.data(), in.build_id.size()), vaddr, {}});
   }
   return code->second;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -44,7 +45,8 @@ class Interner {
  public:
   explicit Interner(Trace* trace);
 
-  uint32_t Module(const std::string& path, const std::string& build_id);
+  // `build_id` is the bytes.
+  uint32_t Module(std::string_view path, std::string_view build_id);
   uint32_t Code(uint32_t module, uint64_t vaddr);
   // A place in Python: one for all instructions of a line. `place` tells apart those whose line is
   // not known; it becomes Code::vaddr.
@@ -58,11 +60,11 @@ class Interner {
   struct ModuleName {
     std::string path;
     std::string build_id;
+    std::unordered_map<uint64_t, uint32_t> codes = {};  // by vaddr
   };
 
   std::vector<ModuleName> modules_;
   HashCons<ModuleName> module_index_;
-  std::unordered_map<uint64_t, std::unordered_map<uint64_t, uint32_t>> codes_;  // module, vaddr
   std::unordered_map<std::string, uint32_t> python_codes_;
   HashCons<rollcall::CallPath> paths_;
   HashCons<rollcall::Arguments> arguments_;

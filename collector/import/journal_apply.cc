@@ -32,12 +32,7 @@ int Knowledge(ProcessEnd::How how) {
 class JournalApplier {
  public:
   explicit JournalApplier(RingTraceBuilder* builder)
-      : builder_(*builder), trace_(*builder->trace()) {
-    for (uint32_t i = 0; i < trace_.processes.size(); ++i) {
-      const Process& process = trace_.processes[i];
-      by_pid_[{process.host, process.pid}].push_back(i);
-    }
-  }
+      : builder_(*builder), trace_(*builder->trace()) {}
 
   void operator()(const journal::Run&) {}
   void operator()(const journal::ProcessSeen&) {}
@@ -142,11 +137,20 @@ class JournalApplier {
     return {code.build_id.empty() ? code.module_path : code.build_id, code.vaddr};
   }
 
+  void IndexPids() {
+    for (uint32_t i = 0; i < trace_.processes.size(); ++i) {
+      const Process& process = trace_.processes[i];
+      by_pid_[{process.host, process.pid}].push_back(i);
+    }
+  }
+
   Process* Find(const journal::ProcessName& name, int64_t at_ns) {
     if (name.ring_id != 0) {
       const auto index = builder_.FindProcess(name.ring_id);
       return index ? &trace_.processes[*index] : nullptr;
     }
+    // Only parents and launchers go by pids.
+    if (by_pid_.empty()) IndexPids();
     // Pids are used again: of those with this one, the last that had begun.
     const auto it = by_pid_.find({name.host, name.pid});
     if (it == by_pid_.end()) return nullptr;

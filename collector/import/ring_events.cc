@@ -306,8 +306,7 @@ void RingEvents::Finish() {
   };
   finish(&p2p_, &context_.process.p2p);
   finish(&lifecycle_, &context_.process.lifecycle);
-  for (const auto& [uid, index] : members_.by_uid()) {
-    Member& member = context_.trace.members[index];
+  for (Member& member : members_.all()) {
     std::vector<Event>& events = member.events;
     SortStably(&events, [](const Event& a, const Event& b) { return a.sequence < b.sequence; });
     const auto same = [](const Event& a, const Event& b) { return a.sequence == b.sequence; };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "collector/import/ring_elements.h"
@@ -12,17 +13,22 @@ namespace {
 constexpr uint64_t kMaxListedRanks = uint64_t{1} << 23;
 
 void ReadCheckpoints(const ring::Member& recorded, Member* member) {
-  std::vector<Checkpoint>& all = member->checkpoints;
+  // Of equal numbers the first counts.
+  std::array<Checkpoint, ring::kRecentCheckpoints + ring::kHistoryCheckpoints> all;
+  auto end = all.begin();
   const auto add = [&](const ring::Checkpoint& checkpoint) {
     if (!IsWhole(checkpoint, recorded)) return;
-    all.push_back({checkpoint.sequence, checkpoint.semantic_hash, checkpoint.path_hash});
+    const auto at = std::find_if(all.begin(), end, [&](const Checkpoint& other) {
+      return other.sequence >= checkpoint.sequence;
+    });
+    if (at != end && at->sequence == checkpoint.sequence) return;
+    std::move_backward(at, end, end + 1);
+    ++end;
+    *at = {checkpoint.sequence, checkpoint.semantic_hash, checkpoint.path_hash};
   };
   for (const ring::Checkpoint& checkpoint : recorded.recent) add(checkpoint);
   for (const ring::Checkpoint& checkpoint : recorded.history) add(checkpoint);
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
-  const auto same = [](const auto& a, const auto& b) { return a.sequence == b.sequence; };
-  all.erase(std::unique(all.begin(), all.end(), same), all.end());
+  member->checkpoints.assign(all.begin(), end);
 }
 
 }  // namespace
@@ -40,13 +46,19 @@ std::vector<int32_t> ExpandRanks(const std::vector<ring::RankRun>& runs) {
 }
 
 RingMembers::RingMembers(RingContext* context, std::vector<MemberDraft>* drafts)
-    : context_(*context), ranks_left_(kMaxListedRanks) {
+    : context_(*context),
+      ranks_left_(kMaxListedRanks),
+      first_(static_cast<uint32_t>(context->trace.members.size())) {
   for (const ring::Member& recorded : context->ring.members) Add(recorded, drafts);
 }
 
 uint32_t RingMembers::Find(uint32_t uid) const {
-  const auto found = by_uid_.find(uid);
-  return uid == 0 || found == by_uid_.end() ? kNoIndex : found->second;
+  const std::vector<ring::Member>& all = context_.ring.members;  // by rising uid
+  const auto found = std::lower_bound(
+      all.begin(), all.end(), uid,
+      [](const ring::Member& member, uint32_t wanted) { return member.uid < wanted; });
+  if (uid == 0 || found == all.end() || found->uid != uid) return kNoIndex;
+  return first_ + static_cast<uint32_t>(found - all.begin());
 }
 
 std::vector<ring::RankRun> RingMembers::Runs(uint32_t ref) {
@@ -91,7 +103,6 @@ void RingMembers::Add(const ring::Member& recorded, std::vector<MemberDraft>* dr
     AddNccl(recorded);
     member.stopped = recorded.stopped_launch != 0;
   }
-  by_uid_.emplace(recorded.uid, static_cast<uint32_t>(context_.trace.members.size()));
   context_.trace.members.push_back(std::move(member));
   drafts->push_back(std::move(draft));
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -94,7 +95,7 @@ class RingReferences {
   PythonImport python_;
   uint64_t path_words_read_ = 0;
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> paths_;  // by word index and the outer one's
-  std::unordered_map<uint32_t, uint32_t> modules_;
+  std::vector<uint32_t> modules_;                            // by number
   std::unordered_map<uint16_t, uint32_t> datatypes_;
 };
 
@@ -114,7 +115,10 @@ class RingMembers {
 
   // Index in Trace::members; kNoIndex for 0 and what the ring has forgotten.
   uint32_t Find(uint32_t uid) const;
-  const std::unordered_map<uint32_t, uint32_t>& by_uid() const { return by_uid_; }
+  // All of them, in Trace::members.
+  std::span<Member> all() const {
+    return {context_.trace.members.begin() + first_, context_.trace.members.end()};
+  }
 
   // The call that made a communicator: where, and when. Inside a group it returns long before the
   // communicator is there.
@@ -127,7 +131,7 @@ class RingMembers {
 
   RingContext& context_;
   uint64_t ranks_left_;
-  std::unordered_map<uint32_t, uint32_t> by_uid_;
+  const uint32_t first_;                            // in Trace::members
   std::unordered_map<uint32_t, size_t> creations_;  // by uid, into Trace::creations
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "collector/import/ring_parts.h"
 #include "proto/datatypes.h"
@@ -110,17 +111,18 @@ uint32_t RingReferences::ReadCallPath(uint64_t word, uint32_t outer) {
 // `number` is 1 + an index; 0 and numbers out of range are "in no module".
 uint32_t RingReferences::Module(uint32_t number) {
   if (number > context_.ring.modules.size()) number = 0;
-  const auto [entry, is_new] = modules_.try_emplace(number, kNoIndex);
-  if (!is_new) return entry->second;
-  std::string path;
-  std::string build_id;
+  if (modules_.empty()) modules_.assign(context_.ring.modules.size() + 1, kNoIndex);
+  uint32_t& known = modules_[number];
+  if (known != kNoIndex) return known;
+  std::string_view path;
+  std::string_view build_id;
   if (number != 0) {
     const ring::Module& module = context_.ring.modules[number - 1];
     path = context_.ring.String(module.path);
-    build_id =
-        ToHex(module.build_id, std::min<size_t>(module.build_id_bytes, sizeof(module.build_id)));
+    build_id = {reinterpret_cast<const char*>(module.build_id),
+                std::min<size_t>(module.build_id_bytes, sizeof(module.build_id))};
   }
-  return entry->second = interner_.Module(path, build_id);
+  return known = interner_.Module(path, build_id);
 }
 
 }  // namespace rollcall

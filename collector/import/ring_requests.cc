@@ -55,8 +55,8 @@ void ReadOpenRequests(RingContext* context, const RingMembers& members, RingEven
     if (!started) own = event;
     in_ring[event.request] = true;
   };
-  for (const auto& [uid, member] : members.by_uid()) {
-    for (const Event& event : context->trace.members[member].events) look(event);
+  for (const Member& member : members.all()) {
+    for (const Event& event : member.events) look(event);
   }
   for (const RingCall& call : events->p2p()) look(call.event);
   for (const OpenRequest& request : requests) {

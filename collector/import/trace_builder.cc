@@ -158,16 +158,14 @@ class Joiner {
 
   void MakeCommunicators() {
     // By rising rank, so that the order of files changes nothing.
-    std::vector<uint32_t> order(trace_.members.size());
-    for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      const Process& left = trace_.processes[trace_.members[a].process];
-      const Process& right = trace_.processes[trace_.members[b].process];
-      return std::pair(left.world, static_cast<uint32_t>(left.rank)) <
-             std::pair(right.world, static_cast<uint32_t>(right.rank));
-    });
+    std::vector<std::pair<uint64_t, uint32_t>> order;
+    order.reserve(trace_.members.size());
+    for (uint32_t i = 0; i < trace_.members.size(); ++i) {
+      order.emplace_back(Place(trace_.members[i].process), i);
+    }
+    std::sort(order.begin(), order.end());
     std::vector<uint32_t> first_member;  // by communicator: its first member
-    for (const uint32_t index : order) {
+    for (const auto& [place, index] : order) {
       Member& member = trace_.members[index];
       const MemberDraft& draft = drafts_[index];
       const auto [entry, is_new] =
@@ -182,7 +180,6 @@ class Joiner {
       if (communicator.name.empty()) communicator.name = draft.name;
       communicator.members.push_back(index);
       member.communicator = entry->second;
-      member_of_.emplace(uint64_t{member.process} << 32 | entry->second, index);
     }
     for (uint32_t i = 0; i < trace_.communicators.size(); ++i) {
       const Member& member = trace_.members[first_member[i]];
@@ -317,15 +314,34 @@ class Joiner {
     return text;
   }
 
+  // By world and rank.
+  uint64_t Place(uint32_t process) const {
+    const Process& of = trace_.processes[process];
+    return uint64_t{of.world} << 32 | static_cast<uint32_t>(of.rank);
+  }
+
+  // Null: that process has no part in it.
+  const Member* MemberOf(uint32_t communicator, uint32_t process) const {
+    const std::vector<uint32_t>& members = trace_.communicators[communicator].members;
+    const uint64_t place = Place(process);
+    const auto place_of = [this](uint32_t member) { return Place(trace_.members[member].process); };
+    auto found = std::partition_point(members.begin(), members.end(),
+                                      [&](uint32_t member) { return place_of(member) < place; });
+    for (; found != members.end() && place_of(*found) == place; ++found) {
+      if (trace_.members[*found].process == process) return &trace_.members[*found];
+    }
+    return nullptr;
+  }
+
   // The call that made `communicator`, in the trace of one of its members; null if it is lost.
   const Event* FindCreation(const Communicator& communicator) const {
     constexpr size_t kMembersAsked = 4;  // one that kept the record is enough
     for (size_t i = 0; i < std::min(kMembersAsked, communicator.members.size()); ++i) {
       const uint32_t process = trace_.members[communicator.members[i]].process;
       if (communicator.parent == kNoIndex) return nullptr;
-      const auto parent = member_of_.find(uint64_t{process} << 32 | communicator.parent);
-      if (parent == member_of_.end()) continue;
-      const std::vector<Event>& events = trace_.members[parent->second].events;
+      const Member* parent = MemberOf(communicator.parent, process);
+      if (parent == nullptr) continue;
+      const std::vector<Event>& events = parent->events;
       const auto event = std::lower_bound(
           events.begin(), events.end(), communicator.parent_sequence,
           [](const Event& left, uint64_t sequence) { return left.sequence < sequence; });
@@ -339,7 +355,6 @@ class Joiner {
   const std::vector<JobIdentity>& jobs_;
   uint64_t slots_ = 0;
   std::unordered_map<CommunicatorKey, uint32_t, CommunicatorKeyHash> index_;
-  std::unordered_map<uint64_t, uint32_t> member_of_;  // by process and communicator
   std::vector<bool> named_;
   std::unordered_map<uint32_t, int> nccl_named_;  // by world: NCCL's communicators have no names
 };
@@ -351,6 +366,17 @@ void RingTraceBuilder::Reserve(size_t processes) {
   activity_.reserve(processes);
   jobs_.reserve(processes);
   by_ring_id_.reserve(processes);
+}
+
+// As many for each process that is to come as for those that are there, within bounds.
+void RingTraceBuilder::ReserveMembers(size_t more) {
+  const size_t size = trace_.members.size();
+  if (size + more <= trace_.members.capacity()) return;
+  const size_t processes = std::max<size_t>(1, trace_.processes.size());
+  const size_t expected = size / processes * trace_.processes.capacity();
+  const size_t wanted = std::max(size + more, std::clamp(expected, 2 * size, 8 * size));
+  trace_.members.reserve(wanted);
+  importer_.drafts().reserve(wanted);
 }
 
 std::optional<uint32_t> RingTraceBuilder::Add(const RingSnapshot& snapshot) {
@@ -367,6 +393,7 @@ std::optional<uint32_t> RingTraceBuilder::Add(const RingSnapshot& snapshot) {
          snapshot.source});
     return std::nullopt;
   }
+  ReserveMembers(snapshot.members.size());
   const uint32_t index = importer_.Import(snapshot);
   activity_.push_back(snapshot.activity);
   jobs_.push_back({snapshot.header.job_key, snapshot.header.world_size,

@@ -73,6 +73,7 @@ class RingTraceBuilder {
   Trace Finish();
 
  private:
+  void ReserveMembers(size_t more);
   void LinkGrown();
   void ForgetHandledExceptions();
 

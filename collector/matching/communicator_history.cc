@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
-#include <unordered_set>
 
 namespace rollcall {
 
@@ -28,6 +27,10 @@ namespace {
 
 // Finds each member's twin.
 void FindTwins(CommunicatorHistory* histories) {
+  if (histories->members.size() == 1) {
+    histories->members[0].twin = 0;
+    return;
+  }
   using Key = std::tuple<uint64_t, uint64_t, uint64_t>;
   std::map<Key, std::vector<uint32_t>> alike;
   for (uint32_t i = 0; i < histories->members.size(); ++i) {
@@ -60,7 +63,9 @@ CommunicatorHistory BuildHistory(const Trace& trace, uint32_t communicator) {
   CommunicatorHistory result;
   result.communicator = communicator;
   result.ordered = (comm.flags & (ring::kSawConcurrency | ring::kWeakIdentity)) == 0;
-  std::unordered_set<int32_t> present;
+  std::vector<int32_t> present;
+  present.reserve(comm.members.size());
+  result.members.reserve(comm.members.size());
   for (const uint32_t index : comm.members) {
     const Member& member = trace.members[index];
     if (member.process == kNoIndex) continue;
@@ -78,13 +83,17 @@ CommunicatorHistory BuildHistory(const Trace& trace, uint32_t communicator) {
       history.gap_free = history.last - history.first + 1 == member.events.size();
     }
     result.highest = std::max(result.highest, history.entered);
-    present.insert(trace.processes[member.process].rank);
+    present.push_back(trace.processes[member.process].rank);
     result.members.push_back(history);
   }
   FindTwins(&result);
+  // They come by rank.
+  if (!std::is_sorted(present.begin(), present.end())) std::sort(present.begin(), present.end());
   for (const auto* group : {&comm.ranks, &comm.remote_ranks}) {
     for (const int32_t rank : *group) {
-      if (rank >= 0 && !present.contains(rank)) result.absent.push_back(rank);
+      if (rank >= 0 && !std::binary_search(present.begin(), present.end(), rank)) {
+        result.absent.push_back(rank);
+      }
     }
   }
   std::sort(result.absent.begin(), result.absent.end());

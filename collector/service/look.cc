@@ -101,6 +101,7 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
   }
   Images images;
   SnapshotSet::Reader reader(rings);
+  auto journal = journals.end();  // of the newest image's agent; they come agent by agent
   while (const auto read = reader.Next()) {
     const uint64_t id = read->id;
     const IncomingRing& image = *read->ring;
@@ -112,14 +113,16 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
     if (keep_evidence_) images[id].assign(read->bytes.begin(), read->bytes.end());
     MemorySource source(read->bytes);
     RingSnapshot snapshot = ReadRing(source, image.name);
-    const auto journal = journals.find(image.agent);
+    if (journal == journals.end() || journal->first != image.agent) {
+      journal = journals.find(image.agent);
+    }
     if (journal != journals.end() && journal->second->clock) {
       CorrectTimes(*journal->second->clock, &snapshot);
     }
     snapshot.taken_at_ns = image.arrived_realtime_ns;
     const std::optional<uint32_t> index = builder.Add(snapshot);
     if (!index.has_value()) continue;
-    processes[id] = *index;
+    if (keep_evidence_) processes[id] = *index;
     look.agents.insert(image.agent);
     Process& process = builder.trace()->processes[*index];
     look.observed.resize(std::max<size_t>(look.observed.size(), *index + 1));

@@ -81,10 +81,14 @@ std::vector<Metrics::Progress> Metrics::Summarize(const JobState& state, int64_t
     auto& [key, communicator] = *entry;
     Progress progress{.key = key, .size = communicator.size};
     bool live = false;
-    std::erase_if(communicator.members,
-                  [&](const auto& member) { return !state.processes().contains(member.first); });
-    for (const auto& [id, member] : communicator.members) {
-      const JobState::Process& process = state.processes().at(id);
+    for (auto next = communicator.members.begin(); next != communicator.members.end();) {
+      const auto known = state.processes().find(next->first);
+      if (known == state.processes().end()) {
+        next = communicator.members.erase(next);
+        continue;
+      }
+      const auto& [id, member] = *next++;
+      const JobState::Process& process = known->second;
       progress.job = process.job_key;
       progress.entered_by_first = std::max(progress.entered_by_first, member.entered);
       progress.entered_by_last = std::min(progress.entered_by_last, member.entered);

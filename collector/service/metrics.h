@@ -5,6 +5,7 @@
 #ifndef ROLLCALL_COLLECTOR_SERVICE_METRICS_H_
 #define ROLLCALL_COLLECTOR_SERVICE_METRICS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -23,6 +24,8 @@ namespace rollcall::service {
 class Metrics {
  public:
   static constexpr int64_t kPeriodNs = 1'000'000'000;
+  // To publish takes a fiftieth of the time at most.
+  static constexpr int64_t kCostFactor = 50;
   // Of those beyond, the smallest are left out, and counted in rollcall_communicators_left_out.
   static constexpr size_t kMostCommunicators = 1000;
 
@@ -39,9 +42,13 @@ class Metrics {
     ++diagnoses_;
     diagnosis_ns_ += end_ns - begin_ns;
   }
-  bool IsDue(int64_t now_ns) const { return now_ns - published_ns_ >= kPeriodNs; }
+  bool IsDue(int64_t now_ns) const {
+    return now_ns - published_ns_ >= std::max(kPeriodNs, kCostFactor * cost_ns_);
+  }
   // Makes the text of how things stand.
   void Publish(const JobState& state, const Standing& now, int64_t now_ns);
+  // So long the newest Publish() took.
+  void OnPublished(int64_t cost_ns) { cost_ns_ = cost_ns; }
 
   // The newest one published; empty before the first.
   std::string Text() const;
@@ -83,6 +90,7 @@ class Metrics {
   uint64_t diagnoses_ = 0;
   int64_t diagnosis_ns_ = 0;
   int64_t published_ns_ = 0;
+  int64_t cost_ns_ = 0;
 
   mutable std::mutex mutex_;
   std::string text_;  // guarded by mutex_

@@ -139,12 +139,14 @@ void Monitor::Run() {
 
 void Monitor::PublishMetrics(const Suspicion& suspicion, int64_t now) {
   if (options_.metrics == nullptr || !options_.metrics->IsDue(now)) return;
+  const int64_t begin = Monotonic();
   options_.metrics->Publish(state_,
                             {.agents = agents_.connected(),
                              .relayed_agents = tree_.relayed(),
                              .suspected = suspicion.reason != Reason::kNone,
                              .findings = standing_.Counts()},
                             now);
+  options_.metrics->OnPublished(Monotonic() - begin);
 }
 
 bool Monitor::HandleEvents(int64_t until_ns) {

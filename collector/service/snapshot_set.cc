@@ -5,6 +5,14 @@
 #include "collector/import/ring_image.h"
 
 namespace rollcall::service {
+namespace {
+
+// A name is that of a file.
+constexpr size_t kMostNameBytes = 4096;
+// So many are counted: who sends more sends what no job has.
+constexpr size_t kMostDropped = 1 << 18;
+
+}  // namespace
 
 void SnapshotSet::Clear() {
   waiting_.clear();
@@ -36,6 +44,8 @@ void SnapshotSet::Abandon(Answer* answer) {
   if (!answer->open) return;
   answer->open = false;
   unpacked_bytes_ -= answer->image.total_bytes;
+  held_bytes_ -= answer->image.name.size();
+  answer->image.name = {};
   Release(&answer->images.back());
   if (!answer->images.back().data.empty()) return;
   held_bytes_ -= kBytesOfAPlace;
@@ -61,7 +71,7 @@ void SnapshotSet::BeginImage(const rpc::SnapshotChunk& chunk, Answer* answer) {
                             .data = {}});
   answer->unpacked_bytes = 0;
   unpacked_bytes_ += chunk.total_bytes();
-  held_bytes_ += kBytesOfAPlace;
+  held_bytes_ += kBytesOfAPlace + chunk.name().size();
   answer->dropped = answer->cut || unpacked_bytes_ > limits_.unpacked_bytes;
 }
 
@@ -78,11 +88,15 @@ void SnapshotSet::EndImage(const rpc::SnapshotChunk& chunk, int64_t realtime_ns,
   image.arrived_realtime_ns = realtime_ns;
   Place& place = places_[chunk.id()];
   if (!is_new) {
-    Release(&place.answer->images[place.index]);
+    Packed& older = place.answer->images[place.index];
+    older.ring = nullptr;
+    Release(&older);
     unpacked_bytes_ -= known->second.total_bytes;
+    held_bytes_ -= known->second.name.size();
   }
   known->second = std::move(image);
-  place = {answer, answer->images.size() - 1, &known->second};
+  place = {answer, answer->images.size() - 1};
+  answer->images.back().ring = &known->second;
   dropped_.erase(chunk.id());
   answer->open = false;
 }
@@ -94,7 +108,7 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
     answered_.insert(agent);
     return true;
   }
-  if (chunk.total_bytes() > kMaxImageBytes) return false;
+  if (chunk.total_bytes() > kMaxImageBytes || chunk.name().size() > kMostNameBytes) return false;
   Answer*& open = open_[agent];
   if (open == nullptr) {
     open = &answers_.emplace_back();
@@ -118,7 +132,7 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
     answer.cut |= chunk.compressed();
     if (!chunk.end_of_file()) return true;
     Abandon(&answer);
-    dropped_.insert(chunk.id());
+    if (dropped_.size() < kMostDropped) dropped_.insert(chunk.id());
     return true;
   }
   held_bytes_ += chunk.data().size();
@@ -144,18 +158,13 @@ std::optional<SnapshotSet::Reader::Image> SnapshotSet::Reader::Next() {
         decompressor_.Restart();
         readable_ = true;
       }
-      const size_t index = index_++;
-      const Packed& packed = answer_->images[index];
+      const Packed& packed = answer_->images[index_++];
       bytes_.clear();
       if (packed.compressed) {
         readable_ = readable_ && decompressor_.Append(packed.data, packed.total_bytes, &bytes_);
       }
-      const auto place = set_.places_.find(packed.id);
-      if (place == set_.places_.end() || place->second.answer != &*answer_ ||
-          place->second.index != index) {
-        continue;
-      }
-      Image image{packed.id, place->second.image, bytes_};
+      if (packed.ring == nullptr) continue;
+      Image image{packed.id, packed.ring, bytes_};
       if (!packed.compressed) {
         image.bytes = {reinterpret_cast<const uint8_t*>(packed.data.data()), packed.data.size()};
       }

@@ -31,7 +31,7 @@ struct IncomingRing {
 };
 
 struct SnapshotLimits {
-  uint64_t held_bytes = UINT64_MAX;      // as they came, and kBytesOfAPlace for each
+  uint64_t held_bytes = UINT64_MAX;      // as they came, their names, and kBytesOfAPlace for each
   uint64_t unpacked_bytes = UINT64_MAX;  // of all images
 };
 
@@ -66,7 +66,7 @@ class SnapshotSet {
   const std::map<uint64_t, IncomingRing>& images() const { return images_; }
   // Names of the processes whose image was begun and did not come whole.
   std::vector<std::string> Incomplete() const;
-  // Processes of which an image was dropped.
+  // Processes of which an image was dropped; of very many not all are counted.
   size_t dropped() const { return dropped_.size(); }
 
   // Unpacks the images one after the other. The set must not change meanwhile; any thread may read.
@@ -97,6 +97,7 @@ class SnapshotSet {
     uint64_t id = 0;
     uint64_t total_bytes = 0;  // of the image
     bool compressed = false;
+    const IncomingRing* ring = nullptr;  // in images_; null: on its way, or a newer one is there
     std::string data;
   };
   struct Answer {
@@ -114,7 +115,6 @@ class SnapshotSet {
   struct Place {
     Answer* answer = nullptr;
     size_t index = 0;
-    const IncomingRing* image = nullptr;
   };
 
   void BeginImage(const rpc::SnapshotChunk& chunk, Answer* answer);
@@ -134,7 +134,7 @@ class SnapshotSet {
   std::map<uint64_t, IncomingRing> images_;  // by ring id
   std::unordered_map<uint64_t, Place> places_;
   std::set<uint64_t> dropped_;   // ring ids
-  uint64_t held_bytes_ = 0;      // of all that came, and of its places here
+  uint64_t held_bytes_ = 0;      // of all that came, of the names, and of its places here
   uint64_t unpacked_bytes_ = 0;  // of images_ and those on their way
 };
 

@@ -5,22 +5,32 @@
 // `rollcall collector` of its own process, beside a generator that only sends.
 //
 //   replay --rollcall FILE [--ranks N] [--ranks-per-node N] [--records N] [--fault NAME]
+//          [--compare FILE] [--times N] [--scrapes N]
 //
 // Simulated are the ranks' calls, the agents' work when the job stops, and the network. Requests
 // for whole rings are answered by real agents.
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/clock.h"
+#include "collector/base/file.h"
 #include "collector/service/aggregator_tree.h"
 #include "tests/support/ring_job_verdict.h"
 #include "tests/swarm/collector_process.h"
@@ -182,13 +192,67 @@ class Replay {
   int64_t next_beat_ns_ = 0;
 };
 
-int Run(const JobOptions& options) {
-  const ring_job::Job job({options.ranks, options.records, FaultOf(options.fault)});
-  const ScratchDirectory directory;
-  const std::string& root = directory.path();
-  const NodeRecorder recorder(job, options.ranks_per_node, root);
-  const std::vector<RecordedNode> nodes = recorder.RecordAll();
-  Collector collector(options.rollcall, root + "/report.json", root + "/words", {});
+struct ReplayOptions : JobOptions {
+  std::string compare = {};
+  int times = 1;
+  int scrapes = -1;
+};
+
+// The bytes of an answer to a request for /metrics.
+size_t Scrape(uint16_t port) {
+  const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  constexpr std::string_view kRequest =
+      "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
+      write(fd.get(), kRequest.data(), kRequest.size()) != ssize_t{kRequest.size()}) {
+    throw std::runtime_error("no metrics");
+  }
+  size_t bytes = 0;
+  std::array<char, 1 << 16> buffer;
+  for (ssize_t got; (got = read(fd.get(), buffer.data(), buffer.size())) > 0;) {
+    bytes += static_cast<size_t>(got);
+  }
+  return bytes;
+}
+
+// What metrics cost while all ranks stand still: to renew them, and to ask for them.
+void MeasureMetrics(int scrapes, const std::string& words, const Collector& collector,
+                    const std::function<void()>& run_once) {
+  constexpr int64_t kStillNs = 20'000'000'000;
+  const double idle_cpu = collector.CpuSeconds();
+  for (const int64_t until = Now(CLOCK_MONOTONIC) + kStillNs; Now(CLOCK_MONOTONIC) < until;) {
+    run_once();
+  }
+  fmt::print("        {:.1f} ms CPU a second while all stand still",
+             (collector.CpuSeconds() - idle_cpu) * 1e3 / Seconds(kStillNs));
+  constexpr std::string_view kBegin = "metrics: http://127.0.0.1:";
+  const std::string said = ReadFile(words);
+  const size_t at = said.rfind(kBegin);
+  if (scrapes > 0 && at != std::string::npos) {
+    const auto port = static_cast<uint16_t>(std::stoi(said.substr(at + kBegin.size())));
+    const double cpu = collector.CpuSeconds();
+    const int64_t begin = Now(CLOCK_MONOTONIC);
+    size_t bytes = 0;
+    for (int i = 0; i < scrapes; ++i) bytes = Scrape(port);
+    fmt::print(", {} scrapes of {} bytes: {:.2f} ms, {:.2f} ms CPU each", scrapes, bytes,
+               Seconds(Now(CLOCK_MONOTONIC) - begin) * 1e3 / scrapes,
+               (collector.CpuSeconds() - cpu) * 1e3 / scrapes);
+  }
+  fmt::print("\n");
+}
+
+// Whether the verdict is right.
+bool Load(const ReplayOptions& options, const ring_job::Job& job, const std::string& root,
+          const NodeRecorder& recorder, const std::vector<RecordedNode>& nodes) {
+  const std::string report = root + "/report.json";
+  std::filesystem::remove(report);
+  std::vector<std::string> arguments;
+  if (options.scrapes > 0) arguments = {"--metrics", "127.0.0.1:0"};
+  Collector collector(options.rollcall, report, root + "/words", arguments);
   Replay replay(recorder, nodes, collector);
   while (!replay.connected()) usleep(10'000);
   replay.Say(&RecordedNode::moving);
@@ -215,16 +279,41 @@ int Run(const JobOptions& options) {
       Seconds(Now(CLOCK_MONOTONIC) - begin), static_cast<double>(LoopbackBytes() - bytes) * 1e-6,
       collector.CpuSeconds() - cpu, collector.PeakMb(), CpuSecondsOf(getpid()) - own_cpu,
       said.empty() ? "no verdict" : said);
-  return said.find(" " + FoldRanks(job.Culprits()) + ",") != std::string::npos ? 0 : 1;
+  if (options.scrapes >= 0) {
+    MeasureMetrics(options.scrapes, root + "/words", collector, [&] { replay.RunOnce(); });
+  }
+  fflush(stdout);
+  return said.find(" " + FoldRanks(job.Culprits()) + ",") != std::string::npos;
+}
+
+int Run(ReplayOptions options) {
+  const ring_job::Job job({options.ranks, options.records, FaultOf(options.fault)});
+  const ScratchDirectory directory;
+  const NodeRecorder recorder(job, options.ranks_per_node, directory.path());
+  const std::vector<RecordedNode> nodes = recorder.RecordAll();
+  const std::string rollcall = options.rollcall;
+  bool right = true;
+  for (int i = 0; i < options.times; ++i) {
+    for (const std::string& command : {rollcall, options.compare}) {
+      if (command.empty()) continue;
+      options.rollcall = command;
+      right &= Load(options, job, directory.path(), recorder, nodes);
+    }
+  }
+  return right ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace rollcall::swarm
 
 int main(int argc, char** argv) {
-  rollcall::swarm::JobOptions options{.ranks = 16384, .records = 200};
+  rollcall::swarm::ReplayOptions options{{.ranks = 16384, .records = 200}};
   CLI::App app("Loads a collector with what agents of a very large job said.", "replay");
   options.AddTo(&app);
+  app.add_option("--compare", options.compare, "another rollcall command, loaded likewise in turn");
+  app.add_option("--times", options.times, "how often each is loaded");
+  app.add_option("--scrapes", options.scrapes,
+                 "ask for metrics so often, and measure what they cost; 0: what no metrics cost");
   CLI11_PARSE(app, argc, argv);
   return rollcall::swarm::RunGenerator("replay", [&] { return rollcall::swarm::Run(options); });
 }

@@ -211,19 +211,37 @@ void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incident
     // The two groups of an intercommunicator pass different roots by right.
     if (!histories.ordered || (analysis.trace.communicators[c].flags & ring::kIsInter) != 0)
       continue;
-    std::map<uint64_t, std::map<uint64_t, std::vector<uint32_t>>> by_sequence;
+    if (histories.members.size() < 2) continue;
+    struct Compared {
+      uint64_t semantic_hash;
+      size_t members = 0;
+      bool differ = false;
+    };
+    std::map<uint64_t, Compared> by_sequence;
     for (const MemberHistory& history : histories.members) {
       for (const Checkpoint& checkpoint : history.member->checkpoints) {
-        by_sequence[checkpoint.sequence][checkpoint.semantic_hash].push_back(history.process);
+        Compared& compared = by_sequence
+                                 .try_emplace(checkpoint.sequence,
+                                              Compared{.semantic_hash = checkpoint.semantic_hash})
+                                 .first->second;
+        ++compared.members;
+        compared.differ |= compared.semantic_hash != checkpoint.semantic_hash;
       }
     }
     uint64_t equal_until = 0;
-    for (auto& [sequence, hashes] : by_sequence) {
-      if (hashes.size() == 1) {
-        if (hashes.begin()->second.size() > 1) equal_until = sequence;
+    for (const auto& [sequence, compared] : by_sequence) {
+      if (!compared.differ) {
+        if (compared.members > 1) equal_until = sequence;
         continue;
       }
       if (Explained(*incidents, c, sequence)) break;
+      std::map<uint64_t, std::vector<uint32_t>> hashes;
+      for (const MemberHistory& history : histories.members) {
+        for (const Checkpoint& checkpoint : history.member->checkpoints) {
+          if (checkpoint.sequence != sequence) continue;
+          hashes[checkpoint.semantic_hash].push_back(history.process);
+        }
+      }
       Incident incident;
       incident.what = Incident::What::kHashes;
       incident.communicator = c;

@@ -98,6 +98,15 @@ TEST_F(MetricsTest, TimeInCallsIsSummedOverRanksAndPublications) {
               HasSubstr("rollcall_waiting_rank_seconds_total{job_key=\"0000000000000007\"} 6\n"));
 }
 
+TEST_F(MetricsTest, WhatTakesLongIsPublishedMoreRarely) {
+  metrics_.Publish(state_, {}, kNow);
+  EXPECT_FALSE(metrics_.IsDue(kNow + kSecond - 1));
+  EXPECT_TRUE(metrics_.IsDue(kNow + kSecond));
+  metrics_.OnPublished(kSecond / 10);
+  EXPECT_FALSE(metrics_.IsDue(kNow + 5 * kSecond - 1));
+  EXPECT_TRUE(metrics_.IsDue(kNow + 5 * kSecond));
+}
+
 TEST_F(MetricsTest, CommunicatorsBeyondTheMostAreCounted) {
   rpc::ProcessDigest digest = Rank(0);
   for (uint64_t key = 1; key <= Metrics::kMostCommunicators + 3; ++key) Enter(&digest, key, 1, 1);

@@ -161,6 +161,58 @@ TEST(SnapshotSetTest, EmptyImagesCountToo) {
   EXPECT_EQ(set.dropped(), 2u);
 }
 
+TEST(SnapshotSetTest, NamesCountToo) {
+  SnapshotSet set;
+  set.Begin(1, {7}, {.held_bytes = 2 * (SnapshotSet::kBytesOfAPlace + 1000)});
+  rpc::SnapshotChunk chunk;
+  chunk.set_request(1);
+  chunk.set_end_of_file(true);
+  chunk.set_name(std::string(1000, 'n'));
+  for (const uint64_t id : {1, 2, 3}) {
+    chunk.set_id(id);
+    EXPECT_TRUE(set.Add(7, chunk, 0));
+  }
+  EXPECT_EQ(set.images().size(), 2u);
+  EXPECT_EQ(set.dropped(), 1u);
+  chunk.set_name(std::string(1 << 20, 'n'));
+  EXPECT_FALSE(set.Add(7, chunk, 0)) << "no file has such a name";
+}
+
+TEST(SnapshotSetTest, AReplacedImagesNameCountsNoLonger) {
+  SnapshotSet set;
+  set.Begin(1, {7}, {.held_bytes = 3 * SnapshotSet::kBytesOfAPlace + 2 * 1000});
+  rpc::SnapshotChunk chunk;
+  chunk.set_request(1);
+  chunk.set_end_of_file(true);
+  chunk.set_name(std::string(1000, 'n'));
+  for (const uint64_t id : {1, 1, 2}) {
+    chunk.set_id(id);
+    EXPECT_TRUE(set.Add(7, chunk, 0));
+  }
+  EXPECT_EQ(set.images().size(), 2u);
+  EXPECT_EQ(set.dropped(), 0u);
+}
+
+TEST(SnapshotSetTest, ChunksOfAByteOrNoneCostWhatTheyHold) {
+  SnapshotSet set;
+  constexpr uint64_t kBytes = 1000;
+  set.Begin(1, {7}, {.held_bytes = SnapshotSet::kBytesOfAPlace + kBytes});
+  rpc::SnapshotChunk chunk;
+  chunk.set_request(1);
+  chunk.set_id(1);
+  chunk.set_total_bytes(kBytes);
+  for (uint64_t i = 0; i < kBytes; ++i) {
+    chunk.set_offset(i);
+    chunk.set_data("a");
+    EXPECT_TRUE(set.Add(7, chunk, 0));
+    chunk.set_data("");
+    chunk.set_offset(i + 1);
+    chunk.set_end_of_file(i + 1 == kBytes);
+    EXPECT_TRUE(set.Add(7, chunk, 0));
+  }
+  EXPECT_THAT(Unpacked(set), ElementsAre(Pair(1, std::string(kBytes, 'a'))));
+}
+
 TEST(SnapshotSetTest, AnImageIsCompressedWholeOrNotAtAll) {
   SnapshotSet set;
   set.Begin(1, {7});

@@ -1,0 +1,137 @@
+// A v-collective of so many ranks that the collector fetches their counts only where it needs them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collector/base/byte_source.h"
+#include "collector/import/ring_image.h"
+#include "collector/service/monitor.h"
+#include "tests/collector/service/fake_agent.h"
+
+namespace rollcall::service {
+namespace {
+
+constexpr int32_t kManyRanks = 70;  // of more than 64 the counts are not in what is fetched first
+constexpr uint16_t kMpiInt = 8;
+
+// Each is inside of an MPI_Alltoallv by which it expects an element from everybody. With
+// `sends_too_little` it sends none to the next rank.
+std::vector<uint8_t> RingInAlltoallv(int32_t rank, bool sends_too_little) {
+  RingFileBuilder builder(rank, kManyRanks);
+  const uint32_t thread = builder.AddThread(100, /*collective_slots=*/64);
+  const uint32_t world = builder.AddMember(0xfeed, rank, kManyRanks, ring::kIsWorld);
+  std::vector<uint64_t> send_counts(kManyRanks, 1);
+  const std::vector<uint64_t> recv_counts(kManyRanks, 1);
+  if (sends_too_little) send_counts[static_cast<size_t>((rank + 1) % kManyRanks)] = 0;
+  ring::Record record = RingFileBuilder::MakeRecord(Operation::kAlltoallv, 2000, world, 1);
+  record.send_datatype = kMpiInt;
+  record.recv_datatype = kMpiInt;
+  builder.Open(thread, builder.AppendWithCounts(thread, record, send_counts, recv_counts));
+  builder.members[world - 1].entered = 1;
+  builder.CountCalls();
+  return builder.Build();
+}
+
+// "kind, certainty" of each finding that the monitor's first report has, after the newest records
+// were sent that it asked for; and how many records those were, request by request.
+struct Outcome {
+  std::vector<std::string> findings;
+  std::vector<uint64_t> newest_records;
+};
+
+Outcome Watch(bool send_too_little) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  Outcome outcome;
+  MonitorOptions options;
+  options.on_report = [&](const Trace&, const Report& report) {
+    const std::lock_guard lock(mutex);
+    for (const Finding& finding : report.findings) {
+      outcome.findings.push_back(std::string(KindName(finding.kind)) + ", " +
+                                 std::string(CertaintyName(finding.certainty)));
+    }
+    changed.notify_all();
+  };
+  Monitor monitor{std::move(options)};
+  // Answers each request with the records that it asks for.
+  class Link : public AgentLink {
+   public:
+    Link(Monitor* monitor, std::vector<std::vector<uint8_t>> rings,
+         const std::function<void(uint64_t newest_records)>& on_request)
+        : monitor_(monitor), rings_(std::move(rings)), on_request_(on_request) {}
+    void Send(const rpc::CollectorMessage& message) override {
+      if (!message.has_snapshot()) return;
+      const rpc::SnapshotRequest& request = message.snapshot();
+      on_request_(request.newest_records());
+      const uint64_t newest = request.newest_records() == 0 ? UINT64_MAX : request.newest_records();
+      for (const std::vector<uint8_t>& ring : rings_) {
+        const uint64_t id = IdOf(ring);
+        const auto& ids = request.ids();
+        if (!ids.empty() && std::find(ids.begin(), ids.end(), id) == ids.end()) continue;
+        MemorySource source(ring);
+        const RingImage image = TakeImage(source, "x.ring", ImageDepth::kAll, newest);
+        monitor_->Message(agent, Snapshot(request.request(), id, PackImage(image), true));
+      }
+      monitor_->Message(agent, LastSnapshot(request.request()));
+    }
+    void Consumed() override {}
+    void Refuse(const std::string& why) override { ADD_FAILURE() << why; }
+
+    uint64_t agent = 0;
+
+   private:
+    Monitor* const monitor_;
+    const std::vector<std::vector<uint8_t>> rings_;
+    const std::function<void(uint64_t)> on_request_;
+  };
+  std::vector<std::vector<uint8_t>> rings;
+  rings.reserve(kManyRanks);
+  for (int32_t rank = 0; rank < kManyRanks; ++rank) {
+    rings.push_back(RingInAlltoallv(rank, send_too_little));
+  }
+  const auto link = std::make_shared<Link>(&monitor, rings, [&](uint64_t newest_records) {
+    const std::lock_guard lock(mutex);
+    outcome.newest_records.push_back(newest_records);
+  });
+  link->agent = monitor.Join(link);
+  monitor.Message(link->agent, Hello());
+  rpc::AgentMessage waiting;
+  for (const std::vector<uint8_t>& ring : rings) {
+    waiting.mutable_digests()->add_processes()->CopyFrom(
+        WaitingDigest(IdOf(ring), kManyRanks).digests().processes(0));
+  }
+  monitor.Message(link->agent, waiting);
+  std::unique_lock lock(mutex);
+  changed.wait_for(lock, std::chrono::seconds(20), [&] { return !outcome.findings.empty(); });
+  Outcome first = outcome;
+  lock.unlock();
+  monitor.Leave(link->agent);
+  return first;
+}
+
+TEST(MonitorCountsTest, OfManyRanksTheCountsAreFetchedAndCompared) {
+  const Outcome outcome = Watch(/*send_too_little=*/true);
+  EXPECT_THAT(outcome.findings, ::testing::ElementsAre("count-mismatch, proven"));
+  // The newest 4 of each ring buffer; then 2 * 70 counts need more.
+  ASSERT_GE(outcome.newest_records.size(), 2u);
+  EXPECT_EQ(outcome.newest_records[0], 4u);
+  EXPECT_GT(outcome.newest_records[1], 4u);
+}
+
+TEST(MonitorCountsTest, WhereTheCountsFitTheProgramIsNotToBlame) {
+  const Outcome outcome = Watch(/*send_too_little=*/false);
+  EXPECT_THAT(outcome.findings, ::testing::ElementsAre("transport-stalled, likely"));
+}
+
+}  // namespace
+}  // namespace rollcall::service
