@@ -117,7 +117,10 @@ std::vector<ObservedRank> LookTwice(const ProcSource& proc, const FoundJob& job,
   look_at_all(&ObservedRank::first);
   look_at_all(&ObservedRank::second);
   if (!options.integers) {
-    for (ObservedRank& rank : observed) DropIntegers(&rank.second);
+    for (ObservedRank& rank : observed) {
+      DropIntegers(&rank.first);
+      DropIntegers(&rank.second);
+    }
   }
   return observed;
 }
