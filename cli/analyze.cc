@@ -36,6 +36,7 @@ int AnalyzeStacks(const Inputs& loaded, const Outputs& outputs, const TextStyle&
     hosts.push_back(attach::ReadStacks(text.text, text.source, &problems));
   }
   PrintProblems(problems);
+  attach::SymbolizeHere(&hosts);
   const std::vector<attach::JobStacks> jobs = attach::JoinHosts(hosts);
   if (jobs.size() != 1) {
     PrintLine(jobs.empty() ? "no rank's stack could be read"

@@ -183,6 +183,7 @@ int RunAttach(int argc, char** argv) {
       auto answers = nodes.Look(options);
       if (!answers) return false;
       hosts = std::move(*answers);
+      attach::SymbolizeHere(&hosts);
     } else {
       hosts = {LookHere(proc, choice, here(between))};
     }

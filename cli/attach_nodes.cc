@@ -189,7 +189,7 @@ std::optional<std::vector<std::string>> LinesOf(const std::vector<std::string>& 
 
 void AttachNodes::AddOptions(ArgumentParser* parser) {
   parser->Add("--hosts", &hosts_, "the ranks on these hosts, which are asked by ssh",
-              {.type = "HOST,…", .comma_separated = true});
+              {.type = "HOST,…", .comma_separated = true, .excludes = "--pid"});
   parser->Add("--rsh", &rsh_,
               "with --hosts: how to run a command there; called as CMD HOST COMMAND",
               {.type = "CMD", .show_default = true});

@@ -41,6 +41,10 @@ std::string WriteStacks(const HostStacks& stacks, std::string_view rollcall);
 HostStacks ReadStacks(std::string_view text, const std::string& source,
                       std::vector<Problem>* problems);
 
+// Looks up once more, in the files of this machine that have the build ids, of which functions and
+// lines the hosts knew less than their lines. File I/O; see Symbolizer for what paths may be.
+void SymbolizeHere(std::vector<HostStacks>* hosts);
+
 }  // namespace rollcall::attach
 
 #endif  // ROLLCALL_COLLECTOR_ATTACH_STACKS_H_

@@ -42,8 +42,8 @@ def require(wanted, got, what):
 
 def command_of(mpi, program):
     """Two ranks on each of two nodes."""
-    on = lambda node: ["env", "SLURMD_NODENAME=" + node, program]
-    return jobs.launcher(mpi, 2) + on("alpha") + [":", "-n", "2"] + on("beta")
+    on_node = ["env", "SLURMD_NODENAME=alpha", program], ["env", "SLURMD_NODENAME=beta", program]
+    return jobs.launcher(mpi, 2) + on_node[0] + [":", "-n", "2"] + on_node[1]
 
 
 def run(words):
@@ -58,7 +58,7 @@ def attach(args, directory, name):
     while time.monotonic() < deadline:
         done = run([args.rollcall, "attach", "--hosts", "alpha,beta,silent,empty", "--rsh",
                     os.path.join(directory, "rsh"), "--job", name, "--remote-rollcall",
-                    os.path.join(directory, "it's rollcall"), "--node-timeout", "4", "--json", verdict, "--bundle",
+                    os.path.join(directory, "it's rollcall"), "--node-timeout", "10", "--json", verdict, "--bundle",
                     os.path.join(directory, "bundle")])
         if done.returncode == FINDINGS:
             with open(verdict, encoding="utf-8") as file:
@@ -84,7 +84,7 @@ def test(args, directory):
     require([{"host": "alpha", "ranks": [0]}],
             [{"host": host["host"], "ranks": host["ranks"]} for host in finding["culprit_hosts"]], "hosts")
     require(2, verdict["hosts"], "number of hosts")
-    for line in ("silent: no answer for 4 s", "empty: there is no job '%s'" % name):
+    for line in ("silent: no answer for 10 s", "empty: there is no job '%s'" % name):
         if not any(line in note for note in verdict["notes"]):
             fail("no note of '%s': %s" % (line, verdict["notes"]))
     if "alpha: Welcome to alpha" not in said:

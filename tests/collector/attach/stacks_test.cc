@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdint>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -12,6 +14,8 @@
 #include "collector/attach/stack_tree.h"
 #include "collector/attach/stacks_fields.h"
 #include "collector/attach/variables.h"
+#include "collector/base/proc_source.h"
+#include "collector/live/process_image.h"
 #include "tests/collector/attach/observed_job.h"
 
 namespace rollcall::attach {
@@ -306,6 +310,33 @@ TEST(AttachStacks, ShortLinesThatNameALongFrameAreBounded) {
   const StacksRead read = ReadText(text + kEnd + "\n");
   EXPECT_THAT(read.problems, ::testing::Not(IsEmpty()));
   EXPECT_LT(read.stacks.ranks.size(), 20U);
+}
+
+[[gnu::noinline]] int FunctionToFind(int number) { return number * 7 + 1; }
+
+// A function of this program, of which the host knew the address alone.
+TEST(AttachStacks, WhatTheHostDidNotKnowIsLookedUpHere) {
+  const ProcessMemory memory(getpid());
+  ProcessImage image;
+  ASSERT_EQ(image.Load(ProcSource(), getpid(), &memory), 0);
+  const CodeAddress here = image.Locate(reinterpret_cast<uintptr_t>(&FunctionToFind), false);
+  ASSERT_NE(here.build_id, "");
+  std::vector<HostStacks> hosts(1);
+  ObservedRank& rank = hosts[0].ranks.emplace_back();
+  LiveFrame frame;
+  frame.frame.module = here.module_path;
+  frame.frame.vaddr = here.vaddr;
+  frame.digest = 3;
+  LiveFrame stranger = frame;
+  frame.build_id = here.build_id;
+  stranger.build_id = "0123";
+  rank.second.threads.push_back({.frames = {frame, stranger}});
+  SymbolizeHere(&hosts);
+  const std::vector<LiveFrame>& frames = rank.second.threads[0].frames;
+  ASSERT_GE(frames.size(), 2U);
+  EXPECT_THAT(frames[frames.size() - 2].frame.function, HasSubstr("FunctionToFind"));
+  EXPECT_EQ(frames.front().digest, 3U);
+  EXPECT_EQ(frames.back().frame.function, "");
 }
 
 TEST(AttachJobStacks, RanksOfTwoHostsAreOneJob) {

@@ -20,7 +20,8 @@ struct NodeOutput {
   std::vector<std::string> lines;  // "<index> <stream> <line>"
 };
 
-NodeOutput RunShells(const std::vector<std::string>& scripts, const NodeCommandLimits& limits = {}) {
+NodeOutput RunShells(const std::vector<std::string>& scripts,
+                     const NodeCommandLimits& limits = {}) {
   std::vector<std::vector<std::string>> commands;
   for (const std::string& script : scripts) commands.push_back({"sh", "-c", script});
   NodeOutput output;
@@ -91,7 +92,8 @@ TEST(NodeCommands, ReadNothingFromStandardInput) {
 }
 
 TEST(NodeCommands, QuoteForAShell) {
-  const std::vector<std::string> words = {"a b", "it's", "$HOME", "", "`x`", "\\", "\"q\"", "new\nline"};
+  const std::vector<std::string> words = {"a b", "it's", "$HOME", "",
+                                          "`x`", "\\",   "\"q\"", "new\nline"};
   std::vector<std::string> print = {"printf", "<%s>"};
   print.insert(print.end(), words.begin(), words.end());
   EXPECT_THAT(RunShells({QuotedForShell(print)}).lines,
