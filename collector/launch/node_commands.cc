@@ -38,10 +38,16 @@ class NodeProcess {
       : index_(index), limits_(limits), started_(Clock::now()), heard_(started_) {
     std::array<int, 2> out{};
     std::array<int, 2> err{};
-    if (pipe2(out.data(), O_CLOEXEC) != 0) return Fail(std::strerror(errno));
+    if (pipe2(out.data(), O_CLOEXEC) != 0) {
+      Fail(std::strerror(errno));
+      return;
+    }
     streams_[0].fd.reset(out[0]);
     const UniqueFd out_end(out[1]);
-    if (pipe2(err.data(), O_CLOEXEC) != 0) return Fail(std::strerror(errno));
+    if (pipe2(err.data(), O_CLOEXEC) != 0) {
+      Fail(std::strerror(errno));
+      return;
+    }
     streams_[1].fd.reset(err[0]);
     const UniqueFd err_end(err[1]);
     for (const Stream& stream : streams_) fcntl(stream.fd.get(), F_SETFL, O_NONBLOCK);

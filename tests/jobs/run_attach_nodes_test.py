@@ -73,7 +73,7 @@ def test(args, directory):
     with open(os.path.join(directory, "rsh"), "w", encoding="utf-8") as script:
         script.write(RSH)
     os.chmod(script.name, stat.S_IRWXU)
-    os.symlink(args.rollcall, os.path.join(directory, "it's rollcall"))
+    os.symlink(os.path.abspath(args.rollcall), os.path.join(directory, "it's rollcall"))
     wanted = expectations.read(args.source, args.mpi)[0].findings[0]
     with jobs.Job(command_of(args.mpi, program)) as job:
         text, verdict, said = attach(args, directory, name)
@@ -84,7 +84,8 @@ def test(args, directory):
     require([{"host": "alpha", "ranks": [0]}],
             [{"host": host["host"], "ranks": host["ranks"]} for host in finding["culprit_hosts"]], "hosts")
     require(2, verdict["hosts"], "number of hosts")
-    for line in ("silent: no answer for 10 s", "empty: there is no job '%s'" % name):
+    # What the fourth one says depends on which other jobs there are.
+    for line in ("silent: no answer for 10 s", "empty: "):
         if not any(line in note for note in verdict["notes"]):
             fail("no note of '%s': %s" % (line, verdict["notes"]))
     if "alpha: Welcome to alpha" not in said:

@@ -33,7 +33,8 @@ def run(*words):
 
 
 def command_of(mpi, name, program):
-    shape = ["--job-name", name, "--nodes", str(slurm_cluster.NODES), "--ntasks-per-node", str(RANKS // slurm_cluster.NODES)]
+    shape = ["--job-name", name, "--nodes", str(slurm_cluster.NODES),
+             "--ntasks-per-node", str(RANKS // slurm_cluster.NODES)]
     if mpi == "mpich":
         return ["srun", "--mpi=pmi2"] + shape + [program]
     return ["salloc"] + shape + jobs.launcher(mpi, RANKS) + [program]
