@@ -29,7 +29,8 @@ struct HostStacks {
 };
 
 inline constexpr uint32_t kStacksVersion = 1;
-inline constexpr size_t kMaxStacksBytes = 64 << 20;  // of a text; a reader takes no more
+inline constexpr size_t kMaxStacksBytes = 64 << 20;        // of a text; a reader takes no more
+inline constexpr size_t kMaxFrameBytes = size_t{1} << 30;  // of the stacks of a text, in memory
 
 // Lines of JSON in ASCII. `rollcall` is the version that writes it.
 std::string WriteStacks(const HostStacks& stacks, std::string_view rollcall);
@@ -39,7 +40,7 @@ std::string WriteStacks(const HostStacks& stacks, std::string_view rollcall);
 // the line; the ranks of other lines are still there. Then the job counts as one that may have
 // ranks elsewhere. Throws std::bad_alloc only.
 HostStacks ReadStacks(std::string_view text, const std::string& source,
-                      std::vector<Problem>* problems);
+                      std::vector<Problem>* problems, size_t max_frame_bytes = kMaxFrameBytes);
 
 // Looks up once more, in the files of this machine that have the build ids, of which functions and
 // lines the hosts knew less than their lines. File I/O; see Symbolizer for what paths may be.

@@ -25,7 +25,6 @@ constexpr size_t kMaxLineBytes = 8 << 20;
 constexpr size_t kMaxDepth = 16;  // of the format: 8
 constexpr size_t kMaxRanks = 1 << 16;
 constexpr size_t kMaxPlaces = 1 << 20;
-constexpr size_t kMaxFrameBytes = size_t{1} << 30;  // of all stacks, in memory
 constexpr size_t kMaxSources = 4096;
 constexpr size_t kMaxProblems = 16;
 
@@ -50,8 +49,8 @@ bool IsTooDeep(std::string_view line) {
 
 class Reader {
  public:
-  Reader(const std::string& source, std::vector<Problem>* problems)
-      : source_(source), problems_(*problems) {}
+  Reader(const std::string& source, std::vector<Problem>* problems, size_t max_frame_bytes)
+      : source_(source), problems_(*problems), max_frame_bytes_(max_frame_bytes) {}
 
   HostStacks Read(std::string_view text) {
     stacks_.host = "?";
@@ -275,13 +274,14 @@ class Reader {
     // A short line may name a long one many times.
     frame_bytes_ += sizeof(LiveFrame) + place.build_id.size() + place.place.function.size() +
                     place.place.file.size() + place.place.module.size() + place.place.note.size();
-    if (frame_bytes_ > kMaxFrameBytes) return Wrong("more frames than are read");
+    if (frame_bytes_ > max_frame_bytes_) return Wrong("more frames than are read");
     *to = {place.place, stored.digest, std::move(stored.integers), place.build_id};
     return true;
   }
 
   const std::string& source_;
   std::vector<Problem>& problems_;
+  const size_t max_frame_bytes_;
   HostStacks stacks_;
   std::vector<std::optional<StoredPlace>> places_;
   std::set<int32_t> ranks_;
@@ -298,8 +298,8 @@ class Reader {
 }  // namespace
 
 HostStacks ReadStacks(std::string_view text, const std::string& source,
-                      std::vector<Problem>* problems) {
-  return Reader(source, problems).Read(text);
+                      std::vector<Problem>* problems, size_t max_frame_bytes) {
+  return Reader(source, problems, max_frame_bytes).Read(text);
 }
 
 }  // namespace rollcall::attach

@@ -281,6 +281,8 @@ TEST(AttachStacks, HostileLinesAreLeftOut) {
     EXPECT_THAT(read.problems, SizeIs(1)) << line.substr(0, 100);
     EXPECT_THAT(RanksIn(read.stacks), IsEmpty()) << line.substr(0, 100);
   }
+  const StacksRead read = ReadText(LinesOf({kHeader, deep.c_str(), kEnd}));
+  EXPECT_EQ(read.problems[0].message, "a line nests too deep: left out");
 }
 
 TEST(AttachStacks, ARankThatIsThereTwiceCountsOnce) {
@@ -297,20 +299,21 @@ TEST(AttachStacks, TextIsCleaned) {
 }
 
 TEST(AttachStacks, ShortLinesThatNameALongFrameAreBounded) {
-  std::string text = LinesOf({kHeader});
-  text += R"({"frame":{"place":{"function":")" + std::string(16'000, 'f') + "\"}}}\n";
-  std::string stack = "{\"frame\":0}";
-  for (int i = 1; i < 4000; ++i) stack += ",{\"frame\":0}";
-  for (int rank = 0; rank < 20; ++rank) {
-    text +=
-        fmt::format(
-            R"({{"rank":{{"process":{{"rank":{}}},"first":{{"threads":[{{"frames":[{}]}}]}}}}}})",
-            rank, stack) +
-        "\n";
-  }
-  const StacksRead read = ReadText(text + kEnd + "\n");
-  EXPECT_THAT(read.problems, ::testing::Not(IsEmpty()));
-  EXPECT_LT(read.stacks.ranks.size(), 20U);
+  const std::string frame =
+      R"({"frame":{"place":{"function":")" + std::string(10'000, 'f') + "\"}}}";
+  const auto rank = [](int number) {
+    return fmt::format(R"({{"rank":{{"process":{{"rank":{}}},"first":{{"threads":[{{"frames":)"
+                       R"([{{"frame":0}},{{"frame":0}}]}}]}}}}}})",
+                       number);
+  };
+  const std::string text =
+      LinesOf({kHeader, frame.c_str(), rank(0).c_str(), rank(1).c_str(), kEnd});
+  StacksRead read = ReadText(text);
+  EXPECT_THAT(read.problems, IsEmpty());
+  read.stacks = ReadStacks(text, "file", &read.problems, 30'000);
+  EXPECT_THAT(RanksIn(read.stacks), ElementsAre(0));
+  ASSERT_THAT(read.problems, SizeIs(1));
+  EXPECT_THAT(read.problems[0].message, HasSubstr("more frames than are read"));
 }
 
 [[gnu::noinline]] int FunctionToFind(int number) { return number * 7 + 1; }
