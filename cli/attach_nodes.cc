@@ -108,10 +108,16 @@ class Answers {
   void Take(const std::string& node, std::string_view line) {
     std::string_view rest = line;
     std::string name(Word(&rest) == kWord ? Word(&rest) : "");
-    if (name.empty() || rest.empty()) return Show(node, line);
+    if (name.empty() || rest.empty()) {
+      Show(node, line);
+      return;
+    }
     if (!node.empty()) name = node;
     const auto text = texts_.find(name);
-    if (text == texts_.end()) return Show(node, line);
+    if (text == texts_.end()) {
+      Show(node, line);
+      return;
+    }
     const char mark = rest.front();
     rest.remove_prefix(1);
     // One byte more than is read is enough to be told that it is too long.
@@ -120,12 +126,10 @@ class Answers {
     if (mark == kLineEnd) text->second += '\n';
   }
 
-  void Show(const std::string& node, std::string_view line) {
-    const std::string name = node.empty() ? "srun" : node;
-    const size_t shown = ++shown_[name];
-    if (shown > kMaxShownLines || line.empty()) return;
-    PrintLine(fmt::format("{}: {}", name,
-                          shown == kMaxShownLines ? "…" : CleanText(line, kMaxShownBytes, 8)));
+  // A line on stderr, which may say why there is no answer.
+  void TakeError(const std::string& node, std::string_view line) {
+    std::string shown = Show(node, line);
+    if (!shown.empty()) said_[node] = std::move(shown);
   }
 
   // `failure`: of the node's command.
@@ -134,6 +138,8 @@ class Answers {
     HostStacks stacks;
     if (text.empty()) {
       stacks.absent = failure.empty() ? "no answer" : failure;
+      const auto said = said_.find(node);
+      if (said != said_.end()) stacks.absent += ": " + said->second;
     } else {
       std::vector<Problem> problems;
       stacks = attach::ReadStacks(text, node, &problems);
@@ -154,8 +160,19 @@ class Answers {
     return word;
   }
 
+  // Returns what was shown.
+  std::string Show(const std::string& node, std::string_view line) {
+    if (line.ends_with('\r')) line.remove_suffix(1);  // ssh's
+    const std::string name = node.empty() ? "srun" : node;
+    if (line.empty() || ++shown_[name] > kMaxShownLines) return "";
+    std::string text = CleanText(line, kMaxShownBytes, 8);
+    PrintLine(fmt::format("{}: {}", name, shown_[name] == kMaxShownLines ? "…" : text));
+    return text;
+  }
+
   std::map<std::string, std::string> texts_;
   std::map<std::string, size_t> shown_;
+  std::map<std::string, std::string> said_;  // the last error that was shown
 };
 
 std::vector<std::string> WordsOf(std::string_view text) {
@@ -243,7 +260,7 @@ std::optional<std::vector<HostStacks>> AttachNodes::LookByHosts(
   limits.silence = std::chrono::milliseconds(static_cast<int64_t>(timeout_s_ * 1e3));
   const std::vector<std::string> failures =
       RunNodeCommands(commands, limits, [&](size_t index, int stream, std::string_view line) {
-        stream == 1 ? answers.Take(nodes[index], line) : answers.Show(nodes[index], line);
+        stream == 1 ? answers.Take(nodes[index], line) : answers.TakeError(nodes[index], line);
       });
   std::vector<HostStacks> hosts;
   for (size_t i = 0; i < nodes.size(); ++i) hosts.push_back(answers.Of(nodes[i], failures[i]));
@@ -284,7 +301,7 @@ std::optional<std::vector<HostStacks>> AttachNodes::LookBySlurm(
   limits.output_bytes *= nodes->size();
   const std::vector<std::string> failures =
       RunNodeCommands({command}, limits, [&](size_t /*index*/, int stream, std::string_view line) {
-        stream == 1 ? answers.Take("", line) : answers.Show("", line);
+        stream == 1 ? answers.Take("", line) : answers.TakeError("", line);
       });
   std::vector<HostStacks> hosts;
   for (const std::string& node : *nodes) hosts.push_back(answers.Of(node, failures[0]));

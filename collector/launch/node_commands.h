@@ -22,7 +22,7 @@ struct NodeCommandLimits {
 // /dev/null, and each is the leader of a process group of its own. `line` gets the command's index,
 // 1 or 2 for its stream, and a line without its end, as it came: untrusted; longer ones come in
 // pieces of 64 KiB. One that exceeds a limit is sent SIGTERM, then SIGKILL. Returns, for each, why
-// it failed ("no answer for 8 s", "exit code 255: …"); empty: it exited with 0. Call it from one
+// it failed ("no answer for 8 s", "exit code 255"); empty: it exited with 0. Call it from one
 // thread; reaps only its own children.
 std::vector<std::string> RunNodeCommands(
     const std::vector<std::vector<std::string>>& commands, const NodeCommandLimits& limits,
