@@ -86,14 +86,21 @@ class NodeProcess {
     } else if (now - *stopping_ >= kTermToKill) {
       kill(-pid_, SIGKILL);
     }
-    int status = 0;
-    if (waitpid(pid_, &status, WNOHANG) != pid_) return;
+    siginfo_t ended{};
+    const bool lost =
+        waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 &&
+        errno == ECHILD;
+    if (!lost && ended.si_pid != pid_) return;
     for (size_t i = 0; i < streams_.size(); ++i) {
       Drain(&streams_[i], static_cast<int>(i) + 1, line);
       if (!streams_[i].rest.empty()) line(static_cast<int>(i) + 1, streams_[i].rest);
     }
-    // What it has left behind holds no pipe of ours.
-    kill(-pid_, SIGKILL);
+    // What it has left behind goes with it, before the number of the group may be another one's.
+    int status = 0;
+    if (!lost) {
+      kill(-pid_, SIGKILL);
+      waitpid(pid_, &status, 0);
+    }
     pid_ = -1;
     if (!failure_.empty()) return;
     if (WIFSIGNALED(status)) failure_ = "ended by signal " + std::to_string(WTERMSIG(status));

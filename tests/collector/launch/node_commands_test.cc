@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,6 +88,21 @@ TEST(NodeCommands, CutLongLines) {
     bytes += line.size() - 4;
   }
   EXPECT_EQ(bytes, 200'000U);
+}
+
+TEST(NodeCommands, EndWithTheirChildren) {
+  const NodeOutput output = RunShells({"tail -f /dev/null & echo $!"});
+  EXPECT_THAT(output.failures, ElementsAre(""));
+  ASSERT_THAT(output.lines, ::testing::SizeIs(1));
+  const pid_t child = std::stoi(output.lines[0].substr(4));
+  // Readable once it has ended; the kernel may take a moment to end it.
+  pollfd ended = {static_cast<int>(syscall(SYS_pidfd_open, child, 0)), POLLIN, 0};
+  if (ended.fd >= 0) {
+    EXPECT_EQ(poll(&ended, 1, 30'000), 1);
+    close(ended.fd);
+  } else {
+    EXPECT_EQ(errno, ESRCH);
+  }
 }
 
 TEST(NodeCommands, ReadNothingFromStandardInput) {
