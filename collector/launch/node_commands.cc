@@ -17,8 +17,6 @@
 
 #include "collector/base/file.h"
 
-extern char** environ;
-
 namespace rollcall {
 namespace {
 
@@ -123,6 +121,7 @@ class NodeProcess {
 
   void Spawn(const std::vector<std::string>& words, int out, int err) {
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     posix_spawn_file_actions_t files;

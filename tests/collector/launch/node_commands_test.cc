@@ -26,6 +26,7 @@ struct NodeOutput {
 NodeOutput RunShells(const std::vector<std::string>& scripts,
                      const NodeCommandLimits& limits = {}) {
   std::vector<std::vector<std::string>> commands;
+  commands.reserve(scripts.size());
   for (const std::string& script : scripts) commands.push_back({"sh", "-c", script});
   NodeOutput output;
   output.failures =
@@ -91,7 +92,7 @@ TEST(NodeCommands, CutLongLines) {
 }
 
 TEST(NodeCommands, EndWithTheirChildren) {
-  const NodeOutput output = RunShells({"tail -f /dev/null & echo $!"});
+  const NodeOutput output = RunShells({"sleep 600 & echo $!"});
   EXPECT_THAT(output.failures, ElementsAre(""));
   ASSERT_THAT(output.lines, ::testing::SizeIs(1));
   const pid_t child = std::stoi(output.lines[0].substr(4));
