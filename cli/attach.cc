@@ -153,12 +153,14 @@ int RunAttach(int argc, char** argv) {
   const ProcSource proc;
   const auto here = [&](double between) {
     const auto wait = std::chrono::milliseconds(static_cast<int64_t>(between * 1e3));
-    return attach::LookOptions{.between = wait, .integers = !no_locals};
+    return attach::LookOptions{.between = wait, .integers = !no_locals, .after_first = {}};
   };
   if (nodes.IsNode()) {
     return nodes.Answer([&] {
       const attach::FoundJobs found = attach::FindJobs(proc, geteuid(), nodes.Filter());
-      return LookHere(proc, Choose(found, 0, job_name), here(between_s));
+      attach::LookOptions options = here(between_s);
+      options.after_first = [&] { nodes.WaitForOthers(); };
+      return LookHere(proc, Choose(found, 0, job_name), options);
     });
   }
   attach::FoundJobs found;

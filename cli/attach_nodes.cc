@@ -1,14 +1,17 @@
 #include "cli/attach_nodes.h"
 
 #include <fmt/core.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -30,11 +33,14 @@ using attach::HostStacks;
 // by this word, the node's name, and what it is.
 constexpr std::string_view kWord = "rollcall-stacks";
 constexpr char kAlive = '~';
+constexpr char kWaits = '!';    // for the others: WaitForOthers()
 constexpr char kPart = '+';     // of a line of the text; more of it follows
 constexpr char kLineEnd = '=';  // the last part of a line
 constexpr size_t kPartBytes = 640;
 constexpr size_t kMaxNodeName = 256;
 constexpr std::chrono::seconds kSignOfLife{1};
+constexpr std::chrono::seconds kMaxWait{60};  // for the others
+using Clock = std::chrono::steady_clock;
 
 constexpr char kSlurmNode[] = "SLURMD_NODENAME";
 
@@ -100,30 +106,40 @@ class SignsOfLife {
 // What the nodes say, by their names. All of it is untrusted.
 class Answers {
  public:
-  explicit Answers(const std::vector<std::string>& nodes) {
+  // `patience`: how long the others wait for one that shares a command with them.
+  Answers(const std::vector<std::string>& nodes, std::chrono::milliseconds patience)
+      : patience_(patience) {
     for (const std::string& node : nodes) texts_[node];
   }
 
-  // A line of the command of `node`; of that of several nodes, if it is empty.
-  void Take(const std::string& node, std::string_view line) {
+  // A line of the command of `node`; of that of several nodes, if it is empty. Returns whether all
+  // of these wait, or are given up.
+  bool Take(const std::string& node, std::string_view line) {
     std::string_view rest = line;
     std::string name(Word(&rest) == kWord ? Word(&rest) : "");
     if (name.empty() || rest.empty()) {
       Show(node, line);
-      return;
+      return false;
     }
     if (!node.empty()) name = node;
     const auto text = texts_.find(name);
     if (text == texts_.end()) {
       Show(node, line);
-      return;
+      return false;
     }
     const char mark = rest.front();
     rest.remove_prefix(1);
+    // Who answers already has no rank to wait with.
+    if (mark != kAlive && waiting_.insert(name).second) newest_ = Clock::now();
     // One byte more than is read is enough to be told that it is too long.
-    if (mark == kAlive || text->second.size() > attach::kMaxStacksBytes) return;
-    text->second += rest;
-    if (mark == kLineEnd) text->second += '\n';
+    const bool is_text = mark == kPart || mark == kLineEnd;
+    if (is_text && text->second.size() <= attach::kMaxStacksBytes) {
+      text->second += rest;
+      if (mark == kLineEnd) text->second += '\n';
+    }
+    if (!node.empty()) return waiting_.contains(name);
+    return waiting_.size() == texts_.size() ||
+           (!waiting_.empty() && Clock::now() - newest_ >= patience_);
   }
 
   // A line on stderr, which may say why there is no answer.
@@ -170,7 +186,10 @@ class Answers {
     return text;
   }
 
+  const std::chrono::milliseconds patience_;
   std::map<std::string, std::string> texts_;
+  std::set<std::string> waiting_;
+  Clock::time_point newest_;  // when the newest of these came
   std::map<std::string, size_t> shown_;
   std::map<std::string, std::string> said_;  // the last error that was shown
 };
@@ -196,6 +215,7 @@ std::optional<std::vector<std::string>> LinesOf(const std::vector<std::string>& 
         } else {
           PrintLine(fmt::format("{}: {}", command.front(), text));
         }
+        return true;
       });
   if (failures[0].empty() && !lines.empty()) return lines;
   if (!failures[0].empty()) PrintLine(fmt::format("{}: {}", command.front(), failures[0]));
@@ -255,12 +275,14 @@ std::optional<std::vector<HostStacks>> AttachNodes::LookByHosts(
     nodes.push_back(node);
     commands.push_back(std::move(command));
   }
-  Answers answers(nodes);
   NodeCommandLimits limits;
   limits.silence = std::chrono::milliseconds(static_cast<int64_t>(timeout_s_ * 1e3));
+  Answers answers(nodes, limits.silence);
   const std::vector<std::string> failures =
       RunNodeCommands(commands, limits, [&](size_t index, int stream, std::string_view line) {
-        stream == 1 ? answers.Take(nodes[index], line) : answers.TakeError(nodes[index], line);
+        if (stream == 1) return answers.Take(nodes[index], line);
+        answers.TakeError(nodes[index], line);
+        return false;
       });
   std::vector<HostStacks> hosts;
   for (size_t i = 0; i < nodes.size(); ++i) hosts.push_back(answers.Of(nodes[i], failures[i]));
@@ -285,7 +307,7 @@ std::optional<std::vector<HostStacks>> AttachNodes::LookBySlurm(
                                       "--ntasks=" + count,
                                       "--ntasks-per-node=1",
                                       "--mpi=none",
-                                      "--input=none"};
+                                      "--input=all"};
   // What would make a rank of it.
   command.emplace_back("env");
   for (const char* name : {"SLURM_PROCID", "SLURM_NTASKS"}) {
@@ -295,13 +317,15 @@ std::optional<std::vector<HostStacks>> AttachNodes::LookBySlurm(
   std::vector<std::string> words = NodeWords("slurm", options);
   words.insert(words.end(), {"--slurm", job});
   command.insert(command.end(), words.begin(), words.end());
-  Answers answers(*nodes);
   NodeCommandLimits limits;
   limits.silence = std::chrono::milliseconds(static_cast<int64_t>(timeout_s_ * 1e3));
+  Answers answers(*nodes, limits.silence);
   limits.output_bytes *= nodes->size();
   const std::vector<std::string> failures =
       RunNodeCommands({command}, limits, [&](size_t /*index*/, int stream, std::string_view line) {
-        stream == 1 ? answers.Take("", line) : answers.TakeError("", line);
+        if (stream == 1) return answers.Take("", line);
+        answers.TakeError("", line);
+        return false;
       });
   std::vector<HostStacks> hosts;
   for (const std::string& node : *nodes) hosts.push_back(answers.Of(node, failures[0]));
@@ -315,10 +339,19 @@ attach::RankFilter AttachNodes::Filter() const {
           .slurm_node = node == nullptr ? "" : node};
 }
 
-int AttachNodes::Answer(const std::function<HostStacks()>& look) const {
+std::string AttachNodes::NodeName() const {
   const char* slurm_node = getenv(kSlurmNode);
-  const std::string node =
-      CleanText(slurm_job_ != 0 && slurm_node != nullptr ? slurm_node : node_, kMaxNodeName);
+  return CleanText(slurm_job_ != 0 && slurm_node != nullptr ? slurm_node : node_, kMaxNodeName);
+}
+
+void AttachNodes::WaitForOthers() const {
+  Print(NodeLine(NodeName(), kWaits, ""));
+  pollfd input = {STDIN_FILENO, POLLIN, 0};
+  poll(&input, 1, static_cast<int>(std::chrono::milliseconds(kMaxWait).count()));
+}
+
+int AttachNodes::Answer(const std::function<HostStacks()>& look) const {
+  const std::string node = NodeName();
   HostStacks stacks;
   {
     const SignsOfLife signs(node);

@@ -36,8 +36,11 @@ class AttachNodes {
 
   // On a node: prints what `look` sees, and meanwhile signs of life. Returns the exit code.
   int Answer(const std::function<attach::HostStacks()>& look) const;
+  // In `look`: returns when all nodes have come as far, or are given up.
+  void WaitForOthers() const;
 
  private:
+  std::string NodeName() const;  // of this node
   std::vector<std::string> NodeWords(const std::string& node,
                                      const std::vector<std::string>& options) const;
   std::optional<std::vector<attach::HostStacks>> LookByHosts(

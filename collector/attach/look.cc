@@ -115,6 +115,7 @@ std::vector<ObservedRank> LookTwice(const ProcSource& proc, const FoundJob& job,
     for (ObservedRank& rank : observed) rank.*look = looks.Next();
   };
   look_at_all(&ObservedRank::first);
+  if (options.after_first) options.after_first();
   look_at_all(&ObservedRank::second);
   if (!options.integers) {
     for (ObservedRank& rank : observed) {

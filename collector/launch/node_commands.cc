@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +31,7 @@ constexpr milliseconds kStep{100};  // how late a limit may be noticed
 // Not thread-safe.
 class NodeProcess {
  public:
-  using OnLine = std::function<void(int stream, std::string_view line)>;
+  using OnLine = std::function<bool(int stream, std::string_view line)>;  // true: it waits
 
   NodeProcess(size_t index, const std::vector<std::string>& words, const NodeCommandLimits& limits)
       : index_(index), limits_(limits), started_(Clock::now()), heard_(started_) {
@@ -49,7 +50,15 @@ class NodeProcess {
     streams_[1].fd.reset(err[0]);
     const UniqueFd err_end(err[1]);
     for (const Stream& stream : streams_) fcntl(stream.fd.get(), F_SETFL, O_NONBLOCK);
-    Spawn(words, out_end.get(), err_end.get());
+    // A socket, as writing to it needs no SIGPIPE.
+    std::array<int, 2> in{};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in.data()) != 0) {
+      Fail(std::strerror(errno));
+      return;
+    }
+    input_.reset(in[0]);
+    const UniqueFd in_end(in[1]);
+    Spawn(words, in_end.get(), out_end.get(), err_end.get());
   }
   ~NodeProcess() {
     if (pid_ <= 0) return;
@@ -62,6 +71,13 @@ class NodeProcess {
   size_t index() const { return index_; }
   const std::string& failure() const { return failure_; }
   bool done() const { return pid_ <= 0; }
+  bool waits() const { return waits_; }
+
+  void Release() {
+    if (!input_) return;
+    send(input_.get(), "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    input_.reset(-1);
+  }
 
   void AddTo(std::vector<pollfd>* entries) const {
     for (const Stream& stream : streams_) {
@@ -91,7 +107,7 @@ class NodeProcess {
     if (!lost && ended.si_pid != pid_) return;
     for (size_t i = 0; i < streams_.size(); ++i) {
       Drain(&streams_[i], static_cast<int>(i) + 1, line);
-      if (!streams_[i].rest.empty()) line(static_cast<int>(i) + 1, streams_[i].rest);
+      if (!streams_[i].rest.empty()) waits_ |= line(static_cast<int>(i) + 1, streams_[i].rest);
     }
     // What it has left behind goes with it, before the number of the group may be another one's.
     int status = 0;
@@ -119,14 +135,14 @@ class NodeProcess {
   }
   void Fail(std::string why) { failure_ = std::move(why); }
 
-  void Spawn(const std::vector<std::string>& words, int out, int err) {
+  void Spawn(const std::vector<std::string>& words, int in, int out, int err) {
     std::vector<char*> arguments;
     arguments.reserve(words.size() + 1);
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, in, 0);
     posix_spawn_file_actions_adddup2(&files, out, 1);
     posix_spawn_file_actions_adddup2(&files, err, 2);
     posix_spawnattr_t attributes;
@@ -162,12 +178,12 @@ class NodeProcess {
     }
   }
 
-  static void Split(Stream* stream, std::string_view text, int number, const OnLine& line) {
+  void Split(Stream* stream, std::string_view text, int number, const OnLine& line) {
     while (!text.empty()) {
       const size_t end = text.find('\n');
       stream->rest += text.substr(0, end);
       if (end == std::string_view::npos && stream->rest.size() < kPieceBytes) return;
-      line(number, stream->rest);
+      waits_ |= line(number, stream->rest);
       stream->rest.clear();
       if (end == std::string_view::npos) return;
       text.remove_prefix(end + 1);
@@ -180,6 +196,8 @@ class NodeProcess {
   Clock::time_point heard_;
   std::optional<Clock::time_point> stopping_;
   std::array<Stream, 2> streams_;
+  UniqueFd input_;
+  bool waits_ = false;
   size_t bytes_ = 0;
   pid_t pid_ = -1;
   std::string failure_;
@@ -187,33 +205,38 @@ class NodeProcess {
 
 }  // namespace
 
-std::vector<std::string> RunNodeCommands(
-    const std::vector<std::vector<std::string>>& commands, const NodeCommandLimits& limits,
-    const std::function<void(size_t index, int stream, std::string_view line)>& line) {
+std::vector<std::string> RunNodeCommands(const std::vector<std::vector<std::string>>& commands,
+                                         const NodeCommandLimits& limits, const OnNodeLine& line) {
   std::vector<std::string> failures(commands.size());
   std::list<NodeProcess> running;
-  size_t next = 0;
-  while (next < commands.size() || !running.empty()) {
-    while (next < commands.size() && running.size() < limits.at_once) {
-      running.emplace_back(next, commands[next], limits);
-      ++next;
+  for (size_t i = 0; i < commands.size(); ++i) {
+    if (i < kMaxNodeCommands) {
+      running.emplace_back(i, commands[i], limits);
+    } else {
+      failures[i] = "too many nodes at once";
     }
+  }
+  while (!running.empty()) {
     std::vector<pollfd> entries;
     for (const NodeProcess& process : running) process.AddTo(&entries);
     poll(entries.data(), entries.size(), static_cast<int>(kStep.count()));
-    for (NodeProcess& process : running) {
-      if (process.done()) continue;  // it could not be started
-      process.Advance(
-          [&](int stream, std::string_view text) { line(process.index(), stream, text); });
-    }
     for (auto process = running.begin(); process != running.end();) {
+      const size_t index = process->index();
+      if (!process->done()) {
+        process->Advance(
+            [&](int stream, std::string_view text) { return line(index, stream, text); });
+      }
       if (!process->done()) {
         ++process;
         continue;
       }
-      failures[process->index()] = process->failure();
+      failures[index] = process->failure();
       process = running.erase(process);
     }
+    const bool all_wait = std::all_of(running.begin(), running.end(),
+                                      [](const NodeProcess& process) { return process.waits(); });
+    if (!all_wait) continue;
+    for (NodeProcess& process : running) process.Release();
   }
   return failures;
 }

@@ -33,6 +33,7 @@ NodeOutput RunShells(const std::vector<std::string>& scripts,
       RunNodeCommands(commands, limits, [&](size_t index, int stream, std::string_view line) {
         output.lines.push_back(std::to_string(index) + " " + std::to_string(stream) + " " +
                                std::string(line));
+        return line == "waits";
       });
   return output;
 }
@@ -41,11 +42,6 @@ TEST(NodeCommands, HandOutTheLinesOfBothStreams) {
   const NodeOutput output = RunShells({"echo one; echo two >&2; printf three"});
   EXPECT_THAT(output.failures, ElementsAre(""));
   EXPECT_THAT(output.lines, ::testing::UnorderedElementsAre("0 1 one", "0 2 two", "0 1 three"));
-}
-
-TEST(NodeCommands, AreAllRunHoweverFewAtOnce) {
-  const NodeOutput output = RunShells({"echo a", "echo b", "echo c"}, {.at_once = 1});
-  EXPECT_THAT(output.lines, ElementsAre("0 1 a", "1 1 b", "2 1 c"));
 }
 
 TEST(NodeCommands, RunAtOnce) {
@@ -60,7 +56,7 @@ TEST(NodeCommands, SayWhyOneFailed) {
   EXPECT_THAT(RunShells({"exit 7", "kill -9 $$"}).failures,
               ElementsAre("exit code 7", "ended by signal 9"));
   const std::vector<std::string> failures =
-      RunNodeCommands({{"/nowhere/rsh"}}, {}, [](size_t, int, std::string_view) {});
+      RunNodeCommands({{"/nowhere/rsh"}}, {}, [](size_t, int, std::string_view) { return false; });
   EXPECT_THAT(failures, ElementsAre("/nowhere/rsh: No such file or directory"));
 }
 
@@ -106,8 +102,12 @@ TEST(NodeCommands, EndWithTheirChildren) {
   }
 }
 
-TEST(NodeCommands, ReadNothingFromStandardInput) {
-  EXPECT_THAT(RunShells({"cat; echo end"}).lines, ElementsAre("0 1 end"));
+// The first one waits until the second one does, or has ended.
+TEST(NodeCommands, GoOnTogether) {
+  const std::string wait = "echo waits; read line; echo on";
+  EXPECT_THAT(RunShells({wait, "echo before; " + wait}).lines,
+              ElementsAre(::testing::_, ::testing::_, ::testing::_, "0 1 on", "1 1 on"));
+  EXPECT_THAT(RunShells({wait, "exit 3"}).lines, ElementsAre("0 1 waits", "0 1 on"));
 }
 
 TEST(NodeCommands, QuoteForAShell) {
