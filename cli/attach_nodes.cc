@@ -344,10 +344,12 @@ std::string AttachNodes::NodeName() const {
   return CleanText(slurm_job_ != 0 && slurm_node != nullptr ? slurm_node : node_, kMaxNodeName);
 }
 
-void AttachNodes::WaitForOthers() const {
+void AttachNodes::WaitForOthers() {
   Print(NodeLine(NodeName(), kWaits, ""));
   pollfd input = {STDIN_FILENO, POLLIN, 0};
-  poll(&input, 1, static_cast<int>(std::chrono::milliseconds(kMaxWait).count()));
+  char word = 0;
+  together_ = poll(&input, 1, static_cast<int>(std::chrono::milliseconds(kMaxWait).count())) == 1 &&
+              read(STDIN_FILENO, &word, 1) == 1;
 }
 
 int AttachNodes::Answer(const std::function<HostStacks()>& look) const {
@@ -358,6 +360,11 @@ int AttachNodes::Answer(const std::function<HostStacks()>& look) const {
     stacks = look();
   }
   stacks.host = node;
+  if (!together_) {
+    // Looks at different times show a job that runs as ranks in different calls.
+    stacks.ranks.clear();
+    stacks.absent = "it was not told when to look again: does --rsh pass standard input on?";
+  }
   return PrintText(node, attach::WriteStacks(stacks, ROLLCALL_VERSION)) ? kNothingFound : kUsage;
 }
 

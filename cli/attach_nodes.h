@@ -37,7 +37,7 @@ class AttachNodes {
   // On a node: prints what `look` sees, and meanwhile signs of life. Returns the exit code.
   int Answer(const std::function<attach::HostStacks()>& look) const;
   // In `look`: returns when all nodes have come as far, or are given up.
-  void WaitForOthers() const;
+  void WaitForOthers();
 
  private:
   std::string NodeName() const;  // of this node
@@ -54,6 +54,7 @@ class AttachNodes {
   uint64_t slurm_job_ = 0;
   double timeout_s_ = 8;
   std::string node_;
+  bool together_ = true;  // on a node: the looks are at the time of the others'
 };
 
 }  // namespace rollcall
