@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/argument_parser.h"
@@ -12,6 +13,9 @@
 #include "cli/inputs.h"
 #include "cli/outputs.h"
 #include "cli/report_output.h"
+#include "cli/stacks_output.h"
+#include "collector/attach/job_stacks.h"
+#include "collector/attach/stacks.h"
 #include "collector/base/print_line.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/export/exporter.h"
@@ -22,6 +26,29 @@ namespace {
 
 bool Contains(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+// What `rollcall attach` saw of a job without a trace.
+int AnalyzeStacks(const Inputs& loaded, const Outputs& outputs, const TextStyle& style) {
+  std::vector<attach::HostStacks> hosts;
+  std::vector<Problem> problems;
+  for (const StacksText& text : loaded.stacks) {
+    hosts.push_back(attach::ReadStacks(text.text, text.source, &problems));
+  }
+  PrintProblems(problems);
+  attach::SymbolizeHere(&hosts);
+  const std::vector<attach::JobStacks> jobs = attach::JoinHosts(hosts);
+  if (jobs.size() != 1) {
+    PrintLine(jobs.empty() ? "no rank's stack could be read"
+                           : "these are stacks of several jobs: analyze those of one");
+    for (const attach::JobStacks& job : jobs) PrintLine("  " + attach::JobText(job.job));
+    return kUsage;
+  }
+  TextOptions text = style.For(STDOUT_FILENO);
+  text.excerpt = [&](const std::string& file, const std::vector<int>& lines) {
+    return loaded.sources.Excerpt(file, lines);
+  };
+  return PrintStacks(attach::JudgeStacks(jobs.front()), outputs, std::move(text));
 }
 
 }  // namespace
@@ -67,6 +94,9 @@ int RunAnalyze(int argc, char** argv) {
   Inputs loaded = LoadInputs(inputs, pattern);
   Trace& trace = loaded.trace;
   PrintProblems(trace.problems);
+  if (trace.processes.empty() && !loaded.stacks.empty()) {
+    return AnalyzeStacks(loaded, outputs, style);
+  }
   if (trace.processes.empty()) {
     PrintLine("no rank's trace could be read");
     return kUsage;
@@ -83,13 +113,7 @@ int RunAnalyze(int argc, char** argv) {
   text.excerpt = [&](const std::string& file, const std::vector<int>& lines) {
     return loaded.sources.Excerpt(file, lines);
   };
-  const Subject subject = {.trace = trace,
-                           .report = report,
-                           .diagnose = diagnose,
-                           .judgement = JudgeAll(report),
-                           .text = text,
-                           .source_root = outputs.SourceRoot(),
-                           .version = ROLLCALL_VERSION};
+  const Subject subject = outputs.Describe(trace, report, diagnose, std::move(text));
   if (!outputs.ToStandardOutput()) ExportText(subject, std::cout);
   if (!outputs.Write(subject)) return kUsage;
   return subject.judgement.Fails() ? kFindings : kNothingFound;

@@ -4,33 +4,37 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iostream>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/argument_parser.h"
+#include "cli/attach_bundle.h"
+#include "cli/attach_nodes.h"
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/report_output.h"
+#include "cli/stacks_output.h"
 #include "collector/attach/job_finder.h"
-#include "collector/attach/judge.h"
+#include "collector/attach/job_stacks.h"
 #include "collector/attach/look.h"
-#include "collector/attach/stack_tree.h"
-#include "collector/attach/standing.h"
-#include "collector/attach/variables.h"
+#include "collector/attach/stacks.h"
+#include "collector/base/clock.h"
 #include "collector/base/print_line.h"
 #include "collector/base/proc_source.h"
-#include "collector/export/exporter.h"
-#include "collector/import/add_sources.h"
+#include "collector/base/text.h"
 #include "collector/launch/job_environment.h"
-#include "collector/model/rank_set.h"
 
 namespace rollcall {
 namespace {
 
 using attach::FoundJob;
+using attach::HostStacks;
 using attach::JobRank;
+using attach::JobStacks;
+using attach::JobText;
 
 bool Holds(const FoundJob& job, pid_t pid) {
   const bool other = std::find(job.others.begin(), job.others.end(), pid) != job.others.end();
@@ -40,69 +44,70 @@ bool Holds(const FoundJob& job, pid_t pid) {
          });
 }
 
-std::vector<int32_t> RanksOf(const FoundJob& job) {
-  std::vector<int32_t> ranks;
-  for (const JobRank& rank : job.ranks) ranks.push_back(rank.rank);
-  return ranks;
-}
-
-// "Open MPI, ranks 0-3 of 4: ./solver (processes 4711, 4712, …)"
-std::string JobText(const FoundJob& job) {
-  constexpr size_t kMostPids = 4;
-  std::string pids;
-  for (size_t i = 0; i < std::min(kMostPids, job.ranks.size()); ++i) {
-    pids += fmt::format("{}{}", i == 0 ? "" : ", ", job.ranks[i].pid);
-  }
-  if (job.ranks.size() > kMostPids) pids += ", …";
-  return fmt::format("{}, {}{}: {} (process{} {})", job.launcher, RanksPhrase(RanksOf(job)),
-                     job.size > 0 ? fmt::format(" of {}", job.size) : "", job.ranks.front().name,
-                     job.ranks.size() == 1 ? "" : "es", pids);
-}
-
 void PrintJobs(const attach::FoundJobs& found) {
   for (const FoundJob& job : found.jobs) fmt::print("{}\n", JobText(job));
 }
 
-// The job that is meant; null, and a line on stderr, if that is not clear.
-const FoundJob* Choose(const attach::FoundJobs& found, int32_t pid) {
+struct Choice {
+  const FoundJob* job = nullptr;      // null: it is not clear which one is meant
+  std::vector<std::string> why = {};  // for a person, by lines
+};
+
+// By a process of it, 0: any; and by its name or that of its program, empty: any.
+Choice Choose(const attach::FoundJobs& found, int32_t pid, const std::string& name) {
   if (found.jobs.empty()) {
     std::string line = "no rank of a distributed job was found on this machine";
     if (found.hidden != 0) {
       line += fmt::format("; the environment of {} process{} may not be read (run it as root)",
                           found.hidden, found.hidden == 1 ? "" : "es");
     }
-    PrintLine(line);
-    return nullptr;
+    return {.why = {line}};
   }
   std::vector<const FoundJob*> fitting;
   for (const FoundJob& job : found.jobs) {
-    if (pid == 0 || Holds(job, pid)) fitting.push_back(&job);
+    const bool named = name.empty() || job.job == name || job.ranks.front().name == name;
+    if (named && (pid == 0 || Holds(job, pid))) fitting.push_back(&job);
   }
-  if (fitting.size() == 1) return fitting.front();
-  if (fitting.empty()) {
-    PrintLine(
-        fmt::format("process {} is no rank and starts none; `rollcall attach --list` shows "
-                    "the jobs",
-                    pid));
-    return nullptr;
+  if (fitting.size() == 1) return {.job = fitting.front()};
+  if (fitting.empty() && pid != 0) {
+    return {.why = {fmt::format("process {} is no rank and starts none; `rollcall attach --list` "
+                                "shows the jobs",
+                                pid)}};
   }
+  if (fitting.empty()) return {.why = {fmt::format("there is no job '{}'", CleanText(name, 256))}};
   // A shell may have started several.
-  PrintLine("there are several jobs; --pid chooses one, by one of its ranks:");
-  for (const FoundJob* job : fitting) PrintLine("  " + JobText(*job));
-  return nullptr;
+  Choice none = {
+      .why = {"there are several jobs; --pid chooses one, by one of its ranks, and --job "
+              "by its program:"}};
+  for (const FoundJob* job : fitting) none.why.push_back("  " + JobText(*job));
+  return none;
 }
 
-void PrintTree(const attach::Standings& standings, StackDetail detail) {
-  if (detail == StackDetail::kNone) return;
-  const attach::StackNode root = StackTree(standings, detail == StackDetail::kFull);
-  fmt::print("\n  stacks\n");
-  for (const std::string& line : StackTreeLines(root)) fmt::print("    {}\n", line);
-  const std::vector<attach::ComparedVariable> variables = CompareVariables(standings);
-  if (variables.empty()) return;
-  fmt::print("\n  variables that differ\n");
-  for (const attach::ComparedVariable& variable : variables) {
-    fmt::print("    {}\n", VariableText(variable));
+// On this machine. `absent` says why if it is not clear of which job.
+HostStacks LookHere(const ProcSource& proc, const Choice& choice,
+                    const attach::LookOptions& options) {
+  HostStacks host = {.host = HostName(), .taken_at_ns = Now(CLOCK_REALTIME)};
+  if (choice.job == nullptr) {
+    for (const std::string& line : choice.why) host.absent += line;
+    return host;
   }
+  host.job = *choice.job;
+  host.ranks = attach::LookTwice(proc, host.job, options);
+  return host;
+}
+
+// The one job that the hosts see ranks of. Nothing, after lines on stderr, if there is not one.
+std::optional<JobStacks> TheJob(const std::vector<HostStacks>& hosts) {
+  std::vector<JobStacks> jobs = attach::JoinHosts(hosts);
+  if (jobs.size() == 1) return std::move(jobs.front());
+  if (jobs.empty()) {
+    PrintLine("no host shows a rank of a distributed job");
+    for (const HostStacks& host : hosts) PrintLine(fmt::format("{}: {}", host.host, host.absent));
+  } else {
+    PrintLine("the hosts show several jobs; --job chooses one, by its program:");
+    for (const JobStacks& job : jobs) PrintLine("  " + JobText(job.job));
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -117,11 +122,16 @@ int RunAttach(int argc, char** argv) {
   // A call that moves much data may take longer than a second.
   double confirm_s = 5;
   bool no_locals = false;
+  std::string job_name;
+  AttachNodes nodes;
+  AttachBundle bundle;
   Outputs outputs;
   TextStyle style;
   parser.Add("--list", &list, "only list this user's distributed jobs on this machine");
   parser.Add("--pid", &pid, "the job of this process: a rank, a child of one, or the launcher",
              {.type = "PID", .must = Must::kBePositive});
+  parser.Add("--job", &job_name, "the job of this name, or whose program has it", {.type = "NAME"});
+  nodes.AddOptions(&parser);
   parser.Add("--between", &between_s, "time between the two looks at a rank",
              {.type = "SECONDS", .must = Must::kBePositive, .show_default = true});
   parser.Add(
@@ -129,49 +139,66 @@ int RunAttach(int argc, char** argv) {
       "after a finding, look twice again with this time between, and believe that; 0: do not",
       {.type = "SECONDS", .must = Must::kBeNonNegative, .show_default = true});
   parser.Add("--no-locals", &no_locals, "do not read the integers of Python frames");
+  parser.Add("--bundle", &bundle.path,
+             "write what was seen into this file, which analyze reads anywhere (docs/bundle.md)",
+             {.type = "FILE"});
+  parser.Add("--bundle-sources", &bundle.sources,
+             "with --bundle: keep the lines of source around the calls, too",
+             {.needs = "--bundle"});
   outputs.AddOptions(&parser, Outputs::StandardOutput::kOurs);
   style.AddOptions(&parser);
   parser.SetFooter("Exit codes: 0 nothing found, 1 findings, 2 usage, or no job.");
   if (const auto code = parser.Parse(argc, argv)) return *code;
 
   const ProcSource proc;
-  const attach::FoundJobs found = attach::FindJobs(proc, geteuid());
-  if (list && !found.jobs.empty()) {
-    PrintJobs(found);
-    return kNothingFound;
-  }
-  const FoundJob* job = Choose(found, pid);
-  if (job == nullptr) return kUsage;
-  attach::Standings standings;
-  Report report;
-  const auto judge = [&](double between) {
+  const auto here = [&](double between) {
     const auto wait = std::chrono::milliseconds(static_cast<int64_t>(between * 1e3));
-    standings = attach::StandingsOf(
-        *job, HostName(), attach::LookTwice(proc, *job, {.between = wait, .integers = !no_locals}));
-    AddSources(&standings.trace);
-    report = attach::Judge(*job, standings);
+    return attach::LookOptions{.between = wait, .integers = !no_locals, .after_first = {}};
   };
-  judge(between_s);
-  if (!report.findings.empty() && confirm_s > between_s) judge(confirm_s);
-
-  TextOptions text = style.For(STDOUT_FILENO);
-  const StackDetail detail = text.stacks;
-  text.stacks = StackDetail::kNone;  // the tree has them
-  const DiagnoseOptions diagnose;
-  const Subject subject = {.trace = standings.trace,
-                           .report = report,
-                           .diagnose = diagnose,
-                           .judgement = JudgeAll(report),
-                           .text = text,
-                           .source_root = outputs.SourceRoot(),
-                           .version = ROLLCALL_VERSION};
-  if (!outputs.ToStandardOutput()) {
-    ExportText(subject, std::cout);
-    std::cout.flush();
-    PrintTree(standings, detail);
+  if (nodes.IsNode()) {
+    return nodes.Answer([&] {
+      const attach::FoundJobs found = attach::FindJobs(proc, geteuid(), nodes.Filter());
+      attach::LookOptions options = here(between_s);
+      options.after_first = [&] { nodes.WaitForOthers(); };
+      return LookHere(proc, Choose(found, 0, job_name), options);
+    });
   }
-  if (!outputs.Write(subject)) return kUsage;
-  return subject.judgement.Fails() ? kFindings : kNothingFound;
+  attach::FoundJobs found;
+  Choice choice;
+  if (!nodes.wanted()) {
+    found = attach::FindJobs(proc, geteuid());
+    if (list && !found.jobs.empty()) {
+      PrintJobs(found);
+      return kNothingFound;
+    }
+    choice = Choose(found, pid, job_name);
+    for (const std::string& line : choice.why) PrintLine(line);
+    if (choice.job == nullptr) return kUsage;
+  }
+  std::vector<HostStacks> hosts;
+  attach::JudgedStacks judged;
+  const auto look = [&](double between) {
+    if (nodes.wanted()) {
+      std::vector<std::string> options = {"--between", fmt::format("{}", between)};
+      if (no_locals) options.emplace_back("--no-locals");
+      if (!job_name.empty()) options.insert(options.end(), {"--job", job_name});
+      auto answers = nodes.Look(options);
+      if (!answers) return false;
+      hosts = std::move(*answers);
+      attach::SymbolizeHere(&hosts);
+    } else {
+      hosts = {LookHere(proc, choice, here(between))};
+    }
+    const std::optional<JobStacks> job = TheJob(hosts);
+    if (job) judged = attach::JudgeStacks(*job);
+    return job.has_value();
+  };
+  if (!look(between_s)) return kUsage;
+  const bool confirm = !judged.report.findings.empty() && confirm_s > between_s;
+  if (confirm && !look(confirm_s)) return kUsage;
+  const int code = PrintStacks(judged, outputs, style.For(STDOUT_FILENO));
+  if (!bundle.path.empty() && !WriteAttachBundle(bundle, std::move(hosts), judged)) return kUsage;
+  return code;
 }
 
 }  // namespace rollcall

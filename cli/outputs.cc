@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "cli/argument_parser.h"
 #include "collector/base/print_line.h"
@@ -126,6 +127,17 @@ std::string Outputs::SourceRoot() const {
   std::string text = absolute.lexically_normal().string();
   while (text.size() > 1 && text.ends_with('/')) text.pop_back();
   return text;
+}
+
+Subject Outputs::Describe(const Trace& trace, const Report& report, const DiagnoseOptions& diagnose,
+                          TextOptions text) const {
+  return {.trace = trace,
+          .report = report,
+          .diagnose = diagnose,
+          .judgement = JudgeAll(report),
+          .text = std::move(text),
+          .source_root = SourceRoot(),
+          .version = ROLLCALL_VERSION};
 }
 
 bool Outputs::Write(const Subject& subject) const {

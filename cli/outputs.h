@@ -40,6 +40,9 @@ class Outputs {
   // directory. Absolute.
   std::string SourceRoot() const;
 
+  // What an exporter takes, of a report that was made with `diagnose`. Refers to the first three.
+  Subject Describe(const Trace& trace, const Report& report, const DiagnoseOptions& diagnose,
+                   TextOptions text) const;
   // Writes all of them; a file appears under its name when it is whole. False, after a line on
   // stderr for each, if some could not be written.
   bool Write(const Subject& subject) const;

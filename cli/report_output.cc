@@ -63,13 +63,8 @@ void ReportOutput::Write(const Trace& trace, const Report& report, bool job_ende
   diagnose.job_ended = job_ended;
   TextOptions text = options_.style.For(-1);
   text.color = false;
-  stored_ |= options_.outputs.Write({.trace = trace,
-                                     .report = report,
-                                     .diagnose = diagnose,
-                                     .judgement = JudgeAll(report),
-                                     .text = text,
-                                     .source_root = options_.outputs.SourceRoot(),
-                                     .version = ROLLCALL_VERSION});
+  stored_ |=
+      options_.outputs.Write(options_.outputs.Describe(trace, report, diagnose, std::move(text)));
 }
 
 }  // namespace rollcall

@@ -8,6 +8,13 @@ foreach(mpi openmpi mpich)
   if(NOT TARGET rollcall_cli OR NOT MPICC_${mpi} OR NOT MPIRUN_${mpi})
     continue()
   endif()
+  foreach(test nodes slurm)
+    set(name collective/barrier_under_if.c)
+    rollcall_job_test(attach.${test}.${mpi} job run_attach_${test}_test.py --rollcall $<TARGET_FILE:rollcall_cli>
+      --mpi ${mpi} --source ${FAULTS_DIR}/${name}
+      --program ${CMAKE_CURRENT_BINARY_DIR}/faults/${mpi}/${name}.fault)
+  endforeach()
+  set_tests_properties(attach.slurm.${mpi} PROPERTIES SKIP_REGULAR_EXPRESSION "no Slurm here")
   foreach(kind fault control)
     string(TOUPPER ATTACH_${kind}S list)
     if(kind STREQUAL control)

@@ -22,6 +22,7 @@
 namespace rollcall::attach {
 namespace {
 
+constexpr std::string_view kByParent = "process ";
 constexpr size_t kMaxNameBytes = 64;
 constexpr size_t kMaxPathBytes = 4096;
 // Of an environment in memory.
@@ -124,10 +125,16 @@ std::string EnvironmentInMemory(const ProcSource& proc, pid_t pid) {
   return environment;
 }
 
+bool Fits(const RankIdentity& rank, const RankFilter& filter) {
+  if (!filter.slurm_job.empty() && rank.slurm_job != filter.slurm_job) return false;
+  return filter.slurm_node.empty() || rank.slurm_node.empty() ||
+         rank.slurm_node == filter.slurm_node;
+}
+
 // All processes that may be looked at, and who belongs to whom.
 class ProcessTree {
  public:
-  ProcessTree(const ProcSource& proc, uid_t user) {
+  ProcessTree(const ProcSource& proc, uid_t user, const RankFilter& filter) {
     std::vector<int> pids;
     if (proc.ListNumbers("/proc", &pids) != 0) return;
     for (const int pid : pids) {
@@ -135,6 +142,7 @@ class ProcessTree {
       const std::optional<uid_t> owner = OwnerOf(proc, pid);
       if (!entry || !owner) continue;
       if (user == 0 || *owner == user) ReadIdentity(proc, &*entry);
+      if (entry->identity && !Fits(*entry->identity, filter)) entry->identity.reset();
       entries_.emplace(pid, std::move(*entry));
     }
     for (const auto& [pid, entry] : entries_) children_[entry.parent].push_back(pid);
@@ -221,7 +229,8 @@ bool StartsRanksOfItsOwn(const ProcessTree& tree, const Entry& top) {
 using JobKey = std::tuple<std::string, std::string, int32_t>;  // launcher, job, size
 
 JobKey KeyOf(const RankIdentity& identity, pid_t parent) {
-  const std::string job = identity.job.empty() ? "process " + std::to_string(parent) : identity.job;
+  const std::string job =
+      identity.job.empty() ? std::string(kByParent) + std::to_string(parent) : identity.job;
   return {identity.launcher, job, identity.size};
 }
 
@@ -234,8 +243,10 @@ bool IsCommunicationLibrary(const std::string& path) {
          family != ModuleFamily::kTransport;
 }
 
-FoundJobs FindJobs(const ProcSource& proc, uid_t user) {
-  const ProcessTree tree(proc, user);
+bool IsToldByParent(const FoundJob& job) { return job.job.starts_with(kByParent); }
+
+FoundJobs FindJobs(const ProcSource& proc, uid_t user, const RankFilter& filter) {
+  const ProcessTree tree(proc, user, filter);
   std::map<JobKey, FoundJob> jobs;
   for (const auto& [pid, top] : tree.entries()) {
     if (!top.identity || tree.Inherits(top)) continue;

@@ -38,10 +38,20 @@ struct FoundJobs {
   size_t hidden = 0;           // processes of that user whose environment may not be read
 };
 
+// Which ranks count; empty: any.
+struct RankFilter {
+  std::string slurm_job = {};
+  // Those that do not tell their node count, too.
+  std::string slurm_node = {};
+};
+
 // Of the processes of `user`, or of all users if that is 0. What a process put into its environment
 // after its start (Ray, torch.multiprocessing) is read from its memory if it has loaded a library
 // for communication. Reads /proc; stops nobody.
-FoundJobs FindJobs(const ProcSource& proc, uid_t user);
+FoundJobs FindJobs(const ProcSource& proc, uid_t user, const RankFilter& filter = {});
+
+// The launcher names the job by the process that started its ranks alone: otherwise on each node.
+bool IsToldByParent(const FoundJob& job);
 
 // Is the file part of a library by which ranks talk: MPI, NCCL, PyTorch, Gloo?
 bool IsCommunicationLibrary(const std::string& path);

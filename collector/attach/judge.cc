@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "collector/attach/variables.h"
+#include "collector/diagnosis/culprit_hosts.h"
 #include "collector/matching/call_site.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
@@ -67,7 +70,7 @@ class Judgement {
   Report Run() {
     report_.ranks = static_cast<uint32_t>(standings_.ranks.size());
     report_.ranks_expected = static_cast<uint32_t>(std::max(job_.size, 0));
-    report_.hosts = 1;
+    report_.hosts = CountHosts(standings_.trace);
     report_.status = Report::Status::kRunning;
     Sort();
     NoteMissing();
@@ -82,6 +85,12 @@ class Judgement {
   }
 
  private:
+  static uint32_t CountHosts(const Trace& trace) {
+    std::set<std::string_view> hosts;
+    for (const Process& process : trace.processes) hosts.insert(process.host);
+    return static_cast<uint32_t>(hosts.size());
+  }
+
   void Sort() {
     for (const RankStanding& rank : standings_.ranks) {
       const bool waits = Waits(rank);
@@ -186,16 +195,17 @@ class Judgement {
   }
 
   void NoteMissing() {
+    const std::vector<uint32_t>& processes = standings_.trace.worlds[0].processes;
     for (int32_t rank = 0; rank < job_.size; ++rank) {
-      const bool here = std::any_of(job_.ranks.begin(), job_.ranks.end(),
-                                    [rank](const JobRank& other) { return other.rank == rank; });
-      if (!here) missing_.push_back(rank);
+      if (processes[static_cast<size_t>(rank)] == kNoIndex) missing_.push_back(rank);
     }
     if (missing_.empty()) return;
-    report_.notes.push_back(
-        fmt::format("{} of {} {} not on this machine{}", RanksPhrase(missing_), job_.size,
-                    Verb(missing_, "is", "are"),
-                    job_.all_local ? ", although the launcher started all ranks here" : ""));
+    const std::string where = report_.hosts > 1
+                                  ? fmt::format("on none of these {} hosts", report_.hosts)
+                                  : "not on this machine";
+    report_.notes.push_back(fmt::format(
+        "{} of {} {} {}{}", RanksPhrase(missing_), job_.size, Verb(missing_, "is", "are"), where,
+        job_.all_local ? ", although the launcher started all ranks here" : ""));
   }
 
   Report Unreadable() {
@@ -370,7 +380,7 @@ class Judgement {
           fmt::format("{} {} in {}; what {} {} was not seen", RanksPhrase(finding.waiting),
                       Verb(finding.waiting, "waits", "wait"), waiting_.front().call(),
                       RanksPhrase(missing_), Verb(missing_, "does", "do"));
-      finding.fix = "look at the machines where those ranks run, too";
+      finding.fix = "look at the machines where those ranks run, too: --hosts, or --slurm";
       AddWaiting(&finding);
       report_.findings.push_back(std::move(finding));
       return;
@@ -534,7 +544,11 @@ class Judgement {
 }  // namespace
 
 Report Judge(const FoundJob& job, const Standings& standings) {
-  return Judgement(job, standings).Run();
+  Report report = Judgement(job, standings).Run();
+  for (Finding& finding : report.findings) {
+    if (report.hosts > 1) finding.culprit_hosts = HostsOf(standings.trace, finding);
+  }
+  return report;
 }
 
 }  // namespace rollcall::attach

@@ -115,9 +115,13 @@ std::vector<ObservedRank> LookTwice(const ProcSource& proc, const FoundJob& job,
     for (ObservedRank& rank : observed) rank.*look = looks.Next();
   };
   look_at_all(&ObservedRank::first);
+  if (options.after_first) options.after_first();
   look_at_all(&ObservedRank::second);
   if (!options.integers) {
-    for (ObservedRank& rank : observed) DropIntegers(&rank.second);
+    for (ObservedRank& rank : observed) {
+      DropIntegers(&rank.first);
+      DropIntegers(&rank.second);
+    }
   }
   return observed;
 }

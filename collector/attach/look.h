@@ -4,6 +4,7 @@
 #define ROLLCALL_COLLECTOR_ATTACH_LOOK_H_
 
 #include <chrono>
+#include <functional>
 #include <vector>
 
 #include "collector/attach/job_finder.h"
@@ -16,6 +17,9 @@ struct LookOptions {
   std::chrono::milliseconds between{1000};  // from a rank's first look to its second, at least
   // Keep the integers of Python frames. (That a frame's variables changed is seen without, too.)
   bool integers = true;
+  // Called between all first looks and all second ones. Ranks elsewhere may be waited for here:
+  // what stands still between its looks, on all hosts, stood so at one time.
+  std::function<void()> after_first = {};
 };
 
 // Two looks at each rank, in the order of `job.ranks`.

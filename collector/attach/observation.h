@@ -42,6 +42,7 @@ struct ObservedRank {
   JobRank rank;
   RankLook first;
   RankLook second;
+  std::string host = {};  // where it runs; empty: where the others of it do
 };
 
 }  // namespace rollcall::attach

@@ -60,6 +60,11 @@ std::optional<int32_t> Number(const Variables& variables, std::string_view name)
   return number;
 }
 
+std::string Text(const Variables& variables, std::string_view name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? "" : CleanText(found->second, kMaxJobBytes);
+}
+
 }  // namespace
 
 std::optional<RankIdentity> IdentifyRank(std::string_view environment) {
@@ -73,11 +78,12 @@ std::optional<RankIdentity> IdentifyRank(std::string_view environment) {
     identity.rank = *rank;
     identity.size = size.value_or(-1);
     identity.local_size = Number(variables, row.local_size).value_or(-1);
+    identity.slurm_job = Text(variables, "SLURM_JOB_ID");
+    identity.slurm_node = Text(variables, "SLURMD_NODENAME");
     for (const std::string_view job : row.jobs) {
-      const auto found = variables.find(job);
-      if (found == variables.end()) continue;
+      if (!variables.contains(job)) continue;
       if (!identity.job.empty()) identity.job += ':';
-      identity.job += CleanText(found->second, kMaxJobBytes);
+      identity.job += Text(variables, job);
     }
     return identity;
   }

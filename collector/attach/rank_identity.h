@@ -16,6 +16,10 @@ struct RankIdentity {
   int32_t local_size = -1;  // ranks on its node; -1: not told
   std::string job;          // equal in all ranks of a job; empty: told by the parent process
 
+  // Slurm's, whoever launched the rank in it; empty: it runs in none, or the node is not told.
+  std::string slurm_job = {};
+  std::string slurm_node = {};
+
   friend bool operator==(const RankIdentity&, const RankIdentity&) = default;
 };
 

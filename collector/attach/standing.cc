@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "collector/import/interner.h"
@@ -99,10 +102,33 @@ Stillness Compare(const ObservedRank& rank, const ThreadLook& first,
   return digest != 0 && digest == own(first, skip_first) ? Stillness::kSame : Stillness::kMoved;
 }
 
+// The modules of which the ranks have different files: on different hosts, say.
+class Builds {
+ public:
+  explicit Builds(const std::vector<ObservedRank>& observed) {
+    for (const ObservedRank& rank : observed) {
+      for (const ThreadLook& thread : rank.second.threads) {
+        for (const LiveFrame& frame : thread.frames) Add(frame);
+      }
+    }
+  }
+  bool Differ(const std::string& module) const { return differing_.contains(module); }
+
+ private:
+  void Add(const LiveFrame& frame) {
+    if (frame.build_id.empty()) return;
+    const auto [known, is_new] = builds_.try_emplace(frame.frame.module, frame.build_id);
+    if (!is_new && known->second != frame.build_id) differing_.insert(frame.frame.module);
+  }
+
+  std::unordered_map<std::string, std::string> builds_;
+  std::unordered_set<std::string> differing_;
+};
+
 class Builder {
  public:
-  Builder(const FoundJob& job, const std::string& host)
-      : interner_(&standings_.trace), host_(host) {
+  Builder(const FoundJob& job, const std::string& host, const std::vector<ObservedRank>& observed)
+      : interner_(&standings_.trace), host_(host), builds_(observed) {
     Trace& trace = standings_.trace;
     World world;
     world.size = job.size;
@@ -121,7 +147,7 @@ class Builder {
     Process process;
     process.world = 0;
     process.rank = observed.rank.rank;
-    process.host = host_;
+    process.host = observed.host.empty() ? host_ : observed.host;
     process.pid = static_cast<uint32_t>(observed.rank.pid);
     process.executable = observed.rank.executable;
     process.source = "process " + std::to_string(observed.rank.pid);
@@ -251,9 +277,8 @@ class Builder {
       while (end < thread.frames.size() && thread.frames[end - 1].frame.inlined) ++end;
       const SourceFrame& place = thread.frames[end - 1].frame;
       const bool python = place.language == Language::kPython;
-      const uint32_t code = python
-                                ? interner_.PythonCode(place, 0)
-                                : interner_.Code(interner_.Module(place.module, ""), place.vaddr);
+      const uint32_t code =
+          python ? interner_.PythonCode(place, 0) : NativeCode(thread.frames[end - 1]);
       if (trace.codes[code].frames.empty()) {
         for (size_t k = i; k < end; ++k) trace.codes[code].frames.push_back(thread.frames[k].frame);
       }
@@ -263,9 +288,22 @@ class Builder {
     return path.codes.empty() ? kNoIndex : interner_.CallPath(path);
   }
 
+  uint32_t NativeCode(const LiveFrame& live) {
+    const SourceFrame& place = live.frame;
+    // Of two builds of a library the addresses differ where the callers do not: places without
+    // lines are told apart by their functions alone.
+    const bool by_name = place.line == 0 && !place.function.empty() && builds_.Differ(place.module);
+    if (by_name) {
+      return interner_.Code(interner_.Module(place.module, ""),
+                            std::hash<std::string>()(place.function));
+    }
+    return interner_.Code(interner_.Module(place.module, live.build_id), place.vaddr);
+  }
+
   Standings standings_;
   Interner interner_;
   const std::string host_;
+  const Builds builds_;
 };
 
 }  // namespace
@@ -300,7 +338,7 @@ bool IsOfLibrary(const ThreadLook& thread) {
 
 Standings StandingsOf(const FoundJob& job, const std::string& host,
                       const std::vector<ObservedRank>& observed) {
-  Builder builder(job, host);
+  Builder builder(job, host, observed);
   for (const ObservedRank& rank : observed) builder.Add(rank);
   return builder.Finish();
 }

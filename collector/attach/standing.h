@@ -61,7 +61,8 @@ const ThreadLook* Representative(const RankLook& look, StackMeaning* meaning);
 // application's calls.
 bool IsOfLibrary(const ThreadLook& thread);
 
-// A rank's stack is that of Representative(). The trace holds all threads as live stacks.
+// A rank's stack is that of Representative(). The trace holds all threads as live stacks. `host` is
+// that of the ranks which name none.
 Standings StandingsOf(const FoundJob& job, const std::string& host,
                       const std::vector<ObservedRank>& observed);
 

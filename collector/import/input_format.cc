@@ -7,7 +7,8 @@ namespace {
 
 // In the order in which they are asked: a journal that was asked for is any other JSON.
 constexpr const InputFormat* kFormats[] = {
-    &kRingFormat, &kKeptSourcesFormat, &kDumpFormat, &kJournalFormat, &kBundleFormat,
+    &kRingFormat, &kKeptSourcesFormat, &kStacksFileFormat,
+    &kDumpFormat, &kJournalFormat,     &kBundleFormat,
 };
 
 }  // namespace

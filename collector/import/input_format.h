@@ -45,6 +45,7 @@ extern const InputFormat kDumpFormat;  // of PyTorch's Flight Recorder
 extern const InputFormat kJournalFormat;
 extern const InputFormat kBundleFormat;
 extern const InputFormat kKeptSourcesFormat;  // only in bundles
+extern const InputFormat kStacksFileFormat;   // of `rollcall attach`
 
 // Whether a file is read as a ring.
 bool IsRing(const InputFile& file, ByteSource& bytes);

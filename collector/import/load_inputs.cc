@@ -63,6 +63,7 @@ class Loader {
       assembly_.AddProblem({ProblemCode::kMissing, "no traces in this directory", inputs[i]});
     }
     result_.trace = assembly_.Finish();
+    result_.stacks = assembly_.TakeStacks();
     return std::move(result_);
   }
 

@@ -10,6 +10,7 @@
 #include "collector/import/flight_recorder/rank_pattern.h"
 #include "collector/import/input_format.h"
 #include "collector/import/machine.h"
+#include "collector/import/stacks_text.h"
 #include "collector/model/trace.h"
 
 namespace rollcall {
@@ -21,8 +22,9 @@ struct FoundInput {
 
 struct Inputs {
   Trace trace;
-  KeptSources sources;            // of bundles; Excerpt() reads the file where none has it
-  std::vector<FoundInput> files;  // that hold traces, in the order of `inputs` and of their names
+  std::vector<StacksText> stacks;  // of jobs that have no trace
+  KeptSources sources;             // of bundles; Excerpt() reads the file where none has it
+  std::vector<FoundInput> files;   // that hold traces, in the order of `inputs` and of their names
 };
 
 // Loads `inputs`: each a directory or a file of any InputFormat. In directories, four levels deep

@@ -96,6 +96,15 @@ void TraceAssembly::AddMember(const std::string& bundle, const bundle::Member& m
   if (const AddContent add = ReadContent(file, bytes).add) add(this);
 }
 
+void TraceAssembly::AddStacks(StacksText stacks) {
+  stacks_bytes_ += stacks.text.size();
+  if (stacks_bytes_ > kMaxStacksTextBytes) {
+    return AddProblem(
+        {ProblemCode::kOverLimit, "more stacks than are read: left out", stacks.source});
+  }
+  stacks_.push_back(std::move(stacks));
+}
+
 // The second look, begun after the first one has ended for all.
 void TraceAssembly::SampleLiveProcesses() {
   if (live_.empty()) return;

@@ -17,6 +17,7 @@
 #include "collector/import/journal.h"
 #include "collector/import/machine.h"
 #include "collector/import/ring_reader.h"
+#include "collector/import/stacks_text.h"
 #include "collector/import/trace_builder.h"
 #include "collector/model/trace.h"
 
@@ -34,11 +35,14 @@ class TraceAssembly {
   // Applied when all rings are there. Its `clock` is that of the rings beside and below it that are
   // added later.
   void AddJournal(const InputFile& file, Journal journal);
+  void AddStacks(StacksText stacks);
   // Read when all that lies beside it is there.
   void AddBundle(std::string path) { bundles_.push_back(std::move(path)); }
 
   flight_recorder::DumpFiles* dumps() { return &dumps_; }
   KeptSources* sources() { return &sources_; }
+
+  std::vector<StacksText> TakeStacks() { return std::move(stacks_); }
 
   // Reads the bundles and the dumps, and looks a second time at the processes that live. Call once.
   Trace Finish();
@@ -63,6 +67,8 @@ class TraceAssembly {
   RingTraceBuilder builder_;
   flight_recorder::DumpFiles dumps_;
   std::vector<std::string> bundles_;
+  std::vector<StacksText> stacks_;
+  size_t stacks_bytes_ = 0;
   std::vector<Journal> journals_;
   std::map<std::string, NodeClock> clocks_;  // by the journal's directory
   std::vector<Live> live_;

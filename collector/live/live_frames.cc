@@ -46,7 +46,9 @@ std::vector<LiveFrame> LiveFrames(const LiveThread& thread, Symbolizer* symboliz
   std::vector<LiveFrame> frames;
   const auto add_native = [&](size_t index) {
     const uint64_t digest = index < thread.digests.size() ? thread.digests[index] : 0;
-    for (const SourceFrame& frame : places[index]) frames.push_back({frame, digest});
+    for (const SourceFrame& frame : places[index]) {
+      frames.push_back({frame, digest, {}, thread.frames[index].build_id});
+    }
   };
   if (python.frames.empty()) {
     for (size_t i = 0; i < places.size(); ++i) add_native(i);

@@ -3,6 +3,7 @@
 #define ROLLCALL_COLLECTOR_LIVE_LIVE_FRAMES_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "collector/live/live_stack.h"
@@ -17,6 +18,7 @@ struct LiveFrame {
   // unknown.
   uint64_t digest = 0;
   std::vector<PythonInteger> integers = {};  // Python's, if they were asked for
+  std::string build_id = {};                 // of frame.module; empty: unknown, or Python's
 };
 
 // The thread's frames as one stack, innermost first: Python's in the place of the native ones that

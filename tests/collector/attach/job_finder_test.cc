@@ -41,7 +41,9 @@ class Machine {
   void RemoveEnvironment(pid_t pid) {
     std::filesystem::remove(root() + "/proc/" + std::to_string(pid) + "/environ");
   }
-  FoundJobs Find(uid_t user = kUser) const { return FindJobs(ProcSource(root()), user); }
+  FoundJobs Find(uid_t user = kUser, const RankFilter& filter = {}) const {
+    return FindJobs(ProcSource(root()), user, filter);
+  }
 
  private:
   std::string root() const { return directory_.path(); }
@@ -144,6 +146,25 @@ TEST(JobFinder, ALibraryIsToldByItsFileName) {
   EXPECT_TRUE(IsCommunicationLibrary("/opt/libnccl.so.2"));
   EXPECT_FALSE(IsCommunicationLibrary("/opt/libmpi/libother.so"));
   EXPECT_FALSE(IsCommunicationLibrary("/usr/include/libmpi.h"));
+}
+
+TEST(JobFinder, RanksOfAnotherSlurmJobOrNodeDoNotCount) {
+  Machine machine;
+  const auto add = [&](int rank, const char* job, const char* node) {
+    std::vector<std::string> environment = OpenMpi(rank, 4);
+    environment.push_back(std::string("SLURM_JOB_ID=") + job);
+    if (*node != '\0') environment.push_back(std::string("SLURMD_NODENAME=") + node);
+    machine.Process(100 + rank, 10, "app", environment, "libmpi.so.40");
+  };
+  add(0, "7", "n1");
+  add(1, "7", "n2");
+  add(2, "8", "n1");
+  add(3, "7", "");  // started by mpirun beside Slurm's daemon
+  const FoundJobs found = machine.Find(kUser, {.slurm_job = "7", .slurm_node = "n1"});
+  ASSERT_THAT(found.jobs, SizeIs(1));
+  ASSERT_THAT(found.jobs[0].ranks, SizeIs(2));
+  EXPECT_EQ(found.jobs[0].ranks[0].rank, 0);
+  EXPECT_EQ(found.jobs[0].ranks[1].rank, 3);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include "collector/attach/judge.h"
 #include "collector/attach/observation.h"
+#include "collector/attach/stacks.h"
 #include "collector/attach/standing.h"
 
 namespace rollcall::attach::testing {
@@ -218,6 +219,12 @@ class ObservedJob {
     return standings;
   }
   Report Judge() const { return attach::Judge(job_, Stand()); }
+  HostStacks On(const std::string& host) const {
+    return {.host = host,
+            .job = job_,
+            .ranks = {observed_.begin(), observed_.end()},
+            .sources = sources_};
+  }
 
  private:
   FoundJob job_;

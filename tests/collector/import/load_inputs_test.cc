@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "collector/base/process_table.h"
+#include "collector/bundle/writer.h"
 #include "collector/import/input_format.h"
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
@@ -300,6 +301,23 @@ TEST_F(LoadInputsTest, ListsTheFilesThatHoldTraces) {
   EXPECT_EQ(loaded.files[0].format, &kJournalFormat);
   EXPECT_EQ(loaded.files[1].file.name, "r0.ring");
   EXPECT_EQ(loaded.files[1].format, &kRingFormat);
+}
+
+TEST_F(LoadInputsTest, HandsOutTheStacksOfABundle) {
+  const std::string text = "{\"format\":\"rollcall-stacks\",\"version\":1}\n";
+  const std::string path = directory_.path() + "/b.tar.zst";
+  {
+    bundle::Writer writer(path, "test", 1);
+    writer.Add("0/stacks.jsonl", text);
+    writer.Add("1/stacks.jsonl", text + text);
+    ASSERT_TRUE(writer.Finish());
+  }
+  const Inputs inputs = LoadInputs({path});
+  ASSERT_EQ(inputs.stacks.size(), 2U);
+  EXPECT_EQ(inputs.stacks[0].text, text);
+  EXPECT_EQ(inputs.stacks[1].text, text + text);
+  EXPECT_EQ(inputs.stacks[1].source, path + ": 1/stacks.jsonl");
+  EXPECT_TRUE(inputs.trace.processes.empty());
 }
 
 TEST_F(LoadInputsTest, AnEmptyDirectoryIsSaidToBe) {

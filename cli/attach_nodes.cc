@@ -1,0 +1,371 @@
+#include "cli/attach_nodes.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "collector/base/print_line.h"
+#include "collector/base/text.h"
+#include "collector/launch/job_environment.h"
+#include "collector/launch/node_commands.h"
+
+namespace rollcall {
+namespace {
+
+using attach::HostStacks;
+
+// A node's answer goes through shells, ssh and srun, which may print lines of their own, mix the
+// lines of several nodes, and cut lines behind 1,024 bytes. So each line of it is short, and begins
+// by this word, the node's name, and what it is.
+constexpr std::string_view kWord = "rollcall-stacks";
+constexpr char kAlive = '~';
+constexpr char kWaits = '!';    // for the others: WaitForOthers()
+constexpr char kPart = '+';     // of a line of the text; more of it follows
+constexpr char kLineEnd = '=';  // the last part of a line
+constexpr size_t kPartBytes = 640;
+constexpr size_t kMaxNodeName = 256;
+constexpr std::chrono::seconds kSignOfLife{1};
+constexpr std::chrono::seconds kMaxWait{60};  // for the others
+using Clock = std::chrono::steady_clock;
+
+constexpr char kSlurmNode[] = "SLURMD_NODENAME";
+
+constexpr size_t kMaxShownBytes = 512;
+constexpr size_t kMaxShownLines = 16;  // of a node
+
+std::string NodeLine(std::string_view node, char mark, std::string_view part) {
+  return fmt::format("{} {} {}{}\n", kWord, node, mark, part);
+}
+
+bool Print(const std::string& text) {
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t wrote = write(STDOUT_FILENO, text.data() + at, text.size() - at);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return false;
+    at += static_cast<size_t>(wrote);
+  }
+  return true;
+}
+
+bool PrintText(const std::string& node, std::string_view text) {
+  std::string lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    for (size_t at = 0; at < end; at += kPartBytes) {
+      const size_t size = std::min(kPartBytes, end - at);
+      lines += NodeLine(node, at + size == end ? kLineEnd : kPart, text.substr(at, size));
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (lines.size() < (1 << 16) && !text.empty()) continue;
+    if (!Print(lines)) return false;
+    lines.clear();
+  }
+  return true;
+}
+
+// Nobody listens any more once a line cannot be printed: the ranks are to be left alone.
+class SignsOfLife {
+ public:
+  explicit SignsOfLife(const std::string& node)
+      : thread_([this, line = NodeLine(node, kAlive, "")] {
+          std::unique_lock lock(mutex_);
+          do {
+            if (!Print(line)) _exit(kUsage);
+          } while (!wake_.wait_for(lock, kSignOfLife, [this] { return stop_; }));
+        }) {}
+  ~SignsOfLife() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+// What the nodes say, by their names. All of it is untrusted.
+class Answers {
+ public:
+  // `patience`: how long the others wait for one that shares a command with them.
+  Answers(const std::vector<std::string>& nodes, std::chrono::milliseconds patience)
+      : patience_(patience) {
+    for (const std::string& node : nodes) texts_[node];
+  }
+
+  // A line of the command of `node`; of that of several nodes, if it is empty. Returns whether all
+  // of these wait, or are given up.
+  bool Take(const std::string& node, std::string_view line) {
+    std::string_view rest = line;
+    std::string name(Word(&rest) == kWord ? Word(&rest) : "");
+    if (name.empty() || rest.empty()) {
+      Show(node, line);
+      return false;
+    }
+    if (!node.empty()) name = node;
+    const auto text = texts_.find(name);
+    if (text == texts_.end()) {
+      Show(node, line);
+      return false;
+    }
+    const char mark = rest.front();
+    rest.remove_prefix(1);
+    // Who answers already has no rank to wait with.
+    if (mark != kAlive && waiting_.insert(name).second) newest_ = Clock::now();
+    // One byte more than is read is enough to be told that it is too long.
+    const bool is_text = mark == kPart || mark == kLineEnd;
+    if (is_text && text->second.size() <= attach::kMaxStacksBytes) {
+      text->second += rest;
+      if (mark == kLineEnd) text->second += '\n';
+    }
+    if (!node.empty()) return waiting_.contains(name);
+    return waiting_.size() == texts_.size() ||
+           (!waiting_.empty() && Clock::now() - newest_ >= patience_);
+  }
+
+  // A line on stderr, which may say why there is no answer.
+  void TakeError(const std::string& node, std::string_view line) {
+    std::string shown = Show(node, line);
+    if (!shown.empty()) said_[node] = std::move(shown);
+  }
+
+  // `failure`: of the node's command.
+  HostStacks Of(const std::string& node, const std::string& failure) const {
+    const std::string& text = texts_.at(node);
+    HostStacks stacks;
+    if (text.empty()) {
+      stacks.absent = failure.empty() ? "no answer" : failure;
+      const auto said = said_.find(node);
+      if (said != said_.end()) stacks.absent += ": " + said->second;
+    } else {
+      std::vector<Problem> problems;
+      stacks = attach::ReadStacks(text, node, &problems);
+      PrintProblems(problems);
+      if (stacks.ranks.empty() && stacks.absent.empty()) {
+        stacks.absent = failure.empty() ? "no rank could be read" : failure;
+      }
+    }
+    stacks.host = node;
+    return stacks;
+  }
+
+ private:
+  static std::string_view Word(std::string_view* text) {
+    const size_t end = std::min(text->find(' '), text->size());
+    const std::string_view word = text->substr(0, end);
+    text->remove_prefix(std::min(end + 1, text->size()));
+    return word;
+  }
+
+  // Returns what was shown.
+  std::string Show(const std::string& node, std::string_view line) {
+    if (line.ends_with('\r')) line.remove_suffix(1);  // ssh's
+    const std::string name = node.empty() ? "srun" : node;
+    if (line.empty() || ++shown_[name] > kMaxShownLines) return "";
+    std::string text = CleanText(line, kMaxShownBytes, 8);
+    PrintLine(fmt::format("{}: {}", name, shown_[name] == kMaxShownLines ? "…" : text));
+    return text;
+  }
+
+  const std::chrono::milliseconds patience_;
+  std::map<std::string, std::string> texts_;
+  std::set<std::string> waiting_;
+  Clock::time_point newest_;  // when the newest of these came
+  std::map<std::string, size_t> shown_;
+  std::map<std::string, std::string> said_;  // the last error that was shown
+};
+
+std::vector<std::string> WordsOf(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    if (end != 0) words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+// What a command of Slurm's prints. Nothing, after a line on stderr, if it fails.
+std::optional<std::vector<std::string>> LinesOf(const std::vector<std::string>& command) {
+  std::vector<std::string> lines;
+  const std::vector<std::string> failures =
+      RunNodeCommands({command}, {}, [&](size_t /*index*/, int stream, std::string_view line) {
+        const std::string text = CleanText(line, 1 << 16);
+        if (stream == 1) {
+          if (!text.empty()) lines.push_back(text);
+        } else {
+          PrintLine(fmt::format("{}: {}", command.front(), text));
+        }
+        return true;
+      });
+  if (failures[0].empty() && !lines.empty()) return lines;
+  if (!failures[0].empty()) PrintLine(fmt::format("{}: {}", command.front(), failures[0]));
+  return std::nullopt;
+}
+
+}  // namespace
+
+void AttachNodes::AddOptions(ArgumentParser* parser) {
+  parser->Add("--hosts", &hosts_, "the ranks on these hosts, which are asked by ssh",
+              {.type = "HOST,…", .comma_separated = true, .excludes = "--pid"});
+  parser->Add("--rsh", &rsh_,
+              "with --hosts: how to run a command there; called as CMD HOST COMMAND",
+              {.type = "CMD", .show_default = true});
+  parser->Add("--slurm", &slurm_job_,
+              "the ranks on all nodes of this job of Slurm's, which are asked by srun --overlap",
+              {.type = "JOBID", .must = Must::kBePositive, .excludes = "--hosts"});
+  parser->Add("--remote-rollcall", &remote_rollcall_,
+              "with --hosts or --slurm: where rollcall lies on the nodes (default: as here)",
+              {.type = "PATH"});
+  parser->Add("--node-timeout", &timeout_s_,
+              "with --hosts or --slurm: leave a node out that says nothing for so long",
+              {.type = "SECONDS", .must = Must::kBePositive, .show_default = true});
+  parser->Add("--node", &node_, "answer another rollcall, as this node (internal)",
+              {.type = "NAME"});
+}
+
+std::vector<std::string> AttachNodes::NodeWords(const std::string& node,
+                                                const std::vector<std::string>& options) const {
+  std::vector<std::string> words = {remote_rollcall_.empty() ? OwnPath() : remote_rollcall_,
+                                    "attach", "--node", node};
+  words.insert(words.end(), options.begin(), options.end());
+  return words;
+}
+
+std::optional<std::vector<HostStacks>> AttachNodes::Look(
+    const std::vector<std::string>& options) const {
+  return slurm_job_ != 0 ? LookBySlurm(options) : LookByHosts(options);
+}
+
+std::optional<std::vector<HostStacks>> AttachNodes::LookByHosts(
+    const std::vector<std::string>& options) const {
+  std::vector<std::string> nodes;
+  std::vector<std::vector<std::string>> commands;
+  const std::vector<std::string> rsh = WordsOf(rsh_);
+  for (const std::string& host : hosts_) {
+    if (!IsHostArgument(host) || rsh.empty()) {
+      PrintLine(rsh.empty() ? "--rsh names no command"
+                            : fmt::format("--hosts: '{}' is no host", CleanText(host, 256)));
+      return std::nullopt;
+    }
+    const std::string node = host.substr(host.find('@') + 1);  // npos + 1 is 0
+    if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) continue;
+    std::vector<std::string> command = rsh;
+    command.push_back(host);
+    command.push_back(QuotedForShell(NodeWords(node, options)));
+    nodes.push_back(node);
+    commands.push_back(std::move(command));
+  }
+  NodeCommandLimits limits;
+  limits.silence = std::chrono::milliseconds(static_cast<int64_t>(timeout_s_ * 1e3));
+  Answers answers(nodes, limits.silence);
+  const std::vector<std::string> failures =
+      RunNodeCommands(commands, limits, [&](size_t index, int stream, std::string_view line) {
+        if (stream == 1) return answers.Take(nodes[index], line);
+        answers.TakeError(nodes[index], line);
+        return false;
+      });
+  std::vector<HostStacks> hosts;
+  for (size_t i = 0; i < nodes.size(); ++i) hosts.push_back(answers.Of(nodes[i], failures[i]));
+  return hosts;
+}
+
+std::optional<std::vector<HostStacks>> AttachNodes::LookBySlurm(
+    const std::vector<std::string>& options) const {
+  const std::string job = std::to_string(slurm_job_);
+  const auto list = LinesOf({"squeue", "--noheader", "--jobs=" + job, "--format=%N"});
+  const auto nodes =
+      list ? LinesOf({"scontrol", "show", "hostnames", list->front()}) : std::nullopt;
+  if (!nodes) {
+    PrintLine(fmt::format("the nodes of Slurm's job {} are not known", job));
+    return std::nullopt;
+  }
+  const std::string count = std::to_string(nodes->size());
+  std::vector<std::string> command = {"srun",
+                                      "--overlap",
+                                      "--jobid=" + job,
+                                      "--nodes=" + count,
+                                      "--ntasks=" + count,
+                                      "--ntasks-per-node=1",
+                                      "--mpi=none",
+                                      "--input=all"};
+  // What would make a rank of it.
+  command.emplace_back("env");
+  for (const char* name : {"SLURM_PROCID", "SLURM_NTASKS"}) {
+    command.emplace_back("-u");
+    command.emplace_back(name);
+  }
+  std::vector<std::string> words = NodeWords("slurm", options);
+  words.insert(words.end(), {"--slurm", job});
+  command.insert(command.end(), words.begin(), words.end());
+  NodeCommandLimits limits;
+  limits.silence = std::chrono::milliseconds(static_cast<int64_t>(timeout_s_ * 1e3));
+  Answers answers(*nodes, limits.silence);
+  limits.output_bytes *= nodes->size();
+  const std::vector<std::string> failures =
+      RunNodeCommands({command}, limits, [&](size_t /*index*/, int stream, std::string_view line) {
+        if (stream == 1) return answers.Take("", line);
+        answers.TakeError("", line);
+        return false;
+      });
+  std::vector<HostStacks> hosts;
+  for (const std::string& node : *nodes) hosts.push_back(answers.Of(node, failures[0]));
+  return hosts;
+}
+
+attach::RankFilter AttachNodes::Filter() const {
+  // Several of Slurm's nodes may be one host.
+  const char* node = getenv(kSlurmNode);
+  return {.slurm_job = slurm_job_ == 0 ? "" : std::to_string(slurm_job_),
+          .slurm_node = node == nullptr ? "" : node};
+}
+
+std::string AttachNodes::NodeName() const {
+  const char* slurm_node = getenv(kSlurmNode);
+  return CleanText(slurm_job_ != 0 && slurm_node != nullptr ? slurm_node : node_, kMaxNodeName);
+}
+
+void AttachNodes::WaitForOthers() {
+  Print(NodeLine(NodeName(), kWaits, ""));
+  pollfd input = {STDIN_FILENO, POLLIN, 0};
+  char word = 0;
+  together_ = poll(&input, 1, static_cast<int>(std::chrono::milliseconds(kMaxWait).count())) == 1 &&
+              read(STDIN_FILENO, &word, 1) == 1;
+}
+
+int AttachNodes::Answer(const std::function<HostStacks()>& look) const {
+  const std::string node = NodeName();
+  HostStacks stacks;
+  {
+    const SignsOfLife signs(node);
+    stacks = look();
+  }
+  stacks.host = node;
+  if (!together_) {
+    // Looks at different times show a job that runs as ranks in different calls.
+    stacks.ranks.clear();
+    stacks.absent = "it was not told when to look again: does --rsh pass standard input on?";
+  }
+  return PrintText(node, attach::WriteStacks(stacks, ROLLCALL_VERSION)) ? kNothingFound : kUsage;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,203 @@
+// What a file of stacks holds of each struct: one line for each member, from which it is written
+// and read (stacks.md). To keep another one, add a line: files without it have its default.
+#ifndef ROLLCALL_COLLECTOR_ATTACH_STACKS_FIELDS_H_
+#define ROLLCALL_COLLECTOR_ATTACH_STACKS_FIELDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "collector/attach/job_finder.h"
+#include "collector/attach/observation.h"
+#include "collector/attach/stacks.h"
+#include "collector/live/process_state.h"
+#include "collector/model/source_blocks.h"
+#include "collector/model/source_frame.h"
+#include "collector/model/trace.h"
+
+namespace rollcall::attach {
+
+template <typename Struct, typename Member>
+struct Field {
+  std::string_view name;
+  Member Struct::*member;
+  // Of a list: elements; of a string: bytes, longer ones are cut; of a number: more is damage; of
+  // an enumeration: its last value, a larger one is of a newer version and left at the default.
+  uint64_t most;
+};
+
+template <typename Struct, typename Member>
+constexpr Field<Struct, Member> F(std::string_view name, Member Struct::*member, uint64_t most) {
+  return {name, member, most};
+}
+template <typename Enum>
+constexpr uint64_t Last(Enum last) {
+  return static_cast<uint64_t>(last);
+}
+
+inline constexpr uint64_t kAnyNumber = UINT64_MAX;
+inline constexpr uint64_t kMaxStackRank = 1 << 22;
+inline constexpr uint64_t kMaxWord = 1024;  // names
+inline constexpr uint64_t kMaxText = 16384;
+
+// A LiveFrame without its place, which is one of the file's frames.
+struct StoredFrame {
+  uint32_t frame = 0;  // its number, from 0
+  uint64_t digest = 0;
+  std::vector<PythonInteger> integers = {};
+};
+struct StoredPlace {
+  SourceFrame place = {};
+  std::string build_id = {};
+};
+// The first line; a file of what is not known to be readable has no other.
+struct StacksHeader {
+  std::string format = {};
+  uint32_t version = 0;
+  std::string rollcall = {};
+  std::string host = {};
+  std::string absent = {};
+  int64_t taken_at_ns = kNoTime;
+};
+
+template <typename Struct>
+struct FieldsOf {};  // specialised: kList
+
+template <>
+struct FieldsOf<StacksHeader> {
+  static constexpr auto kList = std::tuple(
+      F("format", &StacksHeader::format, kMaxWord),
+      F("version", &StacksHeader::version, kAnyNumber),
+      F("rollcall", &StacksHeader::rollcall, kMaxWord), F("host", &StacksHeader::host, kMaxWord),
+      F("absent", &StacksHeader::absent, kMaxText),
+      F("taken_at_ns", &StacksHeader::taken_at_ns, kAnyNumber));
+};
+
+// `ranks` are those of the ranks' lines; `others` chose the job, and tell nothing afterwards.
+template <>
+struct FieldsOf<FoundJob> {
+  static constexpr auto kList = std::tuple(
+      F("launcher", &FoundJob::launcher, kMaxWord), F("job", &FoundJob::job, kMaxWord),
+      F("size", &FoundJob::size, kMaxStackRank), F("all_local", &FoundJob::all_local, 1));
+};
+
+template <>
+struct FieldsOf<SourceBlocks> {
+  static constexpr auto kList = std::tuple(F("file", &SourceBlocks::file, kMaxText),
+                                           F("blocks", &SourceBlocks::blocks, 1 << 16));
+};
+
+template <>
+struct FieldsOf<SourceBlock> {
+  static constexpr auto kList = std::tuple(
+      F("kind", &SourceBlock::kind, Last(SourceBlock::Kind::kArm)),
+      F("first", &SourceBlock::first, INT32_MAX), F("last", &SourceBlock::last, INT32_MAX),
+      F("branch", &SourceBlock::branch, UINT32_MAX), F("subject", &SourceBlock::subject, kMaxWord),
+      F("value", &SourceBlock::value, kMaxWord), F("equal", &SourceBlock::equal, 1));
+};
+
+template <>
+struct FieldsOf<StoredPlace> {
+  static constexpr auto kList = std::tuple(F("place", &StoredPlace::place, 0),
+                                           F("build_id", &StoredPlace::build_id, kMaxWord));
+};
+
+template <>
+struct FieldsOf<SourceFrame> {
+  static constexpr auto kList = std::tuple(
+      F("function", &SourceFrame::function, kMaxText), F("file", &SourceFrame::file, kMaxText),
+      F("line", &SourceFrame::line, INT32_MAX),
+      F("language", &SourceFrame::language, Last(Language::kPython)),
+      F("module", &SourceFrame::module, kMaxText), F("vaddr", &SourceFrame::vaddr, kAnyNumber),
+      F("inlined", &SourceFrame::inlined, 1),
+      F("detail", &SourceFrame::detail, Last(FrameDetail::kModule)),
+      F("symbol_offset", &SourceFrame::symbol_offset, kAnyNumber),
+      F("note", &SourceFrame::note, kMaxText));
+};
+
+template <>
+struct FieldsOf<ObservedRank> {
+  static constexpr auto kList =
+      std::tuple(F("process", &ObservedRank::rank, 0), F("first", &ObservedRank::first, 0),
+                 F("second", &ObservedRank::second, 0), F("host", &ObservedRank::host, kMaxWord));
+};
+
+template <>
+struct FieldsOf<JobRank> {
+  static constexpr auto kList = std::tuple(
+      F("rank", &JobRank::rank, kMaxStackRank), F("pid", &JobRank::pid, INT32_MAX),
+      F("start_ticks", &JobRank::start_ticks, kAnyNumber), F("name", &JobRank::name, kMaxWord),
+      F("executable", &JobRank::executable, kMaxText), F("helpers", &JobRank::helpers, 4096));
+};
+
+template <>
+struct FieldsOf<RankLook> {
+  static constexpr auto kList =
+      std::tuple(F("state", &RankLook::state, 0), F("threads", &RankLook::threads, 1024),
+                 F("other_threads", &RankLook::other_threads, Last(OtherThreads::kCallers)),
+                 F("io_bytes", &RankLook::io_bytes, kAnyNumber),
+                 F("error", &RankLook::error, kMaxText), F("helpers", &RankLook::helpers, 64));
+};
+
+template <>
+struct FieldsOf<ThreadLook> {
+  static constexpr auto kList = std::tuple(
+      F("tid", &ThreadLook::tid, INT32_MAX), F("name", &ThreadLook::name, kMaxWord),
+      F("frames", &ThreadLook::frames, 4096), F("whole", &ThreadLook::whole, 1),
+      F("digest", &ThreadLook::digest, kAnyNumber), F("detail", &ThreadLook::detail, kMaxText));
+};
+
+template <>
+struct FieldsOf<StoredFrame> {
+  static constexpr auto kList = std::tuple(
+      F("frame", &StoredFrame::frame, UINT32_MAX), F("digest", &StoredFrame::digest, kAnyNumber),
+      F("integers", &StoredFrame::integers, kMaxPythonIntegers));
+};
+
+template <>
+struct FieldsOf<PythonInteger> {
+  static constexpr auto kList = std::tuple(F("name", &PythonInteger::name, kMaxWord),
+                                           F("value", &PythonInteger::value, kAnyNumber));
+};
+
+template <>
+struct FieldsOf<ProcessState> {
+  static constexpr auto kList = std::tuple(F("pid", &ProcessState::pid, INT32_MAX),
+                                           F("parent_pid", &ProcessState::parent_pid, INT32_MAX),
+                                           F("tracer_pid", &ProcessState::tracer_pid, INT32_MAX),
+                                           F("name", &ProcessState::name, kMaxWord),
+                                           F("state", &ProcessState::state, Last(RunState::kIdle)),
+                                           F("user_ns", &ProcessState::user_ns, kAnyNumber),
+                                           F("system_ns", &ProcessState::system_ns, kAnyNumber),
+                                           F("start_ticks", &ProcessState::start_ticks, kAnyNumber),
+                                           F("sampled_ns", &ProcessState::sampled_ns, kAnyNumber),
+                                           F("threads", &ProcessState::threads, 1 << 15));
+};
+
+template <>
+struct FieldsOf<ThreadState> {
+  static constexpr auto kList = std::tuple(
+      F("tid", &ThreadState::tid, INT32_MAX), F("name", &ThreadState::name, kMaxWord),
+      F("state", &ThreadState::state, Last(RunState::kIdle)),
+      F("user_ns", &ThreadState::user_ns, kAnyNumber),
+      F("system_ns", &ThreadState::system_ns, kAnyNumber),
+      F("cpu_ns", &ThreadState::cpu_ns, kAnyNumber),
+      F("start_ticks", &ThreadState::start_ticks, kAnyNumber),
+      F("wchan", &ThreadState::wchan, kMaxWord), F("blocked_call", &ThreadState::blocked_call, 0));
+};
+
+template <>
+struct FieldsOf<BlockedCall> {
+  static constexpr auto kList =
+      std::tuple(F("number", &BlockedCall::number, kAnyNumber),
+                 F("arguments", &BlockedCall::arguments, kAnyNumber),
+                 F("stack_pointer", &BlockedCall::stack_pointer, kAnyNumber),
+                 F("program_counter", &BlockedCall::program_counter, kAnyNumber));
+};
+
+}  // namespace rollcall::attach
+
+#endif  // ROLLCALL_COLLECTOR_ATTACH_STACKS_FIELDS_H_

@@ -1,0 +1,28 @@
+#include "collector/diagnosis/culprit_hosts.h"
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace rollcall {
+
+std::vector<HostRanks> HostsOf(const Trace& trace, const Finding& finding) {
+  std::vector<HostRanks> hosts;
+  if (finding.world >= trace.worlds.size()) return hosts;
+  const std::vector<uint32_t>& processes = trace.worlds[finding.world].processes;
+  std::map<std::pair<std::string_view, int32_t>, size_t> places;
+  for (const int32_t rank : finding.culprits) {
+    if (rank < 0 || static_cast<size_t>(rank) >= processes.size()) continue;
+    const uint32_t index = processes[static_cast<size_t>(rank)];
+    if (index == kNoIndex || trace.processes[index].host.empty()) continue;
+    const Process& process = trace.processes[index];
+    const auto [place, is_new] =
+        places.try_emplace({process.host, process.device_number}, hosts.size());
+    if (is_new) hosts.push_back({process.host, process.device_number, {}});
+    hosts[place->second].ranks.push_back(rank);
+  }
+  return hosts;
+}
+
+}  // namespace rollcall

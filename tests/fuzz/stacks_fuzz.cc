@@ -1,0 +1,32 @@
+// Any bytes as a file of stacks: nothing may crash, what is read is written and read again alike,
+// and it can be judged.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "collector/attach/job_stacks.h"
+#include "collector/attach/judge.h"
+#include "collector/attach/stack_tree.h"
+#include "collector/attach/stacks.h"
+#include "collector/attach/standing.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rollcall;
+  std::vector<Problem> problems;
+  const attach::HostStacks stacks =
+      attach::ReadStacks({reinterpret_cast<const char*>(data), size}, "fuzz", &problems);
+  const std::string text = attach::WriteStacks(stacks, "fuzz");
+  std::vector<Problem> none;
+  const attach::HostStacks again = attach::ReadStacks(text, "fuzz", &none);
+  if (!none.empty() || attach::WriteStacks(again, "fuzz") != text) std::abort();
+  attach::HostStacks other = stacks;
+  other.host = "other";
+  for (const attach::JobStacks& job : attach::JoinHosts({stacks, other})) {
+    const attach::Standings standings = attach::StandingsOf(job.job, "", job.ranks);
+    attach::Judge(job.job, standings);
+    attach::StackTreeLines(attach::StackTree(standings, true));
+  }
+  return 0;
+}

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Attaches to a bare MPI job of two nodes, which is asked node by node, and to the bundle of that.
+
+The nodes are one machine: a script stands in the place of ssh. Which ranks are a node's, they tell as Slurm's do, by
+SLURMD_NODENAME. A third node never answers, a fourth has no rank, and the script talks before it does what it should.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+import expectations
+import jobs
+
+PATIENCE_S = 90
+FINDINGS = 1
+
+RSH = """#!/bin/sh
+echo "Welcome to $1"
+export SLURMD_NODENAME="$1"
+shift
+case "$SLURMD_NODENAME" in silent) exec tail -f /dev/null ;; esac
+exec sh -c "$*"
+"""
+
+
+def fail(text):
+    print("FAIL " + text)
+    sys.exit(1)
+
+
+def require(wanted, got, what):
+    if wanted != got:
+        fail("%s: %s instead of %s" % (what, got, wanted))
+
+
+def command_of(mpi, program):
+    """Two ranks on each of two nodes."""
+    on_node = ["env", "SLURMD_NODENAME=alpha", program], ["env", "SLURMD_NODENAME=beta", program]
+    return jobs.launcher(mpi, 2) + on_node[0] + [":", "-n", "2"] + on_node[1]
+
+
+def run(words):
+    return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False,
+                          text=True)
+
+
+def attach(args, directory, name):
+    """The first verdict with findings: its text, its JSON and what was said besides."""
+    verdict = os.path.join(directory, "verdict.json")
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        done = run([args.rollcall, "attach", "--hosts", "alpha,beta,silent,empty", "--rsh",
+                    os.path.join(directory, "rsh"), "--job", name, "--remote-rollcall",
+                    os.path.join(directory, "it's rollcall"), "--node-timeout", "10", "--json", verdict, "--bundle",
+                    os.path.join(directory, "bundle")])
+        if done.returncode == FINDINGS:
+            with open(verdict, encoding="utf-8") as file:
+                return done.stdout, json.load(file), done.stderr
+    return fail("nothing was found in %d s: %s%s" % (PATIENCE_S, done.stdout, done.stderr))
+
+
+def test(args, directory):
+    name = "nodes%d" % os.getpid()
+    program = os.path.join(directory, name)
+    shutil.copy(args.program, program)
+    with open(os.path.join(directory, "rsh"), "w", encoding="utf-8") as script:
+        script.write(RSH)
+    os.chmod(script.name, stat.S_IRWXU)
+    os.symlink(os.path.abspath(args.rollcall), os.path.join(directory, "it's rollcall"))
+    wanted = expectations.read(args.source, args.mpi)[0].findings[0]
+    with jobs.Job(command_of(args.mpi, program)) as job:
+        text, verdict, said = attach(args, directory, name)
+        if not job.running():
+            fail("the job ended")
+    finding = verdict["findings"][0]
+    require(wanted["culprits"], finding["culprits"], "culprits")
+    require([{"host": "alpha", "ranks": [0]}],
+            [{"host": host["host"], "ranks": host["ranks"]} for host in finding["culprit_hosts"]], "hosts")
+    require(2, verdict["hosts"], "number of hosts")
+    # What the fourth one says depends on which other jobs there are.
+    for line in ("silent: no answer for 10 s", "empty: "):
+        if not any(line in note for note in verdict["notes"]):
+            fail("no note of '%s': %s" % (line, verdict["notes"]))
+    if "alpha: Welcome to alpha" not in said:
+        fail("what the script said is not shown: " + said)
+
+    again = os.path.join(directory, "again.json")
+    done = run([args.rollcall, "analyze", os.path.join(directory, "bundle"), "--json", again])
+    require(FINDINGS, done.returncode, "exit code of analyze")
+    require(text, done.stdout, "text of analyze")
+    with open(again, encoding="utf-8") as file:
+        require(verdict, json.load(file), "verdict of analyze")
+    print("ok   %s %s" % (finding["kind"], finding["certainty"]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rollcall", required=True)
+    parser.add_argument("--mpi", choices=("openmpi", "mpich"), required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--program", required=True)
+    args = parser.parse_args()
+    os.environ.setdefault("UCX_LOG_LEVEL", "fatal")
+    with tempfile.TemporaryDirectory() as directory:
+        test(args, directory)
+
+
+if __name__ == "__main__":
+    main()
