@@ -13,12 +13,14 @@
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/report_output.h"
+#include "collector/attach/cores.h"
 #include "collector/attach/job_finder.h"
 #include "collector/attach/judge.h"
 #include "collector/attach/look.h"
 #include "collector/attach/stack_tree.h"
 #include "collector/attach/standing.h"
 #include "collector/attach/variables.h"
+#include "collector/base/file.h"
 #include "collector/base/print_line.h"
 #include "collector/base/proc_source.h"
 #include "collector/export/exporter.h"
@@ -92,6 +94,23 @@ const FoundJob* Choose(const attach::FoundJobs& found, int32_t pid) {
   return nullptr;
 }
 
+// The only job of the cores in a directory, which the caller keeps; null, and lines on stderr, if
+// there is none, or several.
+const attach::CoreJob* ChooseCores(const std::string& directory, const attach::FoundCores& found,
+                                   const std::string& error) {
+  for (const std::string& problem : found.problems) PrintLine(problem);
+  if (!error.empty()) PrintLine(error);
+  if (found.jobs.size() == 1) return &found.jobs.front();
+  if (found.jobs.empty()) {
+    PrintLine(fmt::format("no core file of a rank of a distributed job is in {}", directory));
+    return nullptr;
+  }
+  PrintLine(fmt::format("the cores in {} are of several jobs; give a directory with those of one:",
+                        directory));
+  for (const attach::CoreJob& job : found.jobs) PrintLine("  " + JobText(job.job));
+  return nullptr;
+}
+
 void PrintTree(const attach::Standings& standings, StackDetail detail) {
   if (detail == StackDetail::kNone) return;
   const attach::StackNode root = StackTree(standings, detail == StackDetail::kFull);
@@ -112,6 +131,7 @@ int RunAttach(int argc, char** argv) {
       "Says what a job waits for that was started without rollcall, from the stacks of its ranks.",
       "rollcall attach");
   bool list = false;
+  std::string core_directory;
   int32_t pid = 0;
   double between_s = 1;
   // A call that moves much data may take longer than a second.
@@ -122,37 +142,63 @@ int RunAttach(int argc, char** argv) {
   parser.Add("--list", &list, "only list this user's distributed jobs on this machine");
   parser.Add("--pid", &pid, "the job of this process: a rank, a child of one, or the launcher",
              {.type = "PID", .must = Must::kBePositive});
-  parser.Add("--between", &between_s, "time between the two looks at a rank",
-             {.type = "SECONDS", .must = Must::kBePositive, .show_default = true});
+  parser.Add("--core", &core_directory,
+             "instead of a job that runs, that whose ranks left core files in this directory",
+             {.type = "DIR", .must = Must::kBeDirectory, .excludes = "--pid"});
+  parser.Add(
+      "--between", &between_s, "time between the two looks at a rank",
+      {.type = "SECONDS", .must = Must::kBePositive, .show_default = true, .excludes = "--core"});
   parser.Add(
       "--confirm", &confirm_s,
       "after a finding, look twice again with this time between, and believe that; 0: do not",
-      {.type = "SECONDS", .must = Must::kBeNonNegative, .show_default = true});
+      {.type = "SECONDS",
+       .must = Must::kBeNonNegative,
+       .show_default = true,
+       .excludes = "--core"});
   parser.Add("--no-locals", &no_locals, "do not read the integers of Python frames");
   outputs.AddOptions(&parser, Outputs::StandardOutput::kOurs);
   style.AddOptions(&parser);
   parser.SetFooter("Exit codes: 0 nothing found, 1 findings, 2 usage, or no job.");
   if (const auto code = parser.Parse(argc, argv)) return *code;
 
-  const ProcSource proc;
-  const attach::FoundJobs found = attach::FindJobs(proc, geteuid());
-  if (list && !found.jobs.empty()) {
-    PrintJobs(found);
-    return kNothingFound;
-  }
-  const FoundJob* job = Choose(found, pid);
-  if (job == nullptr) return kUsage;
   attach::Standings standings;
   Report report;
-  const auto judge = [&](double between) {
-    const auto wait = std::chrono::milliseconds(static_cast<int64_t>(between * 1e3));
-    standings = attach::StandingsOf(
-        *job, HostName(), attach::LookTwice(proc, *job, {.between = wait, .integers = !no_locals}));
+  const auto judge = [&](const FoundJob& job, const std::string& host,
+                         const std::vector<attach::ObservedRank>& observed) {
+    standings = attach::StandingsOf(job, host, observed);
     AddSources(&standings.trace);
-    report = attach::Judge(*job, standings);
+    report = attach::Judge(job, standings);
   };
-  judge(between_s);
-  if (!report.findings.empty() && confirm_s > between_s) judge(confirm_s);
+  if (!core_directory.empty()) {
+    RaiseFileLimit();  // each core and each module takes a descriptor
+    std::string error;
+    const attach::FoundCores found = attach::FindCores(core_directory, &error);
+    if (list && !found.jobs.empty()) {
+      for (const attach::CoreJob& job : found.jobs) fmt::print("{}\n", JobText(job.job));
+      return kNothingFound;
+    }
+    const attach::CoreJob* job = ChooseCores(core_directory, found, error);
+    if (job == nullptr) return kUsage;
+    std::vector<std::string> problems;
+    judge(job->job, "", attach::LookAtCores(*job, !no_locals, &problems));
+    for (const std::string& problem : problems) PrintLine(problem);
+  } else {
+    const ProcSource proc;
+    const attach::FoundJobs found = attach::FindJobs(proc, geteuid());
+    if (list && !found.jobs.empty()) {
+      PrintJobs(found);
+      return kNothingFound;
+    }
+    const FoundJob* job = Choose(found, pid);
+    if (job == nullptr) return kUsage;
+    const auto look = [&](double between) {
+      const auto wait = std::chrono::milliseconds(static_cast<int64_t>(between * 1e3));
+      judge(*job, HostName(),
+            attach::LookTwice(proc, *job, {.between = wait, .integers = !no_locals}));
+    };
+    look(between_s);
+    if (!report.findings.empty() && confirm_s > between_s) look(confirm_s);
+  }
 
   TextOptions text = style.For(STDOUT_FILENO);
   const StackDetail detail = text.stacks;

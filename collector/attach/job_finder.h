@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collector/base/proc_source.h"
+#include "collector/live/process_image.h"
 
 namespace rollcall::attach {
 
@@ -42,6 +43,10 @@ struct FoundJobs {
 // after its start (Ray, torch.multiprocessing) is read from its memory if it has loaded a library
 // for communication. Reads /proc; stops nobody.
 FoundJobs FindJobs(const ProcSource& proc, uid_t user);
+
+// The environment as a process has it, or had it at last: what libc's `environ` points to, each
+// variable ended by a NUL. Empty if it cannot be found. `file_root`: see FindExports().
+std::string EnvironmentInMemory(const ProcessImage& image, const std::string& file_root);
 
 // Is the file part of a library by which ranks talk: MPI, NCCL, PyTorch, Gloo?
 bool IsCommunicationLibrary(const std::string& path);

@@ -9,6 +9,8 @@
 #include "collector/attach/job_finder.h"
 #include "collector/attach/observation.h"
 #include "collector/base/proc_source.h"
+#include "collector/live/live_stack.h"
+#include "collector/symbolize/symbolizer.h"
 
 namespace rollcall::attach {
 
@@ -17,6 +19,8 @@ struct LookOptions {
   // Keep the integers of Python frames. (That a frame's variables changed is seen without, too.)
   bool integers = true;
 };
+
+ThreadLook ThreadLookOf(const LiveThread& thread, Symbolizer* symbolizer);
 
 // Two looks at each rank, in the order of `job.ranks`.
 std::vector<ObservedRank> LookTwice(const ProcSource& proc, const FoundJob& job,

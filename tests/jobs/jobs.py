@@ -141,6 +141,21 @@ class Job:
         """SIGKILL to the ranks alone: the processes that write a ring, whatever they execute."""
         self._signal_all(signal.SIGKILL, _writes_ring)
 
+    def abort_ranks(self, executable, timeout_s=JOB_TIMEOUT_S):
+        """SIGABRT to the processes that run the executable; returns when the kernel has written their cores.
+
+        Launchers are stopped for good before: they kill the other ranks once one has ended, which would cut cores.
+        """
+        def is_rank(pid):
+            return os.path.realpath("/proc/%d/exe" % pid) == os.path.realpath(executable)
+
+        self._signal_all(signal.SIGSTOP, lambda pid: not is_rank(pid))
+        self._signal_all(signal.SIGABRT, is_rank)
+        deadline = time.monotonic() + timeout_s
+        # A zombie has neither an executable nor an environment.
+        while any(is_rank(pid) for pid in _processes_with(self._token)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+
     def _signal_all(self, number, chosen=lambda pid: True):
         for pid in _processes_with(self._token):
             try:
