@@ -23,8 +23,8 @@ namespace rollcall::attach {
 namespace {
 
 constexpr size_t kMaxFiles = 1 << 16;
-constexpr size_t kMaxNameBytes = 256;
-constexpr size_t kMaxHelpers = 8;  // of a rank
+constexpr size_t kMaxFileNameBytes = 256;
+constexpr size_t kMaxHelperCores = 8;  // of a rank
 // Nobody is held while frames are read; a disk may be slow.
 constexpr std::chrono::seconds kPythonPatience{5};
 
@@ -41,7 +41,7 @@ struct OpenedCore {
 
 OpenedCore OpenCore(const std::filesystem::path& path) {
   OpenedCore opened;
-  opened.file = CleanText(path.filename().string(), kMaxNameBytes);
+  opened.file = CleanText(path.filename().string(), kMaxFileNameBytes);
   opened.process = CoreProcess::Open(path.string(), &opened.error);
   if (opened.process == nullptr) return opened;
   const std::vector<CoreMapping>& mappings = opened.process->core().mappings;
@@ -86,7 +86,7 @@ size_t Roots(const std::vector<OpenedCore>& cores) {
 
 // Cores of one directory are of one job as a rule. Where a rank is there twice, they are of
 // several, which their parents tell apart as far as anything does.
-std::map<JobKey, ByRank> Separate(std::map<JobKey, ByRank> jobs) {
+std::map<JobKey, ByRank> Separate(std::map<JobKey, ByRank>&& jobs) {
   std::map<JobKey, ByRank> separate;
   for (auto& [key, ranks] : jobs) {
     const auto& [launcher, job, size] = key;
@@ -178,7 +178,7 @@ class Looker {
     StackMeaning meaning;
     const ThreadLook* representative = Representative(look, &meaning);
     if (representative != nullptr && meaning.meaning == FrameMeaning::kLoader) {
-      for (size_t i = 0; i < std::min(kMaxHelpers, core.helpers.size()); ++i) {
+      for (size_t i = 0; i < std::min(kMaxHelperCores, core.helpers.size()); ++i) {
         RankLook helper;
         LookAt(*core.helpers[i], &helper);
         if (helper.threads.empty() || helper.threads.front().frames.empty()) continue;

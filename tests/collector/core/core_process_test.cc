@@ -23,9 +23,8 @@ namespace {
 
 using rollcall::testing::CoreBuilder;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
-std::string ReadText(const ProcessMemory& memory, uint64_t address, size_t size) {
+std::string BytesAt(const ProcessMemory& memory, uint64_t address, size_t size) {
   std::string text(size, '\0');
   text.resize(memory.Read(address, text.data(), size));
   return text;
@@ -55,20 +54,20 @@ TEST(CoreMemoryTest, TakesFromTheFileWhatWasNotDumped) {
   const std::optional<CoreFile> core = ReadCoreFile(source, &error);
   ASSERT_TRUE(core.has_value()) << error;
   CoreMemory memory(&source, &*core);
-  EXPECT_EQ(ReadText(memory, 0x10000, 8), "dump") << "the file is not known to be the same";
+  EXPECT_EQ(BytesAt(memory, 0x10000, 8), "dump") << "the file is not known to be the same";
   FileStamp stamp;
   ASSERT_TRUE(OpenRegularFile(path, 1 << 20, &stamp, &error)) << error;
   memory.AddFile(path, stamp);
-  EXPECT_EQ(ReadText(memory, 0x10000, 8), "dumpaaaa");
-  EXPECT_EQ(ReadText(memory, 0x10fff, 2), "ab");
-  EXPECT_EQ(ReadText(memory, 0x12000, 20), "cccccccccc") << "the file has no more";
-  EXPECT_EQ(ReadText(memory, 0x13002, 20), "xt");
-  EXPECT_EQ(ReadText(memory, 0x9000, 1), "");
+  EXPECT_EQ(BytesAt(memory, 0x10000, 8), "dumpaaaa");
+  EXPECT_EQ(BytesAt(memory, 0x10fff, 2), "ab");
+  EXPECT_EQ(BytesAt(memory, 0x12000, 20), "cccccccccc") << "the file has no more";
+  EXPECT_EQ(BytesAt(memory, 0x13002, 20), "xt");
+  EXPECT_EQ(BytesAt(memory, 0x9000, 1), "");
 
   CoreMemory later(&source, &*core);
   later.AddFile(path, stamp);
   WriteText(path, "another file by now");
-  EXPECT_EQ(ReadText(later, 0x10000, 8), "dump");
+  EXPECT_EQ(BytesAt(later, 0x10000, 8), "dump");
 }
 
 TEST(CoreProcessTest, FilesWithoutBuildIdsAreNotBelieved) {
