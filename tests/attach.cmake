@@ -33,6 +33,15 @@ foreach(mpi openmpi mpich)
   endforeach()
 endforeach()
 
+# Python frames in cores.
+if(TARGET rollcall_cli AND NOT no_mpi4py AND MPIRUN_openmpi)
+  set(program ${FAULTS_DIR}/python/barrier_in_callback.py)
+  rollcall_job_test(attach.cores.openmpi.fault.python/barrier_in_callback.py job run_core_test.py
+    --rollcall $<TARGET_FILE:rollcall_cli> --mpi openmpi --source ${program} --program ${program})
+  set_tests_properties(attach.cores.openmpi.fault.python/barrier_in_callback.py PROPERTIES
+    SKIP_REGULAR_EXPRESSION "SKIP core_pattern")
+endif()
+
 # Debian's PyTorch is not among what the tests need.
 if(NOT TARGET rollcall_cli)
   return()

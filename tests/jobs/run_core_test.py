@@ -19,7 +19,7 @@ import jobs
 
 PATIENCE_S = 90
 # In a directory of its own for each rank, in which a core has the name "core".
-IN_DIRECTORY = 'cd "$0/${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" && ulimit -c unlimited && exec "$@"'
+IN_DIRECTORY = 'cd "$0/${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$RANK}}" && ulimit -c unlimited && exec "$@"'
 
 
 def fail(text):
@@ -94,11 +94,14 @@ def run(args, directory):
     variant = expectations.read(args.source, args.mpi)[0]
     for rank in range(variant.ranks):
         os.mkdir(os.path.join(directory, str(rank)))
-    program = ["sh", "-c", IN_DIRECTORY, directory, args.program] + variant.program_args
-    command = jobs.launcher(args.mpi, variant.ranks, variant.launcher_args) + program
-    with jobs.Job(command) as job:
+    program = [args.program]
+    if args.program.endswith(".py"):
+        program = ["/usr/bin/python3", args.program] + ([] if args.control else ["--fault"])
+    program += variant.program_args
+    command = jobs.launcher(args.mpi, variant.ranks, variant.launcher_args)
+    with jobs.Job(command + ["sh", "-c", IN_DIRECTORY, directory] + program) as job:
         live = wait_for(args, job, variant.ranks)
-        job.abort_ranks(args.program)
+        job.abort_ranks(program[0])
     cores = collect_cores(directory, variant.ranks)
     verdict, problems = attach(args.rollcall, "--core", cores)
     if verdict is None or verdict["ranks"] != variant.ranks or problems:

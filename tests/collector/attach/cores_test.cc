@@ -12,7 +12,6 @@
 namespace rollcall::attach {
 namespace {
 
-using rollcall::testing::CoreBuilder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

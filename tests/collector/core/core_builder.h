@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace rollcall::testing {
+namespace rollcall {
 
 class CoreBuilder {
  public:
@@ -151,6 +151,6 @@ class CoreBuilder {
   std::vector<std::pair<Elf64_Phdr, std::string>> segments_;
 };
 
-}  // namespace rollcall::testing
+}  // namespace rollcall
 
 #endif  // ROLLCALL_TESTS_COLLECTOR_CORE_CORE_BUILDER_H_

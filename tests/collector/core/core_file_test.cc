@@ -11,7 +11,6 @@
 namespace rollcall {
 namespace {
 
-using rollcall::testing::CoreBuilder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

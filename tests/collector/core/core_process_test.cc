@@ -14,14 +14,13 @@
 #include <fstream>
 
 #include "collector/core/core_unwinder.h"
+#include "collector/live/live_stack.h"
 #include "tests/collector/core/core_builder.h"
-#include "tests/collector/live/live_child.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rollcall {
 namespace {
 
-using rollcall::testing::CoreBuilder;
 using ::testing::HasSubstr;
 
 std::string BytesAt(const ProcessMemory& memory, uint64_t address, size_t size) {
@@ -151,6 +150,8 @@ TEST(CoreProcessTest, AgreesWithTheLiveProcess) {
   }
   const ProcSource proc;
   LiveStacks live;
+  LiveStackOptions options;
+  options.deadline = options.stop_deadline = std::chrono::seconds(20);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   do {
     std::string error;
@@ -158,7 +159,7 @@ TEST(CoreProcessTest, AgreesWithTheLiveProcess) {
     ASSERT_TRUE(state.has_value()) << error;
     const std::optional<BlockedCall>& call = state->threads.at(0).blocked_call;
     if (!call || call->number != SYS_read) continue;
-    live = CaptureLiveStacks(proc, pid, testing::Patient());
+    live = CaptureLiveStacks(proc, pid, options);
   } while (live.threads.empty() && std::chrono::steady_clock::now() < deadline);
   kill(pid, SIGABRT);
   int status = 0;

@@ -277,14 +277,14 @@ for turns in (outside, below):
     turns(nested())
     turns(reversed([None] * 3))
 )";
-constexpr int kKinds = 12;
+constexpr int kValueKinds = 12;
 
 TEST_F(PythonLocalsTest, DigestTellsTurnsApart) {
   for (const Installed& python : KnownInterpreters()) {
     SCOPED_TRACE(python.path);
     const TemporaryDirectory dir;
     const Script script(python, dir, kTurns);
-    for (int kind = 0; kind < kKinds && !HasFailure(); ++kind) {
+    for (int kind = 0; kind < kValueKinds && !HasFailure(); ++kind) {
       SCOPED_TRACE(kind);
       std::set<uint64_t> turns;
       std::set<uint64_t> modules;
@@ -297,8 +297,8 @@ TEST_F(PythonLocalsTest, DigestTellsTurnsApart) {
           EXPECT_EQ(first[i].digest, again[i].digest) << NameOf(first[i]);
           EXPECT_EQ(first[i].integers, again[i].integers);
         }
-        ASSERT_EQ(first.size(), kind < kKinds / 2 ? 2U : 3U);
-        EXPECT_EQ(NameOf(first[first.size() - 2]), kind < kKinds / 2 ? "outside" : "below");
+        ASSERT_EQ(first.size(), kind < kValueKinds / 2 ? 2U : 3U);
+        EXPECT_EQ(NameOf(first[first.size() - 2]), kind < kValueKinds / 2 ? "outside" : "below");
         EXPECT_THAT(first[first.size() - 2].integers, IsEmpty());
         turns.insert(first[first.size() - 2].digest);
         modules.insert(first.back().digest);
@@ -306,7 +306,7 @@ TEST_F(PythonLocalsTest, DigestTellsTurnsApart) {
       EXPECT_EQ(turns.size(), 3U);
       // Where the module's frame refers to a generator, that one's turns are seen from there.
       EXPECT_THAT(modules.size(), ::testing::AnyOf(1U, 3U));
-      if (kind % (kKinds / 2) < 2) {
+      if (kind % (kValueKinds / 2) < 2) {
         EXPECT_EQ(modules.size(), 1U);
       }
     }
