@@ -143,17 +143,6 @@ bool IsFault(const CoreFile& core) {
          std::find(std::begin(kFaults), std::end(kFaults), core.signal) != std::end(kFaults);
 }
 
-// A process that a rank forked has the rank's environment, and, without its number in the name, its
-// core replaces that of the rank.
-bool IsLoaderWorker(const RankLook& look) {
-  return !look.threads.empty() &&
-         std::any_of(look.threads.front().frames.begin(), look.threads.front().frames.end(),
-                     [](const LiveFrame& frame) {
-                       return frame.frame.language == Language::kPython &&
-                              frame.frame.file.ends_with("torch/utils/data/_utils/worker.py");
-                     });
-}
-
 // What a signal interrupted, without the signal's handler.
 LiveThread WithoutHandler(const CoreThread& thread, const CoreStack& stack) {
   LiveThread live;
@@ -181,10 +170,6 @@ class Looker {
     result.observed.core = CoreEnd{core.file, file.signal, IsFault(file)};
     RankLook& look = result.observed.second;
     LookAt(*core.process, &look);
-    if (IsLoaderWorker(look)) {
-      look.threads.clear();
-      look.error = "it is of a worker of the rank's data loader, and of the rank there is none";
-    }
     if (result.observed.core->fault) {
       std::stable_partition(
           look.threads.begin(), look.threads.end(),

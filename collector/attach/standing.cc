@@ -100,6 +100,16 @@ Stillness Compare(const ObservedRank& rank, const ThreadLook& first,
   return digest != 0 && digest == own(first, skip_first) ? Stillness::kSame : Stillness::kMoved;
 }
 
+// A process that a rank forked has the rank's environment, and its core may have replaced that of
+// the rank, where no process id is in the name.
+bool IsLoaderWorker(const RankLook& look) {
+  return !look.threads.empty() &&
+         std::any_of(look.threads.front().frames.begin(), look.threads.front().frames.end(),
+                     [](const LiveFrame& frame) {
+                       return frame.frame.file.ends_with("torch/utils/data/_utils/worker.py");
+                     });
+}
+
 class Builder {
  public:
   Builder(const FoundJob& job, const std::string& host)
@@ -188,6 +198,12 @@ class Builder {
   void JudgeCore(const ObservedRank& observed, RankStanding* standing) {
     const RankLook& look = observed.second;
     const CoreEnd& end = *observed.core;
+    if (IsLoaderWorker(look)) {
+      standing->denied = true;
+      standing->problem = fmt::format(
+          "{} is of a worker of its data loader, and there is none of the rank", end.file);
+      return;
+    }
     const ThreadLook* thread = Representative(look, &standing->meaning);
     if (end.fault) {
       const char* name = sigabbrev_np(end.signal);

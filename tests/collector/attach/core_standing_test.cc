@@ -145,6 +145,19 @@ TEST(AttachCores, ACoreWithoutStacksIsInconclusive) {
   EXPECT_THAT(report.findings[0].why, HasSubstr("libunwind"));
 }
 
+TEST(AttachCores, AWorkerOfADataLoaderIsNotItsRank) {
+  ObservedJob job(2);
+  job.Rank(0, kInBarrier).Core(SIGABRT);
+  job.Rank(1,
+           "read < _worker_loop torch/utils/data/_utils/worker.py:300 < "
+           "_bootstrap multiprocessing/process.py:314 < __next__ torch/utils/data/dataloader.py:9")
+      .Core(SIGABRT);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kInconclusive);
+  EXPECT_THAT(report.findings[0].why, HasSubstr("core.1 is of a worker of its data loader"));
+}
+
 TEST(AttachCores, NoProcessIsShownAsAlive) {
   ObservedJob job(2);
   job.Rank(0, kInBarrier).Core(SIGABRT);
