@@ -65,7 +65,9 @@ void ArgumentParser::Add(const std::string& names, Value value, const std::strin
   if (rules.comma_separated) added->delimiter(',');
   if (rules.one_per_use) added->allow_extra_args(false);
   if (!rules.needs.empty()) added->needs(app.get_option(rules.needs));
-  if (!rules.excludes.empty()) added->excludes(app.get_option(rules.excludes));
+  for (const std::string& other : CLI::detail::split(rules.excludes, ',')) {
+    if (!other.empty()) added->excludes(app.get_option(other));
+  }
 }
 
 void ArgumentParser::StopAtFirstPositional() { parser_->app.positionals_at_end(); }

@@ -33,7 +33,7 @@ struct OptionRules {
   bool comma_separated = false;  // a list's values may stand in one word
   bool one_per_use = false;      // a list's option takes one value each time it is given
   std::string needs = {};        // another option, which must be given, too
-  std::string excludes = {};     // another option, which must not
+  std::string excludes = {};     // other options, which must not; separated by commas
 };
 
 // Not thread-safe. What the options point to must outlive Parse().

@@ -17,11 +17,13 @@
 #include "cli/outputs.h"
 #include "cli/report_output.h"
 #include "cli/stacks_output.h"
+#include "collector/attach/cores.h"
 #include "collector/attach/job_finder.h"
 #include "collector/attach/job_stacks.h"
 #include "collector/attach/look.h"
 #include "collector/attach/stacks.h"
 #include "collector/base/clock.h"
+#include "collector/base/file.h"
 #include "collector/base/print_line.h"
 #include "collector/base/proc_source.h"
 #include "collector/base/text.h"
@@ -96,6 +98,29 @@ HostStacks LookHere(const ProcSource& proc, const Choice& choice,
   return host;
 }
 
+// Of the one job that left cores in a directory. Nothing, after lines on stderr, if there is not
+// one.
+std::optional<HostStacks> LookAtCoresOf(const std::string& directory,
+                                        const attach::FoundCores& found, bool integers) {
+  for (const std::string& problem : found.problems) PrintLine(problem);
+  if (found.jobs.empty()) {
+    PrintLine(fmt::format("no core file of a rank of a distributed job is in {}", directory));
+    return std::nullopt;
+  }
+  if (found.jobs.size() > 1) {
+    PrintLine(fmt::format(
+        "the cores in {} are of several jobs; give a directory with those of one:", directory));
+    for (const attach::CoreJob& job : found.jobs) PrintLine("  " + JobText(job.job));
+    return std::nullopt;
+  }
+  const attach::CoreJob& job = found.jobs.front();
+  std::vector<std::string> problems;
+  HostStacks host = {.taken_at_ns = Now(CLOCK_REALTIME), .job = job.job};  // no core tells its host
+  host.ranks = attach::LookAtCores(job, integers, &problems);
+  for (const std::string& problem : problems) PrintLine(problem);
+  return host;
+}
+
 // The one job that the hosts see ranks of. Nothing, after lines on stderr, if there is not one.
 std::optional<JobStacks> TheJob(const std::vector<HostStacks>& hosts) {
   std::vector<JobStacks> jobs = attach::JoinHosts(hosts);
@@ -117,6 +142,7 @@ int RunAttach(int argc, char** argv) {
       "Says what a job waits for that was started without rollcall, from the stacks of its ranks.",
       "rollcall attach");
   bool list = false;
+  std::string core_directory;
   int32_t pid = 0;
   double between_s = 1;
   // A call that moves much data may take longer than a second.
@@ -132,12 +158,20 @@ int RunAttach(int argc, char** argv) {
              {.type = "PID", .must = Must::kBePositive});
   parser.Add("--job", &job_name, "the job of this name, or whose program has it", {.type = "NAME"});
   nodes.AddOptions(&parser);
-  parser.Add("--between", &between_s, "time between the two looks at a rank",
-             {.type = "SECONDS", .must = Must::kBePositive, .show_default = true});
+  parser.Add(
+      "--core", &core_directory,
+      "instead of a job that runs, that whose ranks left core files in this directory",
+      {.type = "DIR", .must = Must::kBeDirectory, .excludes = "--pid,--hosts,--slurm,--job"});
+  parser.Add(
+      "--between", &between_s, "time between the two looks at a rank",
+      {.type = "SECONDS", .must = Must::kBePositive, .show_default = true, .excludes = "--core"});
   parser.Add(
       "--confirm", &confirm_s,
       "after a finding, look twice again with this time between, and believe that; 0: do not",
-      {.type = "SECONDS", .must = Must::kBeNonNegative, .show_default = true});
+      {.type = "SECONDS",
+       .must = Must::kBeNonNegative,
+       .show_default = true,
+       .excludes = "--core"});
   parser.Add("--no-locals", &no_locals, "do not read the integers of Python frames");
   parser.Add("--bundle", &bundle.path,
              "write what was seen into this file, which analyze reads anywhere (docs/bundle.md)",
@@ -163,9 +197,25 @@ int RunAttach(int argc, char** argv) {
       return LookHere(proc, Choose(found, 0, job_name), options);
     });
   }
+  std::vector<HostStacks> hosts;
+  attach::JudgedStacks judged;
+  if (!core_directory.empty()) {
+    RaiseFileLimit();  // each core and each module takes a descriptor
+    std::string error;
+    const attach::FoundCores found = attach::FindCores(core_directory, &error);
+    if (!error.empty()) PrintLine(error);
+    if (list && !found.jobs.empty()) {
+      for (const attach::CoreJob& job : found.jobs) fmt::print("{}\n", JobText(job.job));
+      return kNothingFound;
+    }
+    std::optional<HostStacks> host = LookAtCoresOf(core_directory, found, !no_locals);
+    if (!host) return kUsage;
+    hosts.push_back(std::move(*host));
+    confirm_s = 0;
+  }
   attach::FoundJobs found;
   Choice choice;
-  if (!nodes.wanted()) {
+  if (core_directory.empty() && !nodes.wanted()) {
     found = attach::FindJobs(proc, geteuid());
     if (list && !found.jobs.empty()) {
       PrintJobs(found);
@@ -175,10 +225,10 @@ int RunAttach(int argc, char** argv) {
     for (const std::string& line : choice.why) PrintLine(line);
     if (choice.job == nullptr) return kUsage;
   }
-  std::vector<HostStacks> hosts;
-  attach::JudgedStacks judged;
   const auto look = [&](double between) {
-    if (nodes.wanted()) {
+    if (!core_directory.empty()) {
+      // They do not change.
+    } else if (nodes.wanted()) {
       std::vector<std::string> options = {"--between", fmt::format("{}", between)};
       if (no_locals) options.emplace_back("--no-locals");
       if (!job_name.empty()) options.insert(options.end(), {"--job", job_name});

@@ -1,8 +1,11 @@
-# `rollcall attach` at real jobs that were started bare: fault programs, and healthy ones as long as they run.
+# `rollcall attach` at real jobs that were started bare: fault programs, and healthy ones as long as they run; and at
+# the core files of both (attach.cores).
 # tests/accuracy/attach does so with all of them.
 set(ATTACH_FAULTS collective/barrier_under_if.c collective/barrier_skipped_by_rank0.c stalled/asleep_in_read.c)
 set(ATTACH_TORCH collective_on_rank0 exception_on_rank2 stuck_loader uneven_batches unused_parameters)
 set(ATTACH_CONTROLS collective/barrier_under_if.c true_negatives/slow_rank.c true_negatives/poll_pump.c)
+set(ATTACH_CORE_FAULTS collective/barrier_under_if.c stalled/asleep_in_read.c)
+set(ATTACH_CORE_CONTROLS true_negatives/slow_rank.c true_negatives/poll_pump.c)
 
 foreach(mpi openmpi mpich)
   if(NOT TARGET rollcall_cli OR NOT MPICC_${mpi} OR NOT MPIRUN_${mpi})
@@ -27,8 +30,24 @@ foreach(mpi openmpi mpich)
         --mpi ${mpi} --source ${FAULTS_DIR}/${name} ${option}
         --program ${CMAKE_CURRENT_BINARY_DIR}/faults/${mpi}/${name}.${kind})
     endforeach()
+    string(TOUPPER ATTACH_CORE_${kind}S list)
+    foreach(name ${${list}})
+      rollcall_job_test(attach.cores.${mpi}.${kind}.${name} job run_core_test.py
+        --rollcall $<TARGET_FILE:rollcall_cli> --mpi ${mpi} --source ${FAULTS_DIR}/${name} ${option}
+        --program ${CMAKE_CURRENT_BINARY_DIR}/faults/${mpi}/${name}.${kind})
+      set_tests_properties(attach.cores.${mpi}.${kind}.${name} PROPERTIES SKIP_REGULAR_EXPRESSION "SKIP core_pattern")
+    endforeach()
   endforeach()
 endforeach()
+
+# Python frames in cores.
+if(TARGET rollcall_cli AND NOT no_mpi4py AND MPIRUN_openmpi)
+  set(program ${FAULTS_DIR}/python/barrier_in_callback.py)
+  rollcall_job_test(attach.cores.openmpi.fault.python/barrier_in_callback.py job run_core_test.py
+    --rollcall $<TARGET_FILE:rollcall_cli> --mpi openmpi --source ${program} --program ${program})
+  set_tests_properties(attach.cores.openmpi.fault.python/barrier_in_callback.py PROPERTIES
+    SKIP_REGULAR_EXPRESSION "SKIP core_pattern")
+endif()
 
 # Debian's PyTorch is not among what the tests need.
 if(NOT TARGET rollcall_cli)

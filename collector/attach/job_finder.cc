@@ -92,37 +92,11 @@ bool HasCommunicationLibrary(const ProcSource& proc, pid_t pid) {
   return false;
 }
 
-// The environment as the process has it now: what libc's `environ` points to.
-std::string EnvironmentInMemory(const ProcSource& proc, pid_t pid) {
+std::string EnvironmentNow(const ProcSource& proc, pid_t pid) {
   const ProcessMemory memory(pid);
   ProcessImage image;
   if (!proc.root().empty() || image.Load(proc, pid, &memory) != 0) return "";
-  const auto libc =
-      std::find_if(image.modules().begin(), image.modules().end(), [](const LoadedModule& module) {
-        return module.path.find("/libc.so.6") != std::string::npos ||
-               module.path.find("/libc-2.") != std::string::npos;
-      });
-  constexpr std::array<std::string_view, 1> kNames = {"environ"};
-  std::array<uint64_t, 1> found{};
-  if (libc == image.modules().end() ||
-      !FindExports(*libc, proc.root() + Directory(pid) + "/root", kNames, found) || found[0] == 0) {
-    return "";
-  }
-  uint64_t list = 0;
-  if (memory.Read(found[0] + libc->bias, &list, sizeof(list)) != sizeof(list)) return "";
-  std::string environment;
-  for (size_t i = 0; i < kMaxVariables; ++i) {
-    uint64_t variable = 0;
-    if (memory.Read(list + 8 * i, &variable, sizeof(variable)) != sizeof(variable)) break;
-    if (variable == 0) break;
-    std::array<char, kMaxVariableBytes> text{};
-    const size_t got = memory.Read(variable, text.data(), text.size());
-    const std::string_view all(text.data(), got);
-    const size_t end = all.find('\0');
-    if (end == std::string_view::npos) continue;  // none of ours is as long
-    environment.append(all.substr(0, end)).push_back('\0');
-  }
-  return environment;
+  return EnvironmentInMemory(image, Directory(pid) + "/root");
 }
 
 bool Fits(const RankIdentity& rank, const RankFilter& filter) {
@@ -190,7 +164,7 @@ class ProcessTree {
     entry->identity = IdentifyRank(environment);
     entry->communicates = HasCommunicationLibrary(proc, entry->pid);
     if (!entry->identity && entry->communicates) {
-      entry->identity = IdentifyRank(EnvironmentInMemory(proc, entry->pid));
+      entry->identity = IdentifyRank(EnvironmentNow(proc, entry->pid));
     }
   }
 
@@ -235,6 +209,36 @@ JobKey KeyOf(const RankIdentity& identity, pid_t parent) {
 }
 
 }  // namespace
+
+std::string EnvironmentInMemory(const ProcessImage& image, const std::string& file_root) {
+  const auto libc =
+      std::find_if(image.modules().begin(), image.modules().end(), [](const LoadedModule& module) {
+        return module.path.find("/libc.so.6") != std::string::npos ||
+               module.path.find("/libc-2.") != std::string::npos;
+      });
+  constexpr std::array<std::string_view, 1> kNames = {"environ"};
+  std::array<uint64_t, 1> found{};
+  if (libc == image.modules().end() || !FindExports(*libc, file_root, kNames, found) ||
+      found[0] == 0) {
+    return "";
+  }
+  const ProcessMemory& memory = image.memory();
+  uint64_t list = 0;
+  if (memory.Read(found[0] + libc->bias, &list, sizeof(list)) != sizeof(list)) return "";
+  std::string environment;
+  for (size_t i = 0; i < kMaxVariables; ++i) {
+    uint64_t variable = 0;
+    if (memory.Read(list + 8 * i, &variable, sizeof(variable)) != sizeof(variable)) break;
+    if (variable == 0) break;
+    std::array<char, kMaxVariableBytes> text{};
+    const size_t got = memory.Read(variable, text.data(), text.size());
+    const std::string_view all(text.data(), got);
+    const size_t end = all.find('\0');
+    if (end == std::string_view::npos) continue;  // none of ours is as long
+    environment.append(all.substr(0, end)).push_back('\0');
+  }
+  return environment;
+}
 
 bool IsCommunicationLibrary(const std::string& path) {
   const ModuleFamily family = FamilyOf(path);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collector/base/proc_source.h"
+#include "collector/live/process_image.h"
 
 namespace rollcall::attach {
 
@@ -52,6 +53,10 @@ FoundJobs FindJobs(const ProcSource& proc, uid_t user, const RankFilter& filter 
 
 // The launcher names the job by the process that started its ranks alone: otherwise on each node.
 bool IsToldByParent(const FoundJob& job);
+
+// The environment as a process has it, or had it at last: what libc's `environ` points to, each
+// variable ended by a NUL. Empty if it cannot be found. `file_root`: see FindExports().
+std::string EnvironmentInMemory(const ProcessImage& image, const std::string& file_root);
 
 // Is the file part of a library by which ranks talk: MPI, NCCL, PyTorch, Gloo?
 bool IsCommunicationLibrary(const std::string& path);

@@ -70,13 +70,13 @@ class Judgement {
   Report Run() {
     report_.ranks = static_cast<uint32_t>(standings_.ranks.size());
     report_.ranks_expected = static_cast<uint32_t>(std::max(job_.size, 0));
-    report_.hosts = CountHosts(standings_.trace);
-    report_.status = Report::Status::kRunning;
+    report_.hosts = standings_.cores ? 0 : CountHosts(standings_.trace);  // a core does not tell
+    report_.status = standings_.cores ? Report::Status::kStopped : Report::Status::kRunning;
     Sort();
     NoteMissing();
     if (!unreadable_.empty()) return Unreadable();
     if (!moving_.empty()) return Moving();
-    if (waiting_.empty()) {
+    if (waiting_.empty() && !(standings_.cores && !gone_.empty())) {
       report_.notes.push_back("no rank waits for another one in a call that is known");
       return std::move(report_);
     }
@@ -100,6 +100,8 @@ class Judgement {
         unreadable_.push_back(&rank);
       } else if (rank.pace == Pace::kStopped) {
         outside_.push_back(&rank);  // whatever it was about to do
+      } else if (standings_.cores) {
+        waits ? Join(rank) : outside_.push_back(&rank);
       } else if (rank.ended || rank.may_act || !Still(rank) || (rank.timed && !waits)) {
         moving_.push_back(&rank);
       } else if (waits) {
@@ -159,9 +161,14 @@ class Judgement {
     const bool leaves = rank.meaning.meaning == FrameMeaning::kExit;
     if (leaves && !IsUserLine(site.frame)) site.frame = {};
     site.call_path = rank.call_path;
-    site.what = WaitsForRanks(rank.meaning.meaning)
-                    ? rank.meaning.call
-                    : fmt::format("{}, {}", rank.state, MeaningText(rank.meaning.meaning));
+    if (!rank.fault.empty()) {
+      site.what = "ended by " + rank.fault;
+    } else if (WaitsForRanks(rank.meaning.meaning)) {
+      site.what = rank.meaning.call;
+    } else {
+      site.what = fmt::format("{}{}{}", rank.state, rank.state.empty() ? "" : ", ",
+                              MeaningText(rank.meaning.meaning));
+    }
     return site;
   }
 
@@ -184,13 +191,17 @@ class Judgement {
   }
 
   void Add(Finding finding) {
-    report_.status = Report::Status::kHung;
+    report_.status = finding.hangs ? Report::Status::kHung : Report::Status::kFailed;
     for (const ComparedVariable& variable : variables_) {
       if (variable.counts) finding.notes.push_back(VariableText(variable));
     }
-    finding.notes.push_back(
-        "seen from the stacks alone, at two looks: under `rollcall run` the calls themselves are "
-        "compared");
+    if (standings_.cores && !finding.culprit_gone) {
+      finding.certainty = finding.kind_certainty = Certainty::kSuspected;
+    }
+    finding.notes.push_back(fmt::format(
+        "seen from the stacks alone, {}: under `rollcall run` the calls themselves are compared",
+        standings_.cores ? "at one look at each rank, which may have moved still"
+                         : "at two looks"));
     report_.findings.push_back(std::move(finding));
   }
 
@@ -200,6 +211,11 @@ class Judgement {
       if (processes[static_cast<size_t>(rank)] == kNoIndex) missing_.push_back(rank);
     }
     if (missing_.empty()) return;
+    if (standings_.cores) {
+      report_.notes.push_back(
+          fmt::format("of {} of {} there is no core file", RanksPhrase(missing_), job_.size));
+      return;
+    }
     const std::string where = report_.hosts > 1
                                   ? fmt::format("on none of these {} hosts", report_.hosts)
                                   : "not on this machine";
@@ -253,6 +269,7 @@ class Judgement {
   // Ranks outside of every wait that others are in. True if there are any.
   bool Outside() {
     if (gone_.empty() && outside_.empty()) return false;
+    if (standings_.cores && !gone_.empty()) return Crashed();
     const std::string call = waiting_.front().call();
     const std::vector<int32_t> waiting = Waiting();
     const std::string others =
@@ -278,6 +295,29 @@ class Judgement {
     return true;
   }
 
+  // Ranks whose cores say that they ended by themselves, whether or not others wait.
+  bool Crashed() {
+    const std::vector<int32_t> ranks = RanksOf(gone_);
+    const std::vector<int32_t> waiting = Waiting();
+    Finding finding = Draft(VerdictKind::kRankDied, Certainty::kLikely);
+    finding.culprits = ranks;
+    finding.culprit_gone = true;
+    finding.hangs = !waiting.empty();
+    finding.title = fmt::format("{} {} ended by {}", RanksPhrase(ranks), Verb(ranks, "was", "were"),
+                                gone_.front()->fault);
+    if (!waiting.empty()) {
+      finding.title += fmt::format("; {} {} in {}", RanksPhrase(waiting),
+                                   Verb(waiting, "waits", "wait"), waiting_.front().call());
+    }
+    finding.why = "its core file says so";
+    AddWaiting(&finding);
+    for (const RankStanding* rank : gone_) {
+      finding.sites.push_back(SiteOf(*rank, {rank->rank}, Site::Role::kEnded, true));
+    }
+    Add(std::move(finding));
+    return true;
+  }
+
   void Stalled(const std::vector<const RankStanding*>& stalled, const std::string& others) {
     const std::vector<int32_t> ranks = RanksOf(stalled);
     const RankStanding& first = *stalled.front();
@@ -288,7 +328,8 @@ class Judgement {
     finding.title = fmt::format("{} {} outside every call, and {}", RanksPhrase(ranks),
                                 Verb(ranks, "is", "are"), others);
     finding.why =
-        stopped ? "it is stopped, by a signal or a debugger"
+        standings_.cores ? "it had not come there when its core was written"
+        : stopped        ? "it is stopped, by a signal or a debugger"
         : first.stillness == Stillness::kAsleep
             ? "it did not run between the two looks"
             : "it runs, and nothing on its stack or in its registers changed between the two looks";
@@ -380,7 +421,9 @@ class Judgement {
           fmt::format("{} {} in {}; what {} {} was not seen", RanksPhrase(finding.waiting),
                       Verb(finding.waiting, "waits", "wait"), waiting_.front().call(),
                       RanksPhrase(missing_), Verb(missing_, "does", "do"));
-      finding.fix = "look at the machines where those ranks run, too: --hosts, or --slurm";
+      finding.fix = standings_.cores
+                        ? "look at the cores of those ranks, too"
+                        : "look at the machines where those ranks run, too: --hosts, or --slurm";
       AddWaiting(&finding);
       report_.findings.push_back(std::move(finding));
       return;

@@ -26,17 +26,6 @@ constexpr int kMoreTries = 2;
 
 constexpr size_t kMaxHelpers = 8;  // of a rank
 
-ThreadLook ThreadLookOf(const LiveThread& thread, Symbolizer* symbolizer) {
-  ThreadLook look;
-  look.tid = thread.tid;
-  look.name = thread.name;
-  look.frames = LiveFrames(thread, symbolizer);
-  look.whole = thread.end == ring::StackEnd::kComplete;
-  look.digest = thread.digest;
-  look.detail = thread.detail;
-  return look;
-}
-
 // What a data loader's workers do is what the rank waits for.
 void LookAtHelpers(const ProcSource& proc, const JobRank& rank, Symbolizer* symbolizer,
                    RankLook* look) {
@@ -96,6 +85,17 @@ RankLook LookAt(const ProcSource& proc, const JobRank& rank, bool with_helpers,
 }
 
 }  // namespace
+
+ThreadLook ThreadLookOf(const LiveThread& thread, Symbolizer* symbolizer) {
+  ThreadLook look;
+  look.tid = thread.tid;
+  look.name = thread.name;
+  look.frames = LiveFrames(thread, symbolizer);
+  look.whole = thread.end == ring::StackEnd::kComplete;
+  look.digest = thread.digest;
+  look.detail = thread.detail;
+  return look;
+}
 
 std::vector<ObservedRank> LookTwice(const ProcSource& proc, const FoundJob& job,
                                     const LookOptions& options) {

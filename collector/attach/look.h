@@ -10,6 +10,8 @@
 #include "collector/attach/job_finder.h"
 #include "collector/attach/observation.h"
 #include "collector/base/proc_source.h"
+#include "collector/live/live_stack.h"
+#include "collector/symbolize/symbolizer.h"
 
 namespace rollcall::attach {
 
@@ -21,6 +23,8 @@ struct LookOptions {
   // what stands still between its looks, on all hosts, stood so at one time.
   std::function<void()> after_first = {};
 };
+
+ThreadLook ThreadLookOf(const LiveThread& thread, Symbolizer* symbolizer);
 
 // Two looks at each rank, in the order of `job.ranks`.
 std::vector<ObservedRank> LookTwice(const ProcSource& proc, const FoundJob& job,

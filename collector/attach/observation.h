@@ -38,11 +38,21 @@ struct RankLook {
   std::vector<ThreadLook> helpers;
 };
 
+// A process that left a core file instead of being there.
+struct CoreEnd {
+  std::string file;    // its name
+  int signal = 0;      // that wrote the core; 0: none did
+  bool fault = false;  // the process caused the signal itself: a crash, not a watchdog's
+};
+
 struct ObservedRank {
   JobRank rank;
   RankLook first;
   RankLook second;
   std::string host = {};  // where it runs; empty: where the others of it do
+  // Then there was one look, `second`, without a state; of a fault, with the thread that caused it
+  // first.
+  std::optional<CoreEnd> core{};
 };
 
 }  // namespace rollcall::attach

@@ -12,7 +12,7 @@ namespace {
 
 // What a rank does at the end of its path.
 std::string DoingText(const RankStanding& rank) {
-  if (rank.gone) return "ended";
+  if (rank.gone) return rank.fault.empty() ? "ended" : "ended by " + rank.fault;
   if (!rank.problem.empty()) return "not to be seen";
   if (WaitsForRanks(rank.meaning.meaning)) return rank.meaning.call;
   std::string text(MeaningText(rank.meaning.meaning));

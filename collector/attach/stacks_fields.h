@@ -122,7 +122,15 @@ template <>
 struct FieldsOf<ObservedRank> {
   static constexpr auto kList =
       std::tuple(F("process", &ObservedRank::rank, 0), F("first", &ObservedRank::first, 0),
-                 F("second", &ObservedRank::second, 0), F("host", &ObservedRank::host, kMaxWord));
+                 F("second", &ObservedRank::second, 0), F("host", &ObservedRank::host, kMaxWord),
+                 F("core", &ObservedRank::core, 0));
+};
+
+template <>
+struct FieldsOf<CoreEnd> {
+  static constexpr auto kList =
+      std::tuple(F("file", &CoreEnd::file, kMaxText), F("signal", &CoreEnd::signal, 128),
+                 F("fault", &CoreEnd::fault, 1));
 };
 
 template <>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <unordered_map>
@@ -125,6 +126,16 @@ class Builds {
   std::unordered_set<std::string> differing_;
 };
 
+// A process that a rank forked has the rank's environment, and its core may have replaced that of
+// the rank, where no process id is in the name.
+bool IsLoaderWorker(const RankLook& look) {
+  return !look.threads.empty() &&
+         std::any_of(look.threads.front().frames.begin(), look.threads.front().frames.end(),
+                     [](const LiveFrame& frame) {
+                       return frame.frame.file.ends_with("torch/utils/data/_utils/worker.py");
+                     });
+}
+
 class Builder {
  public:
   Builder(const FoundJob& job, const std::string& host, const std::vector<ObservedRank>& observed)
@@ -152,8 +163,17 @@ class Builder {
     process.executable = observed.rank.executable;
     process.source = "process " + std::to_string(observed.rank.pid);
     process.end.how = ProcessEnd::How::kAlive;
-    Judge(observed, &standing);
-    if (standing.gone || standing.ended) process.end.how = ProcessEnd::How::kVanished;
+    if (observed.core) {
+      JudgeCore(observed, &standing);
+      standings_.cores = true;
+      process.source = observed.core->file;
+      const int signal = observed.core->signal;
+      process.end.how = signal != 0 ? ProcessEnd::How::kSignaled : ProcessEnd::How::kUnknown;
+      process.end.status = signal;
+    } else {
+      Judge(observed, &standing);
+      if (standing.gone || standing.ended) process.end.how = ProcessEnd::How::kVanished;
+    }
     AddStacks(observed, &process);
     AddOpenCall(standing, &process);
     standings_.trace.worlds[0].processes[static_cast<size_t>(standing.rank)] = standing.process;
@@ -194,19 +214,54 @@ class Builder {
       return;
     }
     SetState(observed, second->tid, standing);
-    standing->call_path = Path(*second, FirstOwnFrame(standing->meaning));
     standing->timed = standing->meaning.meaning == FrameMeaning::kSleep;
-    AddVariables(*second, standing);
+    SetPlace(observed, *second, standing);
+    if (first == nullptr) return;
+    standing->stillness = Compare(observed, *first, first_meaning, *second, standing->meaning);
+  }
+
+  // What it did when the signal came.
+  void JudgeCore(const ObservedRank& observed, RankStanding* standing) {
+    const RankLook& look = observed.second;
+    const CoreEnd& end = *observed.core;
+    if (IsLoaderWorker(look)) {
+      standing->denied = true;
+      standing->problem = fmt::format(
+          "{} is of a worker of its data loader, and there is none of the rank", end.file);
+      return;
+    }
+    const ThreadLook* thread = Representative(look, &standing->meaning);
+    if (end.fault) {
+      const char* name = sigabbrev_np(end.signal);
+      standing->fault = name == nullptr ? "a signal" : fmt::format("SIG{}", name);
+      thread = look.threads.empty() ? nullptr : &look.threads.front();
+      if (thread != nullptr) standing->meaning = MeaningOf(FramesOf(*thread));
+    } else if (standing->meaning.meaning == FrameMeaning::kExit &&
+               standing->meaning.call == "abort") {
+      standing->fault = "abort()";  // its own, not that of a watchdog's thread
+    }
+    standing->gone = !standing->fault.empty();
+    if (thread != nullptr && !thread->frames.empty()) {
+      SetPlace(observed, *thread, standing);
+    } else if (!standing->gone) {
+      standing->denied = true;
+      standing->problem = look.error;
+      if (look.error.empty() && !look.threads.empty()) {
+        standing->problem = look.threads.front().detail;
+      }
+    }
+  }
+
+  void SetPlace(const ObservedRank& observed, const ThreadLook& thread, RankStanding* standing) {
+    standing->call_path = Path(thread, FirstOwnFrame(standing->meaning));
+    AddVariables(thread, standing);
     for (const ThreadLook& helper : observed.second.helpers) {
       AddAwaited("process", helper, standing);
     }
-    if (standing->meaning.meaning == FrameMeaning::kExit) {
-      for (const ThreadLook& thread : observed.second.threads) {
-        if (&thread != second) AddAwaited("thread", thread, standing);
-      }
+    if (standing->meaning.meaning != FrameMeaning::kExit) return;
+    for (const ThreadLook& other : observed.second.threads) {
+      if (&other != &thread) AddAwaited("thread", other, standing);
     }
-    if (first == nullptr) return;
-    standing->stillness = Compare(observed, *first, first_meaning, *second, standing->meaning);
   }
 
   static void SetState(const ObservedRank& observed, pid_t tid, RankStanding* standing) {

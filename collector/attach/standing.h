@@ -33,7 +33,7 @@ struct RankStanding {
   uint32_t call_path = kNoIndex;  // of the caller of meaning.call; else of the whole stack
   Stillness stillness = Stillness::kUnknown;
   Pace pace = Pace::kUnknown;
-  bool gone = false;    // it had ended at the first look
+  bool gone = false;    // it had ended at the first look, or a fault ended it
   bool timed = false;   // it sleeps for a time, and will go on by itself
   bool ended = false;   // between the looks
   bool denied = false;  // it may not be looked at, for `problem`
@@ -41,6 +41,7 @@ struct RankStanding {
   bool may_act = false;
   std::string state;    // "running", "sleeping in read"
   std::string problem;  // why its stack could not be taken
+  std::string fault;    // with `gone`, of a core: "SIGSEGV", "abort()"
   // Of the Python frames of the user's that are behind the call, outermost first.
   std::vector<FrameVariables> variables;
   // Where those stand that it may wait for: workers of its data loader, or, on its way out, its
@@ -51,6 +52,9 @@ struct RankStanding {
 struct Standings {
   Trace trace;                      // a process for each rank, with its stacks; no events
   std::vector<RankStanding> ranks;  // as the ranks were observed
+  // Seen from core files: one look each, not all of one moment. Whether a rank still moved is not
+  // known, and no standing says that it moved or did not.
+  bool cores = false;
 };
 
 // The thread that tells most of what the rank waits for: the main thread, or the first one inside

@@ -88,14 +88,16 @@ size_t ProcessMemory::Read(uint64_t address, void* buffer, size_t size) const {
 }
 
 int ProcessImage::Load(const ProcSource& proc, pid_t pid, const ProcessMemory* memory) {
+  std::string text;
+  const int status = proc.Read("/proc/" + std::to_string(pid) + "/maps", &text, 64 << 20);
+  LoadMaps(text, memory);
+  return status;
+}
+
+void ProcessImage::LoadMaps(const std::string& maps, const ProcessMemory* memory) {
   memory_ = memory;
   modules_.clear();
   readable_.clear();
-  std::string text;
-  if (const int status = proc.Read("/proc/" + std::to_string(pid) + "/maps", &text, 64 << 20);
-      status != 0) {
-    return status;
-  }
   struct Group {
     std::string path;
     uint64_t start = 0;
@@ -103,7 +105,7 @@ int ProcessImage::Load(const ProcSource& proc, pid_t pid, const ProcessMemory* m
     bool has_code = false;
   };
   std::vector<Group> groups;
-  std::istringstream lines(text);
+  std::istringstream lines(maps);
   for (std::string line; std::getline(lines, line);) {
     unsigned long start = 0;
     unsigned long end = 0;
@@ -139,7 +141,6 @@ int ProcessImage::Load(const ProcSource& proc, pid_t pid, const ProcessMemory* m
                         .end = group.end,
                         .bias = headers->bias});
   }
-  return 0;
 }
 
 const LoadedModule* ProcessImage::FindModule(uint64_t address) const {

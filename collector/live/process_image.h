@@ -42,6 +42,8 @@ class ProcessImage {
  public:
   // Reads /proc/<pid>/maps. Returns 0 or an errno. `memory` must outlive this object.
   int Load(const ProcSource& proc, pid_t pid, const ProcessMemory* memory);
+  // The same of the text of such a file.
+  void LoadMaps(const std::string& maps, const ProcessMemory* memory);
 
   // The module that holds `address`, or null; owned by this object.
   const LoadedModule* FindModule(uint64_t address) const;

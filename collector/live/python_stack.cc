@@ -23,8 +23,6 @@ constexpr int kMaxSteps = 4 * static_cast<int>(kMaxLivePythonFrames);
 constexpr uint64_t kMaxNameCharacters = 512;
 constexpr uint64_t kMaxFileCharacters = 4096;
 constexpr uint64_t kMaxTableBytes = 1 << 18;  // a function of some ten thousand lines
-// A thread is held while its frames are read.
-constexpr auto kMaxHeld = std::chrono::milliseconds(50);
 
 constexpr uint32_t kMaxFrameBytes = 512;
 constexpr uint32_t kMaxCodeBytes = 1024;
@@ -277,8 +275,9 @@ PythonStack ReadPythonFrames(const ProcessMemory& memory, const PythonInterprete
   return Walker(memory, interpreter, deadline).Walk(state, locals);
 }
 
-PythonReader::PythonReader(const ProcessImage* image, const std::string& file_root)
-    : image_(image) {
+PythonReader::PythonReader(const ProcessImage* image, const std::string& file_root,
+                           std::chrono::milliseconds patience)
+    : image_(image), patience_(patience) {
   presence_ = FindPythonInterpreter(*image, file_root, &interpreter_, &why_);
   if (present()) threads_ = ListPythonThreads(image_->memory(), interpreter_);
 }
@@ -300,7 +299,7 @@ PythonStack PythonReader::Read(uint64_t native_id, uint64_t thread_pointer, bool
     stack.detail = why_;
     return stack;
   }
-  const auto deadline = Clock::now() + kMaxHeld;
+  const auto deadline = Clock::now() + patience_;
   stack.end = ring::PythonEnd::kNoFrames;
   // A thread that runs a sub-interpreter has a state in each; the newer one was entered from the
   // older one's frames.

@@ -141,6 +141,32 @@ class Job:
         """SIGKILL to the ranks alone: the processes that write a ring, whatever they execute."""
         self._signal_all(signal.SIGKILL, _writes_ring)
 
+    def abort_ranks(self, executable, timeout_s=JOB_TIMEOUT_S):
+        """SIGABRT to the processes that run the executable, but not to their children; returns when the kernel has
+        written their cores.
+
+        All are stopped before, so that no rank sees another one end. Launchers stay so: they kill the other ranks once
+        one has ended, which would cut cores.
+        """
+        def executes(pid):
+            try:
+                same = os.readlink("/proc/%d/exe" % pid) == os.path.realpath(executable)
+            except OSError:
+                return False  # a zombie, or gone
+            return same and pid != self._process.pid
+
+        def is_rank(pid):
+            with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as stat:
+                return executes(pid) and not executes(int(stat.read().rpartition(")")[2].split()[1]))
+
+        ranks = [pid for pid in _processes_with(self._token) if is_rank(pid)]
+        self._signal_all(signal.SIGSTOP)
+        self._signal_all(signal.SIGABRT, ranks.__contains__)
+        self._signal_all(signal.SIGCONT, ranks.__contains__)
+        deadline = time.monotonic() + timeout_s
+        while any(executes(pid) for pid in ranks) and time.monotonic() < deadline:
+            time.sleep(0.01)
+
     def _signal_all(self, number, chosen=lambda pid: True):
         for pid in _processes_with(self._token):
             try:

@@ -164,6 +164,14 @@ class ObservedJob {
       }
       return *this;
     }
+    // It is not there: it left a core file.
+    RankText& Core(int signal, bool fault = false) {
+      rank_->core = CoreEnd{
+          .file = "core." + std::to_string(rank_->rank.rank), .signal = signal, .fault = fault};
+      rank_->first = {};
+      rank_->second.state.reset();
+      return *this;
+    }
     RankText& Hidden(const std::string& why) {
       for (RankLook* look : {&rank_->first, &rank_->second}) {
         look->threads.clear();

@@ -186,8 +186,12 @@ TEST(AttachStacks, NoMemberIsForgotten) {
     EXPECT_EQ(Count(a, b, c, d, e, f, g, h, i, j), kListed<SourceFrame>);
   }
   {
-    const auto& [a, b, c, d] = ObservedRank{};
-    EXPECT_EQ(Count(a, b, c, d), kListed<ObservedRank>);
+    const auto& [a, b, c, d, e] = ObservedRank{};
+    EXPECT_EQ(Count(a, b, c, d, e), kListed<ObservedRank>);
+  }
+  {
+    const auto& [a, b, c] = CoreEnd{};
+    EXPECT_EQ(Count(a, b, c), kListed<CoreEnd>);
   }
   {
     const auto& [a, b, c, d, e, f] = RankLook{};

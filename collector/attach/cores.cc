@@ -1,0 +1,286 @@
+#include "collector/attach/cores.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "collector/attach/look.h"
+#include "collector/attach/rank_identity.h"
+#include "collector/attach/standing.h"
+#include "collector/base/text.h"
+#include "collector/core/core_unwinder.h"
+#include "collector/import/read_ahead.h"
+#include "collector/live/python_stack.h"
+#include "collector/symbolize/symbolizer.h"
+
+namespace rollcall::attach {
+namespace {
+
+constexpr size_t kMaxFiles = 1 << 16;
+constexpr size_t kMaxFileNameBytes = 256;
+constexpr size_t kMaxHelperCores = 8;  // of a rank
+// Nobody is held while frames are read; a disk may be slow.
+constexpr std::chrono::seconds kPythonPatience{5};
+
+struct OpenedCore {
+  std::string file;
+  std::unique_ptr<CoreProcess> process;
+  std::string error;
+  std::optional<RankIdentity> identity;
+  bool communicates = false;
+
+  pid_t pid() const { return process->core().pid; }
+  pid_t parent() const { return process->core().parent; }
+};
+
+OpenedCore OpenCore(const std::filesystem::path& path) {
+  OpenedCore opened;
+  opened.file = CleanText(path.filename().string(), kMaxFileNameBytes);
+  opened.process = CoreProcess::Open(path.string(), &opened.error);
+  if (opened.process == nullptr) return opened;
+  const std::vector<CoreMapping>& mappings = opened.process->core().mappings;
+  opened.communicates =
+      std::any_of(mappings.begin(), mappings.end(),
+                  [](const CoreMapping& mapping) { return IsCommunicationLibrary(mapping.path); });
+  opened.identity =
+      IdentifyRank(InitialEnvironment(opened.process->core(), opened.process->memory()));
+  if (!opened.identity && opened.communicates) {
+    opened.identity = IdentifyRank(EnvironmentInMemory(opened.process->image(), ""));
+  }
+  return opened;
+}
+
+// The one of a rank's processes that is the rank: it communicates, and no other one started it.
+size_t RankAmong(const std::vector<OpenedCore>& cores) {
+  const auto key = [&cores](const OpenedCore& core) {
+    const bool started = std::any_of(cores.begin(), cores.end(), [&core](const OpenedCore& other) {
+      return other.pid() == core.parent();
+    });
+    return std::tuple(!core.communicates, started, core.pid());
+  };
+  const auto best = std::min_element(
+      cores.begin(), cores.end(),
+      [&key](const OpenedCore& a, const OpenedCore& b) { return key(a) < key(b); });
+  return static_cast<size_t>(best - cores.begin());
+}
+
+// Launcher, job, size. An empty job: the environment does not tell.
+using JobKey = std::tuple<std::string, std::string, int32_t>;
+using ByRank = std::map<int32_t, std::vector<OpenedCore>>;
+
+// Processes of one rank that none of them started.
+size_t Roots(const std::vector<OpenedCore>& cores) {
+  return static_cast<size_t>(
+      std::count_if(cores.begin(), cores.end(), [&cores](const OpenedCore& core) {
+        return std::none_of(cores.begin(), cores.end(), [&core](const OpenedCore& other) {
+          return other.pid() == core.parent();
+        });
+      }));
+}
+
+// Cores of one directory are of one job as a rule. Where a rank is there twice, they are of
+// several, which their parents tell apart as far as anything does.
+std::map<JobKey, ByRank> Separate(std::map<JobKey, ByRank>&& jobs) {
+  std::map<JobKey, ByRank> separate;
+  for (auto& [key, ranks] : jobs) {
+    const auto& [launcher, job, size] = key;
+    const bool several =
+        job.empty() && std::any_of(ranks.begin(), ranks.end(),
+                                   [](const auto& rank) { return Roots(rank.second) > 1; });
+    for (auto& [rank, cores] : ranks) {
+      for (OpenedCore& core : cores) {
+        const std::string name = several ? fmt::format("process {}", core.parent()) : job;
+        separate[{launcher, name, size}][rank].push_back(std::move(core));
+      }
+    }
+  }
+  return separate;
+}
+
+std::string ExecutableOf(const CoreFile& core) {
+  const CoreMapping* mapping = core.FindMapping(core.entry);
+  return mapping == nullptr ? "" : mapping->path;
+}
+
+// `cores` are of one rank.
+void AddRank(int32_t number, std::vector<OpenedCore> cores, CoreJob* job,
+             std::vector<std::string>* problems) {
+  const size_t chosen = RankAmong(cores);
+  const CoreFile& core = cores[chosen].process->core();
+  JobRank rank;
+  rank.rank = number;
+  rank.pid = core.pid;
+  rank.name = core.name;
+  rank.executable = ExecutableOf(core);
+  RankCore kept;
+  kept.file = cores[chosen].file;
+  for (size_t i = 0; i < cores.size(); ++i) {
+    if (i == chosen) continue;
+    if (cores[i].parent() == core.pid) {
+      rank.helpers.push_back(cores[i].pid());
+      kept.helpers.push_back(std::move(cores[i].process));
+    } else if (core.parent != cores[i].pid()) {
+      problems->push_back(fmt::format("{} is left out: rank {} is {}, too", cores[i].file, number,
+                                      cores[chosen].file));
+    }
+  }
+  kept.process = std::move(cores[chosen].process);
+  job->job.ranks.push_back(std::move(rank));
+  job->cores.push_back(std::move(kept));
+}
+
+// By itself, as a rule. SIGABRT and SIGQUIT are a watchdog's; who calls abort() is seen on its
+// stack.
+bool IsFault(const CoreFile& core) {
+  constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGXCPU, SIGXFSZ};
+  return !core.signal_from_outside &&
+         std::find(std::begin(kFaults), std::end(kFaults), core.signal) != std::end(kFaults);
+}
+
+// What a signal interrupted, without the signal's handler.
+LiveThread WithoutHandler(const CoreThread& thread, const CoreStack& stack) {
+  LiveThread live;
+  live.tid = thread.tid;
+  live.frames.assign(stack.frames.begin() + static_cast<ptrdiff_t>(stack.interrupted),
+                     stack.frames.end());
+  live.end = stack.end;
+  live.detail = stack.detail;
+  return live;
+}
+
+class Looker {
+ public:
+  explicit Looker(bool integers) : integers_(integers) {}
+
+  struct Result {
+    ObservedRank observed;
+    std::vector<std::string> problems;
+  };
+
+  Result Look(const JobRank& rank, const RankCore& core) {
+    Result result;
+    const CoreFile& file = core.process->core();
+    result.observed.rank = rank;
+    result.observed.core = CoreEnd{core.file, file.signal, IsFault(file)};
+    RankLook& look = result.observed.second;
+    LookAt(*core.process, &look);
+    if (result.observed.core->fault) {
+      std::stable_partition(
+          look.threads.begin(), look.threads.end(),
+          [&](const ThreadLook& thread) { return thread.tid == file.signaled_thread; });
+    }
+    StackMeaning meaning;
+    const ThreadLook* representative = Representative(look, &meaning);
+    if (representative != nullptr && meaning.meaning == FrameMeaning::kLoader) {
+      for (size_t i = 0; i < std::min(kMaxHelperCores, core.helpers.size()); ++i) {
+        RankLook helper;
+        LookAt(*core.helpers[i], &helper);
+        if (helper.threads.empty() || helper.threads.front().frames.empty()) continue;
+        look.helpers.push_back(std::move(helper.threads.front()));
+      }
+    }
+    AddProblems(*core.process, &result);
+    return result;
+  }
+
+ private:
+  void LookAt(const CoreProcess& process, RankLook* look) {
+    const CoreStacks stacks = UnwindCore(process);
+    look->error = stacks.error;
+    const PythonReader python(&process.image(), "", kPythonPatience);
+    for (size_t i = 0; i < stacks.threads.size(); ++i) {
+      const CoreThread& thread = process.core().threads[i];
+      LiveThread live = WithoutHandler(thread, stacks.threads[i]);
+      live.python = python.Read(static_cast<uint64_t>(thread.tid), thread.thread_pointer,
+                                thread.tid == process.core().pid, integers_);
+      look->threads.push_back(ThreadLookOf(live, &symbolizer_));
+    }
+  }
+
+  static void AddProblems(const CoreProcess& process, Result* result) {
+    const std::string& file = result->observed.core->file;
+    const auto add = [&](std::string_view text) {
+      result->problems.push_back(fmt::format("{}: {}", file, text));
+    };
+    if (!result->observed.second.error.empty()) add(result->observed.second.error);
+    if (process.core().threads_left_out != 0) {
+      add(fmt::format("{} of its threads are left out", process.core().threads_left_out));
+    }
+    for (const std::string& module : process.unknown_modules()) {
+      result->problems.push_back(
+          fmt::format("{} is not here, or not the file that was loaded", module));
+    }
+  }
+
+  const bool integers_;
+  Symbolizer symbolizer_;
+};
+
+}  // namespace
+
+FoundCores FindCores(const std::string& directory, std::string* error) {
+  FoundCores found;
+  std::vector<std::filesystem::path> paths;
+  std::error_code code;
+  std::filesystem::directory_iterator entries(directory, code);
+  for (; !code && entries != std::filesystem::directory_iterator(); entries.increment(code)) {
+    std::error_code ignored;
+    if (paths.size() < kMaxFiles && entries->is_regular_file(ignored)) {
+      paths.push_back(entries->path());
+    }
+  }
+  if (code) *error = fmt::format("{}: {}", directory, code.message());
+  std::sort(paths.begin(), paths.end());
+  std::map<JobKey, ByRank> jobs;
+  ReadAhead<OpenedCore> cores(paths.size(), ReadingThreads(),
+                              [&paths](size_t i) { return OpenCore(paths[i]); });
+  for (size_t i = 0; i < paths.size(); ++i) {
+    OpenedCore core = cores.Next();
+    if (core.process == nullptr) {
+      if (!core.error.empty()) found.problems.push_back(core.file + ": " + core.error);
+      continue;
+    }
+    for (const std::string& problem : core.process->core().problems) {
+      found.problems.push_back(core.file + ": " + problem);
+    }
+    if (!core.identity) {
+      found.problems.push_back(core.file + ": its environment, if there is one, names no rank");
+      continue;
+    }
+    const RankIdentity identity = *core.identity;
+    jobs[{identity.launcher, identity.job, identity.size}][identity.rank].push_back(
+        std::move(core));
+  }
+  for (auto& [key, ranks] : Separate(std::move(jobs))) {
+    CoreJob& job = found.jobs.emplace_back();
+    std::tie(job.job.launcher, job.job.job, job.job.size) = key;
+    for (auto& [rank, all] : ranks) AddRank(rank, std::move(all), &job, &found.problems);
+  }
+  return found;
+}
+
+std::vector<ObservedRank> LookAtCores(const CoreJob& job, bool integers,
+                                      std::vector<std::string>* problems) {
+  Looker looker(integers);
+  std::vector<ObservedRank> observed;
+  std::set<std::string> known;
+  ReadAhead<Looker::Result> looks(job.cores.size(), ReadingThreads(), [&](size_t i) {
+    return looker.Look(job.job.ranks[i], job.cores[i]);
+  });
+  for (size_t i = 0; i < job.cores.size(); ++i) {
+    Looker::Result result = looks.Next();
+    observed.push_back(std::move(result.observed));
+    for (std::string& problem : result.problems) {
+      if (known.insert(problem).second) problems->push_back(std::move(problem));
+    }
+  }
+  return observed;
+}
+
+}  // namespace rollcall::attach

@@ -1,0 +1,85 @@
+// What an ELF core file says of the process that left it: threads, memory, mapped files, signal.
+//
+// A core may be cut (ulimit -c, a full disk) or crafted: each size and offset is checked against
+// the file, and what is usable is used. elf(5), core(5); Linux writes it in fs/binfmt_elf.c, gdb's
+// gcore in the same form.
+#ifndef ROLLCALL_COLLECTOR_CORE_CORE_FILE_H_
+#define ROLLCALL_COLLECTOR_CORE_CORE_FILE_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/base/byte_source.h"
+
+namespace rollcall {
+
+// A range of addresses.
+struct CoreSegment {
+  uint64_t start = 0;
+  uint64_t end = 0;
+  uint64_t offset = 0;      // of its bytes in the core
+  uint64_t file_bytes = 0;  // that the core really has, from `start` on; the others were not dumped
+  bool readable = false;
+  bool writable = false;
+  bool executable = false;
+};
+
+// A range that a file was mapped to.
+struct CoreMapping {
+  uint64_t start = 0;
+  uint64_t end = 0;
+  uint64_t offset = 0;  // in the file, in bytes
+  std::string path;     // cleaned text
+};
+
+struct CoreThread {
+  pid_t tid = 0;
+  std::vector<uint8_t> status;  // struct elf_prstatus, whole
+  uint64_t pc = 0;
+  uint64_t stack_pointer = 0;
+  uint64_t thread_pointer = 0;  // fs_base, tpidr; 0: unknown
+};
+
+struct CoreFile {
+  std::vector<CoreSegment> segments;  // by start, disjoint
+  std::vector<CoreMapping> mappings;  // by start, disjoint
+  std::vector<CoreThread> threads;    // the main thread first
+  size_t threads_left_out = 0;        // beyond kMaxCoreThreads
+  pid_t signaled_thread = 0;          // the one that wrote the core: it got the signal
+
+  pid_t pid = 0;
+  pid_t parent = 0;
+  std::string name;  // of the program, at most 15 bytes; cleaned text
+  int signal = 0;    // that ended it; 0: none, as of a core that gcore(1) made
+  // Who sent the signal, by NT_SIGINFO: false if it is the process itself or the kernel (a fault),
+  // or if that is not told.
+  bool signal_from_outside = false;
+
+  uint64_t vdso = 0;         // AT_SYSINFO_EHDR
+  uint64_t entry = 0;        // AT_ENTRY: lies in the program itself
+  uint64_t random = 0;       // AT_RANDOM: 16 bytes between the auxiliary vector and the strings
+  std::vector<char> auxv{};  // as it lies in the process' memory, too
+
+  // What is damaged or missing, with the offset in the file; for a person.
+  std::vector<std::string> problems{};
+
+  // The segment or mapping that holds `address`, or null; owned by this object.
+  const CoreSegment* FindSegment(uint64_t address) const;
+  const CoreMapping* FindMapping(uint64_t address) const;
+};
+
+inline constexpr size_t kMaxCoreThreads = 256;
+inline constexpr size_t kMaxCoreSegments = 1 << 18;
+
+// Nothing if it is no core file, with an empty `*error`, or one that nothing can be read from, of
+// another architecture, say: then `*error` tells why. Reads headers and notes only.
+std::optional<CoreFile> ReadCoreFile(ByteSource& source, std::string* error);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_CORE_CORE_FILE_H_
