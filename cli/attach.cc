@@ -115,7 +115,8 @@ std::optional<HostStacks> LookAtCoresOf(const std::string& directory,
   }
   const attach::CoreJob& job = found.jobs.front();
   std::vector<std::string> problems;
-  HostStacks host = {.taken_at_ns = Now(CLOCK_REALTIME), .job = job.job};  // no core tells its host
+  // No core tells its host.
+  HostStacks host = {.host = "", .taken_at_ns = Now(CLOCK_REALTIME), .job = job.job};
   host.ranks = attach::LookAtCores(job, integers, &problems);
   for (const std::string& problem : problems) PrintLine(problem);
   return host;

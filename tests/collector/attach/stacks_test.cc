@@ -27,8 +27,8 @@ using ::testing::IsEmpty;
 using testing::ObservedJob;
 using ::testing::SizeIs;
 
-constexpr char kInBarrier[] = "poll < MPI_Barrier < step a.c:10 < main a.c:40";
-constexpr char kInReduce[] = "poll < PMPI_Allreduce < step a.c:20 < main a.c:40";
+constexpr char kWaitsInBarrier[] = "poll < MPI_Barrier < step a.c:10 < main a.c:40";
+constexpr char kWaitsInReduce[] = "poll < PMPI_Allreduce < step a.c:20 < main a.c:40";
 
 struct StacksRead {
   HostStacks stacks;
@@ -65,7 +65,7 @@ ObservedJob RichJob() {
   job.Rank(2, "_next_data torch/utils/data/dataloader.py:5 < train train.py:19 [step=7]")
       .Asleep()
       .Helper("__getitem__ loader.py:20 < main a.c:1");
-  job.Rank(3, kInBarrier).Stopped();
+  job.Rank(3, kWaitsInBarrier).Stopped();
   return job;
 }
 
@@ -349,8 +349,8 @@ TEST(AttachStacks, WhatTheHostDidNotKnowIsLookedUpHere) {
 
 TEST(AttachJobStacks, RanksOfTwoHostsAreOneJob) {
   ObservedJob job(4);
-  for (int rank = 0; rank < 3; ++rank) job.Rank(rank, kInBarrier);
-  job.Rank(3, kInReduce);
+  for (int rank = 0; rank < 3; ++rank) job.Rank(rank, kWaitsInBarrier);
+  job.Rank(3, kWaitsInReduce);
   HostStacks a = job.On("n1");
   HostStacks b = a;
   b.host = "n2";
@@ -368,8 +368,8 @@ TEST(AttachJobStacks, RanksOfTwoHostsAreOneJob) {
 
 TEST(AttachJobStacks, ARankThatTwoHostsHaveCountsOnceAndIsSaid) {
   ObservedJob job(2);
-  job.Rank(0, kInBarrier);
-  job.Rank(1, kInBarrier);
+  job.Rank(0, kWaitsInBarrier);
+  job.Rank(1, kWaitsInBarrier);
   HostStacks a = job.On("n1");
   HostStacks b = job.On("n2");
   b.ranks.erase(b.ranks.begin());
@@ -381,8 +381,8 @@ TEST(AttachJobStacks, ARankThatTwoHostsHaveCountsOnceAndIsSaid) {
 
 TEST(AttachJobStacks, AHostThatDidNotAnswerIsNamedAndItsRanksAreNotAccused) {
   ObservedJob job(3);
-  job.Rank(0, kInBarrier);
-  job.Rank(1, kInBarrier);
+  job.Rank(0, kWaitsInBarrier);
+  job.Rank(1, kWaitsInBarrier);
   HostStacks silent;
   silent.host = "n2";
   silent.absent = "no answer for 8 s";
@@ -395,7 +395,7 @@ TEST(AttachJobStacks, AHostThatDidNotAnswerIsNamedAndItsRanksAreNotAccused) {
 
 TEST(AttachJobStacks, TwoJobsAreNotJoined) {
   ObservedJob job(2);
-  job.Rank(0, kInBarrier);
+  job.Rank(0, kWaitsInBarrier);
   HostStacks a = job.On("n1");
   HostStacks b = job.On("n2");
   a.job.job = "1";
