@@ -66,8 +66,7 @@ std::vector<bool> ComputeRunnable(const Trace& trace, const WaitGraph& graph,
     const ProcessView& view = graph.processes[p];
     if (can[p] || view.activity == Activity::kLeft || view.activity == Activity::kEnded) return;
     bool free = view.dependencies.empty() || view.activity == Activity::kRunning ||
-                (view.weak && waits != Waits::kAll) ||
-                (strict && (!Reliable(trace.processes[p]) || view.activity == Activity::kPolling));
+                (view.weak && waits != Waits::kAll) || (strict && !Reliable(trace.processes[p]));
     if (!free) {
       free = view.any ? view.released || std::any_of(view.dependencies.begin(),
                                                      view.dependencies.end(), satisfied)
