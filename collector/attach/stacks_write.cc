@@ -12,7 +12,7 @@
 namespace rollcall::attach {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 class Writer {
  public:
@@ -27,7 +27,7 @@ class Writer {
     Line("job", Object(stacks.job));
     for (const SourceBlocks& source : stacks.sources) Line("source", Object(source));
     for (const ObservedRank& rank : stacks.ranks) {
-      const Json object = Object(rank);  // writes the lines of its frames
+      const OrderedJson object = Object(rank);  // writes the lines of its frames
       Line("rank", object);
     }
     Line("end", stacks.ranks.size());
@@ -35,11 +35,11 @@ class Writer {
   }
 
  private:
-  static std::string Text(const Json& json) {
-    return json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+  static std::string Text(const OrderedJson& json) {
+    return json.dump(-1, ' ', /*ensure_ascii=*/true, OrderedJson::error_handler_t::replace);
   }
-  void Line(const char* kind, const Json& json) {
-    Json line;
+  void Line(const char* kind, const OrderedJson& json) {
+    OrderedJson line;
     line[kind] = json;
     text_ += Text(line) + "\n";
   }
@@ -54,9 +54,9 @@ class Writer {
 
   // Without what is as the default.
   template <typename Struct>
-  Json Object(const Struct& of) {
+  OrderedJson Object(const Struct& of) {
     static const Struct kDefault = {};
-    Json object = Json::object();
+    OrderedJson object = OrderedJson::object();
     const auto add = [&](const auto& field) {
       if (IsDefault(of.*field.member, kDefault.*field.member)) return;
       object[std::string(field.name)] = Value(of.*field.member);
@@ -81,22 +81,22 @@ class Writer {
     }
   }
 
-  Json Value(const LiveFrame& live) {
+  OrderedJson Value(const LiveFrame& live) {
     const auto& [frame, digest, integers, build_id] = live;  // all of it
     return Object(StoredFrame{NumberOf({frame, build_id}), digest, integers});
   }
   template <typename T>
-  Json Value(const std::optional<T>& value) {
+  OrderedJson Value(const std::optional<T>& value) {
     return Value(*value);
   }
   template <typename T>
-  Json Value(const T& value) {
+  OrderedJson Value(const T& value) {
     if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
       return value;
     } else if constexpr (std::is_enum_v<T>) {
       return static_cast<uint64_t>(value);
     } else if constexpr (requires { value.begin(); }) {
-      Json list = Json::array();
+      OrderedJson list = OrderedJson::array();
       for (const auto& one : value) list.push_back(Value(one));
       return list;
     } else {
