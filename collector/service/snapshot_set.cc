@@ -8,7 +8,7 @@ namespace rollcall::service {
 namespace {
 
 // A name is that of a file.
-constexpr size_t kMostNameBytes = 4096;
+constexpr size_t kMostImageNameBytes = 4096;
 // So many are counted: who sends more sends what no job has.
 constexpr size_t kMostDropped = 1 << 18;
 
@@ -108,7 +108,8 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
     answered_.insert(agent);
     return true;
   }
-  if (chunk.total_bytes() > kMaxImageBytes || chunk.name().size() > kMostNameBytes) return false;
+  if (chunk.total_bytes() > kMaxImageBytes || chunk.name().size() > kMostImageNameBytes)
+    return false;
   Answer*& open = open_[agent];
   if (open == nullptr) {
     open = &answers_.emplace_back();
