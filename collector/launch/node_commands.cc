@@ -25,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr size_t kPieceBytes = 64 << 10;
+constexpr int kReadsAtOnce = 32;  // more than a pipe holds
 constexpr milliseconds kTermToKill{1000};
 constexpr milliseconds kStep{100};  // how late a limit may be noticed
 
@@ -166,7 +167,8 @@ class NodeProcess {
 
   void Drain(Stream* stream, int number, const OnLine& line) {
     std::array<char, kPieceBytes> buffer;
-    while (stream->fd) {
+    // One that prints faster than it is read must not keep the limits and the others waiting.
+    for (int i = 0; i < kReadsAtOnce && stream->fd; ++i) {
       const ssize_t got = read(stream->fd.get(), buffer.data(), buffer.size());
       if (got < 0 && errno == EINTR) continue;
       if (got < 0 && errno == EAGAIN) return;
