@@ -56,13 +56,15 @@ OpenedCore OpenCore(const std::filesystem::path& path) {
   return opened;
 }
 
+bool IsStartedByOneOf(const std::vector<OpenedCore>& cores, const OpenedCore& core) {
+  return std::any_of(cores.begin(), cores.end(),
+                     [&core](const OpenedCore& other) { return other.pid() == core.parent(); });
+}
+
 // The one of a rank's processes that is the rank: it communicates, and no other one started it.
 size_t RankAmong(const std::vector<OpenedCore>& cores) {
   const auto key = [&cores](const OpenedCore& core) {
-    const bool started = std::any_of(cores.begin(), cores.end(), [&core](const OpenedCore& other) {
-      return other.pid() == core.parent();
-    });
-    return std::tuple(!core.communicates, started, core.pid());
+    return std::tuple(!core.communicates, IsStartedByOneOf(cores, core), core.pid());
   };
   const auto best = std::min_element(
       cores.begin(), cores.end(),
@@ -77,11 +79,8 @@ using ByRank = std::map<int32_t, std::vector<OpenedCore>>;
 // Processes of one rank that none of them started.
 size_t Roots(const std::vector<OpenedCore>& cores) {
   return static_cast<size_t>(
-      std::count_if(cores.begin(), cores.end(), [&cores](const OpenedCore& core) {
-        return std::none_of(cores.begin(), cores.end(), [&core](const OpenedCore& other) {
-          return other.pid() == core.parent();
-        });
-      }));
+      std::count_if(cores.begin(), cores.end(),
+                    [&cores](const OpenedCore& core) { return !IsStartedByOneOf(cores, core); }));
 }
 
 // Cores of one directory are of one job as a rule. Where a rank is there twice, they are of
