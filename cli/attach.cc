@@ -1,5 +1,6 @@
 // rollcall attach: what a job waits for that was started without rollcall.
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,7 @@
 #include "collector/base/proc_source.h"
 #include "collector/base/text.h"
 #include "collector/launch/job_environment.h"
+#include "collector/live/ptrace_permission.h"
 
 namespace rollcall {
 namespace {
@@ -55,10 +57,26 @@ struct Choice {
   std::vector<std::string> why = {};  // for a person, by lines
 };
 
+// Why that process is in no job.
+std::string NoRankText(const ProcSource& proc, pid_t pid) {
+  struct stat process {};
+  if (stat(fmt::format("/proc/{}", pid).c_str(), &process) != 0) {
+    return fmt::format("there is no process {}", pid);
+  }
+  if (geteuid() != 0 && process.st_uid != geteuid()) return ExplainPtraceDenied(proc, pid);
+  return fmt::format(
+      "process {} is no rank and starts none; `rollcall attach --list` shows the jobs", pid);
+}
+
 // By a process of it, 0: any; and by its name or that of its program, empty: any.
-Choice Choose(const attach::FoundJobs& found, int32_t pid, const std::string& name) {
+Choice Choose(const ProcSource& proc, const attach::FoundJobs& found, pid_t pid,
+              const std::string& name) {
+  if (found.jobs.empty() && pid != 0) return {.why = {NoRankText(proc, pid)}};
   if (found.jobs.empty()) {
     std::string line = "no rank of a distributed job was found on this machine";
+    if (geteuid() != 0) {
+      line += fmt::format(" among the processes of user id {} (root sees those of all)", geteuid());
+    }
     if (found.hidden != 0) {
       line += fmt::format("; the environment of {} process{} may not be read (run it as root)",
                           found.hidden, found.hidden == 1 ? "" : "es");
@@ -71,11 +89,7 @@ Choice Choose(const attach::FoundJobs& found, int32_t pid, const std::string& na
     if (named && (pid == 0 || Holds(job, pid))) fitting.push_back(&job);
   }
   if (fitting.size() == 1) return {.job = fitting.front()};
-  if (fitting.empty() && pid != 0) {
-    return {.why = {fmt::format("process {} is no rank and starts none; `rollcall attach --list` "
-                                "shows the jobs",
-                                pid)}};
-  }
+  if (fitting.empty() && pid != 0) return {.why = {NoRankText(proc, pid)}};
   if (fitting.empty()) return {.why = {fmt::format("there is no job '{}'", CleanText(name, 256))}};
   // A shell may have started several.
   Choice none = {
@@ -195,7 +209,7 @@ int RunAttach(int argc, char** argv) {
       const attach::FoundJobs found = attach::FindJobs(proc, geteuid(), nodes.Filter());
       attach::LookOptions options = here(between_s);
       options.after_first = [&] { nodes.WaitForOthers(); };
-      return LookHere(proc, Choose(found, 0, job_name), options);
+      return LookHere(proc, Choose(proc, found, 0, job_name), options);
     });
   }
   std::vector<HostStacks> hosts;
@@ -222,7 +236,7 @@ int RunAttach(int argc, char** argv) {
       PrintJobs(found);
       return kNothingFound;
     }
-    choice = Choose(found, pid, job_name);
+    choice = Choose(proc, found, pid, job_name);
     for (const std::string& line : choice.why) PrintLine(line);
     if (choice.job == nullptr) return kUsage;
   }

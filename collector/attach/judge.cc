@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
@@ -77,7 +78,11 @@ class Judgement {
     if (!unreadable_.empty()) return Unreadable();
     if (!moving_.empty()) return Moving();
     if (waiting_.empty() && !(standings_.cores && !gone_.empty())) {
-      report_.notes.push_back("no rank waits for another one in a call that is known");
+      const std::vector<int32_t> stopped = Stopped();
+      report_.notes.push_back(stopped.empty()
+                                  ? "no rank waits for another one in a call that is known"
+                                  : fmt::format("{} {} stopped, by a signal or a debugger",
+                                                RanksPhrase(stopped), Verb(stopped, "is", "are")));
       return std::move(report_);
     }
     if (!Outside() && !Ended()) Apart();
@@ -144,6 +149,13 @@ class Judgement {
     return ranks;
   }
 
+  std::vector<int32_t> Stopped() const {
+    std::vector<const RankStanding*> stopped;
+    std::copy_if(outside_.begin(), outside_.end(), std::back_inserter(stopped),
+                 [](const RankStanding* rank) { return rank->pace == Pace::kStopped; });
+    return RanksOf(stopped);
+  }
+
   std::string Place(const RankStanding& rank) const {
     const SourceFrame frame = sites_.UserFrame(rank.call_path);
     const std::string place = PlaceText(frame);
@@ -197,6 +209,13 @@ class Judgement {
     }
     if (standings_.cores && !finding.culprit_gone) {
       finding.certainty = finding.kind_certainty = Certainty::kSuspected;
+    }
+    for (const Group& group : waiting_) {
+      for (const RankStanding* rank : group.members) {
+        if (!rank->in_kernel) continue;
+        finding.notes.push_back(fmt::format(
+            "rank {} is in an uninterruptible wait in the kernel (state D)", rank->rank));
+      }
     }
     finding.notes.push_back(fmt::format(
         "seen from the stacks alone, {}: under `rollcall run` the calls themselves are compared",
@@ -322,17 +341,22 @@ class Judgement {
     const std::vector<int32_t> ranks = RanksOf(stalled);
     const RankStanding& first = *stalled.front();
     const bool stopped = first.pace == Pace::kStopped;
+    // Somebody may have stopped it because the job hung: where the others part anyway, too.
+    const bool explains = stopped && waiting_.size() == 1;
     Finding finding =
-        Draft(VerdictKind::kRankStalled, stopped ? Certainty::kLikely : Certainty::kSuspected);
+        Draft(VerdictKind::kRankStalled, explains ? Certainty::kLikely : Certainty::kSuspected);
     finding.culprits = ranks;
-    finding.title = fmt::format("{} {} outside every call, and {}", RanksPhrase(ranks),
-                                Verb(ranks, "is", "are"), others);
+    finding.title = fmt::format(
+        "{} {} {}, and {}", RanksPhrase(ranks), Verb(ranks, "is", "are"),
+        stopped && Waits(first) ? "stopped in " + first.meaning.call : "outside every call",
+        others);
     finding.why =
         standings_.cores ? "it had not come there when its core was written"
         : stopped        ? "it is stopped, by a signal or a debugger"
         : first.stillness == Stillness::kAsleep
             ? "it did not run between the two looks"
             : "it runs, and nothing on its stack or in its registers changed between the two looks";
+    if (stopped) finding.fix = fmt::format("continue {}, and look again", RanksPhrase(ranks));
     AddWaiting(&finding);
     for (const RankStanding* rank : stalled) {
       finding.sites.push_back(SiteOf(*rank, {rank->rank}, Site::Role::kStalled, true));

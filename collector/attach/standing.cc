@@ -32,6 +32,14 @@ bool SamePlace(const LiveFrame& a, const LiveFrame& b) {
          a.frame.vaddr == b.frame.vaddr;
 }
 
+// Of a thread; of the main thread if `tid` is 0.
+RunState StateOf(const ProcessState& process, pid_t tid) {
+  for (const ThreadState& thread : process.threads) {
+    if (thread.tid == tid) return thread.state;
+  }
+  return tid == 0 ? process.state : RunState::kUnknown;
+}
+
 // Whether the thread did not run in between.
 bool DidNotRun(const ObservedRank& rank, pid_t tid) {
   const auto find = [tid](const RankLook& look) -> const ThreadState* {
@@ -207,10 +215,7 @@ class Builder {
         standing->problem = observed.second.threads.front().detail;
       }
       SetState(observed, 0, standing);
-      // In the kernel, where nobody can stop it.
-      const bool stuck = observed.first.state && state->state == RunState::kDiskWait &&
-                         observed.first.state->state == RunState::kDiskWait;
-      if (stuck) standing->stillness = Stillness::kAsleep;
+      if (standing->in_kernel) standing->stillness = Stillness::kAsleep;  // nobody can stop it
       return;
     }
     SetState(observed, second->tid, standing);
@@ -268,6 +273,8 @@ class Builder {
     if (!observed.first.state || !observed.second.state) return;
     const ThreadActivity activity = Summarize(*observed.first.state, *observed.second.state, tid);
     standing->pace = activity.pace;
+    standing->in_kernel = StateOf(*observed.first.state, tid) == RunState::kDiskWait &&
+                          StateOf(*observed.second.state, tid) == RunState::kDiskWait;
     standing->state = activity.pace == Pace::kSpinning || activity.pace == Pace::kBusy
                           ? "running"
                           : RunStateName(activity.state);

@@ -39,9 +39,10 @@ struct RankStanding {
   bool denied = false;  // it may not be looked at, for `problem`
   // Another thread of it may act at any time, or could not be seen.
   bool may_act = false;
-  std::string state;    // "running", "sleeping in read"
-  std::string problem;  // why its stack could not be taken
-  std::string fault;    // with `gone`, of a core: "SIGSEGV", "abort()"
+  bool in_kernel = false;  // in an uninterruptible wait at both looks
+  std::string state;       // "running", "sleeping in read"
+  std::string problem;     // why its stack could not be taken
+  std::string fault;       // with `gone`, of a core: "SIGSEGV", "abort()"
   // Of the Python frames of the user's that are behind the call, outermost first.
   std::vector<FrameVariables> variables;
   // Where those stand that it may wait for: workers of its data loader, or, on its way out, its

@@ -32,12 +32,12 @@ std::string RealUid(const std::map<std::string, std::string>& status) {
   return uid == status.end() ? "" : uid->second.substr(0, uid->second.find('\t'));
 }
 
-bool HasPtraceCapability(const std::map<std::string, std::string>& status) {
-  const auto effective = status.find("CapEff");
+// A set of capabilities by its name in the file; none of them if it is not there.
+uint64_t Capabilities(const std::map<std::string, std::string>& status, const char* set) {
+  const auto found = status.find(set);
   uint64_t mask = 0;
-  if (effective == status.end()) return false;
-  std::istringstream(effective->second) >> std::hex >> mask;
-  return ((mask >> CAP_SYS_PTRACE) & 1) != 0;
+  if (found != status.end()) std::istringstream(found->second) >> std::hex >> mask;
+  return mask;
 }
 
 std::string Trimmed(std::string text) {
@@ -63,10 +63,13 @@ std::string ExplainPtraceDenied(const ProcSource& proc, pid_t pid) {
     return process + " is being traced by " + Trimmed(name) + " (pid " + tracer->second +
            "), and a process has one tracer only: detach it, or take the stack there";
   }
-  const bool capable = HasPtraceCapability(self);
+  const bool capable = ((Capabilities(self, "CapEff") >> CAP_SYS_PTRACE) & 1) != 0;
   if (!capable && !RealUid(target).empty() && RealUid(target) != RealUid(self)) {
     return process + " belongs to user id " + RealUid(target) + " and rollcall runs as " +
            RealUid(self) + ": run it as the same user, or with " + kCapability;
+  }
+  if (!capable && (Capabilities(target, "CapPrm") & ~Capabilities(self, "CapEff")) != 0) {
+    return process + " has capabilities that rollcall lacks: looking into it takes " + kCapability;
   }
   std::string scope;
   if (proc.Read("/proc/sys/kernel/yama/ptrace_scope", &scope) == 0) scope = Trimmed(scope);

@@ -12,7 +12,7 @@ namespace rollcall {
 
 // For a person: what refused access to `pid` (ptrace and process_vm_readv ask the same question,
 // see "Ptrace access mode checking" in ptrace(2)), the value seen, and the exact change that lifts
-// it. Looks at the tracer, the owner, kernel.yama.ptrace_scope, capabilities and seccomp, in this
+// it. Looks at the tracer, the owner, capabilities, kernel.yama.ptrace_scope and seccomp, in this
 // order.
 std::string ExplainPtraceDenied(const ProcSource& proc, pid_t pid);
 

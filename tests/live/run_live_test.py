@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 
+import cases_attach
 import cases_bundle
 import cases_containers
 import cases_launch
@@ -22,8 +23,8 @@ import live
 
 SKIPPED = 77
 
-CASES = {**cases_bundle.CASES, **cases_launch.CASES, **cases_run.CASES, **cases_nodes.CASES,
-         **cases_containers.CASES, **cases_shm.CASES, **cases_users.CASES}
+CASES = {**cases_attach.CASES, **cases_bundle.CASES, **cases_launch.CASES, **cases_run.CASES,
+         **cases_nodes.CASES, **cases_containers.CASES, **cases_shm.CASES, **cases_users.CASES}
 
 
 def main():

@@ -142,6 +142,51 @@ TEST(AttachJudge, AStoppedRankIsLikelyToBlame) {
   EXPECT_THAT(report.findings[0].why, HasSubstr("stopped"));
 }
 
+TEST(AttachJudge, ARankThatIsStoppedInACallIsSaidToBeInIt) {
+  ObservedJob job(3);
+  job.Rank(0, kBarrier).Stopped();
+  job.Rank(1, kBarrier);
+  job.Rank(2, kBarrier);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].title,
+            "rank 0 is stopped in MPI_Barrier, and ranks 1,2 wait in MPI_Barrier");
+  EXPECT_EQ(report.findings[0].fix, "continue rank 0, and look again");
+}
+
+// A debugger may hold the rank because the job hung.
+TEST(AttachJudge, WhereTheOthersPartAStoppedRankIsSuspectedOnly) {
+  ObservedJob job(3);
+  job.Rank(0, kBarrier);
+  job.Rank(1, kReduce).Stopped();
+  job.Rank(2, kReduce);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankStalled);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+}
+
+TEST(AttachJudge, AJobThatIsStoppedAsAWholeIsSaidToBe) {
+  ObservedJob job(2);
+  job.Rank(0, kBarrier).Stopped();
+  job.Rank(1, kBarrier).Stopped();
+  const Report report = job.Judge();
+  EXPECT_THAT(report.findings, IsEmpty());
+  EXPECT_THAT(report.notes, Contains("ranks 0,1 are stopped, by a signal or a debugger"));
+}
+
+TEST(AttachJudge, ARankThatWaitsInTheKernelIsNamedBesideTheOthers) {
+  ObservedJob job(3);
+  job.Rank(0, kBarrier);
+  job.Rank(1, kReduce).InKernel();
+  job.Rank(2, kReduce);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankConditionalCollective);
+  EXPECT_THAT(report.findings[0].notes,
+              Contains(HasSubstr("rank 1 is in an uninterruptible wait")));
+}
+
 TEST(AttachJudge, ARankThatEndedIsNamed) {
   ObservedJob job(2);
   job.Rank(0, kBarrier).Gone();

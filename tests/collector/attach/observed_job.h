@@ -112,6 +112,14 @@ class ObservedJob {
       for (RankLook* look : {&rank_->first, &rank_->second}) look->threads[0].whole = false;
       return *this;
     }
+    // In an uninterruptible wait.
+    RankText& InKernel() {
+      Asleep();
+      for (RankLook* look : {&rank_->first, &rank_->second}) {
+        look->state->threads[0].state = RunState::kDiskWait;
+      }
+      return *this;
+    }
     RankText& Stopped() {
       Asleep();
       rank_->second.state->threads[0].state = RunState::kStopped;

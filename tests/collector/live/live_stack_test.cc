@@ -554,6 +554,10 @@ TEST(PtracePermissionTest, EveryObstacleHasItsRemedy) {
   const std::string root = "Uid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\n";
   EXPECT_THAT(explain("TracerPid:\t9\n", user, "1"), HasSubstr("traced by gdb (pid 9)"));
   EXPECT_THAT(explain(target, other, "1"), HasSubstr("belongs to user id 1000"));
+  EXPECT_THAT(explain(target + "CapPrm:\t0000000000000400\n", user, "1"),
+              HasSubstr("capabilities that rollcall lacks"));
+  EXPECT_THAT(explain(target + "CapPrm:\t0000000000000000\n", user, "1"),
+              HasSubstr("ptrace_scope is 1"));
   EXPECT_THAT(explain(target, user, "1"),
               HasSubstr("ptrace_scope is 1: only a process's ancestors"));
   EXPECT_THAT(explain(target, user, "2"), HasSubstr("ptrace_scope is 2: only administrators"));

@@ -1,0 +1,195 @@
+"""`rollcall attach` at a job that was started without rollcall: who may look, and what else may hold a rank."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+
+import live
+from cases_shm import WITHOUT_SM  # Open MPI's names its files by pid, and crashes bare
+from cases_users import NOBODY
+from live import Command, require, until
+
+RANKS = 4
+NOTHING_FOUND, FINDINGS, NO_JOB = 0, 1, 2
+WITHOUT_PTRACE = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
+
+# Traces the threads of a process, as a debugger does, until it is killed: PID.
+TRACER = r"""
+import ctypes, os, signal, sys
+PTRACE_SEIZE = 0x4206
+ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+ptrace.argtypes = [ctypes.c_long] * 4
+for thread in os.listdir("/proc/%s/task" % sys.argv[1]):
+    if ptrace(PTRACE_SEIZE, int(thread), 0, 0) != 0:
+        sys.exit("PTRACE_SEIZE: " + os.strerror(ctypes.get_errno()))
+print("traces", flush=True)
+signal.pause()
+"""
+
+
+def _need(words):
+    """The words, or Unavailable: they are for root."""
+    if subprocess.run(words + ["true"], stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode != 0:
+        raise live.Unavailable("not permitted here: " + " ".join(words))
+    return words
+
+
+def _rank_processes(job):
+    return until(lambda: sorted(pids) if len(pids := live.ranks_among(job.processes())) == RANKS else None,
+                 "%d ranks" % RANKS, job)
+
+
+@contextlib.contextmanager
+def _stuck_job(scene, mode="skip", extra=()):
+    """A bare job, and the pids of its ranks, in their order."""
+    with Command(scene.job(mode, RANKS, extra=extra)) as job:
+        job.says("stepping")
+        yield job, _rank_processes(job)
+
+
+def _attach(scene, job, before=(), pid=None):
+    """Exit code, verdict (None without one), all that was said."""
+    if os.path.exists(scene.verdict_file):
+        os.unlink(scene.verdict_file)
+    done = subprocess.run([*before, scene.rollcall, "attach", "--pid", str(pid or job.pid), "--color=never",
+                           "--json", scene.verdict_file],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=live.PATIENCE_S, check=False)
+    return done.returncode, live.read_verdict(scene.verdict_file), done.stdout
+
+
+def _finding(scene, job, culprits, before=()):
+    """The first finding that names those culprits: until the job hangs, there is none or another one."""
+    def look():
+        _, verdict, _ = _attach(scene, job, before)
+        findings = verdict["findings"] if verdict else []
+        return findings[0] if findings and findings[0]["culprits"] == culprits else None
+    return until(look, "a finding of ranks %s" % culprits, job)
+
+
+def attach_as_another_user(scene):
+    """Who is neither root nor the job's user is told whose process it is."""
+    another = _need(NOBODY)
+    with _stuck_job(scene) as (job, ranks):
+        code, verdict, said = _attach(scene, job, another, ranks[0])
+        require(code == NO_JOB and verdict is None, "ended with %s" % code, job)
+        require("process %d belongs to user id %d" % (ranks[0], os.geteuid()) in said, said, job)
+
+
+def attach_without_the_capability(scene):
+    """Without CAP_SYS_PTRACE the processes of root are not looked into: said once, with what is seen all the same."""
+    without = _need(WITHOUT_PTRACE)
+    with _stuck_job(scene) as (job, _):
+        code, verdict, said = _attach(scene, job, without)
+        require(code == FINDINGS, "ended with %s: %s" % (code, said), job)
+        finding = verdict["findings"][0]
+        require((finding["kind"], finding["certainty"]) == ("inconclusive", "inconclusive"), str(finding), job)
+        require(said.count("CAP_SYS_PTRACE") == 1, said, job)
+        require(all("rank %d is " % rank in said for rank in range(RANKS)), said, job)
+
+
+def attach_as_an_unprivileged_user(scene):
+    """A user's own job needs no root."""
+    user = _need(NOBODY)
+    os.chmod(scene.directory, 0o777)
+    program = scene.path("staged_job")
+    subprocess.run(["cp", scene.program, program], check=True)
+    words = user + ["env", "HOME=" + scene.directory, "TMPDIR=" + scene.directory] + live.jobs.launcher(
+        "openmpi", RANKS) + [program, "skip"]
+    with Command(words) as job:
+        job.says("stepping")
+        _rank_processes(job)
+        finding = _finding(scene, job, [1], user)
+        require(finding["kind"] == "rank-conditional-collective", finding["kind"], job)
+
+
+def attach_to_containers(scene):
+    """Ranks in PID namespaces of their own are found and looked at from outside."""
+    container = live.need_unshare("-p", "-f", "--kill-child", "--mount-proc")
+    with _stuck_job(scene, extra=WITHOUT_SM + container) as (job, _):
+        finding = _finding(scene, job, [1])
+        require(finding["kind"] == "rank-conditional-collective", finding["kind"], job)
+
+
+def attach_to_a_stopped_rank(scene):
+    """SIGSTOP is said to be the reason, as long as it lasts."""
+    with Command(scene.job("exit7", RANKS, gate=True)) as job:
+        job.says("stepping")
+        stopped = _rank_processes(job)[2]
+        os.kill(stopped, signal.SIGSTOP)
+        def look():
+            _, verdict, _ = _attach(scene, job)
+            return verdict["findings"] if verdict else None
+        finding = until(look, "a finding", job)[0]
+        require((finding["kind"], len(finding["culprits"])) == ("rank-stalled", 1), json.dumps(finding), job)
+        require("stopped" in finding["title"] + finding["why"], json.dumps(finding), job)
+        os.kill(stopped, signal.SIGCONT)
+        scene.open_gate()
+        job.ends(live.JOB_CODE)
+
+
+def attach_beside_a_debugger(scene):
+    """A process has one tracer: the rank that another one traces is named with it, or was read without stopping it."""
+    with _stuck_job(scene) as (job, ranks):
+        _finding(scene, job, [1])
+        with Command([sys.executable, "-c", TRACER, str(ranks[2])]) as tracer:
+            tracer.says("traces")
+            _, verdict, said = _attach(scene, job)
+            finding = verdict["findings"][0]
+            seen = finding["culprits"] == [1]
+            named = finding["kind"] == "inconclusive" and "(pid %d)" % tracer.pid in said
+            require(seen or named, said, job, tracer)
+            require(tracer.running(), "the debugger ended", tracer)
+
+
+def attach_killed(scene):
+    """Killed at any instant, attach leaves no thread stopped, and the job ends as it would have."""
+    with Command(scene.job("exit7", RANKS, gate=True)) as job:
+        job.says("stepping")
+        ranks = _rank_processes(job)
+        for _ in range(20):
+            look = subprocess.Popen([scene.rollcall, "attach", "--pid", str(job.pid), "--between", "0.01"],
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                look.wait(random.uniform(0.01, 0.6))
+            look.kill()
+            look.wait()
+            for rank in ranks:
+                until(lambda: not _held(rank), "process %d runs on" % rank, job)  # pylint: disable=cell-var-from-loop
+        scene.open_gate()
+        job.ends(live.JOB_CODE)
+
+
+def _held(pid):
+    """Whether a thread of it is stopped or traced."""
+    for thread in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/status" % (pid, thread), encoding="utf-8", errors="replace") as status:
+            fields = dict(line.split(":", 1) for line in status if ":" in line)
+        if fields["State"].split()[0] in "Tt" or fields["TracerPid"].strip() != "0":
+            return True
+    return False
+
+
+def attach_while_it_ends(scene):
+    """Ranks that end while they are looked at are no reason to fail; no verdict blames who ended between two looks."""
+    for wait_s in (0.2, 0.6, 1.0, 1.4):
+        with Command(scene.job("exit7", RANKS, gate=True)) as job:
+            job.says("stepping")
+            _rank_processes(job)
+            look = subprocess.Popen([scene.rollcall, "attach", "--pid", str(job.pid)], stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                look.wait(wait_s)
+            scene.open_gate()
+            job.ends(live.JOB_CODE)
+            said, _ = look.communicate(timeout=live.PATIENCE_S)
+            require(look.returncode in (NOTHING_FOUND, NO_JOB), "ended with %s: %s" % (look.returncode, said), job)
+
+
+CASES = {case.__name__: case for case in (
+    attach_as_another_user, attach_without_the_capability, attach_as_an_unprivileged_user, attach_to_containers,
+    attach_to_a_stopped_rank, attach_beside_a_debugger, attach_killed, attach_while_it_ends)}
