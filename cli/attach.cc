@@ -4,10 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -22,6 +27,7 @@
 #include "collector/attach/job_finder.h"
 #include "collector/attach/job_stacks.h"
 #include "collector/attach/look.h"
+#include "collector/attach/records.h"
 #include "collector/attach/stacks.h"
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
@@ -112,6 +118,31 @@ HostStacks LookHere(const ProcSource& proc, const Choice& choice,
   return host;
 }
 
+// What the ranks on this machine recorded; nothing if they record nothing.
+std::optional<attach::Recorded> ReadRecords(const ProcSource& proc, const FoundJob& job,
+                                            bool ask_flight_recorder) {
+  constexpr std::chrono::seconds kDumpPatience{20};
+  std::vector<std::string> inputs = attach::RunDirectories(proc, job);
+  std::string dumps;
+  if (ask_flight_recorder) {
+    dumps = (std::filesystem::temp_directory_path() / "rollcall-dumps-XXXXXX").string();
+    if (mkdtemp(dumps.data()) == nullptr) {
+      PrintLine(fmt::format("no directory for dumps can be made: {}", std::strerror(errno)));
+      return std::nullopt;
+    }
+    std::vector<std::string> notes;
+    attach::CopyFlightRecorderDumps(proc, job, dumps, kDumpPatience, &notes);
+    for (const std::string& note : notes) PrintLine(note);
+    inputs.push_back(dumps);
+  }
+  std::optional<attach::Recorded> recorded;
+  if (!inputs.empty()) recorded = attach::DiagnoseRecords(inputs);
+  std::error_code ignored;
+  if (!dumps.empty()) std::filesystem::remove_all(dumps, ignored);
+  if (recorded && recorded->inputs.trace.processes.empty()) recorded.reset();
+  return recorded;
+}
+
 // Of the one job that left cores in a directory. Nothing, after lines on stderr, if there is not
 // one.
 std::optional<HostStacks> LookAtCoresOf(const std::string& directory,
@@ -163,6 +194,7 @@ int RunAttach(int argc, char** argv) {
   // A call that moves much data may take longer than a second.
   double confirm_s = 5;
   bool no_locals = false;
+  bool flight_recorder = false;
   std::string job_name;
   AttachNodes nodes;
   AttachBundle bundle;
@@ -188,6 +220,10 @@ int RunAttach(int argc, char** argv) {
        .show_default = true,
        .excludes = "--core"});
   parser.Add("--no-locals", &no_locals, "do not read the integers of Python frames");
+  parser.Add("--flight-recorder", &flight_recorder,
+             "have PyTorch's Flight Recorder write a dump in each rank, and read it; needs "
+             "TORCH_NCCL_DEBUG_INFO_PIPE_FILE in the job's environment",
+             {.excludes = "--core,--hosts,--slurm"});
   parser.Add("--bundle", &bundle.path,
              "write what was seen into this file, which analyze reads anywhere (docs/bundle.md)",
              {.type = "FILE"});
@@ -261,7 +297,17 @@ int RunAttach(int argc, char** argv) {
   if (!look(between_s)) return kUsage;
   const bool confirm = !judged.report.findings.empty() && confirm_s > between_s;
   if (confirm && !look(confirm_s)) return kUsage;
-  const int code = PrintStacks(judged, outputs, style.For(STDOUT_FILENO));
+  std::optional<attach::Recorded> recorded;
+  if (choice.job != nullptr) recorded = ReadRecords(proc, *choice.job, flight_recorder);
+  if (recorded && !attach::TellsMore(recorded->report, judged.report)) {
+    for (Finding& finding : judged.report.findings) {
+      if (!recorded->report.findings.empty()) break;
+      finding.notes.push_back("the calls that the ranks recorded do not show it");
+    }
+    recorded.reset();
+  }
+  const int code =
+      PrintStacks(judged, outputs, style.For(STDOUT_FILENO), recorded ? &*recorded : nullptr);
   if (!bundle.path.empty() && !WriteAttachBundle(bundle, std::move(hosts), judged)) return kUsage;
   return code;
 }

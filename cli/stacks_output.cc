@@ -31,12 +31,15 @@ void PrintTree(const attach::Standings& standings, StackDetail detail) {
 
 }  // namespace
 
-int PrintStacks(const attach::JudgedStacks& judged, const Outputs& outputs, TextOptions text) {
+int PrintStacks(const attach::JudgedStacks& judged, const Outputs& outputs, TextOptions text,
+                const attach::Recorded* records) {
   const StackDetail detail = text.stacks;
   text.stacks = StackDetail::kNone;  // the tree has them
   const DiagnoseOptions diagnose;
   const Subject subject =
-      outputs.Describe(judged.standings.trace, judged.report, diagnose, std::move(text));
+      records != nullptr
+          ? outputs.Describe(records->inputs.trace, records->report, diagnose, std::move(text))
+          : outputs.Describe(judged.standings.trace, judged.report, diagnose, std::move(text));
   if (!outputs.ToStandardOutput()) {
     ExportText(subject, std::cout);
     std::cout.flush();

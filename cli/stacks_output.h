@@ -4,13 +4,16 @@
 
 #include "cli/outputs.h"
 #include "collector/attach/job_stacks.h"
+#include "collector/attach/records.h"
 #include "collector/report/text_report.h"
 
 namespace rollcall {
 
 // The report, the tree of stacks and the variables on standard output, unless an output goes there;
-// and the outputs. Returns the exit code.
-int PrintStacks(const attach::JudgedStacks& judged, const Outputs& outputs, TextOptions text);
+// and the outputs. `records`: the report is that of what the ranks recorded; may be null. Returns
+// the exit code.
+int PrintStacks(const attach::JudgedStacks& judged, const Outputs& outputs, TextOptions text,
+                const attach::Recorded* records = nullptr);
 
 }  // namespace rollcall
 

@@ -92,13 +92,6 @@ bool HasCommunicationLibrary(const ProcSource& proc, pid_t pid) {
   return false;
 }
 
-std::string EnvironmentNow(const ProcSource& proc, pid_t pid) {
-  const ProcessMemory memory(pid);
-  ProcessImage image;
-  if (!proc.root().empty() || image.Load(proc, pid, &memory) != 0) return "";
-  return EnvironmentInMemory(image, Directory(pid) + "/root");
-}
-
 bool Fits(const RankIdentity& rank, const RankFilter& filter) {
   if (!filter.slurm_job.empty() && rank.slurm_job != filter.slurm_job) return false;
   return filter.slurm_node.empty() || rank.slurm_node.empty() ||
@@ -238,6 +231,13 @@ std::string EnvironmentInMemory(const ProcessImage& image, const std::string& fi
     environment.append(all.substr(0, end)).push_back('\0');
   }
   return environment;
+}
+
+std::string EnvironmentNow(const ProcSource& proc, pid_t pid) {
+  const ProcessMemory memory(pid);
+  ProcessImage image;
+  if (!proc.root().empty() || image.Load(proc, pid, &memory) != 0) return "";
+  return EnvironmentInMemory(image, Directory(pid) + "/root");
 }
 
 bool IsCommunicationLibrary(const std::string& path) {

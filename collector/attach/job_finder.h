@@ -58,6 +58,9 @@ bool IsToldByParent(const FoundJob& job);
 // variable ended by a NUL. Empty if it cannot be found. `file_root`: see FindExports().
 std::string EnvironmentInMemory(const ProcessImage& image, const std::string& file_root);
 
+// The same of a process; empty if its memory may not be read. Reads its memory and stops nobody.
+std::string EnvironmentNow(const ProcSource& proc, pid_t pid);
+
 // Is the file part of a library by which ranks talk: MPI, NCCL, PyTorch, Gloo?
 bool IsCommunicationLibrary(const std::string& path);
 

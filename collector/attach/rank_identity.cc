@@ -67,6 +67,12 @@ std::string Text(const Variables& variables, std::string_view name) {
 
 }  // namespace
 
+std::string_view EnvironmentValue(std::string_view environment, std::string_view name) {
+  const Variables variables = Parse(environment);
+  const auto found = variables.find(name);
+  return found == variables.end() ? std::string_view() : found->second;
+}
+
 std::optional<RankIdentity> IdentifyRank(std::string_view environment) {
   const Variables variables = Parse(environment);
   for (const Row& row : Rows()) {

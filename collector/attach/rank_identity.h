@@ -27,6 +27,9 @@ struct RankIdentity {
 // rank, or if its numbers cannot be right.
 std::optional<RankIdentity> IdentifyRank(std::string_view environment);
 
+// The value of a variable of such an environment; empty if it has none. Part of `environment`.
+std::string_view EnvironmentValue(std::string_view environment, std::string_view name);
+
 }  // namespace rollcall::attach
 
 #endif  // ROLLCALL_COLLECTOR_ATTACH_RANK_IDENTITY_H_

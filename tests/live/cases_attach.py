@@ -51,12 +51,12 @@ def _stuck_job(scene, mode="skip", extra=()):
         yield job, _rank_processes(job)
 
 
-def _attach(scene, job, before=(), pid=None):
+def _attach(scene, job, before=(), pid=None, options=()):
     """Exit code, verdict (None without one), all that was said."""
     if os.path.exists(scene.verdict_file):
         os.unlink(scene.verdict_file)
     done = subprocess.run([*before, scene.rollcall, "attach", "--pid", str(pid or job.pid), "--color=never",
-                           "--json", scene.verdict_file],
+                           "--json", scene.verdict_file, *options],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=live.PATIENCE_S, check=False)
     return done.returncode, live.read_verdict(scene.verdict_file), done.stdout
@@ -190,6 +190,41 @@ def attach_while_it_ends(scene):
             require(look.returncode in (NOTHING_FOUND, NO_JOB), "ended with %s: %s" % (look.returncode, said), job)
 
 
+def attach_reads_rings(scene):
+    """Where the ranks record their calls, the verdict is that of the records: it is proven."""
+    with Command(scene.run() + scene.job("skip", RANKS)) as job:
+        job.says("stepping")
+        ranks = until(lambda: live.ranks_among(job.processes()), "ranks", job)
+
+        def look():
+            done = _attach(scene, job, pid=ranks[0])
+            return done if done[1] and done[1]["findings"] and done[1]["findings"][0]["certainty"] == "proven" else None
+        code, verdict, said = until(look, "a proven verdict", job)
+        require(code == FINDINGS, "ended with %s" % code, job)
+        live.check_skip(verdict, RANKS, job)
+        require("\n  stacks\n" in said, "no tree of stacks: " + said, job)
+
+
+def attach_asks_the_flight_recorder(scene):
+    """Dumps are asked for and read; where the pipe is missing, that is said."""
+    program = os.path.join(live.HERE, "flight_recorder_rank.py")
+    words = live.jobs.launcher("torch", RANKS) + [sys.executable, program]
+    dumps = {"TORCH_NCCL_DEBUG_INFO_PIPE_FILE": scene.path("pipe"), "TORCH_FR_DUMP_TEMP_FILE": scene.path("dump_")}
+    with Command(words, dumps) as job:
+        until(lambda: job.stdout().count("stepping") == RANKS, "all ranks", job)
+        code, verdict, said = _attach(scene, job, options=["--flight-recorder"])
+        require(code == FINDINGS, "ended with %s: %s" % (code, said), job)
+        finding = verdict["findings"][0]
+        require((finding["kind"], finding["culprits"]) == ("rank-stalled", [RANKS - 1]), json.dumps(finding), job)
+        require("stacks\n" in said and "Flight Recorder of" not in said, said, job)
+        os.unlink(scene.path("pipe1.pipe"))
+        _, _, said = _attach(scene, job, options=["--flight-recorder"])
+        require("Flight Recorder of rank 1: there is no pipe" in said, said, job)
+        _, _, said = _attach(scene, job)
+        require("rank-stalled" not in said, "asked without --flight-recorder: " + said, job)
+
+
 CASES = {case.__name__: case for case in (
     attach_as_another_user, attach_without_the_capability, attach_as_an_unprivileged_user, attach_to_containers,
-    attach_to_a_stopped_rank, attach_beside_a_debugger, attach_killed, attach_while_it_ends)}
+    attach_to_a_stopped_rank, attach_beside_a_debugger, attach_killed, attach_while_it_ends, attach_reads_rings,
+    attach_asks_the_flight_recorder)}

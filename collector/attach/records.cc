@@ -1,0 +1,211 @@
+#include "collector/attach/records.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "collector/attach/rank_identity.h"
+#include "collector/base/file.h"
+#include "collector/base/text.h"
+#include "collector/diagnosis/diagnose.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall::attach {
+namespace {
+
+constexpr char kPipe[] = "TORCH_NCCL_DEBUG_INFO_PIPE_FILE";
+// The names of the dumps, without the rank, in the order in which PyTorch looks at them.
+constexpr std::array<const char*, 2> kDumps = {"TORCH_FR_DUMP_TEMP_FILE",
+                                               "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"};
+constexpr uint64_t kMostDumpBytes = uint64_t{1} << 30;
+// A file that did not change for so long is whole.
+constexpr std::chrono::milliseconds kTick{200};
+constexpr size_t kMostPathBytes = 4096;
+
+// A file as the process names it.
+std::string SeenFromHere(pid_t pid, const std::string& path) {
+  return fmt::format("/proc/{}/{}{}", pid, path.starts_with('/') ? "root" : "cwd/", path);
+}
+
+std::optional<FileStamp> StampOfFile(const std::string& path) {
+  struct stat st {};
+  if (stat(path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) return std::nullopt;
+  return StampOf(st);
+}
+
+// A rank that was asked for a dump.
+struct Request {
+  const JobRank* rank = nullptr;
+  struct File {
+    std::string path;
+    std::optional<FileStamp> before;
+    std::optional<FileStamp> last;  // at the last look
+  };
+  std::vector<File> files;  // one of them will be written
+};
+
+// Where a dump may come: by the environment, else where one version or another writes it.
+std::vector<std::string> DumpPaths(std::string_view environment, int32_t rank) {
+  for (const char* name : kDumps) {
+    const std::string stem(EnvironmentValue(environment, name));
+    if (!stem.empty()) return {stem + std::to_string(rank)};
+  }
+  std::string cache(EnvironmentValue(environment, "XDG_CACHE_HOME"));
+  const std::string home(EnvironmentValue(environment, "HOME"));
+  if (cache.empty()) cache = (home.empty() ? "/tmp" : home) + "/.cache";
+  return {fmt::format("{}/torch/comm_lib_trace_rank_{}", cache, rank),
+          fmt::format("{}/.cache/torch/comm_lib_trace_rank_{}", home, rank),
+          fmt::format("/tmp/nccl_trace_rank_{}", rank)};
+}
+
+// Writes a byte to the pipe. What is wrong, or "".
+std::string Ask(pid_t pid, const std::string& pipe) {
+  // No pipe is waited for, and nothing else is written to, whatever a rank's environment names.
+  const UniqueFd fd(open(SeenFromHere(pid, pipe).c_str(),
+                         O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
+  const std::string name = CleanText(pipe, kMostPathBytes);
+  if (!fd && errno == ENOENT) {
+    return fmt::format("there is no pipe {} (it needs TORCH_NCCL_TRACE_BUFFER_SIZE, too)", name);
+  }
+  if (!fd && errno == ENXIO) return fmt::format("nobody reads the pipe {}", name);
+  struct stat st {};
+  if (!fd || fstat(fd.get(), &st) != 0) return fmt::format("{}: {}", name, std::strerror(errno));
+  if (!S_ISFIFO(st.st_mode)) return name + " is no pipe";
+  if (write(fd.get(), "1", 1) != 1) return fmt::format("{}: {}", name, std::strerror(errno));
+  return "";
+}
+
+// False if it cannot be read.
+bool Copy(const std::string& from, const std::string& to) {
+  FileStamp stamp;
+  std::string error;
+  const UniqueFd in = OpenRegularFile(from, kMostDumpBytes, &stamp, &error);
+  if (!in) return false;
+  const UniqueFd out(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!out) return false;
+  std::vector<char> bytes(1 << 20);
+  for (;;) {
+    const ssize_t got = read(in.get(), bytes.data(), bytes.size());
+    if (got <= 0) {
+      // What a dump says of times is compared with when it was written.
+      const timespec time = {.tv_sec = stamp.modified_ns / 1'000'000'000,
+                             .tv_nsec = stamp.modified_ns % 1'000'000'000};
+      const std::array<timespec, 2> times = {time, time};
+      return got == 0 && futimens(out.get(), times.data()) == 0;
+    }
+    if (write(out.get(), bytes.data(), static_cast<size_t>(got)) != got) return false;
+  }
+}
+
+// The file that is new and whole by now; null: none yet.
+const Request::File* Finished(Request* request) {
+  for (Request::File& file : request->files) {
+    const std::optional<FileStamp> now = StampOfFile(file.path);
+    const bool whole = now && now->size != 0 && now != file.before && now == file.last;
+    file.last = now;
+    if (whole) return &file;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<std::string> RunDirectories(const ProcSource& proc, const FoundJob& job) {
+  std::set<std::string> directories;
+  for (const JobRank& rank : job.ranks) {
+    std::string maps;
+    if (proc.Read(fmt::format("/proc/{}/maps", rank.pid), &maps, 16 << 20) != 0) continue;
+    constexpr std::string_view kSuffix = ".ring\n";
+    for (size_t end = maps.find(kSuffix); end != std::string::npos;
+         end = maps.find(kSuffix, end + kSuffix.size())) {
+      const size_t line = maps.rfind('\n', end) + 1;  // 0 of the first one
+      const size_t path = maps.find('/', line);
+      if (path >= end) continue;
+      const std::filesystem::path ring = maps.substr(path, end + kSuffix.size() - 1 - path);
+      const bool here = StampOfFile(ring).has_value();
+      const std::filesystem::path file = here ? ring.string() : SeenFromHere(rank.pid, ring);
+      const std::filesystem::path rings = file.parent_path();
+      directories.insert(rings.filename() == "rings" ? rings.parent_path() : rings);
+    }
+  }
+  return {directories.begin(), directories.end()};
+}
+
+void CopyFlightRecorderDumps(const ProcSource& proc, const FoundJob& job,
+                             const std::string& directory, std::chrono::milliseconds patience,
+                             std::vector<std::string>* notes) {
+  std::map<std::string, std::vector<int32_t>> problems;  // the ranks that have them
+  std::vector<Request> requests;
+  for (const JobRank& rank : job.ranks) {
+    std::string environment;
+    proc.Read(fmt::format("/proc/{}/environ", rank.pid), &environment);
+    if (EnvironmentValue(environment, kPipe).empty()) environment = EnvironmentNow(proc, rank.pid);
+    const std::string stem(EnvironmentValue(environment, kPipe));
+    if (stem.empty()) {
+      problems[fmt::format("{} is not set, and PyTorch takes no request for a dump", kPipe)]
+          .push_back(rank.rank);
+      continue;
+    }
+    Request request = {.rank = &rank, .files = {}};
+    for (const std::string& path : DumpPaths(environment, rank.rank)) {
+      const std::string file = SeenFromHere(rank.pid, path);
+      request.files.push_back({.path = file, .before = StampOfFile(file), .last = {}});
+    }
+    const std::string problem = Ask(rank.pid, fmt::format("{}{}.pipe", stem, rank.rank));
+    if (problem.empty()) {
+      requests.push_back(std::move(request));
+    } else {
+      problems[problem].push_back(rank.rank);
+    }
+  }
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (!requests.empty() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(kTick);
+    std::erase_if(requests, [&](Request& request) {
+      const Request::File* file = Finished(&request);
+      const int32_t rank = request.rank->rank;
+      if (file != nullptr && !Copy(file->path, fmt::format("{}/dump_{}", directory, rank))) {
+        problems["its dump cannot be copied"].push_back(rank);
+      }
+      return file != nullptr;
+    });
+  }
+  for (const Request& request : requests) {
+    problems[fmt::format("no dump came within {} s", patience.count() / 1000)].push_back(
+        request.rank->rank);
+  }
+  for (auto& [problem, ranks] : problems) {
+    Normalize(&ranks);
+    notes->push_back(fmt::format("Flight Recorder of {}: {}", RanksPhrase(ranks), problem));
+  }
+}
+
+Recorded DiagnoseRecords(const std::vector<std::string>& inputs) {
+  Recorded recorded = {.inputs = LoadInputs(inputs), .report = {}};
+  SymbolizeTrace(&recorded.inputs.trace);
+  DiagnoseOptions options;
+  options.job_ended = HasEnded(recorded.inputs.trace);
+  recorded.report = Diagnose(recorded.inputs.trace, options);
+  return recorded;
+}
+
+bool TellsMore(const Report& recorded, const Report& stacks) {
+  if (recorded.findings.empty()) return false;
+  return stacks.findings.empty() ||
+         recorded.findings.front().certainty <= stacks.findings.front().certainty;
+}
+
+}  // namespace rollcall::attach
