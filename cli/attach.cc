@@ -200,7 +200,8 @@ int RunAttach(int argc, char** argv) {
   AttachBundle bundle;
   Outputs outputs;
   TextStyle style;
-  parser.Add("--list", &list, "only list this user's distributed jobs on this machine");
+  parser.Add("--list", &list, "only list this user's distributed jobs on this machine",
+             {.excludes = "--hosts,--slurm"});
   parser.Add("--pid", &pid, "the job of this process: a rank, a child of one, or the launcher",
              {.type = "PID", .must = Must::kBePositive});
   parser.Add("--job", &job_name, "the job of this name, or whose program has it", {.type = "NAME"});
