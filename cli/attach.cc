@@ -84,8 +84,8 @@ Choice Choose(const ProcSource& proc, const attach::FoundJobs& found, pid_t pid,
       line += fmt::format(" among the processes of user id {} (root sees those of all)", geteuid());
     }
     if (found.hidden != 0) {
-      line += fmt::format("; the environment of {} process{} may not be read (run it as root)",
-                          found.hidden, found.hidden == 1 ? "" : "es");
+      line += fmt::format("; the environment of {} process{} may not be read{}", found.hidden,
+                          found.hidden == 1 ? "" : "es", geteuid() == 0 ? "" : " (root may)");
     }
     return {.why = {line}};
   }
@@ -200,12 +200,12 @@ int RunAttach(int argc, char** argv) {
   AttachBundle bundle;
   Outputs outputs;
   TextStyle style;
-  parser.Add("--list", &list, "only list this user's distributed jobs on this machine",
-             {.excludes = "--hosts,--slurm"});
   parser.Add("--pid", &pid, "the job of this process: a rank, a child of one, or the launcher",
              {.type = "PID", .must = Must::kBePositive});
   parser.Add("--job", &job_name, "the job of this name, or whose program has it", {.type = "NAME"});
   nodes.AddOptions(&parser);
+  parser.Add("--list", &list, "only list this user's distributed jobs on this machine",
+             {.excludes = "--hosts,--slurm"});
   parser.Add(
       "--core", &core_directory,
       "instead of a job that runs, that whose ranks left core files in this directory",
