@@ -121,12 +121,13 @@ def attach_to_a_stopped_rank(scene):
         job.says("stepping")
         stopped = _rank_processes(job)[2]
         os.kill(stopped, signal.SIGSTOP)
+
         def look():
             _, verdict, _ = _attach(scene, job)
-            return verdict["findings"] if verdict else None
-        finding = until(look, "a finding", job)[0]
+            found = [f for f in verdict["findings"] if "stopped" in f["title"] + f["why"]] if verdict else []
+            return found[0] if found else None
+        finding = until(look, "a rank that is stopped", job)
         require((finding["kind"], len(finding["culprits"])) == ("rank-stalled", 1), json.dumps(finding), job)
-        require("stopped" in finding["title"] + finding["why"], json.dumps(finding), job)
         os.kill(stopped, signal.SIGCONT)
         scene.open_gate()
         job.ends(live.JOB_CODE)
@@ -138,11 +139,14 @@ def attach_beside_a_debugger(scene):
         _finding(scene, job, [1])
         with Command([sys.executable, "-c", TRACER, str(ranks[2])]) as tracer:
             tracer.says("traces")
-            _, verdict, said = _attach(scene, job)
-            finding = verdict["findings"][0]
-            seen = finding["culprits"] == [1]
-            named = finding["kind"] == "inconclusive" and "(pid %d)" % tracer.pid in said
-            require(seen or named, said, job, tracer)
+
+            def look():
+                _, verdict, said = _attach(scene, job)
+                finding = verdict["findings"][0] if verdict and verdict["findings"] else None
+                seen = finding and finding["culprits"] == [1]
+                named = finding and finding["kind"] == "inconclusive" and "(pid %d)" % tracer.pid in said
+                return seen or named
+            until(look, "the same verdict, or the debugger's name", job, tracer)
             require(tracer.running(), "the debugger ended", tracer)
 
 

@@ -25,30 +25,16 @@ using ::testing::ElementsAre;
 using testing::FakeMemory;
 using testing::FakePython;
 using testing::Installed;
-using testing::Interpreters;
 using ::testing::IsEmpty;
 using testing::kCode;
 using testing::kFrameType;
 using testing::kInner;
+using testing::KnownInterpreters;
 using testing::kOuter;
 using testing::kState;
 using testing::kText;
 using testing::Script;
 using ::testing::UnorderedElementsAre;
-
-std::vector<Installed> KnownInterpreters() {
-  std::vector<Installed> known;
-  std::set<int> minors;
-  for (const Installed& python : Interpreters()) {
-    if (python.minor < 8 || python.minor > 14) continue;
-    known.push_back(python);
-    minors.insert(python.minor);
-  }
-  for (int minor = 8; minor <= 14; ++minor) {
-    if (!minors.contains(minor)) printf("Python 3.%d: skipped, it is not installed\n", minor);
-  }
-  return known;
-}
 
 // The Python frames of the script's main thread. A busy machine may not leave the reader the time
 // for all of them: then it looks again.

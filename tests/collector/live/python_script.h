@@ -7,12 +7,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "tests/collector/live/live_child.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rollcall::testing {
@@ -41,6 +45,30 @@ inline std::vector<Installed> Interpreters() {
     globfree(&found);
   }
   return all;
+}
+
+// Those whose frames rollcall reads. A look reads all debug information of the interpreter: under a
+// sanitizer, of the oldest, the newest and the last one alone (the system's); the release build
+// tests all of them.
+inline std::vector<Installed> KnownInterpreters() {
+  constexpr int kOldest = 8;
+  constexpr int kNewest = 14;
+  std::vector<Installed> known;
+  std::set<int> minors;
+  for (const Installed& python : Interpreters()) {
+    if (python.minor < kOldest || python.minor > kNewest) continue;
+    known.push_back(python);
+    minors.insert(python.minor);
+  }
+  for (int minor = kOldest; minor <= kNewest; ++minor) {
+    if (!minors.contains(minor)) printf("Python 3.%d: skipped, it is not installed\n", minor);
+  }
+  if (kSanitized && known.size() > 3) {
+    const auto older = [](const Installed& a, const Installed& b) { return a.minor < b.minor; };
+    const auto [oldest, newest] = std::minmax_element(known.begin(), known.end(), older);
+    known = {*oldest, *newest, known.back()};
+  }
+  return known;
 }
 
 // Runs until its main thread, having written a byte to its standard output, blocks in a read of one
