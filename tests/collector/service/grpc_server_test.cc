@@ -2,6 +2,7 @@
 #include "collector/service/grpc_server.h"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <ifaddrs.h>
@@ -30,6 +31,8 @@ namespace {
 class GrpcServerTest : public ::testing::Test {
  protected:
   void SetUp() override {
+    // UBSan opens a pipe when it meets an object of a new type: not later, without descriptors.
+    ASSERT_EQ(fmt::format("{:1000}", 0).size(), 1000U);  // fmt::basic_memory_buffer::grow()
     SilenceGrpc();
     std::string problem;
     server_ = Serve("127.0.0.1:0", kToken, &monitor_, &problem);
