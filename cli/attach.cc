@@ -301,9 +301,10 @@ int RunAttach(int argc, char** argv) {
   std::optional<attach::Recorded> recorded;
   if (choice.job != nullptr) recorded = ReadRecords(proc, *choice.job, flight_recorder);
   if (recorded && !attach::TellsMore(recorded->report, judged.report)) {
-    for (Finding& finding : judged.report.findings) {
-      if (!recorded->report.findings.empty()) break;
-      finding.notes.push_back("the calls that the ranks recorded do not show it");
+    if (recorded->report.findings.empty()) {
+      for (Finding& finding : judged.report.findings) {
+        finding.notes.push_back("the calls that the ranks recorded do not show it");
+      }
     }
     recorded.reset();
   }

@@ -35,11 +35,12 @@ int PrintStacks(const attach::JudgedStacks& judged, const Outputs& outputs, Text
                 const attach::Recorded* records) {
   const StackDetail detail = text.stacks;
   text.stacks = StackDetail::kNone;  // the tree has them
-  const DiagnoseOptions diagnose;
+  const DiagnoseOptions none;
   const Subject subject =
       records != nullptr
-          ? outputs.Describe(records->inputs.trace, records->report, diagnose, std::move(text))
-          : outputs.Describe(judged.standings.trace, judged.report, diagnose, std::move(text));
+          ? outputs.Describe(records->inputs.trace, records->report, records->options,
+                             std::move(text))
+          : outputs.Describe(judged.standings.trace, judged.report, none, std::move(text));
   if (!outputs.ToStandardOutput()) {
     ExportText(subject, std::cout);
     std::cout.flush();

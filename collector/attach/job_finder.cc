@@ -78,18 +78,8 @@ std::string ExecutableOf(const ProcSource& proc, pid_t pid) {
 }
 
 bool HasCommunicationLibrary(const ProcSource& proc, pid_t pid) {
-  std::string maps;
-  if (proc.Read(Directory(pid) + "/maps", &maps, 16 << 20) != 0) return false;
-  for (size_t at = 0; at < maps.size();) {
-    const size_t end = std::min(maps.find('\n', at), maps.size());
-    const std::string_view line(maps.data() + at, end - at);
-    const size_t path = line.find('/');
-    if (path != std::string_view::npos && IsCommunicationLibrary(std::string(line.substr(path)))) {
-      return true;
-    }
-    at = end + 1;
-  }
-  return false;
+  const std::set<std::string> files = MappedFiles(proc, pid);
+  return std::any_of(files.begin(), files.end(), IsCommunicationLibrary);
 }
 
 bool Fits(const RankIdentity& rank, const RankFilter& filter) {
@@ -238,6 +228,20 @@ std::string EnvironmentNow(const ProcSource& proc, pid_t pid) {
   ProcessImage image;
   if (!proc.root().empty() || image.Load(proc, pid, &memory) != 0) return "";
   return EnvironmentInMemory(image, Directory(pid) + "/root");
+}
+
+std::set<std::string> MappedFiles(const ProcSource& proc, pid_t pid) {
+  std::set<std::string> files;
+  std::string maps;
+  if (proc.Read(Directory(pid) + "/maps", &maps, 16 << 20) != 0) return files;
+  for (size_t at = 0; at < maps.size();) {
+    const size_t end = std::min(maps.find('\n', at), maps.size());
+    const std::string_view line(maps.data() + at, end - at);
+    const size_t path = line.find('/');
+    if (path != std::string_view::npos) files.emplace(line.substr(path));
+    at = end + 1;
+  }
+  return files;
 }
 
 bool IsCommunicationLibrary(const std::string& path) {

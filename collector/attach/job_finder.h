@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,9 @@ std::string EnvironmentInMemory(const ProcessImage& image, const std::string& fi
 
 // The same of a process; empty if its memory may not be read. Reads its memory and stops nobody.
 std::string EnvironmentNow(const ProcSource& proc, pid_t pid);
+
+// The files that the process has mapped; none if it may not be looked at.
+std::set<std::string> MappedFiles(const ProcSource& proc, pid_t pid);
 
 // Is the file part of a library by which ranks talk: MPI, NCCL, PyTorch, Gloo?
 bool IsCommunicationLibrary(const std::string& path);

@@ -14,13 +14,13 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "collector/attach/rank_identity.h"
 #include "collector/base/file.h"
 #include "collector/base/text.h"
-#include "collector/diagnosis/diagnose.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall::attach {
@@ -48,7 +48,7 @@ std::optional<FileStamp> StampOfFile(const std::string& path) {
 
 // A rank that was asked for a dump.
 struct Request {
-  const JobRank* rank = nullptr;
+  int32_t rank = -1;
   struct File {
     std::string path;
     std::optional<FileStamp> before;
@@ -94,20 +94,15 @@ bool Copy(const std::string& from, const std::string& to) {
   std::string error;
   const UniqueFd in = OpenRegularFile(from, kMostDumpBytes, &stamp, &error);
   if (!in) return false;
-  const UniqueFd out(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!out) return false;
-  std::vector<char> bytes(1 << 20);
-  for (;;) {
-    const ssize_t got = read(in.get(), bytes.data(), bytes.size());
-    if (got <= 0) {
-      // What a dump says of times is compared with when it was written.
-      const timespec time = {.tv_sec = stamp.modified_ns / 1'000'000'000,
-                             .tv_nsec = stamp.modified_ns % 1'000'000'000};
-      const std::array<timespec, 2> times = {time, time};
-      return got == 0 && futimens(out.get(), times.data()) == 0;
-    }
-    if (write(out.get(), bytes.data(), static_cast<size_t>(got)) != got) return false;
-  }
+  // By its descriptor: under its name there may be a FIFO by now.
+  const std::string opened = fmt::format("/proc/self/fd/{}", in.get());
+  std::error_code failure;
+  std::filesystem::copy_file(opened, to, failure);
+  if (failure) return false;
+  // What a dump says of times is compared with when it was written.
+  const auto written = std::filesystem::last_write_time(opened, failure);
+  if (!failure) std::filesystem::last_write_time(to, written, failure);
+  return !failure;
 }
 
 // The file that is new and whole by now; null: none yet.
@@ -126,17 +121,10 @@ const Request::File* Finished(Request* request) {
 std::vector<std::string> RunDirectories(const ProcSource& proc, const FoundJob& job) {
   std::set<std::string> directories;
   for (const JobRank& rank : job.ranks) {
-    std::string maps;
-    if (proc.Read(fmt::format("/proc/{}/maps", rank.pid), &maps, 16 << 20) != 0) continue;
-    constexpr std::string_view kSuffix = ".ring\n";
-    for (size_t end = maps.find(kSuffix); end != std::string::npos;
-         end = maps.find(kSuffix, end + kSuffix.size())) {
-      const size_t line = maps.rfind('\n', end) + 1;  // 0 of the first one
-      const size_t path = maps.find('/', line);
-      if (path >= end) continue;
-      const std::filesystem::path ring = maps.substr(path, end + kSuffix.size() - 1 - path);
+    for (const std::string& ring : MappedFiles(proc, rank.pid)) {
+      if (!ring.ends_with(".ring")) continue;
       const bool here = StampOfFile(ring).has_value();
-      const std::filesystem::path file = here ? ring.string() : SeenFromHere(rank.pid, ring);
+      const std::filesystem::path file = here ? ring : SeenFromHere(rank.pid, ring);
       const std::filesystem::path rings = file.parent_path();
       directories.insert(rings.filename() == "rings" ? rings.parent_path() : rings);
     }
@@ -159,7 +147,7 @@ void CopyFlightRecorderDumps(const ProcSource& proc, const FoundJob& job,
           .push_back(rank.rank);
       continue;
     }
-    Request request = {.rank = &rank, .files = {}};
+    Request request = {.rank = rank.rank, .files = {}};
     for (const std::string& path : DumpPaths(environment, rank.rank)) {
       const std::string file = SeenFromHere(rank.pid, path);
       request.files.push_back({.path = file, .before = StampOfFile(file), .last = {}});
@@ -176,16 +164,16 @@ void CopyFlightRecorderDumps(const ProcSource& proc, const FoundJob& job,
     std::this_thread::sleep_for(kTick);
     std::erase_if(requests, [&](Request& request) {
       const Request::File* file = Finished(&request);
-      const int32_t rank = request.rank->rank;
-      if (file != nullptr && !Copy(file->path, fmt::format("{}/dump_{}", directory, rank))) {
-        problems["its dump cannot be copied"].push_back(rank);
+      if (file != nullptr &&
+          !Copy(file->path, fmt::format("{}/dump_{}", directory, request.rank))) {
+        problems["its dump cannot be copied"].push_back(request.rank);
       }
       return file != nullptr;
     });
   }
   for (const Request& request : requests) {
     problems[fmt::format("no dump came within {} s", patience.count() / 1000)].push_back(
-        request.rank->rank);
+        request.rank);
   }
   for (auto& [problem, ranks] : problems) {
     Normalize(&ranks);
@@ -194,11 +182,10 @@ void CopyFlightRecorderDumps(const ProcSource& proc, const FoundJob& job,
 }
 
 Recorded DiagnoseRecords(const std::vector<std::string>& inputs) {
-  Recorded recorded = {.inputs = LoadInputs(inputs), .report = {}};
+  Recorded recorded = {.inputs = LoadInputs(inputs), .options = {}, .report = {}};
   SymbolizeTrace(&recorded.inputs.trace);
-  DiagnoseOptions options;
-  options.job_ended = HasEnded(recorded.inputs.trace);
-  recorded.report = Diagnose(recorded.inputs.trace, options);
+  recorded.options.job_ended = HasEnded(recorded.inputs.trace);
+  recorded.report = Diagnose(recorded.inputs.trace, recorded.options);
   return recorded;
 }
 

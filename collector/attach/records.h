@@ -9,6 +9,7 @@
 
 #include "collector/attach/job_finder.h"
 #include "collector/base/proc_source.h"
+#include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/verdict/finding.h"
 #include "collector/import/load_inputs.h"
 
@@ -28,6 +29,7 @@ void CopyFlightRecorderDumps(const ProcSource& proc, const FoundJob& job,
 
 struct Recorded {
   Inputs inputs;
+  DiagnoseOptions options;  // those of the report
   Report report;
 };
 

@@ -32,25 +32,27 @@ bool SamePlace(const LiveFrame& a, const LiveFrame& b) {
          a.frame.vaddr == b.frame.vaddr;
 }
 
-// Of a thread; of the main thread if `tid` is 0.
-RunState StateOf(const ProcessState& process, pid_t tid) {
-  for (const ThreadState& thread : process.threads) {
-    if (thread.tid == tid) return thread.state;
-  }
-  return tid == 0 ? process.state : RunState::kUnknown;
+// Null if it is not there.
+const ThreadState* ThreadOf(const std::optional<ProcessState>& process, pid_t tid) {
+  if (!process) return nullptr;
+  const auto found = std::find_if(process->threads.begin(), process->threads.end(),
+                                  [tid](const ThreadState& thread) { return thread.tid == tid; });
+  return found == process->threads.end() ? nullptr : &*found;
+}
+
+// Whether it is in an uninterruptible wait; tid 0 means the main thread.
+bool InKernel(const ProcessState& process, pid_t tid) {
+  const ThreadState* thread = ThreadOf(process, tid);
+  const RunState state = tid == 0            ? process.state
+                         : thread == nullptr ? RunState::kUnknown
+                                             : thread->state;
+  return state == RunState::kDiskWait;
 }
 
 // Whether the thread did not run in between.
 bool DidNotRun(const ObservedRank& rank, pid_t tid) {
-  const auto find = [tid](const RankLook& look) -> const ThreadState* {
-    if (!look.state) return nullptr;
-    for (const ThreadState& thread : look.state->threads) {
-      if (thread.tid == tid) return &thread;
-    }
-    return nullptr;
-  };
-  const ThreadState* first = find(rank.first);
-  const ThreadState* second = find(rank.second);
+  const ThreadState* first = ThreadOf(rank.first.state, tid);
+  const ThreadState* second = ThreadOf(rank.second.state, tid);
   // A stop for the look itself takes a little time, but not as much as a turn of a loop.
   constexpr uint64_t kLookNs = 300'000;
   return first != nullptr && second != nullptr && first->start_ticks == second->start_ticks &&
@@ -273,8 +275,8 @@ class Builder {
     if (!observed.first.state || !observed.second.state) return;
     const ThreadActivity activity = Summarize(*observed.first.state, *observed.second.state, tid);
     standing->pace = activity.pace;
-    standing->in_kernel = StateOf(*observed.first.state, tid) == RunState::kDiskWait &&
-                          StateOf(*observed.second.state, tid) == RunState::kDiskWait;
+    standing->in_kernel =
+        InKernel(*observed.first.state, tid) && InKernel(*observed.second.state, tid);
     standing->state = activity.pace == Pace::kSpinning || activity.pace == Pace::kBusy
                           ? "running"
                           : RunStateName(activity.state);

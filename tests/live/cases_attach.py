@@ -31,13 +31,6 @@ signal.pause()
 """
 
 
-def _need(words):
-    """The words, or Unavailable: they are for root."""
-    if subprocess.run(words + ["true"], stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode != 0:
-        raise live.Unavailable("not permitted here: " + " ".join(words))
-    return words
-
-
 def _rank_processes(job):
     return until(lambda: sorted(pids) if len(pids := live.ranks_among(job.processes())) == RANKS else None,
                  "%d ranks" % RANKS, job)
@@ -73,7 +66,7 @@ def _finding(scene, job, culprits, before=()):
 
 def attach_as_another_user(scene):
     """Who is neither root nor the job's user is told whose process it is."""
-    another = _need(NOBODY)
+    another = live.need(NOBODY)
     with _stuck_job(scene) as (job, ranks):
         code, verdict, said = _attach(scene, job, another, ranks[0])
         require(code == NO_JOB and verdict is None, "ended with %s" % code, job)
@@ -82,7 +75,7 @@ def attach_as_another_user(scene):
 
 def attach_without_the_capability(scene):
     """Without CAP_SYS_PTRACE the processes of root are not looked into: said once, with what is seen all the same."""
-    without = _need(WITHOUT_PTRACE)
+    without = live.need(WITHOUT_PTRACE)
     with _stuck_job(scene) as (job, _):
         code, verdict, said = _attach(scene, job, without)
         require(code == FINDINGS, "ended with %s: %s" % (code, said), job)
@@ -94,7 +87,7 @@ def attach_without_the_capability(scene):
 
 def attach_as_an_unprivileged_user(scene):
     """A user's own job needs no root."""
-    user = _need(NOBODY)
+    user = live.need(NOBODY)
     os.chmod(scene.directory, 0o777)
     program = scene.path("staged_job")
     subprocess.run(["cp", scene.program, program], check=True)

@@ -207,11 +207,14 @@ def listens(pid):
     return any(os.readlink(os.path.join(files, fd)) in listening for fd in os.listdir(files))
 
 
+def need(words):
+    """The words, which start a command in other surroundings, or Unavailable."""
+    if shutil.which(words[0]) is None or subprocess.run(words + ["true"], stdin=subprocess.DEVNULL,
+                                                        capture_output=True, check=False).returncode != 0:
+        raise Unavailable("not permitted here: " + " ".join(words))
+    return words
+
+
 def need_unshare(*kinds):
     """Namespaces for a command, or Unavailable."""
-    unshare = shutil.which("unshare")
-    words = [unshare, *kinds]
-    if unshare is None or subprocess.run(words + ["true"], stdin=subprocess.DEVNULL,
-                                         capture_output=True, check=False).returncode != 0:
-        raise Unavailable("namespaces are not permitted (unshare %s)" % " ".join(kinds))
-    return words
+    return need([shutil.which("unshare") or "unshare", *kinds])

@@ -47,20 +47,24 @@ inline std::vector<Installed> Interpreters() {
   return all;
 }
 
+inline constexpr int kOldestKnown = 8;
+inline constexpr int kNewestKnown = 14;
+inline bool IsKnown(const Installed& python) {
+  return python.minor >= kOldestKnown && python.minor <= kNewestKnown;
+}
+
 // Those whose frames rollcall reads. A look reads all debug information of the interpreter: under a
 // sanitizer, of the oldest, the newest and the last one alone (the system's); the release build
 // tests all of them.
 inline std::vector<Installed> KnownInterpreters() {
-  constexpr int kOldest = 8;
-  constexpr int kNewest = 14;
   std::vector<Installed> known;
   std::set<int> minors;
   for (const Installed& python : Interpreters()) {
-    if (python.minor < kOldest || python.minor > kNewest) continue;
+    if (!IsKnown(python)) continue;
     known.push_back(python);
     minors.insert(python.minor);
   }
-  for (int minor = kOldest; minor <= kNewest; ++minor) {
+  for (int minor = kOldestKnown; minor <= kNewestKnown; ++minor) {
     if (!minors.contains(minor)) printf("Python 3.%d: skipped, it is not installed\n", minor);
   }
   if (kSanitized && known.size() > 3) {
