@@ -32,27 +32,25 @@ bool SamePlace(const LiveFrame& a, const LiveFrame& b) {
          a.frame.vaddr == b.frame.vaddr;
 }
 
-// Null if it is not there.
-const ThreadState* ThreadOf(const std::optional<ProcessState>& process, pid_t tid) {
-  if (!process) return nullptr;
-  const auto found = std::find_if(process->threads.begin(), process->threads.end(),
+// Null if it is not there. What it returns belongs to `process`.
+const ThreadState* ThreadOf(const ProcessState& process, pid_t tid) {
+  const auto found = std::find_if(process.threads.begin(), process.threads.end(),
                                   [tid](const ThreadState& thread) { return thread.tid == tid; });
-  return found == process->threads.end() ? nullptr : &*found;
+  return found == process.threads.end() ? nullptr : &*found;
 }
 
 // Whether it is in an uninterruptible wait; tid 0 means the main thread.
 bool InKernel(const ProcessState& process, pid_t tid) {
+  if (tid == 0) return process.state == RunState::kDiskWait;
   const ThreadState* thread = ThreadOf(process, tid);
-  const RunState state = tid == 0            ? process.state
-                         : thread == nullptr ? RunState::kUnknown
-                                             : thread->state;
-  return state == RunState::kDiskWait;
+  return thread != nullptr && thread->state == RunState::kDiskWait;
 }
 
 // Whether the thread did not run in between.
 bool DidNotRun(const ObservedRank& rank, pid_t tid) {
-  const ThreadState* first = ThreadOf(rank.first.state, tid);
-  const ThreadState* second = ThreadOf(rank.second.state, tid);
+  if (!rank.first.state || !rank.second.state) return false;
+  const ThreadState* first = ThreadOf(*rank.first.state, tid);
+  const ThreadState* second = ThreadOf(*rank.second.state, tid);
   // A stop for the look itself takes a little time, but not as much as a turn of a loop.
   constexpr uint64_t kLookNs = 300'000;
   return first != nullptr && second != nullptr && first->start_ticks == second->start_ticks &&
