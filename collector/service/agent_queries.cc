@@ -113,6 +113,7 @@ void AgentQueries::FetchRings(const Rings& wanted) {
     received = rings_.received_bytes();
     HandleUntil(Now(CLOCK_MONOTONIC) + patience_ns_, [&] { return rings_.complete(); });
   }
+  rings_.End();
   for (const uint64_t number : asked) {
     Agent* agent = agents_->Find(number);
     if (agent == nullptr) continue;

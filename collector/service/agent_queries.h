@@ -41,8 +41,8 @@ class AgentQueries {
     uint64_t newest_records = 0;     // of each ring buffer; 0: all
     std::set<uint64_t> processes{};  // ids; empty: all
   };
-  // Waits for the answers of all agents concerned. Forgets what was fetched before unless only some
-  // processes are wanted.
+  // Waits for the answers of all agents concerned; rings() does not change after that. Forgets what
+  // was fetched before unless only some processes are wanted.
   void FetchRings(const Rings& wanted);
   SnapshotSet* rings() { return &rings_; }
   // Whether that agent was asked for what is in rings().

@@ -35,6 +35,16 @@ bool IsCut(const Trace& trace) {
 
 }  // namespace
 
+struct LookBuilder::Draft {
+  Look look;
+  RingTraceBuilder builder;
+  std::vector<uint32_t> alive;  // processes of the trace, when their images were taken
+  std::vector<uint32_t> ended;  // of those, since
+  // With keep_evidence:
+  Images images;
+  std::unordered_map<uint64_t, uint32_t> processes;  // of the trace, by ring id
+};
+
 Observed LookBuilder::Observe(uint64_t id, const IncomingRing& image) {
   const int64_t now = Now(CLOCK_MONOTONIC);
   Observed observed{
@@ -83,34 +93,29 @@ void LookBuilder::AddEvidence(const std::unordered_map<uint64_t, uint32_t>& proc
   queries_->rings()->Clear();  // there is no room for two
 }
 
-Look LookBuilder::Build(bool settle, bool time_is_up) {
-  Look look;
-  const auto journals = agents_->ReadJournals();
-  const SnapshotSet& rings = *queries_->rings();
-  RingTraceBuilder builder;
-  builder.Reserve(rings.images().size());
-  std::vector<uint32_t> alive;
-  std::unordered_map<uint64_t, uint32_t> processes;
-  std::vector<Problem>& problems = builder.trace()->problems;
-  for (const std::string& name : rings.Incomplete()) {
-    problems.push_back({ProblemCode::kTruncated, "its agent did not send all of it", name});
+std::unordered_map<uint64_t, uint64_t> LookBuilder::QuietProcesses() const {
+  std::unordered_map<uint64_t, uint64_t> quiet;
+  for (const auto& [id, digest] : state_->processes()) {
+    if (digest.quiet) quiet.emplace(id, digest.activity);
   }
-  if (const size_t n = rings.dropped(); n != 0) {
-    problems.push_back(agents_->OverLimit(
-        fmt::format("records of {} rank{} were not fetched", n, n == 1 ? "" : "s"), ""));
-  }
-  Images images;
-  SnapshotSet::Reader reader(rings);
+  return quiet;
+}
+
+void LookBuilder::AddRings(const Journals& journals,
+                           const std::unordered_map<uint64_t, uint64_t>& quiet, bool time_is_up,
+                           Draft* draft) {
+  RingTraceBuilder& builder = draft->builder;
+  SnapshotSet::Reader reader(*queries_->rings());
   auto journal = journals.end();  // of the newest image's agent; they come agent by agent
   while (const auto read = reader.Next()) {
     const uint64_t id = read->id;
     const IncomingRing& image = *read->ring;
     if (read->damaged) {
-      problems.push_back(
+      builder.trace()->problems.push_back(
           {ProblemCode::kDamaged, "what its agent sent of it is damaged", image.name});
       continue;
     }
-    if (keep_evidence_) images[id].assign(read->bytes.begin(), read->bytes.end());
+    if (keep_evidence_) draft->images[id].assign(read->bytes.begin(), read->bytes.end());
     MemorySource source(read->bytes);
     RingSnapshot snapshot = ReadRing(source, image.name);
     if (journal == journals.end() || journal->first != image.agent) {
@@ -122,23 +127,27 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
     snapshot.taken_at_ns = image.arrived_realtime_ns;
     const std::optional<uint32_t> index = builder.Add(snapshot);
     if (!index.has_value()) continue;
-    if (keep_evidence_) processes[id] = *index;
+    if (keep_evidence_) draft->processes[id] = *index;
+    Look& look = draft->look;
     look.agents.insert(image.agent);
     Process& process = builder.trace()->processes[*index];
     look.observed.resize(std::max<size_t>(look.observed.size(), *index + 1));
     look.observed[*index] = Observe(id, image);
     // Two collects, the second begun after the first ended: the digest that said quiet came before
     // this request was sent, and the activity is still the same.
-    const auto digest = state_->processes().find(id);
-    const bool quiet_before = digest != state_->processes().end() && digest->second.quiet &&
-                              digest->second.activity == image.activity;
+    const auto digest = quiet.find(id);
+    const bool quiet_before = digest != quiet.end() && digest->second == image.activity;
     process.quiet = image.quiet && !(time_is_up && !image.alive) && (!image.alive || quiet_before);
     process.idle_since_ns = image.arrived_realtime_ns - image.idle_ns;
     if (image.alive) {
       process.end.how = ProcessEnd::How::kAlive;
-      alive.push_back(*index);
+      draft->alive.push_back(*index);
     }
   }
+}
+
+void LookBuilder::AddEnds(const Journals& journals, bool settle, bool time_is_up, Draft* draft) {
+  RingTraceBuilder& builder = draft->builder;
   std::vector<const Journal*> said;
   said.reserve(journals.size());
   for (const auto& [agent, journal] : journals) said.push_back(&journal->journal);
@@ -149,23 +158,46 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
   }
   // The journal is newer than the images: who ended in between may have done much first, finalize
   // even, or said why it ends. The next look sees both; of the last one the journal is believed.
-  std::vector<uint32_t> ended;
-  for (const uint32_t index : alive) {
+  for (const uint32_t index : draft->alive) {
     ProcessEnd& end = builder.trace()->processes[index].end;
-    if (end.how != ProcessEnd::How::kAlive) ended.push_back(index);
+    if (end.how != ProcessEnd::How::kAlive) draft->ended.push_back(index);
     if (!settle) end = {.how = ProcessEnd::How::kAlive};
   }
-  if (keep_evidence_) AddEvidence(processes, &images, &look);
-  look.trace = builder.Finish();
-  for (const uint32_t index : ended) look.ended_meanwhile.insert(look.trace.processes[index].world);
-  if (queries_->newest_records() != 0 && IsCut(look.trace)) {
+}
+
+Look LookBuilder::Build(bool settle, bool time_is_up) {
+  Draft draft;
+  const Journals journals = agents_->ReadJournals();
+  const std::unordered_map<uint64_t, uint64_t> quiet = QuietProcesses();
+  const SnapshotSet& rings = *queries_->rings();
+  std::vector<Problem>& problems = draft.builder.trace()->problems;
+  for (const std::string& name : rings.Incomplete()) {
+    problems.push_back({ProblemCode::kTruncated, "its agent did not send all of it", name});
+  }
+  if (const size_t n = rings.dropped(); n != 0) {
+    problems.push_back(agents_->OverLimit(
+        fmt::format("records of {} rank{} were not fetched", n, n == 1 ? "" : "s"), ""));
+  }
+  draft.builder.Reserve(rings.images().size());
+  run_apart_([&] {
+    AddRings(journals, quiet, time_is_up, &draft);
+    AddEnds(journals, settle, time_is_up, &draft);
+  });
+  Look& look = draft.look;
+  if (keep_evidence_) AddEvidence(draft.processes, &draft.images, &look);
+  run_apart_([&] {
+    look.trace = draft.builder.Finish();
+    for (const uint32_t index : draft.ended) {
+      look.ended_meanwhile.insert(look.trace.processes[index].world);
+    }
+    if (queries_->newest_records() == 0 || !IsCut(look.trace)) return;
     look.trace.problems.push_back(
         {.code = ProblemCode::kMissingCalls,
          .message = fmt::format(
              "of each ring buffer the newest {} records were read; older calls are not compared",
              queries_->newest_records())});
-  }
-  return look;
+  });
+  return std::move(look);
 }
 
 }  // namespace rollcall::service

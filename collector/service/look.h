@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -34,17 +36,33 @@ struct Look {
 // Keeps the processes' CPU times from one look to the next. Not thread-safe.
 class LookBuilder {
  public:
-  // `keep_evidence`: the images go into the look, and out of the queries' rings.
-  LookBuilder(bool keep_evidence, AgentTable* agents, const JobState* state, AgentQueries* queries)
-      : keep_evidence_(keep_evidence), agents_(agents), state_(state), queries_(queries) {}
+  // `keep_evidence`: the images go into the look, and out of the queries' rings. `run_apart` runs a
+  // task, perhaps on another thread, and returns when it is done; agents and state may change
+  // meanwhile, the rings must not.
+  using RunApart = std::function<void(const std::function<void()>& task)>;
+  LookBuilder(bool keep_evidence, AgentTable* agents, const JobState* state, AgentQueries* queries,
+              RunApart run_apart)
+      : keep_evidence_(keep_evidence),
+        agents_(agents),
+        state_(state),
+        queries_(queries),
+        run_apart_(std::move(run_apart)) {}
 
   // `settle`: the job is over, and its journals are believed. `time_is_up`: it was ended for its
   // time, so that who was killed says nothing about who stood still.
   Look Build(bool settle, bool time_is_up);
 
  private:
+  using Images = std::map<uint64_t, std::vector<uint8_t>>;                  // by ring id
+  using Journals = std::map<uint64_t, std::shared_ptr<const NodeJournal>>;  // by agent
+  struct Draft;
+
+  // By process whose digest says that it stands still: its activity.
+  std::unordered_map<uint64_t, uint64_t> QuietProcesses() const;
   Observed Observe(uint64_t id, const IncomingRing& image);
-  using Images = std::map<uint64_t, std::vector<uint8_t>>;  // by ring id
+  void AddRings(const Journals& journals, const std::unordered_map<uint64_t, uint64_t>& quiet,
+                bool time_is_up, Draft* draft);
+  void AddEnds(const Journals& journals, bool settle, bool time_is_up, Draft* draft);
   void AddEvidence(const std::unordered_map<uint64_t, uint32_t>& processes, Images* images,
                    Look* look);
 
@@ -52,6 +70,7 @@ class LookBuilder {
   AgentTable* const agents_;
   const JobState* const state_;
   AgentQueries* const queries_;
+  const RunApart run_apart_;
   // By process: CPU time, and when.
   std::unordered_map<uint64_t, std::pair<int64_t, int64_t>> cpu_;
 };

@@ -54,8 +54,13 @@ Monitor::Monitor(MonitorOptions options)
       state_({.times = options_.times}),
       queries_(options_.answer_patience_ns, static_cast<bool>(options_.on_evidence), &agents_,
                &state_, [this](int64_t until_ns) { HandleEvents(until_ns); }),
-      looks_(static_cast<bool>(options_.on_evidence), &agents_, &state_, &queries_),
+      looks_(static_cast<bool>(options_.on_evidence), &agents_, &state_, &queries_,
+             [this](const std::function<void()>& task) { RunApart(task); }),
       standing_(options_.times),
+      tasks_([this] {
+        { const std::lock_guard lock(mutex_); }  // nobody is between its question and its wait
+        changed_.notify_all();
+      }),
       thread_([this] { Run(); }) {}
 
 Monitor::~Monitor() {
@@ -103,7 +108,7 @@ Monitor::Final Monitor::Finish(const FinalPass& look) {
 
 void Monitor::Run() {
   for (;;) {
-    unchecked_ |= HandleEvents(Monotonic() + kTickNs);
+    HandleEvents(Monotonic() + kTickNs, [this] { return stop_ || (finish_asked_ && !finished_); });
     const bool due = Monotonic() - checked_ns_ >= check_gap_ns_;
     if (due && std::exchange(unchecked_, false)) {
       WithdrawVoid([this](uint64_t id) { return MovementOf(id); });
@@ -149,13 +154,12 @@ void Monitor::PublishMetrics(const Suspicion& suspicion, int64_t now) {
   options_.metrics->OnPublished(Monotonic() - begin);
 }
 
-bool Monitor::HandleEvents(int64_t until_ns) {
+void Monitor::HandleEvents(int64_t until_ns, const std::function<bool()>& or_else) {
   std::deque<Event> events;
   {
     std::unique_lock lock(mutex_);
     const auto wait = std::chrono::nanoseconds(std::max<int64_t>(0, until_ns - Monotonic()));
-    changed_.wait_for(
-        lock, wait, [this] { return stop_ || !events_.empty() || (finish_asked_ && !finished_); });
+    changed_.wait_for(lock, wait, [&] { return !events_.empty() || (or_else && or_else()); });
     std::swap(events, events_);
   }
   for (Event& event : events) {
@@ -176,7 +180,13 @@ bool Monitor::HandleEvents(int64_t until_ns) {
       HandleMessage(event.agent, agent, event.message);
     }
   }
-  return !events.empty();
+  unchecked_ |= !events.empty();
+}
+
+void Monitor::RunApart(const std::function<void()>& task) {
+  tasks_.Start(task);
+  const auto done = [this] { return tasks_.done(); };
+  while (!done()) HandleEvents(Monotonic() + kTickNs, done);
 }
 
 void Monitor::OnHello(uint64_t number, const Agent& agent, const rpc::Hello& hello) {
@@ -383,11 +393,11 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
   int64_t collected = 0;
   bool named = false;  // the code in the look
   const auto diagnose = [&] {
-    look = {};  // of a large job there is no room for two
+    RunApart([&look] { look = {}; });  // of a large job there is no room for two
     look = looks_.Build(false, false);
     collected = Monotonic();
     if (named) queries_.Symbolize(&look.trace);
-    report = DiagnoseLive(look);
+    RunApart([&] { report = DiagnoseLive(look); });
   };
   const auto fetch_and_diagnose = [&] {
     queries_.FetchRings(first);
@@ -438,7 +448,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
     if (!named) {
       // Only now: reading debug information takes far longer than everything else here.
       queries_.Symbolize(&look.trace);
-      report = DiagnoseLive(look);
+      RunApart([&] { report = DiagnoseLive(look); });
     }
   }
   if (suspicion.reason == Reason::kMismatch && !fruitful) state_.ClearMismatches();
@@ -528,7 +538,7 @@ void Monitor::FinishNow() {
   const auto build_and_diagnose = [&] {
     look = {};
     look = looks_.Build(true, time_is_up);
-    final.report = Diagnose(look.trace, diagnose);
+    RunApart([&] { final.report = Diagnose(look.trace, diagnose); });
   };
   const AgentQueries::Rings first{.settle = true, .newest_records = IsLarge() ? MoreRecords() : 0};
   // What the agents still have to say is on its way: the snapshots come behind it. Ranks that

@@ -29,6 +29,7 @@
 #include "collector/service/look.h"
 #include "collector/service/metrics.h"
 #include "collector/service/standing_findings.h"
+#include "collector/service/task_thread.h"
 #include "proto/collector.pb.h"
 
 namespace rollcall::service {
@@ -118,8 +119,12 @@ class Monitor : public AgentHandler {
   };
 
   void Run();
-  // Deals with what has come, waiting for it until `until_ns` at most. True if something came.
-  bool HandleEvents(int64_t until_ns);
+  // Deals with what has come, waiting for it until `until_ns` at most, or until `or_else`, which is
+  // called with the mutex held.
+  void HandleEvents(int64_t until_ns, const std::function<bool()>& or_else = {});
+  // Runs a task that needs nothing of the monitor on a thread of its own, and deals with what comes
+  // meanwhile: a diagnosis of a large job takes seconds, and agents send no more than is taken.
+  void RunApart(const std::function<void()>& task);
   void HandleMessage(uint64_t number, Agent* agent, const rpc::AgentMessage& message);
   // It has introduced itself.
   void OnHello(uint64_t number, const Agent& agent, const rpc::Hello& hello);
@@ -193,6 +198,7 @@ class Monitor : public AgentHandler {
   bool unchecked_ = false;        // something came since
   bool withdrawn_ = false;        // since the newest look
   int64_t patient_since_ns_ = 0;  // the newest look may say more with ranks to come; 0: no
+  TaskThread tasks_;
   std::thread thread_;
 };
 

@@ -54,6 +54,8 @@ class SnapshotSet {
   void Begin(uint64_t request, std::set<uint64_t> agents, const SnapshotLimits& limits = {});
   // False if the chunk is not what an agent sends: out of order, too large.
   bool Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t realtime_ns);
+  // What still comes in answer to the request is of no use.
+  void End() { request_.reset(); }
   // That agent will not answer.
   void GiveUpOn(uint64_t agent) { waiting_.erase(agent); }
   bool complete() const { return waiting_.empty(); }
@@ -124,7 +126,7 @@ class SnapshotSet {
   // Frees what came of an image, unless it is compressed: later ones refer to it.
   void Release(Packed* image);
 
-  uint64_t request_ = 0;
+  std::optional<uint64_t> request_;  // that is waited for
   SnapshotLimits limits_;
   std::set<uint64_t> waiting_;
   std::set<uint64_t> answered_;

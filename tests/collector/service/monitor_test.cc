@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <future>
 #include <memory>
@@ -392,6 +393,27 @@ TEST_F(CycleTest, ALookThatIsAskedForComesBeforeWhatFollowsIt) {
   Answer();
   ASSERT_TRUE(WaitFor("then"));
   EXPECT_THAT(Notes(), ::testing::ElementsAre("hung", "then"));
+}
+
+// What comes while a look is made is dealt with at once; the look is of what was there before.
+TEST_F(CycleTest, MessagesAreHandledWhileALookIsMade) {
+  Answer();
+  ASSERT_TRUE(WaitFor("hung"));
+  std::atomic<bool> stop = false;
+  std::thread others([&] {
+    for (uint64_t i = 0; i < 20'000 && !stop; ++i) {
+      monitor_->Message(agent_, WaitingDigest(1000 + i % 64, 3));
+    }
+  });
+  for (int look = 0; look < 3; ++look) {
+    const std::string then = fmt::format("look {}", look);
+    monitor_->DiagnoseNow([this, then] { Note(then); });
+    Answer();
+    ASSERT_TRUE(WaitFor(then));
+  }
+  stop = true;
+  others.join();
+  EXPECT_THAT(Notes(), ::testing::Not(::testing::Contains(kWithdrawn)));
 }
 
 // Who stood still when the time was up is in the journal; that all are dead later says nothing.
