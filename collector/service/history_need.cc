@@ -82,28 +82,27 @@ std::vector<uint32_t> Representatives(const Trace& trace, const Communicator& co
 
 }  // namespace
 
-CountsNeed MissingCounts(const Trace& trace, const Report& report, uint64_t most_bytes) {
+CountsNeed MissingCounts(const Trace& trace, uint64_t most_bytes) {
   CountsNeed need;
-  for (const Finding& finding : report.findings) {
-    if (finding.kind != VerdictKind::kTransportStalled ||
-        finding.communicator >= trace.communicators.size()) {
-      continue;
-    }
-    const Communicator& communicator = trace.communicators[finding.communicator];
+  for (const Communicator& communicator : trace.communicators) {
     std::set<uint32_t> cut;
-    for (const uint32_t index : communicator.members) {
-      const Member& member = trace.members[index];
-      if (member.events.empty()) continue;
-      const Event& newest = member.events.back();
-      if ((trace.arguments[newest.arguments].flags & ring::kCountsCut) != 0) {
-        cut.insert(member.process);
-      }
-    }
+    const bool all =
+        std::all_of(communicator.members.begin(), communicator.members.end(), [&](uint32_t index) {
+          const Member& member = trace.members[index];
+          if (trace.processes[member.process].open_calls.empty() || member.events.empty()) {
+            return false;
+          }
+          const Event& newest = member.events.back();
+          if ((trace.arguments[newest.arguments].flags & ring::kCountsCut) != 0) {
+            cut.insert(member.process);
+          }
+          return newest.sequence == trace.members[communicator.members.front()].entered;
+        });
     // Two arrays, of a count for each member, stand before their record.
     const uint64_t members = std::max(communicator.ranks.size(), communicator.members.size());
     const uint64_t parts = (members + ring::kContinuationValues - 1) / ring::kContinuationValues;
     const uint64_t records = std::bit_ceil(kRecordsBesides + 2 * parts);
-    if (members > ring::kMaxCountValues) continue;
+    if (!all || cut.empty() || members > ring::kMaxCountValues) continue;
     if (records * sizeof(ring::Record) * cut.size() > most_bytes) continue;
     need.processes.merge(cut);
     need.newest_records = std::max(need.newest_records, records);

@@ -18,7 +18,7 @@ struct CountsNeed {
 };
 
 // Nobody, if there is no such call, or its counts take more than `most_bytes` in all. Pure.
-CountsNeed MissingCounts(const Trace& trace, const Report& report, uint64_t most_bytes);
+CountsNeed MissingCounts(const Trace& trace, uint64_t most_bytes);
 
 // Indices into trace.processes, `most` at most: of each finding its culprits, and the members of
 // its communicator; where those are too many, one of each class that made the same calls, as their

@@ -284,14 +284,19 @@ uint64_t Monitor::FirstRecords(Reason reason) const {
   return reason == Reason::kSomeWait ? MoreRecords() : 0;
 }
 
-bool Monitor::FetchCounts(Look* look, const Report& report) {
+bool Monitor::FetchCounts(const Look& look, const Report& report) {
   // Whole rings have them, as far as there are any.
   if (!IsLarge() || options_.on_evidence) return false;
-  const CountsNeed need = MissingCounts(look->trace, report, kMostCountsBytes);
+  // A healthy job may be in a long one at every look.
+  if (report.no_progress_ns < options_.times.stall_after_ns &&
+      !agents_.MayFetchWhileComputing(Monotonic())) {
+    return false;
+  }
+  const CountsNeed need = MissingCounts(look.trace, kMostCountsBytes);
   AgentQueries::Rings wanted{.newest_records = need.newest_records};
   for (const uint32_t process : need.processes) {
-    if (process >= look->observed.size()) continue;
-    const uint64_t id = look->observed[process].id;
+    if (process >= look.observed.size()) continue;
+    const uint64_t id = look.observed[process].id;
     if (!queries_.FetchedWhole(id)) wanted.processes.insert(id);
   }
   if (wanted.processes.empty()) return false;
@@ -328,7 +333,7 @@ void Monitor::DiagnoseWithHistory(Look* look, const Report* report,
     }
     return findings;
   };
-  if (FetchCounts(look, *report)) diagnose();
+  if (FetchCounts(*look, *report)) diagnose();
   for (int round = 0; round < kHistoryRounds; ++round) {
     const auto before = said();
     if (!FetchHistory(look, *report, first)) return;

@@ -155,7 +155,7 @@ class Monitor : public AgentHandler {
   // And so many where what is looked for lies further back.
   uint64_t MoreRecords() const;
   // Fetches the counts that a call needs to be compared. False if none are missing.
-  bool FetchCounts(Look* look, const Report& report);
+  bool FetchCounts(const Look& look, const Report& report);
   // Fetches the whole rings that may say more of the findings. False if there is no more to fetch.
   bool FetchHistory(Look* look, const Report& report, AgentQueries::Rings first);
   // Does that until it changes nothing. `diagnose` makes the look and the report anew.

@@ -49,11 +49,10 @@ struct Outcome {
   std::vector<uint64_t> newest_records;
 };
 
-Outcome Watch(bool send_too_little) {
+Outcome Watch(bool send_too_little, MonitorOptions options = {}) {
   std::mutex mutex;
   std::condition_variable changed;
   Outcome outcome;
-  MonitorOptions options;
   options.on_report = [&](const Trace&, const Report& report) {
     const std::lock_guard lock(mutex);
     for (const Finding& finding : report.findings) {
@@ -119,8 +118,11 @@ Outcome Watch(bool send_too_little) {
   return first;
 }
 
+// At once, not only after so long that the collective is called stalled.
 TEST(MonitorCountsTest, OfManyRanksTheCountsAreFetchedAndCompared) {
-  const Outcome outcome = Watch(/*send_too_little=*/true);
+  MonitorOptions options;
+  options.times.stall_after_ns = int64_t{3600} * 1'000'000'000;
+  const Outcome outcome = Watch(/*send_too_little=*/true, std::move(options));
   EXPECT_THAT(outcome.findings, ::testing::ElementsAre("count-mismatch, proven"));
   // The newest 4 of each ring buffer; then 2 * 70 counts need more.
   ASSERT_GE(outcome.newest_records.size(), 2u);
