@@ -17,7 +17,6 @@ foreach(mpi openmpi mpich)
       --mpi ${mpi} --source ${FAULTS_DIR}/${name}
       --program ${CMAKE_CURRENT_BINARY_DIR}/faults/${mpi}/${name}.fault)
   endforeach()
-  set_tests_properties(attach.slurm.${mpi} PROPERTIES SKIP_REGULAR_EXPRESSION "no Slurm here")
   foreach(kind fault control)
     string(TOUPPER ATTACH_${kind}S list)
     if(kind STREQUAL control)
@@ -35,7 +34,6 @@ foreach(mpi openmpi mpich)
       rollcall_job_test(attach.cores.${mpi}.${kind}.${name} job run_core_test.py
         --rollcall $<TARGET_FILE:rollcall_cli> --mpi ${mpi} --source ${FAULTS_DIR}/${name} ${option}
         --program ${CMAKE_CURRENT_BINARY_DIR}/faults/${mpi}/${name}.${kind})
-      set_tests_properties(attach.cores.${mpi}.${kind}.${name} PROPERTIES SKIP_REGULAR_EXPRESSION "SKIP core_pattern")
     endforeach()
   endforeach()
 endforeach()
@@ -45,8 +43,6 @@ if(TARGET rollcall_cli AND NOT no_mpi4py AND MPIRUN_openmpi)
   set(program ${FAULTS_DIR}/python/barrier_in_callback.py)
   rollcall_job_test(attach.cores.openmpi.fault.python/barrier_in_callback.py job run_core_test.py
     --rollcall $<TARGET_FILE:rollcall_cli> --mpi openmpi --source ${program} --program ${program})
-  set_tests_properties(attach.cores.openmpi.fault.python/barrier_in_callback.py PROPERTIES
-    SKIP_REGULAR_EXPRESSION "SKIP core_pattern")
 endif()
 
 # Debian's PyTorch is not among what the tests need.

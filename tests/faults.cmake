@@ -31,16 +31,15 @@ function(rollcall_fault_program out mpi name compiler source)
   set(${out} ${binary} PARENT_SCOPE)
 endfunction()
 
-# Whether the tests of a fault program, MPI/NAME, are of the share of all that is configured: by a hash, so that a new
-# program moves no other.
-function(rollcall_in_share out program)
+# Whether a test, or those of a fault program, are of the share that is configured; each is in one of SHARES (8, 4, 2)
+# shares, by a hash, so that a new one moves no other.
+function(rollcall_in_share out name shares)
   set(${out} TRUE PARENT_SCOPE)
-  if(ROLLCALL_FAULT_SHARE MATCHES "^([0-9]+)/([0-9]+)$")
-    set(share ${CMAKE_MATCH_1})
-    set(shares ${CMAKE_MATCH_2})
-    string(MD5 hash ${program})
+  if(ROLLCALL_JOB_SHARE MATCHES "^([0-9]+)/8$")
+    string(MD5 hash ${name})
     string(SUBSTRING ${hash} 0 6 hash)
     math(EXPR own "0x${hash} % ${shares}")
+    math(EXPR share "${CMAKE_MATCH_1} % ${shares}")
     if(NOT own EQUAL share)
       set(${out} FALSE PARENT_SCOPE)
     endif()
@@ -62,17 +61,23 @@ file(GLOB NAMING ${CMAKE_CURRENT_SOURCE_DIR}/check/*.py ${CMAKE_CURRENT_SOURCE_D
 rollcall_named_programs(NAMED_PROGRAMS ${NAMING})
 
 # A ctest entry that runs tests/jobs/run_job_test.py in JOB_ENVIRONMENT. Most of its time is waiting, hence no lock:
-# two jobs share two cores well. fault.MPI.NAME and clean.MPI.NAME only if MPI/NAME is of the share.
+# two jobs share two cores well. Of many only those of the share.
 set(JOB_ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
 function(rollcall_job_test name label)
+  set(chosen TRUE)
   if(name MATCHES "^(fault|clean)[.]([a-z0-9]+)[.](.*)$")
-    rollcall_in_share(chosen ${CMAKE_MATCH_2}/${CMAKE_MATCH_3})
-    if(NOT chosen)
-      return()
-    endif()
+    rollcall_in_share(chosen ${CMAKE_MATCH_2}/${CMAKE_MATCH_3} 8)
+  elseif(name MATCHES "^attach[.]")
+    rollcall_in_share(chosen ${name} 4)
+  elseif(name MATCHES "^live[.]")
+    rollcall_in_share(chosen ${name} 2)
+  endif()
+  if(NOT chosen)
+    return()
   endif()
   add_test(NAME ${name} COMMAND Python3::Interpreter ${JOBS_DIR}/${ARGN})
-  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300 ENVIRONMENT "${JOB_ENVIRONMENT}")
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300 SKIP_RETURN_CODE 77
+    ENVIRONMENT "${JOB_ENVIRONMENT}")
 endfunction()
 
 # The tests of one source under one MPI; FAULT_PROGRAM is empty for a true negative.
@@ -102,7 +107,7 @@ function(rollcall_fault_sources out mpi compiler)
   set(programs ${${out}})
   foreach(source ${ARG_SOURCES})
     file(RELATIVE_PATH name ${FAULTS_DIR} ${source})
-    rollcall_in_share(chosen ${mpi}/${name})
+    rollcall_in_share(chosen ${mpi}/${name} 8)
     if(NOT chosen AND NOT name IN_LIST NAMED_PROGRAMS)
       continue()
     endif()

@@ -12,6 +12,8 @@ import time
 import uuid
 
 TOKEN = "ROLLCALL_TEST_JOB"
+# The exit code of a test that the machine lacks something for.
+SKIPPED = 77
 # Far above what any job needs here, and far below a hang of the whole suite.
 JOB_TIMEOUT_S = 60
 

@@ -81,7 +81,7 @@ def main():
     why = slurm_cluster.why_not()
     if why:
         print("no Slurm here: " + why)
-        return
+        sys.exit(jobs.SKIPPED)
     with slurm_cluster.Cluster():
         test(args)
 

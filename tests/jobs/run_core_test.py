@@ -118,8 +118,8 @@ def main():
     parser.add_argument("--control", action="store_true")
     args = parser.parse_args()
     if not kernel_writes_files():
-        print("SKIP core_pattern is no plain file name")
-        return
+        print("core_pattern is no plain file name")
+        sys.exit(jobs.SKIPPED)
     os.environ.setdefault("UCX_LOG_LEVEL", "fatal")
     # On a disk: a core is larger than what /dev/shm may have.
     directory = os.path.realpath(jobs.tempfile.mkdtemp(prefix="rollcall-cores-"))
