@@ -96,9 +96,7 @@ function(rollcall_fault_tests mpi source fault_program control_program)
     rollcall_job_test(full.fault.${mpi}.${name} full ${common} --program ${fault_program} --paths all)
     rollcall_job_test(full.bare.${mpi}.${name} full ${common} --program ${fault_program} --bare)
   endif()
-  rollcall_job_test(full.clean.${mpi}.${name} full ${common} --program ${control_program} --control
-    --paths all --repeat 2)
-  set_tests_properties(full.clean.${mpi}.${name} PROPERTIES TIMEOUT 1200)
+  rollcall_job_test(full.clean.${mpi}.${name} full ${common} --program ${control_program} --control --paths all)
 endfunction()
 
 # Builds SOURCES with COMPILER for MPI and adds their tests; the programs are appended to OUT.

@@ -55,7 +55,7 @@ function(rollcall_nccl_fault source)
   rollcall_job_test(clean.nccl.${name} job ${common} --program $<TARGET_FILE:nccl_${stem}_control> --control)
   if(ROLLCALL_FULL_TESTS)
     rollcall_job_test(full.clean.nccl.${name} full ${common} --program
-      $<TARGET_FILE:nccl_${stem}_control> --control --paths all --repeat 2)
+      $<TARGET_FILE:nccl_${stem}_control> --control --paths all)
   endif()
 endfunction()
 
