@@ -8,17 +8,18 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "collector/attach/stack_tree.h"
+#include "collector/attach/rank_stacks.h"
 #include "collector/attach/variables.h"
 #include "collector/diagnosis/graph/options.h"
 #include "collector/export/exporter.h"
+#include "collector/report/stack_tree.h"
 
 namespace rollcall {
 namespace {
 
 void PrintTree(const attach::Standings& standings, StackDetail detail) {
   if (detail == StackDetail::kNone) return;
-  const attach::StackNode root = StackTree(standings, detail == StackDetail::kFull);
+  const StackNode root = StackTree(RankStacks(standings), detail == StackDetail::kFull);
   fmt::print("\n  stacks\n");
   for (const std::string& line : StackTreeLines(root)) fmt::print("    {}\n", line);
   const std::vector<attach::ComparedVariable> variables = CompareVariables(standings);

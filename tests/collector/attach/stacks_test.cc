@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "collector/attach/job_stacks.h"
-#include "collector/attach/stack_tree.h"
+#include "collector/attach/rank_stacks.h"
 #include "collector/attach/stacks_fields.h"
 #include "collector/attach/variables.h"
 #include "collector/base/proc_source.h"
@@ -78,7 +78,7 @@ std::string Said(const JudgedStacks& judged) {
     for (const HostRanks& host : finding.culprit_hosts) text += host.host + "\n";
   }
   for (const std::string& note : judged.report.notes) text += note + "\n";
-  for (const std::string& line : StackTreeLines(StackTree(judged.standings, true))) {
+  for (const std::string& line : StackTreeLines(StackTree(RankStacks(judged.standings), true))) {
     text += line + "\n";
   }
   for (const ComparedVariable& variable : CompareVariables(judged.standings)) {
