@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Attaches to a bare MPI job of two nodes, which is asked node by node, and to the bundle of that.
+"""Attaches to a bare MPI job of two nodes, which is asked node by node, and to the bundle of that; then to the same
+job, whose ranks record their calls.
 
 The nodes are one machine: a script stands in the place of ssh. Which ranks are a node's, they tell as Slurm's do, by
 SLURMD_NODENAME. A third node never answers, a fourth has no rank, and the script talks before it does what it should.
@@ -51,8 +52,9 @@ def run(words):
                           text=True)
 
 
-def attach(args, directory, name):
-    """The first verdict with findings: its text, its JSON and what was said besides."""
+def attach(args, directory, name, certainty=None):
+    """The first verdict with findings, of that certainty if it is given: its text, its JSON and what was said
+    besides."""
     verdict = os.path.join(directory, "verdict.json")
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
@@ -62,7 +64,9 @@ def attach(args, directory, name):
                     os.path.join(directory, "bundle")])
         if done.returncode == FINDINGS:
             with open(verdict, encoding="utf-8") as file:
-                return done.stdout, json.load(file), done.stderr
+                found = json.load(file)
+            if certainty in (None, found["findings"][0]["certainty"]):
+                return done.stdout, found, done.stderr
     return fail("nothing was found in %d s: %s%s" % (PATIENCE_S, done.stdout, done.stderr))
 
 
@@ -97,6 +101,15 @@ def test(args, directory):
     require(text, done.stdout, "text of analyze")
     with open(again, encoding="utf-8") as file:
         require(verdict, json.load(file), "verdict of analyze")
+
+    recorded = [args.rollcall, "run", "--on-hang=report", "--dir", os.path.join(directory, "run"), "--"]
+    with jobs.Job(recorded + command_of(args.mpi, program)) as job:
+        text, verdict, said = attach(args, directory, name, certainty="proven")
+        if not job.running():
+            fail("the job ended")
+    require(wanted["culprits"], verdict["findings"][0]["culprits"], "culprits by the records")
+    if "\n  stacks\n" not in text:
+        fail("no tree of stacks: " + text)
     print("ok   %s %s" % (finding["kind"], finding["certainty"]))
 
 
