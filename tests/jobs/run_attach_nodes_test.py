@@ -30,6 +30,17 @@ case "$SLURMD_NODENAME" in silent) exec tail -f /dev/null ;; esac
 exec sh -c "$*"
 """
 
+# As above, and keeps what the nodes answer. The second one does not begin before the first one has looked once.
+LATE_RSH = """#!/bin/sh
+export SLURMD_NODENAME="$1"
+shift
+answers=$(dirname "$0")/answer_of_
+if [ "$SLURMD_NODENAME" = beta ]; then
+  until grep -q '^rollcall-stacks alpha !' "$answers"alpha 2>/dev/null; do :; done
+fi
+sh -c "$*" | tee "$answers$SLURMD_NODENAME"
+"""
+
 
 def fail(text):
     print("FAIL " + text)
@@ -70,17 +81,46 @@ def attach(args, directory, name, certainty=None):
     return fail("nothing was found in %d s: %s%s" % (PATIENCE_S, done.stdout, done.stderr))
 
 
+def write_script(path, text):
+    with open(path, "w", encoding="utf-8") as script:
+        script.write(text)
+    os.chmod(path, stat.S_IRWXU)
+    return path
+
+
+def looks_of(path):
+    """When the ranks of a node were looked at first, and when a second time, by its answer."""
+    text = ""
+    with open(path, encoding="utf-8") as answer:
+        for line in answer:
+            part = line.rstrip("\n").split(" ", 2)[2]
+            if part[0] in "+=":
+                text += part[1:] + ("\n" if part[0] == "=" else "")
+    ranks = [rank for line in text.splitlines() if (rank := json.loads(line).get("rank"))]
+    return [[rank[look]["state"]["sampled_ns"] for rank in ranks] for look in ("first", "second")]
+
+
+def test_looks_are_together(args, directory, name):
+    """Nobody is looked at a second time before all nodes have looked once, however late one of them begins."""
+    rsh = write_script(os.path.join(directory, "late_rsh"), LATE_RSH)
+    run([args.rollcall, "attach", "--hosts", "alpha,beta", "--rsh", rsh, "--job", name, "--node-timeout", "60",
+         "--between", "0.01", "--confirm", "0"])
+    first, second = zip(*[looks_of(os.path.join(directory, "answer_of_" + node)) for node in ("alpha", "beta")])
+    require([2, 2], [len(looks) for looks in first], "ranks that were looked at")
+    if max(sum(first, [])) >= min(sum(second, [])):
+        fail("the looks are not together: %s and %s" % (first, second))
+
+
 def test(args, directory):
     name = "nodes%d" % os.getpid()
     program = os.path.join(directory, name)
     shutil.copy(args.program, program)
-    with open(os.path.join(directory, "rsh"), "w", encoding="utf-8") as script:
-        script.write(RSH)
-    os.chmod(script.name, stat.S_IRWXU)
+    write_script(os.path.join(directory, "rsh"), RSH)
     os.symlink(os.path.abspath(args.rollcall), os.path.join(directory, "it's rollcall"))
     wanted = expectations.read(args.source, args.mpi)[0].findings[0]
     with jobs.Job(command_of(args.mpi, program)) as job:
         text, verdict, said = attach(args, directory, name)
+        test_looks_are_together(args, directory, name)
         if not job.running():
             fail("the job ended")
     finding = verdict["findings"][0]
