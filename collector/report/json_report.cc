@@ -44,17 +44,13 @@ Json ThreadsToJson(const Trace& trace, const Finding& finding, const Site& site)
   Json threads = Json::array();
   for (const uint32_t process : ProcessesOf(trace, finding, site.ranks)) {
     for (const LiveStack& live : trace.processes[process].live_stacks) {
-      std::vector<const SourceFrame*> frames;
-      for (const SourceFrame& frame : live.frames) frames.push_back(&frame);
       Json json;
       json["rank"] = trace.processes[process].rank;
       json["thread"] = OrNull(live.thread_name);
       json["state"] = OrNull(live.state);
-      json["cpu_percent"] = live.cpu_ns_per_s < 0
-                                ? Json(nullptr)
-                                : Json((live.cpu_ns_per_s + 5'000'000) / 10'000'000);
+      json["cpu_percent"] = CpuPercent(live) < 0 ? Json(nullptr) : Json(CpuPercent(live));
       json["unreadable"] = OrNull(live.unreadable);
-      json["stack"] = StackToJson(frames);
+      json["stack"] = StackToJson(FramesOf(live));
       threads.push_back(std::move(json));
     }
   }

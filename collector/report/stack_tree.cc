@@ -93,22 +93,20 @@ std::vector<RankStack> LiveStacksOf(const Trace& trace, const Finding& finding, 
   const auto add_live = [&](const Process& process) {
     for (const LiveStack& live : process.live_stacks) {
       const bool is_main = &live == &process.live_stacks.front();
-      RankStack stack = {.rank = process.rank};
-      for (const SourceFrame& frame : live.frames) stack.frames.push_back(&frame);
+      RankStack stack = {.rank = process.rank,
+                         .frames = FramesOf(live),
+                         .doing = live.state.empty() ? "outside every call" : live.state,
+                         .cpu_percent = CpuPercent(live)};
       if (!is_main && !full && UserFrames(stack.frames) == 0) continue;
       if (!is_main) {
         stack.thread = live.thread_name.empty() ? std::to_string(live.tid) : live.thread_name;
       }
-      stack.doing = live.state.empty() ? "outside every call" : live.state;
       // What is not shown of it begins with what the user's code called.
       const auto own =
           std::find_if(stack.frames.begin(), stack.frames.end(),
                        [](const SourceFrame* frame) { return FrameworkOf(*frame).empty(); });
       if (!full && own != stack.frames.begin() && own != stack.frames.end()) {
         stack.doing = (*std::prev(own))->function + ", " + stack.doing;
-      }
-      if (live.cpu_ns_per_s >= 0) {
-        stack.cpu_percent = static_cast<int32_t>((live.cpu_ns_per_s + 5'000'000) / 10'000'000);
       }
       stacks.push_back(std::move(stack));
     }
