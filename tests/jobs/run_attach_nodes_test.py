@@ -6,7 +6,6 @@ The nodes are one machine: a script stands in the place of ssh. Which ranks are 
 SLURMD_NODENAME. A third node never answers, a fourth has no rank, and the script talks before it does what it should.
 """
 
-import argparse
 import json
 import os
 import shutil
@@ -154,12 +153,7 @@ def test(args, directory):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rollcall", required=True)
-    parser.add_argument("--mpi", choices=("openmpi", "mpich"), required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--program", required=True)
-    args = parser.parse_args()
+    args = jobs.arguments_of_test(__doc__, ("openmpi", "mpich"))
     os.environ.setdefault("UCX_LOG_LEVEL", "fatal")
     with tempfile.TemporaryDirectory() as directory:
         test(args, directory)
