@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +16,6 @@
 #include "cli/report_output.h"
 #include "cli/stacks_output.h"
 #include "collector/attach/job_stacks.h"
-#include "collector/attach/stacks.h"
 #include "collector/base/print_line.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/export/exporter.h"
@@ -30,25 +30,13 @@ bool Contains(const std::vector<std::string>& list, const std::string& text) {
 
 // What `rollcall attach` saw of a job without a trace.
 int AnalyzeStacks(const Inputs& loaded, const Outputs& outputs, const TextStyle& style) {
-  std::vector<attach::HostStacks> hosts;
-  std::vector<Problem> problems;
-  for (const StacksText& text : loaded.stacks) {
-    hosts.push_back(attach::ReadStacks(text.text, text.source, &problems));
-  }
-  PrintProblems(problems);
-  attach::SymbolizeHere(&hosts);
-  const std::vector<attach::JobStacks> jobs = attach::JoinHosts(hosts);
-  if (jobs.size() != 1) {
-    PrintLine(jobs.empty() ? "no rank's stack could be read"
-                           : "these are stacks of several jobs: analyze those of one");
-    for (const attach::JobStacks& job : jobs) PrintLine("  " + attach::JobText(job.job));
-    return kUsage;
-  }
+  const std::optional<attach::JudgedStacks> judged = JudgeLoaded(loaded);
+  if (!judged) return kUsage;
   TextOptions text = style.For(STDOUT_FILENO);
   text.excerpt = [&](const std::string& file, const std::vector<int>& lines) {
     return loaded.sources.Excerpt(file, lines);
   };
-  return PrintStacks(attach::JudgeStacks(jobs.front()), outputs, std::move(text));
+  return PrintStacks(*judged, outputs, std::move(text));
 }
 
 }  // namespace

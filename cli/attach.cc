@@ -4,21 +4,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "cli/argument_parser.h"
 #include "cli/attach_bundle.h"
 #include "cli/attach_nodes.h"
+#include "cli/attach_records.h"
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/report_output.h"
@@ -115,32 +112,8 @@ HostStacks LookHere(const ProcSource& proc, const Choice& choice,
   }
   host.job = *choice.job;
   host.ranks = attach::LookTwice(proc, host.job, options);
+  host.has_rings = !attach::RunDirectories(proc, host.job).empty();
   return host;
-}
-
-// What the ranks on this machine recorded; nothing if they record nothing.
-std::optional<attach::Recorded> ReadRecords(const ProcSource& proc, const FoundJob& job,
-                                            bool ask_flight_recorder) {
-  constexpr std::chrono::seconds kDumpPatience{20};
-  std::vector<std::string> inputs = attach::RunDirectories(proc, job);
-  std::string dumps;
-  if (ask_flight_recorder) {
-    dumps = (std::filesystem::temp_directory_path() / "rollcall-dumps-XXXXXX").string();
-    if (mkdtemp(dumps.data()) == nullptr) {
-      PrintLine(fmt::format("no directory for dumps can be made: {}", std::strerror(errno)));
-      return std::nullopt;
-    }
-    std::vector<std::string> notes;
-    attach::CopyFlightRecorderDumps(proc, job, dumps, kDumpPatience, &notes);
-    for (const std::string& note : notes) PrintLine(note);
-    inputs.push_back(dumps);
-  }
-  std::optional<attach::Recorded> recorded;
-  if (!inputs.empty()) recorded = attach::DiagnoseRecords(inputs);
-  std::error_code ignored;
-  if (!dumps.empty()) std::filesystem::remove_all(dumps, ignored);
-  if (recorded && recorded->inputs.trace.processes.empty()) recorded.reset();
-  return recorded;
 }
 
 // Of the one job that left cores in a directory. Nothing, after lines on stderr, if there is not
@@ -224,7 +197,7 @@ int RunAttach(int argc, char** argv) {
   parser.Add("--flight-recorder", &flight_recorder,
              "have PyTorch's Flight Recorder write a dump in each rank, and read it; needs "
              "TORCH_NCCL_DEBUG_INFO_PIPE_FILE in the job's environment",
-             {.excludes = "--core,--hosts,--slurm"});
+             {.excludes = "--core"});
   parser.Add("--bundle", &bundle.path,
              "write what was seen into this file, which analyze reads anywhere (docs/bundle.md)",
              {.type = "FILE"});
@@ -244,9 +217,14 @@ int RunAttach(int argc, char** argv) {
   if (nodes.IsNode()) {
     return nodes.Answer([&] {
       const attach::FoundJobs found = attach::FindJobs(proc, geteuid(), nodes.Filter());
+      const Choice choice = Choose(proc, found, 0, job_name);
+      if (nodes.WantsRecords() && choice.job != nullptr) {
+        return HostStacks{.host = HostName(),
+                          .records = PackRecords(proc, *choice.job, flight_recorder)};
+      }
       attach::LookOptions options = here(between_s);
       options.after_first = [&] { nodes.WaitForOthers(); };
-      return LookHere(proc, Choose(proc, found, 0, job_name), options);
+      return LookHere(proc, choice, options);
     });
   }
   std::vector<HostStacks> hosts;
@@ -300,6 +278,14 @@ int RunAttach(int argc, char** argv) {
   if (confirm && !look(confirm_s)) return kUsage;
   std::optional<attach::Recorded> recorded;
   if (choice.job != nullptr) recorded = ReadRecords(proc, *choice.job, flight_recorder);
+  const bool has_rings = std::any_of(hosts.begin(), hosts.end(),
+                                     [](const HostStacks& host) { return host.has_rings; });
+  if (nodes.wanted() && (has_rings || flight_recorder)) {
+    std::vector<std::string> options = {"--records"};
+    if (flight_recorder) options.emplace_back("--flight-recorder");
+    if (!job_name.empty()) options.insert(options.end(), {"--job", job_name});
+    if (const auto answers = nodes.Look(options)) recorded = ReadPackedRecords(*answers);
+  }
   if (recorded && !attach::TellsMore(recorded->report, judged.report)) {
     if (recorded->report.findings.empty()) {
       for (Finding& finding : judged.report.findings) {

@@ -241,6 +241,8 @@ void AttachNodes::AddOptions(ArgumentParser* parser) {
               {.type = "SECONDS", .must = Must::kBePositive, .show_default = true});
   parser->Add("--node", &node_, "answer another rollcall, as this node (internal)",
               {.type = "NAME"});
+  parser->Add("--records", &records_, "with --node: answer with what the ranks recorded (internal)",
+              {.needs = "--node"});
 }
 
 std::vector<std::string> AttachNodes::NodeWords(const std::string& node,

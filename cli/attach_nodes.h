@@ -25,6 +25,8 @@ class AttachNodes {
   bool wanted() const { return !IsNode() && (!hosts_.empty() || slurm_job_ != 0); }
   // This is the process that was started on a node, and answers.
   bool IsNode() const { return !node_.empty(); }
+  // In it: what the ranks recorded is asked for, and nothing else.
+  bool WantsRecords() const { return records_; }
   // In it: which ranks count.
   attach::RankFilter Filter() const;
 
@@ -54,6 +56,7 @@ class AttachNodes {
   uint64_t slurm_job_ = 0;
   double timeout_s_ = 8;
   std::string node_;
+  bool records_ = false;
   bool together_ = true;  // on a node: the looks are at the time of the others'
 };
 

@@ -3,18 +3,55 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/argument_parser.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
+#include "cli/stacks_output.h"
+#include "collector/attach/job_stacks.h"
+#include "collector/attach/standing.h"
 #include "collector/base/print_line.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/graph/aligned_trace.h"
 #include "collector/import/load_inputs.h"
 
 namespace rollcall {
+namespace {
+
+int Print(const Shown& shown) {
+  if (!shown.error.empty()) {
+    PrintLine(shown.error);
+    return kUsage;
+  }
+  fmt::print("{}", shown.text);
+  return kNothingFound;
+}
+
+// What `rollcall attach` saw: no calls, but where the ranks stand. `rank` -1: of all, or of those
+// in `only`.
+int ShowStacks(const Inputs& loaded, int32_t rank, const std::vector<int32_t>& only) {
+  std::optional<attach::JudgedStacks> judged = JudgeLoaded(loaded);
+  if (!judged) return kUsage;
+  attach::Standings& standings = judged->standings;
+  if (rank >= 0) return Print(ShowThreads(standings.trace, rank));
+  for (const int32_t wanted : only) {
+    const Shown shown = ShowThreads(standings.trace, wanted);
+    if (!shown.error.empty()) return Print(shown);
+  }
+  if (!only.empty()) {
+    std::erase_if(standings.ranks, [&](const attach::RankStanding& standing) {
+      return std::find(only.begin(), only.end(), standing.rank) == only.end();
+    });
+  }
+  PrintTree(standings, /*full=*/true);
+  return kNothingFound;
+}
+
+}  // namespace
 
 int RunShow(int argc, char** argv) {
   ArgumentParser parser(
@@ -40,8 +77,16 @@ int RunShow(int argc, char** argv) {
   parser.SetFooter("Exit codes: 0 shown, 2 usage, unreadable input or nothing of that name.");
   if (const auto code = parser.Parse(argc, argv)) return *code;
 
-  Trace trace = LoadInputs(inputs).trace;
+  Inputs loaded = LoadInputs(inputs);
+  Trace& trace = loaded.trace;
   PrintProblems(trace.problems);
+  if (trace.processes.empty() && !loaded.stacks.empty()) {
+    if (table.communicator.empty() && table.sequence == 0) {
+      return ShowStacks(loaded, rank, difference);
+    }
+    PrintLine("stacks have no calls, and so no communicators and numbers");
+    return kUsage;
+  }
   if (trace.processes.empty()) {
     PrintLine("no rank's trace could be read");
     return kUsage;
@@ -54,12 +99,7 @@ int RunShow(int argc, char** argv) {
                           ? ShowDifference(analysis, difference[0], difference[1], table.around)
                       : rank >= 0 ? ShowRank(analysis, rank, last)
                                   : ShowTable(analysis, Diagnose(trace, options), table);
-  if (!shown.error.empty()) {
-    PrintLine(shown.error);
-    return kUsage;
-  }
-  fmt::print("{}", shown.text);
-  return kNothingFound;
+  return Print(shown);
 }
 
 }  // namespace rollcall

@@ -8,18 +8,36 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "collector/attach/stack_tree.h"
+#include "cli/inputs.h"
+#include "collector/attach/rank_stacks.h"
+#include "collector/attach/stacks.h"
 #include "collector/attach/variables.h"
+#include "collector/base/print_line.h"
 #include "collector/diagnosis/graph/options.h"
 #include "collector/export/exporter.h"
+#include "collector/report/stack_tree.h"
 
 namespace rollcall {
-namespace {
 
-void PrintTree(const attach::Standings& standings, StackDetail detail) {
-  if (detail == StackDetail::kNone) return;
-  const attach::StackNode root = StackTree(standings, detail == StackDetail::kFull);
-  fmt::print("\n  stacks\n");
+std::optional<attach::JudgedStacks> JudgeLoaded(const Inputs& loaded) {
+  std::vector<attach::HostStacks> hosts;
+  std::vector<Problem> problems;
+  for (const StacksText& text : loaded.stacks) {
+    hosts.push_back(attach::ReadStacks(text.text, text.source, &problems));
+  }
+  PrintProblems(problems);
+  attach::SymbolizeHere(&hosts);
+  const std::vector<attach::JobStacks> jobs = attach::JoinHosts(hosts);
+  if (jobs.size() == 1) return attach::JudgeStacks(jobs.front());
+  PrintLine(jobs.empty() ? "no rank's stack could be read"
+                         : "these are stacks of several jobs: give those of one");
+  for (const attach::JobStacks& job : jobs) PrintLine("  " + attach::JobText(job.job));
+  return std::nullopt;
+}
+
+void PrintTree(const attach::Standings& standings, bool full) {
+  const StackNode root = StackTree(RankStacks(standings), full);
+  fmt::print("  stacks\n");
   for (const std::string& line : StackTreeLines(root)) fmt::print("    {}\n", line);
   const std::vector<attach::ComparedVariable> variables = CompareVariables(standings);
   if (variables.empty()) return;
@@ -28,8 +46,6 @@ void PrintTree(const attach::Standings& standings, StackDetail detail) {
     fmt::print("    {}\n", VariableText(variable));
   }
 }
-
-}  // namespace
 
 int PrintStacks(const attach::JudgedStacks& judged, const Outputs& outputs, TextOptions text,
                 const attach::Recorded* records) {
@@ -44,7 +60,10 @@ int PrintStacks(const attach::JudgedStacks& judged, const Outputs& outputs, Text
   if (!outputs.ToStandardOutput()) {
     ExportText(subject, std::cout);
     std::cout.flush();
-    PrintTree(judged.standings, detail);
+    if (detail != StackDetail::kNone) {
+      fmt::print("\n");
+      PrintTree(judged.standings, detail == StackDetail::kFull);
+    }
   }
   if (!outputs.Write(subject)) return kUsage;
   return subject.judgement.Fails() ? kFindings : kNothingFound;

@@ -16,14 +16,6 @@ namespace {
 
 constexpr auto kInterval = std::chrono::milliseconds(100);
 
-std::string StateText(const ThreadActivity& activity) {
-  std::string text = activity.pace == Pace::kSpinning || activity.pace == Pace::kBusy
-                         ? "running"
-                         : RunStateName(activity.state);
-  if (!activity.syscall.empty()) text += " in " + activity.syscall;
-  return text;
-}
-
 }  // namespace
 
 std::vector<LiveStack> TakeLiveStacks(pid_t pid, uint64_t start_ticks, Symbolizer* symbolizer) {
@@ -51,13 +43,7 @@ std::vector<LiveStack> TakeLiveStacks(pid_t pid, uint64_t start_ticks, Symbolize
     if (thread.frames.empty()) {
       look.unreadable = !stacks.error.empty() ? stacks.error : thread.detail;
     }
-    if (activity) {
-      look.state = StateText(*activity);
-      if (activity->interval_ns > 0) {
-        look.cpu_ns_per_s = static_cast<int64_t>(static_cast<double>(activity->cpu_ns) * 1e9 /
-                                                 static_cast<double>(activity->interval_ns));
-      }
-    }
+    if (activity) SetActivity(*activity, &look);
     looks.push_back(std::move(look));
   }
   if (stacks.threads.empty()) {

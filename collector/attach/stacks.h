@@ -25,11 +25,14 @@ struct HostStacks {
   FoundJob job = {};
   std::vector<ObservedRank> ranks = {};  // by rising rank
   std::vector<SourceBlocks> sources =
-      {};  // of the user's files, as far as the host could read them
+      {};                    // of the user's files, as far as the host could read them
+  bool has_rings = false;    // ranks of it record their calls (records.h)
+  std::string records = {};  // if they were asked for: a bundle of what they recorded; untrusted
 };
 
 inline constexpr uint32_t kStacksVersion = 1;
 inline constexpr size_t kMaxStacksBytes = 64 << 20;        // of a text; a reader takes no more
+inline constexpr size_t kMaxRecordsBytes = 24 << 20;       // of HostStacks::records
 inline constexpr size_t kMaxFrameBytes = size_t{1} << 30;  // of the stacks of a text, in memory
 
 // Lines of JSON in ASCII. `rollcall` is the version that writes it.

@@ -61,6 +61,7 @@ struct StacksHeader {
   std::string host = {};
   std::string absent = {};
   int64_t taken_at_ns = kNoTime;
+  bool has_rings = false;
 };
 
 template <typename Struct>
@@ -68,12 +69,13 @@ struct FieldsOf {};  // specialised: kList
 
 template <>
 struct FieldsOf<StacksHeader> {
-  static constexpr auto kList = std::tuple(
-      F("format", &StacksHeader::format, kMaxWord),
-      F("version", &StacksHeader::version, kAnyNumber),
-      F("rollcall", &StacksHeader::rollcall, kMaxWord), F("host", &StacksHeader::host, kMaxWord),
-      F("absent", &StacksHeader::absent, kMaxText),
-      F("taken_at_ns", &StacksHeader::taken_at_ns, kAnyNumber));
+  static constexpr auto kList = std::tuple(F("format", &StacksHeader::format, kMaxWord),
+                                           F("version", &StacksHeader::version, kAnyNumber),
+                                           F("rollcall", &StacksHeader::rollcall, kMaxWord),
+                                           F("host", &StacksHeader::host, kMaxWord),
+                                           F("absent", &StacksHeader::absent, kMaxText),
+                                           F("taken_at_ns", &StacksHeader::taken_at_ns, kAnyNumber),
+                                           F("has_rings", &StacksHeader::has_rings, 1));
 };
 
 // `ranks` are those of the ranks' lines; `others` chose the job, and tell nothing afterwards.

@@ -12,6 +12,7 @@
 
 #include "collector/attach/stacks.h"
 #include "collector/attach/stacks_fields.h"
+#include "collector/base/base64.h"
 #include "collector/base/text.h"
 #include "collector/import/stacks_text.h"
 
@@ -125,6 +126,7 @@ class Reader {
     stacks_.host = header.host;
     stacks_.absent = header.absent;
     stacks_.taken_at_ns = header.taken_at_ns;
+    stacks_.has_rings = header.has_rings;
   }
 
   // A kind that is not known is a newer version's.
@@ -155,8 +157,23 @@ class Reader {
       } else if (Into(value, &rank, 0) && IsNew(rank)) {
         stacks_.ranks.push_back(std::move(rank));
       }
+    } else if (kind == "records") {
+      TakeRecords(value);
     } else if (kind == "end") {
       ended_ = true;
+    }
+  }
+
+  // A part of them. Whether the parts are whole, the bundle in them shows.
+  void TakeRecords(const Json& value) {
+    std::optional<std::string> part;
+    if (value.is_string()) part = FromBase64(value.get_ref<const std::string&>());
+    if (!part) {
+      Wrong("no base64");
+    } else if (stacks_.records.size() + part->size() > kMaxRecordsBytes) {
+      Wrong("more records than are read");
+    } else {
+      stacks_.records += *part;
     }
   }
 

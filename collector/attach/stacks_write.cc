@@ -7,6 +7,7 @@
 
 #include "collector/attach/stacks.h"
 #include "collector/attach/stacks_fields.h"
+#include "collector/base/base64.h"
 #include "collector/import/stacks_text.h"
 
 namespace rollcall::attach {
@@ -22,13 +23,18 @@ class Writer {
                                  .rollcall = std::string(rollcall),
                                  .host = stacks.host,
                                  .absent = stacks.absent,
-                                 .taken_at_ns = stacks.taken_at_ns};
+                                 .taken_at_ns = stacks.taken_at_ns,
+                                 .has_rings = stacks.has_rings};
     text_ = Text(Object(header)) + "\n";
     Line("job", Object(stacks.job));
     for (const SourceBlocks& source : stacks.sources) Line("source", Object(source));
     for (const ObservedRank& rank : stacks.ranks) {
       const OrderedJson object = Object(rank);  // writes the lines of its frames
       Line("rank", object);
+    }
+    constexpr size_t kPartBytes = 3 << 20;  // whole groups of base64, and no line that is too long
+    for (size_t at = 0; at < stacks.records.size(); at += kPartBytes) {
+      Line("records", ToBase64(std::string_view(stacks.records).substr(at, kPartBytes)));
     }
     Line("end", stacks.ranks.size());
     return std::move(text_);

@@ -275,10 +275,7 @@ class Builder {
     standing->pace = activity.pace;
     standing->in_kernel =
         InKernel(*observed.first.state, tid) && InKernel(*observed.second.state, tid);
-    standing->state = activity.pace == Pace::kSpinning || activity.pace == Pace::kBusy
-                          ? "running"
-                          : RunStateName(activity.state);
-    if (!activity.syscall.empty()) standing->state += " in " + activity.syscall;
+    standing->state = StateText(activity);
   }
 
   void AddStacks(const ObservedRank& observed, Process* process) {
@@ -291,13 +288,7 @@ class Builder {
         stack.unreadable = observed.second.error.empty() ? thread.detail : observed.second.error;
       }
       if (!observed.first.state || !observed.second.state) continue;
-      const ThreadActivity activity =
-          Summarize(*observed.first.state, *observed.second.state, thread.tid);
-      stack.state = RunStateName(activity.state);
-      if (activity.interval_ns > 0) {
-        stack.cpu_ns_per_s = static_cast<int64_t>(static_cast<double>(activity.cpu_ns) * 1e9 /
-                                                  static_cast<double>(activity.interval_ns));
-      }
+      SetActivity(Summarize(*observed.first.state, *observed.second.state, thread.tid), &stack);
     }
   }
 

@@ -51,7 +51,7 @@ void ExportGithub(const Subject& subject, std::ostream& out) {
     }
     out << fmt::format("::{} {}title={}::{}\n", command, place,
                        Escape(fmt::format("rollcall: {}", KindName(finding.kind)), true),
-                       Escape(FindingText(finding), false));
+                       Escape(FindingText(subject.trace, finding), false));
   }
 }
 

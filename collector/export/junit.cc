@@ -78,11 +78,11 @@ std::string NameOf(const Finding& finding) {
   return fmt::format("{} in {}", KindName(finding.kind), site->frame.function);
 }
 
-Case FindingCase(const Finding& finding, const Ruling& ruling) {
+Case FindingCase(const Trace& trace, const Finding& finding, const Ruling& ruling) {
   Case result;
   result.class_name = fmt::format("rollcall.{}", KindName(finding.kind));
   result.name = NameOf(finding);
-  const std::string text = Escape(FindingText(finding));
+  const std::string text = Escape(FindingText(trace, finding));
   switch (ruling.weight) {
     case Ruling::Weight::kFails:
       result.result = Case::Result::kFailed;
@@ -108,7 +108,7 @@ std::vector<Case> Cases(const Subject& subject) {
   if (judgement.job) cases.push_back(JobCase(*judgement.job, judgement.Fails()));
   std::map<std::string, size_t> seen;
   for (size_t i = 0; i < subject.report.findings.size(); ++i) {
-    Case next = FindingCase(subject.report.findings[i], judgement.rulings[i]);
+    Case next = FindingCase(subject.trace, subject.report.findings[i], judgement.rulings[i]);
     const size_t before = seen[next.name]++;
     if (before != 0) next.name += fmt::format(" ({})", before + 1);
     cases.push_back(std::move(next));

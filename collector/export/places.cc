@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <vector>
 
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
 #include "collector/report/names.h"
+#include "collector/report/stack_tree.h"
 #include "collector/report/stacks.h"
 
 namespace rollcall {
@@ -43,7 +45,7 @@ std::string SiteText(const Site& site) {
   return text;
 }
 
-std::string FindingText(const Finding& finding) {
+std::string FindingText(const Trace& trace, const Finding& finding) {
   std::string text = finding.title;
   for (const Site& site : finding.sites) text += "\n" + SiteText(site);
   const std::string hosts = HostsText(finding.culprit_hosts);
@@ -52,6 +54,9 @@ std::string FindingText(const Finding& finding) {
   text += "\nfix: " + (finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix);
   text += fmt::format("\n{}, {}", KindText(finding), CertaintyName(finding.certainty));
   for (const std::string& note : finding.notes) text += "\nnote: " + note;
+  const std::vector<RankStack> live = LiveStacksOf(trace, finding, /*full=*/false);
+  if (!live.empty()) text += "\nstacks:";
+  for (const std::string& line : StackTreeLines(StackTree(live, false))) text += "\n  " + line;
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "collector/diagnosis/verdict/finding.h"
+#include "collector/model/trace.h"
 
 namespace rollcall {
 
@@ -15,8 +16,8 @@ const Site* PrimarySite(const Finding& finding);
 std::string SiteText(const Site& site);
 
 // What the finding says, for a person who sees nothing else of the report: title, sites, why, fix,
-// certainty and notes, a line each. No line break at its end.
-std::string FindingText(const Finding& finding);
+// certainty, notes and live stacks, a line each. No line break at its end.
+std::string FindingText(const Trace& trace, const Finding& finding);
 
 // Equal for the same finding in another run, also when lines have moved or ranks have changed: made
 // of the kind, and of what is called in which function of which file. 16 hex digits.

@@ -115,7 +115,7 @@ class SarifWriter {
     result["ruleId"] = KindName(finding.kind);
     result["ruleIndex"] = RuleIndex(finding.kind);
     result["level"] = Level(ruling.weight);
-    result["message"] = Text(FindingText(finding));
+    result["message"] = Text(FindingText(subject_.trace, finding));
     const Site* primary = PrimarySite(finding);
     if (primary != nullptr) {
       result["locations"] = Json::array({Location(primary->frame)});

@@ -56,4 +56,19 @@ ThreadActivity Summarize(const ProcessState& earlier, const ProcessState& later,
   return activity;
 }
 
+std::string StateText(const ThreadActivity& activity) {
+  std::string text = activity.pace == Pace::kSpinning || activity.pace == Pace::kBusy
+                         ? "running"
+                         : RunStateName(activity.state);
+  if (!activity.syscall.empty()) text += " in " + activity.syscall;
+  return text;
+}
+
+void SetActivity(const ThreadActivity& activity, LiveStack* stack) {
+  stack->state = StateText(activity);
+  if (activity.interval_ns == 0) return;
+  stack->cpu_ns_per_s = static_cast<int64_t>(static_cast<double>(activity.cpu_ns) * 1e9 /
+                                             static_cast<double>(activity.interval_ns));
+}
+
 }  // namespace rollcall

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "collector/live/process_state.h"
+#include "collector/model/trace.h"
 
 namespace rollcall {
 
@@ -32,6 +33,12 @@ struct ThreadActivity {
 // What thread `tid` did between `earlier` and `later`; tid 0 means the thread that used the most
 // CPU time, the main thread if none used any.
 ThreadActivity Summarize(const ProcessState& earlier, const ProcessState& later, pid_t tid);
+
+// For a person: "running", "sleeping in read", "disk wait".
+std::string StateText(const ThreadActivity& activity);
+
+// State and CPU time of a thread whose stack was taken.
+void SetActivity(const ThreadActivity& activity, LiveStack* stack);
 
 }  // namespace rollcall
 

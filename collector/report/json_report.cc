@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "collector/diagnosis/wording/waiting_set.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"
 #include "collector/report/names.h"
@@ -18,9 +19,9 @@ std::string_view LanguageName(Language language) {
   return language == Language::kPython ? "python" : "native";
 }
 
-Json StackToJson(const Trace& trace, uint32_t call_path) {
+Json StackToJson(const std::vector<const SourceFrame*>& frames) {
   Json stack = Json::array();
-  for (const SourceFrame* frame : FramesOf(trace, call_path)) {
+  for (const SourceFrame* frame : frames) {
     Json json;
     json["function"] = OrNull(frame->function);
     json["file"] = OrNull(frame->file);
@@ -38,7 +39,25 @@ Json StackToJson(const Trace& trace, uint32_t call_path) {
   return stack;
 }
 
-Json LineToJson(const Trace& trace, const Site& site) {
+// Of all ranks that stand at the site.
+Json ThreadsToJson(const Trace& trace, const Finding& finding, const Site& site) {
+  Json threads = Json::array();
+  for (const uint32_t process : ProcessesOf(trace, finding, site.ranks)) {
+    for (const LiveStack& live : trace.processes[process].live_stacks) {
+      Json json;
+      json["rank"] = trace.processes[process].rank;
+      json["thread"] = OrNull(live.thread_name);
+      json["state"] = OrNull(live.state);
+      json["cpu_percent"] = CpuPercent(live) < 0 ? Json(nullptr) : Json(CpuPercent(live));
+      json["unreadable"] = OrNull(live.unreadable);
+      json["stack"] = StackToJson(FramesOf(live));
+      threads.push_back(std::move(json));
+    }
+  }
+  return threads;
+}
+
+Json LineToJson(const Trace& trace, const Finding& finding, const Site& site) {
   Json line;
   line["ranks"] = site.ranks;
   line["role"] = site.culprit ? "culprit" : "waiting";
@@ -53,13 +72,16 @@ Json LineToJson(const Trace& trace, const Site& site) {
   }
   const bool known = !site.frame.function.empty() || !site.frame.module.empty();
   line["language"] = known ? Json(LanguageName(site.frame.language)) : Json(nullptr);
-  line["stack"] = StackToJson(trace, site.call_path);
+  line["stack"] = StackToJson(FramesOf(trace, site.call_path));
   if (site.call_path != kNoIndex) {
     const CallPath& path = trace.call_paths[site.call_path];
     line["stack_complete"] = IsWhole(path);
     if (path.python_apart) line["stack_apart"] = true;
-    if (path.context != kNoIndex) line["context_stack"] = StackToJson(trace, path.context);
+    if (path.context != kNoIndex) {
+      line["context_stack"] = StackToJson(FramesOf(trace, path.context));
+    }
   }
+  if (site.live) line["threads"] = ThreadsToJson(trace, finding, site);
   return line;
 }
 
@@ -85,7 +107,9 @@ Json FindingToJson(const Trace& trace, const Finding& finding) {
                           : Json(OperationName(finding.operation));
   json["sequence"] = finding.sequence == 0 ? Json(nullptr) : Json(finding.sequence);
   json["lines"] = Json::array();
-  for (const Site& site : finding.sites) json["lines"].push_back(LineToJson(trace, site));
+  for (const Site& site : finding.sites) {
+    json["lines"].push_back(LineToJson(trace, finding, site));
+  }
   json["title"] = finding.title;
   json["why"] = finding.why;
   json["fix"] = finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix;

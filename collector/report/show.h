@@ -8,6 +8,7 @@
 
 #include "collector/diagnosis/graph/aligned_trace.h"
 #include "collector/diagnosis/verdict/finding.h"
+#include "collector/model/trace.h"
 
 namespace rollcall {
 
@@ -29,6 +30,9 @@ Shown ShowTable(const AlignedTrace& analysis, const Report& report, const TableO
 // The last calls of a rank, in the order in which it made them; of every process of that rank, if
 // there are several worlds.
 Shown ShowRank(const AlignedTrace& analysis, int32_t rank, size_t last);
+
+// Where the threads of a rank were when they were looked at from outside.
+Shown ShowThreads(const Trace& trace, int32_t rank);
 
 // The calls of two ranks side by side, from where both are recorded: up to their first difference,
 // `around` calls before it and twice as many behind it. The order of each is its own; numbers of

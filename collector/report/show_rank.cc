@@ -10,6 +10,7 @@
 #include "collector/report/columns.h"
 #include "collector/report/show.h"
 #include "collector/report/show_call.h"
+#include "collector/report/stacks.h"
 
 namespace rollcall {
 namespace {
@@ -25,6 +26,16 @@ std::string ProcessText(const Process& process) {
   std::string text = fmt::format("rank {}", process.rank);
   if (!process.host.empty()) text += " on " + process.host;
   if (process.pid != 0) text += fmt::format(", pid {}", process.pid);
+  return text;
+}
+
+// "thread 4711 (loader), sleeping in read, 0% CPU"
+std::string ThreadText(const LiveStack& thread) {
+  std::string text = fmt::format("thread {}", thread.tid);
+  if (!thread.thread_name.empty()) text += fmt::format(" ({})", thread.thread_name);
+  if (!thread.state.empty()) text += ", " + thread.state;
+  if (CpuPercent(thread) >= 0) text += fmt::format(", {}% CPU", CpuPercent(thread));
+  if (!thread.unreadable.empty()) text += ": no stack: " + thread.unreadable;
   return text;
 }
 
@@ -226,6 +237,23 @@ Shown ShowRank(const AlignedTrace& analysis, int32_t rank, size_t last) {
     }
   }
   if (shown.text.empty()) shown.error = NoSuchRank(rank);
+  return shown;
+}
+
+Shown ShowThreads(const Trace& trace, int32_t rank) {
+  Shown shown;
+  for (const uint32_t index : ProcessesOf(trace, rank)) {
+    const Process& process = trace.processes[index];
+    if (!shown.text.empty()) shown.text += '\n';
+    shown.text += ProcessText(process) + '\n';
+    for (const LiveStack& thread : process.live_stacks) {
+      shown.text += fmt::format("\n    {}\n", ThreadText(thread));
+      for (const std::string& line : FrameLines(FramesOf(thread), /*full=*/true)) {
+        shown.text += fmt::format("      {}\n", line);
+      }
+    }
+  }
+  if (shown.text.empty()) shown.error = fmt::format("there is no stack of rank {}", rank);
   return shown;
 }
 

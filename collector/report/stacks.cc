@@ -23,6 +23,19 @@ std::vector<const SourceFrame*> FramesOf(const Trace& trace, uint32_t call_path)
   return frames;
 }
 
+std::vector<const SourceFrame*> FramesOf(const LiveStack& stack) {
+  std::vector<const SourceFrame*> frames;
+  for (const SourceFrame& frame : stack.frames) frames.push_back(&frame);
+  return frames;
+}
+
+int32_t CpuPercent(const LiveStack& stack) {
+  constexpr int64_t kPercent = 10'000'000;  // of a second, in ns
+  return stack.cpu_ns_per_s < 0
+             ? -1
+             : static_cast<int32_t>((stack.cpu_ns_per_s + kPercent / 2) / kPercent);
+}
+
 bool HasPython(const std::vector<const SourceFrame*>& frames) {
   return std::any_of(frames.begin(), frames.end(),
                      [](const SourceFrame* frame) { return frame->language == Language::kPython; });
@@ -41,10 +54,8 @@ std::string FramePlace(const SourceFrame& frame) {
   return fmt::format("{}+{:#x}", BaseName(frame.module), frame.vaddr);
 }
 
-std::vector<std::string> StackLines(const Trace& trace, uint32_t call_path, bool full) {
-  const std::vector<const SourceFrame*> frames = FramesOf(trace, call_path);
+std::vector<std::string> FrameLines(const std::vector<const SourceFrame*>& frames, bool full) {
   std::vector<std::string> lines;
-  if (frames.empty()) return lines;
   size_t width = 0;
   for (const SourceFrame* frame : frames) {
     // An address in a file of a long name pushes all others out of sight.
@@ -88,6 +99,13 @@ std::vector<std::string> StackLines(const Trace& trace, uint32_t call_path, bool
     }
   }
   fold(true);
+  return lines;
+}
+
+std::vector<std::string> StackLines(const Trace& trace, uint32_t call_path, bool full) {
+  const std::vector<const SourceFrame*> frames = FramesOf(trace, call_path);
+  std::vector<std::string> lines = FrameLines(frames, full);
+  if (frames.empty()) return lines;
   const CallPath& path = trace.call_paths[call_path];
   if (!IsWhole(path)) lines.emplace_back("… further frames were not recorded");
   if (full && path.python_apart) {

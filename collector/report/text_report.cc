@@ -8,6 +8,7 @@
 #include "collector/model/rank_set.h"
 #include "collector/report/columns.h"
 #include "collector/report/names.h"
+#include "collector/report/stack_tree.h"
 #include "collector/report/stacks.h"
 
 namespace rollcall {
@@ -131,7 +132,10 @@ class TextWriter {
     out_ += "  " + Paint("1", finding.title) + '\n';
     Sites(finding);
     Excerpts(finding);
-    Stacks(finding);
+    const bool full = options_.stacks == StackDetail::kFull;
+    std::vector<RankStack> live;
+    if (options_.stacks != StackDetail::kNone) live = LiveStacksOf(trace_, finding, full);
+    if (live.empty()) Stacks(finding);  // else the tree has them
     out_ += '\n';
     std::string kind = KindText(finding);
     // The headline tells the first finding's certainty.
@@ -143,6 +147,11 @@ class TextWriter {
     Field("why", finding.why);
     Field("fix", finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix);
     for (const std::string& note : finding.notes) Field("note", note);
+    if (live.empty()) return;
+    out_ += "\n  stacks\n";
+    for (const std::string& line : StackTreeLines(StackTree(live, full))) {
+      out_ += fmt::format("    {}\n", line);
+    }
   }
 
   void Field(std::string_view name, const std::string& text) {

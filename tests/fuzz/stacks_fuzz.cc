@@ -8,7 +8,7 @@
 
 #include "collector/attach/job_stacks.h"
 #include "collector/attach/judge.h"
-#include "collector/attach/stack_tree.h"
+#include "collector/attach/rank_stacks.h"
 #include "collector/attach/stacks.h"
 #include "collector/attach/standing.h"
 
@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const attach::JobStacks& job : attach::JoinHosts({stacks, other})) {
     const attach::Standings standings = attach::StandingsOf(job.job, "", job.ranks);
     attach::Judge(job.job, standings);
-    attach::StackTreeLines(attach::StackTree(standings, true));
+    StackTreeLines(StackTree(attach::RankStacks(standings), true));
   }
   return 0;
 }

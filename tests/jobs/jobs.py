@@ -4,6 +4,7 @@ Every process of a job carries a token in its environment, inherited from here: 
 processes are found again, whatever sessions and process groups its launcher makes.
 """
 
+import argparse
 import os
 import signal
 import subprocess
@@ -16,6 +17,17 @@ TOKEN = "ROLLCALL_TEST_JOB"
 SKIPPED = 77
 # Far above what any job needs here, and far below a hang of the whole suite.
 JOB_TIMEOUT_S = 60
+
+
+def arguments_of_test(description, mpis, *switches):
+    """What a test of one program is called with."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("--mpi", choices=mpis, required=True)
+    for path in ("--rollcall", "--source", "--program"):
+        parser.add_argument(path, required=True)
+    for switch in switches:
+        parser.add_argument(switch, action="store_true")
+    return parser.parse_args()
 
 
 def _shared_memory_of(pid):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Attaches to a bare MPI job of two nodes, which is asked node by node, and to the bundle of that.
+"""Attaches to a bare MPI job of two nodes, which is asked node by node, and to the bundle of that; then to the same
+job, whose ranks record their calls.
 
 The nodes are one machine: a script stands in the place of ssh. Which ranks are a node's, they tell as Slurm's do, by
 SLURMD_NODENAME. A third node never answers, a fourth has no rank, and the script talks before it does what it should.
 """
 
-import argparse
 import json
 import os
 import shutil
@@ -27,6 +27,17 @@ export SLURMD_NODENAME="$1"
 shift
 case "$SLURMD_NODENAME" in silent) exec tail -f /dev/null ;; esac
 exec sh -c "$*"
+"""
+
+# As above, and keeps what the nodes answer. The second one does not begin before the first one has looked once.
+LATE_RSH = """#!/bin/sh
+export SLURMD_NODENAME="$1"
+shift
+answers=$(dirname "$0")/answer_of_
+if [ "$SLURMD_NODENAME" = beta ]; then
+  until grep -q '^rollcall-stacks alpha !' "$answers"alpha 2>/dev/null; do :; done
+fi
+sh -c "$*" | tee "$answers$SLURMD_NODENAME"
 """
 
 
@@ -51,8 +62,9 @@ def run(words):
                           text=True)
 
 
-def attach(args, directory, name):
-    """The first verdict with findings: its text, its JSON and what was said besides."""
+def attach(args, directory, name, certainty=None):
+    """The first verdict with findings, of that certainty if it is given: its text, its JSON and what was said
+    besides."""
     verdict = os.path.join(directory, "verdict.json")
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
@@ -62,21 +74,52 @@ def attach(args, directory, name):
                     os.path.join(directory, "bundle")])
         if done.returncode == FINDINGS:
             with open(verdict, encoding="utf-8") as file:
-                return done.stdout, json.load(file), done.stderr
+                found = json.load(file)
+            if certainty in (None, found["findings"][0]["certainty"]):
+                return done.stdout, found, done.stderr
     return fail("nothing was found in %d s: %s%s" % (PATIENCE_S, done.stdout, done.stderr))
+
+
+def write_script(path, text):
+    with open(path, "w", encoding="utf-8") as script:
+        script.write(text)
+    os.chmod(path, stat.S_IRWXU)
+    return path
+
+
+def looks_of(path):
+    """When the ranks of a node were looked at first, and when a second time, by its answer."""
+    text = ""
+    with open(path, encoding="utf-8") as answer:
+        for line in answer:
+            part = line.rstrip("\n").split(" ", 2)[2]
+            if part[0] in "+=":
+                text += part[1:] + ("\n" if part[0] == "=" else "")
+    ranks = [rank for line in text.splitlines() if (rank := json.loads(line).get("rank"))]
+    return [[rank[look]["state"]["sampled_ns"] for rank in ranks] for look in ("first", "second")]
+
+
+def test_looks_are_together(args, directory, name):
+    """Nobody is looked at a second time before all nodes have looked once, however late one of them begins."""
+    rsh = write_script(os.path.join(directory, "late_rsh"), LATE_RSH)
+    run([args.rollcall, "attach", "--hosts", "alpha,beta", "--rsh", rsh, "--job", name, "--node-timeout", "60",
+         "--between", "0.01", "--confirm", "0"])
+    first, second = zip(*[looks_of(os.path.join(directory, "answer_of_" + node)) for node in ("alpha", "beta")])
+    require([2, 2], [len(looks) for looks in first], "ranks that were looked at")
+    if max(sum(first, [])) >= min(sum(second, [])):
+        fail("the looks are not together: %s and %s" % (first, second))
 
 
 def test(args, directory):
     name = "nodes%d" % os.getpid()
     program = os.path.join(directory, name)
     shutil.copy(args.program, program)
-    with open(os.path.join(directory, "rsh"), "w", encoding="utf-8") as script:
-        script.write(RSH)
-    os.chmod(script.name, stat.S_IRWXU)
+    write_script(os.path.join(directory, "rsh"), RSH)
     os.symlink(os.path.abspath(args.rollcall), os.path.join(directory, "it's rollcall"))
     wanted = expectations.read(args.source, args.mpi)[0].findings[0]
     with jobs.Job(command_of(args.mpi, program)) as job:
         text, verdict, said = attach(args, directory, name)
+        test_looks_are_together(args, directory, name)
         if not job.running():
             fail("the job ended")
     finding = verdict["findings"][0]
@@ -97,16 +140,20 @@ def test(args, directory):
     require(text, done.stdout, "text of analyze")
     with open(again, encoding="utf-8") as file:
         require(verdict, json.load(file), "verdict of analyze")
+
+    recorded = [args.rollcall, "run", "--on-hang=report", "--dir", os.path.join(directory, "run"), "--"]
+    with jobs.Job(recorded + command_of(args.mpi, program)) as job:
+        text, verdict, said = attach(args, directory, name, certainty="proven")
+        if not job.running():
+            fail("the job ended")
+    require(wanted["culprits"], verdict["findings"][0]["culprits"], "culprits by the records")
+    if "\n  stacks\n" not in text:
+        fail("no tree of stacks: " + text)
     print("ok   %s %s" % (finding["kind"], finding["certainty"]))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rollcall", required=True)
-    parser.add_argument("--mpi", choices=("openmpi", "mpich"), required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--program", required=True)
-    args = parser.parse_args()
+    args = jobs.arguments_of_test(__doc__, ("openmpi", "mpich"))
     os.environ.setdefault("UCX_LOG_LEVEL", "fatal")
     with tempfile.TemporaryDirectory() as directory:
         test(args, directory)

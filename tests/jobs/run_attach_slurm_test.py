@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Attaches to a bare MPI job on three nodes of a Slurm that is started for it (slurm_cluster.py)."""
 
-import argparse
 import json
 import os
 import subprocess
@@ -71,12 +70,7 @@ def test(args):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rollcall", required=True)
-    parser.add_argument("--mpi", choices=("openmpi", "mpich"), required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--program", required=True)
-    args = parser.parse_args()
+    args = jobs.arguments_of_test(__doc__, ("openmpi", "mpich"))
     os.environ.setdefault("UCX_LOG_LEVEL", "fatal")
     why = slurm_cluster.why_not()
     if why:

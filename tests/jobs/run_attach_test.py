@@ -6,7 +6,6 @@ runs, and nothing is found. Of a control nothing is ever found, however often on
 notice: its exit code and output are those of a run that nobody looked at.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -82,13 +81,7 @@ def test_control(args, variant, command):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rollcall", required=True)
-    parser.add_argument("--mpi", choices=expectations.MPIS, required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--control", action="store_true")
-    args = parser.parse_args()
+    args = jobs.arguments_of_test(__doc__, expectations.MPIS, "--control")
     os.environ.setdefault("UCX_LOG_LEVEL", "fatal")
     variant = expectations.read(args.source, args.mpi)[0]
     program = [args.program]

@@ -6,7 +6,6 @@ suspected. So is whatever is found in the cores of a control, which is aborted a
 cannot tell a healthy job from one that hangs, but nobody is said to have died.
 """
 
-import argparse
 import json
 import os
 import shutil
@@ -110,13 +109,7 @@ def run(args, directory):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rollcall", required=True)
-    parser.add_argument("--mpi", choices=expectations.MPIS, required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--control", action="store_true")
-    args = parser.parse_args()
+    args = jobs.arguments_of_test(__doc__, expectations.MPIS, "--control")
     if not kernel_writes_files():
         print("core_pattern is no plain file name")
         sys.exit(jobs.SKIPPED)

@@ -2,45 +2,36 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/rules/stalled_host.h"
 #include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
-#include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {
 namespace {
 
-// Innermost first. What it is doing is said by the innermost frame, whoever's it is; where it came
-// from by the user's own: several frames of one library in a row are counted.
-std::string FramesText(const std::vector<SourceFrame>& all) {
-  std::vector<SourceFrame> frames;
-  for (const SourceFrame& frame : all) {
-    if (!frame.function.empty()) frames.push_back(frame);
-  }
-  std::string text;
-  for (size_t i = 0; i < frames.size();) {
-    if (!text.empty()) text += " < ";
-    size_t end = i + 1;
-    const std::string framework = i == 0 ? "" : FrameworkOf(frames[i]);
-    while (!framework.empty() && end < frames.size() && FrameworkOf(frames[end]) == framework) {
-      ++end;
+// Of which ranks' threads no stack could be taken, and why.
+std::vector<std::string> UnreadableTexts(const Analysis& analysis,
+                                         const std::vector<uint32_t>& processes) {
+  std::map<std::string, std::vector<int32_t>> ranks;
+  for (const uint32_t p : processes) {
+    for (const LiveStack& stack : analysis.trace.processes[p].live_stacks) {
+      if (!stack.unreadable.empty()) ranks[stack.unreadable].push_back(analysis.RankOf(p));
     }
-    if (end - i > 1) {
-      text += fmt::format("{} frames of {}", end - i, framework);
-    } else {
-      text += frames[i].function;
-      const std::string place = frames[i].line != 0 ? PlaceText(frames[i]) : "";
-      if (!place.empty()) text += " (" + place + ")";
-    }
-    i = end;
   }
-  return text;
+  std::vector<std::string> texts;
+  for (auto& [why, of] : ranks) {
+    Normalize(&of);
+    texts.push_back(fmt::format("not all stacks of {} could be taken: {}", RanksPhrase(of), why));
+  }
+  return texts;
 }
 
 }  // namespace
@@ -79,20 +70,8 @@ std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident
                   where, RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"));
   finding.why = unknown ? "it made no further call before the job ended"
                         : fmt::format("its last call returned {} ago", DurationText(idle_ns));
-  for (const uint32_t p : incident.deviating) {
-    for (const LiveStack& stack : analysis.trace.processes[p].live_stacks) {
-      std::string text =
-          fmt::format("rank {}, thread {}", analysis.RankOf(p),
-                      stack.thread_name.empty() ? std::to_string(stack.tid) : stack.thread_name);
-      if (!stack.state.empty()) text += ", " + stack.state;
-      if (stack.cpu_ns_per_s >= 0) {
-        text += fmt::format(", {}% CPU", (stack.cpu_ns_per_s + 5'000'000) / 10'000'000);
-      }
-      if (!stack.unreadable.empty()) text += ": no stack: " + stack.unreadable;
-      const std::string frames = FramesText(stack.frames);
-      if (!frames.empty()) text.append(": ").append(frames);
-      finding.notes.push_back(std::move(text));
-    }
+  for (std::string& text : UnreadableTexts(analysis, incident.deviating)) {
+    finding.notes.push_back(std::move(text));
   }
   if (unknown) finding.notes.emplace_back("how long it had been there is not known");
   return finding;

@@ -75,6 +75,7 @@ struct Site {
   std::vector<int32_t> ranks;  // rising
   SourceFrame frame;           // the user's line; function empty if unknown
   uint32_t call_path = kNoIndex;
+  bool live = false;  // they are outside of every call, where Process::live_stacks shows them
   uint32_t communicator = kNoIndex;  // of the call
   std::string what;  // "MPI_Allreduce #58  (1 x MPI_DOUBLE, MPI_SUM)", "exited with 3"
 };

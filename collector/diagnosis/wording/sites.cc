@@ -138,6 +138,7 @@ class SiteList {
   }
 
   static void FromLiveStack(const Process& process, Site* site) {
+    site->live = !process.live_stacks.empty();
     // The main thread's comes first; the library's own threads have no frame of the user's.
     for (const LiveStack& stack : process.live_stacks) {
       std::vector<const SourceFrame*> frames;

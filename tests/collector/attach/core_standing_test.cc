@@ -4,7 +4,7 @@
 #include <csignal>
 #include <string>
 
-#include "collector/attach/stack_tree.h"
+#include "collector/attach/rank_stacks.h"
 #include "tests/collector/attach/observed_job.h"
 
 namespace rollcall::attach {
@@ -76,7 +76,7 @@ TEST(AttachCores, AFaultIsADeathAndNotAWatchdogs) {
   EXPECT_THAT(finding.culprits, ElementsAre(2));
   EXPECT_EQ(finding.title, "rank 2 was ended by SIGSEGV; ranks 0,1 wait in MPI_Barrier");
   EXPECT_EQ(finding.sites.back().frame.line, 7);
-  EXPECT_THAT(StackTreeLines(StackTree(job.Stand(), false)),
+  EXPECT_THAT(StackTreeLines(StackTree(RankStacks(job.Stand()), false)),
               Contains(HasSubstr("ended by SIGSEGV")));
 }
 

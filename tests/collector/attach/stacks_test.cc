@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "collector/attach/job_stacks.h"
-#include "collector/attach/stack_tree.h"
+#include "collector/attach/rank_stacks.h"
 #include "collector/attach/stacks_fields.h"
 #include "collector/attach/variables.h"
 #include "collector/base/proc_source.h"
@@ -78,7 +78,7 @@ std::string Said(const JudgedStacks& judged) {
     for (const HostRanks& host : finding.culprit_hosts) text += host.host + "\n";
   }
   for (const std::string& note : judged.report.notes) text += note + "\n";
-  for (const std::string& line : StackTreeLines(StackTree(judged.standings, true))) {
+  for (const std::string& line : StackTreeLines(StackTree(RankStacks(judged.standings), true))) {
     text += line + "\n";
   }
   for (const ComparedVariable& variable : CompareVariables(judged.standings)) {
@@ -110,6 +110,7 @@ TEST(AttachStacks, EveryMemberOfAnObservationIsKept) {
   HostStacks stacks;
   stacks.host = "n1";
   stacks.taken_at_ns = 12;
+  stacks.has_rings = true;
   stacks.job = {"Slurm", "7:0", 3, true, {}, {}};
   stacks.sources = {{"/a.py", {{SourceBlock::Kind::kArm, 1, 2, 3, "rank", "0", false}}}};
   ObservedRank& rank = stacks.ranks.emplace_back();
@@ -140,6 +141,7 @@ TEST(AttachStacks, EveryMemberOfAnObservationIsKept) {
   const ObservedRank& got = read.stacks.ranks[0];
   EXPECT_EQ(read.stacks.sources[0].blocks, stacks.sources[0].blocks);
   EXPECT_EQ(read.stacks.taken_at_ns, 12);
+  EXPECT_TRUE(read.stacks.has_rings);
   EXPECT_EQ(got.host, "n2");
   EXPECT_EQ(got.rank.start_ticks, UINT64_MAX);
   EXPECT_THAT(got.rank.helpers, ElementsAre(101, 102));
@@ -287,6 +289,30 @@ TEST(AttachStacks, HostileLinesAreLeftOut) {
   }
   const StacksRead read = ReadText(LinesOf({kHeader, deep.c_str(), kEnd}));
   EXPECT_EQ(read.problems[0].message, "a line nests too deep: left out");
+}
+
+TEST(AttachStacks, RecordsComeInPartsAndWhole) {
+  HostStacks stacks = {.host = "n1"};
+  for (size_t i = 0; i < (size_t{7} << 20) + 1; ++i) stacks.records += static_cast<char>(i % 251);
+  const std::string text = WriteStacks(stacks, "1.0");
+  const StacksRead read = ReadText(text);
+  EXPECT_THAT(read.problems, IsEmpty());
+  EXPECT_TRUE(read.stacks.records == stacks.records);
+  EXPECT_TRUE(WriteStacks(read.stacks, "1.0") == text);
+}
+
+TEST(AttachStacks, RecordsThatAreDamagedOrTooLargeAreLeftOut) {
+  const char* part = R"({"records":"cm9sbGNhbGw="})";
+  for (const char* bad : {R"({"records":"cm9sbGNhbGw"})", R"({"records":["cm9s"]})"}) {
+    const StacksRead read = ReadText(LinesOf({kHeader, part, bad, part, kEnd}));
+    EXPECT_THAT(read.problems, SizeIs(1)) << bad;
+    EXPECT_EQ(read.stacks.records, "rollcallrollcall") << bad;
+  }
+  HostStacks large = {.host = "n1"};
+  large.records.assign(kMaxRecordsBytes + 1, 'r');
+  const StacksRead read = ReadText(WriteStacks(large, "1.0"));
+  EXPECT_THAT(read.problems, SizeIs(1));
+  EXPECT_EQ(read.stacks.records.size(), kMaxRecordsBytes);
 }
 
 TEST(AttachStacks, ARankThatIsThereTwiceCountsOnce) {

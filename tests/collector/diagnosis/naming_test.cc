@@ -69,7 +69,8 @@ TEST(Naming, TheHeadlineIsAboutTheHangAndTheKindHasItsOwnCertainty) {
   const std::string text = RenderText(loop.trace, loop.report, {});
   EXPECT_THAT(text, HasSubstr("rollcall: hung, proven"));
   EXPECT_THAT(text, HasSubstr("kind   uneven-iterations (suspected)\n"));
-  EXPECT_THAT(FindingText(loop.first), HasSubstr("\nuneven-iterations (suspected), proven\n"));
+  EXPECT_THAT(FindingText(loop.trace, loop.first),
+              HasSubstr("\nuneven-iterations (suspected), proven\n"));
   const Golden mismatch("mismatch_in_two_arms");
   EXPECT_THAT(RenderText(mismatch.trace, mismatch.report, {}),
               HasSubstr("kind   collective-mismatch\n"));

@@ -1,4 +1,4 @@
-#include "collector/attach/stack_tree.h"
+#include "collector/attach/rank_stacks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,12 +11,12 @@ namespace {
 using ::testing::ElementsAre;
 using testing::ObservedJob;
 
-TEST(StackTree, RanksThatStandAlikeAreOneLine) {
+TEST(RankStacks, RanksThatStandAlikeAreOneLine) {
   ObservedJob job(3);
   job.Rank(0, "read < load a.c:9 < main a.c:38").Asleep();
   job.Rank(1, "poll < MPI_Barrier < step a.c:10 < main a.c:40");
   job.Rank(2, "poll < MPI_Barrier < step a.c:10 < main a.c:40");
-  EXPECT_THAT(StackTreeLines(StackTree(job.Stand(), false)),
+  EXPECT_THAT(StackTreeLines(StackTree(RankStacks(job.Stand()), false)),
               ElementsAre("0     main (a.c:38)",               //
                           "0     load (a.c:9)",                //
                           "0     → reading or writing, read",  //
@@ -25,11 +25,11 @@ TEST(StackTree, RanksThatStandAlikeAreOneLine) {
                           "1,2   → MPI_Barrier"));
 }
 
-TEST(StackTree, PathsThatPartAreIndented) {
+TEST(RankStacks, PathsThatPartAreIndented) {
   ObservedJob job(2);
   job.Rank(0, "MPI_Allreduce < step a.c:20 < main a.c:40");
   job.Rank(1, "MPI_Barrier < step a.c:10 < main a.c:40");
-  EXPECT_THAT(StackTreeLines(StackTree(job.Stand(), false)),
+  EXPECT_THAT(StackTreeLines(StackTree(RankStacks(job.Stand()), false)),
               ElementsAre("0,1   main (a.c:40)",    //
                           "0       step (a.c:20)",  //
                           "0       → MPI_Allreduce",
@@ -37,10 +37,11 @@ TEST(StackTree, PathsThatPartAreIndented) {
                           "1       → MPI_Barrier"));
 }
 
-TEST(StackTree, ARankWithoutAStackHasALineToo) {
+TEST(RankStacks, ARankWithoutAStackHasALineToo) {
   ObservedJob job(1);
   job.Rank(0, "main a.c:1").Hidden("no permission");
-  EXPECT_THAT(StackTreeLines(StackTree(job.Stand(), false)), ElementsAre("0   → not to be seen"));
+  EXPECT_THAT(StackTreeLines(StackTree(RankStacks(job.Stand()), false)),
+              ElementsAre("0   → not to be seen"));
 }
 
 }  // namespace

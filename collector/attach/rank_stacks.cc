@@ -1,0 +1,32 @@
+#include "collector/attach/rank_stacks.h"
+
+#include <string>
+
+#include "collector/report/stacks.h"
+
+namespace rollcall::attach {
+namespace {
+
+// What a rank does at the end of its path.
+std::string DoingText(const RankStanding& rank) {
+  if (rank.gone) return rank.fault.empty() ? "ended" : "ended by " + rank.fault;
+  if (!rank.problem.empty()) return "not to be seen";
+  if (WaitsForRanks(rank.meaning.meaning)) return rank.meaning.call;
+  std::string text(MeaningText(rank.meaning.meaning));
+  if (!rank.meaning.call.empty()) text += ", " + rank.meaning.call;
+  return text;
+}
+
+}  // namespace
+
+std::vector<RankStack> RankStacks(const Standings& standings) {
+  std::vector<RankStack> stacks;
+  for (const RankStanding& rank : standings.ranks) {
+    stacks.push_back({.rank = rank.rank,
+                      .frames = rollcall::FramesOf(standings.trace, rank.call_path),
+                      .doing = DoingText(rank)});
+  }
+  return stacks;
+}
+
+}  // namespace rollcall::attach
