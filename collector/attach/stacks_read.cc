@@ -10,9 +10,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "collector/attach/base64.h"
 #include "collector/attach/stacks.h"
 #include "collector/attach/stacks_fields.h"
-#include "collector/base/base64.h"
 #include "collector/base/text.h"
 #include "collector/import/stacks_text.h"
 

@@ -5,9 +5,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "collector/attach/base64.h"
 #include "collector/attach/stacks.h"
 #include "collector/attach/stacks_fields.h"
-#include "collector/base/base64.h"
 #include "collector/import/stacks_text.h"
 
 namespace rollcall::attach {

@@ -1,10 +1,10 @@
-#include "collector/base/base64.h"
+#include "collector/attach/base64.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace rollcall {
+namespace rollcall::attach {
 namespace {
 
 // RFC 4648, section 10.
@@ -33,4 +33,4 @@ TEST(Base64, NothingElseIsRead) {
 }
 
 }  // namespace
-}  // namespace rollcall
+}  // namespace rollcall::attach

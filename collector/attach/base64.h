@@ -1,18 +1,18 @@
 // Bytes as text (RFC 4648, section 4): with padding, without line breaks.
-#ifndef ROLLCALL_COLLECTOR_BASE_BASE64_H_
-#define ROLLCALL_COLLECTOR_BASE_BASE64_H_
+#ifndef ROLLCALL_COLLECTOR_ATTACH_BASE64_H_
+#define ROLLCALL_COLLECTOR_ATTACH_BASE64_H_
 
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace rollcall {
+namespace rollcall::attach {
 
 std::string ToBase64(std::string_view bytes);
 
 // Nothing if `text` is not exactly what ToBase64() writes.
 std::optional<std::string> FromBase64(std::string_view text);
 
-}  // namespace rollcall
+}  // namespace rollcall::attach
 
-#endif  // ROLLCALL_COLLECTOR_BASE_BASE64_H_
+#endif  // ROLLCALL_COLLECTOR_ATTACH_BASE64_H_
