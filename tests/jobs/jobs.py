@@ -4,6 +4,7 @@ Every process of a job carries a token in its environment, inherited from here: 
 processes are found again, whatever sessions and process groups its launcher makes.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -105,6 +106,15 @@ class Job:
 
     def running(self):
         return self._process.poll() is None
+
+    def processes_of(self, executable):
+        """The pids of its processes that execute the file, rising."""
+        pids = []
+        for pid in _processes_with(self._token):
+            with contextlib.suppress(OSError):  # it is gone
+                if os.readlink("/proc/%d/exe" % pid) == os.path.realpath(executable):
+                    pids.append(pid)
+        return sorted(pids)
 
     def wait(self, timeout_s=JOB_TIMEOUT_S):
         """The exit code, negative for a signal; None if it is still running."""
