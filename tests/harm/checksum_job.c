@@ -1,9 +1,11 @@
-// Computes a checksum over messages, files and pipes, again and again until a file appears, and compares each time with
-// the first one. A rank that looks of a debugger change in any way prints another line, or ends with another code.
+// Computes a checksum over messages, files and pipes, again and again until a file appears, and
+// compares each time with the first one. A rank that looks of a debugger change in any way prints
+// another line, or ends with another code.
 //
 //   checksum_job GATE DIRECTORY    GATE is the file; the ranks' files are written in DIRECTORY
 //
-// How often it was done, and how many calls failed with EINTR that fail where a thread is stopped, is on stderr.
+// How often it was done, and how many calls failed with EINTR that fail where a thread is stopped,
+// is on stderr.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -21,13 +23,20 @@
 #include <unistd.h>
 
 // The safety net, and what a round exchanges: messages that are copied, and such that are fetched.
-enum { kMostSeconds = 3600, kRounds = 8, kSmall = 1 << 10, kLarge = 1 << 17, kFileBytes = 1 << 15, kExitCode = 7 };
+enum {
+  kMostSeconds = 3600,
+  kRounds = 8,
+  kSmall = 1 << 10,
+  kLarge = 1 << 17,
+  kFileBytes = 1 << 15,
+  kExitCode = 7
+};
 
 static int g_rank, g_size;
 static uint64_t g_out[kLarge / 8], g_in[kLarge / 8];
 
-// In one round each of these passes on what the main thread gives it, by a call of its own: a read that a stop restarts,
-// a sleep, and a wait that a stop makes fail.
+// In one round each of these passes on what the main thread gives it, by a call of its own: a read
+// that a stop restarts, a sleep, and a wait that a stop makes fail.
 static int g_pipe[2], g_event, g_poll;
 static _Atomic uint64_t g_piped, g_slept, g_polled, g_interrupted, g_broken;
 
@@ -86,7 +95,8 @@ static void StartThreads(void) {
   struct epoll_event event = {.events = EPOLLIN};
   g_event = eventfd(0, 0);
   g_poll = epoll_create1(0);
-  if (pipe(g_pipe) != 0 || epoll_ctl(g_poll, EPOLL_CTL_ADD, g_event, &event) != 0) Fail("descriptors");
+  if (pipe(g_pipe) != 0 || epoll_ctl(g_poll, EPOLL_CTL_ADD, g_event, &event) != 0)
+    Fail("descriptors");
   for (int i = 0; i < 3; ++i) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, bodies[i], NULL) != 0) Fail("pthread_create");
@@ -167,7 +177,8 @@ int main(int argc, char** argv) {
     interrupted += one[3];
   }
   if (g_rank == 0) {
-    fprintf(stderr, "times %llu interrupted %llu\n", (unsigned long long)times, (unsigned long long)interrupted);
+    fprintf(stderr, "times %llu interrupted %llu\n", (unsigned long long)times,
+            (unsigned long long)interrupted);
   }
   MPI_Bcast(&wrong, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
   MPI_Finalize();

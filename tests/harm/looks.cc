@@ -39,12 +39,11 @@ int main() {
   };
   while (std::cin >> what >> pid) {
     held_ns = 0;
-    const rollcall::LiveStacks stacks =
-        CaptureLiveStacks(proc, pid,
-                          {.deadline = std::chrono::seconds(20),
-                           .undisturbed_only = what == "read",
-                           .python_locals = true,
-                           .ptrace = timed});
+    const rollcall::LiveStacks stacks = CaptureLiveStacks(proc, pid,
+                                                          {.deadline = std::chrono::seconds(20),
+                                                           .undisturbed_only = what == "read",
+                                                           .python_locals = true,
+                                                           .ptrace = timed});
     if (!stacks.error.empty()) std::cerr << "looks: " << stacks.error << '\n';
     std::array<size_t, 3> threads{};
     for (const rollcall::LiveThread& thread : stacks.threads) {
