@@ -101,6 +101,7 @@ bool Judged(const std::vector<std::string>& texts, int32_t ranks, Stages* stages
   int64_t begin_ns = Now(CLOCK_MONOTONIC);
   std::vector<Problem> problems;
   std::vector<HostStacks> hosts;
+  hosts.reserve(texts.size());
   for (const std::string& text : texts) hosts.push_back(attach::ReadStacks(text, "", &problems));
   attach::SymbolizeHere(&hosts);
   stages->read_s = SecondsSince(begin_ns);
