@@ -80,6 +80,7 @@ function(rollcall_benchmarks)
     add_executable(${target} EXCLUDE_FROM_ALL ${source})
     target_link_libraries(${target} PRIVATE rollcall_collector rollcall_shim_parts
       benchmark::benchmark_main)
+    target_compile_definitions(${target} PRIVATE ROLLCALL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     rollcall_flags(${target})
     add_dependencies(benchmarks ${target})
   endforeach()

@@ -99,13 +99,18 @@ class Capture {
       if (thread->detail.empty()) thread->detail = "the thread runs, and was not to be stopped";
       return;
     }
-    // A race remains: the thread may enter such a call just now.
-    if (state.blocked_call && FailsWhenStopped(state.blocked_call->number)) {
-      thread->detail = "not stopped for the rest: its " + SyscallName(state.blocked_call->number) +
+    // What it does now: it may have entered a call since. A race remains, of microseconds.
+    const auto now = ReadThreadState(proc_, pid_, thread->tid);
+    if (!now) {
+      thread->detail = "the thread has ended";
+      return;
+    }
+    if (now->blocked_call && FailsWhenStopped(now->blocked_call->number)) {
+      thread->detail = "not stopped for the rest: its " + SyscallName(now->blocked_call->number) +
                        " would fail with EINTR";
       return;
     }
-    if (state.state == RunState::kDiskWait) {
+    if (now->state == RunState::kDiskWait) {
       thread->detail = "in an uninterruptible wait, where no thread can be stopped";
       return;
     }

@@ -5,6 +5,7 @@ processes are found again, whatever sessions and process groups its launcher mak
 """
 
 import argparse
+import contextlib
 import os
 import signal
 import subprocess
@@ -119,6 +120,15 @@ class Job:
 
     def running(self):
         return self._process.poll() is None
+
+    def processes_of(self, executable):
+        """The pids of its processes that execute the file, rising."""
+        pids = []
+        for pid in _processes_with(self._token):
+            with contextlib.suppress(OSError):  # it is gone
+                if os.readlink("/proc/%d/exe" % pid) == os.path.realpath(executable):
+                    pids.append(pid)
+        return sorted(pids)
 
     def wait(self, timeout_s=JOB_TIMEOUT_S):
         """The exit code, negative for a signal; None if it is still running."""
