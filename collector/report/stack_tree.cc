@@ -106,7 +106,8 @@ std::vector<RankStack> LiveStacksOf(const Trace& trace, const Finding& finding, 
           std::find_if(stack.frames.begin(), stack.frames.end(),
                        [](const SourceFrame* frame) { return FrameworkOf(*frame).empty(); });
       if (!full && own != stack.frames.begin() && own != stack.frames.end()) {
-        stack.doing = (*std::prev(own))->function + ", " + stack.doing;
+        const std::string& called = (*std::prev(own))->function;
+        if (!called.empty()) stack.doing = called + ", " + stack.doing;
       }
       stacks.push_back(std::move(stack));
     }

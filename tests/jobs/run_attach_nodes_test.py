@@ -62,13 +62,13 @@ def run(words):
                           text=True)
 
 
-def attach(args, directory, name, certainty=None):
+def attach(args, directory, name, hosts, certainty=None):
     """The first verdict with findings, of that certainty if it is given: its text, its JSON and what was said
     besides."""
     verdict = os.path.join(directory, "verdict.json")
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
-        done = run([args.rollcall, "attach", "--hosts", "alpha,beta,silent,empty", "--rsh",
+        done = run([args.rollcall, "attach", "--hosts", hosts, "--rsh",
                     os.path.join(directory, "rsh"), "--job", name, "--remote-rollcall",
                     os.path.join(directory, "it's rollcall"), "--node-timeout", "10", "--json", verdict, "--bundle",
                     os.path.join(directory, "bundle")])
@@ -118,7 +118,7 @@ def test(args, directory):
     os.symlink(os.path.abspath(args.rollcall), os.path.join(directory, "it's rollcall"))
     wanted = expectations.read(args.source, args.mpi)[0].findings[0]
     with jobs.Job(command_of(args.mpi, program)) as job:
-        text, verdict, said = attach(args, directory, name)
+        text, verdict, said = attach(args, directory, name, "alpha,beta,silent,empty")
         test_looks_are_together(args, directory, name)
         if not job.running():
             fail("the job ended")
@@ -141,11 +141,13 @@ def test(args, directory):
     with open(again, encoding="utf-8") as file:
         require(verdict, json.load(file), "verdict of analyze")
 
-    recorded = [args.rollcall, "run", "--on-hang=report", "--dir", os.path.join(directory, "run"), "--"]
-    with jobs.Job(recorded + command_of(args.mpi, program)) as job:
-        text, verdict, said = attach(args, directory, name, certainty="proven")
-        if not job.running():
-            fail("the job ended")
+    run_directory = jobs.make_directory()
+    recorded = [args.rollcall, "run", "--on-hang=report", "--dir", run_directory, "--"]
+    try:
+        with jobs.Job(recorded + command_of(args.mpi, program)):
+            text, verdict, said = attach(args, directory, name, "alpha,beta", certainty="proven")
+    finally:
+        shutil.rmtree(run_directory)
     require(wanted["culprits"], verdict["findings"][0]["culprits"], "culprits by the records")
     if "\n  stacks\n" not in text:
         fail("no tree of stacks: " + text)

@@ -44,12 +44,12 @@ def _stuck_job(scene, mode="skip", extra=()):
         yield job, _rank_processes(job)
 
 
-def _attach(scene, job, before=(), pid=None, options=()):
-    """Exit code, verdict (None without one), all that was said."""
+def _attach(scene, job, before=(), pid=None, options=(), which=()):
+    """Exit code, verdict (None without one), all that was said. `which`: what says which job is meant."""
     if os.path.exists(scene.verdict_file):
         os.unlink(scene.verdict_file)
-    done = subprocess.run([*before, scene.rollcall, "attach", "--pid", str(pid or job.pid), "--color=never",
-                           "--json", scene.verdict_file, *options],
+    done = subprocess.run([*before, scene.rollcall, "attach", *(which or ("--pid", str(pid or job.pid))),
+                           "--color=never", "--json", scene.verdict_file, *options],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=live.PATIENCE_S, check=False)
     return done.returncode, live.read_verdict(scene.verdict_file), done.stdout
@@ -203,17 +203,24 @@ def attach_reads_rings(scene):
 
 
 def attach_asks_the_flight_recorder(scene):
-    """Dumps are asked for and read; where the pipe is missing, that is said."""
+    """Dumps are asked for and read, here and by another node; where the pipe is missing, that is said."""
+    name = "recorded%d" % os.getpid()
+    os.symlink(sys.executable, scene.path(name))
+    with open(scene.path("rsh"), "w", encoding="utf-8") as script:
+        script.write('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+    os.chmod(script.name, 0o700)
+    node = ("--hosts", "here", "--rsh", scene.path("rsh"), "--job", name)
     program = os.path.join(live.HERE, "flight_recorder_rank.py")
-    words = live.jobs.launcher("torch", RANKS) + [sys.executable, program]
+    words = live.jobs.launcher("torch", RANKS) + [scene.path(name), program]
     dumps = {"TORCH_NCCL_DEBUG_INFO_PIPE_FILE": scene.path("pipe"), "TORCH_FR_DUMP_TEMP_FILE": scene.path("dump_")}
     with Command(words, dumps) as job:
         until(lambda: job.stdout().count("stepping") == RANKS, "all ranks", job)
-        code, verdict, said = _attach(scene, job, options=["--flight-recorder"])
-        require(code == FINDINGS, "ended with %s: %s" % (code, said), job)
-        finding = verdict["findings"][0]
-        require((finding["kind"], finding["culprits"]) == ("rank-stalled", [RANKS - 1]), json.dumps(finding), job)
-        require("stacks\n" in said and "Flight Recorder of" not in said, said, job)
+        for which in ((), node):
+            code, verdict, said = _attach(scene, job, options=["--flight-recorder"], which=which)
+            require(code == FINDINGS, "ended with %s: %s" % (code, said), job)
+            finding = verdict["findings"][0]
+            require((finding["kind"], finding["culprits"]) == ("rank-stalled", [RANKS - 1]), json.dumps(finding), job)
+            require("stacks\n" in said and "Flight Recorder of" not in said, said, job)
         os.unlink(scene.path("pipe1.pipe"))
         _, _, said = _attach(scene, job, options=["--flight-recorder"])
         require("Flight Recorder of rank 1: there is no pipe" in said, said, job)
