@@ -85,7 +85,7 @@ TEST(LiveStackTree, OtherThreadsHaveTheirNamesAndCountIfTheUsersCodeIsInThem) {
                                     "    1     main (a.c:25)\n"
                                     "    1     solve (a.c:9)\n"
                                     "    1     → running, 100% CPU\n"));
-  EXPECT_THAT(job.Text(), Not(HasSubstr("progress")));
+  EXPECT_THAT(job.Text(), Not(HasSubstr("thread progress")));
   EXPECT_THAT(job.Text(StackDetail::kFull), HasSubstr("thread progress"));
 }
 
@@ -98,7 +98,7 @@ TEST(LiveStackTree, WhyThereIsNoStackIsSaidOnceForAllRanks) {
   job.report = Diagnose(job.trace, {});
   EXPECT_THAT(job.Text(), HasSubstr("  note   not all stacks of ranks 1,4 could be taken: ptrace "
                                     "is not permitted\n"));
-  EXPECT_THAT(job.Text(), HasSubstr("    1,4   → running, 100% CPU\n"));
+  EXPECT_THAT(job.Text(), HasSubstr("    1,4     → running, 100% CPU\n"));
 }
 
 // What a rank did in the past, when it was late, is not where it stands in a call now.
