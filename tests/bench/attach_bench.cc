@@ -15,10 +15,11 @@
 #include <vector>
 
 #include "collector/attach/job_stacks.h"
-#include "collector/attach/stack_tree.h"
+#include "collector/attach/rank_stacks.h"
 #include "collector/attach/stacks.h"
 #include "collector/attach/variables.h"
 #include "collector/base/clock.h"
+#include "collector/report/stack_tree.h"
 #include "collector/report/text_report.h"
 #include "tests/bench/child_cost.h"
 
@@ -114,7 +115,8 @@ bool Judged(const std::vector<std::string>& texts, int32_t ranks, Stages* stages
   TextOptions options;
   options.stacks = StackDetail::kNone;  // the tree has them
   std::string text = RenderText(judged.standings.trace, judged.report, options);
-  for (const std::string& line : StackTreeLines(StackTree(judged.standings, /*full=*/false))) {
+  for (const std::string& line :
+       StackTreeLines(StackTree(attach::RankStacks(judged.standings), /*full=*/false))) {
     text += line + "\n";
   }
   for (const auto& variable : CompareVariables(judged.standings)) text += VariableText(variable);
