@@ -112,7 +112,6 @@ HostStacks LookHere(const ProcSource& proc, const Choice& choice,
   }
   host.job = *choice.job;
   host.ranks = attach::LookTwice(proc, host.job, options);
-  host.has_rings = !attach::RunDirectories(proc, host.job).empty();
   return host;
 }
 
@@ -224,7 +223,9 @@ int RunAttach(int argc, char** argv) {
       }
       attach::LookOptions options = here(between_s);
       options.after_first = [&] { nodes.WaitForOthers(); };
-      return LookHere(proc, choice, options);
+      HostStacks host = LookHere(proc, choice, options);
+      host.has_rings = !attach::RunDirectories(proc, host.job).empty();
+      return host;
     });
   }
   std::vector<HostStacks> hosts;
@@ -255,14 +256,17 @@ int RunAttach(int argc, char** argv) {
     for (const std::string& line : choice.why) PrintLine(line);
     if (choice.job == nullptr) return kUsage;
   }
+  const auto ask_nodes = [&](std::vector<std::string> options) {
+    if (!job_name.empty()) options.insert(options.end(), {"--job", job_name});
+    return nodes.Look(options);
+  };
   const auto look = [&](double between) {
     if (!core_directory.empty()) {
       // They do not change.
     } else if (nodes.wanted()) {
       std::vector<std::string> options = {"--between", fmt::format("{}", between)};
       if (no_locals) options.emplace_back("--no-locals");
-      if (!job_name.empty()) options.insert(options.end(), {"--job", job_name});
-      auto answers = nodes.Look(options);
+      auto answers = ask_nodes(std::move(options));
       if (!answers) return false;
       hosts = std::move(*answers);
       attach::SymbolizeHere(&hosts);
@@ -283,8 +287,7 @@ int RunAttach(int argc, char** argv) {
   if (nodes.wanted() && (has_rings || flight_recorder)) {
     std::vector<std::string> options = {"--records"};
     if (flight_recorder) options.emplace_back("--flight-recorder");
-    if (!job_name.empty()) options.insert(options.end(), {"--job", job_name});
-    if (const auto answers = nodes.Look(options)) recorded = ReadPackedRecords(*answers);
+    if (const auto answers = ask_nodes(std::move(options))) recorded = ReadPackedRecords(*answers);
   }
   if (recorded && !attach::TellsMore(recorded->report, judged.report)) {
     if (recorded->report.findings.empty()) {

@@ -22,12 +22,9 @@ std::optional<std::string> FromBase64(std::string_view text) {
                                      static_cast<int>(text.size()));
   if (length < 0 || static_cast<size_t>(length) != bytes.size()) return std::nullopt;
   // It counts padding as bytes.
-  for (int i = 0; i < 2 && text.ends_with('='); ++i) {
-    text.remove_suffix(1);
-    bytes.pop_back();
-  }
-  const std::string again = ToBase64(bytes);
-  if (again.compare(0, text.size(), text) != 0) return std::nullopt;
+  const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+  bytes.resize(bytes.size() - padding);
+  if (ToBase64(bytes) != text) return std::nullopt;
   return bytes;
 }
 

@@ -26,7 +26,7 @@ struct HostStacks {
   std::vector<ObservedRank> ranks = {};  // by rising rank
   std::vector<SourceBlocks> sources =
       {};                    // of the user's files, as far as the host could read them
-  bool has_rings = false;    // ranks of it record their calls (records.h)
+  bool has_rings = false;    // where a node answers: its ranks record their calls (records.h)
   std::string records = {};  // if they were asked for: a bundle of what they recorded; untrusted
 };
 

@@ -18,20 +18,19 @@ namespace rollcall {
 namespace {
 
 // Of which ranks' threads no stack could be taken, and why.
-std::vector<std::string> UnreadableTexts(const Analysis& analysis,
-                                         const std::vector<uint32_t>& processes) {
+void NoteUnreadable(const Analysis& analysis, const std::vector<uint32_t>& processes,
+                    Finding* finding) {
   std::map<std::string, std::vector<int32_t>> ranks;
   for (const uint32_t p : processes) {
     for (const LiveStack& stack : analysis.trace.processes[p].live_stacks) {
       if (!stack.unreadable.empty()) ranks[stack.unreadable].push_back(analysis.RankOf(p));
     }
   }
-  std::vector<std::string> texts;
   for (auto& [why, of] : ranks) {
     Normalize(&of);
-    texts.push_back(fmt::format("not all stacks of {} could be taken: {}", RanksPhrase(of), why));
+    finding->notes.push_back(
+        fmt::format("not all stacks of {} could be taken: {}", RanksPhrase(of), why));
   }
-  return texts;
 }
 
 }  // namespace
@@ -70,9 +69,7 @@ std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident
                   where, RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"));
   finding.why = unknown ? "it made no further call before the job ended"
                         : fmt::format("its last call returned {} ago", DurationText(idle_ns));
-  for (std::string& text : UnreadableTexts(analysis, incident.deviating)) {
-    finding.notes.push_back(std::move(text));
-  }
+  NoteUnreadable(analysis, incident.deviating, &finding);
   if (unknown) finding.notes.emplace_back("how long it had been there is not known");
   return finding;
 }
