@@ -17,13 +17,18 @@ bool Gone(const Process& process) {
          process.end.how == ProcessEnd::How::kVanished;
 }
 
+// Another rank's end may be what MPI reported. What it rejected was this rank's own argument.
+bool SawOnlyItsOwnErrors(const Process& process) {
+  return process.errors_seen <= process.rejected.size();
+}
+
 // An exit outside every call, or a crash: nobody's clean-up.
 bool EndedByItsOwnHand(const Process& process) {
   if (process.phase >= ring::Phase::kFinalizing || process.end.by_launcher) return false;
   if (process.end.how == ProcessEnd::How::kSignaled) {
     return process.end.status != 9 && process.end.status != 15;
   }
-  return process.open_calls.empty() && process.errors_seen == 0;
+  return process.open_calls.empty() && SawOnlyItsOwnErrors(process);
 }
 
 bool IsInside(const Process& process) { return !process.open_calls.empty(); }
