@@ -70,9 +70,10 @@ int RunProbe() {
   std::vector<std::string> notes;
   std::vector<std::string> lines;
   for (const auto& [name, value] : JobEnvironment(CurrentEnvironment(), {}, &notes)) {
-    lines.push_back(name + "=" + value);
+    lines.emplace_back(name).append("=").append(value);
   }
   std::vector<char*> variables;
+  variables.reserve(lines.size() + 1);
   for (std::string& line : lines) variables.push_back(line.data());
   variables.push_back(nullptr);
   std::string own = OwnPath();

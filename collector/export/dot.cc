@@ -70,6 +70,7 @@ class DotWriter {
     std::string text;             // what they are in
     std::vector<uint32_t> waits;  // nodes, or
     std::vector<uint32_t> peers;  // processes
+    // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm of clang-tidy 14
     auto operator<=>(const Likeness&) const = default;
   };
 

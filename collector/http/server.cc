@@ -19,7 +19,7 @@ constexpr size_t kMostRequestBytes = 4096;
 
 class HttplibServer : public Server {
  public:
-  explicit HttplibServer(std::vector<Page> pages) {
+  explicit HttplibServer(const std::vector<Page>& pages) {
     server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
     // cpp-httplib's own choice lets two servers have one port.
     server_.set_socket_options([](socket_t socket) {
@@ -29,7 +29,7 @@ class HttplibServer : public Server {
     server_.set_read_timeout(kPatienceS);
     server_.set_write_timeout(kPatienceS);
     server_.set_payload_max_length(kMostRequestBytes);
-    for (Page& page : pages) {
+    for (const Page& page : pages) {
       server_.Get(page.path, [page](const httplib::Request&, httplib::Response& response) {
         response.set_content(page.text(), page.type);
       });

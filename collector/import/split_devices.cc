@@ -120,11 +120,11 @@ class Splitter {
       }
     }
     for (auto list : {&Process::p2p, &Process::lifecycle}) {
-      std::vector<Event> all = std::move(trace_.processes[process_].*list);
+      const std::vector<Event> all = std::move(trace_.processes[process_].*list);
       (trace_.processes[process_].*list).clear();
-      for (Event& event : all) {
+      for (const Event& event : all) {
         const uint32_t owner = OwnerOf(event);
-        (trace_.processes[owner == kNoIndex ? process_ : owner].*list).push_back(std::move(event));
+        (trace_.processes[owner == kNoIndex ? process_ : owner].*list).push_back(event);
       }
     }
   }

@@ -45,11 +45,16 @@ bool Launcher::Start(const std::vector<std::string>& command,
                      const std::map<std::string, std::string>& environment,
                      const SignalGate::Before& signals, int* error) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   std::vector<std::string> lines;
-  for (const auto& [name, value] : environment) lines.push_back(name + "=" + value);
+  lines.reserve(environment.size());
+  for (const auto& [name, value] : environment) {
+    lines.emplace_back(name).append("=").append(value);
+  }
   std::vector<char*> variables;
+  variables.reserve(lines.size() + 1);
   for (std::string& line : lines) variables.push_back(line.data());
   variables.push_back(nullptr);
 

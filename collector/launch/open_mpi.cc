@@ -128,8 +128,8 @@ std::string LauncherFile(const std::string& launcher, const std::string& path) {
   if (launcher.find('/') != std::string::npos) {
     candidates.push_back(launcher);
   } else {
-    for (const std::string& directory : Directories(path)) {
-      candidates.push_back(directory + "/" + launcher);
+    for (std::string& directory : Directories(path)) {
+      candidates.push_back(std::move(directory.append("/").append(launcher)));
     }
   }
   for (const std::string& candidate : candidates) {
@@ -226,7 +226,8 @@ std::string FileOfOpenMpi(const std::string& program) {
   for (const std::string& entry : directories) {
     const std::string directory = Expanded(entry);
     if (directory.empty()) continue;
-    std::string file = (directory[0] == '/' ? "" : "./") + directory + "/" + program;
+    std::string file = directory[0] == '/' ? "" : "./";
+    file.append(directory).append("/").append(program);
     if (IsRunnable(file)) return file;
   }
   return "";

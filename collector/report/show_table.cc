@@ -50,6 +50,7 @@ class Table {
     std::string call;
     std::string place;
     std::string function;
+    // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm of clang-tidy 14
     auto operator<=>(const Doing&) const = default;
   };
 
@@ -130,7 +131,7 @@ std::vector<uint32_t> Chosen(const AlignedTrace& analysis,
     return chosen;
   };
   if (!name.empty()) {
-    const auto exact = those([&](uint32_t c, const CommunicatorHistory&) {
+    auto exact = those([&](uint32_t c, const CommunicatorHistory&) {
       return analysis.CommunicatorName(c) == name;
     });
     if (!exact.empty()) return exact;

@@ -1,6 +1,6 @@
 #include "collector/service/metrics.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

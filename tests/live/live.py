@@ -154,6 +154,8 @@ class Scene:
             pass
 
     def job(self, mode, ranks=4, gate=False, extra=(), mpi="openmpi"):
+        if gate and os.path.exists(self.gate):
+            os.unlink(self.gate)  # of a job before this one
         words = jobs.launcher(mpi, ranks, extra)
         if mpi == "openmpi":
             words += [self.program, mode]

@@ -187,7 +187,7 @@ class RankRing {
   }
 
   Channel& ChannelOf(int32_t peer, int32_t tag) {
-    Channel& channel = channels_[static_cast<size_t>(peer * 8 + tag)];
+    Channel& channel = channels_[static_cast<size_t>(peer) * 8 + static_cast<size_t>(tag)];
     channel.entry.member = kPipeline + 1;
     channel.entry.peer = peer;
     channel.entry.tag = tag;

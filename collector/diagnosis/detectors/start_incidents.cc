@@ -140,6 +140,7 @@ class StartFinder {
 
   std::vector<uint32_t> Processes(const std::vector<uint32_t>& creations) const {
     std::vector<uint32_t> processes;
+    processes.reserve(creations.size());
     for (const uint32_t i : creations) processes.push_back(trace_.creations[i].process);
     return Without(std::move(processes), {});
   }

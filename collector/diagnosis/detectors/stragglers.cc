@@ -56,7 +56,7 @@ Arrivals Collect(const Analysis& analysis, const CommunicatorHistory& histories)
       if (analysis.Op(*event) != analysis.Op(*reference)) break;
       stays.push_back(event->end_ns - event->start_ns);
     }
-    if (stays.size() != histories.members.size()) continue;
+    if (reference == nullptr || stays.size() != histories.members.size()) continue;
     ++arrivals.collectives;
     arrivals.sequence = n;
     if (began_ns == kNoTime) began_ns = reference->start_ns;

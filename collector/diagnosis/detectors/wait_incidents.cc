@@ -270,7 +270,7 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
   size_t active = 0;
   for (const OpenRequest& request : analysis.trace.processes[process].open_requests) {
     if (request.state != ring::RequestState::kActive) continue;
-    active += polling || Contains(view.open->requests, request.uid);
+    active += polling || (view.open != nullptr && Contains(view.open->requests, request.uid));
   }
   if (active > view.dependencies.size()) return false;
   return std::all_of(view.dependencies.begin(), view.dependencies.end(), arrived);

@@ -29,7 +29,7 @@ std::string WhereItEnded(const SourceFrame& frame) {
 std::string WaitingText(const Analysis& analysis, const Incident& incident,
                         const Finding& finding) {
   if (finding.waiting.empty()) return {};
-  const std::string text =
+  std::string text =
       fmt::format("; {} {} for {}", RanksPhrase(finding.waiting),
                   Verb(finding.waiting, "waits", "wait"), Verb(finding.culprits, "it", "them"));
   if (incident.sequence == 0) return text;

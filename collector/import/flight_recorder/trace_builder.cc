@@ -403,7 +403,7 @@ void FlightTraceBuilder::AddEntry(Adding* adding, const Entry& entry) {
   request.running = entry.state == State::kStarted || entry.started_ns != kNoTime;
   request.starts = 1;
   request.event = event;
-  process.open_requests.push_back(std::move(request));
+  process.open_requests.push_back(request);
 }
 
 Trace FlightTraceBuilder::Finish() {

@@ -17,6 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using std::string_literals::operator""s;
 using testing::SizeIs;
 
 WrittenDump Sample() {
@@ -148,8 +149,8 @@ TEST(FlightRecorderDump, WhatWouldExecuteIsRefusedByName) {
   } kCases[] = {
       {"GLOBAL",
        "\x80\x02"
-       "cos\nsystem\n(X\x02\0\0\0idtR."},
-      {"REDUCE", std::string("\x80\x02}(X\x01\0\0\0a)R", 12)},
+       "cos\nsystem\n(X\x02\0\0\0idtR."s},
+      {"REDUCE", "\x80\x02}(X\x01\0\0\0a)R"s},
       {"STACK_GLOBAL", "\x80\x04\x8c\x02os\x8c\x06system\x93."},
       {"BUILD", "\x80\x02}}b."},
       {"INST", "\x80\x02(ios\nsystem\n."},
