@@ -129,7 +129,8 @@ def check_analyze(args, variant, expected, job, directory):
     errors = result.stderr.decode("utf-8", "replace")
     code = FINDINGS if expected else NOTHING_FOUND
     if result.returncode != code:
-        fail(job, "analyze ended with %d instead of %d:\n%s" % (result.returncode, code, errors))
+        fail(job, "analyze ended with %d instead of %d:\n%s\n%s" % (
+            result.returncode, code, errors, result.stdout.decode("utf-8", "replace")))
     try:
         verdict = verdicts.load(result.stdout.decode("utf-8"))
     except verdicts.VerdictError as error:

@@ -312,8 +312,10 @@ class Swarm {
                          collector_->DirectAgents() <= static_cast<int>(options_.direct_agents);
     if (!relayed) fmt::print("        {} agents are direct\n", collector_->DirectAgents());
     const bool noted = !said.empty() && SaysWhatItRestsOn();
-    if (!noted)
-      fmt::print("        the report does not say that only the newest records were read\n");
+    if (!said.empty() && !noted) {
+      fmt::print("        the report does not say that only the newest records were read:\n{}\n",
+                 ReadFile(report()));
+    }
     return quiet && noted && relayed && said.find(" " + culprits + ",") != std::string::npos ? 0
                                                                                              : 1;
   }
