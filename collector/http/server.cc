@@ -5,7 +5,6 @@
 
 #include <charconv>
 #include <thread>
-#include <utility>
 
 #include "collector/base/address.h"
 
@@ -57,7 +56,7 @@ class HttplibServer : public Server {
 
 }  // namespace
 
-std::unique_ptr<Server> Serve(const std::string& address, std::vector<Page> pages,
+std::unique_ptr<Server> Serve(const std::string& address, const std::vector<Page>& pages,
                               std::string* problem) {
   const Address parts = SplitAddress(address);
   int port = -1;
@@ -67,7 +66,7 @@ std::unique_ptr<Server> Serve(const std::string& address, std::vector<Page> page
     *problem = fmt::format("'{}' is not HOST:PORT", address);
     return nullptr;
   }
-  auto server = std::make_unique<HttplibServer>(std::move(pages));
+  auto server = std::make_unique<HttplibServer>(pages);
   if (!server->Start(parts.host, port)) {
     *problem = fmt::format("cannot listen on {}", address);
     return nullptr;

@@ -27,7 +27,7 @@ class Server {
 
 // Null, with the reason in `problem`, if `address` (HOST:PORT; port 0 takes any free one) is not
 // one or cannot be had.
-std::unique_ptr<Server> Serve(const std::string& address, std::vector<Page> pages,
+std::unique_ptr<Server> Serve(const std::string& address, const std::vector<Page>& pages,
                               std::string* problem);
 
 }  // namespace rollcall::http
