@@ -41,6 +41,9 @@ bool IsOfMessages(const Group& group) {
   return kind == CallGroup::kP2p || kind == CallGroup::kRequests;
 }
 
+// A call that ends when another rank gives a lock back, or exposes its memory.
+bool IsOfWindow(const Group& group) { return group.kind() == Kind::kWindowSync; }
+
 bool ReducesGradients(const Group& group) { return group.call().starts_with("c10d::Reducer::"); }
 
 // Nobody leaves that call before all have entered it.
@@ -510,6 +513,15 @@ class Judgement {
   void BlameMessages(Finding* finding) const {
     finding->certainty = finding->kind_certainty = Certainty::kSuspected;
     finding->culprits.clear();
+    if (std::none_of(waiting_.begin(), waiting_.end(), [](const Group& group) {
+          return IsOfMessages(group) && !IsOfWindow(group);
+        })) {
+      finding->kind = VerdictKind::kP2pUnmatched;
+      finding->waiting = Waiting();
+      finding->notes.push_back(
+          "which rank holds the lock, or is to expose its memory, is not known from stacks");
+      return;
+    }
     for (const Group& group : waiting_) {
       if (!IsOfMessages(group)) continue;
       finding->culprits.insert(finding->culprits.end(), group.ranks.begin(), group.ranks.end());

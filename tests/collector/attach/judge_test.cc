@@ -283,6 +283,20 @@ TEST(AttachJudge, RanksThatOnlyReceiveAreADeadlock) {
   EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
 }
 
+TEST(AttachJudge, WhoWaitsForALockOfAWindowIsNotAccused) {
+  ObservedJob job(3);
+  job.Rank(0, kBarrier);
+  job.Rank(1, "MPI_Win_lock < step a.c:12 < main a.c:40");
+  job.Rank(2, kBarrier);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kP2pUnmatched);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+  EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+  EXPECT_THAT(report.findings[0].waiting, ElementsAre(0, 1, 2));
+  EXPECT_THAT(report.findings[0].notes, Contains(HasSubstr("which rank holds the lock")));
+}
+
 TEST(AttachJudge, AllRanksAtOnePlaceAreSuspectedToWaitForTheTransport) {
   ObservedJob job(2);
   job.Rank(0, kBarrier);
