@@ -17,6 +17,8 @@ namespace {
 constexpr size_t kMostNamed = 8;
 // Calls that may have been made since, without blocking.
 constexpr uint64_t kRecordsBesides = 4;
+// So many calls may some members of a communicator have made since one that others are in.
+constexpr uint64_t kMostCallsLater = 4;
 
 std::vector<uint32_t> ProcessesOf(const Trace& trace, uint32_t world,
                                   const std::vector<int32_t>& ranks) {
@@ -85,24 +87,35 @@ std::vector<uint32_t> Representatives(const Trace& trace, const Communicator& co
 CountsNeed MissingCounts(const Trace& trace, uint64_t most_bytes) {
   CountsNeed need;
   for (const Communicator& communicator : trace.communicators) {
+    // The newest call that all have made. Those whose part of it was short may be in a later one.
+    uint64_t number = ~uint64_t{0};
+    uint64_t highest = 0;
+    bool all_in_calls = true;
+    for (const uint32_t index : communicator.members) {
+      const Member& member = trace.members[index];
+      number = std::min(number, member.entered);
+      highest = std::max(highest, member.entered);
+      all_in_calls &= !trace.processes[member.process].open_calls.empty();
+    }
+    if (!all_in_calls || highest - number > kMostCallsLater) continue;
     std::set<uint32_t> cut;
-    const bool all =
-        std::all_of(communicator.members.begin(), communicator.members.end(), [&](uint32_t index) {
-          const Member& member = trace.members[index];
-          if (trace.processes[member.process].open_calls.empty() || member.events.empty()) {
-            return false;
-          }
-          const Event& newest = member.events.back();
-          if ((trace.arguments[newest.arguments].flags & ring::kCountsCut) != 0) {
-            cut.insert(member.process);
-          }
-          return newest.sequence == trace.members[communicator.members.front()].entered;
-        });
-    // Two arrays, of a count for each member, stand before their record.
+    bool counted = false;
+    for (const uint32_t index : communicator.members) {
+      const Member& member = trace.members[index];
+      const auto made =
+          std::find_if(member.events.rbegin(), member.events.rend(),
+                       [number](const Event& event) { return event.sequence == number; });
+      const bool known = made != member.events.rend();
+      const bool lacks = known && (trace.arguments[made->arguments].flags & ring::kCountsCut) != 0;
+      counted |= lacks;
+      if (lacks || !known) cut.insert(member.process);
+    }
+    // Two arrays, of a count for each member, stand before their record, and those of later calls
+    // behind it.
     const uint64_t members = std::max(communicator.ranks.size(), communicator.members.size());
     const uint64_t parts = (members + ring::kContinuationValues - 1) / ring::kContinuationValues;
-    const uint64_t records = std::bit_ceil(kRecordsBesides + 2 * parts);
-    if (!all || cut.empty() || members > ring::kMaxCountValues) continue;
+    const uint64_t records = std::bit_ceil(kRecordsBesides + (1 + highest - number) * 2 * parts);
+    if (!counted || members > ring::kMaxCountValues) continue;
     if (records * sizeof(ring::Record) * cut.size() > most_bytes) continue;
     need.processes.merge(cut);
     need.newest_records = std::max(need.newest_records, records);

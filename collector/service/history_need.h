@@ -11,7 +11,8 @@
 
 namespace rollcall::service {
 
-// Where all have arrived in a call, and the counts that they passed are not there.
+// Where all have made a call that some may still be in, and the counts that they passed are not
+// there.
 struct CountsNeed {
   std::set<uint32_t> processes;  // indices into trace.processes
   uint64_t newest_records = 0;   // so many hold the call with its counts

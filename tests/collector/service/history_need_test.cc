@@ -144,6 +144,15 @@ TEST(HistoryNeed, CountsThatWereNotReadAreAskedForAsFarAsThereIsRoom) {
   EXPECT_EQ(need.processes.size(), 100u);
   EXPECT_EQ(need.newest_records, kRecords);
   EXPECT_TRUE(MissingCounts(cut, kBytes - 1).processes.empty());
+  // Two calls' counts: those that left the call may have passed some again.
+  const Trace some_left = Parse(
+      "ranks 100\n"
+      "0-79: Alltoallv send=1xMPI_INT counts-cut @ main:12\n"
+      "80-99: waits in Alltoallv send=1xMPI_INT counts-cut @ main:12\n"
+      "0-79: waits in Barrier @ main:14\n");
+  const CountsNeed of_both = MissingCounts(some_left, 100 * kBytes);
+  EXPECT_EQ(of_both.processes.size(), 100u);
+  EXPECT_EQ(of_both.newest_records, 2 * kRecords);
   const Trace other = Parse(
       "ranks 100\n"
       "0-99: waits in Allreduce sum 1xMPI_INT @ main:12\n");
