@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -29,6 +30,17 @@ StackNode* Child(StackNode* parent, const std::string& function, const std::stri
   // Several threads of a rank may come through it.
   if (node->ranks.empty() || node->ranks.back() != rank) node->ranks.push_back(rank);
   return &*node;
+}
+
+// What its caller called. Where its symbols are installed, the C library's functions have names of
+// its own: "__libc_read", "__GI___poll".
+std::string_view CalledName(const SourceFrame& frame) {
+  std::string_view name = frame.function;
+  if (FrameworkOf(frame) != "libc") return name;
+  for (const std::string_view prefix : {"__GI_", "__libc_", "__"}) {
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  }
+  return name;
 }
 
 // Outermost first.
@@ -106,8 +118,8 @@ std::vector<RankStack> LiveStacksOf(const Trace& trace, const Finding& finding, 
           std::find_if(stack.frames.begin(), stack.frames.end(),
                        [](const SourceFrame* frame) { return FrameworkOf(*frame).empty(); });
       if (!full && own != stack.frames.begin() && own != stack.frames.end()) {
-        const std::string& called = (*std::prev(own))->function;
-        if (!called.empty()) stack.doing = called + ", " + stack.doing;
+        const std::string_view called = CalledName(**std::prev(own));
+        if (!called.empty()) stack.doing = fmt::format("{}, {}", called, stack.doing);
       }
       stacks.push_back(std::move(stack));
     }

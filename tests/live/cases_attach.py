@@ -91,7 +91,8 @@ def attach_as_an_unprivileged_user(scene):
     os.chmod(scene.directory, 0o777)
     program = scene.path("staged_job")
     subprocess.run(["cp", scene.program, program], check=True)
-    words = user + ["env", "HOME=" + scene.directory, "TMPDIR=" + scene.directory] + live.jobs.launcher(
+    # This directory may be one that the user cannot read.
+    words = user + ["env", "-C", scene.directory, "HOME=" + scene.directory, "TMPDIR=" + scene.directory] + live.jobs.launcher(
         "openmpi", RANKS) + [program, "skip"]
     with Command(words) as job:
         job.says("stepping")

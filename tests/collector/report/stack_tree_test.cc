@@ -54,7 +54,7 @@ TEST(LiveStackTree, StalledRanksPartFromThoseThatWaitForThem) {
                                       "1,4     solve (a.c:9)",        //
                                       "1,4     → running, 100% CPU",  //
                                       "3       load (a.c:3)",         //
-                                      "3       → __libc_read, sleeping in read, 0% CPU"));
+                                      "3       → read, sleeping in read, 0% CPU"));
   EXPECT_THAT(job.Text(), HasSubstr("\n\n  stacks\n    0-4   main (a.c:25)\n"));
   EXPECT_THAT(FindingText(job.trace, job.report.findings[0]),
               HasSubstr("\nstacks:\n  0-4   main (a.c:25)\n"));
