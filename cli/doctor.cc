@@ -20,6 +20,7 @@
 #include "cli/argument_parser.h"
 #include "cli/command.h"
 #include "collector/agent/grpc_transport.h"
+#include "collector/base/argument_vector.h"
 #include "collector/launch/job_environment.h"
 #include "collector/live/live_stack.h"
 #include "collector/live/process_watch.h"
@@ -68,21 +69,16 @@ constexpr char kProbe[] = "--probe-preload";
 // The exit code of this program run as its own probe; -1 if it could not be run.
 int RunProbe() {
   std::vector<std::string> notes;
-  std::vector<std::string> lines;
-  for (const auto& [name, value] : JobEnvironment(CurrentEnvironment(), {}, &notes)) {
-    lines.emplace_back(name).append("=").append(value);
-  }
-  std::vector<char*> variables;
-  variables.reserve(lines.size() + 1);
-  for (std::string& line : lines) variables.push_back(line.data());
-  variables.push_back(nullptr);
-  std::string own = OwnPath();
-  std::string command = "doctor";
-  std::string probe = kProbe;
-  char* arguments[] = {own.data(), command.data(), probe.data(), nullptr};
+  const std::vector<std::string> lines =
+      EnvironmentLines(JobEnvironment(CurrentEnvironment(), {}, &notes));
+  const std::vector<char*> variables = ArgumentVector(lines);
+  const std::vector<std::string> command = {OwnPath(), "doctor", kProbe};
+  const std::vector<char*> arguments = ArgumentVector(command);
   pid_t pid = -1;
   int status = 0;
-  if (posix_spawn(&pid, own.c_str(), nullptr, nullptr, arguments, variables.data()) != 0) return -1;
+  if (posix_spawn(&pid, arguments[0], nullptr, nullptr, arguments.data(), variables.data()) != 0) {
+    return -1;
+  }
   if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) return -1;
   return WEXITSTATUS(status);
 }

@@ -513,20 +513,20 @@ class Judgement {
   void BlameMessages(Finding* finding) const {
     finding->certainty = finding->kind_certainty = Certainty::kSuspected;
     finding->culprits.clear();
-    if (std::none_of(waiting_.begin(), waiting_.end(), [](const Group& group) {
-          return IsOfMessages(group) && !IsOfWindow(group);
-        })) {
+    finding->waiting = Waiting();
+    bool windows_only = true;
+    for (const Group& group : waiting_) {
+      if (!IsOfMessages(group)) continue;
+      windows_only &= IsOfWindow(group);
+      finding->culprits.insert(finding->culprits.end(), group.ranks.begin(), group.ranks.end());
+    }
+    if (windows_only) {
       finding->kind = VerdictKind::kP2pUnmatched;
-      finding->waiting = Waiting();
+      finding->culprits.clear();
       finding->notes.push_back(
           "which rank holds the lock, or is to expose its memory, is not known from stacks");
       return;
     }
-    for (const Group& group : waiting_) {
-      if (!IsOfMessages(group)) continue;
-      finding->culprits.insert(finding->culprits.end(), group.ranks.begin(), group.ranks.end());
-    }
-    finding->waiting = Waiting();
     std::erase_if(finding->waiting, [finding](int32_t rank) {
       return std::find(finding->culprits.begin(), finding->culprits.end(), rank) !=
              finding->culprits.end();

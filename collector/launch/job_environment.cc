@@ -101,6 +101,15 @@ std::map<std::string, std::string> CurrentEnvironment() {
   return variables;
 }
 
+std::vector<std::string> EnvironmentLines(const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> lines;
+  lines.reserve(environment.size());
+  for (const auto& [name, value] : environment) {
+    lines.emplace_back(name).append("=").append(value);
+  }
+  return lines;
+}
+
 std::map<std::string, std::string> JobEnvironment(std::map<std::string, std::string> current,
                                                   const JobSettings& settings,
                                                   std::vector<std::string>* notes) {

@@ -43,6 +43,8 @@ std::map<std::string, std::string> JobEnvironment(std::map<std::string, std::str
                                                   std::vector<std::string>* notes);
 
 std::map<std::string, std::string> CurrentEnvironment();
+// "NAME=value" of each.
+std::vector<std::string> EnvironmentLines(const std::map<std::string, std::string>& environment);
 
 // In `rollcall exec`: OMPI_ROLLCALL_X becomes ROLLCALL_X where that is not set.
 void AdoptLauncherEnvironment();

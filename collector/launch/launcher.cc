@@ -7,6 +7,9 @@
 
 #include <cerrno>
 
+#include "collector/base/argument_vector.h"
+#include "collector/launch/job_environment.h"
+
 namespace rollcall {
 namespace {
 
@@ -44,19 +47,9 @@ std::optional<SignalGate::Taken> SignalGate::Take() {
 bool Launcher::Start(const std::vector<std::string>& command,
                      const std::map<std::string, std::string>& environment,
                      const SignalGate::Before& signals, int* error) {
-  std::vector<char*> arguments;
-  arguments.reserve(command.size() + 1);
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  std::vector<std::string> lines;
-  lines.reserve(environment.size());
-  for (const auto& [name, value] : environment) {
-    lines.emplace_back(name).append("=").append(value);
-  }
-  std::vector<char*> variables;
-  variables.reserve(lines.size() + 1);
-  for (std::string& line : lines) variables.push_back(line.data());
-  variables.push_back(nullptr);
+  const std::vector<char*> arguments = ArgumentVector(command);
+  const std::vector<std::string> lines = EnvironmentLines(environment);
+  const std::vector<char*> variables = ArgumentVector(lines);
 
   // posix_spawn() runs no atfork handler and copies no page: there are threads by now, gRPC's.
   posix_spawnattr_t attributes;

@@ -16,6 +16,7 @@
 #include <optional>
 #include <utility>
 
+#include "collector/base/argument_vector.h"
 #include "collector/base/file.h"
 
 namespace rollcall {
@@ -137,10 +138,7 @@ class NodeProcess {
   void Fail(std::string why) { failure_ = std::move(why); }
 
   void Spawn(const std::vector<std::string>& words, int in, int out, int err) {
-    std::vector<char*> arguments;
-    arguments.reserve(words.size() + 1);
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
+    const std::vector<char*> arguments = ArgumentVector(words);
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_adddup2(&files, in, 0);

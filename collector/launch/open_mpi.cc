@@ -124,13 +124,10 @@ std::vector<std::string> Directories(const std::string& list) {
 
 // The launcher's own file; empty if PATH has none.
 std::string LauncherFile(const std::string& launcher, const std::string& path) {
-  std::vector<std::string> candidates;
-  if (launcher.find('/') != std::string::npos) {
-    candidates.push_back(launcher);
-  } else {
-    for (std::string& directory : Directories(path)) {
-      candidates.push_back(std::move(directory.append("/").append(launcher)));
-    }
+  std::vector<std::string> candidates = {launcher};
+  if (launcher.find('/') == std::string::npos) {
+    candidates = Directories(path);
+    for (std::string& candidate : candidates) candidate.append("/").append(launcher);
   }
   for (const std::string& candidate : candidates) {
     char resolved[PATH_MAX];

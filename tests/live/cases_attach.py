@@ -92,8 +92,8 @@ def attach_as_an_unprivileged_user(scene):
     program = scene.path("staged_job")
     subprocess.run(["cp", scene.program, program], check=True)
     # This directory may be one that the user cannot read.
-    words = user + ["env", "-C", scene.directory, "HOME=" + scene.directory, "TMPDIR=" + scene.directory] + live.jobs.launcher(
-        "openmpi", RANKS) + [program, "skip"]
+    here = ["env", "-C", scene.directory, "HOME=" + scene.directory, "TMPDIR=" + scene.directory]
+    words = user + here + live.jobs.launcher("openmpi", RANKS) + [program, "skip"]
     with Command(words) as job:
         job.says("stepping")
         _rank_processes(job)
