@@ -69,6 +69,10 @@ void AgentQueries::OnAnswer(uint64_t number, Agent* agent, const rpc::AgentMessa
   }
 }
 
+void AgentQueries::AwaitAnAgent() {
+  HandleUntil(Now(CLOCK_MONOTONIC) + patience_ns_, [this] { return agents_->connected() > 0; });
+}
+
 void AgentQueries::FetchRings(const Rings& wanted) {
   std::set<uint64_t> asked;
   std::map<uint64_t, rpc::CollectorMessage> requests;  // by agent

@@ -35,6 +35,9 @@ class AgentQueries {
   // That agent will not answer.
   void GiveUpOn(uint64_t number);
 
+  // Until one is connected.
+  void AwaitAnAgent();
+
   struct Rings {
     // The job is over: after all ends are known, if that is soon.
     bool settle = false;

@@ -537,6 +537,7 @@ void Monitor::FinishNow() {
   diagnose.stall_after_ns = options_.times.stall_after_ns;
   diagnose.job_ended = true;
   const bool time_is_up = diagnose.time_limit_ns >= 0;
+  if (final_pass_.await_agent) queries_.AwaitAnAgent();
   if (options_.on_evidence) queries_.AskForEnvironments();
   Look look;
   Final final;

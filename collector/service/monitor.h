@@ -77,6 +77,8 @@ struct FinalPass {
   // Code is named in the trace even where nothing was found: for who shows all of it. Reading debug
   // information takes longer than all else here, and a job that ended well should not wait for it.
   bool name_code = false;
+  // An agent comes for certain: where the job ended before it connected, it is waited for.
+  bool await_agent = false;
 };
 
 class Monitor : public AgentHandler {

@@ -250,7 +250,8 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
   }
 }
 
-service::Monitor::Final WatchedJob::Finish(const service::FinalPass& look) {
+service::Monitor::Final WatchedJob::Finish(service::FinalPass look) {
+  look.await_agent = true;  // the one of this process
   service::Monitor::Final final = monitor_->Finish(look);
   hosts_ = final.hosts;
   return final;

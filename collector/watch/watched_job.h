@@ -77,7 +77,7 @@ class WatchedJob {
   void AskToEnd(const Report& report, const std::string& why);
 
   // The last look at everything; after Wait(), once, if watching().
-  service::Monitor::Final Finish(const service::FinalPass& look);
+  service::Monitor::Final Finish(service::FinalPass look);
   // What is known about ranks without a trace, a line for the user; empty: there is nothing to say.
   // After Finish(), before Close().
   std::string Unrecorded(const End& end, bool ranks_seen);

@@ -627,6 +627,21 @@ TEST(MonitorTest, AnAgentsNamesCannotForgeLinesOfATerminal) {
   EXPECT_EQ(text.find('\n'), std::string::npos) << text;
 }
 
+// A program of a few milliseconds ends before the agent beside it has connected.
+TEST(MonitorTest, AJobThatEndsBeforeTheFirstAgentConnectsIsRead) {
+  Monitor monitor{MonitorOptions{}};
+  auto finished =
+      std::async(std::launch::async, [&] { return monitor.Finish({.await_agent = true}); });
+  const bool early = finished.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready;
+  const auto link = std::make_shared<FakeLink>();
+  const uint64_t agent = monitor.Join(link);
+  monitor.Message(agent, Hello());
+  const uint64_t request = early ? 0 : link->WaitForSnapshotRequest();
+  monitor.Message(agent, Snapshot(request, 1, RingInBarrier(0, false), false));
+  monitor.Message(agent, LastSnapshot(request));
+  EXPECT_TRUE(finished.get().ranks_seen);
+}
+
 TEST(MonitorTest, FinishesWithoutAgents) {
   Monitor monitor{MonitorOptions{}};
   const Monitor::Final final = monitor.Finish();
