@@ -1,55 +1,88 @@
 #include "collector/http/server.h"
 
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/http.h>
 #include <fmt/core.h>
-#include <httplib.h>
+#include <netinet/in.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <thread>
 
 #include "collector/base/address.h"
+#include "collector/base/file.h"
 
 namespace rollcall::http {
 namespace {
 
-// A monitoring system asks with one or two connections, and a person with a browser with six.
-constexpr size_t kThreads = 2;
-constexpr time_t kPatienceS = 5;
-constexpr size_t kMostRequestBytes = 4096;
+constexpr int kPatienceS = 5;
+constexpr ev_ssize_t kMostRequestBytes = 4096;
 
-class HttplibServer : public Server {
+struct Free {
+  void operator()(event_base* base) const { event_base_free(base); }
+  void operator()(event* watch) const { event_free(watch); }
+  void operator()(evhttp* server) const { evhttp_free(server); }
+};
+
+void Answer(evhttp_request* request, void* argument) {
+  const auto& page = *static_cast<const Page*>(argument);
+  const std::string text = page.text();
+  evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Type", page.type.c_str());
+  evbuffer_add(evhttp_request_get_output_buffer(request), text.data(), text.size());
+  evhttp_send_reply(request, HTTP_OK, "OK", nullptr);
+}
+
+void StopLoop(evutil_socket_t, short, void* base) {
+  event_base_loopbreak(static_cast<event_base*>(base));
+}
+
+// What a socket is bound to; 0: none.
+int PortOf(evutil_socket_t socket) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof(address);
+  if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&address)->sin6_port
+                                             : reinterpret_cast<sockaddr_in*>(&address)->sin_port);
+}
+
+// Everything but stopping it happens on its thread.
+class EventServer : public Server {
  public:
-  explicit HttplibServer(const std::vector<Page>& pages) {
-    server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
-    // cpp-httplib's own choice lets two servers have one port.
-    server_.set_socket_options([](socket_t socket) {
-      const int on = 1;
-      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    });
-    server_.set_read_timeout(kPatienceS);
-    server_.set_write_timeout(kPatienceS);
-    server_.set_payload_max_length(kMostRequestBytes);
-    for (const Page& page : pages) {
-      server_.Get(page.path, [page](const httplib::Request&, httplib::Response& response) {
-        response.set_content(page.text(), page.type);
-      });
-    }
+  explicit EventServer(const std::vector<Page>& pages)
+      : pages_(pages),
+        stop_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        base_(event_base_new()),
+        server_(evhttp_new(base_.get())),
+        stop_(event_new(base_.get(), stop_fd_.get(), EV_READ, &StopLoop, base_.get())) {
+    event_add(stop_.get(), nullptr);
+    evhttp_set_timeout(server_.get(), kPatienceS);
+    evhttp_set_max_headers_size(server_.get(), kMostRequestBytes);
+    evhttp_set_max_body_size(server_.get(), kMostRequestBytes);
+    evhttp_set_allowed_methods(server_.get(), EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
+    for (Page& page : pages_) evhttp_set_cb(server_.get(), page.path.c_str(), &Answer, &page);
   }
-  ~HttplibServer() override {
-    server_.stop();
+  ~EventServer() override {
+    eventfd_write(stop_fd_.get(), 1);
     if (thread_.joinable()) thread_.join();
   }
 
-  bool Start(const std::string& host, int port) {
-    port_ = port == 0 ? server_.bind_to_any_port(host) : port;
-    if (port_ < 0 || (port != 0 && !server_.bind_to_port(host, port))) return false;
-    thread_ = std::thread([this] { server_.listen_after_bind(); });
-    while (!server_.is_running()) std::this_thread::yield();  // stop() would be lost before that
+  bool Start(const std::string& host, uint16_t port) {
+    evhttp_bound_socket* bound = evhttp_bind_socket_with_handle(server_.get(), host.c_str(), port);
+    if (bound == nullptr) return false;
+    port_ = PortOf(evhttp_bound_socket_get_fd(bound));
+    thread_ = std::thread([this] { event_base_dispatch(base_.get()); });
     return true;
   }
   int port() const override { return port_; }
 
  private:
-  httplib::Server server_;
+  std::vector<Page> pages_;
+  const UniqueFd stop_fd_;
+  const std::unique_ptr<event_base, Free> base_;
+  const std::unique_ptr<evhttp, Free> server_;
+  const std::unique_ptr<event, Free> stop_;
   int port_ = 0;
   std::thread thread_;
 };
@@ -59,14 +92,15 @@ class HttplibServer : public Server {
 std::unique_ptr<Server> Serve(const std::string& address, const std::vector<Page>& pages,
                               std::string* problem) {
   const Address parts = SplitAddress(address);
-  int port = -1;
-  const char* end = parts.port.data() + parts.port.size();
-  if (parts.host.empty() || std::from_chars(parts.port.data(), end, port).ptr != end || port < 0 ||
-      port > 65535) {
+  uint16_t port = 0;
+  const char* begin = parts.port.data();
+  const char* end = begin + parts.port.size();
+  const auto [last, error] = std::from_chars(begin, end, port);
+  if (parts.host.empty() || error != std::errc() || last != end) {
     *problem = fmt::format("'{}' is not HOST:PORT", address);
     return nullptr;
   }
-  auto server = std::make_unique<HttplibServer>(pages);
+  auto server = std::make_unique<EventServer>(pages);
   if (!server->Start(parts.host, port)) {
     *problem = fmt::format("cannot listen on {}", address);
     return nullptr;

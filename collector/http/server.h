@@ -1,5 +1,5 @@
 // A small HTTP server for what the collector shows: texts that a function makes, under fixed paths.
-// Only server.cc includes cpp-httplib.
+// Only server.cc includes libevent.
 #ifndef ROLLCALL_COLLECTOR_HTTP_SERVER_H_
 #define ROLLCALL_COLLECTOR_HTTP_SERVER_H_
 
@@ -13,7 +13,7 @@ namespace rollcall::http {
 struct Page {
   std::string path;  // "/metrics"
   std::string type;  // Content-Type
-  // Called on the server's threads, several at once. Must return soon.
+  // Called on the server's thread. Must return soon.
   std::function<std::string()> text;
 };
 
