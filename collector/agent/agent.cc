@@ -411,12 +411,12 @@ void Agent::ResolveEnd(Process* process, bool may_wait) {
   const bool killed = end.how == ProcessEnd::How::kVanished ||
                       (end.how == ProcessEnd::How::kSignaled && end.status == SIGKILL);
   end.oom_killed = killed && oom_kills > process->oom_kills;
-  // Once the launcher was asked to stop, a rank may also leave by an exit code: Open MPI's do when
-  // they lose their daemon, others by a handler of their own.
+  // Once the launcher was asked to stop, a rank may also leave by an exit code or crash: Open MPI's
+  // do when they lose their daemon (4.1.0's by SIGSEGV), others by a handler of their own.
   const bool launcher_like =
       end.how == ProcessEnd::How::kVanished ||
       (end.how == ProcessEnd::How::kSignaled && (end.status == SIGTERM || end.status == SIGKILL)) ||
-      (end.how == ProcessEnd::How::kExited && ExitedInterrupted(*process));
+      ExitedInterrupted(*process);
   end.by_launcher = launcher_like && !end.oom_killed && EarlierAbnormalEnd(*process);
   end.by_rollcall = end.by_launcher && by_rollcall_;
   process->end_known = true;

@@ -400,6 +400,17 @@ TEST_F(AgentTest, LaterEndsBelongToTheLauncher) {
   EXPECT_THAT(line.substr(line.rfind('\n') + 1), HasSubstr("\"rank\":1"));
 }
 
+// Ranks of Open MPI 4.1.0 crash when they lose their daemon.
+TEST_F(AgentTest, ACrashAfterTheJobWasInterruptedIsNotTheRanksOwn) {
+  Sleeper sleeper;
+  const auto ring = MakeRing(sleeper.pid(), 0, 1);
+  ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
+  agent_->NoteInterrupted(/*by_rollcall=*/true, Now(CLOCK_MONOTONIC));
+  sleeper.End(SIGABRT);
+  ASSERT_TRUE(RunUntil([&] { return JournalText().find("process-end") != std::string::npos; }));
+  EXPECT_THAT(JournalText(), HasSubstr("\"by_launcher\":true"));
+}
+
 TEST_F(AgentTest, AnswersASnapshotWithTheWholeRing) {
   Sleeper sleeper;
   const auto ring = MakeRing(sleeper.pid(), 0, 2);
