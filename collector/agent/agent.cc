@@ -298,14 +298,14 @@ void Agent::NoticeEnds(bool may_wait) {
 // Its parent tells with what it exited, and does not know of an interruption.
 void Agent::ReclassifyInterruptedExit(Process* process) {
   ProcessEnd end = *process->exit;
-  if (end.by_launcher || IsSane(*process) || !ExitedInterrupted(*process)) return;
+  if (end.by_launcher || IsSane(*process) || !EndedInterrupted(*process)) return;
   end.by_launcher = true;
   end.by_rollcall = by_rollcall_;
   process->exit = end;
   Journal(journal::ProcessEnded{.process = NameOf(*process), .end = end});
 }
 
-bool Agent::ExitedInterrupted(const Process& process) const {
+bool Agent::EndedInterrupted(const Process& process) const {
   return interrupted_ns_.has_value() && process.ended_ns >= *interrupted_ns_;
 }
 
@@ -416,7 +416,7 @@ void Agent::ResolveEnd(Process* process, bool may_wait) {
   const bool launcher_like =
       end.how == ProcessEnd::How::kVanished ||
       (end.how == ProcessEnd::How::kSignaled && (end.status == SIGTERM || end.status == SIGKILL)) ||
-      ExitedInterrupted(*process);
+      EndedInterrupted(*process);
   end.by_launcher = launcher_like && !end.oom_killed && EarlierAbnormalEnd(*process);
   end.by_rollcall = end.by_launcher && by_rollcall_;
   process->end_known = true;

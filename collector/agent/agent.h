@@ -154,7 +154,7 @@ class Agent {
   void NoticeEnds(bool may_wait);
   void ResolveEnd(Process* process, bool may_wait);
   void ReclassifyInterruptedExit(Process* process);
-  bool ExitedInterrupted(const Process& process) const;
+  bool EndedInterrupted(const Process& process) const;
   bool IsSane(const Process& process) const;
   bool EndsAreKnown() const;
   bool EarlierAbnormalEnd(const Process& process) const;
