@@ -112,7 +112,7 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
     return false;
   Answer*& open = open_[agent];
   if (open == nullptr) {
-    open = &answers_.emplace_back();
+    open = &answers_.emplace_front();
     open->agent = agent;
   }
   Answer& answer = *open;

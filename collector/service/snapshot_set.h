@@ -81,7 +81,8 @@ class SnapshotSet {
       bool damaged = false;            // there are no bytes
     };
     explicit Reader(const SnapshotSet& set) : set_(set), answer_(set.answers_.begin()) {}
-    // Each of images() once, in the order in which their answers began.
+    // Each of images() once, those of the newest request first: of processes that did the same,
+    // the diagnosis looks at the first, and the newest request asked for the most records.
     std::optional<Image> Next();
 
    private:
@@ -131,7 +132,7 @@ class SnapshotSet {
   std::set<uint64_t> waiting_;
   std::set<uint64_t> answered_;
   uint64_t received_bytes_ = 0;
-  std::list<Answer> answers_;                // of all requests since Clear()
+  std::list<Answer> answers_;                // of all requests since Clear(), newest first
   std::map<uint64_t, Answer*> open_;         // by agent: to this request
   std::map<uint64_t, IncomingRing> images_;  // by ring id
   std::unordered_map<uint64_t, Place> places_;

@@ -316,8 +316,11 @@ class Swarm {
       fmt::print("        the report does not say that only the newest records were read:\n{}\n",
                  ReadFile(report()));
     }
-    return quiet && noted && relayed && said.find(" " + culprits + ",") != std::string::npos ? 0
-                                                                                             : 1;
+    const bool right = said.find(" " + culprits + ",") != std::string::npos;
+    if (!said.empty() && !right) {
+      fmt::print("        it does not name {}:\n{}\n", culprits, ReadFile(report()));
+    }
+    return quiet && noted && relayed && right ? 0 : 1;
   }
 
   double AgentsCpuSeconds() const {
