@@ -42,7 +42,8 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
   for (const Rule rule : kRules) {
     if (std::optional<Finding> finding = rule(analysis, incident, divergence)) {
       LimitKindCertainty(finding->certainty, &*finding);
-      if (RestsOnOrder(finding->kind) && MayHaveBegunEarlier(analysis, incident)) {
+      const bool on_order = RestsOnOrder(finding->kind) || incident.message.rests_on_order;
+      if (on_order && MayHaveBegunEarlier(analysis, incident)) {
         LimitKindCertainty(Certainty::kSuspected, &*finding);
         finding->notes.push_back("it may have begun before the oldest calls that are on record");
       }

@@ -148,7 +148,7 @@ class CycleFinder {
       for (const uint32_t v : component) {
         if (arms && v < processes && !WaitsForMessage(v)) ring.push_back(v);
       }
-      AddMessages(ring, !nodes || arms);
+      AddMessages(ring, !nodes || arms, nodes);
     } else if (crossed) {
       incidents_.push_back(std::move(*crossed));
     }
@@ -245,7 +245,7 @@ class CycleFinder {
                        });
   }
 
-  void AddMessages(const std::vector<uint32_t>& waiters, bool mutual) {
+  void AddMessages(const std::vector<uint32_t>& waiters, bool mutual, bool rests_on_order) {
     // So is one who waits for what it has to do itself.
     if (std::any_of(waiters.begin(), waiters.end(), [this](uint32_t p) {
           return WaitsForTheDead(p) || analysis_.graph.OwnUnmarked(p) != nullptr;
@@ -254,7 +254,9 @@ class CycleFinder {
     }
     const std::vector<uint32_t> mistagged = ThoseWithAnotherTag(analysis_, waiters);
     for (const uint32_t p : mistagged) AddMessage({p}, false);
-    if (mistagged.empty()) AddMessage(waiters, mutual);
+    if (!mistagged.empty()) return;
+    AddMessage(waiters, mutual);
+    incidents_.back().message.rests_on_order = rests_on_order;
   }
 
   void AddMessage(const std::vector<uint32_t>& waiters, bool mutual) {

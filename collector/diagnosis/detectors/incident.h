@@ -20,6 +20,9 @@ struct ShiftDetails {
 
 struct MessageDetails {
   bool mutual = false;    // they wait for each other's messages
+  // Others wait in collectives for them, and they for those: by the order of calls alone is told
+  // who of them is early, and who late.
+  bool rests_on_order = false;
   bool itself = false;    // nobody but the waiter itself could answer
   uint64_t unmarked = 0;  // partitions that the waiter has not marked ready itself
 };

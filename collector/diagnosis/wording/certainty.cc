@@ -192,6 +192,15 @@ std::vector<uint32_t> WithoutCounts(const Analysis& analysis, const Incident& in
 }
 
 bool MayHaveBegunEarlier(const Analysis& analysis, const Incident& incident) {
+  if (incident.message.rests_on_order) {
+    return std::any_of(incident.deviating.begin(), incident.deviating.end(), [&](uint32_t p) {
+      const std::vector<Thread>& threads = analysis.trace.processes[p].threads;
+      return analysis.Timeline(p).size() < kEnoughCalls &&
+             std::any_of(threads.begin(), threads.end(), [](const Thread& thread) {
+               return thread.lost_collectives != 0 || thread.lost_p2p != 0;
+             });
+    });
+  }
   const bool of_order = incident.what == What::kShift || incident.what == What::kLeft ||
                         incident.what == What::kCycle || incident.what == What::kCalls;
   if (!of_order || incident.communicator == kNoIndex) return false;
