@@ -19,7 +19,7 @@ struct ShiftDetails {
 };
 
 struct MessageDetails {
-  bool mutual = false;    // they wait for each other's messages
+  bool mutual = false;  // they wait for each other's messages
   // Others wait in collectives for them, and they for those: by the order of calls alone is told
   // who of them is early, and who late.
   bool rests_on_order = false;
