@@ -1,10 +1,12 @@
 #include "collector/launch/node_agent.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 
 #include "collector/launch/job_environment.h"
@@ -22,6 +24,15 @@ bool MakeRunDirectory(const std::string& path) {
   return RunRoot::CreateAt(path, &problem).valid();
 }
 
+// Launchers bind each rank to a core of its own. An agent that inherits this takes time from that
+// rank, and gets none where several ranks spin on the core: it runs where the launcher may.
+void RunWhereLauncherMay(pid_t launcher) {
+  std::array<cpu_set_t, 8> cpus{};  // 8,192 of them
+  if (sched_getaffinity(launcher, sizeof(cpus), cpus.data()) == 0) {
+    sched_setaffinity(0, sizeof(cpus), cpus.data());
+  }
+}
+
 }  // namespace
 
 void EnsureNodeAgent(const std::string& run_directory) {
@@ -31,6 +42,7 @@ void EnsureNodeAgent(const std::string& run_directory) {
   if (stat(run_directory.c_str(), &status) != 0 && !MakeRunDirectory(run_directory)) return;
   if (RunRoot::HasAgent(run_directory)) return;
   const std::string own = Program("rollcall");
+  const pid_t launcher = getppid();
   const pid_t child = fork();
   if (child == 0) {
     // Twice, so that it is nobody's child here; its own session, so that no signal to the job's
@@ -42,6 +54,7 @@ void EnsureNodeAgent(const std::string& run_directory) {
       for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
     }
     close_range(3, ~0U, 0);
+    RunWhereLauncherMay(launcher);
     if (chdir("/") != 0) _exit(1);
     unsetenv("LD_PRELOAD");
     execl(own.c_str(), own.c_str(), "agent", "--dir", run_directory.c_str(), nullptr);

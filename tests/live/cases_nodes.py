@@ -71,13 +71,16 @@ def _namespaces(pids):
 
 
 def two_nodes(scene):
-    """Ranks on two other nodes: each node's agent starts by itself, and ends with the job."""
+    """Ranks on two other nodes: each node's agent starts by itself, where no rank's core binds it, and ends with the
+    job."""
     with other_nodes(scene, ["nodea", "nodeb"]) as extra, Command(
-            scene.run() + scene.job("skip", gate=True, extra=extra)) as job:
+            scene.run() + scene.job("skip", gate=True, extra=[*extra, "--bind-to", "core:overload-allowed"])) as job:
         job.says("stepping")
         until(lambda: len(live.agents_among(job.processes())) >= 2, "two agents", job)
         agents = live.agents_among(job.processes())
         require(len(agents) == 2 and len(_namespaces(agents)) == 2, "agents: %s" % agents, job)
+        cores = [os.sched_getaffinity(pid) for pid in agents]
+        require(cores == 2 * [os.sched_getaffinity(0)], "agents run on %s" % cores, job)
         scene.open_gate()
         live.check_skip(scene.verdict(job), 4, job)
         require("4 ranks on 2 hosts" in job.stderr(), "not on 2 hosts", job)
