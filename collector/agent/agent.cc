@@ -291,17 +291,17 @@ void Agent::NoticeEnds(bool may_wait) {
       process->polling = false;
     }
     if (process->ended && !process->end_known) ResolveEnd(process.get(), may_wait);
-    if (process->ended && process->exit.has_value()) ReclassifyInterruptedExit(process.get());
+    if (process->ended && process->journaled_end) ReclassifyInterruptedEnd(process.get());
   }
 }
 
-// Its parent tells with what it exited, and does not know of an interruption.
-void Agent::ReclassifyInterruptedExit(Process* process) {
-  ProcessEnd end = *process->exit;
-  if (end.by_launcher || IsSane(*process) || !EndedInterrupted(*process)) return;
+// Its parent tells how it ended, and does not know of an interruption.
+void Agent::ReclassifyInterruptedEnd(Process* process) {
+  ProcessEnd end = *process->journaled_end;
+  if (end.by_launcher || end.oom_killed || IsSane(*process) || !EndedInterrupted(*process)) return;
   end.by_launcher = true;
   end.by_rollcall = by_rollcall_;
-  process->exit = end;
+  process->journaled_end = end;
   Journal(journal::ProcessEnded{.process = NameOf(*process), .end = end});
 }
 
@@ -325,7 +325,9 @@ void Agent::ReadJournalLines() {
                               : ended.process.host == name.host && ended.process.pid == name.pid;
         if (!process->readable || !same) continue;
         process->end_known = true;
-        if (ended.end.how == ProcessEnd::How::kExited) process->exit = ended.end;
+        const bool has_status = ended.end.how == ProcessEnd::How::kExited ||
+                                ended.end.how == ProcessEnd::How::kSignaled;
+        if (has_status) process->journaled_end = ended.end;
         if (process->hidden && ended.process.ring_id != 0) MarkEnded(process.get());
       }
     }

@@ -114,7 +114,7 @@ class Agent {
     bool let_go = false;   // LetGoOfEnded() has seen to it
     int64_t ended_ns = 0;  // CLOCK_MONOTONIC
     int64_t ended_realtime_ns = 0;
-    std::optional<ProcessEnd> exit;  // with a code, as the journal has it
+    std::optional<ProcessEnd> journaled_end;  // with a status, as its parent tells it
     // What the collector was told last on this connection.
     bool told = false;
     uint64_t told_activity = 0;
@@ -153,7 +153,7 @@ class Agent {
   // `may_wait`: for the parent's word, where an end was noticed only now.
   void NoticeEnds(bool may_wait);
   void ResolveEnd(Process* process, bool may_wait);
-  void ReclassifyInterruptedExit(Process* process);
+  void ReclassifyInterruptedEnd(Process* process);
   bool EndedInterrupted(const Process& process) const;
   bool IsSane(const Process& process) const;
   bool EndsAreKnown() const;

@@ -17,6 +17,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -409,6 +410,23 @@ TEST_F(AgentTest, ACrashAfterTheJobWasInterruptedIsNotTheRanksOwn) {
   sleeper.End(SIGABRT);
   ASSERT_TRUE(RunUntil([&] { return JournalText().find("process-end") != std::string::npos; }));
   EXPECT_THAT(JournalText(), HasSubstr("\"by_launcher\":true"));
+}
+
+// `rollcall exec` saw how it ended before the agent did.
+TEST_F(AgentTest, ACrashThatTheParentTellsOfAfterAnInterruptionIsNotTheRanksOwn) {
+  Sleeper sleeper;
+  const auto ring = MakeRing(sleeper.pid(), 0, 1);
+  ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
+  agent_->NoteInterrupted(/*by_rollcall=*/true, Now(CLOCK_MONOTONIC));
+  std::string error;
+  std::optional<JournalWriter> parent =
+      JournalWriter::Open(run_.path() + "/" + kJournalFile, &error);
+  ASSERT_TRUE(parent.has_value()) << error;
+  parent->Append(journal::ProcessEnded{
+      .process = {.host = "here", .pid = static_cast<uint32_t>(sleeper.pid())},
+      .end = {.how = ProcessEnd::How::kSignaled, .status = SIGABRT, .at_ns = Now(CLOCK_REALTIME)}});
+  sleeper.End(SIGABRT);
+  ASSERT_TRUE(RunUntil([&] { return JournalText().find("by_launcher") != std::string::npos; }));
 }
 
 TEST_F(AgentTest, AnswersASnapshotWithTheWholeRing) {
