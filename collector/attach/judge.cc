@@ -410,12 +410,16 @@ class Judgement {
                                  : Draft(VerdictKind::kFinalizedEarly, Certainty::kLikely);
       const std::vector<int32_t> finalizing = RanksOf(leaving);
       const std::vector<int32_t> waiting = Waiting();
-      finding.culprits = messages ? std::exchange(finding.waiting, {}) : finalizing;
+      if (!messages) {
+        finding.culprits = finalizing;
+      } else if (!WindowsOnly(&finding)) {
+        finding.culprits = std::exchange(finding.waiting, {});
+      }
       finding.title = fmt::format("{} {} in MPI_Finalize, and {} {} in {}", RanksPhrase(finalizing),
                                   Verb(finalizing, "is", "are"), RanksPhrase(waiting),
                                   Verb(waiting, "waits", "wait"), waiting_.front().call());
       AddWaiting(&finding);
-      for (Site& site : finding.sites) site.culprit = messages;
+      for (Site& site : finding.sites) site.culprit = messages && !finding.culprits.empty();
       finding.sites.push_back(SiteOf(*leaving.front(), finalizing, Site::Role::kEnded, !messages));
       Add(std::move(finding));
       return true;
@@ -460,15 +464,29 @@ class Judgement {
     Diverged();
   }
 
+  // Do those who wait for messages all wait for a window? Then nobody of them is named.
+  bool WindowsOnly(Finding* finding) const {
+    const bool windows = std::all_of(waiting_.begin(), waiting_.end(), [](const Group& group) {
+      return !IsOfMessages(group) || IsOfWindow(group);
+    });
+    if (!windows) return false;
+    finding->kind = VerdictKind::kP2pUnmatched;
+    finding->culprits.clear();
+    finding->notes.push_back(
+        "which rank holds the lock, or is to expose its memory, is not known from stacks");
+    return true;
+  }
+
   void Messages() {
     Finding finding = Draft(VerdictKind::kP2pDeadlock, Certainty::kSuspected);
-    finding.culprits = std::exchange(finding.waiting, {});
-    finding.title =
-        fmt::format("{} {} in calls for messages that nobody is left to answer",
-                    RanksPhrase(finding.culprits), Verb(finding.culprits, "waits", "wait"));
+    const bool named = !WindowsOnly(&finding);
+    finding.title = fmt::format(
+        "{} {} in calls for {} that nobody is left to answer", RanksPhrase(finding.waiting),
+        Verb(finding.waiting, "waits", "wait"), named ? "messages" : "a window");
     finding.why = "no rank is outside of these calls";
     AddWaiting(&finding);
-    for (Site& site : finding.sites) site.culprit = true;
+    for (Site& site : finding.sites) site.culprit = named;
+    if (named) finding.culprits = std::exchange(finding.waiting, {});
     Add(std::move(finding));
   }
 
@@ -514,18 +532,10 @@ class Judgement {
     finding->certainty = finding->kind_certainty = Certainty::kSuspected;
     finding->culprits.clear();
     finding->waiting = Waiting();
-    bool windows_only = true;
+    if (WindowsOnly(finding)) return;
     for (const Group& group : waiting_) {
       if (!IsOfMessages(group)) continue;
-      windows_only &= IsOfWindow(group);
       finding->culprits.insert(finding->culprits.end(), group.ranks.begin(), group.ranks.end());
-    }
-    if (windows_only) {
-      finding->kind = VerdictKind::kP2pUnmatched;
-      finding->culprits.clear();
-      finding->notes.push_back(
-          "which rank holds the lock, or is to expose its memory, is not known from stacks");
-      return;
     }
     std::erase_if(finding->waiting, [finding](int32_t rank) {
       return std::find(finding->culprits.begin(), finding->culprits.end(), rank) !=

@@ -11,6 +11,7 @@ namespace rollcall::attach {
 namespace {
 
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -295,6 +296,31 @@ TEST(AttachJudge, WhoWaitsForALockOfAWindowIsNotAccused) {
   EXPECT_THAT(report.findings[0].culprits, IsEmpty());
   EXPECT_THAT(report.findings[0].waiting, ElementsAre(0, 1, 2));
   EXPECT_THAT(report.findings[0].notes, Contains(HasSubstr("which rank holds the lock")));
+}
+
+TEST(AttachJudge, NobodyIsAccusedWhereAllWaitForAWindow) {
+  ObservedJob job(2);
+  job.Rank(0, "MPI_Win_lock < step a.c:12 < main a.c:40");
+  job.Rank(1, "MPI_Win_wait < serve a.c:22 < main a.c:42");
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kP2pUnmatched);
+  EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+  EXPECT_THAT(report.findings[0].waiting, ElementsAre(0, 1));
+  EXPECT_THAT(report.findings[0].sites, Each(::testing::Field(&Site::culprit, false)));
+}
+
+TEST(AttachJudge, WhoWaitsForAWindowWhileOthersFinalizeIsNotAccused) {
+  ObservedJob job(2);
+  job.Rank(0, "MPI_Win_lock < step a.c:12 < main a.c:40");
+  job.Rank(1, "MPI_Finalize < main a.c:50");
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kP2pUnmatched);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+  EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+  EXPECT_THAT(report.findings[0].waiting, ElementsAre(0));
+  EXPECT_THAT(report.findings[0].sites, Each(::testing::Field(&Site::culprit, false)));
 }
 
 TEST(AttachJudge, AllRanksAtOnePlaceAreSuspectedToWaitForTheTransport) {
