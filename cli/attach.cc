@@ -153,154 +153,187 @@ std::optional<JobStacks> TheJob(const std::vector<HostStacks>& hosts) {
   return std::nullopt;
 }
 
+class AttachCommand {
+ public:
+  void AddOptions(ArgumentParser* parser) {
+    parser->Add("--pid", &pid_, "the job of this process: a rank, a child of one, or the launcher",
+                {.type = "PID", .must = Must::kBePositive});
+    parser->Add("--job", &job_name_, "the job of this name, or whose program has it",
+                {.type = "NAME"});
+    nodes_.AddOptions(parser);
+    parser->Add("--list", &list_, "only list this user's distributed jobs on this machine",
+                {.excludes = "--hosts,--slurm"});
+    parser->Add(
+        "--core", &core_directory_,
+        "instead of a job that runs, that whose ranks left core files in this directory",
+        {.type = "DIR", .must = Must::kBeDirectory, .excludes = "--pid,--hosts,--slurm,--job"});
+    parser->Add(
+        "--between", &between_s_, "time between the two looks at a rank",
+        {.type = "SECONDS", .must = Must::kBePositive, .show_default = true, .excludes = "--core"});
+    parser->Add(
+        "--confirm", &confirm_s_,
+        "after a finding, look twice again with this time between, and believe that; 0: do not",
+        {.type = "SECONDS",
+         .must = Must::kBeNonNegative,
+         .show_default = true,
+         .excludes = "--core"});
+    parser->Add("--no-locals", &no_locals_, "do not read the integers of Python frames");
+    parser->Add("--flight-recorder", &flight_recorder_,
+                "have PyTorch's Flight Recorder write a dump in each rank, and read it; needs "
+                "TORCH_NCCL_DEBUG_INFO_PIPE_FILE in the job's environment",
+                {.excludes = "--core"});
+    parser->Add("--bundle", &bundle_.path,
+                "write what was seen into this file, which analyze reads anywhere (docs/bundle.md)",
+                {.type = "FILE"});
+    parser->Add("--bundle-sources", &bundle_.sources,
+                "with --bundle: keep the lines of source around the calls, too",
+                {.needs = "--bundle"});
+    outputs_.AddOptions(parser, Outputs::StandardOutput::kOurs);
+    style_.AddOptions(parser);
+  }
+
+  // The exit code.
+  int Run() {
+    if (nodes_.IsNode()) return AnswerAsNode();
+    if (const auto code = core_directory_.empty() ? FindJob() : ReadCores()) return *code;
+    if (!Look(between_s_)) return kUsage;
+    const bool confirm = !judged_.report.findings.empty() && confirm_s_ > between_s_;
+    if (confirm && core_directory_.empty() && !Look(confirm_s_)) return kUsage;
+    const std::optional<attach::Recorded> recorded = ReadWhatIsRecorded();
+    const int code =
+        PrintStacks(judged_, outputs_, style_.For(STDOUT_FILENO), recorded ? &*recorded : nullptr);
+    if (!bundle_.path.empty() && !WriteAttachBundle(bundle_, std::move(hosts_), judged_)) {
+      return kUsage;
+    }
+    return code;
+  }
+
+ private:
+  attach::LookOptions OptionsOf(double between_s) const {
+    const auto wait = std::chrono::milliseconds(static_cast<int64_t>(between_s * 1e3));
+    return {.between = wait, .integers = !no_locals_, .after_first = {}};
+  }
+
+  // Another host's rollcall asks.
+  int AnswerAsNode() {
+    return nodes_.Answer([&] {
+      const attach::FoundJobs found = attach::FindJobs(proc_, geteuid(), nodes_.Filter());
+      const Choice choice = Choose(proc_, found, 0, job_name_);
+      if (nodes_.WantsRecords() && choice.job != nullptr) {
+        return HostStacks{.host = HostName(),
+                          .records = PackRecords(proc_, *choice.job, flight_recorder_)};
+      }
+      attach::LookOptions options = OptionsOf(between_s_);
+      options.after_first = [&] { nodes_.WaitForOthers(); };
+      HostStacks host = LookHere(proc_, choice, options);
+      host.has_rings = !attach::RunDirectories(proc_, host.job).empty();
+      return host;
+    });
+  }
+
+  // An exit code where there is nothing to look at, or only the list was wanted.
+  std::optional<int> ReadCores() {
+    RaiseFileLimit();  // each core and each module takes a descriptor
+    std::string error;
+    const attach::FoundCores found = attach::FindCores(core_directory_, &error);
+    if (!error.empty()) PrintLine(error);
+    if (list_ && !found.jobs.empty()) {
+      for (const attach::CoreJob& job : found.jobs) fmt::print("{}\n", JobText(job.job));
+      return kNothingFound;
+    }
+    std::optional<HostStacks> host = LookAtCoresOf(core_directory_, found, !no_locals_);
+    if (!host) return kUsage;
+    hosts_.push_back(std::move(*host));
+    return std::nullopt;
+  }
+
+  // As above. Other nodes choose for themselves.
+  std::optional<int> FindJob() {
+    if (nodes_.wanted()) return std::nullopt;
+    found_ = attach::FindJobs(proc_, geteuid());
+    if (list_ && !found_.jobs.empty()) {
+      PrintJobs(found_);
+      return kNothingFound;
+    }
+    choice_ = Choose(proc_, found_, pid_, job_name_);
+    for (const std::string& line : choice_.why) PrintLine(line);
+    if (choice_.job == nullptr) return kUsage;
+    return std::nullopt;
+  }
+
+  std::optional<std::vector<HostStacks>> AskNodes(std::vector<std::string> options) {
+    if (!job_name_.empty()) options.insert(options.end(), {"--job", job_name_});
+    return nodes_.Look(options);
+  }
+
+  // Looks, and judges. False, after lines on stderr, if no job was seen. Cores do not change.
+  bool Look(double between_s) {
+    if (nodes_.wanted()) {
+      std::vector<std::string> options = {"--between", fmt::format("{}", between_s)};
+      if (no_locals_) options.emplace_back("--no-locals");
+      auto answers = AskNodes(std::move(options));
+      if (!answers) return false;
+      hosts_ = std::move(*answers);
+      attach::SymbolizeHere(&hosts_);
+    } else if (core_directory_.empty()) {
+      hosts_ = {LookHere(proc_, choice_, OptionsOf(between_s))};
+    }
+    const std::optional<JobStacks> job = TheJob(hosts_);
+    if (job) judged_ = attach::JudgeStacks(*job);
+    return job.has_value();
+  }
+
+  // Where it says more than the stacks.
+  std::optional<attach::Recorded> ReadWhatIsRecorded() {
+    std::optional<attach::Recorded> recorded;
+    if (choice_.job != nullptr) recorded = ReadRecords(proc_, *choice_.job, flight_recorder_);
+    const bool has_rings = std::any_of(hosts_.begin(), hosts_.end(),
+                                       [](const HostStacks& host) { return host.has_rings; });
+    if (nodes_.wanted() && (has_rings || flight_recorder_)) {
+      std::vector<std::string> options = {"--records"};
+      if (flight_recorder_) options.emplace_back("--flight-recorder");
+      if (const auto answers = AskNodes(std::move(options))) recorded = ReadPackedRecords(*answers);
+    }
+    if (!recorded || attach::TellsMore(recorded->report, judged_.report)) return recorded;
+    if (recorded->report.findings.empty()) {
+      for (Finding& finding : judged_.report.findings) {
+        finding.notes.push_back("the calls that the ranks recorded do not show it");
+      }
+    }
+    return std::nullopt;
+  }
+
+  bool list_ = false;
+  std::string core_directory_;
+  int32_t pid_ = 0;
+  double between_s_ = 1;
+  double confirm_s_ = 5;  // a call that moves much data may take longer than a second
+  bool no_locals_ = false;
+  bool flight_recorder_ = false;
+  std::string job_name_;
+  AttachNodes nodes_;
+  AttachBundle bundle_;
+  Outputs outputs_;
+  TextStyle style_;
+
+  const ProcSource proc_;
+  attach::FoundJobs found_;  // here
+  Choice choice_;            // of those
+  std::vector<HostStacks> hosts_;
+  attach::JudgedStacks judged_;
+};
+
 }  // namespace
 
 int RunAttach(int argc, char** argv) {
   ArgumentParser parser(
       "Says what a job waits for that was started without rollcall, from the stacks of its ranks.",
       "rollcall attach");
-  bool list = false;
-  std::string core_directory;
-  int32_t pid = 0;
-  double between_s = 1;
-  // A call that moves much data may take longer than a second.
-  double confirm_s = 5;
-  bool no_locals = false;
-  bool flight_recorder = false;
-  std::string job_name;
-  AttachNodes nodes;
-  AttachBundle bundle;
-  Outputs outputs;
-  TextStyle style;
-  parser.Add("--pid", &pid, "the job of this process: a rank, a child of one, or the launcher",
-             {.type = "PID", .must = Must::kBePositive});
-  parser.Add("--job", &job_name, "the job of this name, or whose program has it", {.type = "NAME"});
-  nodes.AddOptions(&parser);
-  parser.Add("--list", &list, "only list this user's distributed jobs on this machine",
-             {.excludes = "--hosts,--slurm"});
-  parser.Add(
-      "--core", &core_directory,
-      "instead of a job that runs, that whose ranks left core files in this directory",
-      {.type = "DIR", .must = Must::kBeDirectory, .excludes = "--pid,--hosts,--slurm,--job"});
-  parser.Add(
-      "--between", &between_s, "time between the two looks at a rank",
-      {.type = "SECONDS", .must = Must::kBePositive, .show_default = true, .excludes = "--core"});
-  parser.Add(
-      "--confirm", &confirm_s,
-      "after a finding, look twice again with this time between, and believe that; 0: do not",
-      {.type = "SECONDS",
-       .must = Must::kBeNonNegative,
-       .show_default = true,
-       .excludes = "--core"});
-  parser.Add("--no-locals", &no_locals, "do not read the integers of Python frames");
-  parser.Add("--flight-recorder", &flight_recorder,
-             "have PyTorch's Flight Recorder write a dump in each rank, and read it; needs "
-             "TORCH_NCCL_DEBUG_INFO_PIPE_FILE in the job's environment",
-             {.excludes = "--core"});
-  parser.Add("--bundle", &bundle.path,
-             "write what was seen into this file, which analyze reads anywhere (docs/bundle.md)",
-             {.type = "FILE"});
-  parser.Add("--bundle-sources", &bundle.sources,
-             "with --bundle: keep the lines of source around the calls, too",
-             {.needs = "--bundle"});
-  outputs.AddOptions(&parser, Outputs::StandardOutput::kOurs);
-  style.AddOptions(&parser);
+  AttachCommand command;
+  command.AddOptions(&parser);
   parser.SetFooter("Exit codes: 0 nothing found, 1 findings, 2 usage, or no job.");
   if (const auto code = parser.Parse(argc, argv)) return *code;
-
-  const ProcSource proc;
-  const auto here = [&](double between) {
-    const auto wait = std::chrono::milliseconds(static_cast<int64_t>(between * 1e3));
-    return attach::LookOptions{.between = wait, .integers = !no_locals, .after_first = {}};
-  };
-  if (nodes.IsNode()) {
-    return nodes.Answer([&] {
-      const attach::FoundJobs found = attach::FindJobs(proc, geteuid(), nodes.Filter());
-      const Choice choice = Choose(proc, found, 0, job_name);
-      if (nodes.WantsRecords() && choice.job != nullptr) {
-        return HostStacks{.host = HostName(),
-                          .records = PackRecords(proc, *choice.job, flight_recorder)};
-      }
-      attach::LookOptions options = here(between_s);
-      options.after_first = [&] { nodes.WaitForOthers(); };
-      HostStacks host = LookHere(proc, choice, options);
-      host.has_rings = !attach::RunDirectories(proc, host.job).empty();
-      return host;
-    });
-  }
-  std::vector<HostStacks> hosts;
-  attach::JudgedStacks judged;
-  if (!core_directory.empty()) {
-    RaiseFileLimit();  // each core and each module takes a descriptor
-    std::string error;
-    const attach::FoundCores found = attach::FindCores(core_directory, &error);
-    if (!error.empty()) PrintLine(error);
-    if (list && !found.jobs.empty()) {
-      for (const attach::CoreJob& job : found.jobs) fmt::print("{}\n", JobText(job.job));
-      return kNothingFound;
-    }
-    std::optional<HostStacks> host = LookAtCoresOf(core_directory, found, !no_locals);
-    if (!host) return kUsage;
-    hosts.push_back(std::move(*host));
-    confirm_s = 0;
-  }
-  attach::FoundJobs found;
-  Choice choice;
-  if (core_directory.empty() && !nodes.wanted()) {
-    found = attach::FindJobs(proc, geteuid());
-    if (list && !found.jobs.empty()) {
-      PrintJobs(found);
-      return kNothingFound;
-    }
-    choice = Choose(proc, found, pid, job_name);
-    for (const std::string& line : choice.why) PrintLine(line);
-    if (choice.job == nullptr) return kUsage;
-  }
-  const auto ask_nodes = [&](std::vector<std::string> options) {
-    if (!job_name.empty()) options.insert(options.end(), {"--job", job_name});
-    return nodes.Look(options);
-  };
-  const auto look = [&](double between) {
-    if (!core_directory.empty()) {
-      // They do not change.
-    } else if (nodes.wanted()) {
-      std::vector<std::string> options = {"--between", fmt::format("{}", between)};
-      if (no_locals) options.emplace_back("--no-locals");
-      auto answers = ask_nodes(std::move(options));
-      if (!answers) return false;
-      hosts = std::move(*answers);
-      attach::SymbolizeHere(&hosts);
-    } else {
-      hosts = {LookHere(proc, choice, here(between))};
-    }
-    const std::optional<JobStacks> job = TheJob(hosts);
-    if (job) judged = attach::JudgeStacks(*job);
-    return job.has_value();
-  };
-  if (!look(between_s)) return kUsage;
-  const bool confirm = !judged.report.findings.empty() && confirm_s > between_s;
-  if (confirm && !look(confirm_s)) return kUsage;
-  std::optional<attach::Recorded> recorded;
-  if (choice.job != nullptr) recorded = ReadRecords(proc, *choice.job, flight_recorder);
-  const bool has_rings = std::any_of(hosts.begin(), hosts.end(),
-                                     [](const HostStacks& host) { return host.has_rings; });
-  if (nodes.wanted() && (has_rings || flight_recorder)) {
-    std::vector<std::string> options = {"--records"};
-    if (flight_recorder) options.emplace_back("--flight-recorder");
-    if (const auto answers = ask_nodes(std::move(options))) recorded = ReadPackedRecords(*answers);
-  }
-  if (recorded && !attach::TellsMore(recorded->report, judged.report)) {
-    if (recorded->report.findings.empty()) {
-      for (Finding& finding : judged.report.findings) {
-        finding.notes.push_back("the calls that the ranks recorded do not show it");
-      }
-    }
-    recorded.reset();
-  }
-  const int code =
-      PrintStacks(judged, outputs, style.For(STDOUT_FILENO), recorded ? &*recorded : nullptr);
-  if (!bundle.path.empty() && !WriteAttachBundle(bundle, std::move(hosts), judged)) return kUsage;
-  return code;
+  return command.Run();
 }
 
 }  // namespace rollcall

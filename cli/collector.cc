@@ -75,6 +75,37 @@ void PrepareHeap(int argc, char** argv) {
   unsetenv(kTunables);
 }
 
+struct CollectorOptions {
+  std::string listen = "127.0.0.1:0";
+  double stall_after_s = 30;
+  std::string metrics;
+  uint64_t direct_agents = service::kMostDirectAgents;
+
+  void AddTo(ArgumentParser* parser) {
+    parser->Add("--listen", &listen, "HOST:PORT; port 0 takes any free one",
+                {.show_default = true});
+    parser->Add("--stall-after", &stall_after_s,
+                "seconds without progress before a rank is called stalled",
+                {.must = Must::kBePositive, .show_default = true});
+    parser->Add("--metrics", &metrics,
+                "serve metrics for Prometheus there, to whoever asks (docs/metrics.md)",
+                {.type = "HOST:PORT"});
+    parser->Add("--direct-agents", &direct_agents,
+                "agents that attach to the collector itself; of more, some pass on what others say",
+                {.must = Must::kBePositive, .show_default = true});
+  }
+};
+
+// Signals that stop it, blocked: to be called before there is another thread.
+sigset_t BlockStopSignals() {
+  sigset_t stop;
+  sigemptyset(&stop);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&stop, number);
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return stop;
+}
+
 }  // namespace
 
 int RunCollector(int argc, char** argv) {
@@ -82,49 +113,33 @@ int RunCollector(int argc, char** argv) {
       "Collects from agents and prints verdicts until it is stopped by a signal. The token comes\n"
       "from ROLLCALL_TOKEN; without one, a new one is made and printed.",
       "rollcall collector");
-  std::string listen = "127.0.0.1:0";
+  CollectorOptions options;
   Outputs outputs;
   BundleSettings bundle_settings;
   TextStyle style;
-  double stall_after_s = 30;
-  std::string metrics_address;
-  uint64_t direct_agents = service::kMostDirectAgents;
-  parser.Add("--listen", &listen, "HOST:PORT; port 0 takes any free one", {.show_default = true});
-  parser.Add("--stall-after", &stall_after_s,
-             "seconds without progress before a rank is called stalled",
-             {.must = Must::kBePositive, .show_default = true});
-  parser.Add("--metrics", &metrics_address,
-             "serve metrics for Prometheus there, to whoever asks (docs/metrics.md)",
-             {.type = "HOST:PORT"});
-  parser.Add("--direct-agents", &direct_agents,
-             "agents that attach to the collector itself; of more, some pass on what others say",
-             {.must = Must::kBePositive, .show_default = true});
+  options.AddTo(&parser);
   // Scripts read from standard output where agents find the collector.
   outputs.AddOptions(&parser, Outputs::StandardOutput::kJob);
   bundle_settings.AddOptions(&parser);
   style.AddOptions(&parser);
   if (const auto code = parser.Parse(argc, argv)) return *code;
-  listen = WithPort(std::move(listen));
+  const std::string listen = WithPort(std::move(options.listen));
   RaiseFileLimit();  // nothing is started from here that would inherit it
   PrepareHeap(argc, argv);
 
   const char* given = getenv(env::kToken);
   const std::string token = given != nullptr && given[0] != '\0' ? given : rpc::NewToken();
-  sigset_t stop;
-  sigemptyset(&stop);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&stop, number);
-  pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // before any thread
-  signal(SIGPIPE, SIG_IGN);
+  const sigset_t stop = BlockStopSignals();
   service::SilenceGrpc();
 
-  const auto stall_after_ns = static_cast<int64_t>(stall_after_s * 1e9);
+  const auto stall_after_ns = static_cast<int64_t>(options.stall_after_s * 1e9);
   ReportOutput output(
       {.style = style, .outputs = outputs, .diagnose = {.stall_after_ns = stall_after_ns}});
   BundleOutput bundle(bundle_settings);
   service::Metrics metrics;
   service::Monitor monitor(
       {.times = {.stall_after_ns = stall_after_ns},
-       .most_direct_agents = direct_agents,
+       .most_direct_agents = options.direct_agents,
        .live_stacks = true,
        .on_report = [&](const Trace& trace,
                         const Report& report) { output.Print(trace, report, /*job_ended=*/false); },
@@ -140,10 +155,10 @@ int RunCollector(int argc, char** argv) {
            },
        .on_evidence = bundle.Callback(),
        .on_note = [](const std::string& note) { PrintLine(note); },
-       .metrics = metrics_address.empty() ? nullptr : &metrics});
+       .metrics = options.metrics.empty() ? nullptr : &metrics});
   std::string problem;
   std::unique_ptr<http::Server> metrics_server;
-  if (!metrics_address.empty() && !(metrics_server = ServeMetrics(metrics_address, metrics))) {
+  if (!options.metrics.empty() && !(metrics_server = ServeMetrics(options.metrics, metrics))) {
     return kUsage;
   }
   const auto server = service::Serve(listen, token, &monitor, &problem);
