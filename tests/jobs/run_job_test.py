@@ -284,6 +284,8 @@ def main():
     parser.add_argument("--hang-after", type=float, default=4, help="seconds, for --bare")
     args = parser.parse_args()
     args.source = os.path.abspath(args.source)
+    if args.program and not os.path.exists(args.program):
+        sys.exit("%s is not built" % args.program)
     failures = 0
     variants = expectations.read(args.source, args.mpi)
     if args.control and args.paths == "short":

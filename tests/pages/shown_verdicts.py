@@ -53,6 +53,8 @@ def launched(programs, source):
     stem = os.path.splitext(os.path.basename(source))[0]
     program = (os.path.join(programs, "nccl_sim", "nccl_%s_fault" % stem) if mpi == "fork"
                else os.path.join(programs, "faults", mpi, below + ".fault"))
+    if not os.path.exists(program):
+        sys.exit("%s is not built" % program)
     return variant, [*jobs.launcher(mpi, variant.ranks, variant.launcher_args), program,
                      *variant.program_args]
 

@@ -215,10 +215,13 @@ TEST(Fingerprint, TellsFunctionsAndKindsApart) {
 }
 
 TEST(VerdictPages, EveryKindHasOneThatHelps) {
+  std::ifstream list(std::string(ROLLCALL_SOURCE_DIR) + "/docs/verdicts/README.md");
+  const std::string rows{std::istreambuf_iterator<char>(list), {}};
   for (const KindRow& row : kKinds) {
     const std::string name(row.name);
     EXPECT_THAT(VerdictPage(row.kind), StartsWith("# " + name + "\n"));
     EXPECT_GT(VerdictSummary(row.kind).size(), 20U) << name;
+    EXPECT_THAT(rows, HasSubstr("[" + name + "](" + name + ".md)"));
     EXPECT_THAT(VerdictSummary(row.kind), Not(HasSubstr("\n")));
     EXPECT_THAT(VerdictHelp(row.kind), AllOf(Not(HasSubstr("](")), Not(HasSubstr("<!--")))) << name;
   }
