@@ -217,7 +217,9 @@ item = 1
 }
 
 // All loops without an int among their variables, and with the same object in `x` at each turn.
-// Beside them a thread that makes and drops objects, and references to what the main thread uses.
+// Beside them a thread that makes and drops objects, and references to what the main thread uses;
+// but no iterators: a slot behind the value stack may refer to where one of the main thread's was
+// (PythonLocals::digest).
 constexpr char kTurns[] = R"(import itertools
 import os
 import threading
@@ -225,7 +227,9 @@ import threading
 
 def churn():
     while True:
-        kept = [[None, str(number), (1, number), 7, os] for number in range(500)]
+        kept = []
+        while len(kept) < 500:
+            kept.append([None, str(len(kept)), (1, len(kept)), 7, os])
         kept.sort(key=len)
 
 
