@@ -157,6 +157,7 @@ class Capture {
     thread->detail = std::move(stack.detail);
     thread->frames = std::move(stack.frames);
     thread->digests = std::move(stack.digests);
+    thread->registers = std::move(stack.registers);
     thread->digest = stack.digest;
   }
 

@@ -26,8 +26,9 @@ struct LiveThread {
   pid_t tid = 0;
   std::string name;
   CaptureMethod method = CaptureMethod::kNone;
-  std::vector<CodeAddress> frames;  // native ones, innermost first
-  std::vector<uint64_t> digests;    // by frame: UnwoundStack::digests
+  std::vector<CodeAddress> frames;        // native ones, innermost first
+  std::vector<uint64_t> digests;          // by frame: UnwoundStack::digests
+  std::vector<FrameRegisters> registers;  // by frame
   // Of all its registers, but the instruction, and of its stack; 0: not all are known.
   uint64_t digest = 0;
   ring::StackEnd end = ring::StackEnd::kNone;

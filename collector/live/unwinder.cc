@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <numeric>
 #include <utility>
 
 namespace rollcall {
@@ -15,10 +17,11 @@ constexpr size_t kMaxCopiedModuleBytes = 64 << 20;
 // The registers that a function must leave as they were, by DWARF number: System V x86-64 ABI,
 // figure 3.4; AAPCS64, 6.1.1.
 #if defined(__aarch64__)
-constexpr unsigned kPreserved[] = {19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29};
+constexpr unsigned kPreserved[FrameRegisters::kPreserved] = {19, 20, 21, 22, 23, 24,
+                                                             25, 26, 27, 28, 29};
 constexpr int kInstruction = -1;  // not among the registers of a snapshot
 #else
-constexpr unsigned kPreserved[] = {3, 6, 12, 13, 14, 15};
+constexpr unsigned kPreserved[FrameRegisters::kPreserved] = {3, 6, 12, 13, 14, 15};
 constexpr int kInstruction = 16;
 #endif
 
@@ -85,13 +88,6 @@ class Unwinder::Impl {
     Walk walk{.impl = this, .stack = &stack, .max_frames = max_frames};
     const int status = dwfl_getthread_frames(dwfl_, snapshot.tid, &Impl::OnFrame, &walk);
     snapshot_ = nullptr;
-    stack.digests = Digests(snapshot, walk);
-    if (snapshot.all_registers && !stack.digests.empty()) {
-      stack.digest = stack.digests.front();
-      for (int i = 0; i < ThreadSnapshot::kRegisters; ++i) {
-        if (i != kInstruction) stack.digest = Mixed(stack.digest, snapshot.registers[i]);
-      }
-    }
     if (status == 0 &&
         ((snapshot.all_registers && missing_address_ == 0) || IsOutermost(walk.last_lookup))) {
       stack.end = ring::StackEnd::kComplete;
@@ -117,31 +113,32 @@ class Unwinder::Impl {
       if (missing_address_ == 0 && snapshot.all_registers)
         stack.end = ring::StackEnd::kNoUnwindInfo;
     }
+    SetDigests(snapshot, &stack);
     if (stack.frames.empty()) stack.frames.push_back(image_->Locate(snapshot.pc, false));
     return stack;
   }
 
  private:
-  struct FrameRegisters {
-    uint64_t stack_pointer = 0;
-    uint64_t preserved = kEmptyDigest;  // of all of them
-  };
   struct Walk {
     Impl* impl;
     UnwoundStack* stack;
     size_t max_frames;
     ring::StackEnd stopped_for = ring::StackEnd::kDepthLimit;
     uint64_t last_lookup = 0;  // within the innermost instruction of the frame reached last
-    std::vector<FrameRegisters> registers = {};  // by frame
   };
 
-  // Each byte of the stack is read once: from the outermost frame inwards.
-  static std::vector<uint64_t> Digests(const ThreadSnapshot& snapshot, const Walk& walk) {
-    std::vector<uint64_t> digests(walk.stack->frames.size());
+  // Each byte of the stack is read once: from the outermost frame inwards. Above that one are the
+  // arguments of the program, or what belongs to a thread: variables of its own, and the processor
+  // that it ran on last (rseq(2)).
+  static void SetDigests(const ThreadSnapshot& snapshot, UnwoundStack* stack) {
+    stack->digests.resize(stack->frames.size());
     uint64_t hash = kEmptyDigest;
     uint64_t end = snapshot.stack_start + snapshot.stack.size() / 8 * 8;
-    for (size_t i = digests.size(); i-- > 0;) {
-      const FrameRegisters& registers = walk.registers[i];
+    if (stack->end == ring::StackEnd::kComplete && !stack->registers.empty()) {
+      end = std::min(end, stack->registers.back().stack_pointer / 8 * 8);
+    }
+    for (size_t i = stack->digests.size(); i-- > 0;) {
+      const FrameRegisters& registers = stack->registers[i];
       uint64_t begin = std::max(registers.stack_pointer, snapshot.stack_start);
       begin = std::min((begin + 7) / 8 * 8, end);
       for (uint64_t at = begin; at < end; at += 8) {
@@ -150,9 +147,15 @@ class Unwinder::Impl {
         hash = Mixed(hash, word);
       }
       end = begin;
-      digests[i] = Mixed(hash, registers.preserved);
+      stack->digests[i] =
+          Mixed(hash, std::accumulate(registers.preserved.begin(), registers.preserved.end(),
+                                      kEmptyDigest, Mixed));
     }
-    return digests;
+    if (!snapshot.all_registers || stack->digests.empty()) return;
+    stack->digest = stack->digests.front();
+    for (int i = 0; i < ThreadSnapshot::kRegisters; ++i) {
+      if (i != kInstruction) stack->digest = Mixed(stack->digest, snapshot.registers[i]);
+    }
   }
 
   // Whether the unwind tables say that the function around `pc` has no caller, as those of _start
@@ -185,15 +188,14 @@ class Unwinder::Impl {
     walk->last_lookup = pc - (interrupted ? 0 : 1);
     if (walk->stack->frames.size() >= walk->max_frames) return DWARF_CB_ABORT;
     walk->stack->frames.push_back(walk->impl->image_->Locate(pc, !interrupted));
-    FrameRegisters& registers = walk->registers.emplace_back();
+    FrameRegisters& registers = walk->stack->registers.emplace_back();
     const auto value = [frame](unsigned number) {
       Dwarf_Word word = 0;
       return dwfl_frame_reg(frame, number, &word) == 0 ? word : 0;
     };
     registers.stack_pointer = value(ThreadSnapshot::kStackPointer);
-    for (const unsigned number : kPreserved) {
-      registers.preserved = Mixed(registers.preserved, value(number));
-    }
+    std::transform(std::begin(kPreserved), std::end(kPreserved), registers.preserved.begin(),
+                   value);
     // libdwfl would guess by frame pointers from here, which generated code need not keep.
     if (walk->stack->frames.back().module_path.empty()) {
       walk->stopped_for = ring::StackEnd::kNoUnwindInfo;

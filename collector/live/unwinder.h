@@ -2,6 +2,7 @@
 #ifndef ROLLCALL_COLLECTOR_LIVE_UNWINDER_H_
 #define ROLLCALL_COLLECTOR_LIVE_UNWINDER_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,8 +15,21 @@
 
 namespace rollcall {
 
+// What a function had in the registers that its callees must preserve, where it stands in a call
+// (or, of the innermost one, where it stopped).
+struct FrameRegisters {
+#if defined(__aarch64__)
+  static constexpr size_t kPreserved = 11;
+#else
+  static constexpr size_t kPreserved = 6;
+#endif
+  uint64_t stack_pointer = 0;                    // 0: unknown
+  std::array<uint64_t, kPreserved> preserved{};  // 0 if unknown
+};
+
 struct UnwoundStack {
-  std::vector<CodeAddress> frames;  // innermost first
+  std::vector<CodeAddress> frames;        // innermost first
+  std::vector<FrameRegisters> registers;  // by frame
   // By frame: of what it and its callers have on the stack and in the registers that a callee must
   // preserve. Equal at two times, nothing that the stack tells has moved from that frame outwards.
   std::vector<uint64_t> digests;

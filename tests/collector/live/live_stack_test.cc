@@ -48,6 +48,12 @@ using testing::Patient;
   for (;;) turns->fetch_add(1, std::memory_order_relaxed);
 }
 
+thread_local volatile uint64_t stack_test_own = 0;
+
+[[gnu::noinline]] void StackTestSpinOnItsOwn(std::atomic<uint64_t>* turns) {
+  for (;;) stack_test_own = turns->fetch_add(1, std::memory_order_relaxed);
+}
+
 [[gnu::noinline]] int StackTestRecurse(const LiveChild& self, int depth) {
   const int below = depth == 0 ? StackTestWait(self) : StackTestRecurse(self, depth - 1);
   asm volatile("");
@@ -125,6 +131,31 @@ TEST_F(LiveStackTest, EndlessLoop) {
   }
   EXPECT_TRUE(KeepsMoving(*turns));
   EXPECT_EQ(child.WaitForState(RunState::kRunning).tracer_pid, 0);
+}
+
+// Variables of a thread lie above its frames, and so does the number of its processor.
+TEST_F(LiveStackTest, WhatBelongsToAThreadIsNotOfItsFrames) {
+  std::atomic<uint64_t>* turns = SharedCounter();
+  LiveChild child([turns](LiveChild&) {
+    std::thread([turns] { StackTestSpinOnItsOwn(turns); }).join();
+    return 0;
+  });
+  ASSERT_TRUE(KeepsMoving(*turns));
+  std::vector<uint64_t> before;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(KeepsMoving(*turns));
+    const LiveStacks stacks = CaptureLiveStacks(ProcSource(), child.pid(), Patient());
+    ASSERT_EQ(stacks.threads.size(), 2U);
+    const LiveThread& thread = stacks.threads[1];
+    ASSERT_EQ(thread.end, ring::StackEnd::kComplete) << thread.detail;
+    ASSERT_GT(thread.digests.size(), 2U);
+    // Of the callers of the function that spins.
+    const std::vector<uint64_t> callers(thread.digests.begin() + 1, thread.digests.end());
+    if (i == 1) {
+      EXPECT_EQ(callers, before);
+    }
+    before = callers;
+  }
 }
 
 TEST_F(LiveStackTest, RunningThreadIsLeftAloneIfSoAsked) {
