@@ -94,6 +94,16 @@ Choice Choose(const ProcSource& proc, const attach::FoundJobs& found, pid_t pid,
   if (fitting.size() == 1) return {.job = fitting.front()};
   if (fitting.empty() && pid != 0) return {.why = {NoRankText(proc, pid)}};
   if (fitting.empty()) return {.why = {fmt::format("there is no job '{}'", CleanText(name, 256))}};
+  // Those of one launcher, which gives names to jobs: the first one has started the others.
+  const bool spawned = std::all_of(fitting.begin(), fitting.end(), [&](const FoundJob* job) {
+    return !attach::IsToldByParent(*job) && job->others == fitting.front()->others;
+  });
+  if (spawned) {
+    Choice first = {.job = fitting.front(),
+                    .why = {"of the jobs of this launcher the first one; not:"}};
+    for (size_t i = 1; i < fitting.size(); ++i) first.why.push_back("  " + JobText(*fitting[i]));
+    return first;
+  }
   // A shell may have started several.
   Choice none = {
       .why = {"there are several jobs; --pid chooses one, by one of its ranks, and --job "
