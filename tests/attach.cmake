@@ -4,10 +4,13 @@
 set(ATTACH_FAULTS collective/barrier_under_if.c collective/barrier_skipped_by_rank0.c stalled/asleep_in_read.c)
 set(ATTACH_TORCH collective_on_rank0 exception_on_rank2 stuck_loader uneven_batches unused_parameters)
 set(ATTACH_CONTROLS collective/barrier_under_if.c true_negatives/slow_rank.c true_negatives/poll_pump.c)
+# What the objects of Open MPI tell.
+set(ATTACH_OPENMPI comms/subcommunicator_member_missing.c comms/two_communicators_crossed.c
+  nonblocking/persistent_start_skipped.c nonblocking/worker_thread_skips.cc)
 set(ATTACH_CORE_FAULTS collective/barrier_under_if.c stalled/asleep_in_read.c)
 set(ATTACH_CORE_CONTROLS true_negatives/slow_rank.c true_negatives/poll_pump.c)
 
-foreach(mpi openmpi mpich)
+foreach(mpi mpich openmpi)
   if(NOT TARGET rollcall_cli OR NOT MPICC_${mpi} OR NOT MPIRUN_${mpi})
     continue()
   endif()
@@ -23,6 +26,9 @@ foreach(mpi openmpi mpich)
       set(option --control)
     else()
       unset(option)
+    endif()
+    if(mpi STREQUAL openmpi)
+      list(APPEND ${list} ${ATTACH_OPENMPI})
     endif()
     foreach(name ${${list}})
       rollcall_job_test(attach.${kind}.${mpi}.${name} job run_attach_test.py --rollcall $<TARGET_FILE:rollcall_cli>

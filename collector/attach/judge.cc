@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -26,6 +29,7 @@ struct Group {
   std::vector<int32_t> ranks;
 
   const RankStanding& front() const { return *members.front(); }
+  const LibraryCall& library() const { return front().call; }
   const std::string& call() const { return front().meaning.call; }
   Kind kind() const { return FindOperation(static_cast<uint16_t>(front().meaning.operation)).kind; }
 };
@@ -34,9 +38,16 @@ bool IsMpi(const Group& group, Operation operation) {
   return group.front().meaning.operation == operation;
 }
 
+// A call that waits for a nonblocking collective.
+bool OfCollective(const Group& group) {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [](const RankStanding* rank) { return rank->call.of_collective; });
+}
+
 // A call that waits for messages, not for all members.
 bool IsOfMessages(const Group& group) {
   if (group.front().meaning.meaning != FrameMeaning::kMpi) return false;
+  if (OfCollective(group)) return false;
   const CallGroup kind = GroupOf(group.kind());
   return kind == CallGroup::kP2p || kind == CallGroup::kRequests;
 }
@@ -46,11 +57,36 @@ bool IsOfWindow(const Group& group) { return group.kind() == Kind::kWindowSync; 
 
 bool ReducesGradients(const Group& group) { return group.call().starts_with("c10d::Reducer::"); }
 
+// It is known that the two wait on different communicators.
+bool Differ(const LibraryCall& a, const LibraryCall& b) {
+  return !a.communicator.empty() && !b.communicator.empty() && !a.member_runs.empty() &&
+         !b.member_runs.empty() &&
+         (a.communicator != b.communicator || a.member_runs != b.member_runs);
+}
+
+std::string NameOf(const LibraryCall& call) {
+  return call.communicator.find(' ') == std::string::npos ? call.communicator
+                                                          : '"' + call.communicator + '"';
+}
+
 // Nobody leaves that call before all have entered it.
 bool HoldsAll(const Group& group) {
+  if (OfCollective(group)) return false;  // which collective is not known
   const Rule rule = FindOperation(static_cast<uint16_t>(group.front().meaning.operation)).rule;
   const Needs needs = NeedsOf(rule);
   return needs == Needs::kAll || needs == Needs::kAllIfCounted || needs == Needs::kUnknown;
+}
+
+// Of rising ranks.
+std::vector<int32_t> Common(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+  std::vector<int32_t> both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both;
+}
+std::vector<int32_t> Without(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+  std::vector<int32_t> left;
+  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(left));
+  return left;
 }
 
 // What other ranks do decides when the call returns.
@@ -127,6 +163,11 @@ class Judgement {
     for (Group& group : waiting_) {
       if (group.call() != rank.meaning.call ||
           sites_.Id(group.front().call_path) != sites_.Id(rank.call_path)) {
+        continue;
+      }
+      // Rows of a grid are in one call at one place; who belongs to two of them is in one.
+      if (!IsOfMessages(group) && Differ(group.library(), rank.call) &&
+          group.library().HasMember(rank.rank)) {
         continue;
       }
       group.members.push_back(&rank);
@@ -219,6 +260,9 @@ class Judgement {
         finding.notes.push_back(fmt::format(
             "rank {} is in an uninterruptible wait in the kernel (state D)", rank->rank));
       }
+    }
+    if (const std::string awaited = AwaitedText(); !awaited.empty()) {
+      finding.notes.push_back("by the library's requests, " + awaited);
     }
     finding.notes.push_back(fmt::format(
         "seen from the stacks alone, {}: under `rollcall run` the calls themselves are compared",
@@ -477,6 +521,39 @@ class Judgement {
     return true;
   }
 
+  // Ranks that wait for each other in a circle, as far as the library tells.
+  std::vector<int32_t> Circle() const {
+    std::map<int32_t, int32_t> awaited;
+    for (const Group& group : waiting_) {
+      for (const RankStanding* rank : group.members) awaited[rank->rank] = rank->call.awaited;
+    }
+    // Who is awaited by nobody that is left is in no circle.
+    for (bool less = true; less;) {
+      std::set<int32_t> wanted;
+      for (const auto& [rank, other] : awaited) wanted.insert(other);
+      less = std::erase_if(awaited, [&](const auto& entry) {
+               return !wanted.contains(entry.first) || !awaited.contains(entry.second);
+             }) != 0;
+    }
+    std::vector<int32_t> ranks;
+    for (const auto& [rank, other] : awaited) ranks.push_back(rank);
+    return ranks;
+  }
+
+  // "rank 0 waits for rank 1, rank 1 for rank 2"; empty if the library tells of nobody.
+  std::string AwaitedText() const {
+    constexpr int kMostShown = 8;
+    std::string text;
+    int shown = 0;
+    for (const RankStanding& rank : standings_.ranks) {
+      if (rank.call.awaited < 0 || !Waits(rank)) continue;
+      if (++shown > kMostShown) return text + ", and so on";
+      text += fmt::format("{}rank {} {}for rank {}", shown == 1 ? "" : ", ", rank.rank,
+                          shown == 1 ? "waits " : "", rank.call.awaited);
+    }
+    return text;
+  }
+
   void Messages() {
     Finding finding = Draft(VerdictKind::kP2pDeadlock, Certainty::kSuspected);
     const bool named = !WindowsOnly(&finding);
@@ -486,7 +563,16 @@ class Judgement {
     finding.why = "no rank is outside of these calls";
     AddWaiting(&finding);
     for (Site& site : finding.sites) site.culprit = named;
-    if (named) finding.culprits = std::exchange(finding.waiting, {});
+    const std::vector<int32_t> circle = Circle();
+    if (named && !circle.empty()) {
+      finding.certainty = finding.kind_certainty = Certainty::kLikely;
+      finding.why = "they wait for each other's messages in a circle";
+      finding.culprits = circle;
+      finding.waiting = Without(finding.waiting, circle);
+      for (Site& site : finding.sites) site.culprit = !Common(site.ranks, circle).empty();
+    } else if (named) {
+      finding.culprits = std::exchange(finding.waiting, {});
+    }
     Add(std::move(finding));
   }
 
@@ -537,11 +623,8 @@ class Judgement {
       if (!IsOfMessages(group)) continue;
       finding->culprits.insert(finding->culprits.end(), group.ranks.begin(), group.ranks.end());
     }
-    std::erase_if(finding->waiting, [finding](int32_t rank) {
-      return std::find(finding->culprits.begin(), finding->culprits.end(), rank) !=
-             finding->culprits.end();
-    });
     Normalize(&finding->culprits);
+    finding->waiting = Without(finding->waiting, finding->culprits);
     // Two that wait for each other.
     if (finding->waiting.size() == 1 && finding->culprits.size() == 1) {
       finding->culprits = Waiting();
@@ -549,34 +632,82 @@ class Judgement {
     }
   }
 
+  // Which of two groups is ahead in the program: < 0 if the second one is, 0 if it is not known.
+  int Order(const Group& a, const Group& b, const PathDivergence& part) const {
+    for (const ComparedVariable& variable : variables_) {
+      if (!variable.counts) continue;
+      const auto turn = [&variable](const Group& group) {
+        return std::find_if(variable.values.begin(), variable.values.end(), [&](const auto& value) {
+          return std::includes(value.ranks.begin(), value.ranks.end(), group.ranks.begin(),
+                               group.ranks.end());
+        });
+      };
+      const auto of_a = turn(a);
+      const auto of_b = turn(b);
+      if (of_a == variable.values.end() || of_b == variable.values.end() || of_a == of_b) continue;
+      return of_a->value < of_b->value ? -1 : 1;
+    }
+    return part.known ? part.order : 0;
+  }
+
+  // Which ranks of those that are ahead left out the call that the others wait in. None: not known.
+  static std::optional<std::vector<int32_t>> Skipped(const Group& behind, const Group& ahead) {
+    if (!HoldsAll(behind) || !Differ(behind.library(), ahead.library())) return std::nullopt;
+    std::vector<int32_t> skipped;
+    std::copy_if(ahead.ranks.begin(), ahead.ranks.end(), std::back_inserter(skipped),
+                 [&](int32_t rank) { return behind.library().HasMember(rank); });
+    return skipped;
+  }
+
+  // A call that may be left before all have come: who made it, and who did not, a condition around
+  // it tells. False if there is none, or if it does not fit.
+  bool BlameByCondition(const Group& behind, const Group& ahead, const PathDivergence& part,
+                        Finding* finding) const {
+    const SourceBlock* arm = part.branch ? sites_.ArmAround(part.b, part.a) : nullptr;
+    if (arm == nullptr) return false;
+    finding->certainty = Certainty::kSuspected;
+    finding->culprits = behind.ranks;
+    if (arm->subject.empty()) return true;
+    int32_t value = -1;
+    std::from_chars(arm->value.data(), arm->value.data() + arm->value.size(), value);
+    if (arm->equal) return behind.ranks == std::vector<int32_t>{value};
+    const bool is_awaited =
+        std::any_of(behind.members.begin(), behind.members.end(),
+                    [value](const RankStanding* rank) { return rank->call.awaited == value; });
+    if (is_awaited) finding->certainty = Certainty::kLikely;
+    finding->culprits = {value};
+    return std::binary_search(ahead.ranks.begin(), ahead.ranks.end(), value);
+  }
+
+  static VerdictKind KindOf(const Group& main, const Group& other, const PathDivergence& part) {
+    const bool in_loop = part.known && part.branch && !part.same && !part.arms &&
+                         (!part.loops_a.empty() || !part.loops_b.empty());
+    if (IsOfMessages(main) || IsOfMessages(other)) return VerdictKind::kP2pDeadlock;
+    if (part.same) return VerdictKind::kOrderInversion;
+    if (in_loop && main.call() != other.call()) return VerdictKind::kUnevenIterations;
+    if (part.known && part.branch) return VerdictKind::kRankConditionalCollective;
+    return VerdictKind::kCollectiveMismatch;
+  }
+
   // Ranks wait in different collectives, or in one that they called at different places.
   void Diverged() {
     const Group& main = waiting_.front();
     std::vector<const Group*> others;
     for (size_t i = 1; i < waiting_.size(); ++i) others.push_back(&waiting_[i]);
-    const bool tie = waiting_.size() == 2 && main.members.size() == others[0]->members.size();
     const Group& other = *others.front();
     const PathDivergence part = sites_.Part(main.front().call_path, other.front().call_path);
-    Finding finding = Draft(VerdictKind::kCollectiveMismatch,
-                            part.known ? Certainty::kLikely : Certainty::kSuspected);
+    const VerdictKind kind = KindOf(main, other, part);
+    Finding finding = Draft(kind, part.known ? Certainty::kLikely : Certainty::kSuspected);
     finding.kind_certainty = Certainty::kSuspected;
     for (const Group* group : others) {
       finding.culprits.insert(finding.culprits.end(), group->ranks.begin(), group->ranks.end());
     }
     Normalize(&finding.culprits);
-    finding.waiting = main.ranks;
-    const bool in_loop = part.known && part.branch && !part.same && !part.arms &&
-                         (!part.loops_a.empty() || !part.loops_b.empty());
-    if (IsOfMessages(main) || IsOfMessages(other)) {
-      finding.kind = VerdictKind::kP2pDeadlock;
-    } else if (in_loop && main.call() != other.call()) {
-      finding.kind = VerdictKind::kUnevenIterations;
-    } else if (part.known && part.branch) {
-      finding.kind = VerdictKind::kRankConditionalCollective;
-    }
-    const auto where = [this](const Group& group) {
+    const bool apart = Differ(main.library(), other.library());
+    const auto where = [this, apart](const Group& group) {
       const std::string place = PlaceText(sites_.UserFrame(group.front().call_path));
-      return place.empty() ? group.call() : fmt::format("{} ({})", group.call(), place);
+      return fmt::format("{}{}{}", group.call(), place.empty() ? "" : " (" + place + ")",
+                         apart ? " on " + NameOf(group.library()) : "");
     };
     finding.title = fmt::format("{} {} in {}, {} in {}", RanksPhrase(main.ranks),
                                 Verb(main.ranks, "waits", "wait"), where(main),
@@ -584,23 +715,16 @@ class Judgement {
     if (others.size() > 1) {
       finding.title += fmt::format(", others at {} more places", others.size() - 1);
     }
-    if (part.known && part.branch && !part.a.function.empty()) {
+    if (part.known && part.branch && !part.same && !part.a.function.empty()) {
       finding.why = fmt::format("the stacks part in {}, at lines {} and {}", part.a.function,
                                 part.a.line, part.b.line);
+    } else if (part.same) {
+      finding.why = "the call site is the same, the communicators are not";
     }
-    // Who stands behind a call that does not hold everybody back may have made it as all should.
-    const bool passed = part.known && part.order > 0 && !HoldsAll(other);
-    if (finding.kind == VerdictKind::kP2pDeadlock) {
+    if (kind == VerdictKind::kP2pDeadlock) {
       BlameMessages(&finding);
-    } else if (tie || passed) {
-      finding.culprits.clear();
-      finding.certainty = Certainty::kSuspected;
-      finding.notes.push_back(
-          tie ? "as many ranks stand at the one place as at the other: which of them went wrong is "
-                "not known"
-              : fmt::format("a rank may leave {} before all have come: which of those behind it "
-                            "skipped it is not known",
-                            other.call()));
+    } else {
+      Blame(main, other, part, &finding);
     }
     if (std::any_of(waiting_.begin(), waiting_.end(), ReducesGradients)) {
       finding.notes.push_back(
@@ -608,13 +732,58 @@ class Judgement {
           "find_unused_parameters where a step leaves some out, Join where ranks have fewer steps");
     }
     for (const Group& group : waiting_) {
-      const bool culprit = std::find(finding.culprits.begin(), finding.culprits.end(),
-                                     group.ranks.front()) != finding.culprits.end();
-      finding.sites.push_back(SiteOf(group.front(), group.ranks,
-                                     culprit ? Site::Role::kCulprit : Site::Role::kWaiting,
-                                     culprit));
+      std::vector<int32_t> culprits = Common(group.ranks, finding.culprits);
+      std::vector<int32_t> others = Without(group.ranks, culprits);
+      const auto add = [&](std::vector<int32_t>* ranks, Site::Role role) {
+        if (ranks->empty()) return;
+        finding.sites.push_back(
+            SiteOf(group.front(), std::move(*ranks), role, role == Site::Role::kCulprit));
+      };
+      add(&others, Site::Role::kWaiting);
+      add(&culprits, Site::Role::kCulprit);
     }
     Add(std::move(finding));
+  }
+
+  // Names the smaller part, unless more is known, or not enough.
+  void Blame(const Group& main, const Group& other, const PathDivergence& part,
+             Finding* finding) const {
+    const int order = Order(main, other, part);
+    const bool alone = waiting_.size() == 2;
+    std::optional<std::vector<int32_t>> skipped;
+    if (alone && order != 0) {
+      skipped = order < 0 ? Skipped(main, other) : Skipped(other, main);
+    }
+    // Who stands behind a call that does not hold everybody back may have made it as all should.
+    const bool passed = order > 0 && !HoldsAll(other);
+    const bool tie = alone && main.members.size() == other.members.size();
+    if (skipped && skipped->empty()) {
+      finding->culprits.clear();
+      finding->certainty = Certainty::kSuspected;
+      finding->notes.push_back("those who are ahead do not belong to the communicator of the call");
+    } else if (skipped) {
+      finding->culprits = *skipped;
+      const LibraryCall& library = (order < 0 ? main : other).library();
+      finding->why += fmt::format("; {} {} to {}", RanksPhrase(*skipped),
+                                  Verb(*skipped, "belongs", "belong"), NameOf(library));
+    } else if (tie) {
+      finding->culprits.clear();
+      finding->certainty = Certainty::kSuspected;
+      finding->notes.push_back(
+          "as many ranks stand at the one place as at the other: which of them went wrong is not "
+          "known");
+    } else if (passed && !(alone && BlameByCondition(other, main, part, finding))) {
+      finding->culprits.clear();
+      finding->certainty = Certainty::kSuspected;
+      finding->notes.push_back(fmt::format(
+          "a rank may leave {} before all have come: which of those behind it skipped it is not "
+          "known",
+          other.call()));
+    }
+    // A loop may count downwards.
+    if (part.known && part.order * order < 0) finding->certainty = Certainty::kSuspected;
+    finding->waiting =
+        finding->culprits.empty() ? main.ranks : Without(Waiting(), finding->culprits);
   }
 
   const FoundJob& job_;

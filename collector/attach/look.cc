@@ -11,7 +11,9 @@
 #include "collector/import/read_ahead.h"
 #include "collector/live/live_frames.h"
 #include "collector/live/live_stack.h"
+#include "collector/live/open_mpi_call.h"
 #include "collector/live/other_threads.h"
+#include "collector/live/process_image.h"
 #include "collector/symbolize/symbolizer.h"
 
 namespace rollcall::attach {
@@ -47,6 +49,30 @@ void DropIntegers(RankLook* look) {
   }
 }
 
+// The thread stands in a call of MPI: whatever it reads of the library's objects is checked, as it
+// may run on.
+std::optional<LibraryCall> ReadCall(const ProcSource& proc, pid_t pid, const LiveThread& thread,
+                                    Symbolizer* symbolizer) {
+  std::vector<std::string> functions;
+  size_t end = 0;  // behind the caller of the outermost frame of MPI
+  for (const CodeAddress& address : thread.frames) {
+    const std::vector<SourceFrame> places = symbolizer->Symbolize(address);
+    functions.push_back(places.back().function);
+    if (MeaningOf({&places.back()}).meaning == FrameMeaning::kMpi) end = functions.size() + 1;
+  }
+  if (end == 0 || end > thread.registers.size()) return std::nullopt;
+  std::vector<CallFrame> frames;
+  for (size_t i = 0; i < end; ++i) {
+    frames.push_back({thread.registers[i], functions[i], thread.frames[i].module_path});
+  }
+  const ProcessMemory memory(pid);
+  ProcessImage image;
+  if (image.Load(proc, pid, &memory) != 0) return std::nullopt;
+  const std::string root = proc.root() + "/proc/" + std::to_string(pid) + "/root";
+  std::optional<OpenMpiObjects> objects = OpenMpiObjects::In(image, root);
+  return objects ? objects->Read(frames) : std::nullopt;
+}
+
 RankLook LookAt(const ProcSource& proc, const JobRank& rank, bool with_helpers,
                 Symbolizer* symbolizer) {
   RankLook look;
@@ -67,6 +93,10 @@ RankLook LookAt(const ProcSource& proc, const JobRank& rank, bool with_helpers,
   StackMeaning meaning;
   const ThreadLook* representative = Representative(look, &meaning);
   if (representative == nullptr) return look;
+  const auto index = static_cast<size_t>(representative - look.threads.data());
+  if (meaning.meaning == FrameMeaning::kMpi) {
+    look.threads[index].call = ReadCall(proc, rank.pid, stacks.threads[index], symbolizer);
+  }
   const std::string directory = "/proc/" + std::to_string(rank.pid);
   const auto own_tid = [&](const ThreadLook& thread) {
     return static_cast<pid_t>(OwnNumber(proc, directory + "/task/" + std::to_string(thread.tid)));

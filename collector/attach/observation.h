@@ -10,6 +10,7 @@
 
 #include "collector/attach/job_finder.h"
 #include "collector/live/live_frames.h"
+#include "collector/live/open_mpi_call.h"
 #include "collector/live/process_state.h"
 #include "collector/model/trace.h"
 
@@ -24,6 +25,9 @@ struct ThreadLook {
   // it does the same over and over.
   uint64_t digest = 0;
   std::string detail;  // why there are no frames, or not all
+  // In MPI, of the thread that tells most (standing.h), as far as the library's objects could be
+  // read.
+  std::optional<LibraryCall> call{};
 };
 
 struct RankLook {

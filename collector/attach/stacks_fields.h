@@ -40,6 +40,7 @@ constexpr uint64_t Last(Enum last) {
 
 inline constexpr uint64_t kAnyNumber = UINT64_MAX;
 inline constexpr uint64_t kMaxStackRank = 1 << 22;
+inline constexpr uint64_t kMaxMemberRuns = 1 << 16;
 inline constexpr uint64_t kMaxWord = 1024;  // names
 inline constexpr uint64_t kMaxText = 16384;
 
@@ -154,10 +155,20 @@ struct FieldsOf<RankLook> {
 
 template <>
 struct FieldsOf<ThreadLook> {
-  static constexpr auto kList = std::tuple(
-      F("tid", &ThreadLook::tid, INT32_MAX), F("name", &ThreadLook::name, kMaxWord),
-      F("frames", &ThreadLook::frames, 4096), F("whole", &ThreadLook::whole, 1),
-      F("digest", &ThreadLook::digest, kAnyNumber), F("detail", &ThreadLook::detail, kMaxText));
+  static constexpr auto kList =
+      std::tuple(F("tid", &ThreadLook::tid, INT32_MAX), F("name", &ThreadLook::name, kMaxWord),
+                 F("frames", &ThreadLook::frames, 4096), F("whole", &ThreadLook::whole, 1),
+                 F("digest", &ThreadLook::digest, kAnyNumber),
+                 F("detail", &ThreadLook::detail, kMaxText), F("call", &ThreadLook::call, 0));
+};
+
+template <>
+struct FieldsOf<LibraryCall> {
+  static constexpr auto kList =
+      std::tuple(F("communicator", &LibraryCall::communicator, kMaxWord),
+                 F("member_runs", &LibraryCall::member_runs, kMaxMemberRuns),
+                 F("of_collective", &LibraryCall::of_collective, 1),
+                 F("awaited", &LibraryCall::awaited, kMaxStackRank));
 };
 
 template <>

@@ -223,6 +223,10 @@ class Builder {
     SetPlace(observed, *second, standing);
     if (first == nullptr) return;
     standing->stillness = Compare(observed, *first, first_meaning, *second, standing->meaning);
+    if (second->call) standing->call = *second->call;
+    if (first->call && !Merge(*first->call, &standing->call)) {
+      standing->stillness = Stillness::kMoved;
+    }
   }
 
   // What it did when the signal came.

@@ -45,6 +45,7 @@ struct RankStanding {
   std::string fault;       // with `gone`, of a core: "SIGSEGV", "abort()"
   // Of the Python frames of the user's that are behind the call, outermost first.
   std::vector<FrameVariables> variables;
+  LibraryCall call;  // by both looks
   // Where those stand that it may wait for: workers of its data loader, or, on its way out, its
   // threads. "process 4711 is in __getitem__ (loader.py:20)"
   std::vector<std::string> awaited;

@@ -161,6 +161,18 @@ bool CallSites::Inside(uint32_t path, const LoopAround& loop) const {
          loop.first <= frame.line && frame.line <= loop.last;
 }
 
+const SourceBlock* CallSites::ArmAround(const SourceFrame& frame, const SourceFrame& other) const {
+  const std::vector<SourceBlock>* blocks = BlocksOf(frame);
+  if (blocks == nullptr || frame.file != other.file) return nullptr;
+  const SourceBlock* innermost = nullptr;
+  for (const SourceBlock& block : *blocks) {
+    const bool around = block.kind == SourceBlock::Kind::kArm && block.Holds(frame.line) &&
+                        !block.Holds(other.line);
+    if (around && (innermost == nullptr || innermost->Holds(block.first))) innermost = &block;
+  }
+  return innermost;
+}
+
 bool CallSites::IsConditional(const LoopAround& loop) const {
   const std::vector<const SourceFrame*> frames = OutermostFirst(loop.path);
   for (size_t i = loop.depth; i < frames.size(); ++i) {

@@ -60,6 +60,9 @@ class CallSites {
 
   // Was the call made by the same way into the loop, and inside of it?
   bool Inside(uint32_t path, const LoopAround& loop) const;
+  // The innermost arm of a branch around the place of one frame that does not hold that of another
+  // one of the same function; null: none, or no sources. Belongs to the trace.
+  const SourceBlock* ArmAround(const SourceFrame& frame, const SourceFrame& other) const;
   // Does the call of the loop stand under a condition in it?
   bool IsConditional(const LoopAround& loop) const;
 

@@ -29,6 +29,8 @@ Keys of expect:
   comm, comm!     the communicator's name is, or is not, this one
   certainty       allowed values, separated by commas
   analyze-certainty   the same for the verdict from the run directory, where it may be lower
+  attach-culprits     the ranks that `rollcall attach` has to name, where they are others: it looks at the ranks
+              without their recorded calls
   lines           both (default), culprit, or none: which marked lines are compared
   function@waiting, function@culprit   name of the function that holds the line
 """
@@ -105,13 +107,15 @@ def _keys(text, mpi):
 
 def _finish(finding, lines):
     known = {"kind", "culprits", "waiting", "op", "seq", "comm", "comm!", "certainty",
-             "analyze-certainty", "lines", "function@waiting", "function@culprit"}
+             "analyze-certainty", "attach-culprits", "lines", "function@waiting", "function@culprit"}
     unknown = set(finding) - known
     missing = {"kind", "culprits", "waiting", "op", "seq", "certainty"} - set(finding)
     if unknown or missing:
         raise HeaderError("unknown or missing keys: " + " ".join(sorted(unknown | missing)))
     finding["culprits"] = parse_ranks(finding["culprits"])
     finding["waiting"] = parse_ranks(finding["waiting"])
+    attached = finding.get("attach-culprits")
+    finding["attach-culprits"] = parse_ranks(attached) if attached else finding["culprits"]
     finding["seq"] = None if finding["seq"] == "any" else int(finding["seq"])
     finding["certainty"] = finding["certainty"].split(",")
     later = finding.get("analyze-certainty")

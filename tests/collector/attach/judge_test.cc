@@ -452,5 +452,169 @@ TEST(AttachJudge, AJobThatOnlyComputesHasNoFinding) {
   EXPECT_THAT(job.Judge().findings, IsEmpty());
 }
 
+// --- What the objects of Open MPI say.
+
+TEST(AttachJudge, WhoLeftOutACallOnItsCommunicatorIsNamed) {
+  ObservedJob job(4);
+  for (const int rank : {0, 2}) job.Rank(rank, kBarrier).On("half", 0, 2);
+  for (const int rank : {1, 3}) job.Rank(rank, kReduce).On("MPI_COMM_WORLD", 0, 3);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  const Finding& finding = report.findings[0];
+  EXPECT_EQ(finding.kind, VerdictKind::kRankConditionalCollective);
+  EXPECT_EQ(finding.certainty, Certainty::kLikely);
+  EXPECT_THAT(finding.culprits, ElementsAre(1));
+  EXPECT_THAT(finding.waiting, ElementsAre(0, 2, 3));
+  EXPECT_THAT(finding.why, HasSubstr("rank 1 belongs to half"));
+  ASSERT_THAT(finding.sites, SizeIs(3));
+  EXPECT_THAT(finding.sites[2].ranks, ElementsAre(1));
+  EXPECT_TRUE(finding.sites[2].culprit);
+  EXPECT_FALSE(finding.sites[1].culprit);
+}
+
+TEST(AttachJudge, WhoDoesNotBelongToTheCommunicatorIsNotNamed) {
+  ObservedJob job(4);
+  for (const int rank : {0, 1}) job.Rank(rank, kBarrier).On("half", 0, 1);
+  for (const int rank : {2, 3}) job.Rank(rank, kReduce).On("MPI_COMM_WORLD", 0, 3);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+}
+
+TEST(AttachJudge, OneCallSiteOnTwoCommunicatorsIsAnOrderInversion) {
+  ObservedJob job(3);
+  for (const int rank : {0, 1}) job.Rank(rank, kReduce).On("planes 0", 0, 2);
+  job.Rank(2, kReduce).On("planes 1", 0, 2);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kOrderInversion);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(2));
+  EXPECT_THAT(report.findings[0].title, HasSubstr("\"planes 1\""));
+}
+
+TEST(AttachJudge, RowsOfAGridAreInOneCall) {
+  ObservedJob job(4);
+  for (const int rank : {0, 1}) job.Rank(rank, kReduce).On("row", 0, 1);
+  for (const int rank : {2, 3}) job.Rank(rank, kReduce).On("row", 2, 3);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kTransportStalled);
+  EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+}
+
+TEST(AttachJudge, ACommunicatorThatIsUnknownTellsNothingApart) {
+  ObservedJob job(3);
+  job.Rank(0, kReduce).On("planes 0", 0, 2);
+  job.Rank(1, kReduce);
+  job.Rank(2, kReduce).Awaits(1);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kTransportStalled);
+}
+
+// Three of four ranks are behind a call that one may leave before all have come.
+ObservedJob OneInReduce(int32_t awaited) {
+  ObservedJob job(4);
+  job.Rank(0, "MPI_Reduce < step a.c:10 < main a.c:40").Awaits(awaited);
+  for (int rank = 1; rank < 4; ++rank) job.Rank(rank, kReduce);
+  return job;
+}
+
+TEST(AttachJudge, WhoIsNotToMakeACallThatMayBeLeftIsNamedByItsCondition) {
+  ObservedJob job = OneInReduce(2);
+  job.Arm("a.c", 9, 11, "rank", "2", /*equal=*/false);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kLikely);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(2));
+  EXPECT_THAT(report.findings[0].waiting, ElementsAre(0, 1, 3));
+}
+
+TEST(AttachJudge, AConditionWithoutTheLibrarysWordIsSuspected) {
+  ObservedJob job = OneInReduce(-1);
+  job.Arm("a.c", 9, 11, "rank", "2", /*equal=*/false);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(2));
+}
+
+TEST(AttachJudge, WhoAloneMakesAConditionalCallIsSuspected) {
+  for (const bool told : {true, false}) {
+    ObservedJob job = OneInReduce(1);
+    job.Arm("a.c", 9, 11, told ? "rank" : "", told ? "0" : "", /*equal=*/true);
+    const Report report = job.Judge();
+    ASSERT_THAT(report.findings, SizeIs(1));
+    EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+    EXPECT_THAT(report.findings[0].culprits, ElementsAre(0));
+    EXPECT_THAT(report.findings[0].waiting, ElementsAre(1, 2, 3));
+  }
+}
+
+TEST(AttachJudge, AConditionThatDoesNotFitNamesNobody) {
+  for (const bool equal : {true, false}) {
+    ObservedJob job = OneInReduce(1);
+    job.Arm("a.c", 9, 11, "step", "7", equal);
+    const Report report = job.Judge();
+    ASSERT_THAT(report.findings, SizeIs(1));
+    EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+  }
+}
+
+TEST(AttachJudge, AWaitForANonblockingCollectiveIsNoWaitForAMessage) {
+  ObservedJob job(3);
+  job.Rank(0, kReduce);
+  for (const int rank : {1, 2}) {
+    job.Rank(rank, "MPI_Wait < step a.c:10 < main a.c:40").OfCollective();
+  }
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankConditionalCollective);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(0));
+}
+
+TEST(AttachJudge, WhoeverWaitsForAnotherMessageThanBeforeHasMoved) {
+  ObservedJob job(2);
+  job.Rank(0, "MPI_Recv < main a.c:10").Awaits(1).AwaitedBefore(0);
+  job.Rank(1, "MPI_Recv < main a.c:10").Awaits(0);
+  EXPECT_THAT(job.Judge().findings, IsEmpty());
+}
+
+TEST(AttachJudge, RanksThatWaitForEachOtherInACircleAreNamedAlone) {
+  ObservedJob job(4);
+  job.Rank(0, "MPI_Recv < main a.c:10").Awaits(1);
+  job.Rank(1, "MPI_Recv < main a.c:10").Awaits(2);
+  job.Rank(2, "MPI_Send < main a.c:12").Awaits(1);
+  job.Rank(3, "MPI_Recv < main a.c:10");
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kP2pDeadlock);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kLikely);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(1, 2));
+  EXPECT_THAT(report.findings[0].waiting, ElementsAre(0, 3));
+  EXPECT_THAT(report.findings[0].notes,
+              Contains(HasSubstr("rank 0 waits for rank 1, rank 1 for rank 2")));
+}
+
+TEST(AttachJudge, WhoIsATurnAheadHasLeftOutTheCallOfTheTurnBefore) {
+  for (const int ahead : {3, 1}) {
+    ObservedJob job(3);
+    job.Loop("train.py", 15, 30, "batch");
+    job.Rank(1, "MPI_Bcast < train train.py:20 [batch=" + std::to_string(ahead) + "] < main a.c:5");
+    for (const int rank : {0, 2})
+      job.Rank(rank, "MPI_Allreduce < train train.py:25 [batch=2] < main a.c:5");
+    const Report report = job.Judge();
+    ASSERT_THAT(report.findings, SizeIs(1));
+    if (ahead == 3) {
+      EXPECT_THAT(report.findings[0].culprits, ElementsAre(1));
+    } else {
+      EXPECT_THAT(report.findings[0].culprits,
+                  IsEmpty());  // the others may have left the broadcast
+    }
+    EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);  // by the lines, it is behind
+  }
+}
+
 }  // namespace
 }  // namespace rollcall::attach

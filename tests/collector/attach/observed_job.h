@@ -89,6 +89,26 @@ class ObservedJob {
       rank_->second.state->threads[0].cpu_ns = rank_->first.state->threads[0].cpu_ns;
       return *this;
     }
+    // What Open MPI's objects say: the communicator and the ranks of it that are first and last.
+    RankText& On(const std::string& communicator, int32_t first, int32_t last) {
+      LibraryCall& call = CallOfBoth();
+      call.communicator = communicator;
+      call.member_runs = {first, last};
+      return Both();
+    }
+    RankText& Awaits(int32_t rank) {
+      CallOfBoth().awaited = rank;
+      return Both();
+    }
+    RankText& OfCollective() {
+      CallOfBoth().of_collective = true;
+      return Both();
+    }
+    // The library said something else at the first look.
+    RankText& AwaitedBefore(int32_t rank) {
+      rank_->first.threads[0].call->awaited = rank;
+      return *this;
+    }
     // Its stack was another one at the first look.
     RankText& Before(const std::string& stack) {
       rank_->first.threads[0].frames = StackOf(stack);
@@ -189,6 +209,15 @@ class ObservedJob {
     }
 
    private:
+    LibraryCall& CallOfBoth() {
+      std::optional<LibraryCall>& call = rank_->second.threads[0].call;
+      return call ? *call : call.emplace();
+    }
+    RankText& Both() {
+      rank_->first.threads[0].call = rank_->second.threads[0].call;
+      return *this;
+    }
+
     ObservedRank* rank_;
   };
 
@@ -226,6 +255,21 @@ class ObservedJob {
     SourceBlocks source;
     source.file = "/src/" + file;
     source.blocks.push_back({.first = first, .last = last, .subject = names});
+    sources_.push_back(std::move(source));
+  }
+
+  // An arm of a branch of it, whose condition compares `subject` with `value`.
+  void Arm(const std::string& file, int first, int last, const std::string& subject,
+           const std::string& value, bool equal) {
+    SourceBlocks source;
+    source.file = "/src/" + file;
+    source.blocks.push_back({.kind = SourceBlock::Kind::kArm,
+                             .first = first,
+                             .last = last,
+                             .branch = 1,
+                             .subject = subject,
+                             .value = value,
+                             .equal = equal});
     sources_.push_back(std::move(source));
   }
 

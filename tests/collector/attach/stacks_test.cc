@@ -200,8 +200,12 @@ TEST(AttachStacks, NoMemberIsForgotten) {
     EXPECT_EQ(Count(a, b, c, d, e, f), kListed<RankLook>);
   }
   {
-    const auto& [a, b, c, d, e, f] = ThreadLook{};
-    EXPECT_EQ(Count(a, b, c, d, e, f), kListed<ThreadLook>);
+    const auto& [a, b, c, d, e, f, g] = ThreadLook{};
+    EXPECT_EQ(Count(a, b, c, d, e, f, g), kListed<ThreadLook>);
+  }
+  {
+    const auto& [a, b, c, d] = LibraryCall{};
+    EXPECT_EQ(Count(a, b, c, d), kListed<LibraryCall>);
   }
   {
     const auto& [a, b] = PythonInteger{};

@@ -3,7 +3,7 @@
 //
 // rollcall-test: ranks=4 outcome=hung
 // expect: kind=rank-conditional-collective culprits=none waiting=2,3 op=MPI_Intercomm_create seq=1
-// expect+: certainty=proven
+// expect+: certainty=proven attach-culprits=3
 #include "tests/faults/fault.h"
 
 static MPI_Comm Join(MPI_Comm half, int rank) {

@@ -5,7 +5,7 @@
 // launcher[openmpi]: sh -c 'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then unset LD_PRELOAD; fi; exec "$@"' sh
 // launcher[mpich]: sh -c 'if [ "$PMI_RANK" = 1 ]; then unset LD_PRELOAD; fi; exec "$@"' sh
 // expect: kind=inconclusive culprits=none waiting=0,2 op=MPI_Barrier seq=2 certainty=inconclusive
-// expect+: lines=none
+// expect+: lines=none attach-culprits=1
 #include "tests/faults/fault.h"
 
 int main(int argc, char** argv) {

@@ -1,0 +1,219 @@
+#include "collector/live/open_mpi_call.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "collector/base/text.h"
+#include "collector/live/exported_symbols.h"
+
+namespace rollcall {
+namespace {
+
+constexpr size_t kCommunicatorWords = 64;
+constexpr size_t kRequestWords = 96;
+constexpr size_t kMaxNameBytes = 64;  // MPI_MAX_OBJECT_NAME of Open MPI
+constexpr size_t kMaxMembers = 1 << 20;
+constexpr int kMaxParents = 8;
+constexpr std::string_view kWorldName = "MPI_COMM_WORLD";
+
+// opal_class_t
+constexpr uint64_t kClassParent = 8;
+// ompi_group_t
+constexpr uint64_t kGroupSize = 16;
+constexpr uint64_t kGroupProcesses = 32;
+
+// A collective may be made of others on communicators of its own, whose requests tell nothing of
+// the caller's (coll/han). These are not.
+bool IsPlain(const CallFrame& frame) {
+  for (const std::string_view prefix :
+       {"PMPI_", "MPI_", "pmpi_", "mpi_", "ompi_coll_base_", "ompi_coll_tuned_", "mca_coll_basic_",
+        "mca_pml_", "ompi_request_"}) {
+    if (frame.function.starts_with(prefix)) return true;
+  }
+  const std::string_view file = frame.module.substr(frame.module.rfind('/') + 1);
+  for (const std::string_view prefix :
+       {"mca_coll_tuned.", "mca_coll_basic.", "mca_coll_libnbc.", "mca_pml_"}) {
+    if (file.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+// What a function has put into the registers since it was called.
+std::set<uint64_t> Changed(const FrameRegisters& own, const FrameRegisters& callers) {
+  std::set<uint64_t> changed;
+  for (size_t i = 0; i < own.preserved.size(); ++i) {
+    if (own.preserved[i] != callers.preserved[i] && own.preserved[i] != 0) {
+      changed.insert(own.preserved[i]);
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
+bool LibraryCall::HasMember(int32_t rank) const {
+  for (size_t i = 0; i + 1 < member_runs.size(); i += 2) {
+    if (member_runs[i] <= rank && rank <= member_runs[i + 1]) return true;
+  }
+  return false;
+}
+
+bool Merge(const LibraryCall& other, LibraryCall* call) {
+  const bool same_communicator = call->communicator.empty() || other.communicator.empty() ||
+                                 call->communicator == other.communicator;
+  const bool same_awaited =
+      call->awaited < 0 || other.awaited < 0 || call->awaited == other.awaited;
+  if (!same_communicator || !same_awaited) return false;
+  if (call->communicator.empty()) call->communicator = other.communicator;
+  if (call->member_runs.empty()) call->member_runs = other.member_runs;
+  call->of_collective |= other.of_collective;
+  call->awaited = std::max(call->awaited, other.awaited);
+  return true;
+}
+
+std::optional<OpenMpiObjects> OpenMpiObjects::In(const ProcessImage& image,
+                                                 const std::string& file_root) {
+  for (const LoadedModule& module : image.modules()) {
+    const std::string_view path = module.path;
+    if (!path.substr(path.rfind('/') + 1).starts_with("libmpi.so")) continue;
+    std::array<uint64_t, kExports> exports{};
+    FindExports(module, file_root, kExportNames, exports);
+    if (std::find(exports.begin(), exports.end(), 0) != exports.end()) return std::nullopt;
+    for (uint64_t& address : exports) address += module.bias;
+    return OpenMpiObjects(&image.memory(), exports);
+  }
+  return std::nullopt;
+}
+
+OpenMpiObjects::OpenMpiObjects(const ProcessMemory* memory,
+                               const std::array<uint64_t, kExports>& exports)
+    : memory_(memory), exports_(exports) {
+  uint64_t world = 0;
+  std::array<char, kCommunicatorWords * sizeof(uint64_t)> bytes{};
+  if (!Get(exports_[kWorld], &world) || ClassOf(world) != Class::kCommunicator) return;
+  memory_->Read(world, bytes.data(), bytes.size());
+  const auto name = std::search(bytes.begin(), bytes.end(), kWorldName.data(),
+                                kWorldName.data() + kWorldName.size() + 1);
+  if (name == bytes.end()) return;  // it was renamed
+  name_offset_ = static_cast<size_t>(name - bytes.begin());
+  if (const auto communicator = ReadCommunicator(world)) {
+    for (const uint64_t process : communicator->members) {
+      world_.emplace(process, static_cast<int32_t>(world_.size()));
+    }
+  }
+}
+
+std::vector<uint64_t> OpenMpiObjects::Words(uint64_t address, size_t count) const {
+  std::vector<uint64_t> words(count);
+  memory_->Read(address, words.data(), count * sizeof(uint64_t));
+  return words;
+}
+
+OpenMpiObjects::Class OpenMpiObjects::ClassOf(uint64_t object) {
+  uint64_t type = 0;
+  if (object % alignof(uint64_t) != 0 || !Get(object, &type) || type == 0) return Class::kOther;
+  const auto [known, is_new] = classes_.try_emplace(type, Class::kOther);
+  if (!is_new) return known->second;
+  // A request of no more than the base class is one of the library's own that are always complete.
+  if (type == exports_[kRequestClass]) return Class::kOther;
+  for (int i = 0; i < kMaxParents && type != 0; ++i) {
+    if (type == exports_[kCommunicatorClass]) known->second = Class::kCommunicator;
+    if (type == exports_[kGroupClass]) known->second = Class::kGroup;
+    if (type == exports_[kRequestClass]) known->second = Class::kRequest;
+    if (type == exports_[kCollectiveClass]) known->second = Class::kCollectiveRequest;
+    if (known->second != Class::kOther || !Get(type + kClassParent, &type)) break;
+  }
+  return known->second;
+}
+
+std::vector<uint64_t> OpenMpiObjects::ReadGroup(uint64_t address) const {
+  int32_t size = 0;
+  uint64_t processes = 0;
+  if (!Get(address + kGroupSize, &size) || !Get(address + kGroupProcesses, &processes)) return {};
+  if (size <= 0 || static_cast<size_t>(size) > kMaxMembers) return {};
+  return Words(processes, static_cast<size_t>(size));
+}
+
+std::optional<OpenMpiObjects::Communicator> OpenMpiObjects::ReadCommunicator(uint64_t address) {
+  if (name_offset_ == 0) return std::nullopt;
+  Communicator communicator;
+  std::array<char, kMaxNameBytes> name{};
+  memory_->Read(address + name_offset_, name.data(), name.size());
+  communicator.name =
+      CleanText(std::string(name.data(), strnlen(name.data(), name.size())), kMaxNameBytes);
+  // Its own group, and that of those it sends to.
+  std::vector<uint64_t> groups;
+  for (const uint64_t word : Words(address, kCommunicatorWords)) {
+    if (ClassOf(word) == Class::kGroup) groups.push_back(word);
+  }
+  if (groups.size() < 2) return communicator;
+  communicator.peers = ReadGroup(groups[1]);
+  if (groups[0] == groups[1]) communicator.members = communicator.peers;
+  return communicator;
+}
+
+int32_t OpenMpiObjects::WorldRank(uint64_t process) const {
+  const auto found = world_.find(process);
+  return found == world_.end() ? -1 : found->second;
+}
+
+void OpenMpiObjects::SetCommunicator(const Communicator& communicator, LibraryCall* call) const {
+  call->communicator = communicator.name;
+  std::vector<int32_t> ranks;
+  for (const uint64_t process : communicator.members) ranks.push_back(WorldRank(process));
+  std::sort(ranks.begin(), ranks.end());
+  if (ranks.empty() || ranks.front() < 0) return;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (i == 0 || ranks[i] != ranks[i - 1] + 1) {
+      call->member_runs.insert(call->member_runs.end(), 2, ranks[i]);
+    }
+    call->member_runs.back() = ranks[i];
+  }
+}
+
+// A request for a message has the entry of the other process, and in front of it that one's rank in
+// the communicator and the tag.
+void OpenMpiObjects::SetAwaited(uint64_t request, const Communicator& communicator,
+                                LibraryCall* call) const {
+  const std::vector<uint64_t> words = Words(request, kRequestWords);
+  for (size_t i = 1; i < words.size(); ++i) {
+    const auto peer = static_cast<int32_t>(words[i - 1]);
+    if (words[i] == 0 || peer < 0 || static_cast<size_t>(peer) >= communicator.peers.size() ||
+        communicator.peers[static_cast<size_t>(peer)] != words[i]) {
+      continue;
+    }
+    call->awaited = WorldRank(words[i]);
+    return;
+  }
+}
+
+std::optional<LibraryCall> OpenMpiObjects::Read(std::span<const CallFrame> frames) {
+  if (name_offset_ == 0 || frames.size() < 2) return std::nullopt;
+  // What the caller has in its registers may be anything; a function's own are few.
+  std::vector<uint64_t> requests;
+  bool one = true;
+  for (size_t i = frames.size() - 1; i-- > 0 && IsPlain(frames[i]) && requests.empty();) {
+    one = !frames[i].function.starts_with("ompi_request_default_wait_");
+    for (const uint64_t word : Changed(frames[i].registers, frames[i + 1].registers)) {
+      const Class type = ClassOf(word);
+      if (type == Class::kRequest || type == Class::kCollectiveRequest) requests.push_back(word);
+    }
+  }
+  if (requests.size() != 1) return std::nullopt;
+  const uint64_t request = requests.front();
+  LibraryCall call;
+  // Of several requests that a call waits for, this may be one that is complete.
+  call.of_collective = one && ClassOf(request) == Class::kCollectiveRequest;
+  for (const uint64_t word : Words(request, kRequestWords)) {
+    if (ClassOf(word) != Class::kCommunicator) continue;
+    const auto communicator = ReadCommunicator(word);
+    if (!communicator) break;
+    SetCommunicator(*communicator, &call);
+    if (one && !call.of_collective) SetAwaited(request, *communicator, &call);
+    break;
+  }
+  return call;
+}
+
+}  // namespace rollcall

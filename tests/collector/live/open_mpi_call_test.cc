@@ -1,0 +1,227 @@
+#include "collector/live/open_mpi_call.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/collector/live/fake_python.h"
+
+namespace rollcall {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::FakeMemory;
+using ::testing::IsEmpty;
+
+constexpr std::array<uint64_t, OpenMpiObjects::kExports> kExported = {0x100, 0x1000, 0x1100, 0x1200,
+                                                                      0x1300};
+constexpr uint64_t kReceiveClass = 0x1400, kLibnbcClass = 0x1500, kOtherClass = 0x1600;
+constexpr uint64_t kWorldObject = 0x2000, kHalf = 0x3000, kReceive = 0x4000, kLibnbc = 0x5000,
+                   kAlwaysComplete = 0x6000, kUsers = 0x7770;
+constexpr uint64_t kWorldGroup = 0x8000, kHalfGroup = 0x8100, kOtherGroup = 0x8200;
+
+uint64_t ProcessOf(uint64_t rank) { return 0xa000 + 0x100 * rank; }
+
+// Four ranks; "half" is of ranks 3, 0 and 1.
+class OpenMpiCall : public ::testing::Test {
+ protected:
+  OpenMpiCall() {
+    memory_.Put(kExported[OpenMpiObjects::kWorld], kWorldObject);
+    AddClass(kExported[OpenMpiObjects::kCommunicatorClass], kOtherClass);
+    AddClass(kExported[OpenMpiObjects::kGroupClass], kOtherClass);
+    AddClass(kExported[OpenMpiObjects::kRequestClass], kOtherClass);
+    AddClass(kExported[OpenMpiObjects::kCollectiveClass], kExported[OpenMpiObjects::kRequestClass]);
+    AddClass(kReceiveClass, kExported[OpenMpiObjects::kRequestClass]);
+    AddClass(kLibnbcClass, kExported[OpenMpiObjects::kCollectiveClass]);
+    AddClass(kOtherClass, 0);
+    AddGroup(kWorldGroup, {0, 1, 2, 3});
+    AddGroup(kHalfGroup, {3, 0, 1});
+    AddGroup(kOtherGroup, {2});
+    AddCommunicator(kWorldObject, "MPI_COMM_WORLD", kWorldGroup, kWorldGroup);
+    AddCommunicator(kHalf, "MPI COMMUNICATOR 3 SPLIT FROM 0", kHalfGroup, kHalfGroup);
+    AddRequest(kReceive, kReceiveClass, kHalf);
+    AddRequest(kLibnbc, kLibnbcClass, kHalf);
+    AddRequest(kAlwaysComplete, kExported[OpenMpiObjects::kRequestClass], kWorldObject);
+    // Of the receive: rank 0 of "half", tag -16, the entry of rank 3.
+    memory_.Put(kReceive + 472, uint64_t{0xfffffff000000000});
+    memory_.Put(kReceive + 480, ProcessOf(3));
+  }
+
+  void AddClass(uint64_t address, uint64_t parent) {
+    memory_.Put(address, uint64_t{0x10});
+    memory_.Put(address + 8, parent);
+  }
+  void AddGroup(uint64_t address, const std::vector<uint64_t>& ranks) {
+    memory_.Zero(address, 48);
+    memory_.Put(address, kExported[OpenMpiObjects::kGroupClass]);
+    memory_.Put(address + 16, static_cast<int32_t>(ranks.size()));
+    memory_.Put(address + 32, address + 0x40);
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      memory_.Put(address + 0x40 + 8 * i, ProcessOf(ranks[i]));
+    }
+  }
+  void AddCommunicator(uint64_t address, const std::string& name, uint64_t own, uint64_t peers) {
+    memory_.Zero(address, 512);
+    memory_.Put(address, kExported[OpenMpiObjects::kCommunicatorClass]);
+    for (size_t i = 0; i < name.size(); ++i) memory_.Put(address + 160 + i, name[i]);
+    memory_.Put(address + 248, own);
+    memory_.Put(address + 256, peers);
+  }
+  void AddRequest(uint64_t address, uint64_t type, uint64_t communicator) {
+    memory_.Zero(address, 768);
+    memory_.Put(address, type);
+    memory_.Put(address + 176, communicator);
+  }
+
+  // Of frames, innermost first: what each has in its first two registers.
+  void Frame(std::string_view function, uint64_t a = 0, uint64_t b = 0,
+             std::string_view module = "/lib/libmpi.so.40") {
+    CallFrame frame{.registers = {}, .function = function, .module = module};
+    frame.registers.preserved[0] = a;
+    frame.registers.preserved[1] = b;
+    frames_.push_back(frame);
+  }
+  std::optional<LibraryCall> Read() { return OpenMpiObjects(&memory_, kExported).Read(frames_); }
+
+  FakeMemory memory_;
+  std::vector<CallFrame> frames_;
+};
+
+TEST_F(OpenMpiCall, ACollectiveTellsItsCommunicatorAndWhoseMessageItWaitsFor) {
+  Frame("sched_yield", kReceive, 0, "/lib/libc.so.6");
+  Frame("mca_pml_ob1_recv", kReceive, kUsers);
+  Frame("ompi_coll_base_barrier_intra_basic_linear", 5, kUsers);
+  Frame("PMPI_Barrier", 0, kUsers);
+  Frame("main", kWorldObject, kUsers, "/app");
+  const auto call = Read();
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->communicator, "MPI COMMUNICATOR 3 SPLIT FROM 0");
+  EXPECT_THAT(call->member_runs, ElementsAre(0, 1, 3, 3));
+  EXPECT_EQ(call->awaited, 3);
+  EXPECT_FALSE(call->of_collective);
+  EXPECT_TRUE(call->HasMember(3));
+  EXPECT_FALSE(call->HasMember(2));
+}
+
+TEST_F(OpenMpiCall, AWaitTellsThatItIsForACollective) {
+  Frame("ompi_request_default_wait", kLibnbc);
+  Frame("PMPI_Wait");
+  Frame("main", 0, 0, "/app");
+  const auto call = Read();
+  ASSERT_TRUE(call);
+  EXPECT_TRUE(call->of_collective);
+  EXPECT_EQ(call->awaited, -1);
+  EXPECT_EQ(call->communicator, "MPI COMMUNICATOR 3 SPLIT FROM 0");
+}
+
+TEST_F(OpenMpiCall, WhichOfSeveralRequestsIsOpenIsNotKnown) {
+  for (const uint64_t request : {kLibnbc, kReceive}) {
+    frames_.clear();
+    Frame("ompi_request_default_wait_all", request);
+    Frame("PMPI_Waitall");
+    Frame("main", 0, 0, "/app");
+    const auto call = Read();
+    ASSERT_TRUE(call);
+    EXPECT_FALSE(call->of_collective);
+    EXPECT_EQ(call->awaited, -1);
+  }
+}
+
+TEST_F(OpenMpiCall, WhatTheCallerHadInItsRegistersIsNotOfTheCall) {
+  Frame("mca_pml_ob1_recv", kReceive);
+  Frame("PMPI_Recv", kReceive);
+  Frame("main", kReceive, 0, "/app");
+  EXPECT_FALSE(Read());
+}
+
+TEST_F(OpenMpiCall, TwoRequestsInOneFrameTellNothing) {
+  Frame("mca_pml_ob1_recv", kReceive);
+  Frame("ompi_request_default_wait", kReceive, kLibnbc);
+  Frame("PMPI_Wait");
+  Frame("main", 0, 0, "/app");
+  EXPECT_FALSE(Read());
+}
+
+TEST_F(OpenMpiCall, ARequestThatIsAlwaysCompleteIsPassedOver) {
+  Frame("mca_pml_ob1_recv", kReceive, kAlwaysComplete);
+  Frame("PMPI_Barrier", 0, kAlwaysComplete);
+  Frame("main", 0, 0, "/app");
+  const auto call = Read();
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->communicator, "MPI COMMUNICATOR 3 SPLIT FROM 0");
+}
+
+TEST_F(OpenMpiCall, ACollectiveMadeOfOthersTellsNothing) {
+  Frame("mca_pml_ob1_recv", kReceive);
+  Frame("mca_coll_han_allreduce_intra", 1, 2, "/lib/openmpi/mca_coll_han.so");
+  Frame("PMPI_Allreduce", 3, 4);
+  Frame("main", 0, 0, "/app");
+  EXPECT_FALSE(Read());
+}
+
+TEST_F(OpenMpiCall, OfAnIntercommunicatorThePeersAreTheOthers) {
+  AddCommunicator(kHalf, "joined", kHalfGroup, kOtherGroup);
+  memory_.Put(kReceive + 480, ProcessOf(2));
+  Frame("mca_pml_ob1_recv", kReceive);
+  Frame("PMPI_Recv");
+  Frame("main", 0, 0, "/app");
+  const auto call = Read();
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->awaited, 2);
+  EXPECT_THAT(call->member_runs, IsEmpty());
+}
+
+TEST_F(OpenMpiCall, ARankThatDoesNotFitTheProcessIsNotBelieved) {
+  memory_.Put(kReceive + 480, ProcessOf(1));
+  Frame("mca_pml_ob1_recv", kReceive);
+  Frame("PMPI_Recv");
+  Frame("main", 0, 0, "/app");
+  const auto call = Read();
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->awaited, -1);
+}
+
+TEST_F(OpenMpiCall, AWorldThatWasRenamedTellsNothing) {
+  AddCommunicator(kWorldObject, "everybody", kWorldGroup, kWorldGroup);
+  Frame("mca_pml_ob1_recv", kReceive);
+  Frame("PMPI_Recv");
+  Frame("main", 0, 0, "/app");
+  EXPECT_FALSE(Read());
+}
+
+TEST_F(OpenMpiCall, DamagedObjectsEndInNothing) {
+  for (const uint64_t address : {kWorldObject, kHalf + 248, kHalfGroup + 32, kReceive + 176,
+                                 kExported[OpenMpiObjects::kWorld], kReceiveClass}) {
+    SCOPED_TRACE(address);
+    for (const uint64_t value : {uint64_t{0}, uint64_t{0x77}, UINT64_MAX - 7}) {
+      memory_.Put(address, value);
+      frames_.clear();
+      Frame("mca_pml_ob1_recv", kReceive);
+      Frame("PMPI_Recv");
+      Frame("main", 0, 0, "/app");
+      const auto call = Read();
+      if (call) {
+        EXPECT_EQ(call->awaited, -1);
+      }
+    }
+  }
+}
+
+TEST(LibraryCallTest, TwoLooksAreMerged) {
+  LibraryCall call{.communicator = "a", .member_runs = {}, .of_collective = false, .awaited = -1};
+  EXPECT_TRUE(Merge(
+      {.communicator = "", .member_runs = {0, 3}, .of_collective = true, .awaited = 2}, &call));
+  EXPECT_EQ(call.communicator, "a");
+  EXPECT_THAT(call.member_runs, ElementsAre(0, 3));
+  EXPECT_TRUE(call.of_collective);
+  EXPECT_EQ(call.awaited, 2);
+  EXPECT_FALSE(
+      Merge({.communicator = "b", .member_runs = {}, .of_collective = false, .awaited = 2}, &call));
+  EXPECT_FALSE(
+      Merge({.communicator = "a", .member_runs = {}, .of_collective = false, .awaited = 1}, &call));
+}
+
+}  // namespace
+}  // namespace rollcall
