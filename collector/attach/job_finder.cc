@@ -278,6 +278,7 @@ FoundJobs FindJobs(const ProcSource& proc, uid_t user, const RankFilter& filter)
     rank.start_ticks = chosen->start_ticks;
     rank.name = chosen->name;
     rank.executable = ExecutableOf(proc, chosen->pid);
+    rank.communicates = chosen->communicates;
     const std::vector<pid_t> below = tree.Descendants(chosen->pid);
     for (const Entry* entry : family) {
       if (entry == chosen) continue;

@@ -135,10 +135,24 @@ class Judgement {
     return static_cast<uint32_t>(hosts.size());
   }
 
+  // Is there a rank in a call that none makes before all have called MPI_Init, nor behind
+  // MPI_Finalize?
+  bool AllHaveBegun() const {
+    return std::any_of(
+        standings_.ranks.begin(), standings_.ranks.end(), [](const RankStanding& rank) {
+          const Kind kind = FindOperation(static_cast<uint16_t>(rank.meaning.operation)).kind;
+          return !rank.no_library && rank.meaning.meaning == FrameMeaning::kMpi &&
+                 kind != Kind::kInit && rank.meaning.operation != Operation::kFinalize &&
+                 Waits(rank) && Still(rank);
+        });
+  }
+
   void Sort() {
+    const bool begun = AllHaveBegun();
     for (const RankStanding& rank : standings_.ranks) {
       const bool waits = Waits(rank);
-      if (rank.gone) {
+      // What started the rank's program, a shell, say, is still there.
+      if (rank.gone || (rank.no_library && begun)) {
         gone_.push_back(&rank);
       } else if (rank.denied) {
         unreadable_.push_back(&rank);
@@ -332,6 +346,14 @@ class Judgement {
     return std::move(report_);
   }
 
+  std::string Survivor(const RankStanding& rank) const {
+    const Process& process = standings_.trace.processes[rank.process];
+    return fmt::format(
+        "its process {} ({}) has no MPI loaded, and the others are past MPI_Init: the rank's "
+        "program ended, and what started it is left",
+        process.pid, process.executable);
+  }
+
   // Ranks outside of every wait that others are in. True if there are any.
   bool Outside() {
     if (gone_.empty() && outside_.empty()) return false;
@@ -346,7 +368,8 @@ class Judgement {
       finding.culprits = ranks;
       finding.culprit_gone = true;
       finding.title = fmt::format("{} ended; {}", RanksPhrase(ranks), others);
-      finding.why = "its process is gone, or a zombie";
+      finding.why =
+          gone_.front()->gone ? "its process is gone, or a zombie" : Survivor(*gone_.front());
       AddWaiting(&finding);
       Add(std::move(finding));
       return true;

@@ -26,6 +26,10 @@ constexpr std::chrono::seconds kPatience{20};
 // wakes up now and then may enter a call in which it is not to be stopped.
 constexpr int kMoreTries = 2;
 
+// Of a thread that computes: a loop that does the same over and over is seen by it, wherever in its
+// turn it is.
+constexpr int kMoreDigests = 8;
+
 constexpr size_t kMaxHelpers = 8;  // of a rank
 
 // What a data loader's workers do is what the rank waits for.
@@ -94,6 +98,14 @@ RankLook LookAt(const ProcSource& proc, const JobRank& rank, bool with_helpers,
   const ThreadLook* representative = Representative(look, &meaning);
   if (representative == nullptr) return look;
   const auto index = static_cast<size_t>(representative - look.threads.data());
+  if (meaning.meaning == FrameMeaning::kCode &&
+      stacks.threads[index].method == CaptureMethod::kStopped) {
+    options = {.tid = representative->tid, .more_digests = kMoreDigests};
+    LiveStacks again = CaptureLiveStacks(proc, rank.pid, options);
+    if (!again.threads.empty()) {
+      look.threads[index].more_digests = std::move(again.threads.front().more_digests);
+    }
+  }
   if (meaning.meaning == FrameMeaning::kMpi) {
     look.threads[index].call = ReadCall(proc, rank.pid, stacks.threads[index], symbolizer);
   }

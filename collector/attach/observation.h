@@ -24,7 +24,8 @@ struct ThreadLook {
   // Of all registers and of the whole stack, 0: unknown. Equal at two looks of a thread that runs,
   // it does the same over and over.
   uint64_t digest = 0;
-  std::string detail;  // why there are no frames, or not all
+  std::vector<uint64_t> more_digests{};  // of one that computes: at moments that follow
+  std::string detail;                    // why there are no frames, or not all
   // In MPI, of the thread that tells most (standing.h), as far as the library's objects could be
   // read.
   std::optional<LibraryCall> call{};

@@ -141,7 +141,8 @@ struct FieldsOf<JobRank> {
   static constexpr auto kList = std::tuple(
       F("rank", &JobRank::rank, kMaxStackRank), F("pid", &JobRank::pid, INT32_MAX),
       F("start_ticks", &JobRank::start_ticks, kAnyNumber), F("name", &JobRank::name, kMaxWord),
-      F("executable", &JobRank::executable, kMaxText), F("helpers", &JobRank::helpers, 4096));
+      F("executable", &JobRank::executable, kMaxText), F("helpers", &JobRank::helpers, 4096),
+      F("communicates", &JobRank::communicates, 1));
 };
 
 template <>
@@ -155,11 +156,11 @@ struct FieldsOf<RankLook> {
 
 template <>
 struct FieldsOf<ThreadLook> {
-  static constexpr auto kList =
-      std::tuple(F("tid", &ThreadLook::tid, INT32_MAX), F("name", &ThreadLook::name, kMaxWord),
-                 F("frames", &ThreadLook::frames, 4096), F("whole", &ThreadLook::whole, 1),
-                 F("digest", &ThreadLook::digest, kAnyNumber),
-                 F("detail", &ThreadLook::detail, kMaxText), F("call", &ThreadLook::call, 0));
+  static constexpr auto kList = std::tuple(
+      F("tid", &ThreadLook::tid, INT32_MAX), F("name", &ThreadLook::name, kMaxWord),
+      F("frames", &ThreadLook::frames, 4096), F("whole", &ThreadLook::whole, 1),
+      F("digest", &ThreadLook::digest, kAnyNumber), F("detail", &ThreadLook::detail, kMaxText),
+      F("call", &ThreadLook::call, 0), F("more_digests", &ThreadLook::more_digests, 64));
 };
 
 template <>

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -73,6 +74,16 @@ bool MayHaveMovedData(const ObservedRank& rank) {
                       *rank.second.io_bytes - *rank.first.io_bytes > kHeartbeats);
 }
 
+// Whether all registers and the whole stack were as before at some moment.
+bool HasStateOf(const ThreadLook& before, const ThreadLook& now) {
+  std::set<uint64_t> states(before.more_digests.begin(), before.more_digests.end());
+  states.insert(before.digest);
+  states.erase(0);
+  return states.contains(now.digest) ||
+         std::any_of(now.more_digests.begin(), now.more_digests.end(),
+                     [&states](uint64_t digest) { return states.contains(digest); });
+}
+
 Stillness Compare(const ObservedRank& rank, const ThreadLook& first,
                   const StackMeaning& first_meaning, const ThreadLook& second,
                   const StackMeaning& meaning) {
@@ -80,18 +91,18 @@ Stillness Compare(const ObservedRank& rank, const ThreadLook& first,
       first_meaning.call != meaning.call) {
     return Stillness::kMoved;
   }
+  const bool slept = DidNotRun(rank, second.tid);
+  // Who computes may change nothing but registers; who waits in a call leaves the caller's alone.
+  if (meaning.meaning == FrameMeaning::kCode && !slept) {
+    return HasStateOf(first, second) ? Stillness::kSame : Stillness::kMoved;
+  }
   const size_t skip_first = FirstOwnFrame(first_meaning);
   const size_t skip = FirstOwnFrame(meaning);
   if (first.frames.size() - skip_first != second.frames.size() - skip) return Stillness::kMoved;
   for (size_t i = skip; i < second.frames.size(); ++i) {
     if (!SamePlace(first.frames[i - skip + skip_first], second.frames[i])) return Stillness::kMoved;
   }
-  if (DidNotRun(rank, second.tid)) return Stillness::kAsleep;
-  // Who computes may change nothing but registers; who waits in a call leaves the caller's alone.
-  if (meaning.meaning == FrameMeaning::kCode) {
-    return second.digest != 0 && first.digest == second.digest ? Stillness::kSame
-                                                               : Stillness::kMoved;
-  }
+  if (slept) return Stillness::kAsleep;
   const auto own = [](const ThreadLook& thread, size_t from) {
     for (size_t i = from; i < thread.frames.size(); ++i) {
       const LiveFrame& frame = thread.frames[i];
@@ -163,6 +174,7 @@ class Builder {
     RankStanding standing;
     standing.rank = observed.rank.rank;
     standing.process = static_cast<uint32_t>(standings_.trace.processes.size());
+    standing.no_library = !observed.rank.communicates && !observed.core;
     Process process;
     process.world = 0;
     process.rank = observed.rank.rank;

@@ -33,10 +33,11 @@ struct RankStanding {
   uint32_t call_path = kNoIndex;  // of the caller of meaning.call; else of the whole stack
   Stillness stillness = Stillness::kUnknown;
   Pace pace = Pace::kUnknown;
-  bool gone = false;    // it had ended at the first look, or a fault ended it
-  bool timed = false;   // it sleeps for a time, and will go on by itself
-  bool ended = false;   // between the looks
-  bool denied = false;  // it may not be looked at, for `problem`
+  bool gone = false;        // it had ended at the first look, or a fault ended it
+  bool timed = false;       // it sleeps for a time, and will go on by itself
+  bool ended = false;       // between the looks
+  bool no_library = false;  // it has loaded none to talk with other ranks by
+  bool denied = false;      // it may not be looked at, for `problem`
   // Another thread of it may act at any time, or could not be seen.
   bool may_act = false;
   bool in_kernel = false;  // in an uninterruptible wait at both looks

@@ -119,6 +119,7 @@ class Capture {
     if (const auto snapshot = taker.TakeStopped(thread->tid, stop_by, &error, read_python)) {
       Keep(unwinder->Unwind(*snapshot, options_.max_frames), CaptureMethod::kStopped,
            std::move(python), thread);
+      TakeMoreDigests(taker, unwinder, deadline, thread);
       return;
     }
     switch (error) {
@@ -136,6 +137,22 @@ class Capture {
         break;
       default:
         thread->detail = std::string("ptrace: ") + strerror(error);
+    }
+  }
+
+  void TakeMoreDigests(const SnapshotTaker& taker, Unwinder* unwinder, Clock::time_point deadline,
+                       LiveThread* thread) {
+    for (int i = 0; i < options_.more_digests && Clock::now() < deadline; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      // As above: what it has entered since.
+      const auto now = ReadThreadState(proc_, pid_, thread->tid);
+      if (!now || now->blocked_call || now->state == RunState::kDiskWait) return;
+      int error = 0;
+      const auto stop_by = std::min(deadline, Clock::now() + options_.stop_deadline);
+      const auto snapshot = taker.TakeStopped(thread->tid, stop_by, &error);
+      if (!snapshot) return;
+      const uint64_t digest = unwinder->Unwind(*snapshot, options_.max_frames).digest;
+      if (digest != 0) thread->more_digests.push_back(digest);
     }
   }
 

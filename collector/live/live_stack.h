@@ -31,6 +31,7 @@ struct LiveThread {
   std::vector<FrameRegisters> registers;  // by frame
   // Of all its registers, but the instruction, and of its stack; 0: not all are known.
   uint64_t digest = 0;
+  std::vector<uint64_t> more_digests;
   ring::StackEnd end = ring::StackEnd::kNone;
   std::string detail;  // why the stack ends, or could not be taken; empty if complete
   PythonStack python;  // of the same moment as `frames`
@@ -56,6 +57,9 @@ struct LiveStackOptions {
   // Read what Python frames compute with as well (PythonLocals): the thread is held some ten
   // microseconds more for each of its frames, within the same limit.
   bool python_locals = false;
+  // Of each thread that was stopped: so many more digests, a millisecond apart, and stopped for
+  // each.
+  int more_digests = 0;
   PtraceFunction ptrace{};  // empty: the real one
 };
 

@@ -22,7 +22,8 @@ namespace {
 
 // Enough for a Python program some thousand calls deep; what lies above is main().
 constexpr size_t kMaxStackBytes = 1 << 20;
-constexpr uint64_t kRedZoneBytes = 128;  // System V x86-64 ABI, 3.2.2: leaf functions use it
+constexpr size_t kMaxVectorBytes = 1 << 14;  // AMX's tiles have the half of it
+constexpr uint64_t kRedZoneBytes = 128;      // System V x86-64 ABI, 3.2.2: leaf functions use it
 
 #if defined(__aarch64__)
 void FromKernel(const user_regs_struct& regs, ThreadSnapshot* snapshot) {
@@ -53,6 +54,22 @@ PtraceFunction RealPtrace() {
   return [](int request, pid_t tid, void* address, void* data) {
     return ::ptrace(static_cast<__ptrace_request>(request), tid, address, data);
   };
+}
+
+std::vector<char> SnapshotTaker::ReadVectors(pid_t tid) const {
+  std::vector<char> bytes(kMaxVectorBytes);
+#if defined(__aarch64__)
+  constexpr intptr_t kSets[] = {NT_PRFPREG};
+#else
+  constexpr intptr_t kSets[] = {NT_X86_XSTATE, NT_PRFPREG};
+#endif
+  for (const intptr_t set : kSets) {
+    iovec io{bytes.data(), bytes.size()};
+    if (ptrace_(PTRACE_GETREGSET, tid, reinterpret_cast<void*>(set), &io) != 0) continue;
+    bytes.resize(io.iov_len);
+    return bytes;
+  }
+  return {};
 }
 
 void SnapshotTaker::CopyStack(ThreadSnapshot* snapshot) const {
@@ -144,6 +161,7 @@ std::optional<ThreadSnapshot> SnapshotTaker::TakeStopped(
   if (have_registers) {
     FromKernel(regs, &snapshot);
     snapshot.all_registers = true;
+    snapshot.vectors = ReadVectors(tid);
     CopyStack(&snapshot);
     if (also) also(snapshot);
   }

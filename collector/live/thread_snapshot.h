@@ -29,6 +29,9 @@ struct ThreadSnapshot {
   pid_t tid = 0;
   std::array<uint64_t, kRegisters> registers{};
   bool all_registers = false;  // false: only the stack pointer and the pc are known
+  // Floating-point and vector registers as the kernel gives them; empty: unknown, and always where
+  // !all_registers.
+  std::vector<char> vectors;
   uint64_t pc = 0;
   uint64_t thread_pointer = 0;  // fs_base; 0: unknown, as on aarch64
   uint64_t stack_start = 0;
@@ -74,6 +77,7 @@ class SnapshotTaker {
 
  private:
   void CopyStack(ThreadSnapshot* snapshot) const;
+  std::vector<char> ReadVectors(pid_t tid) const;
   bool WaitUntilStopped(pid_t tid, std::chrono::steady_clock::time_point deadline,
                         int* signal) const;
 

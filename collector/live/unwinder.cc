@@ -151,10 +151,15 @@ class Unwinder::Impl {
           Mixed(hash, std::accumulate(registers.preserved.begin(), registers.preserved.end(),
                                       kEmptyDigest, Mixed));
     }
-    if (!snapshot.all_registers || stack->digests.empty()) return;
+    if (!snapshot.all_registers || snapshot.vectors.empty() || stack->digests.empty()) return;
     stack->digest = stack->digests.front();
     for (int i = 0; i < ThreadSnapshot::kRegisters; ++i) {
       if (i != kInstruction) stack->digest = Mixed(stack->digest, snapshot.registers[i]);
+    }
+    for (size_t at = 0; at + 8 <= snapshot.vectors.size(); at += 8) {
+      uint64_t word = 0;
+      std::memcpy(&word, snapshot.vectors.data() + at, sizeof(word));
+      stack->digest = Mixed(stack->digest, word);
     }
   }
 

@@ -91,13 +91,35 @@ TEST(AttachJudge, AJobOfWhichAWaitingRankMovedIsNotAccused) {
 
 TEST(AttachJudge, ARankThatComputesIsShownAndNotAccused) {
   ObservedJob job(3);
-  job.Rank(0, "kernel a.c:7 < main a.c:30").Before("kernel a.c:8 < main a.c:30");
+  job.Rank(0, "kernel a.c:7 < main a.c:30").Before("kernel a.c:8 < main a.c:30").Changed();
   job.Rank(1, kBarrier);
   job.Rank(2, kBarrier);
   const Report report = job.Judge();
   EXPECT_THAT(report.findings, IsEmpty());
   EXPECT_THAT(report.notes, Contains(HasSubstr("ranks 1,2 wait in MPI_Barrier; rank 0 moves")));
   EXPECT_THAT(report.notes, Contains(HasSubstr("kernel (a.c:7)")));
+}
+
+TEST(AttachJudge, ALoopThatComesBackToAStateIsSeenAtAnyPlaceOfIt) {
+  for (const bool comes_back : {true, false}) {
+    ObservedJob job(2);
+    job.Rank(0, "kernel a.c:7 < main a.c:30")
+        .Before("kernel a.c:8 < main a.c:30")
+        .States({1, 2, 3}, {4, comes_back ? 2U : 5U});
+    job.Rank(1, kBarrier);
+    const Report report = job.Judge();
+    ASSERT_THAT(report.findings, SizeIs(comes_back ? 1 : 0));
+    if (comes_back) {
+      EXPECT_THAT(report.findings[0].culprits, ElementsAre(0));
+    }
+  }
+}
+
+TEST(AttachJudge, AStateThatIsNotKnownIsNoState) {
+  ObservedJob job(2);
+  job.Rank(0, "kernel a.c:7 < main a.c:30").States({0}, {0});
+  job.Rank(1, kBarrier);
+  EXPECT_THAT(job.Judge().findings, IsEmpty());
 }
 
 TEST(AttachJudge, ARankThatSleepsForATimeIsNotAccused) {
@@ -449,6 +471,26 @@ TEST(AttachJudge, AJobThatOnlyComputesHasNoFinding) {
   ObservedJob job(2);
   job.Rank(0, "kernel a.c:7 < main a.c:30").Changed();
   job.Rank(1, "kernel a.c:7 < main a.c:30").Changed();
+  EXPECT_THAT(job.Judge().findings, IsEmpty());
+}
+
+TEST(AttachJudge, WhatStartedARankIsLeftAfterItsEnd) {
+  ObservedJob job(3);
+  job.Rank(0, kBarrier);
+  job.Rank(1, "clock_nanosleep < main sleep.c:5").Asleep().WithoutLibrary();
+  job.Rank(2, kBarrier);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankDied);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kLikely);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(1));
+  EXPECT_THAT(report.findings[0].why, HasSubstr("has no MPI loaded"));
+}
+
+TEST(AttachJudge, ARankThatHasNotBegunIsNotDead) {
+  ObservedJob job(2);
+  job.Rank(0, "MPI_Init < main a.c:5");
+  job.Rank(1, "clock_nanosleep < main wrapper.c:5").Asleep().WithoutLibrary();
   EXPECT_THAT(job.Judge().findings, IsEmpty());
 }
 

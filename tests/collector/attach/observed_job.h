@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/attach/judge.h"
@@ -109,6 +110,11 @@ class ObservedJob {
       rank_->first.threads[0].call->awaited = rank;
       return *this;
     }
+    // It has loaded nothing that ranks talk by.
+    RankText& WithoutLibrary() {
+      rank_->rank.communicates = false;
+      return *this;
+    }
     // Its stack was another one at the first look.
     RankText& Before(const std::string& stack) {
       rank_->first.threads[0].frames = StackOf(stack);
@@ -118,6 +124,16 @@ class ObservedJob {
     RankText& Changed() {
       for (LiveFrame& frame : rank_->first.threads[0].frames) frame.digest += frame.digest != 0;
       rank_->first.threads[0].digest = 1;
+      return *this;
+    }
+    // Digests of registers and stack: what it had at moments of the first look, and of the second.
+    RankText& States(const std::vector<uint64_t>& first, const std::vector<uint64_t>& second) {
+      for (const auto& [look, digests] :
+           {std::pair(&rank_->first, &first), std::pair(&rank_->second, &second)}) {
+        ThreadLook& thread = look->threads[0];
+        thread.digest = digests->front();
+        thread.more_digests.assign(digests->begin() + 1, digests->end());
+      }
       return *this;
     }
     // A variable of a Python frame has another value; the interpreter's stack is the same.

@@ -114,7 +114,7 @@ TEST(AttachStacks, EveryMemberOfAnObservationIsKept) {
   stacks.job = {"Slurm", "7:0", 3, true, {}, {}};
   stacks.sources = {{"/a.py", {{SourceBlock::Kind::kArm, 1, 2, 3, "rank", "0", false}}}};
   ObservedRank& rank = stacks.ranks.emplace_back();
-  rank.rank = {2, 100, UINT64_MAX, "app", "/app", {101, 102}};
+  rank.rank = {2, 100, UINT64_MAX, "app", "/app", {101, 102}, false};
   rank.host = "n2";
   rank.second.state.emplace();
   ProcessState& state = *rank.second.state;
@@ -130,8 +130,9 @@ TEST(AttachStacks, EveryMemberOfAnObservationIsKept) {
   frame.digest = 18;
   frame.integers = {{"i", INT64_MIN}, {"j", INT64_MAX}};
   frame.build_id = "ab";
-  rank.second.threads = {{19, "u", {frame, frame}, true, 20, "d"}};
-  rank.second.helpers = {{21, "v", {frame}, false, 22, "h"}};
+  const LibraryCall call = {"c", {0, 1, 4, 6}, true, 5};
+  rank.second.threads = {{19, "u", {frame, frame}, true, 20, {23, UINT64_MAX}, "d", call}};
+  rank.second.helpers = {{21, "v", {frame}, false, 22, {}, "h", {}}};
   rank.first = rank.second;
   rank.first.io_bytes.reset();
 
@@ -145,8 +146,15 @@ TEST(AttachStacks, EveryMemberOfAnObservationIsKept) {
   EXPECT_EQ(got.host, "n2");
   EXPECT_EQ(got.rank.start_ticks, UINT64_MAX);
   EXPECT_THAT(got.rank.helpers, ElementsAre(101, 102));
+  EXPECT_FALSE(got.rank.communicates);
   EXPECT_EQ(got.first.io_bytes, std::nullopt);
   EXPECT_EQ(got.second.io_bytes, 0);
+  EXPECT_THAT(got.second.threads[0].more_digests, ElementsAre(23, UINT64_MAX));
+  ASSERT_TRUE(got.second.threads[0].call);
+  EXPECT_EQ(got.second.threads[0].call->communicator, "c");
+  EXPECT_THAT(got.second.threads[0].call->member_runs, ElementsAre(0, 1, 4, 6));
+  EXPECT_TRUE(got.second.threads[0].call->of_collective);
+  EXPECT_EQ(got.second.threads[0].call->awaited, 5);
   const LiveFrame& back = got.second.threads[0].frames[1];
   EXPECT_EQ(back.frame, frame.frame);
   EXPECT_EQ(back.integers, frame.integers);
@@ -168,8 +176,8 @@ constexpr size_t Count(const Members&... /*members*/) {
 // Does not compile once one of the structs has another member: stacks_fields.h needs a line for it.
 TEST(AttachStacks, NoMemberIsForgotten) {
   {
-    const auto& [a, b, c, d, e, f] = JobRank{};
-    EXPECT_EQ(Count(a, b, c, d, e, f), kListed<JobRank>);
+    const auto& [a, b, c, d, e, f, g] = JobRank{};
+    EXPECT_EQ(Count(a, b, c, d, e, f, g), kListed<JobRank>);
   }
   {
     const auto& [a, b, c, d, e, f] = FoundJob{};
@@ -200,8 +208,8 @@ TEST(AttachStacks, NoMemberIsForgotten) {
     EXPECT_EQ(Count(a, b, c, d, e, f), kListed<RankLook>);
   }
   {
-    const auto& [a, b, c, d, e, f, g] = ThreadLook{};
-    EXPECT_EQ(Count(a, b, c, d, e, f, g), kListed<ThreadLook>);
+    const auto& [a, b, c, d, e, f, g, h] = ThreadLook{};
+    EXPECT_EQ(Count(a, b, c, d, e, f, g, h), kListed<ThreadLook>);
   }
   {
     const auto& [a, b, c, d] = LibraryCall{};

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstring>
 #include <iterator>
+#include <set>
 #include <thread>
 
 #include "collector/live/ptrace_permission.h"
@@ -46,6 +47,18 @@ using testing::Patient;
 
 [[gnu::noinline]] void StackTestSpin(std::atomic<uint64_t>* turns) {
   for (;;) turns->fetch_add(1, std::memory_order_relaxed);
+}
+
+// Changes a floating-point register and nothing else.
+[[gnu::noinline]] void StackTestCount(std::atomic<uint64_t>* turns) {
+  turns->fetch_add(1, std::memory_order_relaxed);
+  for (double x = 1;; x += 1) {
+#if defined(__aarch64__)
+    asm volatile("" : "+w"(x));
+#else
+    asm volatile("" : "+x"(x));
+#endif
+  }
 }
 
 thread_local volatile uint64_t stack_test_own = 0;
@@ -131,6 +144,23 @@ TEST_F(LiveStackTest, EndlessLoop) {
   }
   EXPECT_TRUE(KeepsMoving(*turns));
   EXPECT_EQ(child.WaitForState(RunState::kRunning).tracer_pid, 0);
+}
+
+TEST_F(LiveStackTest, FloatingPointRegistersCount) {
+  std::atomic<uint64_t>* turns = SharedCounter();
+  LiveChild child([turns](LiveChild&) {
+    StackTestCount(turns);
+    return 0;
+  });
+  while (*turns == 0) sched_yield();
+  const LiveStacks stacks =
+      CaptureLiveStacks(ProcSource(), child.pid(), Patient({.more_digests = 3}));
+  ASSERT_EQ(stacks.threads.size(), 1U);
+  const LiveThread& thread = stacks.threads[0];
+  std::set<uint64_t> digests(thread.more_digests.begin(), thread.more_digests.end());
+  digests.insert(thread.digest);
+  EXPECT_EQ(digests.size(), 4U);
+  EXPECT_FALSE(digests.contains(0));
 }
 
 // Variables of a thread lie above its frames, and so does the number of its processor.
