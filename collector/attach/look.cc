@@ -9,9 +9,9 @@
 #include "collector/attach/standing.h"
 #include "collector/base/process_table.h"
 #include "collector/import/read_ahead.h"
+#include "collector/live/library_call.h"
 #include "collector/live/live_frames.h"
 #include "collector/live/live_stack.h"
-#include "collector/live/open_mpi_call.h"
 #include "collector/live/other_threads.h"
 #include "collector/live/process_image.h"
 #include "collector/symbolize/symbolizer.h"
@@ -56,7 +56,7 @@ void DropIntegers(RankLook* look) {
 // The thread stands in a call of MPI: whatever it reads of the library's objects is checked, as it
 // may run on.
 std::optional<LibraryCall> ReadCall(const ProcSource& proc, pid_t pid, const LiveThread& thread,
-                                    Symbolizer* symbolizer) {
+                                    int32_t world_size, Symbolizer* symbolizer) {
   std::vector<std::string> functions;
   size_t end = 0;  // behind the caller of the outermost frame of MPI
   for (const CodeAddress& address : thread.frames) {
@@ -73,11 +73,10 @@ std::optional<LibraryCall> ReadCall(const ProcSource& proc, pid_t pid, const Liv
   ProcessImage image;
   if (image.Load(proc, pid, &memory) != 0) return std::nullopt;
   const std::string root = proc.root() + "/proc/" + std::to_string(pid) + "/root";
-  std::optional<OpenMpiObjects> objects = OpenMpiObjects::In(image, root);
-  return objects ? objects->Read(frames) : std::nullopt;
+  return ReadLibraryCall(image, root, frames, world_size);
 }
 
-RankLook LookAt(const ProcSource& proc, const JobRank& rank, bool with_helpers,
+RankLook LookAt(const ProcSource& proc, const JobRank& rank, int32_t world_size, bool with_helpers,
                 Symbolizer* symbolizer) {
   RankLook look;
   look.state = ReadProcessState(proc, rank.pid, rank.start_ticks, &look.error);
@@ -107,7 +106,8 @@ RankLook LookAt(const ProcSource& proc, const JobRank& rank, bool with_helpers,
     }
   }
   if (meaning.meaning == FrameMeaning::kMpi) {
-    look.threads[index].call = ReadCall(proc, rank.pid, stacks.threads[index], symbolizer);
+    look.threads[index].call =
+        ReadCall(proc, rank.pid, stacks.threads[index], world_size, symbolizer);
   }
   const std::string directory = "/proc/" + std::to_string(rank.pid);
   const auto own_tid = [&](const ThreadLook& thread) {
@@ -152,7 +152,7 @@ std::vector<ObservedRank> LookTwice(const ProcSource& proc, const FoundJob& job,
     ReadAhead<RankLook> looks(observed.size(), ReadingThreads(), [&](size_t i) {
       if (second) std::this_thread::sleep_until(begun[i] + options.between);
       begun[i] = Clock::now();
-      return LookAt(proc, job.ranks[i], /*with_helpers=*/second, &symbolizer);
+      return LookAt(proc, job.ranks[i], job.size, /*with_helpers=*/second, &symbolizer);
     });
     for (ObservedRank& rank : observed) rank.*look = looks.Next();
   };

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "collector/attach/job_finder.h"
+#include "collector/live/library_call.h"
 #include "collector/live/live_frames.h"
-#include "collector/live/open_mpi_call.h"
 #include "collector/live/process_state.h"
 #include "collector/model/trace.h"
 

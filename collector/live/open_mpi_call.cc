@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 
 #include "collector/base/text.h"
 #include "collector/live/exported_symbols.h"
@@ -39,38 +38,7 @@ bool IsPlain(const CallFrame& frame) {
   return false;
 }
 
-// What a function has put into the registers since it was called.
-std::set<uint64_t> Changed(const FrameRegisters& own, const FrameRegisters& callers) {
-  std::set<uint64_t> changed;
-  for (size_t i = 0; i < own.preserved.size(); ++i) {
-    if (own.preserved[i] != callers.preserved[i] && own.preserved[i] != 0) {
-      changed.insert(own.preserved[i]);
-    }
-  }
-  return changed;
-}
-
 }  // namespace
-
-bool LibraryCall::HasMember(int32_t rank) const {
-  for (size_t i = 0; i + 1 < member_runs.size(); i += 2) {
-    if (member_runs[i] <= rank && rank <= member_runs[i + 1]) return true;
-  }
-  return false;
-}
-
-bool Merge(const LibraryCall& other, LibraryCall* call) {
-  const bool same_communicator = call->communicator.empty() || other.communicator.empty() ||
-                                 call->communicator == other.communicator;
-  const bool same_awaited =
-      call->awaited < 0 || other.awaited < 0 || call->awaited == other.awaited;
-  if (!same_communicator || !same_awaited) return false;
-  if (call->communicator.empty()) call->communicator = other.communicator;
-  if (call->member_runs.empty()) call->member_runs = other.member_runs;
-  call->of_collective |= other.of_collective;
-  call->awaited = std::max(call->awaited, other.awaited);
-  return true;
-}
 
 std::optional<OpenMpiObjects> OpenMpiObjects::In(const ProcessImage& image,
                                                  const std::string& file_root) {
@@ -195,7 +163,7 @@ std::optional<LibraryCall> OpenMpiObjects::Read(std::span<const CallFrame> frame
   bool one = true;
   for (size_t i = frames.size() - 1; i-- > 0 && IsPlain(frames[i]) && requests.empty();) {
     one = !frames[i].function.starts_with("ompi_request_default_wait_");
-    for (const uint64_t word : Changed(frames[i].registers, frames[i + 1].registers)) {
+    for (const uint64_t word : ChangedRegisters(frames[i], frames[i + 1])) {
       const Class type = ClassOf(word);
       if (type == Class::kRequest || type == Class::kCollectiveRequest) requests.push_back(word);
     }

@@ -13,36 +13,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collector/live/library_call.h"
 #include "collector/live/process_image.h"
-#include "collector/live/unwinder.h"
 
 namespace rollcall {
-
-struct LibraryCall {
-  // The library's name of the communicator, the same on all of its members: "MPI_COMM_WORLD",
-  // "MPI COMMUNICATOR 4 DUP FROM 0". Empty: unknown.
-  std::string communicator;
-  // Its members' ranks in MPI_COMM_WORLD, rising: the first and the last of each run. Empty:
-  // unknown.
-  std::vector<int32_t> member_runs;
-  // In MPI_Wait or the like: it waits for a request of a nonblocking or persistent collective.
-  bool of_collective = false;
-  // The rank in MPI_COMM_WORLD of the one whose message, or whose receive, it waits for now; -1:
-  // unknown. In a collective, that is one of the messages the collective is made of.
-  int32_t awaited = -1;
-
-  bool HasMember(int32_t rank) const;
-};
-
-// Of two looks at one call: what either of them knows. False if they contradict each other.
-bool Merge(const LibraryCall& other, LibraryCall* call);
-
-// A frame of a stack, as far as it is looked at.
-struct CallFrame {
-  FrameRegisters registers;
-  std::string_view function;  // empty: unknown
-  std::string_view module;    // path
-};
 
 // Reads memory of the process. Not thread-safe.
 class OpenMpiObjects {

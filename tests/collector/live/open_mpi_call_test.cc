@@ -209,19 +209,5 @@ TEST_F(OpenMpiCall, DamagedObjectsEndInNothing) {
   }
 }
 
-TEST(LibraryCallTest, TwoLooksAreMerged) {
-  LibraryCall call{.communicator = "a", .member_runs = {}, .of_collective = false, .awaited = -1};
-  EXPECT_TRUE(Merge(
-      {.communicator = "", .member_runs = {0, 3}, .of_collective = true, .awaited = 2}, &call));
-  EXPECT_EQ(call.communicator, "a");
-  EXPECT_THAT(call.member_runs, ElementsAre(0, 3));
-  EXPECT_TRUE(call.of_collective);
-  EXPECT_EQ(call.awaited, 2);
-  EXPECT_FALSE(
-      Merge({.communicator = "b", .member_runs = {}, .of_collective = false, .awaited = 2}, &call));
-  EXPECT_FALSE(
-      Merge({.communicator = "a", .member_runs = {}, .of_collective = false, .awaited = 1}, &call));
-}
-
 }  // namespace
 }  // namespace rollcall

@@ -1,0 +1,48 @@
+#include "collector/live/library_call.h"
+
+#include <algorithm>
+
+#include "collector/live/mpich_call.h"
+#include "collector/live/open_mpi_call.h"
+
+namespace rollcall {
+
+bool LibraryCall::HasMember(int32_t rank) const {
+  for (size_t i = 0; i + 1 < member_runs.size(); i += 2) {
+    if (member_runs[i] <= rank && rank <= member_runs[i + 1]) return true;
+  }
+  return false;
+}
+
+bool Merge(const LibraryCall& other, LibraryCall* call) {
+  const bool same_communicator = call->communicator.empty() || other.communicator.empty() ||
+                                 call->communicator == other.communicator;
+  const bool same_awaited =
+      call->awaited < 0 || other.awaited < 0 || call->awaited == other.awaited;
+  if (!same_communicator || !same_awaited) return false;
+  if (call->communicator.empty()) call->communicator = other.communicator;
+  if (call->member_runs.empty()) call->member_runs = other.member_runs;
+  call->of_collective |= other.of_collective;
+  call->awaited = std::max(call->awaited, other.awaited);
+  return true;
+}
+
+std::set<uint64_t> ChangedRegisters(const CallFrame& frame, const CallFrame& caller) {
+  std::set<uint64_t> changed;
+  for (size_t i = 0; i < frame.registers.preserved.size(); ++i) {
+    const uint64_t word = frame.registers.preserved[i];
+    if (word != caller.registers.preserved[i] && word != 0) changed.insert(word);
+  }
+  return changed;
+}
+
+std::optional<LibraryCall> ReadLibraryCall(const ProcessImage& image, const std::string& file_root,
+                                           std::span<const CallFrame> frames, int32_t world_size) {
+  if (auto objects = OpenMpiObjects::In(image, file_root)) return objects->Read(frames);
+  if (const auto objects = MpichObjects::In(image, file_root, world_size)) {
+    return objects->Read(frames);
+  }
+  return std::nullopt;
+}
+
+}  // namespace rollcall
