@@ -1,9 +1,11 @@
 # `rollcall attach` at real jobs that were started bare: fault programs, and healthy ones as long as they run; and at
 # the core files of both (attach.cores).
 # tests/accuracy/attach does so with all of them.
-set(ATTACH_FAULTS collective/barrier_under_if.c collective/barrier_skipped_by_rank0.c stalled/asleep_in_read.c)
+set(ATTACH_FAULTS collective/barrier_under_if.c collective/barrier_skipped_by_rank0.c stalled/asleep_in_read.c
+  polling/master_looks_for_results.c)
 set(ATTACH_TORCH collective_on_rank0 exception_on_rank2 stuck_loader uneven_batches unused_parameters)
-set(ATTACH_CONTROLS collective/barrier_under_if.c true_negatives/slow_rank.c true_negatives/poll_pump.c)
+set(ATTACH_CONTROLS collective/barrier_under_if.c true_negatives/slow_rank.c true_negatives/poll_pump.c
+  polling/master_looks_for_results.c)
 # What the objects of Open MPI tell.
 set(ATTACH_OPENMPI comms/subcommunicator_member_missing.c comms/two_communicators_crossed.c
   nonblocking/persistent_start_skipped.c nonblocking/worker_thread_skips.cc)

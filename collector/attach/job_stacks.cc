@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "collector/attach/judge.h"
+#include "collector/attach/polls.h"
 #include "collector/import/add_sources.h"
 #include "collector/model/rank_set.h"
 
@@ -114,6 +115,7 @@ JudgedStacks JudgeStacks(const JobStacks& stacks) {
   judged.standings = StandingsOf(stacks.job, "", stacks.ranks);
   judged.standings.trace.sources = stacks.sources;
   AddSources(&judged.standings.trace);
+  FindPolls(&judged.standings);
   judged.report = Judge(stacks.job, judged.standings);
   judged.report.notes.insert(judged.report.notes.end(), stacks.notes.begin(), stacks.notes.end());
   return judged;

@@ -53,6 +53,29 @@ void DropIntegers(RankLook* look) {
   }
 }
 
+// The calls that the function makes which called the outermost one that sleeps.
+std::vector<NearbyCall> CallsAroundSleep(const LiveThread& thread, Symbolizer* symbolizer) {
+  constexpr size_t kMostCalls = 128;
+  constexpr size_t kMostEntries = 512;
+  size_t caller = 0;
+  for (size_t i = 0; i + 1 < thread.frames.size(); ++i) {
+    const std::vector<SourceFrame> places = symbolizer->Symbolize(thread.frames[i]);
+    if (MeaningOf({&places.back()}).meaning == FrameMeaning::kSleep) caller = i + 1;
+  }
+  std::vector<NearbyCall> nearby;
+  if (caller == 0) return nearby;
+  const auto calls = symbolizer->CallsOf(thread.frames[caller], kMostCalls + 1);
+  if (calls.size() > kMostCalls) return nearby;
+  for (const Symbolizer::Call& call : calls) {
+    for (const SourceFrame& frame : call.frames) {
+      nearby.push_back({call.callee, frame.function, frame.file, frame.line});
+    }
+  }
+  // Some of them would be taken for all.
+  if (nearby.size() > kMostEntries) nearby.clear();
+  return nearby;
+}
+
 // The thread stands in a call of MPI: whatever it reads of the library's objects is checked, as it
 // may run on.
 std::optional<LibraryCall> ReadCall(const ProcSource& proc, pid_t pid, const LiveThread& thread,
@@ -104,6 +127,9 @@ RankLook LookAt(const ProcSource& proc, const JobRank& rank, int32_t world_size,
     if (!again.threads.empty()) {
       look.threads[index].more_digests = std::move(again.threads.front().more_digests);
     }
+  }
+  if (meaning.meaning == FrameMeaning::kSleep) {
+    look.threads[index].nearby = CallsAroundSleep(stacks.threads[index], symbolizer);
   }
   if (meaning.meaning == FrameMeaning::kMpi) {
     look.threads[index].call =

@@ -16,6 +16,15 @@
 
 namespace rollcall::attach {
 
+// A call that a function of the stack makes somewhere: one for each function that is inlined there,
+// and for the one that holds the code.
+struct NearbyCall {
+  std::string callee;  // empty: not known
+  std::string function;
+  std::string file;
+  int line = 0;
+};
+
 struct ThreadLook {
   pid_t tid = 0;
   std::string name;
@@ -29,6 +38,7 @@ struct ThreadLook {
   // In MPI, of the thread that tells most (standing.h), as far as the library's objects could be
   // read.
   std::optional<LibraryCall> call{};
+  std::vector<NearbyCall> nearby{};  // of one that sleeps for a time: of the function that does so
 };
 
 struct RankLook {

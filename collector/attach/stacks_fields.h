@@ -41,6 +41,7 @@ constexpr uint64_t Last(Enum last) {
 inline constexpr uint64_t kAnyNumber = UINT64_MAX;
 inline constexpr uint64_t kMaxStackRank = 1 << 22;
 inline constexpr uint64_t kMaxMemberRuns = 1 << 16;
+inline constexpr uint64_t kMaxNearbyCalls = 512;
 inline constexpr uint64_t kMaxWord = 1024;  // names
 inline constexpr uint64_t kMaxText = 16384;
 
@@ -160,7 +161,15 @@ struct FieldsOf<ThreadLook> {
       F("tid", &ThreadLook::tid, INT32_MAX), F("name", &ThreadLook::name, kMaxWord),
       F("frames", &ThreadLook::frames, 4096), F("whole", &ThreadLook::whole, 1),
       F("digest", &ThreadLook::digest, kAnyNumber), F("detail", &ThreadLook::detail, kMaxText),
-      F("call", &ThreadLook::call, 0), F("more_digests", &ThreadLook::more_digests, 64));
+      F("call", &ThreadLook::call, 0), F("more_digests", &ThreadLook::more_digests, 64),
+      F("nearby", &ThreadLook::nearby, kMaxNearbyCalls));
+};
+
+template <>
+struct FieldsOf<NearbyCall> {
+  static constexpr auto kList = std::tuple(
+      F("callee", &NearbyCall::callee, kMaxText), F("function", &NearbyCall::function, kMaxText),
+      F("file", &NearbyCall::file, kMaxText), F("line", &NearbyCall::line, INT32_MAX));
 };
 
 template <>

@@ -232,6 +232,7 @@ class Builder {
     }
     SetState(observed, second->tid, standing);
     standing->timed = standing->meaning.meaning == FrameMeaning::kSleep;
+    if (standing->timed) SetSleeper(*second, standing);
     SetPlace(observed, *second, standing);
     if (first == nullptr) return;
     standing->stillness = Compare(observed, *first, first_meaning, *second, standing->meaning);
@@ -239,6 +240,14 @@ class Builder {
     if (first->call && !Merge(*first->call, &standing->call)) {
       standing->stillness = Stillness::kMoved;
     }
+  }
+
+  static void SetSleeper(const ThreadLook& thread, RankStanding* standing) {
+    for (size_t i = FirstOwnFrame(standing->meaning); i < thread.frames.size(); ++i) {
+      standing->sleeper.push_back(thread.frames[i].frame);
+      if (!thread.frames[i].frame.inlined) break;
+    }
+    standing->nearby = thread.nearby;
   }
 
   // What it did when the signal came.

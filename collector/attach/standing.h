@@ -47,6 +47,10 @@ struct RankStanding {
   // Of the Python frames of the user's that are behind the call, outermost first.
   std::vector<FrameVariables> variables;
   LibraryCall call;  // by both looks
+  // With `timed`: the function that sleeps, those that are inlined there first, and the calls that
+  // it makes.
+  std::vector<SourceFrame> sleeper;
+  std::vector<NearbyCall> nearby;
   // Where those stand that it may wait for: workers of its data loader, or, on its way out, its
   // threads. "process 4711 is in __getitem__ (loader.py:20)"
   std::vector<std::string> awaited;

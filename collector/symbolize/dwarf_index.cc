@@ -246,6 +246,45 @@ DwarfIndex::Unit& DwarfIndex::UnitAt(Dwarf_Die unit_die) {
   return unit;
 }
 
+std::vector<DwarfCall> DwarfIndex::Calls(uint64_t vaddr, size_t most) {
+  std::vector<DwarfCall> calls;
+  const std::optional<Dwarf_Die> unit_die = FindUnit(vaddr);
+  if (!unit_die) return calls;
+  Unit& unit = UnitAt(*unit_die);
+  const auto function =
+      std::find_if(unit.functions.rbegin(), unit.functions.rend(),
+                   [vaddr](const Range& r) { return vaddr >= r.begin && vaddr < r.end; });
+  if (function == unit.functions.rend()) return calls;
+  std::vector<std::pair<Dwarf_Die, int>> scopes = {{function->die, 0}};
+  while (!scopes.empty() && calls.size() < most) {
+    auto [scope, depth] = scopes.back();
+    scopes.pop_back();
+    Dwarf_Die child;
+    for (int more = dwarf_child(&scope, &child); more == 0 && calls.size() < most;
+         more = dwarf_siblingof(&child, &child)) {
+      const int tag = dwarf_tag(&child);
+      const bool within = tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine;
+      if (within && depth < kMaxScopeDepth) scopes.emplace_back(child, depth + 1);
+      if (tag != DW_TAG_call_site && tag != DW_TAG_GNU_call_site) continue;
+      const bool gnu = tag == DW_TAG_GNU_call_site;
+      Dwarf_Attribute attribute;
+      Dwarf_Addr address = 0;
+      // A call instead of a return has none.
+      if (dwarf_formaddr(dwarf_attr(&child, gnu ? DW_AT_low_pc : DW_AT_call_return_pc, &attribute),
+                         &address) != 0) {
+        continue;
+      }
+      DwarfCall& call = calls.emplace_back();
+      call.return_address = address;
+      Dwarf_Die origin;
+      const unsigned name = gnu ? DW_AT_abstract_origin : DW_AT_call_origin;
+      if (dwarf_formref_die(dwarf_attr(&child, name, &attribute), &origin) == nullptr) continue;
+      if (const char* text = dwarf_diename(&origin); text != nullptr) call.callee = text;
+    }
+  }
+  return calls;
+}
+
 std::vector<DwarfFrame> DwarfIndex::Lookup(uint64_t vaddr, NameStyle style) {
   std::vector<DwarfFrame> frames;
   const std::optional<Dwarf_Die> unit_die = FindUnit(vaddr);

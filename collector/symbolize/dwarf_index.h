@@ -24,6 +24,12 @@ struct DwarfFrame {
   bool qualified = true;  // false: C++ without a linkage name; a symbol may know more
 };
 
+// A call that a function makes.
+struct DwarfCall {
+  std::string callee;           // as C has it; empty: by a pointer, or unknown
+  uint64_t return_address = 0;  // ELF address
+};
+
 // Not thread-safe. Does not own the Dwarf, which must outlive it. Malformed input ends in missing
 // answers; recursion and work are bounded. Compilation units are parsed when first asked for.
 class DwarfIndex {
@@ -33,6 +39,10 @@ class DwarfIndex {
   // Innermost first, the concrete function last. Empty: no function of the debug information covers
   // `vaddr`. With split DWARF whose .dwo files are missing: one frame with an empty function.
   std::vector<DwarfFrame> Lookup(uint64_t vaddr, NameStyle style);
+
+  // The calls of the function that holds the code at `vaddr`, and of those inlined into it, as far
+  // as the compiler told of them (DW_TAG_call_site, with optimisation only); `most` at most.
+  std::vector<DwarfCall> Calls(uint64_t vaddr, size_t most);
 
  private:
   struct Range {

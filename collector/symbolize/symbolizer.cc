@@ -181,6 +181,24 @@ class Symbolizer::Impl {
     return frames;
   }
 
+  std::vector<Call> CallsOf(const CodeAddress& address, size_t most) {
+    std::vector<DwarfCall> found;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const Module& module = ModuleOf(address);
+      if (module.file == nullptr || module.index == nullptr || address.vaddr == 0) return {};
+      found = module.index->Calls(address.vaddr - (address.is_return_address ? 1 : 0), most);
+    }
+    std::vector<Call> calls;
+    for (DwarfCall& call : found) {
+      CodeAddress place = address;
+      place.vaddr = call.return_address;
+      place.is_return_address = true;
+      calls.push_back({CleanText(call.callee, kMaxSymbolBytes), Symbolize(place)});
+    }
+    return calls;
+  }
+
  private:
   Module& ModuleOf(const CodeAddress& address) {
     const std::string key = address.build_id + '\0' + address.module_path;
@@ -216,6 +234,9 @@ Symbolizer::~Symbolizer() = default;
 
 std::vector<SourceFrame> Symbolizer::Symbolize(const CodeAddress& address) {
   return impl_->Symbolize(address);
+}
+std::vector<Symbolizer::Call> Symbolizer::CallsOf(const CodeAddress& address, size_t most) {
+  return impl_->CallsOf(address, most);
 }
 
 }  // namespace rollcall

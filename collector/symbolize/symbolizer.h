@@ -24,6 +24,10 @@ namespace rollcall {
 // Thread safety: every method may be called from any thread; calls take turns.
 class Symbolizer {
  public:
+  struct Call {
+    std::string callee;               // empty: by a pointer, or unknown
+    std::vector<SourceFrame> frames;  // where it is made: as Symbolize()
+  };
   struct Options {
     NameStyle name_style = NameStyle::kShort;
     // Where separate debug files are, in order. To be extended, not replaced, for private ones.
@@ -46,6 +50,10 @@ class Symbolizer {
   // Innermost first: functions inlined at the address, then the function that holds the code. Never
   // empty. The first call for a module reads it; a repeated address costs a hash lookup.
   std::vector<SourceFrame> Symbolize(const CodeAddress& address);
+
+  // The calls that the function at `address` makes, `most` at most; see DwarfIndex::Calls(). Empty:
+  // not known.
+  std::vector<Call> CallsOf(const CodeAddress& address, size_t most);
 
  private:
   class Impl;

@@ -8,6 +8,7 @@
 
 #include "collector/attach/job_stacks.h"
 #include "collector/attach/judge.h"
+#include "collector/attach/polls.h"
 #include "collector/attach/rank_stacks.h"
 #include "collector/attach/stacks.h"
 #include "collector/attach/standing.h"
@@ -24,7 +25,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   attach::HostStacks other = stacks;
   other.host = "other";
   for (const attach::JobStacks& job : attach::JoinHosts({stacks, other})) {
-    const attach::Standings standings = attach::StandingsOf(job.job, "", job.ranks);
+    attach::Standings standings = attach::StandingsOf(job.job, "", job.ranks);
+    standings.trace.sources = job.sources;
+    attach::FindPolls(&standings);
     attach::Judge(job.job, standings);
     StackTreeLines(StackTree(attach::RankStacks(standings), true));
   }

@@ -17,6 +17,7 @@
 
 #include "collector/attach/judge.h"
 #include "collector/attach/observation.h"
+#include "collector/attach/polls.h"
 #include "collector/attach/stacks.h"
 #include "collector/attach/standing.h"
 
@@ -133,6 +134,14 @@ class ObservedJob {
         ThreadLook& thread = look->threads[0];
         thread.digest = digests->front();
         thread.more_digests.assign(digests->begin() + 1, digests->end());
+      }
+      return *this;
+    }
+    // The function that sleeps makes calls: "MPI_Iprobe a.c:7 < nanosleep a.c:9".
+    RankText& Calls(const std::string& function, const std::string& calls) {
+      for (const LiveFrame& call : StackOf(calls)) {
+        rank_->second.threads[0].nearby.push_back(
+            {call.frame.function, function, call.frame.file, call.frame.line});
       }
       return *this;
     }
@@ -292,6 +301,7 @@ class ObservedJob {
   Standings Stand() const {
     Standings standings = StandingsOf(job_, "node1", {observed_.begin(), observed_.end()});
     standings.trace.sources = sources_;
+    FindPolls(&standings);
     return standings;
   }
   Report Judge() const { return attach::Judge(job_, Stand()); }

@@ -131,8 +131,9 @@ TEST(AttachStacks, EveryMemberOfAnObservationIsKept) {
   frame.integers = {{"i", INT64_MIN}, {"j", INT64_MAX}};
   frame.build_id = "ab";
   const LibraryCall call = {"c", {0, 1, 4, 6}, true, 5};
-  rank.second.threads = {{19, "u", {frame, frame}, true, 20, {23, UINT64_MAX}, "d", call}};
-  rank.second.helpers = {{21, "v", {frame}, false, 22, {}, "h", {}}};
+  rank.second.threads = {
+      {19, "u", {frame, frame}, true, 20, {23, UINT64_MAX}, "d", call, {{"k", "l", "m", 24}}}};
+  rank.second.helpers = {{21, "v", {frame}, false, 22, {}, "h", {}, {}}};
   rank.first = rank.second;
   rank.first.io_bytes.reset();
 
@@ -150,6 +151,9 @@ TEST(AttachStacks, EveryMemberOfAnObservationIsKept) {
   EXPECT_EQ(got.first.io_bytes, std::nullopt);
   EXPECT_EQ(got.second.io_bytes, 0);
   EXPECT_THAT(got.second.threads[0].more_digests, ElementsAre(23, UINT64_MAX));
+  ASSERT_THAT(got.second.threads[0].nearby, SizeIs(1));
+  EXPECT_EQ(got.second.threads[0].nearby[0].callee, "k");
+  EXPECT_EQ(got.second.threads[0].nearby[0].line, 24);
   ASSERT_TRUE(got.second.threads[0].call);
   EXPECT_EQ(got.second.threads[0].call->communicator, "c");
   EXPECT_THAT(got.second.threads[0].call->member_runs, ElementsAre(0, 1, 4, 6));
@@ -208,8 +212,12 @@ TEST(AttachStacks, NoMemberIsForgotten) {
     EXPECT_EQ(Count(a, b, c, d, e, f), kListed<RankLook>);
   }
   {
-    const auto& [a, b, c, d, e, f, g, h] = ThreadLook{};
-    EXPECT_EQ(Count(a, b, c, d, e, f, g, h), kListed<ThreadLook>);
+    const auto& [a, b, c, d, e, f, g, h, i] = ThreadLook{};
+    EXPECT_EQ(Count(a, b, c, d, e, f, g, h, i), kListed<ThreadLook>);
+  }
+  {
+    const auto& [a, b, c, d] = NearbyCall{};
+    EXPECT_EQ(Count(a, b, c, d), kListed<NearbyCall>);
   }
   {
     const auto& [a, b, c, d] = LibraryCall{};

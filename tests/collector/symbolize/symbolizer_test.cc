@@ -135,6 +135,50 @@ INSTANTIATE_TEST_SUITE_P(
                       "clang -O2 -g main.c probe.o -Wl,--build-id",
                       "clang -O2 -g -gsplit-dwarf main.c probe.o -Wl,--build-id"));
 
+TEST_F(SymbolizerTest, CallsOfAFunctionAndOfWhatIsInlinedIntoIt) {
+  for (const char* dwarf : {"-gdwarf-4", "-gdwarf-5"}) {
+    SCOPED_TRACE(dwarf);
+    const auto probes =
+        Build(std::string("cc -O1 -g ") + dwarf + " a.c probe.o -Wl,--build-id", "a.c", R"(
+#include <stdlib.h>
+static volatile int sink;
+static inline __attribute__((always_inline)) void inlined(void) {
+  sink = abs(rand());  // at-rand
+}
+__attribute__((noinline)) void work(void (*pointer)(const char*)) {
+  probe("work");
+  inlined();  // at-inlined
+  pointer("last");  // at-pointer
+  sink = 0;
+}
+int main(void) {
+  work(probe);
+  exit(0);
+}
+)");
+    Symbolizer symbolizer;
+    const auto calls = symbolizer.CallsOf(probes.at("work"), 10);
+    std::map<std::string, int> lines;
+    for (const Symbolizer::Call& call : calls) lines[call.callee] = call.frames.back().line;
+    EXPECT_THAT(lines, ::testing::UnorderedElementsAre(
+                           ::testing::Pair("probe", ::testing::Gt(0)),
+                           ::testing::Pair("rand", MarkerLine(source_, "// at-inlined")),
+                           ::testing::Pair("", MarkerLine(source_, "// at-pointer"))));
+    for (const Symbolizer::Call& call : calls) {
+      if (call.callee != "rand") continue;
+      EXPECT_EQ(call.frames[0].function, "inlined");
+      EXPECT_EQ(call.frames[0].line, MarkerLine(source_, "// at-rand"));
+    }
+    EXPECT_EQ(symbolizer.CallsOf(probes.at("work"), 2).size(), 2U);
+  }
+}
+
+TEST_F(SymbolizerTest, CallsThatTheCompilerDidNotTellOf) {
+  const auto probes = Build("cc -O0 -g a.c probe.o -Wl,--build-id", "a.c", kInlining);
+  Symbolizer symbolizer;
+  EXPECT_THAT(symbolizer.CallsOf(probes.at("main"), 10), IsEmpty());
+}
+
 TEST_F(SymbolizerTest, SharedLibrary) {
   source_ = dir_.Write("halo.c", std::string("/**/ ") + kProbeDeclaration +
                                      "static volatile int sink;\n"

@@ -1,0 +1,71 @@
+#include "collector/attach/polls.h"
+
+#include <algorithm>
+
+#include "collector/attach/frame_meaning.h"
+#include "proto/operations.h"
+
+namespace rollcall::attach {
+namespace {
+
+StackMeaning MeaningOfCallee(const std::string& callee) {
+  SourceFrame frame;
+  frame.function = callee;
+  return MeaningOf({&frame});
+}
+
+const SourceBlock* InnermostLoop(const Trace& trace, const SourceFrame& frame) {
+  const SourceBlock* innermost = nullptr;
+  for (const SourceBlocks& source : trace.sources) {
+    if (source.file != frame.file) continue;
+    for (const SourceBlock& block : source.blocks) {
+      const bool around = block.kind == SourceBlock::Kind::kLoop && block.Holds(frame.line);
+      if (around && (innermost == nullptr || innermost->Holds(block.first))) innermost = &block;
+    }
+  }
+  return innermost;
+}
+
+// The call that the loop around the sleep looks for messages by; without an operation if there is
+// none, or if the loop does anything else.
+StackMeaning PollOf(const Trace& trace, const RankStanding& rank) {
+  for (const SourceFrame& frame : rank.sleeper) {
+    const SourceBlock* loop = InnermostLoop(trace, frame);
+    if (loop == nullptr) continue;
+    StackMeaning poll;
+    bool sleeps = false;
+    for (const NearbyCall& call : rank.nearby) {
+      const bool inside =
+          call.function == frame.function && call.file == frame.file && loop->Holds(call.line);
+      if (!inside) continue;
+      const StackMeaning meaning = MeaningOfCallee(call.callee);
+      const Kind kind = FindOperation(static_cast<uint16_t>(meaning.operation)).kind;
+      if (meaning.meaning == FrameMeaning::kSleep) {
+        sleeps = true;
+      } else if (meaning.meaning == FrameMeaning::kMpi && kind == Kind::kIprobe) {
+        poll = meaning;
+      } else {
+        return {};
+      }
+    }
+    // Of a function whose calls are not known, that one is not either.
+    return sleeps ? poll : StackMeaning{};
+  }
+  return {};
+}
+
+}  // namespace
+
+void FindPolls(Standings* standings) {
+  for (RankStanding& rank : standings->ranks) {
+    if (!rank.timed || rank.nearby.empty()) continue;
+    const StackMeaning poll = PollOf(standings->trace, rank);
+    if (poll.operation == Operation::kNone) continue;
+    rank.meaning.meaning = poll.meaning;
+    rank.meaning.operation = poll.operation;
+    rank.meaning.call = poll.call;
+    rank.timed = false;
+  }
+}
+
+}  // namespace rollcall::attach
