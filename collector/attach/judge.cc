@@ -168,6 +168,7 @@ class Judgement {
         outside_.push_back(&rank);
       }
     }
+    for (Group& group : waiting_) Normalize(&group.ranks);
     std::stable_sort(waiting_.begin(), waiting_.end(), [](const Group& a, const Group& b) {
       return a.members.size() > b.members.size();
     });
@@ -694,19 +695,23 @@ class Judgement {
     int32_t value = -1;
     std::from_chars(arm->value.data(), arm->value.data() + arm->value.size(), value);
     if (arm->equal) return behind.ranks == std::vector<int32_t>{value};
-    const bool is_awaited =
-        std::any_of(behind.members.begin(), behind.members.end(),
-                    [value](const RankStanding* rank) { return rank->call.awaited == value; });
-    if (is_awaited) finding->certainty = Certainty::kLikely;
+    std::set<int32_t> awaited;
+    for (const RankStanding* rank : behind.members) {
+      if (std::binary_search(ahead.ranks.begin(), ahead.ranks.end(), rank->call.awaited)) {
+        awaited.insert(rank->call.awaited);
+      }
+    }
+    if (!awaited.empty()) finding->certainty = Certainty::kLikely;
     finding->culprits = {value};
-    return std::binary_search(ahead.ranks.begin(), ahead.ranks.end(), value);
+    return awaited.empty() ? std::binary_search(ahead.ranks.begin(), ahead.ranks.end(), value)
+                           : awaited == std::set<int32_t>{value};
   }
 
   static VerdictKind KindOf(const Group& main, const Group& other, const PathDivergence& part) {
     const bool in_loop = part.known && part.branch && !part.same && !part.arms &&
                          (!part.loops_a.empty() || !part.loops_b.empty());
     if (IsOfMessages(main) || IsOfMessages(other)) return VerdictKind::kP2pDeadlock;
-    if (part.same) return VerdictKind::kOrderInversion;
+    if (part.same && Differ(main.library(), other.library())) return VerdictKind::kOrderInversion;
     if (in_loop && main.call() != other.call()) return VerdictKind::kUnevenIterations;
     if (part.known && part.branch) return VerdictKind::kRankConditionalCollective;
     return VerdictKind::kCollectiveMismatch;
@@ -741,7 +746,7 @@ class Judgement {
     if (part.known && part.branch && !part.same && !part.a.function.empty()) {
       finding.why = fmt::format("the stacks part in {}, at lines {} and {}", part.a.function,
                                 part.a.line, part.b.line);
-    } else if (part.same) {
+    } else if (kind == VerdictKind::kOrderInversion) {
       finding.why = "the call site is the same, the communicators are not";
     }
     if (kind == VerdictKind::kP2pDeadlock) {

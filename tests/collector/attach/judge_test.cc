@@ -594,6 +594,15 @@ TEST(AttachJudge, WhoAloneMakesAConditionalCallIsSuspected) {
   }
 }
 
+TEST(AttachJudge, AConditionThatTheLibraryContradictsNamesNobody) {
+  ObservedJob job = OneInReduce(3);
+  job.Arm("a.c", 9, 11, "rank", "2", /*equal=*/false);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+}
+
 TEST(AttachJudge, AConditionThatDoesNotFitNamesNobody) {
   for (const bool equal : {true, false}) {
     ObservedJob job = OneInReduce(1);
