@@ -559,8 +559,9 @@ class Judgement {
                return !wanted.contains(entry.first) || !awaited.contains(entry.second);
              }) != 0;
     }
-    std::vector<int32_t> ranks;
-    for (const auto& [rank, other] : awaited) ranks.push_back(rank);
+    std::vector<int32_t> ranks(awaited.size());
+    std::transform(awaited.begin(), awaited.end(), ranks.begin(),
+                   [](const auto& entry) { return entry.first; });
     return ranks;
   }
 
@@ -783,7 +784,8 @@ class Judgement {
       skipped = order < 0 ? Skipped(main, other) : Skipped(other, main);
     }
     // Who stands behind a call that does not hold everybody back may have made it as all should.
-    const bool passed = order > 0 && !HoldsAll(other);
+    const auto passes = [&other](int by) { return by > 0 && !HoldsAll(other); };
+    const bool passed = passes(order);
     const bool tie = alone && main.members.size() == other.members.size();
     if (skipped && skipped->empty()) {
       finding->culprits.clear();
@@ -808,8 +810,8 @@ class Judgement {
           "known",
           other.call()));
     }
-    // A loop may count downwards.
-    if (part.known && part.order * order < 0) finding->certainty = Certainty::kSuspected;
+    // Where it is the turns that tell: a loop may count downwards.
+    if (part.known && passed != passes(part.order)) finding->certainty = Certainty::kSuspected;
     finding->waiting =
         finding->culprits.empty() ? main.ranks : Without(Waiting(), finding->culprits);
   }

@@ -663,7 +663,7 @@ TEST(AttachJudge, WhoIsATurnAheadHasLeftOutTheCallOfTheTurnBefore) {
       EXPECT_THAT(report.findings[0].culprits,
                   IsEmpty());  // the others may have left the broadcast
     }
-    EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);  // by the lines, it is behind
+    EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);  // a loop may count downwards
   }
 }
 
