@@ -173,6 +173,14 @@ const Entry* RankAmong(const std::vector<const Entry*>& family) {
   return family.front();
 }
 
+// It may have MPI without a library of that name: it is linked statically, or may not be looked at.
+bool MayBeStatic(const ProcSource& proc, pid_t pid) {
+  const std::set<std::string> files = MappedFiles(proc, pid);
+  return std::none_of(files.begin(), files.end(), [](const std::string& file) {
+    return file.find("/ld-") != std::string::npos || file.find("/libc.so") != std::string::npos;
+  });
+}
+
 // An agent of a launcher that itself is a rank of an outer one (torchrun in a Slurm task): what it
 // started says something else of itself.
 bool StartsRanksOfItsOwn(const ProcessTree& tree, const Entry& top) {
@@ -278,7 +286,7 @@ FoundJobs FindJobs(const ProcSource& proc, uid_t user, const RankFilter& filter)
     rank.start_ticks = chosen->start_ticks;
     rank.name = chosen->name;
     rank.executable = ExecutableOf(proc, chosen->pid);
-    rank.communicates = chosen->communicates;
+    rank.communicates = chosen->communicates || MayBeStatic(proc, chosen->pid);
     const std::vector<pid_t> below = tree.Descendants(chosen->pid);
     for (const Entry* entry : family) {
       if (entry == chosen) continue;

@@ -23,7 +23,8 @@ struct JobRank {
   std::string executable;    // its path; empty: unknown
   // Processes that it started and that have its environment: data loader workers, say.
   std::vector<pid_t> helpers;
-  // It has loaded MPI, NCCL, PyTorch or Gloo: it is no shell in front of the rank.
+  // False: it has not loaded MPI, NCCL, PyTorch or Gloo, and is not linked statically. It may be a
+  // shell in front of the rank.
   bool communicates = true;
 };
 

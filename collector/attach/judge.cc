@@ -152,7 +152,7 @@ class Judgement {
     for (const RankStanding& rank : standings_.ranks) {
       const bool waits = Waits(rank);
       // What started the rank's program, a shell, say, is still there.
-      if (rank.gone || (rank.no_library && begun)) {
+      if (rank.gone || (rank.no_library && begun && rank.stillness == Stillness::kAsleep)) {
         gone_.push_back(&rank);
       } else if (rank.denied) {
         unreadable_.push_back(&rank);
@@ -365,12 +365,13 @@ class Judgement {
         fmt::format("{} {} in {}", RanksPhrase(waiting), Verb(waiting, "waits", "wait"), call);
     if (!gone_.empty()) {
       const std::vector<int32_t> ranks = RanksOf(gone_);
-      Finding finding = Draft(VerdictKind::kRankDied, Certainty::kLikely);
+      const bool gone = gone_.front()->gone;
+      Finding finding =
+          Draft(VerdictKind::kRankDied, gone ? Certainty::kLikely : Certainty::kSuspected);
       finding.culprits = ranks;
-      finding.culprit_gone = true;
+      finding.culprit_gone = gone;
       finding.title = fmt::format("{} ended; {}", RanksPhrase(ranks), others);
-      finding.why =
-          gone_.front()->gone ? "its process is gone, or a zombie" : Survivor(*gone_.front());
+      finding.why = gone ? "its process is gone, or a zombie" : Survivor(*gone_.front());
       AddWaiting(&finding);
       Add(std::move(finding));
       return true;

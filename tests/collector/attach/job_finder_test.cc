@@ -96,6 +96,19 @@ TEST(JobFinder, AShellInFrontOfTheProgramIsNotTheRank) {
   EXPECT_THAT(found.jobs[0].ranks[0].helpers, IsEmpty());
 }
 
+TEST(JobFinder, WhetherARankHasALibraryToTalkByIsTold) {
+  Machine machine;
+  machine.Process(12, 10, "sleep", OpenMpi(0, 3), "libc.so.6");
+  machine.Process(13, 10, "solver", OpenMpi(1, 3), "libmpi.so.40");
+  machine.Process(14, 10, "static", OpenMpi(2, 3), "data.bin");
+  const FoundJobs found = machine.Find();
+  ASSERT_THAT(found.jobs, SizeIs(1));
+  ASSERT_THAT(found.jobs[0].ranks, SizeIs(3));
+  EXPECT_FALSE(found.jobs[0].ranks[0].communicates);
+  EXPECT_TRUE(found.jobs[0].ranks[1].communicates);
+  EXPECT_TRUE(found.jobs[0].ranks[2].communicates);
+}
+
 TEST(JobFinder, WorkersThatARankStartedAreListedApart) {
   Machine machine;
   machine.Process(12, 10, "python3", Torch(0, 1), "libtorch_cpu.so");

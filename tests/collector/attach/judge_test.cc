@@ -482,9 +482,16 @@ TEST(AttachJudge, WhatStartedARankIsLeftAfterItsEnd) {
   const Report report = job.Judge();
   ASSERT_THAT(report.findings, SizeIs(1));
   EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankDied);
-  EXPECT_EQ(report.findings[0].certainty, Certainty::kLikely);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
   EXPECT_THAT(report.findings[0].culprits, ElementsAre(1));
   EXPECT_THAT(report.findings[0].why, HasSubstr("has no MPI loaded"));
+}
+
+TEST(AttachJudge, ARankWithoutALibraryThatRunsMayHaveItInside) {
+  ObservedJob job(2);
+  job.Rank(0, kBarrier);
+  job.Rank(1, "kernel a.c:7 < main a.c:30").Changed().WithoutLibrary();
+  EXPECT_THAT(job.Judge().findings, IsEmpty());
 }
 
 TEST(AttachJudge, ARankThatHasNotBegunIsNotDead) {
