@@ -94,13 +94,15 @@ Choice Choose(const ProcSource& proc, const attach::FoundJobs& found, pid_t pid,
   if (fitting.size() == 1) return {.job = fitting.front()};
   if (fitting.empty() && pid != 0) return {.why = {NoRankText(proc, pid)}};
   if (fitting.empty()) return {.why = {fmt::format("there is no job '{}'", CleanText(name, 256))}};
-  // Those of one launcher, which gives names to jobs: the first one has started the others.
-  const bool spawned = std::all_of(fitting.begin(), fitting.end(), [&](const FoundJob* job) {
-    return !attach::IsToldByParent(*job) && job->others == fitting.front()->others;
-  });
+  // Those of the launcher that was named, which gives names to jobs: the first one has started the
+  // others (MPI_Comm_spawn).
+  const bool spawned =
+      pid != 0 && std::all_of(fitting.begin(), fitting.end(), [&](const FoundJob* job) {
+        return !attach::IsToldByParent(*job) && job->others == fitting.front()->others;
+      });
   if (spawned) {
     Choice first = {.job = fitting.front(),
-                    .why = {"of the jobs of this launcher the first one; not:"}};
+                    .why = {"looking at the launcher's first job; it has others:"}};
     for (size_t i = 1; i < fitting.size(); ++i) first.why.push_back("  " + JobText(*fitting[i]));
     return first;
   }

@@ -7,7 +7,7 @@ set(ATTACH_TORCH collective_on_rank0 exception_on_rank2 stuck_loader uneven_batc
 set(ATTACH_CONTROLS collective/barrier_under_if.c true_negatives/slow_rank.c true_negatives/poll_pump.c
   polling/master_looks_for_results.c)
 # What the objects of Open MPI tell.
-set(ATTACH_OPENMPI comms/subcommunicator_member_missing.c comms/two_communicators_crossed.c
+set(ATTACH_OPENMPI comms/spawn_conditional.c comms/subcommunicator_member_missing.c comms/two_communicators_crossed.c
   nonblocking/persistent_start_skipped.c nonblocking/worker_thread_skips.cc)
 set(ATTACH_CORE_FAULTS collective/barrier_under_if.c stalled/asleep_in_read.c)
 set(ATTACH_CORE_CONTROLS true_negatives/slow_rank.c true_negatives/poll_pump.c)
