@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include "collector/base/text.h"
 #include "collector/live/exported_symbols.h"
@@ -100,7 +101,11 @@ std::vector<uint64_t> OpenMpiObjects::ReadGroup(uint64_t address) const {
   uint64_t processes = 0;
   if (!Get(address + kGroupSize, &size) || !Get(address + kGroupProcesses, &processes)) return {};
   if (size <= 0 || static_cast<size_t>(size) > kMaxMembers) return {};
-  return Words(processes, static_cast<size_t>(size));
+  std::vector<uint64_t> members = Words(processes, static_cast<size_t>(size));
+  // Where this is no list of processes, one is missing or twice in it.
+  const std::unordered_set<uint64_t> all(members.begin(), members.end());
+  if (all.size() != members.size() || all.contains(0)) members.clear();
+  return members;
 }
 
 std::optional<OpenMpiObjects::Communicator> OpenMpiObjects::ReadCommunicator(uint64_t address) {

@@ -191,6 +191,20 @@ TEST_F(OpenMpiCall, AWorldThatWasRenamedTellsNothing) {
   EXPECT_FALSE(Read());
 }
 
+TEST_F(OpenMpiCall, AListThatIsNotOfProcessesHasNoMembers) {
+  for (const uint64_t value : {uint64_t{0}, uint64_t{0x77}, kHalfGroup + 0x40}) {
+    memory_.Put(kWorldGroup + 32, value);  // in no layout that is known
+    frames_.clear();
+    Frame("mca_pml_ob1_recv", kReceive);
+    Frame("PMPI_Recv");
+    Frame("main", 0, 0, "/app");
+    const auto call = Read();
+    ASSERT_TRUE(call);
+    EXPECT_THAT(call->member_runs, IsEmpty());
+    EXPECT_EQ(call->awaited, -1);
+  }
+}
+
 TEST_F(OpenMpiCall, DamagedObjectsEndInNothing) {
   for (const uint64_t address : {kWorldObject, kHalf + 248, kHalfGroup + 32, kReceive + 176,
                                  kExported[OpenMpiObjects::kWorld], kReceiveClass}) {
