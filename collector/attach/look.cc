@@ -53,15 +53,21 @@ void DropIntegers(RankLook* look) {
   }
 }
 
+// The caller of the outermost function that means `meaning`; 0: there is none, or the stack ends
+// there.
+size_t CallerOf(const LiveThread& thread, FrameMeaning meaning, Symbolizer* symbolizer) {
+  for (size_t i = thread.frames.size(); i-- > 0;) {
+    const SourceFrame function = symbolizer->Symbolize(thread.frames[i]).back();
+    if (MeaningOf({&function}).meaning == meaning) return i + 1 < thread.frames.size() ? i + 1 : 0;
+  }
+  return 0;
+}
+
 // The calls that the function makes which called the outermost one that sleeps.
 std::vector<NearbyCall> CallsAroundSleep(const LiveThread& thread, Symbolizer* symbolizer) {
   constexpr size_t kMostCalls = 128;
   constexpr size_t kMostEntries = 512;
-  size_t caller = 0;
-  for (size_t i = 0; i + 1 < thread.frames.size(); ++i) {
-    const std::vector<SourceFrame> places = symbolizer->Symbolize(thread.frames[i]);
-    if (MeaningOf({&places.back()}).meaning == FrameMeaning::kSleep) caller = i + 1;
-  }
+  const size_t caller = CallerOf(thread, FrameMeaning::kSleep, symbolizer);
   std::vector<NearbyCall> nearby;
   if (caller == 0) return nearby;
   const auto calls = symbolizer->CallsOf(thread.frames[caller], kMostCalls + 1);
@@ -80,16 +86,14 @@ std::vector<NearbyCall> CallsAroundSleep(const LiveThread& thread, Symbolizer* s
 // may run on.
 std::optional<LibraryCall> ReadCall(const ProcSource& proc, pid_t pid, const LiveThread& thread,
                                     int32_t world_size, Symbolizer* symbolizer) {
+  const size_t caller = CallerOf(thread, FrameMeaning::kMpi, symbolizer);
+  if (caller == 0 || caller >= thread.registers.size()) return std::nullopt;
   std::vector<std::string> functions;
-  size_t end = 0;  // behind the caller of the outermost frame of MPI
-  for (const CodeAddress& address : thread.frames) {
-    const std::vector<SourceFrame> places = symbolizer->Symbolize(address);
-    functions.push_back(places.back().function);
-    if (MeaningOf({&places.back()}).meaning == FrameMeaning::kMpi) end = functions.size() + 1;
+  for (size_t i = 0; i <= caller; ++i) {
+    functions.push_back(symbolizer->Symbolize(thread.frames[i]).back().function);
   }
-  if (end == 0 || end > thread.registers.size()) return std::nullopt;
   std::vector<CallFrame> frames;
-  for (size_t i = 0; i < end; ++i) {
+  for (size_t i = 0; i <= caller; ++i) {
     frames.push_back({thread.registers[i], functions[i], thread.frames[i].module_path});
   }
   const ProcessMemory memory(pid);

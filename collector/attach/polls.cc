@@ -1,6 +1,6 @@
 #include "collector/attach/polls.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "collector/attach/frame_meaning.h"
 #include "proto/operations.h"
@@ -59,11 +59,10 @@ StackMeaning PollOf(const Trace& trace, const RankStanding& rank) {
 void FindPolls(Standings* standings) {
   for (RankStanding& rank : standings->ranks) {
     if (!rank.timed || rank.nearby.empty()) continue;
-    const StackMeaning poll = PollOf(standings->trace, rank);
+    StackMeaning poll = PollOf(standings->trace, rank);
     if (poll.operation == Operation::kNone) continue;
-    rank.meaning.meaning = poll.meaning;
-    rank.meaning.operation = poll.operation;
-    rank.meaning.call = poll.call;
+    poll.frame = rank.meaning.frame;
+    rank.meaning = std::move(poll);
     rank.timed = false;
   }
 }

@@ -64,21 +64,24 @@ std::optional<MpichObjects> MpichObjects::In(const ProcessImage& image,
   return std::nullopt;
 }
 
-bool MpichObjects::IsObject(uint64_t address, uint32_t what) const {
+std::optional<uint32_t> MpichObjects::HandleOf(uint64_t address, uint32_t what) const {
   struct {
     uint32_t handle;
     int32_t references;
   } head{};
-  return address % 8 == 0 && memory_->Read(address, &head, sizeof(head)) == sizeof(head) &&
-         How(head.handle) != 0 && What(head.handle) == what && head.references > 0 &&
-         head.references <= kMaxReferences;
+  const bool sound = address % 8 == 0 &&
+                     memory_->Read(address, &head, sizeof(head)) == sizeof(head) &&
+                     How(head.handle) != 0 && What(head.handle) == what && head.references > 0 &&
+                     head.references <= kMaxReferences;
+  return sound ? std::optional(head.handle) : std::nullopt;
 }
 
 // context_id, recvcontext_id, remote_size, rank, attributes, local_size, local_group, remote_group,
 // comm_kind: of an intracommunicator, of which both sizes and both contexts are the same.
 bool MpichObjects::ReadCommunicator(uint64_t address, LibraryCall* call) const {
   std::array<char, kCommunicatorBytes> bytes{};
-  if (!IsObject(address, kIsCommunicator)) return false;
+  const std::optional<uint32_t> handle = HandleOf(address, kIsCommunicator);
+  if (!handle) return false;
   if (memory_->Read(address, bytes.data(), bytes.size()) != bytes.size()) return false;
   for (size_t at = 12; at + 64 <= bytes.size(); at += 4) {
     const size_t local_size = Aligned(at + 8) + 8;
@@ -93,7 +96,7 @@ bool MpichObjects::ReadCommunicator(uint64_t address, LibraryCall* call) const {
         MayBePointer(At<uint64_t>(bytes, groups)) &&
         MayBePointer(At<uint64_t>(bytes, groups + 8)) && At<int32_t>(bytes, groups + 16) == 0;
     if (!fits) continue;
-    const bool world = At<uint32_t>(bytes, 0) == kWorldHandle;
+    const bool world = *handle == kWorldHandle;
     call->communicator = world ? "MPI_COMM_WORLD" : fmt::format("context id {:#x}", context);
     if (size == world_size_) call->member_runs = {0, size - 1};
     return true;
@@ -104,16 +107,15 @@ bool MpichObjects::ReadCommunicator(uint64_t address, LibraryCall* call) const {
 // Requests that are built in are always complete. A variable of the user's begins with a handle,
 // too.
 std::optional<int32_t> MpichObjects::OpenRequest(uint64_t address) const {
-  uint32_t handle = 0;
+  const std::optional<uint32_t> handle = HandleOf(address, kIsRequest);
   int32_t kind = 0;
   uint64_t completion = 0;
   int32_t open = 0;
   const auto read = [this](uint64_t at, auto* value) {
     return memory_->Read(at, value, sizeof(*value)) == sizeof(*value);
   };
-  if (!IsObject(address, kIsRequest) || !read(address, &handle) || How(handle) == kBuiltin ||
-      !read(address + kRequestKind, &kind) || !read(address + kRequestCompletion, &completion) ||
-      !read(completion, &open)) {
+  if (!handle || How(*handle) == kBuiltin || !read(address + kRequestKind, &kind) ||
+      !read(address + kRequestCompletion, &completion) || !read(completion, &open)) {
     return std::nullopt;
   }
   const bool sound = kind > 0 && kind < kMaxRequestKinds && open > 0 && open < kMaxReferences;

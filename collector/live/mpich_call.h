@@ -31,7 +31,8 @@ class MpichObjects {
   std::optional<LibraryCall> Read(std::span<const CallFrame> frames) const;
 
  private:
-  bool IsObject(uint64_t address, uint32_t what) const;
+  // Of an object of that kind.
+  std::optional<uint32_t> HandleOf(uint64_t address, uint32_t what) const;
   // False if it is not one of which enough is known.
   bool ReadCommunicator(uint64_t address, LibraryCall* call) const;
   // The kind of a request that is not complete.

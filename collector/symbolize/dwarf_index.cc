@@ -246,15 +246,22 @@ DwarfIndex::Unit& DwarfIndex::UnitAt(Dwarf_Die unit_die) {
   return unit;
 }
 
+DwarfIndex::Range* DwarfIndex::FunctionAt(Unit& unit, uint64_t vaddr) {
+  // Of nested functions the inner one was collected later, and LTO may leave several at one
+  // address.
+  const auto function =
+      std::find_if(unit.functions.rbegin(), unit.functions.rend(),
+                   [vaddr](const Range& r) { return vaddr >= r.begin && vaddr < r.end; });
+  return function == unit.functions.rend() ? nullptr : &*function;
+}
+
 std::vector<DwarfCall> DwarfIndex::Calls(uint64_t vaddr, size_t most) {
   std::vector<DwarfCall> calls;
   const std::optional<Dwarf_Die> unit_die = FindUnit(vaddr);
   if (!unit_die) return calls;
   Unit& unit = UnitAt(*unit_die);
-  const auto function =
-      std::find_if(unit.functions.rbegin(), unit.functions.rend(),
-                   [vaddr](const Range& r) { return vaddr >= r.begin && vaddr < r.end; });
-  if (function == unit.functions.rend()) return calls;
+  Range* function = FunctionAt(unit, vaddr);
+  if (function == nullptr) return calls;
   std::vector<std::pair<Dwarf_Die, int>> scopes = {{function->die, 0}};
   while (!scopes.empty() && calls.size() < most) {
     auto [scope, depth] = scopes.back();
@@ -292,12 +299,8 @@ std::vector<DwarfFrame> DwarfIndex::Lookup(uint64_t vaddr, NameStyle style) {
   Unit& unit = UnitAt(*unit_die);
   const int language = dwarf_srclang(&unit.full);
 
-  // Of nested functions the inner one was collected later, and LTO may leave several at one
-  // address.
-  const auto function =
-      std::find_if(unit.functions.rbegin(), unit.functions.rend(),
-                   [vaddr](const Range& r) { return vaddr >= r.begin && vaddr < r.end; });
-  if (function == unit.functions.rend() && unit.has_functions) return frames;
+  Range* function = FunctionAt(unit, vaddr);
+  if (function == nullptr && unit.has_functions) return frames;
 
   std::string file;
   int line = 0;

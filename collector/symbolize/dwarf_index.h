@@ -59,6 +59,8 @@ class DwarfIndex {
 
   std::optional<Dwarf_Die> FindUnit(uint64_t vaddr);
   Unit& UnitAt(Dwarf_Die unit_die);
+  // Null if there is none; owned by the unit.
+  static Range* FunctionAt(Unit& unit, uint64_t vaddr);
   void CollectFunctions(Unit* unit, Dwarf_Die* parent, int depth, int* budget);
 
   Dwarf* dwarf_;
