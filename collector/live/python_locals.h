@@ -37,8 +37,8 @@ struct PythonLocals {
   // Where the interpreter does not tell the depth of the value stack (python_layout.h, StackTop),
   // the slots behind it may refer to what exists no more. Then of the objects on the stack only
   // iterators are looked into: what else moves there, does so by another object in the slot. Where
-  // another thread's iterator takes the memory of one that such a slot refers to, the digest
-  // changes although the frame did not move.
+  // another thread takes the memory of an iterator that such a slot refers to, the digest changes
+  // although the frame did not move: once by any object, at each turn by an iterator.
   uint64_t digest = 0;
 };
 
