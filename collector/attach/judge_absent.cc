@@ -1,0 +1,202 @@
+#include "collector/attach/judge_absent.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collector/model/rank_set.h"
+
+namespace rollcall::attach {
+namespace {
+
+class AbsentRanks {
+ public:
+  AbsentRanks(Judgement* judgement, Report* report)
+      : judgement_(*judgement), ranks_(judgement->ranks), report_(report) {}
+
+  bool Run() { return Outside() || Ended(); }
+
+ private:
+  std::string Survivor(const RankStanding& rank) const {
+    const Process& process = judgement_.standings.trace.processes[rank.process];
+    return fmt::format(
+        "its process {} ({}) has no MPI loaded, and the others are past MPI_Init: the rank's "
+        "program ended, and what started it is left",
+        process.pid, process.executable);
+  }
+
+  // Ranks outside of every wait that others are in. True if there are any.
+  bool Outside() {
+    if (ranks_.gone.empty() && ranks_.outside.empty()) return false;
+    if (judgement_.standings.cores && !ranks_.gone.empty()) return Crashed();
+    const std::string call = ranks_.waiting.front().call();
+    const std::vector<int32_t> waiting = WaitingRanks(ranks_);
+    const std::string others =
+        fmt::format("{} {} in {}", RanksPhrase(waiting), Verb(waiting, "waits", "wait"), call);
+    if (!ranks_.gone.empty()) {
+      const std::vector<int32_t> ranks = RanksOf(ranks_.gone);
+      const bool gone = ranks_.gone.front()->gone;
+      Finding finding = judgement_.Draft(VerdictKind::kRankDied,
+                                         gone ? Certainty::kLikely : Certainty::kSuspected);
+      finding.culprits = ranks;
+      finding.culprit_gone = gone;
+      finding.title = fmt::format("{} ended; {}", RanksPhrase(ranks), others);
+      finding.why = gone ? "its process is gone, or a zombie" : Survivor(*ranks_.gone.front());
+      judgement_.AddWaiting(&finding);
+      judgement_.Add(std::move(finding), report_);
+      return true;
+    }
+    std::vector<const RankStanding*> leaving;
+    std::vector<const RankStanding*> stalled;
+    for (const RankStanding* rank : ranks_.outside) {
+      (rank->meaning.meaning == FrameMeaning::kExit ? leaving : stalled).push_back(rank);
+    }
+    if (!stalled.empty()) Stalled(stalled, others);
+    if (!leaving.empty()) Leaving(leaving, others);
+    return true;
+  }
+
+  // Ranks whose cores say that they ended by themselves, whether or not others wait.
+  bool Crashed() {
+    const std::vector<int32_t> ranks = RanksOf(ranks_.gone);
+    const std::vector<int32_t> waiting = WaitingRanks(ranks_);
+    Finding finding = judgement_.Draft(VerdictKind::kRankDied, Certainty::kLikely);
+    finding.culprits = ranks;
+    finding.culprit_gone = true;
+    finding.hangs = !waiting.empty();
+    finding.title = fmt::format("{} {} ended by {}", RanksPhrase(ranks), Verb(ranks, "was", "were"),
+                                ranks_.gone.front()->fault);
+    if (!waiting.empty()) {
+      finding.title += fmt::format("; {} {} in {}", RanksPhrase(waiting),
+                                   Verb(waiting, "waits", "wait"), ranks_.waiting.front().call());
+    }
+    finding.why = "its core file says so";
+    judgement_.AddWaiting(&finding);
+    for (const RankStanding* rank : ranks_.gone) {
+      finding.sites.push_back(judgement_.SiteOf(*rank, {rank->rank}, Site::Role::kEnded, true));
+    }
+    judgement_.Add(std::move(finding), report_);
+    return true;
+  }
+
+  void Stalled(const std::vector<const RankStanding*>& stalled, const std::string& others) {
+    const std::vector<int32_t> ranks = RanksOf(stalled);
+    const RankStanding& first = *stalled.front();
+    const bool stopped = first.pace == Pace::kStopped;
+    // Somebody may have stopped it because the job hung: where the others part anyway, too.
+    const bool explains = stopped && ranks_.waiting.size() == 1;
+    Finding finding = judgement_.Draft(VerdictKind::kRankStalled,
+                                       explains ? Certainty::kLikely : Certainty::kSuspected);
+    finding.culprits = ranks;
+    finding.title = fmt::format(
+        "{} {} {}, and {}", RanksPhrase(ranks), Verb(ranks, "is", "are"),
+        stopped && Waits(first) ? "stopped in " + first.meaning.call : "outside every call",
+        others);
+    finding.why =
+        judgement_.standings.cores ? "it had not come there when its core was written"
+        : stopped                  ? "it is stopped, by a signal or a debugger"
+        : first.stillness == Stillness::kAsleep
+            ? "it did not run between the two looks"
+            : "it runs, and nothing on its stack or in its registers changed between the two looks";
+    if (stopped) finding.fix = fmt::format("continue {}, and look again", RanksPhrase(ranks));
+    judgement_.AddWaiting(&finding);
+    for (const RankStanding* rank : stalled) {
+      finding.sites.push_back(judgement_.SiteOf(*rank, {rank->rank}, Site::Role::kStalled, true));
+      AddAwaited(*rank, &finding);
+    }
+    judgement_.Add(std::move(finding), report_);
+  }
+
+  void Leaving(const std::vector<const RankStanding*>& leaving, const std::string& others) {
+    const std::vector<int32_t> ranks = RanksOf(leaving);
+    const bool finalizes = leaving.front()->meaning.operation == Operation::kFinalize;
+    Finding finding = judgement_.Draft(
+        finalizes ? VerdictKind::kFinalizedEarly : VerdictKind::kRankDied, Certainty::kLikely);
+    finding.culprits = ranks;
+    finding.title =
+        fmt::format("{} {} on {} way out{}, and {}", RanksPhrase(ranks), Verb(ranks, "is", "are"),
+                    Verb(ranks, "its", "their"), finalizes ? ", in MPI_Finalize" : "", others);
+    judgement_.AddWaiting(&finding);
+    if (!finalizes) finding.why = fmt::format("it is in {}", leaving.front()->meaning.call);
+    for (const RankStanding* rank : leaving) {
+      finding.sites.push_back(judgement_.SiteOf(*rank, {rank->rank}, Site::Role::kEnded, true));
+      AddAwaited(*rank, &finding);
+    }
+    judgement_.Add(std::move(finding), report_);
+  }
+
+  static void AddAwaited(const RankStanding& rank, Finding* finding) {
+    for (const std::string& awaited : rank.awaited) {
+      finding->notes.push_back(fmt::format("of rank {}, {}", rank.rank, awaited));
+    }
+  }
+
+  // A rank in MPI_Finalize makes no other call any more; one that is not there never will.
+  bool Ended() {
+    const auto finalizes = [](const Group& group) { return IsMpi(group, Operation::kFinalize); };
+    const bool some = std::any_of(ranks_.waiting.begin(), ranks_.waiting.end(), finalizes);
+    const bool all = std::all_of(ranks_.waiting.begin(), ranks_.waiting.end(), finalizes);
+    if (some && !all) {
+      std::vector<const RankStanding*> leaving;
+      for (const Group& group : ranks_.waiting) {
+        if (finalizes(group))
+          leaving.insert(leaving.end(), group.members.begin(), group.members.end());
+      }
+      std::erase_if(ranks_.waiting, finalizes);
+      // From whom a message is awaited is not known: who finalizes may have nothing to do with it.
+      const bool messages = std::all_of(ranks_.waiting.begin(), ranks_.waiting.end(), IsOfMessages);
+      Finding finding = messages
+                            ? judgement_.Draft(VerdictKind::kP2pUnmatched, Certainty::kSuspected)
+                            : judgement_.Draft(VerdictKind::kFinalizedEarly, Certainty::kLikely);
+      const std::vector<int32_t> finalizing = RanksOf(leaving);
+      const std::vector<int32_t> waiting = WaitingRanks(ranks_);
+      if (!messages) {
+        finding.culprits = finalizing;
+      } else if (!NamesNobody(ranks_, &finding)) {
+        finding.culprits = std::exchange(finding.waiting, {});
+      }
+      finding.title = fmt::format("{} {} in MPI_Finalize, and {} {} in {}", RanksPhrase(finalizing),
+                                  Verb(finalizing, "is", "are"), RanksPhrase(waiting),
+                                  Verb(waiting, "waits", "wait"), ranks_.waiting.front().call());
+      judgement_.AddWaiting(&finding);
+      for (Site& site : finding.sites) site.culprit = messages && !finding.culprits.empty();
+      finding.sites.push_back(
+          judgement_.SiteOf(*leaving.front(), finalizing, Site::Role::kEnded, !messages));
+      judgement_.Add(std::move(finding), report_);
+      return true;
+    }
+    if (ranks_.missing.empty()) return false;
+    // Who waits in MPI_Init waits for those that are still to be started; a job that finalizes
+    // ends.
+    const bool starts = std::any_of(ranks_.waiting.begin(), ranks_.waiting.end(),
+                                    [](const Group& group) { return group.kind() == Kind::kInit; });
+    if (starts || all) return true;
+    if (!judgement_.job.all_local) return false;
+    Finding finding = judgement_.Draft(VerdictKind::kRankDied, Certainty::kLikely);
+    finding.culprits = ranks_.missing;
+    finding.culprit_gone = true;
+    finding.title =
+        fmt::format("there is no process of {}, and {} {} in {}", RanksPhrase(ranks_.missing),
+                    RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"),
+                    ranks_.waiting.front().call());
+    finding.why = "the launcher started all ranks on this machine";
+    judgement_.AddWaiting(&finding);
+    judgement_.Add(std::move(finding), report_);
+    return true;
+  }
+
+  Judgement& judgement_;
+  Positions& ranks_;
+  Report* report_;
+};
+
+}  // namespace
+
+bool JudgeAbsent(Judgement* judgement, Report* report) {
+  return AbsentRanks(judgement, report).Run();
+}
+
+}  // namespace rollcall::attach

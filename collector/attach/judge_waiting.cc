@@ -1,0 +1,324 @@
+#include "collector/attach/judge_waiting.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collector/matching/user_code.h"
+#include "collector/model/rank_set.h"
+#include "proto/operations.h"
+
+namespace rollcall::attach {
+namespace {
+
+bool ReducesGradients(const Group& group) { return group.call().starts_with("c10d::Reducer::"); }
+
+std::string NameOf(const LibraryCall& call) {
+  return call.communicator.find(' ') == std::string::npos ? call.communicator
+                                                          : '"' + call.communicator + '"';
+}
+
+class WaitingGroups {
+ public:
+  WaitingGroups(const Judgement& judgement, Report* report)
+      : judgement_(judgement), ranks_(judgement.ranks), report_(report) {}
+
+  void Apart() {
+    if (!ranks_.missing.empty()) {
+      Finding finding = judgement_.Draft(VerdictKind::kInconclusive, Certainty::kInconclusive);
+      finding.hangs = false;
+      finding.title =
+          fmt::format("{} {} in {}; what {} {} was not seen", RanksPhrase(finding.waiting),
+                      Verb(finding.waiting, "waits", "wait"), ranks_.waiting.front().call(),
+                      RanksPhrase(ranks_.missing), Verb(ranks_.missing, "does", "do"));
+      finding.fix = judgement_.standings.cores
+                        ? "look at the cores of those ranks, too"
+                        : "look at the machines where those ranks run, too: --hosts, or --slurm";
+      judgement_.AddWaiting(&finding);
+      report_->findings.push_back(std::move(finding));
+      return;
+    }
+    if (std::all_of(ranks_.waiting.begin(), ranks_.waiting.end(), IsOfMessages)) return Messages();
+    if (ranks_.waiting.size() == 1) return Together();
+    Diverged();
+  }
+
+ private:
+  // Ranks that wait for each other in a circle, as far as the library tells.
+  std::vector<int32_t> Circle() const {
+    std::map<int32_t, int32_t> awaited;
+    for (const Group& group : ranks_.waiting) {
+      for (const RankStanding* rank : group.members) awaited[rank->rank] = rank->call.awaited;
+    }
+    // Who is awaited by nobody that is left is in no circle.
+    for (bool less = true; less;) {
+      std::set<int32_t> wanted;
+      for (const auto& [rank, other] : awaited) wanted.insert(other);
+      less = std::erase_if(awaited, [&](const auto& entry) {
+               return !wanted.contains(entry.first) || !awaited.contains(entry.second);
+             }) != 0;
+    }
+    std::vector<int32_t> ranks(awaited.size());
+    std::transform(awaited.begin(), awaited.end(), ranks.begin(),
+                   [](const auto& entry) { return entry.first; });
+    return ranks;
+  }
+
+  void Messages() {
+    Finding finding = judgement_.Draft(VerdictKind::kP2pDeadlock, Certainty::kSuspected);
+    const bool named = !NamesNobody(ranks_, &finding);
+    finding.title = fmt::format(
+        "{} {} in calls for {} that nobody is left to answer", RanksPhrase(finding.waiting),
+        Verb(finding.waiting, "waits", "wait"), named ? "messages" : "a window");
+    finding.why = "no rank is outside of these calls";
+    judgement_.AddWaiting(&finding);
+    for (Site& site : finding.sites) site.culprit = named;
+    const std::vector<int32_t> circle = Circle();
+    if (named && !circle.empty()) {
+      finding.certainty = finding.kind_certainty = Certainty::kLikely;
+      finding.why = "they wait for each other's messages in a circle";
+      finding.culprits = circle;
+      finding.waiting = Without(finding.waiting, circle);
+      for (Site& site : finding.sites) site.culprit = !Common(site.ranks, circle).empty();
+    } else if (named) {
+      finding.culprits = std::exchange(finding.waiting, {});
+    }
+    judgement_.Add(std::move(finding), report_);
+  }
+
+  void Together() {
+    const Group& group = ranks_.waiting.front();
+    // To start and to end processes, and to write files, takes as long as it takes.
+    if (group.front().meaning.meaning == FrameMeaning::kMpi && group.kind() != Kind::kCollective) {
+      report_->notes.push_back(fmt::format("all ranks are in {}", group.call()));
+      return;
+    }
+    Finding finding = judgement_.Draft(VerdictKind::kTransportStalled, Certainty::kSuspected);
+    finding.title = fmt::format("all ranks are in {}, called at one place", group.call());
+    judgement_.AddWaiting(&finding);
+    if (!OneIsBehind(&finding)) {
+      finding.why = "every rank has arrived, and none goes on";
+      finding.fix =
+          "compare the arguments of the call (root, count, datatype, communicator), which stacks "
+          "do not show; if they match, look below the program, at network, driver and library";
+    }
+    judgement_.Add(std::move(finding), report_);
+  }
+
+  // A loop that some are in another turn of.
+  bool OneIsBehind(Finding* finding) const {
+    const auto counter = std::find_if(judgement_.variables.begin(), judgement_.variables.end(),
+                                      [](const ComparedVariable& variable) {
+                                        return variable.counts && variable.values.size() == 2;
+                                      });
+    if (counter == judgement_.variables.end()) return false;
+    const std::vector<int32_t>& most = counter->values[0].ranks;
+    const std::vector<int32_t>& others = counter->values[1].ranks;
+    finding->kind = VerdictKind::kUnevenIterations;
+    finding->why = "they are in different turns of a loop";
+    if (most.size() != others.size()) {
+      finding->culprits = others;
+      finding->waiting = most;
+    }
+    return true;
+  }
+
+  // Some wait for messages, others for all: who is to send is not known from stacks.
+  void BlameMessages(Finding* finding) const {
+    finding->certainty = finding->kind_certainty = Certainty::kSuspected;
+    finding->culprits.clear();
+    finding->waiting = WaitingRanks(ranks_);
+    if (NamesNobody(ranks_, finding)) return;
+    for (const Group& group : ranks_.waiting) {
+      if (!IsOfMessages(group)) continue;
+      finding->culprits.insert(finding->culprits.end(), group.ranks.begin(), group.ranks.end());
+    }
+    Normalize(&finding->culprits);
+    finding->waiting = Without(finding->waiting, finding->culprits);
+    // Two that wait for each other.
+    if (finding->waiting.size() == 1 && finding->culprits.size() == 1) {
+      finding->culprits = WaitingRanks(ranks_);
+      finding->waiting.clear();
+    }
+  }
+
+  // Which of two groups is ahead in the program: < 0 if the second one is, 0 if it is not known.
+  int Order(const Group& a, const Group& b, const PathDivergence& part) const {
+    for (const ComparedVariable& variable : judgement_.variables) {
+      if (!variable.counts) continue;
+      const auto turn = [&variable](const Group& group) {
+        return std::find_if(variable.values.begin(), variable.values.end(), [&](const auto& value) {
+          return std::includes(value.ranks.begin(), value.ranks.end(), group.ranks.begin(),
+                               group.ranks.end());
+        });
+      };
+      const auto of_a = turn(a);
+      const auto of_b = turn(b);
+      if (of_a == variable.values.end() || of_b == variable.values.end() || of_a == of_b) continue;
+      return of_a->value < of_b->value ? -1 : 1;
+    }
+    return part.known ? part.order : 0;
+  }
+
+  // Which ranks of those that are ahead left out the call that the others wait in. None: not known.
+  static std::optional<std::vector<int32_t>> Skipped(const Group& behind, const Group& ahead) {
+    if (!HoldsAll(behind) || !Differ(behind.library(), ahead.library())) return std::nullopt;
+    std::vector<int32_t> skipped;
+    std::copy_if(ahead.ranks.begin(), ahead.ranks.end(), std::back_inserter(skipped),
+                 [&](int32_t rank) { return behind.library().HasMember(rank); });
+    return skipped;
+  }
+
+  // A call that may be left before all have come: who made it, and who did not, a condition around
+  // it tells. False if there is none, or if it does not fit.
+  bool BlameByCondition(const Group& behind, const Group& ahead, const PathDivergence& part,
+                        Finding* finding) const {
+    const SourceBlock* arm = part.branch ? judgement_.sites.ArmAround(part.b, part.a) : nullptr;
+    if (arm == nullptr) return false;
+    finding->certainty = Certainty::kSuspected;
+    finding->culprits = behind.ranks;
+    if (arm->subject.empty()) return true;
+    int32_t value = -1;
+    std::from_chars(arm->value.data(), arm->value.data() + arm->value.size(), value);
+    if (arm->equal) return behind.ranks == std::vector<int32_t>{value};
+    std::set<int32_t> awaited;
+    for (const RankStanding* rank : behind.members) {
+      if (std::binary_search(ahead.ranks.begin(), ahead.ranks.end(), rank->call.awaited)) {
+        awaited.insert(rank->call.awaited);
+      }
+    }
+    if (!awaited.empty()) finding->certainty = Certainty::kLikely;
+    finding->culprits = {value};
+    return awaited.empty() ? std::binary_search(ahead.ranks.begin(), ahead.ranks.end(), value)
+                           : awaited == std::set<int32_t>{value};
+  }
+
+  static VerdictKind KindOf(const Group& main, const Group& other, const PathDivergence& part) {
+    const bool in_loop = part.known && part.branch && !part.same && !part.arms &&
+                         (!part.loops_a.empty() || !part.loops_b.empty());
+    if (IsOfMessages(main) || IsOfMessages(other)) return VerdictKind::kP2pDeadlock;
+    if (part.same && Differ(main.library(), other.library())) return VerdictKind::kOrderInversion;
+    if (in_loop && main.call() != other.call()) return VerdictKind::kUnevenIterations;
+    if (part.known && part.branch) return VerdictKind::kRankConditionalCollective;
+    return VerdictKind::kCollectiveMismatch;
+  }
+
+  // Ranks wait in different collectives, or in one that they called at different places.
+  void Diverged() {
+    const Group& main = ranks_.waiting.front();
+    std::vector<const Group*> others;
+    for (size_t i = 1; i < ranks_.waiting.size(); ++i) others.push_back(&ranks_.waiting[i]);
+    const Group& other = *others.front();
+    const PathDivergence part =
+        judgement_.sites.Part(main.front().call_path, other.front().call_path);
+    const VerdictKind kind = KindOf(main, other, part);
+    Finding finding =
+        judgement_.Draft(kind, part.known ? Certainty::kLikely : Certainty::kSuspected);
+    finding.kind_certainty = Certainty::kSuspected;
+    for (const Group* group : others) {
+      finding.culprits.insert(finding.culprits.end(), group->ranks.begin(), group->ranks.end());
+    }
+    Normalize(&finding.culprits);
+    const bool apart = Differ(main.library(), other.library());
+    const auto where = [this, apart](const Group& group) {
+      const std::string place = PlaceText(judgement_.sites.UserFrame(group.front().call_path));
+      return fmt::format("{}{}{}", group.call(), place.empty() ? "" : " (" + place + ")",
+                         apart ? " on " + NameOf(group.library()) : "");
+    };
+    finding.title = fmt::format("{} {} in {}, {} in {}", RanksPhrase(main.ranks),
+                                Verb(main.ranks, "waits", "wait"), where(main),
+                                RanksPhrase(other.ranks), where(other));
+    if (others.size() > 1) {
+      finding.title += fmt::format(", others at {} more places", others.size() - 1);
+    }
+    if (part.known && part.branch && !part.same && !part.a.function.empty()) {
+      finding.why = fmt::format("the stacks part in {}, at lines {} and {}", part.a.function,
+                                part.a.line, part.b.line);
+    } else if (kind == VerdictKind::kOrderInversion) {
+      finding.why = "the call site is the same, the communicators are not";
+    }
+    if (kind == VerdictKind::kP2pDeadlock) {
+      BlameMessages(&finding);
+    } else {
+      Blame(main, other, part, &finding);
+    }
+    if (std::any_of(ranks_.waiting.begin(), ranks_.waiting.end(), ReducesGradients)) {
+      finding.notes.push_back(
+          "DistributedDataParallel reduces gradients once each rank has used each parameter: "
+          "find_unused_parameters where a step leaves some out, Join where ranks have fewer steps");
+    }
+    for (const Group& group : ranks_.waiting) {
+      std::vector<int32_t> culprits = Common(group.ranks, finding.culprits);
+      std::vector<int32_t> others = Without(group.ranks, culprits);
+      const auto add = [&](std::vector<int32_t>* ranks, Site::Role role) {
+        if (ranks->empty()) return;
+        finding.sites.push_back(judgement_.SiteOf(group.front(), std::move(*ranks), role,
+                                                  role == Site::Role::kCulprit));
+      };
+      add(&others, Site::Role::kWaiting);
+      add(&culprits, Site::Role::kCulprit);
+    }
+    judgement_.Add(std::move(finding), report_);
+  }
+
+  // Names the smaller part, unless more is known, or not enough.
+  void Blame(const Group& main, const Group& other, const PathDivergence& part,
+             Finding* finding) const {
+    const int order = Order(main, other, part);
+    const bool alone = ranks_.waiting.size() == 2;
+    std::optional<std::vector<int32_t>> skipped;
+    if (alone && order != 0) {
+      skipped = order < 0 ? Skipped(main, other) : Skipped(other, main);
+    }
+    // Who stands behind a call that does not hold everybody back may have made it as all should.
+    const auto passes = [&other](int by) { return by > 0 && !HoldsAll(other); };
+    const bool passed = passes(order);
+    const bool tie = alone && main.members.size() == other.members.size();
+    if (skipped && skipped->empty()) {
+      finding->culprits.clear();
+      finding->certainty = Certainty::kSuspected;
+      finding->notes.push_back("those who are ahead do not belong to the communicator of the call");
+    } else if (skipped) {
+      finding->culprits = *skipped;
+      const LibraryCall& library = (order < 0 ? main : other).library();
+      finding->why += fmt::format("; {} {} to {}", RanksPhrase(*skipped),
+                                  Verb(*skipped, "belongs", "belong"), NameOf(library));
+    } else if (tie) {
+      finding->culprits.clear();
+      finding->certainty = Certainty::kSuspected;
+      finding->notes.push_back(
+          "as many ranks stand at the one place as at the other: which of them went wrong is not "
+          "known");
+    } else if (passed && !(alone && BlameByCondition(other, main, part, finding))) {
+      finding->culprits.clear();
+      finding->certainty = Certainty::kSuspected;
+      finding->notes.push_back(fmt::format(
+          "a rank may leave {} before all have come: which of those behind it skipped it is not "
+          "known",
+          other.call()));
+    }
+    // Where it is the turns that tell: a loop may count downwards.
+    if (part.known && passed != passes(part.order)) finding->certainty = Certainty::kSuspected;
+    finding->waiting =
+        finding->culprits.empty() ? main.ranks : Without(WaitingRanks(ranks_), finding->culprits);
+  }
+
+  const Judgement& judgement_;
+  const Positions& ranks_;
+  Report* report_;
+};
+
+}  // namespace
+
+void JudgeWaiting(const Judgement& judgement, Report* report) {
+  WaitingGroups(judgement, report).Apart();
+}
+
+}  // namespace rollcall::attach

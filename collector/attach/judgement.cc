@@ -1,0 +1,116 @@
+#include "collector/attach/judgement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "collector/matching/user_code.h"
+#include "collector/model/rank_set.h"
+#include "proto/operations.h"
+
+namespace rollcall::attach {
+
+Judgement::Judgement(const FoundJob& found, const Standings& seen)
+    : job(found),
+      standings(seen),
+      sites(seen.trace),
+      variables(CompareVariables(seen)),
+      ranks(PositionsOf(found, seen, sites)) {}
+
+std::string Judgement::Place(const RankStanding& rank) const {
+  const SourceFrame frame = sites.UserFrame(rank.call_path);
+  const std::string place = PlaceText(frame);
+  const std::string function = frame.function.empty() ? "?" : frame.function;
+  return place.empty() ? function : fmt::format("{} ({})", function, place);
+}
+
+Site Judgement::SiteOf(const RankStanding& rank, std::vector<int32_t> of, Site::Role role,
+                       bool culprit) const {
+  Site site;
+  site.role = role;
+  site.culprit = culprit;
+  site.ranks = std::move(of);
+  site.frame = sites.UserFrame(rank.call_path);
+  const bool leaves = rank.meaning.meaning == FrameMeaning::kExit;
+  if (leaves && !IsUserLine(site.frame)) site.frame = {};
+  site.call_path = rank.call_path;
+  if (!rank.fault.empty()) {
+    site.what = "ended by " + rank.fault;
+  } else if (WaitsForRanks(rank.meaning.meaning)) {
+    site.what = rank.meaning.call;
+  } else {
+    site.what = fmt::format("{}{}{}", rank.state, rank.state.empty() ? "" : ", ",
+                            MeaningText(rank.meaning.meaning));
+  }
+  return site;
+}
+
+void Judgement::AddWaiting(Finding* finding) const {
+  for (const Group& group : ranks.waiting) {
+    finding->sites.push_back(SiteOf(group.front(), group.ranks, Site::Role::kWaiting, false));
+  }
+}
+
+Finding Judgement::Draft(VerdictKind kind, Certainty certainty) const {
+  Finding finding;
+  finding.kind = kind;
+  finding.certainty = certainty;
+  finding.kind_certainty = certainty;
+  finding.hangs = true;
+  finding.world = 0;
+  if (!ranks.waiting.empty()) finding.operation = ranks.waiting.front().front().meaning.operation;
+  finding.waiting = WaitingRanks(ranks);
+  return finding;
+}
+
+void Judgement::Add(Finding finding, Report* report) const {
+  report->status = finding.hangs ? Report::Status::kHung : Report::Status::kFailed;
+  for (const ComparedVariable& variable : variables) {
+    if (variable.counts) finding.notes.push_back(VariableText(variable));
+  }
+  if (standings.cores && !finding.culprit_gone) {
+    finding.certainty = finding.kind_certainty = Certainty::kSuspected;
+  }
+  for (const Group& group : ranks.waiting) {
+    for (const RankStanding* rank : group.members) {
+      if (!rank->in_kernel) continue;
+      finding.notes.push_back(
+          fmt::format("rank {} is in an uninterruptible wait in the kernel (state D)", rank->rank));
+    }
+  }
+  if (const std::string awaited = AwaitedText(); !awaited.empty()) {
+    finding.notes.push_back("by the library's requests, " + awaited);
+  }
+  finding.notes.push_back(fmt::format(
+      "seen from the stacks alone, {}: under `rollcall run` the calls themselves are compared",
+      standings.cores ? "at one look at each rank, which may have moved still" : "at two looks"));
+  report->findings.push_back(std::move(finding));
+}
+
+std::string Judgement::AwaitedText() const {
+  constexpr int kMostShown = 8;
+  std::string text;
+  int shown = 0;
+  for (const RankStanding& rank : standings.ranks) {
+    if (rank.call.awaited < 0 || !Waits(rank)) continue;
+    if (++shown > kMostShown) return text + ", and so on";
+    text += fmt::format("{}rank {} {}for rank {}", shown == 1 ? "" : ", ", rank.rank,
+                        shown == 1 ? "waits " : "", rank.call.awaited);
+  }
+  return text;
+}
+
+bool NamesNobody(const Positions& ranks, Finding* finding) {
+  const bool windows =
+      std::all_of(ranks.waiting.begin(), ranks.waiting.end(),
+                  [](const Group& group) { return !IsOfMessages(group) || IsOfWindow(group); });
+  if (!windows) return false;
+  finding->kind = VerdictKind::kP2pUnmatched;
+  finding->culprits.clear();
+  finding->notes.push_back(
+      "which rank holds the lock, or is to expose its memory, is not known from stacks");
+  return true;
+}
+
+}  // namespace rollcall::attach

@@ -1,0 +1,143 @@
+#include "collector/attach/positions.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "collector/model/rank_set.h"
+
+namespace rollcall::attach {
+namespace {
+
+// A call that waits for a nonblocking collective.
+bool OfCollective(const Group& group) {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [](const RankStanding* rank) { return rank->call.of_collective; });
+}
+
+// Is there a rank in a call that none makes before all have called MPI_Init, nor behind
+// MPI_Finalize?
+bool AllHaveBegun(const Standings& standings) {
+  return std::any_of(standings.ranks.begin(), standings.ranks.end(), [](const RankStanding& rank) {
+    const Kind kind = FindOperation(static_cast<uint16_t>(rank.meaning.operation)).kind;
+    return !rank.no_library && rank.meaning.meaning == FrameMeaning::kMpi && kind != Kind::kInit &&
+           rank.meaning.operation != Operation::kFinalize && Waits(rank) && Still(rank);
+  });
+}
+
+void Join(const RankStanding& rank, const CallSites& sites, std::vector<Group>* waiting) {
+  for (Group& group : *waiting) {
+    if (group.call() != rank.meaning.call ||
+        sites.Id(group.front().call_path) != sites.Id(rank.call_path)) {
+      continue;
+    }
+    // Rows of a grid are in one call at one place; who belongs to two of them is in one.
+    if (!IsOfMessages(group) && Differ(group.library(), rank.call) &&
+        group.library().HasMember(rank.rank)) {
+      continue;
+    }
+    group.members.push_back(&rank);
+    group.ranks.push_back(rank.rank);
+    return;
+  }
+  waiting->push_back({{&rank}, {rank.rank}});
+}
+
+}  // namespace
+
+bool IsMpi(const Group& group, Operation operation) {
+  return group.front().meaning.operation == operation;
+}
+
+bool IsOfMessages(const Group& group) {
+  if (group.front().meaning.meaning != FrameMeaning::kMpi) return false;
+  if (OfCollective(group)) return false;
+  const CallGroup kind = GroupOf(group.kind());
+  return kind == CallGroup::kP2p || kind == CallGroup::kRequests;
+}
+
+bool IsOfWindow(const Group& group) { return group.kind() == Kind::kWindowSync; }
+
+bool Differ(const LibraryCall& a, const LibraryCall& b) {
+  return !a.communicator.empty() && !b.communicator.empty() && !a.member_runs.empty() &&
+         !b.member_runs.empty() &&
+         (a.communicator != b.communicator || a.member_runs != b.member_runs);
+}
+
+bool HoldsAll(const Group& group) {
+  if (OfCollective(group)) return false;  // which collective is not known
+  const Rule rule = FindOperation(static_cast<uint16_t>(group.front().meaning.operation)).rule;
+  const Needs needs = NeedsOf(rule);
+  return needs == Needs::kAll || needs == Needs::kAllIfCounted || needs == Needs::kUnknown;
+}
+
+std::vector<int32_t> Common(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+  std::vector<int32_t> both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both;
+}
+
+std::vector<int32_t> Without(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+  std::vector<int32_t> left;
+  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(left));
+  return left;
+}
+
+bool Waits(const RankStanding& rank) {
+  const Kind kind = FindOperation(static_cast<uint16_t>(rank.meaning.operation)).kind;
+  return WaitsForRanks(rank.meaning.meaning) && !IsLocal(kind);
+}
+
+bool Still(const RankStanding& rank) {
+  return rank.stillness == Stillness::kAsleep || rank.stillness == Stillness::kSame;
+}
+
+std::vector<int32_t> RanksOf(const std::vector<const RankStanding*>& standings) {
+  std::vector<int32_t> ranks;
+  ranks.reserve(standings.size());
+  for (const RankStanding* standing : standings) ranks.push_back(standing->rank);
+  Normalize(&ranks);
+  return ranks;
+}
+
+std::vector<int32_t> WaitingRanks(const Positions& positions) {
+  std::vector<int32_t> ranks;
+  for (const Group& group : positions.waiting)
+    ranks.insert(ranks.end(), group.ranks.begin(), group.ranks.end());
+  Normalize(&ranks);
+  return ranks;
+}
+
+Positions PositionsOf(const FoundJob& job, const Standings& standings, const CallSites& sites) {
+  Positions all;
+  const bool begun = AllHaveBegun(standings);
+  for (const RankStanding& rank : standings.ranks) {
+    const bool waits = Waits(rank);
+    // What started the rank's program, a shell, say, is still there.
+    if (rank.gone || (rank.no_library && begun && rank.stillness == Stillness::kAsleep)) {
+      all.gone.push_back(&rank);
+    } else if (rank.denied) {
+      all.unreadable.push_back(&rank);
+    } else if (rank.pace == Pace::kStopped) {
+      all.outside.push_back(&rank);  // whatever it was about to do
+    } else if (standings.cores) {
+      waits ? Join(rank, sites, &all.waiting) : all.outside.push_back(&rank);
+    } else if (rank.ended || rank.may_act || !Still(rank) || (rank.timed && !waits)) {
+      all.moving.push_back(&rank);
+    } else if (waits) {
+      Join(rank, sites, &all.waiting);
+    } else {
+      all.outside.push_back(&rank);
+    }
+  }
+  for (Group& group : all.waiting) Normalize(&group.ranks);
+  std::stable_sort(all.waiting.begin(), all.waiting.end(), [](const Group& a, const Group& b) {
+    return a.members.size() > b.members.size();
+  });
+  const std::vector<uint32_t>& processes = standings.trace.worlds[0].processes;
+  for (int32_t rank = 0; rank < job.size; ++rank) {
+    if (processes[static_cast<size_t>(rank)] == kNoIndex) all.missing.push_back(rank);
+  }
+  return all;
+}
+
+}  // namespace rollcall::attach
