@@ -24,7 +24,7 @@ uint64_t Mix(uint64_t hash, uint64_t word) {
 
 class DumpBuilder : public DumpSink {
  public:
-  explicit DumpBuilder(Dump* dump) : dump_(*dump) {}
+  DumpBuilder(Dump* dump, uint64_t max_visits) : dump_(*dump), max_visits_(max_visits) {}
 
   void Entry(const Values& values, Value value) override {
     const std::span<const Value> pairs = values.Items(value);
@@ -271,8 +271,8 @@ class DumpBuilder : public DumpSink {
   // A value that is shared costs the file three bytes each time that it is looked at again.
   bool Spend(size_t visits) {
     visits_ += visits;
-    left_out_ |= visits_ > kMaxVisits;
-    return visits_ <= kMaxVisits;
+    left_out_ |= visits_ > max_visits_;
+    return visits_ <= max_visits_;
   }
 
   // {name: {name, desc, ranks}}
@@ -330,9 +330,8 @@ class DumpBuilder : public DumpSink {
     return error == std::errc() && end == text.data() + text.size() ? number : -1;
   }
 
-  static constexpr uint64_t kMaxVisits = 400'000'000;
-
   Dump& dump_;
+  const uint64_t max_visits_;
   uint64_t visits_ = 0;
   uint32_t version_ = kNoIndex;
   bool seen_ = false;
@@ -364,11 +363,11 @@ Format Recognize(ByteSource& source) {
              : Format::kNone;
 }
 
-Dump ReadDump(ByteSource& source, std::string name, Format format) {
+Dump ReadDump(ByteSource& source, std::string name, Format format, uint64_t max_visits) {
   Dump dump;
   dump.source = std::move(name);
   Values values;
-  DumpBuilder builder(&dump);
+  DumpBuilder builder(&dump, max_visits);
   builder.Finish(&values, format == Format::kJson ? ReadJson(source, &values, &builder)
                                                   : ReadPickle(source, &values, &builder));
   return dump;

@@ -17,6 +17,7 @@ namespace rollcall::flight_recorder {
 inline constexpr size_t kMaxEntries = size_t{1} << 20;
 inline constexpr size_t kMaxFrames = 256;    // of one stack
 inline constexpr size_t kMaxTensors = 4096;  // of one operation
+inline constexpr uint64_t kMaxVisits = 400'000'000;
 inline constexpr size_t kMaxGroups = 1 << 16;
 inline constexpr size_t kMaxGroupRanks = size_t{1} << 22;
 
@@ -95,8 +96,10 @@ enum class Format : uint8_t { kNone, kPickle, kJson };
 Format Recognize(ByteSource& source);
 
 // Reads what is there. Damage is in `problems`, with its offset; what came before it is kept.
+// At most `max_visits` values are looked at: entries of a pickle may share one of many thousands.
 // Throws nothing but std::bad_alloc. Thread-safe for different sources.
-Dump ReadDump(ByteSource& source, std::string name, Format format);
+Dump ReadDump(ByteSource& source, std::string name, Format format,
+              uint64_t max_visits = kMaxVisits);
 
 // "[0, 1, 8]", and also "[0,1,8]"; empty for anything else and for too many.
 std::vector<int32_t> ParseRanks(std::string_view text);
