@@ -5,7 +5,7 @@ function(rollcall_unit_tests target dir library)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/*_test.cc)
   if(ROLLCALL_SANITIZE MATCHES thread)
     # The code of these folders starts no thread and takes no lock.
-    list(FILTER sources EXCLUDE REGEX 
+    list(FILTER sources EXCLUDE REGEX
          "/collector/(attach|check|diagnosis|export|import/flight_recorder|matching|model|report)/")
   endif()
   add_executable(${target} ${sources})
