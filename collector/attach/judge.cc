@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -48,12 +46,6 @@ class JobReport {
   }
 
  private:
-  static uint32_t CountHosts(const Trace& trace) {
-    std::set<std::string_view> hosts;
-    for (const Process& process : trace.processes) hosts.insert(process.host);
-    return static_cast<uint32_t>(hosts.size());
-  }
-
   std::vector<int32_t> Stopped() const {
     std::vector<const RankStanding*> stopped;
     std::copy_if(ranks_.outside.begin(), ranks_.outside.end(), std::back_inserter(stopped),
@@ -103,10 +95,8 @@ class JobReport {
                                           Verb(moving, "moved", "moved")));
       return std::move(report_);
     }
-    const std::vector<int32_t> waiting = WaitingRanks(ranks_);
-    report_.notes.push_back(fmt::format(
-        "{} {} in {}; {} {}", RanksPhrase(waiting), Verb(waiting, "waits", "wait"),
-        ranks_.waiting.front().call(), RanksPhrase(moving), Verb(moving, "moves", "move")));
+    report_.notes.push_back(fmt::format("{}; {} {}", judgement_.WaitingText(), RanksPhrase(moving),
+                                        Verb(moving, "moves", "move")));
     for (size_t i = 0; i < std::min(kMostShown, ranks_.moving.size()); ++i) {
       const RankStanding& rank = *ranks_.moving[i];
       std::string text =

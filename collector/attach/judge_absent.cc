@@ -32,10 +32,7 @@ class AbsentRanks {
   bool Outside() {
     if (ranks_.gone.empty() && ranks_.outside.empty()) return false;
     if (judgement_.standings.cores && !ranks_.gone.empty()) return Crashed();
-    const std::string call = ranks_.waiting.front().call();
-    const std::vector<int32_t> waiting = WaitingRanks(ranks_);
-    const std::string others =
-        fmt::format("{} {} in {}", RanksPhrase(waiting), Verb(waiting, "waits", "wait"), call);
+    const std::string others = judgement_.WaitingText();
     if (!ranks_.gone.empty()) {
       const std::vector<int32_t> ranks = RanksOf(ranks_.gone);
       const bool gone = ranks_.gone.front()->gone;
@@ -62,17 +59,13 @@ class AbsentRanks {
   // Ranks whose cores say that they ended by themselves, whether or not others wait.
   bool Crashed() {
     const std::vector<int32_t> ranks = RanksOf(ranks_.gone);
-    const std::vector<int32_t> waiting = WaitingRanks(ranks_);
     Finding finding = judgement_.Draft(VerdictKind::kRankDied, Certainty::kLikely);
     finding.culprits = ranks;
     finding.culprit_gone = true;
-    finding.hangs = !waiting.empty();
+    finding.hangs = !ranks_.waiting.empty();
     finding.title = fmt::format("{} {} ended by {}", RanksPhrase(ranks), Verb(ranks, "was", "were"),
                                 ranks_.gone.front()->fault);
-    if (!waiting.empty()) {
-      finding.title += fmt::format("; {} {} in {}", RanksPhrase(waiting),
-                                   Verb(waiting, "waits", "wait"), ranks_.waiting.front().call());
-    }
+    if (finding.hangs) finding.title += "; " + judgement_.WaitingText();
     finding.why = "its core file says so";
     judgement_.AddWaiting(&finding);
     for (const RankStanding* rank : ranks_.gone) {
@@ -136,7 +129,9 @@ class AbsentRanks {
 
   // A rank in MPI_Finalize makes no other call any more; one that is not there never will.
   bool Ended() {
-    const auto finalizes = [](const Group& group) { return IsMpi(group, Operation::kFinalize); };
+    const auto finalizes = [](const Group& group) {
+      return group.front().meaning.operation == Operation::kFinalize;
+    };
     const bool some = std::any_of(ranks_.waiting.begin(), ranks_.waiting.end(), finalizes);
     const bool all = std::all_of(ranks_.waiting.begin(), ranks_.waiting.end(), finalizes);
     if (some && !all) {
@@ -152,15 +147,13 @@ class AbsentRanks {
                             ? judgement_.Draft(VerdictKind::kP2pUnmatched, Certainty::kSuspected)
                             : judgement_.Draft(VerdictKind::kFinalizedEarly, Certainty::kLikely);
       const std::vector<int32_t> finalizing = RanksOf(leaving);
-      const std::vector<int32_t> waiting = WaitingRanks(ranks_);
       if (!messages) {
         finding.culprits = finalizing;
       } else if (!NamesNobody(ranks_, &finding)) {
         finding.culprits = std::exchange(finding.waiting, {});
       }
-      finding.title = fmt::format("{} {} in MPI_Finalize, and {} {} in {}", RanksPhrase(finalizing),
-                                  Verb(finalizing, "is", "are"), RanksPhrase(waiting),
-                                  Verb(waiting, "waits", "wait"), ranks_.waiting.front().call());
+      finding.title = fmt::format("{} {} in MPI_Finalize, and {}", RanksPhrase(finalizing),
+                                  Verb(finalizing, "is", "are"), judgement_.WaitingText());
       judgement_.AddWaiting(&finding);
       for (Site& site : finding.sites) site.culprit = messages && !finding.culprits.empty();
       finding.sites.push_back(
@@ -178,10 +171,8 @@ class AbsentRanks {
     Finding finding = judgement_.Draft(VerdictKind::kRankDied, Certainty::kLikely);
     finding.culprits = ranks_.missing;
     finding.culprit_gone = true;
-    finding.title =
-        fmt::format("there is no process of {}, and {} {} in {}", RanksPhrase(ranks_.missing),
-                    RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"),
-                    ranks_.waiting.front().call());
+    finding.title = fmt::format("there is no process of {}, and {}", RanksPhrase(ranks_.missing),
+                                judgement_.WaitingText());
     finding.why = "the launcher started all ranks on this machine";
     judgement_.AddWaiting(&finding);
     judgement_.Add(std::move(finding), report_);

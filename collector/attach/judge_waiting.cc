@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -34,10 +35,8 @@ class WaitingGroups {
     if (!ranks_.missing.empty()) {
       Finding finding = judgement_.Draft(VerdictKind::kInconclusive, Certainty::kInconclusive);
       finding.hangs = false;
-      finding.title =
-          fmt::format("{} {} in {}; what {} {} was not seen", RanksPhrase(finding.waiting),
-                      Verb(finding.waiting, "waits", "wait"), ranks_.waiting.front().call(),
-                      RanksPhrase(ranks_.missing), Verb(ranks_.missing, "does", "do"));
+      finding.title = fmt::format("{}; what {} {} was not seen", judgement_.WaitingText(),
+                                  RanksPhrase(ranks_.missing), Verb(ranks_.missing, "does", "do"));
       finding.fix = judgement_.standings.cores
                         ? "look at the cores of those ranks, too"
                         : "look at the machines where those ranks run, too: --hosts, or --slurm";

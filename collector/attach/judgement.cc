@@ -10,6 +10,26 @@
 #include "proto/operations.h"
 
 namespace rollcall::attach {
+namespace {
+
+// A call that ends when another rank gives a lock back, or exposes its memory.
+bool IsOfWindow(const Group& group) { return group.kind() == Kind::kWindowSync; }
+
+// "rank 0 waits for rank 1, rank 1 for rank 2"; empty if the library tells of nobody.
+std::string AwaitedText(const Standings& standings) {
+  constexpr int kMostShown = 8;
+  std::string text;
+  int shown = 0;
+  for (const RankStanding& rank : standings.ranks) {
+    if (rank.call.awaited < 0 || !Waits(rank)) continue;
+    if (++shown > kMostShown) return text + ", and so on";
+    text += fmt::format("{}rank {} {}for rank {}", shown == 1 ? "" : ", ", rank.rank,
+                        shown == 1 ? "waits " : "", rank.call.awaited);
+  }
+  return text;
+}
+
+}  // namespace
 
 Judgement::Judgement(const FoundJob& found, const Standings& seen)
     : job(found),
@@ -46,6 +66,12 @@ Site Judgement::SiteOf(const RankStanding& rank, std::vector<int32_t> of, Site::
   return site;
 }
 
+std::string Judgement::WaitingText() const {
+  const std::vector<int32_t> waiting = WaitingRanks(ranks);
+  return fmt::format("{} {} in {}", RanksPhrase(waiting), Verb(waiting, "waits", "wait"),
+                     ranks.waiting.front().call());
+}
+
 void Judgement::AddWaiting(Finding* finding) const {
   for (const Group& group : ranks.waiting) {
     finding->sites.push_back(SiteOf(group.front(), group.ranks, Site::Role::kWaiting, false));
@@ -79,26 +105,13 @@ void Judgement::Add(Finding finding, Report* report) const {
           fmt::format("rank {} is in an uninterruptible wait in the kernel (state D)", rank->rank));
     }
   }
-  if (const std::string awaited = AwaitedText(); !awaited.empty()) {
+  if (const std::string awaited = AwaitedText(standings); !awaited.empty()) {
     finding.notes.push_back("by the library's requests, " + awaited);
   }
   finding.notes.push_back(fmt::format(
       "seen from the stacks alone, {}: under `rollcall run` the calls themselves are compared",
       standings.cores ? "at one look at each rank, which may have moved still" : "at two looks"));
   report->findings.push_back(std::move(finding));
-}
-
-std::string Judgement::AwaitedText() const {
-  constexpr int kMostShown = 8;
-  std::string text;
-  int shown = 0;
-  for (const RankStanding& rank : standings.ranks) {
-    if (rank.call.awaited < 0 || !Waits(rank)) continue;
-    if (++shown > kMostShown) return text + ", and so on";
-    text += fmt::format("{}rank {} {}for rank {}", shown == 1 ? "" : ", ", rank.rank,
-                        shown == 1 ? "waits " : "", rank.call.awaited);
-  }
-  return text;
 }
 
 bool NamesNobody(const Positions& ranks, Finding* finding) {

@@ -24,14 +24,14 @@ struct Judgement {
   std::string Place(const RankStanding& rank) const;
   Site SiteOf(const RankStanding& rank, std::vector<int32_t> ranks, Site::Role role,
               bool culprit) const;
+  // "ranks 1-3 wait in MPI_Allreduce", the call of most; somebody waits.
+  std::string WaitingText() const;
   // A site for each group that waits.
   void AddWaiting(Finding* finding) const;
   // Of a hang, with those who wait.
   Finding Draft(VerdictKind kind, Certainty certainty) const;
   // With what is noted of every finding, and the status that follows from it.
   void Add(Finding finding, Report* report) const;
-  // "rank 0 waits for rank 1, rank 1 for rank 2"; empty if the library tells of nobody.
-  std::string AwaitedText() const;
 
   const FoundJob& job;
   const Standings& standings;

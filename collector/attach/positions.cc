@@ -44,18 +44,12 @@ void Join(const RankStanding& rank, const CallSites& sites, std::vector<Group>* 
 
 }  // namespace
 
-bool IsMpi(const Group& group, Operation operation) {
-  return group.front().meaning.operation == operation;
-}
-
 bool IsOfMessages(const Group& group) {
   if (group.front().meaning.meaning != FrameMeaning::kMpi) return false;
   if (OfCollective(group)) return false;
   const CallGroup kind = GroupOf(group.kind());
   return kind == CallGroup::kP2p || kind == CallGroup::kRequests;
 }
-
-bool IsOfWindow(const Group& group) { return group.kind() == Kind::kWindowSync; }
 
 bool Differ(const LibraryCall& a, const LibraryCall& b) {
   return !a.communicator.empty() && !b.communicator.empty() && !a.member_runs.empty() &&

@@ -26,12 +26,12 @@ struct Group {
 
 // Each rank is in one of them.
 struct Positions {
-  std::vector<Group> waiting;                  // the largest first
-  std::vector<const RankStanding*> outside{};  // of every wait, and they do not move
-  std::vector<const RankStanding*> moving{};   // or may, before anybody looks again
-  std::vector<const RankStanding*> gone{};
-  std::vector<const RankStanding*> unreadable{};
-  std::vector<int32_t> missing{};  // no process of it was found
+  std::vector<Group> waiting;                // the largest first
+  std::vector<const RankStanding*> outside;  // of every wait, and they do not move
+  std::vector<const RankStanding*> moving;   // or may, before anybody looks again
+  std::vector<const RankStanding*> gone;
+  std::vector<const RankStanding*> unreadable;
+  std::vector<int32_t> missing;  // no process of it was found
 };
 
 Positions PositionsOf(const FoundJob& job, const Standings& standings, const CallSites& sites);
@@ -44,11 +44,8 @@ std::vector<int32_t> WaitingRanks(const Positions& positions);
 bool Waits(const RankStanding& rank);
 bool Still(const RankStanding& rank);
 
-bool IsMpi(const Group& group, Operation operation);
 // A call that waits for messages, not for all members.
 bool IsOfMessages(const Group& group);
-// A call that ends when another rank gives a lock back, or exposes its memory.
-bool IsOfWindow(const Group& group);
 // Nobody leaves that call before all have entered it.
 bool HoldsAll(const Group& group);
 // It is known that the two wait on different communicators.

@@ -2,10 +2,19 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
 namespace rollcall {
+
+uint32_t CountHosts(const Trace& trace) {
+  std::set<std::string_view> hosts;
+  for (const Process& process : trace.processes) {
+    if (!process.host.empty()) hosts.insert(process.host);
+  }
+  return static_cast<uint32_t>(hosts.size());
+}
 
 std::vector<HostRanks> HostsOf(const Trace& trace, const Finding& finding) {
   std::vector<HostRanks> hosts;

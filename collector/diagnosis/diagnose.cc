@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -296,11 +295,7 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
     report.ranks_expected += static_cast<uint32_t>(
         std::max<size_t>(world.processes.size(), static_cast<size_t>(std::max(world.size, 0))));
   }
-  std::set<std::string_view> hosts;
-  for (const Process& process : trace.processes) {
-    if (!process.host.empty()) hosts.insert(process.host);
-  }
-  report.hosts = static_cast<uint32_t>(hosts.size());
+  report.hosts = CountHosts(trace);
   report.no_progress_ns = analysis.no_progress_ns;
 
   std::vector<Incident> incidents = FindIncidents(analysis, std::move(settled.call_incidents));
