@@ -70,6 +70,7 @@ std::optional<Recorded> Diagnosed(const std::vector<std::string>& inputs) {
   if (inputs.empty()) return std::nullopt;
   Recorded recorded = attach::DiagnoseRecords(inputs);
   if (recorded.inputs.trace.processes.empty()) return std::nullopt;
+  PrintProblems(recorded.inputs.trace.problems);
   return recorded;
 }
 
@@ -117,9 +118,7 @@ std::optional<Recorded> ReadPackedRecords(const std::vector<attach::HostStacks>&
       PrintLine(fmt::format("{}: {} cannot be written", host.host, path));
     }
   }
-  std::optional<Recorded> recorded = Diagnosed(inputs);
-  if (recorded) PrintProblems(recorded->inputs.trace.problems);
-  return recorded;
+  return Diagnosed(inputs);
 }
 
 }  // namespace rollcall

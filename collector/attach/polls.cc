@@ -1,5 +1,6 @@
 #include "collector/attach/polls.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "collector/attach/frame_meaning.h"
@@ -15,15 +16,12 @@ StackMeaning MeaningOfCallee(const std::string& callee) {
 }
 
 const SourceBlock* InnermostLoop(const Trace& trace, const SourceFrame& frame) {
-  const SourceBlock* innermost = nullptr;
-  for (const SourceBlocks& source : trace.sources) {
-    if (source.file != frame.file) continue;
-    for (const SourceBlock& block : source.blocks) {
-      const bool around = block.kind == SourceBlock::Kind::kLoop && block.Holds(frame.line);
-      if (around && (innermost == nullptr || innermost->Holds(block.first))) innermost = &block;
-    }
-  }
-  return innermost;
+  const auto source =
+      std::find_if(trace.sources.begin(), trace.sources.end(),
+                   [&](const SourceBlocks& blocks) { return blocks.file == frame.file; });
+  return source == trace.sources.end()
+             ? nullptr
+             : InnermostBlock(source->blocks, SourceBlock::Kind::kLoop, frame.line);
 }
 
 // The call that the loop around the sleep looks for messages by; without an operation if there is

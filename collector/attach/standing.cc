@@ -321,7 +321,7 @@ class Builder {
     const size_t from = FirstOwnFrame(standing->meaning);
     for (size_t i = thread.frames.size(); i-- > from;) {
       const LiveFrame& frame = thread.frames[i];
-      if (frame.frame.language != Language::kPython || !FrameworkOf(frame.frame).empty()) continue;
+      if (frame.frame.language != Language::kPython || IsFrameworkFrame(frame.frame)) continue;
       standing->variables.push_back({frame.frame, frame.integers});
     }
   }

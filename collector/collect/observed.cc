@@ -57,7 +57,7 @@ std::string DescribeSources(const Trace& trace) {
   KeptSources sources;
   const auto keep = [&](const std::vector<SourceFrame>& frames) {
     for (const SourceFrame& frame : frames) {
-      if (FrameworkOf(frame).empty()) sources.Keep(frame.file, frame.line);
+      if (!IsFrameworkFrame(frame)) sources.Keep(frame.file, frame.line);
     }
   };
   for (const Code& code : trace.codes) keep(code.frames);

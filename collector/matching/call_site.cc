@@ -130,7 +130,7 @@ bool CallSites::FindLoops(uint32_t path_a, size_t divergence, const SourceFrame&
     const std::vector<SourceBlock>* blocks = BlocksOf(*a[i]);
     if (blocks == nullptr) {
       // Libraries between the user's functions and the call have loops of their own.
-      all &= a[i]->line != 0 ? !IsUserLine(*a[i]) : !FrameworkOf(*a[i]).empty();
+      all &= a[i]->line != 0 ? !IsUserLine(*a[i]) : IsFrameworkFrame(*a[i]);
       continue;
     }
     const size_t before = loops->size();
@@ -164,13 +164,7 @@ bool CallSites::Inside(uint32_t path, const LoopAround& loop) const {
 const SourceBlock* CallSites::ArmAround(const SourceFrame& frame, const SourceFrame& other) const {
   const std::vector<SourceBlock>* blocks = BlocksOf(frame);
   if (blocks == nullptr || frame.file != other.file) return nullptr;
-  const SourceBlock* innermost = nullptr;
-  for (const SourceBlock& block : *blocks) {
-    const bool around = block.kind == SourceBlock::Kind::kArm && block.Holds(frame.line) &&
-                        !block.Holds(other.line);
-    if (around && (innermost == nullptr || innermost->Holds(block.first))) innermost = &block;
-  }
-  return innermost;
+  return InnermostBlock(*blocks, SourceBlock::Kind::kArm, frame.line, other.line);
 }
 
 bool CallSites::IsConditional(const LoopAround& loop) const {

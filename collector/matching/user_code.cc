@@ -130,7 +130,7 @@ std::string FrameworkOf(const SourceFrame& frame) {
 
 bool IsUserLine(const SourceFrame& frame) {
   return frame.line != 0 && !frame.file.empty() && !IsRuntimeModule(frame.module) &&
-         FrameworkOf(frame).empty() && frame.file.find("/include/c++/") == std::string::npos;
+         !IsFrameworkFrame(frame) && frame.file.find("/include/c++/") == std::string::npos;
 }
 
 const SourceFrame* InnermostUserFrame(const std::vector<const SourceFrame*>& frames) {
@@ -141,7 +141,7 @@ const SourceFrame* InnermostUserFrame(const std::vector<const SourceFrame*>& fra
     const SourceFrame* frame = frames[i];
     if (IsRuntimeModule(frame->module)) continue;
     if (frame->line != 0) {
-      if (FrameworkOf(*frame).empty()) return frame;
+      if (!IsFrameworkFrame(*frame)) return frame;
       if (with_line == nullptr) with_line = frame;
       if (python == nullptr && frame->language == Language::kPython) python = frame;
     }

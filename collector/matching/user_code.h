@@ -18,6 +18,7 @@ bool IsRuntimeModule(std::string_view path);
 // interpreter), "libmpi" (a runtime module). Empty for the user's own code, to which notebooks,
 // exec()'d strings and everything else count that lies in no such place.
 std::string FrameworkOf(const SourceFrame& frame);
+inline bool IsFrameworkFrame(const SourceFrame& frame) { return !FrameworkOf(frame).empty(); }
 
 // A line of the user's own code, not of a header of the C++ library.
 bool IsUserLine(const SourceFrame& frame);

@@ -10,4 +10,14 @@ bool AreExclusive(const SourceBlock& a, const SourceBlock& b) {
   return a.equal != b.equal && a.value == b.value;
 }
 
+const SourceBlock* InnermostBlock(const std::vector<SourceBlock>& blocks, SourceBlock::Kind kind,
+                                  int line, int other) {
+  const SourceBlock* innermost = nullptr;
+  for (const SourceBlock& block : blocks) {
+    const bool around = block.kind == kind && block.Holds(line) && !block.Holds(other);
+    if (around && (innermost == nullptr || innermost->Holds(block.first))) innermost = &block;
+  }
+  return innermost;
+}
+
 }  // namespace rollcall

@@ -33,6 +33,11 @@ struct SourceBlocks {
 // No rank comes from one arm into the other without leaving the branch.
 bool AreExclusive(const SourceBlock& a, const SourceBlock& b);
 
+// The innermost block of that kind that holds `line` and does not hold `other` (0: no line).
+// nullptr if there is none; points into `blocks`.
+const SourceBlock* InnermostBlock(const std::vector<SourceBlock>& blocks, SourceBlock::Kind kind,
+                                  int line, int other = 0);
+
 }  // namespace rollcall
 
 #endif  // ROLLCALL_COLLECTOR_MODEL_SOURCE_BLOCKS_H_

@@ -49,7 +49,7 @@ std::vector<const SourceFrame*> ShownFrames(std::vector<const SourceFrame*> fram
   if (full) return frames;
   std::vector<const SourceFrame*> own;
   std::copy_if(frames.begin(), frames.end(), std::back_inserter(own),
-               [](const SourceFrame* frame) { return FrameworkOf(*frame).empty(); });
+               [](const SourceFrame* frame) { return !IsFrameworkFrame(*frame); });
   return own.empty() ? frames : own;
 }
 
@@ -116,7 +116,7 @@ std::vector<RankStack> LiveStacksOf(const Trace& trace, const Finding& finding, 
       // What is not shown of it begins with what the user's code called.
       const auto own =
           std::find_if(stack.frames.begin(), stack.frames.end(),
-                       [](const SourceFrame* frame) { return FrameworkOf(*frame).empty(); });
+                       [](const SourceFrame* frame) { return !IsFrameworkFrame(*frame); });
       if (!full && own != stack.frames.begin() && own != stack.frames.end()) {
         const std::string_view called = CalledName(**std::prev(own));
         if (!called.empty()) stack.doing = fmt::format("{}, {}", called, stack.doing);

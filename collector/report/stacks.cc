@@ -44,7 +44,7 @@ bool HasPython(const std::vector<const SourceFrame*>& frames) {
 size_t UserFrames(const std::vector<const SourceFrame*>& frames) {
   return static_cast<size_t>(
       std::count_if(frames.begin(), frames.end(),
-                    [](const SourceFrame* frame) { return FrameworkOf(*frame).empty(); }));
+                    [](const SourceFrame* frame) { return !IsFrameworkFrame(*frame); }));
 }
 
 std::string FramePlace(const SourceFrame& frame) {
@@ -59,7 +59,7 @@ std::vector<std::string> FrameLines(const std::vector<const SourceFrame*>& frame
   size_t width = 0;
   for (const SourceFrame* frame : frames) {
     // An address in a file of a long name pushes all others out of sight.
-    const bool in_column = frame->line != 0 && (full || FrameworkOf(*frame).empty());
+    const bool in_column = frame->line != 0 && (full || !IsFrameworkFrame(*frame));
     if (in_column) width = std::max(width, FramePlace(*frame).size());
   }
   std::string last;  // a frame's line, and how often it stands there in a row

@@ -144,7 +144,7 @@ class SiteList {
       std::vector<const SourceFrame*> frames;
       for (const SourceFrame& frame : stack.frames) frames.push_back(&frame);
       const SourceFrame* user = InnermostUserFrame(frames);
-      if (user == nullptr || user->line == 0 || !FrameworkOf(*user).empty()) continue;
+      if (user == nullptr || user->line == 0 || IsFrameworkFrame(*user)) continue;
       site->frame = *user;
       site->call_path = kNoIndex;
       site->what = stack.state.empty() ? "outside every call" : stack.state;
