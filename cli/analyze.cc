@@ -42,7 +42,7 @@ int AnalyzeStacks(const Inputs& loaded, const Outputs& outputs, const TextStyle&
 }  // namespace
 
 int RunAnalyze(int argc, char** argv) {
-  ArgumentParser parser("Says what went wrong, from the traces that a job left behind, or leaves.",
+  ArgumentParser parser("Diagnoses a job from the traces that it left, or is leaving.",
                         "rollcall analyze");
   std::vector<std::string> inputs;
   Outputs outputs;
@@ -54,11 +54,11 @@ int RunAnalyze(int argc, char** argv) {
   outputs.AddOptions(&parser, Outputs::StandardOutput::kOurs);
   style.AddOptions(&parser);
   parser.Add("--rank-pattern", &rank_pattern,
-             "where a Flight Recorder dump's file name has the rank: a regular expression with "
-             "one group (default: its last digits)",
+             "a regular expression with one group that finds the rank in the file name of a Flight "
+             "Recorder dump (default: the last digits)",
              {.type = "REGEX"});
   parser.Add("--also", &also,
-             "say, too, what does not stop a job: ranks that always come last, sends that "
+             "also report what does not stop a job: ranks that always arrive last, sends that "
              "complete only because MPI buffers them",
              {.type = "stragglers,buffering",
               .one_of = {"stragglers", "buffering"},

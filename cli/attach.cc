@@ -68,7 +68,7 @@ std::string NoRankText(const ProcSource& proc, pid_t pid) {
   }
   if (geteuid() != 0 && process.st_uid != geteuid()) return ExplainPtraceDenied(proc, pid);
   return fmt::format(
-      "process {} is no rank and starts none; `rollcall attach --list` shows the jobs", pid);
+      "process {} is not a rank and starts none; `rollcall attach --list` shows the jobs", pid);
 }
 
 // By a process of it, 0: any; and by its name or that of its program, empty: any.
@@ -102,14 +102,13 @@ Choice Choose(const ProcSource& proc, const attach::FoundJobs& found, pid_t pid,
       });
   if (spawned) {
     Choice first = {.job = fitting.front(),
-                    .why = {"looking at the launcher's first job; it has others:"}};
+                    .why = {"using the launcher's first job; it has others:"}};
     for (size_t i = 1; i < fitting.size(); ++i) first.why.push_back("  " + JobText(*fitting[i]));
     return first;
   }
   // A shell may have started several.
-  Choice none = {
-      .why = {"there are several jobs; --pid chooses one, by one of its ranks, and --job "
-              "by its program:"}};
+  Choice none = {.why = {"there are several jobs; choose one with --pid (one of its ranks) or "
+                         "--job (its program):"}};
   for (const FoundJob* job : fitting) none.why.push_back("  " + JobText(*job));
   return none;
 }
@@ -156,10 +155,10 @@ std::optional<JobStacks> TheJob(const std::vector<HostStacks>& hosts) {
   std::vector<JobStacks> jobs = attach::JoinHosts(hosts);
   if (jobs.size() == 1) return std::move(jobs.front());
   if (jobs.empty()) {
-    PrintLine("no host shows a rank of a distributed job");
+    PrintLine("no host has a rank of a distributed job");
     for (const HostStacks& host : hosts) PrintLine(fmt::format("{}: {}", host.host, host.absent));
   } else {
-    PrintLine("the hosts show several jobs; --job chooses one, by its program:");
+    PrintLine("the hosts have several jobs; choose one with --job (its program):");
     for (const JobStacks& job : jobs) PrintLine("  " + JobText(job.job));
   }
   return std::nullopt;
@@ -170,35 +169,35 @@ class AttachCommand {
   void AddOptions(ArgumentParser* parser) {
     parser->Add("--pid", &pid_, "the job of this process: a rank, a child of one, or the launcher",
                 {.type = "PID", .must = Must::kBePositive});
-    parser->Add("--job", &job_name_, "the job of this name, or whose program has it",
+    parser->Add("--job", &job_name_, "the job with this name, or whose program has it",
                 {.type = "NAME"});
     nodes_.AddOptions(parser);
     parser->Add("--list", &list_, "only list this user's distributed jobs on this machine",
                 {.excludes = "--hosts,--slurm"});
     parser->Add(
-        "--core", &core_directory_,
-        "instead of a job that runs, that whose ranks left core files in this directory",
+        "--core", &core_directory_, "use the core files in this directory instead of a running job",
         {.type = "DIR", .must = Must::kBeDirectory, .excludes = "--pid,--hosts,--slurm,--job"});
     parser->Add(
-        "--between", &between_s_, "time between the two looks at a rank",
+        "--between", &between_s_, "time between the two samples of a rank",
         {.type = "SECONDS", .must = Must::kBePositive, .show_default = true, .excludes = "--core"});
-    parser->Add(
-        "--confirm", &confirm_s_,
-        "after a finding, look twice again with this time between, and believe that; 0: do not",
-        {.type = "SECONDS",
-         .must = Must::kBeNonNegative,
-         .show_default = true,
-         .excludes = "--core"});
+    parser->Add("--confirm", &confirm_s_,
+                "after a finding, sample twice again, this time apart, and report the second "
+                "result; 0: do not",
+                {.type = "SECONDS",
+                 .must = Must::kBeNonNegative,
+                 .show_default = true,
+                 .excludes = "--core"});
     parser->Add("--no-locals", &no_locals_, "do not read the integers of Python frames");
     parser->Add("--flight-recorder", &flight_recorder_,
-                "have PyTorch's Flight Recorder write a dump in each rank, and read it; needs "
+                "request a dump of PyTorch's Flight Recorder from each rank and read it; needs "
                 "TORCH_NCCL_DEBUG_INFO_PIPE_FILE in the job's environment",
                 {.excludes = "--core"});
-    parser->Add("--bundle", &bundle_.path,
-                "write what was seen into this file, which analyze reads anywhere (docs/bundle.md)",
-                {.type = "FILE"});
+    parser->Add(
+        "--bundle", &bundle_.path,
+        "write the stacks into this file, which analyze reads on any machine (docs/bundle.md)",
+        {.type = "FILE"});
     parser->Add("--bundle-sources", &bundle_.sources,
-                "with --bundle: keep the lines of source around the calls, too",
+                "with --bundle: also keep the source lines around the calls",
                 {.needs = "--bundle"});
     outputs_.AddOptions(parser, Outputs::StandardOutput::kOurs);
     style_.AddOptions(parser);
@@ -339,7 +338,7 @@ class AttachCommand {
 
 int RunAttach(int argc, char** argv) {
   ArgumentParser parser(
-      "Says what a job waits for that was started without rollcall, from the stacks of its ranks.",
+      "Diagnoses a running job that was started without rollcall, from the stacks of its ranks.",
       "rollcall attach");
   AttachCommand command;
   command.AddOptions(&parser);

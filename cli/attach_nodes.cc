@@ -225,19 +225,19 @@ std::optional<std::vector<std::string>> LinesOf(const std::vector<std::string>& 
 }  // namespace
 
 void AttachNodes::AddOptions(ArgumentParser* parser) {
-  parser->Add("--hosts", &hosts_, "the ranks on these hosts, which are asked by ssh",
+  parser->Add("--hosts", &hosts_, "the ranks on these hosts, over ssh",
               {.type = "HOST,…", .comma_separated = true, .excludes = "--pid"});
   parser->Add("--rsh", &rsh_,
-              "with --hosts: how to run a command there; called as CMD HOST COMMAND",
+              "with --hosts: the command that runs a command on a host, called as CMD HOST COMMAND",
               {.type = "CMD", .show_default = true});
-  parser->Add("--slurm", &slurm_job_,
-              "the ranks on all nodes of this job of Slurm's, which are asked by srun --overlap",
+  parser->Add("--slurm", &slurm_job_, "the ranks on all nodes of this Slurm job, by srun --overlap",
               {.type = "JOBID", .must = Must::kBePositive, .excludes = "--hosts"});
-  parser->Add("--remote-rollcall", &remote_rollcall_,
-              "with --hosts or --slurm: where rollcall lies on the nodes (default: as here)",
-              {.type = "PATH"});
+  parser->Add(
+      "--remote-rollcall", &remote_rollcall_,
+      "with --hosts or --slurm: the path of rollcall on the nodes (default: the same as here)",
+      {.type = "PATH"});
   parser->Add("--node-timeout", &timeout_s_,
-              "with --hosts or --slurm: leave a node out that says nothing for so long",
+              "with --hosts or --slurm: leave out a node that does not answer for this time",
               {.type = "SECONDS", .must = Must::kBePositive, .show_default = true});
   parser->Add("--node", &node_, "answer another rollcall, as this node (internal)",
               {.type = "NAME"});
@@ -265,8 +265,8 @@ std::optional<std::vector<HostStacks>> AttachNodes::LookByHosts(
   const std::vector<std::string> rsh = WordsOf(rsh_);
   for (const std::string& host : hosts_) {
     if (!IsHostArgument(host) || rsh.empty()) {
-      PrintLine(rsh.empty() ? "--rsh names no command"
-                            : fmt::format("--hosts: '{}' is no host", CleanText(host, 256)));
+      PrintLine(rsh.empty() ? "--rsh does not name a command"
+                            : fmt::format("--hosts: '{}' is not a host", CleanText(host, 256)));
       return std::nullopt;
     }
     const std::string node = host.substr(host.find('@') + 1);  // npos + 1 is 0
@@ -365,7 +365,7 @@ int AttachNodes::Answer(const std::function<HostStacks()>& look) const {
   if (!together_) {
     // Looks at different times show a job that runs as ranks in different calls.
     stacks.ranks.clear();
-    stacks.absent = "it was not told when to look again: does --rsh pass standard input on?";
+    stacks.absent = "it did not receive the second request: does --rsh pass standard input on?";
   }
   return PrintText(node, attach::WriteStacks(stacks, ROLLCALL_VERSION)) ? kNothingFound : kUsage;
 }

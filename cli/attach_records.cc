@@ -40,7 +40,7 @@ class ScratchDirectory {
     if (!path_.empty()) return path_;
     path_ = (fs::temp_directory_path() / "rollcall-records-XXXXXX").string();
     if (mkdtemp(path_.data()) == nullptr) {
-      PrintLine(fmt::format("no directory for records can be made: {}", std::strerror(errno)));
+      PrintLine(fmt::format("cannot make a directory for records: {}", std::strerror(errno)));
       path_.clear();
     }
     return path_;
@@ -90,12 +90,13 @@ std::string PackRecords(const ProcSource& proc, const FoundJob& job, bool ask_fl
   const collect::Collected collected =
       collect::Collect(inputs, path, {.rollcall_version = ROLLCALL_VERSION});
   if (!collected.written) {
-    PrintLine(fmt::format("what the ranks recorded cannot be packed: {}", collected.error));
+    PrintLine(fmt::format("the ranks' records cannot be packed: {}", collected.error));
     return "";
   }
   if (collected.packed_bytes > attach::kMaxRecordsBytes) {
     PrintLine(fmt::format(
-        "what the ranks recorded takes {} MiB, and {} are sent: run rollcall bundle there on {}",
+        "the ranks' records take {} MiB, and at most {} MiB are sent: run rollcall bundle there on "
+        "{}",
         collected.packed_bytes >> 20, attach::kMaxRecordsBytes >> 20, fmt::join(inputs, " ")));
     return "";
   }

@@ -14,17 +14,16 @@
 namespace rollcall {
 
 int RunBundle(int argc, char** argv) {
-  ArgumentParser parser(
-      "Packs what a job left, or leaves, into one file that analyze and show read.",
-      "rollcall bundle");
+  ArgumentParser parser("Packs the traces of a job into one file that analyze and show read.",
+                        "rollcall bundle");
   std::vector<std::string> inputs;
   std::string output;
   collect::CollectOptions options;
   AddInputs(&parser, &inputs);
-  parser.Add("-o,--output", &output, "the file to write, say hang.tar.zst",
+  parser.Add("-o,--output", &output, "the file to write, for example hang.tar.zst",
              {.type = "FILE", .required = true});
   parser.Add("--sources", &options.sources,
-             "keep the lines of source around the calls, for a machine without the sources");
+             "also keep the source lines around the calls, for a machine without the sources");
   parser.SetFooter("Exit codes: 0 written, 2 usage, unreadable input or not written.");
   if (const auto code = parser.Parse(argc, argv)) return *code;
 

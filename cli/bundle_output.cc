@@ -16,11 +16,11 @@ namespace rollcall {
 
 void BundleSettings::AddOptions(ArgumentParser* parser) {
   parser->Add("--bundle", &path,
-              "when something is found, pack what all nodes hold of the job into this file, "
-              "which analyze and show read anywhere (docs/bundle.md)",
+              "when there is a finding, pack the job's traces of all nodes into this file, which "
+              "analyze and show read on any machine (docs/bundle.md)",
               {.type = "FILE"});
   parser->Add("--bundle-sources", &sources,
-              "with --bundle: keep the lines of source around the calls, too");
+              "with --bundle: also keep the source lines around the calls");
 }
 
 void BundleOutput::Write(const Trace& trace, const Report& report,

@@ -203,7 +203,7 @@ class Check {
     if (job.ended_by_rollcall || job.exit_code != 0) {
       PrintLine(job.ended_by_rollcall
                     ? "check failed: the job had to be ended" + tail
-                    : fmt::format("check failed: the job ended with exit code {} by itself{}",
+                    : fmt::format("check failed: the job itself ended with exit code {}{}",
                                   job.exit_code, tail));
       return kJobFailed;
     }
@@ -227,26 +227,26 @@ class Check {
 
 int RunCheck(int argc, char** argv) {
   ArgumentParser parser(
-      "Runs a job to its end or its hang, judges it, and fails if anything is wrong.",
+      "Runs a job until it ends or hangs, diagnoses it, and fails if there is a finding.",
       "rollcall check");
   CheckOptions options;
-  parser.Add("--timeout", &options.timeout_s, "end the job after so long, as a finding",
+  parser.Add("--timeout", &options.timeout_s, "end the job after this time and report a finding",
              {.type = "SECONDS", .must = Must::kBePositive});
   parser.Add("--fail-on", &options.fail_on,
-             "kinds of findings that count: a list, 'errors', 'all' or 'none'",
+             "kinds of findings that fail the check: a list, 'errors', 'all' or 'none'",
              {.type = "KIND,...", .show_default = true});
   parser.Add("--baseline", &options.baseline,
-             "known findings with reasons, which do not count (docs/ci.md)", {.type = "FILE"});
+             "a file of known findings with reasons, which do not fail the check (docs/ci.md)",
+             {.type = "FILE"});
   parser.Add("--call-sites", &options.call_sites,
-             "note calls that ranks make together from different places");
-  parser.Add("--allow-no-ranks", &options.allow_no_ranks,
-             "pass a job in which nothing initialises MPI");
+             "report collectives that ranks call from different places");
+  parser.Add("--allow-no-ranks", &options.allow_no_ranks, "do not fail if no rank initializes MPI");
   options.outputs.AddOptions(&parser, Outputs::StandardOutput::kOurs);
   options.bundle.AddOptions(&parser);
   options.style.AddOptions(&parser);
   AddWatchOptions(&parser, &options.watch);
   parser.SetFooter(
-      "Exit codes: 0 nothing found, 1 findings, 2 usage or set-up, 3 the job failed by itself "
+      "Exit codes: 0 nothing found, 1 findings, 2 usage or set-up, 3 the job itself failed, "
       "without a finding.");
   if (const auto code = parser.Parse(argc, argv)) return *code;
   Policy policy;

@@ -12,18 +12,18 @@ namespace rollcall {
 
 int RunClean(int argc, char** argv) {
   ArgumentParser parser(
-      "Removes run directories of earlier runs; never one whose run or ranks still live.",
+      "Removes run directories of earlier runs; never that of a run that still has processes.",
       "rollcall clean");
   std::string root;
   size_t keep = 0;
   double days = 7;
   bool list = false;
-  parser.Add("--keep", &keep, "keep this many of the newest that are young enough",
+  parser.Add("--keep", &keep, "keep at most this many of the newest directories",
              {.show_default = true});
-  parser.Add("--days", &days, "with --keep: the age in days beyond which none is kept",
+  parser.Add("--days", &days, "with --keep: remove directories older than this number of days",
              {.must = Must::kBeNonNegative, .show_default = true});
-  parser.Add("--root", &root, "where the run directories are, if not at the usual place");
-  parser.Add("--list", &list, "remove nothing, list what is there");
+  parser.Add("--root", &root, "the directory of the run directories, if not the default");
+  parser.Add("--list", &list, "remove nothing; list the directories");
   if (const auto code = parser.Parse(argc, argv)) return *code;
   if (root.empty()) root = RunRoot::DefaultPath(kSharedMemory);
 

@@ -87,11 +87,13 @@ struct CollectorOptions {
     parser->Add("--stall-after", &stall_after_s,
                 "seconds without progress before a rank is called stalled",
                 {.must = Must::kBePositive, .show_default = true});
-    parser->Add("--metrics", &metrics,
-                "serve metrics for Prometheus there, to whoever asks (docs/metrics.md)",
-                {.type = "HOST:PORT"});
+    parser->Add(
+        "--metrics", &metrics,
+        "serve Prometheus metrics at this address, without authentication (docs/metrics.md)",
+        {.type = "HOST:PORT"});
     parser->Add("--direct-agents", &direct_agents,
-                "agents that attach to the collector itself; of more, some pass on what others say",
+                "the number of agents that connect to the collector itself; further agents connect "
+                "to aggregators",
                 {.must = Must::kBePositive, .show_default = true});
   }
 };

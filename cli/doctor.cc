@@ -94,7 +94,7 @@ void CheckPreload(Checklist* list) {
     list->Add(Outcome::kOk, fmt::format("preload works: {}", library));
   } else {
     list->Add(Outcome::kFail, fmt::format("{} is not loaded by LD_PRELOAD", library),
-              fmt::format("see what the loader says: LD_PRELOAD={} /bin/true", library));
+              fmt::format("see the loader's message: LD_PRELOAD={} /bin/true", library));
   }
 }
 
@@ -116,10 +116,9 @@ void CheckMpi(Checklist* list) {
     list->Add(Outcome::kOk, fmt::format("{}: {}", library.name, library.file));
   }
   if (!any) {
-    list->Add(
-        Outcome::kNote, "no MPI library on the loader's path",
-        "load the module or set LD_LIBRARY_PATH as for the job; programs that carry their own "
-        "MPI need nothing");
+    list->Add(Outcome::kNote, "no MPI library on the loader's path",
+              "load the module or set LD_LIBRARY_PATH as for the job; not needed for programs with "
+              "their own MPI");
   }
 }
 
@@ -206,10 +205,11 @@ void CheckEnds(Checklist* list) {
               "Linux 5.3 or later; or put `rollcall exec --` in front of the program");
   } else if (reports == EndReports::kToParentOnly) {
     list->Add(Outcome::kNote,
-              "this kernel tells nobody but the parent how a process ended (Linux 6.15 does)",
+              "this kernel reports how a process ended only to its parent (Linux 6.15 reports it "
+              "to others)",
               "nothing under Open MPI; elsewhere put `rollcall exec --` in front of the program");
   } else {
-    list->Add(Outcome::kOk, "how ranks end: the kernel tells");
+    list->Add(Outcome::kOk, "how ranks end: reported by the kernel");
   }
 }
 
@@ -226,7 +226,7 @@ void CheckCollector(const std::string& address, Checklist* list) {
       break;
     case Result::kUnknownName:
       list->Add(Outcome::kFail, fmt::format("{}: {}", address, check.reason),
-                "give --listen an address of the collector's node that this node knows");
+                "give --listen an address of the collector's node that this node can resolve");
       break;
     case Result::kUnreachable:
       list->Add(
@@ -236,7 +236,7 @@ void CheckCollector(const std::string& address, Checklist* list) {
       break;
     case Result::kWrongToken:
       list->Add(Outcome::kFail, fmt::format("the collector at {}: {}", address, check.reason),
-                fmt::format("set {} to what the collector has", env::kToken));
+                fmt::format("set {} to the collector's value", env::kToken));
       break;
     case Result::kRefuses:
       list->Add(Outcome::kFail, fmt::format("the collector at {}: {}", address, check.reason),
@@ -250,7 +250,7 @@ void CheckCollector(const std::string& address, Checklist* list) {
 int RunDoctor(int argc, char** argv) {
   if (argc == 2 && strcmp(argv[1], kProbe) == 0) return ProbePreload();
   ArgumentParser parser(
-      "Says whether this machine has what rollcall needs, and what to do where it has not.",
+      "Checks whether this machine has what rollcall needs, and says how to fix what is missing.",
       "rollcall doctor");
   std::string collector;
   parser.Add("--collector", &collector,

@@ -31,7 +31,7 @@ const Command* FindCommand(std::string_view name) {
 
 void PrintHelp(std::FILE* to) {
   fmt::print(to,
-             "rollcall names the rank that makes a distributed job hang, and its line of code.\n\n"
+             "rollcall finds the rank that makes a distributed job hang, and its line of code.\n\n"
              "usage: rollcall COMMAND [ARGUMENT...]\n\n");
   for (const Command& command : kCommands) {
     fmt::print(to, "  {:<10} {}\n", command.name, command.help);
@@ -39,7 +39,7 @@ void PrintHelp(std::FILE* to) {
   fmt::print(
       to,
       "  {:<10} {}\n\n"
-      "`rollcall help COMMAND` describes a command, `rollcall --version` says the version.\n",
+      "`rollcall help COMMAND` describes a command; `rollcall --version` prints the version.\n",
       "help", "this text");
 }
 

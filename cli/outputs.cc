@@ -70,7 +70,7 @@ bool ParseOutput(std::string_view text, Output* output, std::string* problem) {
   }
   output->path = equals == std::string_view::npos ? kStandardOutput : text.substr(equals + 1);
   if (output->path.empty()) {
-    *problem = fmt::format("'{}' names no file", text);
+    *problem = fmt::format("'{}' does not name a file", text);
     return false;
   }
   return true;
@@ -78,8 +78,9 @@ bool ParseOutput(std::string_view text, Output* output, std::string* problem) {
 
 void Outputs::AddOptions(ArgumentParser* parser, StandardOutput standard_output) {
   const bool ours = standard_output == StandardOutput::kOurs;
-  std::string help = ours ? "write this, too, to PATH or to standard output; may be repeated."
-                          : "write this, too; may be repeated.";
+  std::string help = ours
+                         ? "also write this format, to PATH or to standard output; may be repeated."
+                         : "also write this format; may be repeated.";
   for (const Exporter& exporter : kExporters) {
     help += fmt::format("\n{}: {}", exporter.kind, exporter.help);
   }
@@ -103,7 +104,8 @@ std::string Outputs::Choose(bool standard_output_is_ours) {
     Output output;
     if (!ParseOutput(text, &output, &problem)) return problem;
     const bool standard = output.path == kStandardOutput;
-    if (standard && !standard_output_is_ours) return "standard output is the job's: name a file";
+    if (standard && !standard_output_is_ours)
+      return "standard output belongs to the job: name a file";
     if (standard && ToStandardOutput()) return "only one output may go to standard output";
     list_.push_back(output);
   }

@@ -28,7 +28,7 @@ void TextStyle::AddOptions(ArgumentParser* parser) {
   parser->Add("--color", &color, "auto, always or never",
               {.one_of = {"auto", "always", "never"}, .show_default = true});
   parser->Add("--stacks", &stacks,
-              "call paths in the text: of Python the user's own frames, all in full, or none",
+              "call paths in the text: the user's own Python frames, all frames, or none",
               {.one_of = {"user", "full", "none"}, .show_default = true});
 }
 

@@ -97,10 +97,12 @@ void Run::Conclude(const WatchedJob::End& end) {
 
 int RunRun(int argc, char** argv) {
   ArgumentParser parser(
-      "Runs a job under watch. Exits as the job does, or with 86 when rollcall ended it.",
+      "Runs a job and diagnoses it. Exits with the job's exit code, or with 86 if rollcall ended "
+      "it.",
       "rollcall run");
   RunOptions options;
-  parser.Add("--on-hang", &options.on_hang, "report: print and leave the job alone; kill: end it",
+  parser.Add("--on-hang", &options.on_hang,
+             "report: print the verdict and let the job run; kill: end the job",
              {.one_of = {"report", "kill"}, .show_default = true});
   options.outputs.AddOptions(&parser, Outputs::StandardOutput::kJob);
   options.bundle.AddOptions(&parser);

@@ -55,8 +55,8 @@ int ShowStacks(const Inputs& loaded, int32_t rank, const std::vector<int32_t>& o
 
 int RunShow(int argc, char** argv) {
   ArgumentParser parser(
-      "Shows what the ranks called. Without options: under each number of the communicators that "
-      "the verdict is about, or where ranks are apart.",
+      "Shows the calls of the ranks. Without options: by sequence number, on the communicators of "
+      "the verdict or those on which ranks differ.",
       "rollcall show");
   std::vector<std::string> inputs;
   TableOptions table;
@@ -64,17 +64,21 @@ int RunShow(int argc, char** argv) {
   size_t last = 20;
   std::vector<int32_t> difference;
   AddInputs(&parser, &inputs);
-  parser.Add("--communicator", &table.communicator, "only the one of this name, or part of it");
-  parser.Add("--sequence", &table.sequence, "the number in the middle (default: the verdict's)",
+  parser.Add("--communicator", &table.communicator,
+             "only the communicator whose name contains this");
+  parser.Add("--sequence", &table.sequence,
+             "the sequence number in the middle (default: the verdict's)",
              {.must = Must::kBePositive});
-  parser.Add("--around", &table.around, "so many numbers, or calls, before and after it",
+  parser.Add("--around", &table.around,
+             "the number of sequence numbers, or calls, before and after it",
              {.most = 100'000, .show_default = true});
   parser.Add("--rank", &rank, "the last calls of this rank", {.must = Must::kBeNonNegative});
-  parser.Add("--last", &last, "with --rank: so many",
+  parser.Add("--last", &last, "with --rank: the number of calls",
              {.must = Must::kBePositive, .show_default = true, .needs = "--rank"});
-  parser.Add("--diff", &difference, "two ranks' calls side by side, to the first difference",
+  parser.Add("--diff", &difference,
+             "the calls of two ranks side by side, up to the first difference",
              {.type = "RANK RANK", .must = Must::kBeNonNegative, .count = 2, .excludes = "--rank"});
-  parser.SetFooter("Exit codes: 0 shown, 2 usage, unreadable input or nothing of that name.");
+  parser.SetFooter("Exit codes: 0 shown, 2 usage, unreadable input or no match.");
   if (const auto code = parser.Parse(argc, argv)) return *code;
 
   Inputs loaded = LoadInputs(inputs);
@@ -84,7 +88,7 @@ int RunShow(int argc, char** argv) {
     if (table.communicator.empty() && table.sequence == 0) {
       return ShowStacks(loaded, rank, difference);
     }
-    PrintLine("stacks have no calls, and so no communicators and numbers");
+    PrintLine("a file of stacks has no calls, communicators or sequence numbers");
     return kUsage;
   }
   if (trace.processes.empty()) {

@@ -30,7 +30,7 @@ std::optional<attach::JudgedStacks> JudgeLoaded(const Inputs& loaded) {
   const std::vector<attach::JobStacks> jobs = attach::JoinHosts(hosts);
   if (jobs.size() == 1) return attach::JudgeStacks(jobs.front());
   PrintLine(jobs.empty() ? "no rank's stack could be read"
-                         : "these are stacks of several jobs: give those of one");
+                         : "these are stacks of several jobs: give those of one job");
   for (const attach::JobStacks& job : jobs) PrintLine("  " + attach::JobText(job.job));
   return std::nullopt;
 }

@@ -9,15 +9,16 @@ void AddWatchOptions(ArgumentParser* parser, WatchSettings* settings) {
               "seconds without progress before a rank is called stalled",
               {.must = Must::kBePositive, .show_default = true});
   parser->Add("--kill-after", &settings->kill_after_s,
-              "seconds without progress before a job that likely hangs is ended; what is proven "
-              "is not waited for",
+              "seconds without progress before a job that likely hangs is ended; a proven hang is "
+              "ended at once",
               {.must = Must::kBeNonNegative, .show_default = true});
   parser->Add("--dir", &settings->directory, "the run directory; kept after the run");
   parser->Add("--listen", &settings->listen,
               "HOST:PORT for agents of other nodes; port 0 takes any free one",
               {.show_default = true});
-  parser->Add("--keep", &settings->keep, "keep the run directory after a clean end, too");
-  parser->Add("--no-stacks", &settings->no_stacks, "record no call paths, take no live stacks");
+  parser->Add("--keep", &settings->keep, "keep the run directory even if the job ends cleanly");
+  parser->Add("--no-stacks", &settings->no_stacks,
+              "do not record call paths and do not take live stacks");
   parser->Add("command", &settings->command, "the launcher and its arguments, after --",
               {.required = true});
   parser->StopAtFirstPositional();

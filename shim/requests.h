@@ -43,7 +43,7 @@ uint32_t FindRequest(const Library& library, uint64_t handle);
 uint32_t DetachRequest(const Library& library, uint64_t handle);
 void AttachRequest(const Library& library, uint64_t handle, uint32_t slot);
 
-// How a request came to its end.
+// How a request ended.
 struct Completion {
   const void* status = nullptr;  // of the library; nullptr if the program wanted none
   bool failed = false;

@@ -107,7 +107,7 @@ std::string CallText(FrameMeaning meaning, Operation operation, const SourceFram
 std::string_view MeaningText(FrameMeaning meaning) {
   switch (meaning) {
     case FrameMeaning::kExit:
-      return "on its way out";
+      return "exiting";
     case FrameMeaning::kMpi:
     case FrameMeaning::kTorch:
     case FrameMeaning::kNccl:

@@ -36,7 +36,7 @@ class JobReport {
     if (ranks_.waiting.empty() && !(judgement_.standings.cores && !ranks_.gone.empty())) {
       const std::vector<int32_t> stopped = Stopped();
       report_.notes.push_back(stopped.empty()
-                                  ? "no rank waits for another one in a call that is known"
+                                  ? "no rank waits for another rank in a known call"
                                   : fmt::format("{} {} stopped, by a signal or a debugger",
                                                 RanksPhrase(stopped), Verb(stopped, "is", "are")));
       return std::move(report_);
@@ -56,7 +56,7 @@ class JobReport {
   void NoteMissing() {
     if (ranks_.missing.empty()) return;
     if (judgement_.standings.cores) {
-      report_.notes.push_back(fmt::format("of {} of {} there is no core file",
+      report_.notes.push_back(fmt::format("there is no core file of {} of {}",
                                           RanksPhrase(ranks_.missing), judgement_.job.size));
       return;
     }

@@ -23,8 +23,8 @@ class AbsentRanks {
   std::string Survivor(const RankStanding& rank) const {
     const Process& process = judgement_.standings.trace.processes[rank.process];
     return fmt::format(
-        "its process {} ({}) has no MPI loaded, and the others are past MPI_Init: the rank's "
-        "program ended, and what started it is left",
+        "its process {} ({}) has not loaded MPI, and the other ranks are past MPI_Init: the rank's "
+        "program ended, and the process that started it remains",
         process.pid, process.executable);
   }
 
@@ -41,7 +41,7 @@ class AbsentRanks {
       finding.culprits = ranks;
       finding.culprit_gone = gone;
       finding.title = fmt::format("{} ended; {}", RanksPhrase(ranks), others);
-      finding.why = gone ? "its process is gone, or a zombie" : Survivor(*ranks_.gone.front());
+      finding.why = gone ? "its process has ended or is a zombie" : Survivor(*ranks_.gone.front());
       judgement_.AddWaiting(&finding);
       judgement_.Add(std::move(finding), report_);
       return true;
@@ -89,12 +89,12 @@ class AbsentRanks {
         stopped && Waits(first) ? "stopped in " + first.meaning.call : "outside every call",
         others);
     finding.why =
-        judgement_.standings.cores ? "it had not come there when its core was written"
+        judgement_.standings.cores ? "it had not arrived there when its core was written"
         : stopped                  ? "it is stopped, by a signal or a debugger"
         : first.stillness == Stillness::kAsleep
             ? "it did not run between the two looks"
             : "it runs, and nothing on its stack or in its registers changed between the two looks";
-    if (stopped) finding.fix = fmt::format("continue {}, and look again", RanksPhrase(ranks));
+    if (stopped) finding.fix = fmt::format("continue {}, and attach again", RanksPhrase(ranks));
     judgement_.AddWaiting(&finding);
     for (const RankStanding* rank : stalled) {
       finding.sites.push_back(judgement_.SiteOf(*rank, {rank->rank}, Site::Role::kStalled, true));
@@ -110,8 +110,8 @@ class AbsentRanks {
         finalizes ? VerdictKind::kFinalizedEarly : VerdictKind::kRankDied, Certainty::kLikely);
     finding.culprits = ranks;
     finding.title =
-        fmt::format("{} {} on {} way out{}, and {}", RanksPhrase(ranks), Verb(ranks, "is", "are"),
-                    Verb(ranks, "its", "their"), finalizes ? ", in MPI_Finalize" : "", others);
+        fmt::format("{} {} exiting{}, and {}", RanksPhrase(ranks), Verb(ranks, "is", "are"),
+                    finalizes ? ", in MPI_Finalize" : "", others);
     judgement_.AddWaiting(&finding);
     if (!finalizes) finding.why = fmt::format("it is in {}", leaving.front()->meaning.call);
     for (const RankStanding* rank : leaving) {

@@ -35,11 +35,11 @@ class WaitingGroups {
     if (!ranks_.missing.empty()) {
       Finding finding = judgement_.Draft(VerdictKind::kInconclusive, Certainty::kInconclusive);
       finding.hangs = false;
-      finding.title = fmt::format("{}; what {} {} was not seen", judgement_.WaitingText(),
+      finding.title = fmt::format("{}; what {} {} was not observed", judgement_.WaitingText(),
                                   RanksPhrase(ranks_.missing), Verb(ranks_.missing, "does", "do"));
       finding.fix = judgement_.standings.cores
-                        ? "look at the cores of those ranks, too"
-                        : "look at the machines where those ranks run, too: --hosts, or --slurm";
+                        ? "collect the core files of those ranks as well"
+                        : "attach on the machines of those ranks as well: --hosts, or --slurm";
       judgement_.AddWaiting(&finding);
       report_->findings.push_back(std::move(finding));
       return;
@@ -74,7 +74,7 @@ class WaitingGroups {
     Finding finding = judgement_.Draft(VerdictKind::kP2pDeadlock, Certainty::kSuspected);
     const bool named = !NamesNobody(ranks_, &finding);
     finding.title = fmt::format(
-        "{} {} in calls for {} that nobody is left to answer", RanksPhrase(finding.waiting),
+        "{} {} in calls for {} that no rank is left to answer", RanksPhrase(finding.waiting),
         Verb(finding.waiting, "waits", "wait"), named ? "messages" : "a window");
     finding.why = "no rank is outside of these calls";
     judgement_.AddWaiting(&finding);
@@ -82,7 +82,7 @@ class WaitingGroups {
     const std::vector<int32_t> circle = Circle();
     if (named && !circle.empty()) {
       finding.certainty = finding.kind_certainty = Certainty::kLikely;
-      finding.why = "they wait for each other's messages in a circle";
+      finding.why = "they wait for messages from each other, in a ring";
       finding.culprits = circle;
       finding.waiting = Without(finding.waiting, circle);
       for (Site& site : finding.sites) site.culprit = !Common(site.ranks, circle).empty();
@@ -100,13 +100,13 @@ class WaitingGroups {
       return;
     }
     Finding finding = judgement_.Draft(VerdictKind::kTransportStalled, Certainty::kSuspected);
-    finding.title = fmt::format("all ranks are in {}, called at one place", group.call());
+    finding.title = fmt::format("all ranks are in {}, called from the same place", group.call());
     judgement_.AddWaiting(&finding);
     if (!OneIsBehind(&finding)) {
-      finding.why = "every rank has arrived, and none goes on";
+      finding.why = "every rank has arrived, and none continues";
       finding.fix =
           "compare the arguments of the call (root, count, datatype, communicator), which stacks "
-          "do not show; if they match, look below the program, at network, driver and library";
+          "do not show; if they match, check network, driver and library";
     }
     judgement_.Add(std::move(finding), report_);
   }
@@ -121,7 +121,7 @@ class WaitingGroups {
     const std::vector<int32_t>& most = counter->values[0].ranks;
     const std::vector<int32_t>& others = counter->values[1].ranks;
     finding->kind = VerdictKind::kUnevenIterations;
-    finding->why = "they are in different turns of a loop";
+    finding->why = "they are in different iterations of a loop";
     if (most.size() != others.size()) {
       finding->culprits = others;
       finding->waiting = most;
@@ -238,7 +238,7 @@ class WaitingGroups {
       finding.title += fmt::format(", others at {} more places", others.size() - 1);
     }
     if (part.known && part.branch && !part.same && !part.a.function.empty()) {
-      finding.why = fmt::format("the stacks part in {}, at lines {} and {}", part.a.function,
+      finding.why = fmt::format("the stacks diverge in {}, at lines {} and {}", part.a.function,
                                 part.a.line, part.b.line);
     } else if (kind == VerdictKind::kOrderInversion) {
       finding.why = "the call site is the same, the communicators are not";
@@ -250,8 +250,9 @@ class WaitingGroups {
     }
     if (std::any_of(ranks_.waiting.begin(), ranks_.waiting.end(), ReducesGradients)) {
       finding.notes.push_back(
-          "DistributedDataParallel reduces gradients once each rank has used each parameter: "
-          "find_unused_parameters where a step leaves some out, Join where ranks have fewer steps");
+          "DistributedDataParallel reduces gradients once each rank has used each parameter: set "
+          "find_unused_parameters if a step does not use all parameters; use Join if ranks have "
+          "different numbers of steps");
     }
     for (const Group& group : ranks_.waiting) {
       std::vector<int32_t> culprits = Common(group.ranks, finding.culprits);
@@ -283,7 +284,8 @@ class WaitingGroups {
     if (skipped && skipped->empty()) {
       finding->culprits.clear();
       finding->certainty = Certainty::kSuspected;
-      finding->notes.push_back("those who are ahead do not belong to the communicator of the call");
+      finding->notes.push_back(
+          "the ranks that are ahead are not members of the communicator of the call");
     } else if (skipped) {
       finding->culprits = *skipped;
       const LibraryCall& library = (order < 0 ? main : other).library();
@@ -293,15 +295,14 @@ class WaitingGroups {
       finding->culprits.clear();
       finding->certainty = Certainty::kSuspected;
       finding->notes.push_back(
-          "as many ranks stand at the one place as at the other: which of them went wrong is not "
-          "known");
+          "both places have the same number of ranks: which of them diverged is not known");
     } else if (passed && !(alone && BlameByCondition(other, main, part, finding))) {
       finding->culprits.clear();
       finding->certainty = Certainty::kSuspected;
-      finding->notes.push_back(fmt::format(
-          "a rank may leave {} before all have come: which of those behind it skipped it is not "
-          "known",
-          other.call()));
+      finding->notes.push_back(
+          fmt::format("a rank may leave {} before all ranks have arrived: which of the ranks "
+                      "behind it skipped it is not known",
+                      other.call()));
     }
     // Where it is the turns that tell: a loop may count downwards.
     if (part.known && passed != passes(part.order)) finding->certainty = Certainty::kSuspected;

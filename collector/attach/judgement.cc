@@ -106,11 +106,11 @@ void Judgement::Add(Finding finding, Report* report) const {
     }
   }
   if (const std::string awaited = AwaitedText(standings); !awaited.empty()) {
-    finding.notes.push_back("by the library's requests, " + awaited);
+    finding.notes.push_back("according to the library's requests, " + awaited);
   }
   finding.notes.push_back(fmt::format(
-      "seen from the stacks alone, {}: under `rollcall run` the calls themselves are compared",
-      standings.cores ? "at one look at each rank, which may have moved still" : "at two looks"));
+      "derived from the stacks alone, {}; `rollcall run` compares the calls themselves",
+      standings.cores ? "sampled once: a rank may still have been moving" : "at two looks"));
   report->findings.push_back(std::move(finding));
 }
 
@@ -122,7 +122,7 @@ bool NamesNobody(const Positions& ranks, Finding* finding) {
   finding->kind = VerdictKind::kP2pUnmatched;
   finding->culprits.clear();
   finding->notes.push_back(
-      "which rank holds the lock, or is to expose its memory, is not known from stacks");
+      "stacks do not show which rank holds the lock or has to expose its memory");
   return true;
 }
 

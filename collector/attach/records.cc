@@ -78,12 +78,12 @@ std::string Ask(pid_t pid, const std::string& pipe) {
                          O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
   const std::string name = CleanText(pipe, kMostPathBytes);
   if (!fd && errno == ENOENT) {
-    return fmt::format("there is no pipe {} (it needs TORCH_NCCL_TRACE_BUFFER_SIZE, too)", name);
+    return fmt::format("there is not a pipe {} (it needs TORCH_NCCL_TRACE_BUFFER_SIZE, too)", name);
   }
-  if (!fd && errno == ENXIO) return fmt::format("nobody reads the pipe {}", name);
+  if (!fd && errno == ENXIO) return fmt::format("no process reads the pipe {}", name);
   struct stat st {};
   if (!fd || fstat(fd.get(), &st) != 0) return fmt::format("{}: {}", name, std::strerror(errno));
-  if (!S_ISFIFO(st.st_mode)) return name + " is no pipe";
+  if (!S_ISFIFO(st.st_mode)) return name + " is not a pipe";
   if (write(fd.get(), "1", 1) != 1) return fmt::format("{}: {}", name, std::strerror(errno));
   return "";
 }

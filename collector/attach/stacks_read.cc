@@ -99,7 +99,7 @@ class Reader {
     if (IsTooDeep(line)) return Complain(ProblemCode::kDamaged, "a line nests too deep: left out");
     const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!json.is_object()) {
-      return ended ? Complain(ProblemCode::kDamaged, "a line is no JSON object: left out")
+      return ended ? Complain(ProblemCode::kDamaged, "a line is not a JSON object: left out")
                    : Complain(ProblemCode::kTruncated, "a line is cut off here: left out");
     }
     error_.clear();
@@ -114,13 +114,13 @@ class Reader {
     const bool read = Into(json, &header, 0);
     if (!read || header.format != kStacksFormat || header.version < 1) {
       stop_ = true;
-      return Complain(ProblemCode::kForeign, read ? "no file of stacks" : error_);
+      return Complain(ProblemCode::kForeign, read ? "not a file of stacks" : error_);
     }
     if (header.version > kStacksVersion) {
       stop_ = true;
-      return Complain(ProblemCode::kUnknownVersion,
-                      fmt::format("of version {}, which this rollcall does not know: it reads {}",
-                                  header.version, kStacksVersion));
+      return Complain(
+          ProblemCode::kUnknownVersion,
+          fmt::format("version {}: this rollcall reads {}", header.version, kStacksVersion));
     }
     has_header_ = true;
     stacks_.host = header.host;
@@ -190,8 +190,7 @@ class Reader {
     const int32_t last = stacks_.ranks.empty() ? -1 : stacks_.ranks.back().rank.rank;
     if (job.size >= 0 && last >= job.size) {
       Complain(ProblemCode::kDamaged,
-               fmt::format("there is a rank {} of {}: the number of ranks is not believed", last,
-                           job.size));
+               fmt::format("a rank {} of {}: the number of ranks is implausible", last, job.size));
       job.size = -1;
     }
     for (const ObservedRank& rank : stacks_.ranks) job.ranks.push_back(rank.rank);
@@ -230,7 +229,7 @@ class Reader {
   template <typename Number>
   requires std::is_integral_v<Number>
   bool Into(const Json& json, Number* to, uint64_t most) {
-    if (!json.is_number_integer()) return Wrong("no whole number");
+    if (!json.is_number_integer()) return Wrong("not an integer");
     using Limits = std::numeric_limits<Number>;
     if (!json.is_number_unsigned() && json.template get<int64_t>() < 0) {
       const auto value = json.template get<int64_t>();

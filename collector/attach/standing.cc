@@ -257,7 +257,8 @@ class Builder {
     if (IsLoaderWorker(look)) {
       standing->denied = true;
       standing->problem = fmt::format(
-          "{} is of a worker of its data loader, and there is none of the rank", end.file);
+          "{} is of a worker process of its data loader; there is none of the rank itself",
+          end.file);
       return;
     }
     const ThreadLook* thread = Representative(look, &standing->meaning);

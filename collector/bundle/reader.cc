@@ -144,7 +144,7 @@ class Reader {
                      fmt::format("{} bytes: left out", archive_entry_size(entry))};
     }
     if (!names_.insert(name).second) {
-      return Problem{ProblemCode::kDuplicate, "is there twice: the second one is left out"};
+      return Problem{ProblemCode::kDuplicate, "occurs twice: the second one is left out"};
     }
     return std::nullopt;
   }

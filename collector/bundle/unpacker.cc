@@ -38,7 +38,7 @@ std::span<const uint8_t> Unpacker::Next() {
     produced_ += output.pos;
     if (IsBomb()) {
       problem_ = {ProblemCode::kOverLimit,
-                  fmt::format("it unpacks to more than {} bytes: not believed", produced_)};
+                  fmt::format("it unpacks to more than {} bytes: refused", produced_)};
       ended_ = true;
       break;
     }

@@ -46,7 +46,7 @@ std::optional<BaselineEntry> ParseEntry(std::string_view line, std::string* erro
   const std::string_view kind = Word(&line);
   const std::optional<VerdictKind> known = FindKind(kind);
   if (!known) {
-    *error = fmt::format("'{}' is no kind of finding", kind);
+    *error = fmt::format("'{}' is not a kind of finding", kind);
     return std::nullopt;
   }
   entry.kind = *known;

@@ -33,7 +33,7 @@ bool ParseFailOn(std::string_view text, std::set<VerdictKind>* kinds, std::strin
     } else if (const std::optional<VerdictKind> kind = FindKind(word)) {
       kinds->insert(*kind);
     } else {
-      *problem = fmt::format("'{}' is no kind of finding", word);
+      *problem = fmt::format("'{}' is not a kind of finding", word);
       return false;
     }
   }

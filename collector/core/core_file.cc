@@ -235,7 +235,7 @@ class Reader {
 
   // count, page size; (start, end, page in the file) for each; the paths, each ended by a NUL.
   void ReadFiles(uint64_t at, uint64_t bytes) {
-    if (bytes > kMaxFileNote) return Problem("its list of files is larger than any that is real");
+    if (bytes > kMaxFileNote) return Problem("its list of files is implausibly large");
     std::vector<char> note(bytes);
     note.resize(source_.Read(at, note.data(), note.size()));
     const auto word = [&note](size_t index) {

@@ -44,7 +44,7 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
       const bool on_order = RestsOnOrder(finding->kind) || incident.message.rests_on_order;
       if (on_order && MayHaveBegunEarlier(analysis, incident)) {
         LimitKindCertainty(Certainty::kSuspected, &*finding);
-        finding->notes.push_back("it may have begun before the oldest calls that are on record");
+        finding->notes.push_back("it may have begun before the oldest recorded calls");
       }
       return finding;
     }
@@ -231,7 +231,7 @@ void ExplainByLateness(const Analysis& analysis, Report* report) {
     if (finding.kind != VerdictKind::kRankStalled) continue;
     for (const Incident& incident : late) {
       if (finding.culprits != analysis.RanksOf(incident.deviating)) continue;
-      finding.notes.push_back(fmt::format("it came last to {} of {} collectives before",
+      finding.notes.push_back(fmt::format("it arrived last at {} of {} earlier collectives",
                                           incident.lateness.last, incident.lateness.of));
     }
   }

@@ -139,10 +139,9 @@ void Weaken(const Analysis& analysis, const WeakWait& wait, Finding* finding) {
   note(wait.polling, "waits", "wait", "by polling");
   note(wait.with_threads, "has", "have", "another thread that never called MPI and might act");
   note(wait.unseen, "has", "have", "threads that could not be examined");
-  note(
-      wait.uncounted, "waits", "wait",
-      "for a message that may have been sent or received already: more tags are in use than a ring "
-      "counts (ROLLCALL_RING_KIB enlarges it)");
+  note(wait.uncounted, "waits", "wait",
+       "for a message that may have been sent or received already: more tags are in use than a "
+       "ring can count (ROLLCALL_RING_KIB enlarges it)");
 }
 
 }  // namespace rollcall

@@ -384,7 +384,7 @@ std::string FormatJournalLine(const JournalEvent& event) {
 
 Problem ProblemOf(const journal::Absent& absent) {
   return {ProblemCode::kMissingNode,
-          fmt::format("traces of this node are missing: {}; they lie in {} there", absent.why,
+          fmt::format("traces of this node are missing: {}; they are in {} there", absent.why,
                       absent.run_directory),
           absent.host};
 }

@@ -115,7 +115,8 @@ Journal ReadJournal(ByteSource& bytes, const std::string& source) {
   std::string chunk;
   for (uint64_t offset = 0;;) {
     if (offset >= kMaxJournalBytes) {
-      reader.AddProblem(ProblemCode::kOverLimit, offset, "more than is read of a journal");
+      reader.AddProblem(ProblemCode::kOverLimit, offset,
+                        "the journal is too large: the rest is not read");
       break;
     }
     chunk.resize(kChunk);

@@ -67,7 +67,7 @@ std::vector<ring::RankRun> RingMembers::Runs(uint32_t ref) {
   for (const ring::RankRun& run : runs) ranks_left_ -= run.count;
   if (runs.empty() && !context_.ring.String(ref).empty()) {
     context_.trace.problems.push_back(
-        {ProblemCode::kOverLimit, "a list of ranks is too long to be true", context_.ring.source});
+        {ProblemCode::kOverLimit, "a list of ranks is implausibly long", context_.ring.source});
   }
   return runs;
 }

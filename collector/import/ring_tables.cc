@@ -92,7 +92,7 @@ bool RingTables::ReadHeader() {
     AddProblem(offsetof(ring::FileHeader, byte_order),
                swapped
                    ? "written on a machine of the other byte order; analyze it on one of its kind"
-                   : "damaged: the byte order mark is neither way round",
+                   : "damaged: the byte order mark is invalid",
                swapped ? ProblemCode::kForeign : ProblemCode::kDamaged);
     return false;
   }
@@ -105,8 +105,8 @@ bool RingTables::ReadHeader() {
   }
   if (got < sizeof(header)) {
     AddProblem(got,
-               fmt::format("cut at {} of {} header bytes: only who wrote it is known", got,
-                           sizeof(header)),
+               fmt::format("cut at {} of {} header bytes: only the process that wrote it is known",
+                           got, sizeof(header)),
                ProblemCode::kTruncated);
     std::memset(header.sections, 0, sizeof(header.sections));
   } else if (header.file_bytes > file_bytes_) {

@@ -275,9 +275,8 @@ class Unjudged {
     for (const auto& [key, held] : ranks) {
       if (held.size() < 2) continue;
       Add(key,
-          "a process of MPI drives several devices of one NCCL communicator: what is called on "
-          "that "
-          "communicator is not judged");
+          "an MPI process drives several devices of one NCCL communicator: calls on that "
+          "communicator are not diagnosed");
     }
   }
 
@@ -287,9 +286,8 @@ class Unjudged {
       const uint32_t both = ring::kIsNccl | ring::kWeakIdentity;
       if ((drafts_[m].flags & both) != both || trace_.members[m].rank < 0) continue;
       Add(drafts_[m].key,
-          "not all calls on an NCCL communicator are counted (docs/nccl.md): what is called on it "
-          "is "
-          "not judged");
+          "not all calls on an NCCL communicator are counted (docs/nccl.md): calls on it are not "
+          "diagnosed");
     }
   }
 

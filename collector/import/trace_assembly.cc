@@ -80,8 +80,7 @@ void TraceAssembly::ReadBundle(const std::string& path) {
       [this](Problem problem) { AddProblem(std::move(problem)); });
   if (known_members_ == 0) return;
   AddProblem({ProblemCode::kDuplicate,
-              fmt::format("{} of its processes are there already: left out", known_members_),
-              path});
+              fmt::format("{} of its processes are duplicates: left out", known_members_), path});
 }
 
 void TraceAssembly::AddMember(const std::string& bundle, const bundle::Member& member) {

@@ -107,7 +107,7 @@ class Joiner {
       world.processes.assign(static_cast<size_t>(size), kNoIndex);
     } else if (size >= 0) {
       trace_.problems.push_back(
-          {ProblemCode::kOverLimit, fmt::format("a world of {} ranks: not believed", size)});
+          {ProblemCode::kOverLimit, fmt::format("a world of {} ranks: implausible", size)});
     }
     trace_.worlds.push_back(std::move(world));
     return static_cast<uint32_t>(trace_.worlds.size() - 1);
@@ -138,7 +138,7 @@ class Joiner {
     } else {
       trace_.problems.push_back(
           {ProblemCode::kOverLimit,
-           fmt::format("rank {} of {}: not believed", process.rank, world.size), process.source});
+           fmt::format("rank {} of {}: implausible", process.rank, world.size), process.source});
       process.rank = -1;
     }
   }

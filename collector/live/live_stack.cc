@@ -96,7 +96,8 @@ class Capture {
       if (whole && thread->python.end != ring::PythonEnd::kUnchecked) return;
     }
     if (options_.undisturbed_only) {
-      if (thread->detail.empty()) thread->detail = "the thread runs, and was not to be stopped";
+      if (thread->detail.empty())
+        thread->detail = "the thread is running, and stopping was not requested";
       return;
     }
     // What it does now: it may have entered a call since. A race remains, of microseconds.

@@ -119,7 +119,7 @@ PythonPresence Examine(const ProcessMemory& memory, const LoadedModule& module, 
       *why = "it is a free-threaded build";
       break;
     case python::LayoutResult::kDamaged:
-      *why = "what it publishes about its structures is damaged";
+      *why = "the description of its structures is damaged";
       break;
   }
   return PythonPresence::kUnknown;

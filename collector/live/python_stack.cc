@@ -126,7 +126,7 @@ class Walker {
       }
       if (layout_.lasti_bytes != 0 &&
           PythonField<uint64_t>(at.data(), layout_.object_type) != interpreter_.frame_type) {
-        return Fail("what should be a frame is not one");
+        return Fail("a frame pointer does not point to a frame");
       }
       if (!Show(frame, at.data())) return;
       // To 3.10 each frame has a call of the loop of its own; 3.11 says which have.
@@ -211,7 +211,7 @@ class Walker {
     std::array<unsigned char, kMaxCodeBytes> at{};
     if (!Read(address, at.data(), layout_.code_bytes) ||
         PythonField<uint64_t>(at.data(), layout_.object_type) != interpreter_.code_type) {
-      Fail("what a frame runs is no code");
+      Fail("the code of a frame is not a code object");
       return false;
     }
     const uint32_t name =
@@ -232,7 +232,7 @@ class Walker {
     if (layout_.lasti_bytes == 0) {
       code->instructions = PythonField<int64_t>(at.data(), layout_.object_size);
       if (code->instructions < 0 || code->instructions > (1 << 28)) {
-        Fail("what a frame runs is no code");
+        Fail("the code of a frame is not a code object");
         return false;
       }
     }

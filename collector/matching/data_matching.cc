@@ -173,8 +173,7 @@ class DataMatcher {
     if ((IsUntyped(ta) || IsUntyped(tb)) && ta.bytes * a.count == tb.bytes * b.count) {
       if (notes_ != nullptr) {
         notes_->push_back(fmt::format(
-            "{} meets {} in {}: as many bytes, and it works, but MPI asks for "
-            "equal types",
+            "{} matches {} in {}: the sizes are equal, and it works, but MPI requires equal types",
             DataText(trace_, a.datatype, a.count), DataText(trace_, b.datatype, b.count),
             OperationName(Args(a.call).operation)));
       }

@@ -58,8 +58,7 @@ class RankDifference {
     for (const int side : {0, 1}) {
       if (begin_[side] == 0) continue;
       text += fmt::format(
-          "  {} earlier calls of rank {} are left out: the other one's are not "
-          "recorded any more\n",
+          "  {} earlier calls of rank {} are left out: those of the other rank are overwritten\n",
           begin_[side], Of(side).rank);
     }
     const bool differ =

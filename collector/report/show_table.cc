@@ -60,7 +60,7 @@ class Table {
   Doing DoingOf(const MemberHistory& history, uint64_t number) const {
     const Event* event = history.At(number);
     if (event == nullptr) {
-      return {number > history.entered ? "not there" : "not recorded any more", "", "", ""};
+      return {number > history.entered ? "not there" : "overwritten", "", "", ""};
     }
     const bool inside = IsInside(analysis_.trace.processes[history.process], *event);
     return {inside ? "inside" : "", ShownCall(analysis_, *event, /*numbered=*/false),

@@ -110,7 +110,7 @@ std::vector<std::string> StackLines(const Trace& trace, uint32_t call_path, bool
   if (!IsWhole(path)) lines.emplace_back("… further frames were not recorded");
   if (full && path.python_apart) {
     lines.emplace_back(
-        "(native frames between Python frames are left out: they did not fit together)");
+        "(native frames between Python frames are left out: they could not be merged)");
   }
   return lines;
 }

@@ -208,7 +208,7 @@ class TextWriter {
       if (frames.empty()) continue;
       if (!full && (!HasPython(frames) || UserFrames(frames) < 2)) continue;
       if (++shown > kMaxSites) break;
-      out_ += fmt::format("\n    {} came there by\n", RanksPhrase(site.ranks));
+      out_ += fmt::format("\n    {} arrived there by\n", RanksPhrase(site.ranks));
       for (const std::string& line : StackLines(trace_, site.call_path, full)) {
         out_ += fmt::format("      {}\n", line);
       }

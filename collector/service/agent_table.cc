@@ -23,7 +23,8 @@ constexpr uint64_t kShareBesidesRings = 4;
 
 std::string ProtocolProblem(uint32_t protocol) {
   if (protocol == rpc::kProtocol) return {};
-  return fmt::format("protocol {} is not served, only {}", protocol, rpc::kProtocol);
+  return fmt::format("protocol {} is not supported; this collector supports {}", protocol,
+                     rpc::kProtocol);
 }
 
 void AgentTable::Join(uint64_t number, std::shared_ptr<AgentLink> link, int64_t now_ns) {

@@ -78,7 +78,7 @@ void LookBuilder::AddEvidence(const std::unordered_map<uint64_t, uint32_t>& proc
     collect::NodeEvidence& node = evidence.nodes.emplace_back();
     node.host = host;
     node.run_directory = run_directory;
-    node.absent = "there was no word from its agent any more";
+    node.absent = "its agent stopped reporting";
   }
   for (auto& [id, bytes] : *images) {
     const IncomingRing& image = queries_->rings()->images().at(id);
@@ -112,7 +112,7 @@ void LookBuilder::AddRings(const Journals& journals,
     const IncomingRing& image = *read->ring;
     if (read->damaged) {
       builder.trace()->problems.push_back(
-          {ProblemCode::kDamaged, "what its agent sent of it is damaged", image.name});
+          {ProblemCode::kDamaged, "the data that its agent sent is damaged", image.name});
       continue;
     }
     if (keep_evidence_) draft->images[id].assign(read->bytes.begin(), read->bytes.end());
@@ -172,7 +172,7 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
   const SnapshotSet& rings = *queries_->rings();
   std::vector<Problem>& problems = draft.builder.trace()->problems;
   for (const std::string& name : rings.Incomplete()) {
-    problems.push_back({ProblemCode::kTruncated, "its agent did not send all of it", name});
+    problems.push_back({ProblemCode::kTruncated, "its agent sent only a part of it", name});
   }
   if (const size_t n = rings.dropped(); n != 0) {
     problems.push_back(agents_->OverLimit(
@@ -194,7 +194,7 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
     look.trace.problems.push_back(
         {.code = ProblemCode::kMissingCalls,
          .message = fmt::format(
-             "of each ring buffer the newest {} records were read; older calls are not compared",
+             "the newest {} records of each ring buffer were read; older calls are not compared",
              queries_->newest_records())});
   });
   return std::move(look);

@@ -115,7 +115,7 @@ void Metrics::AppendRanks(const JobState& state, int64_t passed_ns, std::string*
   std::map<uint64_t, std::map<std::string_view, size_t>> jobs;
   for (const auto& [id, process] : state.processes()) ++jobs[process.job_key][StateOf(process)];
   std::erase_if(waited_s_, [&](const auto& entry) { return !jobs.contains(entry.first); });
-  Describe("rollcall_ranks", "gauge", "Ranks by what they do.", text);
+  Describe("rollcall_ranks", "gauge", "Ranks by activity.", text);
   for (const auto& [job, states] : jobs) {
     for (const std::string_view name : {"computing", "in_call", "waiting", "polling", "ended"}) {
       const auto found = states.find(name);
@@ -134,23 +134,24 @@ void Metrics::AppendRanks(const JobState& state, int64_t passed_ns, std::string*
 }
 
 void Metrics::AppendCollector(const JobState& state, const Standing& now, std::string* text) const {
-  AppendOne("rollcall_agents", "gauge", "Agents that are connected.", now.agents, text);
-  AppendOne("rollcall_relayed_agents", "gauge", "Those that attach to an aggregator.",
+  AppendOne("rollcall_agents", "gauge", "Connected agents.", now.agents, text);
+  AppendOne("rollcall_relayed_agents", "gauge", "Connected agents that attach to an aggregator.",
             now.relayed_agents, text);
-  AppendOne("rollcall_processes", "gauge", "Processes that the collector knows, ended ones too.",
+  AppendOne("rollcall_processes", "gauge",
+            "Processes that the collector knows, including those that ended.",
             state.processes().size(), text);
   AppendOne("rollcall_suspected", "gauge", "1 if the newest digests look like a hang.",
             now.suspected ? 1 : 0, text);
-  Describe("rollcall_findings", "gauge", "Findings that stand.", text);
+  Describe("rollcall_findings", "gauge", "Findings that are not withdrawn.", text);
   for (const auto& [what, count] : now.findings) {
     fmt::format_to(std::back_inserter(*text),
                    "rollcall_findings{{kind=\"{}\",certainty=\"{}\"}} {}\n", KindName(what.first),
                    CertaintyName(what.second), count);
   }
-  AppendOne("rollcall_received_bytes_total", "counter", "Messages of agents, uncompressed.",
+  AppendOne("rollcall_received_bytes_total", "counter", "Bytes of agents' messages, uncompressed.",
             received_bytes_, text);
-  AppendOne("rollcall_diagnoses_total", "counter", "Looks at the traces.", diagnoses_, text);
-  AppendOne("rollcall_diagnosis_seconds_total", "counter", "Time that they took.",
+  AppendOne("rollcall_diagnoses_total", "counter", "Diagnoses of the traces.", diagnoses_, text);
+  AppendOne("rollcall_diagnosis_seconds_total", "counter", "Time that diagnoses took.",
             Seconds(diagnosis_ns_), text);
   AppendOne("process_resident_memory_bytes", "gauge", "Memory of the collector.", ResidentBytes(),
             text);
@@ -167,7 +168,7 @@ void Metrics::Publish(const JobState& state, const Standing& now, int64_t now_ns
   const size_t left_out = all.size() - std::min(all.size(), kMostCommunicators);
   all.resize(all.size() - left_out);
   AppendOne("rollcall_communicators_left_out", "gauge",
-            "Communicators beyond the largest, of which no series is kept.", left_out, &text);
+            "Communicators beyond the largest, for which no series is kept.", left_out, &text);
   const auto append = [&](std::string_view name, std::string_view type, std::string_view help,
                           auto value) {
     Describe(name, type, help, &text);
@@ -178,10 +179,10 @@ void Metrics::Publish(const JobState& state, const Standing& now, int64_t now_ns
     }
   };
   append("rollcall_collectives_entered_by_first_total", "counter",
-         "Collectives that the member which is furthest has called.",
+         "Collectives called by the member that is furthest ahead.",
          [](const Progress& one) { return one.entered_by_first; });
   append("rollcall_collectives_entered_by_last_total", "counter",
-         "Collectives that every member has called.",
+         "Collectives called by every member.",
          [](const Progress& one) { return one.entered_by_last; });
   append("rollcall_collectives_completed_total", "counter",
          "Collectives that have returned in every member.",
@@ -189,7 +190,7 @@ void Metrics::Publish(const JobState& state, const Standing& now, int64_t now_ns
   append("rollcall_communicator_waiting_ranks", "gauge", "Members that wait in a call on it.",
          [](const Progress& one) { return one.waiting; });
   append("rollcall_communicator_longest_wait_seconds", "gauge",
-         "How long the member that came first has waited.",
+         "How long the member that arrived first has waited.",
          [](const Progress& one) { return Seconds(one.longest_wait_ns); });
   const std::lock_guard lock(mutex_);
   text_ = std::move(text);

@@ -265,10 +265,10 @@ void Monitor::ForgetLostAgents() {
     Forget(number);
     tree_.GiveUp(agent.id);
     if (!options_.on_note || !agent.greeted) continue;
-    options_.on_note(fmt::format(
-        "no word from the agent on {} for {} s; its ranks are excluded from diagnosis, their "
-        "traces stay in {}",
-        agent.host, options_.lost_after_ns / 1'000'000'000, agent.run_directory));
+    options_.on_note(
+        fmt::format("the agent on {} has not reported for {} s; its ranks are excluded from "
+                    "diagnosis, and their traces stay in {}",
+                    agent.host, options_.lost_after_ns / 1'000'000'000, agent.run_directory));
   }
 }
 

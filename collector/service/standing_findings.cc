@@ -80,7 +80,7 @@ std::string Withdrawal::Text() const {
   if (!all) {
     std::set<std::string_view> names;
     for (const VerdictKind kind : kinds) names.insert(KindName(kind));
-    what = fmt::format("of the verdicts above, {} is withdrawn", fmt::join(names, ", "));
+    what = fmt::format("withdrawn from the verdicts above: {}", fmt::join(names, ", "));
   }
   return fmt::format("{} moved again; {}", RanksPhrase(ranks), what);
 }

@@ -282,7 +282,7 @@ std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen) {
   if (ranks_seen) return reasons;
   std::string why = reasons;
   if (why.empty() && end.by_rollcall) {
-    why = "the job was ended before any rank initialised MPI, or the program is linked statically";
+    why = "the job was ended before any rank initialized MPI, or the program is linked statically";
   } else if (why.empty() && end.signal != 0) {
     const char* name = sigabbrev_np(end.signal);  // a real-time signal has none
     why = name != nullptr ? fmt::format("the launcher was ended by SIG{}", name)
@@ -292,7 +292,7 @@ std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen) {
                       end.exit_code);
   } else if (why.empty()) {
     why =
-        "the program never initialised MPI, is linked statically, or printed above why it cannot "
+        "the program never initialized MPI, is linked statically, or printed above why it cannot "
         "record";
   }
   return "no rank ever appeared: " + why;

@@ -180,7 +180,7 @@ void StopMarks(const char* why) {
   if (!g_process.marks || g_state.exchange(State::kOff, std::memory_order_acq_rel) == State::kOff) {
     return;
   }
-  PrintLine("no completion marks any more", why);
+  PrintLine("no further completion marks", why);
 }
 
 }  // namespace rollcall::shim::nccl

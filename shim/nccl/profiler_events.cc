@@ -90,20 +90,20 @@ ROLLCALL_COLD void GiveUp(const char* why) {
     UncountNccl(context.comm->uid);
   }
   __atomic_fetch_add(&g_process.header->calls_captured, 1, __ATOMIC_RELAXED);
-  PrintLine("NCCL's operations are not recorded any more", why);
+  PrintLine("NCCL's operations are overwritten", why);
 }
 
 // What stands in the way of believing an event; null if nothing does.
 const char* Doubt(const void* frame) {
   CodeRange driver;
-  if (!g_process.stacks) return "call paths are off, and with this NCCL they are needed";
+  if (!g_process.stacks) return "call paths are off, and this NCCL needs them";
   if (!FindDriverCode(&driver)) return "the CUDA driver was not found";
   uint64_t pcs[kMaxStackDepth];
   StackEnd end;
   uint64_t hash;
   const int depth = CaptureStack(frame, pcs, kMaxStackDepth, &end, &hash);
   for (int i = 0; i < depth; ++i) {
-    if (driver.Contains(pcs[i])) return "this NCCL does not tell of all with CUDA graphs";
+    if (driver.Contains(pcs[i])) return "this NCCL does not report all operations of CUDA graphs";
   }
   return depth == 0 ? "call paths cannot be taken" : nullptr;
 }

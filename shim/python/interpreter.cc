@@ -186,9 +186,9 @@ const char* Explain(ring::PythonOff why) {
     case ring::PythonOff::kBuild:
       return "this build of Python is not known (free-threaded, debug, or not CPython)";
     case ring::PythonOff::kDiffers:
-      return "what is read of its frames is not what Python says of them";
+      return "its frames as read differ from what Python reports";
     case ring::PythonOff::kNoMemory:
-      return "the kernel does not tell which memory is readable";
+      return "the kernel does not report which memory is readable";
     default:
       return nullptr;
   }

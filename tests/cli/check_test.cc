@@ -41,7 +41,7 @@ TEST_F(CheckTest, AJobWithoutRanksPassesOnlyIfAsked) {
 TEST_F(CheckTest, AJobThatFailsByItselfIs3) {
   const Outcome outcome = Check({}, {"sh", "-c", "exit 5"});
   EXPECT_EQ(outcome.exit_code(), 3);
-  EXPECT_THAT(outcome.err, HasSubstr("the job ended with exit code 5 by itself"));
+  EXPECT_THAT(outcome.err, HasSubstr("the job itself ended with exit code 5"));
 }
 
 TEST_F(CheckTest, TheTimeLimitEndsTheJob) {
@@ -61,7 +61,7 @@ TEST_F(CheckTest, UsageErrorsAre2) {
   EXPECT_EQ(Check({"--timeout", "-1"}, {"true"}).exit_code(), 2);
   EXPECT_EQ(Check({"--output", "yaml"}, {"true"}).exit_code(), 2);
   EXPECT_THAT(Check({"--fail-on", "everything"}, {"true"}).err,
-              HasSubstr("--fail-on: 'everything' is no kind of finding"));
+              HasSubstr("--fail-on: 'everything' is not a kind of finding"));
   EXPECT_EQ(Check({}, {"/no/such/launcher"}).exit_code(), 2);
 }
 

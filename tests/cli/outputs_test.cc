@@ -86,7 +86,7 @@ TEST_F(OutputsTest, UsageErrors) {
   // The job's own output would be mixed with it.
   const Outcome mixed = RunCommand({ROLLCALL_BIN, "run", "--output", "json", "--", "true"});
   EXPECT_EQ(mixed.exit_code(), 2);
-  EXPECT_THAT(mixed.err, HasSubstr("standard output is the job's"));
+  EXPECT_THAT(mixed.err, HasSubstr("standard output belongs to the job"));
 }
 
 TEST_F(OutputsTest, AFileThatCannotBeWrittenIsNamed) {

@@ -60,7 +60,7 @@ TEST_F(ShowStacks, WhatIsNotThereIsSaid) {
     const Outcome shown = Show(options);
     EXPECT_EQ(shown.exit_code(), 2);
     EXPECT_THAT(shown.err, HasSubstr(options.size() == 2 && options[0] != "--rank"
-                                         ? "stacks have no calls"
+                                         ? "has no calls, communicators"
                                          : "there is no stack of rank 7"));
     EXPECT_EQ(shown.out, "");
   }

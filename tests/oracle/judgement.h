@@ -59,7 +59,7 @@ struct Tally {  // of counts alone: see Add()
   uint64_t stuck = 0;
   uint64_t open = 0;  // besides: nothing is wanted of them
   uint64_t proven = 0;
-  uint64_t silent = 0;  // came to its end with the fault in it
+  uint64_t silent = 0;  // ended with the fault in it
   uint64_t by_luck = 0;
   uint64_t luck_said = 0;
   uint64_t may_go_on = 0;

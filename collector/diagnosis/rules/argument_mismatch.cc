@@ -24,7 +24,7 @@ void AddErrors(const Analysis& analysis, const Incident& incident, Finding* find
     }
   }
   if (!truncated.empty()) {
-    finding->notes.push_back(fmt::format("MPI said so: {} got MPI_ERR_TRUNCATE",
+    finding->notes.push_back(fmt::format("MPI reported it: {} got MPI_ERR_TRUNCATE",
                                          RanksPhrase(analysis.RanksOf(truncated))));
   } else if (!others.empty()) {
     finding->notes.push_back(
@@ -75,8 +75,9 @@ std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& 
   }
   finding.why =
       message
-          ? "the n-th send of a pair of ranks meets the n-th receive, and both describe one message"
-          : fmt::format("{} asks for the same on every rank: {} does not fit {}",
+          ? "the n-th send between two ranks matches the n-th receive, and both describe one "
+            "message"
+          : fmt::format("{} requires the same value on every rank: {} and {} differ",
                         IsOnDevice(finding.operation) ? OperationName(finding.operation) : "MPI",
                         mismatch.deviating_value, mismatch.agreeing_value);
   if (incident.repeated > 0) {

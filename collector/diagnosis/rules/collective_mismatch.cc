@@ -23,20 +23,21 @@ std::optional<Finding> JudgeCollectiveMismatch(const Analysis& analysis, const I
       fmt::format("{} called {} where {} called {}{}", RanksPhrase(deviating),
                   CallText(analysis, *incident.deviating_event, false), RanksPhrase(agreeing),
                   NumberedCall(analysis, incident, finding.operation),
-                  incident.tie ? ": as many on one side as on the other" : "");
+                  incident.tie ? "; the two sides have the same number of ranks" : "");
   if (divergence.later_made) {
     finding.why = "both made both calls, in different orders";
   } else if (divergence.path_divergence.arms) {
-    finding.why = fmt::format("two arms of a branch in {}, at lines {} and {}, begin with them",
-                              FunctionText(divergence.path_divergence.a),
-                              divergence.path_divergence.a.line, divergence.path_divergence.b.line);
+    finding.why =
+        fmt::format("they are the first calls of two arms of a branch in {}, at lines {} and {}",
+                    FunctionText(divergence.path_divergence.a), divergence.path_divergence.a.line,
+                    divergence.path_divergence.b.line);
   } else if (divergence.path_divergence.known && !divergence.path_divergence.branch &&
              !divergence.path_divergence.a.function.empty()) {
     finding.why = fmt::format("one call in {} at {} led to different operations",
                               FunctionText(divergence.path_divergence.a),
                               PlaceText(divergence.path_divergence.a));
   } else {
-    finding.why = "different operations stand under one number, and cannot match";
+    finding.why = "different operations have the same sequence number and cannot match";
   }
   return finding;
 }

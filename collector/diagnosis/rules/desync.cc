@@ -21,7 +21,7 @@ std::optional<Finding> JudgeDesync(const Analysis& analysis, const Incident& inc
                   RanksPhrase(analysis.RanksOf(incident.agreeing)),
                   analysis.CommunicatorName(incident.communicator), incident.matching_until + 1,
                   incident.sequence);
-  finding.why = "hashes of the calls made so far differ; the records of that time are lost";
+  finding.why = "the hashes of all calls so far differ; the records of that time are overwritten";
   finding.fix =
       "run again with a larger ring, so that the first differing call stays on record; everything "
       "after it works on wrong data";

@@ -12,7 +12,7 @@ namespace rollcall {
 namespace {
 
 // What a member did that is alive, and takes no part in the communicator any more; empty if it is
-// the process that came to its end.
+// the process that ended.
 std::string Left(const Analysis& analysis, const Incident& incident) {
   const uint32_t process = incident.deviating.front();
   const bool ended = analysis.trace.processes[process].phase >= ring::Phase::kFinalizing;
@@ -39,13 +39,14 @@ std::optional<Finding> JudgeFinalizedEarly(const Analysis& analysis, const Incid
   const bool no_mpi = process.device && process.flavor == ring::Flavor::kUnknown;
   std::string did = Left(analysis, incident);
   const bool alive = !did.empty();
-  if (!alive) did = no_mpi ? "came to its end" : "entered MPI_Finalize";
+  if (!alive) did = no_mpi ? "ended" : "entered MPI_Finalize";
   finding.title = fmt::format("{} {}; {} still {} it in {}", RanksPhrase(left), did,
                               RanksPhrase(finding.waiting), Verb(finding.waiting, "needs", "need"),
                               NumberedCall(analysis, incident, finding.operation));
-  finding.why = alive    ? "who has left a communicator takes part in nothing more on it"
-                : no_mpi ? "it ended by itself, without an error, before the others were through"
-                         : "who has entered MPI_Finalize takes part in no further collective";
+  finding.why =
+      alive    ? "a rank that has left a communicator takes part in no further operation on it"
+      : no_mpi ? "it exited without an error before the other ranks had finished"
+               : "a rank that has entered MPI_Finalize takes part in no further collective";
   return finding;
 }
 

@@ -14,8 +14,7 @@ std::optional<Finding> JudgeGpuStalled(const Analysis& analysis, const Incident&
   Finding finding = Draft(analysis, incident, VerdictKind::kGpuStalled);
   if (finding.certainty == Certainty::kSuspected) {
     finding.notes.emplace_back(
-        "what else is on the streams is not on record: a long kernel in front of it looks the "
-        "same");
+        "other work on the streams is not recorded: a long kernel in front of it looks the same");
   }
   const std::string call = DeviceCallText(analysis, incident, *incident.deviating_event);
   const std::vector<int32_t> others = analysis.RanksOf(incident.agreeing);
@@ -26,14 +25,13 @@ std::optional<Finding> JudgeGpuStalled(const Analysis& analysis, const Incident&
     done &= event == nullptr || event->end_ns != kNoTime;
   }
   finding.title = fmt::format(
-      "the GPU{} of {} {} still: {} is {} on {}, and not there",
+      "the GPU{} of {} {} still: {} is {} on {} but has not begun there",
       finding.culprits.size() == 1 ? "" : "s", RanksPhrase(finding.culprits),
       finding.culprits.size() == 1 ? "stands" : "stand", call, done ? "complete" : "running",
       others.empty() ? "the other side" : RanksPhrase(others));
-  finding.why =
-      done ? "nobody completes it before all have begun it, so that only the rank's own device is "
-             "left to wait for"
-           : "every member has enqueued it, and has nothing older to do";
+  finding.why = done ? "it completes on no rank before all ranks have begun it: only this rank's "
+                       "device is missing"
+                     : "every member has enqueued it and has no older operation pending";
   return finding;
 }
 

@@ -68,8 +68,8 @@ std::optional<Finding> JudgeHeldBack(const Analysis& analysis, const Incident& i
                               RanksPhrase(finding.culprits), call, RanksPhrase(finding.waiting),
                               Verb(finding.waiting, "waits", "wait"));
   finding.why =
-      "what is called between ncclGroupStart and ncclGroupEnd is handed to the device by the "
-      "outermost end";
+      "the operations between ncclGroupStart and ncclGroupEnd are launched by the outermost "
+      "ncclGroupEnd";
   const uint32_t p = incident.deviating.front();
   const Thread* thread = Unbalanced(analysis.trace.processes[p]);
   const bool runs = analysis.graph.processes[p].activity == Activity::kRunning;
@@ -77,7 +77,7 @@ std::optional<Finding> JudgeHeldBack(const Analysis& analysis, const Incident& i
     // It may be on its way between the two: a closed group is a call away.
     finding.certainty = Certainty::kSuspected;
     LimitKindCertainty(finding.certainty, &finding);
-    finding.notes.emplace_back("it may also stand still between the two calls: its stack tells");
+    finding.notes.emplace_back("it may also be blocked between the two calls: see its stack");
   }
   return finding;
 }
@@ -104,8 +104,9 @@ std::optional<Finding> JudgeGroupMisuse(const Analysis& analysis, const Incident
   if (held > 0) {
     finding.title += fmt::format(", and {} operation{} in it", held, held == 1 ? "" : "s");
   }
-  finding.why = stray ? "starts and ends must balance on every thread; NCCL refuses such an end"
-                      : "what is called inside reaches the device only when the group is closed";
+  finding.why = stray ? "ncclGroupStart and ncclGroupEnd must balance on every thread; NCCL "
+                        "rejects this ncclGroupEnd"
+                      : "the operations in a group are launched only when the group is closed";
   return finding;
 }
 

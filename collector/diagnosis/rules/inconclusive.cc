@@ -19,8 +19,8 @@ std::optional<Finding> JudgeInconclusive(const Analysis& analysis, const Inciden
                               NumberedCall(analysis, incident, finding.operation),
                               RanksPhrase(incident.absent));
   finding.why =
-      "every rank whose trace is here has arrived; whether the others have is not on record. A "
-      "missing trace does not make a rank guilty";
+      "every rank with a trace has arrived; whether the other ranks have arrived is not known. A "
+      "missing trace does not mean that a rank is at fault";
   finding.fix = fmt::format(
       "collect the ring files of {}: from its host's run directory, or by running under `rollcall "
       "run`, which starts an agent on every host",

@@ -58,9 +58,9 @@ void SayWhoPassedWhat(const Analysis& analysis, const Incident& incident, const 
   const std::vector<int32_t> deviating = analysis.RanksOf(incident.deviating);
   const Mismatch& mismatch = incident.mismatch;
   if (mismatch.agreeing_value.empty()) {
-    finding->title = fmt::format("{} all came to {} as its {}", RanksPhrase(deviating), call,
+    finding->title = fmt::format("{} all called {} as {}", RanksPhrase(deviating), call,
                                  mismatch.deviating_value);
-    finding->why = "every rank of a communicator comes once";
+    finding->why = "each rank of a communicator calls it exactly once";
     finding->fix = "pass each process its own rank";
     return;
   }
@@ -69,8 +69,8 @@ void SayWhoPassedWhat(const Analysis& analysis, const Incident& incident, const 
       fmt::format("{} {} nranks {} to {}; {} {} {}{}", RanksPhrase(deviating),
                   Verb(deviating, "passes", "pass"), mismatch.deviating_value, call,
                   RanksPhrase(agreeing), Verb(agreeing, "passes", "pass"), mismatch.agreeing_value,
-                  incident.tie ? ": as many on one side as on the other" : "");
-  finding->why = "one unique id is one communicator, and it has one size";
+                  incident.tie ? "; the two sides have the same number of ranks" : "");
+  finding->why = "a unique id identifies one communicator, which has one size";
   finding->fix = "pass the same number of ranks everywhere";
 }
 
@@ -83,35 +83,34 @@ void SayWhoIsMissing(const Analysis& analysis, const Incident& incident, const s
     const std::vector<int32_t> others = analysis.RanksOf(incident.deviating);
     finding->title = fmt::format("{}, and {} in another one: they do not share an id", waits,
                                  RanksPhrase(others));
-    finding->why = "each side waits for as many ranks as there are on both";
+    finding->why = "each side waits for the number of ranks of both sides together";
     finding->fix = "make the id on one rank, and give it to all others";
   } else if (!incident.deviating.empty()) {
-    finding->title = fmt::format("{}; {} never came to it", waits, RanksPhrase(finding->culprits));
-    finding->why = fmt::format("all {} ranks are to come", incident.creation.expected);
+    finding->title = fmt::format("{}; {} never reached it", waits, RanksPhrase(finding->culprits));
+    finding->why = fmt::format("all {} ranks must call it", incident.creation.expected);
   } else if (!incident.absent.empty()) {
     finding->title =
-        fmt::format("{}; of {} there is no trace", waits, RanksPhrase(incident.absent));
+        fmt::format("{}; there is no trace of {}", waits, RanksPhrase(incident.absent));
     finding->why =
-        "a rank appears when it enters its initialisation: it did not come to it, or its trace "
-        "was not collected";
+        "a rank appears when it enters its initialization: either it did not reach it, or its "
+        "trace was not collected";
     finding->fix = fmt::format(
-        "see whether {} {} started, and where: the launcher's list of hosts, its log, the "
-        "program's "
-        "own start-up before it initialises",
+        "check whether {} {} started, and where: the launcher's list of hosts, its log, the "
+        "program's own start-up before it initializes",
         RanksPhrase(incident.absent), incident.absent.size() == 1 ? "was" : "were");
   } else if (incident.creation.expected > incident.agreeing.size()) {
-    finding->title = fmt::format("{}: {} of {} came", waits, incident.agreeing.size(),
+    finding->title = fmt::format("{}: {} of {} ranks arrived", waits, incident.agreeing.size(),
                                  incident.creation.expected);
-    finding->why = "who else is to come is not on record";
+    finding->why = "which other ranks are expected is not recorded";
   } else if (incident.creation.expected > 0) {
-    finding->title = fmt::format("all {} ranks are inside {}, and none comes out",
+    finding->title = fmt::format("all {} ranks are inside {}, and none returns",
                                  incident.creation.expected, call);
-    finding->why = "everybody has come: the start-up itself does not end";
+    finding->why = "all ranks have arrived: the start-up itself does not complete";
     finding->fix =
-        "look below the program: the network interfaces that were chosen, the launcher's own "
+        "check what is below the program: the chosen network interfaces, the launcher's own "
         "connections, firewalls";
   } else {
-    finding->title = fmt::format("{}, which not all of its group have entered", waits);
+    finding->title = fmt::format("{}, which not all members of its group have entered", waits);
     finding->why = "the call ends when every member of the group has made it with the same tag";
   }
 }

@@ -61,11 +61,10 @@ std::optional<Finding> JudgeInvalidArgument(const Analysis& analysis, const Inci
                                  Verb(finding.waiting, "waits", "wait"),
                                  finding.culprits.size() == 1 ? "it" : "them");
   }
-  finding.why =
-      first.open
-          ? "that is wrong whatever the others pass: the library ends the process inside the "
-            "call, unless MPI_ERRORS_RETURN is set"
-          : "the call returned the error: it took no part, and the rank did not make it again";
+  finding.why = first.open ? "the argument is invalid whatever the other ranks pass: the library "
+                             "ends the process inside the call, unless MPI_ERRORS_RETURN is set"
+                           : "the call returned the error: the rank did not take part in the "
+                             "operation and did not repeat the call";
   if (!allowed.empty()) finding.notes.push_back(std::move(allowed));
   for (const uint32_t p : incident.deviating) {
     const Process& process = analysis.trace.processes[p];

@@ -27,8 +27,7 @@ Finding JudgeBuffered(const Analysis& analysis, const Incident& incident) {
     finding.title = fmt::format(
         "{} send to each other in a ring, which completes only because MPI buffers it", ranks);
     finding.why =
-        "a standard send may wait for its receive; run again so, each of them waits for "
-        "the next one";
+        "a standard send may wait for its receive; if it does, each of them waits for the next one";
     finding.notes.emplace_back(
         "it did not hang here: larger messages, or another MPI library, make it hang");
     return finding;
@@ -39,12 +38,12 @@ Finding JudgeBuffered(const Analysis& analysis, const Incident& incident) {
       "others",
       ranks, incident.circle.buffered ? "MPI buffers a send, or because " : "", call);
   finding.why = fmt::format(
-      "{} may wait until every member has called it (MPI 4.0, 6.14){}; run again so, each of them "
+      "{} may wait until every member has called it (MPI 4.0, 6.14){}; if it does, each of them "
       "waits for the next one",
       call, incident.circle.buffered ? ", and a standard send for its receive" : "");
   finding.fix =
-      messages ? "let every rank make the collective before the message, or every rank after it"
-               : "bring the collectives into one order on every rank";
+      messages ? "make the collective before the message on every rank, or after it on every rank"
+               : "call the collectives in one order on every rank";
   finding.notes.emplace_back("it did not hang here: another MPI library makes it hang");
   return finding;
 }
@@ -70,7 +69,7 @@ std::optional<Finding> JudgeP2pDeadlock(const Analysis& analysis, const Incident
                                            fmt::join(operations, " and "))
                              : fmt::format("{} wait for messages from each other, in a ring",
                                            RanksPhrase(analysis.RanksOf(incident.deviating)));
-  finding.why = "each of them waits for what only another of them could do";
+  finding.why = "each of them waits for an action that only another of them can take";
   if (collective) LimitKindCertainty(Certainty::kLikely, &finding);
   if (BufferHides(analysis, incident)) {
     finding.notes.emplace_back(

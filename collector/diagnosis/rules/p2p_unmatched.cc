@@ -47,7 +47,7 @@ std::string NearMissText(const Analysis& analysis, uint32_t waiter, const Event&
         miss->tag == ring::kAnyTag ? "any tag" : fmt::format("tag {}", miss->tag),
         on(miss->communicator), Awaited(analysis, call), on(wanted));
   }
-  return fmt::format("near miss: {} sent {} tag {}{}, which nobody received; it waits for {}{}",
+  return fmt::format("near miss: {} sent {} tag {}{}, which no rank received; it waits for {}{}",
                      other, itself ? "itself" : "it", miss->tag, on(miss->communicator),
                      Awaited(analysis, call), on(wanted));
 }
@@ -61,10 +61,10 @@ Finding JudgeUnreceived(const Analysis& analysis, const Incident& incident) {
       incident.surplus.count == 1 ? "a message"
                                   : fmt::format("{} messages", incident.surplus.count),
       incident.surplus.count == 1 ? "was" : "were");
-  finding.why =
-      fmt::format("counted on {}, by tag: more was sent than received, and no receive is left open",
-                  analysis.CommunicatorName(incident.communicator));
-  finding.fix = "post the missing receive, or leave the send out";
+  finding.why = fmt::format(
+      "on {}, more messages were sent than received with the same tag, and no receive is pending",
+      analysis.CommunicatorName(incident.communicator));
+  finding.fix = "post the missing receive, or remove the send";
   return finding;
 }
 
@@ -75,10 +75,10 @@ Finding JudgeUnmarked(const Analysis& analysis, const Incident& incident, Findin
                   RanksPhrase(finding.culprits), CallText(analysis, *incident.deviating_event),
                   incident.message.unmarked);
   finding.why =
-      "a partitioned send completes when each of its partitions was marked ready, and no other "
-      "thread may do so meanwhile";
+      "a partitioned send completes when all of its partitions are marked ready, and no other "
+      "thread can mark them";
   finding.fix =
-      "call MPI_Pready for every partition each time the send was started, before waiting";
+      "call MPI_Pready for every partition after each start of the send and before waiting";
   return finding;
 }
 
@@ -102,7 +102,7 @@ const char* WindowFix(Operation operation) {
       return "call MPI_Win_start and MPI_Win_complete on every rank of the group that MPI_Win_post "
              "was given";
     default:
-      return "let whoever holds a lock on the window unlock it before it waits for others";
+      return "unlock the window before waiting for other ranks";
   }
 }
 
@@ -148,12 +148,13 @@ void AddLocks(const Analysis& analysis, const Incident& incident, Finding* findi
 
 Finding JudgeWindow(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched);
-  finding.title = fmt::format("{} {} in {} on {}, and every other rank waits, too",
+  finding.title = fmt::format("{} {} in {} on {}, and every other rank waits as well",
                               RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"),
                               OperationName(finding.operation),
                               analysis.CommunicatorName(incident.communicator));
   finding.why =
-      "nobody is left outside of MPI who could answer it. Which rank should have, is not on record";
+      "every other rank is inside MPI as well, so that none can answer it. Which rank should have "
+      "answered is not recorded";
   finding.fix = WindowFix(finding.operation);
   AddLocks(analysis, incident, &finding);
   return finding;
@@ -175,8 +176,8 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
                                 analysis.RankOf(member.process),
                                 DeviceCallText(analysis, incident, *incident.deviating_event));
     finding.why =
-        "each of the two waits for the other: one makes a call more, or one less, than the other "
-        "expects, and which of them is not on record";
+        "each of the two waits for the other: one of them makes one call more or one call fewer "
+        "than the other expects. Which one is not recorded";
     return finding;
   }
   if (incident.message.unmarked != 0) return JudgeUnmarked(analysis, incident, std::move(finding));
@@ -184,15 +185,16 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
   const std::string call = CallText(analysis, *incident.deviating_event);
   if (incident.message.itself) {
     finding.title = fmt::format("rank {} waits for itself in {}", analysis.RankOf(waiter), call);
-    finding.why = "no other rank could answer it, and this one is inside a call that waits for it";
+    finding.why =
+        "no other rank can answer it, and this rank is blocked in a call that waits for it";
     finding.fix =
         "post the other side first, without waiting for it (MPI_Isend, MPI_Irecv), or correct its "
         "peer, tag or communicator";
   } else {
     finding.title =
-        fmt::format("{} {} in {}, which nobody will answer", RanksPhrase(finding.culprits),
+        fmt::format("{} {} in {}, which no rank will answer", RanksPhrase(finding.culprits),
                     Verb(finding.culprits, "waits", "wait"), call);
-    finding.why = "everybody who could answer it has ended, or waits for good elsewhere";
+    finding.why = "every rank that could answer it has ended or is blocked elsewhere";
   }
   std::string unmarked = UnmarkedText(analysis, waiter, *incident.deviating_event);
   if (!unmarked.empty()) finding.notes.push_back(std::move(unmarked));
@@ -200,7 +202,7 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
   if (!near_miss.empty()) finding.notes.push_back(std::move(near_miss));
   if (BufferHides(analysis, incident)) {
     finding.notes.emplace_back(
-        "smaller messages, which MPI buffers, hide it: the send returns then");
+        "smaller messages, which MPI buffers, hide it: the send then returns");
   }
   return finding;
 }

@@ -42,8 +42,8 @@ bool Fits(const Incident& incident, const Divergence& divergence) {
 std::string Why(const Divergence& divergence) {
   const PathDivergence& path_divergence = divergence.path_divergence;
   if (!path_divergence.known || !path_divergence.branch)
-    return "the histories of their call sites part there";
-  std::string why = fmt::format("both calls come from {} by the same call path, and part there",
+    return "the histories of their call sites diverge there";
+  std::string why = fmt::format("both calls come from {} by the same call path and diverge there",
                                 FunctionText(path_divergence.a));
   if (path_divergence.a.line != 0 && path_divergence.b.line != 0) {
     why += fmt::format(", at lines {} and {}", path_divergence.a.line, path_divergence.b.line);
@@ -58,7 +58,7 @@ std::string OtherReading(const Analysis& analysis, const Incident& incident, con
   std::string text =
       fmt::format("or {} {} it later", RanksPhrase(skipped), Verb(skipped, "makes", "make"));
   if (instead == nullptr || instead->member == kNoIndex) return text;
-  if (instead->sequence == 0) return text + ", and each waits for the other first";
+  if (instead->sequence == 0) return text + ", and each side waits for the other first";
   return text + (analysis.CommunicatorOf(*instead) == incident.communicator
                      ? ", in another order"
                      : ", and two communicators are used in opposite order");
@@ -141,7 +141,7 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
             ? fmt::format("{} went on to {} instead of {}", RanksPhrase(deviating), other, call)
             : fmt::format("{} skipped {}", RanksPhrase(deviating), call);
     if (incident.what == Incident::What::kShift) {
-      finding.title += "; since then its calls meet the wrong ones of the others";
+      finding.title += "; since then its calls match the wrong calls of the other ranks";
     } else if (!finding.waiting.empty()) {
       finding.title += fmt::format("; {} {} in it", RanksPhrase(finding.waiting),
                                    Verb(finding.waiting, "waits", "wait"));
@@ -152,9 +152,9 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
   }
   finding.why = Why(divergence);
   if (incident.what == Incident::What::kShift && incident.shift.each_time) {
-    finding.why += "; from there on one history is the other one without this call";
+    finding.why += "; from there on the histories differ by this call alone";
   } else if (incident.what == Incident::What::kShift) {
-    finding.why += fmt::format("; from there on one history is the other one, shifted by {} call{}",
+    finding.why += fmt::format("; from there on the histories are equal when shifted by {} call{}",
                                incident.shift.calls, incident.shift.calls == 1 ? "" : "s");
   }
   finding.fix = fmt::format("call {} on every rank; keep only the side effect under the condition",
@@ -162,8 +162,8 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
   // A loop that ended early, or calls in another order, leave histories like these, too.
   if (divergence.order_open) {
     const std::vector<int32_t>& skipped = divergence.skipped ? deviating : agreeing;
-    finding.notes.push_back(fmt::format("either {} {} {} out, under a condition",
-                                        RanksPhrase(skipped), Verb(skipped, "leaves", "leave"),
+    finding.notes.push_back(fmt::format("either {} {} {}, under a condition", RanksPhrase(skipped),
+                                        Verb(skipped, "skips", "skip"),
                                         OperationName(finding.operation)));
     finding.notes.push_back(OtherReading(analysis, incident, instead, skipped));
   }

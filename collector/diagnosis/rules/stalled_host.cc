@@ -47,15 +47,14 @@ Finding JudgeOtherWork(const Analysis& analysis, const Incident& incident, const
   LimitKindCertainty(finding.certainty, &finding);
   const bool one = finding.culprits.size() == 1;
   finding.title = fmt::format(
-      "the GPU{} of {} {} still in work of {} own: {} host{} in {}, and never came to {}, where {} "
+      "the GPU{} of {} {} still in work of {} own: {} host{} in {} and never reached {}, where {} "
       "{}",
       one ? "" : "s", RanksPhrase(finding.culprits), one ? "stands" : "stand",
       one ? "its" : "their", one ? "its" : "their", one ? " waits" : "s wait",
       OperationName(analysis.Op(wait)),
       DeviceCallText(analysis, incident, *incident.agreeing_event), RanksPhrase(finding.waiting),
       Verb(finding.waiting, "waits", "wait"));
-  finding.why =
-      "all that NCCL was given there is complete, so that something else runs on the device";
+  finding.why = "all of NCCL's operations on it are complete, so something else is running there";
   finding.notes.emplace_back("a long kernel looks the same");
   return finding;
 }
@@ -69,16 +68,16 @@ Finding JudgeStalledHost(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kRankStalled);
   const std::vector<int32_t>& hosts = finding.culprits;
   finding.title = fmt::format(
-      "{} stopped outside every operation: {} nothing open and never came to {}, where {} {}",
+      "{} stopped outside every operation: {} no open call and never reached {}, where {} {}",
       RanksPhrase(hosts), hosts.size() == 1 ? "it has" : "they have",
       DeviceCallText(analysis, incident, *incident.agreeing_event), RanksPhrase(finding.waiting),
       Verb(finding.waiting, "waits", "wait"));
   finding.why =
-      "all that it enqueued has completed, so that its device waits for its host, and the host for "
-      "nobody on record";
+      "all operations that it enqueued are complete: its device waits for its host, and its host "
+      "waits for no recorded rank";
   finding.fix =
-      "look at the host: a stack of each of its threads (py-spy dump), a lock that is held (the "
-      "GIL), slow input, a debugger, a stopped process";
+      "check the host: the stack of each of its threads (py-spy dump), a held lock (the GIL), slow "
+      "input, a debugger, a stopped process";
   return finding;
 }
 

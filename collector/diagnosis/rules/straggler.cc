@@ -15,14 +15,14 @@ std::optional<Finding> JudgeStraggler(const Analysis& analysis, const Incident& 
   Finding finding = Draft(analysis, incident, VerdictKind::kStraggler);
   const Lateness& lateness = incident.lateness;
   finding.title = fmt::format(
-      "{} came last to {} of {} collectives on {}; each time the others waited {:.1f} ms for it "
-      "alone",
+      "{} arrived last at {} of {} collectives on {}; each time the other ranks waited {:.1f} ms "
+      "for it alone",
       RanksPhrase(finding.culprits), lateness.last, lateness.of,
       analysis.CommunicatorName(incident.communicator),
       static_cast<double>(lateness.median_ns) * 1e-6);
   finding.why = fmt::format(
-      "all leave such a call together, and it stays in it the least; that "
-      "makes {:.0f}% of the time",
+      "all ranks leave such a call together, and this rank is in it for the shortest time; the "
+      "others waited for it {:.0f}% of the time",
       static_cast<double>(lateness.total_ns) * 100 /
           static_cast<double>(std::max<int64_t>(lateness.elapsed_ns, 1)));
   return finding;

@@ -17,8 +17,9 @@ std::optional<Finding> JudgeTimedOut(const Analysis& analysis, const Incident& i
       fmt::format("the job did not end within {}", DurationText(analysis.options.time_limit_ns));
   const std::vector<int32_t> ranks = analysis.RanksOf(incident.deviating);
   if (!ranks.empty()) {
-    finding.why = fmt::format("{} had not finalized; nothing says that {} could not have gone on",
-                              RanksPhrase(ranks), Verb(ranks, "it", "they"));
+    finding.why =
+        fmt::format("{} had not finalized; there is no evidence that {} could not have continued",
+                    RanksPhrase(ranks), Verb(ranks, "it", "they"));
   }
   return finding;
 }

@@ -33,8 +33,8 @@ Finding JudgeCancelled(const Analysis& analysis, const Incident& incident) {
   finding.why =
       "after MPI_Cancel the wait is local: it returns whatever other ranks do (MPI 4.0, 3.8.4)";
   finding.fix = fmt::format(
-      "not to be answered by another rank: {} does not complete the cancelled call. Do not cancel "
-      "it: let it match, or free its request",
+      "no other rank can complete it: {} does not complete the cancelled call. Do not cancel it: "
+      "let it match, or free its request",
       library);
   return finding;
 }
@@ -48,35 +48,33 @@ std::optional<Finding> JudgeTransportStalled(const Analysis& analysis, const Inc
   Finding finding = Draft(analysis, incident, VerdictKind::kTransportStalled);
   if (finding.certainty == Certainty::kSuspected) {
     finding.notes.emplace_back(
-        "what else is on the streams is not on record: a long kernel in front of it looks the "
-        "same");
+        "other work on the streams is not recorded: a long kernel in front of it looks the same");
   }
-  finding.title = fmt::format("every member arrived at {}, and {} {} not come out of it",
+  finding.title = fmt::format("every member arrived at {}, and {} {} not returned from it",
                               NumberedCall(analysis, incident, finding.operation),
-                              RanksPhrase(finding.waiting), Verb(finding.waiting, "does", "do"));
+                              RanksPhrase(finding.waiting), Verb(finding.waiting, "has", "have"));
   const std::vector<uint32_t> without_counts = WithoutCounts(analysis, incident);
   if (!without_counts.empty()) {
-    finding.why = fmt::format("the arguments that are on record match; the counts of {} are not",
+    finding.why = fmt::format("the recorded arguments match; the counts of {} are not recorded",
                               RanksPhrase(analysis.RanksOf(without_counts)));
     finding.fix =
-        "check that what each rank sends to another is what that one expects of it. If it is, the "
-        "program is not to blame: look below it";
+        "check that each rank sends what the receiving rank expects. If so, the program is "
+        "correct: check network, driver and library";
     return finding;
   }
   finding.why = analysis.no_progress_ns < 0
-                    ? "all arguments match, and nobody has anything older to do"
+                    ? "all arguments match, and no member has an older operation pending"
                     : fmt::format("all arguments match, and nothing has moved for {}",
                                   DurationText(analysis.no_progress_ns));
   if (IsOnDevice(finding.operation)) {
     finding.fix =
-        "the program is not to blame: look below it. Collect the links' error counters, NCCL's log "
-        "(NCCL_DEBUG=INFO) and the state of each member's GPU: one that has stopped before it "
-        "began "
-        "looks the same here";
+        "the program is correct: check what is below it. Collect the links' error counters, NCCL's "
+        "log (NCCL_DEBUG=INFO) and the state of each member's GPU: a GPU that stopped before it "
+        "began the operation looks the same here";
     return finding;
   }
   finding.fix =
-      "the program is not to blame: look below it. Collect the links' error counters, the MPI "
+      "the program is correct: check what is below it. Collect the links' error counters, the MPI "
       "library's log with transport messages on, and the stacks inside the library";
   return finding;
 }

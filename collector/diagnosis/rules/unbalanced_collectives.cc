@@ -25,7 +25,7 @@ std::optional<Finding> JudgeUnbalancedCollectives(const Analysis& analysis,
       "by {}",
       incident.surplus.count);
   finding.notes.emplace_back(
-      "it did not hang here: the call returned before the others came to it");
+      "it did not hang here: the call returned before the other ranks reached it");
   return finding;
 }
 

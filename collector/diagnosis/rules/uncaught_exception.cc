@@ -83,9 +83,10 @@ std::optional<Finding> JudgeUncaughtException(const Analysis& analysis, const In
     }
   } else if (process.exception->kind == ring::ExceptionKind::kPython) {
     finding.why =
-        "nobody caught it: Python shuts down, and the rank takes part in nothing any more";
+        "the exception is not caught: Python shuts down, and the rank takes part in no further "
+        "operation";
   } else {
-    finding.why = "nobody caught it: std::terminate ended the process";
+    finding.why = "the exception is not caught: std::terminate ended the process";
   }
   AddOthers(analysis, incident, &finding);
   AddCleanUpNote(analysis.trace, &finding);

@@ -64,11 +64,11 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
                     divergence.rounds_lost ? "next" : Ordinal(divergence.rounds + 1), operation);
   }
   if (divergence.loop.path != kNoIndex) {
-    finding.why = fmt::format("{} stands outside of the loop in lines {} to {}, around {}", other,
+    finding.why = fmt::format("{} is outside the loop in lines {} to {} that contains {}", other,
                               divergence.loop.first, divergence.loop.last, operation);
   } else {
     finding.why =
-        fmt::format("the call sites repeat every {}; after whole rounds {} went on to {}",
+        fmt::format("the call sites repeat every {}; after complete rounds {} went on to {}",
                     divergence.period == 1 ? "call" : fmt::format("{} calls", divergence.period),
                     RanksPhrase(left), other);
   }
@@ -80,9 +80,9 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
                                         RanksPhrase(left), RanksPhrase(stayed)));
     finding.notes.push_back(
         divergence.left_for_certain
-            ? fmt::format("or {} left out {}, which stands under a condition in the loop",
+            ? fmt::format("or {} skipped {}, which is under a condition in the loop",
                           RanksPhrase(left), operation)
-            : fmt::format("or {} stands in the loop, under a condition that only {} met", other,
+            : fmt::format("or {} is in the loop, under a condition that only {} met", other,
                           RanksPhrase(left)));
     finding.fix = fmt::format("{}; or make the conditional call on every rank",
                               KindFix(VerdictKind::kUnevenIterations));

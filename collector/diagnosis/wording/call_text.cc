@@ -79,7 +79,7 @@ std::string EndText(const Process& process) {
     case ProcessEnd::How::kExited:
       return fmt::format("exited with {}", process.end.status);
     case ProcessEnd::How::kSignaled:
-      if (process.end.oom_killed) return "was killed for want of memory";
+      if (process.end.oom_killed) return "was killed because memory ran out";
       return fmt::format("was killed by {}", SignalName(process.end.status));
     default:
       break;

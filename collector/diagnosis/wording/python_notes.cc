@@ -30,7 +30,7 @@ std::string_view ReasonText(const Process& process) {
     case ring::PythonOff::kBuild:
       return "a free-threaded or debug build, or not CPython";
     case ring::PythonOff::kDiffers:
-      return "what was read of a frame is not what the interpreter says of it";
+      return "a frame that was read differs from what the interpreter reports";
     case ring::PythonOff::kNoMemory:
       return "no memory for them";
     case ring::PythonOff::kNone:

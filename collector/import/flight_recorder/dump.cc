@@ -141,8 +141,8 @@ class DumpBuilder : public DumpSink {
     dump_.usable = seen_ || !dump_.entries.empty();
     if (!problem && dump_.groups.empty() && dump_.entries.empty()) {
       dump_.usable = false;
-      problem = {ProblemCode::kForeign, "no Flight Recorder dump: neither pg_config nor entries",
-                 "", 0};
+      problem = {ProblemCode::kForeign,
+                 "not a Flight Recorder dump: it has neither pg_config nor entries", "", 0};
     }
     if (problem) {
       if (dump_.usable) {

@@ -81,7 +81,7 @@ void FlightTraceBuilder::Add(const Dump& dump) {
   const uint32_t world = WorldOf(dump);
   if (world == kNoIndex) {
     return add_problem(ProblemCode::kDuplicate,
-                       fmt::format("rank {} is there twice: this dump is left out", dump.rank));
+                       fmt::format("a second dump of rank {}: it is left out", dump.rank));
   }
 
   Adding adding{dump, static_cast<uint32_t>(trace_.processes.size()), {}, {}, {}, {}, {}, false};
@@ -100,7 +100,7 @@ void FlightTraceBuilder::Add(const Dump& dump) {
   AddStatuses(&adding);
   if (adding.out_of_order) {
     add_problem(ProblemCode::kDamaged,
-                "numbers that do not rise: entries out of their group's order were left out");
+                "numbers do not increase: entries out of their group's order are left out");
   }
 }
 

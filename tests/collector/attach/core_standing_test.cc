@@ -45,7 +45,7 @@ TEST(AttachCores, RanksThatPartAreSuspectedAtMost) {
   EXPECT_EQ(finding.certainty, Certainty::kSuspected);
   EXPECT_EQ(finding.kind_certainty, Certainty::kSuspected);
   EXPECT_THAT(finding.culprits, ElementsAre(0));
-  EXPECT_THAT(finding.notes, Contains(HasSubstr("which may have moved still")));
+  EXPECT_THAT(finding.notes, Contains(HasSubstr("may still have been moving")));
   ExpectNoClaimOfTime(report);
 }
 
@@ -128,7 +128,7 @@ TEST(AttachCores, RanksWithoutACoreAreNamedAndNotAccused) {
   job.Rank(1, kInBarrier).Core(SIGABRT);
   job.job()->all_local = false;
   const Report report = job.Judge();
-  EXPECT_THAT(report.notes, Contains("of rank 2 of 3 there is no core file"));
+  EXPECT_THAT(report.notes, Contains("there is no core file of rank 2 of 3"));
   ASSERT_THAT(report.findings, SizeIs(1));
   EXPECT_EQ(report.findings[0].kind, VerdictKind::kInconclusive);
   EXPECT_THAT(report.findings[0].culprits, IsEmpty());
@@ -155,7 +155,8 @@ TEST(AttachCores, AWorkerOfADataLoaderIsNotItsRank) {
   const Report report = job.Judge();
   ASSERT_THAT(report.findings, SizeIs(1));
   EXPECT_EQ(report.findings[0].kind, VerdictKind::kInconclusive);
-  EXPECT_THAT(report.findings[0].why, HasSubstr("core.1 is of a worker of its data loader"));
+  EXPECT_THAT(report.findings[0].why,
+              HasSubstr("core.1 is of a worker process of its data loader"));
 }
 
 TEST(AttachCores, NoProcessIsShownAsAlive) {

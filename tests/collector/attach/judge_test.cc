@@ -65,7 +65,7 @@ TEST(AttachJudge, AsManyRanksHereAsThereIsSaid) {
   job.Rank(1, kBarrier);
   const Report report = job.Judge();
   ASSERT_THAT(report.findings, SizeIs(1));
-  EXPECT_THAT(report.findings[0].notes, Contains(HasSubstr("as many ranks stand")));
+  EXPECT_THAT(report.findings[0].notes, Contains(HasSubstr("the same number of ranks")));
   EXPECT_THAT(report.findings[0].culprits, IsEmpty());
 }
 
@@ -174,7 +174,7 @@ TEST(AttachJudge, ARankThatIsStoppedInACallIsSaidToBeInIt) {
   ASSERT_THAT(report.findings, SizeIs(1));
   EXPECT_EQ(report.findings[0].title,
             "rank 0 is stopped in MPI_Barrier, and ranks 1,2 wait in MPI_Barrier");
-  EXPECT_EQ(report.findings[0].fix, "continue rank 0, and look again");
+  EXPECT_EQ(report.findings[0].fix, "continue rank 0, and attach again");
 }
 
 // A debugger may hold the rank because the job hung.
@@ -484,7 +484,7 @@ TEST(AttachJudge, WhatStartedARankIsLeftAfterItsEnd) {
   EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankDied);
   EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
   EXPECT_THAT(report.findings[0].culprits, ElementsAre(1));
-  EXPECT_THAT(report.findings[0].why, HasSubstr("has no MPI loaded"));
+  EXPECT_THAT(report.findings[0].why, HasSubstr("has not loaded MPI"));
 }
 
 TEST(AttachJudge, ARankWithoutALibraryThatRunsMayHaveItInside) {

@@ -60,7 +60,7 @@ TEST(AttachRecords, NothingButAPipeIsWrittenTo) {
   std::vector<std::string> notes;
   CopyFlightRecorderDumps(ProcSource(dir.path()), JobOf({getpid()}), dir.path(),
                           std::chrono::milliseconds(0), &notes);
-  EXPECT_THAT(notes, ElementsAre("Flight Recorder of rank 0: " + file + " is no pipe"));
+  EXPECT_THAT(notes, ElementsAre("Flight Recorder of rank 0: " + file + " is not a pipe"));
   EXPECT_EQ(std::filesystem::file_size(file), std::string("unchanged").size());
 }
 

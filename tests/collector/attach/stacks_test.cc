@@ -281,7 +281,7 @@ TEST(AttachStacks, ADamagedLineIsToldWithItsPlaceAndCostsOneRank) {
                R"({"rank":{"process":{"rank":2}}})", kEnd}));
   EXPECT_THAT(RanksIn(read.stacks), ElementsAre(0, 2));
   ASSERT_THAT(read.problems, SizeIs(1));
-  EXPECT_THAT(read.problems[0].message, HasSubstr("/rank/first/threads/1/tid: no whole number"));
+  EXPECT_THAT(read.problems[0].message, HasSubstr("/rank/first/threads/1/tid: not an integer"));
   EXPECT_EQ(read.problems[0].source, "file");
   EXPECT_GT(read.problems[0].offset, static_cast<int64_t>(sizeof(kHeader)));
   EXPECT_FALSE(read.stacks.job.all_local);
@@ -436,7 +436,7 @@ TEST(AttachJobStacks, AHostThatDidNotAnswerIsNamedAndItsRanksAreNotAccused) {
   EXPECT_THAT(judged.report.notes, ::testing::Contains("n2: no answer for 8 s"));
   ASSERT_THAT(judged.report.findings, SizeIs(1));
   EXPECT_EQ(judged.report.findings[0].kind, VerdictKind::kInconclusive);
-  EXPECT_THAT(judged.report.findings[0].title, HasSubstr("what rank 2 does was not seen"));
+  EXPECT_THAT(judged.report.findings[0].title, HasSubstr("what rank 2 does was not observed"));
 }
 
 TEST(AttachJobStacks, TwoJobsAreNotJoined) {

@@ -159,7 +159,7 @@ TEST(BundleReader, HarmfulNamesAndKindsAreLeftOutByName) {
   EXPECT_THAT(messages, HasSubstr("b: soft: a link"));
   EXPECT_THAT(messages, HasSubstr("b: pipe: not a file"));
   EXPECT_THAT(messages, HasSubstr("b: holes: a sparse file"));
-  EXPECT_THAT(messages, HasSubstr("b: good: is there twice"));
+  EXPECT_THAT(messages, HasSubstr("b: good: occurs twice"));
   EXPECT_THAT(std::vector(codes.begin(), codes.end() - 1), Each(ProblemCode::kRefused));
   EXPECT_EQ(codes.back(), ProblemCode::kDuplicate);
 }

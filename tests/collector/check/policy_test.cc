@@ -82,7 +82,7 @@ TEST(Baseline, WhatIsNoEntryIsNamedWithItsLine) {
       "dir/known", &errors);
   EXPECT_THAT(
       errors,
-      ElementsAre("dir/known:1: 'p2p-deadlok' is no kind of finding",
+      ElementsAre("dir/known:1: 'p2p-deadlok' is not a kind of finding",
                   "dir/known:2: 'at FILE' or 'in FUNCTION' is missing after 'p2p-deadlock'",
                   "dir/known:3: no reason: every entry ends in 'because …'",
                   "dir/known:4: no reason after 'because'", "dir/known:5: no pattern after 'in'"));

@@ -174,7 +174,7 @@ TEST_F(CollectTest, ABundleBesideTheRingsChangesNothing) {
     EXPECT_THAT(process.source, Not(HasSubstr("/a: ")));
   }
   ASSERT_THAT(Codes(trace.problems), ElementsAre(ProblemCode::kDuplicate));
-  EXPECT_EQ(trace.problems[0].message, "32 of its processes are there already: left out");
+  EXPECT_EQ(trace.problems[0].message, "32 of its processes are duplicates: left out");
   fs::rename(directory + "/a", Path("b"));
   EXPECT_EQ(Verdict({Path("b")}, elsewhere_), verdict);
 }

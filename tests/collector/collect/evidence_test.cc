@@ -128,7 +128,7 @@ TEST_F(EvidenceTest, AMissingNodeIsNamedAndTheOtherIsThere) {
   EXPECT_EQ(trace.problems[0].source, "host1");
   EXPECT_EQ(trace.problems[0].code, ProblemCode::kMissingNode);
   EXPECT_EQ(trace.problems[0].message,
-            "traces of this node are missing: its agent was not connected; they lie in /run there");
+            "traces of this node are missing: its agent was not connected; they are in /run there");
 }
 
 TEST_F(EvidenceTest, WhatIsNoRingIsLeftOut) {

@@ -197,13 +197,14 @@ end
   const Report explained = Of(late, asked);
   ASSERT_EQ(explained.findings.size(), 1u);
   EXPECT_EQ(explained.findings[0].kind, VerdictKind::kRankStalled);
-  EXPECT_TRUE(Mentions(explained.findings[0].notes, "it came last to 30 of 30 collectives before"));
-  EXPECT_FALSE(Mentions(Of(late).findings[0].notes, "came last"));
+  EXPECT_TRUE(
+      Mentions(explained.findings[0].notes, "it arrived last at 30 of 30 earlier collectives"));
+  EXPECT_FALSE(Mentions(Of(late).findings[0].notes, "arrived last"));
   const Report other =
       Of(before + "0,2: waits in Barrier @ main:12\n1: computes @ main:9\n", asked);
   ASSERT_EQ(other.findings.size(), 1u);
   EXPECT_EQ(other.findings[0].culprits, std::vector<int32_t>{1});
-  EXPECT_FALSE(Mentions(other.findings[0].notes, "came last"));
+  EXPECT_FALSE(Mentions(other.findings[0].notes, "arrived last"));
 }
 
 TEST(BadDays, TwoJobsThatHangAreTwoFindings) {

@@ -49,19 +49,18 @@ TEST(Naming, WithoutASourceTheTitleSaysWhatIsKnown) {
   EXPECT_EQ(loop.first.title, "rank 0 went on to MPI_Comm_dup #11 instead of its 11th MPI_Bcast");
   EXPECT_THAT(loop.first.notes,
               ElementsAre("either rank 0 left the loop a round earlier than ranks 1-3",
-                          "or MPI_Comm_dup #11 stands in the loop, under a condition that only "
+                          "or MPI_Comm_dup #11 is in the loop, under a condition that only "
                           "rank 0 met"));
   const Golden order("conditional_or_another_order");
   EXPECT_EQ(order.first.title,
             "rank 0 went on to MPI_Reduce #1 instead of MPI_Bcast #1 on MPI_COMM_WORLD; ranks 1-3 "
             "wait in it");
-  EXPECT_THAT(order.first.notes,
-              ElementsAre("either rank 0 leaves MPI_Bcast out, under a condition",
-                          "or rank 0 makes it later, in another order"));
+  EXPECT_THAT(order.first.notes, ElementsAre("either rank 0 skips MPI_Bcast, under a condition",
+                                             "or rank 0 makes it later, in another order"));
   const Golden ring("conditional_or_a_ring_through_a_barrier");
   EXPECT_THAT(ring.first.notes,
-              ElementsAre("either rank 1 leaves MPI_Barrier out, under a condition",
-                          "or rank 1 makes it later, and each waits for the other first"));
+              ElementsAre("either rank 1 skips MPI_Barrier, under a condition",
+                          "or rank 1 makes it later, and each side waits for the other first"));
 }
 
 TEST(Naming, TheHeadlineIsAboutTheHangAndTheKindHasItsOwnCertainty) {

@@ -204,7 +204,7 @@ TEST_F(LiveStackTest, RunningThreadIsLeftAloneIfSoAsked) {
       CaptureLiveStacks(ProcSource(), child.pid(), Patient({.undisturbed_only = true}));
   ASSERT_EQ(stacks.threads.size(), 1U);
   EXPECT_EQ(stacks.threads[0].end, ring::StackEnd::kNone);
-  EXPECT_THAT(stacks.threads[0].detail, HasSubstr("not to be stopped"));
+  EXPECT_THAT(stacks.threads[0].detail, HasSubstr("stopping was not requested"));
 }
 
 TEST_F(LiveStackTest, ThreadsAreNamedAndTheMainThreadComesFirst) {

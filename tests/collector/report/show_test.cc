@@ -79,12 +79,12 @@ ranks 4
   EXPECT_EQ(Table({.communicator = "", .sequence = 2, .around = 5}), R"(
 MPI_COMM_WORLD · 4 ranks · 3 collectives
 
-    #1   ranks 0,1                           MPI_Barrier   app.c:1   main
-         rank 2      not recorded any more
+    #1   ranks 0,1                 MPI_Barrier   app.c:1   main
+         rank 2      overwritten
          rank 3      no trace
-  ▸ #2   ranks 0-2                           MPI_Barrier   app.c:2   main
+  ▸ #2   ranks 0-2                 MPI_Barrier   app.c:2   main
          rank 3      no trace
-    #3   ranks 0,1   inside                  MPI_Barrier   app.c:3   main
+    #3   ranks 0,1   inside        MPI_Barrier   app.c:3   main
          rank 2      not there
          rank 3      no trace
 )");

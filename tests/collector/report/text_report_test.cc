@@ -59,7 +59,7 @@ TEST(TextReport, ShowsSceneAndCulpritApart) {
     ▸ 97 │ MPI_Allreduce(&r, &g, 1, MPI_DOUBLE, MPI_SUM, comm);   rank 0
 
   kind   rank-conditional-collective (likely)
-  why    both calls come from exchange_halo() by the same call path, and part there, at lines 88 and 97
+  why    both calls come from exchange_halo() by the same call path and diverge there, at lines 88 and 97
   fix    call MPI_Barrier on every rank; keep only the side effect under the condition
   note   rank 0 makes this call at other times: the condition depends on more than the rank
 )");
@@ -120,7 +120,7 @@ TEST(TextReport, SaysWhatANearMissMissed) {
     const std::string report =
         Render("ranks 2\n0: Send 1xMPI_INT peer=1 tag=7 @ main:10\n1: waits in " +
                std::string(kWaiting[i]) + " @ main:12\n0: waits in Barrier @ main:20\n");
-    EXPECT_NE(report.find("rank 0 sent it tag 7, which nobody received; it waits for " +
+    EXPECT_NE(report.find("rank 0 sent it tag 7, which no rank received; it waits for " +
                           std::string(kAwaited[i]) + "\n"),
               std::string::npos)
         << report;
@@ -176,7 +176,7 @@ ranks 3
 TEST(TextReport, ShowsTheUsersPythonFramesAndFoldsTheOthers) {
   const std::string text = Render(kPythonTrace);
   EXPECT_NE(text.find(R"(
-    ranks 0,1 came there by
+    ranks 0,1 arrived there by
       … 1 frame of mpi4py
       train.py:4   step
       … 1 frame of lightning
@@ -184,7 +184,7 @@ TEST(TextReport, ShowsTheUsersPythonFramesAndFoldsTheOthers) {
 )"),
             std::string::npos)
       << text;
-  EXPECT_EQ(text.find("rank 2 came there by"), std::string::npos) << "one frame is in its row";
+  EXPECT_EQ(text.find("rank 2 arrived there by"), std::string::npos) << "one frame is in its row";
 }
 
 TEST(TextReport, ShowsAllFramesOrNoneWhenAsked) {
@@ -192,19 +192,19 @@ TEST(TextReport, ShowsAllFramesOrNoneWhenAsked) {
   options.stacks = StackDetail::kFull;
   const std::string full = Render(kPythonTrace, options);
   EXPECT_NE(full.find(R"(
-    ranks 0,1 came there by
+    ranks 0,1 arrived there by
       MPI.so+0x0   Barrier   [mpi4py]
       train.py:4   step
       fit.py:7     fit   [lightning]
       train.py:9   <module>
 
-    rank 2 came there by
+    rank 2 arrived there by
       engine.cpp:3   thread_main
 )"),
             std::string::npos)
       << full;
   options.stacks = StackDetail::kNone;
-  EXPECT_EQ(Render(kPythonTrace, options).find("came there by"), std::string::npos);
+  EXPECT_EQ(Render(kPythonTrace, options).find("arrived there by"), std::string::npos);
 }
 
 TEST(TextReport, CountsRecursion) {

@@ -56,7 +56,7 @@ TEST_F(AgentTableTest, AnotherProtocolIsRefused) {
   rpc::Hello hello = Hello("a");
   hello.set_protocol(2);
   EXPECT_THAT(Greet(hello), IsEmpty());
-  EXPECT_EQ(refused_[1], "protocol 2 is not served, only 1");
+  EXPECT_EQ(refused_[1], "protocol 2 is not supported; this collector supports 1");
   EXPECT_EQ(table_.FindConnected(1), nullptr);
 }
 

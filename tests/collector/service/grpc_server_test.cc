@@ -279,7 +279,7 @@ TEST_F(GrpcServerTest, ACheckOfAnotherProtocolIsRefused) {
   request.set_protocol(2);
   rpc::CheckReply reply;
   EXPECT_EQ(stub_->Check(&context, request, &reply).error_message(),
-            "protocol 2 is not served, only 1");
+            "protocol 2 is not supported; this collector supports 1");
 }
 
 // It says why, and goes on trying.

@@ -184,7 +184,7 @@ TEST_F(StandingFindingsTest, OnlyThoseOfWhoMovedAreWithdrawn) {
   EXPECT_THAT(withdrawal.keys, ::testing::ElementsAre("a"));
   EXPECT_FALSE(withdrawal.all);
   EXPECT_EQ(withdrawal.Text(),
-            "rank 0 moved again; of the verdicts above, p2p-deadlock is withdrawn");
+            "rank 0 moved again; withdrawn from the verdicts above: p2p-deadlock");
   EXPECT_FALSE(standing_.empty());
 }
 

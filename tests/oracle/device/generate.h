@@ -31,7 +31,7 @@ namespace rollcall::oracle::device {
   FAULT(DeviceStalled, "device stalled", 20, 5)                      \
   FAULT(Died, "rank died", 95, 1)                                    \
   FAULT(Exited, "rank exited", 95, 1)                                \
-  FAULT(LeftEarly, "rank came to its end early", 95, 1)              \
+  FAULT(LeftEarly, "rank ended early", 95, 1)                        \
   FAULT(Frozen, "network dead", 78, 9)
 
 enum class FaultKind {

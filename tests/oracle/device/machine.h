@@ -73,7 +73,7 @@ struct Meeting {
 };
 
 struct Outcome {
-  bool complete = false;   // every rank came to its end, with everything done
+  bool complete = false;   // every rank ended, with everything done
   std::vector<bool> ends;  // by rank
 };
 
