@@ -7,7 +7,7 @@
 namespace rollcall::attach {
 
 std::string ToBase64(std::string_view bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // it writes a null character, too
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // it also writes a null character
   EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
                   reinterpret_cast<const unsigned char*>(bytes.data()),
                   static_cast<int>(bytes.size()));

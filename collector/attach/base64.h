@@ -1,4 +1,4 @@
-// Bytes as text (RFC 4648, section 4): with padding, without line breaks.
+// Base64 encoding (RFC 4648, section 4): with padding, without line breaks.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_BASE64_H_
 #define ROLLCALL_COLLECTOR_ATTACH_BASE64_H_
 
@@ -10,7 +10,7 @@ namespace rollcall::attach {
 
 std::string ToBase64(std::string_view bytes);
 
-// Nothing if `text` is not exactly what ToBase64() writes.
+// Returns nothing if `text` is not exactly what ToBase64() writes.
 std::optional<std::string> FromBase64(std::string_view text);
 
 }  // namespace rollcall::attach

@@ -24,8 +24,8 @@ namespace {
 
 constexpr size_t kMaxFiles = 1 << 16;
 constexpr size_t kMaxFileNameBytes = 256;
-constexpr size_t kMaxHelperCores = 8;  // of a rank
-// Nobody is held while frames are read; a disk may be slow.
+constexpr size_t kMaxHelperCores = 8;  // per rank
+// No process is stopped while frames are read; a disk may be slow.
 constexpr std::chrono::seconds kPythonPatience{5};
 
 struct OpenedCore {
@@ -61,7 +61,8 @@ bool IsStartedByOneOf(const std::vector<OpenedCore>& cores, const OpenedCore& co
                      [&core](const OpenedCore& other) { return other.pid() == core.parent(); });
 }
 
-// The one of a rank's processes that is the rank: it communicates, and no other one started it.
+// Among a rank's processes, the one that is the rank: it communicates, and none of the others
+// started it.
 size_t RankAmong(const std::vector<OpenedCore>& cores) {
   const auto key = [&cores](const OpenedCore& core) {
     return std::tuple(!core.communicates, IsStartedByOneOf(cores, core), core.pid());
@@ -72,19 +73,19 @@ size_t RankAmong(const std::vector<OpenedCore>& cores) {
   return static_cast<size_t>(best - cores.begin());
 }
 
-// Launcher, job, size. An empty job: the environment does not tell.
+// Launcher, job, size. An empty job: not given in the environment.
 using JobKey = std::tuple<std::string, std::string, int32_t>;
 using ByRank = std::map<int32_t, std::vector<OpenedCore>>;
 
-// Processes of one rank that none of them started.
+// The number of a rank's processes that were started by none of the others.
 size_t Roots(const std::vector<OpenedCore>& cores) {
   return static_cast<size_t>(
       std::count_if(cores.begin(), cores.end(),
                     [&cores](const OpenedCore& core) { return !IsStartedByOneOf(cores, core); }));
 }
 
-// Cores of one directory are of one job as a rule. Where a rank is there twice, they are of
-// several, which their parents tell apart as far as anything does.
+// The cores in one directory are usually of one job. If a rank occurs twice, they are of several
+// jobs, which are distinguished by their parents.
 std::map<JobKey, ByRank> Separate(std::map<JobKey, ByRank>&& jobs) {
   std::map<JobKey, ByRank> separate;
   for (auto& [key, ranks] : jobs) {
@@ -134,15 +135,15 @@ void AddRank(int32_t number, std::vector<OpenedCore> cores, CoreJob* job,
   job->cores.push_back(std::move(kept));
 }
 
-// By itself, as a rule. SIGABRT and SIGQUIT are a watchdog's; who calls abort() is seen on its
-// stack.
+// Whether the process caused the signal itself. SIGABRT and SIGQUIT may come from a watchdog; a
+// call of abort() is visible on the stack.
 bool IsFault(const CoreFile& core) {
   constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGXCPU, SIGXFSZ};
   return !core.signal_from_outside &&
          std::find(std::begin(kFaults), std::end(kFaults), core.signal) != std::end(kFaults);
 }
 
-// What a signal interrupted, without the signal's handler.
+// The stack that a signal interrupted, without the signal handler's frames.
 LiveThread WithoutHandler(const CoreThread& thread, const CoreStack& stack) {
   LiveThread live;
   live.tid = thread.tid;

@@ -1,4 +1,4 @@
-// The distributed jobs whose ranks left core files in a directory.
+// Finds the distributed jobs whose ranks left core files in a directory.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_CORES_H_
 #define ROLLCALL_COLLECTOR_ATTACH_CORES_H_
 
@@ -13,28 +13,30 @@
 namespace rollcall::attach {
 
 struct RankCore {
-  std::string file;  // its name in the directory
+  std::string file;  // file name in the directory
   std::unique_ptr<CoreProcess> process;
-  std::vector<std::unique_ptr<CoreProcess>> helpers;  // of JobRank::helpers
+  std::vector<std::unique_ptr<CoreProcess>> helpers;  // cores of JobRank::helpers
 };
 
 struct CoreJob {
   FoundJob job;
-  std::vector<RankCore> cores;  // as `job.ranks`
+  std::vector<RankCore> cores;  // in the order of `job.ranks`
 };
 
 struct FoundCores {
-  std::vector<CoreJob> jobs;          // by launcher, job and size
-  std::vector<std::string> problems;  // a line for each core that is no rank's, or is damaged
+  std::vector<CoreJob> jobs;          // ordered by launcher, job and size
+  std::vector<std::string> problems;  // a line for each core that belongs to no rank or is damaged
 };
 
-// Looks at the regular files in `directory`, whatever their names, but not below it. What is no
-// core file is not mentioned. A rank that IdentifyRank() does not find in the environment with
-// which the process was started may have set it later. `*error` if the directory cannot be read.
+// Reads the regular files in `directory`, whatever their names, but not its subdirectories. Files
+// that are not core files are ignored. A process is not found as a rank if it set its rank
+// variables (IdentifyRank()) only after its start: a core shows the environment at the start. Sets
+// `*error` if the directory cannot be read.
 FoundCores FindCores(const std::string& directory, std::string* error);
 
-// The stacks in the cores, in the order of `job.job.ranks`. `integers`: of Python frames.
-// `*problems`: what stacks could not be taken from, each once.
+// Takes the stacks from the cores, in the order of `job.job.ranks`. `integers`: also read the
+// integers of Python frames. `*problems`: what could not be read (threads left out, missing
+// modules), each once.
 std::vector<ObservedRank> LookAtCores(const CoreJob& job, bool integers,
                                       std::vector<std::string>* problems);
 

@@ -42,7 +42,7 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-// "MPI_Allreduce" by "mpi_allreduce"; also those of NCCL.
+// From "mpi_allreduce" to MPI_Allreduce; also for NCCL's functions.
 const std::unordered_map<std::string, Operation>& OperationsByName() {
   static const auto names = [] {
     std::unordered_map<std::string, Operation> all;
@@ -55,7 +55,7 @@ const std::unordered_map<std::string, Operation>& OperationsByName() {
   return names;
 }
 
-// Of "PMPI_Allreduce", "mpi_allreduce_", "mpi_allreduce_f08_", "MPI_Allreduce_c",
+// The operation of "PMPI_Allreduce", "mpi_allreduce_", "mpi_allreduce_f08_", "MPI_Allreduce_c",
 // "ompi_mpi_finalize".
 Operation OperationOf(std::string_view function) {
   std::string name = Lower(function);
@@ -70,12 +70,12 @@ Operation OperationOf(std::string_view function) {
   return found == OperationsByName().end() ? Operation::kNone : found->second;
 }
 
-// What one frame says by itself.
+// The meaning of one frame on its own.
 std::optional<FrameMeaning> MeaningOfFrame(const SourceFrame& frame) {
   if (frame.language == Language::kPython) {
     for (const PythonRow& row : kPythonRows) {
       if (!frame.file.ends_with(row.file)) continue;
-      // A method's name has its class in front of it from 3.11 on.
+      // From Python 3.11 on, a method's name has its class as prefix.
       if (row.function.empty() || frame.function == row.function) return row.meaning;
     }
     return std::nullopt;
@@ -84,7 +84,7 @@ std::optional<FrameMeaning> MeaningOfFrame(const SourceFrame& frame) {
     const bool fits = row.match == Match::kIs ? frame.function == row.pattern
                                               : frame.function.starts_with(row.pattern);
     if (!fits) continue;
-    // Names of the user's own may begin so.
+    // User functions may have names with these prefixes.
     const bool by_name = row.meaning == FrameMeaning::kMpi || row.meaning == FrameMeaning::kNccl;
     if (by_name && OperationOf(frame.function) == Operation::kNone) continue;
     return row.meaning;
@@ -137,7 +137,7 @@ StackMeaning MeaningOf(const std::vector<const SourceFrame*>& frames) {
   for (size_t i = 0; i < frames.size(); ++i) {
     const std::optional<FrameMeaning> meaning = MeaningOfFrame(*frames[i]);
     if (!meaning || *meaning > best.meaning) continue;
-    // The outermost of equal ones: what the user's code called.
+    // Of equal ones the outermost counts: the function that the user's code called.
     best.meaning = *meaning;
     best.frame = static_cast<ptrdiff_t>(i);
   }
@@ -145,7 +145,7 @@ StackMeaning MeaningOf(const std::vector<const SourceFrame*>& frames) {
   const SourceFrame& frame = *frames[static_cast<size_t>(best.frame)];
   const bool by_name = best.meaning == FrameMeaning::kMpi || best.meaning == FrameMeaning::kNccl;
   if (by_name) best.operation = OperationOf(frame.function);
-  // A process that ends may wait for others in MPI_Finalize.
+  // An exiting process may wait for others in MPI_Finalize.
   if (best.meaning == FrameMeaning::kExit) {
     for (const SourceFrame* inner : frames) {
       if (MeaningOfFrame(*inner) == FrameMeaning::kMpi)

@@ -1,4 +1,4 @@
-// What a thread does, by its stack. Pure.
+// Derives from a stack what its thread does. Pure.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_FRAME_MEANING_H_
 #define ROLLCALL_COLLECTOR_ATTACH_FRAME_MEANING_H_
 
@@ -13,27 +13,27 @@
 
 namespace rollcall::attach {
 
-// In the order in which they count: a thread that waits in MPI_Barrier reads a socket somewhere
-// below it, and one that ends may be in MPI_Finalize.
+// In order of precedence: a thread that waits in MPI_Barrier also reads a socket in an inner frame,
+// and a thread that exits may be in MPI_Finalize.
 enum class FrameMeaning : uint8_t {
-  kExit,        // the process ends
+  kExit,        // the process is exiting
   kMpi,         // inside a function of MPI
-  kTorch,       // a collective of torch.distributed
+  kTorch,       // inside a collective of torch.distributed
   kNccl,        // inside a function of NCCL
-  kRendezvous,  // the ranks find each other
+  kRendezvous,  // the ranks connect to each other
   kDevice,      // waits for a device
-  kLoader,      // a data loader's queue
-  kGil,         // Python's lock
-  kLock,        // a lock, a condition, another thread
+  kLoader,      // waits for a data loader's queue
+  kGil,         // waits for Python's global interpreter lock
+  kLock,        // waits for a lock, a condition variable, another thread
   kSleep,
-  kIo,    // a file, a pipe, a socket, a child
-  kCode,  // none of these: it computes, as far as can be seen
+  kIo,    // reads or writes a file, pipe or socket, or waits for a child process
+  kCode,  // none of these: presumably computing
 };
 
-// For a person: "in a lock", "reading or writing".
+// Readable text: "in a lock", "reading or writing".
 std::string_view MeaningText(FrameMeaning meaning);
 
-// Waits there for what other ranks do.
+// The thread waits there for other ranks.
 constexpr bool WaitsForRanks(FrameMeaning meaning) {
   return meaning == FrameMeaning::kMpi || meaning == FrameMeaning::kTorch ||
          meaning == FrameMeaning::kNccl || meaning == FrameMeaning::kRendezvous;
@@ -41,15 +41,16 @@ constexpr bool WaitsForRanks(FrameMeaning meaning) {
 
 struct StackMeaning {
   FrameMeaning meaning = FrameMeaning::kCode;
-  // The function of MPI that it is in; kNone: none, or not one of functions.def.
+  // The MPI function that the thread is in. kNone: it is in none, or in one that is not in
+  // functions.def.
   Operation operation = Operation::kNone;
   std::string call;  // "MPI_Barrier", "torch.distributed.all_reduce", "read"; empty with kCode
-  // The frame that says so, the outermost of its kind; the frames behind it are the caller's. With
-  // kCode: none, and `frame` is -1.
+  // Index of the frame that gives the meaning, the outermost of its kind; the frames after it are
+  // the caller's. -1 with kCode.
   ptrdiff_t frame = -1;
 };
 
-// `frames` innermost first.
+// `frames`: innermost first.
 StackMeaning MeaningOf(const std::vector<const SourceFrame*>& frames);
 
 }  // namespace rollcall::attach

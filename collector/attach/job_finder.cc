@@ -25,7 +25,7 @@ namespace {
 constexpr std::string_view kByParent = "process ";
 constexpr size_t kMaxNameBytes = 64;
 constexpr size_t kMaxPathBytes = 4096;
-// Of an environment in memory.
+// Limit of an environment that is read from memory.
 constexpr size_t kMaxVariables = 4096;
 constexpr size_t kMaxVariableBytes = 1024;
 
@@ -40,7 +40,7 @@ struct Entry {
 
 std::string Directory(pid_t pid) { return "/proc/" + std::to_string(pid); }
 
-// Effective user, by the line "Uid:" of /proc/<pid>/status.
+// The effective user, from the line "Uid:" of /proc/<pid>/status.
 std::optional<uid_t> OwnerOf(const ProcSource& proc, pid_t pid) {
   std::string status;
   if (proc.Read(Directory(pid) + "/status", &status) != 0) return std::nullopt;
@@ -88,7 +88,7 @@ bool Fits(const RankIdentity& rank, const RankFilter& filter) {
          rank.slurm_node == filter.slurm_node;
 }
 
-// All processes that may be looked at, and who belongs to whom.
+// All processes that may be read, and their parents.
 class ProcessTree {
  public:
   ProcessTree(const ProcSource& proc, uid_t user, const RankFilter& filter) {
@@ -112,7 +112,7 @@ class ProcessTree {
     const auto found = entries_.find(pid);
     return found == entries_.end() ? nullptr : &found->second;
   }
-  // Those below `pid`, children before grandchildren.
+  // The descendants of `pid`, children before grandchildren.
   std::vector<pid_t> Descendants(pid_t pid) const {
     std::vector<pid_t> all = {pid};
     for (size_t i = 0; i < all.size(); ++i) {
@@ -123,7 +123,7 @@ class ProcessTree {
     all.erase(all.begin());
     return all;
   }
-  // Those that started `pid`, but for init.
+  // The ancestors of `pid`, without init.
   std::vector<pid_t> Ancestors(pid_t pid) const {
     std::vector<pid_t> all;
     for (const Entry* entry = Find(pid); entry != nullptr; entry = Find(entry->parent)) {
@@ -132,7 +132,7 @@ class ProcessTree {
     }
     return all;
   }
-  // Is the identity, if the process has one, that of a rank which started it?
+  // Whether the identity of the process, if it has one, is that of a rank that started it.
   bool Inherits(const Entry& entry) const {
     const Entry* parent = Find(entry.parent);
     return parent != nullptr && parent->identity == entry.identity;
@@ -143,7 +143,7 @@ class ProcessTree {
     std::string environment;
     const int error = proc.Read(Directory(entry->pid) + "/environ", &environment);
     hidden_ += error == EACCES || error == EPERM;
-    if (error != 0) return;  // threads of the kernel have none
+    if (error != 0) return;  // kernel threads have none
     entry->identity = IdentifyRank(environment);
     entry->communicates = HasCommunicationLibrary(proc, entry->pid);
     if (!entry->identity && entry->communicates) {
@@ -161,8 +161,8 @@ bool IsShell(std::string_view name) {
   return std::find(std::begin(kShells), std::end(kShells), name) != std::end(kShells);
 }
 
-// Of a process and those below it that have its identity, the one that communicates: a shell or a
-// wrapper may stand in front of it, and workers that it started behind it.
+// Among a process and its descendants with the same identity, the one that communicates: a shell or
+// a wrapper may be its ancestor, and workers its children.
 const Entry* RankAmong(const std::vector<const Entry*>& family) {
   for (const Entry* entry : family) {
     if (entry->communicates) return entry;
@@ -173,7 +173,7 @@ const Entry* RankAmong(const std::vector<const Entry*>& family) {
   return family.front();
 }
 
-// It may have MPI without a library of that name: it is linked statically, or may not be looked at.
+// It may use MPI without a library of that name: it is linked statically, or may not be read.
 bool MayBeStatic(const ProcSource& proc, pid_t pid) {
   const std::set<std::string> files = MappedFiles(proc, pid);
   return std::none_of(files.begin(), files.end(), [](const std::string& file) {
@@ -181,8 +181,8 @@ bool MayBeStatic(const ProcSource& proc, pid_t pid) {
   });
 }
 
-// An agent of a launcher that itself is a rank of an outer one (torchrun in a Slurm task): what it
-// started says something else of itself.
+// The agent of a launcher that is a rank of an outer launcher (torchrun in a Slurm task): the
+// processes that it started have another identity.
 bool StartsRanksOfItsOwn(const ProcessTree& tree, const Entry& top) {
   for (const pid_t pid : tree.Descendants(top.pid)) {
     const Entry* below = tree.Find(pid);
@@ -225,7 +225,8 @@ std::string EnvironmentInMemory(const ProcessImage& image, const std::string& fi
     const size_t got = memory.Read(variable, text.data(), text.size());
     const std::string_view all(text.data(), got);
     const size_t end = all.find('\0');
-    if (end == std::string_view::npos) continue;  // none of ours is as long
+    // none of the variables that are needed is that long
+    if (end == std::string_view::npos) continue;
     environment.append(all.substr(0, end)).push_back('\0');
   }
   return environment;
@@ -254,7 +255,7 @@ std::set<std::string> MappedFiles(const ProcSource& proc, pid_t pid) {
 
 bool IsCommunicationLibrary(const std::string& path) {
   const ModuleFamily family = FamilyOf(path);
-  // A launcher has libraries of transports, too.
+  // A launcher has transport libraries, too.
   return path.find(".so", path.rfind('/') + 1) != std::string::npos && IsCommunication(family) &&
          family != ModuleFamily::kTransport;
 }
@@ -297,7 +298,7 @@ FoundJobs FindJobs(const ProcSource& proc, uid_t user, const RankFilter& filter)
     const bool known = std::any_of(job.ranks.begin(), job.ranks.end(),
                                    [&](const JobRank& other) { return other.rank == rank.rank; });
     if (known) {
-      job.others.push_back(rank.pid);  // started apart: the first one is believed
+      job.others.push_back(rank.pid);  // started separately: the first one counts
     } else {
       job.ranks.push_back(std::move(rank));
     }

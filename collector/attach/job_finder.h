@@ -1,4 +1,4 @@
-// The distributed jobs whose ranks run on this machine, found by their processes' environments.
+// Finds the distributed jobs whose ranks run on this machine, by their processes' environments.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_JOB_FINDER_H_
 #define ROLLCALL_COLLECTOR_ATTACH_JOB_FINDER_H_
 
@@ -18,57 +18,60 @@ namespace rollcall::attach {
 struct JobRank {
   int32_t rank = -1;
   pid_t pid = 0;
-  uint64_t start_ticks = 0;  // with the pid it names the process for good
-  std::string name;          // of the program
-  std::string executable;    // its path; empty: unknown
-  // Processes that it started and that have its environment: data loader workers, say.
+  uint64_t start_ticks = 0;  // with the pid, identifies the process uniquely
+  std::string name;          // the program's
+  std::string executable;    // path of the program; empty: unknown
+  // Processes that the rank started and that inherited its environment, such as data loader
+  // workers.
   std::vector<pid_t> helpers;
-  // False: it has not loaded MPI, NCCL, PyTorch or Gloo, and is not linked statically. It may be a
-  // shell in front of the rank.
+  // False: the process has not loaded MPI, NCCL, PyTorch or Gloo and is not linked statically. It
+  // may be a shell that started the rank.
   bool communicates = true;
 };
 
 struct FoundJob {
   std::string launcher;  // "Open MPI"
-  std::string job;       // what tells it from others of that launcher
-  int32_t size = -1;     // of the world; -1: unknown
+  std::string job;       // tells the job from others of that launcher
+  int32_t size = -1;     // of MPI_COMM_WORLD or the like; -1: unknown
   // The launcher says that all ranks are on this node.
   bool all_local = false;
-  std::vector<JobRank> ranks;  // by rising rank, each once
-  std::vector<pid_t> others;   // who started them: launchers, shells; rising
+  std::vector<JobRank> ranks;  // in ascending order, each rank once
+  std::vector<pid_t> others;   // processes that started the ranks (launchers, shells); ascending
 };
 
 struct FoundJobs {
-  std::vector<FoundJob> jobs;  // by the lowest pid of their ranks
-  size_t hidden = 0;           // processes of that user whose environment may not be read
+  std::vector<FoundJob> jobs;  // ordered by the lowest pid of their ranks
+  size_t hidden = 0;           // processes of that user whose environment is not readable
 };
 
-// Which ranks count; empty: any.
+// Selects the ranks that count. An empty field selects any.
 struct RankFilter {
   std::string slurm_job = {};
-  // Those that do not tell their node count, too.
+  // Ranks whose environment does not name a node count, too.
   std::string slurm_node = {};
 };
 
-// Of the processes of `user`, or of all users if that is 0. What a process put into its environment
-// after its start (Ray, torch.multiprocessing) is read from its memory if it has loaded a library
-// for communication. Reads /proc; stops nobody.
+// Finds jobs among the processes of `user`, or of all users if that is 0. Variables that a process
+// set after its start (Ray, torch.multiprocessing) are read from its memory if it has loaded a
+// communication library. Reads /proc and process memory; stops no process.
 FoundJobs FindJobs(const ProcSource& proc, uid_t user, const RankFilter& filter = {});
 
-// The launcher names the job by the process that started its ranks alone: otherwise on each node.
+// The launcher identifies the job only by the process that started its ranks, which is a different
+// process on each node.
 bool IsToldByParent(const FoundJob& job);
 
-// The environment as a process has it, or had it at last: what libc's `environ` points to, each
-// variable ended by a NUL. Empty if it cannot be found. `file_root`: see FindExports().
+// The current environment of a process, or its last one in a core file: what libc's `environ`
+// points to, each variable ended by a NUL. Empty if it cannot be found. `file_root`: see
+// FindExports().
 std::string EnvironmentInMemory(const ProcessImage& image, const std::string& file_root);
 
-// The same of a process; empty if its memory may not be read. Reads its memory and stops nobody.
+// The same for a running process; empty if its memory is not readable. Stops no process.
 std::string EnvironmentNow(const ProcSource& proc, pid_t pid);
 
-// The files that the process has mapped; none if it may not be looked at.
+// The files that the process has mapped; empty if access is denied.
 std::set<std::string> MappedFiles(const ProcSource& proc, pid_t pid);
 
-// Is the file part of a library by which ranks talk: MPI, NCCL, PyTorch, Gloo?
+// Whether the file belongs to a communication library: MPI, NCCL, PyTorch, Gloo.
 bool IsCommunicationLibrary(const std::string& path);
 
 }  // namespace rollcall::attach

@@ -26,7 +26,7 @@ class Joiner {
  public:
   void Add(const HostStacks& host) {
     JobStacks& all = JobOf(host.job);
-    std::map<std::string, std::vector<int32_t>> twice;  // by the host that has them, too
+    std::map<std::string, std::vector<int32_t>> twice;  // by the other host that has them
     for (const ObservedRank& rank : host.ranks) {
       const std::string& name = rank.host.empty() ? host.host : rank.host;
       const auto [known, is_new] = hosts_[&all].try_emplace(rank.rank.rank, name);
@@ -73,7 +73,7 @@ class Joiner {
   JobStacks& JobOf(const FoundJob& job) {
     for (const auto& known : jobs_) {
       if (!IsSameJob(known->job, job)) continue;
-      // It says that all ranks are on its node, and here is another node.
+      // The launcher reported all ranks on one node, and there is another node.
       known->job.all_local = false;
       return *known;
     }

@@ -1,4 +1,4 @@
-// What several hosts saw of a job, as one job.
+// Joins what several hosts observed of a job.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_JOB_STACKS_H_
 #define ROLLCALL_COLLECTOR_ATTACH_JOB_STACKS_H_
 
@@ -15,16 +15,17 @@
 namespace rollcall::attach {
 
 struct JobStacks {
-  FoundJob job;                     // its ranks are those that were seen
-  std::vector<ObservedRank> ranks;  // by rising rank, each once, with their hosts
+  FoundJob job;                     // with the ranks that were observed
+  std::vector<ObservedRank> ranks;  // ascending, each rank once, with their hosts
   std::vector<SourceBlocks> sources;
-  // For a person: hosts that have no rank of it, or did not answer; ranks that two hosts have.
+  // Readable notes: hosts without a rank of the job, hosts that did not answer, ranks found on two
+  // hosts.
   std::vector<std::string> notes;
 };
 
-// One for each job, by its first host. Hosts without ranks count as possible places of those that
-// are missing. A job that is told by its parent process (MPICH's) has another name on each host:
-// launcher and size tell it. Pure.
+// Returns one entry per job, ordered by the first host that has it. Hosts without ranks count as
+// possible hosts of missing ranks. A job that is identified by its parent process (MPICH) has a
+// different name on each host, so such jobs are joined by launcher and size. Pure.
 std::vector<JobStacks> JoinHosts(const std::vector<HostStacks>& hosts);
 
 // "Open MPI, ranks 0-3 of 4: ./solver (processes 4711, 4712, …)"
@@ -35,7 +36,7 @@ struct JudgedStacks {
   Report report;
 };
 
-// Reads sources that no host could read, if they are here.
+// Reads source files that no host could read, if they exist on this machine.
 JudgedStacks JudgeStacks(const JobStacks& stacks);
 
 }  // namespace rollcall::attach

@@ -86,7 +86,7 @@ class JobReport {
     return std::move(report_);
   }
 
-  // Who moves may still come. Where the others wait for it, it is shown.
+  // A rank that moves may still arrive. If the others wait for it, it is shown.
   Report Moving() {
     constexpr size_t kMostShown = 4;
     const std::vector<int32_t> moving = RanksOf(ranks_.moving);

@@ -1,8 +1,9 @@
-// What the places tell at which the ranks of a job stand. Pure.
+// Draws conclusions from where the ranks of a job are. Pure.
 //
-// A stack is an end state, not a history: nothing here is proven. It is likely where two whole
-// stacks part in the user's code, and suspected where one frame decides. Who is inside a call waits
-// for who is not; that many ranks stand at one place is no evidence that they are right.
+// A stack shows the final state, not the history, so no finding is proven. A finding is likely if
+// two complete stacks diverge in the user's code, and suspected if it rests on a single frame.
+// Ranks inside a call wait for ranks that are not; the position of the majority is no evidence that
+// the majority is right.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_JUDGE_H_
 #define ROLLCALL_COLLECTOR_ATTACH_JUDGE_H_
 
@@ -14,7 +15,7 @@
 
 namespace rollcall::attach {
 
-// Of standings whose trace has its sources (import/add_sources.h), if they can be read.
+// The trace of `standings` should contain the sources (import/add_sources.h), if they are readable.
 Report Judge(const FoundJob& job, const Standings& standings);
 
 }  // namespace rollcall::attach

@@ -28,7 +28,7 @@ class AbsentRanks {
         process.pid, process.executable);
   }
 
-  // Ranks outside of every wait that others are in. True if there are any.
+  // Handles ranks outside every wait that others are in. True if there are any.
   bool Outside() {
     if (ranks_.gone.empty() && ranks_.outside.empty()) return false;
     if (judgement_.standings.cores && !ranks_.gone.empty()) return Crashed();
@@ -56,7 +56,7 @@ class AbsentRanks {
     return true;
   }
 
-  // Ranks whose cores say that they ended by themselves, whether or not others wait.
+  // Handles ranks whose cores say that they ended by themselves, whether or not others wait.
   bool Crashed() {
     const std::vector<int32_t> ranks = RanksOf(ranks_.gone);
     Finding finding = judgement_.Draft(VerdictKind::kRankDied, Certainty::kLikely);
@@ -79,7 +79,8 @@ class AbsentRanks {
     const std::vector<int32_t> ranks = RanksOf(stalled);
     const RankStanding& first = *stalled.front();
     const bool stopped = first.pace == Pace::kStopped;
-    // Somebody may have stopped it because the job hung: where the others part anyway, too.
+    // A user may have stopped it because the job hung: if the others diverge anyway, it is no
+    // explanation.
     const bool explains = stopped && ranks_.waiting.size() == 1;
     Finding finding = judgement_.Draft(VerdictKind::kRankStalled,
                                        explains ? Certainty::kLikely : Certainty::kSuspected);
@@ -127,7 +128,7 @@ class AbsentRanks {
     }
   }
 
-  // A rank in MPI_Finalize makes no other call any more; one that is not there never will.
+  // A rank in MPI_Finalize makes no further call; a rank that is not there never will.
   bool Ended() {
     const auto finalizes = [](const Group& group) {
       return group.front().meaning.operation == Operation::kFinalize;
@@ -141,7 +142,8 @@ class AbsentRanks {
           leaving.insert(leaving.end(), group.members.begin(), group.members.end());
       }
       std::erase_if(ranks_.waiting, finalizes);
-      // From whom a message is awaited is not known: who finalizes may have nothing to do with it.
+      // The sender of an awaited message is unknown: a finalizing rank may have nothing to do with
+      // it.
       const bool messages = std::all_of(ranks_.waiting.begin(), ranks_.waiting.end(), IsOfMessages);
       Finding finding = messages
                             ? judgement_.Draft(VerdictKind::kP2pUnmatched, Certainty::kSuspected)
@@ -162,8 +164,8 @@ class AbsentRanks {
       return true;
     }
     if (ranks_.missing.empty()) return false;
-    // Who waits in MPI_Init waits for those that are still to be started; a job that finalizes
-    // ends.
+    // Ranks that wait in MPI_Init wait for ranks that are still to be started; a job that finalizes
+    // is ending.
     const bool starts = std::any_of(ranks_.waiting.begin(), ranks_.waiting.end(),
                                     [](const Group& group) { return group.kind() == Kind::kInit; });
     if (starts || all) return true;

@@ -1,4 +1,5 @@
-// Ranks that will not come: they are gone, on their way out, or stand outside of every call. Pure.
+// Finds ranks that will not enter the calls that others wait in: they have ended, are exiting, or
+// are outside of every call. Pure.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_JUDGE_ABSENT_H_
 #define ROLLCALL_COLLECTOR_ATTACH_JUDGE_ABSENT_H_
 
@@ -6,8 +7,8 @@
 
 namespace rollcall::attach {
 
-// Adds what it finds to the report; false if all ranks are there and wait. Takes ranks that
-// finalize from those that wait.
+// Adds its findings to the report; returns false if all ranks exist and wait. Removes finalizing
+// ranks from the waiting ones.
 bool JudgeAbsent(Judgement* judgement, Report* report);
 
 }  // namespace rollcall::attach

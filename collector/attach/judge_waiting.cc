@@ -50,13 +50,13 @@ class WaitingGroups {
   }
 
  private:
-  // Ranks that wait for each other in a circle, as far as the library tells.
+  // Ranks that wait for each other in a ring, as far as the library's objects show.
   std::vector<int32_t> Circle() const {
     std::map<int32_t, int32_t> awaited;
     for (const Group& group : ranks_.waiting) {
       for (const RankStanding* rank : group.members) awaited[rank->rank] = rank->call.awaited;
     }
-    // Who is awaited by nobody that is left is in no circle.
+    // A rank for which no remaining rank waits is in no ring.
     for (bool less = true; less;) {
       std::set<int32_t> wanted;
       for (const auto& [rank, other] : awaited) wanted.insert(other);
@@ -175,8 +175,8 @@ class WaitingGroups {
     return skipped;
   }
 
-  // A call that may be left before all have come: who made it, and who did not, a condition around
-  // it tells. False if there is none, or if it does not fit.
+  // For a call that ranks may leave before all have arrived: a condition around it shows which
+  // ranks made it. False if there is none, or if it does not match the ranks.
   bool BlameByCondition(const Group& behind, const Group& ahead, const PathDivergence& part,
                         Finding* finding) const {
     const SourceBlock* arm = part.branch ? judgement_.sites.ArmAround(part.b, part.a) : nullptr;
@@ -268,7 +268,7 @@ class WaitingGroups {
     judgement_.Add(std::move(finding), report_);
   }
 
-  // Names the smaller part, unless more is known, or not enough.
+  // Names the smaller group, unless the evidence shows more, or too little.
   void Blame(const Group& main, const Group& other, const PathDivergence& part,
              Finding* finding) const {
     const int order = Order(main, other, part);
@@ -277,7 +277,7 @@ class WaitingGroups {
     if (alone && order != 0) {
       skipped = order < 0 ? Skipped(main, other) : Skipped(other, main);
     }
-    // Who stands behind a call that does not hold everybody back may have made it as all should.
+    // A rank behind a call that does not block all members may have made it correctly.
     const auto passes = [&other](int by) { return by > 0 && !HoldsAll(other); };
     const bool passed = passes(order);
     const bool tie = alone && main.members.size() == other.members.size();
@@ -304,7 +304,7 @@ class WaitingGroups {
                       "behind it skipped it is not known",
                       other.call()));
     }
-    // Where it is the turns that tell: a loop may count downwards.
+    // If the iterations decide: a loop may count downwards.
     if (part.known && passed != passes(part.order)) finding->certainty = Certainty::kSuspected;
     finding->waiting =
         finding->culprits.empty() ? main.ranks : Without(WaitingRanks(ranks_), finding->culprits);

@@ -1,5 +1,5 @@
-// Ranks that all wait, at one place or at several: for each other's messages, or in collectives.
-// Pure.
+// Diagnoses jobs in which all ranks wait, at one place or at several: for each other's messages, or
+// in collectives. Pure.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_JUDGE_WAITING_H_
 #define ROLLCALL_COLLECTOR_ATTACH_JUDGE_WAITING_H_
 
@@ -7,7 +7,7 @@
 
 namespace rollcall::attach {
 
-// Adds what it finds to the report.
+// Adds its findings to the report.
 void JudgeWaiting(const Judgement& judgement, Report* report);
 
 }  // namespace rollcall::attach

@@ -12,10 +12,10 @@
 namespace rollcall::attach {
 namespace {
 
-// A call that ends when another rank gives a lock back, or exposes its memory.
+// A call that returns when another rank releases a lock or exposes its memory.
 bool IsOfWindow(const Group& group) { return group.kind() == Kind::kWindowSync; }
 
-// "rank 0 waits for rank 1, rank 1 for rank 2"; empty if the library tells of nobody.
+// "rank 0 waits for rank 1, rank 1 for rank 2"; empty if the library shows no awaited rank.
 std::string AwaitedText(const Standings& standings) {
   constexpr int kMostShown = 8;
   std::string text;

@@ -1,5 +1,5 @@
-// What all parts of the judgement of judge.h need: the job, where its ranks stand, and how a
-// finding shows that. Pure.
+// Shared by all parts of the diagnosis in judge.h: the job, where its ranks are, and how a finding
+// shows that. Pure.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_JUDGEMENT_H_
 #define ROLLCALL_COLLECTOR_ATTACH_JUDGEMENT_H_
 
@@ -16,7 +16,7 @@
 
 namespace rollcall::attach {
 
-// Of a job and standings that must outlive it.
+// `job` and `standings` must outlive it.
 struct Judgement {
   Judgement(const FoundJob& job, const Standings& standings);
 
@@ -24,13 +24,14 @@ struct Judgement {
   std::string Place(const RankStanding& rank) const;
   Site SiteOf(const RankStanding& rank, std::vector<int32_t> ranks, Site::Role role,
               bool culprit) const;
-  // "ranks 1-3 wait in MPI_Allreduce", the call of most; somebody waits.
+  // "ranks 1-3 wait in MPI_Allreduce", the call of the largest group; at least one rank must wait.
   std::string WaitingText() const;
-  // A site for each group that waits.
+  // Adds a site for each waiting group.
   void AddWaiting(Finding* finding) const;
-  // Of a hang, with those who wait.
+  // A finding of a hang, with the waiting ranks filled in.
   Finding Draft(VerdictKind kind, Certainty certainty) const;
-  // With what is noted of every finding, and the status that follows from it.
+  // Adds the finding with the notes that every finding gets, and sets the status that follows from
+  // it.
   void Add(Finding finding, Report* report) const;
 
   const FoundJob& job;
@@ -40,7 +41,8 @@ struct Judgement {
   Positions ranks;
 };
 
-// Do those who wait for messages all wait for a window? Then the finding names nobody.
+// If all ranks that wait for messages wait for a window: removes the culprits from the finding,
+// sets its kind, and returns true.
 bool NamesNobody(const Positions& ranks, Finding* finding);
 
 }  // namespace rollcall::attach

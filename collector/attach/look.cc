@@ -19,25 +19,26 @@
 namespace rollcall::attach {
 namespace {
 
-// Of all threads of a rank: nobody is held for so long. A machine full of ranks that spin is slow.
+// Limit for all threads of a rank; no thread is stopped for that long. A machine full of spinning
+// ranks is slow.
 constexpr std::chrono::seconds kPatience{20};
 
-// A thread that gets no processor for 50 ms does not stop in time, where many ranks spin; one that
-// wakes up now and then may enter a call in which it is not to be stopped.
+// A thread that gets no CPU time for 50 ms does not stop in time if many ranks spin; one that wakes
+// up occasionally may enter a call in which it must not be stopped.
 constexpr int kMoreTries = 2;
 
-// Of a thread that computes: a loop that does the same over and over is seen by it, wherever in its
-// turn it is.
+// Number of further digests of a computing thread: they reveal a loop that repeats the same state,
+// wherever in its iteration it is.
 constexpr int kMoreDigests = 8;
 
-constexpr size_t kMaxHelpers = 8;  // of a rank
+constexpr size_t kMaxHelpers = 8;  // per rank
 
-// What a data loader's workers do is what the rank waits for.
+// What data loader workers do is what the rank waits for.
 void LookAtHelpers(const ProcSource& proc, const JobRank& rank, Symbolizer* symbolizer,
                    RankLook* look) {
   for (size_t i = 0; i < std::min(kMaxHelpers, rank.helpers.size()); ++i) {
     const pid_t pid = rank.helpers[i];
-    // The number may be another process's by now.
+    // The pid may belong to another process by now.
     std::string error;
     const std::optional<ProcessState> state = ReadProcessState(proc, pid, 0, &error);
     if (!state || state->parent_pid != rank.pid) continue;
@@ -53,7 +54,7 @@ void DropIntegers(RankLook* look) {
   }
 }
 
-// The caller of the outermost function that means `meaning`; 0: there is none, or the stack ends
+// The caller of the outermost function with that meaning; 0: there is none, or the stack ends
 // there.
 size_t CallerOf(const LiveThread& thread, FrameMeaning meaning, Symbolizer* symbolizer) {
   for (size_t i = thread.frames.size(); i-- > 0;) {
@@ -63,7 +64,7 @@ size_t CallerOf(const LiveThread& thread, FrameMeaning meaning, Symbolizer* symb
   return 0;
 }
 
-// The calls that the function makes which called the outermost one that sleeps.
+// The calls in the function that called the outermost sleeping function.
 std::vector<NearbyCall> CallsAroundSleep(const LiveThread& thread, Symbolizer* symbolizer) {
   constexpr size_t kMostCalls = 128;
   constexpr size_t kMostEntries = 512;
@@ -77,13 +78,13 @@ std::vector<NearbyCall> CallsAroundSleep(const LiveThread& thread, Symbolizer* s
       nearby.push_back({call.callee, frame.function, frame.file, frame.line});
     }
   }
-  // Some of them would be taken for all.
+  // An incomplete list would look complete.
   if (nearby.size() > kMostEntries) nearby.clear();
   return nearby;
 }
 
-// The thread stands in a call of MPI: whatever it reads of the library's objects is checked, as it
-// may run on.
+// The thread is in an MPI call. It may continue, so everything that is read of the library's
+// objects is checked.
 std::optional<LibraryCall> ReadCall(const ProcSource& proc, pid_t pid, const LiveThread& thread,
                                     int32_t world_size, Symbolizer* symbolizer) {
   const size_t caller = CallerOf(thread, FrameMeaning::kMpi, symbolizer);

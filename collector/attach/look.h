@@ -1,4 +1,4 @@
-// Looks at the ranks of a job: stacks, CPU times, states. Reads /proc and memory; see
+// Samples the ranks of a job: stacks, CPU times, states. Reads /proc and memory; see
 // collector/live/live_stack.h for what a rank may notice.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_LOOK_H_
 #define ROLLCALL_COLLECTOR_ATTACH_LOOK_H_
@@ -16,17 +16,18 @@
 namespace rollcall::attach {
 
 struct LookOptions {
-  std::chrono::milliseconds between{1000};  // from a rank's first look to its second, at least
-  // Keep the integers of Python frames. (That a frame's variables changed is seen without, too.)
+  std::chrono::milliseconds between{1000};  // minimum time between the two samples of a rank
+  // Keep the integers of Python frames. (Changes of a frame's variables are detected without, too.)
   bool integers = true;
-  // Called between all first looks and all second ones. Ranks elsewhere may be waited for here:
-  // what stands still between its looks, on all hosts, stood so at one time.
+  // Called after all first samples and before all second ones. The caller may wait here for other
+  // hosts: then ranks that do not move between their samples, on all hosts, stood still at one
+  // common time.
   std::function<void()> after_first = {};
 };
 
 ThreadLook ThreadLookOf(const LiveThread& thread, Symbolizer* symbolizer);
 
-// Two looks at each rank, in the order of `job.ranks`.
+// Samples each rank twice, in the order of `job.ranks`.
 std::vector<ObservedRank> LookTwice(const ProcSource& proc, const FoundJob& job,
                                     const LookOptions& options);
 

@@ -1,4 +1,4 @@
-// What two looks at a rank saw. Plain data.
+// What two samples of a rank showed. Plain data.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_OBSERVATION_H_
 #define ROLLCALL_COLLECTOR_ATTACH_OBSERVATION_H_
 
@@ -16,10 +16,10 @@
 
 namespace rollcall::attach {
 
-// A call that a function of the stack makes somewhere: one for each function that is inlined there,
-// and for the one that holds the code.
+// A call site in a function of the stack. There is one for each function that is inlined at the
+// site, and one for the function that holds the code.
 struct NearbyCall {
-  std::string callee;  // empty: not known
+  std::string callee;  // empty: unknown
   std::string function;
   std::string file;
   int line = 0;
@@ -28,45 +28,45 @@ struct NearbyCall {
 struct ThreadLook {
   pid_t tid = 0;
   std::string name;
-  std::vector<LiveFrame> frames;  // innermost first; empty: could not be taken
-  bool whole = false;             // to the outermost one
-  // Of all registers and of the whole stack, 0: unknown. Equal at two looks of a thread that runs,
-  // it does the same over and over.
+  std::vector<LiveFrame> frames;  // innermost first; empty: the stack could not be taken
+  bool whole = false;             // complete up to the outermost frame
+  // Hash of all registers and of the whole stack; 0: unknown. If it is equal in two samples of a
+  // running thread, the thread repeats itself.
   uint64_t digest = 0;
-  std::vector<uint64_t> more_digests{};  // of one that computes: at moments that follow
-  std::string detail;                    // why there are no frames, or not all
-  // In MPI, of the thread that tells most (standing.h), as far as the library's objects could be
-  // read.
+  std::vector<uint64_t> more_digests{};  // of a computing thread: at later moments
+  std::string detail;                    // why frames are missing
+  // For the representative thread (standing.h) inside MPI: what could be read from the library's
+  // objects.
   std::optional<LibraryCall> call{};
-  std::vector<NearbyCall> nearby{};  // of one that sleeps for a time: of the function that does so
+  std::vector<NearbyCall> nearby{};  // in a timed sleep: calls of the function that sleeps
 };
 
 struct RankLook {
-  std::optional<ProcessState> state;  // none: the process is gone, or may not be seen
+  std::optional<ProcessState> state;  // none: the process has ended, or access is denied
   std::vector<ThreadLook> threads;    // the main thread first
-  // What those threads could do that are not the one which tells most (standing.h).
+  // What the threads other than the representative one (standing.h) could do.
   OtherThreads other_threads = OtherThreads::kUnseen;
   std::optional<uint64_t> io_bytes;  // ReadIoBytes()
-  std::string error;                 // why there are no stacks, with the setting that allows them
-  // The main threads of its helpers (JobRank::helpers), where it waits for a data loader;
-  // of the second look only.
+  std::string error;                 // why stacks are missing, with the setting that allows them
+  // The main threads of its helpers (JobRank::helpers) if the rank waits for a data loader; only in
+  // the second sample.
   std::vector<ThreadLook> helpers;
 };
 
-// A process that left a core file instead of being there.
+// A process that ended and left a core file.
 struct CoreEnd {
-  std::string file;    // its name
-  int signal = 0;      // that wrote the core; 0: none did
-  bool fault = false;  // the process caused the signal itself: a crash, not a watchdog's
+  std::string file;    // file name
+  int signal = 0;      // the signal that caused the core; 0: none
+  bool fault = false;  // the process caused the signal itself: a crash, not a watchdog
 };
 
 struct ObservedRank {
   JobRank rank;
   RankLook first;
   RankLook second;
-  std::string host = {};  // where it runs; empty: where the others of it do
-  // Then there was one look, `second`, without a state; of a fault, with the thread that caused it
-  // first.
+  std::string host = {};  // host name; empty: the host of the other ranks
+  // Set for a rank from a core file: there is only one sample, `second`, without a state; after a
+  // fault, the thread that caused it comes first.
   std::optional<CoreEnd> core{};
 };
 

@@ -24,7 +24,7 @@ const SourceBlock* InnermostLoop(const Trace& trace, const SourceFrame& frame) {
              : InnermostBlock(source->blocks, SourceBlock::Kind::kLoop, frame.line);
 }
 
-// The call that the loop around the sleep looks for messages by; without an operation if there is
+// The call by which the loop around the sleep polls for messages; without an operation if there is
 // none, or if the loop does anything else.
 StackMeaning PollOf(const Trace& trace, const RankStanding& rank) {
   for (const SourceFrame& frame : rank.sleeper) {
@@ -46,7 +46,7 @@ StackMeaning PollOf(const Trace& trace, const RankStanding& rank) {
         return {};
       }
     }
-    // Of a function whose calls are not known, that one is not either.
+    // If the calls of a function are unknown, so is this one.
     return sleeps ? poll : StackMeaning{};
   }
   return {};

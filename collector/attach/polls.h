@@ -1,4 +1,4 @@
-// Ranks that sleep between looks for a message. Pure.
+// Finds ranks that poll for a message and sleep in between. Pure.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_POLLS_H_
 #define ROLLCALL_COLLECTOR_ATTACH_POLLS_H_
 
@@ -6,9 +6,9 @@
 
 namespace rollcall::attach {
 
-// A rank that sleeps for a time in a loop whose only other calls are MPI_Iprobe and its like leaves
-// that loop by a message alone: it is taken for one that waits in that call. Needs the loop's
-// source in the trace, and all calls of the function (RankStanding::nearby).
+// A rank in a timed sleep, in a loop whose only other calls are MPI_Iprobe and similar ones, leaves
+// that loop only when a message arrives. It is treated as waiting in that call. Requires the loop's
+// source in the trace and all calls of the function (RankStanding::nearby).
 void FindPolls(Standings* standings);
 
 }  // namespace rollcall::attach

@@ -14,8 +14,8 @@ bool OfCollective(const Group& group) {
                      [](const RankStanding* rank) { return rank->call.of_collective; });
 }
 
-// Is there a rank in a call that none makes before all have called MPI_Init, nor behind
-// MPI_Finalize?
+// Whether a rank is in a call that requires that all ranks have called MPI_Init and none has
+// finished MPI_Finalize.
 bool AllHaveBegun(const Standings& standings) {
   return std::any_of(standings.ranks.begin(), standings.ranks.end(), [](const RankStanding& rank) {
     const Kind kind = FindOperation(static_cast<uint16_t>(rank.meaning.operation)).kind;
@@ -30,7 +30,8 @@ void Join(const RankStanding& rank, const CallSites& sites, std::vector<Group>* 
         sites.Id(group.front().call_path) != sites.Id(rank.call_path)) {
       continue;
     }
-    // Rows of a grid are in one call at one place; who belongs to two of them is in one.
+    // Rows of a grid are in one call at one place; a rank that belongs to two rows is in one of
+    // them.
     if (!IsOfMessages(group) && Differ(group.library(), rank.call) &&
         group.library().HasMember(rank.rank)) {
       continue;
@@ -58,7 +59,7 @@ bool Differ(const LibraryCall& a, const LibraryCall& b) {
 }
 
 bool HoldsAll(const Group& group) {
-  if (OfCollective(group)) return false;  // which collective is not known
+  if (OfCollective(group)) return false;  // which collective is unknown
   const Rule rule = FindOperation(static_cast<uint16_t>(group.front().meaning.operation)).rule;
   const Needs needs = NeedsOf(rule);
   return needs == Needs::kAll || needs == Needs::kAllIfCounted || needs == Needs::kUnknown;
@@ -106,7 +107,7 @@ Positions PositionsOf(const FoundJob& job, const Standings& standings, const Cal
   const bool begun = AllHaveBegun(standings);
   for (const RankStanding& rank : standings.ranks) {
     const bool waits = Waits(rank);
-    // What started the rank's program, a shell, say, is still there.
+    // The process that started the rank's program, such as a shell, is still there.
     if (rank.gone || (rank.no_library && begun && rank.stillness == Stillness::kAsleep)) {
       all.gone.push_back(&rank);
     } else if (rank.denied) {

@@ -1,4 +1,4 @@
-// Where the ranks of a job stand, in groups: what judge.h judges. Pure.
+// The places of a job's ranks, in groups: the input of judge.h. Pure.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_POSITIONS_H_
 #define ROLLCALL_COLLECTOR_ATTACH_POSITIONS_H_
 
@@ -13,7 +13,7 @@
 
 namespace rollcall::attach {
 
-// Ranks that wait at one place. Of standings that must outlive it.
+// Ranks that wait at the same place. Points into standings that must outlive it.
 struct Group {
   std::vector<const RankStanding*> members;
   std::vector<int32_t> ranks;  // rising
@@ -24,34 +24,34 @@ struct Group {
   Kind kind() const { return FindOperation(static_cast<uint16_t>(front().meaning.operation)).kind; }
 };
 
-// Each rank is in one of them.
+// Each rank is in exactly one of the lists.
 struct Positions {
   std::vector<Group> waiting;                // the largest first
-  std::vector<const RankStanding*> outside;  // of every wait, and they do not move
-  std::vector<const RankStanding*> moving;   // or may, before anybody looks again
+  std::vector<const RankStanding*> outside;  // outside every wait, without moving
+  std::vector<const RankStanding*> moving;   // moving, or able to move at any time
   std::vector<const RankStanding*> gone;
   std::vector<const RankStanding*> unreadable;
-  std::vector<int32_t> missing;  // no process of it was found
+  std::vector<int32_t> missing;  // no process was found
 };
 
 Positions PositionsOf(const FoundJob& job, const Standings& standings, const CallSites& sites);
 
-// In rising order.
+// In increasing order.
 std::vector<int32_t> RanksOf(const std::vector<const RankStanding*>& standings);
 std::vector<int32_t> WaitingRanks(const Positions& positions);
 
-// What other ranks do decides when the call returns.
+// Whether other ranks decide when the call returns.
 bool Waits(const RankStanding& rank);
 bool Still(const RankStanding& rank);
 
-// A call that waits for messages, not for all members.
+// Whether the call waits for messages, not for all members.
 bool IsOfMessages(const Group& group);
-// Nobody leaves that call before all have entered it.
+// Whether no rank leaves the call before all have entered it.
 bool HoldsAll(const Group& group);
-// It is known that the two wait on different communicators.
+// Whether the two are known to wait on different communicators.
 bool Differ(const LibraryCall& a, const LibraryCall& b);
 
-// Of rising ranks.
+// `a` and `b` are sorted.
 std::vector<int32_t> Common(const std::vector<int32_t>& a, const std::vector<int32_t>& b);
 std::vector<int32_t> Without(const std::vector<int32_t>& a, const std::vector<int32_t>& b);
 

@@ -11,7 +11,7 @@
 namespace rollcall::attach {
 namespace {
 
-// More ranks than this come from another meaning of the variable.
+// A larger number means that the variable has another meaning.
 constexpr int32_t kMaxRanks = 1 << 22;
 constexpr size_t kMaxJobBytes = 256;
 
@@ -35,7 +35,7 @@ const std::vector<Row>& Rows() {
   return rows;
 }
 
-// As getenv(3) does, the first of a name counts.
+// As in getenv(3), the first variable of a name counts.
 Variables Parse(std::string_view environment) {
   Variables variables;
   while (!environment.empty()) {
@@ -48,7 +48,7 @@ Variables Parse(std::string_view environment) {
   return variables;
 }
 
-// The number of that variable; nothing if it is not there, or no number.
+// The value of the variable as a number; empty if it is not set or not a number.
 std::optional<int32_t> Number(const Variables& variables, std::string_view name) {
   const auto found = variables.find(name);
   if (found == variables.end()) return std::nullopt;

@@ -7,7 +7,7 @@
 namespace rollcall::attach {
 namespace {
 
-// What a rank does at the end of its path.
+// What a rank is doing at the end of its path.
 std::string DoingText(const RankStanding& rank) {
   if (rank.gone) return rank.fault.empty() ? "ended" : "ended by " + rank.fault;
   if (!rank.problem.empty()) return "not to be seen";

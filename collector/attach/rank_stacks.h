@@ -1,4 +1,4 @@
-// The stacks of a job that `attach` looked at, for the tree of them. Pure.
+// Prepares the stacks of a job that `attach` sampled for display as a tree. Pure.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_RANK_STACKS_H_
 #define ROLLCALL_COLLECTOR_ATTACH_RANK_STACKS_H_
 
@@ -9,8 +9,8 @@
 
 namespace rollcall::attach {
 
-// One for each rank, from the caller of the call that it is in, and what it does there. They point
-// into `standings`.
+// Returns one entry per rank: the stack from the caller of its current call outwards, and what the
+// rank does there. Entries point into `standings`.
 std::vector<RankStack> RankStacks(const Standings& standings);
 
 }  // namespace rollcall::attach

@@ -27,15 +27,15 @@ namespace rollcall::attach {
 namespace {
 
 constexpr char kPipe[] = "TORCH_NCCL_DEBUG_INFO_PIPE_FILE";
-// The names of the dumps, without the rank, in the order in which PyTorch looks at them.
+// The names of the dumps, without the rank, in the order in which PyTorch reads the variables.
 constexpr std::array<const char*, 2> kDumps = {"TORCH_FR_DUMP_TEMP_FILE",
                                                "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"};
 constexpr uint64_t kMostDumpBytes = uint64_t{1} << 30;
-// A file that did not change for so long is whole.
+// A file that has not changed for this long is complete.
 constexpr std::chrono::milliseconds kTick{200};
 constexpr size_t kMostPathBytes = 4096;
 
-// A file as the process names it.
+// The path of a file that the process names.
 std::string SeenFromHere(pid_t pid, const std::string& path) {
   return fmt::format("/proc/{}/{}{}", pid, path.starts_with('/') ? "root" : "cwd/", path);
 }
@@ -52,12 +52,12 @@ struct Request {
   struct File {
     std::string path;
     std::optional<FileStamp> before;
-    std::optional<FileStamp> last;  // at the last look
+    std::optional<FileStamp> last;  // at the last check
   };
   std::vector<File> files;  // one of them will be written
 };
 
-// Where a dump may come: by the environment, else where one version or another writes it.
+// The possible paths of a dump: from the environment, or the defaults of the different versions.
 std::vector<std::string> DumpPaths(std::string_view environment, int32_t rank) {
   for (const char* name : kDumps) {
     const std::string stem(EnvironmentValue(environment, name));
@@ -71,9 +71,9 @@ std::vector<std::string> DumpPaths(std::string_view environment, int32_t rank) {
           fmt::format("/tmp/nccl_trace_rank_{}", rank)};
 }
 
-// Writes a byte to the pipe. What is wrong, or "".
+// Writes a byte to the pipe. Returns the problem, or "".
 std::string Ask(pid_t pid, const std::string& pipe) {
-  // No pipe is waited for, and nothing else is written to, whatever a rank's environment names.
+  // Does not wait for the pipe, and writes to nothing else, whatever a rank's environment names.
   const UniqueFd fd(open(SeenFromHere(pid, pipe).c_str(),
                          O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
   const std::string name = CleanText(pipe, kMostPathBytes);
@@ -94,18 +94,18 @@ bool Copy(const std::string& from, const std::string& to) {
   std::string error;
   const UniqueFd in = OpenRegularFile(from, kMostDumpBytes, &stamp, &error);
   if (!in) return false;
-  // By its descriptor: under its name there may be a FIFO by now.
+  // By its descriptor: its name may refer to a FIFO by now.
   const std::string opened = fmt::format("/proc/self/fd/{}", in.get());
   std::error_code failure;
   std::filesystem::copy_file(opened, to, failure);
   if (failure) return false;
-  // What a dump says of times is compared with when it was written.
+  // Times in a dump are compared with the time when it was written.
   const auto written = std::filesystem::last_write_time(opened, failure);
   if (!failure) std::filesystem::last_write_time(to, written, failure);
   return !failure;
 }
 
-// The file that is new and whole by now; null: none yet.
+// The file that is new and complete; null: none yet.
 const Request::File* Finished(Request* request) {
   for (Request::File& file : request->files) {
     const std::optional<FileStamp> now = StampOfFile(file.path);

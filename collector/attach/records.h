@@ -1,5 +1,5 @@
-// What the ranks of a job recorded of their calls themselves: with rollcall, or with PyTorch's
-// Flight Recorder.
+// Records that the ranks of a job made of their own calls, with rollcall or with PyTorch's Flight
+// Recorder.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_RECORDS_H_
 #define ROLLCALL_COLLECTOR_ATTACH_RECORDS_H_
 
@@ -19,25 +19,25 @@ namespace rollcall::attach {
 // reads /proc.
 std::vector<std::string> RunDirectories(const ProcSource& proc, const FoundJob& job);
 
-// Has the Flight Recorder of each rank on this machine write a dump, by the pipe that
+// Requests a dump from the Flight Recorder of each rank on this machine, by the pipe that
 // TORCH_NCCL_DEBUG_INFO_PIPE_FILE names (torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp), and
-// copies the dumps into `directory`. Waits for them, `patience` at most: PyTorch looks at the pipe
-// once a second. `notes`: of which ranks there is none, and why.
+// copies the dumps into `directory`. Waits for at most `patience`: PyTorch checks the pipe once a
+// second. `notes`: ranks without a dump, and the reason.
 void CopyFlightRecorderDumps(const ProcSource& proc, const FoundJob& job,
                              const std::string& directory, std::chrono::milliseconds patience,
                              std::vector<std::string>* notes);
 
 struct Recorded {
   Inputs inputs;
-  DiagnoseOptions options;  // those of the report
+  DiagnoseOptions options;  // of the report
   Report report;
 };
 
-// The verdict on `inputs` as LoadInputs() takes them, with lines.
+// Diagnoses `inputs`, which are as for LoadInputs(), with source lines.
 Recorded DiagnoseRecords(const std::vector<std::string>& inputs);
 
-// Whether the report of what was recorded tells more than that of the stacks, which lack the
-// history: unless it found nothing, or is less certain.
+// Whether the report of the records is preferable to that of the stacks, which have no history:
+// unless it found nothing, or is less certain.
 bool TellsMore(const Report& recorded, const Report& stacks);
 
 }  // namespace rollcall::attach

@@ -1,5 +1,5 @@
-// What `attach` saw on one host, and the text that holds it (stacks.md): a node sends it to whoever
-// judges, and a bundle keeps it.
+// What `attach` saw on one host, and the text format for it (stacks.md). A node sends this text to
+// the process that makes the diagnosis, and a bundle stores it.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_STACKS_H_
 #define ROLLCALL_COLLECTOR_ATTACH_STACKS_H_
 
@@ -17,36 +17,36 @@
 
 namespace rollcall::attach {
 
-// Everything that StandingsOf() and Judge() take.
+// The input of StandingsOf() and Judge().
 struct HostStacks {
   std::string host;
-  std::string absent = {};        // why no rank of it is here, for a person; empty: they are here
-  int64_t taken_at_ns = kNoTime;  // of the host's CLOCK_REALTIME
+  std::string absent = {};        // readable reason why the host has no rank; empty: it has
+  int64_t taken_at_ns = kNoTime;  // on the host's CLOCK_REALTIME
   FoundJob job = {};
-  std::vector<ObservedRank> ranks = {};  // by rising rank
+  std::vector<ObservedRank> ranks = {};  // by increasing rank
   std::vector<SourceBlocks> sources =
-      {};                    // of the user's files, as far as the host could read them
-  bool has_rings = false;    // where a node answers: its ranks record their calls (records.h)
-  std::string records = {};  // if they were asked for: a bundle of what they recorded; untrusted
+      {};                    // of the user's files, where the host could read them
+  bool has_rings = false;    // from a node: its ranks record their calls (records.h)
+  std::string records = {};  // if requested: a bundle of what they recorded; untrusted
 };
 
 inline constexpr uint32_t kStacksVersion = 1;
-inline constexpr size_t kMaxStacksBytes = 64 << 20;        // of a text; a reader takes no more
+inline constexpr size_t kMaxStacksBytes = 64 << 20;        // of a text; a reader reads no more
 inline constexpr size_t kMaxRecordsBytes = 24 << 20;       // of HostStacks::records
-inline constexpr size_t kMaxFrameBytes = size_t{1} << 30;  // of the stacks of a text, in memory
+inline constexpr size_t kMaxFrameBytes = size_t{1} << 30;  // memory of the stacks of a text
 
-// Lines of JSON in ASCII. `rollcall` is the version that writes it.
+// Writes lines of JSON in ASCII. `rollcall`: the version of the writing program.
 std::string WriteStacks(const HostStacks& stacks, std::string_view rollcall);
 
-// Reads what may come from anybody: memory and time are bounded by the size of `text`, and strings
-// are cleaned for terminals. What is wrong is added to `problems`, with `source` and the byte of
-// the line; the ranks of other lines are still there. Then the job counts as one that may have
-// ranks elsewhere. Throws std::bad_alloc only.
+// Reads untrusted text: memory and time are bounded by the size of `text`, and strings are cleaned
+// for terminals. Problems are added to `problems`, with `source` and the offset of the line; the
+// ranks of other lines are kept. The job then counts as one that may have ranks elsewhere. Throws
+// std::bad_alloc only.
 HostStacks ReadStacks(std::string_view text, const std::string& source,
                       std::vector<Problem>* problems, size_t max_frame_bytes = kMaxFrameBytes);
 
-// Looks up once more, in the files of this machine that have the build ids, of which functions and
-// lines the hosts knew less than their lines. File I/O; see Symbolizer for what paths may be.
+// Looks up functions and lines that the hosts did not know in files of this machine with the same
+// build ids. File I/O; see Symbolizer for the possible paths.
 void SymbolizeHere(std::vector<HostStacks>* hosts);
 
 }  // namespace rollcall::attach

@@ -1,5 +1,6 @@
-// What a file of stacks holds of each struct: one line for each member, from which it is written
-// and read (stacks.md). To keep another one, add a line: files without it have its default.
+// The contents of each struct in a file of stacks: one line for each member, from which it is
+// written and read (stacks.md). To store another member, add a line: files without it have its
+// default.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_STACKS_FIELDS_H_
 #define ROLLCALL_COLLECTOR_ATTACH_STACKS_FIELDS_H_
 
@@ -24,8 +25,9 @@ template <typename Struct, typename Member>
 struct Field {
   std::string_view name;
   Member Struct::*member;
-  // Of a list: elements; of a string: bytes, longer ones are cut; of a number: more is damage; of
-  // an enumeration: its last value, a larger one is of a newer version and left at the default.
+  // For a list: elements. For a string: bytes; longer ones are cut. For a number: a larger one is
+  // damage. For an enumeration: its last value; a larger one is of a newer version and read as the
+  // default.
   uint64_t most;
 };
 
@@ -45,9 +47,9 @@ inline constexpr uint64_t kMaxNearbyCalls = 512;
 inline constexpr uint64_t kMaxWord = 1024;  // names
 inline constexpr uint64_t kMaxText = 16384;
 
-// A LiveFrame without its place, which is one of the file's frames.
+// A LiveFrame whose place is stored separately, as one of the file's frames.
 struct StoredFrame {
-  uint32_t frame = 0;  // its number, from 0
+  uint32_t frame = 0;  // its index, from 0
   uint64_t digest = 0;
   std::vector<PythonInteger> integers = {};
 };
@@ -55,7 +57,7 @@ struct StoredPlace {
   SourceFrame place = {};
   std::string build_id = {};
 };
-// The first line; a file of what is not known to be readable has no other.
+// The first line; a file with an unsupported version has no other.
 struct StacksHeader {
   std::string format = {};
   uint32_t version = 0;
@@ -67,7 +69,7 @@ struct StacksHeader {
 };
 
 template <typename Struct>
-struct FieldsOf {};  // specialised: kList
+struct FieldsOf {};  // specialized: kList
 
 template <>
 struct FieldsOf<StacksHeader> {
@@ -80,7 +82,7 @@ struct FieldsOf<StacksHeader> {
                                            F("has_rings", &StacksHeader::has_rings, 1));
 };
 
-// `ranks` are those of the ranks' lines; `others` chose the job, and tell nothing afterwards.
+// `ranks` are in the ranks' lines; `others` only helped to choose the job.
 template <>
 struct FieldsOf<FoundJob> {
   static constexpr auto kList = std::tuple(

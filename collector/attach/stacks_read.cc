@@ -21,9 +21,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A value in memory is many times as large as its text.
+// A value in memory is many times larger than its text.
 constexpr size_t kMaxLineBytes = 8 << 20;
-constexpr size_t kMaxDepth = 16;  // of the format: 8
+constexpr size_t kMaxDepth = 16;  // the format needs 8
 constexpr size_t kMostRanks = 1 << 16;
 constexpr size_t kMaxPlaces = 1 << 20;
 constexpr size_t kMaxSources = 4096;
@@ -84,7 +84,7 @@ class Reader {
       problems_.push_back({code, std::move(message), source_, static_cast<int64_t>(offset_)});
     }
   }
-  // False, for a line that is left out.
+  // Returns false, for a line that is left out.
   bool Wrong(std::string_view what) {
     if (error_.empty()) error_ = fmt::format("{}: {}", path_.empty() ? "/" : path_, what);
     return false;
@@ -129,14 +129,14 @@ class Reader {
     stacks_.has_rings = header.has_rings;
   }
 
-  // A kind that is not known is a newer version's.
+  // An unknown kind is from a newer version.
   void TakePart(const std::string& kind, const Json& value) {
     path_ = "/" + kind;
     if (kind == "job") {
       FoundJob job;
       if (Into(value, &job, 0)) stacks_.job = std::move(job);
     } else if (kind == "frame") {
-      // Also a damaged one: the numbers of those behind it count it.
+      // Also for a damaged one: it counts in the indices of those that follow.
       std::optional<StoredPlace>& place = places_.emplace_back(std::in_place);
       if (places_.size() > kMaxPlaces || !Into(value, &*place, 0)) place.reset();
       if (places_.size() > kMaxPlaces) {
@@ -164,7 +164,7 @@ class Reader {
     }
   }
 
-  // A part of them. Whether the parts are whole, the bundle in them shows.
+  // A part of the records. Whether they are complete is checked when the bundle is read.
   void TakeRecords(const Json& value) {
     std::optional<std::string> part;
     if (value.is_string()) part = FromBase64(value.get_ref<const std::string&>());
@@ -194,11 +194,11 @@ class Reader {
       job.size = -1;
     }
     for (const ObservedRank& rank : stacks_.ranks) job.ranks.push_back(rank.rank);
-    // A rank that was not read is no rank that is not there.
+    // A rank that could not be read is not a missing rank.
     if (count_ != 0) job.all_local = false;
   }
 
-  // A member that is missing, or null, stays as it is.
+  // A member that is missing, or null, keeps its default.
   template <typename Struct>
   requires requires { FieldsOf<Struct>::kList; }
   bool Into(const Json& json, Struct* to, uint64_t /*most*/) {
@@ -233,7 +233,7 @@ class Reader {
     using Limits = std::numeric_limits<Number>;
     if (!json.is_number_unsigned() && json.template get<int64_t>() < 0) {
       const auto value = json.template get<int64_t>();
-      // Of what is counted, -1 is unknown.
+      // For a count, -1 means unknown.
       const int64_t least = most == kAnyNumber ? static_cast<int64_t>(Limits::min()) : int64_t{-1};
       if (std::is_unsigned_v<Number> || value < least) return Wrong("a number out of range");
       *to = static_cast<Number>(value);
@@ -287,7 +287,7 @@ class Reader {
       return Wrong("a frame that is not there");
     }
     const StoredPlace& place = *places_[stored.frame];
-    // A short line may name a long one many times.
+    // A short line may refer to a long one many times.
     frame_bytes_ += sizeof(LiveFrame) + place.build_id.size() + place.place.function.size() +
                     place.place.file.size() + place.place.module.size() + place.place.note.size();
     if (frame_bytes_ > max_frame_bytes_) return Wrong("more frames than are read");
@@ -304,11 +304,11 @@ class Reader {
   size_t frame_bytes_ = 0;
   size_t offset_ = 0;
   std::string path_;   // of the value that is read
-  std::string error_;  // the first one of a line
+  std::string error_;  // the first error of a line
   size_t count_ = 0;   // of problems
   bool has_header_ = false;
   bool ended_ = false;
-  bool stop_ = false;  // nothing of it is used
+  bool stop_ = false;  // the text is not used
 };
 
 }  // namespace

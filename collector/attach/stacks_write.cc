@@ -32,7 +32,7 @@ class Writer {
       const OrderedJson object = Object(rank);  // writes the lines of its frames
       Line("rank", object);
     }
-    constexpr size_t kPartBytes = 3 << 20;  // whole groups of base64, and no line that is too long
+    constexpr size_t kPartBytes = 3 << 20;  // whole groups of base64, and lines within the limit
     for (size_t at = 0; at < stacks.records.size(); at += kPartBytes) {
       Line("records", ToBase64(std::string_view(stacks.records).substr(at, kPartBytes)));
     }
@@ -58,7 +58,7 @@ class Writer {
     return known->second;
   }
 
-  // Without what is as the default.
+  // Without members that have their default.
   template <typename Struct>
   OrderedJson Object(const Struct& of) {
     static const Struct kDefault = {};
@@ -88,7 +88,7 @@ class Writer {
   }
 
   OrderedJson Value(const LiveFrame& live) {
-    const auto& [frame, digest, integers, build_id] = live;  // all of it
+    const auto& [frame, digest, integers, build_id] = live;  // all members
     return Object(StoredFrame{NumberOf({frame, build_id}), digest, integers});
   }
   template <typename T>
@@ -111,7 +111,7 @@ class Writer {
   }
 
   std::string text_;
-  std::unordered_map<std::string, uint32_t> places_;  // numbers, by the text
+  std::unordered_map<std::string, uint32_t> places_;  // index by text
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ std::vector<const SourceFrame*> FramesOf(const ThreadLook& thread) {
   return frames;
 }
 
-// The caller's frames: those behind the call.
+// The first of the caller's frames, which follow the call.
 size_t FirstOwnFrame(const StackMeaning& meaning) { return static_cast<size_t>(meaning.frame + 1); }
 
 bool SamePlace(const LiveFrame& a, const LiveFrame& b) {
@@ -33,7 +33,7 @@ bool SamePlace(const LiveFrame& a, const LiveFrame& b) {
          a.frame.vaddr == b.frame.vaddr;
 }
 
-// Null if it is not there. What it returns belongs to `process`.
+// Null if there is none. The result is owned by `process`.
 const ThreadState* ThreadOf(const ProcessState& process, pid_t tid) {
   const auto found = std::find_if(process.threads.begin(), process.threads.end(),
                                   [tid](const ThreadState& thread) { return thread.tid == tid; });
@@ -47,20 +47,21 @@ bool InKernel(const ProcessState& process, pid_t tid) {
   return thread != nullptr && thread->state == RunState::kDiskWait;
 }
 
-// Whether the thread did not run in between.
+// Whether the thread did not run between the samples.
 bool DidNotRun(const ObservedRank& rank, pid_t tid) {
   if (!rank.first.state || !rank.second.state) return false;
   const ThreadState* first = ThreadOf(*rank.first.state, tid);
   const ThreadState* second = ThreadOf(*rank.second.state, tid);
-  // A stop for the look itself takes a little time, but not as much as a turn of a loop.
+  // The sample itself takes some CPU time, but less than an iteration of a loop.
   constexpr uint64_t kLookNs = 300'000;
   return first != nullptr && second != nullptr && first->start_ticks == second->start_ticks &&
          first->blocked_call.has_value() && first->blocked_call == second->blocked_call &&
          second->cpu_ns - first->cpu_ns < kLookNs;
 }
 
-// Whether PyTorch's threads may have moved data: then a call that all are in may yet return. By
-// what they read and wrote, as their waits have timeouts. (A thread of MPI spins for the caller.)
+// Whether PyTorch's threads may have moved data: then a call that all ranks are in may still
+// return. Derived from the bytes that they read and wrote, as their waits have timeouts. (An MPI
+// thread spins for its caller.)
 bool MayHaveMovedData(const ObservedRank& rank) {
   const bool has_some = std::any_of(
       rank.second.threads.begin(), rank.second.threads.end(), [](const ThreadLook& thread) {
@@ -74,7 +75,7 @@ bool MayHaveMovedData(const ObservedRank& rank) {
                       *rank.second.io_bytes - *rank.first.io_bytes > kHeartbeats);
 }
 
-// Whether all registers and the whole stack were as before at some moment.
+// Whether all registers and the whole stack were the same as before at some moment.
 bool HasStateOf(const ThreadLook& before, const ThreadLook& now) {
   std::set<uint64_t> states(before.more_digests.begin(), before.more_digests.end());
   states.insert(before.digest);
@@ -92,7 +93,8 @@ Stillness Compare(const ObservedRank& rank, const ThreadLook& first,
     return Stillness::kMoved;
   }
   const bool slept = DidNotRun(rank, second.tid);
-  // Who computes may change nothing but registers; who waits in a call leaves the caller's alone.
+  // A computing thread may change only registers; one that waits in a call leaves the caller's
+  // unchanged.
   if (meaning.meaning == FrameMeaning::kCode && !slept) {
     return HasStateOf(first, second) ? Stillness::kSame : Stillness::kMoved;
   }
@@ -111,7 +113,7 @@ Stillness Compare(const ObservedRank& rank, const ThreadLook& first,
     }
     return uint64_t{0};
   };
-  // Python's frames tell of themselves, where the interpreter's own look alike.
+  // Python frames have their own digests, as the interpreter's frames look alike.
   for (size_t i = skip; i < second.frames.size(); ++i) {
     const LiveFrame& frame = second.frames[i];
     if (frame.frame.language != Language::kPython) continue;
@@ -122,7 +124,7 @@ Stillness Compare(const ObservedRank& rank, const ThreadLook& first,
   return digest != 0 && digest == own(first, skip_first) ? Stillness::kSame : Stillness::kMoved;
 }
 
-// The modules of which the ranks have different files: on different hosts, say.
+// The modules of which ranks have different files, for example on different hosts.
 class Builds {
  public:
   explicit Builds(const std::vector<ObservedRank>& observed) {
@@ -145,8 +147,8 @@ class Builds {
   std::unordered_set<std::string> differing_;
 };
 
-// A process that a rank forked has the rank's environment, and its core may have replaced that of
-// the rank, where no process id is in the name.
+// A process that a rank forked has the rank's environment, and its core may have overwritten that
+// of the rank if core names have no process id.
 bool IsLoaderWorker(const RankLook& look) {
   return !look.threads.empty() &&
          std::any_of(look.threads.front().frames.begin(), look.threads.front().frames.end(),
@@ -227,7 +229,7 @@ class Builder {
         standing->problem = observed.second.threads.front().detail;
       }
       SetState(observed, 0, standing);
-      if (standing->in_kernel) standing->stillness = Stillness::kAsleep;  // nobody can stop it
+      if (standing->in_kernel) standing->stillness = Stillness::kAsleep;  // no debugger can stop it
       return;
     }
     SetState(observed, second->tid, standing);
@@ -250,7 +252,7 @@ class Builder {
     standing->nearby = thread.nearby;
   }
 
-  // What it did when the signal came.
+  // What it was doing when the signal arrived.
   void JudgeCore(const ObservedRank& observed, RankStanding* standing) {
     const RankLook& look = observed.second;
     const CoreEnd& end = *observed.core;
@@ -334,7 +336,7 @@ class Builder {
         fmt::format("{} {} is in {} ({})", what, thread.tid, frame->function, PlaceText(*frame)));
   }
 
-  // What the exporters show of it.
+  // Adds what the exporters show of it.
   void AddOpenCall(const RankStanding& standing, Process* process) {
     if (standing.meaning.operation == Operation::kNone) return;
     Arguments arguments;
@@ -369,8 +371,8 @@ class Builder {
 
   uint32_t NativeCode(const LiveFrame& live) {
     const SourceFrame& place = live.frame;
-    // Of two builds of a library the addresses differ where the callers do not: places without
-    // lines are told apart by their functions alone.
+    // In two builds of a library, addresses differ where callers do not: places without lines are
+    // distinguished by their functions alone.
     const bool by_name = place.line == 0 && !place.function.empty() && builds_.Differ(place.module);
     if (by_name) {
       return interner_.Code(interner_.Module(place.module, ""),

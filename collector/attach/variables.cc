@@ -34,7 +34,7 @@ bool HasWord(std::string_view words, std::string_view word) {
   return false;
 }
 
-// Whether a loop around that line assigns the name at each turn.
+// Whether a loop around that line assigns the name in each iteration.
 bool Counts(const Trace& trace, const FrameVariables& frame, const std::string& name) {
   for (const SourceBlocks& source : trace.sources) {
     if (source.file != frame.frame.file) continue;
@@ -46,7 +46,7 @@ bool Counts(const Trace& trace, const FrameVariables& frame, const std::string& 
   return false;
 }
 
-// Nothing if not all have it, if it is the same in all, or says no more than who they are.
+// False if not all ranks have it, if it is equal on all, or if it only identifies the rank.
 bool Compare(const Ranks& ranks, size_t depth, const std::string& name,
              ComparedVariable* variable) {
   std::map<int64_t, std::vector<int32_t>> by_value;
@@ -77,7 +77,7 @@ std::vector<ComparedVariable> CompareVariables(const Standings& standings) {
   std::vector<ComparedVariable> compared;
   if (ranks.empty()) return compared;
   const std::vector<FrameVariables>& first = ranks.front()->variables;
-  bool together = true;  // what they call from there, they call from one line
+  bool together = true;  // they all make their next call from the same line
   for (size_t depth = 0; depth < first.size() && together; ++depth) {
     for (const RankStanding* rank : ranks) {
       if (rank->variables.size() <= depth || !SameFunction(rank->variables[depth], first[depth])) {

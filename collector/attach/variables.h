@@ -1,5 +1,5 @@
-// The integers of Python frames, compared between ranks: what tells a loop that is behind, where no
-// call was recorded. Pure.
+// Compares the integers of Python frames between ranks. Without recorded calls, this shows which
+// rank is behind in a loop. Pure.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_VARIABLES_H_
 #define ROLLCALL_COLLECTOR_ATTACH_VARIABLES_H_
 
@@ -17,17 +17,17 @@ struct ComparedVariable {
     std::vector<int32_t> ranks;  // rising
   };
   std::string name;
-  std::string function;       // of the frame that has it
-  std::string place;          // "train.py:20", of the lowest rank
+  std::string function;       // function of the frame that has the variable
+  std::string place;          // "train.py:20", on the lowest rank
   bool counts = false;        // a `for` loop around the call assigns it
-  std::vector<Value> values;  // at least two, the one of most ranks first
+  std::vector<Value> values;  // at least two; the most frequent one first
 };
 
-inline constexpr size_t kMaxValues = 4;  // of a variable: more tell nothing
+inline constexpr size_t kMaxValues = 4;  // per variable: more values mean nothing
 inline constexpr size_t kMaxCompared = 16;
 
-// Those that all ranks have, in a frame of the user's that all have come by in the same way, and
-// that differ; those that count first. Not those that are the rank.
+// The integers that all ranks have, in a user frame that all reached by the same path, and that
+// differ; loop counters first. Without those that equal the rank.
 std::vector<ComparedVariable> CompareVariables(const Standings& standings);
 
 // "step is 1041 on ranks 0-6 and 1040 on rank 7 (train, train.py:20)"

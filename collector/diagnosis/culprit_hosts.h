@@ -1,4 +1,4 @@
-// On how many hosts a job runs, and where the culprits of a finding do.
+// The number of hosts of a job, and the hosts of a finding's culprits.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_CULPRIT_HOSTS_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_CULPRIT_HOSTS_H_
 
@@ -10,10 +10,10 @@
 
 namespace rollcall {
 
-// Of those that processes name.
+// Counts the hosts that processes name.
 uint32_t CountHosts(const Trace& trace);
 
-// By host and device, in the order of their ranks. Pure.
+// Grouped by host and device, in the order of ranks. Pure.
 std::vector<HostRanks> HostsOf(const Trace& trace, const Finding& finding);
 
 }  // namespace rollcall

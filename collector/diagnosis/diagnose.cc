@@ -24,7 +24,8 @@
 namespace rollcall {
 namespace {
 
-// Who made which call too often, or left it out, is seen by what came before.
+// Whether the verdict depends on earlier calls: which rank made or skipped a call is derived from
+// its history.
 bool RestsOnOrder(VerdictKind kind) {
   return kind == VerdictKind::kRankConditionalCollective ||
          kind == VerdictKind::kUnevenIterations || kind == VerdictKind::kOrderInversion;
@@ -52,15 +53,16 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
   return std::nullopt;
 }
 
-// Whether what the finding says holds even where the others may go on: that a rank ended, not that
-// MPI rejected a call of one that goes on. Programs do that on purpose, and only a wait would tell.
+// Whether the finding holds even if other ranks may continue: that a rank ended, for example, but
+// not that MPI rejected a call of a rank that continues. Programs provoke such errors on purpose;
+// only a wait would tell.
 bool IsFact(const Finding& finding) {
   return IsFactKind(finding.kind) &&
          (finding.kind != VerdictKind::kInvalidArgument || finding.culprit_gone);
 }
 
-// Too early to call it a hang, as those who wait may go on by themselves. Returns whether there are
-// such. Facts stay, and do not hang yet.
+// Drops hangs that it is too early to report, because waiting ranks may continue by themselves.
+// Returns whether there are any. Facts stay, and do not hang yet.
 bool DropWhatIsTooEarly(const Analysis& analysis, std::vector<Incident>* incidents) {
   bool any = false;
   std::erase_if(*incidents, [&](Incident& incident) {
@@ -75,7 +77,8 @@ bool DropWhatIsTooEarly(const Analysis& analysis, std::vector<Incident>* inciden
   return any;
 }
 
-// The finding is that ranks ended. One that raised in Python may hang itself, in MPI_Finalize.
+// Whether the finding is that ranks ended. A rank with an uncaught Python exception may itself
+// hang, in MPI_Finalize.
 bool IsAboutAnEnd(const Analysis& analysis, const Finding& finding) {
   if (finding.kind == VerdictKind::kRankDied) return true;
   if (finding.kind != VerdictKind::kUncaughtException) return false;
@@ -91,7 +94,7 @@ Report::Status StatusOf(const Analysis& analysis, const Report& report) {
   const Trace& trace = analysis.trace;
   if (trace.processes.empty()) return Report::Status::kNoRanks;
   for (const Finding& finding : report.findings) {
-    // A job whose rank was ended is one that failed, if the launcher sees to the others.
+    // A job with a rank that was ended has failed, if the launcher ends the others.
     const bool ended = IsAboutAnEnd(analysis, finding) ||
                        (finding.kind == VerdictKind::kInvalidArgument && analysis.AnyEnded());
     if (finding.hangs && !ended) return Report::Status::kHung;
@@ -114,7 +117,7 @@ Report::Status StatusOf(const Analysis& analysis, const Report& report) {
                 process.end.how != ProcessEnd::How::kSignaled;
   }
   if (died) {
-    // Some are still there, and wait for it.
+    // Some ranks are still there and wait for it.
     const bool waiting = std::any_of(report.findings.begin(), report.findings.end(),
                                      [](const Finding& finding) { return finding.hangs; });
     return waiting && !all_gone ? Report::Status::kHung : Report::Status::kFailed;
@@ -125,11 +128,11 @@ Report::Status StatusOf(const Analysis& analysis, const Report& report) {
   return Report::Status::kFailed;
 }
 
-// Of a job that was ended because its time was up: who moved until then may have gone on. What is
-// wrong for certain stays, and is not said to stop the job.
+// For a job that was ended because its time was up: ranks that moved until then might have
+// continued. Facts stay, but are not said to stop the job.
 void DropWhatMoved(const Analysis& analysis, std::vector<Incident>* incidents) {
   std::erase_if(*incidents, [&analysis](Incident& incident) {
-    // Who was late may have come, had there been more time.
+    // A late rank might have arrived with more time.
     if (incident.what == Incident::What::kBehind) return true;
     if (!incident.hangs) return false;
     const std::optional<Finding> finding = Name(analysis, incident);
@@ -142,9 +145,8 @@ void DropWhatMoved(const Analysis& analysis, std::vector<Incident>* incidents) {
   });
 }
 
-// Only where nothing else was found: a job that stops has another cause, and calls that do not
-// match make every later arrival worthless.
-// `early`: of a hang it is too early to speak.
+// Only if nothing else was found: a job that stops has another cause, and after mismatched calls
+// every later arrival is meaningless. `early`: it is too early to report a hang.
 void FindWhatDoesNotStop(const Analysis& analysis, bool early, std::vector<Incident>* incidents) {
   const DiagnoseOptions& options = analysis.options;
   if (options.time_limit_ns >= 0) {
@@ -164,8 +166,8 @@ void FindWhatDoesNotStop(const Analysis& analysis, bool early, std::vector<Incid
   if (options.find_stragglers) FindStragglers(analysis, incidents);
 }
 
-// Does somebody of `late` make fewer calls on a communicator on which somebody of `ranks` waits for
-// them to be made? Sooner or later the latter wait for the former.
+// Whether a process of `late` has made fewer calls on a communicator on which a process of `ranks`
+// waits for them. Sooner or later the latter waits for the former.
 bool IsBehind(const Analysis& analysis, const std::vector<uint32_t>& late,
               const std::vector<uint32_t>& ranks) {
   for (uint32_t c = 0; c < analysis.histories.size(); ++c) {
@@ -186,9 +188,9 @@ bool IsBehind(const Analysis& analysis, const std::vector<uint32_t>& late,
   return false;
 }
 
-// Where all have arrived and nobody comes out, what is below the program is to blame only if
-// nothing else that was found holds these ranks up. On devices that need not be the operation
-// itself: what stands in front of it on a stream is not on record.
+// If all ranks have arrived and none returns, the layers below the program are at fault only if no
+// other finding explains the wait of these ranks. On devices, other work may be the cause: what is
+// in front of an operation on a stream is not recorded.
 void DropExplainedTransport(const Analysis& analysis, std::vector<Incident>* incidents) {
   using What = Incident::What;
   const auto explains = [&](const Incident& cause, const Incident& transport) {
@@ -202,7 +204,7 @@ void DropExplainedTransport(const Analysis& analysis, std::vector<Incident>* inc
            (IsOnDevice(analysis.Op(*transport.agreeing_event)) &&
             IsBehind(analysis, cause.deviating, ranks));
   };
-  // Which of them to drop is decided before any goes.
+  // The incidents to drop are selected before any is dropped.
   std::vector<Incident> kept;
   for (const Incident& incident : *incidents) {
     const bool drop = incident.what == What::kAllArrived && incident.agreeing_event != nullptr &&
@@ -213,16 +215,16 @@ void DropExplainedTransport(const Analysis& analysis, std::vector<Incident>* inc
   *incidents = std::move(kept);
 }
 
-// The order of findings. First what stops the job, whose certainty the headline is of; of that what
-// is certain, then what names somebody. That nothing of the program is to blame is said last, and
-// what is not wrong at all behind everything else.
+// The order of findings: first those that stop the job, whose certainty the headline shows; among
+// them first the certain ones, then those with culprits. Findings that clear the program come last,
+// and notes after everything else.
 auto PlaceOf(const Finding& finding) {
   return std::tuple(KindSeverity(finding.kind), !finding.hangs,
                     finding.kind == VerdictKind::kTransportStalled, finding.certainty,
                     finding.culprits.empty(), finding.kind, finding.communicator);
 }
 
-// A rank that the others wait for now, and that came last all the time before.
+// Notes that a rank that others wait for now has always been the last to arrive before.
 void ExplainByLateness(const Analysis& analysis, Report* report) {
   if (!analysis.options.find_stragglers) return;
   std::vector<Incident> late;
@@ -237,7 +239,7 @@ void ExplainByLateness(const Analysis& analysis, Report* report) {
   }
 }
 
-// Who waits for good without being named by a finding waits behind those who are.
+// Counts ranks that hang without being named by a finding: they wait behind those that are.
 void CountConsequences(const Analysis& analysis, Report* report) {
   std::set<int32_t> named;
   Finding* first = nullptr;
@@ -262,7 +264,7 @@ void CountConsequences(const Analysis& analysis, Report* report) {
                                      report->findings.size() == 1 ? "it" : "these", behind.size()));
 }
 
-// What the verdict could not rest on.
+// Notes the gaps in the evidence.
 void AddGaps(const Analysis& analysis, Report* report) {
   const Trace& trace = analysis.trace;
   for (const Problem& problem : trace.problems) {

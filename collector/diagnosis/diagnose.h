@@ -1,5 +1,5 @@
-// From a trace to a verdict. Pure: no I/O, no clock, no thread, no state; the same trace gives the
-// same report, live, after the fact and in CI. Safe to call from several threads on one trace.
+// Derives a verdict from a trace. Pure: no I/O, clock, threads or state; the same trace gives the
+// same report live, post-mortem and in CI. Safe to call from several threads on one trace.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DIAGNOSE_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DIAGNOSE_H_
 
@@ -9,12 +9,12 @@
 
 namespace rollcall {
 
-// Never throws on any trace whose indices are in range (importers see to that); near linear in the
-// number of records. Symbolize the trace first for lines; without them, call paths are still
+// Never throws for a trace whose indices are in range (importers ensure that); near linear in the
+// number of records. Symbolize the trace first to get lines; without them, call paths are still
 // compared.
 Report Diagnose(const Trace& trace, const DiagnoseOptions& options = {});
 
-// Of traces that were left behind: no process of it is known to live, so that the job is over.
+// For traces that a job left: no process is known to be alive, so the job is over.
 bool HasEnded(const Trace& trace);
 
 }  // namespace rollcall

@@ -12,7 +12,7 @@
 namespace rollcall {
 namespace {
 
-// `processes`, and all that stuck ones among them wait for, directly or not.
+// `processes`, and all processes that the stuck ones among them wait for, directly or not.
 std::vector<uint32_t> WaitedFor(const Analysis& analysis, const std::vector<uint32_t>& processes) {
   const WaitGraph& graph = analysis.graph;
   std::vector<bool> seen(graph.processes.size(), false);
@@ -42,7 +42,7 @@ std::vector<uint32_t> WaitedFor(const Analysis& analysis, const std::vector<uint
   return all;
 }
 
-// Of `processes`: their own weak waits, and those of processes that they wait for.
+// The weak waits of `processes`, and of the processes that they wait for.
 WeakWait JudgeWeakWait(const Analysis& analysis, const std::vector<uint32_t>& processes) {
   const DiagnoseOptions& options = analysis.options;
   WeakWait wait;
@@ -54,7 +54,7 @@ WeakWait JudgeWeakWait(const Analysis& analysis, const std::vector<uint32_t>& pr
   for (const uint32_t p : all) {
     const ProcessView& view = analysis.graph.processes[p];
     const Process& process = analysis.trace.processes[p];
-    // Who came to wait just now will not have waited for long either.
+    // A process that only just began to wait has not waited for long either.
     const int64_t idle_ns = analysis.IsStuck(p) ? analysis.IdleNs(p) : -1;
     if (idle_ns >= 0) waited_ns = std::min(waited_ns, idle_ns);
     if (view.WaitsUncounted()) wait.uncounted.push_back(p);
@@ -69,7 +69,7 @@ WeakWait JudgeWeakWait(const Analysis& analysis, const std::vector<uint32_t>& pr
     if (process.other_threads == OtherThreads::kOutside) wait.with_threads.push_back(p);
     if (process.other_threads == OtherThreads::kUnseen) wait.unseen.push_back(p);
   }
-  // Nobody saw for how long, and nothing will come of it any more.
+  // How long it waited was not observed, and no further evidence will come.
   const bool over = waited_ns < 0 && options.job_ended;
   if (waited_ns >= options.LikelyAfterNs() && !loose && wait.uncounted.empty()) {
     wait.certainty = Certainty::kLikely;
@@ -79,7 +79,7 @@ WeakWait JudgeWeakWait(const Analysis& analysis, const std::vector<uint32_t>& pr
   return wait;
 }
 
-// How a process waits for what an incident is about. Threads of it may wait for something else.
+// How a process waits for the subject of an incident. Its threads may wait for different things.
 enum class Manner : uint8_t { kNotAtAll, kByPolling, kInside };
 
 Manner MannerOf(const Analysis& analysis, const Incident& incident, uint32_t p) {
@@ -104,21 +104,21 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
   if (!incident.hangs) return std::nullopt;
   std::vector<uint32_t> involved = incident.deviating;
   involved.insert(involved.end(), incident.agreeing.begin(), incident.agreeing.end());
-  // The firmest of the waits decides: with it the job hangs, whatever the others may do.
+  // The firmest wait decides: because of it the job hangs, whatever the other processes may do.
   const auto any = [&](bool (Analysis::*is)(uint32_t) const) {
     return std::any_of(involved.begin(), involved.end(),
                        [&](uint32_t p) { return (analysis.*is)(p); });
   };
   if (any(&Analysis::IsStuckFirmly)) return std::nullopt;
   if (!any(&Analysis::IsStuck)) {
-    // Somebody is late, who may have sent before what they wait for.
+    // A late rank may have sent what they wait for before.
     WeakWait wait;
     wait.certainty = Certainty::kSuspected;
     std::copy_if(involved.begin(), involved.end(), std::back_inserter(wait.uncounted),
                  [&](uint32_t p) { return analysis.graph.processes[p].WaitsUncounted(); });
     if (!wait.uncounted.empty()) return wait;
-    // Nor does it hang for certain if all that wait for it do so by polling: one of the requests
-    // that they may ask for may be complete.
+    // The hang is not certain either if all waiting processes poll for it: one of the requests that
+    // they may test next may be complete.
     Manner firmest = Manner::kNotAtAll;
     for (const uint32_t p : involved) firmest = std::max(firmest, MannerOf(analysis, incident, p));
     if (firmest != Manner::kByPolling) return std::nullopt;

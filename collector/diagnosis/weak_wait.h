@@ -1,4 +1,5 @@
-// Hangs that rest on ranks which may go on by themselves: how much may be said of them, and when.
+// Hangs that rest on ranks that may continue by themselves: their certainty, and when they are
+// reported.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WEAK_WAIT_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WEAK_WAIT_H_
 
@@ -12,27 +13,26 @@
 
 namespace rollcall {
 
-// A wait that rests on weak ones (ProcessView::weak), or on counts that are not whole
+// A wait that rests on weak waits (ProcessView::weak), or on incomplete counts
 // (WaitDependency::uncounted).
 struct WeakWait {
-  // kSuspected when none of these has moved for DiagnoseOptions::SuspectAfterNs(), kLikely after
-  // LikelyAfterNs(), never more; kSuspected at most where one of them polls with work in between,
-  // or the counts are not whole.
-  // Nothing: too early to be reported.
+  // kSuspected if none of these has moved for DiagnoseOptions::SuspectAfterNs(), kLikely after
+  // LikelyAfterNs(), never higher; at most kSuspected if one of them polls with work in between, or
+  // if counts are incomplete. Empty: too early to report.
   std::optional<Certainty> certainty;
-  // Processes that wait weakly: by polling; because of a thread that might act; because nobody saw
-  // their threads. And those whose message may have come uncounted. Rising.
+  // Processes that wait weakly: by polling; because of a thread that might act; because their
+  // threads were not observed; and those whose message may have arrived uncounted. Increasing.
   std::vector<uint32_t> polling;
   std::vector<uint32_t> with_threads;
   std::vector<uint32_t> unseen;
   std::vector<uint32_t> uncounted;
 };
 
-// The weak waits that a hang rests on, and those for messages whose counts are not whole; nothing
-// if it does not rest on such.
+// The weak waits that a hang rests on, and those for messages with incomplete counts; empty if it
+// rests on none.
 std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& incident);
 
-// Limits the certainty of `finding` to that of `wait`, which has one, and notes why.
+// Limits the certainty of `finding` to that of `wait`, which must have one, and notes why.
 void Weaken(const Analysis& analysis, const WeakWait& wait, Finding* finding);
 
 }  // namespace rollcall

@@ -21,8 +21,9 @@ bool SamePlace(const SourceFrame& a, const SourceFrame& b) {
   return a.line != 0 || (a.module == b.module && a.vaddr == b.vaddr);
 }
 
-// A place in the source where the lines are known: compilers copy code (a loop's first round, what
-// follows an if), and one call of the source then has several addresses. Else the address.
+// Where lines are known, a place in the source: compilers copy code (the first iteration of a loop,
+// the code after an if), so one call in the source may have several addresses. Otherwise the
+// address.
 std::string PlaceKey(const Code& code) {
   std::string key;
   for (const SourceFrame& frame : code.frames) {
@@ -38,12 +39,12 @@ std::string PlaceKey(const Code& code) {
     key += '\n';
   }
   if (!key.empty()) return key;
-  // One build may lie at two paths (containers): the build id goes first.
+  // One build may be installed at two paths (containers), so the build id is preferred.
   key = code.build_id.empty() ? code.module_path : code.build_id;
   return key + '\n' + std::to_string(code.vaddr);
 }
 
-// Do the lines stand in two arms of one branch?
+// Whether the lines are in two arms of one branch.
 bool AreArms(const std::vector<SourceBlock>* blocks, int a, int b) {
   if (blocks == nullptr) return false;
   for (const SourceBlock& x : *blocks) {
@@ -82,8 +83,8 @@ CallSites::CallSites(const Trace& trace) : trace_(trace) {
   }
 }
 
-// The interpreter looks the same natively wherever it is: where its frames were wanted and are not
-// known, two equal paths may be two call sites.
+// The interpreter's native frames are the same at every Python call site: if Python frames were
+// requested and could not be read, two equal paths may be two call sites.
 bool CallSites::IsBlurred(const CallPath& path) const {
   if (path.python_end == ring::PythonEnd::kUnchecked ||
       path.python_end == ring::PythonEnd::kUnreadable) {
@@ -129,7 +130,7 @@ bool CallSites::FindLoops(uint32_t path_a, size_t divergence, const SourceFrame&
   for (size_t i = a.size(); i-- > divergence;) {
     const std::vector<SourceBlock>* blocks = BlocksOf(*a[i]);
     if (blocks == nullptr) {
-      // Libraries between the user's functions and the call have loops of their own.
+      // Libraries between the user's functions and the call have their own loops.
       all &= a[i]->line != 0 ? !IsUserLine(*a[i]) : IsFrameworkFrame(*a[i]);
       continue;
     }
@@ -189,7 +190,7 @@ PathDivergence CallSites::Part(uint32_t path_a, uint32_t path_b) const {
     path_divergence.known = path_divergence.same = true;
     return path_divergence;
   }
-  // Cut at its outer end, a path has no known beginning to compare from.
+  // A path that is cut at its outer end has no known beginning to compare from.
   for (const uint32_t path : {path_a, path_b}) {
     if (!IsWhole(trace_.call_paths[path]) || IsBlurred(trace_.call_paths[path]))
       return path_divergence;
@@ -202,8 +203,8 @@ PathDivergence CallSites::Part(uint32_t path_a, uint32_t path_b) const {
   const SourceFrame& fa = *a[i];
   const SourceFrame& fb = *b[i];
   if (fa.function.empty() || fb.function.empty()) return path_divergence;
-  // Inside a runtime, two lines are no branch of the program: kinds of instructions in the
-  // interpreter, main() and what exit() calls in libc.
+  // Inside a runtime, two lines are not a branch of the program: instructions of the interpreter,
+  // or main() and the functions that exit() calls in libc.
   if (IsRuntimeModule(fa.module) || IsRuntimeModule(fb.module)) return path_divergence;
   path_divergence.known = true;
   path_divergence.branch = fa.function == fb.function && fa.file == fb.file;

@@ -1,4 +1,4 @@
-// Call paths compared: equal or not, and where two of them part.
+// Compares call paths: whether they are equal, and where they diverge.
 #ifndef ROLLCALL_COLLECTOR_MATCHING_CALL_SITE_H_
 #define ROLLCALL_COLLECTOR_MATCHING_CALL_SITE_H_
 
@@ -19,26 +19,27 @@ struct LoopAround {
   int last = 0;
 };
 
-// Where two call paths part, seen from their outer ends.
+// Where two call paths diverge, seen from their outer ends.
 struct PathDivergence {
   bool known = false;  // both paths are whole, and their functions have names
   bool same = false;   // the same path to the same call
-  // They part at two call sites of one function: a branch, a loop, a return lies between them.
-  // False: they part at one call site that called two functions (a function pointer, a plug-in).
+  // True: they diverge at two call sites of one function, with a branch, a loop or a return between
+  // them. False: they diverge at one call site that called two functions (a function pointer, a
+  // plug-in).
   bool branch = false;
-  SourceFrame a;  // the frames of the function in which they part; of its caller if !branch
+  SourceFrame a;  // the frames of the function in which they diverge; of its caller if !branch
   SourceFrame b;
-  bool a_innermost = false;  // the function in which they part makes the MPI call of a itself
+  bool a_innermost = false;  // the function in which they diverge makes the MPI call of a itself
   bool b_innermost = false;
-  // < 0: a's line stands before b's in that function; > 0: behind; 0: unknown, or both are arms of
-  // one branch, of which none is behind the other.
+  // < 0: a's line is before b's in that function; > 0: after; 0: unknown, or both are arms of one
+  // branch, which have no order.
   int order = 0;
-  // By the sources, where they could be read. Loops, innermost first, that hold only one of the
-  // two.
-  bool arms = false;  // of one branch
+  // From the sources, if they could be read. Loops that contain only one of the two, innermost
+  // first.
+  bool arms = false;  // the places are in arms of one branch
   std::vector<LoopAround> loops_a;
   std::vector<LoopAround> loops_b;
-  bool sources_a = false;  // all sources from there inwards could be read
+  bool sources_a = false;  // all sources from there to the call could be read
   bool sources_b = false;
 };
 
@@ -48,9 +49,9 @@ class CallSites {
  public:
   explicit CallSites(const Trace& trace);
 
-  // Equal for two call paths if and only if they are the same; 0 if there is none, or if it holds
-  // Python frames that could not be read. Importers may intern per rank: what counts is the line,
-  // or module and address where it is not known, not the index.
+  // Equal for two call paths if and only if they are the same. 0 if there is no path, or if it has
+  // Python frames that could not be read. Importers may intern paths per rank: paths are compared
+  // by line, or by module and address where the line is unknown, not by index.
   uint32_t Id(uint32_t call_path) const { return call_path == kNoIndex ? 0 : ids_[call_path]; }
 
   // The line of the user's own code that a verdict shows (user_code.h); empty without a path.
@@ -58,20 +59,20 @@ class CallSites {
 
   PathDivergence Part(uint32_t path_a, uint32_t path_b) const;
 
-  // Was the call made by the same way into the loop, and inside of it?
+  // Whether the call was made from inside the loop, by the same call path to the loop.
   bool Inside(uint32_t path, const LoopAround& loop) const;
-  // The innermost arm of a branch around the place of one frame that does not hold that of another
-  // one of the same function; null: none, or no sources. Belongs to the trace.
+  // The innermost arm of a branch that contains the place of `frame` and not that of `other`, in
+  // the same function. Null: none, or no sources. Owned by the trace.
   const SourceBlock* ArmAround(const SourceFrame& frame, const SourceFrame& other) const;
-  // Does the call of the loop stand under a condition in it?
+  // Whether the call is under a condition inside the loop.
   bool IsConditional(const LoopAround& loop) const;
 
  private:
   bool IsBlurred(const CallPath& path) const;
   std::vector<const SourceFrame*> OutermostFirst(uint32_t path) const;
   const std::vector<SourceBlock>* BlocksOf(const SourceFrame& frame) const;
-  // Loops around the call of path `a` that do not hold `b`, from the frame on in which they part.
-  // True if all sources are there.
+  // Finds the loops around the call of path `a` that do not contain `b`, from the frame where the
+  // paths diverge. True if all sources are available.
   bool FindLoops(uint32_t path_a, size_t divergence, const SourceFrame& b,
                  std::vector<LoopAround>* loops) const;
 

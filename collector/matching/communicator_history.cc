@@ -36,7 +36,7 @@ void FindTwins(CommunicatorHistory* histories) {
   for (uint32_t i = 0; i < histories->members.size(); ++i) {
     histories->members[i].twin = i;
     const std::optional<Checkpoint> last = LastCheckpoint(*histories->members[i].member);
-    // Without call paths the hash says nothing of call sites.
+    // Without call paths, the hash says nothing about call sites.
     if (!histories->ordered || !last || last->path_hash == 0) continue;
     alike[Key(last->sequence, last->semantic_hash, last->path_hash)].push_back(i);
   }
@@ -87,7 +87,7 @@ CommunicatorHistory BuildHistory(const Trace& trace, uint32_t communicator) {
     result.members.push_back(history);
   }
   FindTwins(&result);
-  // They come by rank.
+  // The members are sorted by rank.
   if (!std::is_sorted(present.begin(), present.end())) std::sort(present.begin(), present.end());
   for (const auto* group : {&comm.ranks, &comm.remote_ranks}) {
     for (const int32_t rank : *group) {
@@ -122,14 +122,14 @@ void VisitDifferences(
     highest = std::max(highest, history.last);
   }
   if (lowest > highest) return;
-  // A damaged file may claim any number: what is held is bounded by what was recorded.
+  // A damaged file may claim any number: memory is bounded by the number of records.
   uint64_t records = 0;
   for (const MemberHistory& history : histories.members) records += history.member->events.size();
   const uint64_t span = highest - lowest + 1;
   if (span > 64 * records + 4096) return;
 
-  // Boyer and Moore's vote finds the most frequent arguments of each number in one pass per member,
-  // so that no rank serves as the measure of the others.
+  // Boyer and Moore's majority vote finds the most frequent arguments of each number in one pass
+  // per member, so that no single rank is the reference for the others.
   struct Vote {
     uint32_t arguments = kNoIndex;
     uint32_t count = 0;
@@ -154,7 +154,7 @@ void VisitDifferences(
       }
     }
   }
-  // Of a large communicator few members may have more than their newest calls on record.
+  // In a large communicator, few members may have more than their newest calls on record.
   std::vector<uint32_t> by_first;
   for (uint32_t i = 0; i < histories.members.size(); ++i) {
     if (histories.members[i].last != 0) by_first.push_back(i);
@@ -163,7 +163,7 @@ void VisitDifferences(
     return histories.members[a].first < histories.members[b].first;
   });
   size_t begun = 0;
-  // By arguments, how many were recorded when they were looked at.
+  // By arguments: how many were recorded when they were examined.
   std::vector<size_t> seen(trace.arguments.size());
   std::vector<uint32_t> calls;
   for (uint64_t sequence = lowest; sequence <= highest; ++sequence) {
@@ -176,7 +176,7 @@ void VisitDifferences(
       if (histories.members[by_first[i]].At(sequence) != nullptr) calls.push_back(by_first[i]);
     }
     std::sort(calls.begin(), calls.end());
-    // Equal arguments need one look only when every member took part in it that can.
+    // Equal arguments need only be examined if every member that can take part did.
     if (!differs[sequence - lowest] && calls.size() == begun) seen[arguments] = begun;
     visit(sequence, calls);
   }

@@ -1,4 +1,5 @@
-// One communicator's collectives, side by side: what each member called under each number.
+// The collectives of one communicator, side by side: what each member called under each sequence
+// number.
 #ifndef ROLLCALL_COLLECTOR_MATCHING_COMMUNICATOR_HISTORY_H_
 #define ROLLCALL_COLLECTOR_MATCHING_COMMUNICATOR_HISTORY_H_
 
@@ -20,12 +21,13 @@ struct MemberHistory {
   const Member* member = nullptr;
   uint64_t first = 1;    // number of the oldest record; last + 1 if there is none
   uint64_t last = 0;     // of the newest record
-  uint64_t entered = 0;  // the last number it took, recorded or not
-  bool gap_free = true;  // nothing is missing between first and last
-  // The one, itself perhaps, that made the same calls from the same call sites, as their last
-  // checkpoints say, and has the most of them on record. Index into CommunicatorHistory::members.
+  uint64_t entered = 0;  // the newest number that the member entered, recorded or not
+  bool gap_free = true;  // no record is missing between first and last
+  // The member, possibly itself, that made the same calls from the same call sites (by their last
+  // checkpoints) and has the most of them on record. Index into CommunicatorHistory::members.
   uint32_t twin = kNoIndex;
-  // Those of which it is the twin, by the number of their oldest record, rising; not itself.
+  // The members whose twin this is, by the number of their oldest record, increasing; without
+  // itself.
   std::vector<uint32_t> stands_for;
 
   const Event* At(uint64_t sequence) const;
@@ -33,29 +35,30 @@ struct MemberHistory {
 
 struct CommunicatorHistory {
   uint32_t communicator = kNoIndex;
-  std::vector<MemberHistory> members;  // members whose trace is here, by local rank
+  std::vector<MemberHistory> members;  // members with a trace, by local rank
   std::vector<int32_t> absent;         // world ranks of members whose trace is missing
   bool ordered = true;   // numbers are certain: no two threads inside at once, a sure identity
-  uint64_t highest = 0;  // the highest number that any member took
+  uint64_t highest = 0;  // the highest number that any member entered
 
-  // Those that made the call that `member` has on record under this number, and have it no more.
+  // The members that made the call that `member` has on record under this number, and whose own
+  // record is overwritten.
   std::span<const uint32_t> WithoutRecord(uint32_t member, uint64_t sequence) const;
 };
 
 CommunicatorHistory BuildHistory(const Trace& trace, uint32_t communicator);
 
-// The checkpoint at the last number that it entered: equal in members that made the same calls from
-// the same call sites up to now. Nothing if it is not there.
+// The checkpoint at the last number that the member entered: equal in members that made the same
+// calls from the same call sites so far. Empty if there is none.
 std::optional<Checkpoint> LastCheckpoint(const Member& member);
 
-// Calls `visit(sequence, calls)` for every number at which members hold different arguments, or
-// whose arguments were not looked at before: `calls` are indices into histories.members of all that
-// hold a record. Linear in the number of records; nothing is measured against one chosen rank.
+// Calls `visit(sequence, calls)` for every number at which members have different arguments, or
+// arguments that were not examined before. `calls` are indices into histories.members of all
+// members with a record. Linear in the number of records; no single rank is the reference.
 void VisitDifferences(
     const Trace& trace, const CommunicatorHistory& histories,
     const std::function<void(uint64_t sequence, const std::vector<uint32_t>&)>& visit);
 
-// What a call is, for telling call sites apart: operation and call path.
+// Identifies a call for comparing call sites: operation and call path.
 uint64_t SiteKey(const Trace& trace, const CallSites& sites, const Event& event);
 
 }  // namespace rollcall

@@ -14,7 +14,7 @@
 namespace rollcall {
 namespace {
 
-// What one party says about one piece of data.
+// What one party specifies about one piece of data.
 struct BufferDescription {
   uint32_t call = 0;
   uint32_t datatype = kNoIndex;
@@ -32,7 +32,7 @@ class DataMatcher {
         budget_(budget),
         notes_(notes) {}
 
-  // By the functions that proto/matching_rules.def names.
+  // Calls the function that proto/matching_rules.def names.
   Mismatch Match(Rule rule) {
     switch (rule) {
 #define RULE(name, record, match, ...) \
@@ -44,7 +44,7 @@ class DataMatcher {
     return {};
   }
 
-  // What the first party sends is one message, which the second one receives.
+  // The first party sends one message, which the second one receives.
   Mismatch MatchMessage() const {
     const std::optional<BufferDescription> sent = Send(0);
     const std::optional<BufferDescription> received = Recv(1);
@@ -56,7 +56,7 @@ class DataMatcher {
     if (bytes == 0) return {};
     Mismatch mismatch;
     mismatch.cut_off = bytes > room;
-    if (IsPacked(ts) != IsPacked(tr)) return {};  // how long it is when packed, MPI alone knows
+    if (IsPacked(ts) != IsPacked(tr)) return {};  // only MPI knows the packed size
     const bool one_type = KindOf(*sent, *received) == MismatchKind::kCount ||
                           (ts.signature == tr.signature && ts.basics == tr.basics);
     if (one_type || IsUntyped(ts) || IsUntyped(tr)) {
@@ -69,7 +69,7 @@ class DataMatcher {
     } else if (bytes == room && sent->signature != received->signature) {
       mismatch.kind = MismatchKind::kDatatype;
     } else {
-      return {};  // whether it is the first part of the other is not on record
+      return {};  // whether one type is a prefix of the other is not recorded
     }
     mismatch.pair = true;
     mismatch.deviating_value = Text(*sent);
@@ -130,8 +130,8 @@ class DataMatcher {
     }
     return Of(call, datatype, trace_.count_arrays[counts][index], 0);
   }
-  // In place, what an Alltoallv sends to a member is as much as it receives from it (MPI 4.0,
-  // 6.8); an Allgatherv, what it receives of its own.
+  // In place, an Alltoallv sends to each member as much as it receives from it (MPI 4.0, 6.8); an
+  // Allgatherv sends its own receive block.
   std::optional<BufferDescription> SendTo(uint32_t i, size_t peer) const {
     if ((Args(i).flags & ring::kSendInPlace) != 0) {
       return Element(i, Args(i).recv_datatype, Args(i).recv_counts, peer);
@@ -144,7 +144,7 @@ class DataMatcher {
   }
 
   void AddBuffer(uint32_t i) {
-    // One buffer (Bcast), or two of one description (Reduce): recorded on either side.
+    // One buffer (Bcast), or two with the same description (Reduce): recorded on either side.
     const Arguments& a = Args(i);
     if (intercommunicator_ && a.root_or_peer == ring::kRootNone) return;
     const bool send = a.send_datatype != kNoIndex;
@@ -183,7 +183,7 @@ class DataMatcher {
   }
 
   MismatchKind KindOf(const BufferDescription& a, const BufferDescription& b) const {
-    // No data on one side: what type it would have had is not the point.
+    // One side has no data, so its type does not matter.
     if (a.signature == kEmptySignature || b.signature == kEmptySignature) {
       return MismatchKind::kCount;
     }
@@ -203,8 +203,8 @@ class DataMatcher {
     return voice.signature == kEmptySignature ? "nothing" : "data of another type or count";
   }
 
-  // All voices must say the same. Majority by party: a party with two opinions stands with the
-  // smaller class, for one of its arguments is the odd one.
+  // All descriptions must be equal. The majority is counted by party: a party with two different
+  // descriptions is counted in the smaller class, because one of its arguments is wrong.
   Mismatch Compare() {
     if (buffers_.empty()) return {};
     std::vector<std::pair<BufferDescription, std::vector<uint32_t>>> classes;
@@ -212,7 +212,7 @@ class DataMatcher {
     for (const BufferDescription& voice : buffers_) {
       const auto [entry, added] = by_signature.emplace(voice.signature, classes.size());
       if (added) {
-        // MPI_BYTE joins the class of as many bytes.
+        // MPI_BYTE is counted in the class with the same number of bytes.
         for (size_t c = 0; c < classes.size(); ++c) {
           if (Fits(classes[c].first, voice)) entry->second = c;
         }
@@ -292,8 +292,8 @@ class DataMatcher {
     return MatchNeighborAlltoallv();
   }
 
-  // On an intercommunicator each direction between the groups has a size of its own: what one sends
-  // is what the other receives (MPI 4.0, 6.7.2, 6.8.2).
+  // On an intercommunicator, each direction between the groups has its own size: what one group
+  // sends is what the other receives (MPI 4.0, 6.7.2, 6.8.2).
   Mismatch MatchGroups() {
     for (const bool from_first : {true, false}) {
       buffers_.clear();
@@ -305,7 +305,7 @@ class DataMatcher {
     return {};
   }
 
-  // Gather: what each sends is what the root receives from it; Scatter the other way round.
+  // Gather: what each member sends is what the root receives from it. Scatter: the reverse.
   Mismatch MatchRooted(bool gather) {
     for (uint32_t i = 0; i < calls_.size(); ++i) {
       if (IsIdle(i)) continue;
@@ -317,7 +317,7 @@ class DataMatcher {
     return Compare();
   }
 
-  // Judges pairs (member, root) in which the root names what it expects of each member.
+  // Compares pairs (member, root) in which the root specifies what it expects of each member.
   Mismatch MatchRootedPairs(bool gather) {
     std::optional<uint32_t> root;
     for (uint32_t i = 0; i < calls_.size(); ++i) {
@@ -343,7 +343,7 @@ class DataMatcher {
       if (i != *root) wrong.push_back(i);
     }
     if (!mismatch) return {};
-    // The root's own block fits by its own arguments, so that it counts like any other.
+    // The root's own block matches its own arguments, so it counts like any other block.
     const bool root_is_odd = wrong.empty() || wrong.size() * 2 > judged;
     if (root_is_odd) {
       std::swap(mismatch.deviating_value, mismatch.agreeing_value);
@@ -361,8 +361,8 @@ class DataMatcher {
     return mismatch;
   }
 
-  // Everybody names what everybody contributes. Arrays are few where programs are sane: the votes
-  // are counted once per distinct array.
+  // Every member specifies what every member contributes. Real programs have few different arrays,
+  // so votes are counted once per distinct array.
   Mismatch MatchAllgatherv() {
     if (intercommunicator_) return {};
     std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> arrays;
@@ -370,7 +370,8 @@ class DataMatcher {
       arrays[{Args(i).recv_counts, Args(i).recv_datatype}].push_back(i);
     }
     if (!Spend(arrays.size() * calls_.size())) return {};
-    std::map<uint32_t, uint32_t> complaints;  // party: how many it disagrees with
+    // by party: the number of parties that it disagrees with
+    std::map<uint32_t, uint32_t> complaints;
     Mismatch mismatch;
     for (const auto& [key, owners] : arrays) {
       for (uint32_t i = 0; i < calls_.size(); ++i) {
@@ -394,8 +395,8 @@ class DataMatcher {
     return mismatch;
   }
 
-  // Without the counts of each pair (a Flight Recorder dump has none): what all send together is
-  // what all receive together. Who is wrong, sums do not tell.
+  // Without the counts of each pair (a Flight Recorder dump has none), the sum of what all members
+  // send must equal the sum of what all receive. Sums do not tell who is wrong.
   Mismatch MatchTotals() {
     const Member* first = calls_[0].topology;
     if (first == nullptr) return {};
@@ -453,8 +454,8 @@ class DataMatcher {
     if (j != i) ++(*complaints)[j];
   }
 
-  // The party in most of the disagreements is the odd one; if two share the first place, either may
-  // be.
+  // The party with the most disagreements is the culprit; if two parties have the same number,
+  // either may be.
   void Blame(const std::map<uint32_t, uint32_t>& complaints, Mismatch* mismatch) const {
     uint32_t most = 0;
     for (const auto& [call, count] : complaints) most = std::max(most, count);
@@ -481,8 +482,8 @@ class DataMatcher {
     buffers_.push_back({i, datatype, total, hash | 1});
   }
 
-  // MPI 4.0, 6.10: all of a group name the same blocks. The other group of an intercommunicator has
-  // blocks of its own, which add up to as much; that sum is not compared.
+  // MPI 4.0, 6.10: all members of a group specify the same blocks. The other group of an
+  // intercommunicator has its own blocks with the same total; the totals are not compared.
   template <typename Add>
   Mismatch WithinGroups(Add add) {
     for (const bool first : {true, false}) {
@@ -496,9 +497,10 @@ class DataMatcher {
     return {};
   }
 
-  // Over the edges of the topology (MPI 4.0, 8.6): the k-th edge from i to j on one side is the
-  // k-th from i on the other. In a Cartesian one, what is sent down comes from above: where both
-  // are one rank, in a periodic dimension of two, the order does not tell.
+  // Along the edges of the topology (MPI 4.0, 8.6): the k-th edge from i to j on one side is the
+  // k-th from i on the other. In a Cartesian topology, data that is sent down is received from
+  // above: if both neighbors are one rank (a periodic dimension of size two), the order is
+  // ambiguous.
   Mismatch MatchEdges(bool sends_array, bool recvs_array) {
     std::unordered_map<int32_t, uint32_t> by_rank;
     for (uint32_t i = 0; i < calls_.size(); ++i) by_rank[calls_[i].rank] = i;
@@ -543,7 +545,7 @@ class DataMatcher {
   MatchBudget* const budget_;
   std::vector<std::string>* const notes_;
   std::vector<BufferDescription> buffers_;
-  bool by_signature_ = false;  // w-collectives: the arrays hold signatures, not counts
+  bool by_signature_ = false;  // w-collectives: the arrays have signatures, not counts
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The part of the matching rules that is about data: whose signature must equal whose.
+// The matching rules for data: which signatures must be equal.
 #ifndef ROLLCALL_COLLECTOR_MATCHING_DATA_MATCHING_H_
 #define ROLLCALL_COLLECTOR_MATCHING_DATA_MATCHING_H_
 
@@ -17,8 +17,9 @@ std::string DataText(const Trace& trace, uint32_t datatype, uint64_t count);
 Mismatch MatchData(const Trace& trace, const std::vector<MemberCall>& calls, Rule rule,
                    bool intercommunicator, MatchBudget* budget, std::vector<std::string>* notes);
 
-// One message (MPI 4.0, 3.3.1): what is received may be more than what was sent, and MPI_PACKED, or
-// MPI_BYTE of as many bytes, meets any type. No mismatch where that cannot be told.
+// One message (MPI 4.0, 3.3.1): the receive buffer may be larger than the message, and MPI_PACKED,
+// or MPI_BYTE with the same number of bytes, matches any type. No mismatch if that cannot be
+// decided.
 Mismatch MatchMessage(const Trace& trace, const Arguments& sent, const Arguments& received);
 
 }  // namespace rollcall

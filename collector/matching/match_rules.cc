@@ -14,14 +14,14 @@
 namespace rollcall {
 namespace {
 
-// Of some of the calls, given by their indices.
+// The weight of the calls with the given indices.
 size_t WeightOf(const std::vector<MemberCall>& calls, const std::vector<uint32_t>& some) {
   size_t weight = 0;
   for (const uint32_t i : some) weight += calls[i].weight;
   return weight;
 }
 
-// Parts the parties by a value that all must have in common.
+// Partitions the parties by a value that must be equal for all.
 template <typename Value>
 Mismatch Partition(const std::vector<MemberCall>& calls, MismatchKind kind,
                    const std::function<bool(const MemberCall&)>& takes_part,
@@ -118,8 +118,8 @@ Mismatch MatchCalls(const Trace& trace, const std::vector<MemberCall>& calls,
 
   const Rule rule = FindOperation(static_cast<uint16_t>(calls[0].arguments->operation)).rule;
   if (HasRoot(rule)) {
-    // In the root's own group of an intercommunicator the roots are MPI_ROOT and MPI_PROC_NULL;
-    // only the other group names a rank.
+    // In the root's own group of an intercommunicator, roots are MPI_ROOT and MPI_PROC_NULL; only
+    // the other group specifies a rank.
     mismatch = Partition<int32_t>(
         calls, MismatchKind::kRoot,
         [intercommunicator](const MemberCall& call) {

@@ -11,7 +11,8 @@
 namespace rollcall {
 namespace {
 
-// A shift by more calls than this is looked for as a loop that ran differently, not call by call.
+// A shift by more calls than this is searched for as a loop with different iterations, not call by
+// call.
 constexpr size_t kMaxShift = 64;
 constexpr size_t kMaxPeriod = 512;
 constexpr size_t kMaxTurn = 256;
@@ -19,24 +20,24 @@ constexpr size_t kMinEachTime = 4;
 
 using Keys = std::vector<uint64_t>;
 
-// A history's calls by number.
+// The calls of a history by number.
 struct History {
   Keys sites;
-  Keys roots;  // the root that it named, plus one; 0 without
+  Keys roots;  // root plus one; 0: no root
 
   size_t size() const { return sites.size(); }
 };
 
 struct FirstDifference {
   size_t index = 0;
-  bool a_has_more = false;  // a made `calls` calls that b left out
+  bool a_has_more = false;  // a made `calls` calls that b skipped
   size_t calls = 0;
   bool each_time = false;
 };
 
 bool Equal(uint64_t a, uint64_t b) { return a == b || a == 0 || b == 0; }
 
-// Is a[i..i+calls) another round, or more, of the loop that a was in before?
+// Whether a[i..i+calls) is one more iteration, or several, of the loop that a was in.
 bool GoesOn(const Keys& a, size_t i, size_t calls) {
   for (size_t period = 1; period <= calls && period <= i; ++period) {
     if (calls % period != 0) continue;
@@ -47,10 +48,10 @@ bool GoesOn(const Keys& a, size_t i, size_t calls) {
   return false;
 }
 
-// If a[i..i+calls) is left out, do a and b agree until one of them ends? In at least as many calls
-// as are left out, for a single one may agree by chance; if those are whole rounds of a loop, it is
-// enough that nothing of b is left over. The same call names the same root: where the root makes
-// its call in another line than the others do, the lines alone look shifted.
+// Whether a and b agree until one of them ends if a[i..i+calls) is left out. They must agree in at
+// least as many calls as are left out, as a single call may agree by chance; if those are complete
+// iterations of a loop, it suffices that nothing of b is left over. Equal calls have equal roots:
+// if the root makes its call on another line than the other ranks, the lines alone look shifted.
 bool AgreeWithout(const History& a, size_t i, size_t calls, const History& b) {
   size_t agreeing = 0;
   for (; i + calls + agreeing < a.size() && i + agreeing < b.size(); ++agreeing) {
@@ -62,8 +63,8 @@ bool AgreeWithout(const History& a, size_t i, size_t calls, const History& b) {
          (agreeing > 0 && i + agreeing == b.size() && GoesOn(a.sites, i, calls));
 }
 
-// If a[i] is left out wherever a makes it, which b never does, do a and b agree until one of them
-// ends? A few calls may by chance, and so may a single one made over and over.
+// Whether a and b agree until one of them ends if a[i] is left out wherever a makes it and b never
+// does. A few calls may agree by chance, and so may a single repeated call.
 bool AgreeWithoutEach(const History& a, size_t i, const History& b) {
   const uint64_t left_out = a.sites[i];
   if (left_out == 0) return false;
@@ -82,33 +83,33 @@ bool AgreeWithoutEach(const History& a, size_t i, const History& b) {
     varies |= b.sites[there] != b.sites[i];
     ++agreeing;
   }
-  // Whether it was made again behind the last common call, is open.
+  // Whether the call was made again after the last common call is unknown.
   return times >= 2 && varies && agreeing >= kMinEachTime &&
          std::find(b.sites.begin(), b.sites.end(), left_out) == b.sites.end();
 }
 
-// The same calls from i on, in another order: nothing was left out.
+// The same calls from i on in another order: no call was skipped.
 bool Turned(const Keys& a, const Keys& b, size_t i) {
   if (a.size() != b.size()) return false;
   return std::is_permutation(a.begin() + static_cast<ptrdiff_t>(i), a.end(),
                              b.begin() + static_cast<ptrdiff_t>(i));
 }
 
-// The first place where a and b (aligned) are shifted against each other.
+// The first place where the aligned histories a and b are shifted against each other.
 std::optional<FirstDifference> FirstShift(const History& x, const History& y) {
   const Keys& a = x.sites;
   const Keys& b = y.sites;
   const size_t both = std::min(a.size(), b.size());
-  // Pairs of call sites that were seen to stand for each other without a shift.
+  // Pairs of call sites that were observed to correspond without a shift.
   std::set<std::pair<uint64_t, uint64_t>> partners;
   for (size_t i = 0; i < both; ++i) {
     if (Equal(a[i], b[i]) || partners.contains({a[i], b[i]})) continue;
-    // One call that made two operations: nothing was left out.
+    // One call that made two operations: no call was skipped.
     if (static_cast<uint32_t>(a[i]) == static_cast<uint32_t>(b[i])) continue;
     for (size_t shift = 1; shift <= kMaxShift; ++shift) {
       const bool a_more = AgreeWithout(x, i, shift, y);
       if (!a_more && !AgreeWithout(y, i, shift, x)) continue;
-      // Only a few calls at the end can be turned: is_permutation takes quadratic time.
+      // Only a few calls at the end can be reordered: is_permutation takes quadratic time.
       if (a.size() - i <= kMaxTurn && Turned(a, b, i)) return std::nullopt;
       return FirstDifference{i, a_more, shift};
     }
@@ -119,8 +120,8 @@ std::optional<FirstDifference> FirstShift(const History& x, const History& y) {
   return std::nullopt;
 }
 
-// Number by number the call that most histories made (Boyer and Moore's vote): no history of a
-// single rank serves as the measure of the others.
+// For each number the call that most histories made (Boyer and Moore's majority vote): no single
+// rank is the reference.
 History MostFrequent(const std::vector<const std::vector<uint32_t>*>& classes,
                      const std::vector<History>& histories) {
   size_t longest = 0;
@@ -144,7 +145,7 @@ History MostFrequent(const std::vector<const std::vector<uint32_t>*>& classes,
   return most;
 }
 
-// As long as `sites`, which are the history's.
+// Same length as `sites`, which belong to the history.
 Keys RootsOf(const Trace& trace, const MemberHistory& history, size_t size) {
   Keys roots(size);
   for (const Event& event : history.member->events) {

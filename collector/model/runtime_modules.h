@@ -1,4 +1,4 @@
-// Which library a file is, as far as it is not the user's code. Pure.
+// Which library a file is, if it is not the user's code. Pure.
 #ifndef ROLLCALL_COLLECTOR_MODEL_RUNTIME_MODULES_H_
 #define ROLLCALL_COLLECTOR_MODEL_RUNTIME_MODULES_H_
 
@@ -13,19 +13,20 @@ enum class ModuleFamily : uint8_t { kUser, kC, kMpi, kTransport, kNccl, kTorch, 
 // By the name of the file at the end of `path`.
 ModuleFamily FamilyOf(std::string_view path);
 
-// A C or C++ runtime or MPI library, with its transports: where it is installed with debug
-// information, its lines are not what the user wants to see.
+// A C or C++ runtime, an MPI library or its transports: even with debug information, its lines are
+// not shown to the user.
 constexpr bool IsRuntime(ModuleFamily family) {
   return family == ModuleFamily::kC || family == ModuleFamily::kMpi ||
          family == ModuleFamily::kTransport || family == ModuleFamily::kRollcall;
 }
 
-// A thread that it starts makes none of the application's calls. (PyTorch's run the user's hooks.)
+// The threads that it starts do not make the application's calls. (PyTorch's threads run the user's
+// hooks.)
 constexpr bool StartsOwnThreads(ModuleFamily family) {
   return family == ModuleFamily::kMpi || family == ModuleFamily::kTransport;
 }
 
-// A library by which ranks talk, or what is below it.
+// A library by which ranks communicate, or a layer below it.
 constexpr bool IsCommunication(ModuleFamily family) {
   return family == ModuleFamily::kMpi || family == ModuleFamily::kTransport ||
          family == ModuleFamily::kNccl || family == ModuleFamily::kTorch;

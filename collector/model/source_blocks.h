@@ -1,5 +1,5 @@
-// Loops and branches of a source file, by their lines: whether one place stands inside of a loop,
-// and whether two places are arms of one branch, no call path tells.
+// Loops and branches of a source file, by line. A call path alone does not show whether a place is
+// inside a loop, or whether two places are arms of one branch.
 #ifndef ROLLCALL_COLLECTOR_MODEL_SOURCE_BLOCKS_H_
 #define ROLLCALL_COLLECTOR_MODEL_SOURCE_BLOCKS_H_
 
@@ -14,9 +14,10 @@ struct SourceBlock {
   Kind kind = Kind::kLoop;
   int first = 0;        // lines, 1-based, with the line that opens it
   int last = 0;         // inclusive
-  uint32_t branch = 0;  // of an arm: equal for all arms of one if, elif, else
-  // Of an arm whose condition compares a name with a number ("rank == 0"). Of a `for` loop of
-  // Python: the names that it assigns at each turn, separated by blanks. Else empty.
+  uint32_t branch = 0;  // arms only: equal for all arms of one if, elif, else
+  // For an arm whose condition compares a name with a number ("rank == 0"): the name and the
+  // number. For a `for` loop of Python: the names that each iteration assigns, separated by blanks.
+  // Otherwise empty.
   std::string subject = {};
   std::string value = {};
   bool equal = true;  // false: "rank != 0"
@@ -30,7 +31,7 @@ struct SourceBlocks {
   std::vector<SourceBlock> blocks;
 };
 
-// No rank comes from one arm into the other without leaving the branch.
+// No rank passes from one arm into the other without leaving the branch.
 bool AreExclusive(const SourceBlock& a, const SourceBlock& b);
 
 // The innermost block of that kind that holds `line` and does not hold `other` (0: no line).

@@ -1,14 +1,14 @@
-// The trace model: what every importer fills (rings, text traces, Flight Recorder dumps) and every
-// diagnosis reads. Plain data; no I/O, no clock, no thread. One Trace is one collection of one or
-// several jobs.
+// The trace model: every importer fills it (rings, text traces, Flight Recorder dumps), and every
+// diagnosis reads it. Plain data without I/O, clock or threads. One Trace is one collection of one
+// or several jobs.
 //
-// Ownership: a Trace owns everything; indices (…Index) point into its vectors and stay valid as
-// long as nothing is erased, which nobody does. Not thread-safe for writing; safe for concurrent
-// reads. Units: *_ns are nanoseconds of the trace's common clock (the collector's CLOCK_REALTIME; a
-// process without `clock` has its own host's), -1 if unknown. Ranks are world ranks unless a name
-// says otherwise.
+// Ownership: a Trace owns everything. Indices (…Index) refer to its vectors and stay valid as long
+// as nothing is erased, which no code does. Not thread-safe for writing; safe for concurrent reads.
+// Units: *_ns are nanoseconds of the trace's common clock (the collector's CLOCK_REALTIME; a
+// process without `clock` has the clock of its host), -1 if unknown. Ranks are world ranks unless a
+// name says otherwise.
 //
-// Size matters: 16,384 ranks with 2,000 records each must fit in 3 GB, so an Event is 56 bytes
+// Size matters: 16,384 ranks with 2,000 records each must fit in 3 GB, so an Event has 56 bytes,
 // and everything that repeats (arguments, call paths, code addresses) is interned.
 #ifndef ROLLCALL_COLLECTOR_MODEL_TRACE_H_
 #define ROLLCALL_COLLECTOR_MODEL_TRACE_H_
@@ -32,11 +32,9 @@ namespace rollcall {
 inline constexpr uint32_t kNoIndex = 0xffffffff;
 inline constexpr int64_t kNoTime = -1;
 
-// A place in code as recorded, and what it means once symbolized: the inlined frames first, then
-// the function that stands in the binary. `frames` is never empty after symbolization.
-//
-// A place in Python has its one frame from the beginning, and no module; one that could not be read
-// has a frame without function.
+// A recorded place in code, and its source once symbolized: inlined frames first, then the function
+// in the binary. `frames` is never empty after symbolization. A place in Python has its one frame
+// from the beginning and no module; one that could not be read has a frame without function.
 struct Code {
   std::string module_path;
   std::string build_id;  // hex
@@ -52,25 +50,25 @@ struct PythonFrame {
 };
 
 struct CallPath {
-  // Into Trace::codes, innermost first: native and Python frames in the order of their calls, as
+  // Into Trace::codes, innermost first: native and Python frames in call order, as
   // MergePythonFrames() made it of `native` and `python`.
   std::vector<uint32_t> codes;
   ring::StackEnd end = ring::StackEnd::kOff;  // of the native frames
   uint64_t portable_hash = 0;  // equal on ranks that run the same files; 0 if unknown
   ring::PythonEnd python_end = ring::PythonEnd::kNone;
-  // The two did not fit together: the native frames between Python frames are left out of `codes`.
+  // The two could not be merged: native frames between Python frames are left out of `codes`.
   bool python_apart = false;
-  // Where the main thread was at that moment, if this is a thread that runs no Python. Into
-  // Trace::call_paths. Context for a person: never the call, and no part of its identity.
+  // Where the main thread was at that moment, if this thread runs no Python. Into
+  // Trace::call_paths. Context for the reader only: never the call, and not part of its identity.
   uint32_t context = kNoIndex;
   // As recorded, innermost first; empty unless there are Python frames.
   std::vector<uint32_t> native;
   std::vector<PythonFrame> python;
 };
 
-// Whether the outermost frame of the path is known. Only then two paths can be compared from there.
-// Where Python frames are all there, native frames beyond a cut are the interpreter's own, or lie
-// between Python frames that are known.
+// Whether the outermost frame of the path is known. Only then can two paths be compared from there.
+// If all Python frames are known, native frames beyond a cut are the interpreter's own or lie
+// between known Python frames.
 inline bool IsWhole(const CallPath& path) {
   if (path.python.empty()) return path.end == ring::StackEnd::kComplete;
   return path.python_end == ring::PythonEnd::kComplete;
@@ -91,11 +89,11 @@ struct Arguments {
   uint16_t reduce_op = 0;
   int32_t root_or_peer = ring::kNoPeer;
   int32_t tag = ring::kNoTag;
-  int32_t peer2 = ring::kNoPeer;  // a Sendrecv's source
+  int32_t peer2 = ring::kNoPeer;  // source of a Sendrecv
   int32_t tag2 = ring::kNoTag;
   uint64_t send_count = 0;
   uint64_t recv_count = 0;
-  uint64_t send_signature = 0;  // of the whole buffer; 0 if insignificant or unknown
+  uint64_t send_signature = 0;  // of the whole buffer; 0 if not significant or unknown
   uint64_t recv_signature = 0;
   uint32_t send_datatype = kNoIndex;  // into Trace::datatypes
   uint32_t recv_datatype = kNoIndex;
@@ -107,7 +105,7 @@ struct Arguments {
 };
 
 struct Event {
-  uint64_t sequence = 0;  // collectives: number on the communicator, from 1; others 0
+  uint64_t sequence = 0;  // collectives: number on the communicator, from 1; otherwise 0
   int64_t start_ns = kNoTime;
   int64_t end_ns = kNoTime;  // kNoTime: not known to have returned (see Process::open_calls)
   uint64_t request = 0;      // uid of the request made, started or waited for; 0 if none
@@ -125,10 +123,10 @@ struct Checkpoint {
   uint64_t path_hash = 0;
 };
 
-// A communicator (window, file), once for all its members.
+// A communicator (window, file), shared by all its members.
 struct Communicator {
   uint64_t key = 0;
-  std::string name;  // "MPI_COMM_WORLD", a name given by the user, or "comm split from …"
+  std::string name;            // "MPI_COMM_WORLD", a user-given name, or "comm split from …"
   uint32_t parent = kNoIndex;  // into Trace::communicators
   uint64_t parent_sequence = 0;
   Operation created_by = Operation::kNone;
@@ -139,41 +137,40 @@ struct Communicator {
   std::vector<uint32_t> members;      // into Trace::members: those whose trace is here
 };
 
-// Whether it joins what was started apart (spawn, connect, join): its members may be of other
-// worlds, and a rank in it is not known to be one of the waiter's.
+// Whether it connects processes that were started separately (spawn, connect, join): its members
+// may belong to other worlds, and a rank in it may be no rank of the waiting process's world.
 inline bool HasOutsiders(const Communicator& communicator) {
   return (communicator.flags & ring::kWeakIdentity) != 0 &&
          (communicator.flags & ring::kIsNccl) == 0;
 }
 
-// One process' part in one communicator.
+// The membership of one process in one communicator.
 struct Member {
   uint32_t process = kNoIndex;
   uint32_t communicator = kNoIndex;
   uint32_t uid = 0;   // in its ring
   int32_t rank = -1;  // in the communicator
   ring::MemberState state = ring::MemberState::kLive;
-  uint64_t entered = 0;  // collectives entered, ever
+  uint64_t entered = 0;  // number of collectives entered since the start
   uint64_t completed = 0;
-  uint64_t rejected = 0;  // collectives that took no part, ever
-  // NCCL: what of its operations has no end, and is not open, was stopped: by an abort or a revoke.
+  uint64_t rejected = 0;  // number of rejected collectives since the start
+  // NCCL: operations without an end that are not open were stopped by an abort or a revoke.
   bool stopped = false;
-  bool counted = true;  // false: the two may be larger; there was nothing to count them by
-  // Collectives whose record is still there, by rising sequence number. What came before
-  // events.front().sequence is lost; a gap inside is a lost record too.
+  bool counted = true;  // false: the real numbers may be larger, as nothing counted them
+  // Collectives whose record is still present, by increasing sequence number. Those before
+  // events.front().sequence are lost; a gap is a lost record as well.
   std::vector<Event> events;
-  std::vector<Checkpoint> checkpoints;  // by rising sequence
+  std::vector<Checkpoint> checkpoints;  // by increasing sequence
   std::vector<int32_t> neighbors_in;    // topology, in communicator ranks
   std::vector<int32_t> neighbors_out;
 };
 
-// NCCL calls between ncclGroupStart and ncclGroupEnd, which nest: what is called inside is handed
-// to the device by the outermost end.
+// Nesting of ncclGroupStart and ncclGroupEnd: the outermost ncclGroupEnd launches the operations.
 struct GroupNesting {
   uint32_t depth = 0;             // starts without their end
   uint32_t call_path = kNoIndex;  // of the outermost of them
   int64_t since_ns = kNoTime;
-  uint64_t stray_ends = 0;  // ends without a start: NCCL refuses them
+  uint64_t stray_ends = 0;  // ends without a start, which NCCL rejects
   uint32_t stray_call_path = kNoIndex;
 };
 
@@ -184,12 +181,13 @@ struct Thread {
   bool ended = false;
   uint64_t polls = 0;
   bool polling = false;  // its last call was an unsuccessful poll: it is outside every call
-  // Since when it has polled tightly, as seen from outside of the process: the same call site asks
-  // for the same thing, without any other record and next to no CPU time in between. kNoTime: it
-  // has not been seen to. Only such a thread waits; any other one may do something else next.
+  // When it began to poll tightly, as observed from outside the process: the same call site tests
+  // the same condition, without any other record and with almost no CPU time in between. kNoTime:
+  // not observed. Only such a thread counts as waiting; any other thread may do something else
+  // next.
   int64_t polls_tightly_since_ns = kNoTime;
-  Event asks = {};  // the unsuccessful poll that it made last; no arguments if there was none
-  uint64_t lost_collectives = 0;  // records that the ring no longer holds
+  Event asks = {};                // its last unsuccessful poll; without arguments if there was none
+  uint64_t lost_collectives = 0;  // records that the ring has overwritten
   uint64_t lost_p2p = 0;
   int64_t last_end_ns = kNoTime;  // when its last call returned
   GroupNesting group = {};
@@ -202,7 +200,8 @@ struct OpenCall {
   std::vector<uint64_t> requests;  // what a Wait, Waitall, … waits for; uids into open_requests
 };
 
-// A call that MPI rejected for its arguments: it took no part, and its number went to the next one.
+// A call that MPI rejected because of its arguments: it had no effect, and the next call got its
+// number.
 struct RejectedCall {
   Event event;  // sequence: the number that it would have had
   ErrorClass error = ErrorClass::kNone;
@@ -218,7 +217,7 @@ struct OpenRequest {
   bool cancelled = false;      // MPI_Cancel was called for it: waiting for it is local (3.8.4)
   uint64_t launch = 0;         // Process::device: equal for what one group handed over; 0: unknown
   uint64_t starts = 0;
-  uint32_t partitions = 0;  // of a partitioned send; 0 if it is none, or they are unknown
+  uint32_t partitions = 0;  // of a partitioned send; 0: it is none, or the number is unknown
   uint32_t marked = 0;      // of these, how many are ready since the last start
   Event event;              // the call that made or last started it
 
@@ -231,17 +230,18 @@ struct Channel {
   int32_t tag = 0;
   uint64_t sent = 0;
   uint64_t received = 0;
-  bool receives_unseen = false;  // a receive ended without a word of what it got: see ring::Channel
+  // a receive ended without a record of its message: see ring::Channel
+  bool receives_unseen = false;
 };
 
-// How a process ended, from its parent or the kernel: only the live side can know.
+// How a process ended, from its parent or the kernel: only a live observer can know.
 struct ProcessEnd {
   enum class How : uint8_t {
     kUnknown,   // nobody saw
     kAlive,     // it was there when last looked at
     kExited,    // status
     kSignaled,  // signal
-    kVanished,  // gone, and nobody knows how
+    kVanished,  // gone; how it ended is unknown
   };
   How how = How::kUnknown;
   int status = 0;  // exit status or signal number
@@ -253,11 +253,11 @@ struct ProcessEnd {
   uint32_t order = kNoIndex;  // 0 ended first
 };
 
-// Ends are noticed by observers of their own, one per rank, which the kernel schedules as it likes:
-// within this time their order is not certain.
+// Each rank's end is noticed by its own observer, which the kernel schedules arbitrarily: the order
+// of ends within this time is not certain.
 inline constexpr int64_t kEndOrderBlurNs = 1'000'000'000;
 
-// Nobody caught it, and it ends the process, which takes part in nothing any more.
+// An exception that is not caught and ends the process, which takes part in no further operation.
 struct UncaughtException {
   ring::ExceptionKind kind = ring::ExceptionKind::kNone;
   std::string type;
@@ -266,7 +266,7 @@ struct UncaughtException {
   int64_t at_ns = kNoTime;
 };
 
-// The stack of a stalled thread, seen from outside.
+// The stack of a stalled thread, taken from outside the process.
 struct LiveStack {
   uint32_t tid = 0;
   std::string thread_name;
@@ -276,16 +276,16 @@ struct LiveStack {
   std::string unreadable;           // why there is no stack
 };
 
-// What those threads of a process could do that are inside no MPI call, as two looks from outside
-// of the process saw them.
+// What the threads of a process that are inside no MPI call could do, as seen in two samples from
+// outside the process.
 enum class OtherThreads : uint8_t {
   kUnseen,   // nobody looked, or they could not be read
   kWait,     // there are none; or each waits for another thread of the process, or is MPI's own
-  kOutside,  // one may act at any time, but has never called MPI
-  kCallers,  // one that has called MPI is outside of it, and may call again
+  kOutside,  // one may act at any time, but never called MPI
+  kCallers,  // one that has called MPI is outside it and may call again
 };
 
-// The words for it in journals and in traces as text.
+// The names in journals and text traces.
 inline constexpr std::array<std::string_view, 4> kOtherThreadsNames = {"unseen", "wait", "outside",
                                                                        "callers"};
 constexpr std::string_view OtherThreadsName(OtherThreads threads) {
@@ -298,8 +298,8 @@ constexpr std::optional<OtherThreads> FindOtherThreads(std::string_view name) {
   return std::nullopt;
 }
 
-// The clock of a node, by which times of the node were corrected: `offset_ns` ahead of that of the
-// trace, and at most `error_ns` more or less.
+// The clock of a node, by which the node's times were corrected: it is `offset_ns` ahead of the
+// trace's clock, with an error of at most `error_ns`.
 struct NodeClock {
   int64_t offset_ns = 0;
   int64_t error_ns = 0;
@@ -311,26 +311,27 @@ struct Process {
   uint32_t world = kNoIndex;  // into Trace::worlds
   int32_t rank = -1;          // in its world
   std::string host;
-  std::optional<NodeClock> clock;  // of its host; nothing: not measured, its times are the host's
+  std::optional<NodeClock> clock;  // of its host; empty: not measured, times are the host's
   uint32_t pid = 0;
   std::string executable;
   ring::Flavor flavor = ring::Flavor::kUnknown;
-  // Its operations are enqueued and run on a device: no call blocks, and `open_requests` are those
-  // that have not completed there, in the order in which they were enqueued.
+  // Its operations are enqueued and run on a device: no call blocks, and `open_requests` are the
+  // operations that have not completed there, in the order in which they were enqueued.
   bool device = false;
-  // A host process that is several ranks of one NCCL communicator is several of these, one for each
-  // of its devices: `host_process` is the first of them, itself included; kNoIndex: it is alone.
-  // They share threads, ends and stacks. `held_up_by`: those in whose calls the thread stands that
-  // drives this one.
+  // A host process with several ranks of one NCCL communicator is represented by several of these,
+  // one for each device. `host_process` is the first of them (also for itself); kNoIndex: there is
+  // only one. They share threads, ends and stacks. `held_up_by`: those whose calls block the thread
+  // that drives this one.
   uint32_t host_process = kNoIndex;
   int32_t device_number = -1;  // CUDA's; -1 unknown
   std::vector<uint32_t> held_up_by;
-  // Some of them were recorded into a CUDA graph, whose launches are not on record.
+  // Some of them were recorded into a CUDA graph, whose launches are not recorded.
   bool graphs = false;
-  // Channels found no room: what they carried is counted under any tag of the peer, or nowhere.
+  // The channel table was full: further messages are counted under any tag of the peer, or not at
+  // all.
   bool channels_lost = false;
   int thread_level = -1;  // 0 SINGLE .. 3 MULTIPLE, as provided; -1 unknown
-  OtherThreads other_threads = OtherThreads::kUnseen;  // of interest at level MULTIPLE only
+  OtherThreads other_threads = OtherThreads::kUnseen;  // relevant at level MULTIPLE only
   ring::Phase phase = ring::Phase::kStarting;
   int64_t phase_ns = kNoTime;
   ring::ExitMark exit_mark = ring::ExitMark::kNone;
@@ -339,12 +340,12 @@ struct Process {
   uint32_t exit_call_path = kNoIndex;
   std::optional<UncaughtException> exception;
   ProcessEnd end;
-  // Nothing moved between two collects, the second begun after the first ended; or the process is
-  // gone. Without it nothing is proven stuck.
+  // Nothing moved between two samples, the second begun after the first ended; or the process is
+  // gone. Without it, nothing is proven to hang.
   bool quiet = false;
-  int64_t idle_since_ns = kNoTime;  // last movement seen
+  int64_t idle_since_ns = kNoTime;  // last observed movement
   int64_t taken_at_ns = kNoTime;    // when this picture of the process was taken
-  // When a hang was reported since which the process has not moved; kNoTime: none was.
+  // When a hang was reported, if the process has not moved since; kNoTime otherwise.
   int64_t judged_ns = kNoTime;
   uint64_t records_unreadable = 0;  // torn or damaged
   uint64_t table_overflows = 0;     // open requests, communicators, threads that found no room
@@ -352,16 +353,16 @@ struct Process {
   uint32_t python_version = 0;  // PY_VERSION_HEX; 0 if there is no interpreter
   ring::PythonState python_state = ring::PythonState::kAbsent;
   ring::PythonOff python_off = ring::PythonOff::kNone;
-  uint64_t python_unreadable = 0;  // Python stacks that were wanted and could not be read
+  uint64_t python_unreadable = 0;  // requested Python stacks that could not be read
   std::vector<Thread> threads;
   std::vector<Event> p2p;  // point-to-point and completion calls, oldest first
-  // Init, Finalize, Abort, errors and the calls that were rejected, frees: oldest first
+  // Init, Finalize, Abort, errors with the rejected calls, frees: oldest first.
   std::vector<Event> lifecycle;
   std::vector<RejectedCall> rejected;  // oldest first
   std::vector<OpenCall> open_calls;
   std::vector<OpenRequest> open_requests;
-  // Of a process that finalized: what it made and never freed, by the operations and call paths
-  // that made it. `detail` is how many (with kCountsCut: at least).
+  // For a finalized process: objects that it made and never freed, by the operations and call paths
+  // that made them. `detail` is their number (with kCountsCut: at least).
   std::vector<Event> leftovers;
   std::vector<Channel> channels;
   std::vector<ring::GpuProgress> gpu;
@@ -378,17 +379,17 @@ inline bool ShareProcess(const Process& a, const Process& b) {
 struct World {
   uint64_t job_key = 0;
   int32_t size = -1;
-  std::vector<uint32_t> processes;  // by rank; kNoIndex where the trace is missing
+  std::vector<uint32_t> processes;  // by rank; kNoIndex if the trace is missing
 };
 
-// One rank's call that makes a communicator out of an identity of its own, not out of a parent's
-// next number: ncclCommInitRank. Who belongs to it is known by who came.
+// A rank's call that makes a communicator from an id of its own instead of the next number of a
+// parent: ncclCommInitRank. Its members are known only from the ranks that called it.
 struct Creation {
-  uint64_t key = 0;  // of the identity (the unique id): equal on all that are meant to meet
+  uint64_t key = 0;  // of the id (the unique id): equal for all ranks that should meet
   uint32_t process = kNoIndex;
   int32_t rank = -1;              // as passed
   int32_t size = -1;              // as passed: how many are to come
-  std::vector<int32_t> expected;  // their world ranks, where that is known; else empty
+  std::vector<int32_t> expected;  // their world ranks if known, otherwise empty
   std::string call;               // "ncclCommInitRank"
   Event event;                    // times and call path; end_ns is kNoTime while it is inside
 };
@@ -404,10 +405,10 @@ struct Trace {
   std::vector<Code> codes;
   std::vector<DatatypeInfo> datatypes;
   std::vector<std::vector<uint64_t>> count_arrays;
-  // Loops and branches of the user's files, as far as they could be read: see import/add_sources.h.
+  // Loops and branches of the user's files, if they could be read: see import/add_sources.h.
   std::vector<SourceBlocks> sources;
   std::vector<Problem> problems;
-  int64_t taken_at_ns = kNoTime;  // when the last process' picture was taken
+  int64_t taken_at_ns = kNoTime;  // when the newest snapshot of a process was taken
 };
 
 }  // namespace rollcall

@@ -1,4 +1,4 @@
-// Between the network and who deals with what agents say.
+// The interface between the network and the code that handles agents' messages.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_AGENT_LINK_H_
 #define ROLLCALL_COLLECTOR_SERVICE_AGENT_LINK_H_
 
@@ -16,11 +16,11 @@ class AgentLink {
  public:
   virtual ~AgentLink() = default;
   virtual void Send(const rpc::CollectorMessage& message) = 0;
-  // One message has been dealt with: the link may take another from the network.
+  // One message has been handled: the link may read another from the network.
   virtual void Consumed() = 0;
-  // Refuses the agent: it said something that no agent says.
+  // Refuses the agent because it broke the protocol.
   virtual void Refuse(const std::string& why) = 0;
-  // The number of the aggregator that it comes through; 0: none.
+  // The number of the aggregator through which the agent is connected; 0: none.
   virtual uint64_t aggregator() const { return 0; }
 };
 
@@ -30,7 +30,8 @@ class AgentLink {
 class AgentHandler {
  public:
   virtual ~AgentHandler() = default;
-  // Returns the number by which the others name the link, from 1; none is used again.
+  // Returns the number that identifies the link in the other methods, from 1. No number is used
+  // twice.
   virtual uint64_t Join(std::shared_ptr<AgentLink> link) = 0;
   virtual void Message(uint64_t agent, rpc::AgentMessage message) = 0;
   virtual void Leave(uint64_t agent) = 0;

@@ -13,14 +13,14 @@ namespace {
 
 constexpr int64_t kAnswerTickNs = 25'000'000;
 constexpr int64_t kSymbolPatienceNs = 10'000'000'000;
-// Stacks of more processes than this are not asked for at once.
+// Stacks are requested of at most this many processes at a time.
 constexpr size_t kMostStacks = 8;
 constexpr size_t kAddressesPerRequest = 4096;
-// What as many nodes do not know, no other is asked for.
+// At most this many nodes are asked to resolve the same addresses.
 constexpr size_t kMostAskedForSymbols = 8;
-// Images that are unpacked one after the other may take as many times the room for rings.
+// Images that are unpacked one at a time may take this many times the memory limit of rings.
 constexpr uint64_t kMostExpansion = 16;
-// However slowly rings arrive.
+// Upper bound of a fetch, however slowly rings arrive.
 constexpr int64_t kMostFetchNs = 60'000'000'000;
 
 }  // namespace

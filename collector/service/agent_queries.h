@@ -1,4 +1,4 @@
-// What the collector asks the agents: rings, stacks, environments, what code addresses mean.
+// The requests that the collector sends to agents: rings, stacks, environments, symbols.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_AGENT_QUERIES_H_
 #define ROLLCALL_COLLECTOR_SERVICE_AGENT_QUERIES_H_
 
@@ -30,47 +30,47 @@ class AgentQueries {
 
   int64_t patience_ns() const { return patience_ns_; }
 
-  // Takes an answer; nothing else is looked at. Refuses an agent whose answer does not fit.
+  // Handles an answer and ignores all other messages. Refuses an agent whose answer is malformed.
   void OnAnswer(uint64_t number, Agent* agent, const rpc::AgentMessage& message);
-  // That agent will not answer.
+  // The agent will not answer.
   void GiveUpOn(uint64_t number);
 
-  // Until one is connected.
+  // Waits until an agent is connected.
   void AwaitAnAgent();
 
   struct Rings {
-    // The job is over: after all ends are known, if that is soon.
+    // The job is over: the agent answers after all process ends are known, if that is soon.
     bool settle = false;
     uint64_t newest_records = 0;     // of each ring buffer; 0: all
-    std::set<uint64_t> processes{};  // ids; empty: all
+    std::set<uint64_t> processes{};  // process ids; empty: all
   };
   // Waits for the answers of all agents concerned; rings() does not change after that. Forgets what
   // was fetched before unless only some processes are wanted.
   void FetchRings(const Rings& wanted);
   SnapshotSet* rings() { return &rings_; }
-  // Whether that agent was asked for what is in rings().
+  // Whether the agent was asked for the data in rings().
   bool Asked(uint64_t number) const { return asked_.contains(number); }
-  // That were asked of all processes first; 0: all.
+  // The number of newest records that was requested of all processes; 0: all.
   uint64_t newest_records() const { return newest_records_; }
-  // Whether all of that process' records were asked for since.
+  // Whether all records of the process have been requested since.
   bool FetchedWhole(uint64_t process) const {
     return newest_records_ == 0 || whole_.contains(process);
   }
 
-  // Has the agents write the stacks of these processes to their journals, and waits for it. Of a
-  // few; the others are not asked for.
+  // Asks the agents to write the stacks of these processes to their journals, and waits until they
+  // have. Only the first few processes are asked for.
   void FetchStacks(const std::vector<uint64_t>& processes);
 
-  // The answers are in the table of agents.
+  // The answers are stored in the agent table.
   void AskForEnvironments();
   void AwaitEnvironments();
 
-  // Names the code of a trace. Asks one agent after the other what is still unknown: a binary may
-  // lie on some nodes only.
+  // Symbolizes a trace. Asks one agent after another for addresses that are still unknown: a binary
+  // may exist on some nodes only.
   void Symbolize(Trace* trace);
 
  private:
-  // Until `answered` or the deadline.
+  // Handles events until `answered` holds or the deadline passes.
   void HandleUntil(int64_t deadline_ns, const std::function<bool()>& answered);
   void AskForSymbols(Agent* agent, const std::vector<CodeAddress>& addresses);
   void OnSymbols(const rpc::SymbolTable& symbols);

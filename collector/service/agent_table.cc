@@ -14,9 +14,9 @@ namespace {
 
 constexpr size_t kMostNameBytes = 256;
 constexpr char kReplaced[] = "another agent took its place";
-// What may be fetched from a node in the long run while its ranks compute.
+// Long-term limit of what is fetched from a node while its ranks compute.
 constexpr int64_t kFetchBytesPerSecond = 1 << 20;
-// Of what is held, what is no ring may take one part in so many.
+// Journals and environments may use this fraction (one part in N) of the memory limit.
 constexpr uint64_t kShareBesidesRings = 4;
 
 }  // namespace
@@ -135,7 +135,7 @@ bool AgentTable::Hold(size_t bytes) {
 }
 
 void AgentTable::AddJournal(Agent* agent, const std::string& lines) {
-  // Nothing after a gap: a line that is missing may be what a later one takes back.
+  // No lines are kept after a gap: a missing line may be one that a later line withdraws.
   agent->cut = agent->cut || !Hold(lines.size());
   if (!agent->cut) agent->journal += lines;
   agent->parsed_journal.reset();

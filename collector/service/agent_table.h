@@ -1,4 +1,4 @@
-// The agents of a collector: their connections, what each said of itself, and its journal.
+// The agents of a collector: connections, what each agent reported about itself, and journals.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_AGENT_TABLE_H_
 #define ROLLCALL_COLLECTOR_SERVICE_AGENT_TABLE_H_
 
@@ -20,7 +20,8 @@
 
 namespace rollcall::service {
 
-// What an agent's journal says; of one that measured its clock, in the collector's times.
+// A parsed journal of an agent. If the agent measured its clock offset, times are in the
+// collector's clock.
 struct NodeJournal {
   Journal journal;
   std::optional<NodeClock> clock;
@@ -32,73 +33,75 @@ struct Agent {
   std::shared_ptr<AgentLink> link;
   bool greeted = false;
   bool left = false;
-  uint64_t id = 0;  // its own; 0: it has none
+  uint64_t id = 0;  // the agent's own id; 0: none
   uint32_t pid = 0;
   std::string host;
   std::string run_directory;
   std::string journal;                                // all lines so far
-  std::shared_ptr<const NodeJournal> parsed_journal;  // null: lines came since
+  std::shared_ptr<const NodeJournal> parsed_journal;  // null: new lines have arrived since
   std::string environment;                            // of one that answered
   bool cut = false;                                   // not all of the journal could be held
   int64_t last_heard_ns = 0;
-  // Bytes that may be fetched from it while others compute; below 0: it must recover first.
+  // Bytes that may be fetched from it while other ranks compute. Below 0, no fetch is allowed until
+  // it has recovered.
   int64_t allowance = kFetchBurstBytes;
   int64_t allowance_at_ns = 0;
 
   bool connected() const { return greeted && !left; }
 };
 
-// Why an agent of that protocol is refused; empty: it is not.
+// Why an agent with that protocol version is refused; empty: it is accepted.
 std::string ProtocolProblem(uint32_t protocol);
 
-// Agents go by a number of their connection. Not thread-safe; times are of one monotonic clock.
+// Agents are identified by the number of their connection. Not thread-safe; times are of one
+// monotonic clock.
 class AgentTable {
  public:
   // Host and run directory.
   using Place = std::pair<std::string, std::string>;
   using Agents = std::map<uint64_t, Agent>;  // by number
 
-  // `most_held_bytes`: of rings, journals and environments together. The latter two, which are held
-  // here, may take a quarter of it.
+  // `most_held_bytes` limits rings, journals and environments together. Journals and environments,
+  // which are held here, may take a quarter of it.
   explicit AgentTable(uint64_t most_held_bytes) : most_held_bytes_(most_held_bytes) {}
 
   void Join(uint64_t number, std::shared_ptr<AgentLink> link, int64_t now_ns);
-  // The agent introduces itself, or is refused. Returns those that it replaces, which are refused
-  // and taken out.
+  // Handles the agent's Hello, or refuses the agent. Returns the agents that it replaces, which are
+  // refused and removed.
   std::vector<uint64_t> Greet(uint64_t number, const rpc::Hello& hello);
-  // Refuses and takes out those that were silent for that long.
+  // Refuses and removes agents that have been silent for that long.
   Agents TakeLost(int64_t now_ns, int64_t lost_after_ns);
 
-  // Null: there is none of that number.
+  // Null if no agent has that number.
   Agent* Find(uint64_t number);
-  // Likewise, or it has not introduced itself, or left.
+  // As Find(), and null if the agent has not sent its Hello or has left.
   Agent* FindConnected(uint64_t number);
   const Agents& all() const { return agents_; }
   size_t connected() const;
-  // When the newest of all connections began.
+  // When the newest connection was made.
   int64_t last_joined_ns() const { return last_joined_ns_; }
-  // Agents that were silent for too long and did not come back.
+  // Agents that were silent for too long and did not reconnect.
   const std::set<Place>& lost() const { return lost_; }
 
-  // What the bound leaves no room for is dropped.
+  // Data beyond the memory limit is dropped.
   void AddJournal(Agent* agent, const std::string& lines);
   void AddEnvironment(Agent* agent, const std::string& json);
-  // What is left for rings.
+  // The memory that is left for rings.
   uint64_t bytes_for_rings() const { return most_held_bytes_ - held_bytes_; }
   // "<what>: the collector holds N MiB at most"
   Problem OverLimit(const std::string& what, const std::string& source) const;
-  // By agent. Lines that could not be held are a problem of their journal.
+  // By agent. Lines that were dropped are a problem of their journal.
   std::map<uint64_t, std::shared_ptr<const NodeJournal>> ReadJournals();
 
-  // Whether no node was fetched from too much while its ranks computed.
+  // Whether the fetch allowance of every node is positive.
   bool MayFetchWhileComputing(int64_t now_ns);
 
  private:
-  // All that have the id of `hello`, or its place.
+  // All agents with the id of `hello`, or with its place.
   std::set<uint64_t> Candidates(const rpc::Hello& hello, const Place& place) const;
   void Unindex(uint64_t number, const Agent& agent);
   std::shared_ptr<const NodeJournal> Parse(const Agent& agent) const;
-  // Takes out one that is there.
+  // Removes an agent, which must exist.
   Agents::node_type Take(uint64_t number);
   bool Hold(size_t bytes);
 
@@ -106,7 +109,7 @@ class AgentTable {
   uint64_t held_bytes_ = 0;
   int64_t last_joined_ns_ = 0;
   Agents agents_;
-  // Of those that have introduced themselves.
+  // Only agents that have sent their Hello.
   std::multimap<Place, uint64_t> by_place_;
   std::map<uint64_t, uint64_t> by_id_;
   std::set<Place> lost_;

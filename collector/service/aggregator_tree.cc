@@ -17,7 +17,7 @@ void AggregatorTree::Add(uint64_t number, const Agent& agent) {
     return;
   }
   ++direct_;
-  // One that knows nothing of aggregators would stay.
+  // An agent that does not support aggregators would ignore the order.
   if (agent.can_aggregate && !agent.keeps_direct && agent.id != 0) movable_.insert(number);
 }
 

@@ -22,14 +22,14 @@
 namespace rollcall::service {
 namespace {
 
-// Requests queued for an agent that does not take them.
+// Requests queued for an agent that does not read them.
 constexpr size_t kMostQueued = 4096;
 constexpr size_t kMostAgents = 16384;
-// A connection that has not become one of gRPC by then is closed: anybody can open one.
+// A connection without a gRPC handshake by then is closed: any user can open one.
 constexpr int kHandshakeMs = 5000;
-// So is one without a call, which needs the token. An agent always has one.
+// A connection without a call is closed, too: a call needs the token, and an agent always has one.
 constexpr int kIdleMs = 10000;
-// How long the last requests may take to get out before the server ends.
+// How long the last requests may take to be sent before the server stops.
 constexpr auto kFlushPatience = std::chrono::seconds(1);
 constexpr auto kFlushTick = std::chrono::milliseconds(5);
 
@@ -41,7 +41,7 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
  public:
   Session(Server* server, int most_unread) : server_(server), most_unread_(most_unread) {}
 
-  // What gRPC calls; destroyed by itself in OnDone.
+  // Called by gRPC; deletes itself in OnDone.
   class Reactor : public grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage> {
    public:
     explicit Reactor(std::shared_ptr<Session> session) : session_(std::move(session)) {}
@@ -63,7 +63,7 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
     reactor_ = new Reactor(shared_from_this());
     if (closing_) return reactor_->Finish(grpc::Status::CANCELLED);
     number_ = handler_->Join(shared_from_this());
-    // The agent takes the first bytes for the sign that it is connected.
+    // The agent takes the first bytes as the sign that it is connected.
     reactor_->StartSendInitialMetadata();
     reactor_->StartRead(&incoming_);
     WriteNext();
@@ -90,7 +90,7 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
     Close(grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, why));
   }
 
-  // Everything that was sent has left, or cannot any more.
+  // Everything has been sent, or can no longer be sent.
   bool Flushed() {
     const std::lock_guard lock(mutex_);
     return closing_ || queue_.empty();
@@ -159,14 +159,14 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
 
   ~Server() override {
     listener_.reset();
-    // An agent that missed the word to end would stay, and its node's traces with it.
+    // An agent that misses the order to stop would stay, and with it its node's traces.
     const auto deadline = std::chrono::steady_clock::now() + kFlushPatience;
     while (!Flushed() && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(kFlushTick);
     }
     {
       const std::lock_guard lock(mutex_);
-      // OK: with another status gRPC may drop what is still on its way.
+      // OK: with another status, gRPC may drop messages that are still being sent.
       for (const auto& session : sessions_) session->Close(grpc::Status::OK);
     }
     if (server_ != nullptr) {

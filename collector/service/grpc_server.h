@@ -11,7 +11,7 @@ namespace rollcall::service {
 
 struct ServerLimits {
   int most_message_bytes = 4 << 20;
-  // Messages of one agent that are read and not yet dealt with.
+  // Messages of one agent that have been read and not yet handled.
   int most_unread = 16;
 };
 
@@ -21,9 +21,9 @@ struct ServerLimits {
 class CollectorServer {
  public:
   virtual ~CollectorServer() = default;
-  // The port that was bound; `address` may have asked for any by 0.
+  // The bound port. `address` may have requested any port with 0.
   virtual int port() const = 0;
-  // Tells every agent that the run is over, and whether its traces are still of use.
+  // Tells every agent that the run is over, and whether to keep its traces.
   virtual void ShutDownAgents(bool keep) = 0;
 };
 
@@ -33,8 +33,8 @@ std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::st
                                        AgentHandler* handler, std::string* problem,
                                        const ServerLimits& limits = {});
 
-// gRPC's own words go to the log file of rollcall, not to the job's stderr. Call before anything
-// else of gRPC's; once is enough.
+// Sends gRPC's log messages to rollcall's log file instead of the job's stderr. Call before any
+// other gRPC function; calling it once is enough.
 void SilenceGrpc();
 
 }  // namespace rollcall::service

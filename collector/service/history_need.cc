@@ -13,11 +13,12 @@
 namespace rollcall::service {
 namespace {
 
-// A finding may name thousands, which did the same.
+// A finding may name thousands of ranks that did the same.
 constexpr size_t kMostNamed = 8;
-// Calls that may have been made since, without blocking.
+// Non-blocking calls that a process may have made since.
 constexpr uint64_t kRecordsBesides = 4;
-// So many calls may some members of a communicator have made since one that others are in.
+// Some members of a communicator may have made this many calls after one that other members are
+// still in.
 constexpr uint64_t kMostCallsLater = 4;
 
 std::vector<uint32_t> ProcessesOf(const Trace& trace, uint32_t world,
@@ -34,12 +35,12 @@ std::vector<uint32_t> ProcessesOf(const Trace& trace, uint32_t world,
   return processes;
 }
 
-// The call path of the call that it stands in.
+// The call path of the open call.
 uint32_t Stands(const Process& process) {
   return process.open_calls.empty() ? kNoIndex : process.open_calls.front().event.call_path;
 }
 
-// Processes by what they do.
+// Groups processes by what they do.
 template <typename Key>
 class Classes {
  public:
@@ -48,8 +49,8 @@ class Classes {
     ++known.size;
     known.process = std::min(known.process, process);
   }
-  // One process of each class, those of the smallest classes first: who does what the others do not
-  // is among them.
+  // One process of each class, smallest classes first, so that processes that differ from the
+  // others are included.
   std::vector<uint32_t> Representatives() const {
     std::vector<Class> by_size;
     for (const auto& [key, one] : classes_) by_size.push_back(one);
@@ -87,7 +88,8 @@ std::vector<uint32_t> Representatives(const Trace& trace, const Communicator& co
 CountsNeed MissingCounts(const Trace& trace, uint64_t most_bytes) {
   CountsNeed need;
   for (const Communicator& communicator : trace.communicators) {
-    // The newest call that all have made. Those whose part of it was short may be in a later one.
+    // The newest call that all members have made. Members that finish their part early may be in a
+    // later call.
     uint64_t number = ~uint64_t{0};
     uint64_t highest = 0;
     bool all_in_calls = true;
@@ -110,8 +112,8 @@ CountsNeed MissingCounts(const Trace& trace, uint64_t most_bytes) {
       counted |= lacks;
       if (lacks || !known) cut.insert(member.process);
     }
-    // Two arrays, of a count for each member, stand before their record, and those of later calls
-    // behind it.
+    // Two arrays with one count for each member are stored before their record; those of later
+    // calls follow it.
     const uint64_t members = std::max(communicator.ranks.size(), communicator.members.size());
     const uint64_t parts = (members + ring::kContinuationValues - 1) / ring::kContinuationValues;
     const uint64_t records = std::bit_ceil(kRecordsBesides + (1 + highest - number) * 2 * parts);
@@ -147,7 +149,7 @@ std::set<uint32_t> WorthWholeHistory(const Trace& trace, const Report& report, s
       add(Representatives(trace, communicator));
     }
   }
-  // Who waits elsewhere may be a part of it.
+  // A process that waits at another place may be part of the hang.
   Classes<uint32_t> places;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) places.Add(Stands(trace.processes[p]), p);
   add(places.Representatives());

@@ -15,7 +15,7 @@ uint64_t Fold(uint64_t id, uint64_t activity, uint64_t more) {
   return hash * 0xbf58476d1ce4e5b9u;
 }
 
-// Starting up takes its time, and nothing can be proven of ranks that have not all appeared.
+// Start-up takes time, and nothing can be proven about ranks before all have appeared.
 constexpr int64_t kStartNs = 1'000'000'000;
 
 bool Waits(const JobState::Process& process, int64_t now_ns) {
@@ -96,7 +96,7 @@ Suspicion JobState::Check(int64_t now_ns) const {
     uint64_t gone = 0;  // ended or finalized
     bool just_ended = false;
     int64_t last_moved_ns = 0;
-    int64_t waits_since_ns = INT64_MAX;  // who waits longest
+    int64_t waits_since_ns = INT64_MAX;  // the longest waiting process
     int64_t last_waits_ns = 0;           // who came last to wait
     uint64_t picture = 0;                // of all
     uint64_t waiting_picture = 0;        // of those that wait
@@ -131,7 +131,7 @@ Suspicion JobState::Check(int64_t now_ns) const {
   if (mismatches_ != 0) suspect(Reason::kMismatch, mismatches_);
   for (auto& [key, world] : worlds) {
     if (world.waiting == 0 || world.just_ended) continue;
-    // Past each threshold the same picture may get a verdict that it did not get before.
+    // Past each threshold the same state may get a different verdict.
     const auto passed = [&](int64_t since_ns) { return options_.times.Passed(now_ns - since_ns); };
     const uint64_t moved = passed(world.last_moved_ns);
     const uint64_t waited = passed(world.waits_since_ns) << 8 | passed(world.last_waits_ns);
@@ -167,7 +167,7 @@ void DiagnosisThrottle::Ran(const Suspicion& suspicion, Outcome outcome, int64_t
                             int64_t end_ns) {
   const bool again = Repeats(suspicion) && outcome == Outcome::kNothing;
   gap_ns_ = again ? std::min(gap_ns_ * 2, kMostGapNs) : kLeastGapNs;
-  // A verdict stands until something moves; still, what else is wrong may be found later.
+  // A verdict stands until a process moves; still, other problems may be found later.
   if (outcome == Outcome::kVerdict) gap_ns_ = kMostGapNs;
   fingerprint_ = suspicion.fingerprint;
   reason_ = suspicion.reason;

@@ -1,9 +1,8 @@
-// What the collector knows of all processes from their digests, and whether that looks wrong. A
-// pure state machine: time comes in as an argument, nothing is sent from here.
-//
-// A suspicion is cheap and may be false: it costs a snapshot and a diagnosis, and only those speak
-// to the user. Slowness is not a hang, so a fruitless look makes the next one later
-// (DiagnosisThrottle).
+// What the collector knows of all processes from their digests, and whether that is suspicious. A
+// pure state machine: time is an argument, and nothing is sent from here.
+// A suspicion is cheap and may be false: it costs a snapshot and a diagnosis, and only the
+// diagnosis is reported. Slowness is not a hang, so a diagnosis without a finding delays the next
+// one (DiagnosisThrottle).
 #ifndef ROLLCALL_COLLECTOR_SERVICE_JOB_STATE_H_
 #define ROLLCALL_COLLECTOR_SERVICE_JOB_STATE_H_
 
@@ -29,8 +28,7 @@ enum class Reason : uint8_t {
 
 struct Suspicion {
   Reason reason = Reason::kNone;
-  // Changes when what the suspicion rests on changes: the same fingerprint will get the same
-  // verdict.
+  // Changes with the evidence of the suspicion: the same fingerprint gets the same verdict.
   uint64_t fingerprint = 0;
   std::vector<uint64_t> stalled;  // ids, for kStalled
 };
@@ -40,7 +38,8 @@ class JobState {
   struct Options {
     ProgressTimes times = {};
     int64_t some_wait_ns = 300'000'000;
-    // Launchers end a job when a rank dies; only one that did not, leaves a hang to report.
+    // Launchers end a job when a rank dies. Only if the launcher does not, a hang is left to
+    // report.
     int64_t ended_ns = 400'000'000;
   };
   explicit JobState(const Options& options) : options_(options) {}
@@ -48,11 +47,12 @@ class JobState {
   // `agent` is any number that names a connection. All times are of one monotonic clock.
   void OnDigest(uint64_t agent, const rpc::ProcessDigest& digest, int64_t now_ns);
   void OnProcessEvent(const rpc::ProcessEvent& event);
-  // Forgets the processes of that connection: it is gone for good, or another has taken its place.
+  // Forgets the processes of that connection: the agent is gone, or another one has taken its
+  // place.
   void Forget(uint64_t agent);
 
   Suspicion Check(int64_t now_ns) const;
-  // A look at the rings did not bear out the mismatch: what was read was torn, or of two moments.
+  // The rings did not confirm the mismatch: the digests were torn or of different moments.
   void ClearMismatches();
 
   struct Process {
@@ -70,11 +70,11 @@ class JobState {
     int64_t gone_since_ns = 0;  // ended or finalized; 0: neither
     bool abnormal = false;      // known only once the end's manner is
     bool in_call = false;
-    bool aborts = false;  // what it is inside of is MPI_Abort
+    bool aborts = false;  // it is inside MPI_Abort
   };
   // Neither ended nor finalized.
   static bool IsLive(const Process& process);
-  // It was seen twice in one call, or polling.
+  // It was observed twice in one call, or polling.
   static bool StandsStill(const Process& process) {
     return process.quiet && (process.in_call || process.polling);
   }
@@ -87,9 +87,9 @@ class JobState {
     uint64_t semantic_hash;
     uint64_t id;
   };
-  // The newest numbers of one communicator and the first hash seen for each.
+  // The newest sequence numbers of one communicator, with the first hash seen for each.
   static constexpr size_t kMarksKept = 256;
-  // More communicators than this are not compared: their digests still are there to be asked for.
+  // Digests of further communicators are not compared; their rings can still be fetched.
   static constexpr size_t kCommunicatorsKept = 1 << 16;
 
   void CompareMarks(const rpc::MemberDigest& member, uint64_t id);
@@ -101,15 +101,15 @@ class JobState {
   bool ever_seen_ = false;
 };
 
-// When to look again. While some ranks still compute, looks take a tenth of the time at most; when
-// all wait there is nobody to disturb. The same picture without a verdict is looked at more and
-// more rarely, unless a verdict only waits for its time.
+// When to diagnose again. While some ranks compute, diagnoses take at most a tenth of the time;
+// when all wait, there is no rank to disturb. A state without a verdict is diagnosed more and more
+// rarely, unless a verdict only waits for its time.
 class DiagnosisThrottle {
  public:
-  // What came of a look.
+  // The result of a diagnosis.
   enum class Outcome : uint8_t { kNothing, kPending, kVerdict };
   bool MayRun(const Suspicion& suspicion, int64_t now_ns) const;
-  // The last look was at this picture.
+  // The last diagnosis had this state.
   bool Repeats(const Suspicion& suspicion) const {
     return cost_ns_ >= 0 && suspicion.fingerprint == fingerprint_ && suspicion.reason == reason_;
   }
@@ -123,7 +123,7 @@ class DiagnosisThrottle {
   uint64_t fingerprint_ = 0;
   Reason reason_ = Reason::kNone;
   int64_t ended_ns_ = 0;
-  int64_t cost_ns_ = -1;  // of the last look; -1: there was none
+  int64_t cost_ns_ = -1;  // of the last diagnosis; -1: none yet
   int64_t gap_ns_ = kLeastGapNs;
 };
 

@@ -25,12 +25,13 @@
 namespace rollcall::service {
 namespace {
 
-// RFC 9113, 3.4: what every client sends first.
+// RFC 9113, 3.4: every client sends this first.
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-// RFC 8446, 5.1: so does a record of a TLS handshake begin. A ClientHello is longer than kPreface.
+// RFC 8446, 5.1: a record of a TLS handshake begins with this. A ClientHello is longer than
+// kPreface.
 constexpr std::string_view kHandshake = "\x16\x03";
 constexpr int64_t kSilenceNs = 5'000'000'000;
-// Left to files that the collector opens: bundles, binaries, the journal.
+// Reserved for files that the collector opens: bundles, binaries, the journal.
 constexpr uint64_t kReservedDescriptors = 32;
 constexpr int kRetryMs = 100;
 
@@ -42,11 +43,11 @@ int PortOf(int fd) {
   sockaddr_storage bound{};
   socklen_t size = sizeof(bound);
   getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size);
-  // The port is at the same place in both families.
+  // The port has the same offset in both address families.
   return ntohs(reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
 }
 
-// Empty, with errno, if it cannot. `only_v6`: IPv4 has a socket of its own.
+// Empty, with errno set, on failure. `only_v6`: IPv4 has a socket of its own.
 UniqueFd ListenOn(const addrinfo& address, int port, bool only_v6) {
   UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return fd;
@@ -110,8 +111,8 @@ bool Listener::Open(const std::string& address, std::string* problem) {
       continue;
     }
     why = strerror(errno);
-    // A family that is switched off. Any other failure counts: on an address that somebody else
-    // listens on he would get the agents' token.
+    // The address family is disabled. Any other failure is an error: a program that listens on the
+    // address already would receive the agents' token.
     if (errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT) continue;
     sockets_.clear();
     break;
@@ -169,7 +170,8 @@ void Listener::Accept(int listener) {
       made_room = !HandOverIfSpoken(&silent_.front());
       silent_.pop_front();
     }
-    // Into the place that was made: the next one would get it and be no sign that few are left.
+    // Moves the connection to the descriptor that was freed. Otherwise the next connection would
+    // get that number and hide that few are left.
     if (few_left && made_room && fd) fd = UniqueFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     if (few_left && !made_room) {
       TellOnce(files.rlim_cur);
@@ -178,7 +180,7 @@ void Listener::Accept(int listener) {
       if (none_left && poll(&stop, 1, kRetryMs) != 0) return;
     }
     if (!fd) continue;
-    // Readable when all of the preface is there.
+    // Readable when the whole preface has arrived.
     SetOption(fd.get(), SOL_SOCKET, SO_RCVLOWAT, static_cast<int>(kPreface.size()));
     silent_.push_back(
         {.fd = std::move(fd), .listener = listener, .until_ns = Now(CLOCK_MONOTONIC) + kSilenceNs});
@@ -198,7 +200,7 @@ bool Listener::HandOverIfSpoken(Silent* connection) {
   if (n != ssize_t{sizeof(bytes)}) return false;
   const std::string_view spoken(bytes, sizeof(bytes));
   const bool tls = spoken.starts_with(kHandshake);
-  // In plain text no other machine's agent sends its token, and none is taken.
+  // Over plain text, no agent on another machine sends its token, and none is accepted.
   if (!tls && (spoken != kPreface || !IsFromLoopback(fd.get()))) return false;
   SetOption(fd.get(), SOL_SOCKET, SO_RCVLOWAT, 1);
   hand_over_(tls ? Protocol::kTls : Protocol::kPlainText, connection->listener, fd.release());

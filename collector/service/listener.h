@@ -1,4 +1,4 @@
-// Accepts connections for gRPC, and keeps those that say nothing few.
+// Accepts connections for gRPC and limits the number of silent ones.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_LISTENER_H_
 #define ROLLCALL_COLLECTOR_SERVICE_LISTENER_H_
 
@@ -14,26 +14,28 @@
 
 namespace rollcall::service {
 
-// gRPC's own listener (1.51) stops for good when accept(2) finds no free descriptor: whoever opened
-// enough connections would keep all agents out. Here a connection is handed over when it has sent
-// the first bytes of TLS or, from this machine, of HTTP/2, at most kMostSilent have not, the oldest
-// of them makes room for another, and some descriptors are always left to the rest of the process.
+// gRPC's own listener (1.51) stops for good when accept(2) finds no free descriptor: a client that
+// opens enough connections would lock out all agents. Here a connection is handed over once it has
+// sent the first bytes of TLS or, from this machine, of HTTP/2. At most kMostSilent connections
+// have not; the oldest of them is closed for another one. Some descriptors are always reserved for
+// the rest of the process.
 class Listener {
  public:
   static constexpr size_t kMostSilent = 512;
   enum class Protocol : uint8_t { kTls, kPlainText };
-  // Takes the connection `fd`, which came by the socket `listener`.
+  // Takes the connection `fd`, which was accepted on the socket `listener`.
   using HandOver = std::function<void(Protocol protocol, int listener, int fd)>;
 
   Listener() = default;
-  ~Listener();  // no HandOver is called from then on
+  ~Listener();  // no HandOver is called after it
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // Listens on all addresses of HOST:PORT; port 0: any free one. False and why if it cannot.
+  // Listens on all addresses of HOST:PORT; port 0: any free one. Returns false with the reason on
+  // failure.
   bool Open(const std::string& address, std::string* problem);
   int port() const { return port_; }
-  // Accepts from now on, in a thread of its own.
+  // Accepts connections from now on, in its own thread.
   void Start(HandOver hand_over);
 
  private:
@@ -45,8 +47,8 @@ class Listener {
 
   void Run();
   void Accept(int listener);
-  // False if it has not, or something else: it is closed. Of many agents that come at once most
-  // have, so ask before closing one.
+  // Returns false if the connection has sent nothing, or something else; it is then closed. When
+  // many agents connect at once, most have sent something: check before closing one.
   bool HandOverIfSpoken(Silent* connection);
   void TellOnce(uint64_t limit);
   int TimeoutMs() const;

@@ -38,9 +38,10 @@ bool IsCut(const Trace& trace) {
 struct LookBuilder::Draft {
   Look look;
   RingTraceBuilder builder;
-  std::vector<uint32_t> alive;  // processes of the trace, when their images were taken
-  std::vector<uint32_t> ended;  // of those, since
-  // With keep_evidence:
+  // processes of the trace that were alive when their images were taken
+  std::vector<uint32_t> alive;
+  std::vector<uint32_t> ended;  // those of them that have ended since
+  // Only with keep_evidence:
   Images images;
   std::unordered_map<uint64_t, uint32_t> processes;  // of the trace, by ring id
 };
@@ -90,7 +91,7 @@ void LookBuilder::AddEvidence(const std::unordered_map<uint64_t, uint32_t>& proc
                               .image = std::move(bytes),
                               .process = process == processes.end() ? kNoIndex : process->second});
   }
-  queries_->rings()->Clear();  // there is no room for two
+  queries_->rings()->Clear();  // there is no memory for two copies
 }
 
 std::unordered_map<uint64_t, uint64_t> LookBuilder::QuietProcesses() const {
@@ -106,7 +107,7 @@ void LookBuilder::AddRings(const Journals& journals,
                            Draft* draft) {
   RingTraceBuilder& builder = draft->builder;
   SnapshotSet::Reader reader(*queries_->rings());
-  auto journal = journals.end();  // of the newest image's agent; they come agent by agent
+  auto journal = journals.end();  // of the newest image's agent; images come agent by agent
   while (const auto read = reader.Next()) {
     const uint64_t id = read->id;
     const IncomingRing& image = *read->ring;
@@ -133,8 +134,8 @@ void LookBuilder::AddRings(const Journals& journals,
     Process& process = builder.trace()->processes[*index];
     look.observed.resize(std::max<size_t>(look.observed.size(), *index + 1));
     look.observed[*index] = Observe(id, image);
-    // Two collects, the second begun after the first ended: the digest that said quiet came before
-    // this request was sent, and the activity is still the same.
+    // Two samples, the second begun after the first ended: the digest that said quiet arrived
+    // before this request was sent, and the activity is unchanged.
     const auto digest = quiet.find(id);
     const bool quiet_before = digest != quiet.end() && digest->second == image.activity;
     process.quiet = image.quiet && !(time_is_up && !image.alive) && (!image.alive || quiet_before);
@@ -152,12 +153,14 @@ void LookBuilder::AddEnds(const Journals& journals, bool settle, bool time_is_up
   said.reserve(journals.size());
   for (const auto& [agent, journal] : journals) said.push_back(&journal->journal);
   ApplyJournals(said, &builder);
-  // Only who ended by itself stood still then; the others did if the journal says so.
+  // Only processes that ended by themselves are known to have been still then; for others the
+  // journal must say so.
   for (Process& process : builder.trace()->processes) {
     process.quiet |= time_is_up && EndedByItself(process.end);
   }
-  // The journal is newer than the images: who ended in between may have done much first, finalize
-  // even, or said why it ends. The next look sees both; of the last one the journal is believed.
+  // The journal is newer than the images: a process that ended in between may have done much first,
+  // even finalize, or said why it ends. The next look sees both. In the last look the journal is
+  // used.
   for (const uint32_t index : draft->alive) {
     ProcessEnd& end = builder.trace()->processes[index].end;
     if (end.how != ProcessEnd::How::kAlive) draft->ended.push_back(index);

@@ -1,4 +1,4 @@
-// One look at the job: a trace of the rings, journals and digests that the collector has.
+// One look at the job: a trace made of the rings, journals and digests that the collector has.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_LOOK_H_
 #define ROLLCALL_COLLECTOR_SERVICE_LOOK_H_
 
@@ -24,11 +24,11 @@ namespace rollcall::service {
 
 struct Look {
   Trace trace;
-  std::vector<Observed> observed;  // by process of the trace, as far as it goes
+  std::vector<Observed> observed;  // by process of the trace; may be shorter
   std::set<uint64_t> agents;       // whose rings are in the trace
-  // Worlds of which a process ended after its ring was read: the picture is of two moments.
+  // Worlds in which a process ended after its ring was read: the trace is of two moments.
   std::set<uint32_t> ended_meanwhile;
-  // With keep_evidence: what the trace was made of.
+  // Only with keep_evidence: the data that the trace was made of.
   collect::Evidence evidence;
   std::map<uint64_t, size_t> evidence_nodes;  // by agent, in `evidence`
 };
@@ -36,9 +36,9 @@ struct Look {
 // Keeps the processes' CPU times from one look to the next. Not thread-safe.
 class LookBuilder {
  public:
-  // `keep_evidence`: the images go into the look, and out of the queries' rings. `run_apart` runs a
-  // task, perhaps on another thread, and returns when it is done; agents and state may change
-  // meanwhile, the rings must not.
+  // `keep_evidence`: the images are moved from the queries' rings into the look. `run_apart` runs a
+  // task, possibly on another thread, and returns when it is done. Agents and state may change
+  // meanwhile; the rings must not.
   using RunApart = std::function<void(const std::function<void()>& task)>;
   LookBuilder(bool keep_evidence, AgentTable* agents, const JobState* state, AgentQueries* queries,
               RunApart run_apart)
@@ -48,8 +48,8 @@ class LookBuilder {
         queries_(queries),
         run_apart_(std::move(run_apart)) {}
 
-  // `settle`: the job is over, and its journals are believed. `time_is_up`: it was ended for its
-  // time, so that who was killed says nothing about who stood still.
+  // `settle`: the job is over, and its journals are used. `time_is_up`: it was ended for its time,
+  // so a killed process is not evidence that it was still.
   Look Build(bool settle, bool time_is_up);
 
  private:
@@ -57,7 +57,7 @@ class LookBuilder {
   using Journals = std::map<uint64_t, std::shared_ptr<const NodeJournal>>;  // by agent
   struct Draft;
 
-  // By process whose digest says that it stands still: its activity.
+  // The activity of each process whose digest says that it is quiet.
   std::unordered_map<uint64_t, uint64_t> QuietProcesses() const;
   Observed Observe(uint64_t id, const IncomingRing& image);
   void AddRings(const Journals& journals, const std::unordered_map<uint64_t, uint64_t>& quiet,
@@ -71,7 +71,7 @@ class LookBuilder {
   const JobState* const state_;
   AgentQueries* const queries_;
   const RunApart run_apart_;
-  // By process: CPU time, and when.
+  // CPU time and the time of its sample, by process.
   std::unordered_map<uint64_t, std::pair<int64_t, int64_t>> cpu_;
 };
 

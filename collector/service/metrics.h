@@ -1,7 +1,7 @@
-// What a monitoring system reads of the jobs that a collector watches, in Prometheus' text format
+// The metrics of the jobs that a collector watches, in Prometheus' text format
 // (https://prometheus.io/docs/instrumenting/exposition_formats/). Series are per job and
-// communicator, never per rank, so that their number does not grow with the ranks. What each means
-// is in docs/metrics.md.
+// communicator, never per rank, so their number does not grow with the ranks. docs/metrics.md
+// explains each metric.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_METRICS_H_
 #define ROLLCALL_COLLECTOR_SERVICE_METRICS_H_
 
@@ -20,16 +20,18 @@
 
 namespace rollcall::service {
 
-// Text() may be called from any thread, the others from one. Times are of one monotonic clock.
+// Text() may be called from any thread, the other methods from one. Times are of one monotonic
+// clock.
 class Metrics {
  public:
   static constexpr int64_t kPeriodNs = 1'000'000'000;
-  // To publish takes a fiftieth of the time at most.
+  // Publishing takes at most a fiftieth of the time.
   static constexpr int64_t kCostFactor = 50;
-  // Of those beyond, the smallest are left out, and counted in rollcall_communicators_left_out.
+  // Beyond this number the smallest communicators are left out and counted in
+  // rollcall_communicators_left_out.
   static constexpr size_t kMostCommunicators = 1000;
 
-  // What the monitor knows besides.
+  // State that the monitor adds.
   struct Standing {
     size_t agents = 0;          // connected
     size_t relayed_agents = 0;  // of them, those that attach to an aggregator
@@ -45,12 +47,12 @@ class Metrics {
   bool IsDue(int64_t now_ns) const {
     return now_ns - published_ns_ >= std::max(kPeriodNs, kCostFactor * cost_ns_);
   }
-  // Makes the text of how things stand.
+  // Makes the text of the current state.
   void Publish(const JobState& state, const Standing& now, int64_t now_ns);
-  // So long the newest Publish() took.
+  // How long the newest Publish() took.
   void OnPublished(int64_t cost_ns) { cost_ns_ = cost_ns; }
 
-  // The newest one published; empty before the first.
+  // The newest published text; empty before the first.
   std::string Text() const;
 
  private:
@@ -66,7 +68,7 @@ class Metrics {
     uint64_t communicator = 0;
     int64_t since_ns = 0;
   };
-  // Of one communicator, over its members.
+  // One communicator, summed over its members.
   struct Progress {
     uint64_t key = 0;
     uint64_t job = 0;
@@ -78,7 +80,7 @@ class Metrics {
     int64_t longest_wait_ns = 0;
   };
 
-  // Forgets processes that `state` does not know any more, and communicators without live members.
+  // Forgets processes that `state` no longer has, and communicators without live members.
   std::vector<Progress> Summarize(const JobState& state, int64_t now_ns);
   void AppendRanks(const JobState& state, int64_t passed_ns, std::string* text);
   void AppendCollector(const JobState& state, const Standing& now, std::string* text) const;

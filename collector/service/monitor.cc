@@ -18,23 +18,23 @@ namespace rollcall::service {
 namespace {
 
 constexpr int64_t kTickNs = 25'000'000;
-// Looks at the digests take a fiftieth of the time at most.
+// Checking the digests takes at most a fiftieth of the time.
 constexpr int64_t kCheckCostFactor = 50;
 constexpr int kLastLooks = 3;
-// Of problems that agents tell.
+// Limits of the problems that agents report.
 constexpr size_t kMostProblems = 16;
 constexpr size_t kMostProblemBytes = 512;
 constexpr size_t kMostAddressBytes = 256;
-// Of so many processes whole rings are looked at.
+// In jobs of up to this many processes, whole rings are read.
 constexpr size_t kWholeProcesses = 64;
-// Of more: what each does, and where it stands, is in the tables beside the newest records.
+// In larger jobs, the tables beside the newest records show what each process does and where it is.
 constexpr uint64_t kBriefRecords = 4;
-// Of all counts that are asked for where a call of v-collectives has to be compared.
+// Limit of all counts that are requested to compare a call of v-collectives.
 constexpr uint64_t kMostCountsBytes = uint64_t{256} << 20;
-// What whole rings show may ask for others.
+// Whole rings may show that further rings are needed.
 constexpr int kHistoryRounds = 3;
-// Where what is looked for may lie further back, or the job is over: as many records in all; a
-// process has two ring buffers.
+// The number of records in all that is requested when the cause may lie further back, or the job is
+// over. A process has two ring buffers.
 constexpr uint64_t kFirstRecords = 1 << 18;
 constexpr uint64_t kLeastRecords = 64;
 constexpr uint64_t kMostRecords = 256;
@@ -58,7 +58,7 @@ Monitor::Monitor(MonitorOptions options)
              [this](const std::function<void()>& task) { RunApart(task); }),
       standing_(options_.times),
       tasks_([this] {
-        { const std::lock_guard lock(mutex_); }  // nobody is between its question and its wait
+        { const std::lock_guard lock(mutex_); }  // no thread is between its check and its wait
         changed_.notify_all();
       }),
       thread_([this] { Run(); }) {}
@@ -128,12 +128,13 @@ void Monitor::Run() {
       std::swap(after_diagnosis, after_diagnosis_);
     }
     if (!due && !after_diagnosis) continue;
-    // Not while a look waits for answers: an agent that moves drops what it owes.
+    // Not while a look waits for answers: an agent that changes its connection drops pending
+    // answers.
     SendOrders();
     ForgetLostAgents();
     const int64_t now = checked_ns_ = Monotonic();
     const Suspicion suspicion = state_.Check(now);
-    // It costs what there are processes, however few of them spoke.
+    // The cost depends on the number of processes, even if few have sent a digest.
     check_gap_ns_ = std::max(kTickNs, kCheckCostFactor * (Monotonic() - now));
     PublishMetrics(suspicion, now);
     const bool asked = after_diagnosis || withdrawn_ || now >= standing_.NextDiagnosisNs();
@@ -253,7 +254,7 @@ void Monitor::HandleMessage(uint64_t number, Agent* agent, const rpc::AgentMessa
 
 void Monitor::Note(const Agent& agent, const std::string& problem) {
   const std::string text = CleanText(problem, kMostProblemBytes);
-  // Many nodes may have the same.
+  // Many nodes may report the same problem.
   if (!options_.on_note || problems_.size() >= kMostProblems || !problems_.insert(text).second) {
     return;
   }
@@ -285,9 +286,9 @@ uint64_t Monitor::FirstRecords(Reason reason) const {
 }
 
 bool Monitor::FetchCounts(const Look& look, const Report& report) {
-  // Whole rings have them, as far as there are any.
+  // Whole rings include the counts, if there are any.
   if (!IsLarge() || options_.on_evidence) return false;
-  // A healthy job may be in a long one at every look.
+  // A healthy job may be in a long call at every look.
   if (report.no_progress_ns < options_.times.stall_after_ns &&
       !agents_.MayFetchWhileComputing(Monotonic())) {
     return false;
@@ -318,7 +319,7 @@ bool Monitor::FetchHistory(Look* look, const Report& report, AgentQueries::Rings
     }
     if (first.processes.empty()) return false;
   }
-  look->evidence = {};  // rings are large: not those of two looks at once
+  look->evidence = {};  // rings are large: only those of one look are kept
   queries_.FetchRings(first);
   return true;
 }
@@ -359,7 +360,7 @@ void Monitor::WithdrawVoid(const std::function<std::optional<Movement>(uint64_t 
 Report Monitor::DiagnoseLive(const Look& look) const {
   Report report = Diagnose(look.trace, {.stall_after_ns = options_.times.stall_after_ns});
   const size_t moving = std::erase_if(report.findings, [&](const Finding& finding) {
-    // Who ended first of two, one of which is still shown alive, is not seen.
+    // If one of two processes ended and still appears alive, the order of the ends is unknown.
     const bool torn = look.ended_meanwhile.contains(finding.world);
     return finding.hangs ? torn || !StoodStill(look.trace, finding)
                          : torn && IsFactKind(finding.kind);
@@ -398,7 +399,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
   int64_t collected = 0;
   bool named = false;  // the code in the look
   const auto diagnose = [&] {
-    RunApart([&look] { look = {}; });  // of a large job there is no room for two
+    RunApart([&look] { look = {}; });  // a large job leaves no memory for two looks
     look = looks_.Build(false, false);
     collected = Monotonic();
     if (named) queries_.Symbolize(&look.trace);
@@ -409,7 +410,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
     diagnose();
   };
   fetch_and_diagnose();
-  // Ranks that go on may have left the call behind that did not match.
+  // Ranks that continue may have left the mismatched call behind.
   if (suspicion.reason == Reason::kMismatch && IsLarge() &&
       !IsReportable(report, options_.times.stall_after_ns)) {
     first.newest_records = MoreRecords();
@@ -423,7 +424,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
       fetch_and_diagnose();
     }
   }
-  // Nobody computes, and nothing was found: that may need calls that lie further back.
+  // No rank computes and nothing was found: the diagnosis may need older calls.
   const bool all_stand =
       (suspicion.reason == Reason::kAllWait || suspicion.reason == Reason::kEnded) &&
       pacer_.Repeats(suspicion);
@@ -448,7 +449,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
   }
   if (fruitful) {
     TellAgents(report, collected);
-    // Early: whoever hears of the verdict may end the job.
+    // Ask early: the reader of the verdict may end the job.
     if (options_.on_evidence) queries_.AskForEnvironments();
     if (!named) {
       // Only now: reading debug information takes far longer than everything else here.
@@ -492,7 +493,8 @@ void Monitor::AddEnvironments(Look* look) {
 
 void Monitor::ActIfDue(const Report& report) {
   if (!options_.on_due || interrupted_ || report.status != Report::Status::kHung) return;
-  // Reading debug information may have taken seconds: who moved meanwhile counts.
+  // Reading debug information may have taken seconds: ranks that moved meanwhile are taken into
+  // account.
   HandleEvents(Monotonic());
   WithdrawVoid([this](uint64_t id) { return MovementOf(id); });
   if (!standing_.AnyDue(Monotonic())) return;
@@ -547,8 +549,8 @@ void Monitor::FinishNow() {
     RunApart([&] { final.report = Diagnose(look.trace, diagnose); });
   };
   const AgentQueries::Rings first{.settle = true, .newest_records = IsLarge() ? MoreRecords() : 0};
-  // What the agents still have to say is on its way: the snapshots come behind it. Ranks that
-  // outlive their launcher for longer than the agents wait may end while these are taken.
+  // The agents' last messages precede their snapshots. Ranks that outlive their launcher for longer
+  // than the agents wait may end while snapshots are taken.
   for (int i = 0; i < kLastLooks; ++i) {
     queries_.FetchRings(first);
     build_and_diagnose();

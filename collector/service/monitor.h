@@ -1,5 +1,5 @@
-// The collector proper: follows the digests of all agents, looks closer when they look wrong, and
-// says what the diagnosis finds. Knows nothing of gRPC.
+// The core of the collector: follows the digests of all agents, fetches rings when the digests are
+// suspicious, and reports the findings of the diagnosis. Independent of gRPC.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_MONITOR_H_
 #define ROLLCALL_COLLECTOR_SERVICE_MONITOR_H_
 
@@ -38,46 +38,48 @@ inline constexpr size_t kMostDirectAgents = 1024;
 
 struct MonitorOptions {
   ProgressTimes times = {};
-  // How long agents may keep silent when they are asked; what did not come by then is judged
-  // without. As long as something arrives it is waited for.
+  // How long agents may be silent when they are asked; data that has not arrived by then is left
+  // out. While data arrives, it is waited for.
   int64_t answer_patience_ns = 5'000'000'000;
-  // An agent that said nothing for this long, or left and did not come back, is lost: what is left
-  // is judged without it.
+  // An agent that is silent for this long, or leaves and does not reconnect, is lost; the diagnosis
+  // continues without it.
   int64_t lost_after_ns = 10'000'000'000;
-  // Rings, journals and environments that are held at once, of all agents together. What comes
-  // beyond is dropped and named in the verdict. The trace that is made of it takes as much again.
+  // Limit of the rings, journals and environments of all agents together. Data beyond it is dropped
+  // and named in the verdict. The trace that is made of the data takes as much memory again.
   uint64_t most_held_bytes = uint64_t{4} << 30;
-  // Of more agents some are asked to be aggregators, and others to attach to these.
+  // With more agents than this, some are asked to become aggregators, and others to connect to
+  // them.
   size_t most_direct_agents = kMostDirectAgents;
-  // No live stacks are asked for.
+  // False: no live stacks are requested.
   bool live_stacks = true;
-  // Called on the monitor's thread, with every report that says something new. Must not call back.
+  // Called on the monitor's thread with every report that has a new finding. Must not call back.
   std::function<void(const Trace&, const Report&)> on_report;
-  // Likewise, with one that says the same, of more waiting ranks. May be empty.
+  // As on_report, for a report with the same findings and more waiting ranks. May be empty.
   std::function<void(const Trace&, const Report&)> on_update;
-  // After those: the job may be ended because of a finding in it. Once; nothing is withdrawn from
-  // then on. May be empty.
+  // Called after those: the job may be ended because of a finding in the report. Called once;
+  // nothing is withdrawn afterwards. May be empty.
   std::function<void(const Report&)> on_due = {};
-  // Findings of earlier reports are void: ranks that they said wait have moved. A report of how
-  // things stand follows by on_report or on_update. May be empty.
+  // Findings of earlier reports are void: ranks that they called waiting have moved. A report of
+  // the new state follows by on_report or on_update. May be empty.
   std::function<void(const Withdrawal&)> on_withdrawal;
-  // Called after the two above, with what the report rests on. May take its time over a file: what
-  // agents say meanwhile is dealt with afterwards, and none is lost for it. Empty: no agent is
-  // asked for more than a verdict needs.
+  // Called after on_report and on_update, with the evidence of the report. It may block on a file:
+  // messages of agents are queued meanwhile. If empty, agents are asked only for what a verdict
+  // needs.
   std::function<void(const Trace&, const Report&, const collect::Evidence&)> on_evidence;
-  // Something that the user should know besides verdicts (an agent lost). May be empty.
+  // Information for the user besides verdicts (an agent is lost). May be empty.
   std::function<void(const std::string&)> on_note;
-  // Kept up to date on the monitor's thread, once a second; must outlive the monitor. May be null.
+  // Updated on the monitor's thread, once a second; must outlive the monitor. May be null.
   Metrics* metrics = nullptr;
 };
 
-// How a job that is over is looked at.
+// How to diagnose a job that is over.
 struct FinalPass {
-  DiagnoseOptions diagnose = {};  // besides what MonitorOptions says, and that the job is over
-  // Code is named in the trace even where nothing was found: for who shows all of it. Reading debug
-  // information takes longer than all else here, and a job that ended well should not wait for it.
+  DiagnoseOptions diagnose = {};  // in addition to MonitorOptions and job_ended
+  // Symbolize the trace even without findings, for exporters that show all of it. Reading debug
+  // information takes longer than everything else here, and a job that ended well should not wait
+  // for it.
   bool name_code = false;
-  // An agent comes for certain: where the job ended before it connected, it is waited for.
+  // An agent is expected: if the job ended before the agent connected, wait for it.
   bool await_agent = false;
 };
 
@@ -92,24 +94,25 @@ class Monitor : public AgentHandler {
   void Message(uint64_t agent, rpc::AgentMessage message) override;
   void Leave(uint64_t agent) override;
 
-  // Thread-safe. Somebody ends the job, or the user has asked it to stop: what the ranks do from
+  // Thread-safe. The job is being ended, or the user has asked it to stop: what the ranks do from
   // now on withdraws no verdict.
   void NoteInterrupted() { interrupted_ = true; }
-  // Thread-safe: one look at once, reported as any other, and `then` on the monitor's thread. After
-  // that the digests and journals of the agents say of every process whether it stands still.
+  // Thread-safe. Diagnoses once at once, reports as usual, and then calls `then` on the monitor's
+  // thread. After that, the digests and journals of the agents say for every process whether it is
+  // still.
   void DiagnoseNow(std::function<void()> then);
 
   struct Final {
     Trace trace;
     Report report;
     collect::Evidence evidence;      // of this look; with on_evidence only
-    std::vector<std::string> hosts;  // of the traces, sorted
+    std::vector<std::string> hosts;  // hosts of the traces, sorted
     bool ranks_seen = false;
     bool is_new = false;        // it says what no report before said
     bool any_findings = false;  // in this or an earlier report, and not withdrawn
   };
-  // The job is over: one last look at everything. Blocks until that is done, at most a few seconds.
-  // Call once, from any thread.
+  // The job is over: diagnoses everything a last time. Blocks until that is done, at most a few
+  // seconds. Call once, from any thread.
   Final Finish(const FinalPass& look = {});
 
  private:
@@ -121,55 +124,57 @@ class Monitor : public AgentHandler {
   };
 
   void Run();
-  // Deals with what has come, waiting for it until `until_ns` at most, or until `or_else`, which is
+  // Handles queued events and waits for more until `until_ns`, or until `or_else` holds, which is
   // called with the mutex held.
   void HandleEvents(int64_t until_ns, const std::function<bool()>& or_else = {});
-  // Runs a task that needs nothing of the monitor on a thread of its own, and deals with what comes
-  // meanwhile: a diagnosis of a large job takes seconds, and agents send no more than is taken.
+  // Runs a task that uses no state of the monitor on its own thread and handles events meanwhile: a
+  // diagnosis of a large job takes seconds, and agents stop sending if their messages are not read.
   void RunApart(const std::function<void()>& task);
   void HandleMessage(uint64_t number, Agent* agent, const rpc::AgentMessage& message);
-  // It has introduced itself.
+  // The agent has sent its Hello.
   void OnHello(uint64_t number, const Agent& agent, const rpc::Hello& hello);
-  // Tells agents of the aggregators to be, and to attach to.
+  // Tells agents to become aggregators or to connect to one.
   void SendOrders();
-  // That agent is gone for good.
+  // The agent is gone for good.
   void Forget(uint64_t agent);
-  // What an agent could not do, told once.
+  // Reports a problem of an agent, once.
   void Note(const Agent& agent, const std::string& problem);
   void ForgetLostAgents();
-  // `asked`: not because of the digests, and not to be put off.
+  // `asked`: requested independently of the digests, and not to be delayed.
   void RunDiagnosis(const Suspicion& suspicion, bool asked);
-  // What the diagnosis says of a job that runs, without what has not been quiet for two looks, or
-  // rests on pictures of two moments.
+  // The diagnosis of a running job, without findings about processes that were not quiet in two
+  // samples, and without findings that rest on snapshots of two moments.
   Report DiagnoseLive(const Look& look) const;
   void WithdrawVoid(const std::function<std::optional<Movement>(uint64_t id)>& moved);
   std::optional<Movement> MovementOf(uint64_t id) const;
-  // The same of a job that is over.
+  // As MovementOf(), for a job that is over.
   static std::map<uint64_t, Movement> LastMovements(const Look& look);
   void ActIfDue(const Report& report);
   void PublishMetrics(const Suspicion& suspicion, int64_t now);
   // The live processes that a report calls stalled.
   std::vector<uint64_t> CalledStalled(const Trace& trace, const Report& report) const;
-  // It has more processes than whole rings are looked at.
+  // The job has more processes than whole rings are read of.
   bool IsLarge() const;
-  // So many of a ring buffer's records are asked for first; 0: all.
+  // The number of newest records of each ring buffer that is requested first; 0: all.
   uint64_t FirstRecords(Reason reason) const;
-  // And so many where what is looked for lies further back.
+  // The number that is requested when the cause may lie further back.
   uint64_t MoreRecords() const;
-  // Fetches the counts that a call needs to be compared. False if none are missing.
+  // Fetches the counts that are needed to compare a call. False if none are missing.
   bool FetchCounts(const Look& look, const Report& report);
-  // Fetches the whole rings that may say more of the findings. False if there is no more to fetch.
+  // Fetches the whole rings that may add to the findings. False if there are none left to fetch.
   bool FetchHistory(Look* look, const Report& report, AgentQueries::Rings first);
-  // Does that until it changes nothing. `diagnose` makes the look and the report anew.
+  // Repeats FetchHistory() until the findings do not change. `diagnose` makes a new look and
+  // report.
   void DiagnoseWithHistory(Look* look, const Report* report, const AgentQueries::Rings& first,
                            const std::function<void()>& diagnose);
-  // Reports what the look says that is new. `fruitful`: there is something to say.
+  // Reports what is new in the look. `fruitful`: the report is worth reporting.
   void Tell(Look* look, const Report& report, bool fruitful, int64_t begin_ns);
-  // Waits for them, for a while, and puts what came into the evidence.
+  // Waits for the environments for a while and adds those that arrived to the evidence.
   void AddEnvironments(Look* look);
-  // Has the agents journal that a hang was found in what was collected until then.
+  // Asks the agents to write to their journals that a hang was found in the data collected until
+  // then.
   void TellAgents(const Report& report, int64_t collected_ns);
-  // One for each agent whose rings are in it, sorted.
+  // The host of each agent whose rings are in the look, sorted.
   std::vector<std::string> HostsOf(const Look& look);
   void FinishNow();
 
@@ -186,10 +191,10 @@ class Monitor : public AgentHandler {
   std::function<void()> after_diagnosis_;  // of DiagnoseNow()
   std::atomic<bool> interrupted_ = false;
 
-  // The monitor's thread alone.
+  // Used by the monitor's thread only.
   AgentTable agents_;
   AggregatorTree tree_;
-  std::set<std::string> problems_;  // of agents, as told
+  std::set<std::string> problems_;  // reported problems of agents
   JobState state_;
   DiagnosisThrottle pacer_;
   AgentQueries queries_;
@@ -199,7 +204,7 @@ class Monitor : public AgentHandler {
   int64_t check_gap_ns_ = 0;      // until the next Check()
   bool unchecked_ = false;        // something came since
   bool withdrawn_ = false;        // since the newest look
-  int64_t patient_since_ns_ = 0;  // the newest look may say more with ranks to come; 0: no
+  int64_t patient_since_ns_ = 0;  // when a report began to wait for further ranks; 0: it does not
   TaskThread tasks_;
   std::thread thread_;
 };

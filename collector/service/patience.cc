@@ -6,16 +6,16 @@
 namespace rollcall::service {
 namespace {
 
-// Some have parted before the others came by: so long a verdict that names nobody waits for them.
+// A verdict without culprits waits this long for ranks that may decide between the sides.
 constexpr int64_t kTiePatienceNs = 1'000'000'000;
-// So long a mismatch is watched before it is told as one that did not stop the job.
+// A mismatch is observed for this long before it is reported as one that did not stop the job.
 constexpr int64_t kTurnPatienceNs = 1'200'000'000;
-// So long a verdict waits for others that would wait with those that it names, or for its proof.
+// A verdict waits this long for ranks that may join the waiting ranks, or for its proof.
 constexpr int64_t kComingPatienceNs = 400'000'000;
-// So long after an agent connected others are expected, which try to twice a second.
+// After an agent connects, others are expected for this long; they retry twice a second.
 constexpr int64_t kJoinPatienceNs = 3'000'000'000;
 
-// Whether it holds for a rank of the finding's world; kNoIndex stands for one without a trace.
+// Whether `holds` for any rank of the finding's world; kNoIndex stands for a rank without a trace.
 template <typename Predicate>
 bool AnyRank(const Trace& trace, const Finding& finding, Predicate holds) {
   if (finding.world >= trace.worlds.size()) return false;
@@ -23,8 +23,7 @@ bool AnyRank(const Trace& trace, const Finding& finding, Predicate holds) {
   return std::any_of(ranks.begin(), ranks.end(), holds);
 }
 
-// Two sides of a mismatch of which none can be singled out yet, while ranks that may tell them
-// apart are still on their way.
+// Neither side of a mismatch can be singled out yet, and ranks that may decide have not arrived.
 bool MayBeDecided(const Trace& trace, const Report& report) {
   return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
     return finding.culprits.empty() && AnyRank(trace, finding, [&](uint32_t process) {
@@ -33,7 +32,7 @@ bool MayBeDecided(const Trace& trace, const Report& report) {
   });
 }
 
-// It cannot be told without ranks that have no trace.
+// The finding is inconclusive because ranks have no trace.
 bool LacksRanks(const Trace& trace, const Report& report) {
   return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
     return finding.certainty == Certainty::kInconclusive &&
@@ -41,8 +40,8 @@ bool LacksRanks(const Trace& trace, const Report& report) {
   });
 }
 
-// Ranks that may come to wait like those that the report names: alive, and in no call. And those in
-// a call that were not seen to stand still, if that would prove it.
+// Ranks may join those that the report says wait: they are alive and in no call. Ranks in a call
+// that were not yet observed to be still count if that would prove the finding.
 bool MoreMayCome(const Trace& trace, const Report& report) {
   return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
     return finding.hangs && AnyRank(trace, finding, [&](uint32_t process) {
@@ -58,7 +57,7 @@ bool MoreMayCome(const Trace& trace, const Report& report) {
   });
 }
 
-// What is wrong may yet turn out to hang: somebody is inside a call, and has not been for long.
+// A mismatch may turn out to hang: a live rank is inside a call.
 bool MayTurnOutToHang(const Trace& trace, const Report& report) {
   return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
     return !finding.hangs && AnyRank(trace, finding, [&](uint32_t process) {

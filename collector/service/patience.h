@@ -1,4 +1,4 @@
-// When a report is worth telling, and when it should wait for ranks that would complete it.
+// When a report is worth reporting, and when it should wait for ranks that would complete it.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_PATIENCE_H_
 #define ROLLCALL_COLLECTOR_SERVICE_PATIENCE_H_
 
@@ -9,14 +9,14 @@
 
 namespace rollcall::service {
 
-// While the job runs, "cannot tell" is no news, as the next look may be able to; until it stood
-// still for so long that a person wants to know even that.
+// While the job runs, an inconclusive report is not reported, as the next look may decide. It is
+// reported once the job has made no progress for `stall_after_ns`.
 bool IsReportable(const Report& report, int64_t stall_after_ns);
 
-// How long, in nanoseconds since the report was first made, it should wait for ranks on their way:
-// they may decide between two sides, wait with those that it names, or turn a mismatch into a hang.
-// Ranks without a trace are on their way for a while after an agent connected: all agents of a
-// collector that was started again do so within seconds.
+// How long, in nanoseconds since the report was first made, it should wait for ranks that may
+// decide between two sides, join the waiting ranks, or turn a mismatch into a hang. Ranks without a
+// trace are expected for a while after an agent connects: after a restart of the collector, all
+// agents reconnect within seconds.
 int64_t Patience(const Trace& trace, const Report& report, int64_t since_last_agent_ns);
 
 }  // namespace rollcall::service

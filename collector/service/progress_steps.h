@@ -1,5 +1,5 @@
-// The times without progress that matter, in one table: at each the same picture may get another
-// verdict, or be acted on.
+// The thresholds of time without progress, in one table: at each, the same state may get another
+// verdict or be acted on.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_PROGRESS_STEPS_H_
 #define ROLLCALL_COLLECTOR_SERVICE_PROGRESS_STEPS_H_
 
@@ -13,18 +13,18 @@
 namespace rollcall::service {
 
 struct ProgressTimes {
-  // What is likely is acted on after this long; never later than what is suspected.
+  // A likely hang is acted on after this time; never later than a suspected one.
   int64_t kill_after_ns = 30'000'000'000;
-  // Who computes is called stalled, and what is suspected is acted on.
+  // A computing rank is called stalled after this time, and a suspected hang is acted on.
   int64_t stall_after_ns = 30'000'000'000;
 
-  // How many of them have passed after so long.
+  // The number of thresholds that have passed after this time.
   size_t Passed(int64_t still_ns) const {
     const std::array<int64_t, 4> steps = Steps();
     return static_cast<size_t>(std::count_if(
         steps.begin(), steps.end(), [still_ns](int64_t step) { return still_ns >= step; }));
   }
-  // The first one that is longer than that; INT64_MAX after the last.
+  // The first threshold that is longer than this time; INT64_MAX after the last.
   int64_t Next(int64_t still_ns) const {
     int64_t next = INT64_MAX;
     for (const int64_t step : Steps()) {

@@ -18,7 +18,7 @@ class RelayedLink : public AgentLink {
     *wrapped.mutable_to_agent()->mutable_message() = message;
     link_->Send(wrapped);
   }
-  // The aggregator's link takes more when all of a FromAgents has been dealt with.
+  // The aggregator's link reads more once a whole FromAgents has been handled.
   void Consumed() override {}
   void Refuse(const std::string& why) override {
     rpc::CollectorMessage wrapped;
@@ -71,7 +71,7 @@ void RelayedAgents::Message(uint64_t agent, rpc::AgentMessage message) {
     for (int i = 0; i < std::min(messages.size(), kMostMessages); ++i) {
       Relay(agent, &aggregator->second, &messages[i]);
     }
-    // What is left of it comes behind them: once it is consumed, so are they.
+    // The rest of the message follows them: once it is consumed, they are as well.
     message.mutable_from_agents()->clear_messages();
   }
   handler_->Message(agent, std::move(message));

@@ -1,4 +1,4 @@
-// The agents behind aggregators, each as if it had a connection of its own.
+// Presents each agent behind an aggregator as if it had its own connection.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_RELAYED_AGENTS_H_
 #define ROLLCALL_COLLECTOR_SERVICE_RELAYED_AGENTS_H_
 
@@ -12,13 +12,13 @@
 
 namespace rollcall::service {
 
-// Stands between the network and a handler, which must outlive it: takes FromAgents apart, and
-// wraps what the handler sends to such an agent into ToAgent. An aggregator that leaves takes its
-// agents with it.
+// Stands between the network and a handler, which must outlive it. Unpacks FromAgents, and wraps
+// the handler's messages to such an agent into ToAgent. When an aggregator leaves, its agents leave
+// as well.
 class RelayedAgents : public AgentHandler {
  public:
-  // Of one aggregator, at once and on one connection. What further ones say is dropped, as is what
-  // one message holds beyond so many.
+  // Limit of agents of one aggregator, at once and on one connection. Messages of further agents
+  // are dropped.
   static constexpr size_t kMostAgents = 1024;
   static constexpr size_t kMostJoins = 16 * kMostAgents;
   static constexpr int kMostMessages = 1 << 16;
@@ -32,7 +32,7 @@ class RelayedAgents : public AgentHandler {
  private:
   struct Aggregator {
     std::shared_ptr<AgentLink> link;
-    std::map<uint64_t, uint64_t> agents;  // its number of each, the handler's
+    std::map<uint64_t, uint64_t> agents;  // the handler's number, by the aggregator's
     size_t joins = 0;
   };
 
@@ -40,7 +40,7 @@ class RelayedAgents : public AgentHandler {
 
   AgentHandler* const handler_;
   std::mutex mutex_;
-  std::map<uint64_t, Aggregator> links_;  // all that joined, aggregators or not
+  std::map<uint64_t, Aggregator> links_;  // all links that joined, aggregators or not
 };
 
 }  // namespace rollcall::service

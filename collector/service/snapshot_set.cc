@@ -7,9 +7,9 @@
 namespace rollcall::service {
 namespace {
 
-// A name is that of a file.
+// An image is named like its file.
 constexpr size_t kMostImageNameBytes = 4096;
-// So many are counted: who sends more sends what no job has.
+// Dropped images are counted up to this number, which no real job exceeds.
 constexpr size_t kMostDropped = 1 << 18;
 
 }  // namespace
@@ -77,7 +77,7 @@ void SnapshotSet::BeginImage(const rpc::SnapshotChunk& chunk, Answer* answer) {
 
 void SnapshotSet::EndImage(const rpc::SnapshotChunk& chunk, int64_t realtime_ns, Answer* answer) {
   const auto [known, is_new] = images_.try_emplace(chunk.id());
-  // Two agents may see one process: the first one is believed.
+  // Two agents may report one process: the first report is used.
   if (!is_new && known->second.agent != answer->agent) return Abandon(answer);
   IncomingRing& image = answer->image;
   image.quiet = chunk.quiet();
@@ -102,7 +102,7 @@ void SnapshotSet::EndImage(const rpc::SnapshotChunk& chunk, int64_t realtime_ns,
 }
 
 bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t realtime_ns) {
-  if (chunk.request() != request_ || !waiting_.contains(agent)) return true;  // late: of no use
+  if (chunk.request() != request_ || !waiting_.contains(agent)) return true;  // late: not needed
   if (chunk.last()) {
     waiting_.erase(agent);
     answered_.insert(agent);

@@ -12,13 +12,13 @@
 namespace rollcall::service {
 namespace {
 
-// Clocks of ranks, agents and collector do not agree to the microsecond: a look at a threshold is
-// taken a little behind it.
+// Clocks of ranks, agents and collector differ by microseconds: a diagnosis at a threshold is made
+// slightly after it.
 constexpr int64_t kBehindNs = 50'000'000;
-// What may change without a record is looked at so often.
+// Evidence that may change without a record is examined this often.
 constexpr int64_t kAgainNs = 5'000'000'000;
 
-// Less of a processor than this is a wait (collector/live/activity.h has the same bound).
+// Less CPU time than this counts as waiting (collector/live/activity.h has the same bound).
 constexpr double kWaitsBelow = 0.02;
 
 bool Computes(const Process& process, const Observed& observed) {
@@ -28,7 +28,7 @@ bool Computes(const Process& process, const Observed& observed) {
 }  // namespace
 
 std::string FindingKey(const Trace& trace, const Finding& finding) {
-  // Not by their places in the trace, which are another one's in the next.
+  // Not by index: another trace has other indices.
   const uint64_t world =
       finding.world < trace.worlds.size() ? trace.worlds[finding.world].job_key : 0;
   const uint64_t communicator = finding.communicator < trace.communicators.size()
@@ -40,7 +40,7 @@ std::string FindingKey(const Trace& trace, const Finding& finding) {
 
 std::vector<Sighting> SightingsOf(const Trace& trace, const rollcall::Report& report,
                                   const std::vector<Observed>& observed) {
-  // A process with several devices is several of the trace, and one that can be observed.
+  // A process with several devices is several processes of the trace, one of which can be observed.
   const auto of = [&](uint32_t process) -> const Observed* {
     const uint32_t host = trace.processes[process].host_process;
     const uint32_t index = host == kNoIndex ? process : host;
@@ -146,8 +146,8 @@ int64_t StandingFindings::NextDiagnosisNs() const {
     const int64_t step_ns = times_.Next(still_ns);
     if (step_ns == INT64_MAX) continue;
     next_ns = std::min(next_ns, sighting.still_since_ns + step_ns + kBehindNs);
-    // What rests on polls gets more certain later than by the time since the last record: the polls
-    // were not tight at first, or the thread waited for a processor.
+    // The certainty of a finding that rests on polls rises later than the time since the last
+    // record tells: the polls were not tight at first, or the thread waited for a processor.
     const bool rises = sighting.certainty == Certainty::kSuspected;
     const bool held = sighting.computes && still_ns >= times_.kill_after_ns;
     if (rises || held) next_ns = std::min(next_ns, looked_ns_ + kAgainNs);

@@ -1,6 +1,6 @@
-// Which findings were reported and still stand, which of them are to be acted on, and which are
-// void because somebody who was said to wait has moved. A pure state machine: time and movement
-// come in as arguments.
+// Which findings were reported and still hold, which of them are to be acted on, and which are void
+// because a rank that was called waiting has moved. A pure state machine: time and movement are
+// arguments.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_STANDING_FINDINGS_H_
 #define ROLLCALL_COLLECTOR_SERVICE_STANDING_FINDINGS_H_
 
@@ -18,10 +18,10 @@
 
 namespace rollcall::service {
 
-// What a finding is about: the same found again is not news, whatever words it is said in.
+// Identifies a finding: the same finding in a later look is not new, whatever its words.
 std::string FindingKey(const Trace& trace, const Finding& finding);
 
-// A finding, as one look shows it.
+// A finding as seen in one look.
 struct Sighting {
   struct Rank {
     uint64_t id = 0;  // of the process
@@ -32,32 +32,32 @@ struct Sighting {
   VerdictKind kind = VerdictKind::kInconclusive;
   Certainty certainty = Certainty::kInconclusive;
   size_t waiting_ranks = 0;
-  // The rest: of one that says that the job hangs.
+  // The other members are set if the finding says that the job hangs.
   bool hangs = false;
   std::vector<Rank> waiting;   // those that it says wait
   int64_t still_since_ns = 0;  // the last record entered or completed by a rank of the finding
   bool computes = false;       // one of them is outside every call and uses the processor
 };
 
-// What is known of a process of a trace besides its ring, at the moment of the look.
+// What is known of a process besides its ring at the moment of the look.
 struct Observed {
   uint64_t id = 0;  // 0: nothing
   uint64_t activity = 0;
   int64_t still_since_ns = 0;
-  // Of one processor, by its threads that neither wait inside a call nor poll tightly, since the
-  // look before; 0 if unknown.
+  // CPU share of one processor used by threads that neither wait inside a call nor poll tightly,
+  // since the previous look; 0 if unknown.
   double cpu_share = 0;
 };
 
-// The findings of a report; `observed` by process of the trace, as far as it goes.
+// The findings of a report; `observed` is by process of the trace and may be shorter.
 std::vector<Sighting> SightingsOf(const Trace& trace, const Report& report,
                                   const std::vector<Observed>& observed);
 
-// What a process did since.
+// What a process has done since.
 struct Movement {
   uint64_t activity = 0;
   bool gave_up = false;     // what it entered is MPI_Abort
-  bool ended_well = false;  // by itself, with 0
+  bool ended_well = false;  // exited with 0 by itself
 };
 
 // Findings that are void.
@@ -75,24 +75,25 @@ class StandingFindings {
  public:
   explicit StandingFindings(const ProgressTimes& times) : times_(times) {}
 
-  // A look is over that found these, and they are reported. More certain than before is new.
+  // A look with these findings is over, and they are reported. A higher certainty than before is
+  // new.
   enum class ReportDelta : uint8_t { kNone, kMoreRanks, kNew };
   ReportDelta Report(const std::vector<Sighting>& sightings, int64_t now_ns);
 
-  // Whether the job may be ended because of one of those that the newest look found: if it is
-  // proven at once, if it is likely after kill_after without progress, or stall_after where
-  // somebody computes; if it is suspected after stall_after.
+  // Whether the job may be ended because of a finding of the newest look: a proven one at once; a
+  // likely one after kill_after without progress, or after stall_after if a rank computes; a
+  // suspected one after stall_after.
   bool AnyDue(int64_t now_ns) const;
 
-  // When to look again whatever the digests show: one that stands may be more certain then, or due.
-  // INT64_MAX: nothing stands that could.
+  // When to diagnose again whatever the digests show: a finding may then be more certain, or due.
+  // INT64_MAX: no finding can change.
   int64_t NextDiagnosisNs() const;
 
-  // Takes out what is void. `moved`: what a process did, as far as that is known.
+  // Removes findings that are void. `moved`: what a process did, if known.
   Withdrawal Withdraw(const std::function<std::optional<Movement>(uint64_t id)>& moved);
 
   bool empty() const { return standing_.empty(); }
-  // How many stand, by kind and by how certain the newest look was.
+  // The number of findings that hold, by kind and by certainty in the newest look.
   std::map<std::pair<VerdictKind, Certainty>, size_t> Counts() const;
 
  private:

@@ -1,4 +1,4 @@
-// A thread that does one task at a time for another one, which goes on meanwhile.
+// A thread that runs one task at a time for another thread, which continues meanwhile.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_TASK_THREAD_H_
 #define ROLLCALL_COLLECTOR_SERVICE_TASK_THREAD_H_
 
@@ -10,20 +10,20 @@
 
 namespace rollcall::service {
 
-// One thread starts tasks; done() may be asked by any.
+// One thread starts tasks; any thread may call done().
 class TaskThread {
  public:
-  // `on_done` is called on the thread after each task, when done() holds: its owner may wait for
-  // other things as well. Must not throw; neither must a task.
+  // `on_done` is called on the task's thread after each task, when done() holds: the owner may wait
+  // for other events as well. Neither it nor a task may throw.
   explicit TaskThread(std::function<void()> on_done);
-  // Waits for the task that was started.
+  // Waits for the running task.
   ~TaskThread();
   TaskThread(const TaskThread&) = delete;
   TaskThread& operator=(const TaskThread&) = delete;
 
-  // Only while done().
+  // Requires done().
   void Start(std::function<void()> task);
-  // What the task wrote is visible to who sees true.
+  // What the task wrote is visible to a thread that reads true.
   bool done() const { return done_; }
 
  private:
@@ -32,7 +32,7 @@ class TaskThread {
   const std::function<void()> on_done_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::function<void()> task_;  // empty: there is none to begin
+  std::function<void()> task_;  // empty: no task to start
   bool stop_ = false;
   std::atomic<bool> done_ = true;
   std::thread thread_;  // last: it uses everything above

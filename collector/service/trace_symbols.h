@@ -1,4 +1,4 @@
-// Which addresses of a trace still need a meaning, and those that have one.
+// The addresses of a trace that still need symbols, and a cache of those that have them.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_TRACE_SYMBOLS_H_
 #define ROLLCALL_COLLECTOR_SERVICE_TRACE_SYMBOLS_H_
 
@@ -12,16 +12,16 @@
 
 namespace rollcall::service {
 
-// Symbolized addresses, kept over looks: a hang has mostly the addresses of the look before.
+// Symbolized addresses, kept between looks: most addresses of a hang were in the previous look.
 // Bounded; not thread-safe.
 class SymbolCache {
  public:
-  // Fills in what is known and returns the rest, each once.
+  // Fills in what is known and returns each unknown address once.
   std::vector<CodeAddress> Fill(Trace* trace) const;
   void Add(const CodeAddress& address, std::vector<SourceFrame> frames);
-  // Whether what was added says more than module and address.
+  // Whether the added symbols give more than module and address.
   bool Knows(const CodeAddress& address) const;
-  // Gives every address that is left a frame that says module and address.
+  // Gives every remaining address a frame with module and address.
   static void FillRest(Trace* trace);
 
  private:

@@ -1,13 +1,13 @@
-// The calls judged a second time. A standard send may be buffered, and then returns at once; or it
-// may wait for its receive (MPI 4.0, 3.4). A collective may return as soon as the caller's part is
-// done; or it may wait until all have called it (6.1). A program that needs the first is unsafe
-// (3.5), or erroneous (6.14), and hangs one day: with larger messages, with another library. What
-// was recorded is run again here, every send waiting for its receive and every blocking collective
-// for its members, and a ring of ranks that then wait for each other is reported.
+// A second evaluation of the calls. A standard send may be buffered and return at once, or wait for
+// its receive (MPI 4.0, 3.4). A collective may return as soon as the caller's part is done, or wait
+// until all members have called it (6.1). A program that relies on the former is unsafe (3.5) or
+// erroneous (6.14), and will hang with larger messages or another library. The recorded calls are
+// replayed here so that every send waits for its receive and every blocking collective for its
+// members; a ring of ranks that then wait for each other is reported.
 //
-// It never says so of a program that is safe: wherever the records leave a choice (a wildcard
-// receive, a Waitall whose requests are not on record) either the rank goes on, or nothing is
-// judged at all. A rank whose records end may still act.
+// It never accuses a safe program: where the records leave a choice (a wildcard receive, a Waitall
+// whose requests are not recorded), either the rank continues, or nothing is reported at all. A
+// rank whose records end may still act.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -22,13 +22,13 @@
 namespace rollcall {
 namespace {
 
-// One message, or one receive that is posted: whichever comes first waits for the other.
+// A message or a posted receive: whichever comes first waits for the other.
 struct Half {
   uint32_t from = kNoIndex;  // processes
   uint32_t to = kNoIndex;
   int32_t tag = 0;
   bool sends = false;
-  bool buffered = false;  // MPI_Bsend: returns whatever happens
+  bool buffered = false;  // MPI_Bsend: always returns
   bool matched = false;
 };
 
@@ -36,8 +36,8 @@ class Replay {
  public:
   explicit Replay(const Analysis& analysis) : analysis_(analysis), trace_(analysis.trace) {}
 
-  // The ranks of a ring, each inside a call that only the next one could answer; empty if there is
-  // none, or the records do not decide. Rising.
+  // The ranks of a ring, each inside a call that only the next one could complete; empty if there
+  // is none, or if the records do not decide. Increasing.
   std::vector<uint32_t> Ring() {
     if (!CanJudge()) return {};
     const size_t count = trace_.processes.size();
@@ -55,9 +55,9 @@ class Replay {
     return FindRing();
   }
 
-  // Where a rank of the ring stands.
+  // The call of a rank of the ring.
   const Event* At(uint32_t p) const { return ranks_[p].timeline[ranks_[p].at]; }
-  // In a send, or in waiting for one.
+  // Whether the rank is in a send, or waits for one.
   bool Sends(uint32_t p) const {
     return std::any_of(ranks_[p].current.begin(), ranks_[p].current.end(),
                        [this](size_t i) { return !Done(i) && halves_[i].sends; });
@@ -114,7 +114,7 @@ class Replay {
   // Posts one side of a message.
   void Post(uint32_t p, const Event& event, const Message& message) {
     const uint32_t other = PeerOf(p, event, message.peer);
-    // A receive from any rank takes what comes first, and what came first is not on record.
+    // A receive from any source takes the message that arrives first, which is not recorded.
     if (other == kNoIndex) {
       undecided_ = true;
       return;
@@ -127,7 +127,7 @@ class Replay {
     half.sends = message.sends;
     half.buffered =
         message.sends && (operation == Operation::kBsend || operation == Operation::kIbsend);
-    // In posting order by source, destination and communicator, where the tags agree (3.5).
+    // Matched in posting order by source, destination and communicator, where the tags match (3.5).
     std::vector<size_t>& queue = queues_[{CommunicatorOf(event), half.from, half.to}];
     const auto partner = std::find_if(queue.begin(), queue.end(), [&](size_t i) {
       const Half& there = halves_[i];
@@ -177,7 +177,7 @@ class Replay {
       case Kind::kSendrecv:
         for (const Message& message : MessagesOf(analysis_.Args(event))) Post(p, event, message);
         break;
-      // Which messages these are about is not followed.
+      // The messages of these calls are not tracked.
       case Kind::kPersistentP2p:
       case Kind::kProbe:
       case Kind::kMrecv:
@@ -199,7 +199,7 @@ class Replay {
     if (kind == Kind::kWait) {
       Await(&rank, event.request);
     } else if (kind == Kind::kWaitall) {
-      // All that it has outstanding, or some of them that nobody wrote down.
+      // All outstanding requests, or some of them that are not recorded.
       if (event.detail == rank.requests.size()) {
         while (!rank.requests.empty()) Await(&rank, rank.requests.begin()->first);
       } else {
@@ -208,7 +208,7 @@ class Replay {
     }
   }
 
-  // Numbers have no gaps, so that the last member to come to one completes it.
+  // Sequence numbers have no gaps, so the last member to enter a number completes it.
   void Enter(Rank* rank, const Event& event) {
     const uint32_t comm = CommunicatorOf(event);
     const std::vector<MemberHistory>& histories = analysis_.histories[comm].members;
@@ -232,8 +232,8 @@ class Replay {
                        [this](size_t half) { return Done(half); });
   }
 
-  // In a blocking collective that not all have come to, who is inside of it. One over the edges of
-  // a topology may wait for neighbors only: none is waited for.
+  // Whether the rank waits for members in a blocking collective that not all have entered. A
+  // neighborhood collective may wait for neighbors only and does not count.
   bool WaitsForMembers(const Event& event) const {
     const Kind kind = analysis_.KindOf(event);
     if (event.sequence == 0 || (kind != Kind::kCollective && kind != Kind::kCreateComm)) {
@@ -244,8 +244,8 @@ class Replay {
     return entered_[comm][event.sequence] < analysis_.histories[comm].members.size();
   }
 
-  // A vertex is a rank, or beyond them an index into `nodes`: a collective that ranks stand in.
-  // Where an edge leads, all that a rank waits for, and all whom a collective lacks.
+  // A vertex is a rank, or beyond the ranks an index into `nodes`: a collective that ranks are in.
+  // Edges lead to everything that a rank waits for, and to all members that a collective lacks.
   std::vector<uint32_t> Next(uint32_t vertex,
                              std::vector<std::pair<uint32_t, uint64_t>>* nodes) const {
     std::vector<uint32_t> next;
@@ -274,7 +274,7 @@ class Replay {
     return next;
   }
 
-  // Depth first; what was left does not lead into a ring that was not found.
+  // Depth first; vertices that were left do not lead to an undiscovered ring.
   std::vector<uint32_t> FindRing() const {
     struct Frame {
       uint32_t vertex;
@@ -317,7 +317,7 @@ class Replay {
     return {};
   }
 
-  // It needs a buffer, or a collective that returns early.
+  // The ring needs a buffer, or a collective that returns early.
   bool IsUnsafe(const std::vector<uint32_t>& ring) const {
     return std::any_of(ring.begin(), ring.end(), [this](uint32_t p) {
       return Sends(p) || MayReturnEarly(analysis_, *At(p));
@@ -330,7 +330,7 @@ class Replay {
   std::vector<Rank> ranks_;
   std::vector<Half> halves_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<size_t>> queues_;
-  // By communicator and number: how many members have come.
+  // By communicator and number: how many members have entered.
   std::vector<std::vector<uint32_t>> entered_;
   std::set<uint32_t> work_;
   bool undecided_ = false;

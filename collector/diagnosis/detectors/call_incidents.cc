@@ -1,4 +1,4 @@
-// Calls under one number that do not fit together, and histories that are shifted.
+// Finds calls with one sequence number that do not match, and histories that are shifted.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -16,7 +16,7 @@ class CallFinder {
   CallIncidents Find() {
     for (uint32_t c = 0; c < aligned_.histories.size(); ++c) {
       const CommunicatorHistory& histories = aligned_.histories[c];
-      // Windows and files number their calls too, by rules that are not told apart here.
+      // Windows and files number their calls as well, with rules that are not distinguished here.
       if (histories.members.size() < 2) continue;
       bool operations_differ = false;
       uint64_t shift_from = ~uint64_t{0};
@@ -71,7 +71,7 @@ class CallFinder {
       }
       return result;
     };
-    // What the others passed is not known: there is no majority.
+    // What the other members passed is unknown, so there is no majority.
     const bool is_vote = of_data && !mismatch.pair && !mismatch.deviating.empty();
     if (is_vote && present.size() < HowMany(histories, sequence)) {
       mismatch.others = std::exchange(mismatch.deviating, {});
@@ -86,7 +86,7 @@ class CallFinder {
     }
     incident.mismatch = std::move(mismatch);
     Finish(&incident);
-    // The same two lines again and again: one finding.
+    // The same two lines repeatedly: one finding.
     const auto site = [&](const Event* event) {
       return event == nullptr ? 0 : aligned_.Site(*event);
     };
@@ -109,7 +109,7 @@ class CallFinder {
                       [&](const auto& member) { return member.entered >= sequence; }));
   }
 
-  // One that is out of step does not make another one's call a wrong one.
+  // A member that is out of step does not make another member's call wrong.
   static bool Explains(const Shift& shift, const std::vector<MemberCall>& calls,
                        const Mismatch& mismatch) {
     const auto shifted = [&](uint32_t call) {
@@ -138,8 +138,8 @@ class CallFinder {
     return MatchCalls(aligned_.trace, *calls, inter, &budget_, &pair_notes_);
   }
 
-  // Once out of step, all that follows is a consequence; but whether somebody is stuck in it
-  // matters.
+  // Once members are out of step, all later differences are consequences; but whether a rank hangs
+  // in one matters.
   void CompareEarlierCalls(const CommunicatorHistory& histories, uint64_t sequence,
                            const std::vector<uint32_t>& present) {
     if (aligned_.NodeOf(histories.communicator, sequence) == nullptr) return;
@@ -153,7 +153,7 @@ class CallFinder {
     }
   }
 
-  // Histories are shifted from `shift.sequence` on; it showed at `sequence`.
+  // The histories are shifted from `shift.sequence` on; it showed at `sequence`.
   void AddShift(const CommunicatorHistory& histories, const Shift& shift, uint64_t sequence,
                 Mismatch mismatch) {
     Incident incident = ShiftIncident(histories, shift);
@@ -176,9 +176,9 @@ class CallFinder {
                                incident->mismatch.kind != MismatchKind::kOperation);
   }
 
-  // True if somebody waits in it, for good.
-  // Out of step, and those inside stand still. The same operation with other arguments often ends
-  // all the same, and on a busy machine late: that takes a longer look.
+  // Returns whether a rank waits in the node for good: the members are out of step, and those
+  // inside are still. The same operation with different arguments often completes all the same, and
+  // late on a busy machine, so it takes a longer observation.
   bool MarkNode(uint32_t communicator, uint64_t sequence, bool same_operation) {
     const auto [first, end] =
         aligned_.graph.node_index.equal_range(WaitGraph::NodeKey(communicator, sequence));
@@ -204,11 +204,11 @@ class CallFinder {
 
 CallIncidents FindCallIncidents(const AlignedTrace& aligned) { return CallFinder(aligned).Find(); }
 
-// A desync that the rings have lost: the checkpoints bracket it.
+// Finds a divergence whose records are overwritten: checkpoints bracket it.
 void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
   for (uint32_t c = 0; c < analysis.histories.size(); ++c) {
     const CommunicatorHistory& histories = analysis.histories[c];
-    // The two groups of an intercommunicator pass different roots by right.
+    // The two groups of an intercommunicator may pass different roots.
     if (!histories.ordered || (analysis.trace.communicators[c].flags & ring::kIsInter) != 0)
       continue;
     if (histories.members.size() < 2) continue;
@@ -306,7 +306,7 @@ const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64
     const MemberHistory* history = analysis.HistoryOf(communicator, process);
     if (history != nullptr) {
       if (const Event* event = history->At(sequence)) return event;
-      // Who made the same calls made this one, too.
+      // A member that made the same calls made this one as well.
       const MemberHistory& twin = analysis.histories[communicator].members[history->twin];
       if (const Event* event = sequence <= history->entered ? twin.At(sequence) : nullptr)
         return event;

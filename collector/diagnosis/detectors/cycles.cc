@@ -1,4 +1,4 @@
-// Circles of ranks that wait for each other.
+// Finds rings of ranks that wait for each other.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -16,8 +16,8 @@ namespace {
 
 using What = Incident::What;
 
-// Vertices: processes, then collective nodes, then those who wait for anybody. Edges lead to what
-// is waited for; only what is stuck counts.
+// Vertices: processes, then collective nodes, then receives from any source. Edges lead to what is
+// waited for; only stuck processes count.
 std::vector<uint32_t> WaitsFor(const Analysis& analysis, uint32_t v) {
   const WaitGraph& graph = analysis.graph;
   const auto processes = static_cast<uint32_t>(graph.processes.size());
@@ -45,8 +45,9 @@ std::vector<uint32_t> WaitsFor(const Analysis& analysis, uint32_t v) {
   return next;
 }
 
-// Under MPI_THREAD_MULTIPLE another thread may answer. One that has called MPI is known, and waits
-// in a call itself; that there is one which has not, is the less likely the longer nothing moves.
+// Under MPI_THREAD_MULTIPLE another thread may answer. A thread that has called MPI is known and
+// waits in a call itself; the longer nothing moves, the less likely is a thread that has not called
+// MPI.
 constexpr int64_t kAlongsideNs = 10'000'000'000;
 
 bool MayAnswerItself(const Analysis& analysis, uint32_t p) {
@@ -61,8 +62,8 @@ bool MayAnswerItself(const Analysis& analysis, uint32_t p) {
   return !analysis.options.job_ended && analysis.IdleNs(p) < kAlongsideNs;
 }
 
-// What a stuck process waits for that nobody but itself could do; nullptr if there is no such
-// thing.
+// The dependency of a stuck process that only the process itself could fulfill; nullptr if there is
+// none.
 const WaitDependency* DependencyOnItself(const Analysis& analysis, uint32_t p) {
   const ProcessView& view = analysis.graph.processes[p];
   if (!analysis.IsStuck(p) || view.activity != Activity::kBlocked) return nullptr;
@@ -84,7 +85,7 @@ class CycleFinder {
   CycleFinder(const Analysis& analysis, std::vector<Incident>* incidents)
       : analysis_(analysis), incidents_(*incidents) {}
 
-  // Circles of one.
+  // Finds processes that wait for themselves.
   void LookAtThemselves() {
     for (uint32_t p = 0; p < analysis_.graph.processes.size(); ++p) {
       const WaitDependency* dependency = DependencyOnItself(analysis_, p);
@@ -97,7 +98,7 @@ class CycleFinder {
   }
 
   void CheckComponent(const std::vector<uint32_t>& component) {
-    // Whoever waits for itself is the cause.
+    // A process that waits for itself is the cause.
     if (std::any_of(themselves_.begin(), themselves_.end(), [&](uint32_t p) {
           return std::binary_search(component.begin(), component.end(), p);
         })) {
@@ -117,10 +118,10 @@ class CycleFinder {
       if (v >= processes + analysis_.graph.nodes.size()) continue;
       nodes = true;
       const CollectiveNode& node = analysis_.graph.nodes[v - processes];
-      // Where calls do not match, that is the cause, and has been found.
+      // If calls do not match, that is the cause, and it has been found.
       if (analysis_.IsMismatched(node) || Explained(incidents_, node.communicator, node.sequence))
         return;
-      // Those who finalized instead are the cause, and have been found.
+      // Members that finalized instead are the cause, and have been found.
       if (LeftFrom(node)) return;
       std::vector<uint32_t> within;
       for (const uint32_t p : node.missing) {
@@ -155,8 +156,8 @@ class CycleFinder {
   }
 
  private:
-  // Do some of `missing` stand in one arm of a branch, and those who wait for them in another? Then
-  // none of them left the other's call behind.
+  // Whether some of `missing` are in one arm of a branch, and the waiting members in another. Then
+  // none of them skipped the other's call.
   bool StandInArms(const CollectiveNode& node, const std::vector<uint32_t>& missing) const {
     if (node.inside.empty()) return false;
     const Event* waiting =
@@ -210,8 +211,8 @@ class CycleFinder {
     Keep(std::move(incident), best);
   }
 
-  // Of `there`, those who are members of the communicator, too, in which `process` stands: only
-  // they know the order of the two. All, where it stands in none.
+  // Those of `there` that are also members of the communicator of the call of `process`: only they
+  // know the order of the two. All of them if it is in no such call.
   std::vector<uint32_t> WhoUsesBoth(const std::vector<uint32_t>& there, uint32_t process) const {
     const Event* stands = PlaceInOrder(analysis_, process);
     if (stands == nullptr || stands->member == kNoIndex) return there;
@@ -223,7 +224,7 @@ class CycleFinder {
     return both;
   }
 
-  // The fewest against the most. Of two that are as few against as many, neither is the one.
+  // Keeps the incident with the smallest minority. Two equal sides have no culprit.
   static void Keep(Incident incident, std::optional<Incident>* best) {
     const auto weight = [](const Incident& one) {
       return std::pair(one.deviating.size(), -static_cast<ptrdiff_t>(one.agreeing.size()));
@@ -235,7 +236,7 @@ class CycleFinder {
     }
   }
 
-  // One of them may wait for somebody who died: that is the cause, and has been found.
+  // The process may wait for a dead rank: that is the cause, and it has been found.
   bool WaitsForTheDead(uint32_t process) const {
     const std::vector<WaitDependency>& dependencies =
         analysis_.graph.processes[process].dependencies;
@@ -246,7 +247,7 @@ class CycleFinder {
   }
 
   void AddMessages(const std::vector<uint32_t>& waiters, bool mutual, bool rests_on_order) {
-    // So is one who waits for what it has to do itself.
+    // The same holds for a process that waits for something it has to do itself.
     if (std::any_of(waiters.begin(), waiters.end(), [this](uint32_t p) {
           return WaitsForTheDead(p) || analysis_.graph.OwnUnmarked(p) != nullptr;
         })) {
@@ -306,7 +307,7 @@ void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents) {
       static_cast<uint32_t>(processes + graph.nodes.size() + graph.any_source.size()), stuck,
       [&](uint32_t v) { return WaitsFor(analysis, v); });
   for (const std::vector<uint32_t>& component : components.members) {
-    // One process alone is a member of those whom it waits for itself.
+    // A single process is in a component only because it waits for itself.
     if (component.size() > 1 && component[1] < processes) finder.CheckComponent(component);
   }
 }

@@ -1,4 +1,4 @@
-// Ranks that ended before their time, and of those the ones that are a cause.
+// Finds ranks that ended too early, and the causes among them.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -11,8 +11,8 @@ namespace {
 
 using What = Incident::What;
 
-// One side's calls are those of ranks that were on their way out by an exception: a destructor's,
-// an `atexit` function's.
+// The calls of one side are those of ranks that were exiting because of an exception: calls of a
+// destructor or of an `atexit` function.
 bool IsByTheWayOut(const Analysis& analysis, const Incident& incident) {
   if (incident.what != What::kCalls && incident.what != What::kShift) return false;
   const auto leaves = [&](uint32_t p) {
@@ -27,8 +27,8 @@ bool IsByTheWayOut(const Analysis& analysis, const Incident& incident) {
   return all_leave(incident.deviating) || all_leave(incident.agreeing);
 }
 
-// Whatever the ranks wait in: exceptions of one job are one finding, of which the first rank that
-// raised comes first.
+// Exceptions of one job are one finding, whatever the ranks wait in; the rank that raised first
+// comes first.
 void JoinExceptions(const Trace& trace, std::vector<Incident>* incidents) {
   const auto raised = [&trace](const Incident& incident) {
     return incident.what == What::kDeath &&
@@ -59,14 +59,14 @@ void JoinExceptions(const Trace& trace, std::vector<Incident>* incidents) {
   }
 }
 
-// Each that crashed has a reason of its own, as each that raised has.
+// Each crashed process has a reason of its own, as has each process that raised an exception.
 bool IsCrash(const Process& process) {
   const ProcessEnd& end = process.end;
   return process.exception || (end.how == ProcessEnd::How::kSignaled && end.status != 6 &&
                                end.status != 9 && end.status != 13 && end.status != 15);
 }
 
-// Of the deaths, the causes: the first one, and those that no clean-up explains.
+// Selects the causes among the deaths: the first one, and those that no clean-up explains.
 class DeathFinder {
  public:
   DeathFinder(const Analysis& analysis, std::vector<Incident>* incidents)
@@ -94,7 +94,7 @@ class DeathFinder {
   }
 
  private:
-  // Those that raised come first, then by the order of the ends.
+  // Processes that raised an exception come first; then the order of the ends.
   std::tuple<uint32_t, int64_t> When(uint32_t p) const {
     const Process& process = trace_.processes[p];
     if (process.exception) return {0u, process.exception->at_ns};
@@ -102,7 +102,7 @@ class DeathFinder {
     return {process.end.order, at == kNoTime ? INT64_MAX : at};
   }
 
-  // A wrong call's error handler ends the rank inside that call: the call is the cause.
+  // The error handler of a wrong call ends the rank inside that call: the call is the cause.
   bool EndedByMpi(uint32_t p) const {
     const Process& process = trace_.processes[p];
     return process.errors_seen > 0 ||
@@ -110,14 +110,15 @@ class DeathFinder {
             process.end.how != ProcessEnd::How::kSignaled);
   }
 
-  // The error handler tells the launcher before it exits, and the launcher's signal may be faster.
+  // The error handler notifies the launcher before it exits, and the launcher's signal may arrive
+  // first.
   bool EndedInACall(uint32_t p) const {
     const Process& process = trace_.processes[p];
     return analysis_.graph.processes[p].open != nullptr && !IsCrash(process) &&
            !process.end.oom_killed;
   }
 
-  // So is a message that is longer than its receive: nullptr if there is none.
+  // The same for a message that is longer than its receive; nullptr if there is none.
   Incident* CutOff(uint32_t p) {
     return EndedByMpi(p) || EndedInACall(p) ? CutOffMessage(&incidents_, p) : nullptr;
   }
@@ -144,7 +145,7 @@ class DeathFinder {
           return incident.what == What::kCalls || incident.what == What::kRejected ||
                  (incident.what == What::kShift && incident.mismatch);
         });
-    // It ends the whole job, and in which order the others' ends are noticed is not certain.
+    // It ends the whole job, and the order in which the other ends are noticed is not certain.
     const bool explained = std::any_of(dead_.begin(), dead_.end(),
                                        [this](uint32_t p) { return CutOff(p) != nullptr; });
     for (const uint32_t p : dead_) {
@@ -159,7 +160,7 @@ class DeathFinder {
     }
   }
 
-  // Who waits for one that a wrong call excuses waits for that call.
+  // Ranks that wait for one excused by a wrong call wait for that call.
   void MarkWrongCalls() {
     const bool wait = AnyDeath([this](const Incident& death) {
       return std::any_of(excused_.begin(), excused_.end(),
@@ -170,7 +171,7 @@ class DeathFinder {
     }
   }
 
-  // Those whom somebody waits for are known from the wait graph, with the collective that they
+  // Deaths that other ranks wait for are known from the wait graph, with the collective that they
   // miss.
   void KeepCauses() {
     for (Incident& incident : incidents_) {
@@ -189,7 +190,7 @@ class DeathFinder {
     incident.what = What::kDeath;
     incident.deviating = {p};
     incident.deviating_event = analysis_.Stands(p);
-    // It died inside a collective: whoever else is in there waits for it.
+    // It died inside a collective: the other members inside wait for it.
     if (incident.deviating_event != nullptr && incident.deviating_event->sequence != 0 &&
         analysis_.graph.processes[p].open != nullptr) {
       const Event& call = *incident.deviating_event;
@@ -205,7 +206,7 @@ class DeathFinder {
   std::vector<Incident>& incidents_;
   std::vector<uint32_t> dead_;
   std::vector<uint32_t> causes_;
-  std::vector<uint32_t> excused_;  // by a wrong call, which therefore is what the others wait for
+  std::vector<uint32_t> excused_;  // excused by a wrong call, which is what the others wait for
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// First causes among operations that wait on devices: what the graph of device_waits.h leads to.
+// Finds the first causes among operations that wait on devices, from the graph of device_waits.h.
 #include <algorithm>
 #include <optional>
 #include <tuple>
@@ -44,11 +44,11 @@ class CauseFinder : DeviceFinder {
     }
   }
 
-  // A host inside a call of MPI's waits for other hosts, and its device gets nothing new meanwhile.
+  // A host inside an MPI call waits for other hosts, and its device gets no new work meanwhile.
   void AddHostEdges(uint32_t p) {
     const ProcessView& view = analysis_.graph.processes[p];
     if (view.activity != Activity::kBlocked || !analysis_.Still(p)) return;
-    // Or for another device of its own.
+    // Or for another device of its process.
     const std::vector<uint32_t>& held_up_by = analysis_.trace.processes[p].held_up_by;
     next_[p].insert(next_[p].end(), held_up_by.begin(), held_up_by.end());
     for (const WaitDependency& dependency : view.dependencies) {
@@ -64,7 +64,7 @@ class CauseFinder : DeviceFinder {
     }
   }
 
-  // Waiting ends in the components that no edge leaves.
+  // Waits end in the components that no edge leaves.
   void JudgeSinks() {
     std::vector<uint32_t> waiting;
     for (uint32_t p = 0; p < processes_; ++p) {
@@ -98,8 +98,8 @@ class CauseFinder : DeviceFinder {
       const Activity activity = analysis_.graph.processes[p].activity;
       if (activity == Activity::kEnded || activity == Activity::kLeft) return AddGone(p, activity);
       const bool idle = OldestHandedOver(analysis_.trace.processes[p]) == nullptr;
-      // In a call of another kind it is judged with that. One that waits for its device, with
-      // nothing of NCCL's there, is late because of something else that runs there.
+      // A host inside another kind of call is handled with that call. A host that waits for its
+      // device, on which no NCCL operation is left, is late because of other work on the device.
       if (activity == Activity::kBlocked && !(idle && HostWaits(p))) return;
       if (LeftCommunicator(p)) return AddGone(p, Activity::kLeft);
       if (idle && !lags_[p] && !MayWaitForGraph(p)) hosts_.push_back(p);
@@ -108,7 +108,7 @@ class CauseFinder : DeviceFinder {
     }
   }
 
-  // Others wait in something on a communicator that this one destroyed, aborted or revoked.
+  // Others wait for an operation on a communicator that this process destroyed, aborted or revoked.
   bool LeftCommunicator(uint32_t p) const {
     return std::any_of(
         waits_.operations.begin(), waits_.operations.end(), [&](const DeviceOperation& operation) {
@@ -122,7 +122,7 @@ class CauseFinder : DeviceFinder {
                                   HasStopped(*history->member, history->At(operation.sequence)));
   }
 
-  // Others wait for one that is no more, where most do.
+  // Adds a process that ended, if most ranks wait for it.
   void AddGone(uint32_t p, Activity activity) {
     const DeviceOperation* best = nullptr;
     for (const DeviceOperation& operation : waits_.operations) {
@@ -143,10 +143,10 @@ class CauseFinder : DeviceFinder {
           incident.deviating.push_back(q);
         }
       }
-      if (incident.deviating.front() != p) return;  // it was judged with the first of them
+      if (incident.deviating.front() != p) return;  // it was handled with the first of them
     }
     incident.deviating_event = analysis_.LastCall(p);
-    // Most came to their end without it: those who wait in it are the odd ones.
+    // Most ranks ended without it: those that wait in it are the exception.
     if (!best->IsMessage() &&
         incident.deviating.size() > best->first.size() + best->behind.size()) {
       std::swap(incident.deviating, incident.agreeing);
@@ -155,7 +155,7 @@ class CauseFinder : DeviceFinder {
     incidents_.push_back(std::move(incident));
   }
 
-  // One end of a host process, for all of its devices.
+  // One end of a host process, reported once for all of its devices.
   bool WentWithAnother(uint32_t p) {
     const std::vector<Process>& all = analysis_.trace.processes;
     for (Incident& incident : incidents_) {
@@ -171,8 +171,8 @@ class CauseFinder : DeviceFinder {
     return false;
   }
 
-  // What stands first is told by what it lacks: another operation of its group may be what stands
-  // still, or one behind it, with somebody who died in it.
+  // The first operation is identified by what it lacks: another operation of its group, or a later
+  // one of a dead rank, may be what hangs.
   bool MayWaitForTheDead(const DeviceOperation& operation) const {
     const auto has_dead = [this](const OpenRequest& request) {
       const uint32_t c = analysis_.CommunicatorOf(request.event);
@@ -192,7 +192,7 @@ class CauseFinder : DeviceFinder {
     return history != nullptr && history->entered >= operation.sequence;
   }
 
-  // Everybody who is to be waited for is in it.
+  // All members that are needed have begun it.
   void JudgeOperation(const DeviceOperation& operation) {
     if (IsExplained(operation) || IsRecent(operation)) return;
     if (!operation.absent.empty()) {
@@ -202,7 +202,7 @@ class CauseFinder : DeviceFinder {
       incidents_.push_back(std::move(incident));
       return;
     }
-    // Where some may leave early, those who are left wait for one of them.
+    // If some members may leave early, the rest wait for one of them.
     const bool some_done =
         !operation.done.empty() && (operation.IsMessage() || operation.first.size() == 1 ||
                                     NeedsAll(analysis_.Op(*operation.event)));
@@ -211,7 +211,7 @@ class CauseFinder : DeviceFinder {
       return MayBeHeldByItsGroup(analysis_.trace, analysis_.histories, p,
                                  OldestHandedOver(analysis_.trace.processes[p])->event);
     });
-    if (held_elsewhere) return;  // judged with what holds it up
+    if (held_elsewhere) return;  // handled with the operation that delays it
     if (slow.empty() && MayWaitForTheDead(operation)) return;
     Incident incident = Make(slow.empty() ? What::kAllArrived : What::kDeviceLag, operation);
     incident.agreeing = operation.first;
@@ -232,8 +232,8 @@ class CauseFinder : DeviceFinder {
       }
       return result;
     };
-    // A message that was not posted explains a circle; a collective that is only behind something
-    // else does not.
+    // A missing message explains a ring; a collective that is only behind another operation does
+    // not.
     for (const bool posted : {false, true}) {
       std::vector<const DeviceOperation*> messages;
       bool collectives = false;
@@ -272,8 +272,8 @@ class CauseFinder : DeviceFinder {
     const Event* theirs = oldest != nullptr ? &oldest->event : analysis_.Stands(there);
     incident.deviating_event = theirs;
     const bool enqueued = Contains(operation.behind, there);
-    // In opposite order, both sides make as many calls on either group, or each fewer on one of
-    // them. Where only one side made fewer, it left one out.
+    // In opposite order, both sides make the same number of calls on both groups, or each fewer on
+    // one of them. If only one side made fewer, it skipped one.
     const bool numbered = theirs != nullptr && theirs->sequence != 0 && theirs->member != kNoIndex;
     const bool left_out = MadeMore(operation.communicator, here, there) &&
                           !(numbered && MadeMore(analysis_.CommunicatorOf(*theirs), there, here));
@@ -293,7 +293,7 @@ class CauseFinder : DeviceFinder {
     return a != nullptr && b != nullptr && a->entered > b->entered;
   }
 
-  // Both ends are named: which of the two has one call too many, the two do not say.
+  // Both ends are named: their records do not show which of the two has one call too many.
   void AddMessages(const std::vector<const DeviceOperation*>& messages, bool posted) {
     Incident incident = Make(What::kMessage, *messages.front());
     incident.message.mutual = posted;

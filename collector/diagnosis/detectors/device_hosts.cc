@@ -1,4 +1,4 @@
-// Hosts that are behind with what others' devices wait for.
+// Finds hosts that have not enqueued what other devices wait for.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -14,7 +14,7 @@ class HostFinder : DeviceFinder {
  public:
   using DeviceFinder::DeviceFinder;
 
-  // Those who stopped in the same place are one finding.
+  // Hosts that stopped in the same place are one finding.
   void AddHosts(const std::vector<uint32_t>& found) {
     std::vector<bool> wanted(processes_, false);
     for (const uint32_t p : found) wanted[p] = true;
@@ -46,8 +46,8 @@ class HostFinder : DeviceFinder {
     }
   }
 
-  // A host that has nothing open and is behind the others waits for nobody either, where those have
-  // not come to wait for it: they still wait for somebody else.
+  // A host that has nothing open and is behind the others waits for no other rank either, if no
+  // rank has begun to wait for it: those still wait for another one.
   void AddIdleHosts() {
     std::map<std::pair<uint32_t, uint64_t>, std::vector<uint32_t>> idle;
     std::vector<bool> known(processes_, false);
@@ -96,7 +96,7 @@ class HostFinder : DeviceFinder {
     incident.deviating_event = analysis_.LastCall(incident.deviating.front());
     if (incident.deviating.size() > there.size() && !operation.IsMessage() &&
         !Expected(operation, incident.deviating.front())) {
-      // Most have done nothing of the kind where a few wait: those are the odd ones.
+      // If most have done nothing of the kind and few wait, the few are the exception.
       incident.what = What::kLeft;
       std::swap(incident.deviating, incident.agreeing);
       std::swap(incident.deviating_event, incident.agreeing_event);
@@ -104,7 +104,8 @@ class HostFinder : DeviceFinder {
     incidents_.push_back(std::move(incident));
   }
 
-  // Did this call follow the process' last one before? If that was never made before, it may.
+  // Whether this call followed the last call of the process before. True if that was never made
+  // before.
   bool Expected(const DeviceOperation& operation, uint32_t process) const {
     const MemberHistory* history = analysis_.HistoryOf(operation.communicator, process);
     if (history == nullptr || history->member->events.size() < 2) return true;

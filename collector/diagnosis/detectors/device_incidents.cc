@@ -1,4 +1,4 @@
-// Operations on devices that are out of step, and the order of those who look at devices.
+// Finds operations on devices that are out of step, and calls the device detectors in order.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -16,8 +16,8 @@ class HistoryFinder : DeviceFinder {
  public:
   using DeviceFinder::DeviceFinder;
 
-  // A call left out pairs its followers with those of the others: the history of call sites shows
-  // where, the operation that stands still does not.
+  // A skipped call pairs its successors with the wrong ones: the history of call sites shows where,
+  // the stuck operation does not.
   void FindShifts() {
     for (const DeviceOperation& operation : waits_.operations) {
       if (operation.IsMessage() || IsExplained(operation) || MayMove(operation)) continue;
@@ -35,7 +35,7 @@ class HistoryFinder : DeviceFinder {
     }
   }
 
-  // Whoever waits in what is out of step waits because of that.
+  // A rank that waits in an operation that is out of step waits because of that.
   void MarkHangs() {
     for (const DeviceOperation& operation : waits_.operations) {
       if (operation.IsMessage() || MayMove(operation)) continue;
@@ -67,7 +67,7 @@ class HistoryFinder : DeviceFinder {
     }
   }
 
-  // Who lags.
+  // Returns which processes lag.
   std::vector<bool> FindLags() {
     std::vector<bool> lags(processes_, false);
     std::map<std::pair<uint32_t, uint64_t>, std::vector<const DeviceLag*>> by_operation;
@@ -77,7 +77,7 @@ class HistoryFinder : DeviceFinder {
       if (lag.sequence == 0 && IsExplained(waits_.operations[waits_.oldest[lag.process]])) continue;
       by_operation[{lag.communicator, lag.sequence}].push_back(&lag);
     }
-    // One fault per finding: the operation that shows most of them first.
+    // One fault per finding: the operation that shows most of the lags comes first.
     std::vector<const std::vector<const DeviceLag*>*> order;
     order.reserve(by_operation.size());
     for (const auto& [key, list] : by_operation) order.push_back(&list);

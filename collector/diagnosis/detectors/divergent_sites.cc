@@ -1,5 +1,5 @@
-// Calls of one number that ranks made from different places: two arms of a branch that make the
-// same call, mostly, and sometimes a call that only happens to fit.
+// Finds calls with one sequence number that ranks made from different places: usually two arms of a
+// branch that make the same call, sometimes a call that matches by chance.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -10,8 +10,7 @@
 namespace rollcall {
 namespace {
 
-// The histories that made call `sequence`, by their call site; empty if somebody's record is
-// missing.
+// The histories that made call `sequence`, by call site; empty if a record is missing.
 std::map<uint32_t, std::vector<uint32_t>> BySite(const Analysis& analysis,
                                                  const CommunicatorHistory& histories,
                                                  uint64_t sequence) {
@@ -31,7 +30,7 @@ Incident SiteIncident(const Analysis& analysis, const CommunicatorHistory& histo
   incident.what = Incident::What::kSites;
   incident.communicator = histories.communicator;
   incident.sequence = sequence;
-  incident.tie = true;  // nobody is wrong
+  incident.tie = true;  // no side is wrong
   const auto most = std::max_element(sites.begin(), sites.end(), [](const auto& a, const auto& b) {
     return a.second.size() < b.second.size();
   });
@@ -57,7 +56,7 @@ void FindDivergentSites(const Analysis& analysis, std::vector<Incident>* inciden
       first = std::max(first, history.first);
       last = std::min(last, history.last);
     }
-    // The same places again, in a loop, are one incident.
+    // The same places again in a loop are one incident.
     std::map<std::set<uint32_t>, size_t> known;
     for (uint64_t sequence = first; sequence <= last; ++sequence) {
       const auto sites = BySite(analysis, histories, sequence);

@@ -1,9 +1,9 @@
-// What a job that finished well left behind. MPI 4.0, 11.2.2: before MPI_Finalize a process "must
-// locally complete all MPI operations that it initiated and must execute matching calls needed to
-// complete MPI communications initiated by other processes".
+// Finds what a job that finished well left behind. MPI 4.0, 11.2.2: before MPI_Finalize a process
+// "must locally complete all MPI operations that it initiated and must execute matching calls
+// needed to complete MPI communications initiated by other processes".
 //
-// All of it is counted by the recorder, so that nothing depends on how far back the records go, but
-// for the lines that are shown.
+// The recorder counts all of it, so the result does not depend on how far back the records go; only
+// the shown lines do.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -19,7 +19,7 @@ namespace {
 
 using What = Incident::What;
 
-// An MPI communicator of one group, whose numbers are certain and whose members are all here.
+// An MPI communicator with one group, certain sequence numbers and traces of all members.
 bool IsPlain(const Analysis& analysis, const CommunicatorHistory& histories) {
   constexpr uint32_t kOthers = ring::kIsInter | ring::kIsWindow | ring::kIsFile | ring::kIsNccl |
                                ring::kSawConcurrency | ring::kWeakIdentity;
@@ -32,7 +32,7 @@ bool AllCounted(const CommunicatorHistory& histories) {
                      [](const MemberHistory& history) { return history.member->counted; });
 }
 
-// The two sides of a number that some members came to and others did not.
+// The two sides of a number that some members reached and others did not.
 Incident UnevenEnd(const Analysis& analysis, const CommunicatorHistory& histories,
                    uint64_t sequence) {
   Incident incident;
@@ -79,7 +79,7 @@ class Post {
       Incident incident;
       incident.what = What::kUnreceived;
       incident.communicator = communicator;
-      incident.tie = true;  // one too many was sent, or one too few received
+      incident.tie = true;  // one message too many was sent, or one too few received
       incident.deviating = {from};
       incident.agreeing = {to};
       incident.surplus.count = mail.sent - mail.received;
@@ -96,7 +96,8 @@ class Post {
       if (channel.member == kNoIndex) continue;
       const uint32_t c = trace_.members[channel.member].communicator;
       const uint32_t peer = PeerOf(p, c, channel.peer);
-      // Wildcards that nobody looked behind, a full table: anything may have been received.
+      // Wildcard receives without a recorded status, or a full table: any message may have been
+      // received.
       if (channel.receives_unseen || peer == kNoIndex || channel.tag == ring::kAnyTag) {
         doubtful_.insert({c, p});
         if (peer != kNoIndex) doubtful_.insert({c, peer});
@@ -105,7 +106,7 @@ class Post {
       if (channel.sent != 0) mail_[{c, p, peer, channel.tag}].sent += channel.sent;
       if (channel.received != 0) mail_[{c, peer, p, channel.tag}].received += channel.received;
     }
-    // A receive that nobody waited for may have received.
+    // A receive without a completed wait may have received a message.
     for (const OpenRequest& request : trace_.processes[p].open_requests) {
       const uint32_t member = request.event.member;
       if (member != kNoIndex) doubtful_.insert({trace_.members[member].communicator, p});
@@ -115,7 +116,7 @@ class Post {
   uint32_t PeerOf(uint32_t p, uint32_t communicator, int32_t peer) const {
     const Communicator& comm = trace_.communicators[communicator];
     if (peer < 0 || static_cast<size_t>(peer) >= comm.ranks.size()) return kNoIndex;
-    // A member that knows it by another identity counted its messages elsewhere.
+    // A member that knows the communicator by another identity counted its messages there.
     const bool whole = comm.members.size() == comm.ranks.size();
     const uint32_t others = ring::kIsInter | ring::kIsNccl | ring::kWeakIdentity;
     if (!whole || (comm.flags & others) != 0) return kNoIndex;
@@ -124,7 +125,7 @@ class Post {
     return rank < world.processes.size() ? world.processes[rank] : kNoIndex;
   }
 
-  // The send that was number `number` of its route; nullptr if it is no longer on record.
+  // The send with that number on its route; nullptr if it is no longer recorded.
   const Event* FindSend(uint32_t from, uint32_t communicator, uint32_t to, int32_t tag,
                         uint64_t number) const {
     const Event* last = nullptr;
@@ -152,7 +153,7 @@ class Post {
   std::set<std::pair<uint32_t, uint32_t>> doubtful_;  // communicator, receiver
 };
 
-// A message that was sent may have been called back.
+// Whether a sent message may have been cancelled.
 bool MayHaveCancelled(const Analysis& analysis) {
   for (const Process& process : analysis.trace.processes) {
     for (const Thread& thread : process.threads) {
@@ -197,7 +198,7 @@ class Leaks {
  private:
   struct Leak {
     Incident incident;
-    std::vector<uint64_t> counts;  // of each of `deviating`
+    std::vector<uint64_t> counts;  // for each of `deviating`
   };
   const Analysis& analysis_;
   std::map<std::tuple<What, Operation, std::string>, Leak> leaks_;
@@ -237,7 +238,7 @@ void FindUnbalanced(const Analysis& analysis, std::vector<Incident>* incidents) 
         histories.members.begin(), histories.members.end(),
         [](const MemberHistory& a, const MemberHistory& b) { return a.entered < b.entered; });
     if (least->entered == most->entered) continue;
-    // The call that was left out may lie before the last ones: what followed found a partner.
+    // The skipped call may be before the last ones, as its successors found a partner.
     const std::optional<Shift>& shift = analysis.ShiftOf(histories.communicator);
     if (shift && shift->sequence <= least->entered) {
       Incident incident = ShiftIncident(histories, *shift);

@@ -1,4 +1,4 @@
-// Group calls that do not balance, where the records alone say so. A rank that holds others up with
+// Finds group calls that do not balance, if the records alone show it. A rank that delays others by
 // an operation in its open group is found by FindDeviceIncidents().
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 namespace rollcall {
 namespace {
 
-// It will not close the group any more.
+// The process will not close the group any more.
 bool IsOver(const Process& process) {
   return process.phase >= ring::Phase::kFinalizing ||
          (process.end.how == ProcessEnd::How::kExited && process.end.status == 0);

@@ -1,4 +1,5 @@
-// What went wrong where, before it has a name: the engine finds incidents, the rules name them.
+// Incidents: what went wrong and where, before it has a kind. The detectors find incidents; the
+// rules name them.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_INCIDENT_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_INCIDENT_H_
 
@@ -11,7 +12,7 @@
 
 namespace rollcall {
 
-// What only incidents of one family have.
+// Members that only incidents of one family have.
 struct ShiftDetails {
   uint64_t calls = 0;      // so many were left out, or made alone
   bool each_time = false;  // one call, wherever the others make it
@@ -20,27 +21,27 @@ struct ShiftDetails {
 
 struct MessageDetails {
   bool mutual = false;  // they wait for each other's messages
-  // Others wait in collectives for them, and they for those: by the order of calls alone is told
-  // who of them is early, and who late.
+  // Other ranks wait in collectives for them, and they wait for those ranks: only the order of
+  // calls shows which of them is early and which is late.
   bool rests_on_order = false;
   bool itself = false;    // nobody but the waiter itself could answer
-  uint64_t unmarked = 0;  // partitions that the waiter has not marked ready itself
+  uint64_t unmarked = 0;  // partitions that the waiter has not marked ready
 };
 
 struct CircleDetails {
   bool crossed = false;   // kCycle: nobody went past a call; each side is first somewhere else
-  bool buffered = false;  // kBuffered: a send of the ring was
+  bool buffered = false;  // kBuffered: a send of the ring was buffered
 };
 
 struct CreationDetails {
-  uint32_t index = kNoIndex;  // of Trace::creations; else it is MPI's own start
+  uint32_t index = kNoIndex;  // in Trace::creations; kNoIndex: MPI's own start-up
   uint64_t expected = 0;      // how many are to come; 0 if unknown
 };
 
 struct SurplusDetails {
   uint64_t count = 0;     // how many calls, messages, requests, handles
   bool at_most = false;   // of a leak: some of `deviating` have fewer
-  bool at_least = false;  // of a leak: not all were counted
+  bool at_least = false;  // for a leak: not all were counted
 };
 
 // How late one rank is, over the collectives in which every member waits for every other.
@@ -65,18 +66,18 @@ struct Incident {
     kAbsent,       // who is missing has no trace
     kHashes,       // rolling hashes differ, the records are lost
     kDeviceLag,    // what others have completed or begun, `deviating` have not: on their devices
-    kMessageSize,  // a message whose two sides differ: `deviating`, sender and receiver
+    kMessageSize,  // a message whose two sides differ: `deviating` has the sender and the receiver
     kStart,        // some wait in an initialisation that `deviating` or `absent` have not come to
     kGroup,        // group calls that do not balance
-    // Completed, in a ring: it would not have with sends that nobody buffers, and collectives that
-    // nobody leaves before all have come.
+    // A ring that completed. It would not have completed with unbuffered sends, and collectives
+    // that return only when all members have called them.
     kBuffered,
     kLast,         // the job moves, and `deviating` is always the last to arrive
     kUnbalanced,   // all finalized, and `deviating` made fewer or more collectives than `agreeing`
     kUnreceived,   // all finalized, and a message of `deviating` was never received
     kRequestLeak,  // `deviating` finalized with requests that were never completed
-    kStartedLeak,  // persistent ones, which were started
-    kPersistentLeak,  // persistent ones, which were not, and never freed
+    kStartedLeak,  // persistent requests that were started
+    kPersistentLeak,  // persistent requests that were not started and never freed
     kLeftover,        // with anything else that is to be freed
     kSites,           // one number, and call sites that differ
     kWindow,          // `agreeing` are in the synchronisation of a window, and nobody moves
@@ -87,21 +88,23 @@ struct Incident {
   What what = What::kCalls;
   uint32_t communicator = kNoIndex;
   uint64_t sequence = 0;
-  uint64_t start = 0;  // of a persistent collective: as CollectiveNode::start
+  uint64_t start = 0;  // persistent collective: as CollectiveNode::start
   bool hangs = false;
 
-  // Processes. Where nobody can be singled out `tie` is set: the two sides are in no order, and the
-  // finding has no culprits.
+  // Processes. If no side can be singled out, `tie` is set: the order of the two sides means
+  // nothing, and the finding has no culprits.
   std::vector<uint32_t> deviating;
   std::vector<uint32_t> agreeing;
   bool tie = false;
-  bool everybody = false;  // kCalls: no rank's arguments fit, not even its own; both sides are all
-  // kCalls, and kShift where calls under a later number cannot match; its indices were resolved
+  // kCalls: no rank's arguments match, not even its own; both sides are all ranks
+  bool everybody = false;
+  // For kCalls, and for kShift if calls with a later number cannot match. Its indices were resolved
   // into the two lists above.
   Mismatch mismatch;
   uint64_t repeated = 0;        // as often again with the same lines
   std::vector<int32_t> absent;  // world ranks
-  // Where it is not known from the number: of each of `deviating`. `agreeing` has no lines then.
+  // If they do not follow from the number: the call of each of `deviating`. `agreeing` has no lines
+  // then.
   std::vector<const Event*> calls;
 
   ShiftDetails shift;                         // kShift
@@ -111,15 +114,15 @@ struct Incident {
   SurplusDetails surplus;                     // kUnbalanced, kUnreceived, leaks
   Lateness lateness;                          // kLast
   uint64_t matching_until = 0;                // kHashes: the last number with equal hashes
-  std::vector<const RejectedCall*> rejected;  // kRejected: of each of `deviating`
+  std::vector<const RejectedCall*> rejected;  // kRejected: for each of `deviating`
 
-  // A representative call of each side; for the deviating one possibly on another communicator, or
-  // MPI_Finalize; nullptr if it made none.
+  // A representative call of each side. That of the deviating side may be on another communicator,
+  // or MPI_Finalize; nullptr if it made none.
   const Event* deviating_event = nullptr;
   const Event* agreeing_event = nullptr;
 };
 
-// What comparing calls under one number finds, before it is known who is stuck.
+// The result of comparing calls with one number, before it is known which ranks hang.
 struct CallIncidents {
   std::vector<Incident> incidents;
   std::vector<uint32_t> mismatched;  // nodes of the graph that never complete: see Analysis
@@ -127,86 +130,89 @@ struct CallIncidents {
 };
 CallIncidents FindCallIncidents(const AlignedTrace& aligned);
 
-// A trace of which it is known who is stuck, and what was found on the way to that.
+// A trace in which it is known which ranks hang, and the incidents that were found on the way.
 struct AnalyzedTrace {
   Analysis analysis;
   std::vector<Incident> call_incidents;
   std::vector<std::string> notes;
 };
-// Refers to both, which must outlive it.
+// Refers to both arguments, which must outlive it.
 AnalyzedTrace Analyze(const Trace& trace, const DiagnoseOptions& options);
 
-// All incidents of the trace, Analyze()'s `call_incidents` among them: independent ones, causes
+// All incidents of the trace, including Analyze()'s `call_incidents`: independent ones, causes
 // before consequences where that is known.
 std::vector<Incident> FindIncidents(const Analysis& analysis, std::vector<Incident> call_incidents);
 
-// The parts of it.
+// The detectors that it calls:
 void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindDeviceIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents);
-// Turns those that a rejected call explains into incidents of that call, and adds the others that a
-// process did not come out of.
+// Turns incidents that a rejected call explains into incidents of that call, and adds rejected
+// calls that a process did not return from.
 void FindRejected(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindStartIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindGroupIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
-// Says nothing where another incident tells why the job hangs.
+// Finds nothing if another incident explains why the job hangs.
 void FindWindowIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 
-// Of a job that moves, or has finished; asked for by DiagnoseOptions only.
+// For a job that moves or has finished; only if requested in DiagnoseOptions.
 void FindStragglers(const Analysis& analysis, std::vector<Incident>* incidents);
-// Judges the calls a second time, as the standard allows: no send returns before its receive is
-// posted, no collective before all have come. Says nothing where the records do not decide; see
-// buffering.cc.
+// Evaluates the calls a second time, as strictly as the standard allows: no send returns before its
+// receive is posted, no collective before all members have called it. Finds nothing if the records
+// do not decide; see buffering.cc.
 void FindBufferedRings(const Analysis& analysis, std::vector<Incident>* incidents);
-// A collective that need not wait for every member.
+// Whether the collective need not wait for every member.
 bool MayReturnEarly(const Analysis& analysis, const Event& call);
-// Messages whose two sides describe different data, where the records decide which send met which
-// receive; see message_types.cc.
+// Finds messages whose two sides describe different data, if the records decide which send matched
+// which receive; see message_types.cc.
 void FindUnevenMessages(const Analysis& analysis, std::vector<Incident>* incidents);
 // The message that was too long for a receive of this process; nullptr if there was none.
 Incident* CutOffMessage(std::vector<Incident>* incidents, uint32_t process);
-// Who got an error for such a message, and finalized while others need it, left because of that.
+// A rank that got an error for such a message and finalized while others need it left because of
+// the error.
 void FoldDeparturesAfterErrors(const Analysis& analysis, std::vector<Incident>* incidents);
-// `send` and `receive` are of one message, and `mismatch` of its two sides.
+// `send` and `receive` are of one message, and `mismatch` is of its two sides.
 Incident MessageIncident(uint32_t sender, const Event& send, uint32_t receiver,
                          const Event& receive, uint32_t communicator, Mismatch mismatch);
 
-// Of a job that is over, asked for likewise: see DiagnoseOptions::judge_end, compare_call_sites and
-// time_limit_ns. Say nothing unless every rank finalized and its records are whole.
+// For a job that is over; only if requested: see DiagnoseOptions::judge_end, compare_call_sites and
+// time_limit_ns. They find nothing unless every rank finalized and its records are complete.
 void FindUnbalanced(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindUnreceived(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindLeaks(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindDivergentSites(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindTimedOut(const Analysis& analysis, std::vector<Incident>* incidents);
-// Every rank of every world is here, finalized, with records that nothing is missing from but for
-// the oldest.
+// Every rank of every world has a trace and finalized, and only its oldest records may be missing.
 bool AllFinalized(const Analysis& analysis);
 
-// Is this communicator out of step at or before this number for a reason already found?
+// Whether this communicator is out of step at or before this number for a reason that was already
+// found.
 bool Explained(const std::vector<Incident>& incidents, uint32_t communicator, uint64_t sequence);
 
-// Histories of this communicator that are shifted against each other: its members on both sides, at
-// the number where it began. Without the representative calls, and whether it hangs.
+// The incident of histories of this communicator that are shifted against each other: its members
+// on both sides, at the number where it began. Without the representative calls, and without
+// whether it hangs.
 Incident ShiftIncident(const CommunicatorHistory& histories, const Shift& shift);
 
-// The call of `process` under a number, or where it stands if it made none. `start`: not the
-// initialisation, but the n-th start of it that the process waits for.
+// The call of `process` with a number, or the call that it is in if it made none. `start`: the n-th
+// start instead of the initialization.
 const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64_t sequence,
                          uint32_t process, uint64_t start = 0);
 
-// Of somebody who did not come out of the incident's call: whoever else is inside waits for it.
+// For processes that did not return from the incident's call: adds the other processes inside,
+// which wait for them.
 void AddThoseInside(const Analysis& analysis, Incident* incident);
 
-// The other side is the odd one. Told from where the agreeing ones stand then.
+// Makes the other side the deviating one, described from the place of the agreeing side.
 void TurnAround(const Trace& trace, Incident* incident);
 
-// Does the call wait for processes that are no known members of its communicator: the other side of
-// a new intercommunicator, spawned processes, or those with whom one was made of such?
+// Whether the call waits for processes that are not known members of its communicator: the other
+// side of a new intercommunicator, spawned processes, or members of a communicator made of such.
 bool NeedsOutsiders(const Analysis& analysis, const Event& call);
 
-// Everybody with a trace who has entered it, whether still inside or not.
+// All processes with a trace that have entered it, whether still inside or not.
 std::vector<uint32_t> WhoEntered(const Analysis& analysis, const CollectiveNode& node);
 
 }  // namespace rollcall

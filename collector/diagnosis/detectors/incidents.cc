@@ -1,4 +1,4 @@
-// The order of the detectors: each may rest on what those before it found.
+// The order of the detectors: each may depend on the incidents of earlier ones.
 #include <utility>
 
 #include "collector/diagnosis/detectors/incident.h"
@@ -23,7 +23,7 @@ std::vector<Incident> FindIncidents(const Analysis& analysis, std::vector<Incide
     FoldDeparturesAfterErrors(analysis, &incidents);
   }
   FindDeaths(analysis, &incidents);
-  FindRejected(analysis, &incidents);  // deaths that nobody waits for
+  FindRejected(analysis, &incidents);  // deaths that no rank waits for
   FindWindowIncidents(analysis, &incidents);
   FindHashIncidents(analysis, &incidents);
   return incidents;

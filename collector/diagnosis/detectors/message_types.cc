@@ -1,11 +1,12 @@
-// Which send met which receive, told from the records alone, and whether both describe one message.
+// Derives from the records alone which send matched which receive, and whether both describe one
+// message.
 //
-// Messages of one source, destination and communicator meet in the order in which both sides posted
-// them, wherever the tags agree (MPI 4.0, 3.5), whatever the timing. So each receive takes the
-// first message that is left over for it. What follows something uncertain is not judged: a receive
-// from any source, a cancelled call, a failed one, lost records, threads side by side. Receives of
-// other tags are not concerned by it. Linear in the number of records, but for receives of any tag,
-// which look at each tag in use.
+// Messages of one source, destination and communicator match in the order in which both sides
+// posted them, where the tags match (MPI 4.0, 3.5), whatever the timing. So each receive takes the
+// first remaining message that it matches. Nothing is derived after an uncertain event: a receive
+// from any source, a cancelled or failed call, lost records, concurrent threads. Receives with
+// other tags are not affected. Linear in the number of records, except for receives of any tag,
+// which examine each tag in use.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -22,18 +23,18 @@
 namespace rollcall {
 namespace {
 
-// One end of a message, when it was posted.
+// One end of a message, in posting order.
 struct Posting {
   uint32_t process = kNoIndex;
   const Event* event = nullptr;          // of a persistent request, its start
-  const Arguments* arguments = nullptr;  // and these of its initialisation
+  const Arguments* arguments = nullptr;  // the arguments, or those of its initialization
   Message message;
   uint32_t communicator = kNoIndex;
   uint32_t peer = kNoIndex;  // a process; kNoIndex: any
   bool certain = true;       // false: it may have been posted here, or not, or have met nothing
 };
 
-// All that one process posts, in that order, as far as it is certain.
+// All messages that one process posts, in order, as far as the order is certain.
 class Postings {
  public:
   Postings(const Analysis& analysis, const MessageSupply& messages, uint32_t process)
@@ -51,9 +52,9 @@ class Postings {
       const Event& event = record_.p2p[i];
       if (analysis_.KindOf(event) == Kind::kCancel) cancelled_.insert(event.request);
     }
-    if (cancelled_.contains(0)) return;  // any of them
+    if (cancelled_.contains(0)) return;  // any of them may be cancelled
     for (size_t i = 0; i < end; ++i) {
-      // What a tool makes of a call of the user's, or a callback calls.
+      // A call that a tool makes for a call of the user's, or that a callback makes.
       if ((analysis_.Args(record_.p2p[i]).flags & ring::kNested) != 0) return;
       VisitCall(record_.p2p[i], visit);
     }
@@ -69,14 +70,15 @@ class Postings {
                     [](const Thread& thread) { return thread.lost_p2p != 0; })) {
       return false;
     }
-    // Threads that take turns have an order, and those that do not have none.
+    // Calls of threads that take turns are ordered; those of other threads are not.
     const bool turns = record_.thread_level >= 0 && record_.thread_level <= 2;
     return turns || std::all_of(record_.p2p.begin(), record_.p2p.end(), [this](const Event& event) {
              return event.thread == record_.p2p.front().thread;
            });
   }
 
-  // The first call that failed may have had any effect; but one whose message was cut off took it.
+  // The first failed call may have had any effect; but a call whose message was truncated received
+  // it.
   size_t CertainEnd() const {
     size_t end = record_.p2p.size();
     for (const Event& error : record_.lifecycle) {
@@ -100,7 +102,7 @@ class Postings {
         return Post(event, event, !cancelled_.contains(event.request), visit);
       case Kind::kMrecv:
       case Kind::kImrecv: {
-        // Which probe found the message is known if there was one only.
+        // Which probe matched the message is known only if there was one.
         const bool certain = probed_ == 1 && !cancelled_.contains(event.request);
         probed_ -= std::min<size_t>(probed_, 1);
         return Post(event, event, certain, visit);
@@ -123,7 +125,7 @@ class Postings {
         }
         return;
       case Kind::kStartall:
-        // Which ones, and in which order, is not on record.
+        // Which requests were started, and in which order, is not recorded.
         if (std::exchange(unnamed_starts_, true)) return;
         for (const auto& [request, init] : made_) Post(event, *init, false, visit);
         return;
@@ -142,7 +144,7 @@ class Postings {
     const Arguments& arguments = analysis_.Args(described);
     const std::vector<int32_t>& peers = messages_.Peers(communicator, record_.rank);
     for (const Message& message : MessagesOf(arguments)) {
-      // A receive meanwhile may take what a message that was probed stands in front of.
+      // A receive in between may take a message that is behind a probed one.
       const bool behind_probe = !message.sends && !message.matched && probed_ != 0;
       Posting posting{
           process_, &event, &arguments, message, communicator, kNoIndex, certain && !behind_probe};
@@ -161,9 +163,9 @@ class Postings {
   const uint32_t process_;
   const Process& record_;
   std::set<uint64_t> cancelled_;                     // requests, now or later
-  std::unordered_map<uint64_t, const Event*> made_;  // persistent requests' initialisations
+  std::unordered_map<uint64_t, const Event*> made_;  // initializations of persistent requests
   bool unnamed_starts_ = false;
-  size_t probed_ = 0;  // messages taken by matched probes, and not received yet
+  size_t probed_ = 0;  // messages taken by matched probes and not yet received
 };
 
 class MessageMatcher {
@@ -197,7 +199,7 @@ class MessageMatcher {
   };
   struct Route {
     std::map<int32_t, Queue> by_tag;
-    bool closed = false;  // what is sent from here on is not certain
+    bool closed = false;  // later messages are not certain
   };
 
   void Keep(const Posting& posting) {
@@ -208,12 +210,12 @@ class MessageMatcher {
     route.by_tag[posting.message.tag].sends.push_back({posting.event, posting.arguments});
   }
 
-  // One process' receives, in turn.
+  // Processes the receives of one process in order.
   void Receive(const Posting& posting) {
     const int32_t tag = posting.message.tag;
     const uint32_t comm = posting.communicator;
     if (posting.peer == kNoIndex || !posting.certain || IsBlurred(comm, posting.peer, tag)) {
-      // Of this source, or of any, it may have taken whatever has this tag.
+      // A receive from this source, or from any source, may have taken any message with this tag.
       blurred_.insert({comm, posting.peer, tag});
       return;
     }

@@ -11,21 +11,21 @@ namespace {
 // The messages of one direction between two processes on a communicator, by tag.
 struct Edge {
   std::map<int32_t, uint64_t> sent;
-  std::map<int32_t, uint64_t> taken;  // received, or by a receive that is posted
+  std::map<int32_t, uint64_t> taken;  // received, or taken by a posted receive
   uint64_t taken_by_any = 0;          // of any tag, or by receives from any rank
 
   static uint64_t Count(const std::map<int32_t, uint64_t>& counts, int32_t tag) {
     const auto found = counts.find(tag);
     return found == counts.end() ? 0 : found->second;
   }
-  // For certain.
+  // Whether a message with the tag is certainly left.
   bool IsLeft(int32_t tag) const { return Count(sent, tag) > Count(taken, tag) + taken_by_any; }
   void Take(int32_t peer, int32_t tag, uint64_t count) {
     (peer == ring::kAnySource || tag == ring::kAnyTag ? taken_by_any : taken[tag]) += count;
   }
 };
 
-// A receive from one certain rank that somebody of a ring waits in.
+// A receive from a specified rank that a rank of a ring waits in.
 struct Receive {
   uint32_t waiter = kNoIndex;
   int32_t tag = 0;
@@ -37,11 +37,11 @@ Edge EdgeOf(const Analysis& analysis, uint32_t communicator, uint32_t from, uint
   const MemberHistory* sender = analysis.HistoryOf(communicator, from);
   const MemberHistory* receiver = analysis.HistoryOf(communicator, to);
   if (sender == nullptr || receiver == nullptr) return edge;
-  // What it has received of a tag is not known then: nothing is left for certain.
+  // Then it is not known what was received with a tag, and no message is certainly left.
   if (analysis.trace.processes[to].channels_lost) return edge;
   for (const Channel& channel : analysis.trace.processes[from].channels) {
     if (channel.member != sender->member_index || channel.sent == 0) continue;
-    if (channel.tag == ring::kAnyTag) continue;  // of several tags
+    if (channel.tag == ring::kAnyTag) continue;  // a channel of several tags
     if (channel.peer != receiver->member->rank) continue;
     edge.sent[channel.tag] += channel.sent;
   }
@@ -62,7 +62,7 @@ Edge EdgeOf(const Analysis& analysis, uint32_t communicator, uint32_t from, uint
   return edge;
 }
 
-// The one receive that `process` waits in; nothing if it waits for anything else, too.
+// The only receive that `process` waits in; empty if it waits for anything else as well.
 std::optional<Receive> ReceiveOf(const Analysis& analysis, uint32_t process) {
   const std::vector<WaitDependency>& dependencies = analysis.graph.processes[process].dependencies;
   std::optional<Receive> receive;
@@ -78,9 +78,9 @@ std::optional<Receive> ReceiveOf(const Analysis& analysis, uint32_t process) {
   return receive;
 }
 
-// Was what it waits for sent under another tag? Then either that is the tag of the ring, which
-// others send as often, and the awaited one is nobody's; or the awaited one is the ring's, and
-// together with the odd one the pair has sent no message more than another one has.
+// Whether the awaited message was sent with another tag. Either the other tag is the one of the
+// ring, which other ranks send as often, and no rank sends the awaited one; or the awaited one is
+// the ring's, and including the odd one this pair has sent no more messages than another pair.
 bool HasAnotherTag(const Receive& receive, const std::vector<Receive>& all) {
   const auto others_wait_for = [&](int32_t tag) {
     return std::any_of(all.begin(), all.end(), [&](const Receive& other) {
@@ -116,12 +116,12 @@ std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, 
   const auto awaited = std::find_if(messages.begin(), messages.end(),
                                     [](const Message& message) { return !message.sends; });
   if (awaited == messages.end()) return std::nullopt;
-  // What a rank sends to itself is for its receives from itself, or from anybody.
+  // What a rank sends to itself is taken by receives from itself or from any source.
   const bool from_itself =
       awaited->peer == ring::kAnySource || awaited->peer == trace.members[call.member].rank;
-  // By what differs: each explains more than the next.
+  // By the difference; each list explains more than the next.
   std::vector<NearMiss> by_tag, by_communicator, by_sender;
-  bool sent_before = false;  // whoever it waits for has sent it something
+  bool sent_before = false;  // the awaited rank has sent it something
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     if (p == waiter && !from_itself) continue;
     const MemberHistory* own = analysis.HistoryOf(wanted, p);
@@ -143,7 +143,7 @@ std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, 
           .push_back({p, communicator, channel.tag});
     }
   }
-  // Of several that differ, none explains anything: they are for later.
+  // If several messages differ, none is an explanation: they may be for later receives.
   const auto only = [](const std::vector<NearMiss>& all, auto what) -> std::optional<NearMiss> {
     const bool one = !all.empty() && std::all_of(all.begin(), all.end(), [&](const NearMiss& miss) {
       return miss.*what == all.front().*what;
@@ -152,7 +152,7 @@ std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, 
   };
   if (!by_tag.empty()) return only(by_tag, &NearMiss::tag);
   if (!by_communicator.empty()) return only(by_communicator, &NearMiss::communicator);
-  // A message of somebody else may be what the next call asks for, where ranks are served in turn.
+  // A message of another rank may be for the next call, if ranks are served in turn.
   return sent_before ? std::nullopt : only(by_sender, &NearMiss::other);
 }
 
@@ -203,7 +203,7 @@ std::vector<uint32_t> ThoseWithAnotherTag(const Analysis& analysis,
   for (const Receive& receive : receives) {
     if (HasAnotherTag(receive, receives)) those.push_back(receive.waiter);
   }
-  // What all of them have is how they all work.
+  // A difference that all of them have is how the program works.
   if (those.size() == ring.size()) those.clear();
   return those;
 }

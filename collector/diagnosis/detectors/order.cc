@@ -12,9 +12,9 @@ bool SameSite(const Analysis& analysis, const Event& a, const Event& b) {
          analysis.CommunicatorOf(a) == analysis.CommunicatorOf(b);
 }
 
-// Does `leaver` stand behind the loop whose sites are keys[begin, begin + period), judged by the
-// lines of the function in which they part? Where it stands before them, it is a call of the loop's
-// body, unless it `was_made` before the loop: then an outer loop came round.
+// Whether `leaver` is after the loop whose sites are keys[begin, begin + period), by the lines of
+// the function in which they diverge. A call before them is part of the loop's body, unless it
+// `was_made` before the loop: then an outer loop repeats.
 bool Behind(const Analysis& analysis, const MemberHistory& history, const Loop& loop,
             const Event& leaver, bool was_made) {
   bool before = false;
@@ -25,7 +25,7 @@ bool Behind(const Analysis& analysis, const MemberHistory& history, const Loop& 
     if (SameSite(analysis, *event, leaver)) return false;
     const PathDivergence path_divergence = analysis.sites.Part(event->call_path, leaver.call_path);
     if (path_divergence.same)
-      return false;  // another operation by the same call: it is still in there
+      return false;  // another operation by the same call: it is still inside
     if (!path_divergence.known || !path_divergence.branch) continue;
     before |= path_divergence.order > 0;
     behind |= path_divergence.order < 0;
@@ -33,8 +33,9 @@ bool Behind(const Analysis& analysis, const MemberHistory& history, const Loop& 
   return !before || (was_made && !behind);
 }
 
-// In how many of operation, root, reduction, datatype and count two calls differ. A root passes
-// what the others need not: compared is what counts on both sides.
+// The number of differences of two calls in operation, root, reduction, datatype and count. A root
+// passes arguments that are not significant elsewhere: only arguments that are significant on both
+// sides are compared.
 int Differences(const Analysis& analysis, const Event& a, const Event& b) {
   const Arguments& x = analysis.Args(a);
   const Arguments& y = analysis.Args(b);
@@ -49,10 +50,10 @@ int Differences(const Analysis& analysis, const Event& a, const Event& b) {
   return differences;
 }
 
-// The calls that a process made in a loop before one moment, without leaving it.
+// The calls that a process made in a loop before one moment, without leaving the loop.
 struct Visit {
   uint64_t calls = 0;          // from the loop's own call site
-  bool begins_with_it = true;  // the first of the loop's calls is of the same line of the user's
+  bool begins_with_it = true;  // the first call of the loop is on the same line of the user's code
   bool whole = true;           // the visit's beginning is on record
 };
 
@@ -79,8 +80,9 @@ Visit LastVisit(const Analysis& analysis, uint32_t process, const LoopAround& lo
   return visit;
 }
 
-// By the source: a loop around the call `next` of the staying side, in which both made as many
-// rounds, and that does not hold `leaver`, to which the other side went on.
+// By the source: whether there is a loop around the call `next` of the staying side that both sides
+// repeated equally often and that does not contain `leaver`, the call to which the other side
+// continued.
 bool LeftBySource(const Analysis& analysis, const std::vector<LoopAround>& loops, uint32_t stayer,
                   const Event& next, uint32_t leaving_process, const Event& leaver,
                   Divergence* divergence) {
@@ -99,21 +101,21 @@ bool LeftBySource(const Analysis& analysis, const std::vector<LoopAround>& loops
   return false;
 }
 
-// `staying` holds the loop's next call at `sequence`; `leaver` is what the other side did instead.
+// `staying` has the loop's next call at `sequence`; `leaver` is what the other side did instead.
 bool LeftByHistory(const Analysis& analysis, const MemberHistory& staying, uint64_t sequence,
                    const Event& leaver, uint32_t leaving_process, Divergence* divergence) {
   std::vector<uint64_t> keys = SiteHistory(analysis.trace, analysis.sites, staying);
   if (sequence < staying.first || sequence - staying.first >= keys.size()) return false;
   const size_t at = sequence - staying.first;
-  // Without call paths every call of one kind looks like the same site: that is no loop.
+  // Without call paths, all calls of one kind seem to be at one site: that is not a loop.
   if ((keys[at] & 0xffffffff) == 0) return false;
   const Loop loop = FindLoop(keys, at + 1);
   if (loop.period == 0) return false;
-  // Where the loop's beginning is on record, the call must begin a round.
+  // If the beginning of the loop is recorded, the call must begin an iteration.
   const bool beginning_seen = loop.begin > 0 || staying.first == 1;
   if (beginning_seen && (at - loop.begin) % loop.period != 0) return false;
-  // Two equal calls in a row are what a skipped call leaves behind, too: either two whole rounds
-  // came before this one, or this call has followed its predecessor before.
+  // Two equal calls in a row may also be the result of a skipped call: either two complete
+  // iterations preceded this one, or this call has followed its predecessor before.
   if (at - loop.begin < 2 * loop.period) {
     bool usual = false;
     for (size_t i = 1; i < at && !usual; ++i) {
@@ -127,8 +129,8 @@ bool LeftByHistory(const Analysis& analysis, const MemberHistory& staying, uint6
   for (const Event* event : analysis.Timeline(leaving_process)) {
     if (event->start_ns >= leaver.start_ns || !SameSite(analysis, *event, leaver)) continue;
     was_made = true;
-    // A call that this rank made between two rounds is a part of the loop, too. Clocks of two hosts
-    // differ: the loop's beginning is taken from the same rank where it is on record.
+    // A call that this rank made between two iterations is part of the loop as well. Clocks of two
+    // hosts differ: the beginning of the loop is taken from the same rank if it is recorded.
     const MemberHistory* own = analysis.HistoryOf(
         analysis.trace.members[staying.member_index].communicator, leaving_process);
     const Event* own_first = own == nullptr ? nullptr : own->At(first->sequence);
@@ -143,8 +145,8 @@ bool LeftByHistory(const Analysis& analysis, const MemberHistory& staying, uint6
   return true;
 }
 
-// Did `leaving_process` leave the loop whose next call `staying` holds at `sequence`? `loops` are
-// those around that call that do not hold `leaver`; `sources`: there are no others.
+// Whether `leaving_process` left the loop whose next call `staying` has at `sequence`. `loops` are
+// the loops around that call that do not contain `leaver`; `sources`: there are no others.
 bool LeftLoop(const Analysis& analysis, const MemberHistory& staying, uint64_t sequence,
               const Event& leaver, uint32_t leaving_process, const std::vector<LoopAround>& loops,
               bool sources, Divergence* divergence) {
@@ -162,11 +164,11 @@ bool LeftLoop(const Analysis& analysis, const MemberHistory& staying, uint64_t s
   return true;
 }
 
-// What a process called, cut where it made one call, up to the present.
+// The calls of a process, divided at each instance of one call.
 struct Rounds {
   using Calls = std::vector<const Event*>;
   Calls before;              // up to the first of those
-  std::vector<Calls> whole;  // between two of them
+  std::vector<Calls> whole;  // between two instances
   Calls present;             // after the last of them, with the call that it stands in
   const Event* last = nullptr;
 };
@@ -191,7 +193,7 @@ Rounds CutAt(const Analysis& analysis, uint32_t process, const Event& cut, const
   return rounds;
 }
 
-// The ranks of a group have communicators of their own beside it, so only call sites count.
+// The ranks of a group also have their own communicators, so only call sites are compared.
 bool SameCalls(const Analysis& analysis, const Rounds::Calls& a, const Rounds::Calls& b,
                size_t calls) {
   return calls <= a.size() && calls <= b.size() &&
@@ -201,7 +203,7 @@ bool SameCalls(const Analysis& analysis, const Rounds::Calls& a, const Rounds::C
                     });
 }
 
-// Both called the same in each of the last rounds, and there are at least two of these.
+// Both made the same calls in each of the last rounds, and there are at least two of these.
 bool WentTheSameWay(const Analysis& analysis, const Rounds& a, const Rounds& b) {
   const size_t rounds = std::min(a.whole.size(), b.whole.size());
   for (size_t i = 1; i <= rounds; ++i) {
@@ -233,7 +235,7 @@ std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& no
   if (inside == nullptr) return came;
   for (const uint32_t p : node.missing) {
     const Event* stands = analysis.Waits(p) ? analysis.Stands(p) : nullptr;
-    // Another collective in the same line is another call, or the next round.
+    // Another collective on the same line is another call, or the next iteration.
     if (stands != nullptr && stands->sequence == 0 && stands->member != kNoIndex &&
         SameUserCall(analysis, *stands, *inside)) {
       came.push_back(p);
@@ -248,7 +250,7 @@ bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, u
   const uint32_t comm = analysis.CommunicatorOf(stands);
   const bool collective = stands.sequence != 0 && comm != kNoIndex;
   if (collective) {
-    // The other has been there, too: then this one is late, not ahead.
+    // The other process has been there as well: then this one is late, not ahead.
     const MemberHistory* history = analysis.HistoryOf(comm, waiter);
     if (history != nullptr && history->entered >= stands.sequence) return false;
   }
@@ -258,18 +260,18 @@ bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, u
   const Rounds own = CutAt(analysis, process, waiting, stands);
   if (own.last == nullptr) return stands_behind;
 
-  // It made that call in an earlier round.
+  // It made that call in an earlier iteration.
   const Rounds others = CutAt(analysis, waiter, waiting, waiting);
   const bool same_round = others.last != nullptr && others.last->sequence == own.last->sequence;
   if (same_round && SameCalls(analysis, own.present, others.present, own.present.size())) {
-    return false;  // on the same way, and not as far
+    return false;  // on the same path, and less far
   }
   const auto here = [&](const Rounds::Calls& calls) {
     return std::count_if(calls.begin(), calls.end(), [&](const Event* event) {
       return analysis.Site(*event) == analysis.Site(stands);
     });
   };
-  // Oftener at the present place than any round has it: a round without that call.
+  // At the present place more often than in any iteration: an iteration without that call.
   const auto times = here(own.present);
   if (times > 1) {
     auto usual = same_round ? here(others.present) : 0;
@@ -285,7 +287,7 @@ bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, u
   const bool was_here = SameSite(analysis, *own.last, stands) || has_here(own.before) ||
                         std::any_of(own.whole.begin(), own.whole.end(), has_here);
   if (was_here || !collective || analysis.HistoryOf(comm, waiter) == nullptr) return false;
-  // The first time here. Where no names say what stands behind what, the rounds before do.
+  // The first time at this place. Without names to compare lines by, earlier iterations decide.
   if (path_divergence.known) return stands_behind;
   return same_round && HasCallPath(analysis, stands) && HasCallPath(analysis, waiting) &&
          WentTheSameWay(analysis, own, others);
@@ -339,8 +341,8 @@ Divergence FindDivergence(const Analysis& analysis, const Incident& incident) {
   const bool x_here = here(*x);
   const bool y_here = here(*y);
 
-  // Where the histories are shifted, it is known who made the calls that the other left out: that
-  // side did not leave a loop too early, it made a call that is new to the loop.
+  // If the histories are shifted, it is known which side made the calls that the other skipped:
+  // that side did not leave a loop too early, but made a call that is new to the loop.
   const bool shifted = incident.what == Incident::What::kShift;
   const bool deviating_may = !shifted || !incident.shift.extra;
   const bool agreeing_may = !shifted || incident.shift.extra;
@@ -354,7 +356,7 @@ Divergence FindDivergence(const Analysis& analysis, const Incident& incident) {
              divergence.path_divergence.loops_b, divergence.path_divergence.sources_b, &divergence);
   }
 
-  // Which of the two is the conditional call?
+  // Decide which of the two is the conditional call.
   if (incident.what == Incident::What::kShift) {
     divergence.skipped = !incident.shift.extra;
     return divergence;
@@ -386,7 +388,7 @@ Divergence FindDivergence(const Analysis& analysis, const Incident& incident) {
     divergence.skipped = divergence.path_divergence.order <= 0;
   }
   divergence.order_open = !sources && !x_known && !y_known;
-  // Only a call that does not block lets a rank come to the other one at all.
+  // A rank can reach the other call only after a call that does not block.
   const Kind kind = analysis.KindOf(*y);
   divergence.later_made = (kind == Kind::kNonblocking || kind == Kind::kPersistentCollective ||
                            kind == Kind::kCreateCommNonblocking) &&

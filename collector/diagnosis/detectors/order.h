@@ -1,5 +1,5 @@
-// Did a rank go past a call that others wait in, or has it not come to it yet? All accusations of
-// ranks that wait elsewhere rest on this; where the history does not decide, the answer is no.
+// Whether a rank went past a call that others wait in, or has not reached it yet. All accusations
+// of ranks that wait elsewhere depend on this; if the history does not decide, the answer is no.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_ORDER_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_ORDER_H_
 
@@ -10,53 +10,53 @@
 
 namespace rollcall {
 
-// `waiting` is a call of process `waiter`; `stands` the call in which `process` stands.
+// `waiting` is a call of process `waiter`; `stands` is the call that `process` is in.
 bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, uint32_t waiter,
               const Event& waiting);
 
-// One line of the user's code may make several calls: mpi4py's allreduce of objects is made of
+// One line of the user's code may make several calls: mpi4py's allreduce of objects consists of
 // messages and a broadcast.
 bool SameUserCall(const Analysis& analysis, const Event& a, const Event& b);
 
-// Everybody with a trace who has entered it, and behind them those who wait on their way there in
-// the same line of the user's code.
+// All processes with a trace that have entered it, and after them those that wait on the way there,
+// on the same line of the user's code.
 std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& node);
 
-// Where a process stands; of one that waits for a nonblocking collective, the call that began it.
+// The call that a process is in; for one that waits for a nonblocking collective, the call that
+// started it.
 const Event* PlaceInOrder(const Analysis& analysis, uint32_t process);
 
-// Those of `processes` that went past a collective in which others wait. Who stands at the same
-// place is judged once.
+// Those of `processes` that went past a collective in which others wait. Processes at the same
+// place are evaluated once.
 std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& node,
                                 const std::vector<uint32_t>& processes);
 
-// How the two sides of an incident came apart.
+// How the two sides of an incident diverged.
 struct Divergence {
-  PathDivergence path_divergence;  // a: the agreeing side's call, b: the deviating side's
+  PathDivergence path_divergence;  // a: the agreeing side's call; b: the deviating side's
   bool calls_differ = false;
-  // The agreeing side's call is the one that the deviating side left out; otherwise the deviating
-  // side's call is one that it alone made.
+  // True: the deviating side skipped the agreeing side's call. False: only the deviating side made
+  // its call.
   bool skipped = true;
-  bool later_made = false;  // the deviating side made the other's call after all: another order
-  // Two calls of one operation, from two call sites of one function, that were not meant for each
-  // other: one of them was left out. Otherwise they may be two arms of a branch, with a mistake in
-  // one.
+  bool later_made = false;  // the deviating side made the other call later: a different order
+  // Two calls of one operation, from two call sites of one function, that were not meant to match:
+  // one of them was skipped. Otherwise they may be two arms of a branch with a mistake in one.
   bool separate_calls = false;
-  // The deviating side may still come to the other's call, behind its own: nothing decides between
-  // a call that it left out and another order.
+  // The deviating side may still reach the other call after its own: the records do not decide
+  // between a skipped call and a different order.
   bool order_open = false;
   // One side's loop ended earlier.
   bool uneven = false;
-  bool deviating_left = false;  // the deviating side is the one that left the loop
-  // Whether the call that it went on to is outside of the loop. Where the source says that it is
-  // inside, the loop is not uneven.
+  bool deviating_left = false;  // the deviating side left the loop
+  // Whether the call that it continued to is certainly outside the loop. If the source shows that
+  // it is inside, the loop is not uneven.
   bool left_for_certain = false;
-  // The loop's call stands under a condition in it: the last round may have gone without it.
+  // The loop's call is under a condition: the last iteration may have skipped it.
   bool conditional_in_loop = false;
-  LoopAround loop;  // by the source; no path: by the history only, which repeats so:
+  LoopAround loop;  // from the source; without a path: from the history only, with this period:
   size_t period = 0;
-  // How often both made the loop's call, as far as it is on record: rounds of the loop where its
-  // lines are known (`by_rounds`), else calls from this place.
+  // How often both sides made the loop's call, as far as it is recorded: iterations if the lines of
+  // the loop are known (`by_rounds`), otherwise calls from this place.
   uint64_t rounds = 0;
   bool by_rounds = false;
   bool rounds_lost = false;  // there may have been more

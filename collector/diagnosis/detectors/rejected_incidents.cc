@@ -1,6 +1,6 @@
-// Calls that MPI rejected, where that is why a rank ended, or why others wait for it: who ignores
-// the error goes on without having taken part. What was rejected and did no harm is not reported:
-// programs provoke errors on purpose.
+// Calls that MPI rejected, if that is why a rank ended or why others wait for it: a rank that
+// ignores the error continues without having taken part. A rejected call that did no harm is not
+// reported: programs provoke errors on purpose.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -37,14 +37,15 @@ class RejectionFinder {
     return trace_.processes[p].rejected;
   }
 
-  // The one that it did not come out of: whatever it misses since, it misses for that.
+  // The rejected call that it did not return from: everything that it has missed since is a
+  // consequence.
   const RejectedCall* Inside(uint32_t p) const {
     const auto call = std::find_if(Rejected(p).begin(), Rejected(p).end(),
                                    [](const RejectedCall& one) { return one.open; });
     return call == Rejected(p).end() ? nullptr : &*call;
   }
 
-  // The rejected call in whose place the others made theirs, under this number.
+  // The rejected call in whose place the others made theirs, with this number.
   const RejectedCall* InPlaceOf(uint32_t p, const Incident& incident, const Event* theirs) const {
     if (incident.communicator == kNoIndex || incident.sequence == 0) return nullptr;
     const MemberHistory* history = analysis_.HistoryOf(incident.communicator, p);
@@ -57,7 +58,8 @@ class RejectionFinder {
         if (event.sequence == incident.sequence) return &*call;
         continue;
       }
-      // A communicator that is none has no numbers: between the calls of this one it came here.
+      // A call on an invalid communicator has no number: it was made between two calls of this
+      // communicator.
       const Event* before = history->At(incident.sequence - 1);
       const Event* after = history->At(incident.sequence);
       if (call->error == ErrorClass::kCOMM && IsCollective(analysis_.KindOf(event)) &&
@@ -69,7 +71,7 @@ class RejectionFinder {
     return nullptr;
   }
 
-  // The last thing that the process did before it left.
+  // The last call of the process before it left.
   const RejectedCall* Last(uint32_t p) const {
     if (Rejected(p).empty()) return nullptr;
     const RejectedCall& last = Rejected(p).back();
@@ -77,7 +79,7 @@ class RejectionFinder {
     return made.empty() || made.back()->start_ns <= last.event.start_ns ? &last : nullptr;
   }
 
-  // The rejected half of a message whose other half somebody waits in.
+  // The rejected half of a message whose other half a rank waits in.
   const RejectedCall* OtherHalf(uint32_t p, uint32_t waiter) const {
     for (const WaitDependency& dependency : analysis_.graph.processes[waiter].dependencies) {
       if (dependency.event == nullptr || dependency.node != kNoIndex) continue;
@@ -92,7 +94,7 @@ class RejectionFinder {
     return nullptr;
   }
 
-  // The same with an argument that is right: what was wrong may differ.
+  // Whether the call was repeated with a correct argument; the wrong argument may differ.
   bool WasRepeated(uint32_t p, const RejectedCall& rejected) const {
     const std::vector<Event>& made = trace_.processes[p].p2p;
     return std::any_of(made.begin(), made.end(), [&](const Event& later) {
@@ -125,7 +127,7 @@ class RejectionFinder {
     return false;
   }
 
-  // The rejected calls of all of `side`, if they are why the other side waits; else none.
+  // The rejected calls of all of `side`, if they explain why the other side waits; otherwise none.
   Calls CallsOf(const Incident& incident, const Processes& side, const Processes& others,
                 const Event* theirs) const {
     const bool left = incident.what == What::kDeath || incident.what == What::kLeft;
@@ -144,7 +146,7 @@ class RejectionFinder {
   }
 
   void Explain(Incident* incident) {
-    // Who is outside of every call may be about to make it again.
+    // A rank that is outside every call may be about to repeat it.
     if (incident->what == What::kBehind) return;
     Calls calls =
         CallsOf(*incident, incident->deviating, incident->agreeing, incident->agreeing_event);
@@ -161,7 +163,7 @@ class RejectionFinder {
     incident->what = What::kRejected;
     incident->tie = false;
     Name(incident, calls);
-    // It did not come out of the call: where the others wait is later, and a consequence.
+    // It did not return from the call: the place where the others wait is later, and a consequence.
     const Event& call = calls.front()->event;
     if (calls.front()->open && call.sequence != 0) {
       incident->communicator = analysis_.CommunicatorOf(call);
@@ -169,7 +171,7 @@ class RejectionFinder {
     }
   }
 
-  // Who does not answer is not named, for any of several may be meant.
+  // The missing sender is not named, as several may be meant.
   Calls SenderOf(Incident* incident) const {
     const uint32_t waiter = incident->deviating.front();
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
@@ -223,7 +225,7 @@ class RejectionFinder {
     to->hangs |= from.hangs;
   }
 
-  // Nobody needs to wait for those: their end ends the job.
+  // No rank needs to wait for those: their end ends the job.
   void AddOpenCalls() {
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
       const RejectedCall* call = Inside(p);

@@ -1,6 +1,6 @@
-// Who has come to an initialisation, and who has not: MPI_Init, and calls that make a communicator
-// out of an identity (ncclCommInitRank) or over a group (MPI_Comm_create_group). Creations that are
-// collective on a parent are found with all other collectives.
+// Which ranks have entered an initialization, and which have not: MPI_Init, and calls that make a
+// communicator from an id (ncclCommInitRank) or over a group (MPI_Comm_create_group). Creations
+// that are collective on a parent are handled with the other collectives.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -14,8 +14,8 @@ namespace {
 
 using What = Incident::What;
 
-// A launch on many nodes takes minutes, without any record between: so many times longer than a
-// rank that is called stalled.
+// A launch on many nodes takes minutes without any record: this many times longer than the time
+// after which a rank is called stalled.
 constexpr int64_t kStartTakes = 4;
 
 class StartFinder {
@@ -24,7 +24,7 @@ class StartFinder {
       : analysis_(analysis), trace_(analysis.trace), incidents_(*incidents) {}
 
   void Find() {
-    // What stops ranks elsewhere keeps them from coming here, too.
+    // What stops ranks elsewhere also keeps them from arriving here.
     something_hangs_ = std::any_of(incidents_.begin(), incidents_.end(),
                                    [](const Incident& incident) { return incident.hangs; });
     for (const Creation& creation : trace_.creations) {
@@ -36,7 +36,7 @@ class StartFinder {
   }
 
  private:
-  // Inside for long, and nothing moved.
+  // Inside for long, without movement.
   bool StandsStill(const std::vector<uint32_t>& inside, int64_t times = 1) const {
     return std::all_of(inside.begin(), inside.end(),
                        [&](uint32_t p) { return analysis_.StoodStill(p, times); });
@@ -67,7 +67,7 @@ class StartFinder {
     return nullptr;
   }
 
-  // MPI_Init of one launch.
+  // Checks MPI_Init of one launch.
   void CheckWorld(uint32_t w) {
     const World& world = trace_.worlds[w];
     Incident incident;
@@ -99,7 +99,7 @@ class StartFinder {
     }
   }
 
-  // Who else belongs to the group, the record of a call that is still open does not say.
+  // The record of an open call does not say which other ranks belong to the group.
   void LookAtGroups() {
     std::map<std::tuple<uint32_t, Operation, int32_t>, Incident> groups;
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
@@ -206,7 +206,7 @@ class StartFinder {
     incidents_.push_back(std::move(incident));
   }
 
-  // Who is to come: known where the call says so, or the whole job is.
+  // The expected ranks: known if the call specifies them, or if it concerns the whole job.
   static std::vector<int32_t> Expected(const Creation& creation, const World& world) {
     std::vector<int32_t> all;
     if (creation.expected.empty()) {
@@ -249,7 +249,7 @@ class StartFinder {
       if (incident.absent.empty()) incident.deviating = std::move(missing);
     }
     if (something_hangs_ || !StandsStill(incident.agreeing)) return;
-    // Two halves of a job with an id each: found with the first of them.
+    // Two halves of a job with one id each: reported with the first of them.
     if (Inside(entrants).size() * 2 < static_cast<size_t>(std::max(first.size, 0)) &&
         std::any_of(incident.deviating.begin(), incident.deviating.end(),
                     [this](uint32_t p) { return IsCreating(p); })) {
@@ -270,7 +270,7 @@ class StartFinder {
   const Trace& trace_;
   std::vector<Incident>& incidents_;
   bool something_hangs_ = false;
-  std::unordered_set<uint32_t> creating_;  // processes that are inside one
+  std::unordered_set<uint32_t> creating_;  // processes that are inside such a call
   std::set<uint32_t> tied_;
 };
 

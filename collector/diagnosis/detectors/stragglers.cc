@@ -1,9 +1,9 @@
-// Who is always the last to arrive, in a job that moves.
+// Finds a rank that is always the last to arrive, in a job that moves.
 //
-// No clock of one host is compared with another's. In a collective in which everybody waits for
-// everybody (MPI 4.0, 6.1: an allreduce cannot return before all have called it) all members leave
-// together, give or take its own cost: so the last to arrive is the one that stays for the shortest
-// time, and the others waited for it by as much as they stayed longer.
+// Clocks of different hosts are not compared. In a collective in which every member waits for every
+// other (MPI 4.0, 6.1: an allreduce cannot return before all members have called it), all members
+// leave together, apart from its own cost: the last to arrive is the one that stays for the
+// shortest time, and the others waited for it by as much as they stayed longer.
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -13,8 +13,8 @@
 namespace rollcall {
 namespace {
 
-// What one rank must be beyond to be no accident: last so often, of so many, and others lose so
-// much by it, each time and of all the time that passed.
+// Thresholds beyond which a late rank is no accident: how often it was last, of how many
+// collectives, and how much time the others lost by it, each time and in all.
 constexpr uint64_t kFewestCollectives = 20;
 constexpr uint64_t kLastInPercent = 90;
 constexpr int64_t kLeastWaitNs = 100'000;
@@ -106,7 +106,7 @@ bool Judge(const Analysis& analysis, const CommunicatorHistory& histories, Incid
 }  // namespace
 
 void FindStragglers(const Analysis& analysis, std::vector<Incident>* incidents) {
-  std::map<uint32_t, Incident> by_process;  // a slow rank shows on all its communicators
+  std::map<uint32_t, Incident> by_process;  // a slow rank is seen on all its communicators
   for (uint32_t c = 0; c < analysis.histories.size(); ++c) {
     const CommunicatorHistory& histories = analysis.histories[c];
     const bool inter = (analysis.trace.communicators[c].flags & ring::kIsInter) != 0;

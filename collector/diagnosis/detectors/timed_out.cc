@@ -1,4 +1,4 @@
-// A job that was ended for taking too long, of which nothing else explains why.
+// A job that was ended because it took too long, with no other explanation.
 #include "collector/diagnosis/detectors/incident.h"
 
 namespace rollcall {
@@ -11,7 +11,7 @@ void FindTimedOut(const Analysis& analysis, std::vector<Incident>* incidents) {
     incident.deviating.push_back(p);
     incident.calls.push_back(analysis.Stands(p));
   }
-  incident.tie = true;  // nobody is wrong for all that is known
+  incident.tie = true;  // no rank is known to be wrong
   incidents->push_back(std::move(incident));
 }
 

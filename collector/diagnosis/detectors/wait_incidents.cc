@@ -1,4 +1,5 @@
-// Who waits for what will not come: the dead, those who left, those who compute, each other.
+// Finds ranks that wait for something that will not come: from dead ranks, ranks that left, ranks
+// that compute, or each other.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -14,7 +15,7 @@ namespace {
 
 using What = Incident::What;
 
-// Findings about the same ranks for the same reason become one, at the place where most wait.
+// Merges findings about the same ranks for the same reason, at the place where most ranks wait.
 class Gatherer {
  public:
   Gatherer(const Analysis& analysis, std::vector<Incident>* incidents)
@@ -30,7 +31,7 @@ class Gatherer {
     incident.hangs = true;
     const std::vector<uint32_t> there =
         what == What::kLeft ? WhoCame(analysis_, node) : WhoEntered(analysis_, node);
-    // Those who do what fewer do are the odd ones, whichever side that is; the dead are always.
+    // The smaller side deviates, whichever it is; dead ranks always do.
     const bool choose = what == What::kLeft || what == What::kCycle;
     incident.tie = choose && there.size() == missing.size();
     if (choose && there.size() < missing.size()) {
@@ -41,7 +42,7 @@ class Gatherer {
       incident.agreeing = there;
     }
     const auto event_of = [&](const std::vector<uint32_t>& side) {
-      // Of those who came, one that still waits shows what for.
+      // Among the ranks that have arrived, one that still waits shows what for.
       const bool came = node.start != 0 && side == there && !node.inside.empty();
       return CallOrPlace(analysis_, node.communicator, node.sequence,
                          came ? node.inside.front() : side.front(), node.start);
@@ -71,8 +72,7 @@ class Gatherer {
         incident.deviating.empty() ? nullptr : analysis_.Stands(incident.deviating.front());
     if (what == What::kMessage) {
       if (dependency.process == waiter) incident.message.unmarked = dependency.unmarked;
-      // The call that nobody answers is what is wrong; who should have answered may be all
-      // innocent.
+      // The call without an answer is wrong; the rank that should have answered may be innocent.
       std::swap(incident.deviating, incident.agreeing);
       std::swap(incident.deviating_event, incident.agreeing_event);
     }
@@ -104,16 +104,15 @@ std::vector<uint32_t> Those(const Analysis& analysis, const std::vector<uint32_t
   return result;
 }
 
-// Calls have paired with the wrong ones since: whatever stops later on the communicator stops
-// because of that.
+// Calls have matched the wrong ones since then: later hangs on the communicator are consequences.
 bool OutOfStep(const Incident& incident) {
   return incident.what == What::kShift ||
          (incident.what == What::kCalls && incident.mismatch.kind == MismatchKind::kOperation);
 }
 
-// Whether the incident says already why the node stops. The same call with other arguments leaves
-// numbers as they were: it stops the ranks inside it (call_incidents.cc says when), and whoever is
-// missing in a later one has a reason of its own.
+// Whether the incident already explains why the node hangs. The same call with different arguments
+// leaves sequence numbers unchanged: it stops the ranks inside it (see call_incidents.cc), and a
+// rank that is missing in a later call has a reason of its own.
 bool Explains(const Analysis& analysis, const Incident& incident, const CollectiveNode& node) {
   if (incident.communicator != node.communicator || incident.sequence > node.sequence) return false;
   return OutOfStep(incident) || (incident.what == What::kCalls && analysis.IsMismatched(node));
@@ -124,8 +123,8 @@ bool StandsStill(const Analysis& analysis, const CollectiveNode& node) {
          analysis.AllStill(Those(analysis, node.missing, Activity::kRunning));
 }
 
-// Who got an error from a call that did not fit, and left, left for that reason: what the others
-// miss it in then is a consequence. nullptr if one of them has another reason.
+// A rank that got an error from a mismatched call and left, left because of it: that the others
+// miss it now is a consequence. nullptr if one of them has another reason.
 Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& gone,
                       std::vector<Incident>* incidents) {
   if (gone.empty()) return nullptr;
@@ -144,7 +143,7 @@ Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& gon
   return nullptr;
 }
 
-// A number of another communicator may be out of step already where this one stops.
+// A number of another communicator may be out of step before this one hangs.
 void LookAtNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* gatherer,
                 std::vector<Incident>* incidents) {
   for (Incident& incident : *incidents) {
@@ -167,8 +166,8 @@ void LookAtNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* 
   if (!left.empty()) {
     const std::optional<Shift>& shift = analysis.ShiftOf(node.communicator);
     if (!shift || shift->sequence > node.sequence) {
-      // Others who went past the call and wait elsewhere by now are on the same side, where that
-      // decides who is in the majority.
+      // Other ranks that went past the call and wait elsewhere are on the same side, if that
+      // decides which side is the majority.
       std::vector<uint32_t> past;
       for (const uint32_t p : node.missing) {
         if (analysis.Waits(p)) past.push_back(p);
@@ -187,7 +186,8 @@ void LookAtShift(const Analysis& analysis, const CollectiveNode& node,
   const std::optional<Shift>& shift = analysis.ShiftOf(node.communicator);
   if (!shift || shift->sequence > node.sequence || node.missing.empty()) return;
   if (Explained(*incidents, node.communicator, node.sequence)) return;
-  // Only what cannot end is worth a look into the past: ranks on their way are often out of step.
+  // Only calls that cannot complete are worth examining the past: moving ranks are often out of
+  // step.
   const bool stuck = std::any_of(node.inside.begin(), node.inside.end(),
                                  [&](uint32_t process) { return analysis.IsStuck(process); });
   if (!stuck) return;
@@ -204,12 +204,12 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
                     std::vector<Incident>* incidents) {
   for (uint32_t p = 0; p < analysis.graph.processes.size(); ++p) {
     const ProcessView& view = analysis.graph.processes[p];
-    // Of several that it waits for, one may have come: that is enough for a Waitany only.
+    // If it waits for several events, one may have happened: that is enough for a Waitany only.
     if (!analysis.Waits(p) || (view.any && view.released)) continue;
     const WaitGraph& graph = analysis.graph;
     const WaitDependency* own = graph.OwnUnmarked(p);
     if (own != nullptr && analysis.IsStuck(p)) gatherer->AddMessage(What::kMessage, p, *own, {});
-    // Of several that it waits for, one that still may come is enough.
+    // If it waits for several events, one that may still happen is enough.
     const bool another = view.any && !analysis.IsStuck(p) && view.activity != Activity::kPolling;
     for (const WaitDependency& dependency : view.dependencies) {
       if (dependency.node != kNoIndex || dependency.event == nullptr) continue;
@@ -225,11 +225,11 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
         continue;
       }
       if (!behind.empty()) {
-        // Any of many may still send: only a single one can be said to be late. It is one, if all
-        // others wait themselves, and nothing else can release them.
+        // Any of many may still send: only a single rank can be called late. It is late if all
+        // others wait and nothing else can release them.
         if (behind.size() == 1) gatherer->AddMessage(What::kBehind, p, dependency, behind);
       } else if (!dead.empty() && (analysis.IsStuck(p) || graph.Candidates(dependency) == 1)) {
-        // Of those who could have sent it, the dead are the ones of whom nobody knows why not.
+        // Among the possible senders, the dead ones are those whose reason is unknown.
         gatherer->AddMessage(What::kDeath, p, dependency, dead);
       } else if (!left.empty() && left.size() == graph.Candidates(dependency) && !another) {
         gatherer->AddMessage(What::kMessage, p, dependency, left);
@@ -238,7 +238,7 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
   }
 }
 
-// Everybody who is known to be a member has come, and more than those are needed.
+// All known members have entered, and further processes are needed.
 bool NodeNeedsOutsiders(const Analysis& analysis, const CollectiveNode& node) {
   return std::any_of(node.inside.begin(), node.inside.end(), [&](uint32_t p) {
     const Event* call = CallOrPlace(analysis, node.communicator, node.sequence, p, node.start);
@@ -246,8 +246,8 @@ bool NodeNeedsOutsiders(const Analysis& analysis, const CollectiveNode& node) {
   });
 }
 
-// Is it kept by collectives alone in which everybody has arrived? Who waits for several requests
-// may be kept by another one.
+// Whether the process waits only for collectives in which all members have arrived. A process that
+// waits for several requests may wait for another one.
 bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
   const ProcessView& view = analysis.graph.processes[process];
   const auto arrived = [&](const WaitDependency& dependency) {
@@ -256,17 +256,18 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
     return node.missing.empty() && !analysis.IsMismatched(node) && !node.unknown;
   };
   const bool polling = view.activity == Activity::kPolling;
-  // Who polls with work in between is outside of MPI, and need not be kept by anything.
+  // A process that polls with work in between is outside MPI and need not be waiting for anything.
   const Process& record = analysis.trace.processes[process];
   const Thread* poller = polling ? WaitingPoller(analysis.options, record) : nullptr;
   if (poller != nullptr && poller->polls_tightly_since_ns == kNoTime) return false;
-  // Of several threads, each waits for something of its own.
+  // If there are several threads, each waits for its own event.
   const bool alone = record.open_calls.size() == 1;
   const Kind kind = view.open == nullptr ? Kind::kNone : analysis.KindOf(view.open->event);
   if (alone && !polling && (kind == Kind::kWaitany || kind == Kind::kWaitsome)) {
     return std::any_of(view.dependencies.begin(), view.dependencies.end(), arrived);
   }
-  // What may be on its way, or cannot be judged, is no need; nor is it known to have come.
+  // A message that may be on its way, or cannot be judged, is not a dependency; nor is it known to
+  // have arrived.
   size_t active = 0;
   for (const OpenRequest& request : analysis.trace.processes[process].open_requests) {
     if (request.state != ring::RequestState::kActive) continue;
@@ -276,7 +277,8 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
   return std::all_of(view.dependencies.begin(), view.dependencies.end(), arrived);
 }
 
-// Who waits for a request that it has cancelled waits for nobody (MPI 4.0, 3.8.4).
+// A process that waits for a request that it has cancelled waits for no other process (MPI 4.0,
+// 3.8.4).
 void LookAtCancelled(const Analysis& analysis, std::vector<Incident>* incidents) {
   Incident incident;
   incident.what = What::kCancelled;
@@ -284,7 +286,7 @@ void LookAtCancelled(const Analysis& analysis, std::vector<Incident>* incidents)
   for (uint32_t p = 0; p < analysis.graph.processes.size(); ++p) {
     const ProcessView& view = analysis.graph.processes[p];
     if (view.open == nullptr || !analysis.Waits(p) || !analysis.StoodStill(p)) continue;
-    if (!view.any && !view.dependencies.empty()) continue;  // and for others, too
+    if (!view.any && !view.dependencies.empty()) continue;  // it waits for other events as well
     const OpenRequest* cancelled = nullptr;
     for (const OpenRequest& request : analysis.trace.processes[p].open_requests) {
       const bool active = request.state == ring::RequestState::kActive && request.cancelled;
@@ -308,8 +310,9 @@ bool ForLongEnough(const Analysis& analysis, const CollectiveNode& node) {
                      [&](uint32_t process) { return analysis.WasJudged(process); });
 }
 
-// An earlier mismatch may have left something over that keeps the ranks here, where all match and
-// all have arrived. Two reductions that differ leave nothing: each side got as much as it wanted.
+// Whether an earlier mismatch may have left data behind that blocks the ranks here, where all calls
+// match and all members have arrived. Two different reductions leave nothing: each side got as much
+// as it expected.
 bool LeavesOver(const Incident& incident, const CollectiveNode& node) {
   return incident.communicator == node.communicator && incident.sequence != 0 &&
          incident.sequence <= node.sequence &&
@@ -317,7 +320,7 @@ bool LeavesOver(const Incident& incident, const CollectiveNode& node) {
           (incident.what == What::kCalls && incident.mismatch.kind != MismatchKind::kReduceOp));
 }
 
-// True if nothing more is to be said of this node.
+// True if nothing more is to be reported about this node.
 bool ExplainedByLeftovers(const Analysis& analysis, const CollectiveNode& node,
                           std::vector<Incident>* incidents) {
   const bool just_came = std::any_of(node.inside.begin(), node.inside.end(), [&](uint32_t process) {
@@ -332,7 +335,7 @@ bool ExplainedByLeftovers(const Analysis& analysis, const CollectiveNode& node,
   return explained;
 }
 
-// Somebody of whom the message is awaited sent one that is like it.
+// Whether a rank that should send the message sent a similar one.
 bool SentAnother(const Analysis& analysis, const Incident& incident) {
   if (incident.deviating_event == nullptr) return false;
   const std::optional<NearMiss> near =
@@ -340,8 +343,9 @@ bool SentAnother(const Analysis& analysis, const Incident& incident) {
   return near && Contains(incident.agreeing, near->other);
 }
 
-// A message that somebody does not send who is the cause of another hang: one user call may be made
-// of messages and collectives. A receive that another tag would have matched is wrong by itself.
+// Drops messages that are missing because their sender is the cause of another hang: one user call
+// may consist of messages and collectives. A receive that another tag would have matched is wrong
+// by itself.
 void DropMessagesOfCulprits(const Analysis& analysis, std::vector<Incident>* incidents) {
   const auto is_culprit = [&](uint32_t process) {
     return std::any_of(incidents->begin(), incidents->end(), [&](const Incident& other) {
@@ -390,7 +394,7 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
   for (const CollectiveNode& node : analysis.graph.nodes) {
     if (analysis.IsMismatched(node) || node.unknown) continue;
     if (!node.missing.empty() || node.inside.empty()) continue;
-    // Whoever died inside it has entered it, and is not among the missing.
+    // A rank that died inside it has entered it, and is not among the missing.
     const std::vector<MemberHistory>& members = analysis.histories[node.communicator].members;
     if (std::any_of(members.begin(), members.end(), [&](const MemberHistory& history) {
           return Has(analysis, history.process, Activity::kEnded);

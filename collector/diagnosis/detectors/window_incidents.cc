@@ -1,11 +1,11 @@
-// Waits inside the synchronisation of a window that some of its processes take part in
-// (MPI 4.0, 12.5.2 to 12.5.4): post, start, complete, wait, lock, unlock, flush.
+// Finds waits in the synchronization of a window that some of its processes take part in (MPI 4.0,
+// 12.5.2 to 12.5.4): post, start, complete, wait, lock, unlock, flush.
 //
-// Whose turn it is, the records do not say: the group of a post or start is not in them, and a lock
-// that was asked for is not yet a lock that is held. So nothing is inferred from who waits for
-// whom. But where nobody is left outside of MPI, and for as long as makes a rank stalled nothing
-// has moved, the calls are what the job hangs in. Not where a rank has threads of which one may be
-// outside, or waits for another job.
+// The records do not show which rank has to act: they lack the group of a post or start, and a
+// requested lock is not yet a held lock. So nothing is derived from who waits for whom. But if no
+// rank is left outside MPI, and nothing has moved for the time that makes a rank stalled, the job
+// hangs in these calls. Not if a rank has a thread that may be outside MPI, or waits for another
+// job.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -15,12 +15,12 @@
 namespace rollcall {
 namespace {
 
-// The call of a rank that it waits in for others of the window; nullptr if it does not.
+// The call in which a rank waits for other ranks of the window; nullptr if there is none.
 const Event* WaitsInWindow(const Analysis& analysis, uint32_t process) {
   const OpenCall* open = analysis.graph.processes[process].open;
   if (open == nullptr || open->event.member == kNoIndex) return nullptr;
   switch (analysis.Op(open->event)) {
-    case Operation::kRput:  // these do not wait: a request comes out
+    case Operation::kRput:  // these do not wait: they return a request
     case Operation::kRget:
     case Operation::kRaccumulate:
     case Operation::kRget_accumulate:
@@ -32,7 +32,7 @@ const Event* WaitsInWindow(const Analysis& analysis, uint32_t process) {
   return kind == Kind::kWindowSync ? &open->event : nullptr;
 }
 
-// Inside MPI for long, with no other thread that could come, and waiting for ranks of this job.
+// Inside MPI for long, without another thread that could act, and waiting for ranks of this job.
 bool CannotAnswer(const Analysis& analysis, uint32_t p) {
   const ProcessView& view = analysis.graph.processes[p];
   const Process& process = analysis.trace.processes[p];
@@ -41,7 +41,7 @@ bool CannotAnswer(const Analysis& analysis, uint32_t p) {
   if (view.activity != Activity::kBlocked || view.open == nullptr || !one_thread) return false;
   if (!analysis.StoodStill(p) || NeedsOutsiders(analysis, view.open->event)) return false;
   if (WaitsInWindow(analysis, p) != nullptr) return true;
-  // What else is not understood may end by itself.
+  // Any other wait may end by itself.
   return !view.dependencies.empty() &&
          std::none_of(view.dependencies.begin(), view.dependencies.end(),
                       [&](const WaitDependency& dependency) {

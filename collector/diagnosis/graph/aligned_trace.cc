@@ -20,7 +20,7 @@ int64_t NoProgress(const Trace& trace, const DiagnoseOptions& options) {
   const int64_t last = LastMovement(trace);
   int64_t now = trace.taken_at_ns;
   if (options.job_ended) {
-    // The picture may have been taken days later: what counts is when the processes ended.
+    // The snapshot may have been taken days later: the time when the processes ended counts.
     now = kNoTime;
     for (const Process& process : trace.processes) now = std::max(now, process.end.at_ns);
   }
@@ -77,7 +77,7 @@ bool AlignedTrace::EnteredRecently(uint32_t process) const {
 }
 
 const MemberHistory* AlignedTrace::HistoryOf(uint32_t communicator, uint32_t process) const {
-  if (communicator >= histories.size()) return nullptr;  // kNoIndex: a call without one
+  if (communicator >= histories.size()) return nullptr;  // kNoIndex: a call without a communicator
   for (const MemberHistory& history : histories[communicator].members) {
     if (history.process == process) return &history;
   }

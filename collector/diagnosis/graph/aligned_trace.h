@@ -1,6 +1,6 @@
-// The trace, aligned, with everything computed once that is derived from it alone. Which ranks are
-// stuck it does not know: see analysis.h. For one thread; refers to the trace and the options,
-// which must outlive it.
+// The trace, aligned, with all data that is derived from it alone, computed once. It does not know
+// which ranks hang: see analysis.h. For one thread; refers to the trace and the options, which must
+// outlive it.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_ALIGNED_TRACE_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_ALIGNED_TRACE_H_
 
@@ -31,7 +31,7 @@ class AlignedTrace {
   std::vector<CommunicatorHistory> histories;  // parallel to Trace::communicators
   WaitGraph graph;
   DeviceWaits device;
-  int64_t no_progress_ns = -1;  // since anything last moved; -1 if unknown
+  int64_t no_progress_ns = -1;  // since the last movement of any process; -1 if unknown
 
   const Arguments& Args(const Event& event) const { return trace.arguments[event.arguments]; }
   Operation Op(const Event& event) const { return Args(event).operation; }
@@ -43,7 +43,7 @@ class AlignedTrace {
   const std::string& CommunicatorName(uint32_t communicator) const {
     return trace.communicators[communicator].name;
   }
-  // kNoIndex for a call on none that is known.
+  // kNoIndex for a call without a known communicator.
   uint32_t CommunicatorOf(const Event& event) const {
     return event.member == kNoIndex ? kNoIndex : trace.members[event.member].communicator;
   }
@@ -51,48 +51,49 @@ class AlignedTrace {
     const Activity activity = graph.processes[process].activity;
     return activity == Activity::kBlocked || activity == Activity::kPolling;
   }
-  // The job stands still as far as this process goes: two looks saw no movement, or it is over.
+  // The process does not move: two samples saw no movement, or the job is over.
   bool Still(uint32_t process) const { return trace.processes[process].quiet || options.job_ended; }
-  bool AnyEnded() const;  // a process whose end is its own
+  bool AnyEnded() const;  // a process ended by itself
   bool AllStill(const std::vector<uint32_t>& processes) const;
-  // Of a job that is over. A hang was reported, and the process has not moved since: it had stood
-  // still for long enough then.
+  // For a job that is over: a hang was reported, and the process has not moved since. It had been
+  // still for long enough by then.
   bool WasJudged(uint32_t process) const {
     return rollcall::WasJudged(options, trace.processes[process]);
   }
-  // Of a job that is over. Somebody who watched it while it ran had waited long enough for the
-  // process: it was looked into, or ended.
+  // For a job that is over: a live observer had waited long enough for the process; its stack was
+  // taken, or it was ended.
   bool WasLookedInto(uint32_t process) const {
     const Process& watched = trace.processes[process];
     return options.job_ended && (!watched.live_stacks.empty() || watched.end.by_rollcall);
   }
 
-  // For how long a process has made no call; -1 if unknown.
+  // How long the process has made no call; -1 if unknown.
   int64_t IdleNs(uint32_t process) const {
     return rollcall::IdleNs(options, trace.processes[process]);
   }
-  // Nothing of it moves, and has not for as long as makes a rank stalled, or for `times` as long.
+  // The process has not moved for the time that makes a rank stalled, or for `times` that time.
   bool StoodStill(uint32_t process, int64_t times = 1) const;
-  // It made a call so lately that on a busy machine it may still be about to return from it,
-  // however little moved between two looks. Nobody did in a job that is over.
+  // It made a call so recently that on a busy machine it may still be about to return, even if it
+  // did not move between two samples. False in a job that is over.
   bool EnteredRecently(uint32_t process) const;
 
   const MemberHistory* HistoryOf(uint32_t communicator, uint32_t process) const;
   const CollectiveNode* NodeOf(uint32_t communicator, uint64_t sequence) const;
 
-  // Where a process stands: MPI_Finalize, the call it is inside of, what it polls, or its last
-  // call; nullptr if it never made one.
+  // The call of a process: MPI_Finalize, the call that it is inside, the call that it polls with,
+  // or its last call; nullptr if it never made one.
   const Event* Stands(uint32_t process) const;
-  // The unsuccessful poll that was a process' last call; nullptr if its last call was another one.
+  // The unsuccessful poll that was the last call of the process; nullptr if its last call was
+  // another one.
   const Event* LastPoll(uint32_t process) const;
-  // The last call that a process is known to have made, finished or not; polls are left out.
+  // The last call that a process is known to have made, finished or not; without polls.
   const Event* LastCall(uint32_t process) const;
-  // All calls of a process on its communicators, in the order in which they were made.
+  // All calls of a process on its communicators, in the order in which it made them.
   std::vector<const Event*> Timeline(uint32_t process) const;
   uint64_t Site(const Event& event) const { return SiteKey(trace, sites, event); }
   bool Finalizes(const Event& event) const { return Op(event) == Operation::kFinalize; }
 
-  // The shift in a communicator's history; computed at the first question.
+  // The shift in a communicator's history; computed when first requested.
   const std::optional<Shift>& ShiftOf(uint32_t communicator) const;
 
  private:
@@ -105,7 +106,7 @@ bool Contains(const std::vector<T>& all, const T& one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-// `all` without `some`: rising, each once.
+// `all` without `some`: increasing, without duplicates.
 std::vector<uint32_t> Without(std::vector<uint32_t> all, const std::vector<uint32_t>& some);
 
 }  // namespace rollcall

@@ -6,36 +6,37 @@
 namespace rollcall {
 namespace {
 
-// Can stand in a proof: nothing of it is unknown, and only one thread of it could act.
+// Whether the process can be part of a proof: everything about it is known, and only one of its
+// threads could act.
 bool Reliable(const Process& process) {
   return process.quiet && process.thread_level >= 0 && process.thread_level <= 2 &&
          process.records_unreadable == 0 && process.table_overflows == 0;
 }
 
-// What a process is taken to wait by.
+// The rules by which a process is considered to wait.
 enum class Waits : uint8_t {
   kAll,       // all that looks like it
   kFirm,      // no weak waits, and for nothing that may have come uncounted
-  kStandard,  // what the standard demands, on complete records
+  kStandard,  // what the standard requires, on complete records
 };
 
-// The greatest set that can act, by rounds over a worklist. Returns who can.
+// The largest set of processes that can act, by a worklist. Returns whether each process can.
 std::vector<bool> ComputeRunnable(const Trace& trace, const WaitGraph& graph,
                                   const std::vector<bool>& mismatched, Waits waits) {
   const bool strict = waits == Waits::kStandard;
   const size_t count = graph.processes.size();
   std::vector<bool> can(count, false);
-  std::vector<std::vector<uint32_t>> waiters(count);  // processes to look at when one can act
+  std::vector<std::vector<uint32_t>> waiters(count);  // processes to examine when one can act
   std::vector<uint32_t> work;
-  // A member that is missing from a node concerns everybody inside: through the node, not pair by
-  // pair.
+  // A member that is missing from a node concerns every process inside: through the node, not pair
+  // by pair.
   std::vector<std::vector<uint32_t>> nodes_of(count);
   std::vector<uint32_t> missing_left(graph.nodes.size());
   for (uint32_t n = 0; n < graph.nodes.size(); ++n) {
     for (const uint32_t p : graph.nodes[n].missing) nodes_of[p].push_back(n);
     missing_left[n] = static_cast<uint32_t>(graph.nodes[n].missing.size());
   }
-  // So does a member of whom a receive from anybody waits for.
+  // The same for a member that a receive from any source waits for.
   std::vector<std::vector<uint32_t>> anybodies_of(count);
   std::vector<std::vector<uint32_t>> waiters_of(graph.any_source.size());
   std::vector<bool> somebody_can(graph.any_source.size(), false);
@@ -52,7 +53,7 @@ std::vector<bool> ComputeRunnable(const Trace& trace, const WaitGraph& graph,
   const auto satisfied = [&](const WaitDependency& dependency) {
     if ((strict && !dependency.strict) || (dependency.uncounted && waits != Waits::kAll))
       return true;
-    // If it were the waiter itself who can act, nobody would ask.
+    // A process that can act is not a waiter, so it is not asked about itself.
     if (dependency.any_source != kNoIndex) return bool{somebody_can[dependency.any_source]};
     if (dependency.process != kNoIndex) return bool{can[dependency.process]};
     if (mismatched[dependency.node]) return false;

@@ -1,10 +1,10 @@
-// What detectors and rules work on: an aligned trace of which it is known who is stuck.
+// The input of detectors and rules: an aligned trace in which it is known which ranks hang.
 //
-// A call is stuck if nothing that can still happen completes it: the least set of processes that
-// can act is computed (those that compute, then whoever they can release, and so on); what remains
-// is a deadlock or waits for the dead. Computed three times: by what an MPI library does in
-// practice; the same without those whose wait is weak; and by what the standard alone demands,
-// under which alone something is proven.
+// A call hangs if nothing that can still happen completes it: the smallest set of processes that
+// can act is computed (those that compute, then those that they can release, and so on); the
+// remaining ones are in a deadlock or wait for dead processes. This is computed three times: by
+// what MPI libraries do in practice; the same without processes whose wait is weak; and by what the
+// standard alone requires. Only the last one proves a hang.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_ANALYSIS_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_ANALYSIS_H_
 
@@ -15,25 +15,25 @@
 
 namespace rollcall {
 
-// Made by Analyze() of detectors/incident.h, which knows which calls do not fit together. For one
-// thread, as AlignedTrace.
+// Made by Analyze() of detectors/incident.h, which knows which calls do not match. For one thread,
+// as AlignedTrace.
 class Analysis : public AlignedTrace {
  public:
-  // `mismatched`: indices of nodes of aligned.graph that never complete, as their calls do not fit
-  // together.
+  // `mismatched`: indices of nodes of aligned.graph that never complete because their calls do not
+  // match.
   Analysis(AlignedTrace aligned, const std::vector<uint32_t>& mismatched);
 
   // `node` is one of graph.nodes.
   bool IsMismatched(const CollectiveNode& node) const {
     return mismatched_[static_cast<size_t>(&node - graph.nodes.data())];
   }
-  // Nothing that can still happen releases the process, which waits.
+  // The process waits, and nothing that can still happen releases it.
   bool IsStuck(uint32_t process) const { return Waits(process) && !runnable_[process]; }
-  // Not even if all weak waits ended, and what is uncounted came.
+  // It is stuck even if all weak waits ended and all uncounted messages arrived.
   bool IsStuckFirmly(uint32_t process) const {
     return Waits(process) && !runnable_firmly_[process];
   }
-  // By the standard, on complete records: proven.
+  // It is stuck by the standard, on complete records: proven.
   bool IsStuckStrictly(uint32_t process) const {
     return Waits(process) && !runnable_strictly_[process];
   }

@@ -6,7 +6,8 @@
 namespace rollcall {
 namespace {
 
-// Of those who are missing, the caller cannot do without these; of nobody, by the standard.
+// Sets `relevant` to the missing members that satisfy `wanted`. If there are none, the dependency
+// is not strict.
 template <typename Wanted>
 void OnlyThose(const CollectiveNode& node, WaitDependency* dependency, const Wanted& wanted) {
   std::copy_if(node.missing.begin(), node.missing.end(), std::back_inserter(dependency->relevant),
@@ -15,8 +16,9 @@ void OnlyThose(const CollectiveNode& node, WaitDependency* dependency, const Wan
   if (dependency->relevant.size() == node.missing.size()) dependency->relevant.clear();  // all
 }
 
-// Does data come by this entry of an array of counts? Of one that was cut off, perhaps. (Those of
-// a w-collective are signatures, of which that of no data is not 0: then it counts as some.)
+// Whether this entry of an array of counts stands for data. If the array was truncated: perhaps.
+// (Entries of a w-collective are signatures, and the signature of no data is not 0: such an entry
+// counts as data.)
 bool Given(const std::vector<uint64_t>& counts, int32_t rank) {
   return rank < 0 || static_cast<size_t>(rank) >= counts.size() ||
          counts[static_cast<size_t>(rank)] != 0;
@@ -24,8 +26,8 @@ bool Given(const std::vector<uint64_t>& counts, int32_t rank) {
 
 }  // namespace
 
-// Nothing that the others have comes to the caller: no data, or a duplicate, which takes no word
-// of the others (MPI 4.0, 7.4.2, advice to implementors).
+// The caller receives nothing from the others: there is no data, or it is a duplicate, which needs
+// no message of the others (MPI 4.0, 7.4.2, advice to implementors).
 bool CollectiveDependencies::NeedsNobody(const Arguments& arguments, Rule rule) const {
   const auto empty = [this](uint64_t count, uint32_t datatype) {
     return datatype != kNoIndex && (count == 0 || trace_.datatypes[datatype].bytes == 0);
@@ -41,7 +43,7 @@ bool CollectiveDependencies::NeedsNobody(const Arguments& arguments, Rule rule) 
   }
   switch (EmptyOf(rule)) {
     case Empty::kEither:
-      return no_recv || no_send;  // one buffer, or two alike
+      return no_recv || no_send;  // one buffer, or two equal ones
     case Empty::kReceive:
       return no_recv;
     case Empty::kNever:
@@ -50,7 +52,7 @@ bool CollectiveDependencies::NeedsNobody(const Arguments& arguments, Rule rule) 
   return false;
 }
 
-// From the root, or to it.
+// Data moves from the root or to it.
 void CollectiveDependencies::RefineRooted(uint32_t p, const CollectiveNode& node,
                                           const Arguments& arguments, Rule rule,
                                           WaitDependency* dependency) {
@@ -88,7 +90,7 @@ void CollectiveDependencies::Refine(uint32_t p, const CollectiveNode& node,
   const OperationInfo& info = FindOperation(static_cast<uint16_t>(arguments.operation));
   const Rule rule = info.rule;
   const bool inter = (trace_.communicators[node.communicator].flags & ring::kIsInter) != 0;
-  // An initialisation moves no data.
+  // An initialization moves no data.
   const bool initialises = info.kind == Kind::kPersistentCollective && node.start == 0;
   if (initialises || NeedsNobody(arguments, rule)) {
     dependency->strict = false;
@@ -137,7 +139,7 @@ void CollectiveDependencies::Refine(uint32_t p, const CollectiveNode& node,
   if (inter) OnlyOtherGroup(p, node, dependency);
 }
 
-// What comes to the caller comes from the other group (MPI 4.0, 6.2.3).
+// The caller receives from the other group only (MPI 4.0, 6.2.3).
 void CollectiveDependencies::OnlyOtherGroup(uint32_t p, const CollectiveNode& node,
                                             WaitDependency* dependency) const {
   if (!dependency->strict) return;

@@ -7,7 +7,7 @@
 
 namespace rollcall {
 
-// Tarjan's algorithm without recursion: a pipeline of ranks is as deep as it is long.
+// Tarjan's algorithm without recursion: a long pipeline of ranks would need a deep stack.
 Components FindComponents(uint32_t vertices, const std::vector<uint32_t>& roots,
                           const std::function<std::vector<uint32_t>(uint32_t)>& next) {
   struct Frame {

@@ -9,12 +9,13 @@
 namespace rollcall {
 
 struct Components {
-  std::vector<std::vector<uint32_t>> members;  // rising; a component comes behind those it leads to
-  std::vector<uint32_t> of;  // by vertex: its index in `members`; kNoIndex if it was not reached
+  // increasing; a component follows those that it leads to
+  std::vector<std::vector<uint32_t>> members;
+  std::vector<uint32_t> of;  // by vertex: its index in `members`; kNoIndex if not reached
 };
 
-// The components that are reached from `roots`. Vertices are numbers below `vertices`; `next` is
-// asked once for each that is reached. Linear.
+// The components that are reachable from `roots`. Vertices are numbers below `vertices`; `next` is
+// called once for each reached vertex. Linear.
 Components FindComponents(uint32_t vertices, const std::vector<uint32_t>& roots,
                           const std::function<std::vector<uint32_t>(uint32_t)>& next);
 

@@ -8,7 +8,7 @@
 namespace rollcall {
 namespace {
 
-// Nobody knows how far two clocks are apart: a lifetime.
+// The offset of two clocks is unknown: the bound is a lifetime.
 constexpr int64_t kUnknownErrorNs = int64_t{1} << 61;
 
 bool Gone(const Process& process) {
@@ -17,12 +17,13 @@ bool Gone(const Process& process) {
          process.end.how == ProcessEnd::How::kVanished;
 }
 
-// Another rank's end may be what MPI reported. What it rejected was this rank's own argument.
+// Errors that MPI reported may stem from another rank's end. A call that it rejected had this
+// rank's own argument.
 bool SawOnlyItsOwnErrors(const Process& process) {
   return process.errors_seen <= process.rejected.size();
 }
 
-// An exit outside every call, or a crash: nobody's clean-up.
+// An exit outside every call, or a crash: not a clean-up by another process.
 bool EndedByItsOwnHand(const Process& process) {
   if (process.phase >= ring::Phase::kFinalizing || process.end.by_launcher) return false;
   if (process.end.how == ProcessEnd::How::kSignaled) {
@@ -33,7 +34,7 @@ bool EndedByItsOwnHand(const Process& process) {
 
 bool IsInside(const Process& process) { return !process.open_calls.empty(); }
 
-// SIGTERM and SIGKILL are what launchers end the rest of a job with, whoever sent them here.
+// Launchers end the rest of a job with SIGTERM and SIGKILL; who sent this one is unknown.
 bool MayBeCleanUp(const Process& process) {
   return process.end.how == ProcessEnd::How::kSignaled && !process.end.oom_killed &&
          (process.end.status == 15 || process.end.status == 9);
@@ -47,7 +48,7 @@ bool InTheBlur(const Process& a, const Process& b) {
 
 // Whether the launcher may have ended `process` because of `cause`.
 bool EndsAnother(const Process& cause, const Process& process) {
-  // Whoever ended the job then, by hand or by the launcher, did so because it could not go on.
+  // Whoever ended the job then, by hand or by the launcher, did so because it could not continue.
   if (cause.exception) {
     return process.end.at_ns == kNoTime ||
            cause.exception->at_ns - process.end.at_ns < ClockErrorNs(cause, process);
@@ -55,20 +56,20 @@ bool EndsAnother(const Process& cause, const Process& process) {
   if (!Gone(cause)) return false;
   const bool before = cause.end.order < process.end.order;
   if (!InTheBlur(cause, process)) return before;
-  // Nobody saw how that one ended. SIGKILL from a launcher meets the parent first, which then says
-  // nothing: this process was ended by somebody else.
+  // How that process ended was not observed. SIGKILL from a launcher reaches the parent first,
+  // which then reports nothing: this process was ended by another one.
   if (cause.end.how == ProcessEnd::How::kVanished && process.end.parent_saw) return before;
   if (EndedByItsOwnHand(cause)) return true;
-  // Both were killed, and who was first is chance: one that was killed while it waited for others
-  // is the less likely cause.
+  // Both were killed, and which was first is chance: a process that was killed while it waited for
+  // others is the less likely cause.
   const bool same_way = MayBeCleanUp(cause) && MayBeCleanUp(process);
   if (same_way && IsInside(cause) != IsInside(process)) return IsInside(process);
   return before;
 }
 
-// A hang had been reported, with this rank standing as it did to its end: the signal came from
-// somebody who had seen the verdict, or had lost patience. What it did itself outside every call
-// still counts, and so does the kernel's killing for want of memory.
+// A hang had been reported, and this rank had not moved since: the signal came from a user who had
+// seen the verdict or lost patience. What it did itself outside every call still counts, and so
+// does the kernel's out-of-memory killer.
 bool EndedAfterVerdict(const Process& process) {
   const ProcessEnd& end = process.end;
   if (process.judged_ns == kNoTime || end.oom_killed) return false;
@@ -88,9 +89,9 @@ bool EndedAfterVerdict(const Process& process) {
   }
 }
 
-// Open MPI's ranks end themselves when they lose the daemon that started them, as when somebody
-// kills mpirun: in its runtime, with a code of the runtime, all of which are negative. -1 is what
-// the library ends a rank with that failed by itself, by an error of the network, say.
+// Open MPI's ranks end themselves when they lose the daemon that started them, for example when a
+// user kills mpirun: in its runtime, with an exit code of the runtime, all of which are negative.
+// With -1 the library ends a rank that failed itself, for example by a network error.
 bool LostItsDaemon(const Trace& trace, const Process& process) {
   const bool by_exit =
       process.exit_mark == ring::ExitMark::kExit || process.exit_mark == ring::ExitMark::kQuickExit;
@@ -105,7 +106,7 @@ bool LostItsDaemon(const Trace& trace, const Process& process) {
                      [module](std::string_view runtime) { return module.starts_with(runtime); });
 }
 
-// What launchers and batch systems ask a job with to stop.
+// The signals by which launchers and batch systems ask a job to stop.
 bool WasAskedToStop(const Process& process) {
   return process.end.how == ProcessEnd::How::kSignaled && process.end.status == 15;
 }
@@ -121,7 +122,7 @@ Deaths::Deaths(const Trace& trace) : trace_(trace) {
   CheckLosses();
 }
 
-// All ranks that are here got that signal, together: whoever sent it meant the job.
+// All ranks with traces got that signal at the same time: it was sent to the whole job.
 void Deaths::CheckWorld(const World& world) {
   const Process* first = nullptr;
   const Process* last = nullptr;
@@ -131,7 +132,7 @@ void Deaths::CheckWorld(const World& world) {
   for (const uint32_t rank : world.processes) {
     if (rank == kNoIndex) continue;
     const Process& process = trace_.processes[rank];
-    // Who was ended because of another one tells that there was another one.
+    // A rank that was ended because of another one implies that there was another one.
     all &= WasAskedToStop(process) && !process.end.by_launcher;
     several |= one != nullptr && !ShareProcess(*one, process);
     if (one == nullptr) one = &process;
@@ -165,7 +166,7 @@ bool Deaths::ByItself(const Process& process) const {
   if (LostItsDaemon(trace_, process) && !other_ends_.contains({process.world, process.host})) {
     return false;
   }
-  // One that had called exit() by then was on its way out, and the signal only hastened it.
+  // A rank that had called exit() by then was exiting anyway.
   const bool leaving = process.exit_mark != ring::ExitMark::kNone && !IsInside(process);
   if (!leaving && EndedAfterVerdict(process)) return false;
   if (process.exit_mark != ring::ExitMark::kNone) return true;
@@ -173,12 +174,12 @@ bool Deaths::ByItself(const Process& process) const {
   if (process.end.how == ProcessEnd::How::kExited) return true;
   const std::vector<uint32_t>& others = trace_.worlds[process.world].processes;
   if (process.end.how == ProcessEnd::How::kVanished) {
-    // Gone together with everybody else, for a reason that nobody saw: the job was ended from
+    // All processes vanished at the same time for an unobserved reason: the job was ended from
     // outside.
     return std::any_of(others.begin(), others.end(), [&](uint32_t other) {
       if (other == kNoIndex) return false;
       const Process& sibling = trace_.processes[other];
-      // A verdict found the other one standing there, after this one had gone.
+      // A verdict found the other process waiting after this one had ended.
       const bool outlived = sibling.judged_ns != kNoTime && process.end.at_ns != kNoTime &&
                             sibling.judged_ns - process.end.at_ns > ClockErrorNs(process, sibling);
       return outlived || sibling.end.how == ProcessEnd::How::kAlive ||
@@ -210,7 +211,7 @@ bool IsFirstDeathCertain(const Trace& trace, const Process& process) {
     if (other == kNoIndex || &trace.processes[other] == &process) return false;
     const Process& sibling = trace.processes[other];
     if (ShareProcess(sibling, process)) return false;
-    // How one that vanished ended nobody saw: it may have been the first one killed.
+    // How a vanished process ended was not observed: it may have been killed first.
     const bool may_be_first =
         MayBeCleanUp(sibling) || sibling.end.how == ProcessEnd::How::kVanished;
     return Gone(sibling) && may_be_first && !EndedAfterVerdict(sibling) &&

@@ -28,9 +28,9 @@ bool NeedsAll(Operation operation) {
 
 namespace {
 
-// Everything that two members sent each other in one direction, as far as it is on record.
+// All messages that two members sent each other in one direction, as far as they are recorded.
 struct MessagesSeen {
-  uint32_t sender = kNoIndex;  // processes; kNoIndex while none of its calls was seen
+  uint32_t sender = kNoIndex;  // processes; kNoIndex until one of its calls is seen
   uint32_t receiver = kNoIndex;
   std::vector<const Event*> sends;
   std::vector<const Event*> recvs;
@@ -54,7 +54,7 @@ class DeviceWaitsBuilder {
     for (uint32_t p = 0; p < count; ++p) {
       const Process& process = trace_.processes[p];
       const OpenRequest* oldest = OldestHandedOver(process);
-      // With older ones lost, the oldest on record says nothing.
+      // If older operations are lost, the oldest recorded one means nothing.
       if (!process.device || oldest == nullptr || process.table_overflows != 0 || IsGone(p)) {
         continue;
       }
@@ -73,13 +73,13 @@ class DeviceWaitsBuilder {
   Operation Op(const Event& event) const { return trace_.arguments[event.arguments].operation; }
   const Member& MemberOf(const Event& event) const { return trace_.members[event.member]; }
 
-  // What it enqueued ends with it.
+  // Operations that it enqueued end with it.
   bool IsGone(uint32_t process) const {
     return trace_.processes[process].phase >= ring::Phase::kFinalizing ||
            deaths_.ByItself(trace_.processes[process]);
   }
 
-  // Does every message of this process count from the first one?
+  // Whether every message of this process is recorded from the first one on.
   bool KnowsAllMessages(uint32_t process) const {
     const std::vector<Thread>& threads = trace_.processes[process].threads;
     return std::none_of(threads.begin(), threads.end(),
@@ -91,7 +91,7 @@ class DeviceWaitsBuilder {
   }
 
   bool KeyOf(const Event& event, ChannelKey* key) const {
-    if (!IsOnDevice(Op(event))) return false;  // MPI beside it
+    if (!IsOnDevice(Op(event))) return false;  // an MPI call
     const Member& member = MemberOf(event);
     const int32_t peer = trace_.arguments[event.arguments].root_or_peer;
     if (peer < 0 || member.rank < 0) return false;
@@ -111,7 +111,7 @@ class DeviceWaitsBuilder {
     }
   }
 
-  // Without the whole history, what is open on both sides is all there is to go by.
+  // Without the whole history, only what is open on both sides can be compared.
   void Align(MessagesSeen* messages) const {
     if (messages->sender != kNoIndex && messages->receiver != kNoIndex &&
         KnowsAllMessages(messages->sender) && KnowsAllMessages(messages->receiver)) {
@@ -158,7 +158,8 @@ class DeviceWaitsBuilder {
     waits_.oldest[p] = entry->second;
   }
 
-  // Is it open, and of one launch with the oldest? Then nothing is in front of it either.
+  // Whether it is open and of one launch with the oldest operation. Then nothing is in front of it
+  // either.
   bool StandsWithOldest(uint32_t q, uint32_t member, uint64_t sequence, uint64_t detail) const {
     const Process& process = trace_.processes[q];
     if (waits_.oldest[q] == kNoIndex) return false;
@@ -212,7 +213,7 @@ class DeviceWaitsBuilder {
     const int32_t peer = trace_.arguments[event.arguments].root_or_peer;
     uint32_t other = sends ? operation->receiver : operation->sender;
     if (other == kNoIndex && peer >= 0 && static_cast<size_t>(peer) < comm.ranks.size()) {
-      // It made no call on this channel that is on record; is its trace here at all?
+      // It has no recorded call on this channel; does it have a trace at all?
       const int32_t rank = comm.ranks[static_cast<size_t>(peer)];
       for (const MemberHistory& history : histories_[operation->communicator].members) {
         if (trace_.processes[history.process].rank == rank) other = history.process;
@@ -261,7 +262,8 @@ class DeviceWaitsBuilder {
         if (event.sequence > furthest[c] || EndedWithin(c, event.sequence)) continue;
         if (std::find(seen.begin(), seen.end(), c) != seen.end()) continue;
         if (MayBeHeldByItsGroup(trace_, histories_, p, event)) continue;
-        // Others may be done before it has begun, so that it may stand behind something else.
+        // Other operations may complete before it begins, so it may be queued behind something
+        // else.
         const bool first = OldestHandedOver(trace_.processes[p]) == &request;
         if (!NeedsAll(Op(event)) && !(first && AllOthersDone(p, c, event.sequence))) continue;
         seen.push_back(c);
@@ -277,7 +279,7 @@ class DeviceWaitsBuilder {
     }
   }
 
-  // Is a member gone that had not completed it? Then that is what the others lack.
+  // Whether a member ended without completing it: then the others lack that member.
   bool EndedWithin(uint32_t communicator, uint64_t sequence) const {
     const CommunicatorHistory& histories = histories_[communicator];
     return std::any_of(
@@ -289,7 +291,7 @@ class DeviceWaitsBuilder {
         });
   }
 
-  // In posting order, the n-th send meets the n-th receive.
+  // In posting order, the n-th send matches the n-th receive.
   void FindUneven() {
     for (const auto& [key, messages] : channels_) {
       if (messages.sender == kNoIndex || messages.receiver == kNoIndex ||
@@ -316,7 +318,7 @@ class DeviceWaitsBuilder {
     return sent == received;
   }
 
-  // A root may be done with a broadcast long before the others have come to it.
+  // A root may complete a broadcast long before the other ranks reach it.
   bool AllOthersDone(uint32_t p, uint32_t communicator, uint64_t sequence) const {
     const CommunicatorHistory& histories = histories_[communicator];
     if (!histories.absent.empty()) return false;

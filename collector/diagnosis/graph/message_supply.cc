@@ -9,7 +9,7 @@ uint64_t InboundKey(uint32_t communicator, uint32_t process) {
   return uint64_t{communicator} << 32 | process;
 }
 
-// Every MPI_Pready was counted, and no thread is about to make one while another is inside a call.
+// Every MPI_Pready was counted, and no thread is about to call it while another is inside a call.
 bool MarksAreCertain(const Process& process) {
   return process.thread_level >= 0 && process.thread_level <= 2 && process.table_overflows == 0 &&
          process.records_unreadable == 0 && !process.channels_lost;
@@ -31,7 +31,7 @@ uint32_t MessageSupply::ProcessOf(uint32_t world, int32_t rank) const {
                                                       : kNoIndex;
 }
 
-// The rank by which `by` addresses `process` there; nothing if it is none of its peers.
+// The rank by which `by` addresses `process` there; empty if it is none of its peers.
 std::optional<int32_t> MessageSupply::RankSeenBy(uint32_t by, uint32_t communicator,
                                                  uint32_t process) const {
   const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[by].rank);
@@ -41,7 +41,7 @@ std::optional<int32_t> MessageSupply::RankSeenBy(uint32_t by, uint32_t communica
 }
 
 // Calls `visit(message, event, cancelled)` for every receive of the process on the communicator
-// that is not known to be complete; one that MPI_Cancel was called for may take a message, or none.
+// that is not known to be complete; one with a pending MPI_Cancel may or may not take a message.
 template <typename Visit>
 void MessageSupply::VisitOpenReceives(uint32_t p, uint32_t communicator, const Visit& visit) const {
   const auto look = [&](const Event& event, bool cancelled) {
@@ -67,19 +67,19 @@ void MessageSupply::VisitChannels(uint32_t p, uint32_t communicator, const Visit
   }
 }
 
-// Nothing that fits the pattern is counted elsewhere, or nowhere.
+// No matching message is counted elsewhere, or not at all.
 bool MessageSupply::IsCountedApart(uint32_t p, uint32_t communicator,
                                    const Pattern& pattern) const {
   bool apart = !trace_.processes[p].channels_lost;
   if (apart || pattern.tag == ring::kAnyTag) return apart;
-  // From a channel's first message on, all of its messages are counted there.
+  // After the first message of a channel, all of its messages are counted there.
   VisitChannels(p, communicator, [&](const Channel& channel) {
     apart |= Pattern{channel.peer, channel.tag} == pattern;
   });
   return apart;
 }
 
-// By all that could send the message of a receive.
+// For all processes that could send the message of a receive.
 bool MessageSupply::AreSendsCounted(uint32_t receiver, uint32_t communicator,
                                     const Message& message) const {
   if (!channels_lost_) return true;
@@ -92,8 +92,7 @@ bool MessageSupply::AreSendsCounted(uint32_t receiver, uint32_t communicator,
   return me && IsCountedApart(sender, communicator, {*me, message.tag});
 }
 
-// Calls `visit(request)` for every partitioned request of the process that is such an end of such
-// messages, whether started or not.
+// Calls `visit(request)` for every partitioned request of the process that matches, started or not.
 template <typename Visit>
 void MessageSupply::VisitPartitioned(uint32_t p, uint32_t communicator, const Message& message,
                                      const Visit& visit) const {
@@ -125,7 +124,8 @@ Counted MessageSupply::OnItsWay(uint32_t receiver, uint32_t communicator, const 
   VisitChannels(receiver, communicator, [&](const Channel& channel) {
     if (wanted.Covers({channel.peer, channel.tag})) taken += channel.received;
   });
-  // Partitioned ones meet by handle, whichever was started first: none of them takes another's.
+  // Partitioned operations are matched by handle, whichever was started first: none takes another's
+  // message.
   VisitOpenReceives(receiver, communicator,
                     [&](const Message& open, const Event& other, bool cancelled) {
                       if (cancelled) return;
@@ -140,8 +140,8 @@ Counted MessageSupply::OnItsWay(uint32_t receiver, uint32_t communicator, const 
   return sent > taken ? Counted::kYes : Counted::kNo;
 }
 
-// What was sent, by who is to receive it: once for all, since asking every sender for every
-// receive has no end where all ranks are in receives.
+// Collects what was sent, by receiver, once: asking every sender for every receive would be
+// quadratic if all ranks are in receives.
 void MessageSupply::CollectInbound() {
   if (inbound_known_) return;
   inbound_known_ = true;
@@ -165,7 +165,7 @@ Counted MessageSupply::BeingTaken(uint32_t sender, uint32_t communicator, uint32
   const std::optional<int32_t> me = RankSeenBy(receiver, communicator, sender);
   if (!me) return Counted::kNo;
   const Pattern message{*me, sent.tag};
-  // Partitioned sends are counted in their channel, and no receive of another message takes them.
+  // Partitioned sends are counted in their channel, and no other receive takes them.
   uint64_t takers = 0;
   if (!sent.partitioned) {
     VisitPartitioned(sender, communicator, sent,
@@ -176,7 +176,7 @@ Counted MessageSupply::BeingTaken(uint32_t sender, uint32_t communicator, uint32
     if (Pattern{open.peer, open.tag}.Covers(message)) ++takers;
   });
   bool further = !IsCountedApart(receiver, communicator, message);  // it may have been taken
-  bool unseen = false;  // a receive of such messages alone ended so
+  bool unseen = false;  // a receive of only such messages ended without a record
   VisitChannels(receiver, communicator, [&](const Channel& channel) {
     if (!Pattern{channel.peer, channel.tag}.Covers(message)) return;
     const bool merged = channel.tag == ring::kAnyTag && trace_.processes[receiver].channels_lost;
@@ -186,12 +186,12 @@ Counted MessageSupply::BeingTaken(uint32_t sender, uint32_t communicator, uint32
     unseen |= channel.receives_unseen && alone && !sent.partitioned;
     further |= channel.receives_unseen && !alone;
   });
-  // Which message of its channel it is. Where others are counted with it, it may be the first.
+  // The number of the message in its channel. If others are counted with it, it may be the first.
   const bool numbered = IsCountedApart(sender, communicator, {sent.peer, sent.tag});
   const uint64_t number = std::max<uint64_t>(event.detail, 1);
   if (takers >= number && (numbered || event.detail != 0)) return Counted::kYes;
-  // A receive whose request was freed takes its message (MPI 4.0, 3.7.3), as may one that failed or
-  // was cancelled, and how many there were is not on record.
+  // A receive whose request was freed takes its message (MPI 4.0, 3.7.3), and one that failed or
+  // was cancelled may; their number is not recorded.
   if (unseen) return Counted::kYes;
   return !further && takers < (numbered ? number : 1) ? Counted::kNo : Counted::kUnknown;
 }
@@ -216,7 +216,7 @@ uint32_t MessageSupply::UnmarkedFor(uint32_t receiver, uint32_t sender, uint32_t
   const OpenRequest* receive = OnlyPartitioned(receiver, communicator, message);
   if (send == nullptr || receive == nullptr) return 0;
   if (send->state != ring::RequestState::kActive || send->starts != starts) return 0;
-  // Others that were freed would have been counted, too.
+  // Other freed requests would have been counted as well.
   uint64_t started = 0;
   VisitChannels(sender, communicator, [&](const Channel& channel) {
     if (channel.peer == sent.peer && channel.tag == sent.tag) started += channel.sent;
@@ -224,7 +224,7 @@ uint32_t MessageSupply::UnmarkedFor(uint32_t receiver, uint32_t sender, uint32_t
   return started == starts ? send->Unmarked() : 0;
 }
 
-// nullptr if there are several, or none.
+// nullptr if there is none, or more than one.
 const OpenRequest* MessageSupply::OnlyPartitioned(uint32_t p, uint32_t communicator,
                                                   const Message& message) const {
   const OpenRequest* only = nullptr;

@@ -1,6 +1,6 @@
-// What becomes of the messages of point-to-point calls, told from what every rank has sent,
-// received and posted: does the one that a receive takes exist, is the one that was sent being
-// taken, and does a partitioned one lack partitions?
+// The fate of point-to-point messages, derived from what every rank has sent, received and posted:
+// whether the message that a receive takes exists, whether a sent message is being received, and
+// whether a partitioned send lacks partitions.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_MESSAGE_SUPPLY_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_MESSAGE_SUPPLY_H_
 
@@ -15,42 +15,42 @@
 
 namespace rollcall {
 
-// What the counts of messages show: kUnknown where those that decide are not whole.
+// What the counts of messages show; kUnknown if the decisive counts are incomplete.
 enum class Counted : uint8_t { kNo, kUnknown, kYes };
 
-// Of one trace, which it refers to. Not for several threads: what was sent is collected when it is
-// first asked for.
+// Refers to one trace. Not thread-safe: the sent messages are collected when first requested.
 class MessageSupply {
  public:
   explicit MessageSupply(const Trace& trace) : trace_(trace) {}
 
-  // World ranks, by local rank, of whom `rank` exchanges messages with on the communicator.
+  // World ranks, by local rank, of the group with which `rank` exchanges messages on the
+  // communicator.
   const std::vector<int32_t>& Peers(uint32_t communicator, int32_t rank) const;
-  // kNoIndex for one without a trace.
+  // kNoIndex for a rank without a trace.
   uint32_t ProcessOf(uint32_t world, int32_t rank) const;
 
-  // `event` is the call that `message` belongs to, or that made its request, of `receiver`: more of
-  // what it takes was sent than received. Unless as many receives of the same pattern were posted
-  // before, which take it first (MPI 4.0, 3.5).
+  // `event` is the receiver's call with `message`, or the call that made its request. Whether more
+  // matching messages were sent than received, beyond those that earlier posted receives with the
+  // same pattern take first (MPI 4.0, 3.5).
   Counted OnItsWay(uint32_t receiver, uint32_t communicator, const Message& message,
                    const Event& event);
 
-  // A receive that takes the message of `sender` is posted, or has returned: the send will return,
-  // whatever the receiver does meanwhile (MPI 4.0, 3.5, progress). Every message that was sent
-  // before on the channel takes one of them, too.
+  // Whether a receive that takes the message of `sender` is posted or has returned: then the send
+  // returns, whatever the receiver does meanwhile (MPI 4.0, 3.5, progress). Every earlier message
+  // on the channel takes one receive as well.
   Counted BeingTaken(uint32_t sender, uint32_t communicator, uint32_t receiver, const Message& sent,
                      const Event& event) const;
 
-  // How many partitions lack of the send that `event` started, of what a receive waits for that was
-  // started so often. 0 where the sender's marks are not certain, and of a receive unless there is
-  // one request of each end alone: they meet in the order of their initialisations (MPI 4.0,
-  // 4.2.1).
+  // The number of partitions that the send started by `event`, or the send that a receive waits
+  // for, lacks. 0 if the sender's calls of MPI_Pready are not certain, and for a receive unless
+  // there is exactly one request at each end: requests match in the order of their initialization
+  // (MPI 4.0, 4.2.1).
   uint32_t UnmarkedOf(uint32_t sender, const Event& event) const;
   uint32_t UnmarkedFor(uint32_t receiver, uint32_t sender, uint32_t communicator,
                        const Message& message, uint64_t starts) const;
 
  private:
-  // A pattern of messages on one communicator, as a receive or a channel names it.
+  // A pattern of messages on one communicator, as specified by a receive or a channel.
   struct Pattern {
     int32_t peer = ring::kAnySource;
     int32_t tag = ring::kAnyTag;
@@ -76,10 +76,10 @@ class MessageSupply {
                                      const Message& message) const;
 
   const Trace& trace_;
-  // By receiver and communicator: what was sent to it.
+  // What was sent, by receiver and communicator.
   std::unordered_map<uint64_t, std::vector<std::pair<Pattern, uint64_t>>> inbound_;
   bool inbound_known_ = false;
-  bool channels_lost_ = false;  // of some process; known with `inbound_`
+  bool channels_lost_ = false;  // of any process; valid with `inbound_`
 };
 
 }  // namespace rollcall

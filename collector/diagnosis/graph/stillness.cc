@@ -5,9 +5,9 @@
 namespace rollcall {
 namespace {
 
-// The picture of an ended process is of its end: it may have been copied days later.
+// The snapshot of an ended process shows its end, even if it was copied days later.
 int64_t PictureNs(const DiagnoseOptions& options, const Process& process) {
-  // Ranks may outlive the launcher, with which the job is over.
+  // Ranks may outlive the launcher, whose end is the end of the job.
   const bool ended = options.job_ended && process.end.how != ProcessEnd::How::kAlive;
   return ended ? process.end.at_ns : process.taken_at_ns;
 }
@@ -48,7 +48,7 @@ int64_t WaitedNs(const DiagnoseOptions& options, const Process& process) {
   const Thread* poller = WaitingPoller(options, process);
   if (poller == nullptr || !PollsTightly(*poller)) return idle_ns;
   const int64_t now = PictureNs(options, process);
-  int64_t since = kNoTime;  // of the one that began last
+  int64_t since = kNoTime;  // of the thread that began last
   for (const Thread& thread : process.threads) {
     if (PollsTightly(thread)) since = std::max(since, thread.polls_tightly_since_ns);
   }

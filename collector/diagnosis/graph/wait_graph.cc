@@ -30,7 +30,7 @@ class GraphBuilder {
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) View(p);
     Sort();
     for (CollectiveNode& node : graph_.nodes) Complete(&node);
-    // What a call cannot do without depends on who is missing.
+    // What a call needs depends on which ranks are missing.
     CollectiveDependencies collective_needs(trace_, histories_);
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
       for (WaitDependency& dependency : graph_.processes[p].dependencies) {
@@ -82,7 +82,8 @@ class GraphBuilder {
     const bool multiple = process.thread_level == 3 && !process.device;
     if (multiple) {
       if (process.other_threads == OtherThreads::kCallers) return;  // it may act at any time
-      // So may one that polls with work in between, where nobody saw the threads or none waits.
+      // The same holds for a thread that polls with work in between, if the threads were not
+      // observed or none waits.
       const bool loose =
           std::any_of(process.threads.begin(), process.threads.end(),
                       [&](const Thread& thread) { return IsLoose(process, thread); });
@@ -105,13 +106,14 @@ class GraphBuilder {
         AddNeeds(p, call);
       }
     }
-    // Without MPI_THREAD_MULTIPLE no other thread polls while one is inside a call.
+    // Without MPI_THREAD_MULTIPLE, no other thread polls while one is inside a call.
     if (view.open == nullptr || multiple) threads_waiting += AddPollers(p);
-    // Any of several threads may be the one that moves on.
+    // Any of several threads may be the one that continues.
     if (threads_waiting > 1) view.any = true;
     if (threads_waiting > 0) return;
     if (creating_.contains(p) || !process.held_up_by.empty()) {
-      // Inside, and who could release it is not on record: nothing is proven of it.
+      // It is inside a call, and which rank could release it is not recorded: nothing about it is
+      // proven.
       view.activity = Activity::kBlocked;
     }
   }
@@ -120,9 +122,9 @@ class GraphBuilder {
     return thread.polling && !thread.ended && !WaitsByPolling(options_, process, thread);
   }
 
-  // What threads wait for that poll. Returns how many there are. One that polls loosely is outside
-  // every call: what it may do at level MULTIPLE is part of OtherThreads, and below that it may
-  // take the turn of the one that polls tightly.
+  // Adds what polling threads wait for and returns their number. A thread that polls loosely is
+  // outside every call: what it may do at level MULTIPLE is part of OtherThreads; below that level
+  // it may take the turn of the thread that polls tightly.
   uint32_t AddPollers(uint32_t p) {
     const Process& process = trace_.processes[p];
     ProcessView& view = graph_.processes[p];
@@ -183,11 +185,12 @@ class GraphBuilder {
       ++active;
       AddRequest(p, request);
     }
-    // A request that is not open any more is complete, or found no room in the table.
+    // A request that is no longer open is complete, or the table had no room for it.
     if (active < call.requests.size()) graph_.processes[p].released = true;
   }
 
-  // Once MPI_Cancel was called for it, the wait for it is local (MPI 4.0, 3.8.4): nobody is needed.
+  // After MPI_Cancel, the wait for the request is local (MPI 4.0, 3.8.4): no other process is
+  // needed.
   void AddRequest(uint32_t p, const OpenRequest& request) {
     if (request.cancelled) {
       graph_.processes[p].released = true;
@@ -196,7 +199,7 @@ class GraphBuilder {
     }
   }
 
-  // `starts`: of a persistent request, how often it was started.
+  // `starts`: for a persistent request, the number of its starts.
   void AddDependency(uint32_t p, const Event& event, uint64_t starts = 0) {
     if (event.member == kNoIndex) {
       graph_.processes[p].released = true;
@@ -241,7 +244,8 @@ class GraphBuilder {
     return index;
   }
 
-  // Whose action brings the message; false if it is on its way already, or cannot be judged.
+  // Adds the processes that could bring the message; false if it is on its way already, or cannot
+  // be judged.
   bool Brings(uint32_t p, uint32_t communicator, const Message& message, const Event& event,
               uint64_t starts, WaitDependency* dependency) {
     if (message.matched || HasOutsiders(trace_.communicators[communicator])) return false;
@@ -251,15 +255,15 @@ class GraphBuilder {
     const int32_t peer = message.peer;
     if (peer == ring::kAnySource) {
       dependency->any_source = AnySourceWaitOf(world, communicator, peers);
-      if (graph_.any_source[dependency->any_source].absent) return false;  // who may send yet
+      if (graph_.any_source[dependency->any_source].absent) return false;  // who may still send
     } else {
       if (peer < 0 || static_cast<size_t>(peer) >= peers.size()) return false;
       dependency->process = messages_.ProcessOf(world, peers[static_cast<size_t>(peer)]);
       if (dependency->process == kNoIndex) return false;
     }
-    // A partitioned send completes when all its partitions were marked ready, which the process
-    // does itself (MPI 4.0, 4.2.1). One that polls may do so next, and a partition that it asks for
-    // may arrive before the others.
+    // A partitioned send completes when all its partitions are marked ready, which the process does
+    // itself (MPI 4.0, 4.2.1). A polling process may do so next, and a partition that it tests may
+    // arrive before the others.
     const bool blocked = graph_.processes[p].activity == Activity::kBlocked;
     if (message.partitioned && blocked && dependency->process != kNoIndex) {
       dependency->unmarked = message.sends ? messages_.UnmarkedOf(p, event)
@@ -307,8 +311,8 @@ class GraphBuilder {
     }
   }
 
-  // How often a member has started the persistent collective, which is waited for start by start
-  // (MPI 4.0, 6.13); nothing if that is not on record any more.
+  // How often a member has started the persistent collective, which is matched start by start (MPI
+  // 4.0, 6.13); empty if that is no longer recorded.
   std::optional<uint64_t> Starts(const MemberHistory& history, const CollectiveNode& node) const {
     const Process& process = trace_.processes[history.process];
     for (const OpenRequest& request : process.open_requests) {
@@ -316,7 +320,7 @@ class GraphBuilder {
       if (event.sequence != node.sequence || event.member != history.member_index) continue;
       return request.starts;
     }
-    // It was freed; what remains are the records of its starts.
+    // It was freed; the records of its starts remain.
     for (const Thread& thread : process.threads) {
       if (thread.lost_collectives != 0) return std::nullopt;
     }
@@ -365,7 +369,7 @@ std::vector<uint32_t> WaitGraph::Candidates(const WaitDependency& dependency,
 
 const WaitDependency* WaitGraph::OwnUnmarked(uint32_t process) const {
   const ProcessView& view = processes[process];
-  // Of several that one would be enough of, another one may be the cause.
+  // If one of several events would be enough, another one may be the cause.
   if (view.any) return nullptr;
   const auto it = std::find_if(
       view.dependencies.begin(), view.dependencies.end(), [&](const WaitDependency& dependency) {

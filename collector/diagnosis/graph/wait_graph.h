@@ -1,4 +1,4 @@
-// Who waits for whom: every open call, what it needs, and what can still come of it.
+// The wait-for graph: every open call, what it needs, and what can still complete it.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_WAIT_GRAPH_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_WAIT_GRAPH_H_
 
@@ -13,46 +13,47 @@
 
 namespace rollcall {
 
-// What a process does, as far as others can hope for it.
+// What a process does, as far as it matters to the processes that wait for it.
 enum class Activity : uint8_t {
   kRunning,  // alive, outside every call
   kBlocked,  // inside a call
-  kPolling,  // tests requests, or probes, again and again and does nothing else
+  kPolling,  // only tests requests, or probes, repeatedly
   kLeft,     // entered MPI_Finalize; takes part in nothing any more
   kEnded,    // gone without it, or on its way out by an exception that nobody caught
 };
 
-// One collective that somebody is inside of, or has started and waits for.
+// One collective that a process is inside of, or has started and waits for.
 struct CollectiveNode {
   uint32_t communicator = kNoIndex;
   uint64_t sequence = 0;
-  uint64_t start = 0;  // of a persistent collective: the n-th of what this number initialised
+  uint64_t start = 0;  // persistent collective: the n-th start of what this number initialized
   std::vector<uint32_t> inside;   // processes that wait in it
   std::vector<uint32_t> missing;  // members with a trace that have not entered it
   std::vector<int32_t> absent;    // world ranks of members without a trace
   bool unknown = false;           // some member may not have started it, and nothing tells
 };
 
-// Whom a receive from any rank waits for, once for all of its members: one list each would be
-// quadratic where everybody waits so. A waiter is no candidate for its own message; it waits, so
-// that it stands in none of the three lists.
+// The processes that a receive from any source waits for, shared by all such receives: separate
+// lists would be quadratic if all ranks wait this way. A waiter is no candidate for its own
+// message; because it waits, it is in none of the three lists.
 struct AnySourceWait {
   std::vector<uint32_t> members;
   std::vector<uint32_t> ended;
   std::vector<uint32_t> left;
   std::vector<uint32_t> running;
   bool absent = false;       // there are others, whose trace is not here
-  bool other_group = false;  // of an intercommunicator: the waiters are not among them
+  bool other_group = false;  // of an intercommunicator: waiters are not among them
 };
 
 // One thing that an open call waits for: exactly one of the first three is set.
 struct WaitDependency {
   uint32_t node = kNoIndex;        // a CollectiveNode
   uint32_t process = kNoIndex;     // a message: whoever is to bring or take it
-  uint32_t any_source = kNoIndex;  // a message: any other one of these could bring it
-  std::vector<uint32_t> relevant;  // node: the missing members it cannot do without; empty: all
-  bool strict = true;  // the standard demands it; else buffering or an early return may not
-  const Event* event = nullptr;  // the call, or the one that made the request
+  uint32_t any_source = kNoIndex;  // a message: any of these other processes could bring it
+  std::vector<uint32_t> relevant;  // node: the missing members that it needs; empty: all
+  // required by the standard; false: buffering or an early return may make it unnecessary
+  bool strict = true;
+  const Event* event = nullptr;  // the call, or the call that made the request
   bool sends = false;            // a message to send, not to receive
   bool uncounted = false;        // it may have been sent or taken: see Process::channels_lost
   bool polled = false;           // a thread asks for it that polls; it is not inside a call
@@ -64,11 +65,11 @@ struct ProcessView {
   const OpenCall* open = nullptr;   // the outermost call it is inside of
   const Event* finalize = nullptr;  // of MPI_Finalize
   std::vector<WaitDependency> dependencies;
-  bool any = false;  // one of the needs is enough
-  // What it waits in may end without any other process: it polls, and may do something else next;
-  // or another thread of it might act (OtherThreads). See stillness.h.
+  bool any = false;  // one of the dependencies is enough
+  // Its wait may end without any other process: it polls and may do something else next, or another
+  // of its threads might act (OtherThreads). See stillness.h.
   bool weak = false;
-  bool released = false;  // one of what it waits for is there, or cannot be judged
+  bool released = false;  // something that it waits for has arrived, or cannot be judged
 
   bool WaitsUncounted() const {
     return std::any_of(dependencies.begin(), dependencies.end(),
@@ -80,10 +81,11 @@ struct WaitGraph {
   std::vector<ProcessView> processes;  // parallel to Trace::processes
   std::vector<CollectiveNode> nodes;
   std::vector<AnySourceWait> any_source;
-  std::unordered_multimap<uint64_t, uint32_t> node_index;  // see NodeKey(); one for each start
+  // see NodeKey(); one entry for each start
+  std::unordered_multimap<uint64_t, uint32_t> node_index;
 
-  // Of a message: how many others could bring it, and who of them does what (kEnded, kLeft or
-  // kRunning).
+  // For a message: how many other processes could bring it, and which of them have the given
+  // activity (kEnded, kLeft or kRunning).
   size_t Candidates(const WaitDependency& dependency) const {
     if (dependency.any_source == kNoIndex) return 1;
     const AnySourceWait& all = any_source[dependency.any_source];
@@ -91,8 +93,7 @@ struct WaitGraph {
   }
   std::vector<uint32_t> Candidates(const WaitDependency& dependency, Activity activity) const;
 
-  // The send that a process cannot do without and has to mark ready itself; nullptr if there is
-  // none.
+  // The send that a process needs and has to mark ready itself; nullptr if there is none.
   const WaitDependency* OwnUnmarked(uint32_t process) const;
 
   static uint64_t NodeKey(uint32_t communicator, uint64_t sequence) {

@@ -9,14 +9,14 @@
 
 namespace rollcall {
 
-// "; ranks 0,2 wait for it in MPI_Barrier #3 on MPI_COMM_WORLD"; empty if nobody waits.
+// "; ranks 0,2 wait for it in MPI_Barrier #3 on MPI_COMM_WORLD"; empty if no rank waits.
 std::string WaitingText(const Analysis& analysis, const Incident& incident, const Finding& finding);
 
-// How many ranks the launcher ended because of it.
+// Notes how many ranks the launcher ended because of it.
 void AddCleanUpNote(const Trace& trace, Finding* finding);
 
-// How far the clock of the culprit's host is from those of others, where that was corrected by more
-// than the order of ends is blurred anyway.
+// Notes the clock offset between the culprit's host and other hosts, if it exceeds the uncertainty
+// of the order of ends.
 void AddClockNote(const Analysis& analysis, const Incident& incident, Finding* finding);
 
 }  // namespace rollcall

@@ -11,8 +11,8 @@ namespace rollcall {
 
 namespace {
 
-// What a member did that is alive, and takes no part in the communicator any more; empty if it is
-// the process that ended.
+// What a live member did that takes no further part in the communicator; empty if it is the process
+// that ended.
 std::string Left(const Analysis& analysis, const Incident& incident) {
   const uint32_t process = incident.deviating.front();
   const bool ended = analysis.trace.processes[process].phase >= ring::Phase::kFinalizing;
@@ -34,7 +34,7 @@ std::optional<Finding> JudgeFinalizedEarly(const Analysis& analysis, const Incid
   if (incident.what != Incident::What::kLeft) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kFinalizedEarly);
   const std::vector<int32_t> left = analysis.RanksOf(incident.deviating);
-  // A process that knows no MPI has no such call: it returned from main.
+  // A process without MPI did not call MPI_Finalize: it returned from main.
   const Process& process = analysis.trace.processes[incident.deviating.front()];
   const bool no_mpi = process.device && process.flavor == ring::Flavor::kUnknown;
   std::string did = Left(analysis, incident);

@@ -18,7 +18,7 @@ const Thread* Unbalanced(const Process& process) {
   return nullptr;
 }
 
-// Where the group was opened, or closed once too often; one site for all ranks of one place.
+// Where the group was opened, or closed once too often; ranks at one place share a site.
 void AddSites(const Analysis& analysis, const std::vector<uint32_t>& processes, Finding* finding) {
   for (const uint32_t p : processes) {
     const Thread* thread = Unbalanced(analysis.trace.processes[p]);
@@ -50,7 +50,7 @@ size_t Held(const Process& process) {
                     [](const OpenRequest& request) { return request.held; }));
 }
 
-// Others wait for an operation that stands in a group nobody closed.
+// Other ranks wait for an operation in a group that was not closed.
 std::optional<Finding> JudgeHeldBack(const Analysis& analysis, const Incident& incident) {
   const auto holds = [&](uint32_t p) { return Held(analysis.trace.processes[p]) > 0; };
   const bool waited_for =
@@ -74,7 +74,7 @@ std::optional<Finding> JudgeHeldBack(const Analysis& analysis, const Incident& i
   const Thread* thread = Unbalanced(analysis.trace.processes[p]);
   const bool runs = analysis.graph.processes[p].activity == Activity::kRunning;
   if (thread != nullptr && (thread->group.depth == 1 || runs)) {
-    // It may be on its way between the two: a closed group is a call away.
+    // It may be between the two calls: the group may be closed by the next call.
     finding.certainty = Certainty::kSuspected;
     LimitKindCertainty(finding.certainty, &finding);
     finding.notes.emplace_back("it may also be blocked between the two calls: see its stack");

@@ -12,7 +12,7 @@
 namespace rollcall {
 namespace {
 
-// Every rank that came to it, with what it passed.
+// Every rank that called it, with its arguments.
 void AddCreationSites(const Analysis& analysis, const Incident& incident, Finding* finding) {
   const Trace& trace = analysis.trace;
   const uint64_t key = trace.creations[incident.creation.index].key;

@@ -22,7 +22,7 @@ ErrorClassInfo InfoOf(ErrorClass error) {
   return {};
 }
 
-// "MPI_Bcast #2 on MPI_COMM_WORLD"; of what has no number without it.
+// "MPI_Bcast #2 on MPI_COMM_WORLD"; without the number for calls that have none.
 std::string CallName(const Analysis& analysis, const Event& event) {
   std::string text = CallText(analysis, event, false);
   if (event.member == kNoIndex) return text;
@@ -41,7 +41,7 @@ std::optional<Finding> JudgeInvalidArgument(const Analysis& analysis, const Inci
   std::string allowed;
   for (const RejectedCall* call : incident.rejected) {
     auto bad = FindBadArgument(analysis.trace, call->event, call->error);
-    // A null datatype is called an invalid reduction operation, too: none is defined for it.
+    // A null datatype is also reported as an invalid reduction operation: none is defined for it.
     if (!bad) bad = FindBadArgument(analysis.trace, call->event);
     if (!bad) continue;
     allowed = bad->allowed;

@@ -1,4 +1,4 @@
-// What request-leak, communicator-leak and handle-leak have in common.
+// Shared by request-leak, communicator-leak and handle-leak.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_LEAK_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_LEAK_H_
 
@@ -10,8 +10,9 @@
 
 namespace rollcall {
 
-// "18 communicators made by MPI_Comm_dup at x.c:12 are never freed", and by whom, unless by all.
-// `thing` is one of them, `made` what happened at the line, `done` what never did.
+// "18 communicators made by MPI_Comm_dup at x.c:12 are never freed", with the ranks unless they are
+// all. `thing` is the noun in the singular, `made` what happened at the line, `done` what never
+// happened.
 std::string LeakTitle(const Analysis& analysis, const Incident& incident, const Finding& finding,
                       std::string_view thing, std::string_view made, std::string_view done);
 

@@ -15,7 +15,7 @@ namespace rollcall {
 
 namespace {
 
-// It went well because MPI kept copies of the messages, or let ranks out of a collective early.
+// The job completed because MPI buffered the messages, or let ranks return early from a collective.
 Finding JudgeBuffered(const Analysis& analysis, const Incident& incident) {
   const bool messages = std::any_of(incident.calls.begin(), incident.calls.end(),
                                     [](const Event* call) { return call->sequence == 0; });

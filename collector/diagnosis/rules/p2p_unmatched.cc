@@ -20,7 +20,7 @@ namespace rollcall {
 
 namespace {
 
-// What a call waits for, after "waits for". A probe has no data that would say that it is a
+// What a call waits for, after "waits for". A probe specifies no data that would identify a
 // message.
 std::string Awaited(const Analysis& analysis, const Event& call) {
   const Arguments& arguments = analysis.Args(call);
@@ -52,7 +52,7 @@ std::string NearMissText(const Analysis& analysis, uint32_t waiter, const Event&
                      Awaited(analysis, call), on(wanted));
 }
 
-// Sent, and left lying there by all who finalized.
+// A message that was sent and not received by any finalized rank.
 Finding JudgeUnreceived(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched, true);
   finding.title = fmt::format(
@@ -68,7 +68,7 @@ Finding JudgeUnreceived(const Analysis& analysis, const Incident& incident) {
   return finding;
 }
 
-// A partitioned send that the rank waits for, and keeps from completing itself.
+// A partitioned send that the rank waits for without having marked its partitions ready.
 Finding JudgeUnmarked(const Analysis& analysis, const Incident& incident, Finding finding) {
   finding.title =
       fmt::format("{} waits in {}, and has not marked {} of its partitions ready",
@@ -82,7 +82,7 @@ Finding JudgeUnmarked(const Analysis& analysis, const Incident& incident, Findin
   return finding;
 }
 
-// Of a receive in which somebody waits: the send that it is for, if that lacks partitions.
+// For a receive that a rank waits in: the matching send, if it lacks partitions.
 std::string UnmarkedText(const Analysis& analysis, uint32_t waiter, const Event& call) {
   for (const WaitDependency& dependency : analysis.graph.processes[waiter].dependencies) {
     if (dependency.event != &call || dependency.unmarked == 0) continue;
@@ -108,9 +108,9 @@ const char* WindowFix(Operation operation) {
 
 constexpr size_t kMostLockNotes = 8;
 
-// Whoever locked this window, or a part of it, and has not unlocked it since.
+// The ranks that locked this window, or a part of it, and have not unlocked it since.
 void AddLocks(const Analysis& analysis, const Incident& incident, Finding* finding) {
-  // Thousands of ranks may hold one each, by the same line.
+  // Thousands of ranks may hold one lock each, from the same line.
   std::map<std::tuple<Operation, int32_t, std::string>, std::vector<int32_t>> holders;
   for (uint32_t p = 0; p < analysis.trace.processes.size(); ++p) {
     std::map<int32_t, const Event*> locks;  // by target; -1: all

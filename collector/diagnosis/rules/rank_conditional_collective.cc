@@ -29,8 +29,8 @@ bool Fits(const Incident& incident, const Divergence& divergence) {
     case Incident::What::kCycle:
       return !incident.circle.crossed;
     case Incident::What::kLeft:
-      // A few are left in a call that most never made; or the call was gone past, on the way to an
-      // MPI_Finalize behind it. One that stands before it is finalized-early.
+      // Few ranks are left in a call that most never made; or the ranks went past the call, on the
+      // way to a later MPI_Finalize. A rank before the call is finalized-early.
       return !divergence.skipped ||
              (divergence.path_divergence.known && divergence.path_divergence.branch &&
               divergence.path_divergence.order < 0);
@@ -51,8 +51,7 @@ std::string Why(const Divergence& divergence) {
   return why;
 }
 
-// What else it may be, where the records leave open whether the skipping ranks make the call after
-// all.
+// The alternative, if the records do not decide whether the skipping ranks make the call later.
 std::string OtherReading(const Analysis& analysis, const Incident& incident, const Event* instead,
                          const std::vector<int32_t>& skipped) {
   std::string text =
@@ -64,7 +63,7 @@ std::string OtherReading(const Analysis& analysis, const Incident& incident, con
                      : ", and two communicators are used in opposite order");
 }
 
-// How often the process makes a call from this place, as far as it is on record.
+// How often the process made a call from this place, as far as it is recorded.
 size_t TimesMade(const Analysis& analysis, const MemberHistory& history, uint64_t site) {
   const std::vector<Event>& events = history.member->events;
   return static_cast<size_t>(std::count_if(events.begin(), events.end(), [&](const Event& event) {
@@ -72,9 +71,9 @@ size_t TimesMade(const Analysis& analysis, const MemberHistory& history, uint64_
   }));
 }
 
-// What the history says of the condition. Who goes past the call this time and makes it at other
-// times does not do so by its rank alone; who never makes it, where others make it again and again,
-// does. A first time says neither.
+// What the history says about the condition. If the rank makes the skipped call at other times, the
+// condition depends on more than the rank; if it never makes it although others make it repeatedly,
+// the condition depends on the rank. A first time shows neither.
 std::string ConditionNote(const Analysis& analysis, const Incident& incident,
                           const Divergence& divergence) {
   const Event* call = divergence.skipped ? incident.agreeing_event : incident.deviating_event;
@@ -159,7 +158,7 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
   }
   finding.fix = fmt::format("call {} on every rank; keep only the side effect under the condition",
                             OperationName(finding.operation));
-  // A loop that ended early, or calls in another order, leave histories like these, too.
+  // A loop that ended early, or calls in another order, leave the same histories.
   if (divergence.order_open) {
     const std::vector<int32_t>& skipped = divergence.skipped ? deviating : agreeing;
     finding.notes.push_back(fmt::format("either {} {} {}, under a condition", RanksPhrase(skipped),

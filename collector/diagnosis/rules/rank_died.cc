@@ -16,7 +16,7 @@
 namespace rollcall {
 namespace {
 
-// Where a process ended itself; of a library without symbols, that it was there. Empty: not known.
+// Where a process ended itself; for a library without symbols, only the library. Empty: unknown.
 std::string WhereItEnded(const SourceFrame& frame) {
   const std::string place = PlaceText(frame);
   if (!place.empty()) return fmt::format("it ended itself at {} in {}", place, FunctionText(frame));

@@ -17,7 +17,7 @@
 namespace rollcall {
 namespace {
 
-// Of which ranks' threads no stack could be taken, and why.
+// Names the ranks with threads whose stack could not be taken, and the reason.
 void NoteUnreadable(const Analysis& analysis, const std::vector<uint32_t>& processes,
                     Finding* finding) {
   std::map<std::string, std::vector<int32_t>> ranks;
@@ -41,7 +41,7 @@ std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident
   if (incident.agreeing_event != nullptr && IsOnDevice(analysis.Op(*incident.agreeing_event))) {
     return JudgeStalledHost(analysis, incident);
   }
-  // Slowness is no hang: only a long time, or a job that is over, is worth a word.
+  // Slowness is not a hang: only a long time, or a job that is over, is reported.
   const int64_t idle_ns = analysis.IdleNs(incident.deviating.front());
   const bool unknown = idle_ns < 0 && analysis.options.job_ended;
   const bool looked_into =
@@ -53,7 +53,7 @@ std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident
                                               ? Operation::kNone
                                               : analysis.Op(*incident.agreeing_event)))
           .rule;
-  // docs/verdicts/init-hang.md: what the others wait in makes a communicator.
+  // docs/verdicts/init-hang.md: the call that the others wait in makes a communicator.
   Finding finding =
       Draft(analysis, incident,
             incident.sequence != 0 && rule == Rule::kCreate ? VerdictKind::kInitHang

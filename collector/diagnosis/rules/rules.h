@@ -1,6 +1,6 @@
-// One function per row of kinds.def, in a file of its own: does the kind explain the incident, and
-// what does it say of it? The functions are asked in the order of the rows; the first that fits
-// names the incident.
+// One function per row of kinds.def, each in a file of its own: it decides whether the kind
+// explains the incident, and describes it. The functions are called in the order of the rows; the
+// first match names the incident.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_RULES_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_RULES_H_
 
@@ -12,7 +12,7 @@
 
 namespace rollcall {
 
-// `divergence` says how the two sides of the incident came apart. Pure.
+// `divergence` says how the two sides of the incident diverged. Pure.
 #define KIND(identifier, name, severity, fix)                                                  \
   std::optional<Finding> Judge##identifier(const Analysis& analysis, const Incident& incident, \
                                            const Divergence& divergence);

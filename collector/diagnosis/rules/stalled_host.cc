@@ -27,7 +27,7 @@ std::string DeviceCallText(const Analysis& analysis, const Incident& incident, c
 
 namespace {
 
-// The call in which all of them wait for their own devices; nullptr if one does not.
+// The call in which all of them wait for their own devices; nullptr if one of them does not.
 const Event* DeviceWaitOf(const Analysis& analysis, const std::vector<uint32_t>& processes) {
   const Event* wait = nullptr;
   for (const uint32_t p : processes) {
@@ -40,7 +40,7 @@ const Event* DeviceWaitOf(const Analysis& analysis, const std::vector<uint32_t>&
   return wait;
 }
 
-// Nothing of NCCL's is left on their devices, and yet their hosts wait for them.
+// No NCCL operation is left on their devices, and yet their hosts wait for them.
 Finding JudgeOtherWork(const Analysis& analysis, const Incident& incident, const Event& wait) {
   Finding finding = Draft(analysis, incident, VerdictKind::kGpuStalled);
   finding.certainty = std::max(finding.certainty, Certainty::kSuspected);

@@ -1,4 +1,4 @@
-// rank-stalled where operations run on devices: no call is open, and the absence is the signal.
+// rank-stalled for operations on devices: no call is open, and the missing operation is the signal.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STALLED_HOST_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STALLED_HOST_H_
 
@@ -7,7 +7,7 @@
 
 namespace rollcall {
 
-// `incident` is of kBehind.
+// `incident` is a kBehind.
 Finding JudgeStalledHost(const Analysis& analysis, const Incident& incident);
 
 // "all_to_all #45265 on EXPERT_MODEL_PARALLEL_GROUP (72)"; "send to rank 1 on …" for a message.

@@ -18,8 +18,8 @@
 namespace rollcall {
 namespace {
 
-// "STOP" or "ERROR STOP" if this is what ended a Fortran program: gfortran's library has a function
-// for each form of each. Empty otherwise.
+// "STOP" or "ERROR STOP" if that statement ended a Fortran program: gfortran's library has a
+// function for each form of each. Otherwise empty.
 std::string_view StopStatement(const Trace& trace, const Process& process) {
   if (process.exit_call_path == kNoIndex) return {};
   for (const uint32_t code : trace.call_paths[process.exit_call_path].codes) {
@@ -31,11 +31,11 @@ std::string_view StopStatement(const Trace& trace, const Process& process) {
   return {};
 }
 
-// What became of it since, as far as it is known.
+// What happened to the process since, as far as it is known.
 std::string WhatFollowed(const Process& process) {
   if (process.exit_mark == ring::ExitMark::kMpiAbort) return EndText(process);
   if (process.end.how == ProcessEnd::How::kExited) return EndText(process);
-  // Python's rank waits in MPI_Finalize, and who ended it there is of no interest.
+  // A Python rank waits in MPI_Finalize; who ended it there does not matter.
   if (process.exception && process.exception->kind == ring::ExceptionKind::kPython) {
     return IsGone(process) ? "was shutting down" : "is shutting down";
   }
@@ -47,7 +47,7 @@ std::string AtPlace(const SourceFrame& frame) {
   return place.empty() ? "" : " at " + place;
 }
 
-// Others raised, too.
+// Other ranks that raised an exception.
 void AddOthers(const Analysis& analysis, const Incident& incident, Finding* finding) {
   for (size_t i = 1; i < incident.deviating.size(); ++i) {
     const uint32_t p = incident.deviating[i];

@@ -72,7 +72,7 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
                     divergence.period == 1 ? "call" : fmt::format("{} calls", divergence.period),
                     RanksPhrase(left), other);
   }
-  // That nothing but the number of rounds differs, no record shows.
+  // No record shows that only the number of iterations differs.
   const bool open = !divergence.left_for_certain || divergence.conditional_in_loop;
   LimitKindCertainty(open ? Certainty::kSuspected : Certainty::kLikely, &finding);
   if (open) {

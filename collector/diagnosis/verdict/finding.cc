@@ -5,7 +5,7 @@
 namespace rollcall {
 namespace {
 
-// A reader who needs more has JSON.
+// JSON has all of them.
 constexpr size_t kMostHosts = 8;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a diagnosis says. Plain data, rendered by collector/report.
+// The result of a diagnosis. Plain data, rendered by collector/report.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_VERDICT_FINDING_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_VERDICT_FINDING_H_
 
@@ -14,10 +14,10 @@
 
 namespace rollcall {
 
-// docs/verdicts/ says what each level takes. Ordered: a larger value claims less.
+// docs/verdicts/ defines the levels. Ordered: a larger value claims less.
 enum class Certainty : uint8_t { kProven, kLikely, kSuspected, kInconclusive };
 
-// What a finding of a kind means to somebody who gates on it.
+// Whether findings of a kind fail a check.
 enum class Severity : uint8_t { kError, kNote };
 
 // One row of kinds.def.
@@ -48,12 +48,12 @@ constexpr std::string_view KindName(VerdictKind kind) {
 constexpr Severity KindSeverity(VerdictKind kind) {
   return kKinds[static_cast<size_t>(kind)].severity;
 }
-// What to do about it, where a finding knows nothing better.
+// The fix of a kind, if the finding has none of its own.
 constexpr std::string_view KindFix(VerdictKind kind) {
   return kKinds[static_cast<size_t>(kind)].fix;
 }
 
-// By its name; none if there is no such kind.
+// By name; empty if there is no such kind.
 constexpr std::optional<VerdictKind> FindKind(std::string_view name) {
   for (const KindRow& row : kKinds) {
     if (row.name == name) return row.kind;
@@ -66,7 +66,7 @@ constexpr std::string_view CertaintyName(Certainty certainty) {
   return kNames[static_cast<size_t>(certainty)];
 }
 
-// Where some ranks stand or went.
+// A place where ranks wait, or to which they continued.
 struct Site {
   // What the ranks do there. kOther: they made the call, and it returned.
   enum class Role : uint8_t { kWaiting, kWentOn, kCulprit, kStalled, kEnded, kOther };
@@ -75,7 +75,7 @@ struct Site {
   std::vector<int32_t> ranks;  // rising
   SourceFrame frame;           // the user's line; function empty if unknown
   uint32_t call_path = kNoIndex;
-  bool live = false;  // they are outside of every call, where Process::live_stacks shows them
+  bool live = false;  // they are outside every call, at the place that Process::live_stacks shows
   uint32_t communicator = kNoIndex;  // of the call
   std::string what;  // "MPI_Allreduce #58  (1 x MPI_DOUBLE, MPI_SUM)", "exited with 3"
 };
@@ -89,48 +89,49 @@ struct HostRanks {
 
 struct Finding {
   VerdictKind kind = VerdictKind::kInconclusive;
-  Certainty certainty = Certainty::kInconclusive;  // that the job cannot go on, or went wrong
-  // That the kind is the right one: why. No more certain than the above, but for facts that stand
-  // whoever waits (IsFactKind).
+  Certainty certainty = Certainty::kInconclusive;  // that the job cannot continue, or failed
+  // The certainty that the kind, and with it the cause, is right. Not higher than `certainty`,
+  // except for facts that hold whichever ranks wait (IsFactKind).
   Certainty kind_certainty = Certainty::kInconclusive;
-  bool hangs = false;  // the job is (or was) stuck because of it
+  bool hangs = false;  // the job hangs (or hung) because of it
   uint32_t world = kNoIndex;
   uint32_t communicator = kNoIndex;
-  Operation operation = Operation::kNone;  // the collective skipped or mismatched
+  Operation operation = Operation::kNone;  // the skipped or mismatched collective
   uint64_t sequence = 0;                   // first misaligned number on the communicator; 0 if none
   std::vector<int32_t> culprits;           // rising; empty if nobody can be singled out
-  // Where those run, by their first rank; empty in a job of one host.
+  // The hosts of the culprits, by their first rank; empty in a job on one host.
   std::vector<HostRanks> culprit_hosts;
-  // One of those has ended, or has called what ends it: its launcher may be ending the job.
+  // A culprit has ended, or has called a function that ends it: its launcher may be ending the job.
   bool culprit_gone = false;
   std::vector<int32_t> waiting;  // rising
   std::string title;             // one sentence
   std::vector<Site> sites;       // crime scene first, culprits last
   std::string why;
   std::string fix;                 // empty: the kind's own
-  std::vector<std::string> notes;  // what lowers certainty, near misses, consequences counted
-  // Of one that hangs: the verdict is void once one of these moves; and who could release them.
+  std::vector<std::string> notes;  // what lowers certainty, near misses, counts of consequences
+  // If it hangs: the verdict is void once one of `waiting_set` moves; the ranks of `awaited` could
+  // release them.
   std::vector<int32_t> waiting_set;  // rising
   std::vector<int32_t> awaited;      // rising
 };
 
-// The kind says how a process ended, or what MPI answered: that is certain even where the others
-// may go on.
+// The kind says how a process ended, or what MPI returned: that is certain even if other ranks may
+// continue.
 inline bool IsFactKind(VerdictKind kind) {
   return kind == VerdictKind::kRankDied || kind == VerdictKind::kUncaughtException ||
          kind == VerdictKind::kInvalidArgument;
 }
 
-// "rank 5 on node3 (GPU 2); ranks 7-9 on node4"; of many hosts the first ones. Empty for none.
+// "rank 5 on node3 (GPU 2); ranks 7-9 on node4"; only the first of many hosts. Empty for none.
 std::string HostsText(const std::vector<HostRanks>& hosts);
 
-// "uneven-iterations (likely)": the kind's certainty stands there if it is not that of the hang.
+// "uneven-iterations (likely)": the certainty of the kind, if it differs from that of the hang.
 std::string KindText(const Finding& finding);
 
 struct Report {
   enum class Status : uint8_t { kHung, kStopped, kFinished, kFailed, kRunning, kNoRanks };
   Status status = Status::kRunning;
-  uint32_t ranks = 0;  // whose trace is here
+  uint32_t ranks = 0;  // ranks with a trace
   uint32_t ranks_expected = 0;
   uint32_t hosts = 0;
   int64_t no_progress_ns = -1;

@@ -1,4 +1,4 @@
-// Calls, ends and times as findings name them.
+// The texts of calls, ends and times in findings.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CALL_TEXT_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CALL_TEXT_H_
 
@@ -9,9 +9,9 @@
 
 namespace rollcall {
 
-// "MPI_Allreduce #58  (1 × MPI_DOUBLE, MPI_SUM)", "MPI_Finalize"; `arguments` adds the brackets.
+// "MPI_Allreduce #58  (1 × MPI_DOUBLE, MPI_SUM)", "MPI_Finalize"; `arguments` adds the parentheses.
 std::string CallText(const Analysis& analysis, const Event& event, bool arguments = true);
-// "MPI_Allreduce #3"; " on rows" follows where that is not the incident's communicator.
+// "MPI_Allreduce #3"; followed by " on rows" if that is not the incident's communicator.
 std::string OtherCall(const Analysis& analysis, const Incident& incident, const Event& event);
 // "MPI_Barrier #58 on MPI_COMM_WORLD"
 std::string NumberedCall(const Analysis& analysis, const Incident& incident, Operation operation);

@@ -15,10 +15,10 @@ namespace {
 
 using What = Incident::What;
 
-// So many calls in a row that agree show that two histories are not shifted against each other.
+// This many equal calls in a row show that two histories are not shifted against each other.
 constexpr uint64_t kEnoughCalls = 16;
 
-// Hosts that only wait for their devices do not see where a stream stands.
+// Hosts that only wait for their devices do not show what a stream is waiting for.
 bool SeesStreams(const Analysis& analysis, const Incident& incident) {
   const auto sees = [&analysis](uint32_t p) {
     const std::vector<ring::GpuProgress>& all = analysis.trace.processes[p].gpu;
@@ -30,14 +30,14 @@ bool SeesStreams(const Analysis& analysis, const Incident& incident) {
          std::all_of(incident.deviating.begin(), incident.deviating.end(), sees);
 }
 
-// Marks tell what is complete, and nothing of what stands in front: a kernel that never ends looks
-// like a network that stands still. Flight Recorder's list has no streams.
+// Completion marks show what is complete, but not what is in front of an operation: an endless
+// kernel looks like a stalled network. Flight Recorder dumps do not list streams.
 bool SeesAllWork(const Analysis& analysis, const Incident& incident) {
   return std::all_of(incident.agreeing.begin(), incident.agreeing.end(),
                      [&](uint32_t p) { return analysis.trace.processes[p].gpu.empty(); });
 }
 
-// Where the host is not seen to wait for its device, it may be doing just that.
+// If the host is not seen to wait for its device, it may still be enqueuing work.
 bool KnowsDevice(const Process& process) {
   return !process.graphs &&
          std::none_of(process.gpu.begin(), process.gpu.end(), [](const ring::GpuProgress& gpu) {
@@ -46,7 +46,7 @@ bool KnowsDevice(const Process& process) {
          });
 }
 
-// No record of a call on this communicator can be missing or in another order.
+// No record of a call on this communicator can be missing or out of order.
 bool WellRecorded(const Analysis& analysis, const Incident& incident) {
   if (!analysis.histories[incident.communicator].ordered) return false;
   for (const uint32_t p : {incident.deviating.front(), incident.agreeing.front()}) {
@@ -67,8 +67,8 @@ bool AllStrictly(const Analysis& analysis, const std::vector<uint32_t>& processe
                      [&](uint32_t p) { return analysis.IsStuckStrictly(p); });
 }
 
-// Of a call that returned it is on record that it was rejected; that this is why the others wait,
-// if nobody else can release them.
+// That a returned call was rejected is recorded; that this is why the others wait holds if no other
+// process can release them.
 Certainty RejectionCertainty(const Analysis& analysis, const Incident& incident,
                              const std::vector<uint32_t>& waiting) {
   for (const uint32_t p : incident.deviating) {
@@ -85,7 +85,7 @@ Certainty RejectionCertainty(const Analysis& analysis, const Incident& incident,
 Certainty DeathCertainty(const Trace& trace, const Process& process) {
   bool certain = false;
   if (process.exception) {
-    // On its way to MPI_Finalize it may still call MPI.
+    // A rank on its way to MPI_Finalize may still call MPI.
     certain = process.phase >= ring::Phase::kFinalizing || IsGone(process);
   } else {
     const bool seen = process.end.how == ProcessEnd::How::kExited ||

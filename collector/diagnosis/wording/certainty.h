@@ -1,4 +1,4 @@
-// How certain an incident is, and why it is no more certain.
+// The certainty of an incident, and why it is not higher.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CERTAINTY_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CERTAINTY_H_
 
@@ -14,15 +14,15 @@ namespace rollcall {
 Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
                       const std::vector<uint32_t>& waiting);
 
-// The processes of an incident in which all have arrived whose counts per rank are not on record:
-// whether the arguments match is not known then.
+// The processes of an incident in which all have arrived, and whose counts per rank are not
+// recorded: whether the arguments match is unknown.
 std::vector<uint32_t> WithoutCounts(const Analysis& analysis, const Incident& incident);
 
-// The ranks may have come apart before the oldest calls that are on record: which of their calls
-// was the first to meet another one than it should is not known then.
+// The ranks may have diverged before the oldest recorded calls: which of their calls was the first
+// mismatch is then unknown.
 bool MayHaveBegunEarlier(const Analysis& analysis, const Incident& incident);
 
-// Notes why it is not certain, so that a person can correct it.
+// Notes why it is not certain, so that the reader can correct it.
 void AddDoubts(const Analysis& analysis, const Incident& incident, Finding* finding);
 
 }  // namespace rollcall

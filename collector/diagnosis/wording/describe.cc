@@ -16,7 +16,7 @@ namespace {
 
 using What = Incident::What;
 
-// Processes that cannot go on without one of `these`.
+// Processes that cannot continue without one of `these`.
 std::vector<uint32_t> DirectWaiters(const Analysis& analysis, const std::vector<uint32_t>& these) {
   std::vector<bool> wanted(analysis.graph.processes.size(), false);
   for (const uint32_t p : these) wanted[p] = true;
@@ -45,7 +45,7 @@ std::vector<uint32_t> DirectWaiters(const Analysis& analysis, const std::vector<
   return waiters;
 }
 
-// Those inside a collective that one of the dead had entered: it may have died with their data.
+// Adds those inside a collective that a dead process had entered: it may have died with their data.
 void AddThoseWithin(const Analysis& analysis, const std::vector<uint32_t>& dead,
                     std::vector<uint32_t>* waiting) {
   for (const CollectiveNode& node : analysis.graph.nodes) {
@@ -81,7 +81,7 @@ std::vector<uint32_t> WaitingFor(const Analysis& analysis, const Incident& incid
   return Without(std::move(waiting), incident.deviating);
 }
 
-// A rank that is one of several devices of its process is found by its device.
+// Notes the device of a rank that is one of several devices of its process.
 void AddDeviceNotes(const Analysis& analysis, const Incident& incident, Finding* finding) {
   if (incident.tie) return;
   for (const uint32_t p : incident.deviating) {
@@ -106,7 +106,8 @@ bool BufferHides(const Analysis& analysis, const Incident& incident) {
     const std::vector<WaitDependency>& dependencies = analysis.graph.processes[p].dependencies;
     return std::any_of(dependencies.begin(), dependencies.end(),
                        [&dependencies](const WaitDependency& dependency) {
-                         // A Sendrecv that waits for its receive, too, waits on with a buffer.
+                         // A Sendrecv that also waits for its receive keeps waiting even with a
+                         // buffer.
                          const bool receives_too =
                              std::any_of(dependencies.begin(), dependencies.end(),
                                          [&dependency](const WaitDependency& other) {

@@ -1,4 +1,4 @@
-// What the rules' findings have in common: who, where, since which call, how certain.
+// The common parts of findings: culprits, places, since which call, certainty.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_DESCRIBE_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_DESCRIBE_H_
 
@@ -8,17 +8,17 @@
 
 namespace rollcall {
 
-// Everything but title and why (the kind as certain as the hang): culprits, waiting ranks, lines,
-// certainty, notes on what lowers it. The operation is the agreeing side's, unless
+// Everything but title and reason (the kind is as certain as the hang): culprits, waiting ranks,
+// lines, certainty, and notes on what lowers it. The operation is the agreeing side's, unless
 // `deviating_operation`.
 Finding Draft(const Analysis& analysis, const Incident& incident, VerdictKind kind,
               bool deviating_operation = false);
 
-// Why it happened is a conclusion, of that certainty at most.
+// The cause is a conclusion: limits its certainty.
 void LimitKindCertainty(Certainty limit, Finding* finding);
 
-// Somebody on the deviating side stands in a send that MPI may buffer: with a buffer it would
-// return, and the mistake does not show.
+// A rank of the deviating side is in a send that MPI may buffer: the send would then return, and
+// the mistake would not show.
 bool BufferHides(const Analysis& analysis, const Incident& incident);
 
 }  // namespace rollcall

@@ -62,7 +62,7 @@ void AddContextNotes(const Analysis& analysis, Finding* finding) {
 }
 
 void AddPythonStateNotes(const Trace& trace, Report* report) {
-  // Where all is well, nobody asks for a stack: one that is missing is no news.
+  // In a healthy job no stack is requested, so a missing one is not reported.
   const bool wrong = std::any_of(
       report->findings.begin(), report->findings.end(),
       [](const Finding& finding) { return KindSeverity(finding.kind) == Severity::kError; });

@@ -1,4 +1,4 @@
-// What a verdict says about Python beside its lines.
+// Notes about Python in verdicts.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_PYTHON_NOTES_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_PYTHON_NOTES_H_
 
@@ -7,11 +7,11 @@
 
 namespace rollcall {
 
-// Notes on calls of `finding` that were made by threads without Python frames: where the main
-// thread was at that moment, which is context and not the call.
+// Notes calls of `finding` made by threads without Python frames, with the place of the main thread
+// at that moment, which is context and not the call.
 void AddContextNotes(const Analysis& analysis, Finding* finding);
 
-// One note per reason for which ranks have no Python frames, though they run Python.
+// One note for each reason why ranks that run Python have no Python frames.
 void AddPythonStateNotes(const Trace& trace, Report* report);
 
 }  // namespace rollcall

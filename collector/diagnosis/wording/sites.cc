@@ -42,7 +42,7 @@ class SiteList {
     }
   }
 
-  // Where the calls are on several communicators, each names its own.
+  // If the calls are on several communicators, each site names its own.
   std::vector<Site> Take() {
     for (Site& site : sites_) {
       Normalize(&site.ranks);
@@ -75,7 +75,7 @@ class SiteList {
           site.call_path = record.exception->call_path;
           site.frame = analysis_.sites.UserFrame(site.call_path);
           site.what = RaisedText(*record.exception);
-          site.communicator = kNoIndex;  // it is no call
+          site.communicator = kNoIndex;  // it is not a call
           break;
         }
         site.what = event == nullptr
@@ -123,7 +123,7 @@ class SiteList {
                  ? nullptr
                  : incident_.calls[static_cast<size_t>(at - incident_.deviating.begin())];
     }
-    // What has no number; who waits for it stands where it stands.
+    // A window has no sequence number; the waiting process is at its own call.
     if (incident_.what == What::kWindow) return analysis_.Stands(process);
     if (incident_.what == What::kMessage) {
       const bool named = culprit && process == incident_.deviating.front() &&
@@ -139,7 +139,7 @@ class SiteList {
 
   static void FromLiveStack(const Process& process, Site* site) {
     site->live = !process.live_stacks.empty();
-    // The main thread's comes first; the library's own threads have no frame of the user's.
+    // The main thread's stack comes first; threads of the library have no user frame.
     for (const LiveStack& stack : process.live_stacks) {
       std::vector<const SourceFrame*> frames;
       for (const SourceFrame& frame : stack.frames) frames.push_back(&frame);

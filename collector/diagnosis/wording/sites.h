@@ -1,4 +1,4 @@
-// Where the ranks of an incident stand or went.
+// The places of an incident's ranks.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_SITES_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_SITES_H_
 
@@ -10,8 +10,8 @@
 
 namespace rollcall {
 
-// Finding::sites: those of `scene` first, then those of the deviating side. Processes that stand in
-// one place for one reason share a site.
+// Finding::sites: the sites of `scene` first, then those of the deviating side. Processes at one
+// place for one reason share a site.
 std::vector<Site> DescribeSites(const Analysis& analysis, const Incident& incident,
                                 const std::vector<uint32_t>& scene);
 

@@ -6,8 +6,8 @@
 namespace rollcall {
 namespace {
 
-// Who could release one of them, directly or by releasing somebody else who waits; themselves
-// included.
+// The processes that could release one of them, directly or by releasing another waiting process,
+// including themselves.
 std::set<uint32_t> Reach(const WaitGraph& graph, const std::vector<uint32_t>& from) {
   std::set<uint32_t> reached(from.begin(), from.end());
   std::set<uint32_t> nodes;
@@ -42,8 +42,8 @@ void AddWaitingSet(const Analysis& analysis, const Incident& incident,
                    const std::vector<uint32_t>& waiting, Finding* finding) {
   if (!incident.hangs) return;
   std::vector<uint32_t> set = waiting;
-  // Whose call does not fit need not wait for the hang to be one. Elsewhere it is the culprits' own
-  // wait that is judged: of a ring, of a message that nobody sends.
+  // A rank with a mismatched call need not wait itself for the hang to be one. Otherwise the
+  // culprits' own wait counts: in a ring, or for a message that no rank sends.
   const bool mismatch =
       incident.what == Incident::What::kCalls || incident.what == Incident::What::kShift;
   for (const uint32_t process : incident.deviating) {

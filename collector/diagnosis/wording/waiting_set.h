@@ -1,4 +1,4 @@
-// Which ranks a finding that says that the job hangs rests on.
+// The ranks that a hang finding rests on.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_WAITING_SET_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_WAITING_SET_H_
 
@@ -12,15 +12,15 @@
 
 namespace rollcall {
 
-// Fills in Finding::waiting_set and awaited; `waiting`: the processes of Finding::waiting.
+// Fills in Finding::waiting_set and awaited. `waiting`: the processes of Finding::waiting.
 void AddWaitingSet(const Analysis& analysis, const Incident& incident,
                    const std::vector<uint32_t>& waiting, Finding* finding);
 
-// The processes of some ranks of the finding's world; those that have a trace.
+// The processes of some ranks of the finding's world, without those that have no trace.
 std::vector<uint32_t> ProcessesOf(const Trace& trace, const Finding& finding,
                                   const std::vector<int32_t>& ranks);
 
-// Whether the whole waiting set is quiet: before that nothing is called a hang.
+// Whether the whole waiting set is quiet: before that, nothing is called a hang.
 bool StoodStill(const Trace& trace, const Finding& finding);
 
 }  // namespace rollcall
