@@ -124,7 +124,7 @@ class AbsentRanks {
 
   static void AddAwaited(const RankStanding& rank, Finding* finding) {
     for (const std::string& awaited : rank.awaited) {
-      finding->notes.push_back(fmt::format("of rank {}, {}", rank.rank, awaited));
+      finding->notes.push_back(fmt::format("rank {}: {}", rank.rank, awaited));
     }
   }
 

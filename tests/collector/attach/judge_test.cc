@@ -421,7 +421,7 @@ TEST(AttachJudge, WhatAStalledDataLoadersWorkersDoIsSaid) {
   ASSERT_THAT(report.findings, SizeIs(1));
   EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankStalled);
   EXPECT_THAT(report.findings[0].notes,
-              Contains("of rank 0, process 4711 is in __getitem__ (train.py:7)"));
+              Contains("rank 0: process 4711 is in __getitem__ (train.py:7)"));
 }
 
 TEST(AttachJudge, TheThreadsThatAnInterpreterJoinsAtItsEndAreShown) {
@@ -435,7 +435,7 @@ TEST(AttachJudge, TheThreadsThatAnInterpreterJoinsAtItsEndAreShown) {
   EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankDied);
   EXPECT_THAT(report.findings[0].culprits, ElementsAre(0));
   EXPECT_EQ(report.findings[0].why, "it is in _shutdown");
-  EXPECT_THAT(report.findings[0].notes, Contains("of rank 0, thread 1001 is in save (train.py:9)"));
+  EXPECT_THAT(report.findings[0].notes, Contains("rank 0: thread 1001 is in save (train.py:9)"));
 }
 
 TEST(AttachJudge, ARankThatIsInAnotherTurnOfALoopIsBehind) {
