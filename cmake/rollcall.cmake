@@ -1,13 +1,14 @@
 # Helpers of the top-level CMakeLists.txt.
 
-# All *.cc below DIR.
+# Sets OUT to all *.cc files below DIR.
 function(rollcall_glob out dir)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${dir}/*.cc)
   set(${out} ${files} PARENT_SCOPE)
 endfunction()
 
-# The static library of collector/NAME and SOURCES, rollcall_NAME with _ for each /. It may include the headers of the
-# layers in LINKS and of the EXTERNAL libraries. A layer may lie in another one's directory: it comes first.
+# Adds the static library rollcall_NAME (with _ for each /) of collector/NAME and SOURCES. It may include the headers
+# of the layers in LINKS and of the EXTERNAL libraries. A layer inside another layer's directory must be defined
+# first.
 function(rollcall_layer name)
   cmake_parse_arguments(ARG "" "" "LINKS;EXTERNAL;SOURCES" ${ARGN})
   string(REPLACE / _ target rollcall_${name})
@@ -29,7 +30,7 @@ function(rollcall_layer name)
   set_property(GLOBAL APPEND PROPERTY ROLLCALL_LAYER_TARGETS ${target})
 endfunction()
 
-# TARGET stands for all layers. The table of what each includes is written to layers.txt, for the test of it.
+# Adds TARGET, which links all layers. Writes the table of permitted includes to layers.txt, for the test "layers".
 function(rollcall_layers target)
   get_property(layers GLOBAL PROPERTY ROLLCALL_LAYERS)
   get_property(targets GLOBAL PROPERTY ROLLCALL_LAYER_TARGETS)
@@ -39,12 +40,18 @@ function(rollcall_layers target)
   file(WRITE ${PROJECT_BINARY_DIR}/layers.txt "${layers}\n")
 endfunction()
 
-# Warnings, as errors with ROLLCALL_WERROR, and, unless UNSANITIZED, the chosen sanitizer.
+# Lets CMAKE_VERIFY_INTERFACE_HEADER_SETS compile each header below DIRECTORY by itself.
+function(rollcall_headers target scope directory)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${directory}/*.h)
+  target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
+endfunction()
+
+# Enables warnings (as errors with ROLLCALL_WERROR) and, unless UNSANITIZED, the chosen sanitizer.
 function(rollcall_flags target)
   cmake_parse_arguments(ARG "UNSANITIZED" "" "" ${ARGN})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${ROLLCALL_WERROR}>:-Werror>)
-  # gcc 12 warns of std::string's own code at -O3 (gcc bug 105651).
+  # gcc 12 warns about code of std::string at -O3 (gcc bug 105651).
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
   endif()
@@ -52,8 +59,8 @@ function(rollcall_flags target)
     target_compile_options(${target} PUBLIC -fsanitize=${ROLLCALL_SANITIZE}
                            -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=${ROLLCALL_SANITIZE})
-    # Checks of other projects' headers are a quarter of the time to compile; gcc, which has no such list, makes them
-    # in scripts/test --full.
+    # Checks in other projects' headers take a quarter of the compile time. gcc has no such list and makes them in
+    # scripts/test --full.
     if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
       target_compile_options(${target} PUBLIC
                              -fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitizer_ignorelist.txt)
@@ -68,21 +75,22 @@ function(rollcall_flags target)
   endif()
 endfunction()
 
-# With ROLLCALL_UNITY=ALL the sources of TARGET are compiled two dozen at a time, with TESTS those of targets that are
-# marked TEST: most of a file's time is its headers'. For builds that are made once, as scripts make them. It forbids
-# that two sources of a target use one name of their own (in an anonymous namespace, or a macro). The shim is never
-# built so, and what CI tests and users install is built so by no script but scripts/demo.
+# Compiles the sources of TARGET two dozen at a time: with ROLLCALL_UNITY=ALL for every target, with TESTS for targets
+# that are marked TEST. Most of a file's compile time is spent on headers. For builds that are made once, such as
+# those of scripts. Two sources of a target must not define the same local name (in an anonymous namespace, or a
+# macro). The shim is never built this way. Of the scripts, only scripts/demo builds the tools for users this way.
 function(rollcall_unity target)
   cmake_parse_arguments(ARG "TEST" "" "" ${ARGN})
   if(ROLLCALL_UNITY STREQUAL ALL OR (ARG_TEST AND ROLLCALL_UNITY STREQUAL TESTS))
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
-    # g++ takes an included source for a header, where a class with anonymous members would be a mistake.
+    # g++ treats an included source as a header and warns about classes with members of anonymous types.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()
 
-# HEADERS of other projects that most sources of TARGET include and that take long to compile. Every source includes
-# what it needs all the same: scripts/test --full compiles without (CMAKE_DISABLE_PRECOMPILE_HEADERS).
+# Precompiles HEADERS of other projects that most sources of TARGET include and that take long to compile. Every
+# source must still include what it needs: scripts/test --full compiles without precompiled headers
+# (CMAKE_DISABLE_PRECOMPILE_HEADERS).
 function(rollcall_precompile target)
   if(ROLLCALL_UNITY STREQUAL ALL)
     return()
@@ -91,7 +99,7 @@ function(rollcall_precompile target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
 endfunction()
 
-# The files of list SOURCES that ask for the macro WORD, and the others.
+# Splits the list SOURCES into the files that contain the macro WORD and the others.
 function(rollcall_split sources word with without)
   foreach(file ${${sources}})
     file(STRINGS ${file} lines REGEX ${word} LIMIT_COUNT 1)
@@ -105,14 +113,13 @@ function(rollcall_split sources word with without)
   set(${without} ${others} PARENT_SCOPE)
 endfunction()
 
-# How code is compiled that goes into every process of the user's job: no symbol exported but the wrappers, TLS
-# that needs no allocation. It keeps unwind tables, so that the user's exceptions pass through, but is compiled
-# without exceptions: a frame with a personality routine would bring a second unwinder along, which does not know
-# the application's contexts.
+# Compile options of the code that is loaded into every process of the user's job: only wrappers are exported, and TLS
+# needs no allocation. Unwind tables are kept so that the user's exceptions pass through. Exceptions are disabled: a
+# frame with a personality routine would bring in a second unwinder, which does not know the application's contexts.
 function(rollcall_preload_options target)
   target_compile_options(${target} PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden
     -fno-exceptions -fno-rtti -fno-semantic-interposition -fasynchronous-unwind-tables -ftls-model=initial-exec -O2)
-  # gcc clears a struct of more than 96 bytes by `rep stos`, which takes longer to start than all the stores
+  # gcc clears a struct of more than 96 bytes with `rep stos`, whose start-up takes longer than all the stores
   # together: 30 to 40 cycles, several times per recorded call.
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
     target_compile_options(${target} PRIVATE
@@ -121,8 +128,8 @@ function(rollcall_preload_options target)
   target_link_libraries(${target} PRIVATE rollcall_proto)
 endfunction()
 
-# The library of it: libc and nothing else, every symbol bound at load, never unloaded (NCCL closes its plugins,
-# and exit handlers of ours may be to come).
+# Link options of the preloaded library: it depends on libc only, binds every symbol at load, and is never unloaded
+# (NCCL closes its plugins, and our exit handlers may still have to run).
 function(rollcall_preload_library target)
   target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,now -Wl,-z,defs -Wl,-z,nodelete
     -Wl,--as-needed -Wl,--exclude-libs,ALL -Wl,-Bsymbolic-functions
@@ -131,7 +138,7 @@ function(rollcall_preload_library target)
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/rollcall)
 endfunction()
 
-# TARGET puts a library of another build in its place: no sanitizer is in it, so sanitized builds need not make their own.
+# Adds TARGET, which copies the library of another build: it has no sanitizer, so sanitized builds need not build it.
 function(rollcall_take_preload_library target library)
   if(NOT ROLLCALL_SANITIZE)
     message(FATAL_ERROR "ROLLCALL_PRELOAD is for sanitized builds: others test and install what they compile")
@@ -140,7 +147,7 @@ function(rollcall_take_preload_library target library)
     ${PROJECT_BINARY_DIR}/lib/rollcall/librollcall.so VERBATIM)
 endfunction()
 
-# A static library TARGET with the messages and gRPC stubs of PROTO.
+# Adds a static library TARGET with the messages and gRPC stubs of PROTO.
 function(rollcall_protobuf target proto)
   get_filename_component(name ${proto} NAME_WE)
   get_filename_component(dir ${proto} DIRECTORY)
@@ -159,7 +166,7 @@ function(rollcall_protobuf target proto)
   target_link_libraries(${target} PUBLIC gRPC::grpc++ protobuf::libprotobuf)
 endfunction()
 
-# OUT becomes a source file that carries the pages of docs/verdicts.
+# Sets OUT to a generated source file that contains the pages of docs/verdicts.
 function(rollcall_verdict_pages out)
   set(script ${PROJECT_SOURCE_DIR}/cmake/verdict_pages.cmake)
   set(source ${PROJECT_BINARY_DIR}/generated/verdict_pages.cc)
@@ -170,7 +177,7 @@ function(rollcall_verdict_pages out)
   set(${out} ${source} PARENT_SCOPE)
 endfunction()
 
-# What find_package(rollcall) finds once it is installed.
+# Installs the package files for find_package(rollcall).
 function(rollcall_install_package)
   include(CMakePackageConfigHelpers)
   set(package ${PROJECT_SOURCE_DIR}/cmake/package)
