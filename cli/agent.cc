@@ -1,5 +1,5 @@
-// rollcall agent: the agent of a node on which `rollcall run` does not run itself. `rollcall exec`
-// starts it where it is missing.
+// rollcall agent: the agent of a node other than that of `rollcall run`. `rollcall exec` starts it
+// on a node that has none.
 #include "collector/agent/agent.h"
 
 #include <fmt/core.h>
@@ -24,7 +24,7 @@
 namespace rollcall {
 namespace {
 
-// Without a collector and without a live rank for this long, nobody needs this agent any more.
+// The agent exits when it has had neither a collector nor a live rank for this long.
 constexpr int64_t kLonelyNs = 30'000'000'000;
 
 volatile sig_atomic_t g_stop = 0;
@@ -45,7 +45,7 @@ int RunAgent(int argc, char** argv) {
   parser.Add("--dir", &directory, "the run directory on this node (ROLLCALL_DIR)");
   parser.Add("--collector", &collector, "HOST:PORT of the collector (ROLLCALL_COLLECTOR)");
   if (const auto code = parser.Parse(argc, argv)) return *code;
-  // Not an option: whoever may list processes could read it.
+  // Not an option: users who can list processes could read it.
   const std::string token = FromEnvironment(env::kToken);
   if (directory.empty() || collector.empty() || token.empty()) {
     PrintLine("agent: needs --dir, --collector and ROLLCALL_TOKEN");
@@ -66,7 +66,7 @@ int RunAgent(int argc, char** argv) {
   sigaction(SIGTERM, &stop, nullptr);
   sigaction(SIGINT, &stop, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  RaiseFileLimit();  // a rank takes two descriptors, and nothing is started from here
+  RaiseFileLimit();  // a rank takes two descriptors, and no child process inherits the limit
   service::SilenceGrpc();
   bool keep = true;
   {

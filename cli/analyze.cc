@@ -1,4 +1,4 @@
-// rollcall analyze: the verdict on what a job left behind.
+// rollcall analyze: prints the verdict on the traces of a job.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ bool Contains(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-// What `rollcall attach` saw of a job without a trace.
+// Analyzes the stacks that `rollcall attach` took of a job without traces.
 int AnalyzeStacks(const Inputs& loaded, const Outputs& outputs, const TextStyle& style) {
   const std::optional<attach::JudgedStacks> judged = JudgeLoaded(loaded);
   if (!judged) return kUsage;

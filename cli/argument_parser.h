@@ -1,5 +1,5 @@
 // The options and positional arguments of a command. Only argument_parser.cc includes CLI11, which
-// takes longer to compile than a command does.
+// takes longer to compile than a command.
 #ifndef ROLLCALL_CLI_ARGUMENT_PARSER_H_
 #define ROLLCALL_CLI_ARGUMENT_PARSER_H_
 
@@ -27,16 +27,16 @@ struct OptionRules {
   Must must = Must::kBeAnything;
   std::vector<std::string> one_of = {};  // the only values allowed; empty: any
   uint64_t most = 0;                     // the largest number allowed; 0: any
-  int count = 0;                         // of a list: how many values; 0: at least one
+  int count = 0;                         // for a list: the number of values; 0: at least one
   bool required = false;
   bool show_default = false;
-  bool comma_separated = false;  // a list's values may stand in one word
+  bool comma_separated = false;  // a list's values may be in one argument
   bool one_per_use = false;      // a list's option takes one value each time it is given
-  std::string needs = {};        // another option, which must be given, too
-  std::string excludes = {};     // other options, which must not; separated by commas
+  std::string needs = {};        // another option that must be given, too
+  std::string excludes = {};     // other options that must not be given; separated by commas
 };
 
-// Not thread-safe. What the options point to must outlive Parse().
+// Not thread-safe. The values that the options point to must outlive Parse().
 class ArgumentParser {
  public:
   ArgumentParser(std::string description, std::string command);
@@ -48,15 +48,17 @@ class ArgumentParser {
   // default.
   void Add(const std::string& names, Value value, const std::string& help,
            const OptionRules& rules = {});
-  // Everything from the first positional argument on is positional: another command's line.
+  // Treats everything from the first positional argument on as positional: another program's
+  // command line.
   void StopAtFirstPositional();
   // Printed below --help's list.
   void SetFooter(std::string text);
-  // Called when all values are stored. Returns what is wrong with those of option `name`, or "".
+  // `check` is called when all values are stored. It returns what is wrong with the values of
+  // option `name`, or "".
   void SetCheck(std::string name, std::function<std::string()> check);
 
-  // A value is the exit code with which to leave at once: kUsage after an error (explained on
-  // stderr), 0 after --help (printed on stdout).
+  // If a value is returned, the program must exit with it at once: kUsage after an error (explained
+  // on stderr), 0 after --help (printed on stdout).
   std::optional<int> Parse(int argc, char** argv);
 
  private:

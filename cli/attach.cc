@@ -1,4 +1,4 @@
-// rollcall attach: what a job waits for that was started without rollcall.
+// rollcall attach: diagnoses a running job that was started without rollcall.
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,11 +56,11 @@ void PrintJobs(const attach::FoundJobs& found) {
 }
 
 struct Choice {
-  const FoundJob* job = nullptr;      // null: it is not clear which one is meant
-  std::vector<std::string> why = {};  // for a person, by lines
+  const FoundJob* job = nullptr;      // null: there is no single matching job
+  std::vector<std::string> why = {};  // messages for the user, one per line
 };
 
-// Why that process is in no job.
+// Explains why the process is in no job.
 std::string NoRankText(const ProcSource& proc, pid_t pid) {
   struct stat process {};
   if (stat(fmt::format("/proc/{}", pid).c_str(), &process) != 0) {
@@ -71,7 +71,8 @@ std::string NoRankText(const ProcSource& proc, pid_t pid) {
       "process {} is not a rank and starts none; `rollcall attach --list` shows the jobs", pid);
 }
 
-// By a process of it, 0: any; and by its name or that of its program, empty: any.
+// Chooses a job by the pid of one of its processes (0: any) and by its name or program (empty:
+// any).
 Choice Choose(const ProcSource& proc, const attach::FoundJobs& found, pid_t pid,
               const std::string& name) {
   if (found.jobs.empty() && pid != 0) return {.why = {NoRankText(proc, pid)}};
@@ -94,8 +95,8 @@ Choice Choose(const ProcSource& proc, const attach::FoundJobs& found, pid_t pid,
   if (fitting.size() == 1) return {.job = fitting.front()};
   if (fitting.empty() && pid != 0) return {.why = {NoRankText(proc, pid)}};
   if (fitting.empty()) return {.why = {fmt::format("there is no job '{}'", CleanText(name, 256))}};
-  // Those of the launcher that was named, which gives names to jobs: the first one has started the
-  // others (MPI_Comm_spawn).
+  // All of them belong to the launcher with that pid, which names its jobs: the first job has
+  // started the others (MPI_Comm_spawn).
   const bool spawned =
       pid != 0 && std::all_of(fitting.begin(), fitting.end(), [&](const FoundJob* job) {
         return !attach::IsToldByParent(*job) && job->others == fitting.front()->others;
@@ -106,14 +107,14 @@ Choice Choose(const ProcSource& proc, const attach::FoundJobs& found, pid_t pid,
     for (size_t i = 1; i < fitting.size(); ++i) first.why.push_back("  " + JobText(*fitting[i]));
     return first;
   }
-  // A shell may have started several.
+  // A shell may have started several jobs.
   Choice none = {.why = {"there are several jobs; choose one with --pid (one of its ranks) or "
                          "--job (its program):"}};
   for (const FoundJob* job : fitting) none.why.push_back("  " + JobText(*job));
   return none;
 }
 
-// On this machine. `absent` says why if it is not clear of which job.
+// Takes the stacks on this machine. If no job was chosen, `absent` says why.
 HostStacks LookHere(const ProcSource& proc, const Choice& choice,
                     const attach::LookOptions& options) {
   HostStacks host = {.host = HostName(), .taken_at_ns = Now(CLOCK_REALTIME)};
@@ -126,8 +127,8 @@ HostStacks LookHere(const ProcSource& proc, const Choice& choice,
   return host;
 }
 
-// Of the one job that left cores in a directory. Nothing, after lines on stderr, if there is not
-// one.
+// Reads the stacks of the one job that left cores in a directory. Empty, after lines on stderr, if
+// there is no job or more than one.
 std::optional<HostStacks> LookAtCoresOf(const std::string& directory,
                                         const attach::FoundCores& found, bool integers) {
   for (const std::string& problem : found.problems) PrintLine(problem);
@@ -143,14 +144,15 @@ std::optional<HostStacks> LookAtCoresOf(const std::string& directory,
   }
   const attach::CoreJob& job = found.jobs.front();
   std::vector<std::string> problems;
-  // No core tells its host.
+  // Core files do not name their host.
   HostStacks host = {.host = "", .taken_at_ns = Now(CLOCK_REALTIME), .job = job.job};
   host.ranks = attach::LookAtCores(job, integers, &problems);
   for (const std::string& problem : problems) PrintLine(problem);
   return host;
 }
 
-// The one job that the hosts see ranks of. Nothing, after lines on stderr, if there is not one.
+// The one job that has ranks on the hosts. Empty, after lines on stderr, if there is no job or more
+// than one.
 std::optional<JobStacks> TheJob(const std::vector<HostStacks>& hosts) {
   std::vector<JobStacks> jobs = attach::JoinHosts(hosts);
   if (jobs.size() == 1) return std::move(jobs.front());
@@ -203,7 +205,7 @@ class AttachCommand {
     style_.AddOptions(parser);
   }
 
-  // The exit code.
+  // Returns the exit code.
   int Run() {
     if (nodes_.IsNode()) return AnswerAsNode();
     if (const auto code = core_directory_.empty() ? FindJob() : ReadCores()) return *code;
@@ -225,7 +227,7 @@ class AttachCommand {
     return {.between = wait, .integers = !no_locals_, .after_first = {}};
   }
 
-  // Another host's rollcall asks.
+  // Answers the request of a rollcall on another host.
   int AnswerAsNode() {
     return nodes_.Answer([&] {
       const attach::FoundJobs found = attach::FindJobs(proc_, geteuid(), nodes_.Filter());
@@ -242,9 +244,9 @@ class AttachCommand {
     });
   }
 
-  // An exit code where there is nothing to look at, or only the list was wanted.
+  // Returns an exit code if there is nothing to diagnose, or if only the list was requested.
   std::optional<int> ReadCores() {
-    RaiseFileLimit();  // each core and each module takes a descriptor
+    RaiseFileLimit();  // each core and each module needs a descriptor
     std::string error;
     const attach::FoundCores found = attach::FindCores(core_directory_, &error);
     if (!error.empty()) PrintLine(error);
@@ -258,7 +260,7 @@ class AttachCommand {
     return std::nullopt;
   }
 
-  // As above. Other nodes choose for themselves.
+  // Returns as ReadCores() does. Other nodes choose the job themselves.
   std::optional<int> FindJob() {
     if (nodes_.wanted()) return std::nullopt;
     found_ = attach::FindJobs(proc_, geteuid());
@@ -277,7 +279,8 @@ class AttachCommand {
     return nodes_.Look(options);
   }
 
-  // Looks, and judges. False, after lines on stderr, if no job was seen. Cores do not change.
+  // Takes stacks and judges them. Returns false, after lines on stderr, if no job was found. Cores
+  // are not read again: they do not change.
   bool Look(double between_s) {
     if (nodes_.wanted()) {
       std::vector<std::string> options = {"--between", fmt::format("{}", between_s)};
@@ -294,7 +297,7 @@ class AttachCommand {
     return job.has_value();
   }
 
-  // Where it says more than the stacks.
+  // Reads the ranks' records and returns them if they say more than the stacks.
   std::optional<attach::Recorded> ReadWhatIsRecorded() {
     std::optional<attach::Recorded> recorded;
     if (choice_.job != nullptr) recorded = ReadRecords(proc_, *choice_.job, flight_recorder_);
@@ -328,8 +331,8 @@ class AttachCommand {
   TextStyle style_;
 
   const ProcSource proc_;
-  attach::FoundJobs found_;  // here
-  Choice choice_;            // of those
+  attach::FoundJobs found_;  // on this machine
+  Choice choice_;            // of found_
   std::vector<HostStacks> hosts_;
   attach::JudgedStacks judged_;
 };

@@ -16,7 +16,7 @@ namespace rollcall {
 bool WriteAttachBundle(const AttachBundle& bundle, std::vector<attach::HostStacks> hosts,
                        const attach::JudgedStacks& judged) {
   const Trace& trace = judged.standings.trace;
-  // Also those that no host but this one could read.
+  // Includes sources that only this host could read.
   if (!hosts.empty()) hosts.front().sources = trace.sources;
   bundle::Writer writer(bundle.path, ROLLCALL_VERSION, Now(CLOCK_REALTIME));
   if (bundle.sources) writer.Add(bundle::kSourcesName, collect::DescribeSources(trace));

@@ -1,5 +1,5 @@
-// `rollcall attach --bundle FILE`: what was seen, in one file that `rollcall analyze` reads
-// anywhere.
+// `rollcall attach --bundle FILE`: packs the stacks into one file, which `rollcall analyze` reads
+// on any machine.
 #ifndef ROLLCALL_CLI_ATTACH_BUNDLE_H_
 #define ROLLCALL_CLI_ATTACH_BUNDLE_H_
 
@@ -12,11 +12,11 @@
 namespace rollcall {
 
 struct AttachBundle {
-  std::string path;  // empty: none is wanted
+  std::string path;  // empty: no bundle is requested
   bool sources = false;
 };
 
-// Says on stderr what was written. False, after a line on stderr, if it could not be.
+// Reports on stderr what was written. Returns false, after a line on stderr, on failure.
 bool WriteAttachBundle(const AttachBundle& bundle, std::vector<attach::HostStacks> hosts,
                        const attach::JudgedStacks& judged);
 

@@ -28,24 +28,24 @@ namespace {
 
 using attach::HostStacks;
 
-// A node's answer goes through shells, ssh and srun, which may print lines of their own, mix the
-// lines of several nodes, and cut lines behind 1,024 bytes. So each line of it is short, and begins
-// by this word, the node's name, and what it is.
+// A node's answer passes through shells, ssh and srun, which may print their own lines, mix the
+// lines of several nodes, and cut lines after 1,024 bytes. So each line of an answer is short and
+// begins with this word, the node's name, and a mark for its type.
 constexpr std::string_view kWord = "rollcall-stacks";
 constexpr char kAlive = '~';
-constexpr char kWaits = '!';    // for the others: WaitForOthers()
-constexpr char kPart = '+';     // of a line of the text; more of it follows
+constexpr char kWaits = '!';    // waits for the other nodes: WaitForOthers()
+constexpr char kPart = '+';     // part of a line of the text; more of the line follows
 constexpr char kLineEnd = '=';  // the last part of a line
 constexpr size_t kPartBytes = 640;
 constexpr size_t kMaxNodeName = 256;
 constexpr std::chrono::seconds kSignOfLife{1};
-constexpr std::chrono::seconds kMaxWait{60};  // for the others
+constexpr std::chrono::seconds kMaxWait{60};  // for the other nodes
 using Clock = std::chrono::steady_clock;
 
 constexpr char kSlurmNode[] = "SLURMD_NODENAME";
 
 constexpr size_t kMaxShownBytes = 512;
-constexpr size_t kMaxShownLines = 16;  // of a node
+constexpr size_t kMaxShownLines = 16;  // per node
 
 std::string NodeLine(std::string_view node, char mark, std::string_view part) {
   return fmt::format("{} {} {}{}\n", kWord, node, mark, part);
@@ -77,7 +77,8 @@ bool PrintText(const std::string& node, std::string_view text) {
   return true;
 }
 
-// Nobody listens any more once a line cannot be printed: the ranks are to be left alone.
+// Prints signs of life. If a line cannot be printed, the requester is gone: the process exits so
+// that it does not disturb the ranks any longer.
 class SignsOfLife {
  public:
   explicit SignsOfLife(const std::string& node)
@@ -103,17 +104,17 @@ class SignsOfLife {
   std::thread thread_;
 };
 
-// What the nodes say, by their names. All of it is untrusted.
+// The nodes' answers, by node name. All of it is untrusted.
 class Answers {
  public:
-  // `patience`: how long the others wait for one that shares a command with them.
+  // `patience`: how long nodes that share one command wait for the remaining ones.
   Answers(const std::vector<std::string>& nodes, std::chrono::milliseconds patience)
       : patience_(patience) {
     for (const std::string& node : nodes) texts_[node];
   }
 
-  // A line of the command of `node`; of that of several nodes, if it is empty. Returns whether all
-  // of these wait, or are given up.
+  // Takes a line from the command of `node`, or, if that is empty, from the command of all nodes.
+  // Returns true if every node of the command waits, or is given up.
   bool Take(const std::string& node, std::string_view line) {
     std::string_view rest = line;
     std::string name(Word(&rest) == kWord ? Word(&rest) : "");
@@ -129,9 +130,9 @@ class Answers {
     }
     const char mark = rest.front();
     rest.remove_prefix(1);
-    // Who answers already has no rank to wait with.
+    // A node that answers without waiting has no ranks and counts as waiting.
     if (mark != kAlive && waiting_.insert(name).second) newest_ = Clock::now();
-    // One byte more than is read is enough to be told that it is too long.
+    // One byte beyond the limit is enough to detect that the text is too long.
     const bool is_text = mark == kPart || mark == kLineEnd;
     if (is_text && text->second.size() <= attach::kMaxStacksBytes) {
       text->second += rest;
@@ -142,13 +143,13 @@ class Answers {
            (!waiting_.empty() && Clock::now() - newest_ >= patience_);
   }
 
-  // A line on stderr, which may say why there is no answer.
+  // Takes a line of stderr, which may say why there is no answer.
   void TakeError(const std::string& node, std::string_view line) {
     std::string shown = Show(node, line);
     if (!shown.empty()) said_[node] = std::move(shown);
   }
 
-  // `failure`: of the node's command.
+  // The result of a node. `failure`: why the node's command failed, or empty.
   HostStacks Of(const std::string& node, const std::string& failure) const {
     const std::string& text = texts_.at(node);
     HostStacks stacks;
@@ -176,9 +177,9 @@ class Answers {
     return word;
   }
 
-  // Returns what was shown.
+  // Returns the text that was shown.
   std::string Show(const std::string& node, std::string_view line) {
-    if (line.ends_with('\r')) line.remove_suffix(1);  // ssh's
+    if (line.ends_with('\r')) line.remove_suffix(1);  // printed by ssh
     const std::string name = node.empty() ? "srun" : node;
     if (line.empty() || ++shown_[name] > kMaxShownLines) return "";
     std::string text = CleanText(line, kMaxShownBytes, 8);
@@ -189,7 +190,7 @@ class Answers {
   const std::chrono::milliseconds patience_;
   std::map<std::string, std::string> texts_;
   std::set<std::string> waiting_;
-  Clock::time_point newest_;  // when the newest of these came
+  Clock::time_point newest_;  // when the newest of waiting_ was added
   std::map<std::string, size_t> shown_;
   std::map<std::string, std::string> said_;  // the last error that was shown
 };
@@ -204,7 +205,7 @@ std::vector<std::string> WordsOf(std::string_view text) {
   return words;
 }
 
-// What a command of Slurm's prints. Nothing, after a line on stderr, if it fails.
+// The output of a Slurm command. Empty, after a line on stderr, if it fails.
 std::optional<std::vector<std::string>> LinesOf(const std::vector<std::string>& command) {
   std::vector<std::string> lines;
   const std::vector<std::string> failures =
@@ -310,7 +311,7 @@ std::optional<std::vector<HostStacks>> AttachNodes::LookBySlurm(
                                       "--ntasks-per-node=1",
                                       "--mpi=none",
                                       "--input=all"};
-  // What would make a rank of it.
+  // Unset the variables that would make it look like a rank.
   command.emplace_back("env");
   for (const char* name : {"SLURM_PROCID", "SLURM_NTASKS"}) {
     command.emplace_back("-u");
@@ -335,7 +336,7 @@ std::optional<std::vector<HostStacks>> AttachNodes::LookBySlurm(
 }
 
 attach::RankFilter AttachNodes::Filter() const {
-  // Several of Slurm's nodes may be one host.
+  // Several Slurm nodes may be on one host.
   const char* node = getenv(kSlurmNode);
   return {.slurm_job = slurm_job_ == 0 ? "" : std::to_string(slurm_job_),
           .slurm_node = node == nullptr ? "" : node};
@@ -363,7 +364,7 @@ int AttachNodes::Answer(const std::function<HostStacks()>& look) const {
   }
   stacks.host = node;
   if (!together_) {
-    // Looks at different times show a job that runs as ranks in different calls.
+    // Stacks taken at different times show the ranks of a running job in different calls.
     stacks.ranks.clear();
     stacks.absent = "it did not receive the second request: does --rsh pass standard input on?";
   }

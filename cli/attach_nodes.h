@@ -1,5 +1,5 @@
-// `rollcall attach` on several nodes: asks each of them by ssh, or all by srun, and hears the
-// answers.
+// `rollcall attach` on several nodes: sends a request to each of them by ssh, or to all by srun,
+// and reads the answers.
 #ifndef ROLLCALL_CLI_ATTACH_NODES_H_
 #define ROLLCALL_CLI_ATTACH_NODES_H_
 
@@ -17,32 +17,33 @@ namespace rollcall {
 
 class AttachNodes {
  public:
-  // Adds --hosts, --rsh, --slurm, --remote-rollcall and --node-timeout. This object must stay where
-  // it is until `parser` has parsed.
+  // Adds --hosts, --rsh, --slurm, --remote-rollcall and --node-timeout. This object must not move
+  // until `parser` has parsed.
   void AddOptions(ArgumentParser* parser);
 
-  // Ranks elsewhere are asked for.
+  // Ranks on other nodes are requested.
   bool wanted() const { return !IsNode() && (!hosts_.empty() || slurm_job_ != 0); }
-  // This is the process that was started on a node, and answers.
+  // This process was started on a node by another rollcall, and answers it.
   bool IsNode() const { return !node_.empty(); }
-  // In it: what the ranks recorded is asked for, and nothing else.
+  // On a node: only the ranks' records are requested.
   bool WantsRecords() const { return records_; }
-  // In it: which ranks count.
+  // On a node: the ranks that are requested.
   attach::RankFilter Filter() const;
 
-  // What the nodes see, in the order of their names as given: each runs `rollcall attach` with
-  // `options`. A node that does not answer has `absent`. Says on stderr what the nodes print and
-  // what is wrong with their answers. Nothing, after a line on stderr, if nobody can be asked.
+  // Returns the stacks of the nodes, in the order in which the nodes were given. Each node runs
+  // `rollcall attach` with `options`. A node that does not answer has `absent` set. Prints on
+  // stderr the nodes' messages and the problems of their answers. Empty, after a line on stderr, if
+  // no node can be reached.
   std::optional<std::vector<attach::HostStacks>> Look(
       const std::vector<std::string>& options) const;
 
-  // On a node: prints what `look` sees, and meanwhile signs of life. Returns the exit code.
+  // On a node: prints the result of `look`, and signs of life while it runs. Returns the exit code.
   int Answer(const std::function<attach::HostStacks()>& look) const;
-  // In `look`: returns when all nodes have come as far, or are given up.
+  // Called in `look`: returns when all nodes have called it, or are given up.
   void WaitForOthers();
 
  private:
-  std::string NodeName() const;  // of this node
+  std::string NodeName() const;  // the name of this node
   std::vector<std::string> NodeWords(const std::string& node,
                                      const std::vector<std::string>& options) const;
   std::optional<std::vector<attach::HostStacks>> LookByHosts(
@@ -57,7 +58,7 @@ class AttachNodes {
   double timeout_s_ = 8;
   std::string node_;
   bool records_ = false;
-  bool together_ = true;  // on a node: the looks are at the time of the others'
+  bool together_ = true;  // on a node: the looks are synchronized with the other nodes
 };
 
 }  // namespace rollcall

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using attach::FoundJob;
 using attach::Recorded;
 
-// Made when it is needed, and removed with what is in it.
+// A directory that is created on first use and removed with its contents.
 class ScratchDirectory {
  public:
   ScratchDirectory() = default;
@@ -35,7 +35,7 @@ class ScratchDirectory {
   ScratchDirectory(const ScratchDirectory&) = delete;
   ScratchDirectory& operator=(const ScratchDirectory&) = delete;
 
-  // Of mode 0700. Empty, after a line on stderr, if it cannot be made.
+  // The directory has mode 0700. Empty, after a line on stderr, if it cannot be created.
   const std::string& path() {
     if (!path_.empty()) return path_;
     path_ = (fs::temp_directory_path() / "rollcall-records-XXXXXX").string();
@@ -50,7 +50,7 @@ class ScratchDirectory {
   std::string path_;
 };
 
-// Where the records of the ranks on this machine are. Dumps come into `scratch`.
+// The paths of the records of the ranks on this machine. Dumps are written to `scratch`.
 std::vector<std::string> RecordsHere(const ProcSource& proc, const FoundJob& job,
                                      bool ask_flight_recorder, ScratchDirectory* scratch) {
   constexpr std::chrono::seconds kDumpPatience{20};

@@ -1,5 +1,5 @@
-// What the ranks of a job recorded themselves, for `rollcall attach`: on this machine, and on those
-// that other rollcalls answer from.
+// The ranks' own records of a job, for `rollcall attach`: on this machine, and on the nodes from
+// which other rollcall processes answer.
 #ifndef ROLLCALL_CLI_ATTACH_RECORDS_H_
 #define ROLLCALL_CLI_ATTACH_RECORDS_H_
 
@@ -14,16 +14,18 @@
 
 namespace rollcall {
 
-// Of the ranks on this machine; nothing if they record nothing. With `ask_flight_recorder`, dumps
-// are waited for. What is wrong is said on stderr; so it is by the others.
+// Reads the records of the ranks on this machine. Empty if there are none. With
+// `ask_flight_recorder`, waits for dumps. Problems are printed on stderr, also by the functions
+// below.
 std::optional<attach::Recorded> ReadRecords(const ProcSource& proc, const attach::FoundJob& job,
                                             bool ask_flight_recorder);
 
-// The same as a bundle (HostStacks::records). Empty if there is nothing, or more than is sent.
+// The same records as a bundle (HostStacks::records). Empty if there are none, or more than may be
+// sent.
 std::string PackRecords(const ProcSource& proc, const attach::FoundJob& job,
                         bool ask_flight_recorder);
 
-// Of all hosts whose records came.
+// Reads the records that `hosts` have sent.
 std::optional<attach::Recorded> ReadPackedRecords(const std::vector<attach::HostStacks>& hosts);
 
 }  // namespace rollcall

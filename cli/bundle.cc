@@ -1,4 +1,5 @@
-// rollcall bundle: what a hang left, in one file that `rollcall analyze` reads anywhere.
+// rollcall bundle: packs the traces of a job into one file, which `rollcall analyze` reads on any
+// machine.
 #include <fmt/core.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// `--bundle FILE`: what all nodes hold of a job in which something was found, in one file.
+// `--bundle FILE`: packs the traces of all nodes into one file if the job has a finding.
 #ifndef ROLLCALL_CLI_BUNDLE_OUTPUT_H_
 #define ROLLCALL_CLI_BUNDLE_OUTPUT_H_
 
@@ -18,8 +18,7 @@ struct BundleSettings {
   std::string path;
   bool sources = false;
 
-  // Adds --bundle and --bundle-sources. This object must stay where it is until `parser` has
-  // parsed.
+  // Adds --bundle and --bundle-sources. This object must not move until `parser` has parsed.
   void AddOptions(ArgumentParser* parser);
   bool wanted() const { return !path.empty(); }
 };
@@ -29,13 +28,14 @@ class BundleOutput {
  public:
   explicit BundleOutput(BundleSettings settings) : settings_(std::move(settings)) {}
 
-  // Writes the file anew, and says so on stderr, or why not. The bundle of a hang is replaced by
-  // that of another look at a hang only: what is seen of the job afterwards, while it is being
-  // ended, tells less. Does nothing where no bundle is wanted, or nothing was found.
+  // Writes or replaces the file, and prints the result or the error on stderr. Only another hang
+  // replaces the bundle of a hang: later data, taken while the job is being ended, has less
+  // information. Does nothing if no bundle is requested, or if there is no finding.
   void Write(const Trace& trace, const Report& report, const collect::Evidence& evidence);
-  // What it was written for is withdrawn: removes the file.
+  // Removes the file: the finding for which it was written is withdrawn.
   void Discard();
-  // Write(), for a monitor; empty where no bundle is wanted. This object must outlive it.
+  // Write() as a callback for a monitor; empty if no bundle is requested. This object must outlive
+  // it.
   std::function<void(const Trace&, const Report&, const collect::Evidence&)> Callback();
 
  private:

@@ -1,8 +1,7 @@
-// rollcall check: runs a job to its end, or its hang, and judges it; a gate for continuous
-// integration.
+// rollcall check: runs a job until it ends or hangs, and judges it; for continuous integration.
 //
-// What was seen while the job ran may tell more than what is left at its end: records are lapped.
-// So of the two reports the one that fails the build for more is kept.
+// A report from while the job ran may have more than the one at its end, because rings overwrite
+// old records. So of the two reports, the one with more failing findings is used.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -33,7 +32,7 @@ namespace rollcall {
 namespace {
 
 struct CheckOptions {
-  WatchSettings watch{.stall_after_s = 300};  // of a test that computes, nothing is wrong
+  WatchSettings watch{.stall_after_s = 300};  // a test that computes for long is not faulty
   double timeout_s = 0;
   std::string fail_on = "errors";
   std::string baseline;
@@ -44,7 +43,7 @@ struct CheckOptions {
   TextStyle style;
 };
 
-// One look at the job, and what was made of it.
+// One look at the job, and its report.
 struct Verdict {
   Trace trace;
   Report report = {};
@@ -52,7 +51,7 @@ struct Verdict {
   bool of_the_end = false;
 };
 
-// False, with lines on stderr, if there is something in it that is no entry.
+// Returns false, with lines on stderr, if the file cannot be read or has an invalid entry.
 bool ReadBaseline(const std::string& path, Baseline* baseline) {
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -103,7 +102,8 @@ class Check {
     return options_.timeout_s > 0 ? static_cast<int64_t>(options_.timeout_s * 1e9) : -1;
   }
 
-  // On the monitor's thread: keeps a copy of what tells most.
+  // Called on the monitor's thread. Keeps a copy of the newest report; a report of a hang is
+  // replaced only by another one.
   void See(const Trace& trace, const Report& report) {
     const bool hung = report.status == Report::Status::kHung;
     const std::lock_guard lock(mutex_);
@@ -114,7 +114,7 @@ class Check {
                     .diagnose = {.stall_after_ns = options_.watch.Times().stall_after_ns}};
   }
 
-  // As if it had never been found.
+  // Removes withdrawn findings, as if they had never been found.
   void Withdraw(const service::Withdrawal& withdrawal) {
     if (withdrawal.all) bundle_.Discard();
     const std::lock_guard lock(mutex_);
@@ -138,7 +138,7 @@ class Check {
             .time_limit_ns = end.timed_out ? TimeLimitNs() : -1};
   }
 
-  // Of what was seen while it ran, and what is left.
+  // Chooses between the report from while the job ran and the one at its end.
   Verdict Judged(service::Monitor::Final* final, const WatchedJob::End& end) {
     const std::lock_guard lock(mutex_);
     if (seen_ && seen_->report.status == Report::Status::kHung) return std::move(*seen_);
@@ -164,7 +164,7 @@ class Check {
     std::vector<std::string> unused;
     Judgement judgement{.rulings = Judge(verdict.report, policy_, &unused),
                         .job = std::move(outcome)};
-    // Of what was seen while it ran there is one already.
+    // A report from while the job ran already has its bundle.
     if (verdict.of_the_end && judgement.Fails()) {
       bundle_.Write(verdict.trace, verdict.report, final.evidence);
     }
@@ -176,7 +176,7 @@ class Check {
     return written ? code : kUsage;
   }
 
-  // The text on stderr, where the job's own output does not end, and the outputs.
+  // Writes the text to stderr, which keeps it apart from the job's output, and the outputs.
   bool Show(const Verdict& verdict, const Judgement& judgement) const {
     Subject subject{.trace = verdict.trace,
                     .report = verdict.report,
@@ -190,7 +190,8 @@ class Check {
     return options_.outputs.Write(subject);
   }
 
-  // The last line, and the exit code that it explains. `no_ranks`: that none was seen, and why.
+  // Prints the last line and returns the exit code that it explains. `no_ranks`: a message that no
+  // rank was seen, and why; or empty.
   int Summary(const Judgement& judgement, const std::string& no_ranks) const {
     const size_t fails = Count(judgement.rulings, Ruling::Weight::kFails);
     const size_t known = Count(judgement.rulings, Ruling::Weight::kKnown);

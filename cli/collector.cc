@@ -1,5 +1,6 @@
-// rollcall collector: the collector by itself, for jobs that something else starts. Restarted with
-// the same address and token it picks the job up again: agents reconnect and say everything anew.
+// rollcall collector: the collector alone, for jobs that another program starts. If it is restarted
+// with the same address and token, it resumes the job: agents reconnect and send their whole state
+// again.
 #include <errno.h>
 #include <fmt/core.h>
 #include <limits.h>
@@ -32,7 +33,7 @@ namespace rollcall {
 
 namespace {
 
-// Null, after a line on stderr, if the address cannot be had.
+// Null, after a line on stderr, if the address cannot be bound.
 std::unique_ptr<http::Server> ServeMetrics(const std::string& address,
                                            const service::Metrics& metrics) {
   std::string problem;
@@ -49,13 +50,12 @@ std::unique_ptr<http::Server> ServeMetrics(const std::string& address,
   return server;
 }
 
-// A diagnosis of a large job allocates gigabytes, on a thread that is not the first. For such a
-// thread glibc extends the heap by a page and a system call at a time, returns all of it in
-// between, and gives each large block pages of its own, which are new every time. It asks for huge
-// pages, and keeps more than seven freed blocks of a size for the thread's next, only if
-// GLIBC_TUNABLES says so when a process starts (glibc's manual, "Memory Allocation Tunables"): the
-// process executes itself once more. All this together saves half of the collector's CPU time
-// (docs/scale.md).
+// A diagnosis of a large job allocates gigabytes, on a thread other than the main one. For such a
+// thread glibc extends the heap by one page per system call, returns all of it in between, and maps
+// new pages for each large block. It uses huge pages, and caches more than seven freed blocks of a
+// size per thread, only if GLIBC_TUNABLES says so at process start (glibc's manual, "Memory
+// Allocation Tunables"), so the process executes itself again. All this together saves half of the
+// collector's CPU time (docs/scale.md).
 void PrepareHeap(int argc, char** argv) {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_TOP_PAD, 16 << 20);
@@ -98,7 +98,7 @@ struct CollectorOptions {
   }
 };
 
-// Signals that stop it, blocked: to be called before there is another thread.
+// Blocks the signals that stop the collector and returns them. Call before any other thread exists.
 sigset_t BlockStopSignals() {
   sigset_t stop;
   sigemptyset(&stop);
@@ -120,13 +120,13 @@ int RunCollector(int argc, char** argv) {
   BundleSettings bundle_settings;
   TextStyle style;
   options.AddTo(&parser);
-  // Scripts read from standard output where agents find the collector.
+  // Standard output has the collector's address, which scripts read.
   outputs.AddOptions(&parser, Outputs::StandardOutput::kJob);
   bundle_settings.AddOptions(&parser);
   style.AddOptions(&parser);
   if (const auto code = parser.Parse(argc, argv)) return *code;
   const std::string listen = WithPort(std::move(options.listen));
-  RaiseFileLimit();  // nothing is started from here that would inherit it
+  RaiseFileLimit();  // no child process inherits it
   PrepareHeap(argc, argv);
 
   const char* given = getenv(env::kToken);
@@ -168,7 +168,7 @@ int RunCollector(int argc, char** argv) {
     PrintLine(fmt::format("collector: {}", problem));
     return kUsage;
   }
-  // For scripts: where agents find it. The token only if nobody knows it yet.
+  // For scripts: the address for agents, and the token if it was generated here.
   fmt::print("{}={}\n", env::kCollector, ReplacePort(listen, server->port()));
   if (given == nullptr || given[0] == '\0') fmt::print("{}={}\n", env::kToken, token);
   fflush(stdout);

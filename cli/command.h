@@ -1,11 +1,11 @@
-// What the subcommands share: their declarations (from commands.def), and exit codes.
+// Declarations of the subcommands (from commands.def), and exit codes.
 #ifndef ROLLCALL_CLI_COMMAND_H_
 #define ROLLCALL_CLI_COMMAND_H_
 
 namespace rollcall {
 
-// `analyze` and `check`; the other commands use kUsage for errors of use and set-up. `run` passes
-// the job's own code through.
+// Exit codes of `analyze` and `check`. The other commands use kUsage for usage and set-up errors.
+// `run` exits with the job's exit code.
 enum ExitCode : int {
   kNothingFound = 0,
   kFindings = 1,

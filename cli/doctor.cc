@@ -1,4 +1,5 @@
-// rollcall doctor: whether this machine has what rollcall needs, and what to do where it has not.
+// rollcall doctor: checks whether this machine has what rollcall needs, and says how to fix what is
+// missing.
 #include <dlfcn.h>
 #include <fmt/core.h>
 #include <link.h>
@@ -52,7 +53,7 @@ class Checklist {
   bool failed_ = false;
 };
 
-// In the child that was started with LD_PRELOAD set.
+// Runs in the child process that was started with LD_PRELOAD set.
 int ProbePreload() {
   bool loaded = false;
   dl_iterate_phdr(
@@ -66,7 +67,7 @@ int ProbePreload() {
 
 constexpr char kProbe[] = "--probe-preload";
 
-// The exit code of this program run as its own probe; -1 if it could not be run.
+// Runs this program as its own probe and returns its exit code; -1 if it could not be run.
 int RunProbe() {
   std::vector<std::string> notes;
   const std::vector<std::string> lines =
@@ -103,7 +104,7 @@ void CheckMpi(Checklist* list) {
     const char* file;
     const char* name;
   };
-  // Only opened, and only here: no rank has more loaded for it.
+  // The libraries are opened in this process only: ranks load nothing more.
   constexpr Library kLibraries[] = {{"libmpi.so.40", "Open MPI 3 to 5"},
                                     {"libmpich.so.12", "MPICH ABI"},
                                     {"libmpi.so.12", "MPICH ABI (Intel MPI, Cray)"},
@@ -168,7 +169,7 @@ void CheckRunRoot(Checklist* list) {
   }
 }
 
-// On a child, as the ranks are descendants of `rollcall run`.
+// Tests with a child process, since ranks are descendants of `rollcall run`.
 void CheckLiveStacks(Checklist* list) {
   const pid_t child = fork();
   if (child == 0) {
@@ -213,7 +214,7 @@ void CheckEnds(Checklist* list) {
   }
 }
 
-// As an agent of this node would find it.
+// Checks the connection in the same way as an agent of this node.
 void CheckCollector(const std::string& address, Checklist* list) {
   using Result = agent::CollectorCheck::Result;
   const char* token = getenv(env::kToken);

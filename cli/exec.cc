@@ -1,8 +1,8 @@
-// rollcall exec: runs a program as its parent, so that somebody sees how it ends.
+// rollcall exec: runs a program as its child and records how it ends.
 //
-// To the program and to whoever started this it must make no difference: same input, output,
-// signals, process group and end. It opens nothing, starts no thread and keeps no descriptor of the
-// program's (a pipe that the parent held would never end) but the launcher's.
+// It must be transparent to the program and to the process that started it: same input, output,
+// signals, process group and exit status. It starts no thread and keeps none of the program's
+// descriptors (a pipe that the parent holds open would never end) except the launcher's.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -33,7 +33,7 @@
 namespace rollcall {
 namespace {
 
-// What a shell says too: POSIX.1-2017, 2.8.2 "Exit Status for Commands".
+// The same exit codes as a shell's: POSIX.1-2017, 2.8.2 "Exit Status for Commands".
 constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
 
@@ -42,8 +42,8 @@ struct Child {
   int exec_error = 0;
 };
 
-// Starts the program in `file`, searched for as a shell does if that is empty, with the signal mask
-// `mask`; knows whether that worked when it returns.
+// Starts the program in `file` (if empty, argv[0] is searched for in PATH) with the signal mask
+// `mask`. Returns after exec has succeeded or failed.
 Child Start(const std::string& file, char** argv, const sigset_t& mask) {
   Child child;
   int ends[2];
@@ -54,7 +54,7 @@ Child Start(const std::string& file, char** argv, const sigset_t& mask) {
   const pid_t parent = getpid();
   child.pid = fork();
   if (child.pid == 0) {
-    // Launchers end a rank by SIGKILL to the process that they started, and that is this parent.
+    // Launchers end a rank with SIGKILL to the process that they started, which is this parent.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(kNotExecutable);
     sigprocmask(SIG_SETMASK, &mask, nullptr);
@@ -75,16 +75,16 @@ Child Start(const std::string& file, char** argv, const sigset_t& mask) {
   return child;
 }
 
-// The rank's connection to Hydra (MPICH) and its kin; 0: there is none.
+// The rank's connection to Hydra (MPICH) or a similar launcher; 0: none.
 unsigned LaunchersDescriptor() {
   const char* text = getenv("PMI_FD");
   const long fd = text == nullptr ? 0 : strtol(text, nullptr, 10);
   return fd > 2 && fd < INT_MAX ? static_cast<unsigned>(fd) : 0;
 }
 
-// The program's descriptors are its own; this process keeps none of them but one: Hydra sends
-// SIGKILL to all processes that it started as soon as a rank's connection ends. It would end this
-// one before it has written down how the rank ended.
+// Closes the program's descriptors in this process, except one: Hydra sends SIGKILL to all
+// processes that it started as soon as a rank's connection closes, which would end this process
+// before it has recorded how the rank ended.
 void LetGoOfDescriptors() {
   const int null = open("/dev/null", O_RDWR);
   if (null < 0) return;
@@ -96,7 +96,7 @@ void LetGoOfDescriptors() {
 
 struct Seen {
   int status = 0;              // as of waitpid()
-  bool asked_to_stop = false;  // somebody signalled this parent first: the launcher's clean-up
+  bool asked_to_stop = false;  // this parent was signalled first: the launcher's clean-up
 };
 
 bool AsksToStop(int signal) {
@@ -104,8 +104,8 @@ bool AsksToStop(int signal) {
          signal == SIGUSR1 || signal == SIGUSR2;
 }
 
-// Passes signals on until the child ends. What the terminal sends (SI_KERNEL) goes to the whole
-// group, and so to the child as well.
+// Forwards signals until the child ends. The terminal sends its signals (SI_KERNEL) to the whole
+// process group, and so to the child as well.
 Seen WaitForEnd(pid_t child, const sigset_t& all) {
   Seen seen;
   for (;;) {
@@ -125,7 +125,7 @@ Seen WaitForEnd(pid_t child, const sigset_t& all) {
     int status = 0;
     while (waitpid(child, &status, WNOHANG | WUNTRACED) == child) {
       if (WIFSTOPPED(status)) {
-        // Whoever waits for this process sees it stop, as it would have seen the program.
+        // The process that waits for this one sees it stop, as it would have seen the program stop.
         raise(SIGSTOP);
         kill(child, SIGCONT);
         continue;
@@ -136,7 +136,7 @@ Seen WaitForEnd(pid_t child, const sigset_t& all) {
   }
 }
 
-// Ends this process as the child ended.
+// Ends this process in the same way as the child ended.
 [[noreturn]] void EndLike(int status) {
   if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
   const int signal = WTERMSIG(status);
@@ -197,7 +197,7 @@ int RunExec(int argc, char** argv) {
   sigset_t before;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, &before);
-  // A launcher that ignores SIGCHLD would make the child's status vanish.
+  // If SIGCHLD were inherited as ignored, the child's status would be discarded.
   signal(SIGCHLD, SIG_DFL);
   const std::string file = FileOfOpenMpi(program[0]);
   std::string name = program[0] + RankIndex(argv[0]);

@@ -1,4 +1,4 @@
-// What the commands that read traces share: their positional arguments, and how problems are told.
+// Shared by the commands that read traces: positional arguments and the printing of problems.
 #ifndef ROLLCALL_CLI_INPUTS_H_
 #define ROLLCALL_CLI_INPUTS_H_
 
@@ -20,7 +20,7 @@ inline void AddInputs(ArgumentParser* parser, std::vector<std::string>* inputs) 
               {.type = "DIR|FILE", .must = Must::kExist, .required = true});
 }
 
-// One line each, on stderr.
+// Prints each problem on one line of stderr.
 inline void PrintProblems(const std::vector<Problem>& problems) {
   for (const Problem& problem : problems) {
     const std::string where = problem.source.empty() ? "" : problem.source + ": ";

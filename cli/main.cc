@@ -1,4 +1,4 @@
-// The rollcall command: finds the subcommand in the table and hands the rest of the line to it.
+// The rollcall command: finds the subcommand in the table and passes the remaining arguments to it.
 #include <fmt/core.h>
 
 #include <exception>
@@ -76,7 +76,7 @@ int Main(int argc, char** argv) {
 }  // namespace rollcall
 
 int main(int argc, char** argv) {
-  // Nothing below throws on bad input; what is left is running out of memory.
+  // Bad input does not throw; the remaining exceptions are out-of-memory errors.
   try {
     return rollcall::Main(argc, argv);
   } catch (const std::exception& error) {

@@ -43,11 +43,11 @@ bool ToStream(const std::string& path, const std::string& text) {
 bool ToFile(const std::string& path, const std::string& text) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::symlink_status(path, error);
-  // A pipe, a terminal, /dev/stderr: nothing that may be replaced by another file.
+  // A pipe, a terminal or /dev/stderr must not be replaced by a file.
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     return ToStream(path, text) || Fail(path);
   }
-  // Under another name first: a program that waits for the file never sees half of it.
+  // Write under another name first: a program that waits for the file never sees a partial one.
   const std::string partial = path + ".partial";
   if (!ToStream(partial, text) || rename(partial.c_str(), path.c_str()) != 0) return Fail(path);
   return true;

@@ -1,4 +1,4 @@
-// `--output KIND[=PATH]`: parsed and written here for every command that offers it.
+// `--output KIND[=PATH]`: parsing and writing, for every command that has this option.
 #ifndef ROLLCALL_CLI_OUTPUTS_H_
 #define ROLLCALL_CLI_OUTPUTS_H_
 
@@ -23,32 +23,32 @@ struct Output {
 // False, with the reason in `problem`, if the text is not KIND[=PATH] with a known KIND.
 bool ParseOutput(std::string_view text, Output* output, std::string* problem);
 
-// What a command line asked for. Not thread-safe.
+// The outputs that a command line requests. Not thread-safe.
 class Outputs {
  public:
-  // Whose standard output it is. kJob: of a job that is still writing there, so that every output
-  // needs a path.
+  // The owner of standard output. kJob: a job writes there, so every output needs a path.
   enum class StandardOutput : uint8_t { kOurs, kJob };
 
   // Adds --output, --json (short for --output json=) and --source-root. At most one output may go
-  // to standard output. This object must stay where it is until `parser` has parsed.
+  // to standard output. This object must not move until `parser` has parsed.
   void AddOptions(ArgumentParser* parser, StandardOutput standard_output);
 
   bool ToStandardOutput() const;
   bool empty() const { return list_.empty(); }
-  // What files are named relative to: --source-root, else where CI checked out, else the current
-  // directory. Absolute.
+  // The directory to which file names are relative: --source-root, else CI's checkout directory,
+  // else the current directory. Absolute.
   std::string SourceRoot() const;
 
-  // What an exporter takes, of a report that was made with `diagnose`. Refers to the first three.
+  // The input of an exporter, for a report that was made with `diagnose`. Refers to the first three
+  // arguments.
   Subject Describe(const Trace& trace, const Report& report, const DiagnoseOptions& diagnose,
                    TextOptions text) const;
-  // Writes all of them; a file appears under its name when it is whole. False, after a line on
-  // stderr for each, if some could not be written.
+  // Writes all outputs. A file appears under its name only when it is complete. Returns false,
+  // after a line on stderr for each failure, if some could not be written.
   bool Write(const Subject& subject) const;
 
  private:
-  // Fills list_ from what was parsed. What is wrong with it, or "".
+  // Fills list_ from the parsed options. Returns what is wrong with them, or "".
   std::string Choose(bool standard_output_is_ours);
 
   std::vector<std::string> texts_;
@@ -57,7 +57,7 @@ class Outputs {
   std::vector<Output> list_;
 };
 
-// The environment variables in which CI services say where the repository lies.
+// The environment variables with which CI services name the checkout directory.
 inline constexpr const char* kCheckoutVariables[] = {"GITHUB_WORKSPACE", "CI_PROJECT_DIR"};
 
 }  // namespace rollcall

@@ -1,4 +1,4 @@
-// Where verdicts go while a job runs: stderr for the person, files for programs.
+// Output of verdicts while a job runs: text to stderr, other formats to files.
 #ifndef ROLLCALL_CLI_REPORT_OUTPUT_H_
 #define ROLLCALL_CLI_REPORT_OUTPUT_H_
 
@@ -14,14 +14,14 @@
 
 namespace rollcall {
 
-// How a person wants the text.
+// Style of the text.
 struct TextStyle {
   std::string color = "auto";   // auto, always, never
   std::string stacks = "user";  // none, user, full
 
-  // Adds --color and --stacks. This object must stay where it is until `parser` has parsed.
+  // Adds --color and --stacks. This object must not move until `parser` has parsed.
   void AddOptions(ArgumentParser* parser);
-  // For text that goes to `fd`. Source excerpts are read from disk.
+  // Options for text that is written to `fd`. Source excerpts are read from disk.
   TextOptions For(int fd) const;
 };
 
@@ -31,16 +31,16 @@ class ReportOutput {
   struct Options {
     TextStyle style;
     Outputs outputs;
-    DiagnoseOptions diagnose;  // those of the reports to come, of a job that runs
+    DiagnoseOptions diagnose;  // of the reports of a running job
   };
   explicit ReportOutput(Options options);
 
-  // To stderr in one write, so that the job's own lines do not come between; and to the files.
-  // `job_ended` as in DiagnoseOptions.
+  // Writes the report to stderr with one write, so that lines of the job are not mixed in, and to
+  // the files. `job_ended`: see DiagnoseOptions.
   void Print(const Trace& trace, const Report& report, bool job_ended);
-  // Whether the whole trace may be shown, not only what was found.
+  // True if an output may show the whole trace, not only the findings.
   bool ShowsTraces() const { return !options_.outputs.empty(); }
-  // To the files only; `only_if_none`: leaves a report that is there.
+  // Writes to the files only. `only_if_none`: does nothing if a report has been written.
   void Store(const Trace& trace, const Report& report, bool job_ended, bool only_if_none);
 
  private:

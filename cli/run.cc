@@ -1,7 +1,7 @@
-// rollcall run: a job under watch.
+// rollcall run: runs a job and watches it.
 //
-// The job comes first. Whatever of rollcall cannot be set up is said in one line, and the launcher
-// runs all the same, with its own output and exit code.
+// The job has priority. If a part of rollcall cannot be set up, one line reports it, and the
+// launcher still runs, with its own output and exit code.
 #include <functional>
 #include <string>
 #include <utility>
@@ -16,8 +16,7 @@
 namespace rollcall {
 namespace {
 
-// The one code that is not the job's: rollcall ended it. No launcher and no shell gives it a
-// meaning.
+// The only exit code that is not the job's: rollcall ended the job. No launcher or shell uses it.
 constexpr int kEndedByRollcall = 86;
 
 struct RunOptions {

@@ -1,4 +1,4 @@
-// rollcall show: the evidence behind a verdict, aligned.
+// rollcall show: prints the evidence behind a verdict, aligned across ranks.
 #include "collector/report/show.h"
 
 #include <fmt/core.h>
@@ -31,8 +31,8 @@ int Print(const Shown& shown) {
   return kNothingFound;
 }
 
-// What `rollcall attach` saw: no calls, but where the ranks stand. `rank` -1: of all, or of those
-// in `only`.
+// Shows the stacks that `rollcall attach` took; there are no recorded calls. `rank` -1: all ranks,
+// or those in `only`.
 int ShowStacks(const Inputs& loaded, int32_t rank, const std::vector<int32_t>& only) {
   std::optional<attach::JudgedStacks> judged = JudgeLoaded(loaded);
   if (!judged) return kUsage;

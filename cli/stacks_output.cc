@@ -50,7 +50,7 @@ void PrintTree(const attach::Standings& standings, bool full) {
 int PrintStacks(const attach::JudgedStacks& judged, const Outputs& outputs, TextOptions text,
                 const attach::Recorded* records) {
   const StackDetail detail = text.stacks;
-  text.stacks = StackDetail::kNone;  // the tree has them
+  text.stacks = StackDetail::kNone;  // the tree shows them
   const DiagnoseOptions none;
   const Subject subject =
       records != nullptr

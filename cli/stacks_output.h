@@ -1,4 +1,4 @@
-// What `rollcall attach` prints of stacks, and `rollcall analyze` of those in a bundle.
+// Printing of stacks, for `rollcall attach` and for `rollcall analyze` of a bundle with stacks.
 #ifndef ROLLCALL_CLI_STACKS_OUTPUT_H_
 #define ROLLCALL_CLI_STACKS_OUTPUT_H_
 
@@ -13,15 +13,17 @@
 
 namespace rollcall {
 
-// The one job whose stacks were loaded. Nothing, after lines on stderr, if there is not one.
+// Judges the stacks of the one job that was loaded. Empty, after lines on stderr, if there is no
+// job or more than one.
 std::optional<attach::JudgedStacks> JudgeLoaded(const Inputs& loaded);
 
-// The tree of the ranks in `standings`, and the variables that differ, on standard output.
+// Prints the stack tree of the ranks in `standings` and the variables that differ to standard
+// output.
 void PrintTree(const attach::Standings& standings, bool full);
 
-// The report, the tree of stacks and the variables on standard output, unless an output goes there;
-// and the outputs. `records`: the report is that of what the ranks recorded; may be null. Returns
-// the exit code.
+// Prints the report, the stack tree and the variables to standard output, unless an output goes
+// there; and writes the outputs. If `records` is not null, the report is the one of the ranks'
+// records. Returns the exit code.
 int PrintStacks(const attach::JudgedStacks& judged, const Outputs& outputs, TextOptions text,
                 const attach::Recorded* records = nullptr);
 

@@ -7,8 +7,8 @@
 
 namespace rollcall {
 
-// Adds --stall-after, --kill-after, --dir, --listen, --keep, --no-stacks and the command behind --.
-// `settings` must stay where it is until `parser` has parsed.
+// Adds --stall-after, --kill-after, --dir, --listen, --keep, --no-stacks and the command after --.
+// `settings` must outlive Parse().
 void AddWatchOptions(ArgumentParser* parser, WatchSettings* settings);
 
 }  // namespace rollcall

@@ -1,4 +1,4 @@
-# Run as a script: writes OUT, a source file that carries the pages of DOCS/*.md, a page for each verdict kind.
+# Run as a script. Writes OUT, a source file that contains the pages DOCS/*.md, one for each verdict kind.
 file(GLOB pages ${DOCS}/*.md)
 set(rows "")
 foreach(page ${pages})

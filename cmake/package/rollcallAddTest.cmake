@@ -1,15 +1,15 @@
 # rollcall_add_test(NAME name
 #                   COMMAND program [argument...]
 #                   [RANKS n]            # 2 unless given
-#                   [LAUNCHER word...]   # what starts the ranks, instead of mpiexec and its flags
-#                   [TIMEOUT seconds]    # of the job; ctest's own is a minute longer, so that the report comes first
+#                   [LAUNCHER word...]   # the command that starts the ranks, instead of mpiexec and its flags
+#                   [TIMEOUT seconds]    # of the job; ctest's timeout is a minute longer, so the report comes first
 #                   [FAIL_ON kind...]
 #                   [BASELINE file]      # relative to the current source directory
 #                   [OUTPUT kind=path...]
-#                   [OPTIONS option...]) # further ones of `rollcall check`
+#                   [OPTIONS option...]) # further options of `rollcall check`
 #
-# Adds a test that runs PROGRAM as an MPI job under `rollcall check`. PROGRAM may be a target. The launcher is FindMPI's
-# where find_package(MPI) was called, with its MPIEXEC_PREFLAGS and MPIEXEC_POSTFLAGS; else mpiexec.
+# Adds a test that runs PROGRAM as an MPI job under `rollcall check`. PROGRAM may be a target. If find_package(MPI)
+# was called, the launcher is FindMPI's, with MPIEXEC_PREFLAGS and MPIEXEC_POSTFLAGS; otherwise it is mpiexec.
 function(rollcall_add_test)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME;RANKS;TIMEOUT;BASELINE"
     "COMMAND;LAUNCHER;FAIL_ON;OUTPUT;OPTIONS")

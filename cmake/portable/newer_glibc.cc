@@ -1,6 +1,6 @@
-// What Debian 12's static libraries, and rollcall, take from glibc 2.32 to 2.36, for tools that run
-// with glibc 2.31. Linked into the tools of a portable build alone (portable.cmake), which do not
-// export it.
+// Functions of glibc 2.32 to 2.36 that Debian 12's static libraries and rollcall use, for tools
+// that run with glibc 2.31. Linked only into the tools of a portable build (portable.cmake), which
+// do not export them.
 #include <dlfcn.h>
 #include <link.h>
 #include <signal.h>
@@ -15,11 +15,11 @@
 
 extern "C" {
 
-// 2.32. libstdc++ leaves out atomic instructions where it is true; nobody here sets it when a
-// thread starts.
+// 2.32. libstdc++ omits atomic instructions if it is true. It stays false, as no code here updates
+// it when a thread starts.
 char __libc_single_threaded = false;
 
-// 2.32. Null: it has no name, as that of a real-time signal.
+// 2.32. Null: the signal has no name, such as a real-time signal.
 const char* sigabbrev_np(int number) noexcept {
   static constexpr const char* kNames[] = {
       nullptr, "HUP",  "INT",  "QUIT", "ILL",    "TRAP",   "ABRT",  "BUS",  "FPE",  "KILL", "USR1",
@@ -30,7 +30,7 @@ const char* sigabbrev_np(int number) noexcept {
   return number >= 0 && number < kCount ? kNames[number] : nullptr;
 }
 
-// 2.34. Its callers do without where the kernel (before 5.9) has none.
+// 2.34. Callers handle the failure on kernels before 5.9, which lack it.
 int close_range(unsigned first, unsigned last, int flags) noexcept {
   return static_cast<int>(syscall(SYS_close_range, first, last, flags));
 }
@@ -49,7 +49,7 @@ uint32_t arc4random() noexcept {
   return value;
 }
 
-// 2.35, for libgcc's unwinder, which asks for the object of each return address.
+// 2.35, for libgcc's unwinder, which looks up the object of each return address.
 int _dl_find_object(void* address, dl_find_object* result) noexcept {
   struct Search {
     uintptr_t address;

@@ -1,5 +1,5 @@
-# Tools for other systems than the one that builds them. ROLLCALL_SYSROOT names a directory with an older glibc (its
-# headers are not used), which they are linked with; all other libraries are linked statically. See
+# Builds tools that run on older systems than the build machine. They are linked with an older glibc in the directory
+# ROLLCALL_SYSROOT (its headers are not used); all other libraries are linked statically. See
 # docs/decisions/0023-portable-by-sysroot.md.
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
 set(multiarch ${CMAKE_LIBRARY_ARCHITECTURE})
@@ -7,12 +7,13 @@ add_link_options(--sysroot=${ROLLCALL_SYSROOT} -B${ROLLCALL_SYSROOT}/usr/lib/${m
   -L${ROLLCALL_SYSROOT}/usr/lib/${multiarch} -L${ROLLCALL_SYSROOT}/lib/${multiarch}
   -static-libstdc++ -static-libgcc -s)  # -s: paths in debug information would change the build id
 # libunwind-coredump.a is not compiled for position-independent executables. Its function that resumes a process at
-# another frame, which nobody here calls, would bring all of libunwind.a along, with an unwinder for C++ exceptions.
+# another frame is not used here; it would pull in all of libunwind.a, including an unwinder for C++ exceptions.
 set(CMAKE_EXE_LINKER_FLAGS "${CMAKE_EXE_LINKER_FLAGS} -no-pie -Wl,--gc-sections -Wl,--defsym=_Ux86_64_setcontext=0")
-# Parts of libc since glibc 2.34.
+# These libraries are parts of libc since glibc 2.34.
 set(CMAKE_CXX_STANDARD_LIBRARIES "-ldl -lpthread -lrt")
 
-# What the libraries take from a newer glibc: objects, as libstdc++ asks for them last.
+# Functions of a newer glibc that the libraries use. An object library, because libstdc++, which needs them, is linked
+# last.
 add_library(rollcall_newer_glibc OBJECT ${CMAKE_CURRENT_LIST_DIR}/newer_glibc.cc)
 rollcall_flags(rollcall_newer_glibc)
 set(ROLLCALL_TOOL_OBJECTS $<TARGET_OBJECTS:rollcall_newer_glibc>)
@@ -32,7 +33,7 @@ template char decimal_point_impl(locale_ref);
 add_library(rollcall_fmt STATIC ${PROJECT_BINARY_DIR}/generated/fmt.cc)
 add_library(fmt::fmt ALIAS rollcall_fmt)
 
-# Replaces the shared libraries that packages of CMake know, once all are found.
+# Replaces the shared libraries of imported targets by static ones. Call after all packages are found.
 function(rollcall_link_statically)
   get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
   foreach(target ${targets})
@@ -43,7 +44,7 @@ function(rollcall_link_statically)
   endforeach()
   find_library(RE2 re2 REQUIRED)
   set_target_properties(re2::re2 PROPERTIES INTERFACE_LINK_LIBRARIES ${RE2})
-  # The libraries of compression that libdw reads sections with.
+  # libdw reads compressed sections with these libraries.
   foreach(name lzma bz2 z)
     find_library(STATIC_${name} ${name} REQUIRED)
     set_property(TARGET PkgConfig::DW APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${STATIC_${name}})

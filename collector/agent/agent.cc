@@ -26,25 +26,26 @@
 namespace rollcall::agent {
 namespace {
 
-// A file that is no ring yet may be one that is being made; after this it is somebody else's.
+// A file without a valid header may still be in preparation; after this time it is considered
+// foreign.
 constexpr int64_t kMakingNs = 5'000'000'000;
-// Meanwhile it is looked at so often: a process must be watched before it can die, since afterwards
-// nobody but its parent knows how it ended.
+// Sampling period for such files. It is short because a process must be watched before it can die:
+// afterwards, only its parent knows how it ended.
 constexpr int64_t kMakingPeriodNs = 5'000'000;
-// A parent on a busy machine waits for its child so long after its end, at most.
+// How long a parent on a busy machine may take to wait for its ended child.
 constexpr int64_t kReapNs = 1'000'000'000;
-// Who asks rollcall to stop may have asked the launcher and the ranks before it.
+// Whoever asks rollcall to stop may have asked the launcher and the ranks this long before.
 constexpr int64_t kSameMomentNs = 100'000'000;
-// Reading one takes about a millisecond.
+// Limit per pass: reading one ring takes about a millisecond.
 constexpr int kLetGoAtOnce = 8;
 
-// For a pidfd, and for a file of /proc beside it.
+// Whether two descriptors are free: for a pidfd, and for a file of /proc.
 bool HasFreeDescriptors(int any) {
   const UniqueFd first(fcntl(any, F_DUPFD_CLOEXEC, 0));
   return first && UniqueFd(fcntl(any, F_DUPFD_CLOEXEC, 0));
 }
 
-// Ranks in containers may have one number, and start in one tick.
+// Includes the namespace: ranks in containers may have equal pids and start in one clock tick.
 bool IsOfSameProcess(const RingSample& a, const RingSample& b) {
   return a.pid == b.pid && a.process_start_ticks == b.process_start_ticks &&
          a.pid_namespace == b.pid_namespace;
@@ -58,7 +59,7 @@ void Drain(int fd) {
 
 uint64_t NewId() {
   uint64_t id = 0;
-  // Where there is no randomness yet the agent goes by its host and run directory.
+  // With id 0 (no randomness available yet) the agent is identified by host and run directory.
   if (getrandom(&id, sizeof(id), GRND_NONBLOCK) != sizeof(id)) return 0;
   return id;
 }
@@ -75,13 +76,13 @@ Agent::Agent(AgentOptions options, Transport* transport)
       answers_(options_.run_directory,
                [this](uint64_t connection, rpc::AgentMessage message) {
                  if (transport_ != nullptr) transport_->Send(connection, std::move(message));
-                 Wake();  // an answer may have appended to the journal, which goes out first
+                 Wake();  // an answer may have appended to the journal, which is sent first
                }),
       id_(NewId()) {
   const std::string rings = options_.run_directory + "/" + kRingsDirectory;
   if (inotify_fd_ >= 0) {
     inotify_add_watch(inotify_fd_, rings.c_str(), IN_CREATE | IN_MOVED_TO);
-    // The journal may not be there yet: its directory is watched instead.
+    // The journal may not exist yet, so its directory is watched.
     inotify_add_watch(inotify_fd_, options_.run_directory.c_str(), IN_MODIFY | IN_CREATE);
   } else {
     problems_.push_back(
@@ -99,7 +100,7 @@ Agent::~Agent() {
 
 void Agent::Wake() {
   const uint64_t one = 1;
-  if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: it is awake already
+  if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: a wake-up is pending already
 }
 
 void Agent::Wait(int timeout_ms) {
@@ -208,8 +209,8 @@ void Agent::SampleOne(Process* process) {
     process->threads.Reset();
   } else if (now - process->moved_ns >= options_.sample_period_ns) {
     process->quiet = true;
-    // Whose device stands still waits, whatever its host does: it may look for a word of the
-    // device.
+    // A process whose device makes no progress waits, even if its host code is active: it may be
+    // polling for a result of the device.
     process->threads.Sample(proc_, process->pid, sample, now);
     process->polling = sample.polls != last.polls || sample.device_works ||
                        !process->threads.TightPolls(realtime_offset_ns_).empty();
@@ -230,12 +231,13 @@ void Agent::WatchProcess(Process* process) {
   process->pid = found.pid;
   const bool watched =
       process->pid != 0 && process->watch.Open(process->pid, sample.process_start_ticks);
-  // A process that nothing can be learnt of must not look ended: the next sample tries again.
+  // A lack of descriptors must not make a process look ended: the next sample retries.
   if (!watched && !HasFreeDescriptors(wake_fd_)) return;
   process->watch_tried = true;
   Journal(journal::ProcessSeen{
       .process = NameOf(*process), .ring_name = process->name, .at_ns = Now(CLOCK_REALTIME)});
-  // exec() leaves the ring of the program before it: that one has ended, whatever the pid says.
+  // exec() leaves the previous program's ring behind: that program has ended, although the pid
+  // lives.
   for (const auto& other : processes_) {
     if (other.get() == process || !other->readable || !IsOfSameProcess(other->sample, sample)) {
       continue;
@@ -259,7 +261,7 @@ void Agent::WatchProcess(Process* process) {
     process->hidden = true;
     return;
   }
-  MarkEnded(process);  // before it was seen
+  MarkEnded(process);  // it ended before it was seen
 }
 
 void Agent::MarkEnded(Process* process) {
@@ -286,7 +288,7 @@ void Agent::NoticeEnds(bool may_wait) {
   for (const auto& process : processes_) {
     if (!process->ended && process->watch.HasEnded()) {
       MarkEnded(process.get());
-      SampleOne(process.get());  // its last words
+      SampleOne(process.get());  // its final state
       process->quiet = true;
       process->polling = false;
     }
@@ -295,7 +297,7 @@ void Agent::NoticeEnds(bool may_wait) {
   }
 }
 
-// Its parent tells how it ended, and does not know of an interruption.
+// The parent reports how its child ended, but does not know of an interruption.
 void Agent::ReclassifyInterruptedEnd(Process* process) {
   ProcessEnd end = *process->journaled_end;
   if (end.by_launcher || end.oom_killed || IsSane(*process) || !EndedInterrupted(*process)) return;
@@ -309,8 +311,8 @@ bool Agent::EndedInterrupted(const Process& process) const {
   return interrupted_ns_.has_value() && process.ended_ns >= *interrupted_ns_;
 }
 
-// The journal's lines come from `rollcall exec`, from this agent, and from an earlier one in the
-// same directory: all are believed alike.
+// The journal's lines come from `rollcall exec`, from this agent, and from an earlier agent in the
+// same directory: all are trusted equally.
 void Agent::ReadJournalLines() {
   rpc::AgentMessage message;
   std::string error;
@@ -353,12 +355,12 @@ void Agent::LetGoOfEnded() {
     if (!over || process->ended_ns > since_ns) continue;
     if (!process->let_go && left-- > 0) LetGo(process);
     if (process->sampler->fd() < 0 || ++open_ended <= options_.most_open_ended) continue;
-    // Opened again by its name when it is asked for.
+    // OpenRing() opens it again by name on request.
     if (process->let_go && process->in_directory && IsSane(*process)) process->sampler->SetFile({});
   }
 }
 
-// Where nobody saw the end, only the process' own mark says that it writes no more.
+// If the end was not observed, only the process's own exit mark shows that it writes no more.
 void Agent::LetGo(Process* process) {
   process->let_go = true;
   const bool seen = process->watch.open() && process->watch.HasEnded();
@@ -381,8 +383,8 @@ bool Agent::EarlierAbnormalEnd(const Process& process) const {
          });
 }
 
-// Best word first: the parent's (it comes through the journal), the kernel's, the process' own
-// mark.
+// In order of reliability: the parent's report (through the journal), the kernel's, the process's
+// own exit mark.
 void Agent::ResolveEnd(Process* process, bool may_wait) {
   const RingSample& sample = process->sample;
   ProcessEnd end;
@@ -391,8 +393,9 @@ void Agent::ResolveEnd(Process* process, bool may_wait) {
   if (process->pid > 0 && IsZombie(process->pid)) patience_ns = std::max(patience_ns, kReapNs);
   const bool patience_over = Now(CLOCK_MONOTONIC) - process->ended_ns >= patience_ns;
   std::optional<int> status = process->watch.WaitStatus();
-  // Where rollcall ended the job nobody is in doubt about whom the launcher killed, and a launcher
-  // that ends, too, waits for none of them. Elsewhere all that it killed at once would look alike.
+  // If rollcall ended the job, it is clear which processes the launcher killed, and a launcher that
+  // ends itself waits for none of them. In other cases all processes killed at once would look
+  // alike.
   if (!status && process->pid > 0 && by_rollcall_) {
     status = ZombieStatus(process->pid, sample.process_start_ticks);
   }
@@ -413,8 +416,9 @@ void Agent::ResolveEnd(Process* process, bool may_wait) {
   const bool killed = end.how == ProcessEnd::How::kVanished ||
                       (end.how == ProcessEnd::How::kSignaled && end.status == SIGKILL);
   end.oom_killed = killed && oom_kills > process->oom_kills;
-  // Once the launcher was asked to stop, a rank may also leave by an exit code or crash: Open MPI's
-  // do when they lose their daemon (4.1.0's by SIGSEGV), others by a handler of their own.
+  // After the launcher was asked to stop, a rank may also exit with a code or crash: Open MPI's
+  // ranks do when they lose their daemon (4.1.0: by SIGSEGV), others in a signal handler of their
+  // own.
   const bool launcher_like =
       end.how == ProcessEnd::How::kVanished ||
       (end.how == ProcessEnd::How::kSignaled && (end.status == SIGTERM || end.status == SIGKILL)) ||
@@ -432,7 +436,7 @@ journal::ProcessName Agent::NameOf(const Process& process) {
 
 void Agent::Journal(const JournalEvent& event) {
   Append(event);
-  ReadJournalLines();  // out to the collector the way all lines go
+  ReadJournalLines();  // sends it to the collector like all other lines
 }
 
 void Agent::Append(const JournalEvent& event) {
@@ -455,8 +459,8 @@ void Agent::NoteInterrupted(bool by_rollcall, int64_t at_ns) {
 
 bool Agent::EndsAreKnown() const {
   return std::all_of(processes_.begin(), processes_.end(), [](const auto& process) {
-    // The parent's word may come before this agent has seen the end: the last look at the ring was
-    // too early.
+    // The parent's report may arrive before this agent has seen the end; the ring must then be
+    // sampled once more.
     return !process->readable || process->hidden || (process->ended && process->end_known);
   });
 }

@@ -1,8 +1,9 @@
-// One node's agent: watches the rings in its run directory and the processes that write them,
-// journals what only the live side can see, and tells the collector.
+// The agent of one node: watches the rings in its run directory and the processes that write them,
+// journals what only a live observer can see, and reports to the collector.
 //
-// The job never waits for the agent and never notices its absence: it reads files and holds pidfds,
-// it stops nobody except for the moment of a live stack that the collector asked for.
+// The job never waits for the agent and does not notice its absence. The agent reads files and
+// holds pidfds; it stops processes only for the moment of a live stack that the collector
+// requested.
 #ifndef ROLLCALL_COLLECTOR_AGENT_AGENT_H_
 #define ROLLCALL_COLLECTOR_AGENT_AGENT_H_
 
@@ -38,53 +39,54 @@ struct AgentOptions {
   std::string version;
   int64_t sample_period_ns = 100'000'000;
   int64_t heartbeat_ns = 1'000'000'000;
-  // How long the parent's word on an ended process is waited for before the agent says what it
-  // knows.
+  // How long the agent waits for a parent's report on an ended process before it reports what it
+  // knows itself.
   int64_t parents_word_ns = 300'000'000;
-  // Of two ends less than this apart none is taken for the other's consequence. Shorter than
-  // kEndOrderBlurNs: one agent sees all the ends of its node. Open MPI, which lost a rank, waits
-  // for 1 s before it ends the others.
+  // If two processes end less than this apart, neither end is taken for a consequence of the other.
+  // Shorter than kEndOrderBlurNs because one agent sees all the ends of its node. After losing a
+  // rank, Open MPI waits for one second before it ends the others.
   int64_t end_order_blur_ns = kEndOrderBlurNs / 2;
-  // So long after a process ended its ring is given what it needs and no more.
+  // Time after a process's end at which its ring is reduced to the memory that it needs.
   int64_t let_go_after_ns = 1'000'000'000;
-  // Rings of ended processes that stay open; of more, those that ended well and first are closed.
+  // Limit for open rings of ended processes; beyond it, the oldest ones whose processes ended
+  // normally are closed.
   size_t most_open_ended = 256;
-  // Inode of the pid namespace in which the agent is.
+  // Inode of the agent's own pid namespace.
   uint64_t pid_namespace = OwnPidNamespace();
 };
 
-// Everything but Wake() belongs to the one thread that calls RunOnce().
+// All methods except Wake() must be called by the one thread that calls RunOnce().
 class Agent {
  public:
-  // `transport` may be null: an agent that only journals. It must outlive the agent.
+  // `transport` may be null: the agent then only journals. It must outlive the agent.
   Agent(AgentOptions options, Transport* transport);
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // Waits for something to do, at most `timeout_ms` and never past the next sample, and does it.
+  // Waits for work, at most `timeout_ms` and never past the next sample, and does it.
   void RunOnce(int timeout_ms);
-  // Makes RunOnce() return soon. Any thread, signal-safe.
+  // Makes RunOnce() return soon. Callable from any thread; async-signal-safe.
   void Wake();
 
-  // The collector said that the run is over.
+  // The collector has reported that the run is over.
   bool shut_down() const { return shut_down_; }
   bool shut_down_keeps() const { return shut_down_keeps_; }
-  // Whether a collector is there.
+  // Whether the agent is connected to a collector.
   bool connected() const { return connection_ != 0; }
-  // Processes that were ever seen, and those of them that still live.
+  // Number of processes ever seen, and number of those that still live.
   size_t seen() const { return processes_.size(); }
   size_t alive() const;
-  // Somebody asked the whole job to stop, rollcall itself or the user through it: what dies from
-  // then on dies of that. `at_ns`: CLOCK_MONOTONIC.
+  // The whole job was asked to stop, by rollcall itself or by the user through it. Deaths from then
+  // on count as its consequence. `at_ns`: CLOCK_MONOTONIC.
   void NoteInterrupted(bool by_rollcall, int64_t at_ns);
-  // Signals every process that still lives; for the end of a job that rollcall ends.
+  // Signals every process that still lives; used when rollcall ends a job.
   void SignalAll(int signal);
-  // Writes every ring that is not in the run directory's file system (a memfd, a deleted file) into
-  // it, so that they outlast the agent. Returns how many could not be written.
+  // Copies every ring that is not in the run directory's file system (a memfd, a deleted file) into
+  // it, so that it outlasts the agent. Returns how many could not be copied.
   size_t PreserveRings();
   const std::vector<std::string>& problems() const { return problems_; }
-  // Processes that could not record, by reason.
+  // Number of processes that could not record, by reason.
   const std::map<std::string, uint64_t>& refusals() const { return refusals_; }
 
  private:
@@ -94,28 +96,28 @@ class Agent {
     ProcessWatch watch;
     RingSample sample;
     bool readable = false;
-    bool gave_up = false;      // not a ring that this version reads
+    bool gave_up = false;      // not a ring that this version can read
     bool in_directory = true;  // false: a memfd
-    pid_t peer_pid = 0;        // from the socket, if it came that way
-    pid_t pid = 0;             // as seen from here
+    pid_t peer_pid = 0;        // from the socket, if the ring was received there
+    pid_t pid = 0;             // in the agent's pid namespace
     bool watch_tried = false;
-    bool hidden = false;   // in a pid namespace that cannot be seen from here: ends unseen
+    bool hidden = false;   // in a pid namespace that is not visible here: its end is not seen
     int64_t moved_ns = 0;  // CLOCK_MONOTONIC of the first sample that showed this state
     int64_t sampled_ns = 0;
     ThreadWatch threads;
-    // The newest line of the journal; activity 0: there is none.
+    // The newest line in the journal; activity 0: there is none.
     journal::Quiet journaled_quiet;
     bool quiet = false;
     bool polling = false;
-    std::string oom_counter;  // file, and what it said at first
+    std::string oom_counter;  // the counter's file, and its initial value
     uint64_t oom_kills = 0;
-    bool ended = false;  // gone; how may not be known yet
+    bool ended = false;  // it has ended; how may not be known yet
     bool end_known = false;
-    bool let_go = false;   // LetGoOfEnded() has seen to it
+    bool let_go = false;   // LetGoOfEnded() has handled it
     int64_t ended_ns = 0;  // CLOCK_MONOTONIC
     int64_t ended_realtime_ns = 0;
-    std::optional<ProcessEnd> journaled_end;  // with a status, as its parent tells it
-    // What the collector was told last on this connection.
+    std::optional<ProcessEnd> journaled_end;  // with a status, as reported by its parent
+    // What was last sent to the collector on this connection.
     bool told = false;
     uint64_t told_activity = 0;
     bool told_quiet = false;
@@ -127,30 +129,30 @@ class Agent {
   struct SnapshotJob {
     uint64_t request = 0;
     std::deque<size_t> processes;
-    int64_t settle_until_ns = 0;  // CLOCK_MONOTONIC; 0: at once
+    int64_t settle_until_ns = 0;  // CLOCK_MONOTONIC; 0: start at once
     uint64_t newest_records = UINT64_MAX;
     bool compress = false;
-    bool batch = false;                         // the collector takes several chunks in one message
-    std::optional<rpc::Compressor> compressor;  // from the first on
-    std::vector<uint8_t> bytes;                 // of the one being sent, as they are sent
+    bool batch = false;                         // the collector accepts several chunks per message
+    std::optional<rpc::Compressor> compressor;  // created for the first ring
+    std::vector<uint8_t> bytes;                 // of the ring being sent, in transfer form
     uint64_t image_bytes = 0;
     size_t offset = 0;
     bool has_bytes = false;
     uint64_t activity_before = 0;
-    bool ended_before = false;  // before the bytes were taken
+    bool ended_before = false;  // before the bytes were copied
   };
 
   void Wait(int timeout_ms);
   void ScanRings();
   void AddRing(const std::string& name, int fd, pid_t peer_pid);
   void SampleAll();
-  // Its ring's file is there, and the header is not yet.
+  // The file of its ring exists, but not the header yet.
   static bool IsBeingMade(const Process& process);
   void SampleRingsBeingMade();
   void SampleOne(Process* process);
   void WatchProcess(Process* process);
   static void MarkEnded(Process* process);
-  // `may_wait`: for the parent's word, where an end was noticed only now.
+  // `may_wait`: whether to wait for the parent's report on an end that was noticed only now.
   void NoticeEnds(bool may_wait);
   void ResolveEnd(Process* process, bool may_wait);
   void ReclassifyInterruptedEnd(Process* process);
@@ -158,27 +160,27 @@ class Agent {
   bool IsSane(const Process& process) const;
   bool EndsAreKnown() const;
   bool EarlierAbnormalEnd(const Process& process) const;
-  // A job may run a thousand short programs one after the other.
+  // Releases resources of ended processes: a job may run a thousand short programs in sequence.
   void LetGoOfEnded();
   void LetGo(Process* process);
   UniqueFd OpenRing(const std::string& name) const;
   void ReadJournalLines();
-  // Writes a line, and tells the collector.
+  // Appends a line to the journal, and sends it to the collector.
   void Journal(const JournalEvent& event);
-  // Likewise, but it is told with the lines that ReadJournalLines() finds next.
+  // The same, but the line is sent with those that ReadJournalLines() finds next.
   void Append(const JournalEvent& event);
   static journal::ProcessName NameOf(const Process& process);
   void Talk();
   void TellProblems();
   void TellState();
   void FillDigest(Process* process, rpc::ProcessDigest* digest, bool everything);
-  // A hang was found: writes down where everybody stands.
+  // A hang was found: journals the state of all processes.
   void NoteVerdict(int64_t at_realtime_ns);
   void Handle(const rpc::CollectorMessage& message);
   void HandleClock(const rpc::Clock& answer);
   void PumpSnapshots();
   void TakeSnapshot(SnapshotJob* job, const Process& process);
-  // The next piece; the last one of the job says so.
+  // The next chunk; the job's last one is marked as such.
   rpc::SnapshotChunk NextChunk(SnapshotJob* job);
   void JournalQuiet(Process* process, uint64_t activity);
   Process* FindById(uint64_t id);
@@ -186,7 +188,7 @@ class Agent {
   const AgentOptions options_;
   Transport* const transport_;
   const ProcSource proc_;
-  const int64_t realtime_offset_ns_;  // CLOCK_REALTIME less CLOCK_MONOTONIC
+  const int64_t realtime_offset_ns_;  // CLOCK_REALTIME minus CLOCK_MONOTONIC
   int wake_fd_ = -1;
   int inotify_fd_ = -1;
   AgentSocket socket_;
@@ -213,7 +215,7 @@ class Agent {
   ClockEstimate clock_estimate_;
   uint64_t connection_ = 0;
   uint64_t connections_made_ = 0;
-  const uint64_t id_;  // random: what names this agent to the collector
+  const uint64_t id_;  // random; identifies this agent to the collector
 };
 
 }  // namespace rollcall::agent

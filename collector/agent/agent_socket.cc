@@ -18,7 +18,7 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(1);
 
-// A name of ours and nothing that leads out of the rings directory.
+// Whether this is a valid ring file name that cannot lead out of the rings directory.
 bool IsRingName(const std::string& name) {
   const std::string suffix = kRingSuffix;
   if (name.size() <= suffix.size() || name[0] == '.' || name.find('/') != std::string::npos) {
@@ -30,7 +30,7 @@ bool IsRingName(const std::string& name) {
   return name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
 
-// One line that can be shown.
+// Whether the text is one printable ASCII line.
 bool IsPlainText(const std::string& text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](const char c) { return c >= 0x20 && c < 0x7f; });
@@ -51,7 +51,7 @@ int ListenAt(const sockaddr_un& address, size_t path_size) {
   return -1;
 }
 
-// The one descriptor in the message, -1 if there is none. Any others are closed.
+// The descriptor in the message, or -1 if there is none. Further ones are closed.
 int TakeDescriptor(msghdr* message) {
   int taken = -1;
   for (cmsghdr* header = CMSG_FIRSTHDR(message); header != nullptr;
@@ -90,7 +90,7 @@ bool AgentSocket::Listen(const std::string& run_directory, std::string* problem)
     *problem = fmt::format("{} is too long for a socket's name", path_);
     return false;
   }
-  // The caller holds the agent's lock: whoever listened here is gone.
+  // The caller holds the agent's lock, so an earlier listener has ended.
   unlink(path_.c_str());
   memcpy(address.sun_path, path_.c_str(), path_.size() + 1);
   fd_ = ListenAt(address, path_.size() + 1);

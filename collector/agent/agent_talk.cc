@@ -13,19 +13,18 @@
 namespace rollcall::agent {
 namespace {
 
-// Pieces of a snapshot; well under gRPC's limit of 4 MiB a message.
+// Size of a snapshot's chunks; well below gRPC's limit of 4 MiB per message.
 constexpr size_t kChunkBytes = 1 << 20;
-// Small ones travel together, up to as much and one more.
+// Small chunks are sent together, up to this size plus one chunk.
 constexpr size_t kBatchBytes = 1 << 18;
-// While a process moves, its digest goes out this often: ten thousand ranks stay a few MB/s.
+// Period of digests of a moving process: keeps ten thousand ranks at a few MB/s.
 constexpr int64_t kMovingDigestNs = 1'000'000'000;
 
-// The collector is asked for its clock so often; a few times at once, as the first answers are
-// slow.
+// Period of clock requests; the first few are sent at once because the first answers are slow.
 constexpr int64_t kClockPeriodNs = 10'000'000'000;
 constexpr int kFirstClocks = 4;
 
-// How long the ends of processes are waited for once the job is over.
+// How long to wait for the ends of processes after the job is over.
 constexpr int64_t kSettleNs = 1'000'000'000;
 
 }  // namespace
@@ -125,7 +124,8 @@ void Agent::TellProblems() {
 
 void Agent::TellState() {
   const int64_t now = Now(CLOCK_MONOTONIC);
-  // All that move at once: a message costs the collector more than what it says.
+  // Digests of all moving processes share a message, which costs the collector more than its
+  // content.
   const bool tell_moving = now >= next_moving_digest_ns_;
   if (tell_moving) next_moving_digest_ns_ = now + kMovingDigestNs;
   rpc::AgentMessage message;
@@ -192,7 +192,7 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
     job.batch = message.snapshot().may_batch();
     if (message.snapshot().settle()) {
       job.settle_until_ns = Now(CLOCK_MONOTONIC) + kSettleNs;
-      ScanRings();  // a rank that lived between two scans
+      ScanRings();  // finds ranks that lived between two scans
       SampleAll();
     }
     const auto& ids = message.snapshot().ids();
@@ -236,7 +236,7 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
   }
 }
 
-// For the verdict, and for `rollcall analyze`, should everything here be gone by then.
+// Needed for the verdict, and by `rollcall analyze` if all processes are gone by then.
 void Agent::JournalQuiet(Process* process, uint64_t activity) {
   journal::Quiet quiet{
       .process = NameOf(*process),
@@ -260,7 +260,7 @@ void Agent::TakeSnapshot(SnapshotJob* job, const Process& process) {
   job->bytes = PackImage(TakeImage(source, process.name, ImageDepth::kAll, job->newest_records));
   job->image_bytes = job->bytes.size();
   if (job->compress) {
-    // Two rings fit in, as both sides need as much memory.
+    // The compression window is limited to two rings because both sides need that much memory.
     if (!job->compressor) job->compressor.emplace(std::bit_width(2 * job->bytes.size()));
     job->bytes = job->compressor->Compress(job->bytes);
   }
@@ -293,7 +293,8 @@ rpc::SnapshotChunk Agent::NextChunk(SnapshotJob* job) {
   chunk.set_end_of_file(true);
   chunk.set_quiet(job->ended_before || (process->quiet && same));
   chunk.set_activity(after.activity);
-  // One that ended while its picture was sent left its last words after it.
+  // A process that ended while its snapshot was being sent wrote its final state afterwards, so
+  // this snapshot counts as one of a living process.
   chunk.set_alive(!job->ended_before);
   chunk.set_idle_ns(Now(CLOCK_MONOTONIC) - process->moved_ns);
   if (!process->ended) {
@@ -327,7 +328,7 @@ void Agent::PumpSnapshots() {
       *message.mutable_snapshot() = NextChunk(&job);
       last = message.snapshot().last();
     }
-    ReadJournalLines();  // what the rings are judged by goes out before them
+    ReadJournalLines();  // the diagnosis needs these lines before the rings
     transport_->Send(connection_, std::move(message));
     if (last) snapshots_.pop_front();
   }

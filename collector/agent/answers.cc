@@ -109,7 +109,7 @@ void Answers::AnswerEnvironment(uint64_t connection, uint64_t request,
                                 const EnvironmentTarget& target) {
   collect::Variables variables;
   if (target.pid > 0) variables = collect::EnvironmentOf(static_cast<uint32_t>(target.pid));
-  // An agent has that of the rank that started it, or of `rollcall run`.
+  // An agent's environment is that of the rank, or the `rollcall run`, that started it.
   const std::string whose =
       variables.empty() ? "the agent" : fmt::format("rank {}", target.world_rank);
   if (variables.empty()) variables = collect::EnvironmentOf(static_cast<uint32_t>(getpid()));

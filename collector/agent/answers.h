@@ -1,6 +1,5 @@
-// What the agent answers that may take long: symbols, live stacks, environments. All
-// of it reads files or other processes, so it has a thread of its own, and the sampling keeps its
-// beat.
+// Answers requests that may take long: symbols, live stacks, environments. All of it reads files or
+// other processes, so it runs in a separate thread and does not delay the sampling.
 #ifndef ROLLCALL_COLLECTOR_AGENT_ANSWERS_H_
 #define ROLLCALL_COLLECTOR_AGENT_ANSWERS_H_
 
@@ -19,19 +18,20 @@
 
 namespace rollcall::agent {
 
-// Who a live stack is of; copied from the agent's tables when the question comes.
+// The process of a live stack request; copied from the agent's tables when the request arrives.
 struct StackTarget {
   uint64_t id = 0;
   std::string host;
-  pid_t pid = 0;         // as seen from here
-  uint32_t own_pid = 0;  // as the process sees itself
+  pid_t pid = 0;         // in the agent's pid namespace
+  uint32_t own_pid = 0;  // in its own pid namespace
   uint64_t start_ticks = 0;
   int32_t world_rank = -1;
 };
 
-// Whose environment stands for the node's; pid 0: no rank lives, and the agent's does.
+// The process whose environment represents the node's. pid 0: no rank lives, and the agent's is
+// used.
 struct EnvironmentTarget {
-  pid_t pid = 0;  // as seen from here
+  pid_t pid = 0;  // in the agent's pid namespace
   int32_t world_rank = -1;
 };
 
@@ -42,7 +42,7 @@ class Answers {
 
   // Live stacks are appended to the journal of `run_directory` before they are answered.
   Answers(std::string run_directory, Reply reply);
-  // Waits for the answer in work; drops the rest.
+  // Waits for the answer in progress; drops the others.
   ~Answers();
   Answers(const Answers&) = delete;
   Answers& operator=(const Answers&) = delete;
@@ -53,7 +53,7 @@ class Answers {
   void Submit(uint64_t connection, const rpc::EnvironmentRequest& request,
               const EnvironmentTarget& target);
 
-  // More questions than this in the queue are refused: they come from a collector that went wrong.
+  // Further requests beyond this queue length are refused: the collector must be faulty.
   static constexpr size_t kMaxQuestions = 4096;
 
  private:
@@ -66,12 +66,12 @@ class Answers {
 
   const std::string run_directory_;
   const Reply reply_;
-  Symbolizer symbolizer_;  // used by the answering thread alone
+  Symbolizer symbolizer_;  // used only by the answering thread
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> queue_;
   bool stop_ = false;
-  std::thread thread_;  // last: it uses everything above
+  std::thread thread_;  // declared last: it uses everything above
 };
 
 }  // namespace rollcall::agent

@@ -5,11 +5,12 @@
 namespace rollcall::agent {
 namespace {
 
-// A clock was set between question and answer.
+// A larger difference means that a clock was set between question and answer.
 constexpr int64_t kSetNs = 1'000'000;
-// An estimate loses so much certainty: adjtime() slews by 500 ppm, and a quartz is 100 ppm off.
+// Growth of an estimate's error with its age: adjtime() slews by 500 ppm, and a quartz is 100 ppm
+// off.
 constexpr double kDrift = 600e-6;
-// What the journal says leaves room for this: a line for each microsecond of drift helps nobody.
+// Margin in the journaled error, so that not each microsecond of drift needs a new line.
 constexpr int64_t kStepNs = 5'000'000;
 
 }  // namespace
@@ -25,7 +26,7 @@ std::optional<NodeClock> ClockEstimate::Add(const ClockReading& asked, int64_t c
     const int64_t age_ns = answered.monotonic_ns - best_->monotonic_ns;
     const int64_t error_ns =
         best_->clock.error_ns + static_cast<int64_t>(kDrift * static_cast<double>(age_ns));
-    // Where both cannot be true, a clock was set since.
+    // If the two estimates contradict each other, a clock has been set since.
     const bool set = std::abs(now.offset_ns - best_->clock.offset_ns) > now.error_ns + error_ns;
     if (now.error_ns > error_ns && !set) return std::nullopt;
   }

@@ -1,6 +1,6 @@
-// How far this node's CLOCK_REALTIME is ahead of the collector's, as NTP measures it: the collector
-// reads its clock at some moment between question and answer, so half the time in between is the
-// most by which the middle is wrong (RFC 5905, 8).
+// Estimates how far this node's CLOCK_REALTIME is ahead of the collector's, as NTP does: the
+// collector reads its clock at some moment between question and answer, so the error of the
+// midpoint is at most half of the time in between (RFC 5905, 8).
 #ifndef ROLLCALL_COLLECTOR_AGENT_CLOCK_ESTIMATE_H_
 #define ROLLCALL_COLLECTOR_AGENT_CLOCK_ESTIMATE_H_
 
@@ -11,7 +11,7 @@
 
 namespace rollcall::agent {
 
-// One node's clocks at one moment.
+// Readings of one node's clocks at one moment.
 struct ClockReading {
   int64_t realtime_ns = 0;
   int64_t monotonic_ns = 0;
@@ -20,8 +20,8 @@ struct ClockReading {
 // Pure: reads no clock. Not thread-safe.
 class ClockEstimate {
  public:
-  // `collector_ns`: the collector's CLOCK_REALTIME, read between the two. Returns what the journal
-  // should say from now on, where that is no longer what the last answer was.
+  // `collector_ns`: the collector's CLOCK_REALTIME, read between the two. Returns the new estimate
+  // for the journal if it has to be updated.
   std::optional<NodeClock> Add(const ClockReading& asked, int64_t collector_ns,
                                const ClockReading& answered);
 

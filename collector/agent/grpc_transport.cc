@@ -23,21 +23,22 @@
 namespace rollcall::agent {
 namespace {
 
-// Bulk data waits while this much is queued; a collector that takes nothing at all is dropped at
-// the second bound, and told everything again once it is back.
+// Bulk data waits while this much is queued. At the second limit, a collector that receives nothing
+// is disconnected; it is sent everything again after reconnecting.
 constexpr size_t kRoomBytes = 8 << 20;
 constexpr size_t kMostBytes = 64 << 20;
-// What a collector may send at once; its requests are small.
+// Limit for messages of the collector that wait to be handled; its requests are small.
 constexpr size_t kMostReceived = 1024;
 constexpr auto kLinger = std::chrono::seconds(1);
 constexpr auto kFirstRetry = std::chrono::milliseconds(100);
-// A collector that is started again must know all ranks soon: a job may hang meanwhile.
+// A restarted collector must soon know all ranks: the job may hang meanwhile.
 constexpr auto kLastRetry = std::chrono::milliseconds(500);
 constexpr auto kRefusedRetry = std::chrono::seconds(5);
 constexpr size_t kMostReasonBytes = 256;
 constexpr auto kCheckPatience = std::chrono::seconds(5);
 
-// A proxy from the environment is for the web, not for a run's own token.
+// Ignores a proxy from the environment: it is meant for web traffic and must not receive the run's
+// token.
 grpc::ChannelArguments DirectConnection() {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
@@ -163,7 +164,8 @@ class GrpcTransport : public Transport {
     void OnDone(const grpc::Status& status) override {
       const std::lock_guard lock(owner_->mutex_);
       done_ = true;
-      // What a collector of rollcall says; the others are gRPC's, of connections that fail.
+      // The status codes with which rollcall's collector refuses; the other codes are gRPC's, for
+      // connections that fail.
       const bool refused = status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
                            status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
                            status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
@@ -176,7 +178,7 @@ class GrpcTransport : public Transport {
 
     // Mutex held.
     bool done() const { return done_; }
-    const std::string& refusal() const { return refusal_; }  // empty: it ended otherwise
+    const std::string& refusal() const { return refusal_; }  // empty: it was not refused
 
    private:
     GrpcTransport* const owner_;
@@ -201,7 +203,7 @@ class GrpcTransport : public Transport {
 
   void Wake() {
     const uint64_t one = 1;
-    if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: readable anyway
+    if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: it is readable already
   }
 
   void ConnectLoop() {
@@ -214,26 +216,28 @@ class GrpcTransport : public Transport {
       const uint64_t before = connections_;
       const std::string parent = std::exchange(parent_, {});
       lock.unlock();
-      // By TLS on loopback, too: who named the address may have meant its own machine.
+      // Uses TLS on loopback, too: the address may be meant relative to another machine.
       const auto aggregator =
           parent.empty() ? nullptr : StubOf(parent, rpc::TlsCredentials(token_));
       call->Start((parent.empty() ? collector_ : aggregator).get());
       lock.lock();
-      if (stop_) call->Cancel();  // it may have been asked for before there was a call to cancel
+      if (stop_) call->Cancel();  // the stop may have come before there was a call to cancel
       changed_.wait(lock, [&] { return call->done(); });
       call_ = nullptr;
       queue_.clear();
       queued_bytes_ = 0;
-      // Requests are of one connection; the word to end is often the last before it closes.
+      // Requests belong to one connection, so they are dropped; a shutdown is kept because it is
+      // often the last message before the connection closes.
       std::erase_if(received_, [](const auto& message) { return !message.has_shutdown(); });
       const bool was_connected = connections_ != before;
       const std::string refusal = call->refusal();
-      // gRPC calls OnDone last and touches the reactor no more, but OnDone itself must have left
-      // the mutex, which it has: it is held here.
+      // OnDone is gRPC's last access to the reactor. It must have released the mutex before the
+      // reactor is destroyed, and it has: the mutex is held here.
       call.reset();
       if (!parent_.empty()) continue;
       if (!parent.empty()) {
-        // Back to the collector, which finds another if this one had been reached.
+        // Reconnects to the collector, which selects another aggregator if this one had been
+        // reached.
         keeps_direct_ = keeps_direct_ || !was_connected;
         retry = kFirstRetry;
       } else if (!refusal.empty()) {
@@ -260,8 +264,8 @@ class GrpcTransport : public Transport {
   std::deque<rpc::AgentMessage> queue_;
   size_t queued_bytes_ = 0;
   std::vector<rpc::CollectorMessage> received_;
-  std::string parent_;         // the next connection is to that aggregator; empty: to the collector
-  bool keeps_direct_ = false;  // an aggregator was not reached
+  std::string parent_;         // address of the aggregator to connect to next; empty: the collector
+  bool keeps_direct_ = false;  // an aggregator could not be reached
   std::thread thread_;
 };
 
@@ -297,7 +301,7 @@ CollectorCheck CheckCollector(const std::string& address, const std::string& tok
     case grpc::StatusCode::UNAUTHENTICATED:
       return {Result::kWrongToken, reason};
     case grpc::StatusCode::FAILED_PRECONDITION:
-    case grpc::StatusCode::UNIMPLEMENTED:  // from before there was this call
+    case grpc::StatusCode::UNIMPLEMENTED:  // a collector from before this call existed
       return {Result::kRefuses, reason};
     default:
       return {Result::kUnreachable, reason};

@@ -11,16 +11,16 @@
 
 namespace rollcall::agent {
 
-// Connects to `address` (HOST:PORT) and again whenever the connection is lost, from threads of its
-// own; in between to an aggregator, if the collector says so. The destructor closes the connection,
-// after what is queued has gone out or a second has passed. A collector that refuses the agent is
-// asked again after 5 s; `on_refused`, from one of those threads, gets its reason, cleaned for a
-// terminal, each once in a row.
+// Connects to `address` (HOST:PORT), and reconnects whenever the connection is lost, from threads
+// of its own; through an aggregator if the collector says so. The destructor closes the connection
+// after the queue has been sent or a second has passed. If a collector refuses the agent, it
+// retries after 5 s and calls `on_refused` from one of those threads with the reason, cleaned for a
+// terminal; not again for an equal reason.
 std::unique_ptr<Transport> ConnectToCollector(
     const std::string& address, const std::string& token,
     std::function<void(const std::string&)> on_refused = {});
 
-// Whether the collector at `address` would serve an agent of here with that token.
+// Whether the collector at `address` would serve an agent from this node with that token.
 struct CollectorCheck {
   enum class Result : uint8_t { kServes, kUnknownName, kUnreachable, kWrongToken, kRefuses };
   Result result = Result::kServes;

@@ -10,7 +10,7 @@
 namespace rollcall::agent {
 namespace {
 
-// A line longer than this is not ours.
+// A longer line was not written by rollcall.
 constexpr size_t kMaxLine = 1 << 20;
 
 }  // namespace

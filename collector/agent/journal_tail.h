@@ -16,8 +16,8 @@ class JournalTail {
   JournalTail(const JournalTail&) = delete;
   JournalTail& operator=(const JournalTail&) = delete;
 
-  // The whole lines, without their breaks, that were appended since the last call; from the first
-  // one on after Rewind().
+  // Returns the complete lines, without line breaks, that were appended since the last call; all
+  // lines after Rewind().
   std::vector<std::string> ReadNew();
   void Rewind() {
     offset_ = 0;

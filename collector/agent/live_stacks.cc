@@ -32,7 +32,7 @@ std::vector<LiveStack> TakeLiveStacks(pid_t pid, uint64_t start_ticks, Symbolize
   for (const LiveThread& thread : stacks.threads) {
     std::optional<ThreadActivity> activity;
     if (after.has_value()) activity = Summarize(*before, *after, thread.tid);
-    // The thread ended under the look. An earlier stack of it is still where it stood.
+    // The thread ended during the sample. An earlier stack of it remains its last known position.
     if (thread.frames.empty() && activity && activity->pace == Pace::kEnded) continue;
     LiveStack look;
     look.tid = static_cast<uint32_t>(thread.tid);

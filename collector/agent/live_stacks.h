@@ -1,4 +1,4 @@
-// A stalled process seen from outside: what its threads do, and where they are.
+// Inspects a stalled process from outside: the activity and stacks of its threads.
 #ifndef ROLLCALL_COLLECTOR_AGENT_LIVE_STACKS_H_
 #define ROLLCALL_COLLECTOR_AGENT_LIVE_STACKS_H_
 
@@ -12,10 +12,10 @@
 
 namespace rollcall::agent {
 
-// Looks at the process twice, 100 ms apart, and takes its stacks in between: takes that long, and
-// up to half a second more. Empty if it is not there any more; without the threads that have ended.
-// Where a stack cannot be taken, `unreadable` says why and which setting would allow it. May be
-// called from any thread, one at a time.
+// Samples the process's state twice, 100 ms apart, and takes its stacks in between; takes that long
+// plus up to half a second. Empty if the process has ended; leaves out threads that have ended. If
+// a stack cannot be taken, `unreadable` says why and which setting would allow it. May be called
+// from any thread, one call at a time.
 std::vector<LiveStack> TakeLiveStacks(pid_t pid, uint64_t start_ticks, Symbolizer* symbolizer);
 
 }  // namespace rollcall::agent

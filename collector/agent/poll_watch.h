@@ -1,4 +1,4 @@
-// Whether the failed polls of a thread are a wait. A pure state machine.
+// Decides whether the failed polls of a thread are a wait. A pure state machine.
 #ifndef ROLLCALL_COLLECTOR_AGENT_POLL_WATCH_H_
 #define ROLLCALL_COLLECTOR_AGENT_POLL_WATCH_H_
 
@@ -9,47 +9,47 @@
 
 namespace rollcall::agent {
 
-// One look at a thread whose last call was a failed poll.
+// One sample of a thread whose last call was a failed poll.
 struct PollSample {
   int64_t at_ns = 0;    // CLOCK_MONOTONIC
   uint64_t streak = 0;  // ring::Polling::since_ticks: another call site, another thing, or a record
                         // in between begins a new one
-  uint64_t polls = 0;   // ever
-  double inside_share = 0;           // of the time, inside of polls; 0 if unknown
-  std::optional<ThreadTimes> times;  // of the thread, ever; nothing: unknown
+  uint64_t polls = 0;   // total so far
+  double inside_share = 0;           // share of the time spent inside polls; 0 if unknown
+  std::optional<ThreadTimes> times;  // total of the thread so far; nothing: unknown
 };
 
-// A thread polls tightly as long as every second of one streak holds a poll, and next to no CPU
-// time between the polls: a loop around MPI_Test, with or without a sleep or yield in it. That is
-// at most 5% CPU time in all, or outside of the polls at most 25% or a microsecond per poll, which
-// is what a loop in Python needs. A thread that computes between its polls uses more.
+// A thread polls tightly while every second of one streak contains a poll and next to no CPU time
+// is spent between the polls: a loop around MPI_Test, with or without a sleep or yield in it. The
+// limits are 5% CPU time in all, or, outside of the polls, 25% or a microsecond per poll, which a
+// loop in Python needs. A thread that computes between its polls uses more.
 //
-// On a busy machine a loop of a thousand polls and a piece of work takes minutes, and most of them
-// the thread only waits for a processor. That time is not counted, up to half of all: what it will
-// do next is not seen sooner because others run.
+// On a busy machine, a loop of a thousand polls and some work may take minutes, most of which the
+// thread spends waiting for a processor. That time is not counted, up to half of the total: waiting
+// for a processor does not show sooner what the thread will do next.
 class PollWatch {
  public:
   void Add(const PollSample& look);
   // The streak has ended.
   void Reset() { window_.reset(); }
-  // Since when (CLOCK_MONOTONIC) it polls tightly, at the earliest, later by the whole seconds for
-  // which it has waited for a processor since; nothing: it does not poll tightly, or was not
-  // watched for a second yet.
+  // Returns the earliest time (CLOCK_MONOTONIC) since which the thread has polled tightly, moved
+  // forward by the whole seconds for which it has since waited for a processor. Nothing: it does
+  // not poll tightly, or has been watched for less than a second.
   std::optional<int64_t> TightSince() const;
 
  private:
   static constexpr int64_t kWindowNs = 1'000'000'000;
-  // A streak has begun before it is first looked at: by so much at most, on a busy machine. Whoever
-  // asks for how long a process has waited knows better when its last record was.
+  // A streak may begin this long before its first sample, on a busy machine. A caller that measures
+  // how long a process has waited knows better when its last record was written.
   static constexpr int64_t kFirstLookNs = 1'000'000'000;
   static constexpr uint64_t kMostCpuPercent = 5;
   static constexpr uint64_t kMostOutsidePercent = 25;
   static constexpr uint64_t kMostOutsidePerPollNs = 1'000;
 
-  std::optional<PollSample> window_;  // the look with which the current second began
-  int64_t since_ns_ = 0;              // the first one of the seconds that were tight
-  int64_t waited_ns_ = 0;             // for a processor, in these seconds
-  bool tight_ = false;                // there was such a second
+  std::optional<PollSample> window_;  // the sample that began the current second
+  int64_t since_ns_ = 0;              // start of the first second that was tight
+  int64_t waited_ns_ = 0;             // time waited for a processor, in these seconds
+  bool tight_ = false;                // there was a tight second
 };
 
 }  // namespace rollcall::agent

@@ -23,7 +23,7 @@ bool CopyRing(int fd, const std::string& directory, const std::string& name) {
   const RingImage image = TakeImage(source, name);
   if (!image.usable) return false;
   const std::vector<uint8_t> bytes = PackImage(image);
-  // Under another name until it is whole: readers take every *.ring for a ring.
+  // Uses another name until the copy is complete: readers take every *.ring for a ring.
   const std::string partial = directory + "/" + name + ".partial";
   std::error_code error;
   const auto flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
@@ -48,7 +48,7 @@ bool CopyRing(int fd, const std::string& directory, const std::string& name) {
 }
 
 void FreeUnusedPages(int fd) {
-  // `fd` is for reading, and its file may have no name any more.
+  // `fd` is read-only, and its file may no longer have a name.
   const UniqueFd file(open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDWR | O_CLOEXEC));
   if (!file) return;
   static constexpr char kZeros[4096] = {};

@@ -1,4 +1,4 @@
-// Ring files that outlast what made them: copies, and what they need not take.
+// Copies rings so that they outlast their process, and frees memory that they do not need.
 #ifndef ROLLCALL_COLLECTOR_AGENT_RING_COPY_H_
 #define ROLLCALL_COLLECTOR_AGENT_RING_COPY_H_
 
@@ -6,13 +6,13 @@
 
 namespace rollcall::agent {
 
-// Writes what is used of the ring `fd` to `directory`/`name`, mode 0600, whole or not at all; the
-// directory is made again (0700) if somebody removed it. False if it could not.
+// Writes the used parts of the ring `fd` to `directory`/`name`, mode 0600, completely or not at
+// all. Creates the directory (0700) if it was removed. Returns false on failure.
 bool CopyRing(int fd, const std::string& directory, const std::string& name);
 
-// Gives the pages of `fd` that hold nothing but zeros back to the system; what is read stays the
-// same. For a ring that nobody writes any more: rings are allocated whole, so that no write fails,
-// and a short program uses little of its own.
+// Releases the pages of `fd` that contain only zeros; reads still return the same data. For rings
+// that are no longer written: a ring is allocated completely, so that no write fails, and a short
+// program uses little of it.
 void FreeUnusedPages(int fd);
 
 }  // namespace rollcall::agent

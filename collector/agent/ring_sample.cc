@@ -15,8 +15,8 @@ namespace {
 
 using ring::SectionKind;
 
-// The rate of a time-stamp counter comes from this node's own clock: the header's second anchor may
-// still be the first.
+// The rate of the time-stamp counter is derived from this node's own clock because the header's
+// second anchor may still equal the first.
 int64_t MonotonicOf(const ring::FileHeader& header, uint64_t ticks) {
   if (header.clock == static_cast<uint64_t>(ring::Clock::kMonotonicNs)) {
     return static_cast<int64_t>(ticks);
@@ -57,7 +57,7 @@ void ReadThread(const ring::FileHeader& header, const ring::ThreadEntry& thread,
   if (thread.state != static_cast<uint32_t>(ring::ThreadState::kLive)) return;
   out->callers.push_back(thread.tid);
   if (thread.depth == 0) {
-    // Words that are being written are of the next sample.
+    // Fields that are being written belong to the next sample.
     if (!LastCallPolled(thread)) return;
     const uint16_t inside = header.version_minor < 6 ? 0 : thread.polling.inside;
     out->polling.push_back({.tid = thread.tid,
@@ -76,7 +76,7 @@ void ReadThread(const ring::FileHeader& header, const ring::ThreadEntry& thread,
                           .since_monotonic_ns = MonotonicOf(header, record.start_ticks)});
 }
 
-// Whether a device has told that it is not through: by a mark, or by NCCL's kernel events.
+// Whether a mark or NCCL's kernel events show a device whose work is not complete.
 bool DeviceWorks(const RingImage& image) {
   const ImageTable& marks = image.table(SectionKind::kMarks);
   for (uint64_t i = 0; i < marks.size(); ++i) {
@@ -110,7 +110,7 @@ void RingSampler::ReadMembers(const ImageTable& table) {
     sample.completed = entry.completed;
     sample.concurrent = (entry.flags & (ring::kSawConcurrency | ring::kWeakIdentity)) != 0;
     for (const ring::Checkpoint& checkpoint : entry.recent) {
-      // Written while it was read: the other marks say enough.
+      // The checkpoint was written while it was read; the other marks are sufficient.
       if (!IsWhole(checkpoint, entry)) continue;
       sample.marks.push_back({checkpoint.sequence, checkpoint.semantic_hash});
     }
@@ -151,8 +151,8 @@ bool RingSampler::Sample(RingSample* out) {
     ReadThread(image.header, threads.Get<ring::ThreadEntry>(i), out);
   }
   out->device_works = DeviceWorks(image);
-  // A member's words are written after its thread's, so it is read once more when nothing
-  // moves.
+  // A member's fields are written after its thread's, so the members are read once more after the
+  // last movement.
   const bool moved = !sampled_ || out->activity != last_activity_;
   if (moved || moved_before_) {
     tables.Read(SectionKind::kMembers);

@@ -1,7 +1,7 @@
-// One cheap look at a ring file: how far the process came and what it is blocked in. Reads the
-// header and the tables that movement is counted from and, when something moved, the members:
-// never the records. Checks of the file, and what its elements mean, are those of the full reader,
-// collector/import/ring_reader.h; each table is read once only.
+// Takes a cheap sample of a ring file: how far the process has come and what it is blocked in.
+// Reads the header, the tables that count its activity and, when something moved, the members;
+// never the records. The file is checked and interpreted as by the full reader,
+// collector/import/ring_reader.h; each table is read only once.
 #ifndef ROLLCALL_COLLECTOR_AGENT_RING_SAMPLE_H_
 #define ROLLCALL_COLLECTOR_AGENT_RING_SAMPLE_H_
 
@@ -29,14 +29,14 @@ struct MemberSample {
   uint64_t entered = 0;
   uint64_t completed = 0;
   bool concurrent = false;  // ring::kSawConcurrency or kWeakIdentity: hashes prove nothing
-  std::vector<Mark> marks;  // by falling sequence
+  std::vector<Mark> marks;  // in descending order of sequence
   friend bool operator==(const MemberSample&, const MemberSample&) = default;
 };
 
 struct BlockedSample {
   uint16_t operation = 0;
   uint32_t tid = 0;
-  uint32_t member = 0;  // uid in the ring
+  uint32_t member = 0;  // uid of the member in the ring
   uint64_t key = 0;     // of the communicator; 0 if none
   uint64_t sequence = 0;
   int64_t since_monotonic_ns = 0;  // CLOCK_MONOTONIC of this node
@@ -47,7 +47,7 @@ struct PollingSample {
   uint32_t tid = 0;
   uint64_t streak = 0;  // ring::Polling::since_ticks
   uint64_t polls = 0;
-  double inside_share = 0;  // of its time, inside of polls (ring::Polling::inside); 0 if unknown
+  double inside_share = 0;  // share of its time inside polls (ring::Polling::inside); 0 if unknown
 };
 
 struct RingSample {
@@ -59,33 +59,33 @@ struct RingSample {
   int32_t world_rank = -1;
   int32_t world_size = -1;
   uint32_t thread_level = 0xffffffff;
-  uint64_t threads_unrecorded = 0;  // that call MPI and have no entry
+  uint64_t threads_unrecorded = 0;  // threads that call MPI without an entry in the ring
   ring::Phase phase = ring::Phase::kStarting;
   ring::ExitMark exit_mark = ring::ExitMark::kNone;
   int32_t exit_status = 0;
   std::string host;
   uint64_t activity = 0;  // RingActivity()
   uint64_t polls = 0;
-  bool device_works = false;  // a device has told that it is not through with what it was given
+  bool device_works = false;  // a device has reported that its work is not complete
   std::vector<MemberSample> members;
   std::vector<BlockedSample> blocked;  // the outermost open call of each thread
   std::vector<PollingSample> polling;
-  std::vector<uint32_t> callers;  // thread ids of all that have called MPI and live
+  std::vector<uint32_t> callers;  // ids of the living threads that have called MPI
 };
 
-// Samples one file again and again. Not thread-safe. Never blocks on anything but the file system,
-// trusts no size or offset, and uses pread(): a file cut while it is read is an error, not a
+// Samples one file repeatedly. Not thread-safe. Blocks only on the file system, trusts no size or
+// offset, and uses pread(): a file that is truncated while it is read causes an error, not a
 // SIGBUS.
 class RingSampler {
  public:
   explicit RingSampler(UniqueFd fd) : fd_(std::move(fd)) {}
 
-  // True if the file could be read; else problem() says why. A file whose header is not there yet
-  // (the process is still making it) is such an error and may be asked again.
+  // True if the file could be read; otherwise problem() says why. A file without a header (the
+  // process is still creating it) is such an error, and may be sampled again.
   bool Sample(RingSample* out);
   const std::string& problem() const { return problem_; }
-  int fd() const { return fd_.get(); }  // -1: it was closed
-  // The same file, opened again, or nothing until then.
+  int fd() const { return fd_.get(); }  // -1: the file is closed
+  // Replaces the file by the same one, reopened, or by none until then.
   void SetFile(UniqueFd fd) { fd_ = std::move(fd); }
 
  private:
@@ -93,12 +93,12 @@ class RingSampler {
 
   UniqueFd fd_;
   std::string problem_;
-  // From the last sample: the members are read again only when something moved.
+  // State of the last sample: the members are read again only when something moved.
   bool sampled_ = false;
   bool moved_before_ = false;
   uint64_t last_activity_ = 0;
   std::vector<MemberSample> members_;
-  std::vector<uint32_t> member_uids_;  // of members_
+  std::vector<uint32_t> member_uids_;  // uids of members_
 };
 
 }  // namespace rollcall::agent

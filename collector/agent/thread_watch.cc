@@ -59,7 +59,7 @@ std::set<pid_t> ThreadWatch::Waiting(const RingSample& sample) const {
 int64_t ThreadWatch::CpuOutsideNs(const ProcSource& proc, pid_t pid,
                                   const RingSample& sample) const {
   if (sample.blocked.empty() && sample.polling.empty()) return ProcessCpuNs(pid);
-  // Whoever is inside waits for other processes then, and not for its own threads.
+  // A thread inside a call then waits for other processes, not for threads of its own process.
   if (!sample.blocked.empty() && sample.thread_level != kThreadMultiple) return 0;
   std::vector<int> tids;
   if (proc.ListNumbers("/proc/" + std::to_string(pid) + "/task", &tids) != 0) return 0;

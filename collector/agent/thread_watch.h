@@ -1,5 +1,5 @@
-// What can be seen of a process' threads from outside, besides its ring: who polls tightly, and
-// whether a thread that is in no MPI call might act.
+// Observes a process's threads from outside, in addition to its ring: which threads poll tightly,
+// and whether a thread outside every MPI call might act.
 #ifndef ROLLCALL_COLLECTOR_AGENT_THREAD_WATCH_H_
 #define ROLLCALL_COLLECTOR_AGENT_THREAD_WATCH_H_
 
@@ -17,19 +17,19 @@
 
 namespace rollcall::agent {
 
-// Of one process. `pid` is its number here, which must be its own one, too: in another namespace
-// thread ids mean other threads, and nothing is known.
+// Watches one process. `pid` is its id on this side and must equal its own id: in another
+// namespace, thread ids denote other threads, and nothing is known.
 class ThreadWatch {
  public:
-  // After a sample that showed no movement. Costs a file of /proc for each thread that polls.
+  // Call after a sample without movement. Reads one file of /proc for each thread that polls.
   void Sample(const ProcSource& proc, pid_t pid, const RingSample& sample, int64_t now_ns);
-  // After one that did.
+  // Call after a sample with movement.
   void Reset() { watches_.clear(); }
 
-  // In terms of CLOCK_REALTIME, `realtime_offset_ns` ahead of CLOCK_MONOTONIC.
+  // Times are in CLOCK_REALTIME, which is `realtime_offset_ns` ahead of CLOCK_MONOTONIC.
   std::vector<journal::TightPoll> TightPolls(int64_t realtime_offset_ns) const;
-  // CPU time so far of its threads that neither wait inside a call nor poll tightly: of those that
-  // may compute what the others wait for. 0 if unknown.
+  // Total CPU time of the threads that neither wait inside a call nor poll tightly, and so may
+  // compute what the others wait for. 0 if unknown.
   int64_t CpuOutsideNs(const ProcSource& proc, pid_t pid, const RingSample& sample) const;
   OtherThreads SampleOthers(const ProcSource& proc, pid_t pid, const RingSample& sample) const;
 

@@ -1,5 +1,5 @@
-// What carries the agent's messages. The agent knows no more of the network than this, so that its
-// tests run over a fake, also under ThreadSanitizer.
+// Carries the agent's messages. This interface is all that the agent knows of the network, so its
+// tests can use a fake, also under ThreadSanitizer.
 #ifndef ROLLCALL_COLLECTOR_AGENT_TRANSPORT_H_
 #define ROLLCALL_COLLECTOR_AGENT_TRANSPORT_H_
 
@@ -15,19 +15,19 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  // A number that grows with every connection made; 0 while there is none. A new number means a
-  // collector that knows nothing: it gets everything again.
+  // A number that increases with every connection made; 0 while there is none. A new number means a
+  // collector without state: everything must be sent to it again.
   virtual uint64_t connection() const = 0;
 
-  // Queues a message for connection `connection`; dropped if that one is gone.
+  // Queues a message for connection `connection`; drops it if that connection is gone.
   virtual void Send(uint64_t connection, rpc::AgentMessage message) = 0;
-  // Whether the queue has room for more bulk data (snapshots). Small messages are always taken.
+  // Whether the queue has room for more bulk data (snapshots). Small messages are always accepted.
   virtual bool HasRoom() const = 0;
 
-  // What has arrived since the last call.
+  // Returns the messages that have arrived since the last call.
   virtual std::vector<rpc::CollectorMessage> Receive() = 0;
-  // An eventfd that is readable when Receive(), connection() or HasRoom() may have changed; the
-  // agent reads it empty.
+  // An eventfd that becomes readable when Receive(), connection() or HasRoom() may have changed;
+  // the agent drains it.
   virtual int wake_fd() const = 0;
 };
 

@@ -12,12 +12,12 @@
 namespace rollcall::aggregate {
 namespace {
 
-// What comes within this time of the first travels with it.
+// Messages that arrive within this time of the first one are sent with it.
 constexpr auto kGather = std::chrono::milliseconds(5);
 constexpr auto kTick = std::chrono::milliseconds(100);
-// Of what is gathered; a single message may be larger.
+// Limit for gathered messages; a single message may be larger.
 constexpr size_t kMessageBytes = 1 << 20;
-// An agent's message must fit into one of 4 MiB with what is added here.
+// An agent's message plus what is added here must fit into a message of 4 MiB.
 constexpr int kMostAgentBytes = (4 << 20) - (4 << 10);
 
 // The address of this machine from which `collector` (HOST:PORT) is reached, and at which others
@@ -35,13 +35,14 @@ std::string OwnAddress(const std::string& collector) {
     socklen_t size = sizeof(name);
     auto* raw = reinterpret_cast<sockaddr*>(&name);
     char text[NI_MAXHOST];
-    // Nothing is sent: it only chooses a route.
+    // No data is sent: connect() on a datagram socket only selects a route.
     if (fd.get() < 0 || connect(fd.get(), entry->ai_addr, entry->ai_addrlen) != 0 ||
         getsockname(fd.get(), raw, &size) != 0 ||
         getnameinfo(raw, size, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) != 0) {
       continue;
     }
-    // A name for this machine, of which others may make theirs; unless all are on it.
+    // A loopback address would mean another machine elsewhere, so it is usable only if the
+    // collector is on this machine, too.
     if (IsLoopback(text) && !IsLoopback(address.host)) continue;
     own = entry->ai_family == AF_INET6 ? "[" + std::string(text) + "]" : text;
   }
@@ -62,7 +63,7 @@ AggregatingTransport::~AggregatingTransport() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
-  server_.reset();  // its sessions leave until then
+  server_.reset();  // this ends its sessions, which call Leave()
 }
 
 void AggregatingTransport::Send(uint64_t connection, rpc::AgentMessage message) {
@@ -161,7 +162,7 @@ std::unique_ptr<service::CollectorServer> AggregatingTransport::Serve() {
   const std::string own = OwnAddress(address_);
   std::string problem;
   if (own.empty()) return nullptr;
-  // Of each agent one message at a time: a node has no memory to spare for the rings of others.
+  // One unread message per agent: a node has no memory to spare for the rings of others.
   auto server = service::Serve(own + ":0", token_, this, &problem,
                                {.most_message_bytes = kMostAgentBytes, .most_unread = 1});
   if (server != nullptr) served_at_ = own + ":" + std::to_string(server->port());
@@ -174,8 +175,8 @@ void AggregatingTransport::TellAddress() {
   collector_->Send(asked_on_, std::move(message));
 }
 
-// Agents that joined on another connection than that on which it was asked to serve: what they said
-// is lost.
+// Refuses the agents that joined on another connection than the one on which it was asked to serve:
+// their messages are lost.
 void AggregatingTransport::RefuseStale() {
   std::map<uint64_t, std::shared_ptr<service::AgentLink>> stale;
   {

@@ -1,4 +1,4 @@
-// An agent's connection to its collector that other agents can share.
+// An agent's connection to its collector, which other agents can share.
 #ifndef ROLLCALL_COLLECTOR_AGGREGATE_AGGREGATING_TRANSPORT_H_
 #define ROLLCALL_COLLECTOR_AGGREGATE_AGGREGATING_TRANSPORT_H_
 
@@ -18,12 +18,12 @@
 
 namespace rollcall::aggregate {
 
-// Passes on what its own agent and the collector say to each other. If the collector asks it to be
-// an aggregator it serves other agents too, with the run's token, at the address of this machine by
-// which the collector is reached. What several of them say travels to the collector in one message;
-// the collector's answers are passed to the agent that they are for. If the connection to the
-// collector ends, all these agents are refused: they attach to the collector again, and tell it
-// everything.
+// Forwards messages between its own agent and the collector. If the collector asks it to be an
+// aggregator, it also serves other agents, with the run's token, at the address of this machine
+// from which the collector is reached. Messages of several agents travel to the collector in one
+// message; the collector's answers are forwarded to the agent that they are for. If the connection
+// to the collector ends, all these agents are refused: they attach to the collector again and send
+// it everything.
 //
 // Thread safety: as agent::Transport, but Receive() and the destructor belong to one thread.
 class AggregatingTransport : public agent::Transport, private service::AgentHandler {
@@ -45,7 +45,7 @@ class AggregatingTransport : public agent::Transport, private service::AgentHand
   void Leave(uint64_t agent) override;
 
   void Deliver(const rpc::ToAgent& message);
-  // The thread's.
+  // Run by the thread.
   void Run();
   std::unique_ptr<service::CollectorServer> Serve();
   void TellAddress();
@@ -57,16 +57,16 @@ class AggregatingTransport : public agent::Transport, private service::AgentHand
   const std::string token_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool asked_ = false;     // to be an aggregator, and has not answered
-  uint64_t asked_on_ = 0;  // the connection to the collector; 0: it was not asked
+  bool asked_ = false;     // to be an aggregator, without having answered yet
+  uint64_t asked_on_ = 0;  // the connection on which it was asked; 0: it was not asked
   bool stop_ = false;
-  uint64_t connection_ = 0;  // to the collector, of the agents that joined
+  uint64_t connection_ = 0;  // the connection to the collector on which the agents joined
   uint64_t next_agent_ = 1;
   std::map<uint64_t, std::shared_ptr<service::AgentLink>> agents_;
   std::deque<rpc::FromAgent> queue_;
   std::unique_ptr<service::CollectorServer> server_;
-  std::string served_at_;  // HOST:PORT; the thread's
-  std::thread thread_;     // from the time when it is asked to be an aggregator
+  std::string served_at_;  // HOST:PORT; used only by the thread
+  std::thread thread_;     // started when it is asked to be an aggregator
 };
 
 }  // namespace rollcall::aggregate

@@ -27,7 +27,7 @@ class JobReport {
     report_.ranks_expected = static_cast<uint32_t>(std::max(judgement_.job.size, 0));
     report_.hosts = judgement_.standings.cores
                         ? 0
-                        : CountHosts(judgement_.standings.trace);  // a core does not tell
+                        : CountHosts(judgement_.standings.trace);  // a core does not name its host
     report_.status =
         judgement_.standings.cores ? Report::Status::kStopped : Report::Status::kRunning;
     NoteMissing();

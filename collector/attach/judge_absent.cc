@@ -128,7 +128,7 @@ class AbsentRanks {
     }
   }
 
-  // A rank in MPI_Finalize makes no further call; a rank that is not there never will.
+  // A rank in MPI_Finalize makes no further call, and a rank without a process makes none either.
   bool Ended() {
     const auto finalizes = [](const Group& group) {
       return group.front().meaning.operation == Operation::kFinalize;

@@ -94,7 +94,7 @@ class WaitingGroups {
 
   void Together() {
     const Group& group = ranks_.waiting.front();
-    // To start and to end processes, and to write files, takes as long as it takes.
+    // Starting and ending processes and writing files may take any time.
     if (group.front().meaning.meaning == FrameMeaning::kMpi && group.kind() != Kind::kCollective) {
       report_->notes.push_back(fmt::format("all ranks are in {}", group.call()));
       return;
@@ -111,7 +111,8 @@ class WaitingGroups {
     judgement_.Add(std::move(finding), report_);
   }
 
-  // A loop that some are in another turn of.
+  // Explains the hang by a loop in which some ranks are in another iteration; false if there is
+  // none.
   bool OneIsBehind(Finding* finding) const {
     const auto counter = std::find_if(judgement_.variables.begin(), judgement_.variables.end(),
                                       [](const ComparedVariable& variable) {
@@ -129,7 +130,7 @@ class WaitingGroups {
     return true;
   }
 
-  // Some wait for messages, others for all: who is to send is not known from stacks.
+  // Some ranks wait for messages, others for all ranks: stacks do not show which rank should send.
   void BlameMessages(Finding* finding) const {
     finding->certainty = finding->kind_certainty = Certainty::kSuspected;
     finding->culprits.clear();
@@ -141,14 +142,14 @@ class WaitingGroups {
     }
     Normalize(&finding->culprits);
     finding->waiting = Without(finding->waiting, finding->culprits);
-    // Two that wait for each other.
+    // Two ranks that wait for each other.
     if (finding->waiting.size() == 1 && finding->culprits.size() == 1) {
       finding->culprits = WaitingRanks(ranks_);
       finding->waiting.clear();
     }
   }
 
-  // Which of two groups is ahead in the program: < 0 if the second one is, 0 if it is not known.
+  // Which of two groups is ahead in the program: < 0 if the second one is, 0 if unknown.
   int Order(const Group& a, const Group& b, const PathDivergence& part) const {
     for (const ComparedVariable& variable : judgement_.variables) {
       if (!variable.counts) continue;
@@ -166,7 +167,7 @@ class WaitingGroups {
     return part.known ? part.order : 0;
   }
 
-  // Which ranks of those that are ahead left out the call that the others wait in. None: not known.
+  // The ranks of the group ahead that skipped the call that the others wait in. None: unknown.
   static std::optional<std::vector<int32_t>> Skipped(const Group& behind, const Group& ahead) {
     if (!HoldsAll(behind) || !Differ(behind.library(), ahead.library())) return std::nullopt;
     std::vector<int32_t> skipped;

@@ -20,8 +20,8 @@ struct LookOptions {
   // Keep the integers of Python frames. (Changes of a frame's variables are detected without, too.)
   bool integers = true;
   // Called after all first samples and before all second ones. The caller may wait here for other
-  // hosts: then ranks that do not move between their samples, on all hosts, stood still at one
-  // common time.
+  // hosts. Ranks that do not move between their samples, on all hosts, then stood still at one
+  // common moment.
   std::function<void()> after_first = {};
 };
 

@@ -16,7 +16,7 @@ namespace rollcall::attach {
 // Ranks that wait at the same place. Points into standings that must outlive it.
 struct Group {
   std::vector<const RankStanding*> members;
-  std::vector<int32_t> ranks;  // rising
+  std::vector<int32_t> ranks;  // ascending
 
   const RankStanding& front() const { return *members.front(); }
   const LibraryCall& library() const { return front().call; }
@@ -31,12 +31,12 @@ struct Positions {
   std::vector<const RankStanding*> moving;   // moving, or able to move at any time
   std::vector<const RankStanding*> gone;
   std::vector<const RankStanding*> unreadable;
-  std::vector<int32_t> missing;  // no process was found
+  std::vector<int32_t> missing;  // ranks without a process
 };
 
 Positions PositionsOf(const FoundJob& job, const Standings& standings, const CallSites& sites);
 
-// In increasing order.
+// In ascending order.
 std::vector<int32_t> RanksOf(const std::vector<const RankStanding*>& standings);
 std::vector<int32_t> WaitingRanks(const Positions& positions);
 

@@ -23,10 +23,9 @@ struct HostStacks {
   std::string absent = {};        // readable reason why the host has no rank; empty: it has
   int64_t taken_at_ns = kNoTime;  // on the host's CLOCK_REALTIME
   FoundJob job = {};
-  std::vector<ObservedRank> ranks = {};  // by increasing rank
-  std::vector<SourceBlocks> sources =
-      {};                    // of the user's files, where the host could read them
-  bool has_rings = false;    // from a node: its ranks record their calls (records.h)
+  std::vector<ObservedRank> ranks = {};    // in ascending order
+  std::vector<SourceBlocks> sources = {};  // of the user's files, where the host could read them
+  bool has_rings = false;                  // from a node: its ranks record their calls (records.h)
   std::string records = {};  // if requested: a bundle of what they recorded; untrusted
 };
 

@@ -69,7 +69,7 @@ struct StacksHeader {
 };
 
 template <typename Struct>
-struct FieldsOf {};  // specialized: kList
+struct FieldsOf {};  // specializations define kList
 
 template <>
 struct FieldsOf<StacksHeader> {

@@ -14,7 +14,7 @@ namespace rollcall::attach {
 struct ComparedVariable {
   struct Value {
     int64_t value = 0;
-    std::vector<int32_t> ranks;  // rising
+    std::vector<int32_t> ranks;  // ascending
   };
   std::string name;
   std::string function;       // function of the frame that has the variable

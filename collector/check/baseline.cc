@@ -18,7 +18,7 @@ std::string_view Trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
 }
 
-// Takes the first word off `text`.
+// Removes the first word from `text` and returns it.
 std::string_view Word(std::string_view* text) {
   const size_t end = std::min(text->find_first_of(kBlanks), text->size());
   const std::string_view word = text->substr(0, end);
@@ -30,7 +30,7 @@ bool Matches(const std::string& pattern, const std::string& text) {
   return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
 }
 
-// The whole path, or what follows any of its slashes.
+// Matches the whole path, or the part after any of its slashes.
 bool MatchesPath(const std::string& pattern, const std::string& path) {
   if (Matches(pattern, path)) return true;
   for (size_t slash = path.find('/'); slash != std::string::npos;
@@ -40,7 +40,8 @@ bool MatchesPath(const std::string& pattern, const std::string& path) {
   return false;
 }
 
-// The entry on one line; none, with the reason in `error`, if it is none.
+// Parses the entry on one line. Returns none, with the reason in `error`, if the line is not an
+// entry.
 std::optional<BaselineEntry> ParseEntry(std::string_view line, std::string* error) {
   BaselineEntry entry;
   const std::string_view kind = Word(&line);
@@ -56,7 +57,7 @@ std::optional<BaselineEntry> ParseEntry(std::string_view line, std::string* erro
     return std::nullopt;
   }
   entry.where = where == "at" ? BaselineEntry::Where::kFile : BaselineEntry::Where::kFunction;
-  // What follows may be the reason's word without a pattern: "in because …".
+  // The pattern may be missing: "in because …".
   const std::string padded = fmt::format(" {} ", line);
   const size_t because = padded.find(kBecause);
   if (because == std::string::npos) {

@@ -17,24 +17,24 @@ struct BaselineEntry {
   enum class Where : uint8_t { kFile, kFunction };
   VerdictKind kind = VerdictKind::kInconclusive;
   Where where = Where::kFile;
-  std::string pattern;  // as fnmatch(3) has it; a file's fits any number of its last components
+  std::string pattern;  // for fnmatch(3); a file pattern may match trailing components of the path
   std::string reason;
-  int line = 0;  // in the baseline, from 1
+  int line = 0;  // in the baseline file, from 1
 
-  // Whether it is of the kind, and one of the places that the finding shows fits the pattern. "*"
-  // also fits a finding without a place.
+  // True if the finding has the kind, and a place that it shows matches the pattern. "*" also
+  // matches a finding without a place.
   bool Fits(const Finding& finding) const;
   // "p2p-deadlock in exchange*"
   std::string Text() const;
 };
 
 struct Baseline {
-  std::string name;  // of the file, for messages
+  std::string name;  // file name, for messages
   std::vector<BaselineEntry> entries;
 };
 
-// `errors` gets "NAME:LINE: what is wrong" for every line that is neither an entry, a comment (#)
-// nor blank; those are left out.
+// `errors` gets "NAME:LINE: what is wrong" for every line that is not an entry, a comment (#) or
+// blank; such lines are skipped.
 Baseline ParseBaseline(std::string_view text, const std::string& name,
                        std::vector<std::string>* errors);
 

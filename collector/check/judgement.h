@@ -1,4 +1,4 @@
-// Which findings count: what `rollcall check` makes of a report, as plain data.
+// The result of `rollcall check` for a report, as plain data: which findings count.
 #ifndef ROLLCALL_COLLECTOR_CHECK_JUDGEMENT_H_
 #define ROLLCALL_COLLECTOR_CHECK_JUDGEMENT_H_
 
@@ -11,19 +11,19 @@
 
 namespace rollcall {
 
-// What becomes of one finding.
+// The ruling on one finding.
 struct Ruling {
   enum class Weight : uint8_t {
     kFails,    // it makes the exit code 1
-    kWarning,  // said, and does not count: not among --fail-on, or too uncertain
-    kNote,     // said, and does not count: untidy, not wrong
+    kWarning,  // reported, does not count: not among --fail-on, or too uncertain
+    kNote,     // reported, does not count: untidy, not wrong
     kKnown,    // in the baseline
   };
   Weight weight = Weight::kFails;
-  std::string reason;  // of the baseline's entry
+  std::string reason;  // from the baseline's entry
 };
 
-// How the job ended, where rollcall started it.
+// How the job ended, if rollcall started it.
 struct JobOutcome {
   std::vector<std::string> command;
   int exit_code = 0;  // the launcher's; 128 + the signal that ended it
@@ -33,7 +33,7 @@ struct JobOutcome {
 
 struct Judgement {
   std::vector<Ruling> rulings;    // parallel to Report::findings
-  std::optional<JobOutcome> job;  // none: only what it left behind is known
+  std::optional<JobOutcome> job;  // none: not known
 
   bool Fails() const {
     for (const Ruling& ruling : rulings) {
@@ -43,7 +43,7 @@ struct Judgement {
   }
 };
 
-// Without a policy: every finding counts, but for notes.
+// Without a policy, every finding except notes counts.
 Judgement JudgeAll(const Report& report);
 
 }  // namespace rollcall

@@ -17,17 +17,17 @@ struct Policy {
   Baseline baseline;
 };
 
-// The value of --fail-on: kinds, "errors" (all that are errors) or "all", separated by commas;
-// "none" for no kind. False, with the reason in `problem`, if it is something else.
+// The value of --fail-on: kinds, "errors" (all kinds that are errors) or "all", separated by
+// commas; "none" for no kind. Returns false, with the reason in `problem`, for any other text.
 bool ParseFailOn(std::string_view text, std::set<VerdictKind>* kinds, std::string* problem);
 
-// A finding counts if its kind is among those to fail on, no baseline entry fits, and it is likely
-// or proven, or has stopped the job: what is less certain than that is said and does not fail a
-// build. `unused` gets the baseline's entries that fitted nothing, as lines for a person.
+// A finding counts if its kind is among those to fail on, no baseline entry matches, and it is
+// likely or proven, or has stopped the job. Other findings are reported and do not fail a build.
+// `unused` receives a message for each baseline entry that matched nothing.
 std::vector<Ruling> Judge(const Report& report, const Policy& policy,
                           std::vector<std::string>* unused);
 
-// How often the weight occurs.
+// The number of rulings with that weight.
 size_t Count(const std::vector<Ruling>& rulings, Ruling::Weight weight);
 
 }  // namespace rollcall

@@ -1,5 +1,6 @@
-// Every recorded call as a row: collectives by communicator and number, so that what belongs
-// together stands together, then messages and the rest by rank. RFC 4180: CRLF, quotes doubled.
+// Writes every recorded call as a row: collectives sorted by communicator and sequence number, so
+// that corresponding calls are adjacent; then messages and other calls by rank. RFC 4180: CRLF,
+// quotes doubled.
 #include <fmt/format.h>
 
 #include <initializer_list>

@@ -1,5 +1,6 @@
-// The wait-for graph in Graphviz's language: ranks that wait for the same from the same place are
-// one box, a collective is an ellipse between those inside and those who are missing.
+// The wait-for graph in Graphviz's language. Ranks that wait for the same thing at the same place
+// share one box. A collective is an ellipse between the ranks inside it and the ranks that are
+// missing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@
 namespace rollcall {
 namespace {
 
-// A quoted string: only quotes and backslashes mean anything in it, and "\n" breaks the line
+// A quoted string. Only quotes and backslashes are special in it, and "\n" breaks the line
 // (https://graphviz.org/doc/info/lang.html, escString).
 std::string Label(const std::vector<std::string>& lines) {
   std::string text = "\"";
@@ -62,19 +63,20 @@ class DotWriter {
 
  private:
   using Edge = std::tuple<std::string, std::string, std::string>;
-  // Processes of which the graph says the same, but for their ranks.
+  // The key by which processes share a box: processes that differ in their ranks only have equal
+  // keys.
   struct Likeness {
     uint32_t world;
     Activity activity;
     bool culprit;
-    std::string text;             // what they are in
+    std::string text;             // the call that they are in
     std::vector<uint32_t> waits;  // nodes, or
     std::vector<uint32_t> peers;  // processes
     // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm of clang-tidy 14
     auto operator<=>(const Likeness&) const = default;
   };
 
-  // Whoever may bring or take the message.
+  // The processes that may send or receive the message.
   std::vector<uint32_t> PeersOf(uint32_t index, const WaitDependency& dependency) const {
     if (dependency.process != kNoIndex) return {dependency.process};
     if (dependency.any_source == kNoIndex) return {};
@@ -158,7 +160,7 @@ class DotWriter {
     }
   }
 
-  // Of operations on devices: each is the oldest open one of somebody.
+  // Edges of an operation on devices, which is the oldest open one of at least one process.
   void AddDeviceEdges(size_t index) {
     const DeviceOperation& operation = analysis_.device.operations[index];
     const std::string name = fmt::format("d{}", index);
@@ -201,7 +203,7 @@ class DotWriter {
     const MemberHistory* history =
         node.inside.empty() ? nullptr : analysis_.HistoryOf(node.communicator, node.inside.front());
     const Event* event = history == nullptr ? nullptr : history->At(node.sequence);
-    // Which of the calls it should be is the question, if they do not match.
+    // If the calls do not match, it is unknown which one is right, so none is shown.
     if (event != nullptr && !mismatched) call = CallText(analysis_, *event, /*arguments=*/false);
     out_ << fmt::format("  {} [shape=ellipse, label={}];\n", NodeName(index),
                         Label({call, analysis_.CommunicatorName(node.communicator),

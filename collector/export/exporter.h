@@ -1,5 +1,5 @@
-// What is written of a job besides the screen: exporters.def lists the forms. An exporter is a pure
-// function from a Subject to text; who opens files, and which, is none of its business.
+// Output formats of verdicts and traces; exporters.def lists them. An exporter is a pure function
+// from a Subject to text. It opens no files.
 #ifndef ROLLCALL_COLLECTOR_EXPORT_EXPORTER_H_
 #define ROLLCALL_COLLECTOR_EXPORT_EXPORTER_H_
 
@@ -17,21 +17,21 @@
 
 namespace rollcall {
 
-// Everything that there is to export. Refers to the trace and the report, which must outlive it.
+// The input of an exporter. Refers to the trace, the report and the options, which must outlive it.
 struct Subject {
   const Trace& trace;  // symbolized: the frames of Trace::codes are the symbols
   const Report& report;
-  // The options that `report` was made with: Settle(trace, diagnose) gives what it rests on.
+  // The options that `report` was made with: Analyze(trace, diagnose) gives the analysis behind it.
   const DiagnoseOptions& diagnose;
-  Judgement judgement;  // what counts of the report
-  TextOptions text;     // how a person wants it; `color` only where a terminal reads
-  // Absolute, without a slash at its end. Files below it are named relative to it where a service
-  // looks them up in a repository; see RelativeTo(). Empty: none is.
+  Judgement judgement;  // which findings count
+  TextOptions text;     // style of the text; `color` only for a terminal
+  // Absolute, without a trailing slash. Files below it are named relative to it in formats whose
+  // reader looks them up in a repository; see RelativeTo(). Empty: all names stay as they are.
   std::string source_root;
-  std::string version;  // rollcall's own
+  std::string version;  // rollcall's version
 };
 
-// Writes all of it. Problems of `out` are left in its state for the caller.
+// Writes the whole output. Errors of `out` are left in its state for the caller.
 using ExportFunction = void (*)(const Subject& subject, std::ostream& out);
 
 #define EXPORTER(kind, function, help) void function(const Subject& subject, std::ostream& out);
@@ -50,7 +50,7 @@ inline constexpr auto kExporters = std::to_array<Exporter>({
 #undef EXPORTER
 });
 
-// nullptr if there is none of that kind.
+// nullptr if no exporter has that kind.
 constexpr const Exporter* FindExporter(std::string_view kind) {
   for (const Exporter& exporter : kExporters) {
     if (exporter.kind == kind) return &exporter;
@@ -58,7 +58,7 @@ constexpr const Exporter* FindExporter(std::string_view kind) {
   return nullptr;
 }
 
-// `file` without `root` in front of it, where it lies below; else as it is.
+// Returns `file` relative to `root` if it is below it; otherwise unchanged.
 std::string RelativeTo(const std::string& root, const std::string& file);
 
 }  // namespace rollcall

@@ -11,8 +11,8 @@
 namespace rollcall {
 namespace {
 
-// As the runner undoes it (actions/toolkit, core/src/command.ts): in a message %, CR and LF, in a
-// property also colon and comma.
+// Escapes as the runner expects it (actions/toolkit, core/src/command.ts): %, CR and LF in a
+// message; in a property also colon and comma.
 std::string Escape(std::string_view text, bool property) {
   std::string escaped;
   for (const char c : text) {
@@ -42,7 +42,7 @@ void ExportGithub(const Subject& subject, std::ostream& out) {
   for (size_t i = 0; i < subject.report.findings.size(); ++i) {
     const Finding& finding = subject.report.findings[i];
     const std::string_view command = Command(subject.judgement.rulings[i].weight);
-    if (command.empty()) continue;  // known: nothing to look at
+    if (command.empty()) continue;  // known findings are not annotated
     std::string place;
     if (const Site* site = PrimarySite(finding)) {
       place = fmt::format("file={},line={},",

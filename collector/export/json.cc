@@ -1,4 +1,4 @@
-// The verdict as docs/json.md describes it, and what counts of it.
+// The verdict as docs/json.md describes it, and which findings count.
 #include <nlohmann/json.hpp>
 #include <string_view>
 

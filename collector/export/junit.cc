@@ -15,14 +15,14 @@
 namespace rollcall {
 namespace {
 
-constexpr size_t kMostBytes = 1 << 16;  // of a line
+constexpr size_t kMostBytes = 1 << 16;  // per line
 
-// XML 1.0 has no control characters, and what is not UTF-8 is no XML at all.
+// XML 1.0 allows neither control characters nor invalid UTF-8.
 std::string Escape(std::string_view text) {
   std::string escaped;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
-    // In an attribute, a bare line break would be read as a space.
+    // In an attribute, a literal newline would be read as a space.
     if (begin != 0) escaped += "&#10;";
     for (const char c : CleanText(text.substr(begin, end - begin), kMostBytes)) {
       switch (c) {
@@ -60,7 +60,7 @@ Case JobCase(const JobOutcome& job, bool explained) {
   result.class_name = "rollcall";
   result.name = "the job ends well";
   result.seconds = job.seconds;
-  // What a finding explains is told by the finding.
+  // If a finding explains the failure, only the finding is reported as failed.
   if (job.exit_code == 0 || explained) return result;
   const std::string why = job.ended_by_rollcall
                               ? "rollcall ended the job"
@@ -71,7 +71,7 @@ Case JobCase(const JobOutcome& job, bool explained) {
   return result;
 }
 
-// The same in the next run, whatever ranks and lines are then: CI shows a case's history by it.
+// The name does not depend on ranks and lines: CI identifies a case by it across runs.
 std::string NameOf(const Finding& finding) {
   const Site* site = PrimarySite(finding);
   if (site == nullptr || site->frame.function.empty()) return std::string(KindName(finding.kind));

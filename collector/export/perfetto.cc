@@ -1,12 +1,12 @@
 // A timeline for ui.perfetto.dev and chrome://tracing, in the Trace Event Format (JSON), which both
-// open as it is. Perfetto's own protobuf format would be smaller, and would need its schema or a
-// library here to be written, and one to be tested.
+// open directly. Perfetto's own protobuf format would be smaller, but would need its schema or a
+// library to write it, and one to test it.
 //
-// A process of the format is a rank, a thread of it is a communicator (and a thread of the rank
-// where several make calls on it, since calls of one track must nest). A collective's calls are
-// joined by a flow, in the order in which the ranks came. A call that was not left has a beginning
-// and no end, which the viewers draw to the end of the trace. Each finding is a slice on a track of
-// its own in front of all, and an instant on the tracks of the ranks that it names.
+// A process of the format is a rank; a thread of it is a communicator, or a communicator and a
+// thread of the rank if several threads use it, since calls of one track must nest. A flow joins
+// the calls of a collective in the order in which the ranks entered it. An open call has a
+// beginning and no end; the viewers draw it to the end of the trace. Each finding is a slice on its
+// own track above all others, and an instant on the tracks of the ranks that it names.
 //
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU and
 // https://perfetto.dev/docs/getting-started/other-formats#chrome-json-format
@@ -31,7 +31,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// 0 is the kernel's in Perfetto.
+// In Perfetto, 0 is the kernel.
 constexpr uint64_t kFindings = 1;
 constexpr uint64_t kFirstRank = 2;
 constexpr uint64_t kThreadsPerCommunicator = 1024;
@@ -67,8 +67,7 @@ class PerfettoWriter {
     }
   }
 
-  // The format's times are numbers of microseconds, read as doubles: nanoseconds since 1970 have
-  // no room in them.
+  // The format's times are microseconds, read as doubles, which cannot hold nanoseconds since 1970.
   void FindTimes() {
     VisitEvents([this](uint32_t, const Event& event) {
       if (event.start_ns == kNoTime) return;
@@ -80,8 +79,8 @@ class PerfettoWriter {
   }
   double Microseconds(int64_t ns) const { return static_cast<double>(ns - begin_ns_) * 1e-3; }
 
-  // Operations on a device are enqueued while others run. Slices of a track may not overlap: one
-  // begins where the one before it has ended, as it does on a stream.
+  // Operations on a device are enqueued while others run. Slices of a track must not overlap, so
+  // each begins when the previous one has ended, as on a stream.
   void PutInARow(uint32_t index) {
     if (!Processes()[index].device) return;
     std::map<uint64_t, int64_t> last_end_ns;  // by track
@@ -115,7 +114,7 @@ class PerfettoWriter {
   uint32_t CommunicatorOf(const Event& event) const {
     return event.member == kNoIndex ? kNoIndex : analysis_.trace.members[event.member].communicator;
   }
-  // Communicator 0 is 1: 0 is for calls that have none.
+  // Communicator 0 is numbered 1: 0 is for calls without a communicator.
   uint64_t TrackOf(const Event& event) const {
     const uint64_t communicator = uint64_t{CommunicatorOf(event)} + 1;
     return (CommunicatorOf(event) == kNoIndex ? 0 : communicator) * kThreadsPerCommunicator +
@@ -128,7 +127,7 @@ class PerfettoWriter {
     Sort("process_sort_index", kFindings, 0, 0);
     for (size_t i = 0; i < report_.findings.size(); ++i) {
       const Finding& finding = report_.findings[i];
-      // One track each: they overlap.
+      // One track for each finding: they overlap.
       Name("thread_name", kFindings, i + 1, std::string(KindName(finding.kind)));
       Sort("thread_sort_index", kFindings, i + 1, i);
       const int64_t since_ns = SinceNs(finding);
@@ -150,7 +149,7 @@ class PerfettoWriter {
     }
   }
 
-  // When the first of its ranks made the call that it is about, or the last one that it made.
+  // The earliest time at which one of its ranks made the call in question, or its last call.
   int64_t SinceNs(const Finding& finding) const {
     int64_t since_ns = kNoTime;
     for (uint32_t i = 0; i < Processes().size(); ++i) {
@@ -161,7 +160,8 @@ class PerfettoWriter {
     return since_ns == kNoTime ? end_ns_ : since_ns;
   }
 
-  // The call of a process that a finding names; nullptr if it names none of it.
+  // The call of a process that a finding is about; nullptr if the finding does not name the
+  // process.
   const Event* PlaceOf(const Finding& finding, uint32_t index) const {
     const Process& process = Processes()[index];
     const auto has = [&process](const std::vector<int32_t>& ranks) {
@@ -199,8 +199,9 @@ class PerfettoWriter {
     }
   }
 
-  // Marks the calls that the findings name. An instant on a track is a slice without length there,
-  // in the call; so it comes behind the flows, which are bound to the slice that began last.
+  // Marks the calls that the findings name. Viewers treat an instant on a track as a slice of zero
+  // length inside the call. Flows are bound to the slice that began last, so instants are written
+  // after them.
   void Marks(uint32_t index) {
     const Process& process = Processes()[index];
     for (const Finding& finding : report_.findings) {
@@ -240,7 +241,7 @@ class PerfettoWriter {
     if (!inside) {
       json["dur"] = event.end_ns > DrawnBegin(event)
                         ? static_cast<double>(event.end_ns - DrawnBegin(event)) * 1e-3
-                        : 0.001;  // not known; of no length a flow would not find it
+                        : 0.001;  // unknown; a flow would not be bound to a slice of zero length
     }
     Json& args = json["args"];
     args["call"] = ShownCall(analysis_, event, /*numbered=*/true);
@@ -251,7 +252,8 @@ class PerfettoWriter {
     Put(json);
   }
 
-  // From the first that came to the last one; bound to the slices in which they begin.
+  // A flow goes from the first rank that entered to the last one, and is bound to the slices that
+  // begin at its points.
   void Flows() {
     uint64_t id = 0;
     for (const CommunicatorHistory& histories : analysis_.histories) {
@@ -293,7 +295,7 @@ class PerfettoWriter {
   std::ostream& out_;
   int64_t begin_ns_ = kNoTime;
   int64_t end_ns_ = kNoTime;
-  std::unordered_map<const Event*, int64_t> drawn_begin_;  // where it is not start_ns
+  std::unordered_map<const Event*, int64_t> drawn_begin_;  // where it differs from start_ns
   bool first_ = true;
 };
 

@@ -17,7 +17,7 @@
 namespace rollcall {
 namespace {
 
-// FNV-1a: the same on every machine and in every version, which std::hash does not promise.
+// FNV-1a: equal on every machine and in every version, which std::hash does not guarantee.
 uint64_t Hash(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -61,7 +61,7 @@ std::string FindingText(const Trace& trace, const Finding& finding) {
 }
 
 std::string Fingerprint(const Finding& finding) {
-  // Two sites of one function differ by their ranks only: each counts once, in any order.
+  // Sites of one function that make the same call count once, and their order does not matter.
   std::set<std::string> parts;
   for (const Site& site : finding.sites) {
     const std::string file = site.frame.file.substr(site.frame.file.rfind('/') + 1);

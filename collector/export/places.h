@@ -1,4 +1,5 @@
-// Where a finding is shown by a service that shows one place, and what identifies it there.
+// The place and the text of a finding for services that show one place, and its identity across
+// runs.
 #ifndef ROLLCALL_COLLECTOR_EXPORT_PLACES_H_
 #define ROLLCALL_COLLECTOR_EXPORT_PLACES_H_
 
@@ -9,18 +10,19 @@
 
 namespace rollcall {
 
-// The culprits' first site with a line, else any side's; nullptr if no line is known.
+// The first site of a culprit with a line, or else the first site with a line; nullptr if there is
+// none.
 const Site* PrimarySite(const Finding& finding);
 
 // "ranks 1-3 waiting: MPI_Barrier #58 at solver.c:88 in exchange_halo()": one site in a sentence.
 std::string SiteText(const Site& site);
 
-// What the finding says, for a person who sees nothing else of the report: title, sites, why, fix,
-// certainty, notes and live stacks, a line each. No line break at its end.
+// The finding as text for a reader who does not see the rest of the report: title, sites, why, fix,
+// certainty, notes and live stacks, one per line. No trailing newline.
 std::string FindingText(const Trace& trace, const Finding& finding);
 
-// Equal for the same finding in another run, also when lines have moved or ranks have changed: made
-// of the kind, and of what is called in which function of which file. 16 hex digits.
+// Equal for the same finding in another run, even if lines or ranks have changed: it is a hash of
+// the kind, the files, the functions and the calls. 16 hex digits.
 std::string Fingerprint(const Finding& finding);
 
 }  // namespace rollcall

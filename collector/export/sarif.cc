@@ -29,7 +29,7 @@ constexpr std::string_view kFingerprintName = "rollcall/v1";  // 3.27.17: with a
 std::string_view Level(Ruling::Weight weight) {
   switch (weight) {
     case Ruling::Weight::kFails:
-    case Ruling::Weight::kKnown:  // it is one, and suppressed
+    case Ruling::Weight::kKnown:  // an error that is suppressed
       return "error";
     case Ruling::Weight::kWarning:
       return "warning";
@@ -39,7 +39,7 @@ std::string_view Level(Ruling::Weight weight) {
   return "error";
 }
 
-// RFC 3986: what may stand in a path stays, bytes of UTF-8 do not.
+// RFC 3986: characters that are allowed in a path stay, all other bytes are encoded.
 std::string PercentEncode(std::string_view path) {
   std::string uri;
   for (const char c : path) {
@@ -105,7 +105,7 @@ class SarifWriter {
     Json invocation;
     invocation["commandLine"] = fmt::format("{}", fmt::join(job.command, " "));
     invocation["exitCode"] = job.exit_code;
-    // Of the job: its end says nothing of rollcall's, which has come to a verdict.
+    // True even if the job failed: the property describes rollcall, which has reached a verdict.
     invocation["executionSuccessful"] = true;
     return invocation;
   }
@@ -150,14 +150,14 @@ class SarifWriter {
     return kinds_.size() - 1;
   }
 
-  // Two findings of one kind in the same functions are told apart by their order.
+  // Findings of one kind in the same functions are numbered in their order.
   std::string UniqueFingerprint(const Finding& finding) {
     const std::string fingerprint = Fingerprint(finding);
     const size_t before = seen_[fingerprint]++;
     return before == 0 ? fingerprint : fmt::format("{}/{}", fingerprint, before);
   }
 
-  // 3.28. Of a file that is none ("<string>", an address without a line) only the function.
+  // 3.28. If the file is not a real one ("<string>", an address without a line), only the function.
   Json Location(const SourceFrame& frame) const {
     Json location = Json::object();
     if (!frame.file.empty() && !frame.file.starts_with('<')) {

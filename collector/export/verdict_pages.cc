@@ -35,7 +35,7 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of('\n') + 1 - first);
 }
 
-// Without the title's line.
+// The page without the title line.
 std::string_view Body(std::string_view page) {
   const size_t end = page.find('\n');
   return end == std::string_view::npos ? "" : Trimmed(page.substr(end));

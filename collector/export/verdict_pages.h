@@ -1,4 +1,4 @@
-// docs/verdicts/, a page for each kind, as this program carries it for services that show help.
+// docs/verdicts/, a page for each kind, compiled into this program for services that show help.
 #ifndef ROLLCALL_COLLECTOR_EXPORT_VERDICT_PAGES_H_
 #define ROLLCALL_COLLECTOR_EXPORT_VERDICT_PAGES_H_
 
@@ -9,15 +9,15 @@
 
 namespace rollcall {
 
-// The whole page in Markdown, as cmake/verdict_pages.cmake found it at build time; empty if the
-// kind has none.
+// The whole page in Markdown, included at build time by cmake/verdict_pages.cmake. Empty if the
+// kind has no page.
 std::string_view VerdictPage(VerdictKind kind);
 
-// Its first paragraph, on one line, or the kind's name.
+// The page's first paragraph on one line, or the kind's name.
 std::string VerdictSummary(VerdictKind kind);
 
-// The page for somebody who reads it elsewhere: without its title and its report of an example,
-// links reduced to their words. Markdown, and readable as plain text.
+// The page for display in another tool: without the title and the example report, with links
+// reduced to their text. Markdown, and readable as plain text.
 std::string VerdictHelp(VerdictKind kind);
 
 }  // namespace rollcall

@@ -38,7 +38,7 @@ void StopLoop(evutil_socket_t, short, void* base) {
   event_base_loopbreak(static_cast<event_base*>(base));
 }
 
-// What a socket is bound to; 0: none.
+// The port that a socket is bound to; 0: none.
 int PortOf(evutil_socket_t socket) {
   sockaddr_storage address = {};
   socklen_t size = sizeof(address);
@@ -47,7 +47,7 @@ int PortOf(evutil_socket_t socket) {
                                              : reinterpret_cast<sockaddr_in*>(&address)->sin_port);
 }
 
-// Everything but stopping it happens on its thread.
+// Runs on its own thread; the destructor, called on another thread, stops it.
 class EventServer : public Server {
  public:
   explicit EventServer(const std::vector<Page>& pages)

@@ -1,5 +1,5 @@
-// A small HTTP server for what the collector shows: texts that a function makes, under fixed paths.
-// Only server.cc includes libevent.
+// A small HTTP server for the collector's pages: texts made by functions, under fixed paths. Only
+// server.cc includes libevent.
 #ifndef ROLLCALL_COLLECTOR_HTTP_SERVER_H_
 #define ROLLCALL_COLLECTOR_HTTP_SERVER_H_
 
@@ -17,16 +17,16 @@ struct Page {
   std::function<std::string()> text;
 };
 
-// Serves until it is destroyed. Whoever reaches the port may read: there is neither a token nor
-// encryption.
+// Serves until it is destroyed. Every client that can connect to the port may read: there is no
+// token and no encryption.
 class Server {
  public:
   virtual ~Server() = default;
   virtual int port() const = 0;
 };
 
-// Null, with the reason in `problem`, if `address` (HOST:PORT; port 0 takes any free one) is not
-// one or cannot be had.
+// Null, with the reason in `problem`, if `address` (HOST:PORT; port 0 takes any free one) is
+// malformed or cannot be bound.
 std::unique_ptr<Server> Serve(const std::string& address, const std::vector<Page>& pages,
                               std::string* problem);
 

@@ -16,10 +16,10 @@ namespace {
 constexpr char kPreload[] = "LD_PRELOAD";
 constexpr char kProfilerPlugin[] = "NCCL_PROFILER_PLUGIN";
 constexpr char kAsanOptions[] = "ASAN_OPTIONS";
-// gcc's AddressSanitizer ends a program that finds another library before its own. The preloaded
-// one replaces nothing of its runtime.
+// GCC's AddressSanitizer ends a program if another library is loaded before its own. The preloaded
+// library replaces nothing in its runtime.
 constexpr char kAsanAllow[] = "verify_asan_link_order=0";
-// A command line, split at blanks, that Open MPI puts in front of every rank's own
+// A command line, split at blanks, that Open MPI puts in front of each rank's command line
 // (orte/mca/odls/base).
 constexpr char kForkAgent[] = "OMPI_MCA_orte_fork_agent";
 constexpr char kOpenMpiPrefix[] = "OMPI_";
@@ -40,14 +40,14 @@ bool IsPreloaded(const std::string& list, const std::string& library) {
 // NCCL copies at most 254 bytes of the path (src/plugin/plugin_open.cc, MAX_STR_LEN).
 constexpr size_t kLongestPlugin = 254;
 
-// Whether NCCL is to load `library` as its profiler: not where the user has one.
+// Whether NCCL should load `library` as its profiler: not if the user has chosen one.
 bool WantsProfilerPlugin(const char* chosen, const char* own_switch, const std::string& library) {
   const bool off = own_switch != nullptr && strcmp(own_switch, "0") == 0;
   return chosen == nullptr && !off && library.size() <= kLongestPlugin;
 }
 
-// What runs under a fork agent is found and started in another way than Open MPI's own, so none is
-// set without need.
+// Open MPI finds and starts programs differently under a fork agent, so the agent is set only if
+// needed.
 bool WantsForkAgent(const std::map<std::string, std::string>& current,
                     const JobSettings& settings) {
   const auto own_switch = current.find(env::kForkAgent);

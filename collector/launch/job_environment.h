@@ -1,4 +1,5 @@
-// The environment that a job runs in: what `rollcall run` sets, and how it reaches ranks elsewhere.
+// The environment that a job runs in: what `rollcall run` sets, and how it reaches ranks on other
+// nodes.
 #ifndef ROLLCALL_COLLECTOR_LAUNCH_JOB_ENVIRONMENT_H_
 #define ROLLCALL_COLLECTOR_LAUNCH_JOB_ENVIRONMENT_H_
 
@@ -8,14 +9,15 @@
 
 namespace rollcall {
 
-// Absolute path of this program, and of the librollcall.so that belongs to it (beside it in the
-// build tree or below the same prefix); empty if it is not there.
+// OwnPath(): the absolute path of this program. PreloadLibrary(): the path of the librollcall.so
+// that belongs to it (beside it in the build tree, or below the same prefix); empty if it does not
+// exist.
 std::string OwnPath();
-// The path of another of rollcall's programs: it lies beside this one.
+// The path of another of rollcall's programs, in the same directory as this one.
 std::string Program(const char* name);
 std::string PreloadLibrary();
 
-// As the shim says it: gethostname(2).
+// The host name as the shim reports it: gethostname(2).
 std::string HostName();
 
 struct JobSettings {
@@ -23,33 +25,33 @@ struct JobSettings {
   std::string collector;  // HOST:PORT
   std::string token;
   bool stacks = true;
-  std::vector<std::string> command;  // the launcher's line
-  // Whether this node's agent learns from the kernel how a rank ended (EndReports).
+  std::vector<std::string> command;  // the launcher's command line
+  // Whether the kernel tells this node's agent how a rank ended (EndReports).
   bool kernel_reports_ends = false;
 };
 
-// `current` with what the job needs. Everything that was there stays: LD_PRELOAD and ASAN_OPTIONS
-// are added to, an Open MPI fork agent or an NCCL profiler of the user's own is left alone. `notes`
-// gets lines for the user about what could not be arranged.
+// Returns `current` with the variables that the job needs. Existing values are kept: LD_PRELOAD and
+// ASAN_OPTIONS are extended, and an Open MPI fork agent or NCCL profiler that the user has set is
+// left alone. `notes` receives lines for the user about what could not be set up.
 //
-// Open MPI's fork agent is set unless nothing needs it: where all ranks are on this node, and the
-// kernel reports how they end.
+// Open MPI's fork agent is set unless it is not needed, which is the case if all ranks are on this
+// node and the kernel reports how they end.
 //
-// Open MPI passes to remote nodes no ROLLCALL_… variable but every OMPI_… one (seen with 4.1.4), so
-// each is also set as OMPI_ROLLCALL_…; `rollcall exec`, which Open MPI runs as its fork agent on
-// every node, takes them back. They travel inside Open MPI's own messages, not in a command line.
+// Open MPI passes OMPI_… variables to remote nodes, but no ROLLCALL_… ones (seen with 4.1.4). So
+// each is also set as OMPI_ROLLCALL_…, and `rollcall exec`, which Open MPI runs as its fork agent
+// on every node, renames them back. They travel in Open MPI's own messages, not on a command line.
 std::map<std::string, std::string> JobEnvironment(std::map<std::string, std::string> current,
                                                   const JobSettings& settings,
                                                   std::vector<std::string>* notes);
 
 std::map<std::string, std::string> CurrentEnvironment();
-// "NAME=value" of each.
+// Each variable as "NAME=value".
 std::vector<std::string> EnvironmentLines(const std::map<std::string, std::string>& environment);
 
-// In `rollcall exec`: OMPI_ROLLCALL_X becomes ROLLCALL_X where that is not set.
+// For `rollcall exec`: sets ROLLCALL_X to the value of OMPI_ROLLCALL_X if ROLLCALL_X is not set.
 void AdoptLauncherEnvironment();
-// In `rollcall exec`: puts librollcall.so first in LD_PRELOAD if it is not in it, and makes it
-// NCCL's profiler unless there is one.
+// For `rollcall exec`: puts librollcall.so first in LD_PRELOAD unless it is listed there, and makes
+// it NCCL's profiler unless one is set.
 void PreloadIntoThisEnvironment();
 
 }  // namespace rollcall

@@ -23,9 +23,10 @@ SignalGate::SignalGate() {
   sigemptyset(&set);
   for (const int number : kPassedOn) sigaddset(&set, number);
   sigaddset(&set, SIGCHLD);
-  // Whoever started this may ignore SIGCHLD, and the launcher's status would be lost.
+  // The parent may have left SIGCHLD ignored; the launcher's status would then be lost.
   signal(SIGCHLD, SIG_DFL);
-  // Not blocked: it would stay pending for the thread that wrote, and end us at the very end.
+  // Ignored rather than blocked: a blocked SIGPIPE would stay pending for the thread that wrote,
+  // and end this process at its exit.
   before_.pipe_ignored = signal(SIGPIPE, SIG_IGN) == SIG_IGN;
   pthread_sigmask(SIG_BLOCK, &set, &before_.mask);
   fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -51,7 +52,7 @@ bool Launcher::Start(const std::vector<std::string>& command,
   const std::vector<std::string> lines = EnvironmentLines(environment);
   const std::vector<char*> variables = ArgumentVector(lines);
 
-  // posix_spawn() runs no atfork handler and copies no page: there are threads by now, gRPC's.
+  // posix_spawn() runs no atfork handlers and copies no pages: threads exist by now, gRPC's.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &signals.mask);
@@ -63,7 +64,8 @@ bool Launcher::Start(const std::vector<std::string>& command,
   *error =
       posix_spawnp(&pid_, arguments[0], nullptr, &attributes, arguments.data(), variables.data());
   if (*error == ENOEXEC) {
-    // A script that names no interpreter: it starts from a shell, and so here.
+    // A script without an interpreter line runs when started from a shell, so it must run here,
+    // too.
     static constexpr const char* kShell[] = {"/bin/sh", "-c", "exec \"$0\" \"$@\""};
     std::vector<char*> words;
     for (const char* word : kShell) words.push_back(const_cast<char*>(word));
@@ -76,7 +78,7 @@ bool Launcher::Start(const std::vector<std::string>& command,
 }
 
 void Launcher::Signal(int number) const {
-  // Not reaped yet, so the pid is still its own.
+  // It is not reaped yet, so the pid has not been reused.
   if (pid_ > 0 && !status_.has_value()) kill(pid_, number);
 }
 

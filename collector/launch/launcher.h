@@ -1,4 +1,4 @@
-// The launcher as a child of `rollcall run`, and the signals between the two.
+// The launcher as a child process of `rollcall run`, and the forwarding of signals to it.
 #ifndef ROLLCALL_COLLECTOR_LAUNCH_LAUNCHER_H_
 #define ROLLCALL_COLLECTOR_LAUNCH_LAUNCHER_H_
 
@@ -13,9 +13,9 @@
 
 namespace rollcall {
 
-// Blocks every signal that is to be passed on, in the calling thread and those it starts later, and
-// ignores SIGPIPE, since the job goes on where nobody reads any more. What was there before goes to
-// the launcher. Before any thread is started.
+// Blocks every signal that is to be forwarded, in the calling thread and the threads that it starts
+// later. Ignores SIGPIPE, since the job goes on even if its output is no longer read. The launcher
+// gets the original signal settings. Construct before any thread is started.
 class SignalGate {
  public:
   SignalGate();
@@ -26,11 +26,12 @@ class SignalGate {
   int fd() const { return fd_; }  // readable when Take() has something
   struct Taken {
     int number = 0;
-    // From the terminal: the whole foreground group has it, the launcher too.
+    // Sent by the terminal: the whole foreground process group has received it, including the
+    // launcher.
     bool from_terminal = false;
   };
   std::optional<Taken> Take();
-  // As the launcher is to find them.
+  // The original settings, which the launcher gets.
   struct Before {
     sigset_t mask;
     bool pipe_ignored = false;
@@ -42,8 +43,8 @@ class SignalGate {
   Before before_;
 };
 
-// The launcher stays in this process' group: it remains the terminal's foreground job, and what the
-// terminal sends to the group reaches it once, directly.
+// The launcher stays in this process's group: it remains the terminal's foreground job, and signals
+// from the terminal reach it once, directly.
 class Launcher {
  public:
   // False if it cannot be started; `error` is the errno of execvp(3).
@@ -52,7 +53,7 @@ class Launcher {
              const SignalGate::Before& signals, int* error);
   pid_t pid() const { return pid_; }
   void Signal(int number) const;
-  // The wait status, once it ended. Never blocks.
+  // The wait status after the launcher has ended. Never blocks.
   std::optional<int> Poll();
 
  private:

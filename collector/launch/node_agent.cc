@@ -16,7 +16,7 @@
 namespace rollcall {
 namespace {
 
-// The parent directory is the run root of another node's: made here as it was there.
+// The parent directory is the run root of the first node: it is made here under the same name.
 bool MakeRunDirectory(const std::string& path) {
   const size_t slash = path.rfind('/');
   std::string problem;
@@ -24,10 +24,11 @@ bool MakeRunDirectory(const std::string& path) {
   return RunRoot::CreateAt(path, &problem).valid();
 }
 
-// Launchers bind each rank to a core of its own. An agent that inherits this takes time from that
-// rank, and gets none where several ranks spin on the core: it runs where the launcher may.
+// Launchers bind each rank to one core. An agent that inherited this would take time from that
+// rank, and would get none while several ranks spin on the core. So it gets the launcher's
+// affinity.
 void RunWhereLauncherMay(pid_t launcher) {
-  std::array<cpu_set_t, 8> cpus{};  // 8,192 of them
+  std::array<cpu_set_t, 8> cpus{};  // 8,192 CPUs
   if (sched_getaffinity(launcher, sizeof(cpus), cpus.data()) == 0) {
     sched_setaffinity(0, sizeof(cpus), cpus.data());
   }
@@ -45,8 +46,8 @@ void EnsureNodeAgent(const std::string& run_directory) {
   const pid_t launcher = getppid();
   const pid_t child = fork();
   if (child == 0) {
-    // Twice, so that it is nobody's child here; its own session, so that no signal to the job's
-    // groups and no hang-up reaches it.
+    // Forks twice, so that the agent is no child of this process; a session of its own protects it
+    // from hang-ups and signals to the job's process groups.
     setsid();
     if (fork() != 0) _exit(0);
     const int null = open("/dev/null", O_RDWR);

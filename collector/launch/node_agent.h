@@ -6,10 +6,10 @@
 
 namespace rollcall {
 
-// In `rollcall exec`: starts an agent for `run_directory` on this node if a collector is known and
-// no agent is there, and makes the directory if this node has none yet. The agent is a daemon: no
-// descriptor, session or child of the rank's. Returns at once; problems are not the rank's and stay
-// unsaid.
+// For `rollcall exec`: starts an agent for `run_directory` on this node if a collector is known and
+// no agent runs yet, and makes the directory if it does not exist on this node. The agent is a
+// daemon: it shares no descriptor or session with the rank and is not its child. Returns at once;
+// problems do not concern the rank and are not reported.
 void EnsureNodeAgent(const std::string& run_directory);
 
 }  // namespace rollcall

@@ -26,14 +26,14 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr size_t kPieceBytes = 64 << 10;
-constexpr int kReadsAtOnce = 32;  // more than a pipe holds
+constexpr int kReadsAtOnce = 32;  // more than a pipe can hold
 constexpr milliseconds kTermToKill{1000};
 constexpr milliseconds kStep{100};  // how late a limit may be noticed
 
 // Not thread-safe.
 class NodeProcess {
  public:
-  using OnLine = std::function<bool(int stream, std::string_view line)>;  // true: it waits
+  using OnLine = std::function<bool(int stream, std::string_view line)>;  // true: the command waits
 
   NodeProcess(size_t index, const std::vector<std::string>& words, const NodeCommandLimits& limits)
       : index_(index), limits_(limits), started_(Clock::now()), heard_(started_) {
@@ -52,7 +52,7 @@ class NodeProcess {
     streams_[1].fd.reset(err[0]);
     const UniqueFd err_end(err[1]);
     for (const Stream& stream : streams_) fcntl(stream.fd.get(), F_SETFL, O_NONBLOCK);
-    // A socket, as writing to it needs no SIGPIPE.
+    // A socket, because writing to it can be done without SIGPIPE.
     std::array<int, 2> in{};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in.data()) != 0) {
       Fail(std::strerror(errno));
@@ -87,7 +87,8 @@ class NodeProcess {
     }
   }
 
-  // Reads what is there, looks at the limits, and whether it ended. Never blocks.
+  // Reads available output, checks the limits, and checks whether the command has ended. Never
+  // blocks.
   void Advance(const OnLine& line) {
     for (size_t i = 0; i < streams_.size(); ++i) Drain(&streams_[i], static_cast<int>(i) + 1, line);
     const Clock::time_point now = Clock::now();
@@ -111,7 +112,7 @@ class NodeProcess {
       Drain(&streams_[i], static_cast<int>(i) + 1, line);
       if (!streams_[i].rest.empty()) waits_ |= line(static_cast<int>(i) + 1, streams_[i].rest);
     }
-    // What it has left behind goes with it, before the number of the group may be another one's.
+    // Kills processes that it left behind before waitpid() frees the group's number for reuse.
     int status = 0;
     if (!lost) {
       kill(-pid_, SIGKILL);
@@ -128,7 +129,7 @@ class NodeProcess {
  private:
   struct Stream {
     UniqueFd fd;
-    std::string rest;  // of a line without its end yet
+    std::string rest;  // an incomplete line
   };
 
   static std::string Seconds(milliseconds time) {
@@ -165,7 +166,8 @@ class NodeProcess {
 
   void Drain(Stream* stream, int number, const OnLine& line) {
     std::array<char, kPieceBytes> buffer;
-    // One that prints faster than it is read must not keep the limits and the others waiting.
+    // A command that prints faster than it is read must not delay the limits and the other
+    // commands.
     for (int i = 0; i < kReadsAtOnce && stream->fd; ++i) {
       const ssize_t got = read(stream->fd.get(), buffer.data(), buffer.size());
       if (got < 0 && errno == EINTR) continue;

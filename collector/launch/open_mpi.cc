@@ -32,14 +32,15 @@ bool IsLauncher(std::string_view word) {
   return Contains(kNames, BaseName(word));
 }
 
-// Run the command behind them, in the same environment but for what `env` is told to change.
+// Programs that run the command in their arguments, in the same environment except for what `env`
+// changes.
 bool IsWrapper(std::string_view word) {
   constexpr std::string_view kNames[] = {"env",    "nice",    "ionice", "timeout", "time",
                                          "stdbuf", "taskset", "setsid", "numactl"};
   return Contains(kNames, BaseName(word));
 }
 
-// An MCA parameter by which hosts may come into a job, or another way of starting them.
+// Whether an MCA parameter may add hosts to a job, or change how they are started.
 bool MayBringHosts(std::string_view parameter) {
   constexpr std::string_view kParts[] = {"host",        "rankfile", "rank_file",
                                          "ras",         "plm",      "launch_agent",
@@ -49,7 +50,8 @@ bool MayBringHosts(std::string_view parameter) {
   });
 }
 
-// An option of mpirun, with one dash or two, that brings hosts or a file that may name some.
+// Whether a word is an option of mpirun, with one dash or two, that adds hosts or names a file that
+// may.
 bool IsHostOption(std::string_view word) {
   if (word.size() < 2 || word[0] != '-') return false;
   word.remove_prefix(word[1] == '-' ? 2 : 1);
@@ -60,7 +62,8 @@ bool IsHostOption(std::string_view word) {
   return Contains(kOptions, word);
 }
 
-// A value of `-H`: hosts with commas between them, each with a number of slots behind a colon.
+// Whether a value of `-H` names only this node. Its hosts are separated by commas, each with an
+// optional colon and number of slots.
 bool IsThisNode(const std::string& hosts) {
   for (size_t begin = 0; begin <= hosts.size();) {
     const size_t end = std::min(hosts.find(',', begin), hosts.size());
@@ -71,7 +74,8 @@ bool IsThisNode(const std::string& hosts) {
   return true;
 }
 
-// Of the whole line, the program's own words too: to be wrong costs no more than a fork agent.
+// Checks the whole line, including the program's own arguments: a false match only causes an
+// unneeded fork agent.
 bool NamesHosts(const std::vector<std::string>& command) {
   for (size_t i = 0; i < command.size(); ++i) {
     const std::string_view word = command[i];
@@ -86,7 +90,7 @@ bool NamesHosts(const std::vector<std::string>& command) {
   return false;
 }
 
-// Variables by which the resource managers that Open MPI knows show themselves (orte/mca/ras).
+// Whether a variable shows a resource manager that Open MPI supports (orte/mca/ras).
 bool IsOfResourceManager(std::string_view name) {
   constexpr std::string_view kNames[] = {
       "SLURM_JOBID",          "SLURM_JOB_ID", "PBS_JOBID",       "PBS_ENVIRONMENT",
@@ -95,7 +99,8 @@ bool IsOfResourceManager(std::string_view name) {
   return Contains(kNames, name);
 }
 
-// Whether a line of the file that is no comment passes `test`; false if there is no such file.
+// Whether any line of the file that is not a comment passes `test`; false if the file does not
+// exist.
 template <typename Test>
 bool HasLine(const std::string& path, Test test) {
   std::ifstream file(path);
@@ -111,7 +116,7 @@ std::string Value(const std::map<std::string, std::string>& environment, const c
   return found == environment.end() ? "" : found->second;
 }
 
-// The directories of a list that colons separate, without empty ones.
+// The non-empty directories of a colon-separated list.
 std::vector<std::string> Directories(const std::string& list) {
   std::vector<std::string> directories;
   for (size_t begin = 0; begin <= list.size();) {
@@ -122,7 +127,7 @@ std::vector<std::string> Directories(const std::string& list) {
   return directories;
 }
 
-// The launcher's own file; empty if PATH has none.
+// The path of the launcher; empty if it is not found in PATH.
 std::string LauncherFile(const std::string& launcher, const std::string& path) {
   std::vector<std::string> candidates = {launcher};
   if (launcher.find('/') == std::string::npos) {
@@ -144,7 +149,7 @@ bool IsElfFile(const std::string& path) {
   return memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
-// Directories of /etc that are distributions' places for the installation's configuration: Debian's
+// Directories in /etc where distributions keep the installation's configuration: Debian's
 // /etc/openmpi, Fedora's /etc/openmpi-x86_64.
 std::vector<std::string> SystemDirectories() {
   std::vector<std::string> directories;
@@ -156,7 +161,7 @@ std::vector<std::string> SystemDirectories() {
   return directories;
 }
 
-// Configuration files: the user's, and the installation's. `file` is the launcher's.
+// Checks the configuration files of the user and of the installation. `file`: the launcher's path.
 bool ConfigurationNamesHosts(const std::string& file,
                              const std::map<std::string, std::string>& environment) {
   const std::string prefix = file.substr(0, file.rfind("/bin/") + 1);
@@ -181,7 +186,7 @@ bool IsRunnable(const std::string& path) {
          (status.st_mode & S_IXUSR) != 0;
 }
 
-// A directory of PATH as Open MPI takes it: it replaces a variable at its head.
+// A directory of PATH as Open MPI interprets it: a leading variable is expanded.
 std::string Expanded(const std::string& directory) {
   if (directory[0] != '$') return directory;
   const size_t end = std::min(directory.find('/'), directory.size());
@@ -200,7 +205,7 @@ bool StaysOnThisNode(const std::vector<std::string>& command,
     if (IsOfResourceManager(name)) return false;
     if (name.starts_with(kParameter) && MayBringHosts(name)) return false;
   }
-  // Either moves the installation's configuration.
+  // Both variables move the installation's configuration.
   if (environment.contains("OPAL_PREFIX") || environment.contains("OPAL_SYSCONFDIR")) return false;
   const std::string file = LauncherFile(*launcher, Value(environment, "PATH"));
   return IsElfFile(file) && !ConfigurationNamesHosts(file, environment);

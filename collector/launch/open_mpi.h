@@ -1,5 +1,5 @@
-// What rollcall has to know of Open MPI 4.1's launcher (ORTE): where its jobs may run, and how it
-// finds the program that it was given.
+// Knowledge about Open MPI 4.1's launcher (ORTE): where its jobs may run, and how it finds the
+// program that it was given.
 #ifndef ROLLCALL_COLLECTOR_LAUNCH_OPEN_MPI_H_
 #define ROLLCALL_COLLECTOR_LAUNCH_OPEN_MPI_H_
 
@@ -9,23 +9,22 @@
 
 namespace rollcall {
 
-// Whether `command`, in that environment, certainly starts its ranks on this node alone: it is
-// Open MPI's launcher itself, and nothing names a host: no option, no variable, no resource
-// manager, no configuration file. False where that cannot be seen, for a script, say. False, too,
-// where the line gives the ranks another LD_PRELOAD. What the program spawns onto hosts that it
-// names itself is not seen.
+// Whether `command`, in that environment, certainly starts its ranks on this node only: it is Open
+// MPI's launcher itself, and no option, variable, resource manager or configuration file names a
+// host. False if this cannot be determined, for example for a script, and if the command line sets
+// another LD_PRELOAD for the ranks. Does not detect processes that the program itself spawns on
+// other hosts.
 bool StaysOnThisNode(const std::vector<std::string>& command,
                      const std::map<std::string, std::string>& environment);
 
-// In a process that Open MPI started: the file that it would run for `program`
-// (orte/util/context_fns.c, opal/util/path.c): as it is if it has a slash; otherwise searched for
-// in
-// `--path`'s directories, in PATH, and in the working directory if PATH has no ".". Empty if there
-// is none, or if this is no process of Open MPI's.
+// In a process started by Open MPI: the file that Open MPI would run for `program`
+// (orte/util/context_fns.c, opal/util/path.c). A name with a slash is used as it is; other names
+// are searched for in `--path`'s directories, in PATH, and in the working directory if PATH has no
+// ".". Empty if there is none, or if the process was not started by Open MPI.
 std::string FileOfOpenMpi(const std::string& program);
 
-// `--index-argv-by-rank` adds "-<rank>" to the first word that Open MPI runs, and that is this
-// program, `own`, where it is the fork agent. Returns what was added.
+// `--index-argv-by-rank` appends "-<rank>" to the first word that Open MPI runs. If this program,
+// `own`, is the fork agent, that word is its own name. Returns what was appended.
 std::string RankIndex(const std::string& own);
 
 }  // namespace rollcall

@@ -9,7 +9,7 @@ namespace {
 
 uint64_t CpuBetween(const ProcessState& earlier, const ThreadState& later) {
   const ThreadState* before = FindSame(earlier, later);
-  if (before == nullptr) return later.cpu_ns;  // it began in between
+  if (before == nullptr) return later.cpu_ns;  // it was started in between
   return later.cpu_ns > before->cpu_ns ? later.cpu_ns - before->cpu_ns : 0;
 }
 

@@ -29,8 +29,8 @@ Group ParseGroup(const std::string& text) {
   return group;
 }
 
-// Where, in our own mount namespace, the directory of control group `path` is. In a container the
-// mount shows a part of the hierarchy only, whose root the fourth field names; see proc(5).
+// Possible directories, in this process's mount namespace, of control group `path`. In a container,
+// the mount shows only part of the hierarchy; the fourth field names that part's root; see proc(5).
 std::vector<std::string> Directories(const std::string& mountinfo, bool v2,
                                      const std::string& path) {
   std::vector<std::string> found;
@@ -53,7 +53,7 @@ std::vector<std::string> Directories(const std::string& mountinfo, bool v2,
     if (below.starts_with(root) && (below.size() == root.size() || below[root.size()] == '/')) {
       found.push_back(mount_point + below.substr(root.size()));
     }
-    // A namespace's own group is shown as "/" by one and in full by the other view.
+    // One view shows a namespace's own group as "/", the other by its full path.
     found.push_back(mount_point);
   }
   return found;
@@ -71,7 +71,7 @@ std::string OomCounterPath(const ProcSource& proc, pid_t pid) {
   const Group group = ParseGroup(text);
   for (const bool v2 : {false, true}) {  // on a mixed system the memory controller is in version 1
     const std::string& path = v2 ? group.v2 : group.v1_memory;
-    // "/.." is what a process outside of our cgroup namespace is in.
+    // "/.." means that the process is outside of our cgroup namespace.
     if (path.empty() || path.find("..") != std::string::npos) continue;
     for (const std::string& dir : Directories(mountinfo, v2, path)) {
       std::string candidate = dir + (v2 ? "/memory.events" : "/memory.oom_control");

@@ -1,5 +1,5 @@
-// Whether the kernel killed somebody in a process's container or job for want of memory. A rank
-// killed so leaves no word; the counter of its control group does.
+// Detects OOM kills in a process's container or job. A rank killed for lack of memory leaves no
+// message, but the counter of its control group increases.
 #ifndef ROLLCALL_COLLECTOR_LIVE_CGROUP_MEMORY_H_
 #define ROLLCALL_COLLECTOR_LIVE_CGROUP_MEMORY_H_
 
@@ -14,11 +14,11 @@
 namespace rollcall {
 
 // The file that counts the OOM kills of `pid`'s memory control group, in version 1 or 2; empty if
-// there is none or it is not mounted here. To be asked while the process lives: the answer stays
-// good after its end, and the process's own entry does not.
+// there is none or it is not mounted here. Call while the process lives: the returned path stays
+// valid after its end, but the process's own entry does not.
 std::string OomCounterPath(const ProcSource& proc, pid_t pid);
 
-// The number of OOM kills so far in that group (version 2: and below it).
+// Number of OOM kills so far in that group (version 2: including its descendants).
 std::optional<uint64_t> ReadOomKills(const ProcSource& proc, const std::string& counter_path);
 
 }  // namespace rollcall

@@ -1,4 +1,5 @@
-// What an MPI library's own objects say of the call that a thread stands in: more than its stack.
+// Reads from an MPI library's own objects what a thread's current call waits for, which the stack
+// alone does not show.
 #ifndef ROLLCALL_COLLECTOR_LIVE_LIBRARY_CALL_H_
 #define ROLLCALL_COLLECTOR_LIVE_LIBRARY_CALL_H_
 
@@ -16,38 +17,40 @@
 namespace rollcall {
 
 struct LibraryCall {
-  // The library's name of the communicator, the same on all of its members: "MPI_COMM_WORLD",
-  // "MPI COMMUNICATOR 4 DUP FROM 0", "context id 0x1f0". Empty: unknown.
+  // The library's name for the communicator, which is the same on all of its members:
+  // "MPI_COMM_WORLD", "MPI COMMUNICATOR 4 DUP FROM 0", "context id 0x1f0". Empty if unknown.
   std::string communicator;
-  // Its members' ranks in MPI_COMM_WORLD, rising: the first and the last of each run. Empty:
-  // unknown.
+  // Its members' ranks in MPI_COMM_WORLD, ascending: the first and the last rank of each run of
+  // consecutive ranks. Empty: unknown.
   std::vector<int32_t> member_runs;
-  // In MPI_Wait or the like: it waits for a request of a nonblocking or persistent collective.
+  // For MPI_Wait and the like: the call waits for a request of a nonblocking or persistent
+  // collective.
   bool of_collective = false;
-  // The rank in MPI_COMM_WORLD of the one whose message, or whose receive, it waits for now; -1:
-  // unknown. In a collective, that is one of the messages the collective is made of.
+  // The rank in MPI_COMM_WORLD whose message, or whose receive, the call currently waits for; -1:
+  // unknown. For a collective, this concerns one of the messages that it consists of.
   int32_t awaited = -1;
 
   bool HasMember(int32_t rank) const;
 };
 
-// Of two looks at one call: what either of them knows. False if they contradict each other.
+// Merges two samples of one call into `call`: keeps what either of them knows. False if they
+// contradict each other.
 bool Merge(const LibraryCall& other, LibraryCall* call);
 
-// A frame of a stack, as far as it is looked at.
+// The data of a stack frame that is used here.
 struct CallFrame {
   FrameRegisters registers;
   std::string_view function;  // empty: unknown
   std::string_view module;    // path
 };
 
-// What `frame` has put into the registers that it must preserve, since its caller called it: what
-// it works with. The caller's own may be anything.
+// The values that `frame` has put into callee-saved registers since its caller called it: the
+// objects that it works with. The caller's own values may be anything.
 std::set<uint64_t> ChangedRegisters(const CallFrame& frame, const CallFrame& caller);
 
-// `frames`: innermost first, the function of MPI that was called last, and then its caller. None if
-// the library is not known, or tells nothing. Reads memory of the process, which may run on: what
-// is read is checked. `file_root`: see FindExports(). `world_size`: -1 if unknown.
+// `frames`: innermost first, up to the outermost MPI function and then its caller. None if the
+// library is unknown or yields nothing. Reads memory of the process, which may be running: all data
+// is checked. `file_root`: see FindExports(). `world_size`: -1 if unknown.
 std::optional<LibraryCall> ReadLibraryCall(const ProcessImage& image, const std::string& file_root,
                                            std::span<const CallFrame> frames, int32_t world_size);
 

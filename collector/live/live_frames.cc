@@ -10,7 +10,7 @@
 namespace rollcall {
 namespace {
 
-// A Python stack that is not whole, in words; empty if nothing is missing.
+// Describes why a Python stack is incomplete; empty if it is complete.
 std::string MissingPython(const PythonStack& python) {
   switch (python.end) {
     case ring::PythonEnd::kOff:
@@ -31,7 +31,7 @@ std::vector<LiveFrame> LiveFrames(const LiveThread& thread, Symbolizer* symboliz
   std::unordered_set<std::string> embedding;  // modules that hold the interpreter's loop
   for (const CodeAddress& address : thread.frames) {
     places.push_back(symbolizer->Symbolize(address));
-    // The last is the function that stands in the binary; the others are inlined into it.
+    // The last one is the function in the binary; the others are inlined into it.
     if (IsInterpreterLoop(places.back().back().function)) embedding.insert(address.module_path);
   }
   std::vector<NativeKind> kinds;

@@ -1,4 +1,4 @@
-// The stack of a thread of another process as a person reads it.
+// Builds a readable stack of a thread of another process.
 #ifndef ROLLCALL_COLLECTOR_LIVE_LIVE_FRAMES_H_
 #define ROLLCALL_COLLECTOR_LIVE_LIVE_FRAMES_H_
 
@@ -14,16 +14,16 @@ namespace rollcall {
 
 struct LiveFrame {
   SourceFrame frame;
-  // Native: UnwoundStack::digests. Python: LivePythonFrame::digest, of this frame alone. 0:
-  // unknown.
+  // Native frame: UnwoundStack::digests. Python frame: LivePythonFrame::digest, of this frame
+  // alone. 0: unknown.
   uint64_t digest = 0;
-  std::vector<PythonInteger> integers = {};  // Python's, if they were asked for
+  std::vector<PythonInteger> integers = {};  // of a Python frame, if requested
   std::string build_id = {};                 // of frame.module; empty: unknown, or Python's
 };
 
-// The thread's frames as one stack, innermost first: Python's in the place of the native ones that
-// run them (collector/model/python_merge.h). Where Python's could not be read, one frame without a
-// line says why.
+// Returns the thread's frames as one stack, innermost first; Python frames replace the native
+// frames that run them (collector/model/python_merge.h). If Python's frames could not be read, one
+// frame without a line states the reason.
 std::vector<LiveFrame> LiveFrames(const LiveThread& thread, Symbolizer* symbolizer);
 
 }  // namespace rollcall

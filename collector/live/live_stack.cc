@@ -32,7 +32,7 @@ class Capture {
     int status = options_.tid != 0 ? 0 : proc_.ListNumbers(dir + "/task", &tids);
     if (options_.tid != 0) tids = {options_.tid};
     if (status == 0) status = image_.Load(proc_, pid_, &memory_);
-    // A sandbox may let /proc be read and not memory.
+    // A sandbox may allow reading /proc but not memory.
     if (status == 0 && !MayReadMemory()) status = EPERM;
     if (status == EACCES || status == EPERM) {
       result_->error = ExplainPtraceDenied(proc_, pid_);
@@ -44,7 +44,7 @@ class Capture {
           (status == ENOENT || status == ESRCH ? " is gone" : std::string(": ") + strerror(status));
       return;
     }
-    // By number, the main thread need not be first.
+    // Sorted by number, the main thread need not be first.
     std::stable_partition(tids.begin(), tids.end(), [this](int tid) { return tid == pid_; });
     if (tids.size() > options_.max_threads) {
       result_->threads_left_out = tids.size() - options_.max_threads;
@@ -57,7 +57,7 @@ class Capture {
                               options_.ptrace ? options_.ptrace : RealPtrace());
     for (const int tid : tids) {
       const auto state = ReadThreadState(proc_, pid_, tid);
-      if (!state) continue;  // ended since
+      if (!state) continue;  // it has ended
       LiveThread thread;
       thread.tid = tid;
       thread.name = state->name;
@@ -100,7 +100,8 @@ class Capture {
         thread->detail = "the thread is running, and stopping was not requested";
       return;
     }
-    // What it does now: it may have entered a call since. A race remains, of microseconds.
+    // Reads the state again: the thread may have entered a call since. A race of microseconds
+    // remains.
     const auto now = ReadThreadState(proc_, pid_, thread->tid);
     if (!now) {
       thread->detail = "the thread has ended";
@@ -145,7 +146,7 @@ class Capture {
                        LiveThread* thread) {
     for (int i = 0; i < options_.more_digests && Clock::now() < deadline; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      // As above: what it has entered since.
+      // As above: it may have entered a call since.
       const auto now = ReadThreadState(proc_, pid_, thread->tid);
       if (!now || now->blocked_call || now->state == RunState::kDiskWait) return;
       int error = 0;
@@ -157,7 +158,7 @@ class Capture {
     }
   }
 
-  // Permission is asked for before the address is looked at: see process_vm_readv(2), ERRORS.
+  // The kernel checks the permission before the address: see process_vm_readv(2), ERRORS.
   bool MayReadMemory() const {
     char nothing = 0;
     errno = 0;
@@ -166,7 +167,7 @@ class Capture {
 
   static void Keep(UnwoundStack&& stack, CaptureMethod method, PythonStack&& python,
                    LiveThread* thread) {
-    // What was seen without disturbing may be the longer one, if tables fail in the other.
+    // The stack read without stopping may be the longer one, if unwind tables fail for the other.
     const bool shorter = stack.frames.size() < thread->frames.size();
     if (!shorter || thread->python.frames.empty()) thread->python = std::move(python);
     if (shorter) return;
@@ -193,8 +194,8 @@ class Capture {
 LiveStacks CaptureLiveStacks(const ProcSource& proc, pid_t pid, const LiveStackOptions& options) {
   LiveStacks result;
   const Clock::time_point begin = Clock::now();
-  // Signals for this process are to be handled by its other threads, not by the one that holds a
-  // rank stopped.
+  // Signals for this process must be handled by its other threads, not by the one that holds a rank
+  // stopped.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);

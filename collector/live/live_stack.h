@@ -1,4 +1,4 @@
-// The stacks of a running process, taken from outside and without harm to it.
+// Takes the stacks of a running process from outside, without harming it.
 #ifndef ROLLCALL_COLLECTOR_LIVE_LIVE_STACK_H_
 #define ROLLCALL_COLLECTOR_LIVE_LIVE_STACK_H_
 
@@ -18,8 +18,8 @@ namespace rollcall {
 
 enum class CaptureMethod : uint8_t {
   kNone,
-  kUndisturbed,  // blocked anyway: read from /proc and memory, the thread noticed nothing
-  kStopped,      // stopped by ptrace: for some ten microseconds, and a few more each Python frame
+  kUndisturbed,  // blocked already: read from /proc and memory; the thread noticed nothing
+  kStopped,      // stopped by ptrace for about ten microseconds, plus a few per Python frame
 };
 
 struct LiveThread {
@@ -29,18 +29,19 @@ struct LiveThread {
   std::vector<CodeAddress> frames;        // native ones, innermost first
   std::vector<uint64_t> digests;          // by frame: UnwoundStack::digests
   std::vector<FrameRegisters> registers;  // by frame
-  // Of all its registers, but the instruction, and of its stack; 0: not all are known.
+  // Hash of all its registers except the instruction pointer, and of its stack; 0: not all are
+  // known.
   uint64_t digest = 0;
   std::vector<uint64_t> more_digests;
   ring::StackEnd end = ring::StackEnd::kNone;
-  std::string detail;  // why the stack ends, or could not be taken; empty if complete
+  std::string detail;  // why the stack ends early or could not be taken; empty if complete
   PythonStack python;  // of the same moment as `frames`
 };
 
 struct LiveStacks {
-  std::vector<LiveThread> threads;  // the main thread first, or the one that was asked for alone
+  std::vector<LiveThread> threads;  // the main thread first, or only the requested one
   size_t threads_left_out = 0;      // beyond max_threads
-  // Why there is nothing, or less than there could be, with the setting that would allow it.
+  // Why stacks are missing, with the setting that would allow them.
   std::string error;
   std::chrono::nanoseconds took{0};
 };
@@ -49,31 +50,30 @@ struct LiveStackOptions {
   pid_t tid = 0;  // 0: all threads
   size_t max_threads = 128;
   size_t max_frames = 256;
-  std::chrono::milliseconds deadline{500};  // for everything; threads not reached say so
-  // A thread that is to stop, and does not: it is in an uninterruptible wait.
+  std::chrono::milliseconds deadline{500};  // for all threads; unreached ones say so in `detail`
+  // Time for a thread to stop. One that does not is in an uninterruptible wait.
   std::chrono::milliseconds stop_deadline{50};
-  // Never stop a thread, whatever stays unknown then.
+  // Never stop a thread, even if stacks stay incomplete.
   bool undisturbed_only = false;
-  // Read what Python frames compute with as well (PythonLocals): the thread is held some ten
-  // microseconds more for each of its frames, within the same limit.
+  // Also read the variables of Python frames (PythonLocals): the thread is held about ten
+  // microseconds longer per Python frame, within the same limit.
   bool python_locals = false;
-  // Of each thread that was stopped: so many more digests, a millisecond apart, and stopped for
-  // each.
+  // Number of additional digests of each stopped thread, a millisecond apart; the thread is stopped
+  // for each.
   int more_digests = 0;
   PtraceFunction ptrace{};  // empty: the real one
 };
 
-// Threads that are blocked are read without stopping them. Where that does not reach the outermost
-// frame (a frame needs more registers than /proc shows) or does not tell which of Python's threads
-// (to 3.10) it is, and for threads that run, the thread is
-// stopped for a moment by PTRACE_SEIZE, unless it is in a call that would fail by it; see
-// SnapshotTaker for what the process may notice: nothing but the time.
+// Blocked threads are read without stopping them. A thread is stopped briefly by PTRACE_SEIZE if it
+// runs, if reading does not reach its outermost frame (a frame needs registers that /proc does not
+// show), or if its Python thread cannot be identified (up to 3.10), unless it is in a call that
+// would fail because of the stop. See SnapshotTaker for what the process may notice: only the time.
 //
-// Tracing happens in a thread of its own, which ends before this returns: thus even a thread that
-// did not stop in time is let go of, and cannot stop later. Works from any thread; concurrent calls
-// on one process disturb each other (one tracer at a time) and then say so. Needs the same rights
-// as a debugger. Does not verify that `pid` is the process meant: compare start_ticks of
-// ReadProcessState before.
+// Tracing happens in a separate thread that ends before this returns: the kernel then releases even
+// a thread that did not stop in time, so it cannot stop later. May be called from any thread;
+// concurrent calls on one process interfere (there is only one tracer at a time) and then report
+// it. Needs the same rights as a debugger. Does not verify that `pid` is the intended process:
+// compare start_ticks of ReadProcessState before.
 LiveStacks CaptureLiveStacks(const ProcSource& proc, pid_t pid,
                              const LiveStackOptions& options = {});
 

@@ -13,7 +13,7 @@
 namespace rollcall {
 namespace {
 
-// The bits of a handle: how it is kept, and what it is of (src/include/mpir_objects.h).
+// The bits of a handle: how the object is stored, and its kind (src/include/mpir_objects.h).
 constexpr uint32_t kWorldHandle = 0x44000000;
 constexpr uint32_t How(uint32_t handle) { return handle >> 30; }
 constexpr uint32_t What(uint32_t handle) { return (handle >> 26) & 0xf; }
@@ -25,9 +25,9 @@ constexpr int32_t kMaxRequestKinds = 64;
 
 constexpr size_t kCommunicatorBytes = 256;
 constexpr uint64_t kRequestKind = 8;
-constexpr uint64_t kRequestCompletion = 16;  // a pointer to what becomes 0
+constexpr uint64_t kRequestCompletion = 16;  // a pointer to a counter that becomes 0
 
-// MPIR_Request_kind_t is numbered anew now and then: what was seen.
+// The numbering of MPIR_Request_kind_t changes between versions; these values were observed.
 struct RequestKinds {
   std::string_view version;
   int32_t persistent;
@@ -76,8 +76,9 @@ std::optional<uint32_t> MpichObjects::HandleOf(uint64_t address, uint32_t what) 
   return sound ? std::optional(head.handle) : std::nullopt;
 }
 
-// context_id, recvcontext_id, remote_size, rank, attributes, local_size, local_group, remote_group,
-// comm_kind: of an intracommunicator, of which both sizes and both contexts are the same.
+// The fields are context_id, recvcontext_id, remote_size, rank, attributes, local_size,
+// local_group, remote_group, comm_kind. In an intracommunicator both sizes and both contexts are
+// equal.
 bool MpichObjects::ReadCommunicator(uint64_t address, LibraryCall* call) const {
   std::array<char, kCommunicatorBytes> bytes{};
   const std::optional<uint32_t> handle = HandleOf(address, kIsCommunicator);
@@ -104,8 +105,8 @@ bool MpichObjects::ReadCommunicator(uint64_t address, LibraryCall* call) const {
   return false;
 }
 
-// Requests that are built in are always complete. A variable of the user's begins with a handle,
-// too.
+// Built-in requests are always complete. The user's request variables also begin with a handle, so
+// the completion pointer is checked, too.
 std::optional<int32_t> MpichObjects::OpenRequest(uint64_t address) const {
   const std::optional<uint32_t> handle = HandleOf(address, kIsRequest);
   int32_t kind = 0;
@@ -124,8 +125,8 @@ std::optional<int32_t> MpichObjects::OpenRequest(uint64_t address) const {
 
 std::optional<LibraryCall> MpichObjects::Read(std::span<const CallFrame> frames) const {
   if (frames.size() < 2) return std::nullopt;
-  // A collective may be made of others on communicators of its own: only the outermost function
-  // has that of the caller.
+  // A collective may consist of others on internal communicators: only the outermost function has
+  // the caller's communicator.
   const size_t call_frame = frames.size() - 2;
   LibraryCall call;
   int communicators = 0;
@@ -133,7 +134,7 @@ std::optional<LibraryCall> MpichObjects::Read(std::span<const CallFrame> frames)
     communicators += ReadCommunicator(word, &call);
   }
   if (communicators != 1) return std::nullopt;
-  // Of several requests that a call waits for, any may be complete.
+  // If a call waits for several requests, any of them may already be complete.
   const std::string_view function = frames[call_frame].function;
   if (function != "PMPI_Wait" && function != "MPI_Wait") return call;
   std::vector<int32_t> kinds;

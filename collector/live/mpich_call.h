@@ -1,7 +1,7 @@
-// What MPICH's own objects say of the call that a thread stands in. An object begins with its own
-// handle, which tells its kind, and with the number of references to it (MPIR_OBJECT_HEADER,
-// src/include/mpir_objects.h); where the members of a communicator are, is found by what they must
-// be to each other. What cannot be checked stays unknown.
+// Reads from MPICH's own objects what a thread's current call waits for. An object begins with its
+// handle, which encodes its kind, and its reference count (MPIR_OBJECT_HEADER,
+// src/include/mpir_objects.h). The fields of a communicator are located by their mutual relations.
+// What cannot be verified stays unknown.
 #ifndef ROLLCALL_COLLECTOR_LIVE_MPICH_CALL_H_
 #define ROLLCALL_COLLECTOR_LIVE_MPICH_CALL_H_
 
@@ -18,7 +18,7 @@ namespace rollcall {
 // Reads memory of the process.
 class MpichObjects {
  public:
-  // None if the process has no MPICH. `image` must outlive what is returned. `file_root`: see
+  // None if the process has no MPICH. `image` must outlive the result. `file_root`: see
   // FindExports().
   static std::optional<MpichObjects> In(const ProcessImage& image, const std::string& file_root,
                                         int32_t world_size);
@@ -31,11 +31,11 @@ class MpichObjects {
   std::optional<LibraryCall> Read(std::span<const CallFrame> frames) const;
 
  private:
-  // Of an object of that kind.
+  // The handle of the object at `address`, if it is of kind `what`.
   std::optional<uint32_t> HandleOf(uint64_t address, uint32_t what) const;
-  // False if it is not one of which enough is known.
+  // False if it is no communicator, or too little of it is known.
   bool ReadCommunicator(uint64_t address, LibraryCall* call) const;
-  // The kind of a request that is not complete.
+  // The kind of the request if it is not complete.
   std::optional<int32_t> OpenRequest(uint64_t address) const;
 
   const ProcessMemory* memory_;

@@ -23,8 +23,8 @@ constexpr uint64_t kClassParent = 8;
 constexpr uint64_t kGroupSize = 16;
 constexpr uint64_t kGroupProcesses = 32;
 
-// A collective may be made of others on communicators of its own, whose requests tell nothing of
-// the caller's (coll/han). These are not.
+// A collective may consist of others on internal communicators, whose requests say nothing about
+// the caller's (coll/han). These functions do not.
 bool IsPlain(const CallFrame& frame) {
   for (const std::string_view prefix :
        {"PMPI_", "MPI_", "pmpi_", "mpi_", "ompi_coll_base_", "ompi_coll_tuned_", "mca_coll_basic_",
@@ -64,7 +64,7 @@ OpenMpiObjects::OpenMpiObjects(const ProcessMemory* memory,
   memory_->Read(world, bytes.data(), bytes.size());
   const auto name = std::search(bytes.begin(), bytes.end(), kWorldName.data(),
                                 kWorldName.data() + kWorldName.size() + 1);
-  if (name == bytes.end()) return;  // it was renamed
+  if (name == bytes.end()) return;  // the communicator was renamed
   name_offset_ = static_cast<size_t>(name - bytes.begin());
   if (const auto communicator = ReadCommunicator(world)) {
     for (const uint64_t process : communicator->members) {
@@ -84,7 +84,8 @@ OpenMpiObjects::Class OpenMpiObjects::ClassOf(uint64_t object) {
   if (object % alignof(uint64_t) != 0 || !Get(object, &type) || type == 0) return Class::kOther;
   const auto [known, is_new] = classes_.try_emplace(type, Class::kOther);
   if (!is_new) return known->second;
-  // A request of no more than the base class is one of the library's own that are always complete.
+  // A request whose class is the base class itself is one of the library's own, which are always
+  // complete.
   if (type == exports_[kRequestClass]) return Class::kOther;
   for (int i = 0; i < kMaxParents && type != 0; ++i) {
     if (type == exports_[kCommunicatorClass]) known->second = Class::kCommunicator;
@@ -102,7 +103,7 @@ std::vector<uint64_t> OpenMpiObjects::ReadGroup(uint64_t address) const {
   if (!Get(address + kGroupSize, &size) || !Get(address + kGroupProcesses, &processes)) return {};
   if (size <= 0 || static_cast<size_t>(size) > kMaxMembers) return {};
   std::vector<uint64_t> members = Words(processes, static_cast<size_t>(size));
-  // Where this is no list of processes, one is missing or twice in it.
+  // If this is no list of processes, an entry is null or occurs twice.
   const std::unordered_set<uint64_t> all(members.begin(), members.end());
   if (all.size() != members.size() || all.contains(0)) members.clear();
   return members;
@@ -115,7 +116,7 @@ std::optional<OpenMpiObjects::Communicator> OpenMpiObjects::ReadCommunicator(uin
   memory_->Read(address + name_offset_, name.data(), name.size());
   communicator.name =
       CleanText(std::string(name.data(), strnlen(name.data(), name.size())), kMaxNameBytes);
-  // Its own group, and that of those it sends to.
+  // Its own group, and the group that it sends to.
   std::vector<uint64_t> groups;
   for (const uint64_t word : Words(address, kCommunicatorWords)) {
     if (ClassOf(word) == Class::kGroup) groups.push_back(word);
@@ -145,7 +146,7 @@ void OpenMpiObjects::SetCommunicator(const Communicator& communicator, LibraryCa
   }
 }
 
-// A request for a message has the entry of the other process, and in front of it that one's rank in
+// A point-to-point request contains the entry of the peer process, preceded by the peer's rank in
 // the communicator and the tag.
 void OpenMpiObjects::SetAwaited(uint64_t request, const Communicator& communicator,
                                 LibraryCall* call) const {
@@ -163,7 +164,7 @@ void OpenMpiObjects::SetAwaited(uint64_t request, const Communicator& communicat
 
 std::optional<LibraryCall> OpenMpiObjects::Read(std::span<const CallFrame> frames) {
   if (name_offset_ == 0 || frames.size() < 2) return std::nullopt;
-  // What the caller has in its registers may be anything; a function's own are few.
+  // The caller's registers may hold anything; those that the function itself has set are few.
   std::vector<uint64_t> requests;
   bool one = true;
   for (size_t i = frames.size() - 1; i-- > 0 && IsPlain(frames[i]) && requests.empty();) {
@@ -176,7 +177,7 @@ std::optional<LibraryCall> OpenMpiObjects::Read(std::span<const CallFrame> frame
   if (requests.size() != 1) return std::nullopt;
   const uint64_t request = requests.front();
   LibraryCall call;
-  // Of several requests that a call waits for, this may be one that is complete.
+  // If the call waits for several requests, this one may already be complete.
   call.of_collective = one && ClassOf(request) == Class::kCollectiveRequest;
   for (const uint64_t word : Words(request, kRequestWords)) {
     if (ClassOf(word) != Class::kCommunicator) continue;

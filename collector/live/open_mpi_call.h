@@ -1,6 +1,7 @@
-// What Open MPI's own objects say of the call that a thread stands in. Its objects tell their class
-// (opal/class/opal_object.h), and the classes are exported; where members of an object are, is
-// found by what must be there, not by a version's layout. What cannot be checked stays unknown.
+// Reads from Open MPI's own objects what a thread's current call waits for. Objects point to their
+// class (opal/class/opal_object.h), and the classes are exported. The fields of an object are
+// located by their expected content, not by the layout of a version. What cannot be verified stays
+// unknown.
 #ifndef ROLLCALL_COLLECTOR_LIVE_OPEN_MPI_CALL_H_
 #define ROLLCALL_COLLECTOR_LIVE_OPEN_MPI_CALL_H_
 
@@ -21,7 +22,7 @@ namespace rollcall {
 // Reads memory of the process. Not thread-safe.
 class OpenMpiObjects {
  public:
-  // Runtime addresses of what libmpi.so exports.
+  // Runtime addresses of symbols that libmpi.so exports.
   enum Export : uint8_t {
     kWorld,
     kCommunicatorClass,
@@ -34,28 +35,28 @@ class OpenMpiObjects {
       "ompi_mpi_comm_world_addr", "ompi_communicator_t_class", "ompi_group_t_class",
       "ompi_request_t_class", "ompi_coll_base_nbc_request_t_class"};
 
-  // None if the process has no Open MPI, or one that does not export these. `image` must outlive
-  // what is returned. `file_root`: see FindExports().
+  // None if the process has no Open MPI, or one without these exports. `image` must outlive the
+  // result. `file_root`: see FindExports().
   static std::optional<OpenMpiObjects> In(const ProcessImage& image, const std::string& file_root);
 
   OpenMpiObjects(const ProcessMemory* memory, const std::array<uint64_t, kExports>& exports);
 
-  // `frames`: innermost first, the function of MPI that was called last, and then its caller.
+  // See ReadLibraryCall().
   std::optional<LibraryCall> Read(std::span<const CallFrame> frames);
 
  private:
   enum class Class : uint8_t { kOther, kCommunicator, kGroup, kRequest, kCollectiveRequest };
   struct Communicator {
     std::string name;
-    std::vector<uint64_t> members;  // by rank: the library's entries of the processes
-    std::vector<uint64_t> peers;    // whom a rank of a call means; of an intercommunicator, others
+    std::vector<uint64_t> members;  // by rank: addresses of the library's process entries
+    std::vector<uint64_t> peers;    // targets of ranks in calls (intercommunicator: remote group)
   };
 
   template <typename T>
   bool Get(uint64_t address, T* value) const {
     return memory_->Read(address, value, sizeof(*value)) == sizeof(*value);
   }
-  // Null-filled where memory ends.
+  // Reads `count` words; words beyond the end of memory are 0.
   std::vector<uint64_t> Words(uint64_t address, size_t count) const;
   Class ClassOf(uint64_t object);
   std::optional<Communicator> ReadCommunicator(uint64_t address);
@@ -67,8 +68,8 @@ class OpenMpiObjects {
   const ProcessMemory* memory_;
   const std::array<uint64_t, kExports> exports_;
   std::unordered_map<uint64_t, Class> classes_;
-  size_t name_offset_ = 0;                       // in a communicator; 0: unknown, and nothing is
-  std::unordered_map<uint64_t, int32_t> world_;  // ranks by entry
+  size_t name_offset_ = 0;                       // in a communicator; 0: unknown, nothing is read
+  std::unordered_map<uint64_t, int32_t> world_;  // ranks by process entry
 };
 
 }  // namespace rollcall

@@ -13,7 +13,7 @@
 namespace rollcall {
 namespace {
 
-// futex(2): WAIT and WAIT_BITSET end by a wake-up alone, unless they have a timeout.
+// futex(2): WAIT and WAIT_BITSET end only by a wake-up, unless they have a timeout.
 bool IsUntimedFutexWait(const BlockedCall& call) {
   const auto operation = static_cast<int>(call.arguments[1]) & FUTEX_CMD_MASK;
   return call.number == SYS_futex && call.arguments[3] == 0 &&
@@ -32,7 +32,7 @@ class OtherThreadsJudge {
       const bool gone = thread.state == RunState::kZombie || thread.state == RunState::kDead;
       if (gone || threads_.waiting.contains(thread.tid) || WaitsForOwn(thread)) continue;
       if (StartsOwnThreads(FamilyOf(evidence_.StartModule(thread.tid)))) continue;
-      // What sleeps in a call that may not be looked at could be waiting for anything.
+      // A thread asleep in a call that cannot be inspected could be waiting for anything.
       const bool hidden = thread.state != RunState::kRunning && !thread.blocked_call;
       if (threads_.called.contains(thread.tid)) {
         if (!hidden) return OtherThreads::kCallers;
@@ -52,7 +52,7 @@ class OtherThreadsJudge {
     const BlockedCall& call = *thread.blocked_call;
     if (!IsUntimedFutexWait(call)) return false;
     if ((call.arguments[1] & FUTEX_PRIVATE_FLAG) != 0) return true;
-    // A thread that is joined clears its id when it ends.
+    // The kernel clears the id of a joined thread when it ends.
     const std::optional<uint32_t> word = evidence_.Word(call.arguments[0]);
     return word.has_value() && std::any_of(second_.threads.begin(), second_.threads.end(),
                                            [&](const ThreadState& other) {
@@ -67,7 +67,7 @@ class OtherThreadsJudge {
   ThreadEvidence& evidence_;
 };
 
-// Reads modules and starts at the first question: most processes have no thread to ask about.
+// Reads modules and thread starts on first use: most processes have no thread that needs it.
 class RealEvidence : public ThreadEvidence {
  public:
   RealEvidence(const ProcSource& proc, pid_t pid) : proc_(proc), pid_(pid), memory_(pid) {}
@@ -114,7 +114,7 @@ OtherThreads SampleOtherThreads(const ProcSource& proc, pid_t pid, uint32_t own_
   if (!first) return OtherThreads::kUnseen;
   std::optional<ProcessState> second = ReadProcessState(proc, pid, start_ticks, &error);
   if (!second) return OtherThreads::kUnseen;
-  // Its memory names threads as it does.
+  // Its memory contains thread ids of its own pid namespace.
   const ThreadNumbers numbers(proc, pid, own_pid);
   for (ProcessState* state : {&*first, &*second}) {
     for (ThreadState& thread : state->threads) thread.tid = numbers.Own(thread.tid);

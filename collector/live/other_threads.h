@@ -1,4 +1,4 @@
-// Whether a process could act by a thread that is inside no MPI call, seen from outside.
+// Decides from outside whether a process could act through a thread that is inside no MPI call.
 #ifndef ROLLCALL_COLLECTOR_LIVE_OTHER_THREADS_H_
 #define ROLLCALL_COLLECTOR_LIVE_OTHER_THREADS_H_
 
@@ -16,35 +16,35 @@
 
 namespace rollcall {
 
-// What is known of a process' threads from its ring, by thread id.
+// Knowledge about a process's threads from its ring, by thread id.
 struct CallingThreads {
-  std::set<pid_t> waiting;  // inside an MPI call, or polling tightly: accounted for elsewhere
-  std::set<pid_t> called;   // have called MPI at some time
+  std::set<pid_t> waiting;  // inside an MPI call, or polling tightly: handled elsewhere
+  std::set<pid_t> called;   // have ever called MPI
 };
 
 // Reads /proc and memory; replaced by tests, which have neither.
 class ThreadEvidence {
  public:
   virtual ~ThreadEvidence() = default;
-  // The module that the thread's start routine lies in; empty: unknown, or the main thread.
+  // The module that contains the thread's start routine; empty: unknown, or the main thread.
   virtual std::string StartModule(pid_t tid) = 0;
   // The 32-bit word at `address`; nothing if it cannot be read.
   virtual std::optional<uint32_t> Word(uint64_t address) = 0;
 };
 
-// Judges two states of one process, the second read after the first. A thread waits for another one
-// of its process if it is in a futex(2) wait without a timeout on a private futex (mutex, condition
-// variable, semaphore), or on the thread id of another thread (pthread_join(3)), and was the same
-// one both times without having run in between: then no such thread ran at the moment between the
-// two readings. A runtime's own thread
-// (StartsOwnThreads() of runtime_modules.h) makes none of the application's calls.
+// Compares two states of one process, the second read after the first. A thread waits for another
+// thread of its process if it was in the same futex(2) wait without timeout in both states, without
+// having run in between, and the futex is private (mutex, condition variable, semaphore) or holds
+// the thread id of another thread (pthread_join(3)). Such a thread did not run at the moment
+// between the two readings. A runtime's own thread (StartsOwnThreads() of runtime_modules.h) makes
+// none of the application's calls.
 OtherThreads JudgeOtherThreads(const ProcessState& first, const ProcessState& second,
                                const CallingThreads& threads, ThreadEvidence* evidence);
 
-// Looks twice at the process with this pid and start time, which calls itself `own_pid`: `threads`
-// has the ids of its own pid namespace. kUnseen: it is gone, or may not be
-// looked at. Costs some microseconds per thread; the first look at a process with more threads than
-// those in `threads` reads its modules (a millisecond).
+// Samples the process with this pid and start time twice. `own_pid` is its pid in its own
+// namespace, to which the ids in `threads` belong. kUnseen: it has ended, or access is denied.
+// Costs some microseconds per thread; the first sample of a process that has threads besides those
+// in `threads` reads its modules (a millisecond).
 OtherThreads SampleOtherThreads(const ProcSource& proc, pid_t pid, uint32_t own_pid,
                                 uint64_t start_ticks, const CallingThreads& threads);
 

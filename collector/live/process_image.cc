@@ -34,7 +34,7 @@ struct Headers {
   uint64_t bias = 0;
 };
 
-// The ELF and program headers of what is mapped at `start`.
+// The ELF and program headers of the file that is mapped at `start`.
 std::optional<Headers> ReadHeaders(const ProcessMemory& memory, uint64_t start) {
   Headers headers;
   if (!ReadExactly(memory, start, &headers.elf, sizeof(Ehdr)) ||
@@ -122,9 +122,9 @@ void ProcessImage::LoadMaps(const std::string& maps, const ProcessMemory* memory
         line.substr(std::min<size_t>(static_cast<size_t>(path_at), line.size()));
     if (!path.starts_with('/') && path != "[vdso]") continue;
     const bool code = mode[2] == 'x';
-    // A file that is mapped a second time, as data, begins at offset 0 again.
+    // A file that is mapped a second time, as data, starts again at offset 0.
     if (offset == 0 || groups.empty() || groups.back().path != path) {
-      // Without its headers in front, a piece cannot be related to the file.
+      // A mapping that does not follow its headers cannot be related to the file.
       if (offset == 0) groups.push_back({path, start, end, code});
       continue;
     }
@@ -160,7 +160,7 @@ uint64_t ProcessImage::MappingEnd(uint64_t address) const {
 }
 
 CodeAddress ProcessImage::Locate(uint64_t pc, bool is_return_address) const {
-  // A call that ends a module returns behind it.
+  // If a call is the last instruction of a module, its return address is behind the module.
   const LoadedModule* module = FindModule(pc - (is_return_address ? 1 : 0));
   if (module == nullptr) {
     return {.module_path = "", .build_id = "", .vaddr = pc, .is_return_address = is_return_address};
@@ -181,7 +181,7 @@ std::vector<char> ProcessImage::CopyFile(const LoadedModule& module, size_t max_
     return file;
   }
   for (const Phdr& segment : headers->segments) {
-    // Written data is no longer what the file held, and unwinding needs none of it.
+    // Writable segments may no longer have the file's content, and unwinding does not need them.
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
     if (segment.p_offset > max_bytes || segment.p_filesz > max_bytes - segment.p_offset) return {};
     const size_t end = segment.p_offset + segment.p_filesz;

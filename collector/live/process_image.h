@@ -19,30 +19,30 @@ class ProcessMemory {
  public:
   explicit ProcessMemory(pid_t pid) : pid_(pid) {}
   virtual ~ProcessMemory() = default;
-  // Copies up to `size` bytes from `address`; returns how many: less at the edge of what is mapped,
-  // 0 if nothing could be read (errno is set).
+  // Copies up to `size` bytes from `address` and returns the number copied: fewer at the end of
+  // mapped memory, 0 if nothing could be read (errno is set).
   virtual size_t Read(uint64_t address, void* buffer, size_t size) const;
 
  private:
   pid_t pid_;
 };
 
-// One ELF file in a process's address space. What it is was read from the process itself, not from
-// the file of that name, which may be another one by now or in another mount namespace.
+// One ELF file in a process's address space. Its data was read from the process itself, not from
+// the file with that path, which may have been replaced or be in another mount namespace.
 struct LoadedModule {
-  std::string path;      // as /proc/<pid>/maps has it, " (deleted)" included
+  std::string path;      // as in /proc/<pid>/maps, including " (deleted)"
   std::string build_id;  // lower-case hex; empty: none, or unreadable
   uint64_t start = 0;    // extent of its mappings
   uint64_t end = 0;
   uint64_t bias = 0;  // runtime address - ELF virtual address
 };
 
-// The mappings of a process: modules with code, and how far its stacks reach.
+// The mappings of a process: modules with code, and the extent of its stacks.
 class ProcessImage {
  public:
   // Reads /proc/<pid>/maps. Returns 0 or an errno. `memory` must outlive this object.
   int Load(const ProcSource& proc, pid_t pid, const ProcessMemory* memory);
-  // The same of the text of such a file.
+  // The same, from the text of such a file.
   void LoadMaps(const std::string& maps, const ProcessMemory* memory);
 
   // The module that holds `address`, or null; owned by this object.
@@ -50,12 +50,13 @@ class ProcessImage {
   const std::vector<LoadedModule>& modules() const { return modules_; }
   // End of the readable mapping that holds `address`; 0 if there is none.
   uint64_t MappingEnd(uint64_t address) const;
-  // `pc` in terms that survive the process. In no module: an empty path, and vaddr is the pc.
+  // Converts `pc` to a form that outlives the process. Outside of every module: an empty path, and
+  // vaddr is the pc.
   CodeAddress Locate(uint64_t pc, bool is_return_address) const;
   const ProcessMemory& memory() const { return *memory_; }
 
-  // The module's file as far as it is loaded, put together from memory; empty if larger than
-  // `max_bytes` or unreadable. It has no section headers, except for the vDSO, which is whole.
+  // The loaded parts of the module's file, copied from memory; empty if larger than `max_bytes` or
+  // unreadable. It has no section headers, except for the vDSO, which is complete.
   std::vector<char> CopyFile(const LoadedModule& module, size_t max_bytes) const;
 
  private:

@@ -1,5 +1,5 @@
-// What the kernel tells of a process from outside, without stopping it.
-// Fields and units: proc(5), and Documentation/filesystems/proc.rst of the kernel.
+// Reads what the kernel reports about a process, from outside and without stopping it. Fields and
+// units: proc(5), and Documentation/filesystems/proc.rst of the kernel.
 #ifndef ROLLCALL_COLLECTOR_LIVE_PROCESS_STATE_H_
 #define ROLLCALL_COLLECTOR_LIVE_PROCESS_STATE_H_
 
@@ -43,11 +43,11 @@ struct ThreadState {
   std::string name;
   RunState state = RunState::kUnknown;
   uint64_t user_ns = 0;      // in steps of a clock tick, usually 10 ms
-  uint64_t system_ns = 0;    // likewise
+  uint64_t system_ns = 0;    // in the same steps
   uint64_t cpu_ns = 0;       // user and system; exact where the kernel keeps schedstat
   uint64_t start_ticks = 0;  // clock ticks since boot
-  std::string wchan;         // kernel function it sleeps in; empty: none, or not to be seen
-  // Needs the right to ptrace the thread; empty otherwise, and while it runs.
+  std::string wchan;         // kernel function it sleeps in; empty: none, or not visible
+  // Requires permission to ptrace the thread; empty otherwise, and while it runs.
   std::optional<BlockedCall> blocked_call;
 };
 
@@ -59,37 +59,37 @@ struct ProcessState {
   RunState state = RunState::kUnknown;  // of the main thread, which may end before the others
   uint64_t user_ns = 0;                 // of all threads, also of those that ended
   uint64_t system_ns = 0;
-  // pid and start time together name a process for as long as the machine is up.
+  // pid and start time together identify a process until the next boot.
   uint64_t start_ticks = 0;
   uint64_t sampled_ns = 0;           // CLOCK_MONOTONIC, when reading began
   std::vector<ThreadState> threads;  // by tid
 };
 
-// The thread of another state of a process; nullptr: it is not there. A thread id is reused, a
-// start time is not.
+// The same thread as `wanted` in another state of its process; nullptr if it does not exist there.
+// Compares the start time as well because thread ids are reused.
 const ThreadState* FindSame(const ProcessState& process, const ThreadState& wanted);
 
-// Reads /proc/<pid>. Empty if the process is gone, is not `expected_start_ticks` old (0: any; a pid
-// is reused), or may not be seen; `*error` then says which. Threads that end meanwhile are left
-// out.
+// Reads /proc/<pid>. Returns nothing if the process has ended, has another start time than
+// `expected_start_ticks` (0: any; pids are reused), or access is denied; `*error` then says which.
+// Leaves out threads that end meanwhile.
 std::optional<ProcessState> ReadProcessState(const ProcSource& proc, pid_t pid,
                                              uint64_t expected_start_ticks, std::string* error);
 
-// How long one thread of it has used a processor, and has waited for one.
+// Times that one thread has spent on a processor, and waiting for one.
 struct ThreadTimes {
   uint64_t cpu_ns = 0;   // exact where the kernel keeps schedstat, else in steps of a clock tick
   uint64_t wait_ns = 0;  // ready to run while others ran; 0 where the kernel does not keep it
 };
 
-// Nothing if the thread is gone or may not be seen.
+// Returns nothing if the thread has ended or access is denied.
 std::optional<ThreadTimes> ReadThreadTimes(const ProcSource& proc, pid_t pid, pid_t tid);
 
-// Bytes that the process has read and written so far by read(2), write(2) and their kin, sockets
-// and pipes included; send(2) and recv(2) do not count (/proc/<pid>/io: rchar, wchar; proc(5)).
-// Nothing if it is gone or may not be seen: it takes the right to ptrace it.
+// Bytes that the process has read and written so far by read(2), write(2) and similar calls,
+// including sockets and pipes, but not by send(2) and recv(2) (/proc/<pid>/io: rchar, wchar;
+// proc(5)). Returns nothing if it has ended or access is denied: requires permission to ptrace it.
 std::optional<uint64_t> ReadIoBytes(const ProcSource& proc, pid_t pid);
 
-// The state of one thread of it.
+// The state of one thread of a process.
 std::optional<ThreadState> ReadThreadState(const ProcSource& proc, pid_t pid, pid_t tid);
 
 }  // namespace rollcall

@@ -19,8 +19,8 @@
 namespace rollcall {
 namespace {
 
-// Not in the headers of glibc 2.36: the interface of include/uapi/linux/pidfd.h, first published
-// size.
+// Not in the headers of glibc 2.36: the interface of include/uapi/linux/pidfd.h, in its first
+// published size.
 struct PidfdInfo {
   uint64_t mask;
   uint64_t cgroup_id;
@@ -76,7 +76,7 @@ bool ProcessWatch::Open(pid_t pid, uint64_t start_ticks) {
   if (pid <= 0) return false;
   UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!fd) return false;
-  // After the pidfd was opened the pid cannot have been reused unseen.
+  // Once the pidfd is open, a reused pid is detected by its start time.
   if (start_ticks != 0 && ProcessStartTicks(pid) != start_ticks) return false;
   pidfd_ = std::move(fd);
   return true;

@@ -26,13 +26,13 @@ std::map<std::string, std::string> ReadStatus(const ProcSource& proc, const std:
   return values;
 }
 
-// The real uid, first of four; ptrace compares all, but only setuid programs have different ones.
+// The real uid, the first of four. ptrace compares all, but they differ only in setuid programs.
 std::string RealUid(const std::map<std::string, std::string>& status) {
   const auto uid = status.find("Uid");
   return uid == status.end() ? "" : uid->second.substr(0, uid->second.find('\t'));
 }
 
-// A set of capabilities by its name in the file; none of them if it is not there.
+// A capability set by its name in the file; empty if it is not there.
 uint64_t Capabilities(const std::map<std::string, std::string>& status, const char* set) {
   const auto found = status.find(set);
   uint64_t mask = 0;

@@ -1,4 +1,4 @@
-// Why a process may not be looked into, and which setting would allow it.
+// Explains why access to a process is denied, and which setting would allow it.
 #ifndef ROLLCALL_COLLECTOR_LIVE_PTRACE_PERMISSION_H_
 #define ROLLCALL_COLLECTOR_LIVE_PTRACE_PERMISSION_H_
 
@@ -10,9 +10,9 @@
 
 namespace rollcall {
 
-// For a person: what refused access to `pid` (ptrace and process_vm_readv ask the same question,
-// see "Ptrace access mode checking" in ptrace(2)), the value seen, and the exact change that lifts
-// it. Looks at the tracer, the owner, capabilities, kernel.yama.ptrace_scope and seccomp, in this
+// Readable text: what denied access to `pid` (ptrace and process_vm_readv make the same check, see
+// "Ptrace access mode checking" in ptrace(2)), the value found, and the exact change that permits
+// it. Checks the tracer, the owner, capabilities, kernel.yama.ptrace_scope and seccomp, in this
 // order.
 std::string ExplainPtraceDenied(const ProcSource& proc, pid_t pid);
 

@@ -130,8 +130,8 @@ PythonPresence Examine(const ProcessMemory& memory, const LoadedModule& module, 
 PythonPresence FindPythonInterpreter(const ProcessImage& image, const std::string& file_root,
                                      PythonInterpreter* interpreter, std::string* why) {
   PythonPresence presence = PythonPresence::kAbsent;
-  // The lowest mapping is the program itself, as a rule. It may be large, and opening it costs the
-  // time that stacks are to be taken in: so only where something else says that it runs Python.
+  // The lowest mapping is usually the program itself. It may be large, and opening it takes time
+  // from reading the stacks, so it is opened only if something else shows that it runs Python.
   bool first = std::any_of(image.modules().begin(), image.modules().end(), IsExtension);
   for (const LoadedModule& module : image.modules()) {
     const bool by_name = IsInterpreterModule(module.path);
@@ -139,10 +139,10 @@ PythonPresence FindPythonInterpreter(const ProcessImage& image, const std::strin
     first = false;
     if (!looked_at || module.path == "[vdso]") continue;
     Addresses at{};
-    // Extension modules are bound to what the interpreter exports, so it is there wherever Python
-    // is of use; a program's other symbols may be many, and its threads wait.
+    // Only exported symbols are searched: extension modules bind to them, so an interpreter in use
+    // has them. A program may have many other symbols, and its threads wait meanwhile.
     const bool opened = FindExports(module, file_root, kText, at);
-    // A program that loads libpython has its name and none of its symbols.
+    // A program that loads libpython may be named like an interpreter but has none of its symbols.
     if (at[kCodeType] == 0 && at[kOnlyPyPy] == 0) {
       if (!opened && by_name && presence == PythonPresence::kAbsent) {
         *why = "the file that it runs, " + module.path + ", could not be read";

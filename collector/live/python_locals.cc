@@ -14,7 +14,7 @@ constexpr uint64_t kMaxVariableNameCharacters = 256;
 constexpr uint64_t kMaxStoredNames = 4096;      // of a module
 constexpr uint64_t kMaxGlobals = 8192;          // entries of a module's dict
 constexpr uint64_t kMaxScannedBytes = 1 << 18;  // instructions of a module
-// A generator may iterate over a generator, and so on.
+// Limit for nesting: a generator may iterate over a generator, and so on.
 constexpr int kMaxGenerators = 3;
 
 constexpr uint32_t kMaxFrameHeadBytes = 512;
@@ -22,8 +22,9 @@ constexpr uint32_t kMaxCodeHeadBytes = 1024;
 
 class SlotDigest {
  public:
-  // Without the shift (FNV-1a), two changes of all or of the highest bits may undo each other: so
-  // an iterator whose index goes from 1 to -1, seen as a variable and on the stack.
+  // Without the shift (FNV-1a), two changes of all bits, or of the highest ones, may cancel out:
+  // for example an iterator whose index goes from 1 to -1, seen both as a variable and on the
+  // stack.
   void Add(uint64_t word) {
     hash_ = (hash_ ^ word) * 0x9e3779b97f4a7c15;
     hash_ ^= hash_ >> 32;
@@ -34,18 +35,18 @@ class SlotDigest {
   uint64_t hash_ = 0xcbf29ce484222325;
 };
 
-// What the code says of its frames' slots.
+// The code object's description of its frames' slots.
 struct SlotCode {
   bool sound = false;
   bool optimized = false;
-  std::vector<uint64_t> names;   // of variables: str objects; of the first kMaxPythonSlots
+  std::vector<uint64_t> names;   // variables' names (str objects), of the first kMaxPythonSlots
   std::vector<bool> cells;       // whether the slot holds a cell
-  uint64_t slots = 0;            // with those of the value stack
-  std::vector<uint64_t> stored;  // names that a module stores, sorted; read once it is asked for
+  uint64_t slots = 0;            // including those of the value stack
+  std::vector<uint64_t> stored;  // names that a module stores, sorted; read on demand
   bool stored_read = false;
 };
 
-// A frame as far as its slots.
+// The fields of a frame up to its slots.
 struct SlotFrame {
   uint64_t code = 0;
   uint64_t instruction = 0;
@@ -56,9 +57,9 @@ struct SlotFrame {
   std::vector<uint64_t> slots;
 };
 
-// The indices of names that `instructions` store. From 3.11 on caches stand between instructions;
-// what they hold may look like an instruction, and like the prefix of one. So each suffix of the
-// prefixes is taken: one too many is a name that the code mentions, and hardly one that it does not
+// The indices of names that `instructions` store. From 3.11 on, caches lie between instructions,
+// and their content may look like an instruction or like its prefix. So each suffix of the prefixes
+// is used. A wrong index yields a name that the code mentions, and rarely one that it does not
 // store.
 std::vector<uint64_t> StoredIndices(const std::vector<unsigned char>& instructions,
                                     uint32_t version) {
@@ -96,7 +97,7 @@ class LocalsReader {
         deadline_(deadline),
         objects_(&memory, &interpreter) {}
 
-  // Whether all that is needed is known.
+  // Whether all required addresses and offsets are known.
   bool Usable() const {
     return layout_.frame_slots != python::kNone && layout_.frame_slots <= kMaxFrameHeadBytes &&
            layout_.code_bytes <= kMaxCodeHeadBytes && interpreter_.integer_type != 0 &&
@@ -118,7 +119,7 @@ class LocalsReader {
     if (!code->optimized && frame.locals == frame.globals) {
       TakeGlobals(frame, &locals.integers, &digest);
     }
-    // Half of the variables would be taken for all of them.
+    // A partial list of variables would be taken for a complete one.
     if (Late()) return {};
     if (code->slots <= kMaxPythonSlots) locals.digest = std::max<uint64_t>(digest.value(), 1);
     return locals;
@@ -220,7 +221,8 @@ class LocalsReader {
     return true;
   }
 
-  // Many variables are of few objects. Null if it cannot be read; owned by the reader.
+  // Cached, because many variables share few objects. Null if it cannot be read; owned by the
+  // reader.
   const PythonObject* Find(uint64_t address) {
     const auto [entry, is_new] = seen_.try_emplace(address);
     if (is_new && !objects_.ReadObject(address, &entry->second)) entry->second.size = 0;
@@ -240,9 +242,9 @@ class LocalsReader {
     }
   }
 
-  // `perhaps`: it may exist no more.
+  // `perhaps`: the object may have been freed.
   void AddObject(uint64_t slot, bool perhaps, int generators, SlotDigest* digest) {
-    constexpr uint64_t kIntegerTag = 3;  // _PyStackRef that is no reference; from 3.14
+    constexpr uint64_t kIntegerTag = 3;  // a _PyStackRef that is not a reference; from 3.14
     if ((slot & kIntegerTag) == kIntegerTag) return;
     const PythonObject* object = Find(slot & ~python::kFrameCodeTag);
     if (object == nullptr) return;
@@ -260,8 +262,8 @@ class LocalsReader {
     }
   }
 
-  // One that runs is among the frames itself; one that has ended leaves a frame behind that refers
-  // to what exists no more.
+  // Adds suspended generators only: a running one is among the frames itself, and an ended one
+  // leaves a frame that refers to freed objects.
   void AddGenerator(uint64_t address, int generators, SlotDigest* digest) {
     uint64_t frame_address = address + layout_.generator_frame;
     if (layout_.generator_state != python::kNone) {
@@ -275,7 +277,7 @@ class LocalsReader {
     }
     SlotFrame frame;
     const SlotCode* code = ReadFrame(frame_address, &frame);
-    // While it is suspended, each version knows the depth.
+    // For a suspended generator, every version shows the depth.
     if (code != nullptr && frame.live_known) AddFrame(frame, *code, generators, digest);
   }
 
@@ -300,8 +302,8 @@ class LocalsReader {
                    SlotDigest* digest) {
     const std::vector<uint64_t>& stored = StoredNames(frame.code);
     objects_.ReadDict(frame.globals, kMaxGlobals, [&](uint64_t key, uint64_t value) {
-      // Names in code are interned, and a key stays the object that was stored first: as a rule
-      // that one. So no key's text needs to be read.
+      // Names in code are interned, and a key remains the object that was stored first, which is
+      // usually the interned one. So no key's text needs to be read.
       if (!std::binary_search(stored.begin(), stored.end(), key) || Late()) return;
       digest->Add(key);
       digest->Add(value);
@@ -365,7 +367,7 @@ class LocalsReader {
   PythonObjects objects_;
   std::unordered_map<uint64_t, PythonObject> seen_;
   std::unordered_map<uint64_t, SlotCode> codes_;
-  std::unordered_map<uint64_t, std::string> names_;  // by the str's address; empty: unreadable
+  std::unordered_map<uint64_t, std::string> names_;  // by address of the str; empty: unreadable
 };
 
 }  // namespace

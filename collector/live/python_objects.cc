@@ -7,10 +7,10 @@
 namespace rollcall {
 namespace {
 
-constexpr uint64_t kMaxObjectBytes = 1 << 20;  // of a type's objects, without items
+constexpr uint64_t kMaxObjectBytes = 1 << 20;  // size of a type's objects, without items
 constexpr uint64_t kMaxIndexBytes = uint64_t{1} << 32;
 
-// Where a dict's entries are, and how many.
+// Address and number of a dict's entries.
 struct DictTable {
   uint64_t entries = 0;
   uint64_t count = 0;
@@ -159,7 +159,7 @@ PythonType PythonObjects::ReadType(uint64_t address) const {
   if (layout_.type_next + 8 > at.size() || !Read(address, at.data(), layout_.type_next + 8)) {
     return type;
   }
-  // A class of Python code may have a metaclass of its own, whose type is `type`.
+  // A class defined in Python may have its own metaclass, whose type is `type`.
   const auto metaclass = PythonField<uint64_t>(at.data(), layout_.object_type);
   if (metaclass != interpreter_.type_type) {
     PythonObject object;

@@ -1,8 +1,8 @@
-// Objects of a Python interpreter in another process: as little of them as is needed.
+// Reads objects of a Python interpreter in another process, no more of them than needed.
 //
-// Memory is hostile (see python_stack.h): each object is taken for what its type says only after
-// the type was compared, and each read is bounded. Other threads of the process may run on, so that
-// what is reached through a dict may be of no one moment.
+// Memory is untrusted (see python_stack.h): an object is interpreted as a type only after its type
+// was compared, and each read is bounded. Other threads of the process may be running, so data
+// reached through a dict may not be of a single moment.
 #ifndef ROLLCALL_COLLECTOR_LIVE_PYTHON_OBJECTS_H_
 #define ROLLCALL_COLLECTOR_LIVE_PYTHON_OBJECTS_H_
 
@@ -30,51 +30,52 @@ T PythonField(const unsigned char* bytes, uint32_t offset) {
   return value;
 }
 
-// The start of an object as it was read.
+// The first bytes of an object.
 struct PythonObject {
   uint64_t type = 0;
-  size_t size = 0;  // bytes that could be read: not all are the object's own
+  size_t size = 0;  // bytes that could be read; some may lie behind the object
   std::array<unsigned char, kPythonHeaderBytes + 48> bytes{};
 };
 
-// What a type says of its objects.
+// A type's description of its objects.
 struct PythonType {
-  bool sound = false;     // it is a type
+  bool sound = false;     // it is a valid type
   bool iterates = false;  // its objects are iterators
   bool is_integer = false;
   uint64_t basic_size = 0;
   uint64_t item_size = 0;
 };
 
-// Not thread-safe. What is passed to the constructor must outlive it.
+// Not thread-safe. The constructor's arguments must outlive it.
 class PythonObjects {
  public:
   PythonObjects(const ProcessMemory* memory, const PythonInterpreter* interpreter)
       : memory_(*memory), interpreter_(*interpreter), layout_(interpreter->layout) {}
 
-  // All `bytes` of what starts at `address`. Nothing of Python's is unaligned.
+  // Reads all `bytes` at `address`. Rejects unaligned addresses: Python's objects are aligned.
   bool Read(uint64_t address, void* to, size_t bytes) const {
     return (address & 7) == 0 && memory_.Read(address, to, bytes) == bytes;
   }
-  // False: there is no header.
+  // False: the header could not be read.
   bool ReadObject(uint64_t address, PythonObject* object) const;
 
-  // A str as UTF-8 without control characters, cut after `max_characters`.
+  // Reads a str as UTF-8 without control characters, cut after `max_characters`.
   bool ReadText(uint64_t address, uint64_t max_characters, std::string* text) const;
-  // The start of a bytes object, of a tuple: at most `max`.
+  // Read the start of a bytes object or of a tuple: at most `max` elements.
   bool ReadBytes(uint64_t address, uint64_t max, std::vector<unsigned char>* bytes) const;
   bool ReadTuple(uint64_t address, uint64_t max, std::vector<uint64_t>* items) const;
-  // The first `max` entries of a dict's table, by address. False: it is no dict with such a table.
+  // Visits the first `max` entries of a dict's table, as addresses. False: it is no dict with such
+  // a table.
   bool ReadDict(uint64_t address, uint64_t max,
                 const std::function<void(uint64_t key, uint64_t value)>& visit) const;
 
-  // The value of an int, and of nothing else: no bool. Nothing if it takes more than 64 bits.
+  // The value of an int; bools are excluded. Nothing if it takes more than 64 bits.
   std::optional<int64_t> Integer(const PythonObject& object) const;
 
-  // Owned by this object.
+  // Returns a reference owned by this object.
   const PythonType& TypeOf(const PythonObject& object);
-  // The bytes of `object.bytes` that belong to it. Behind them is what other threads may change:
-  // their objects' reference counts.
+  // The number of bytes in `object.bytes` that belong to the object. The bytes behind them may be
+  // changed by other threads: their objects' reference counts.
   size_t OwnBytes(const PythonObject& object, const PythonType& type) const;
 
  private:

@@ -18,7 +18,7 @@ using python::kNone;
 using python::Layout;
 using Clock = std::chrono::steady_clock;
 
-// With frames that are not shown.
+// Includes frames that are not shown.
 constexpr int kMaxSteps = 4 * static_cast<int>(kMaxLivePythonFrames);
 constexpr uint64_t kMaxNameCharacters = 512;
 constexpr uint64_t kMaxFileCharacters = 4096;
@@ -40,7 +40,7 @@ uint32_t FrameBytes(const Layout& layout) {
   return end;
 }
 
-// What a code object says, apart from the instruction.
+// The content of a code object, apart from the instructions.
 struct PythonCode {
   std::string function;
   std::string file;
@@ -71,7 +71,7 @@ class Walker {
     } else {
       Follow(frame);
     }
-    // After all frames, which matter more.
+    // Read last because the frames matter more.
     if (locals) TakeLocals();
     return std::move(stack_);
   }
@@ -129,7 +129,7 @@ class Walker {
         return Fail("a frame pointer does not point to a frame");
       }
       if (!Show(frame, at.data())) return;
-      // To 3.10 each frame has a call of the loop of its own; 3.11 says which have.
+      // Up to 3.10 each frame has its own call of the loop; 3.11 marks the frames that have one.
       if (layout_.lasti_bytes != 0 ||
           (layout_.frame_is_entry != kNone && at[layout_.frame_is_entry] != 0)) {
         EndRun();
@@ -184,8 +184,8 @@ class Walker {
     const auto distance =
         static_cast<int64_t>(PythonField<uint64_t>(frame, layout_.frame_instruction) -
                              (code_address + layout_.code_instructions));
-    // Not at its function's first line yet: a finalizer may run then. The interpreter's own
-    // tracebacks do not show it.
+    // The frame has not reached its function's first line yet, for example while a finalizer runs.
+    // The interpreter's own tracebacks do not show it either.
     if (frame[layout_.frame_owner] != kGeneratorOwner &&
         distance < code.first_traceable * kInstructionBytes) {
       return Place::kHidden;
@@ -198,7 +198,7 @@ class Walker {
     return Place::kShown;
   }
 
-  // Owned by the walker; null if it is not one, and then the stack says so.
+  // Owned by the walker; null if it is no code object, which the stack then reports.
   const PythonCode* FindCode(uint64_t address) {
     const auto [entry, is_new] = codes_.try_emplace(address);
     if (!is_new) return &entry->second;
@@ -264,7 +264,7 @@ class Walker {
   PythonObjects objects_;
   PythonStack stack_;
   std::vector<uint64_t> addresses_;  // of stack_.frames
-  bool run_open_ = false;  // the last frame shown belongs to a call of the loop that goes on
+  bool run_open_ = false;  // the last frame shown belongs to an unfinished call of the loop
   std::unordered_map<uint64_t, PythonCode> codes_;
 };
 
@@ -286,7 +286,7 @@ bool PythonReader::IsThread(const PythonThread& thread, uint64_t native_id, uint
                             bool is_main) const {
   if (thread_pointer != 0) return thread.pthread == thread_pointer;
   if (native_id != 0 && thread.native_id != 0) return thread.native_id == native_id;
-  // Python's main thread is the process' own, but for programs that embed it.
+  // Python's main thread is the process's main thread, except in programs that embed Python.
   return is_main && threads_.main_pthread != 0 && thread.pthread == threads_.main_pthread;
 }
 
@@ -301,8 +301,8 @@ PythonStack PythonReader::Read(uint64_t native_id, uint64_t thread_pointer, bool
   }
   const auto deadline = Clock::now() + patience_;
   stack.end = ring::PythonEnd::kNoFrames;
-  // A thread that runs a sub-interpreter has a state in each; the newer one was entered from the
-  // older one's frames.
+  // A thread that runs a sub-interpreter has a state in each interpreter; the newer one was entered
+  // from frames of the older one.
   for (const PythonThread& thread : threads_.threads) {
     if (!IsThread(thread, native_id, thread_pointer, is_main)) continue;
     PythonStack part =

@@ -27,13 +27,13 @@ namespace {
 
 constexpr char kUseLock[] = "use.lock";
 constexpr char kAgentLock[] = "agent.lock";
-// Less room than this is no place to be for a run.
+// A run needs at least this much free space.
 constexpr uint64_t kLeastFreeBytes = 1 << 20;
 
 std::string ErrorText(int error) { return strerror(error); }
 
-// Opens `path` as a directory of the caller's own that nobody else may enter; none, and why,
-// otherwise.
+// Opens `path` as a directory that belongs to the caller and that no other user may enter;
+// otherwise returns none and sets `problem`.
 UniqueFd OpenPrivateDirectory(int at, const std::string& path, std::string* problem) {
   UniqueFd fd(openat(at, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status;
@@ -55,7 +55,7 @@ UniqueFd OpenPrivateDirectory(int at, const std::string& path, std::string* prob
   return fd;
 }
 
-// Makes it if it is not there, then opens it as above.
+// Creates the directory if it does not exist, then opens it as above.
 UniqueFd MakePrivateDirectory(int at, const std::string& path, std::string* problem) {
   if (mkdirat(at, path.c_str(), 0700) != 0 && errno != EEXIST) {
     *problem = fmt::format("cannot make {}: {}", path, ErrorText(errno));
@@ -64,7 +64,8 @@ UniqueFd MakePrivateDirectory(int at, const std::string& path, std::string* prob
   return OpenPrivateDirectory(at, path, problem);
 }
 
-// An open and locked lock file, or none. Shared: in use; exclusive: nobody else may have it.
+// Opens and locks a lock file; none on failure. A shared lock means in use; an exclusive one
+// excludes all other processes.
 UniqueFd TakeLock(int directory, const char* name, int operation) {
   UniqueFd fd(openat(directory, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd || flock(fd.get(), operation | LOCK_NB) != 0) return UniqueFd();
@@ -90,7 +91,7 @@ std::string RunName() {
 // Calls visit(name, status) for every entry that is neither "." nor "..".
 template <typename Visit>
 void ForEachEntry(int directory, const Visit& visit) {
-  // A descriptor of its own: fdopendir takes it, and the offset is shared between duplicates.
+  // Opens a new descriptor because fdopendir takes ownership, and duplicates share the offset.
   const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
   DIR* stream = fdopendir(fd);
@@ -133,7 +134,8 @@ uint64_t BytesBelow(int directory) {
   return bytes;
 }
 
-// Only what a run directory is made of may be taken over or removed: --dir may name anything.
+// Only directories with the content of a run directory may be joined or removed, since --dir may
+// name any directory.
 bool LooksLikeRun(int directory) {
   bool empty = true;
   bool has_rings = false;
@@ -144,7 +146,7 @@ bool LooksLikeRun(int directory) {
   return empty || has_rings;
 }
 
-// Whether a process that writes a ring there still lives, its `rollcall run` gone or not.
+// Whether a process that writes a ring there still lives, even if its `rollcall run` has ended.
 bool HasLiveRank(int run, ProcessTable* processes) {
   const UniqueFd rings(
       openat(run, kRingsDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

@@ -16,7 +16,7 @@ struct Entry {
 #define FAILS(name) \
   { SYS_##name, #name, true }
 
-// Old calls are missing on newer architectures; those that only have the newer form list just that.
+// Newer architectures lack old calls, so only the newer forms are listed for them.
 constexpr Entry kEntries[] = {
     RESTARTS(read),
     RESTARTS(write),

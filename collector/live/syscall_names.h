@@ -7,13 +7,14 @@
 
 namespace rollcall {
 
-// "read", "futex", …; "system call 123" for others; of the architecture this is compiled for.
+// "read", "futex", …; "system call 123" for unknown ones. Numbers are those of the architecture
+// that this is compiled for.
 std::string SyscallName(int64_t number);
 
-// True for calls that fail with EINTR when their thread is stopped and resumed, without any signal
-// handler: signal(7), "Interruption of system calls and library functions by stop signals". A
-// debugger's stop is such a stop, so these threads must not be stopped: the program may take the
-// error for a failure. Calls on sockets are among them because a time-out may be set on the socket.
+// True for calls that fail with EINTR when their thread is stopped and resumed, even without a
+// signal handler: signal(7), "Interruption of system calls and library functions by stop signals".
+// A debugger's stop has this effect, so these threads must not be stopped: the program may treat
+// the error as a failure. Socket calls are included because the socket may have a time-out.
 bool FailsWhenStopped(int64_t number);
 
 }  // namespace rollcall

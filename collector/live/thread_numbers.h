@@ -1,5 +1,5 @@
-// Thread ids of a process in a pid namespace of its own, a container: its ring and its memory have
-// the ids of that namespace, /proc has those of this one.
+// Translates thread ids of a process in its own pid namespace (a container): its ring and its
+// memory contain ids of that namespace, /proc contains those of this one.
 #ifndef ROLLCALL_COLLECTOR_LIVE_THREAD_NUMBERS_H_
 #define ROLLCALL_COLLECTOR_LIVE_THREAD_NUMBERS_H_
 
@@ -12,13 +12,14 @@
 
 namespace rollcall {
 
-// Reads a file per thread at construction, unless `own_pid`, which the process calls itself, is
-// `pid`: then all ids are the same, and nothing is read.
+// The constructor reads a file per thread, unless `own_pid`, the process's pid in its own
+// namespace, equals `pid`: then all ids are equal, and nothing is read.
 class ThreadNumbers {
  public:
   ThreadNumbers(const ProcSource& proc, pid_t pid, uint32_t own_pid);
 
-  // The process' own id of what is thread `tid` here, and the reverse; 0 if there is none.
+  // Own() returns the process's own id for thread `tid` of this namespace, Here() the reverse; 0 if
+  // there is none.
   pid_t Own(pid_t tid) const;
   pid_t Here(pid_t own) const;
 

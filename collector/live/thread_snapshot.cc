@@ -22,7 +22,7 @@ namespace {
 
 // Enough for a Python program some thousand calls deep; what lies above is main().
 constexpr size_t kMaxStackBytes = 1 << 20;
-constexpr size_t kMaxVectorBytes = 1 << 14;  // AMX's tiles have the half of it
+constexpr size_t kMaxVectorBytes = 1 << 14;  // AMX's tiles take half of it
 constexpr uint64_t kRedZoneBytes = 128;      // System V x86-64 ABI, 3.2.2: leaf functions use it
 
 #if defined(__aarch64__)
@@ -42,7 +42,7 @@ void FromKernel(const user_regs_struct& regs, ThreadSnapshot* snapshot) {
 }
 #endif
 
-// Whether a blocked thread is still where it was: it may have woken and blocked again in between.
+// Whether a blocked thread has stayed in its wait: it may have woken up and blocked again.
 bool SameWait(const ThreadState& a, const ThreadState& b) {
   return a.state == b.state && a.blocked_call == b.blocked_call && a.cpu_ns == b.cpu_ns &&
          a.start_ticks == b.start_ticks;
@@ -109,18 +109,18 @@ std::optional<ThreadSnapshot> SnapshotTaker::TakeBlocked(pid_t tid, const WhileS
 bool SnapshotTaker::WaitUntilStopped(pid_t tid, std::chrono::steady_clock::time_point deadline,
                                      int* signal) const {
   for (int round = 0;; ++round) {
-    // WSTOPPED without WEXITED: should the thread be the main thread of a child of ours, its end
-    // must stay for whoever waits for it.
+    // WSTOPPED without WEXITED: if the thread is the main thread of a child of this process, its
+    // exit status must be left for whoever waits for it.
     siginfo_t ended{};
     const bool told =
         waitid(P_PID, static_cast<id_t>(tid), &ended, WSTOPPED | WNOHANG | __WALL) == 0 &&
         ended.si_pid == tid;
-    // If another thread of ours waits for any child, it may have been told instead; the kernel
-    // answers this question only about a stopped thread.
+    // Another thread of this process that waits for any child may have received the report instead;
+    // the kernel answers this request only for a stopped thread.
     siginfo_t why{};
     if (ptrace_(PTRACE_GETSIGINFO, tid, nullptr, &why) == 0) {
-      // Stopped by a signal on its way to the thread, which must not be lost, or by us (or by job
-      // control, which resuming does not undo).
+      // Stopped by a signal on its way to the thread, which must not be lost, or by this tracer (or
+      // by job control, which resuming does not undo).
       *signal = (why.si_code >> 8) == PTRACE_EVENT_STOP ? 0 : why.si_signo;
       return true;
     }

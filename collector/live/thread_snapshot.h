@@ -1,4 +1,4 @@
-// A thread's registers and a copy of its stack, to be unwound at leisure.
+// Takes a thread's registers and a copy of its stack, which can be unwound later.
 #ifndef ROLLCALL_COLLECTOR_LIVE_THREAD_SNAPSHOT_H_
 #define ROLLCALL_COLLECTOR_LIVE_THREAD_SNAPSHOT_H_
 
@@ -23,7 +23,7 @@ struct ThreadSnapshot {
   static constexpr int kRegisters = 32;  // x0 to x30, sp: DWARF's numbers
   static constexpr int kStackPointer = 31;
 #else
-  static constexpr int kRegisters = 17;  // rax rdx rcx rbx rsi rdi rbp rsp r8 to r15 rip: likewise
+  static constexpr int kRegisters = 17;  // DWARF: rax rdx rcx rbx rsi rdi rbp rsp r8 to r15 rip
   static constexpr int kStackPointer = 7;
 #endif
   pid_t tid = 0;
@@ -35,42 +35,42 @@ struct ThreadSnapshot {
   uint64_t pc = 0;
   uint64_t thread_pointer = 0;  // fs_base; 0: unknown, as on aarch64
   uint64_t stack_start = 0;
-  std::vector<char> stack;  // from stack_start upwards
-  bool stack_cut = false;   // there was more than was copied
+  std::vector<char> stack;  // contents from stack_start upwards
+  bool stack_cut = false;   // the stack is larger than the copy
 
   uint64_t stack_pointer() const { return registers[kStackPointer]; }
 };
 
-// ptrace(2); replaced by tests. Returns as the function does, with errno.
+// ptrace(2); replaced by tests. Returns like that function, and sets errno.
 using PtraceFunction = std::function<long(int request, pid_t tid, void* address, void* data)>;
 PtraceFunction RealPtrace();
 
-// Called with a snapshot while its thread does not move: for what else belongs to the same moment.
-// It holds a thread of the job, if that was stopped: the time that it takes must be bounded.
+// Called with a snapshot while its thread does not move, to read other data of the same moment. If
+// the thread was stopped, this holds up the job: the time that it takes must be bounded.
 using WhileStill = std::function<void(const ThreadSnapshot&)>;
 
 // Takes snapshots. Construct, use and destroy it in one thread that ends soon afterwards: tracing
-// is bound to a thread, and it is the thread's end that lets go of a thread that did not stop in
-// time.
+// is bound to a thread, and only the end of the tracing thread releases a thread that did not stop
+// in time.
 class SnapshotTaker {
  public:
   SnapshotTaker(const ProcSource* proc, const ProcessImage* image, pid_t pid, PtraceFunction ptrace)
       : proc_(proc), image_(image), pid_(pid), ptrace_(std::move(ptrace)) {}
 
-  // Of a thread that is blocked, without stopping or otherwise touching it: /proc/<pid>/task/<tid>/
-  // syscall gives stack pointer and pc, process_vm_readv(2) the stack. Empty if it runs, moved
-  // meanwhile, or may not be seen; what `also` saw is worth nothing then.
+  // Snapshots a blocked thread without stopping or otherwise affecting it: stack pointer and pc
+  // come from /proc/<pid>/task/<tid>/syscall, the stack from process_vm_readv(2). Empty if the
+  // thread runs, moved meanwhile, or access is denied; discard what `also` read in this case.
   std::optional<ThreadSnapshot> TakeBlocked(pid_t tid, const WhileStill& also = {}) const;
 
-  // Of any thread, by PTRACE_SEIZE and PTRACE_INTERRUPT: it is stopped while its registers and
-  // stack are copied (some ten microseconds) and `also` runs, and then continues as it was: a
-  // pending signal is passed on, a thread that SIGSTOP had stopped stays stopped, an interrupted
-  // call restarts. (Some calls do not: see FailsWhenStopped(), which the caller must ask first.)
-  // Nothing here sends a signal or reaps a child. Should this process die, the kernel resumes what
-  // it had stopped (ptrace(2), "If the tracer dies").
+  // Snapshots any thread, by PTRACE_SEIZE and PTRACE_INTERRUPT: it is stopped while its registers
+  // and stack are copied (about ten microseconds) and `also` runs, and then continues as before: a
+  // pending signal is delivered, a thread that SIGSTOP had stopped stays stopped, an interrupted
+  // call restarts. (Some calls do not: the caller must check FailsWhenStopped() first.) Sends no
+  // signal and reaps no child. If this process dies, the kernel resumes the stopped threads
+  // (ptrace(2), "If the tracer dies").
   //
-  // Gives up at `deadline`. On failure `*error_number` is the errno of ptrace: EPERM, ESRCH for a
-  // thread that ended; ETIMEDOUT if it did not stop.
+  // Gives up at `deadline`. On failure `*error_number` is the errno of ptrace: EPERM; ESRCH for a
+  // thread that has ended; ETIMEDOUT if it did not stop.
   std::optional<ThreadSnapshot> TakeStopped(pid_t tid,
                                             std::chrono::steady_clock::time_point deadline,
                                             int* error_number, const WhileStill& also = {}) const;

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kMostListed = 1 << 16;
 
-// Each exported word triple is a field's size in bits, its number of elements, and its offset.
+// Each exported triple of words holds a field's size in bits, its number of elements, and its
+// offset.
 enum Field : uint8_t { kList, kTid, kStart, kNextNode, kUsed, kUser, kFields };
 constexpr std::array<std::string_view, kFields> kFieldNames = {
     "_thread_db_pthread_list",

@@ -1,4 +1,5 @@
-// The functions that a process' threads were started with, from its memory: nothing is stopped.
+// Reads from a process's memory the functions that its threads were started with, without stopping
+// it.
 #ifndef ROLLCALL_COLLECTOR_LIVE_THREAD_STARTS_H_
 #define ROLLCALL_COLLECTOR_LIVE_THREAD_STARTS_H_
 
@@ -12,12 +13,12 @@
 
 namespace rollcall {
 
-// By thread id, the address of the start routine that pthread_create() got; the main thread has
-// none. Walks glibc's lists of threads with the layout that glibc exports for debuggers (the
-// _thread_db_* symbols of libc.so.6, from 2.34 on, which nptl_db/structs.def of glibc describes).
-// (libthread_db itself cannot be asked: it wants a symbol that stripped libraries lack.) Threads
-// that begin or end meanwhile may be missing. Empty if the layout is not to be had: another C
-// library, a static one, no right to read the memory.
+// Returns by thread id the address of the start routine passed to pthread_create(); the main thread
+// has none. Walks glibc's lists of threads with the layout that glibc exports for debuggers (the
+// _thread_db_* symbols of libc.so.6, from 2.34 on, described in glibc's nptl_db/structs.def).
+// (libthread_db itself cannot be used: it requires a symbol that stripped libraries lack.) Threads
+// that start or end meanwhile may be missing. Empty if the layout is unavailable: another C
+// library, a static one, or no permission to read the memory.
 std::map<pid_t, uint64_t> ReadThreadStarts(const ProcessImage& image, const std::string& file_root);
 
 }  // namespace rollcall

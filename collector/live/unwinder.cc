@@ -14,8 +14,7 @@ namespace {
 
 constexpr size_t kMaxCopiedModuleBytes = 64 << 20;
 
-// The registers that a function must leave as they were, by DWARF number: System V x86-64 ABI,
-// figure 3.4; AAPCS64, 6.1.1.
+// The callee-saved registers, by DWARF number: System V x86-64 ABI, figure 3.4; AAPCS64, 6.1.1.
 #if defined(__aarch64__)
 constexpr unsigned kPreserved[FrameRegisters::kPreserved] = {19, 20, 21, 22, 23, 24,
                                                              25, 26, 27, 28, 29};
@@ -25,7 +24,7 @@ constexpr unsigned kPreserved[FrameRegisters::kPreserved] = {3, 6, 12, 13, 14, 1
 constexpr int kInstruction = 16;
 #endif
 
-// FNV-1a, by words; without the shift upper bits would not reach the lower ones.
+// FNV-1a on words; without the shift, upper bits would not affect the lower ones.
 uint64_t Mixed(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x100000001b3;
   return hash ^ hash >> 32;
@@ -38,7 +37,7 @@ class Unwinder::Impl {
  public:
   Impl(const ProcessImage* image, pid_t pid, std::string file_root)
       : image_(image), file_root_(std::move(file_root)) {
-    // Our own callbacks only: libdwfl's standard ones open whatever a path names, and ask
+    // Uses only our own callbacks: libdwfl's standard ones open any path that is named, and query
     // debuginfod servers over the network.
     static const Dwfl_Callbacks callbacks = {
         .find_elf = &Impl::FindElf,
@@ -77,7 +76,7 @@ class Unwinder::Impl {
     UnwoundStack stack;
     stack.end = ring::StackEnd::kBadFrame;
     if (!attached_) {
-      // Without any module known to libdwfl at least the pc is.
+      // If libdwfl knows no module, at least the pc is known.
       stack.frames.push_back(image_->Locate(snapshot.pc, false));
       stack.end = ring::StackEnd::kNoUnwindInfo;
       stack.detail = "no module of the process could be read";
@@ -92,7 +91,7 @@ class Unwinder::Impl {
         ((snapshot.all_registers && missing_address_ == 0) || IsOutermost(walk.last_lookup))) {
       stack.end = ring::StackEnd::kComplete;
     } else if (status == 0) {
-      // libdwfl takes a return address that it could not compute for one that does not exist.
+      // libdwfl treats a return address that it could not compute as nonexistent.
       stack.detail = missing_address_ == 0 ? "needs a register that is not known"
                      : snapshot.stack_cut  ? "the stack is larger than what was copied"
                                            : "the stack could not be read";
@@ -109,7 +108,7 @@ class Unwinder::Impl {
       if (missing_address_ != 0 && snapshot.stack_cut) {
         stack.detail = "the stack is larger than what was copied";
       }
-      // Nothing wrong with memory and registers: then it was the tables.
+      // Memory and registers were available, so the unwind tables failed.
       if (missing_address_ == 0 && snapshot.all_registers)
         stack.end = ring::StackEnd::kNoUnwindInfo;
     }
@@ -124,12 +123,12 @@ class Unwinder::Impl {
     UnwoundStack* stack;
     size_t max_frames;
     ring::StackEnd stopped_for = ring::StackEnd::kDepthLimit;
-    uint64_t last_lookup = 0;  // within the innermost instruction of the frame reached last
+    uint64_t last_lookup = 0;  // within the innermost instruction of the last frame reached
   };
 
-  // Each byte of the stack is read once: from the outermost frame inwards. Above that one are the
-  // arguments of the program, or what belongs to a thread: variables of its own, and the processor
-  // that it ran on last (rseq(2)).
+  // Reads each byte of the stack once, from the outermost frame inwards. The bytes above that frame
+  // are excluded: they hold the program's arguments, or thread-local data such as variables and the
+  // last processor (rseq(2)).
   static void SetDigests(const ThreadSnapshot& snapshot, UnwoundStack* stack) {
     stack->digests.resize(stack->frames.size());
     uint64_t hash = kEmptyDigest;
@@ -179,7 +178,7 @@ class Unwinder::Impl {
     Dwarf_Op buffer[3];
     Dwarf_Op* operations = nullptr;
     size_t count = 0;
-    // Undefined is told apart from "same value" by the pointer; see elfutils/libdw.h.
+    // "Undefined" differs from "same value" by the pointer; see elfutils/libdw.h.
     return return_column >= 0 &&
            dwarf_frame_register(rules, return_column, buffer, &operations, &count) == 0 &&
            count == 0 && operations == buffer;
@@ -201,7 +200,7 @@ class Unwinder::Impl {
     registers.stack_pointer = value(ThreadSnapshot::kStackPointer);
     std::transform(std::begin(kPreserved), std::end(kPreserved), registers.preserved.begin(),
                    value);
-    // libdwfl would guess by frame pointers from here, which generated code need not keep.
+    // From here libdwfl would guess by frame pointers, which generated code may not maintain.
     if (walk->stack->frames.back().module_path.empty()) {
       walk->stopped_for = ring::StackEnd::kNoUnwindInfo;
       return DWARF_CB_ABORT;
@@ -247,9 +246,9 @@ class Unwinder::Impl {
       std::memcpy(result, snapshot.stack.data() + offset, sizeof(*result));
       return true;
     }
-    // An alternate signal stack, or read-only data. The process runs on meanwhile, but what belongs
-    // to an active frame below the snapshot's does not change while that frame is active; if it has
-    // ended, the walk ends in an address that no table knows.
+    // Reads an alternate signal stack, or read-only data. The process runs meanwhile, but the data
+    // of an active frame below the snapshot's does not change while that frame is active. If the
+    // frame has ended, the walk ends at an address that no table covers.
     if (self->image_->memory().Read(address, result, sizeof(*result)) == sizeof(*result))
       return true;
     self->missing_address_ = address;
@@ -270,7 +269,7 @@ class Unwinder::Impl {
         std::string error;
         auto file = ElfFile::Open(root + module->path, {}, &error);
         if (file == nullptr || file->build_id() != module->build_id) continue;
-        // libdwfl ends what it is given: it gets a reference of its own.
+        // libdwfl closes the handle that it is given, so it gets a reference of its own.
         *elf = elf_begin(-1, ELF_C_READ, file->elf());
         self->files_.push_back(std::move(file));
         return -1;
@@ -291,7 +290,7 @@ class Unwinder::Impl {
   const ThreadSnapshot* snapshot_ = nullptr;
   uint64_t missing_address_ = 0;
   std::vector<std::unique_ptr<ElfFile>> files_;             // the Elf handles refer to these
-  std::vector<std::unique_ptr<std::vector<char>>> copies_;  // likewise
+  std::vector<std::unique_ptr<std::vector<char>>> copies_;  // the Elf handles refer to these, too
 };
 
 Unwinder::Unwinder(const ProcessImage* image, pid_t pid, std::string file_root)

@@ -1,4 +1,4 @@
-// Call chains out of snapshots, by libdwfl over unwind tables of the modules.
+// Unwinds snapshots into call chains, with libdwfl and the modules' unwind tables.
 #ifndef ROLLCALL_COLLECTOR_LIVE_UNWINDER_H_
 #define ROLLCALL_COLLECTOR_LIVE_UNWINDER_H_
 
@@ -15,8 +15,8 @@
 
 namespace rollcall {
 
-// What a function had in the registers that its callees must preserve, where it stands in a call
-// (or, of the innermost one, where it stopped).
+// The callee-saved registers of a function at its current call (or, for the innermost one, where it
+// stopped).
 struct FrameRegisters {
 #if defined(__aarch64__)
   static constexpr size_t kPreserved = 11;
@@ -30,16 +30,17 @@ struct FrameRegisters {
 struct UnwoundStack {
   std::vector<CodeAddress> frames;        // innermost first
   std::vector<FrameRegisters> registers;  // by frame
-  // By frame: of what it and its callers have on the stack and in the registers that a callee must
-  // preserve. Equal at two times, nothing that the stack tells has moved from that frame outwards.
+  // By frame: hash of the stack of the frame and its callers, and of its callee-saved registers. If
+  // equal at two times, nothing on the stack has changed from that frame outwards.
   std::vector<uint64_t> digests;
-  // Of all registers of the snapshot, but the instruction, and of the stack; 0: not all are known.
+  // Hash of all registers of the snapshot except the instruction pointer, and of the stack; 0: not
+  // all are known.
   uint64_t digest = 0;
   ring::StackEnd end = ring::StackEnd::kNone;
-  std::string detail;  // why it ended, unless complete; for a person
+  std::string detail;  // why it ended, if incomplete; readable text
 };
 
-// Not thread-safe. `image` and what it refers to must outlive it.
+// Not thread-safe. `image` and the objects that it refers to must outlive it.
 class Unwinder {
  public:
   // `file_root` is put in front of modules' paths: /proc/<pid>/root.

@@ -6,7 +6,7 @@
 namespace rollcall {
 
 size_t Width(std::string_view text) {
-  // Continuation bytes of UTF-8 take no column.
+  // UTF-8 continuation bytes take no column.
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
   }));

@@ -9,14 +9,15 @@
 
 namespace rollcall {
 
-// Columns that UTF-8 text takes: characters, not bytes.
+// The number of columns of UTF-8 text: characters, not bytes.
 size_t Width(std::string_view text);
 
-// With spaces to at least `width` columns.
+// Pads `text` with spaces to at least `width` columns.
 std::string Padded(std::string text, size_t width);
 
-// Rows of equally many cells, as lines without trailing spaces: each column as wide as its widest
-// cell, three spaces between two that are not empty in all rows.
+// Formats rows with the same number of cells as lines without trailing spaces. Each column is as
+// wide as its widest cell; three spaces separate columns. A column that is empty in all rows is
+// left out.
 std::vector<std::string> AlignColumns(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace rollcall

@@ -39,7 +39,7 @@ Json StackToJson(const std::vector<const SourceFrame*>& frames) {
   return stack;
 }
 
-// Of all ranks that stand at the site.
+// The live stacks of all ranks of the site.
 Json ThreadsToJson(const Trace& trace, const Finding& finding, const Site& site) {
   Json threads = Json::array();
   for (const uint32_t process : ProcessesOf(trace, finding, site.ranks)) {

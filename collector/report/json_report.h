@@ -1,4 +1,5 @@
-// The verdict for a program: docs/json.md describes it, docs/verdict.schema.json checks it.
+// The verdict as JSON, for programs. docs/json.md describes it; docs/verdict.schema.json is its
+// schema.
 #ifndef ROLLCALL_COLLECTOR_REPORT_JSON_REPORT_H_
 #define ROLLCALL_COLLECTOR_REPORT_JSON_REPORT_H_
 
@@ -15,8 +16,8 @@ inline constexpr int kJsonVersion = 1;
 
 nlohmann::ordered_json ReportToJson(const Trace& trace, const Report& report);
 
-// As text, indented by two, ending in a line break. Invalid UTF-8 (from a file name, say) is
-// replaced, never thrown at the caller.
+// JSON as text, indented by two spaces, with a final newline. Invalid UTF-8 (in a file name, for
+// example) is replaced and does not throw.
 std::string ToText(const nlohmann::ordered_json& json);
 std::string RenderJson(const Trace& trace, const Report& report);
 

@@ -1,4 +1,4 @@
-// The words that text and JSON share.
+// Names that the text and JSON reports share.
 #ifndef ROLLCALL_COLLECTOR_REPORT_NAMES_H_
 #define ROLLCALL_COLLECTOR_REPORT_NAMES_H_
 

@@ -1,4 +1,4 @@
-// The evidence itself, aligned: what `rollcall show` prints.
+// The output of `rollcall show`: the recorded calls, aligned across ranks.
 #ifndef ROLLCALL_COLLECTOR_REPORT_SHOW_H_
 #define ROLLCALL_COLLECTOR_REPORT_SHOW_H_
 
@@ -12,31 +12,32 @@
 
 namespace rollcall {
 
-// UTF-8 that ends in a line break; or, if what was asked for is not there, why.
+// UTF-8 text that ends with a newline; or an error that says why the requested data is missing.
 struct Shown {
   std::string text;
   std::string error;
 };
 
 struct TableOptions {
-  std::string communicator;  // a name, or part of one; empty: those that tell something
-  uint64_t sequence = 0;     // 0: of the report's findings, else where the ranks are
-  uint64_t around = 3;       // numbers before and after it
+  std::string communicator;  // a name, or part of one; empty: the relevant ones
+  uint64_t sequence = 0;     // 0: that of the report's findings, or where the ranks are
+  uint64_t around = 3;       // sequence numbers before and after it
 };
 
-// What each rank called under each number of a communicator; ranks that did the same are folded.
+// Shows what each rank called at each sequence number of a communicator. Ranks that did the same
+// share a row.
 Shown ShowTable(const AlignedTrace& analysis, const Report& report, const TableOptions& options);
 
-// The last calls of a rank, in the order in which it made them; of every process of that rank, if
-// there are several worlds.
+// Shows the last calls of a rank, in the order in which it made them. If there are several worlds,
+// shows every process with that rank.
 Shown ShowRank(const AlignedTrace& analysis, int32_t rank, size_t last);
 
-// Where the threads of a rank were when they were looked at from outside.
+// Shows the live stacks of a rank's threads.
 Shown ShowThreads(const Trace& trace, int32_t rank);
 
-// The calls of two ranks side by side, from where both are recorded: up to their first difference,
-// `around` calls before it and twice as many behind it. The order of each is its own; numbers of
-// communicators that both are in say what belongs together.
+// Shows the calls of two ranks side by side, beginning where both are recorded: `around` calls
+// before their first difference and twice as many after it. Each side keeps its own order; sequence
+// numbers on shared communicators tell which calls correspond.
 Shown ShowDifference(const AlignedTrace& analysis, int32_t left, int32_t right, size_t around);
 
 }  // namespace rollcall

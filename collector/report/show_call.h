@@ -1,4 +1,4 @@
-// One call as the tables of `rollcall show` have it.
+// Formats one call for the tables of `rollcall show`.
 #ifndef ROLLCALL_COLLECTOR_REPORT_SHOW_CALL_H_
 #define ROLLCALL_COLLECTOR_REPORT_SHOW_CALL_H_
 
@@ -10,20 +10,21 @@
 
 namespace rollcall {
 
-// "MPI_Allreduce  (1 × MPI_DOUBLE, MPI_SUM)"; `numbered`: with its number and communicator.
+// "MPI_Allreduce  (1 × MPI_DOUBLE, MPI_SUM)"; `numbered`: with its sequence number and
+// communicator.
 std::string ShownCall(const AlignedTrace& analysis, const Event& event, bool numbered);
 
-// "solver.c:88", and the function: of the user's own frame.
+// The place ("solver.c:88") and the function of the call site.
 std::string ShownPlace(const AlignedTrace& analysis, const Event& event);
 std::string ShownFunction(const AlignedTrace& analysis, const Event& event);
 
-// Has the process not come out of this call, or its device not completed it?
+// True if the process has not returned from this call, or its device has not completed it.
 bool IsInside(const Process& process, const Event& event);
 
-// The processes of that rank, by world.
+// The processes with that rank, one for each world that has it.
 std::vector<uint32_t> ProcessesOf(const Trace& trace, int32_t rank);
 
-// All calls of a process, MPI_Init and the like among them, in the order in which they began.
+// All calls of a process, including MPI_Init and similar ones, in the order of their start.
 std::vector<const Event*> CallsOf(const AlignedTrace& analysis, uint32_t process);
 
 }  // namespace rollcall

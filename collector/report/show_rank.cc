@@ -1,4 +1,4 @@
-// The calls of one rank, and of two side by side.
+// Shows the calls and threads of one rank, and the calls of two ranks side by side.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ std::string ThreadText(const LiveStack& thread) {
   return text;
 }
 
-// Two lists of calls, and where they run apart.
+// Two lists of calls and their first difference.
 class RankDifference {
  public:
   RankDifference(const AlignedTrace& analysis, uint32_t left, uint32_t right)
@@ -97,7 +97,7 @@ class RankDifference {
     return std::binary_search(shared_.begin(), shared_.end(), communicator);
   }
 
-  // Rings reach back differently far: the first collective that both hold is where both begin.
+  // Rings reach back to different times: both lists begin at the first collective that both hold.
   void FindBegin() {
     std::optional<std::pair<size_t, size_t>> best;
     for (const uint32_t communicator : shared_) {
@@ -114,7 +114,7 @@ class RankDifference {
       if (!best || at.first + at.second < best->first + best->second) best = at;
     }
     if (!best) return;
-    // What both did in front of it belongs to both.
+    // Include equal calls directly before it.
     begin_ = {best->first, best->second};
     while (begin_[0] > 0 && begin_[1] > 0 &&
            IsSame(*calls_[0][begin_[0] - 1], *calls_[1][begin_[1] - 1])) {
@@ -122,7 +122,8 @@ class RankDifference {
       --begin_[1];
     }
     if (begin_[0] == 0 || begin_[1] == 0) return;
-    // Neither list begins here: what stands before differs, and nothing of it is lost.
+    // Both lists have earlier calls that differ. If no record is lost, show them from the
+    // beginning.
     if (!HasLost(0) && !HasLost(1)) begin_ = {0, 0};
   }
   bool HasLost(int side) const {
@@ -132,8 +133,7 @@ class RankDifference {
     });
   }
 
-  // Same operation by the same call path, on the same communicator where both are in it, and with
-  // arguments that fit.
+  // Same operation and call path, same communicator if it is shared, and matching arguments.
   bool IsSame(const Event& left, const Event& right) const {
     if (analysis_.Site(left) != analysis_.Site(right)) return false;
     const uint32_t communicator = CommunicatorOf(left);
@@ -158,7 +158,7 @@ class RankDifference {
     rows_.push_back({Cell(0, left), same ? "=" : "≠", Cell(1, right)});
   }
 
-  // Behind the first difference: by the longest common part of the next calls.
+  // Adds the rows after the first difference, aligned by the longest common subsequence.
   void AddBehind(size_t rows) {
     constexpr size_t kWindow = 256;
     const auto left = [&](size_t i) { return At(0, same_ + i); };
@@ -169,7 +169,7 @@ class RankDifference {
     }
     const size_t n = counts[0];
     const size_t m = counts[1];
-    // common[i][j]: of the calls from i and from j on.
+    // common[i][j]: its length for the calls from i and from j on.
     std::vector<uint16_t> common((n + 1) * (m + 1));
     const auto length = [&](size_t i, size_t j) -> uint16_t& { return common[i * (m + 1) + j]; };
     for (size_t i = n; i-- > 0;) {
@@ -184,7 +184,7 @@ class RankDifference {
       if (i < n && j < m && IsSame(*left(i), *right(j))) {
         AddRow(left(i++), right(j++));
       } else if (i < n && j < m && length(i + 1, j + 1) == length(i, j)) {
-        AddRow(left(i++), right(j++));  // one instead of the other
+        AddRow(left(i++), right(j++));  // one in place of the other
       } else if (j == m || (i < n && length(i + 1, j) >= length(i, j + 1))) {
         AddRow(left(i++), nullptr);
       } else {
@@ -200,7 +200,7 @@ class RankDifference {
   const std::array<uint32_t, 2> process_;
   std::array<std::vector<const Event*>, 2> calls_;
   std::array<size_t, 2> begin_ = {0, 0};
-  std::vector<uint32_t> shared_;  // communicators, rising
+  std::vector<uint32_t> shared_;  // communicators, ascending
   size_t same_ = 0;               // calls from begin_ on
   size_t first_difference_ = 0;   // row
   std::vector<std::vector<std::string>> rows_;

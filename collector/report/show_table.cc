@@ -1,4 +1,4 @@
-// A communicator's numbers, and what every rank called under each.
+// Shows the sequence numbers of a communicator and what each rank called at each of them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace rollcall {
 namespace {
 
-// More are only counted; a person names one then.
+// Further communicators are only counted; --communicator shows one.
 constexpr size_t kMaxCommunicators = 8;
 
 class Table {
@@ -44,7 +44,7 @@ class Table {
   }
 
  private:
-  // What ranks did under one number.
+  // What ranks did at one sequence number.
   struct Doing {
     std::string state;
     std::string call;
@@ -93,7 +93,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Where its ranks are: the number that not all have entered, else the last one.
+// The position of the ranks: the first sequence number that some have not entered, or the last one.
 uint64_t Front(const CommunicatorHistory& histories) {
   uint64_t least = histories.highest;
   for (const MemberHistory& history : histories.members) least = std::min(least, history.entered);
@@ -109,7 +109,7 @@ bool IsUneven(const AlignedTrace& analysis, const CommunicatorHistory& histories
   return false;
 }
 
-// By communicator: the number of the first finding on it.
+// The sequence number of the first finding on each communicator.
 std::map<uint32_t, uint64_t> FoundAt(const Report& report) {
   std::map<uint32_t, uint64_t> found;
   for (const Finding& finding : report.findings) {

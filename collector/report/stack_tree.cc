@@ -27,13 +27,13 @@ StackNode* Child(StackNode* parent, const std::string& function, const std::stri
     node->function = function;
     node->place = place;
   }
-  // Several threads of a rank may come through it.
+  // Several threads of a rank may pass through this node.
   if (node->ranks.empty() || node->ranks.back() != rank) node->ranks.push_back(rank);
   return &*node;
 }
 
-// What its caller called. Where its symbols are installed, the C library's functions have names of
-// its own: "__libc_read", "__GI___poll".
+// The function's public name. If debug symbols of the C library are installed, its frames have
+// internal names: "__libc_read", "__GI___poll".
 std::string_view CalledName(const SourceFrame& frame) {
   std::string_view name = frame.function;
   if (FrameworkOf(frame) != "libc") return name;
@@ -113,7 +113,7 @@ std::vector<RankStack> LiveStacksOf(const Trace& trace, const Finding& finding, 
       if (!is_main) {
         stack.thread = live.thread_name.empty() ? std::to_string(live.tid) : live.thread_name;
       }
-      // What is not shown of it begins with what the user's code called.
+      // The first folded frame is the function that the user's code called.
       const auto own =
           std::find_if(stack.frames.begin(), stack.frames.end(),
                        [](const SourceFrame* frame) { return !IsFrameworkFrame(*frame); });

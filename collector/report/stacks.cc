@@ -58,16 +58,16 @@ std::vector<std::string> FrameLines(const std::vector<const SourceFrame*>& frame
   std::vector<std::string> lines;
   size_t width = 0;
   for (const SourceFrame* frame : frames) {
-    // An address in a file of a long name pushes all others out of sight.
+    // An address in a file with a long name would make the column too wide.
     const bool in_column = frame->line != 0 && (full || !IsFrameworkFrame(*frame));
     if (in_column) width = std::max(width, FramePlace(*frame).size());
   }
-  std::string last;  // a frame's line, and how often it stands there in a row
+  std::string last;  // a frame's line; `times` counts its repetitions in a row
   size_t times = 0;
   size_t folded = 0;
   std::vector<std::string> of;
   const auto fold = [&](bool outermost = false) {
-    // How a program starts is of no interest.
+    // The start-up frames of a program are not shown.
     const bool start = outermost && std::all_of(of.begin(), of.end(), [](const std::string& name) {
                          return name == "libc" || name == "Python";
                        });

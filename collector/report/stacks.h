@@ -1,4 +1,4 @@
-// Call paths as a report shows them: the user's own frames, the others folded.
+// Formats call paths for a report: user frames are shown, other frames are folded.
 #ifndef ROLLCALL_COLLECTOR_REPORT_STACKS_H_
 #define ROLLCALL_COLLECTOR_REPORT_STACKS_H_
 
@@ -10,24 +10,25 @@
 
 namespace rollcall {
 
-// Innermost first; pointers into the trace. Empty for kNoIndex.
+// The frames, innermost first; the pointers point into the trace. Empty for kNoIndex.
 std::vector<const SourceFrame*> FramesOf(const Trace& trace, uint32_t call_path);
 std::vector<const SourceFrame*> FramesOf(const LiveStack& stack);
 
-// Of one processor, rounded; -1: unknown.
+// CPU share in percent of one processor, rounded; -1: unknown.
 int32_t CpuPercent(const LiveStack& stack);
 
 bool HasPython(const std::vector<const SourceFrame*>& frames);
-// How many of them are the user's own (collector/matching/user_code.h).
+// The number of user frames (collector/matching/user_code.h).
 size_t UserFrames(const std::vector<const SourceFrame*>& frames);
 
-// "train.py:88", "MPI.so+0x1234"; "train.py" and "?" where nothing better is known.
+// "train.py:88", "MPI.so+0x1234"; "train.py" or "?" if nothing better is known.
 std::string FramePlace(const SourceFrame& frame);
 
-// One line of text per frame, innermost first as in `frames`. Unless `full`, a row of frames that
-// are not the user's becomes "… 6 frames of mpi4py, numpy", and one that recurs says how often.
+// One line of text per frame, innermost first as in `frames`. Unless `full`, consecutive frames
+// that are not the user's become "… 6 frames of mpi4py, numpy", and equal consecutive lines become
+// one with a count.
 std::vector<std::string> FrameLines(const std::vector<const SourceFrame*>& frames, bool full);
-// The same of a call path, with what is not known of it.
+// FrameLines() of a call path, plus lines that say what was not recorded.
 std::vector<std::string> StackLines(const Trace& trace, uint32_t call_path, bool full);
 
 }  // namespace rollcall

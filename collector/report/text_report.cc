@@ -14,9 +14,9 @@
 namespace rollcall {
 namespace {
 
-// Rows of more sites than this say more than a person reads; JSON has them all.
+// Further sites are only counted; JSON has them all.
 constexpr size_t kMaxSites = 12;
-// Source text wider than this pushes the ranks out of sight.
+// Wider source text is cut: it would push the ranks out of view.
 constexpr size_t kSourceWidth = 60;
 
 std::string Cut(const std::string& text, size_t width) {
@@ -135,10 +135,10 @@ class TextWriter {
     const bool full = options_.stacks == StackDetail::kFull;
     std::vector<RankStack> live;
     if (options_.stacks != StackDetail::kNone) live = LiveStacksOf(trace_, finding, full);
-    if (live.empty()) Stacks(finding);  // else the tree has them
+    if (live.empty()) Stacks(finding);  // otherwise the tree shows them
     out_ += '\n';
     std::string kind = KindText(finding);
-    // The headline tells the first finding's certainty.
+    // The headline shows the first finding's certainty.
     if (&finding != &report_.findings.front()) {
       kind += fmt::format(", {}", CertaintyName(finding.certainty));
     }
@@ -198,7 +198,7 @@ class TextWriter {
     }
   }
 
-  // How the ranks came there. A single frame of the user's is in the row above already.
+  // The call paths of the ranks. A single user frame is already in the row above.
   void Stacks(const Finding& finding) {
     if (options_.stacks == StackDetail::kNone) return;
     const bool full = options_.stacks == StackDetail::kFull;
@@ -240,7 +240,7 @@ class TextWriter {
 
   void Excerpt(const SourceExcerpt& excerpt, const std::string& file,
                std::map<std::pair<std::string, int>, std::vector<int32_t>>* ranks) {
-    // What all lines are indented by says nothing.
+    // Remove the common indentation.
     size_t indent = std::string::npos;
     size_t longest = 0;
     for (const ExcerptLine& line : excerpt.lines) {

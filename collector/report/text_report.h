@@ -1,4 +1,4 @@
-// The verdict for a person.
+// The verdict as text.
 #ifndef ROLLCALL_COLLECTOR_REPORT_TEXT_REPORT_H_
 #define ROLLCALL_COLLECTOR_REPORT_TEXT_REPORT_H_
 
@@ -16,23 +16,23 @@ namespace rollcall {
 
 enum class StackDetail : uint8_t {
   kNone,
-  kUser,  // Python call paths: the user's own frames, the others folded
+  kUser,  // Python call paths: user frames shown, others folded
   kFull,  // all frames of all call paths
 };
 
 struct TextOptions {
   bool color = false;  // ANSI escapes
   StackDetail stacks = StackDetail::kUser;
-  // Gives the lines of a file around the marked ones; unset: no excerpts. ReadSourceExcerpt() fits;
-  // tests inject their own. Called during RenderText() only, on its thread.
+  // Returns the lines of a file around the marked ones; unset: no excerpts. ReadSourceExcerpt() has
+  // this signature; tests inject their own. Called only during RenderText(), on its thread.
   std::function<SourceExcerpt(const std::string& file, const std::vector<int>& marked_lines)>
       excerpt;
 };
 
-// "none", "user", "full", as options are written; anything else is kUser.
+// Parses the option values "none", "user" and "full"; any other value is kUser.
 StackDetail StackDetailOf(std::string_view name);
 
-// UTF-8 that ends in a line break. Pure but for options.excerpt.
+// Returns UTF-8 text that ends with a newline. Pure except for options.excerpt.
 std::string RenderText(const Trace& trace, const Report& report, const TextOptions& options = {});
 
 }  // namespace rollcall

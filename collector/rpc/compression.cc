@@ -46,7 +46,7 @@ bool Decompressor::Append(std::string_view packed, uint64_t most_bytes,
   ZSTD_inBuffer in{packed.data(), packed.size(), 0};
   for (bool full = false; in.pos < in.size || full;) {
     const size_t at = bytes->size();
-    // A byte more than is wanted tells one that sends too much.
+    // Room for one byte more than the limit detects a sender that exceeds it.
     const uint64_t room = std::min<uint64_t>(kPieceBytes, begin + most_bytes - at + 1);
     bytes->resize(at + room);
     ZSTD_outBuffer out{bytes->data() + at, room, 0};

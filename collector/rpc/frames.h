@@ -1,4 +1,4 @@
-// Between the protocol's frames and ours.
+// Converts between the protocol's frames and SourceFrame.
 #ifndef ROLLCALL_COLLECTOR_RPC_FRAMES_H_
 #define ROLLCALL_COLLECTOR_RPC_FRAMES_H_
 
@@ -8,7 +8,7 @@
 namespace rollcall::rpc {
 
 void ToRpc(const SourceFrame& frame, SymbolFrame* out);
-// Values that this version does not know become the least that they could say.
+// Unknown enum values become the least specific value: FrameDetail::kModule, Language::kNative.
 SourceFrame FromRpc(const SymbolFrame& frame);
 
 }  // namespace rollcall::rpc

@@ -1,4 +1,4 @@
-// The number of the protocol between agents and collectors (proto/collector.proto).
+// The version of the protocol between agents and collectors (proto/collector.proto).
 #ifndef ROLLCALL_COLLECTOR_RPC_PROTOCOL_H_
 #define ROLLCALL_COLLECTOR_RPC_PROTOCOL_H_
 

@@ -16,7 +16,7 @@ std::string NewToken() {
 }
 
 bool SameSecret(std::string_view a, std::string_view b) {
-  if (a.empty() || a.size() != b.size()) return false;  // the length is no secret
+  if (a.empty() || a.size() != b.size()) return false;  // the length is not secret
   volatile unsigned char difference = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     difference = static_cast<unsigned char>(

@@ -1,4 +1,4 @@
-// The run's token: who has it may speak to the collector of the run.
+// The run's token: a client that has it may connect to the collector of the run.
 #ifndef ROLLCALL_COLLECTOR_RPC_SECRET_H_
 #define ROLLCALL_COLLECTOR_RPC_SECRET_H_
 
@@ -7,15 +7,15 @@
 
 namespace rollcall::rpc {
 
-// The metadata key that carries it.
+// The metadata key of the token.
 inline constexpr char kTokenKey[] = "rollcall-token";
-// What who has another one is told.
+// The error message for a client with another token.
 inline constexpr char kWrongToken[] = "not this run's token";
 
-// 128 bits from getrandom(2), in hex. Empty if the kernel gives none: then there is no run.
+// 128 bits from getrandom(2), in hex. Empty if the kernel provides none; the run then fails.
 std::string NewToken();
 
-// Whether both are the same and not empty, in a time that does not depend on where they differ.
+// True if both are equal and not empty. The time does not depend on where they differ.
 bool SameSecret(std::string_view a, std::string_view b);
 
 }  // namespace rollcall::rpc

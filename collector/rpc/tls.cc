@@ -10,9 +10,9 @@
 namespace rollcall::rpc {
 namespace {
 
-// What the hash is for: another use of the token would get another key.
+// The purpose is part of the hash: another use of the token would get another key.
 constexpr std::string_view kPurpose = "rollcall TLS identity 1:";
-// Clocks of nodes are apart, and collectors may run for months. RFC 5280, 4.1.2.5: a certificate
+// The clocks of nodes differ, and collectors may run for months. RFC 5280, 4.1.2.5: a certificate
 // with no well-defined end.
 constexpr char kBegin[] = "20000101000000Z";
 constexpr char kEnd[] = "99991231235959Z";
@@ -29,7 +29,7 @@ using Certificate = std::unique_ptr<X509, Free<X509_free>>;
 using Extension = std::unique_ptr<X509_EXTENSION, Free<X509_EXTENSION_free>>;
 using Memory = std::unique_ptr<BIO, Free<BIO_free>>;
 
-// RFC 8032: any 32 bytes are a private key of Ed25519, and its signatures hold no random numbers.
+// RFC 8032: any 32 bytes are a private key of Ed25519, and its signatures are deterministic.
 Key KeyOf(std::string_view token) {
   const std::string text = std::string(kPurpose) + std::string(token);
   unsigned char seed[EVP_MAX_MD_SIZE];
@@ -109,7 +109,7 @@ std::shared_ptr<grpc::ServerCredentials> CollectorCredentials(std::string_view t
 }
 
 bool IsOfAnotherToken(const grpc::Status& status) {
-  // OpenSSL's words: gRPC 1.51 has no other sign of it.
+  // OpenSSL's message: gRPC 1.51 gives no other indication.
   return status.error_code() == grpc::StatusCode::UNAVAILABLE &&
          status.error_message().find("certificate verify failed") != std::string::npos;
 }

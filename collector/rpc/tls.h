@@ -1,4 +1,4 @@
-// How the connections of a run are encrypted.
+// Encryption of the connections of a run.
 #ifndef ROLLCALL_COLLECTOR_RPC_TLS_H_
 #define ROLLCALL_COLLECTOR_RPC_TLS_H_
 
@@ -20,28 +20,27 @@ struct TlsIdentity {
   std::string certificate;
 };
 
-// The identity of a run, derived from its token: collector and agents show it to each other, and
-// trust no other. Who has the token can compute it, and nobody else (as with TLS-PSK). It is the
-// same each time, on every machine: a collector that is started again is the same one. Nothing if
-// the library refuses.
+// The identity of a run, derived from its token. Collector and agents present it to each other and
+// trust no other. Only a holder of the token can compute it (as with TLS-PSK). It is the same each
+// time, on every machine: a restarted collector has the same identity. Empty if the library fails.
 std::optional<TlsIdentity> IdentityOf(std::string_view token);
 
-// A token with fewer characters could be guessed from the identity that a server shows.
+// A shorter token could be guessed from the identity that a server presents.
 inline constexpr size_t kLeastTokenSize = 16;
 
-// What an agent connects to `address` (HOST:PORT) with: in plain text to this machine's loopback
-// interface, else by TLS as the run's identity. Null if there is none.
+// An agent's credentials for `address` (HOST:PORT): plain text to this machine's loopback
+// interface, otherwise TLS with the run's identity. Null if there is no identity.
 std::shared_ptr<grpc::ChannelCredentials> AgentCredentials(const std::string& address,
                                                            std::string_view token);
-// By TLS, wherever it is.
+// TLS credentials for any address. Null if there is no identity.
 std::shared_ptr<grpc::ChannelCredentials> TlsCredentials(std::string_view token);
-// What a collector serves TLS connections with: only those of the run's identity.
+// A collector's credentials for TLS connections: it accepts only clients with the run's identity.
 std::shared_ptr<grpc::ServerCredentials> CollectorCredentials(std::string_view token);
 
-// The name in the certificate, which stands for every host.
+// The name in the certificate, which is used for every host.
 inline constexpr char kTlsName[] = "rollcall";
 
-// Whether a connection failed because the other side's token is another.
+// True if a connection failed because the other side has another token.
 bool IsOfAnotherToken(const grpc::Status& status);
 
 }  // namespace rollcall::rpc

@@ -24,9 +24,10 @@ class AgentLink {
   virtual uint64_t aggregator() const { return 0; }
 };
 
-// Deals with agents. The network calls it from any thread, in the order in which an agent spoke,
-// and may hold the link's own mutex meanwhile: a method must be brief and must not call the link.
-// It may keep the link for as long as it likes; after Leave() nothing more comes from it.
+// Handles agents' messages. The network calls it from any thread, in the order of an agent's
+// messages, and may hold the link's own mutex meanwhile: a method must be brief and must not call
+// the link. The handler may keep the link without a time limit; after Leave() no more messages come
+// from it.
 class AgentHandler {
  public:
   virtual ~AgentHandler() = default;

@@ -20,11 +20,10 @@ namespace rollcall::service {
 // Not thread-safe. Times are of CLOCK_MONOTONIC.
 class AgentQueries {
  public:
-  // `patience_ns`: how long agents may keep silent when they are asked; what did not come by then
-  // is done without. As long as something arrives it is waited for. `agents` and `state` must
-  // outlive it. `handle_events` deals with what comes until that time at most: it calls OnAnswer()
-  // and GiveUpOn().
-  // `keeps_images`: what is fetched is unpacked and kept.
+  // `patience_ns`: how long agents may be silent when they are asked; data that has not arrived by
+  // then is left out. While data arrives, it is waited for. `agents` and `state` must outlive this
+  // object. `handle_events` handles events until `until_ns` at most: it calls OnAnswer() and
+  // GiveUpOn(). `keeps_images`: fetched images are unpacked and kept.
   AgentQueries(int64_t patience_ns, bool keeps_images, AgentTable* agents, const JobState* state,
                std::function<void(int64_t until_ns)> handle_events);
 
@@ -44,8 +43,8 @@ class AgentQueries {
     uint64_t newest_records = 0;     // of each ring buffer; 0: all
     std::set<uint64_t> processes{};  // process ids; empty: all
   };
-  // Waits for the answers of all agents concerned; rings() does not change after that. Forgets what
-  // was fetched before unless only some processes are wanted.
+  // Waits for the answers of all agents concerned; rings() does not change after that. Forgets
+  // previously fetched rings unless only some processes are requested.
   void FetchRings(const Rings& wanted);
   SnapshotSet* rings() { return &rings_; }
   // Whether the agent was asked for the data in rings().

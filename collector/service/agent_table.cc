@@ -50,9 +50,10 @@ std::vector<uint64_t> AgentTable::Greet(uint64_t number, const rpc::Hello& hello
   }
   const Place place(CleanText(hello.host(), kMostNameBytes),
                     CleanText(hello.run_directory(), kMostNameBytes));
-  // The same agent again, or another in its place: it tells everything anew. Two nodes may have one
-  // name and one path: only a node whose agent left is taken over by another agent. Agents without
-  // an id of their own go by name and path; one that was replaced waits until its successor leaves.
+  // The same agent has reconnected, or another one takes its place; either sends its whole state
+  // again. Two nodes may have the same name and path, so an agent takes another's place only if
+  // that one has left. Agents without an id are identified by name and path; one that was replaced
+  // waits until its successor leaves.
   std::vector<uint64_t> replaced;
   for (const uint64_t other : Candidates(hello, place)) {
     if (other == number) continue;

@@ -8,7 +8,7 @@
 namespace rollcall::service {
 namespace {
 
-// Order does not matter: processes come out of a hash table.
+// The results are added up: the order of processes, which are in a hash table, does not matter.
 uint64_t Fold(uint64_t id, uint64_t activity, uint64_t more) {
   uint64_t hash = id * 0x9e3779b97f4a7c15u ^ (activity + 1) * 0xc2b2ae3d27d4eb4fu ^ more;
   hash ^= hash >> 29;
@@ -97,9 +97,9 @@ Suspicion JobState::Check(int64_t now_ns) const {
     bool just_ended = false;
     int64_t last_moved_ns = 0;
     int64_t waits_since_ns = INT64_MAX;  // the longest waiting process
-    int64_t last_waits_ns = 0;           // who came last to wait
-    uint64_t picture = 0;                // of all
-    uint64_t waiting_picture = 0;        // of those that wait
+    int64_t last_waits_ns = 0;           // the process that began to wait last
+    uint64_t picture = 0;                // of all processes
+    uint64_t waiting_picture = 0;        // of the waiting processes
     std::vector<uint64_t> stalled;
   };
   std::map<std::pair<uint64_t, int32_t>, World> worlds;

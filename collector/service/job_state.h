@@ -23,7 +23,7 @@ enum class Reason : uint8_t {
   kAllWait,   // every live process of a world waits and nothing moves
   kEnded,     // a process ended or finalized, others wait
   kMismatch,  // two members' hashes differ at one sequence number
-  kStalled,   // somebody is outside any call for stall_after while others wait
+  kStalled,   // a process is outside any call for stall_after while others wait
 };
 
 struct Suspicion {

@@ -397,7 +397,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
   Look look;
   Report report;
   int64_t collected = 0;
-  bool named = false;  // the code in the look
+  bool named = false;  // the code in the look is to be symbolized
   const auto diagnose = [&] {
     RunApart([&look] { look = {}; });  // a large job leaves no memory for two looks
     look = looks_.Build(false, false);

@@ -108,7 +108,7 @@ class Monitor : public AgentHandler {
     collect::Evidence evidence;      // of this look; with on_evidence only
     std::vector<std::string> hosts;  // hosts of the traces, sorted
     bool ranks_seen = false;
-    bool is_new = false;        // it says what no report before said
+    bool is_new = false;        // it says more than all earlier reports
     bool any_findings = false;  // in this or an earlier report, and not withdrawn
   };
   // The job is over: diagnoses everything a last time. Blocks until that is done, at most a few
@@ -202,7 +202,7 @@ class Monitor : public AgentHandler {
   StandingFindings standing_;
   int64_t checked_ns_ = 0;
   int64_t check_gap_ns_ = 0;      // until the next Check()
-  bool unchecked_ = false;        // something came since
+  bool unchecked_ = false;        // events have arrived since
   bool withdrawn_ = false;        // since the newest look
   int64_t patient_since_ns_ = 0;  // when a report began to wait for further ranks; 0: it does not
   TaskThread tasks_;

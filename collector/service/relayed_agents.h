@@ -17,8 +17,8 @@ namespace rollcall::service {
 // as well.
 class RelayedAgents : public AgentHandler {
  public:
-  // Limit of agents of one aggregator, at once and on one connection. Messages of further agents
-  // are dropped.
+  // Limits of one aggregator: agents at once, agents over one connection, and agents' messages in
+  // one FromAgents. Anything beyond them is dropped.
   static constexpr size_t kMostAgents = 1024;
   static constexpr size_t kMostJoins = 16 * kMostAgents;
   static constexpr int kMostMessages = 1 << 16;

@@ -1,4 +1,4 @@
-// Ring images as they come in from the agents.
+// Ring images received from the agents.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_SNAPSHOT_SET_H_
 #define ROLLCALL_COLLECTOR_SERVICE_SNAPSHOT_SET_H_
 
@@ -31,7 +31,7 @@ struct IncomingRing {
 };
 
 struct SnapshotLimits {
-  uint64_t held_bytes = UINT64_MAX;      // as they came, their names, and kBytesOfAPlace for each
+  uint64_t held_bytes = UINT64_MAX;      // images as received, names, and kBytesOfAPlace for each
   uint64_t unpacked_bytes = UINT64_MAX;  // of all images
 };
 
@@ -139,7 +139,7 @@ class SnapshotSet {
   std::map<uint64_t, IncomingRing> images_;  // by ring id
   std::unordered_map<uint64_t, Place> places_;
   std::set<uint64_t> dropped_;   // ring ids
-  uint64_t held_bytes_ = 0;      // of all that came, of the names, and of its places here
+  uint64_t held_bytes_ = 0;      // of received data, names, and kBytesOfAPlace for each image
   uint64_t unpacked_bytes_ = 0;  // of images_ and of incomplete images
 };
 

@@ -34,7 +34,7 @@ struct Sighting {
   size_t waiting_ranks = 0;
   // The other members are set if the finding says that the job hangs.
   bool hangs = false;
-  std::vector<Rank> waiting;   // those that it says wait
+  std::vector<Rank> waiting;   // the ranks that it says wait
   int64_t still_since_ns = 0;  // the last record entered or completed by a rank of the finding
   bool computes = false;       // one of them is outside every call and uses the processor
 };
@@ -56,7 +56,7 @@ std::vector<Sighting> SightingsOf(const Trace& trace, const Report& report,
 // What a process has done since.
 struct Movement {
   uint64_t activity = 0;
-  bool gave_up = false;     // what it entered is MPI_Abort
+  bool gave_up = false;     // it entered MPI_Abort
   bool ended_well = false;  // exited with 0 by itself
 };
 
@@ -64,8 +64,8 @@ struct Movement {
 struct Withdrawal {
   std::vector<std::string> keys;
   std::vector<VerdictKind> kinds;  // parallel to keys
-  std::vector<int32_t> ranks;      // that moved; rising
-  bool all = false;                // nothing that was reported says any more that the job hangs
+  std::vector<int32_t> ranks;      // the ranks that moved; ascending
+  bool all = false;                // no reported finding that still holds says that the job hangs
 
   // "ranks 0,1 moved again; the verdict above is withdrawn"
   std::string Text() const;

@@ -23,14 +23,15 @@ class AgentThread {
 
   ~AgentThread() { Stop(); }
 
-  // Has the agent's thread call `work`, soon; later ones run after earlier ones.
+  // Makes the agent's thread call `work` soon; calls run in the order in which they were posted.
   void Post(std::function<void(agent::Agent&)> work) {
     const std::lock_guard lock(mutex_);
     work_.push_back(std::move(work));
     agent_.Wake();
   }
 
-  // Ends the thread; what was posted has run. The agent stays, for the caller alone.
+  // Ends the thread after it has run all posted work. The agent remains, for the caller's exclusive
+  // use.
   agent::Agent& Stop() {
     stop_ = true;
     agent_.Wake();

@@ -27,10 +27,10 @@
 namespace rollcall {
 namespace {
 
-// Between SIGTERM and SIGKILL when rollcall ends the job.
+// Time between SIGTERM and SIGKILL when rollcall ends the job.
 constexpr int64_t kGraceNs = 5'000'000'000;
-// A launcher that is ending the job itself, after a rank's death, is given this long: a signal in
-// the middle of that was seen to crash Open MPI 4.1.4's.
+// Time for a launcher that is ending the job itself after a rank's death: a signal at that moment
+// was seen to crash Open MPI 4.1.4's launcher.
 constexpr int64_t kLauncherActsNs = 2'000'000'000;
 
 constexpr size_t kMostHostsShown = 8;
@@ -39,7 +39,7 @@ int ExitCodeOf(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// The port and host that remote agents are told.
+// The host and port that remote agents are to connect to.
 std::string Advertised(const std::string& listen, int port) {
   std::string host = listen.substr(0, listen.rfind(':'));
   if (host == "0.0.0.0" || host == "[::]" || host.empty()) host = HostName();
@@ -51,7 +51,7 @@ WatchSettings WithListenPort(WatchSettings settings) {
   return settings;
 }
 
-// For poll(2): until `at_ns`, and not a moment less.
+// Timeout for poll(2) until `at_ns`, rounded up so that it never ends early.
 int MillisecondsUntil(int64_t at_ns) {
   constexpr int64_t kMost = 1 << 30;
   const int64_t left = (at_ns - Now(CLOCK_MONOTONIC) + 999'999) / 1'000'000;
@@ -95,7 +95,7 @@ bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
   if (!MakeDirectory(problem)) return false;
   if (!RunRoot::TakeAgentLock(&directory_)) {
     *problem = directory_.path() + " is another agent's";
-    directory_ = {};  // and not ours to remove
+    directory_ = {};  // another agent owns it: do not remove it
     return false;
   }
   Journal(journal::Run{.version = ROLLCALL_VERSION,
@@ -150,8 +150,8 @@ bool WatchedJob::Start() {
     for (const std::string& note : notes) PrintLine(note);
   }
   int error = 0;
-  // posix_spawn() has no attribute for limits. Before the job starts, the collector needs few
-  // descriptors.
+  // Sets the limit in this process because posix_spawn() has no attribute for limits. Before the
+  // job starts, the collector needs few descriptors.
   SetFileLimit(file_limit_);
   const bool started = launcher_.Start(settings_.command, environment, gate_.before(), &error);
   RaiseFileLimit();
@@ -189,10 +189,10 @@ void WatchedJob::Ask(bool launcher_may_act, const std::string& why) {
   end_why_ = why;
   end_asked_ = true;
   const uint64_t one = 1;
-  if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: it is readable
+  if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: it is readable already
 }
 
-// Who stood still is known a last time before everybody is killed.
+// Diagnoses the job a last time before all processes are killed.
 void WatchedJob::EndForTime() {
   timed_out_ = true;
   const auto ask = [this] { Ask(/*launcher_may_act=*/false, "its time is up"); };
@@ -203,7 +203,7 @@ void WatchedJob::EndForTime() {
   }
 }
 
-// Called again and again until the launcher is gone.
+// Called repeatedly until the launcher has ended.
 void WatchedJob::EndJob() {
   const int64_t now = Now(CLOCK_MONOTONIC);
   if (end_seen_ns_ == 0) end_seen_ns_ = now;
@@ -211,7 +211,7 @@ void WatchedJob::EndJob() {
   if (end_begun_ns_ == 0) {
     end_begun_ns_ = now;
     PrintLine(fmt::format("ends the job ({})", end_why_));
-    // Who was only slow is not to be judged as one that somebody had waited for long enough.
+    // A rank that was only slow must not be judged as one that was waited for long enough.
     NoteInterrupted(/*by_rollcall=*/!timed_out_);
     launcher_.Signal(SIGTERM);
   } else if (now - end_begun_ns_ > kGraceNs) {
@@ -227,9 +227,9 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
     }
     if (const std::optional<int> status = launcher_.Poll()) {
       const bool ended = end_begun_ns_ != 0;
-      // Somebody killed it, and its ranks go down with it.
+      // The launcher was killed by someone else, and its ranks end with it.
       if (WIFSIGNALED(*status) && !ended) NoteInterrupted(/*by_rollcall=*/false);
-      // Ranks that the launcher left behind: by pidfd, so never another process.
+      // Kills ranks that the launcher left behind; by pidfd, so never another process.
       if (ended && agent_ != nullptr) {
         agent_->Post([](agent::Agent& agent) { agent.SignalAll(SIGKILL); });
       }
@@ -251,7 +251,7 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
 }
 
 service::Monitor::Final WatchedJob::Finish(service::FinalPass look) {
-  look.await_agent = true;  // the one of this process
+  look.await_agent = true;  // the agent of this process
   service::Monitor::Final final = monitor_->Finish(look);
   hosts_ = final.hosts;
   return final;
@@ -261,7 +261,7 @@ std::string WatchedJob::WhereTracesAre() const {
   const std::string path = directory_.path();
   const bool all_here = hosts_.empty() || hosts_ == std::vector<std::string>{HostName()};
   if (all_here) return fmt::format("traces: {}  (rollcall analyze {})", path, path);
-  // A node's traces stay on it.
+  // Each node keeps its own traces.
   const size_t shown = std::min(hosts_.size(), kMostHostsShown);
   return fmt::format(
       "traces: {} on each of {}{}{}", path,
@@ -284,7 +284,7 @@ std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen) {
   if (why.empty() && end.by_rollcall) {
     why = "the job was ended before any rank initialized MPI, or the program is linked statically";
   } else if (why.empty() && end.signal != 0) {
-    const char* name = sigabbrev_np(end.signal);  // a real-time signal has none
+    const char* name = sigabbrev_np(end.signal);  // null for a real-time signal
     why = name != nullptr ? fmt::format("the launcher was ended by SIG{}", name)
                           : fmt::format("the launcher was ended by signal {}", end.signal);
   } else if (why.empty() && end.exit_code != 0) {

@@ -1,5 +1,5 @@
-// A job under watch: what `run` and `check` share. Run directory, collector, this node's agent and
-// the launcher in one object, from set-up to what is left on disk.
+// A watched job: the part that `run` and `check` share. Combines run directory, collector, this
+// node's agent and the launcher, from set-up to the files that are left on disk.
 #ifndef ROLLCALL_COLLECTOR_WATCH_WATCHED_JOB_H_
 #define ROLLCALL_COLLECTOR_WATCH_WATCHED_JOB_H_
 
@@ -20,7 +20,7 @@
 
 namespace rollcall {
 
-// The part of a command line that says how a job is watched.
+// The command-line settings for watching a job.
 struct WatchSettings {
   double stall_after_s = 30;
   double kill_after_s = 30;
@@ -36,8 +36,8 @@ struct WatchSettings {
   }
 };
 
-// Construct before anything that starts a thread. Not thread-safe but for AskToEnd(). Nothing is
-// left running or on disk when it goes, unless Close() kept the traces.
+// Construct before anything that starts a thread. Not thread-safe except for AskToEnd(). After its
+// destruction nothing is left running, or on disk unless Close() kept the traces.
 class WatchedJob {
  public:
   using OnReport = std::function<void(const Trace&, const Report&)>;
@@ -46,7 +46,7 @@ class WatchedJob {
     OnReport on_update;
     std::function<void(const Report&)> on_due = {};
     std::function<void(const service::Withdrawal&)> on_withdrawal = {};
-    // As there, too; empty: no bundle is wanted.
+    // As in service::MonitorOptions; empty: no bundle is wanted.
     std::function<void(const Trace&, const Report&, const collect::Evidence&)> on_evidence;
   };
 
@@ -55,33 +55,35 @@ class WatchedJob {
   WatchedJob(const WatchedJob&) = delete;
   WatchedJob& operator=(const WatchedJob&) = delete;
 
-  // False, with the reason in `problem`: Start() runs the job all the same, and nobody watches it.
+  // On failure returns false, with the reason in `problem`; Start() then still runs the job,
+  // unwatched.
   bool SetUp(Callbacks callbacks, std::string* problem);
   bool watching() const { return agent_ != nullptr; }
 
-  // Starts the launcher; false, and why is said, if it cannot be.
+  // Starts the launcher. On failure prints the reason and returns false.
   bool Start();
 
   struct End {
-    int exit_code = 0;  // the launcher's; 128 + the signal that ended it
+    int exit_code = 0;  // the launcher's, or 128 + the signal that ended it
     int signal = 0;     // that signal
     bool by_rollcall = false;
     bool timed_out = false;
   };
-  // Until the launcher is gone; signals are passed on to it. The job is ended after `time_limit_ns`
-  // (-1: never) or when AskToEnd() was called: SIGTERM first, SIGKILL 5 s later, and at last for
-  // ranks left behind.
+  // Waits until the launcher has ended, and forwards signals to it. The job is ended after
+  // `time_limit_ns` (-1: never) or after AskToEnd(): by SIGTERM, after 5 s by SIGKILL, and finally
+  // by SIGKILL to ranks that are left behind.
   End Wait(int64_t time_limit_ns = -1);
-  // Thread-safe: from on_due, say, because of that report. Where a culprit's process is
-  // gone, the launcher may be ending the job itself, and gets some time. `why` is said to the user.
+  // Thread-safe. Ends the job because of a report, for example from on_due. If a culprit's process
+  // is gone, the launcher may be ending the job itself and gets some time for it. `why` is printed
+  // for the user.
   void AskToEnd(const Report& report, const std::string& why);
 
-  // The last look at everything; after Wait(), once, if watching().
+  // Runs the final diagnosis; call once, after Wait(), if watching().
   service::Monitor::Final Finish(service::FinalPass look);
-  // What is known about ranks without a trace, a line for the user; empty: there is nothing to say.
-  // After Finish(), before Close().
+  // Returns a line for the user about ranks without a trace, or an empty string if there is nothing
+  // to report. Call after Finish() and before Close().
   std::string Unrecorded(const End& end, bool ranks_seen);
-  // Journals the end, and keeps or removes what is on disk; after Finish().
+  // Journals the end, and keeps or removes the files on disk; call after Finish().
   void Close(const End& end, bool any_findings);
 
  private:
@@ -89,7 +91,7 @@ class WatchedJob {
   void Ask(bool launcher_may_act, const std::string& why);
   void EndForTime();
   void PassOn(const SignalGate::Taken& taken);
-  // What ends from now on ends because of that.
+  // Processes that end from now on are taken to end because of the interruption.
   void NoteInterrupted(bool by_rollcall);
   void EndJob();
   void Journal(const JournalEvent& event);
@@ -98,9 +100,9 @@ class WatchedJob {
   std::string WhereTracesAre() const;
 
   const WatchSettings settings_;
-  SignalGate gate_;                 // before anything that starts a thread
-  const bool kernel_reports_ends_;  // tried before anything starts a thread
-  const uint64_t file_limit_;       // the user's, and the job's
+  SignalGate gate_;                 // initialized before anything starts a thread
+  const bool kernel_reports_ends_;  // determined before anything starts a thread
+  const uint64_t file_limit_;       // the user's limit, which the job gets, too
   const int wake_fd_;
   std::string token_;
   RunDirectory directory_;
@@ -108,7 +110,7 @@ class WatchedJob {
   std::unique_ptr<service::Monitor> monitor_;
   std::unique_ptr<service::CollectorServer> server_;
   std::unique_ptr<AgentThread> agent_;
-  std::vector<std::string> hosts_;  // of the final look
+  std::vector<std::string> hosts_;  // hosts of the final diagnosis
   bool bundles_ = false;
   std::atomic<bool> launcher_may_act_ = false;
   std::atomic<bool> end_asked_ = false;

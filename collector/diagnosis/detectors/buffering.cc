@@ -67,7 +67,7 @@ class Replay {
   struct Rank {
     std::vector<const Event*> timeline;
     size_t at = 0;
-    bool posted = false;                               // the halves of the call at `at` stand
+    bool posted = false;                               // the halves of the call at `at` are posted
     std::vector<size_t> current;                       // those halves
     std::map<uint64_t, std::vector<size_t>> requests;  // outstanding, by uid
     std::map<uint32_t, uint64_t> entered;              // collectives by communicator
@@ -274,7 +274,7 @@ class Replay {
     return next;
   }
 
-  // Depth first; vertices that were left do not lead to an undiscovered ring.
+  // Depth first; vertices that the search has left lead to no undiscovered ring.
   std::vector<uint32_t> FindRing() const {
     struct Frame {
       uint32_t vertex;

@@ -176,9 +176,9 @@ class CallFinder {
                                incident->mismatch.kind != MismatchKind::kOperation);
   }
 
-  // Returns whether a rank waits in the node for good: the members are out of step, and those
-  // inside are still. The same operation with different arguments often completes all the same, and
-  // late on a busy machine, so it takes a longer observation.
+  // Marks the nodes of the number as mismatched. Returns whether ranks wait in them for good: all
+  // ranks inside are still. The same operation with different arguments often completes anyway, and
+  // late on a busy machine, so ranks that entered it recently do not count as still.
   bool MarkNode(uint32_t communicator, uint64_t sequence, bool same_operation) {
     const auto [first, end] =
         aligned_.graph.node_index.equal_range(WaitGraph::NodeKey(communicator, sequence));

@@ -45,9 +45,9 @@ std::vector<uint32_t> WaitsFor(const Analysis& analysis, uint32_t v) {
   return next;
 }
 
-// Under MPI_THREAD_MULTIPLE another thread may answer. A thread that has called MPI is known and
-// waits in a call itself; the longer nothing moves, the less likely is a thread that has not called
-// MPI.
+// Under MPI_THREAD_MULTIPLE another thread may answer. A thread that has called MPI is known, and
+// waits in a call itself. The longer nothing moves, the less likely it is that there is a thread
+// that has not called MPI.
 constexpr int64_t kAlongsideNs = 10'000'000'000;
 
 bool MayAnswerItself(const Analysis& analysis, uint32_t p) {
@@ -212,7 +212,7 @@ class CycleFinder {
   }
 
   // Those of `there` that are also members of the communicator of the call of `process`: only they
-  // know the order of the two. All of them if it is in no such call.
+  // call on both communicators. All of them if it is in no such call.
   std::vector<uint32_t> WhoUsesBoth(const std::vector<uint32_t>& there, uint32_t process) const {
     const Event* stands = PlaceInOrder(analysis_, process);
     if (stands == nullptr || stands->member == kNoIndex) return there;
@@ -224,7 +224,8 @@ class CycleFinder {
     return both;
   }
 
-  // Keeps the incident with the smallest minority. Two equal sides have no culprit.
+  // Keeps the incident with the fewest deviating and then the most agreeing ranks. If two are equal
+  // in both, it is a tie.
   static void Keep(Incident incident, std::optional<Incident>* best) {
     const auto weight = [](const Incident& one) {
       return std::pair(one.deviating.size(), -static_cast<ptrdiff_t>(one.agreeing.size()));
@@ -247,7 +248,8 @@ class CycleFinder {
   }
 
   void AddMessages(const std::vector<uint32_t>& waiters, bool mutual, bool rests_on_order) {
-    // The same holds for a process that waits for something it has to do itself.
+    // A dead rank is the cause, and so is a process that waits for what it has to do itself: both
+    // have been found.
     if (std::any_of(waiters.begin(), waiters.end(), [this](uint32_t p) {
           return WaitsForTheDead(p) || analysis_.graph.OwnUnmarked(p) != nullptr;
         })) {
@@ -307,7 +309,7 @@ void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents) {
       static_cast<uint32_t>(processes + graph.nodes.size() + graph.any_source.size()), stuck,
       [&](uint32_t v) { return WaitsFor(analysis, v); });
   for (const std::vector<uint32_t>& component : components.members) {
-    // A single process is in a component only because it waits for itself.
+    // A component with one process is no ring: the process is a member of its own any-source wait.
     if (component.size() > 1 && component[1] < processes) finder.CheckComponent(component);
   }
 }

@@ -145,7 +145,8 @@ class DeathFinder {
           return incident.what == What::kCalls || incident.what == What::kRejected ||
                  (incident.what == What::kShift && incident.mismatch);
         });
-    // It ends the whole job, and the order in which the other ends are noticed is not certain.
+    // A truncated message ends the whole job, and the order in which the other ends are noticed is
+    // not certain.
     const bool explained = std::any_of(dead_.begin(), dead_.end(),
                                        [this](uint32_t p) { return CutOff(p) != nullptr; });
     for (const uint32_t p : dead_) {

@@ -122,7 +122,7 @@ class CauseFinder : DeviceFinder {
                                   HasStopped(*history->member, history->At(operation.sequence)));
   }
 
-  // Adds a process that ended, if most ranks wait for it.
+  // Adds a process that ended or left, at the operation in which most ranks wait for it.
   void AddGone(uint32_t p, Activity activity) {
     const DeviceOperation* best = nullptr;
     for (const DeviceOperation& operation : waits_.operations) {
@@ -171,8 +171,8 @@ class CauseFinder : DeviceFinder {
     return false;
   }
 
-  // The first operation is identified by what it lacks: another operation of its group, or a later
-  // one of a dead rank, may be what hangs.
+  // Whether a rank of `operation.first` has an open operation on a communicator with a dead member.
+  // That one may be what hangs: another operation of the group, or a later one.
   bool MayWaitForTheDead(const DeviceOperation& operation) const {
     const auto has_dead = [this](const OpenRequest& request) {
       const uint32_t c = analysis_.CommunicatorOf(request.event);
@@ -202,7 +202,7 @@ class CauseFinder : DeviceFinder {
       incidents_.push_back(std::move(incident));
       return;
     }
-    // If some members may leave early, the rest wait for one of them.
+    // If members may complete it early and several remain, those may wait for one of themselves.
     const bool some_done =
         !operation.done.empty() && (operation.IsMessage() || operation.first.size() == 1 ||
                                     NeedsAll(analysis_.Op(*operation.event)));

@@ -20,12 +20,13 @@ class DeviceFinder {
   // of the rank's own host: clocks of other hosts may differ by minutes.
   bool IsRecent(uint32_t process, const Event& event) const;
   bool IsRecent(const DeviceOperation& operation) const;
-  // A host that waits for its device and was seen twice in one place: if it lacks an operation,
-  // that operation is stuck, however short the time. If it lacks none, more time is needed to say
-  // so.
+  // A host that waits for its device and was seen twice in one place. An operation that lacks a
+  // member is stuck then, however short the time. If no member is missing, it takes the full time
+  // to say so.
   bool HostWaits(uint32_t p) const;
-  // Without a recorded open operation it waits for a graph: its device may wait in one of the
-  // graph's operations for a rank that has not launched it.
+  // The host waits for its device, and operations are in CUDA graphs, whose launches are not
+  // recorded: the device may be in an operation of a graph, waiting for a rank that has not
+  // launched it.
   bool MayWaitForGraph(uint32_t p) const;
   bool MayMove(const DeviceOperation& operation) const;
   Incident Make(Incident::What what, const DeviceOperation& operation) const;
@@ -33,7 +34,7 @@ class DeviceFinder {
   const Analysis& analysis_;
   const DeviceWaits& waits_;
   std::vector<Incident>& incidents_;
-  const uint32_t processes_;  // their number
+  const uint32_t processes_;  // the number of processes
 
  private:
   bool was_judged_ = false;
@@ -41,8 +42,8 @@ class DeviceFinder {
 
 // The parts of FindDeviceIncidents(), in order.
 //
-// Finds where waits end, except in hosts; returns the processes in whose hosts they end. Lagging
-// ones wait for no other process.
+// Finds where waits end, except in hosts; returns the processes in whose hosts they end. `lags`: by
+// process; a process that lags waits for no other process.
 std::vector<uint32_t> FindDeviceCauses(const Analysis& analysis, const std::vector<bool>& lags,
                                        std::vector<Incident>* incidents);
 // Adds these hosts, and hosts that are behind although no rank waits for them yet.

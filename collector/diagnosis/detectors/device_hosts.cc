@@ -46,8 +46,8 @@ class HostFinder : DeviceFinder {
     }
   }
 
-  // A host that has nothing open and is behind the others waits for no other rank either, if no
-  // rank has begun to wait for it: those still wait for another one.
+  // A host that has nothing open and is behind the others is a cause as well, even if no rank waits
+  // for it yet because the others still wait for another rank.
   void AddIdleHosts() {
     std::map<std::pair<uint32_t, uint64_t>, std::vector<uint32_t>> idle;
     std::vector<bool> known(processes_, false);
@@ -104,8 +104,8 @@ class HostFinder : DeviceFinder {
     incidents_.push_back(std::move(incident));
   }
 
-  // Whether this call followed the last call of the process before. True if that was never made
-  // before.
+  // Whether the process made this call before, after a call like its last one. True if it never
+  // made a call like its last one before.
   bool Expected(const DeviceOperation& operation, uint32_t process) const {
     const MemberHistory* history = analysis_.HistoryOf(operation.communicator, process);
     if (history == nullptr || history->member->events.size() < 2) return true;

@@ -106,7 +106,7 @@ class Post {
       if (channel.sent != 0) mail_[{c, p, peer, channel.tag}].sent += channel.sent;
       if (channel.received != 0) mail_[{c, peer, p, channel.tag}].received += channel.received;
     }
-    // A receive without a completed wait may have received a message.
+    // A receive whose request was not completed may have received a message.
     for (const OpenRequest& request : trace_.processes[p].open_requests) {
       const uint32_t member = request.event.member;
       if (member != kNoIndex) doubtful_.insert({trace_.members[member].communicator, p});
@@ -125,7 +125,8 @@ class Post {
     return rank < world.processes.size() ? world.processes[rank] : kNoIndex;
   }
 
-  // The send with that number on its route; nullptr if it is no longer recorded.
+  // The send with that number on its route, otherwise the last recorded send of the route; nullptr
+  // if none is recorded.
   const Event* FindSend(uint32_t from, uint32_t communicator, uint32_t to, int32_t tag,
                         uint64_t number) const {
     const Event* last = nullptr;
@@ -166,7 +167,7 @@ bool MayHaveCancelled(const Analysis& analysis) {
   return false;
 }
 
-// What ranks left behind by one operation at one line is one finding.
+// Leaks of one operation at one line are one finding, for all ranks.
 class Leaks {
  public:
   explicit Leaks(const Analysis& analysis) : analysis_(analysis) {}

@@ -12,9 +12,9 @@
 
 namespace rollcall {
 
-// Members that only incidents of one family have.
+// Details that only incidents of one family have.
 struct ShiftDetails {
-  uint64_t calls = 0;      // so many were left out, or made alone
+  uint64_t calls = 0;      // how many were skipped, or made by one side only
   bool each_time = false;  // one call, wherever the others make it
   bool extra = false;      // the deviating side made more, not fewer
 };
@@ -24,50 +24,50 @@ struct MessageDetails {
   // Other ranks wait in collectives for them, and they wait for those ranks: only the order of
   // calls shows which of them is early and which is late.
   bool rests_on_order = false;
-  bool itself = false;    // nobody but the waiter itself could answer
+  bool itself = false;    // only the waiter itself could answer
   uint64_t unmarked = 0;  // partitions that the waiter has not marked ready
 };
 
 struct CircleDetails {
-  bool crossed = false;   // kCycle: nobody went past a call; each side is first somewhere else
+  bool crossed = false;   // kCycle: no rank went past a call; each side entered another call first
   bool buffered = false;  // kBuffered: a send of the ring was buffered
 };
 
 struct CreationDetails {
   uint32_t index = kNoIndex;  // in Trace::creations; kNoIndex: MPI's own start-up
-  uint64_t expected = 0;      // how many are to come; 0 if unknown
+  uint64_t expected = 0;      // how many ranks must call it; 0 if unknown
 };
 
 struct SurplusDetails {
-  uint64_t count = 0;     // how many calls, messages, requests, handles
-  bool at_most = false;   // of a leak: some of `deviating` have fewer
+  uint64_t count = 0;     // number of calls, messages, requests or handles
+  bool at_most = false;   // for a leak: some of `deviating` have fewer
   bool at_least = false;  // for a leak: not all were counted
 };
 
 // How late one rank is, over the collectives in which every member waits for every other.
 struct Lateness {
-  uint64_t last = 0;       // in so many it came last
-  uint64_t of = 0;         // of so many
-  int64_t median_ns = 0;   // so long the others waited for it alone, each time
-  int64_t total_ns = 0;    // and all together
-  int64_t elapsed_ns = 0;  // during this time
+  uint64_t last = 0;       // number of collectives at which it arrived last
+  uint64_t of = 0;         // out of this number
+  int64_t median_ns = 0;   // median time that the others waited for it alone
+  int64_t total_ns = 0;    // sum of these times
+  int64_t elapsed_ns = 0;  // the time that the collectives span
 };
 
 struct Incident {
   enum class What : uint8_t {
-    kDeath,        // a process ended before its time
-    kCalls,        // calls under one number that cannot match: operations or arguments
-    kShift,        // every call found a partner, and the histories of call sites are shifted
+    kDeath,        // a process ended before the job did
+    kCalls,        // calls with one number that cannot match: operations or arguments
+    kShift,        // every call found a partner, but the histories of call sites are shifted
     kLeft,         // the deviating side finalized, and the other needs it
-    kCycle,        // ranks wait in a circle; `deviating` is missing from a collective in it
-    kBehind,       // `deviating` is missing, and computes
-    kMessage,      // a receive or send that nobody will answer
-    kAllArrived,   // everybody is inside, all matches, nobody comes out
-    kAbsent,       // who is missing has no trace
-    kHashes,       // rolling hashes differ, the records are lost
-    kDeviceLag,    // what others have completed or begun, `deviating` have not: on their devices
+    kCycle,        // ranks wait in a ring; `deviating` is missing from a collective in it
+    kBehind,       // `deviating` has not arrived, and is outside every call
+    kMessage,      // a receive or send that no rank will answer
+    kAllArrived,   // all members are inside, all calls match, and none returns
+    kAbsent,       // the missing ranks have no trace
+    kHashes,       // rolling hashes differ, and the records are lost
+    kDeviceLag,    // devices of `deviating` have not begun or completed what others have
     kMessageSize,  // a message whose two sides differ: `deviating` has the sender and the receiver
-    kStart,        // some wait in an initialisation that `deviating` or `absent` have not come to
+    kStart,        // some wait in an initialization that `deviating` or `absent` have not entered
     kGroup,        // group calls that do not balance
     // A ring that completed. It would not have completed with unbuffered sends, and collectives
     // that return only when all members have called them.
@@ -78,11 +78,11 @@ struct Incident {
     kRequestLeak,  // `deviating` finalized with requests that were never completed
     kStartedLeak,  // persistent requests that were started
     kPersistentLeak,  // persistent requests that were not started and never freed
-    kLeftover,        // with anything else that is to be freed
-    kSites,           // one number, and call sites that differ
-    kWindow,          // `agreeing` are in the synchronisation of a window, and nobody moves
-    kRejected,        // MPI rejected a call of `deviating`, which `agreeing` need
-    kTimedOut,        // `deviating` were still there when the time was up
+    kLeftover,        // `deviating` finalized with other objects that were not freed
+    kSites,           // calls with one number from different call sites
+    kWindow,          // `agreeing` are in the synchronization of a window, and no rank moves
+    kRejected,        // MPI rejected a call of `deviating` that `agreeing` need
+    kTimedOut,        // `deviating` had not finalized when the time was up
     kCancelled,  // `agreeing` wait for requests that they have cancelled, and MPI does not return
   };
   What what = What::kCalls;
@@ -101,7 +101,7 @@ struct Incident {
   // For kCalls, and for kShift if calls with a later number cannot match. Its indices were resolved
   // into the two lists above.
   Mismatch mismatch;
-  uint64_t repeated = 0;        // as often again with the same lines
+  uint64_t repeated = 0;        // number of further incidents at the same lines
   std::vector<int32_t> absent;  // world ranks
   // If they do not follow from the number: the call of each of `deviating`. `agreeing` has no lines
   // then.
@@ -170,15 +170,15 @@ bool MayReturnEarly(const Analysis& analysis, const Event& call);
 void FindUnevenMessages(const Analysis& analysis, std::vector<Incident>* incidents);
 // The message that was too long for a receive of this process; nullptr if there was none.
 Incident* CutOffMessage(std::vector<Incident>* incidents, uint32_t process);
-// A rank that got an error for such a message and finalized while others need it left because of
-// the error.
+// Drops departures that such a message explains: a rank that got an error for it, and finalized
+// while others need it, left because of the error.
 void FoldDeparturesAfterErrors(const Analysis& analysis, std::vector<Incident>* incidents);
 // `send` and `receive` are of one message, and `mismatch` is of its two sides.
 Incident MessageIncident(uint32_t sender, const Event& send, uint32_t receiver,
                          const Event& receive, uint32_t communicator, Mismatch mismatch);
 
 // For a job that is over; only if requested: see DiagnoseOptions::judge_end, compare_call_sites and
-// time_limit_ns. They find nothing unless every rank finalized and its records are complete.
+// time_limit_ns. The first three require AllFinalized().
 void FindUnbalanced(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindUnreceived(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindLeaks(const Analysis& analysis, std::vector<Incident>* incidents);
@@ -192,12 +192,11 @@ bool AllFinalized(const Analysis& analysis);
 bool Explained(const std::vector<Incident>& incidents, uint32_t communicator, uint64_t sequence);
 
 // The incident of histories of this communicator that are shifted against each other: its members
-// on both sides, at the number where it began. Without the representative calls, and without
-// whether it hangs.
+// on both sides, at the number where it began. Does not set the representative calls and `hangs`.
 Incident ShiftIncident(const CommunicatorHistory& histories, const Shift& shift);
 
-// The call of `process` with a number, or the call that it is in if it made none. `start`: the n-th
-// start instead of the initialization.
+// The call of `process` with a number, or the call that it is in if it made none. `start`: if not
+// 0, the n-th start that it waits for, instead of the initialization.
 const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64_t sequence,
                          uint32_t process, uint64_t start = 0);
 
@@ -205,7 +204,8 @@ const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64
 // which wait for them.
 void AddThoseInside(const Analysis& analysis, Incident* incident);
 
-// Makes the other side the deviating one, described from the place of the agreeing side.
+// Swaps the two sides. The incident is then at the call of the new agreeing side, if that call is a
+// collective.
 void TurnAround(const Trace& trace, Incident* incident);
 
 // Whether the call waits for processes that are not known members of its communicator: the other

@@ -26,12 +26,12 @@ namespace {
 // One end of a message, in posting order.
 struct Posting {
   uint32_t process = kNoIndex;
-  const Event* event = nullptr;          // of a persistent request, its start
-  const Arguments* arguments = nullptr;  // the arguments, or those of its initialization
+  const Event* event = nullptr;          // for a persistent request, its start
+  const Arguments* arguments = nullptr;  // its own, or those of its request's initialization
   Message message;
   uint32_t communicator = kNoIndex;
   uint32_t peer = kNoIndex;  // a process; kNoIndex: any
-  bool certain = true;       // false: it may have been posted here, or not, or have met nothing
+  bool certain = true;       // false: it may not have been posted, or may have matched nothing
 };
 
 // All messages that one process posts, in order, as far as the order is certain.
@@ -162,7 +162,7 @@ class Postings {
   const MessageSupply& messages_;
   const uint32_t process_;
   const Process& record_;
-  std::set<uint64_t> cancelled_;                     // requests, now or later
+  std::set<uint64_t> cancelled_;                     // requests that are cancelled now or later
   std::unordered_map<uint64_t, const Event*> made_;  // initializations of persistent requests
   bool unnamed_starts_ = false;
   size_t probed_ = 0;  // messages taken by matched probes and not yet received

@@ -12,7 +12,7 @@ namespace {
 struct Edge {
   std::map<int32_t, uint64_t> sent;
   std::map<int32_t, uint64_t> taken;  // received, or taken by a posted receive
-  uint64_t taken_by_any = 0;          // of any tag, or by receives from any rank
+  uint64_t taken_by_any = 0;          // with any tag, or by receives from any source
 
   static uint64_t Count(const std::map<int32_t, uint64_t>& counts, int32_t tag) {
     const auto found = counts.find(tag);

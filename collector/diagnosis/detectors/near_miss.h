@@ -25,9 +25,9 @@ std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, 
 std::optional<NearMiss> FindNearReceive(const Analysis& analysis, uint32_t waiter,
                                         const Event& call);
 
-// Ranks wait for each other's messages in a ring. Returns those whose message was sent with another
-// tag than the receiver waits for: they are the cause of the ring. Empty if that is not certain: a
-// message with another tag may also be received later.
+// For ranks that wait for each other's messages in a ring: returns the ranks whose awaited message
+// was sent with another tag than they wait for. This is the cause of the ring. Empty if that is not
+// certain: a message with another tag may also be received later.
 std::vector<uint32_t> ThoseWithAnotherTag(const Analysis& analysis,
                                           const std::vector<uint32_t>& ring);
 

@@ -54,7 +54,7 @@ int Differences(const Analysis& analysis, const Event& a, const Event& b) {
 struct Visit {
   uint64_t calls = 0;          // from the loop's own call site
   bool begins_with_it = true;  // the first call of the loop is on the same line of the user's code
-  bool whole = true;           // the visit's beginning is on record
+  bool whole = true;           // the beginning of the visit is recorded
 };
 
 // The last visit of the loop that began before `until`. `inside`: `until` is a call of the loop.
@@ -167,9 +167,9 @@ bool LeftLoop(const Analysis& analysis, const MemberHistory& staying, uint64_t s
 // The calls of a process, divided at each instance of one call.
 struct Rounds {
   using Calls = std::vector<const Event*>;
-  Calls before;              // up to the first of those
+  Calls before;              // up to the first instance
   std::vector<Calls> whole;  // between two instances
-  Calls present;             // after the last of them, with the call that it stands in
+  Calls present;             // after the last instance, with the call that it is in
   const Event* last = nullptr;
 };
 
@@ -250,7 +250,7 @@ bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, u
   const uint32_t comm = analysis.CommunicatorOf(stands);
   const bool collective = stands.sequence != 0 && comm != kNoIndex;
   if (collective) {
-    // The other process has been there as well: then this one is late, not ahead.
+    // The waiter has entered that call as well: then this process is late, not ahead.
     const MemberHistory* history = analysis.HistoryOf(comm, waiter);
     if (history != nullptr && history->entered >= stands.sequence) return false;
   }
@@ -264,14 +264,14 @@ bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, u
   const Rounds others = CutAt(analysis, waiter, waiting, waiting);
   const bool same_round = others.last != nullptr && others.last->sequence == own.last->sequence;
   if (same_round && SameCalls(analysis, own.present, others.present, own.present.size())) {
-    return false;  // on the same path, and less far
+    return false;  // on the same path, and not as far
   }
   const auto here = [&](const Rounds::Calls& calls) {
     return std::count_if(calls.begin(), calls.end(), [&](const Event* event) {
       return analysis.Site(*event) == analysis.Site(stands);
     });
   };
-  // At the present place more often than in any iteration: an iteration without that call.
+  // More often at this place than in any iteration: this iteration skipped the awaited call.
   const auto times = here(own.present);
   if (times > 1) {
     auto usual = same_round ? here(others.present) : 0;
@@ -287,7 +287,7 @@ bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, u
   const bool was_here = SameSite(analysis, *own.last, stands) || has_here(own.before) ||
                         std::any_of(own.whole.begin(), own.whole.end(), has_here);
   if (was_here || !collective || analysis.HistoryOf(comm, waiter) == nullptr) return false;
-  // The first time at this place. Without names to compare lines by, earlier iterations decide.
+  // The first time at this place. If lines cannot be compared, earlier iterations decide.
   if (path_divergence.known) return stands_behind;
   return same_round && HasCallPath(analysis, stands) && HasCallPath(analysis, waiting) &&
          WentTheSameWay(analysis, own, others);

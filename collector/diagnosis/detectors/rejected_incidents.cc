@@ -71,7 +71,7 @@ class RejectionFinder {
     return nullptr;
   }
 
-  // The last call of the process before it left.
+  // The last rejected call, if the process made no later call; otherwise nullptr.
   const RejectedCall* Last(uint32_t p) const {
     if (Rejected(p).empty()) return nullptr;
     const RejectedCall& last = Rejected(p).back();
@@ -171,7 +171,8 @@ class RejectionFinder {
     }
   }
 
-  // The missing sender is not named, as several may be meant.
+  // If no rank answers a message, the incident names no rank, as several may be meant: looks for a
+  // rank whose rejected call is the other half.
   Calls SenderOf(Incident* incident) const {
     const uint32_t waiter = incident->deviating.front();
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {

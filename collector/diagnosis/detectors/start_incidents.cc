@@ -249,7 +249,8 @@ class StartFinder {
       if (incident.absent.empty()) incident.deviating = std::move(missing);
     }
     if (something_hangs_ || !StandsStill(incident.agreeing)) return;
-    // Two halves of a job with one id each: reported with the first of them.
+    // If parts of a job use one id each, a part with less than half of the ranks is not reported;
+    // of two halves, only the first is.
     if (Inside(entrants).size() * 2 < static_cast<size_t>(std::max(first.size, 0)) &&
         std::any_of(incident.deviating.begin(), incident.deviating.end(),
                     [this](uint32_t p) { return IsCreating(p); })) {

@@ -31,7 +31,7 @@ class Gatherer {
     incident.hangs = true;
     const std::vector<uint32_t> there =
         what == What::kLeft ? WhoCame(analysis_, node) : WhoEntered(analysis_, node);
-    // The smaller side deviates, whichever it is; dead ranks always do.
+    // If ranks left, or wait in a ring, the smaller side deviates; otherwise the missing ranks do.
     const bool choose = what == What::kLeft || what == What::kCycle;
     incident.tie = choose && there.size() == missing.size();
     if (choose && there.size() < missing.size()) {
@@ -42,7 +42,7 @@ class Gatherer {
       incident.agreeing = there;
     }
     const auto event_of = [&](const std::vector<uint32_t>& side) {
-      // Among the ranks that have arrived, one that still waits shows what for.
+      // For a persistent collective, a rank that still waits shows the start that it waits for.
       const bool came = node.start != 0 && side == there && !node.inside.empty();
       return CallOrPlace(analysis_, node.communicator, node.sequence,
                          came ? node.inside.front() : side.front(), node.start);
@@ -123,8 +123,8 @@ bool StandsStill(const Analysis& analysis, const CollectiveNode& node) {
          analysis.AllStill(Those(analysis, node.missing, Activity::kRunning));
 }
 
-// A rank that got an error from a mismatched call and left, left because of it: that the others
-// miss it now is a consequence. nullptr if one of them has another reason.
+// The incident that explains why all of `gone` left: they got an error from its mismatched call,
+// and that the others miss them is a consequence. nullptr if one of them has another reason.
 Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& gone,
                       std::vector<Incident>* incidents) {
   if (gone.empty()) return nullptr;
@@ -186,8 +186,7 @@ void LookAtShift(const Analysis& analysis, const CollectiveNode& node,
   const std::optional<Shift>& shift = analysis.ShiftOf(node.communicator);
   if (!shift || shift->sequence > node.sequence || node.missing.empty()) return;
   if (Explained(*incidents, node.communicator, node.sequence)) return;
-  // Only calls that cannot complete are worth examining the past: moving ranks are often out of
-  // step.
+  // The past is examined only for calls that cannot complete: moving ranks are often out of step.
   const bool stuck = std::any_of(node.inside.begin(), node.inside.end(),
                                  [&](uint32_t process) { return analysis.IsStuck(process); });
   if (!stuck) return;
@@ -229,7 +228,7 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
         // others wait and nothing else can release them.
         if (behind.size() == 1) gatherer->AddMessage(What::kBehind, p, dependency, behind);
       } else if (!dead.empty() && (analysis.IsStuck(p) || graph.Candidates(dependency) == 1)) {
-        // Among the possible senders, the dead ones are those whose reason is unknown.
+        // Of the ranks that could have acted, the dead ones are named: why they did not is unknown.
         gatherer->AddMessage(What::kDeath, p, dependency, dead);
       } else if (!left.empty() && left.size() == graph.Candidates(dependency) && !another) {
         gatherer->AddMessage(What::kMessage, p, dependency, left);
@@ -238,7 +237,7 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
   }
 }
 
-// All known members have entered, and further processes are needed.
+// Whether the call also needs processes that are not known members, when all members have entered.
 bool NodeNeedsOutsiders(const Analysis& analysis, const CollectiveNode& node) {
   return std::any_of(node.inside.begin(), node.inside.end(), [&](uint32_t p) {
     const Event* call = CallOrPlace(analysis, node.communicator, node.sequence, p, node.start);

@@ -60,8 +60,8 @@ class AlignedTrace {
   bool WasJudged(uint32_t process) const {
     return rollcall::WasJudged(options, trace.processes[process]);
   }
-  // For a job that is over: a live observer had waited long enough for the process; its stack was
-  // taken, or it was ended.
+  // For a job that is over: a live observer had waited long enough for the process and took its
+  // stack, or rollcall ended it.
   bool WasLookedInto(uint32_t process) const {
     const Process& watched = trace.processes[process];
     return options.job_ended && (!watched.live_stacks.empty() || watched.end.by_rollcall);

@@ -15,12 +15,12 @@ bool Reliable(const Process& process) {
 
 // The rules by which a process is considered to wait.
 enum class Waits : uint8_t {
-  kAll,       // all that looks like it
-  kFirm,      // no weak waits, and for nothing that may have come uncounted
+  kAll,       // every process that appears to wait
+  kFirm,      // no weak waits, and no waits for messages that may have arrived uncounted
   kStandard,  // what the standard requires, on complete records
 };
 
-// The largest set of processes that can act, by a worklist. Returns whether each process can.
+// Computes the processes that can act: a least fixpoint, by a worklist. Indexed by process.
 std::vector<bool> ComputeRunnable(const Trace& trace, const WaitGraph& graph,
                                   const std::vector<bool>& mismatched, Waits waits) {
   const bool strict = waits == Waits::kStandard;
@@ -53,7 +53,7 @@ std::vector<bool> ComputeRunnable(const Trace& trace, const WaitGraph& graph,
   const auto satisfied = [&](const WaitDependency& dependency) {
     if ((strict && !dependency.strict) || (dependency.uncounted && waits != Waits::kAll))
       return true;
-    // A process that can act is not a waiter, so it is not asked about itself.
+    // Another process set it: a waiter that can act itself is not examined again.
     if (dependency.any_source != kNoIndex) return bool{somebody_can[dependency.any_source]};
     if (dependency.process != kNoIndex) return bool{can[dependency.process]};
     if (mismatched[dependency.node]) return false;

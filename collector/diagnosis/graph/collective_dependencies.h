@@ -19,8 +19,8 @@ class CollectiveDependencies {
   CollectiveDependencies(const Trace& trace, const std::vector<CommunicatorHistory>& histories)
       : trace_(trace), histories_(histories) {}
 
-  // Fills in `relevant` and `strict` of `need`, by which process `p` waits for `node`: MPI 4.0, 6.1
-  // lets a collective return as soon as the caller's part is complete.
+  // Fills in `relevant` and `strict` of `dependency`, by which process `p` waits for `node`: MPI
+  // 4.0, 6.1 lets a collective return as soon as the caller's part is complete.
   void Refine(uint32_t p, const CollectiveNode& node, WaitDependency* dependency);
 
  private:

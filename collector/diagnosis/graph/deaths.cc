@@ -17,8 +17,8 @@ bool Gone(const Process& process) {
          process.end.how == ProcessEnd::How::kVanished;
 }
 
-// Errors that MPI reported may stem from another rank's end. A call that it rejected had this
-// rank's own argument.
+// Errors that MPI reported may stem from another rank's end; errors of rejected calls stem from
+// this rank's own arguments.
 bool SawOnlyItsOwnErrors(const Process& process) {
   return process.errors_seen <= process.rejected.size();
 }
@@ -48,7 +48,7 @@ bool InTheBlur(const Process& a, const Process& b) {
 
 // Whether the launcher may have ended `process` because of `cause`.
 bool EndsAnother(const Process& cause, const Process& process) {
-  // Whoever ended the job then, by hand or by the launcher, did so because it could not continue.
+  // The job was ended then, by hand or by the launcher, because it could not continue.
   if (cause.exception) {
     return process.end.at_ns == kNoTime ||
            cause.exception->at_ns - process.end.at_ns < ClockErrorNs(cause, process);
@@ -56,8 +56,8 @@ bool EndsAnother(const Process& cause, const Process& process) {
   if (!Gone(cause)) return false;
   const bool before = cause.end.order < process.end.order;
   if (!InTheBlur(cause, process)) return before;
-  // How that process ended was not observed. SIGKILL from a launcher reaches the parent first,
-  // which then reports nothing: this process was ended by another one.
+  // How `cause` ended was not observed. SIGKILL from a launcher reaches the parent first, which
+  // then reports nothing. The parent of `process` did report: the signal was not the launcher's.
   if (cause.end.how == ProcessEnd::How::kVanished && process.end.parent_saw) return before;
   if (EndedByItsOwnHand(cause)) return true;
   // Both were killed, and which was first is chance: a process that was killed while it waited for
@@ -111,8 +111,8 @@ bool WasAskedToStop(const Process& process) {
   return process.end.how == ProcessEnd::How::kSignaled && process.end.status == 15;
 }
 
-// So far apart are the ends of ranks that one signal was meant for. Open MPI, which lost a rank,
-// waits for a second before it ends the others.
+// The ends of ranks that were sent one signal are at most this far apart. Open MPI, after it has
+// lost a rank, waits for a second before it ends the others.
 constexpr int64_t kTogetherNs = 250'000'000;
 
 }  // namespace
@@ -174,8 +174,7 @@ bool Deaths::ByItself(const Process& process) const {
   if (process.end.how == ProcessEnd::How::kExited) return true;
   const std::vector<uint32_t>& others = trace_.worlds[process.world].processes;
   if (process.end.how == ProcessEnd::How::kVanished) {
-    // All processes vanished at the same time for an unobserved reason: the job was ended from
-    // outside.
+    // If all processes vanished together, for an unobserved reason, the job was ended from outside.
     return std::any_of(others.begin(), others.end(), [&](uint32_t other) {
       if (other == kNoIndex) return false;
       const Process& sibling = trace_.processes[other];

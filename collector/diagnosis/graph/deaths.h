@@ -26,7 +26,7 @@ class Deaths {
 
   const Trace& trace_;
   std::vector<bool> asked_to_stop_;  // by world
-  // World and host: hosts on which ranks ended otherwise than by losing their daemon.
+  // World and host of ranks that ended otherwise than by losing their daemon.
   std::set<std::pair<uint32_t, std::string>> other_ends_;
 };
 

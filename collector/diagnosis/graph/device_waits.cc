@@ -262,8 +262,8 @@ class DeviceWaitsBuilder {
         if (event.sequence > furthest[c] || EndedWithin(c, event.sequence)) continue;
         if (std::find(seen.begin(), seen.end(), c) != seen.end()) continue;
         if (MayBeHeldByItsGroup(trace_, histories_, p, event)) continue;
-        // Other operations may complete before it begins, so it may be queued behind something
-        // else.
+        // Other ranks may complete it before this rank begins it: here it may be queued behind
+        // other work.
         const bool first = OldestHandedOver(trace_.processes[p]) == &request;
         if (!NeedsAll(Op(event)) && !(first && AllOthersDone(p, c, event.sequence))) continue;
         seen.push_back(c);

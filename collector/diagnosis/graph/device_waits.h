@@ -30,8 +30,8 @@ struct DeviceOperation {
   uint64_t sequence = 0;       // of a collective; 0: a message
   uint32_t sender = kNoIndex;  // of a message; kNoIndex if its trace is missing
   uint32_t receiver = kNoIndex;
-  uint64_t nth = 0;               // of the messages between the two that are on record
-  const Event* event = nullptr;   // of one that has it open
+  uint64_t nth = 0;               // index among the recorded messages between the two
+  const Event* event = nullptr;   // the call of a process that has it open
   std::vector<uint32_t> first;    // have it open, and nothing older
   std::vector<uint32_t> behind;   // have enqueued it behind something else
   std::vector<uint32_t> missing;  // members that have not enqueued it
@@ -66,7 +66,7 @@ struct DeviceUneven {
 struct DeviceWaits {
   std::vector<DeviceOperation> operations;
   std::vector<uint32_t> oldest;  // by process: index into operations; kNoIndex if nothing is open
-  std::vector<DeviceLag> lags;   // by rising process
+  std::vector<DeviceLag> lags;   // by increasing process
   std::vector<DeviceUneven> uneven;
   bool any = false;  // there are device processes
 };
@@ -87,8 +87,9 @@ const OpenRequest* OldestHandedOver(const Process& process);
 bool IsHeld(const Process& process, uint32_t member, uint64_t sequence);
 bool IsHeldMessage(const Process& process, const Event& event);
 
-// Operations of one group complete together. Whether a process without a part in the open `event`
-// delays another operation of its launch on this process: then that one may be what hangs.
+// Operations of one group complete together. Whether an operation of the same launch as the open
+// `event` of `process` is also open on a process that does not have `event` open: that operation
+// may be what hangs.
 bool MayBeHeldByItsGroup(const Trace& trace, const std::vector<CommunicatorHistory>& histories,
                          uint32_t process, const Event& event);
 

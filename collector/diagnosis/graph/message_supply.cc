@@ -67,19 +67,20 @@ void MessageSupply::VisitChannels(uint32_t p, uint32_t communicator, const Visit
   }
 }
 
-// No matching message is counted elsewhere, or not at all.
+// Whether the messages of the pattern are counted in channels of their own. If not, some may be
+// counted elsewhere, or not at all.
 bool MessageSupply::IsCountedApart(uint32_t p, uint32_t communicator,
                                    const Pattern& pattern) const {
   bool apart = !trace_.processes[p].channels_lost;
   if (apart || pattern.tag == ring::kAnyTag) return apart;
-  // After the first message of a channel, all of its messages are counted there.
+  // From the first message of a channel on, all of its messages are counted there.
   VisitChannels(p, communicator, [&](const Channel& channel) {
     apart |= Pattern{channel.peer, channel.tag} == pattern;
   });
   return apart;
 }
 
-// For all processes that could send the message of a receive.
+// Whether the sends of all processes that could send the message of a receive are counted.
 bool MessageSupply::AreSendsCounted(uint32_t receiver, uint32_t communicator,
                                     const Message& message) const {
   if (!channels_lost_) return true;
@@ -216,7 +217,7 @@ uint32_t MessageSupply::UnmarkedFor(uint32_t receiver, uint32_t sender, uint32_t
   const OpenRequest* receive = OnlyPartitioned(receiver, communicator, message);
   if (send == nullptr || receive == nullptr) return 0;
   if (send->state != ring::RequestState::kActive || send->starts != starts) return 0;
-  // Other freed requests would have been counted as well.
+  // Starts of requests that were freed are counted in the channel as well.
   uint64_t started = 0;
   VisitChannels(sender, communicator, [&](const Channel& channel) {
     if (channel.peer == sent.peer && channel.tag == sent.tag) started += channel.sent;

@@ -41,10 +41,10 @@ class MessageSupply {
   Counted BeingTaken(uint32_t sender, uint32_t communicator, uint32_t receiver, const Message& sent,
                      const Event& event) const;
 
-  // The number of partitions that the send started by `event`, or the send that a receive waits
-  // for, lacks. 0 if the sender's calls of MPI_Pready are not certain, and for a receive unless
-  // there is exactly one request at each end: requests match in the order of their initialization
-  // (MPI 4.0, 4.2.1).
+  // The number of partitions that are not marked ready: of the send that `event` started, or of the
+  // send that a receive with `starts` starts waits for. 0 if the sender's calls of MPI_Pready are
+  // not certain, and for a receive unless there is exactly one request at each end: requests match
+  // in the order of their initialization (MPI 4.0, 4.2.1).
   uint32_t UnmarkedOf(uint32_t sender, const Event& event) const;
   uint32_t UnmarkedFor(uint32_t receiver, uint32_t sender, uint32_t communicator,
                        const Message& message, uint64_t starts) const;

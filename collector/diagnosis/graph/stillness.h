@@ -10,7 +10,7 @@
 
 namespace rollcall {
 
-// How long a process has entered and completed no call, without failed polls; -1 if unknown.
+// How long a process has entered and completed no call, not counting failed polls; -1 if unknown.
 int64_t IdleNs(const DiagnoseOptions& options, const Process& process);
 
 // For a job that is over: a hang was reported, and the process has not moved since.
@@ -27,8 +27,8 @@ bool PollsTightly(const Thread& thread);
 // Whether the process waits by this thread's polls. See WaitingPoller().
 bool WaitsByPolling(const DiagnoseOptions& options, const Process& process, const Thread& thread);
 
-// How long a process that waits by polling, or that may have another acting thread, has looked like
-// a waiting one; -1 if unknown.
+// How long a process that waits by polling, or that may have another thread that acts, has looked
+// like a waiting one; -1 if unknown.
 int64_t WaitedNs(const DiagnoseOptions& options, const Process& process);
 
 }  // namespace rollcall

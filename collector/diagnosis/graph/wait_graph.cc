@@ -244,8 +244,8 @@ class GraphBuilder {
     return index;
   }
 
-  // Adds the processes that could bring the message; false if it is on its way already, or cannot
-  // be judged.
+  // Fills in the processes that could send or receive the message; returns false if it is on its
+  // way already, or cannot be judged.
   bool Brings(uint32_t p, uint32_t communicator, const Message& message, const Event& event,
               uint64_t starts, WaitDependency* dependency) {
     if (message.matched || HasOutsiders(trace_.communicators[communicator])) return false;
@@ -255,7 +255,7 @@ class GraphBuilder {
     const int32_t peer = message.peer;
     if (peer == ring::kAnySource) {
       dependency->any_source = AnySourceWaitOf(world, communicator, peers);
-      if (graph_.any_source[dependency->any_source].absent) return false;  // who may still send
+      if (graph_.any_source[dependency->any_source].absent) return false;  // may still be sent
     } else {
       if (peer < 0 || static_cast<size_t>(peer) >= peers.size()) return false;
       dependency->process = messages_.ProcessOf(world, peers[static_cast<size_t>(peer)]);

@@ -19,7 +19,7 @@ enum class Activity : uint8_t {
   kBlocked,  // inside a call
   kPolling,  // only tests requests, or probes, repeatedly
   kLeft,     // entered MPI_Finalize; takes part in nothing any more
-  kEnded,    // gone without it, or on its way out by an exception that nobody caught
+  kEnded,    // ended without MPI_Finalize, by an uncaught exception, or inside a rejected call
 };
 
 // One collective that a process is inside of, or has started and waits for.
@@ -30,7 +30,7 @@ struct CollectiveNode {
   std::vector<uint32_t> inside;   // processes that wait in it
   std::vector<uint32_t> missing;  // members with a trace that have not entered it
   std::vector<int32_t> absent;    // world ranks of members without a trace
-  bool unknown = false;           // some member may not have started it, and nothing tells
+  bool unknown = false;           // some member may not have started it: that is not recorded
 };
 
 // The processes that a receive from any source waits for, shared by all such receives: separate
@@ -41,14 +41,14 @@ struct AnySourceWait {
   std::vector<uint32_t> ended;
   std::vector<uint32_t> left;
   std::vector<uint32_t> running;
-  bool absent = false;       // there are others, whose trace is not here
+  bool absent = false;       // there are other candidates, without a trace
   bool other_group = false;  // of an intercommunicator: waiters are not among them
 };
 
 // One thing that an open call waits for: exactly one of the first three is set.
 struct WaitDependency {
   uint32_t node = kNoIndex;        // a CollectiveNode
-  uint32_t process = kNoIndex;     // a message: whoever is to bring or take it
+  uint32_t process = kNoIndex;     // a message: the process that must send or receive it
   uint32_t any_source = kNoIndex;  // a message: any of these other processes could bring it
   std::vector<uint32_t> relevant;  // node: the missing members that it needs; empty: all
   // required by the standard; false: buffering or an early return may make it unnecessary
@@ -56,13 +56,13 @@ struct WaitDependency {
   const Event* event = nullptr;  // the call, or the call that made the request
   bool sends = false;            // a message to send, not to receive
   bool uncounted = false;        // it may have been sent or taken: see Process::channels_lost
-  bool polled = false;           // a thread asks for it that polls; it is not inside a call
-  uint32_t unmarked = 0;         // so many partitions of it `process` has not marked ready yet
+  bool polled = false;           // the thread that waits for it polls; it is not inside a call
+  uint32_t unmarked = 0;         // partitions of it that `process` has not marked ready
 };
 
 struct ProcessView {
   Activity activity = Activity::kRunning;
-  const OpenCall* open = nullptr;   // the outermost call it is inside of
+  const OpenCall* open = nullptr;   // the innermost call it is inside of
   const Event* finalize = nullptr;  // of MPI_Finalize
   std::vector<WaitDependency> dependencies;
   bool any = false;  // one of the dependencies is enough
@@ -84,8 +84,8 @@ struct WaitGraph {
   // see NodeKey(); one entry for each start
   std::unordered_multimap<uint64_t, uint32_t> node_index;
 
-  // For a message: how many other processes could bring it, and which of them have the given
-  // activity (kEnded, kLeft or kRunning).
+  // For a message: the number of other processes that could bring it, and those of them that have
+  // the given activity (kEnded, kLeft or kRunning).
   size_t Candidates(const WaitDependency& dependency) const {
     if (dependency.any_source == kNoIndex) return 1;
     const AnySourceWait& all = any_source[dependency.any_source];

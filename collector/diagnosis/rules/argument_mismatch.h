@@ -1,4 +1,4 @@
-// What the four kinds of mismatched arguments have in common.
+// Shared by the four kinds of mismatched arguments.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_ARGUMENT_MISMATCH_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_ARGUMENT_MISMATCH_H_
 
@@ -9,7 +9,7 @@
 
 namespace rollcall {
 
-// The finding if the incident is a mismatch of `wanted`.
+// The finding if the incident is a mismatch of `wanted`; empty otherwise.
 std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& incident,
                                       MismatchKind wanted, VerdictKind kind);
 

@@ -1,4 +1,4 @@
-// What the findings about ranks that ended have in common.
+// Shared by the findings about ranks that ended.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_ENDED_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_ENDED_H_
 

@@ -52,7 +52,7 @@ std::string NearMissText(const Analysis& analysis, uint32_t waiter, const Event&
                      Awaited(analysis, call), on(wanted));
 }
 
-// A message that was sent and not received by any finalized rank.
+// All ranks finalized, and a message was sent and never received.
 Finding JudgeUnreceived(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched, true);
   finding.title = fmt::format(

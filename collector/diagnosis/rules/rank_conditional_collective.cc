@@ -30,7 +30,7 @@ bool Fits(const Incident& incident, const Divergence& divergence) {
       return !incident.circle.crossed;
     case Incident::What::kLeft:
       // Few ranks are left in a call that most never made; or the ranks went past the call, on the
-      // way to a later MPI_Finalize. A rank before the call is finalized-early.
+      // way to a later MPI_Finalize. If they are before the call, the kind is finalized-early.
       return !divergence.skipped ||
              (divergence.path_divergence.known && divergence.path_divergence.branch &&
               divergence.path_divergence.order < 0);

@@ -12,7 +12,7 @@ std::optional<Finding> JudgeTimedOut(const Analysis& analysis, const Incident& i
                                      const Divergence&) {
   if (incident.what != Incident::What::kTimedOut) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kTimedOut);
-  finding.operation = Operation::kNone;  // each rank is in its own
+  finding.operation = Operation::kNone;  // each rank is in a call of its own
   finding.title =
       fmt::format("the job did not end within {}", DurationText(analysis.options.time_limit_ns));
   const std::vector<int32_t> ranks = analysis.RanksOf(incident.deviating);

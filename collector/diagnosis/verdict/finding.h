@@ -66,13 +66,13 @@ constexpr std::string_view CertaintyName(Certainty certainty) {
   return kNames[static_cast<size_t>(certainty)];
 }
 
-// A place where ranks wait, or to which they continued.
+// A place where ranks are, or to which they continued.
 struct Site {
   // What the ranks do there. kOther: they made the call, and it returned.
   enum class Role : uint8_t { kWaiting, kWentOn, kCulprit, kStalled, kEnded, kOther };
   Role role = Role::kOther;
-  bool culprit = false;        // the culprits' side of the picture, else the crime scene
-  std::vector<int32_t> ranks;  // rising
+  bool culprit = false;        // the culprits' side; otherwise the other side
+  std::vector<int32_t> ranks;  // increasing
   SourceFrame frame;           // the user's line; function empty if unknown
   uint32_t call_path = kNoIndex;
   bool live = false;  // they are outside every call, at the place that Process::live_stacks shows
@@ -80,11 +80,11 @@ struct Site {
   std::string what;  // "MPI_Allreduce #58  (1 x MPI_DOUBLE, MPI_SUM)", "exited with 3"
 };
 
-// Ranks of one host, and of one device of it where that is known.
+// Ranks on one host and, if known, on one device of it.
 struct HostRanks {
   std::string host;
   int32_t device = -1;
-  std::vector<int32_t> ranks;  // rising
+  std::vector<int32_t> ranks;  // increasing
 };
 
 struct Finding {
@@ -98,21 +98,21 @@ struct Finding {
   uint32_t communicator = kNoIndex;
   Operation operation = Operation::kNone;  // the skipped or mismatched collective
   uint64_t sequence = 0;                   // first misaligned number on the communicator; 0 if none
-  std::vector<int32_t> culprits;           // rising; empty if nobody can be singled out
+  std::vector<int32_t> culprits;           // increasing; empty if no rank can be singled out
   // The hosts of the culprits, by their first rank; empty in a job on one host.
   std::vector<HostRanks> culprit_hosts;
   // A culprit has ended, or has called a function that ends it: its launcher may be ending the job.
   bool culprit_gone = false;
-  std::vector<int32_t> waiting;  // rising
+  std::vector<int32_t> waiting;  // increasing
   std::string title;             // one sentence
-  std::vector<Site> sites;       // crime scene first, culprits last
+  std::vector<Site> sites;       // the other side first, culprits last
   std::string why;
   std::string fix;                 // empty: the kind's own
   std::vector<std::string> notes;  // what lowers certainty, near misses, counts of consequences
   // If it hangs: the verdict is void once one of `waiting_set` moves; the ranks of `awaited` could
   // release them.
-  std::vector<int32_t> waiting_set;  // rising
-  std::vector<int32_t> awaited;      // rising
+  std::vector<int32_t> waiting_set;  // increasing
+  std::vector<int32_t> awaited;      // increasing
 };
 
 // The kind says how a process ended, or what MPI returned: that is certain even if other ranks may

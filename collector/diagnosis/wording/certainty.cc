@@ -18,7 +18,7 @@ using What = Incident::What;
 // This many equal calls in a row show that two histories are not shifted against each other.
 constexpr uint64_t kEnoughCalls = 16;
 
-// Hosts that only wait for their devices do not show what a stream is waiting for.
+// Whether devices report the progress of their streams. Waits of hosts do not show it.
 bool SeesStreams(const Analysis& analysis, const Incident& incident) {
   const auto sees = [&analysis](uint32_t p) {
     const std::vector<ring::GpuProgress>& all = analysis.trace.processes[p].gpu;
@@ -37,7 +37,8 @@ bool SeesAllWork(const Analysis& analysis, const Incident& incident) {
                      [&](uint32_t p) { return analysis.trace.processes[p].gpu.empty(); });
 }
 
-// If the host is not seen to wait for its device, it may still be enqueuing work.
+// Whether it is known what the device has completed. If not, a host that is outside every call may
+// be waiting for its device.
 bool KnowsDevice(const Process& process) {
   return !process.graphs &&
          std::none_of(process.gpu.begin(), process.gpu.end(), [](const ring::GpuProgress& gpu) {
@@ -67,8 +68,8 @@ bool AllStrictly(const Analysis& analysis, const std::vector<uint32_t>& processe
                      [&](uint32_t p) { return analysis.IsStuckStrictly(p); });
 }
 
-// That a returned call was rejected is recorded; that this is why the others wait holds if no other
-// process can release them.
+// For a call that returned, the rejection is recorded; that it is why the others wait is certain
+// only if no other process can release them.
 Certainty RejectionCertainty(const Analysis& analysis, const Incident& incident,
                              const std::vector<uint32_t>& waiting) {
   for (const uint32_t p : incident.deviating) {

@@ -14,15 +14,15 @@ namespace rollcall {
 Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
                       const std::vector<uint32_t>& waiting);
 
-// The processes of an incident in which all have arrived, and whose counts per rank are not
-// recorded: whether the arguments match is unknown.
+// For an incident in which all members have arrived: the processes whose counts per rank are not
+// recorded, so that it is unknown whether the arguments match.
 std::vector<uint32_t> WithoutCounts(const Analysis& analysis, const Incident& incident);
 
 // The ranks may have diverged before the oldest recorded calls: which of their calls was the first
 // mismatch is then unknown.
 bool MayHaveBegunEarlier(const Analysis& analysis, const Incident& incident);
 
-// Notes why it is not certain, so that the reader can correct it.
+// Notes why the finding is not proven, so that the reader can correct it.
 void AddDoubts(const Analysis& analysis, const Incident& incident, Finding* finding);
 
 }  // namespace rollcall

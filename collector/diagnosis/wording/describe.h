@@ -14,11 +14,11 @@ namespace rollcall {
 Finding Draft(const Analysis& analysis, const Incident& incident, VerdictKind kind,
               bool deviating_operation = false);
 
-// The cause is a conclusion: limits its certainty.
+// Limits the certainty of the kind to `limit`: the cause is a conclusion.
 void LimitKindCertainty(Certainty limit, Finding* finding);
 
-// A rank of the deviating side is in a send that MPI may buffer: the send would then return, and
-// the mistake would not show.
+// Whether a rank of the deviating side is in a send that MPI may buffer: with a buffer it would
+// return, and the mistake would not show.
 bool BufferHides(const Analysis& analysis, const Incident& incident);
 
 }  // namespace rollcall
