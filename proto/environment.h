@@ -13,7 +13,7 @@ namespace rollcall::env {
   X(kStacks, "ROLLCALL_STACKS", "1", "0: no call paths are recorded")                            \
   X(kStackDepth, "ROLLCALL_STACK_DEPTH", "32", "frames kept per call path, at most 64")          \
   X(kPython, "ROLLCALL_PYTHON", "1", "0: call paths hold no Python frames")                      \
-  X(kGpu, "ROLLCALL_GPU", "1", "0: devices are not looked at; marks: they tell, too")            \
+  X(kGpu, "ROLLCALL_GPU", "1", "0: do not observe devices; marks: also use completion marks")    \
   X(kNcclPlugin, "ROLLCALL_NCCL_PLUGIN", "1", "0: NCCL does not load the shim as its profiler")  \
   X(kForkAgent, "ROLLCALL_FORK_AGENT", "auto",                                                   \
     "auto: Open MPI runs ranks under `rollcall exec` where other nodes or an older kernel need " \

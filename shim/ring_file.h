@@ -52,7 +52,7 @@ struct RingFileRequest {
 // Maps a new file, zeroed but for the header's layout fields; `magic` is not yet written. Makes
 // system calls; leaves no descriptor open. Never fails loudly: see RingFile::refused.
 //
-// The places are tried in this order (shim.md: "Memory is the job's"): a file in the run directory,
+// The places are tried in this order (docs/shim.md): a file in the run directory,
 // if that is a memory file system with room for all ranks of the node in 1/16 of what is free; a
 // memfd handed to the agent, which this process may reach where it sees no run directory; nothing.
 // RLIMIT_FSIZE is looked at first, for exceeding it kills (SIGXFSZ), memfds too.

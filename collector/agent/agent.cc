@@ -254,8 +254,8 @@ void Agent::WatchProcess(Process* process) {
   if (found.life == ProcessTable::Life::kHidden) {
     if (!std::exchange(told_hidden_, true)) {
       problems_.push_back(
-          "ranks are in a pid namespace that is not seen from here: how they end is not known, nor "
-          "their stacks; start the job, or the node's `rollcall agent`, outside of their "
+          "ranks are in a pid namespace that this agent cannot see: their ends and stacks are "
+          "unknown; start the job, or the node's `rollcall agent`, outside of their "
           "containers");
     }
     process->hidden = true;

@@ -91,7 +91,7 @@ class JobReport {
     constexpr size_t kMostShown = 4;
     const std::vector<int32_t> moving = RanksOf(ranks_.moving);
     if (ranks_.waiting.empty()) {
-      report_.notes.push_back(fmt::format("{} {} between the two looks", RanksPhrase(moving),
+      report_.notes.push_back(fmt::format("{} {} between the two samples", RanksPhrase(moving),
                                           Verb(moving, "moved", "moved")));
       return std::move(report_);
     }
@@ -100,7 +100,7 @@ class JobReport {
     for (size_t i = 0; i < std::min(kMostShown, ranks_.moving.size()); ++i) {
       const RankStanding& rank = *ranks_.moving[i];
       std::string text =
-          fmt::format("rank {} is {}: {}", rank.rank, rank.timed ? "asleep for a time" : rank.state,
+          fmt::format("rank {} is {}: {}", rank.rank, rank.timed ? "in a timed sleep" : rank.state,
                       judgement_.Place(rank));
       if (rank.may_act && Still(rank)) text += "; another of its threads may act";
       if (!rank.problem.empty()) text += fmt::format(" ({})", rank.problem);

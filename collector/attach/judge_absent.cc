@@ -89,12 +89,12 @@ class AbsentRanks {
         "{} {} {}, and {}", RanksPhrase(ranks), Verb(ranks, "is", "are"),
         stopped && Waits(first) ? "stopped in " + first.meaning.call : "outside every call",
         others);
-    finding.why =
-        judgement_.standings.cores ? "it had not arrived there when its core was written"
-        : stopped                  ? "it is stopped, by a signal or a debugger"
-        : first.stillness == Stillness::kAsleep
-            ? "it did not run between the two looks"
-            : "it runs, and nothing on its stack or in its registers changed between the two looks";
+    finding.why = judgement_.standings.cores ? "it had not arrived there when its core was written"
+                  : stopped                  ? "it is stopped, by a signal or a debugger"
+                  : first.stillness == Stillness::kAsleep
+                      ? "it did not run between the two samples"
+                      : "it runs, and nothing on its stack or in its registers changed between the "
+                        "two samples";
     if (stopped) finding.fix = fmt::format("continue {}, and attach again", RanksPhrase(ranks));
     judgement_.AddWaiting(&finding);
     for (const RankStanding* rank : stalled) {

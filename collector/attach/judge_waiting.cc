@@ -82,7 +82,7 @@ class WaitingGroups {
     const std::vector<int32_t> circle = Circle();
     if (named && !circle.empty()) {
       finding.certainty = finding.kind_certainty = Certainty::kLikely;
-      finding.why = "they wait for messages from each other, in a ring";
+      finding.why = "they wait for messages from each other, in a cycle";
       finding.culprits = circle;
       finding.waiting = Without(finding.waiting, circle);
       for (Site& site : finding.sites) site.culprit = !Common(site.ranks, circle).empty();

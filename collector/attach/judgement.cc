@@ -110,7 +110,7 @@ void Judgement::Add(Finding finding, Report* report) const {
   }
   finding.notes.push_back(fmt::format(
       "derived from the stacks alone, {}; `rollcall run` compares the calls themselves",
-      standings.cores ? "sampled once: a rank may still have been moving" : "at two looks"));
+      standings.cores ? "sampled once: a rank may still have been moving" : "from two samples"));
   report->findings.push_back(std::move(finding));
 }
 

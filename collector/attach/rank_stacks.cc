@@ -10,7 +10,7 @@ namespace {
 // What a rank is doing at the end of its path.
 std::string DoingText(const RankStanding& rank) {
   if (rank.gone) return rank.fault.empty() ? "ended" : "ended by " + rank.fault;
-  if (!rank.problem.empty()) return "not to be seen";
+  if (!rank.problem.empty()) return "no stack";
   if (WaitsForRanks(rank.meaning.meaning)) return rank.meaning.call;
   std::string text(MeaningText(rank.meaning.meaning));
   if (!rank.meaning.call.empty()) text += ", " + rank.meaning.call;

@@ -78,7 +78,8 @@ std::string Ask(pid_t pid, const std::string& pipe) {
                          O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
   const std::string name = CleanText(pipe, kMostPathBytes);
   if (!fd && errno == ENOENT) {
-    return fmt::format("there is not a pipe {} (it needs TORCH_NCCL_TRACE_BUFFER_SIZE, too)", name);
+    return fmt::format("pipe {} does not exist (TORCH_NCCL_TRACE_BUFFER_SIZE must also be set)",
+                       name);
   }
   if (!fd && errno == ENXIO) return fmt::format("no process reads the pipe {}", name);
   struct stat st {};

@@ -259,8 +259,7 @@ class Builder {
     if (IsLoaderWorker(look)) {
       standing->denied = true;
       standing->problem = fmt::format(
-          "{} is of a worker process of its data loader; there is none of the rank itself",
-          end.file);
+          "{} belongs to a data loader worker; the rank itself has no core file", end.file);
       return;
     }
     const ThreadLook* thread = Representative(look, &standing->meaning);

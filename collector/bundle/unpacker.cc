@@ -23,7 +23,7 @@ std::span<const uint8_t> Unpacker::Next() {
     // What a full output buffer had no room for comes without further input.
     if (input_.pos == input_.size && !was_full_ && !Refill()) {
       ended_ = true;
-      if (in_frame_) problem_ = {ProblemCode::kTruncated, "the file is cut off here"};
+      if (in_frame_) problem_ = {ProblemCode::kTruncated, "the file is truncated here"};
       break;
     }
     const size_t left = ZSTD_decompressStream(stream_.get(), &output, &input_);

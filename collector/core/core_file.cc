@@ -132,8 +132,8 @@ class Reader {
                                 .executable = (segment.p_flags & PF_X) != 0});
     }
     if (missing != 0) {
-      Problem(fmt::format("it is cut: {} bytes of its memory are missing behind {:#x}", missing,
-                          size_));
+      Problem(fmt::format("it is truncated: {} bytes of its memory are missing after {:#x}",
+                          missing, size_));
     }
   }
 

@@ -168,7 +168,7 @@ class DotWriter {
       edges_.emplace(BoxName(box_of_[process]), name, "oldest open");
     }
     for (const uint32_t process : operation.behind) {
-      edges_.emplace(name, BoxName(box_of_[process]), "behind something older");
+      edges_.emplace(name, BoxName(box_of_[process]), "waits for an older operation");
     }
     for (const uint32_t process : operation.missing) {
       edges_.emplace(name, BoxName(box_of_[process]), "not enqueued");

@@ -91,7 +91,7 @@ bool RingTables::ReadHeader() {
     const bool swapped = __builtin_bswap32(header.byte_order) == ring::kByteOrder;
     AddProblem(offsetof(ring::FileHeader, byte_order),
                swapped
-                   ? "written on a machine of the other byte order; analyze it on one of its kind"
+                   ? "written on a machine with the other byte order; analyze it on such a machine"
                    : "damaged: the byte order mark is invalid",
                swapped ? ProblemCode::kForeign : ProblemCode::kDamaged);
     return false;

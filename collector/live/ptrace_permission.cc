@@ -69,7 +69,7 @@ std::string ExplainPtraceDenied(const ProcSource& proc, pid_t pid) {
            RealUid(self) + ": run it as the same user, or with " + kCapability;
   }
   if (!capable && (Capabilities(target, "CapPrm") & ~Capabilities(self, "CapEff")) != 0) {
-    return process + " has capabilities that rollcall lacks: looking into it takes " + kCapability;
+    return process + " has capabilities that rollcall lacks: tracing it requires " + kCapability;
   }
   std::string scope;
   if (proc.Read("/proc/sys/kernel/yama/ptrace_scope", &scope) == 0) scope = Trimmed(scope);
@@ -79,8 +79,8 @@ std::string ExplainPtraceDenied(const ProcSource& proc, pid_t pid) {
   }
   if (!capable && (scope == "1" || scope == "2")) {
     return "kernel.yama.ptrace_scope is " + scope + ": " +
-           (scope == "1" ? "only a process's ancestors may look into it"
-                         : "only administrators may look into processes") +
+           (scope == "1" ? "only a process's ancestors may trace it"
+                         : "only administrators may trace processes") +
            "; allow it with `sysctl kernel.yama.ptrace_scope=0`, or give rollcall " + kCapability;
   }
   if (const auto seccomp = self.find("Seccomp"); seccomp != self.end() && seccomp->second == "2") {
@@ -90,7 +90,7 @@ std::string ExplainPtraceDenied(const ProcSource& proc, pid_t pid) {
   }
   if (!capable) {
     return process +
-           " does not let itself be traced (it changed its user, or called "
+           " cannot be traced (it changed its user, or called "
            "prctl(PR_SET_DUMPABLE, 0)): that takes " +
            kCapability;
   }

@@ -320,7 +320,7 @@ PythonStack PythonReader::Read(uint64_t native_id, uint64_t thread_pointer, bool
     stack.detail = threads_.problem;
   } else if (thread_pointer == 0 && !by_id && !is_main) {
     stack.end = ring::PythonEnd::kUnchecked;
-    stack.detail = "to 3.10 a thread that cannot be stopped cannot be told from the others";
+    stack.detail = "up to Python 3.10, a thread that cannot be stopped cannot be identified";
   }
   return stack;
 }

@@ -98,7 +98,7 @@ class TextWriter {
 
   void Headline() {
     std::string state(StatusName(report_.status));
-    if (report_.status == Report::Status::kNoRanks) state = "no rank ever appeared";
+    if (report_.status == Report::Status::kNoRanks) state = "no rank was recorded";
     if (Errors() != 0) {
       state += fmt::format(", {}", CertaintyName(report_.findings.front().certainty));
     } else if (report_.status != Report::Status::kNoRanks) {

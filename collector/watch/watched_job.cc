@@ -295,7 +295,7 @@ std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen) {
         "the program never initialized MPI, is linked statically, or printed above why it cannot "
         "record";
   }
-  return "no rank ever appeared: " + why;
+  return "no rank was recorded: " + why;
 }
 
 void WatchedJob::Close(const End& end, bool any_findings) {

@@ -33,7 +33,7 @@ TEST_F(CheckTest, AJobWithoutRanksPassesOnlyIfAsked) {
   const Outcome outcome = Check({}, {"echo", "hello"});
   EXPECT_EQ(outcome.exit_code(), 2);
   EXPECT_EQ(outcome.out, "hello\n");
-  EXPECT_THAT(outcome.err, HasSubstr("no rank ever appeared"));
+  EXPECT_THAT(outcome.err, HasSubstr("no rank was recorded"));
   std::filesystem::remove_all(directory_.Path("run"));
   EXPECT_EQ(Check({"--allow-no-ranks"}, {"true"}).exit_code(), 0);
 }

@@ -53,7 +53,7 @@ TEST_F(RunTest, TheJobKeepsItsLimitOfDescriptors) {
 TEST_F(RunTest, SaysThatNoRankAppeared) {
   const Outcome outcome = RunCommand(Run({"echo", "hello"}));
   EXPECT_EQ(outcome.out, "hello\n");
-  EXPECT_THAT(outcome.err, HasSubstr("no rank ever appeared"));
+  EXPECT_THAT(outcome.err, HasSubstr("no rank was recorded"));
 }
 
 TEST_F(RunTest, ASignalBecomes128Plus) {

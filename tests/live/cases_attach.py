@@ -224,7 +224,7 @@ def attach_asks_the_flight_recorder(scene):
             require("stacks\n" in said and "Flight Recorder of" not in said, said, job)
         os.unlink(scene.path("pipe1.pipe"))
         _, _, said = _attach(scene, job, options=["--flight-recorder"])
-        require("Flight Recorder of rank 1: there is no pipe" in said, said, job)
+        require("Flight Recorder of rank 1: pipe " in said, said, job)
         _, _, said = _attach(scene, job)
         require("rank-stalled" not in said, "asked without --flight-recorder: " + said, job)
 

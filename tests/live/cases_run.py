@@ -213,7 +213,7 @@ def no_mpi(scene):
     with Command(scene.run() + words) as job:
         job.ends(live.JOB_CODE)
         ours = [line for line in job.stderr().splitlines() if line.startswith("rollcall: ")]
-        require(len(ours) == 1 and "no rank ever appeared" in ours[0], "said: %s" % ours, job)
+        require(len(ours) == 1 and "no rank was recorded" in ours[0], "said: %s" % ours, job)
 
 
 def installed_and_moved(scene):

@@ -85,7 +85,7 @@ std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& 
                                         incident.repeated, incident.repeated == 1 ? "" : "s"));
   }
   if (!finding.hangs) {
-    finding.notes.emplace_back("it did not hang here: the results are wrong, or will be");
+    finding.notes.emplace_back("the job did not hang, but its results may be wrong");
   }
   AddErrors(analysis, incident, &finding);
   return finding;

@@ -17,14 +17,14 @@ std::optional<Finding> JudgeDesync(const Analysis& analysis, const Incident& inc
   finding.sequence = incident.matching_until + 1;
   const std::vector<int32_t> deviating = analysis.RanksOf(incident.deviating);
   finding.title =
-      fmt::format("{} fell out of step with {} on {} between #{} and #{}", RanksPhrase(deviating),
-                  RanksPhrase(analysis.RanksOf(incident.agreeing)),
+      fmt::format("the calls of {} and {} on {} diverge between #{} and #{}",
+                  RanksPhrase(deviating), RanksPhrase(analysis.RanksOf(incident.agreeing)),
                   analysis.CommunicatorName(incident.communicator), incident.matching_until + 1,
                   incident.sequence);
   finding.why = "the hashes of all calls so far differ; the records of that time are overwritten";
   finding.fix =
-      "run again with a larger ring, so that the first differing call stays on record; everything "
-      "after it works on wrong data";
+      "run again with a larger ring, so that the first differing call stays recorded; all later "
+      "results are unreliable";
   return finding;
 }
 

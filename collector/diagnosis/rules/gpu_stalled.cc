@@ -24,13 +24,13 @@ std::optional<Finding> JudgeGpuStalled(const Analysis& analysis, const Incident&
     const Event* event = history == nullptr ? nullptr : history->At(incident.sequence);
     done &= event == nullptr || event->end_ns != kNoTime;
   }
-  finding.title = fmt::format(
-      "the GPU{} of {} {} still: {} is {} on {} but has not begun there",
-      finding.culprits.size() == 1 ? "" : "s", RanksPhrase(finding.culprits),
-      finding.culprits.size() == 1 ? "stands" : "stand", call, done ? "complete" : "running",
-      others.empty() ? "the other side" : RanksPhrase(others));
-  finding.why = done ? "it completes on no rank before all ranks have begun it: only this rank's "
-                       "device is missing"
+  finding.title =
+      fmt::format("the GPU{} of {} {} stalled: {} is {} on {} and has not begun there",
+                  finding.culprits.size() == 1 ? "" : "s", RanksPhrase(finding.culprits),
+                  finding.culprits.size() == 1 ? "is" : "are", call, done ? "complete" : "running",
+                  others.empty() ? "the other side" : RanksPhrase(others));
+  finding.why = done ? "it completes only after all ranks have begun it, and this rank's device "
+                       "has not completed it"
                      : "every member has enqueued it and has no older operation pending";
   return finding;
 }

@@ -64,7 +64,7 @@ std::optional<Finding> JudgeHeldBack(const Analysis& analysis, const Incident& i
   std::erase_if(finding.sites, [](const Site& site) { return site.culprit; });
   AddSites(analysis, incident.deviating, &finding);
   const std::string call = DeviceCallText(analysis, incident, *incident.agreeing_event);
-  finding.title = fmt::format("{} never closed a group: {} stands in it, and {} {} for it",
+  finding.title = fmt::format("{} has not closed a group: {} is in it, and {} {} for it",
                               RanksPhrase(finding.culprits), call, RanksPhrase(finding.waiting),
                               Verb(finding.waiting, "waits", "wait"));
   finding.why =

@@ -25,7 +25,7 @@ Finding JudgeBuffered(const Analysis& analysis, const Incident& incident) {
   const std::string ranks = RanksPhrase(analysis.RanksOf(incident.deviating));
   if (!MayReturnEarly(analysis, *incident.deviating_event)) {
     finding.title = fmt::format(
-        "{} send to each other in a ring, which completes only because MPI buffers it", ranks);
+        "{} send to each other in a cycle, which completes only because MPI buffers it", ranks);
     finding.why =
         "a standard send may wait for its receive; if it does, each of them waits for the next one";
     finding.notes.emplace_back(
@@ -34,7 +34,7 @@ Finding JudgeBuffered(const Analysis& analysis, const Incident& incident) {
   }
   const std::string call = OperationName(finding.operation);
   finding.title = fmt::format(
-      "{} wait for each other in a ring, which completes only because {}{} does not wait for the "
+      "{} wait for each other in a cycle, which completes only because {}{} does not wait for the "
       "others",
       ranks, incident.circle.buffered ? "MPI buffers a send, or because " : "", call);
   finding.why = fmt::format(
@@ -64,16 +64,16 @@ std::optional<Finding> JudgeP2pDeadlock(const Analysis& analysis, const Incident
     operations.insert(OperationName(analysis.Op(*stands)));
     collective |= stands->sequence != 0;
   }
-  finding.title = collective ? fmt::format("{} wait for each other in a ring, in {}",
+  finding.title = collective ? fmt::format("{} wait for each other in a cycle, in {}",
                                            RanksPhrase(analysis.RanksOf(incident.deviating)),
                                            fmt::join(operations, " and "))
-                             : fmt::format("{} wait for messages from each other, in a ring",
+                             : fmt::format("{} wait for messages from each other, in a cycle",
                                            RanksPhrase(analysis.RanksOf(incident.deviating)));
   finding.why = "each of them waits for an action that only another of them can take";
   if (collective) LimitKindCertainty(Certainty::kLikely, &finding);
   if (BufferHides(analysis, incident)) {
     finding.notes.emplace_back(
-        "a send is in the ring: smaller messages, which MPI buffers, hide it");
+        "a send is in the cycle: smaller messages, which MPI buffers, hide it");
   }
   return finding;
 }

@@ -47,11 +47,11 @@ Finding JudgeOtherWork(const Analysis& analysis, const Incident& incident, const
   LimitKindCertainty(finding.certainty, &finding);
   const bool one = finding.culprits.size() == 1;
   finding.title = fmt::format(
-      "the GPU{} of {} {} still in work of {} own: {} host{} in {} and never reached {}, where {} "
+      "the GPU{} of {} {} busy with other work of {} own: {} host{} in {} and never reached {}, "
+      "where {} "
       "{}",
-      one ? "" : "s", RanksPhrase(finding.culprits), one ? "stands" : "stand",
-      one ? "its" : "their", one ? "its" : "their", one ? " waits" : "s wait",
-      OperationName(analysis.Op(wait)),
+      one ? "" : "s", RanksPhrase(finding.culprits), one ? "is" : "are", one ? "its" : "their",
+      one ? "its" : "their", one ? " waits" : "s wait", OperationName(analysis.Op(wait)),
       DeviceCallText(analysis, incident, *incident.agreeing_event), RanksPhrase(finding.waiting),
       Verb(finding.waiting, "waits", "wait"));
   finding.why = "all of NCCL's operations on it are complete, so something else is running there";

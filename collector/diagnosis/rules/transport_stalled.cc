@@ -58,8 +58,8 @@ std::optional<Finding> JudgeTransportStalled(const Analysis& analysis, const Inc
     finding.why = fmt::format("the recorded arguments match; the counts of {} are not recorded",
                               RanksPhrase(analysis.RanksOf(without_counts)));
     finding.fix =
-        "check that each rank sends what the receiving rank expects. If so, the program is "
-        "correct: check network, driver and library";
+        "check that each rank sends what the receiving rank expects. If so, no error was found in "
+        "the program: check network, driver and library";
     return finding;
   }
   finding.why = analysis.no_progress_ns < 0
@@ -68,13 +68,15 @@ std::optional<Finding> JudgeTransportStalled(const Analysis& analysis, const Inc
                                   DurationText(analysis.no_progress_ns));
   if (IsOnDevice(finding.operation)) {
     finding.fix =
-        "the program is correct: check what is below it. Collect the links' error counters, NCCL's "
+        "no error was found in the program: check the layers below it. Collect the links' error "
+        "counters, NCCL's "
         "log (NCCL_DEBUG=INFO) and the state of each member's GPU: a GPU that stopped before it "
         "began the operation looks the same here";
     return finding;
   }
   finding.fix =
-      "the program is correct: check what is below it. Collect the links' error counters, the MPI "
+      "no error was found in the program: check the layers below it. Collect the links' error "
+      "counters, the MPI "
       "library's log with transport messages on, and the stacks inside the library";
   return finding;
 }

@@ -17,7 +17,7 @@ std::optional<Finding> JudgeUnbalancedCollectives(const Analysis& analysis,
   const std::vector<uint32_t>& made = divergence.skipped ? incident.agreeing : incident.deviating;
   const std::vector<uint32_t>& left_out =
       divergence.skipped ? incident.deviating : incident.agreeing;
-  finding.title = fmt::format("{} made {}, {} never did", RanksPhrase(analysis.RanksOf(made)),
+  finding.title = fmt::format("{} called {}, {} did not", RanksPhrase(analysis.RanksOf(made)),
                               NumberedCall(analysis, incident, finding.operation),
                               RanksPhrase(analysis.RanksOf(left_out)));
   finding.why = fmt::format(

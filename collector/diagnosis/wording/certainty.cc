@@ -247,8 +247,8 @@ void AddDoubts(const Analysis& analysis, const Incident& incident, Finding* find
   };
   if (incident.what == What::kCycle || incident.what == What::kLeft ||
       incident.what == What::kMessage || incident.what == What::kShift) {
-    say(multiple, "runs", "run", "under MPI_THREAD_MULTIPLE: another thread might still act");
-    say(moving, "was", "were", "not seen to stand still twice");
+    say(multiple, "runs", "run", "under MPI_THREAD_MULTIPLE: another thread might still call MPI");
+    say(moving, "was", "were", "not seen to be still in two samples");
     say(full, "had", "had", "more open requests or communicators than the tables hold");
   }
   say(unreadable, "has", "have", "damaged records");

@@ -20,7 +20,7 @@ std::string ReleaseText(uint32_t hex) {
 
 std::string_view ReasonText(const Process& process) {
   if (process.python_state == ring::PythonState::kUnchecked) {
-    return "the interpreter was never checked, as it was not seen to hold its lock";
+    return "the interpreter was not verified: no recorded call held the GIL";
   }
   switch (process.python_off) {
     case ring::PythonOff::kAsked:
@@ -52,7 +52,7 @@ void AddContextNotes(const Analysis& analysis, Finding* finding) {
                     site.what.substr(0, site.what.find("  (")));
     if (path.context != kNoIndex) {
       const SourceFrame frame = analysis.sites.UserFrame(path.context);
-      note += fmt::format("; as context, not as the call: the main thread was then at {}, in {}",
+      note += fmt::format("; for context only: the main thread was then at {}, in {}",
                           PlaceText(frame), FunctionText(frame));
     }
     if (!Contains(finding->notes, note)) {

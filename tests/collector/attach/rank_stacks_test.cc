@@ -41,7 +41,7 @@ TEST(RankStacks, ARankWithoutAStackHasALineToo) {
   ObservedJob job(1);
   job.Rank(0, "main a.c:1").Hidden("no permission");
   EXPECT_THAT(StackTreeLines(StackTree(RankStacks(job.Stand()), false)),
-              ElementsAre("0   → not to be seen"));
+              ElementsAre("0   → no stack"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // What tools of this kind get wrong, one test for each item of the list in docs/verdicts/README.md
-// ("What is never said"): the trace that fools them, and what is said here. tests/README.md lists
+// ("Wrong conclusions that tests exclude"): the trace that fools them, and what is said here. tests/README.md lists
 // the other cases of each item.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

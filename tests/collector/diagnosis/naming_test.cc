@@ -92,7 +92,7 @@ TEST(Naming, EachLineNamesItsCommunicatorWhereThereAreSeveral) {
 
 TEST(Naming, ARingNamesTheCallsOfWhichItIsMade) {
   EXPECT_EQ(Golden("p2p_ring_through_a_barrier").first.title,
-            "ranks 0,1 wait for each other in a ring, in MPI_Barrier and MPI_Recv");
+            "ranks 0,1 wait for each other in a cycle, in MPI_Barrier and MPI_Recv");
 }
 
 // Why is never more certain than that, and no conclusion from a source is a proof.

@@ -142,7 +142,7 @@ TEST(TextReport, SaysThatNothingWasFound) {
 
 TEST(TextReport, SaysThatNoRankAppeared) {
   const Trace empty;
-  EXPECT_EQ(RenderText(empty, Diagnose(empty)), "rollcall: no rank ever appeared\n");
+  EXPECT_EQ(RenderText(empty, Diagnose(empty)), "rollcall: no rank was recorded\n");
 }
 
 TEST(TextReport, CountsConsequencesInsteadOfListingThem) {
