@@ -1,6 +1,6 @@
-// What tools of this kind get wrong, one test for each item of the list in docs/verdicts/README.md
-// ("Wrong conclusions that tests exclude"): the trace that fools them, and what is said here. tests/README.md lists
-// the other cases of each item.
+// Errors of tools of this kind, one test for each item of "Wrong conclusions that tests exclude" in
+// docs/verdicts/README.md: the trace that misleads them, and what is reported here. tests/README.md
+// lists the other cases of each item.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
