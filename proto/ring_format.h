@@ -1,15 +1,15 @@
 // The flight-recorder file: what librollcall.so writes and every other part of rollcall reads.
 //
-// This header is the contract; ring_format.md draws the layout and says what a reader may observe.
-// It depends on nothing and holds no code that runs in the job. A change of any offset, size or
-// meaning below needs a new kVersionMajor; new trailing fields in a reserved area, new section
-// kinds and new enumerators need a new kVersionMinor. Readers accept every minor version of their
-// major.
+// This header defines the format; ring_format.md draws the layout and specifies what a reader may
+// observe. It has no dependencies and contains no code that runs in the job. A change of any
+// offset, size or meaning below requires a new kVersionMajor; new trailing fields in a reserved
+// area, new section kinds and new enumerators require a new kVersionMinor. Readers accept every
+// minor version of their major version.
 //
-// All integers are in the writer's byte order (kByteOrder tells). Words that change while the file
+// All integers are in the writer's byte order (see kByteOrder). Words that change while the file
 // is in use are 64 bits, 8-byte aligned, and accessed with __atomic builtins by the writer; a
-// reader uses pread() on a copy and never trusts a size, offset or count it has not checked against
-// the file.
+// reader uses pread() on a copy and never trusts a size, offset or count that it has not checked
+// against the file.
 #ifndef ROLLCALL_PROTO_RING_FORMAT_H_
 #define ROLLCALL_PROTO_RING_FORMAT_H_
 
@@ -22,19 +22,19 @@ inline constexpr char kMagic[8] = {'R', 'O', 'L', 'L', 'C', 'A', 'L', 'L'};
 inline constexpr uint32_t kByteOrder = 0x01020304;
 inline constexpr uint16_t kVersionMajor = 1;
 // 1.1: Python frames (kPythonCode, CallPathHeader::python_*, FileHeader::python_*).
-// 1.2: NCCL (GpuProgress, ThreadEntry::nccl_group, Record's words of operations on devices).
-// 1.3: Member::device, Member::stopped_launch; what devices tell by themselves (kMarks),
-// and what CUDA graphs recorded (kCaptured, FileHeader::calls_captured).
+// 1.2: NCCL (GpuProgress, ThreadEntry::nccl_group, Record's fields for device operations).
+// 1.3: Member::device, Member::stopped_launch; completion marks that devices write (kMarks),
+// and calls captured into CUDA graphs (kCaptured, FileHeader::calls_captured).
 // 1.4: partitions (Record::detail2 of Psend_init and Precv_init).
-// 1.5: exceptions that nobody caught (FileHeader::exception*).
-// 1.5: local calls (in OpenCall only, unless they fail), what was never freed (kLeftover).
+// 1.5: uncaught exceptions (FileHeader::exception*).
+// 1.5: local calls (in OpenCall only, unless they fail), objects never freed (kLeftover).
 // 1.5: rejected calls (kRejected, kNullComm, Member::rejected).
 // 1.5: cancelled requests (kCancelled).
-// 1.6: how much of its time a thread spends inside of polls (Polling::inside).
+// 1.6: the share of time that a thread spends inside unsuccessful polls (Polling::inside).
 // 1.7: the pid namespace (FileHeader::pid_namespace).
 inline constexpr uint16_t kVersionMinor = 7;
 
-// Default size of a rank's file, and the most a rank uses unless told otherwise.
+// Default size of a rank's file, and the default limit of the shared memory that a rank uses.
 inline constexpr uint64_t kDefaultFileBytes = 4u << 20;
 
 // ---------------------------------------------------------------------------------------------------
@@ -52,9 +52,9 @@ enum class SectionKind : uint32_t {
   kDatatypes = 7,     // Datatype[]
   kStrings = 8,       // bytes: length-prefixed strings and lists; see StringRef
   kCallPaths = 9,     // uint64_t words; see CallPathHeader
-  kRings = 10,        // Record[]: the pool from which each thread's two rings are cut
+  kRings = 10,        // Record[]: the pool from which each thread's two rings are allocated
   kPythonCode = 11,   // PythonCode[]; capacity 0 in version 1.0
-  kMarks = 12,        // Mark[], on pages of their own; absent unless marks were asked for
+  kMarks = 12,        // Mark[], on separate pages; absent unless marks were requested
 };
 inline constexpr uint32_t kMaxSections = 16;
 
@@ -63,8 +63,8 @@ struct Section {
   uint32_t element_bytes;  // stride; a reader accepts a larger one (a newer minor version)
   uint64_t offset;         // from the start of the file, a multiple of 64
   uint64_t capacity;       // elements
-  uint64_t used;  // elements ever handed out, from the front; may exceed capacity (see lost)
-  uint64_t lost;  // how often an element was wanted and none was left
+  uint64_t used;  // elements ever allocated, from the front; may exceed capacity (see lost)
+  uint64_t lost;  // number of allocations that failed because no element was left
 };
 static_assert(sizeof(Section) == 40);
 
@@ -75,7 +75,7 @@ enum class Flavor : uint32_t {
   kMpiStandardAbi = 3,  // MPI 5.0
 };
 
-// How far the process came. Only ever grows.
+// The phase that the process has reached. Never decreases.
 enum class Phase : uint64_t {
   kStarting = 0,    // the file exists; initialisation entered
   kRunning = 1,     // MPI_Init returned, or the first communicator exists
@@ -83,7 +83,8 @@ enum class Phase : uint64_t {
   kFinalized = 3,   // MPI_Finalize returned
 };
 
-// The process' own mark on its way out. Written by the process with the pid of the header only.
+// How the process is about to exit, as it recorded itself. Written only by the process whose pid is
+// in the header.
 enum class ExitMark : uint64_t {
   kNone = 0,
   kExit = 1,       // exit() or return from main
@@ -91,35 +92,35 @@ enum class ExitMark : uint64_t {
   kMpiAbort = 3,   // MPI_Abort entered
 };
 
-// An exception that nobody caught, of which language.
+// The language of an uncaught exception.
 enum class ExceptionKind : uint64_t {
   kNone = 0,
-  kPython = 1,     // noted before the interpreter goes down
-  kCPlusPlus = 2,  // noted in abort(), if one was being handled then: std::terminate, if the call
-                   // path shows it
+  kPython = 1,     // recorded before the interpreter shuts down
+  kCPlusPlus = 2,  // recorded in abort() if an exception was being handled; it came from
+                   // std::terminate if the call path shows that
 };
 
-// What became of the frames of the process' Python interpreter.
+// Whether the frames of the process' Python interpreter are recorded.
 enum class PythonState : uint32_t {
   kAbsent = 0,     // no interpreter was found
-  kUnchecked = 1,  // found; its frames have not yet been compared with what its API says of them
-  kOn = 2,         // compared, equal: call paths hold Python frames
-  kOff = 3,        // python_off says why
+  kUnchecked = 1,  // found; its frames have not yet been compared with those that its API returns
+  kOn = 2,         // compared and equal: call paths hold Python frames
+  kOff = 3,        // not recorded, for the reason in python_off
 };
 enum class PythonOff : uint32_t {
   kNone = 0,
   kAsked = 1,       // switched off by the environment
-  kVersion = 2,     // a version whose layout is not known
+  kVersion = 2,     // the layout of this version is unknown
   kBuild = 3,       // free-threaded, debug, or not CPython
-  kDiffers = 4,     // what was read is not what the API says
-  kFinalizing = 5,  // Py_Finalize was seen
+  kDiffers = 4,     // the frames read differ from those that the API returns
+  kFinalizing = 5,  // Py_Finalize was called
   kNoMemory = 6,
 };
 
 // Unit of every *_ticks field.
 enum class Clock : uint64_t {
   kMonotonicNs = 0,  // CLOCK_MONOTONIC, nanoseconds
-  kTsc = 1,          // x86 invariant time-stamp counter; the anchors give its rate
+  kTsc = 1,          // x86 invariant time-stamp counter; its rate follows from the anchors
 };
 
 struct ClockAnchor {
@@ -136,47 +137,47 @@ struct FileHeader {
   uint32_t header_bytes;
   uint32_t section_count;
   uint64_t file_bytes;
-  uint64_t process_id_random[2];  // tells incarnations apart: pid and start time survive exec()
+  uint64_t process_id_random[2];  // new after each exec(), which keeps pid and start time
   uint32_t pid;                   // in the writer's own pid namespace
   uint32_t uid;
   uint64_t process_start_ticks;  // /proc/self/stat field 22, clock ticks since boot
-  uint64_t job_key;              // hash of what the launcher calls the job; equal on all its ranks
+  uint64_t job_key;              // hash of the launcher's job identifier; equal on all ranks of the job
   int32_t world_rank;            // -1 until known
   int32_t world_size;            // -1 until known
   uint32_t flavor;               // Flavor
-  uint32_t thread_level;         // MPI's THREAD_* as 0..3, as provided; 0xffffffff until known
+  uint32_t thread_level;         // provided MPI thread level, SINGLE to MULTIPLE as 0..3; 0xffffffff until known
   uint64_t clock;                // Clock
-  ClockAnchor first_anchor;      // taken when the file was made
+  ClockAnchor first_anchor;      // taken when the file was created
   uint64_t last_anchor_lock;     // odd while last_anchor is being written
-  ClockAnchor last_anchor;       // refreshed now and then; the rate is (last-first)/(last-first)
+  ClockAnchor last_anchor;       // refreshed from time to time; the rate is (last-first)/(last-first)
   uint64_t phase;                // Phase
   uint64_t phase_ticks;          // when phase last changed
   uint64_t exit_mark;            // ExitMark; stored last of these four
-  uint64_t exit_status;          // exit()'s or MPI_Abort's argument
+  uint64_t exit_status;          // the argument of exit() or MPI_Abort
   uint64_t exit_ticks;
-  uint64_t exit_call_path;      // of the exit or abort; 0 if none was taken
+  uint64_t exit_call_path;      // of the exit or abort; 0 if none was recorded
   uint64_t errors_seen;         // MPI calls that returned an error
   uint64_t last_error_class;    // MPI's class of the last one
-  uint64_t threads_unrecorded;  // threads that found no room for a ring
+  uint64_t threads_unrecorded;  // threads without a ring because there was no room
   uint64_t stacks;              // 1 if call paths are recorded
-  char host[64];                // NUL-terminated, as are all below
+  char host[64];                // NUL-terminated, like all arrays below
   char executable[256];
-  char command[512];          // argv joined by spaces, cut
-  char library[128];          // MPI_Get_library_version's first line, cut
-  char cgroup[256];           // /proc/self/cgroup's v2 path, for the OOM count
-  uint64_t calls_unrecorded;  // made by signal handlers while a record was being written
+  char command[512];          // argv joined by spaces, truncated
+  char library[128];          // first line of MPI_Get_library_version, truncated
+  char cgroup[256];           // cgroup v2 path from /proc/self/cgroup, for the OOM count
+  uint64_t calls_unrecorded;  // calls by signal handlers while a record was being written
   uint32_t python_version;    // PY_VERSION_HEX of the interpreter; 0 if there is none
   uint32_t python_state;      // PythonState
   uint32_t python_off;        // PythonOff
   uint32_t reserved0;
-  uint64_t python_unreadable;    // Python stacks that were wanted and could not be read
-  uint64_t calls_captured;       // NCCL calls that CUDA graphs recorded (kCaptured), ever
+  uint64_t python_unreadable;    // requested Python stacks that could not be read
+  uint64_t calls_captured;       // total NCCL calls captured into CUDA graphs (kCaptured)
   uint64_t exception;            // ExceptionKind; written after the four below
-  uint32_t exception_type;       // StringRef: as a traceback prints it; of C++, type_info's name
-  uint32_t exception_message;    // StringRef: its first line; 0: none, or not known
+  uint32_t exception_type;       // StringRef: as in a traceback; for C++, the name in type_info
+  uint32_t exception_message;    // StringRef: first line of the message; 0: none, or unknown
   uint64_t exception_call_path;  // where it was raised
-  uint64_t exception_ticks;      // when it was noted
-  uint64_t pid_namespace;        // inode of /proc/self/ns/pid, in which pid is; 0: not known
+  uint64_t exception_ticks;      // when it was recorded
+  uint64_t pid_namespace;        // inode of /proc/self/ns/pid, the namespace of pid; 0: unknown
   uint8_t reserved[1928];
   Section sections[kMaxSections];
 };
@@ -188,7 +189,7 @@ static_assert(offsetof(FileHeader, sections) == 4096 - kMaxSections * sizeof(Sec
 static_assert(sizeof(FileHeader) == 4096);
 
 // ---------------------------------------------------------------------------------------------------
-// Records: one per call, written at entry, never changed. 16 words.
+// Records: one per call, written at entry and never changed; 16 words
 // ---------------------------------------------------------------------------------------------------
 
 enum RecordFlag : uint16_t {
@@ -196,23 +197,23 @@ enum RecordFlag : uint16_t {
   kRecvInPlace = 1 << 1,  // MPI_IN_PLACE as the receive buffer
   kIntercomm = 1 << 2,    // on an intercommunicator; root may be kRootSelf or kRootNone
   kConcurrent = 1 << 3,   // another thread was inside a collective of the same communicator
-  kUnknownComm = 1 << 4,  // the communicator was not in the table: member is 0
-  kCountsCut = 1 << 5,    // the count arrays were too long: hash only, no continuation records
-  kPolling = 1 << 6,      // the thread polls (Test, Iprobe): counted in ThreadEntry::polls
+  kUnknownComm = 1 << 4,  // the communicator is not in the table: member is 0
+  kCountsCut = 1 << 5,    // the count arrays were too long: only their hash is recorded
+  kPolling = 1 << 6,      // an unsuccessful poll (Test, Iprobe), counted in ThreadEntry::polls
   kNotMainThread = 1 << 7,
-  kNested = 1 << 8,       // called by the user from inside another MPI call (a callback)
+  kNested = 1 << 8,       // called by a user callback inside another MPI call
   kProcNull = 1 << 9,     // the peer is MPI_PROC_NULL
-  kSecondPart = 1 << 10,  // a Sendrecv's peer2/tag2 are significant
-  kCaptured = 1 << 11,    // recorded into a CUDA graph: on no stream until that is launched
-  // Of an error: the call was rejected for its arguments. It took no part, and gave its number
-  // back.
+  kSecondPart = 1 << 10,  // Sendrecv: peer2 and tag2 are significant
+  kCaptured = 1 << 11,    // captured into a CUDA graph: on no stream until the graph is launched
+  // In an error record: the call was rejected because of its arguments. It did not take part, and
+  // its sequence number is reused.
   kRejected = 1 << 12,
-  kNullComm = 1 << 13,   // with kUnknownComm: it is MPI_COMM_NULL
-  kCancelled = 1 << 14,  // in an OpenRequest: MPI_Cancel was called for it since it was started
+  kNullComm = 1 << 13,   // with kUnknownComm: the communicator is MPI_COMM_NULL
+  kCancelled = 1 << 14,  // in an OpenRequest: MPI_Cancel was called since the last start
 };
 
-// Values of root_or_peer that are not ranks, the same whatever the MPI library calls them.
-inline constexpr int32_t kNoPeer = -1000;     // the operation has none
+// Values of root_or_peer that are not ranks. They do not depend on the MPI library.
+inline constexpr int32_t kNoPeer = -1000;     // the operation has no root or peer
 inline constexpr int32_t kAnySource = -1001;  // MPI_ANY_SOURCE
 inline constexpr int32_t kProcNullPeer = -1002;
 inline constexpr int32_t kRootSelf = -1003;  // MPI_ROOT
@@ -221,7 +222,7 @@ inline constexpr int32_t kAnyTag = -1005;
 inline constexpr int32_t kNoTag = -1006;
 
 struct Record {
-  uint64_t lock;            // 2i+1 while record i is written, 2i+2 when it is whole
+  uint64_t lock;            // 2i+1 while record i is being written, 2i+2 when it is complete
   uint64_t start_ticks;     // entry
   uint64_t prev_end_ticks;  // end of this thread's previous call, 0 if none or unknown
   uint16_t operation;       // proto/functions.def
@@ -229,46 +230,46 @@ struct Record {
   uint32_t member;          // Member::uid; 0 if the call has no communicator
   uint64_t sequence;        // collectives: number on the communicator, from 1; else 0
   uint64_t
-      semantic_hash;    // of what the matching rules want equal on all ranks; 0 if not collective
-  uint64_t send_count;  // as passed, in datatypes; a negative one in two's complement
+      semantic_hash;    // of the arguments that must be equal on all ranks; 0 if not collective
+  uint64_t send_count;  // as passed, in elements; a negative count in two's complement
   uint64_t recv_count;
-  uint64_t send_signature;  // proto/signature.h of send_count datatypes; 0 if insignificant
+  uint64_t send_signature;  // of send_count elements (proto/signature.h); 0 if not significant
   uint64_t recv_signature;
   int32_t root_or_peer;  // root, destination or source
   int32_t tag;
   uint16_t send_datatype;  // index: < 256 BasicType, else Datatype[index - 256]
   uint16_t recv_datatype;
   uint16_t reduce_op;      // ReduceOp
-  uint16_t continuations;  // how many Continuation records come right before this one
+  uint16_t continuations;  // number of Continuation records directly before this one
   uint32_t call_path;      // word index into kCallPaths; 0 if none
   uint32_t context_path;   // another thread's stack as context; 0 if none
   uint64_t request;        // uid of the request made, started or waited for; 0 if none
-  // Of an operation on a device: `request` counts the process' operations there, `detail` is its
-  // launch (operations of one group have the same), `detail2` the handle of its stream.
-  uint64_t detail;   // by operation: split colour<<32|key; error class; n of a Waitall or
-                     // Startall; Start of a persistent collective: its init's
-                     // sequence<<32|n-th start; send: how many were sent before it to the
-                     // same peer with the same tag, plus 1; Pready: first<<32|last partition
+  // For an operation on a device: `request` numbers the process' device operations, `detail` is the
+  // launch (the same for all operations of a group), `detail2` is the handle of the stream.
+  uint64_t detail;   // by operation: split: color<<32|key; error: its class; Waitall, Startall:
+                     // number of requests; Start of a persistent collective: sequence number
+                     // of its init<<32|number of the start; send: 1 + number of earlier sends to
+                     // the same peer with the same tag; Pready: first<<32|last partition
   uint64_t detail2;  // Sendrecv: source<<32|recvtag; error: the operation; Psend_init, Precv_init:
-                     // partitions, in an OpenRequest with marked ready since the start<<32
+                     // partitions, in an OpenRequest also those ready since the last start<<32
 };
 static_assert(sizeof(Record) == 128);
 static_assert(offsetof(Record, operation) == 24);
 static_assert(offsetof(Record, root_or_peer) == 80);
 static_assert(offsetof(Record, call_path) == 96);
 
-// Carries the count arrays of v- and w-collectives, split over as many slots as needed; the Record
-// they belong to follows them. operation is kContinuation. Array 0 is the send side, 1 the receive.
+// Holds the count arrays of v- and w-collectives, split over as many slots as needed. The Record
+// that they belong to follows. operation is kContinuation. Array 0 is for sends, 1 for receives.
 inline constexpr uint16_t kContinuation = 0xffff;
 inline constexpr uint32_t kContinuationValues = 12;
-// More values than this per call are not recorded (kCountsCut).
+// Arrays of calls with more values than this are not recorded (kCountsCut).
 inline constexpr uint32_t kMaxCountValues = 4096;
 struct Continuation {
   uint64_t lock;
   uint64_t reserved;
   uint16_t reserved2;
   uint16_t reserved3;
-  uint32_t value_count;  // of values[] that are significant here
+  uint32_t value_count;  // number of significant entries in values[]
   uint16_t operation;    // kContinuation, at the same offset as Record::operation
   uint16_t array;        // 0 send counts, 1 receive counts
   uint32_t first;        // index of values[0] in the array
@@ -278,33 +279,33 @@ static_assert(sizeof(Continuation) == sizeof(Record));
 static_assert(offsetof(Continuation, operation) == offsetof(Record, operation));
 
 // ---------------------------------------------------------------------------------------------------
-// Tables: what is open is never lost
+// Tables: open calls and requests are never overwritten
 // ---------------------------------------------------------------------------------------------------
 
 enum RingKind : uint32_t { kCollectiveRing = 0, kP2pRing = 1, kRingKinds = 2 };
 inline constexpr uint32_t kMaxNesting = 4;
 
-// What a thread last asked about in vain, by Test, Iprobe and the like: polling is waiting.
-// Rewritten when it asks about something else and every 4096 polls; a thread still does if `polls`
-// grows.
+// The last unsuccessful poll of a thread (Test, Iprobe and the like): polling counts as waiting.
+// Rewritten when the thread polls for something else, and every 4096 polls. The thread is still
+// polling if ThreadEntry::polls grows.
 struct Polling {
   uint64_t lock;         // odd while being written; 0: never polled
-  uint64_t since_ticks;  // when the first vain poll of this kind was made
-  uint64_t since_polls;  // ThreadEntry::polls then
+  uint64_t since_ticks;  // when the first unsuccessful poll of this kind was made
+  uint64_t since_polls;  // ThreadEntry::polls at that time
   uint16_t operation;
-  // The recent share of the time that passed inside of unsuccessful polls (EncodeShare). Written by
-  // itself, without the lock.
+  // The share of recent time spent inside unsuccessful polls (EncodeShare). Written separately,
+  // without the lock.
   uint16_t inside;
-  uint32_t member;  // 0 if the call names no communicator
-  int32_t peer;     // as Record::root_or_peer
+  uint32_t member;  // 0 if the call has no communicator
+  int32_t peer;     // like Record::root_or_peer
   int32_t tag;
-  uint64_t request;  // uid of the (first) request asked about, 0 if none is known
+  uint64_t request;  // uid of the (first) request polled, 0 if none is known
   uint32_t call_path;
-  uint32_t requests;  // how many were asked about
+  uint32_t requests;  // number of requests polled
 };
 static_assert(sizeof(Polling) == 56);
 
-// A share of 0 to 1 as 1 to 65535; 0 stands for a share that is not known, and is decoded as 0.
+// Encodes a share of 0 to 1 as 1 to 65535. 0 stands for an unknown share and is decoded as 0.
 constexpr uint16_t EncodeShare(double share) {
   return static_cast<uint16_t>(1 + (share >= 1 ? 65534 : share * 65534));
 }
@@ -315,8 +316,8 @@ static_assert(EncodeShare(2) == UINT16_MAX && DecodeShare(UINT16_MAX) == 1);
 
 // A call in flight. lock is odd while record is being written; record.operation is 0 when free.
 struct OpenCall {
-  Record record;  // its lock word: 0 when free, else as in the ring it was also written to; 2 if it
-                  // is a local call, which is in none
+  Record record;  // lock word: 0 when free, else the same as that of its record in the ring; 2 for
+                  // a local call, which is in no ring
 };
 
 enum class ThreadState : uint32_t { kFree = 0, kLive = 1, kEnded = 2 };
@@ -327,25 +328,25 @@ struct ThreadEntry {
   uint64_t flags;           // bit 0: the thread that called MPI_Init
   uint64_t ring_first[2];   // by RingKind: index of the ring's first slot in kRings
   uint64_t ring_slots[2];   // a power of two, 0 if none
-  uint64_t ring_head[2];    // records ever written; the next index
-  uint64_t polls;           // unsuccessful Test, Iprobe and the like, ever
-  uint64_t calls_ended;     // calls that returned, ever
-  uint64_t last_end_ticks;  // when the last one returned
-  uint64_t depth;           // open calls; may exceed kMaxNesting. open[depth] and above are stale
-  uint64_t incarnation;     // grows when an ended thread's entry is reused
+  uint64_t ring_head[2];    // total records written; the next index
+  uint64_t polls;           // total unsuccessful polls (Test, Iprobe and the like)
+  uint64_t calls_ended;     // total calls that returned
+  uint64_t last_end_ticks;  // when the last call returned
+  uint64_t depth;           // open calls; may exceed kMaxNesting. open[depth] and later are stale
+  uint64_t incarnation;     // incremented when the entry of an ended thread is reused
   char name[16];
   Polling polling;
-  uint64_t nccl_group;       // depth of ncclGroupStart without its end << 32 | operations in it
-  uint64_t nccl_group_path;  // call path of the outermost one
+  uint64_t nccl_group;       // nesting depth of open ncclGroupStart << 32 | operations in the group
+  uint64_t nccl_group_path;  // call path of the outermost ncclGroupStart
   OpenCall open[kMaxNesting];
 };
 static_assert(sizeof(ThreadEntry) == 192 + 512);
 static_assert(offsetof(ThreadEntry, open) == 192);
 
 struct Checkpoint {
-  uint64_t sequence;       // 0 while being written; else the hashes are those after this number
-  uint64_t semantic_hash;  // rolling, of Record::semantic_hash 1..sequence
-  uint64_t path_hash;      // rolling, of portable call-path hashes; never accuses
+  uint64_t sequence;       // 0 while being written; else the hashes include calls 1 to this number
+  uint64_t semantic_hash;  // rolling hash of Record::semantic_hash 1..sequence
+  uint64_t path_hash;      // rolling hash of portable call-path hashes; never proves a fault
 };
 
 enum class MemberState : uint32_t { kFree = 0, kLive = 1, kFreed = 2 };
@@ -359,15 +360,15 @@ enum MemberFlag : uint32_t {
   kIsWindow = 1 << 6,
   kIsFile = 1 << 7,
   kIsNccl = 1 << 8,
-  kSawConcurrency = 1 << 9,  // two threads in its collectives at once: order is not certain
-  kWeakIdentity = 1 << 10,   // spawn, connect, join: the key is not shared by construction
+  kSawConcurrency = 1 << 9,  // two threads were in its collectives at once: the order is uncertain
+  kWeakIdentity = 1 << 10,   // spawn, connect, join: the key is not equal by construction
 };
 
-inline constexpr uint32_t kRecentCheckpoints = 8;    // [k]: the latest at a multiple of 4^k
+inline constexpr uint32_t kRecentCheckpoints = 8;    // [k]: the latest multiple of 4^k
 inline constexpr uint32_t kHistoryCheckpoints = 16;  // evenly spaced since 1, stride doubling
 
-// One process' member in one communicator (or window, file). Identity fields are guarded by
-// lock; the rest are single words.
+// The process as a member of one communicator (or window, file). `lock` guards the identity fields;
+// each other field is a single word.
 struct Member {
   uint64_t lock;   // odd while identity is being written
   uint32_t uid;    // from 1, never reused within a process
@@ -376,24 +377,24 @@ struct Member {
   uint64_t parent_key;
   uint64_t parent_sequence;  // number of the creating call on the parent
   uint16_t creating_operation;
-  uint16_t device;      // NCCL: 1 + CUDA's number of the device that it is on; 0: unknown
+  uint16_t device;      // NCCL: 1 + number of its CUDA device; 0: unknown
   uint32_t flags;       // MemberFlag
   int32_t rank;         // this process' rank in the communicator (its local group)
   int32_t size;         // of the local group
   int32_t remote_size;  // of the remote group; 0 for an intracommunicator
   uint32_t name;        // StringRef; 0 if not named
-  uint32_t ranks;       // RankList of world ranks, by ncclCommShrink of the parent's; 0 if unknown
+  uint32_t ranks;       // RankList of world ranks; after ncclCommShrink, of the parent's; 0 if unknown
   uint32_t remote_ranks;
   uint32_t neighbors_in;  // RankList of the topology's sources, in communicator ranks
   uint32_t neighbors_out;
   uint64_t created_ticks;
-  uint64_t entered;    // collectives entered, but for rejected ones; the last sequence number
+  uint64_t entered;    // collectives entered except rejected ones; the last sequence number
   uint64_t completed;  // collectives completed
-  uint64_t in_flight;  // blocking collectives now inside
+  uint64_t in_flight;  // blocking collectives now open
   uint64_t history_stride;
   uint64_t freed_ticks;
-  uint64_t stopped_launch;  // NCCL: what was launched up to here was aborted or revoked; 0: nothing
-  uint64_t rejected;        // collectives that were rejected (kRejected), ever
+  uint64_t stopped_launch;  // NCCL: launches up to this one were aborted or revoked; 0: none
+  uint64_t rejected;        // total rejected collectives (kRejected)
   uint64_t reserved[5];
   Checkpoint recent[kRecentCheckpoints];
   Checkpoint history[kHistoryCheckpoints];
@@ -406,68 +407,68 @@ enum class RequestState : uint32_t {
   kFree = 0,
   kActive = 1,    // started, not known to be complete
   kInactive = 2,  // persistent, not started
-  kDone = 3,      // complete, but persistent or not yet freed
+  kDone = 3,      // complete; persistent, or not yet freed
 };
 
 struct OpenRequest {
   uint64_t lock;    // odd while the entry is being written
   uint64_t uid;     // from 1
   uint32_t state;   // RequestState
-  uint32_t waiter;  // 1 + index of the thread inside a Wait on it; 0 if none
-  uint64_t starts;  // persistent: how often started
-  Record record;    // of the call that made it (or last started it)
+  uint32_t waiter;  // 1 + index of the thread that is in a Wait for it; 0 if none
+  uint64_t starts;  // persistent: number of starts
+  Record record;    // of the call that created it (or last started it)
 };
 static_assert(sizeof(OpenRequest) == 160);
 
-// Messages counted per (communicator, peer, tag), so that the absence of one can still be judged
-// after its record is gone.
+// Numbers of messages per (communicator, peer, tag), so that a missing message can be detected even
+// after its record has been overwritten.
 //
-// What could not be told apart stands under kAnySource or kAnyTag: receives whose status the
-// program did not want, and everything of a peer whose further tags found no room.
+// Messages that cannot be told apart are counted under kAnySource or kAnyTag: receives for which
+// the program ignored the status, and messages of a peer for whose tags there was no more room.
 enum ChannelFlag : uint32_t {
-  // A receive ended unseen (Request_free, an error): `received` may be too low.
+  // A receive ended without being counted (Request_free, an error): `received` may be too low.
   kReceivesUnseen = 1 << 0,
 };
 struct Channel {
   uint32_t member;    // uid; 0 when free
-  int32_t peer;       // rank in the communicator (its remote group), or kAnySource
+  int32_t peer;       // rank in the communicator (in its remote group), or kAnySource
   int32_t tag;        // or kAnyTag
   uint32_t flags;     // ChannelFlag
   uint64_t sent;      // sends entered; persistent and partitioned ones when started
-  uint64_t received;  // receives completed, source and tag from the status
+  uint64_t received;  // receives completed; source and tag as in the status
 };
 static_assert(sizeof(Channel) == 32);
 
-// How `completed` is known.
+// How GpuProgress::completed is determined.
 enum class GpuKnowledge : uint32_t {
-  kNone = 0,   // not at all: it is 0, and says nothing
-  kWaits = 1,  // the host waited or asked for the stream, and found it complete: exact then
-  kMarks = 2,  // the device itself tells
+  kNone = 0,   // not at all: it is 0 and has no meaning
+  kWaits = 1,  // the host waited for or queried the stream and found it complete: exact at that time
+  kMarks = 2,  // the device writes completion marks
 };
-// How far a device came with one member's operations on one stream, in launches
-// (Record::detail). A launch that touches several streams is entered for each.
+// The progress of a device with one member's operations on one stream, in launches
+// (Record::detail). A launch that uses several streams is entered for each.
 struct GpuProgress {
   uint32_t member;     // uid
   uint32_t state;      // GpuKnowledge
   uint64_t stream;     // its handle
-  uint64_t enqueued;   // the last launch that went to the stream
-  uint64_t started;    // a launch seen to run there, not complete; 0: none, or none is seen
+  uint64_t enqueued;   // the last launch enqueued on the stream
+  uint64_t started;    // a launch observed to run there, not complete; 0: none observed
   uint64_t completed;  // every launch up to this one is complete
   uint64_t reserved[3];
 };
 static_assert(sizeof(GpuProgress) == 64);
 
-// Something put on a stream behind a launch: the device writes `number` into `written` when it
-// comes to it, and whatever was in front is complete. Until then the mark is outstanding. The words
-// but `written` are the host's, and change only while the mark is not outstanding, with an odd
+// A completion mark, enqueued on a stream after a launch: the device writes `number` into `written`
+// when all work enqueued before the mark is complete. Until then the mark is outstanding. The host
+// writes all fields except `written`, only while the mark is not outstanding, and with an odd
 // lock.
 struct Mark {
   uint64_t lock;     // odd while the host writes
-  uint64_t launch;   // the one it stands behind (Record::detail)
-  uint64_t stream;   // as GpuProgress'
+  uint64_t launch;   // the launch before the mark (Record::detail)
+  uint64_t stream;   // as in GpuProgress
   uint32_t member;   // uid; 0: never used
-  uint32_t number;   // rises with the process' marks
-  uint32_t written;  // by the device alone
+  uint32_t number;   // increases with each mark of the process
+  uint32_t written;  // by the device only
   uint32_t reserved0;
   uint64_t reserved[3];
 };
@@ -484,12 +485,12 @@ struct Module {
 };
 static_assert(sizeof(Module) == 64);
 
-// A derived datatype as first seen. Its signature is proto/signature.h's of one element.
+// A derived datatype as first used. The signature is that of one element (proto/signature.h).
 struct Datatype {
   uint64_t signature;
-  uint64_t basics;  // basic elements in one
+  uint64_t basics;  // basic elements in one element
   uint64_t bytes;   // MPI_Type_size
-  uint32_t basic;   // BasicType if all are the same, else 0
+  uint32_t basic;   // BasicType if it is the same for all, else 0
   uint32_t name;    // StringRef
 };
 static_assert(sizeof(Datatype) == 32);
@@ -506,14 +507,14 @@ static_assert(sizeof(RankRun) == 12);
 // A call path: this header, then `depth` words of native frames, then `python_depth` words of
 // Python frames, both innermost first. A native frame is 1 + Module index in the upper 16 bits and
 // the ELF virtual address of the *return address* in the lower 48; index 0 is an address outside
-// every module. A Python frame is PythonFrame's word. The n-th Python frame with `entry` set ends
+// every module. A Python frame's word is described below. The n-th Python frame with `entry` set ends
 // the run of frames that the n-th native frame of the interpreter's loop (_PyEval_EvalFrameDefault)
 // executes.
 struct CallPathHeader {
   uint64_t portable_hash;  // of build ids and offsets, file names and lines: equal on ranks that
                            // run the same files
   uint16_t depth;
-  uint8_t end;  // StackEnd: why the walk ended
+  uint8_t end;  // StackEnd: why the stack walk ended
   uint8_t flags;
   uint16_t python_depth;
   uint8_t python_end;  // PythonEnd: why the Python frames end
@@ -523,9 +524,9 @@ static_assert(sizeof(CallPathHeader) == 16);
 inline constexpr uint32_t kFrameModuleShift = 48;
 
 // The bits of a Python frame's word.
-inline constexpr uint32_t kPythonFrameCodeShift = 32;  // above: 1 + PythonCode index; 0: no room
+inline constexpr uint32_t kPythonFrameCodeShift = 32;  // upper bits: 1 + PythonCode index; 0: no room
 inline constexpr uint64_t kPythonFrameEntry = uint64_t{1} << 31;
-// Below: offset of the instruction being executed, in bytes from the start of the bytecode.
+// Lower bits: offset of the current instruction, in bytes from the start of the bytecode.
 inline constexpr uint64_t kPythonFrameOffsetMask = (uint64_t{1} << 31) - 1;
 inline constexpr uint64_t kPythonFrameNoOffset = kPythonFrameOffsetMask;  // not started yet
 
@@ -533,7 +534,7 @@ inline constexpr uint64_t kPythonFrameNoOffset = kPythonFrameOffsetMask;  // not
 // the interpreter's own encoding (Objects/lnotab_notes.txt for 3.8 to 3.10, Objects/locations.md or
 // InternalDocs/code_objects.md from 3.11).
 struct PythonCode {
-  uint64_t portable_hash;  // of all that follows but references; written last, 0: not whole
+  uint64_t portable_hash;  // of the contents of the fields below; written last, 0: incomplete
   uint32_t file;           // StringRef, as co_filename
   uint32_t name;           // StringRef: co_qualname from 3.11 on, co_name before
   uint32_t line_table;     // StringRef: co_lnotab to 3.9, co_linetable from 3.10; 0: not kept
@@ -546,25 +547,25 @@ static_assert(sizeof(PythonCode) == 32);
 // Why the Python frames of a call path end where they do.
 enum class PythonEnd : uint8_t {
   kNone = 0,        // no interpreter in the process, or a file of version 1.0
-  kComplete = 1,    // the thread's outermost Python frame is there
+  kComplete = 1,    // the thread's outermost Python frame is included
   kDepthLimit = 2,  // there are further frames
-  kNoFrames = 3,    // the thread runs no Python: native code started it (Record::context_path)
+  kNoFrames = 3,    // the thread has no Python frames; native code started it (Record::context_path)
   kOff = 4,         // switched off: FileHeader::python_off
   kUnchecked = 5,   // the interpreter's layout had not been checked yet
-  kUnreadable = 6,  // the chain of frames is damaged, or the interpreter is going down
+  kUnreadable = 6,  // the chain of frames is damaged, or the interpreter is shutting down
 };
 
-// Why a call path, or a live stack, ends where it does. Only a complete one supports a verdict.
+// Why a call path, or a live stack, ends where it does. A verdict needs complete ones.
 enum class StackEnd : uint8_t {
   kNone = 0,             // nothing was captured
   kComplete = 1,         // the unwind tables mark the outermost frame (_start, a thread's start)
   kDepthLimit = 2,       // there are further frames
   kNoUnwindInfo = 3,     // an address without unwind info (JIT code, hand-written assembly)
-  kUnsupportedRule = 4,  // unwind info that is damaged or says more than a cached rule can hold
-  kBadFrame = 5,         // the next frame is unreadable, unaligned or not above the last one
+  kUnsupportedRule = 4,  // unwind info that is damaged or too complex for a cached rule
+  kBadFrame = 5,         // the next frame is unreadable, unaligned or not above the previous one
   kForeignStack = 6,     // not on the thread's own stack (coroutine, sigaltstack)
-  kUnsupportedArch = 7,  // no walker for this machine
-  kInterrupted = 8,      // a capture inside a capture (a signal handler) could not go on
+  kUnsupportedArch = 7,  // no stack walker for this architecture
+  kInterrupted = 8,      // a capture inside a capture (in a signal handler) had to stop
   kOff = 9,              // stacks are switched off
   kNoRoom = 10,          // the call-path table is full
 };

@@ -17,11 +17,11 @@ Address SplitAddress(std::string_view address);
 // The same host, brackets included, with another port.
 std::string ReplacePort(std::string_view address, int port);
 
-// `address` with port 0, any free one, if it names none: "node1", "[::1]".
+// `address` with port 0 (any free one) if it has no port: "node1", "[::1]".
 std::string WithPort(std::string address);
 
-// Whether it names this machine's loopback interface: "localhost", 127.0.0.0/8, "::1". Other names
-// are not looked up.
+// Whether it is this machine's loopback interface: "localhost", 127.0.0.0/8, "::1". Other names are
+// not resolved.
 bool IsLoopback(const std::string& host);
 
 }  // namespace rollcall

@@ -7,8 +7,8 @@
 
 namespace rollcall {
 
-// Pointers into `words`, which must outlive them and stay as they are, and a null. Those functions
-// modify neither the pointers nor the words (POSIX.1-2017, exec).
+// Pointers into `words`, which must outlive them unchanged, followed by a null pointer. The
+// functions modify neither the pointers nor the words (POSIX.1-2017, exec).
 inline std::vector<char*> ArgumentVector(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);

@@ -1,5 +1,5 @@
-// Where a ring's bytes come from: a file that may be written to and cut while it is read, or
-// memory.
+// The source of a ring's bytes: memory, or a file that may be written or truncated while it is
+// read.
 #ifndef ROLLCALL_COLLECTOR_BASE_BYTE_SOURCE_H_
 #define ROLLCALL_COLLECTOR_BASE_BYTE_SOURCE_H_
 
@@ -13,17 +13,17 @@ namespace rollcall {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // Bytes there are now; 0 if that cannot be told.
+  // The present number of bytes; 0 if unknown.
   virtual uint64_t Size() = 0;
-  // Copies up to `size` bytes at `offset` to `to`; returns how many. Fewer than asked for means
-  // that there are no more, or that they cannot be read.
+  // Copies up to `size` bytes at `offset` to `to` and returns their number. Fewer than requested
+  // means that there are no more, or that they cannot be read.
   virtual size_t Read(uint64_t offset, void* to, size_t size) = 0;
-  // Whether two reads of the same bytes may differ. If not, one is enough.
+  // Whether two reads of the same bytes may differ. If not, one read is enough.
   virtual bool Changes() const = 0;
 };
 
-// An open file; read by pread(), never mapped: a file that is truncated kills the process that has
-// it mapped (SIGBUS). Does not own the descriptor.
+// An open file, read with pread() and never mapped: if a mapped file is truncated, the process gets
+// SIGBUS. Does not own the descriptor.
 class FileSource : public ByteSource {
  public:
   explicit FileSource(int fd) : fd_(fd) {}
@@ -35,7 +35,7 @@ class FileSource : public ByteSource {
   int fd_;
 };
 
-// Bytes in memory, which stay the caller's.
+// Bytes in memory, owned by the caller.
 class MemorySource : public ByteSource {
  public:
   explicit MemorySource(std::span<const uint8_t> bytes) : bytes_(bytes) {}

@@ -1,4 +1,4 @@
-// Opens files that somebody else named. A path out of a ring or of /proc/<pid>/maps may be a FIFO,
+// Opens files whose names are untrusted. A path from a ring or from /proc/<pid>/maps may be a FIFO,
 // a device or a directory: none of these may block the collector.
 #ifndef ROLLCALL_COLLECTOR_BASE_FILE_H_
 #define ROLLCALL_COLLECTOR_BASE_FILE_H_
@@ -34,7 +34,7 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-// What identifies one state of a file's contents, as far as a file system tells.
+// Identifies one state of a file's contents, as far as the file system shows it.
 struct FileStamp {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -50,9 +50,9 @@ FileStamp StampOf(const struct stat& st);
 UniqueFd OpenRegularFile(const std::string& path, uint64_t max_bytes, FileStamp* stamp,
                          std::string* error);
 
-// Raises the limit on descriptors to what this user may have: 1,024 are usual, and a connection
-// takes one. Returns what it was. Whoever is started from here inherits it, and a program that
-// uses select(2) or closes every possible descriptor suffers: SetFileLimit() before that.
+// Raises the limit of descriptors to the hard limit: 1,024 are usual, and each connection takes
+// one. Returns the previous limit. Programs started from here inherit it, and a program that uses
+// select(2) or closes every possible descriptor suffers: call SetFileLimit() before starting one.
 uint64_t RaiseFileLimit();
 // Descriptors above it that are open stay open.
 void SetFileLimit(uint64_t limit);

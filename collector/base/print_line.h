@@ -1,4 +1,4 @@
-// What rollcall says itself, on stderr.
+// rollcall's own messages, on stderr.
 #ifndef ROLLCALL_COLLECTOR_BASE_PRINT_LINE_H_
 #define ROLLCALL_COLLECTOR_BASE_PRINT_LINE_H_
 
@@ -6,12 +6,11 @@
 
 namespace rollcall {
 
-// One line, "rollcall: …". Never throws, from any thread: where nobody reads stderr any more (it is
-// closed, a full disk, the end of a pipe) the line is lost, and whatever was to be done next is
-// done.
+// Prints one line, "rollcall: …". Never throws; safe from any thread. If stderr cannot be written
+// (closed, a full disk, the reader of a pipe has ended), the line is lost and the caller continues.
 void PrintLine(std::string_view line);
 
-// Likewise, text as it is, on any descriptor.
+// Writes the text unchanged to any descriptor; errors are ignored as above.
 void WriteAll(int fd, std::string_view text);
 
 }  // namespace rollcall

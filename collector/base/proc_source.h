@@ -16,8 +16,8 @@ class ProcSource {
   explicit ProcSource(std::string root = "") : root_(std::move(root)) {}
   virtual ~ProcSource() = default;
 
-  // The content of `path` ("/proc/1/stat"), at most `max_bytes`. Returns 0, or an errno: ENOENT and
-  // ESRCH mean that the process has gone, EACCES and EPERM that it may not be looked at.
+  // The content of `path` ("/proc/1/stat"), at most `max_bytes`. Returns 0 or an errno: ENOENT and
+  // ESRCH mean that the process is gone, EACCES and EPERM that it may not be read.
   virtual int Read(const std::string& path, std::string* content, size_t max_bytes = 4 << 20) const;
   // Names in the directory `path` that are decimal numbers, in rising order. 0 or an errno.
   virtual int ListNumbers(const std::string& path, std::vector<int>* numbers) const;

@@ -7,8 +7,8 @@
 
 namespace rollcall {
 
-// A field of `stat`, counted as in proc(5), from 3; empty if it is not there. The second field is
-// the command in parentheses, and may itself hold blanks and parentheses. Points into `stat`.
+// A field of `stat`, counted from 3 as in proc(5); empty if it is missing. The second field is the
+// command in parentheses, which may itself contain blanks and parentheses. Refers to `stat`.
 std::string_view ProcStatField(std::string_view stat, int number);
 
 // Field 22: when the process started, clock ticks since boot; 0 if it is not there.

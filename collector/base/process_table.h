@@ -1,5 +1,5 @@
-// Which process wrote a ring. A rank in a container counts processes by itself: its own number is
-// often 1, as is that of the rank beside it, which may have started in the same clock tick.
+// Finds the process that wrote a ring. Ranks in containers have pids of their own namespace: often
+// 1, as has the rank beside it, which may have started in the same clock tick.
 #ifndef ROLLCALL_COLLECTOR_BASE_PROCESS_TABLE_H_
 #define ROLLCALL_COLLECTOR_BASE_PROCESS_TABLE_H_
 
@@ -13,28 +13,28 @@
 
 namespace rollcall {
 
-// Field 22 of /proc/<pid>/stat: when the process started, clock ticks since boot; 0 if there is
-// none. With the pid it names a process for good: a pid alone is reused.
+// Field 22 of /proc/<pid>/stat: when the process started, in clock ticks since boot; 0 if there is
+// none. Together with the pid it identifies a process; a pid alone is reused.
 uint64_t ProcessStartTicks(pid_t pid);
 
 // The inode of this process' pid namespace (pid_namespaces(7)); 0 if it cannot be read.
 uint64_t OwnPidNamespace();
-// That of the namespace in which all processes are seen (include/linux/proc_ns.h).
+// The namespace that contains all processes (include/linux/proc_ns.h).
 inline constexpr uint64_t kInitialPidNamespace = 0xEFFFFFFC;
 
-// The number that a process, or a thread, has in its own pid namespace: NSpid of proc(5).
-// `directory` is that of it below /proc. 0 if it is gone or may not be seen.
+// The id that a process or thread has in its own pid namespace: NSpid of proc(5). `directory` is
+// its directory below /proc. 0 if it is gone or may not be read.
 uint32_t OwnNumber(const ProcSource& proc, const std::string& directory);
 
-// What a ring says of the process that wrote it.
+// What a ring says about the process that wrote it.
 struct RingWriter {
   uint32_t pid = 0;  // in its own pid namespace
   uint64_t start_ticks = 0;
-  uint64_t pid_namespace = 0;  // 0: not known, of a ring before version 1.7
+  uint64_t pid_namespace = 0;  // 0: unknown, in a ring before version 1.7
 };
 
-// Looks through /proc once, at the first process that is not found by its own number. Who started
-// after that may not be found. Not thread-safe.
+// Scans /proc once, for the first process that is not found by its own number. Processes that
+// started later may not be found. Not thread-safe.
 class ProcessTable {
  public:
   explicit ProcessTable(const ProcSource& proc = ProcSource(),
@@ -42,9 +42,10 @@ class ProcessTable {
       : proc_(proc), own_namespace_(own_namespace) {}
 
   enum class Life : uint8_t {
-    kFound,   // it is there, perhaps as a zombie
-    kGone,    // it has ended
-    kHidden,  // it may live where it cannot be seen from here, or told from others
+    kFound,  // it is there, perhaps as a zombie
+    kGone,   // it has ended
+    // it may be alive where this process cannot see it, or cannot be distinguished from others
+    kHidden,
   };
   struct Result {
     Life life = Life::kGone;

@@ -1,4 +1,4 @@
-// Strings that came out of other people's files, made safe to print and to put into JSON.
+// Makes strings from untrusted files safe to print and to put into JSON.
 #ifndef ROLLCALL_COLLECTOR_BASE_TEXT_H_
 #define ROLLCALL_COLLECTOR_BASE_TEXT_H_
 

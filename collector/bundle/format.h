@@ -1,5 +1,5 @@
-// A bundle: what a hang left behind, in one file that `rollcall analyze` reads anywhere. bundle.md
-// describes the format; this header is what writer and reader share.
+// A bundle: the traces of a job in one file that `rollcall analyze` reads on any machine. bundle.md
+// describes the format; this header is shared by writer and reader.
 #ifndef ROLLCALL_COLLECTOR_BUNDLE_FORMAT_H_
 #define ROLLCALL_COLLECTOR_BUNDLE_FORMAT_H_
 
@@ -10,28 +10,28 @@
 
 namespace rollcall::bundle {
 
-// How a Zstandard frame begins (RFC 8878, 3.1.1).
+// The beginning of a Zstandard frame (RFC 8878, 3.1.1).
 inline constexpr unsigned char kMagic[4] = {0x28, 0xb5, 0x2f, 0xfd};
 
-// The first member: {"format": kFormat, "version": kVersion, ...}. A member that a reader does not
-// know is passed over; what such a reader would get wrong needs a new version.
+// The first member: {"format": kFormat, "version": kVersion, ...}. A reader ignores unknown
+// members; a change that an old reader would misread needs a new version.
 inline constexpr char kManifestName[] = "rollcall-bundle.json";
 inline constexpr char kFormat[] = "rollcall-bundle";
 inline constexpr int kVersion = 1;
 
-// Members with a meaning by their last name; everything else is recognised by its content.
+// Members that are recognized by the last component of their name; all others by their content.
 inline constexpr char kObservedName[] = "observed.jsonl";
 inline constexpr char kSourcesName[] = "sources.jsonl";
 inline constexpr char kEnvironmentName[] = "environment.json";
 
-// What a reader takes; more is damage, or worse.
+// Limits of a reader; a larger bundle is damaged or malicious.
 inline constexpr size_t kMaxMembers = 1 << 17;
 inline constexpr size_t kMaxNameBytes = 200;
 inline constexpr uint64_t kMaxMemberBytes = uint64_t{512} << 20;
 inline constexpr uint64_t kMaxPackedBytes = uint64_t{1} << 36;
 inline constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 36;
-// Rings shrink to a tenth, text to a fiftieth. The first bytes are free, so that a small file of
-// much repetition is no bomb.
+// Rings shrink to a tenth, text to a fiftieth. The first bytes are exempt, so that a small,
+// repetitive file is not taken for a decompression bomb.
 inline constexpr uint64_t kMaxRatio = 500;
 inline constexpr uint64_t kFreeBytes = uint64_t{64} << 20;
 // What a decoder needs at most (RFC 8878, 3.1.1.1.2 recommends 8 MiB): memory is bounded by it.
@@ -42,7 +42,7 @@ inline bool IsNameCharacter(char c) {
          std::string_view("._-+=,@").find(c) != std::string_view::npos;
 }
 
-// Relative, without "." and "..", of harmless characters: safe to unpack, whoever wrote it.
+// Relative, without "." and "..", of harmless characters: safe to unpack from an untrusted bundle.
 inline bool IsMemberName(std::string_view name) {
   if (name.empty() || name.size() > kMaxNameBytes) return false;
   while (true) {

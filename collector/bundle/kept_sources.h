@@ -1,4 +1,4 @@
-// Lines of source in a bundle: those that a report can show, where the sources are not.
+// Source lines in a bundle: those that a report can show on a machine without the sources.
 #ifndef ROLLCALL_COLLECTOR_BUNDLE_KEPT_SOURCES_H_
 #define ROLLCALL_COLLECTOR_BUNDLE_KEPT_SOURCES_H_
 
@@ -17,17 +17,16 @@ namespace rollcall {
 // several lines is that of each, together. Not thread-safe while it is filled.
 class KeptSources {
  public:
-  // Reads the source; nothing is kept of what cannot be read. What would exceed kMaxBytes is left
-  // out.
+  // Reads the source; unreadable sources are skipped. Lines beyond kMaxBytes are left out.
   void Keep(const std::string& file, int line);
 
-  // One JSON object per line of text: a file's.
+  // One JSON object per line of text, for each file.
   std::string Format() const;
-  // Adds what `text` holds. Damaged lines are left out; strings are cleaned for terminals. False
-  // if any was.
+  // Adds the lines in `text`. Damaged lines are left out; strings are cleaned for terminals. False
+  // if any was damaged.
   bool Parse(std::string_view text);
 
-  // From what was kept, else from the file itself.
+  // From the kept lines, otherwise from the file itself.
   SourceExcerpt Excerpt(const std::string& file, const std::vector<int>& marked_lines) const;
 
   bool empty() const { return files_.empty(); }

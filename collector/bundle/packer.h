@@ -1,4 +1,4 @@
-// A file that is written compressed, and appears whole or not at all.
+// A file that is written compressed and appears either complete or not at all.
 #ifndef ROLLCALL_COLLECTOR_BUNDLE_PACKER_H_
 #define ROLLCALL_COLLECTOR_BUNDLE_PACKER_H_
 
@@ -14,20 +14,20 @@
 
 namespace rollcall::bundle {
 
-// Zstandard with a checksum. Not thread-safe; compresses with threads of its own where there are
-// several cores. Throws std::bad_alloc only.
+// Zstandard with a checksum. Not thread-safe; compresses with its own threads if there are several
+// cores. Throws std::bad_alloc only.
 class Packer {
  public:
-  // Writes beside `path` until Finish(), with mode 0600.
+  // Writes a temporary file beside `path` until Finish(), with mode 0600.
   explicit Packer(std::string path);
-  // What is not finished is removed.
+  // Removes an unfinished file.
   ~Packer();
   Packer(const Packer&) = delete;
   Packer& operator=(const Packer&) = delete;
 
-  // After the first failure nothing is written any more; error() says why.
+  // After the first failure nothing more is written; error() has the reason.
   bool Write(std::span<const uint8_t> bytes);
-  // Puts the file in its place, over one that is there.
+  // Moves the file to `path`, replacing an existing one.
   bool Finish();
 
   const std::string& error() const { return error_; }

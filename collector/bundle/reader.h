@@ -19,13 +19,13 @@ struct Member {
   std::vector<uint8_t> bytes;
 };
 
-// By the first bytes.
+// Decides by the first bytes.
 bool IsBundle(ByteSource& bytes);
 
-// Hands every member but the manifest to `visit`, in their order. What cannot be used is left out
-// and told to `complain`, with `source` or a member's name below it, and the byte of the file
-// that had been read when it was seen; what stands before the damage is used. Throws nothing but
-// std::bad_alloc and what the callbacks throw. Safe from several threads for different sources.
+// Calls `visit` for every member but the manifest, in order. Unusable data is skipped and reported
+// to `complain`, with `source` or a member's name below it and the offset that had been read; data
+// before the damage is used. Throws std::bad_alloc and the callbacks' exceptions only. Safe from
+// several threads for different sources.
 void ReadBundle(ByteSource& bytes, const std::string& source,
                 const std::function<void(Member)>& visit,
                 const std::function<void(Problem)>& add_problem);

@@ -1,4 +1,4 @@
-// The bytes that a Zstandard file holds, piece by piece, up to a limit.
+// The contents of a Zstandard file, piece by piece, up to a limit.
 #ifndef ROLLCALL_COLLECTOR_BUNDLE_UNPACKER_H_
 #define ROLLCALL_COLLECTOR_BUNDLE_UNPACKER_H_
 
@@ -18,11 +18,11 @@ namespace rollcall::bundle {
 // Not thread-safe. Throws std::bad_alloc only.
 class Unpacker {
  public:
-  // `packed` must outlive this.
+  // `packed` must outlive this object.
   explicit Unpacker(ByteSource* packed);
 
-  // The next piece, valid until the next call. Empty at the end, also at one that came too early:
-  // then problem() is there, without a source.
+  // The next piece, valid until the next call. Empty at the end, also at an early end: then
+  // problem() is set, without a source.
   std::span<const uint8_t> Next();
 
   const std::optional<Problem>& problem() const { return problem_; }

@@ -1,4 +1,4 @@
-// Writes the container of a bundle (bundle.md): what is in it is the caller's.
+// Writes the container of a bundle (bundle.md); the caller provides the contents.
 #ifndef ROLLCALL_COLLECTOR_BUNDLE_WRITER_H_
 #define ROLLCALL_COLLECTOR_BUNDLE_WRITER_H_
 
@@ -19,18 +19,18 @@ namespace rollcall::bundle {
 // Not thread-safe. Throws std::bad_alloc only.
 class Writer {
  public:
-  // `path` appears with Finish(); what was there is replaced. `rollcall` is the version that the
-  // manifest names.
+  // `path` appears with Finish() and replaces an existing file. `rollcall` is the version for the
+  // manifest.
   Writer(const std::string& path, std::string_view rollcall, int64_t now_ns);
   ~Writer();
 
-  // Adds a member. Its name is made one that a reader takes (IsMemberName()), and another one if
-  // it is there already. False after a failure.
+  // Adds a member. The name is changed to a valid one (IsMemberName()) that is not used yet. False
+  // after a failure.
   bool Add(std::string_view name, std::span<const uint8_t> bytes, int64_t modified_ns = kNoTime);
   bool Add(std::string_view name, std::string_view text);
   bool Finish();
 
-  // Why nothing was written: of the file system, without the path.
+  // Why nothing was written: the file system's error, without the path.
   const std::string& error() const { return packer_.error(); }
   uint64_t packed_bytes() const { return packer_.packed_bytes(); }
 

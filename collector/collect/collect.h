@@ -1,4 +1,4 @@
-// What a hang left on this machine, into one bundle.
+// Packs the traces of a job on this machine into one bundle.
 #ifndef ROLLCALL_COLLECTOR_COLLECT_COLLECT_H_
 #define ROLLCALL_COLLECTOR_COLLECT_COLLECT_H_
 
@@ -14,15 +14,15 @@ namespace rollcall::collect {
 
 struct CollectOptions {
   std::string rollcall_version;
-  // Keep the lines of source that a report may show: those around the user's frames.
+  // Keep the source lines that a report may show: those around the user's frames.
   bool sources = false;
-  // Where no rank of the job lives on this machine.
+  // Used if no rank of the job is alive on this machine.
   Variables environment = {};
 };
 
 struct Collected {
   bool written = false;
-  std::string error;  // why it was not
+  std::string error;  // why it was not written
   size_t rings = 0;
   size_t journals = 0;
   size_t dumps = 0;
@@ -31,10 +31,10 @@ struct Collected {
   std::vector<Problem> problems;
 };
 
-// Writes `inputs` (as LoadInputs() takes them, bundles too) to `path`, which appears whole. Rings
-// go in as their images, without unused parts, and with them what only this machine knows: which
-// processes live and stand still, and what the code addresses mean. Inputs of two jobs are
-// refused. Waits a moment, as LoadInputs() does, if ranks live. Throws std::bad_alloc only.
+// Writes `inputs` (as for LoadInputs(), including bundles) to `path`, which appears complete. Rings
+// are stored as images without unused parts, with what only this machine knows: which processes are
+// alive and still, and the symbols of code addresses. Inputs of two jobs are refused. Waits a
+// moment, like LoadInputs(), if ranks are alive. Throws std::bad_alloc only.
 Collected Collect(const std::vector<std::string>& inputs, const std::string& path,
                   const CollectOptions& options, Machine& machine = ThisMachine());
 

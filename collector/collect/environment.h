@@ -1,4 +1,4 @@
-// The part of an environment that explains a hang and is no secret.
+// The part of an environment that helps to explain a hang and is not secret.
 #ifndef ROLLCALL_COLLECTOR_COLLECT_ENVIRONMENT_H_
 #define ROLLCALL_COLLECTOR_COLLECT_ENVIRONMENT_H_
 
@@ -11,16 +11,16 @@ namespace rollcall::collect {
 
 using Variables = std::map<std::string, std::string>;
 
-// By name, from a list of what MPI, NCCL, launchers and runtimes are set up with (docs/bundle.md
-// has it); never one that is called like a secret, nor a value with a user's name and password in
-// an address. Pure.
+// Decides by name, from a list of variables that configure MPI, NCCL, launchers and runtimes (see
+// docs/bundle.md). Excludes names that look like secrets, and values with a user name and password
+// in a URL. Pure.
 bool IsAllowlisted(std::string_view name, std::string_view value);
 
-// The environment that the process was started with; empty where it cannot be read.
+// The environment with which the process was started; empty if it cannot be read.
 Variables EnvironmentOf(uint32_t pid);
 
-// environment.json: the harmless ones of `variables`, how many were left out, the system.
-// `whose` says where they come from.
+// environment.json: the allowed ones of `variables`, the number of the others, and the system.
+// `whose` names their source.
 std::string DescribeEnvironment(const Variables& variables, std::string_view whose);
 
 }  // namespace rollcall::collect

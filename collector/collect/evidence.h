@@ -1,4 +1,4 @@
-// What a collector holds of a job after a look at all of its nodes, into one bundle.
+// Packs what a collector has of a job, after a look at all nodes, into one bundle.
 #ifndef ROLLCALL_COLLECTOR_COLLECT_EVIDENCE_H_
 #define ROLLCALL_COLLECTOR_COLLECT_EVIDENCE_H_
 
@@ -12,12 +12,12 @@
 
 namespace rollcall::collect {
 
-// One agent's part. Everything in it came over the network.
+// The data of one agent. All of it is untrusted.
 struct NodeEvidence {
   std::string host;
   std::string run_directory;
   std::string journal = {};      // all lines until the look
-  std::string environment = {};  // as DescribeEnvironment(); empty: none came
+  std::string environment = {};  // from DescribeEnvironment(); empty: none arrived
   std::string absent = {};       // why rings of it are missing; empty: none is
 };
 
@@ -35,14 +35,14 @@ struct Evidence {
 
 // The most that is kept of an environment; an agent sends a few KiB.
 inline constexpr size_t kMaxEnvironmentBytes = 1 << 18;
-// Whether `text` is what an agent says of its environment: a JSON object of bounded size.
+// Whether `text` has the form of an agent's environment: a JSON object of bounded size.
 bool IsEnvironment(const std::string& text);
 
-// Writes the evidence to `path`, which appears whole. `trace` is that of the look, symbolized: what
-// it knows of living processes and code addresses goes in, too. Whoever lived at the look lives in
-// the bundle, though a journal tells of an end that came between: its ring is older than that. A
-// node whose rings are missing is named in the bundle, and what is there of the others is written.
-// `options.environment` is not used: each node has its own. Throws std::bad_alloc only.
+// Writes the evidence to `path`, which appears complete. `trace` is the symbolized trace of the
+// look: its living processes and symbols are stored as well. A process that was alive at the look
+// is alive in the bundle, even if a journal has a later end: its ring is older. A node without
+// rings is named in the bundle; the data of the other nodes is written. `options.environment` is
+// not used: each node has its own. Throws std::bad_alloc only.
 Collected WriteEvidence(const Trace& trace, const Evidence& evidence, const std::string& path,
                         const CollectOptions& options);
 

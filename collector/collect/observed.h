@@ -1,4 +1,4 @@
-// What a machine knew of a job besides its files, as the members of a bundle have it.
+// What a machine knew about a job besides its files, as members of a bundle.
 #ifndef ROLLCALL_COLLECTOR_COLLECT_OBSERVED_H_
 #define ROLLCALL_COLLECTOR_COLLECT_OBSERVED_H_
 
@@ -14,21 +14,21 @@ namespace rollcall::collect {
 // Whether a member of a bundle is read as a ring.
 bool IsRing(const std::string& name, ByteSource* bytes);
 
-// What names a process in a journal, and its state there.
+// Identifies a process in a journal, with its state.
 struct RingState {
   uint64_t id = 0;        // RingId()
   uint64_t activity = 0;  // RingActivity()
   RingWriter writer = {};
 };
 
-// Lines of observed.jsonl: that the process lived, or was gone without a word, and that it stood
-// still. A reader takes them before the journals of the job, which know better how a process ended.
+// Lines of observed.jsonl: that the process was alive, or had vanished, and whether it was still. A
+// reader applies them before the journals of the job, which know better how a process ended.
 std::string DescribeProcess(const Process& process, const RingState& ring);
 
-// Lines of observed.jsonl: what the code addresses of the trace mean.
+// Lines of observed.jsonl: the symbols of the trace's code addresses.
 std::string DescribeCodes(const Trace& trace);
 
-// sources.jsonl: the lines of source that a report may show, read from this machine.
+// sources.jsonl: the source lines that a report may show, read from this machine.
 std::string DescribeSources(const Trace& trace);
 
 }  // namespace rollcall::collect

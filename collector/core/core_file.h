@@ -1,8 +1,6 @@
-// What an ELF core file says of the process that left it: threads, memory, mapped files, signal.
-//
-// A core may be cut (ulimit -c, a full disk) or crafted: each size and offset is checked against
-// the file, and what is usable is used. elf(5), core(5); Linux writes it in fs/binfmt_elf.c, gdb's
-// gcore in the same form.
+// Reads an ELF core file: threads, memory, mapped files, signal. A core may be truncated (ulimit
+// -c, a full disk) or malicious: each size and offset is checked against the file, and usable parts
+// are used. elf(5), core(5); Linux writes it in fs/binfmt_elf.c, gdb's gcore in the same format.
 #ifndef ROLLCALL_COLLECTOR_CORE_CORE_FILE_H_
 #define ROLLCALL_COLLECTOR_CORE_CORE_FILE_H_
 
@@ -23,7 +21,7 @@ struct CoreSegment {
   uint64_t start = 0;
   uint64_t end = 0;
   uint64_t offset = 0;      // of its bytes in the core
-  uint64_t file_bytes = 0;  // that the core really has, from `start` on; the others were not dumped
+  uint64_t file_bytes = 0;  // present in the core, from `start` on; the rest was not dumped
   bool readable = false;
   bool writable = false;
   bool executable = false;
@@ -39,7 +37,7 @@ struct CoreMapping {
 
 struct CoreThread {
   pid_t tid = 0;
-  std::vector<uint8_t> status;  // struct elf_prstatus, whole
+  std::vector<uint8_t> status;  // the whole struct elf_prstatus
   uint64_t pc = 0;
   uint64_t stack_pointer = 0;
   uint64_t thread_pointer = 0;  // fs_base, tpidr; 0: unknown
@@ -56,19 +54,19 @@ struct CoreFile {
   pid_t parent = 0;
   std::string name;  // of the program, at most 15 bytes; cleaned text
   int signal = 0;    // that ended it; 0: none, as of a core that gcore(1) made
-  // Who sent the signal, by NT_SIGINFO: false if it is the process itself or the kernel (a fault),
-  // or if that is not told.
+  // From NT_SIGINFO; false if the process itself or the kernel (a fault) sent the signal, or if
+  // that is not recorded.
   bool signal_from_outside = false;
 
   uint64_t vdso = 0;         // AT_SYSINFO_EHDR
   uint64_t entry = 0;        // AT_ENTRY: lies in the program itself
   uint64_t random = 0;       // AT_RANDOM: 16 bytes between the auxiliary vector and the strings
-  std::vector<char> auxv{};  // as it lies in the process' memory, too
+  std::vector<char> auxv{};  // as in the process's memory
 
-  // What is damaged or missing, with the offset in the file; for a person.
+  // Damaged or missing parts, with the offset in the file; for the user.
   std::vector<std::string> problems{};
 
-  // The segment or mapping that holds `address`, or null; owned by this object.
+  // The segment or mapping that contains `address`, or null; owned by this object.
   const CoreSegment* FindSegment(uint64_t address) const;
   const CoreMapping* FindMapping(uint64_t address) const;
 };
@@ -76,8 +74,8 @@ struct CoreFile {
 inline constexpr size_t kMaxCoreThreads = 256;
 inline constexpr size_t kMaxCoreSegments = 1 << 18;
 
-// Nothing if it is no core file, with an empty `*error`, or one that nothing can be read from, of
-// another architecture, say: then `*error` tells why. Reads headers and notes only.
+// Empty, with an empty `*error`, if it is not a core file; empty with a reason in `*error` if it
+// cannot be used, for example because of another architecture. Reads headers and notes only.
 std::optional<CoreFile> ReadCoreFile(ByteSource& source, std::string* error);
 
 }  // namespace rollcall

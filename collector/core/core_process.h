@@ -1,4 +1,4 @@
-// A process as its core file and the files that it had mapped show it.
+// A process as reconstructed from its core file and the files that it had mapped.
 #ifndef ROLLCALL_COLLECTOR_CORE_CORE_PROCESS_H_
 #define ROLLCALL_COLLECTOR_CORE_CORE_PROCESS_H_
 
@@ -14,17 +14,18 @@
 
 namespace rollcall {
 
-// Memory out of a core. Code and other pages that no process has written are, as a rule, not in it:
-// they come from the mapped file, if that is still the one that was mapped. Not thread-safe.
+// Memory from a core. Pages that the process has not written, such as code, are usually not in the
+// core: they come from the mapped file, if it is unchanged. Not thread-safe.
 class CoreMemory : public ProcessMemory {
  public:
-  // Both must outlive it.
+  // Both arguments must outlive it.
   CoreMemory(ByteSource* source, const CoreFile* core)
       : ProcessMemory(0), source_(*source), core_(*core) {}
 
   size_t Read(uint64_t address, void* buffer, size_t size) const override;
 
-  // Takes what the core lacks of a file's mappings from that file, opened when it is needed first.
+  // Reads the parts of a file's mappings that the core lacks from that file, which is opened when
+  // first needed.
   void AddFile(const std::string& path, const FileStamp& stamp);
 
  private:
@@ -46,17 +47,17 @@ class CoreMemory : public ProcessMemory {
 // Not thread-safe.
 class CoreProcess {
  public:
-  // Null on failure, as ReadCoreFile() has it; with an empty `*error` it is no core file. Files
-  // with code are believed to be those that were loaded by their build ids alone.
+  // Null on failure, as ReadCoreFile(); with an empty `*error` it is not a core file. Files with
+  // code are identified by their build ids alone.
   static std::unique_ptr<CoreProcess> Open(const std::string& path, std::string* error);
 
   const CoreFile& core() const { return core_; }
   const CoreMemory& memory() const { return *memory_; }
   const ProcessImage& image() const { return image_; }
-  // Whether the file of that name, as it is here, is the one that was loaded.
+  // Whether the file of that name on this machine is the one that was loaded.
   bool IsSame(const LoadedModule& module) const;
-  // Modules whose files here are others or missing, or that have no build id to tell: no stack goes
-  // on through them. Sorted.
+  // Modules whose files here differ or are missing, or that have no build id to compare: no stack
+  // continues through them. Sorted.
   const std::vector<std::string>& unknown_modules() const { return unknown_modules_; }
 
  private:
@@ -72,12 +73,12 @@ class CoreProcess {
   std::vector<std::string> unknown_modules_;
 };
 
-// The lines that /proc/<pid>/maps had, as far as a core tells: of what has no file, only the vDSO
-// has a name.
+// The lines of /proc/<pid>/maps, as far as the core has them: of mappings without a file, only the
+// vDSO has a name.
 std::string MapsOf(const CoreFile& core);
 
-// The strings that the process was started with, NAME=VALUE each ended by a NUL; empty if they
-// cannot be found. What it changed afterwards is not in them.
+// The environment with which the process was started, NAME=VALUE each ended by a NUL; empty if it
+// cannot be found. Later changes are not included.
 std::string InitialEnvironment(const CoreFile& core, const ProcessMemory& memory);
 
 }  // namespace rollcall

@@ -1,9 +1,9 @@
-// Stacks of the threads of a core, by libunwind and its accessors for cores.
+// Unwinds the threads of a core with libunwind and its accessors for cores.
 //
-// libunwind takes what it reads on trust, and a core may be cut or crafted: it runs in a child
-// process with a time limit, and what it finds comes back through a pipe. It sees a small core
-// that is made for it out of what was checked (core_file.h), with the modules whose files are the
-// same. docs/decisions/0022-libunwind-for-cores.md has the reasons.
+// libunwind trusts its input, and a core may be truncated or malicious: it runs in a child process
+// with a time limit, and its result comes back through a pipe. Its input is a small core made from
+// checked data (core_file.h), with the modules whose files are the same.
+// docs/decisions/0022-libunwind-for-cores.md has the reasons.
 #ifndef ROLLCALL_COLLECTOR_CORE_CORE_UNWINDER_H_
 #define ROLLCALL_COLLECTOR_CORE_CORE_UNWINDER_H_
 
@@ -21,28 +21,28 @@ namespace rollcall {
 
 struct CoreStack {
   std::vector<CodeAddress> frames;  // innermost first
-  // The outermost frame that a signal interrupted: those in front of it are of the signal's
-  // handler. 0: the innermost, no handler ran.
+  // The first frame that a signal interrupted: those before it belong to the signal handler. 0: no
+  // handler was running.
   size_t interrupted = 0;
   ring::StackEnd end = ring::StackEnd::kNone;
-  std::string detail;  // why it ended, unless complete; for a person
+  std::string detail;  // why it ended, unless complete; for the user
 };
 
 struct CoreStacks {
   std::vector<CoreStack>
       threads;        // one for each of CoreFile::threads; those not reached: no frames
-  std::string error;  // why libunwind did not finish: killed by a signal, no time left
+  std::string error;  // why libunwind did not finish: killed by a signal, or out of time
 };
 
 struct CoreUnwindOptions {
   size_t max_frames = 256;                     // of a thread
   std::chrono::milliseconds deadline{20'000};  // for all threads
-  // Called in the child in front of everything, by tests: for a library that crashes.
+  // For tests: called first in the child, in place of a library that crashes.
   std::function<void()> in_child{};
 };
 
-// Works from any thread. The child has neither signal handlers nor exit handlers of this process,
-// and leaves no core of its own.
+// Works from any thread. The child runs no signal handlers or exit handlers of this process, and
+// leaves no core.
 CoreStacks UnwindCore(const CoreProcess& process, const CoreUnwindOptions& options = {});
 
 }  // namespace rollcall

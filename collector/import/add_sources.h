@@ -6,8 +6,8 @@
 
 namespace rollcall {
 
-// Of the files that the trace's frames name, those of the user's own code that can be read here.
-// Does file I/O. Call it once the trace is symbolized.
+// Reads the user's own files among those that the trace's frames name, if they exist here. File
+// I/O. Call it after the trace is symbolized.
 void AddSources(Trace* trace);
 
 }  // namespace rollcall

@@ -1,4 +1,4 @@
-// Two traces of different jobs as one.
+// Joins two traces of different jobs.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_APPEND_TRACE_H_
 #define ROLLCALL_COLLECTOR_IMPORT_APPEND_TRACE_H_
 
@@ -6,7 +6,7 @@
 
 namespace rollcall {
 
-// Adds everything of `from` to `to`, with its indices moved; nothing is joined.
+// Appends everything of `from` to `to` with adjusted indices; nothing is merged.
 void AppendTrace(Trace from, Trace* to);
 
 }  // namespace rollcall

@@ -1,5 +1,5 @@
-// One rank's Flight Recorder dump, as its file says it: checked, and nothing more. Which rank it is
-// of is not inside.
+// The checked contents of one rank's Flight Recorder dump. The dump does not say which rank it is
+// of.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_DUMP_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_DUMP_H_
 
@@ -13,7 +13,7 @@
 
 namespace rollcall::flight_recorder {
 
-// More than these in one entry or file are damage, or worse; what is beyond is left out.
+// More than these in one entry or file is damage or malicious; the excess is left out.
 inline constexpr size_t kMaxEntries = size_t{1} << 20;
 inline constexpr size_t kMaxFrames = 256;    // of one stack
 inline constexpr size_t kMaxTensors = 4096;  // of one operation
@@ -23,7 +23,7 @@ inline constexpr size_t kMaxGroupRanks = size_t{1} << 22;
 
 enum class State : uint8_t { kScheduled, kStarted, kCompleted };
 
-// The tensors of one side: elements in all, and their type if they have one in common.
+// The tensors of one side: the number of elements in all, and their type if it is common.
 struct Tensors {
   uint64_t elements = 0;
   uint32_t dtype = kNoIndex;  // into Dump::strings
@@ -60,7 +60,7 @@ struct Frame {
 struct Group {
   uint32_t name = kNoIndex;
   uint32_t desc = kNoIndex;
-  uint32_t ranks_text = kNoIndex;  // "[0, 1]"; or, if they came as a list:
+  uint32_t ranks_text = kNoIndex;  // "[0, 1]"; or, for a list:
   std::vector<int32_t> ranks;
 };
 
@@ -90,14 +90,14 @@ struct Dump {
 
 enum class Format : uint8_t { kNone, kPickle, kJson };
 
-// What the first bytes say: a pickle begins with its protocol or, in old ones, which are refused by
-// their opcodes, with an empty dict; JSON with an object whose first keys are among those of a
-// dump. kNone: something else.
+// Decides by the first bytes. A pickle begins with its protocol, or, if it is old, with an empty
+// dict (old pickles are then refused by their opcodes); JSON begins with an object whose first keys
+// are those of a dump. kNone: anything else.
 Format Recognize(ByteSource& source);
 
-// Reads what is there. Damage is in `problems`, with its offset; what came before it is kept.
-// At most `max_visits` values are looked at: entries of a pickle may share one of many thousands.
-// Throws nothing but std::bad_alloc. Thread-safe for different sources.
+// Reads what is usable. Damage is in `problems`, with its offset; data before it is kept. At most
+// `max_visits` values are visited: entries of a pickle may share one of many thousands. Throws
+// std::bad_alloc only. Thread-safe for different sources.
 Dump ReadDump(ByteSource& source, std::string name, Format format,
               uint64_t max_visits = kMaxVisits);
 

@@ -1,4 +1,4 @@
-// Flight Recorder dumps on disk: of which rank each is, and all of them as one Trace.
+// Flight Recorder dumps on disk: determines the rank of each, and makes one Trace of all.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_DUMP_FILES_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_DUMP_FILES_H_
 
@@ -15,20 +15,20 @@ namespace rollcall::flight_recorder {
 // Not thread-safe. Throws std::bad_alloc only.
 class DumpFiles {
  public:
-  // `pattern` must outlive this.
+  // `pattern` must outlive this object.
   explicit DumpFiles(const RankPattern& pattern) : pattern_(pattern) {}
 
-  // A file that is a dump by its content; it is read by Load().
+  // Adds a file that is a dump by its content; Load() reads it.
   void Add(const std::string& path, const std::string& directory, const std::string& name,
            Format format);
-  // A file that is none. Its name only tells that one which says nothing (empty, overwritten) was
-  // meant to be a dump: when its neighbours are, under the same name but for the rank.
+  // Adds a file that is not a dump. By its name, an empty or overwritten file is recognized as a
+  // dump: if its neighbors with the same name except for the rank are dumps.
   void AddOther(const std::string& path, const std::string& directory, const std::string& name);
-  // A dump that was read already, with its directory and time; `name` is that of its file.
+  // Adds a dump that has been read, with its directory and time; `name` is its file name.
   void AddRead(const std::string& name, Dump dump);
 
-  // Reads the files with `threads` threads, a few ahead of what is joined, by directory, name and
-  // rank. What cannot be read is a problem of the trace. Call once.
+  // Reads the files with `threads` threads, a few ahead of the joining thread, by directory, name
+  // and rank. Unreadable files are problems of the trace. Call once.
   Trace Load(unsigned threads = 2);
 
  private:

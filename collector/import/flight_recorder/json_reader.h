@@ -1,9 +1,7 @@
-// Reads a dump in JSON (RFC 8259), as event by event as pickle_reader.h reads a pickle.
-//
-// Bounds: nesting by kMaxJsonDepth, values and strings as in values.h. Of two equal keys in one
-// object the last one counts. Numbers beyond 64 bits become floating-point numbers, and what is no
-// number at all to JSON (NaN, 1e999), wrong UTF-8 and anything after the dump end the reading
-// there.
+// Reads a dump in JSON (RFC 8259), event by event like pickle_reader.h. Limits: nesting by
+// kMaxJsonDepth, values and strings as in values.h. Of two equal keys in one object the last one
+// counts. Numbers beyond 64 bits become floating-point numbers. Invalid numbers (NaN, 1e999),
+// invalid UTF-8 and anything after the dump end the reading there.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_JSON_READER_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_JSON_READER_H_
 

@@ -1,4 +1,4 @@
-// What a Flight Recorder entry's profiling_name says.
+// Parses the profiling_name of a Flight Recorder entry.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_OPERATION_NAME_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_OPERATION_NAME_H_
 

@@ -1,4 +1,4 @@
-// Which rank a file is of, by its name.
+// Determines the rank of a file from its name.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_RANK_PATTERN_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_RANK_PATTERN_H_
 
@@ -20,8 +20,8 @@ class RankPattern {
   // The last digits of the name, extensions aside: "_dump_12", "nccl_trace_rank_node7_12",
   // "_dump_12.json".
   RankPattern() = default;
-  // A regular expression (ECMAScript) with one group, the rank, searched for in the file's name.
-  // Nothing, and `error`, if it is not one.
+  // A regular expression (ECMAScript) with one group, the rank, that is searched for in the file
+  // name. Empty, with the reason in `error`, if it is invalid.
   static std::optional<RankPattern> Parse(const std::string& pattern, std::string* error);
 
   NamedRank Find(std::string_view file_name) const;
