@@ -1,5 +1,5 @@
-// The kinds of files that traces are read from. To add one: a file in collector/import/formats/
-// that defines an InputFormat, its declaration below, and a row in input_format.cc.
+// The file formats from which traces are read. To add one: a file in collector/import/formats/ that
+// defines an InputFormat, its declaration below, and a row in input_format.cc.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_INPUT_FORMAT_H_
 #define ROLLCALL_COLLECTOR_IMPORT_INPUT_FORMAT_H_
 
@@ -15,7 +15,7 @@ namespace rollcall {
 
 class TraceAssembly;
 
-// More is no input: of a ring a part is read, of a journal what its limit allows.
+// Larger files are not inputs: only a part of a ring is read, and a journal up to its limit.
 inline constexpr uint64_t kMaxInputBytes = uint64_t{1} << 40;
 
 // A file, or a member of a bundle.
@@ -24,19 +24,19 @@ struct InputFile {
   std::string directory;   // that it lies in
   std::string name;        // the last part of the path
   size_t input = 0;        // index of the input that it is, or lies below
-  bool asked_for = false;  // it is an input itself: JSON is taken for a journal
+  bool asked_for = false;  // named as an input itself: JSON is then read as a journal
   bool in_bundle = false;
   int64_t modified_ns = kNoTime;  // of a member, as the bundle has it
 };
 
-// Adds what was read of one file. Called once, on one thread, in the order of the files.
+// Adds the contents of one file. Called once, on one thread, in the order of the files.
 using AddContent = std::function<void(TraceAssembly*)>;
 
 struct InputFormat {
-  // Null: the file is not of this format. The content decides, and the name only where the content
-  // says nothing: an empty or overwritten ring is reported, some other file in the directory is
-  // not. Damage is a problem of the trace, not a failure. May be called by several threads at once,
-  // for different sources. Throws std::bad_alloc only.
+  // Null: the file does not have this format. The content decides; the name only if the content is
+  // inconclusive: an empty or overwritten ring is reported, another file in the directory is not.
+  // Damage is a problem of the trace, not a failure. May be called by several threads at once, for
+  // different sources. Throws std::bad_alloc only.
   AddContent (*read)(const InputFile& file, ByteSource& bytes);
 };
 

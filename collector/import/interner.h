@@ -1,5 +1,5 @@
-// Everything in a Trace that repeats, stored once. A thousand ranks in one loop have a few dozen
-// call paths and argument lists between them.
+// Stores everything in a Trace that repeats once. A thousand ranks in one loop share a few dozen
+// call paths and argument lists.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_INTERNER_H_
 #define ROLLCALL_COLLECTOR_IMPORT_INTERNER_H_
 
@@ -19,7 +19,7 @@ class HashCons {
  public:
   explicit HashCons(std::vector<T>* pool) : pool_(*pool) {}
 
-  // The index of the element that `equals` accepts; else that of `make()`, appended.
+  // The index of the element that `equals` accepts; otherwise that of `make()`, which is appended.
   template <typename Equals, typename Make>
   uint32_t Find(uint64_t hash, Equals equals, Make make) {
     const auto [head, is_new] = heads_.try_emplace(hash, kNoIndex);
@@ -40,7 +40,7 @@ class HashCons {
   std::vector<uint32_t> next_;                    // older elements of the same hash
 };
 
-// Appends to the vectors of one Trace, which must outlive it and which nobody else may append to.
+// Appends to the vectors of one Trace, which must outlive it and to which no other code may append.
 class Interner {
  public:
   explicit Interner(Trace* trace);
@@ -48,8 +48,8 @@ class Interner {
   // `build_id` is the bytes.
   uint32_t Module(std::string_view path, std::string_view build_id);
   uint32_t Code(uint32_t module, uint64_t vaddr);
-  // A place in Python: one for all instructions of a line. `place` tells apart those whose line is
-  // not known; it becomes Code::vaddr.
+  // A place in Python: one for all instructions of a line. `place` distinguishes places with an
+  // unknown line; it becomes Code::vaddr.
   uint32_t PythonCode(const SourceFrame& frame, uint64_t place);
   uint32_t CallPath(const rollcall::CallPath& path);
   uint32_t Arguments(const rollcall::Arguments& arguments);

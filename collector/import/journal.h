@@ -1,7 +1,7 @@
-// journal.jsonl: what only the live side can see, kept beside the rings so that `rollcall analyze`
-// comes to the live verdict. journal.md describes the format.
+// journal.jsonl: what only a live observer can see, stored beside the rings so that `rollcall
+// analyze` reaches the live verdict. journal.md describes the format.
 //
-// The file is untrusted like the rings: a reader takes what it understands and lists the rest as
+// The file is untrusted, like the rings: a reader uses what it understands and lists the rest as
 // problems. Strings are cleaned for terminals when they are read.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_JOURNAL_H_
 #define ROLLCALL_COLLECTOR_IMPORT_JOURNAL_H_
@@ -22,13 +22,13 @@ namespace rollcall {
 
 namespace journal {
 
-// Which process is meant. The ring's id decides when it is there; a parent (`rollcall exec`) knows
+// Identifies a process. The ring's id decides if it is present; a parent (`rollcall exec`) knows
 // only the host and the pid.
 struct ProcessName {
   uint64_t ring_id = 0;  // RingId(); 0 if unknown
   std::string host;
   uint32_t pid = 0;
-  int32_t rank = -1;  // for people
+  int32_t rank = -1;  // for the user
 };
 
 struct Run {  // once, first
@@ -46,7 +46,7 @@ struct ProcessSeen {
 
 struct ProcessEnded {
   ProcessName process;
-  ProcessEnd end;  // kAlive: at_ns is when it was seen
+  ProcessEnd end;  // kAlive: at_ns is when it was observed
 };
 
 // A thread that polls tightly: Thread::polls_tightly_since_ns.
@@ -56,7 +56,7 @@ struct TightPoll {
   friend bool operator==(const TightPoll&, const TightPoll&) = default;
 };
 
-// Two collects found the same activity, the second begun after the first ended.
+// Two samples found the same activity, the second begun after the first ended.
 struct Quiet {
   ProcessName process;
   uint64_t activity = 0;               // RingActivity() at both
@@ -72,7 +72,7 @@ struct StackSeen {
   int64_t at_ns = kNoTime;
 };
 
-// What a code address means, from the machine that had the binary.
+// The symbols of a code address, from the machine that had the binary.
 struct Symbols {
   std::string module_path;
   std::string build_id;  // hex
@@ -80,26 +80,27 @@ struct Symbols {
   std::vector<SourceFrame> frames;  // innermost first
 };
 
-// A hang was reported when the process stood here. Whoever ends it where it stands has seen that.
+// A hang was reported when the process was in this state. If a user ends it in this state, the user
+// had seen the report.
 struct Verdict {
   ProcessName process;
   uint64_t activity = 0;  // RingActivity()
   int64_t at_ns = kNoTime;
 };
 
-// Only in bundles: rings of that node are not in it.
+// Only in bundles: the rings of that node are missing.
 struct Absent {
   std::string host;
-  std::string run_directory;  // where they lie, on that node
+  std::string run_directory;  // their place on that node
   std::string why;
 };
 
-// Only in bundles: loops and branches of a source file, which is not there.
+// Only in bundles: loops and branches of a source file that is not in the bundle.
 struct Source {
   SourceBlocks source;
 };
 
-// How far the node's CLOCK_REALTIME is ahead of the collector's: import/node_clock.h.
+// The offset of the node's CLOCK_REALTIME from the collector's: import/node_clock.h.
 struct Clock {
   std::string host;
   NodeClock clock;
@@ -119,17 +120,17 @@ using JournalEvent =
                  journal::StackSeen, journal::Symbols, journal::Verdict, journal::JobEnd,
                  journal::Absent, journal::Source, journal::Clock>;
 
-// One line, with its line break. Valid UTF-8 whatever the strings hold.
+// One line, with its line break. Valid UTF-8 whatever the strings contain.
 std::string FormatJournalLine(const JournalEvent& event);
 
-// The event of a line. Nothing with an empty `*error`: an event, or a version, that this rollcall
-// does not know. Nothing with an error: not a journal line.
+// The event of a line. Empty with an empty `*error`: an event, or a version, that this rollcall
+// does not know. Empty with an error: not a journal line.
 std::optional<JournalEvent> ParseJournalLine(std::string_view line, std::string* error);
 
-// What a reader of the bundle is told of it.
+// The problem that a reader of the bundle reports.
 Problem ProblemOf(const journal::Absent& absent);
 
-// Appends to a journal that others append to as well: one write() per line on an O_APPEND
+// Appends to a journal to which other processes append as well: one write() per line on an O_APPEND
 // descriptor. Thread-safe. Not for network file systems, where O_APPEND is not atomic.
 class JournalWriter {
  public:
@@ -139,9 +140,9 @@ class JournalWriter {
   JournalWriter& operator=(JournalWriter&& other) noexcept;
   ~JournalWriter();
 
-  // False with errno if the line could not be written as a whole.
+  // False with errno if the whole line could not be written.
   bool Append(const JournalEvent& event);
-  // Whole lines, as FormatJournalLine() made them elsewhere.
+  // Whole lines, made by FormatJournalLine() elsewhere.
   bool AppendLines(std::string_view lines);
 
  private:
@@ -155,20 +156,20 @@ struct Journal {
   uint64_t unknown = 0;  // lines of a newer version
 };
 
-// Reads all lines. One that was cut while being written is left out: at the end of the file without
-// a word, since its writer may be at it or was killed; elsewhere with a problem, and a line that
-// was appended right behind it is found. Memory is bounded by kMaxJournalBytes.
+// Reads all lines. A truncated line is skipped: at the end of the file without a problem, since its
+// writer may be writing it or was killed; elsewhere with a problem, and a line that was appended
+// directly after it is found. Memory is bounded by kMaxJournalBytes.
 Journal ReadJournal(ByteSource& bytes, const std::string& source);
 inline constexpr uint64_t kMaxJournalBytes = uint64_t{512} << 20;
 
-// Enters journals into the processes added so far:
-//   - how they ended, and in which order: the best informed line counts, at_ns orders;
-//   - quiet, where the activity is still the one that was journaled;
-//   - when a hang was reported of what still stands so;
-//   - live stacks: those of the last time a thread was looked at;
-//   - frames of codes;
-//   - nodes whose rings are missing, as problems.
-// All journals at once: each application costs what there are processes.
+// Applies journals to the processes added so far:
+//   - how they ended, and in which order: the best-informed line counts, and at_ns orders;
+//   - quiet, if the activity is still the journaled one;
+//   - the time of a reported hang, for processes that have not moved since;
+//   - live stacks: the last ones of each thread;
+//   - symbols of codes;
+//   - nodes without rings, as problems.
+// Call it with all journals at once: each application costs time linear in the processes.
 void ApplyJournals(std::span<const Journal* const> journals, RingTraceBuilder* builder);
 
 }  // namespace rollcall

@@ -1,5 +1,5 @@
-// Whatever a person hands to a command that reads traces: run directories, rings, journals,
-// Flight Recorder dumps, bundles; as one Trace with its lines.
+// Loads any input of the commands that read traces: run directories, rings, journals, Flight
+// Recorder dumps, bundles; as one symbolized Trace.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOAD_INPUTS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOAD_INPUTS_H_
 
@@ -22,31 +22,31 @@ struct FoundInput {
 
 struct Inputs {
   Trace trace;
-  std::vector<StacksText> stacks;  // of jobs that have no trace
+  std::vector<StacksText> stacks;  // of jobs without a trace
   KeptSources sources;             // of bundles; Excerpt() reads the file where none has it
   std::vector<FoundInput> files;   // that hold traces, in the order of `inputs` and of their names
 };
 
-// Loads `inputs`: each a directory or a file of any InputFormat. In directories, four levels deep
-// and not through links, those that cannot be a trace are passed over in silence. What cannot be
-// read is a problem of the trace, and so is a missing rank.
+// Loads `inputs`: each a directory or a file of any InputFormat. In directories (four levels deep,
+// without following links), files that cannot be traces are ignored. Unreadable files are problems
+// of the trace, and so is a missing rank.
 //
-// Quiet. A process that is alive is quiet if two looks at it, a moment apart, found no movement.
-// One that is gone cannot move any more, but the rings alone do not tell whether it stood still
-// before it was killed: it is quiet only if the journal says so of just this state. Process::quiet
-// stays false otherwise, which leaves no verdict proven stuck.
+// Quiet. A live process is quiet if two samples, a moment apart, found no movement. A process that
+// is gone cannot move, but the rings alone do not show whether it was still before it was killed:
+// it is quiet only if the journal says so of this very state. Otherwise Process::quiet stays false,
+// and no verdict is proven to hang.
 //
-// A process counts as gone (ProcessEnd::kVanished, unless the journal knows better) when its ring
-// was made on this host and its process is not there; nothing is known of one in a pid namespace
-// that may not be seen from here.
+// A process counts as gone (ProcessEnd::kVanished, unless the journal knows better) if its ring was
+// made on this host and its process does not exist; nothing is known of a process in a pid
+// namespace that cannot be seen from here.
 //
-// Files are read by several threads; `machine` is asked by the caller's only. Throws nothing but
-// std::bad_alloc. Never writes. Does not block on FIFOs or devices.
+// Files are read by several threads; only the caller's thread uses `machine`. Throws std::bad_alloc
+// only. Never writes. Does not block on FIFOs or devices.
 Inputs LoadInputs(const std::vector<std::string>& inputs,
                   const flight_recorder::RankPattern& pattern = {},
                   Machine& machine = ThisMachine());
 
-// Gives frames to the codes that have none yet, from the files of this machine. File I/O.
+// Symbolizes codes that have no frames yet, from the files of this machine. File I/O.
 void SymbolizeTrace(Trace* trace);
 
 }  // namespace rollcall

@@ -1,4 +1,4 @@
-// What the import of traces asks the machine that it runs on.
+// What the import of traces needs from the machine that it runs on.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_MACHINE_H_
 #define ROLLCALL_COLLECTOR_IMPORT_MACHINE_H_
 
@@ -10,13 +10,13 @@
 
 namespace rollcall {
 
-// Tests put another one in its place.
+// Tests replace it.
 class Machine {
  public:
   virtual ~Machine() = default;
   virtual std::string Hostname() = 0;
-  // Of the process whose ring `header` is of. One that is not found and is in another pid namespace
-  // may live unseen.
+  // The state of the process that wrote the ring of `header`. A process that is not found and
+  // belongs to another pid namespace may be alive unseen.
   enum class Life : uint8_t { kAlive, kGone, kUnknown };
   virtual Life LifeOf(const ring::FileHeader& header) = 0;
   virtual int64_t NowNs() = 0;  // CLOCK_REALTIME

@@ -1,6 +1,6 @@
-// Reads many things with several threads, and hands the results out in order: what is joined on one
-// thread, file by file, is read meanwhile on others. Only a few results wait at a time, so that
-// memory does not depend on how many there are.
+// Reads many items with several threads and returns the results in order: items are joined on one
+// thread while later ones are read on others. Only a few results are kept waiting, so memory does
+// not depend on their number.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_READ_AHEAD_H_
 #define ROLLCALL_COLLECTOR_IMPORT_READ_AHEAD_H_
 
@@ -19,24 +19,24 @@
 
 namespace rollcall {
 
-// As many threads as read and join at once without waiting for a processor.
+// As many threads as can read beside the joining thread without waiting for a processor.
 inline unsigned ReadingThreads() { return std::clamp(std::thread::hardware_concurrency(), 1u, 8u); }
 
 template <typename Result>
 class ReadAhead {
  public:
-  // `read(index)` is called once for each index below `count`, from `threads` threads at a time,
-  // or by Next() where none can be made; what it uses must outlive this.
+  // `read(index)` is called once for each index below `count`, from `threads` threads, or by Next()
+  // if no thread can be started. What it uses must outlive this object.
   ReadAhead(size_t count, unsigned threads, std::function<Result(size_t)> read)
       : count_(count), read_(std::move(read)) {
     const size_t wanted = std::min<size_t>(threads, count);
     try {
       for (size_t i = 0; i < wanted; ++i) threads_.emplace_back([this] { Work(); });
     } catch (const std::system_error&) {
-      // Fewer are slower.
+      // With fewer threads it is slower.
     }
   }
-  // Does not wait for what has not been begun.
+  // Does not wait for reads that have not begun.
   ~ReadAhead() {
     {
       const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// From a ring's ticks to nanoseconds of CLOCK_REALTIME.
+// Converts a ring's ticks to nanoseconds of CLOCK_REALTIME.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_CLOCK_H_
 #define ROLLCALL_COLLECTOR_IMPORT_RING_CLOCK_H_
 
@@ -8,17 +8,17 @@
 
 namespace rollcall {
 
-// Immutable; no time is read. Nothing in the header is trusted: bad anchors give unknown times.
+// Immutable; reads no clock. The header is not trusted: bad anchors give unknown times.
 class RingClock {
  public:
   explicit RingClock(const ring::FileHeader& header);
 
-  // kNoTime for 0 (never happened) and where the rate of the ticks is not known.
+  // kNoTime for 0 (never happened), and if the rate of the ticks is unknown.
   int64_t ToNs(uint64_t ticks) const;
 
   bool known() const { return known_; }
-  // Whether this clock gives the times that the ring of `header` measured, within what measuring
-  // costs.
+  // Whether this clock reproduces the times that the ring of `header` measured, within the cost of
+  // measuring.
   bool Fits(const ring::FileHeader& header) const;
 
  private:

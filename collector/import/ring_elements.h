@@ -1,5 +1,5 @@
-// What single elements of a ring mean, for the sampler of an agent and the reader of whole rings
-// alike: whether they are in use, and whether they are whole.
+// The meaning of single elements of a ring, shared by an agent's sampler and the reader of whole
+// rings: whether they are in use, and whether they are consistent.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_ELEMENTS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_RING_ELEMENTS_H_
 
@@ -9,7 +9,7 @@ namespace rollcall {
 
 inline bool IsBeingWritten(uint64_t lock) { return (lock & 1) != 0; }
 
-// Other states than these two are free, or damage.
+// Any other state is free or damage.
 inline bool IsInUse(const ring::ThreadEntry& thread) {
   return thread.state == static_cast<uint32_t>(ring::ThreadState::kLive) ||
          thread.state == static_cast<uint32_t>(ring::ThreadState::kEnded);
@@ -17,17 +17,17 @@ inline bool IsInUse(const ring::ThreadEntry& thread) {
 
 inline bool IsInUse(const ring::GpuProgress& progress) { return progress.member != 0; }
 
-// Whether an open slot below the thread's depth holds a call. The call that is just leaving it has
-// lock 0; one that changed while it was copied has no operation.
+// Whether an open slot below the thread's depth has a call. A call that is just being left has lock
+// 0; one that changed while it was copied has no operation.
 inline bool HoldsCall(const ring::Record& open) { return open.operation != 0 && open.lock != 0; }
 
-// Whether the words about what the thread polls for belong together.
+// Whether the words that describe a poll belong together.
 inline bool IsWhole(const ring::Polling& polling) {
   return polling.lock != 0 && !IsBeingWritten(polling.lock);
 }
 
-// Whether the last call of a thread that is in no call was an unsuccessful poll. A successful one
-// leaves since_ticks 0.
+// Whether the last call of a thread that is in no call was an unsuccessful poll. After a successful
+// one, since_ticks is 0.
 inline bool LastCallPolled(const ring::ThreadEntry& thread) {
   return IsWhole(thread.polling) && thread.polling.since_ticks != 0 &&
          thread.polling.since_ticks >= thread.last_end_ticks;

@@ -1,9 +1,9 @@
 // A consistent copy of a ring file, taken while its process may be writing to it.
 //
-// Everything in a ring file is untrusted: whoever can write the file may write anything. Sizes,
-// offsets and counts are checked here against the bytes that are there; what the bytes mean is
-// checked by ring_reader.h. Memory is bounded by kMaxImageBytes and by the file's real size,
-// whatever it claims.
+// Everything in a ring file is untrusted: a process that can write the file may write anything.
+// Sizes, offsets and counts are checked here against the available bytes; ring_reader.h checks what
+// the bytes mean. Memory is bounded by kMaxImageBytes and by the file's real size, whatever it
+// claims.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_IMAGE_H_
 #define ROLLCALL_COLLECTOR_IMPORT_RING_IMAGE_H_
 
@@ -19,7 +19,7 @@
 
 namespace rollcall {
 
-// The most of one ring that is looked at; 64 times the default size of a ring.
+// The most that is read of one ring; 64 times the default size.
 inline constexpr uint64_t kMaxImageBytes = uint64_t{256} << 20;
 
 // How much of a ring is copied.
@@ -28,7 +28,7 @@ enum class ImageDepth {
   kAll,    // also the records and the tables they refer to
 };
 
-// The elements of one section, as far as they are in the file and in use.
+// The elements of one section that are in the file and in use.
 struct ImageTable {
   uint64_t offset = 0;         // of the section, in the file it was read from
   uint32_t element_bytes = 0;  // stride
@@ -59,7 +59,7 @@ struct RingImage {
   bool usable = false;        // false: not a ring, or not one that this version can read
   bool moved = false;         // a thread made calls while the image was taken
   bool has_records = false;   // taken with ImageDepth::kAll
-  ring::FileHeader header{};  // strings are NUL-terminated; zero where the file is cut
+  ring::FileHeader header{};  // strings are NUL-terminated; zero beyond the end of a truncated file
   std::array<ImageTable, kSectionKinds> tables;  // by SectionKind
   std::vector<Problem> problems;
 
@@ -69,25 +69,27 @@ struct RingImage {
   ImageTable& table(ring::SectionKind kind) { return tables[static_cast<uint32_t>(kind)]; }
 };
 
-// Copies the ring that `bytes` holds. `source` is its name in messages. Whatever was being written
-// meanwhile is marked so that a reader drops it, by the words that mark it in a file: a lock that
-// is odd or of another record, an open call without operation, a checkpoint with number 0. So every
-// record that has the right lock in the image is whole, although the image was taken in pieces.
-// Reads each changing table three times, the records twice; see ring_format.md, "Reading". Slots
-// that hold no record by the heads are not read, and are zero in the image. Of each ring buffer
-// with more slots than `newest` only the newest records are taken, a power of two of them: in the
-// image it has that many slots, as if the others had been overwritten.
+// Copies the ring in `bytes`. `source` is its name in messages.
+//
+// Elements that were being written are marked so that a reader drops them, by the words that mark
+// them in a file: a lock that is odd or of another record, an open call without operation, a
+// checkpoint with number 0. So every record with the right lock in the image is consistent,
+// although the image was taken in pieces. Each changing table is read three times, records twice;
+// see ring_format.md, "Reading". Slots without a record, according to the heads, are not read and
+// are zero in the image.
+//
+// Of each ring buffer with more than `newest` slots only the newest records are copied, a power of
+// two of them: in the image it has that many slots, as if the others had been overwritten.
 RingImage TakeImage(ByteSource& bytes, std::string source, ImageDepth depth = ImageDepth::kAll,
                     uint64_t newest = UINT64_MAX);
 
-// Grows with every call entered or returned, with polls excluded, with the phase, and with what
-// devices tell: two equal values mean that nothing moved in between. The one definition of
-// movement. Takes the header and the tables of threads, marks and GPU progress; the other tables
+// Grows with every call entered or returned (except polls), with the phase, and with what devices
+// report: two equal values mean that nothing moved in between. This is the only definition of
+// movement. Needs the header and the tables of threads, marks and GPU progress; the other tables
 // may be empty.
 uint64_t RingActivity(const RingImage& image);
 
-// The image as the bytes of a ring file without its unused parts: what an agent sends and a bundle
-// keeps.
+// The image as the bytes of a ring file without unused parts: sent by agents and stored in bundles.
 std::vector<uint8_t> PackImage(const RingImage& image);
 
 }  // namespace rollcall

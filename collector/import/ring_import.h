@@ -1,5 +1,5 @@
-// One ring into a Trace: its process, its members and their events. What joins processes
-// (worlds, communicators) is left to RingTraceBuilder, with what it needs in a MemberDraft.
+// Imports one ring into a Trace: its process, its members and their events. RingTraceBuilder joins
+// processes (worlds, communicators), from the data in MemberDrafts.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_IMPORT_H_
 #define ROLLCALL_COLLECTOR_IMPORT_RING_IMPORT_H_
 
@@ -44,7 +44,7 @@ class RingImporter {
   // By index in Trace::members.
   std::vector<MemberDraft>& drafts() { return drafts_; }
 
-  // What SimulateStreams() wants to know, once the processes are joined.
+  // The input of SimulateStreams(), once the processes are joined.
   std::vector<DeviceCall>& device_calls() { return device_calls_; }
   std::vector<HostWait>& host_waits() { return host_waits_; }
 

@@ -1,5 +1,6 @@
-// The parts of a RingImporter: one ring into a Trace, subject by subject, each in a file of its
-// own. Not thread-safe. What a constructor takes must outlive the object.
+// The parts of a RingImporter, which imports one ring into a Trace: one class or function for each
+// subject, each in its own file. Not thread-safe. Arguments of constructors must outlive the
+// objects.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_PARTS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_RING_PARTS_H_
 
@@ -27,7 +28,7 @@ namespace rollcall {
 
 inline std::string CleanName(std::string_view text) { return CleanText(text, 512); }
 
-// What the parts share.
+// Shared by the parts.
 struct RingContext {
   RingContext(const RingSnapshot& from, Trace* to)
       : ring(from),
@@ -51,10 +52,10 @@ struct RingContext {
   Trace& trace;
   const uint32_t index;  // of the process
   RingClock clock;
-  Process process;  // goes into the trace when it is whole
+  Process process;  // moved into the trace when complete
 };
 
-// An event with the ticks it is ordered by: a clock of unknown rate still orders.
+// An event with its ticks, which order events even if the rate of the clock is unknown.
 struct RingCall {
   uint64_t ticks = 0;
   uint64_t index = 0;  // in its ring
@@ -71,8 +72,7 @@ struct RingCall {
   Event event;
 };
 
-// ring_references.cc: what the numbers in records refer to, as indices into the Trace; kNoIndex for
-// nothing.
+// ring_references.cc: converts numbers in records to indices into the Trace; kNoIndex for none.
 class RingReferences {
  public:
   RingReferences(RingContext* context, Interner* interner)
@@ -94,34 +94,35 @@ class RingReferences {
   Interner& interner_;
   PythonImport python_;
   uint64_t path_words_read_ = 0;
-  std::map<std::pair<uint64_t, uint32_t>, uint32_t> paths_;  // by word index and the outer one's
-  std::vector<uint32_t> modules_;                            // by number
+  // by word index, and that of the outer path
+  std::map<std::pair<uint64_t, uint32_t>, uint32_t> paths_;
+  std::vector<uint32_t> modules_;  // by number
   std::unordered_map<uint16_t, uint32_t> datatypes_;
 };
 
-// ring_process.cc: what the header says of the process. Comes before all that asks for a time: it
-// may replace the context's clock by that of its host.
+// ring_process.cc: reads the process from the header. Call it before any time is converted: it may
+// replace the context's clock by that of its host.
 void ReadProcess(RingContext* context, RingReferences* references,
                  std::unordered_map<std::string, RingClock>* host_clocks);
-// NCCL has no end: a process that knows no MPI and returns from main in peace has come to its own.
-// When the members were read.
+// NCCL has no finalization: a process without MPI that returns from main has ended normally. Call
+// it after the members were read.
 void ReadEndOfNccl(Process* process);
 
-// ring_members.cc: communicators, and the calls that made those of NCCL.
+// ring_members.cc: communicators, and the calls that made NCCL's.
 class RingMembers {
  public:
   // Appends them to the trace, and their drafts to `drafts`.
   RingMembers(RingContext* context, std::vector<MemberDraft>* drafts);
 
-  // Index in Trace::members; kNoIndex for 0 and what the ring has forgotten.
+  // Index in Trace::members; kNoIndex for 0 and for members that the ring has lost.
   uint32_t Find(uint32_t uid) const;
   // All of them, in Trace::members.
   std::span<Member> all() const {
     return {context_.trace.members.begin() + first_, context_.trace.members.end()};
   }
 
-  // The call that made a communicator: where, and when. Inside a group it returns long before the
-  // communicator is there.
+  // The call that made a communicator: place and time. Inside a group it returns long before the
+  // communicator exists.
   void NoteCreation(uint32_t uid, const Event& call);
 
  private:
@@ -135,19 +136,19 @@ class RingMembers {
   std::unordered_map<uint32_t, size_t> creations_;  // by uid, into Trace::creations
 };
 
-// ring_device.cc: operations of NCCL, and hosts that wait for streams.
+// ring_device.cc: NCCL operations, and hosts that wait for streams.
 class RingDevice {
  public:
   RingDevice(RingContext* context, std::vector<DeviceCall>* calls, std::vector<HostWait>* waits);
 
-  // An operation on a known communicator. Its thread is in the process already.
+  // An operation on a known communicator. Its thread must be in the process already.
   void AddCall(const RingCall& call);
   // An open call, if it waits for a stream.
   void AddHostWait(const ring::Record& record, uint32_t thread);
 
  private:
   using Stream = std::pair<uint32_t, uint64_t>;  // the member's uid, and the stream
-  // Of launches, what their device told by itself.
+  // Launches that their device itself has reported.
   struct Marked {
     uint64_t completed = 0;
     std::set<uint64_t> outstanding;
@@ -163,7 +164,7 @@ class RingDevice {
   std::map<Stream, Marked> marked_;
 };
 
-// ring_events.cc: from the records of threads to the events of the process and its members.
+// ring_events.cc: converts the records of threads to events of the process and its members.
 class RingEvents {
  public:
   RingEvents(RingContext* context, RingReferences* references, RingMembers* members,
@@ -173,12 +174,12 @@ class RingEvents {
   // A record as a call of `thread`, in a ring of `kind`.
   RingCall MakeCall(const RingRecord& from, uint32_t kind, uint32_t thread);
 
-  // When all threads are read; by thread.
+  // Valid when all threads are read; by thread.
   const std::vector<RingCall>& p2p() const { return p2p_; }
-  // Index in Process::threads, by RingThread::entry; kNoIndex for another one.
+  // Index in Process::threads, by RingThread::entry; kNoIndex for any other.
   uint32_t FindThread(uint32_t entry) const;
 
-  // Puts all events in order, and those of the process into it. Comes last.
+  // Sorts all events and moves those of the process into it. Call it last.
   void Finish();
 
  private:
@@ -204,9 +205,9 @@ class RingEvents {
   std::unordered_map<uint32_t, std::vector<uint64_t>> awaited_;  // requests by OpenRequest::waiter
 };
 
-// ring_requests.cc: the tables of what is under way. When all threads are read: `events` knows more
-// of the calls that made the requests than their table. Collectives whose records the ring has lost
-// are added to their members.
+// ring_requests.cc: reads the tables of pending requests. Call it when all threads are read:
+// `events` knows more about the calls that made the requests than the table. Collectives whose
+// records the ring has lost are added to their members.
 void ReadOpenRequests(RingContext* context, const RingMembers& members, RingEvents* events);
 void ReadChannels(RingContext* context, const RingMembers& members);
 

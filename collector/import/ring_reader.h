@@ -1,11 +1,10 @@
-// What a ring says: records in order, tables with their references resolved, and what was lost.
+// The contents of a ring: records in order, tables with resolved references, and what was lost.
 //
-// A snapshot is plain data with the file's own structs in it, each checked: indices point into the
-// snapshot, enumerators that matter are known ones, records carry the lock word of their number.
-// Numbers that nothing in here depends on (counts, hashes, ticks) are passed on as they were
-// written.
+// A snapshot is plain data with checked structs of the file: indices refer to the snapshot,
+// enumerators that matter are known, records have the lock word of their number. Numbers on which
+// nothing here depends (counts, hashes, ticks) are passed on unchanged.
 //
-// No globals; safe from any thread, one snapshot at a time. Throws nothing but std::bad_alloc.
+// No globals; safe from any thread, one snapshot at a time. Throws std::bad_alloc only.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_READER_H_
 #define ROLLCALL_COLLECTOR_IMPORT_RING_READER_H_
 
@@ -23,7 +22,7 @@
 
 namespace rollcall {
 
-// Longer paths are damage: the shim keeps 64 frames of either language at most.
+// Longer paths are damage: the shim stores at most 64 frames of each language.
 inline constexpr uint32_t kMaxPathDepth = 256;
 
 struct RingRecord {
@@ -34,7 +33,7 @@ struct RingRecord {
 };
 
 struct RingCalls {
-  std::vector<RingRecord> records;  // by rising index; continuation records are folded in
+  std::vector<RingRecord> records;  // by increasing index; continuation records are merged
   uint64_t lost = 0;                // slots overwritten since, or being overwritten
   uint64_t unreadable = 0;          // torn or damaged
   uint64_t head = 0;                // slots ever written
@@ -56,7 +55,7 @@ struct RingSnapshot {
   uint64_t activity = 0;           // RingActivity() of the image
   ring::FileHeader header{};
   std::vector<RingThread> threads;
-  std::vector<ring::Member> members;  // identity whole, by rising uid, each uid once
+  std::vector<ring::Member> members;  // complete identities, by increasing uid, without duplicates
   std::vector<ring::OpenRequest> open_requests;
   std::vector<ring::Channel> channels;
   std::vector<ring::GpuProgress> gpu;
@@ -69,33 +68,33 @@ struct RingSnapshot {
   std::vector<uint8_t> strings;                // see String()
   std::vector<uint64_t> path_words;            // see Path()
   uint64_t path_words_at = 0;                  // where they begin in the file, for messages
-  std::array<uint64_t, kSectionKinds> lost{};  // by SectionKind: elements that found no room
+  std::array<uint64_t, kSectionKinds> lost{};  // by SectionKind: elements that did not fit
   uint64_t unreadable = 0;                     // torn or damaged elements of all tables and rings
   std::vector<Problem> problems;
 
-  // Whether a StringRef points at a whole string.
+  // Whether a StringRef refers to a complete string.
   bool HasString(uint32_t ref) const;
-  // The bytes that a StringRef means; empty for 0 and for references outside the table. Not
-  // cleaned: may hold anything.
+  // The bytes of a StringRef; empty for 0 and for references outside the table. Not cleaned: may
+  // contain anything.
   std::string_view String(uint32_t ref) const;
 
   // The runs of a RankList; empty for 0, for references outside the table, and for lists of more
-  // ranks than `max_ranks` in all.
+  // than `max_ranks` ranks in all.
   std::vector<ring::RankRun> RankList(uint32_t ref, uint64_t max_ranks) const;
 
   struct PathView {
     ring::CallPathHeader header;
-    std::span<const uint64_t> frames;  // innermost first; points into the snapshot
-    // Words of Python frames, likewise. None, and PythonEnd::kUnreadable in the header, where what
-    // it said of them cannot be true.
+    std::span<const uint64_t> frames;  // innermost first; refers to the snapshot
+    // Words of Python frames, in the same way. Empty, with PythonEnd::kUnreadable in the header, if
+    // they are inconsistent.
     std::span<const uint64_t> python;
     bool python_damaged = false;
   };
-  // The call path at a word index; nothing for 0 and for paths outside the table.
+  // The call path at a word index; empty for 0 and for paths outside the table.
   std::optional<PathView> Path(uint64_t index) const;
 };
 
-// What an image says. Damage is listed in `problems` and left out.
+// Reads an image. Damage is listed in `problems` and left out.
 RingSnapshot ParseImage(const RingImage& image);
 
 // TakeImage() and ParseImage().

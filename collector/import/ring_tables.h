@@ -1,5 +1,5 @@
-// Checks a ring's header and its list of sections, and reads single tables: what the sampler of an
-// agent and the reader of whole rings share.
+// Checks a ring's header and its list of sections, and reads single tables: shared by an agent's
+// sampler and the reader of whole rings.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_TABLES_H_
 #define ROLLCALL_COLLECTOR_IMPORT_RING_TABLES_H_
 
@@ -18,19 +18,20 @@ namespace rollcall {
 // out; at most kMaxImageBytes are read. Throws std::bad_alloc only.
 class RingTables {
  public:
-  // Both must outlive this; `image` is empty.
+  // Both must outlive this object; `image` must be empty.
   RingTables(ByteSource* bytes, RingImage* image) : bytes_(*bytes), image_(*image) {}
 
-  // Reads and checks the header and where the sections are. False, with a problem: the image is not
-  // usable.
+  // Reads and checks the header and the places of the sections. False, with a problem, if the image
+  // is unusable.
   bool Open();
 
-  // How many bytes of a section are in use, by the image's header, and in the file.
+  // The number of bytes of a section that are in use according to the image's header, and present
+  // in the file.
   size_t BytesOf(ring::SectionKind kind);
-  // Copies what is in use of a section into its table of the image.
+  // Copies the used part of a section into its table of the image.
   void Read(ring::SectionKind kind);
-  // Copies `count` elements, from `from` on in the file, into the table from `to` on, which has
-  // room for them already. False, with a table that ends before them, if they cannot be read.
+  // Copies `count` elements, from index `from` in the file, to index `to` of the table, which must
+  // have room for them. If they cannot be read, returns false, and the table ends before them.
   bool ReadElements(ring::SectionKind kind, uint64_t from, uint64_t to, uint64_t count);
 
  private:
@@ -42,10 +43,10 @@ class RingTables {
   RingImage& image_;
   uint64_t file_bytes_ = 0;
   uint64_t budget_ = kMaxImageBytes;
-  std::array<uint32_t, kSectionKinds> section_index_{};  // valid where a table has element_bytes
+  std::array<uint32_t, kSectionKinds> section_index_{};  // valid if a table has element_bytes
 };
 
-// Makes the strings of a header end within their fields.
+// Ensures that the strings of a header end within their fields.
 void TerminateStrings(ring::FileHeader* header);
 
 }  // namespace rollcall

@@ -1,5 +1,5 @@
-// A text of what `rollcall attach` saw: found among the inputs here, and read by collector/attach
-// (stacks.md), which is above.
+// A text of `rollcall attach`: found among the inputs here, and read by collector/attach
+// (stacks.md), a higher layer.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_STACKS_TEXT_H_
 #define ROLLCALL_COLLECTOR_IMPORT_STACKS_TEXT_H_
 
@@ -10,7 +10,8 @@
 namespace rollcall {
 
 inline constexpr std::string_view kStacksFormat = "rollcall-stacks";
-inline constexpr std::string_view kStacksBegin = "{\"format\":\"rollcall-stacks\"";  // of each
+// the beginning of each
+inline constexpr std::string_view kStacksBegin = "{\"format\":\"rollcall-stacks\"";
 inline constexpr char kStacksName[] = "stacks.jsonl";  // in a bundle: one for each host
 
 struct StacksText {
@@ -18,7 +19,7 @@ struct StacksText {
   std::string text;
 };
 
-// Of all texts of one load.
+// Limit of all texts of one load.
 inline constexpr size_t kMaxStacksTextBytes = 256 << 20;
 
 }  // namespace rollcall

@@ -1,4 +1,4 @@
-// Puts together what the files of one load say.
+// Assembles the contents of the files of one load.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_TRACE_ASSEMBLY_H_
 #define ROLLCALL_COLLECTOR_IMPORT_TRACE_ASSEMBLY_H_
 
@@ -26,17 +26,17 @@ namespace rollcall {
 // Not thread-safe: one thread adds, in the order of the files. Throws std::bad_alloc only.
 class TraceAssembly {
  public:
-  // All must outlive this.
+  // All arguments must outlive this object.
   TraceAssembly(const flight_recorder::RankPattern& pattern, Machine* machine,
                 KeptSources* sources);
 
   void AddProblem(Problem problem) { builder_.trace()->problems.push_back(std::move(problem)); }
   void AddRing(const InputFile& file, RingSnapshot ring);
-  // Applied when all rings are there. Its `clock` is that of the rings beside and below it that are
+  // Applied when all rings are added. Its `clock` is that of rings beside and below it that are
   // added later.
   void AddJournal(const InputFile& file, Journal journal);
   void AddStacks(StacksText stacks);
-  // Read when all that lies beside it is there.
+  // Read when all files beside it are added.
   void AddBundle(std::string path) { bundles_.push_back(std::move(path)); }
 
   flight_recorder::DumpFiles* dumps() { return &dumps_; }
@@ -44,18 +44,18 @@ class TraceAssembly {
 
   std::vector<StacksText> TakeStacks() { return std::move(stacks_); }
 
-  // Reads the bundles and the dumps, and looks a second time at the processes that live. Call once.
+  // Reads the bundles and the dumps, and samples the live processes a second time. Call once.
   Trace Finish();
 
  private:
-  // A process that was alive at the first look.
+  // A process that was alive in the first sample.
   struct Live {
     std::string path;
     uint32_t process;
     uint64_t ring_id;
   };
 
-  // Of the node whose run directory the ring is in.
+  // The clock of the node whose run directory has the ring.
   std::optional<NodeClock> ClockOf(const InputFile& ring) const;
   void ReadBundle(const std::string& path);
   void AddMember(const std::string& bundle, const bundle::Member& member);
@@ -72,7 +72,7 @@ class TraceAssembly {
   std::vector<Journal> journals_;
   std::map<std::string, NodeClock> clocks_;  // by the journal's directory
   std::vector<Live> live_;
-  size_t known_members_ = 0;  // rings of the current bundle whose processes were there already
+  size_t known_members_ = 0;  // rings of the current bundle whose processes are duplicates
 };
 
 }  // namespace rollcall

@@ -1,4 +1,4 @@
-// The files below a directory of input, for every importer alike.
+// Walks the files below an input directory, for all importers.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_WALK_DIRECTORY_H_
 #define ROLLCALL_COLLECTOR_IMPORT_WALK_DIRECTORY_H_
 
@@ -7,11 +7,11 @@
 
 namespace rollcall {
 
-// Calls visit(file, its directory) for every regular file, in the order of names: directory order
-// is the file system's, and a report must not depend on it. Links are not followed: input has none,
-// and one could lead anywhere. Four levels deep (<dir>/rings/x.ring, and a directory of run
-// directories), at most a million entries each. complain(directory, why) hears of what cannot be
-// listed.
+// Calls visit(file, its directory) for every regular file, in the order of names: the order of a
+// directory depends on the file system, and a report must not. Links are not followed: an input has
+// none, and one could lead anywhere. At most four levels deep (<dir>/rings/x.ring, and a directory
+// of run directories), and a million entries each. add_problem(directory, why) reports directories
+// that cannot be listed.
 void WalkDirectory(const std::string& path,
                    const std::function<void(const std::string&, const std::string&)>& visit,
                    const std::function<void(const std::string&, const std::string&)>& add_problem);

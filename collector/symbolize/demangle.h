@@ -1,4 +1,4 @@
-// Function names as a person knows them.
+// Function names as in the source.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_DEMANGLE_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_DEMANGLE_H_
 
@@ -12,16 +12,17 @@ enum class NameStyle {
   kFull,   // as the compiler wrote it
 };
 
-// `symbol` demangled if it is an Itanium C++ ABI name (_Z…), else as it is. Suffixes that compilers
-// append to copies of a function (.constprop.0, .part.1, .cold) do not hinder; kShort drops them.
+// `symbol` demangled if it is an Itanium C++ ABI name (_Z…), otherwise unchanged. Suffixes that
+// compilers append to copies of a function (.constprop.0, .part.1, .cold) are accepted; kShort
+// drops them.
 std::string Demangle(std::string_view symbol, NameStyle style);
 
-// A demangled C++ name in kShort; leaves names alone that are not C++.
+// A demangled C++ name in the kShort style; other names are unchanged.
 std::string ShortenCxxName(std::string_view demangled);
 
-// gfortran's assembler names back to source form: `__halo_MOD_exchange` is halo::exchange, `solve_`
-// is solve. To be asked only for modules that are known to hold Fortran: C may end names in '_'
-// too.
+// Converts gfortran's assembler names to source names: `__halo_MOD_exchange` is halo::exchange,
+// `solve_` is solve. Use it only for modules that are known to contain Fortran: C names may end in
+// '_', too.
 std::string FortranName(std::string_view symbol);
 
 }  // namespace rollcall

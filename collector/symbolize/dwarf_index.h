@@ -1,4 +1,4 @@
-// One module's debug information, asked by address.
+// The debug information of one module, looked up by address.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_DWARF_INDEX_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_DWARF_INDEX_H_
 
@@ -15,13 +15,13 @@
 
 namespace rollcall {
 
-// One level of the inlining at an address, as the debug information tells it.
+// One level of inlining at an address, according to the debug information.
 struct DwarfFrame {
   std::string function;
   std::string file;  // absolute where possible; empty if unknown
   int line = 0;      // 0 if unknown
   bool inlined = false;
-  bool qualified = true;  // false: C++ without a linkage name; a symbol may know more
+  bool qualified = true;  // false: C++ without a linkage name; a symbol may be more specific
 };
 
 // A call that a function makes.
@@ -30,8 +30,8 @@ struct DwarfCall {
   uint64_t return_address = 0;  // ELF address
 };
 
-// Not thread-safe. Does not own the Dwarf, which must outlive it. Malformed input ends in missing
-// answers; recursion and work are bounded. Compilation units are parsed when first asked for.
+// Not thread-safe. Does not own the Dwarf, which must outlive it. Malformed input leads to missing
+// answers; recursion and work are bounded. Compilation units are parsed when first needed.
 class DwarfIndex {
  public:
   explicit DwarfIndex(Dwarf* dwarf) : dwarf_(dwarf) {}
@@ -40,8 +40,8 @@ class DwarfIndex {
   // `vaddr`. With split DWARF whose .dwo files are missing: one frame with an empty function.
   std::vector<DwarfFrame> Lookup(uint64_t vaddr, NameStyle style);
 
-  // The calls of the function that holds the code at `vaddr`, and of those inlined into it, as far
-  // as the compiler told of them (DW_TAG_call_site, with optimisation only); `most` at most.
+  // The calls of the function with the code at `vaddr`, and of functions inlined into it, as far as
+  // the compiler recorded them (DW_TAG_call_site, only with optimization); at most `most`.
   std::vector<DwarfCall> Calls(uint64_t vaddr, size_t most);
 
  private:

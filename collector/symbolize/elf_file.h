@@ -1,4 +1,4 @@
-// Opens ELF files that somebody else named, which may be crafted: none may exhaust the collector.
+// Opens untrusted ELF files: none may exhaust the collector.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_ELF_FILE_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_ELF_FILE_H_
 
@@ -19,9 +19,9 @@ class ElfFile {
     uint64_t max_file_bytes = uint64_t{4} << 30;
     // All compressed sections together, unpacked: a small file may claim terabytes.
     uint64_t max_unpacked_bytes = uint64_t{4} << 30;
-    // Up to this size sections are read(2). Above, the file is mapped, because reading gigabytes of
-    // debug information would cost the second that a verdict has. A mapped file that is truncated
-    // meanwhile kills the reader by SIGBUS, hence not always.
+    // Up to this size sections are read(2). Larger files are mapped, because reading gigabytes of
+    // debug information would take longer than a verdict may. If a mapped file is truncated, its
+    // reader gets SIGBUS; therefore smaller files are not mapped.
     uint64_t max_read_bytes = uint64_t{256} << 20;
   };
 
@@ -35,11 +35,11 @@ class ElfFile {
   Elf* elf() const { return elf_; }  // owned by this object
   const std::string& path() const { return path_; }
   const FileStamp& stamp() const { return stamp_; }
-  const std::string& build_id() const { return build_id_; }  // lower-case hex; empty: it has none
+  const std::string& build_id() const { return build_id_; }  // lower-case hex; empty if it has none
   bool HasSection(const char* name) const;       // also when compressed the old way (.zdebug_)
-  bool Needs(const char* library_prefix) const;  // a DT_NEEDED entry begins so
+  bool Needs(const char* library_prefix) const;  // a DT_NEEDED entry has this prefix
   uint32_t Crc32() const;                        // of the whole file, as .gnu_debuglink counts it
-  // True while the open file still has the contents it had when it was opened.
+  // True while the open file still has the contents that it had when it was opened.
   bool Unchanged() const;
 
  private:

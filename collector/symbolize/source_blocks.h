@@ -14,15 +14,16 @@ namespace rollcall {
 
 enum class SourceSyntax : uint8_t { kBraces, kPython, kFortran };
 
-// By the file's name; none where it ends in nothing known.
+// By the file name; empty for an unknown suffix.
 std::optional<SourceSyntax> SyntaxOf(std::string_view file);
 
-// None if the text is not understood: brackets that do not match, an `end` without its beginning.
-// Of #if and #else only the first part is read.
+// Empty if the text is not understood: unbalanced brackets, an `end` without its beginning. Of #if
+// and #else only the first part is read.
 std::optional<std::vector<SourceBlock>> FindSourceBlocks(std::string_view text,
                                                          SourceSyntax syntax);
 
-// Reads `file`; none if it is not there, too large, no text, or not understood. Does file I/O.
+// Reads `file`; empty if it does not exist, is too large, is not text or is not understood. File
+// I/O.
 std::optional<std::vector<SourceBlock>> ReadSourceBlocks(const std::string& file);
 
 }  // namespace rollcall

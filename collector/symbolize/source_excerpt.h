@@ -1,4 +1,4 @@
-// The lines of source around the places that a verdict names.
+// The source lines around the places that a verdict names.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_EXCERPT_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_EXCERPT_H_
 
@@ -16,34 +16,34 @@ struct ExcerptLine {
   bool marked = false;
 };
 
-// Lines in rising order. Where numbers jump, lines were left out.
+// Lines in increasing order. A gap in the numbers means omitted lines.
 struct SourceExcerpt {
   std::string file;
   std::vector<ExcerptLine> lines;  // empty if there is an error
   std::string error;               // why there is nothing to show, for a person
-  // When the source was last written, in ns since the epoch. Later than the program's start, the
-  // lines shown may not be those that were compiled.
+  // When the source was last written, in ns since the epoch. If that is after the program's start,
+  // the shown lines may not be the compiled ones.
   int64_t modified_ns = 0;
 };
 
 struct ExcerptOptions {
   int context_before = 1;  // lines shown before and after each marked one
   int context_after = 1;
-  // Also show the lines of if, else, for, while, … that enclose a marked line, judged by
-  // indentation (exact for Python, good for formatted C, C++ and Fortran): what parts ranks is such
-  // a line.
+  // Also show the lines of if, else, for, while, … that enclose a marked line, by indentation
+  // (exact for Python, good for formatted C, C++ and Fortran): such a line may be what divides the
+  // ranks.
   bool enclosing = true;
   size_t max_file_bytes = 16 << 20;
   size_t max_line_bytes = 400;
 };
 
-// The text of `file`; none where it is no regular file, too large or not text, and `*error` says
-// why. `*modified_ns` as SourceExcerpt's.
+// The text of `file`; empty if it is not a regular file, too large or not text, with the reason in
+// `*error`. `*modified_ns` as in SourceExcerpt.
 std::optional<std::string> ReadSourceText(const std::string& file, size_t max_bytes,
                                           int64_t* modified_ns, std::string* error);
 
-// Reads `file` and shows `marked_lines` (any order, duplicates allowed) with their surroundings.
-// Blank context lines are left out. Refuses what is no regular file, too large or not text, and
+// Reads `file` and shows `marked_lines` (in any order, duplicates allowed) with their context.
+// Blank context lines are left out. Refuses files that are not regular, too large or not text, and
 // lines that do not exist. No state; safe from any thread.
 SourceExcerpt ReadSourceExcerpt(const std::string& file, const std::vector<int>& marked_lines,
                                 const ExcerptOptions& options = {});

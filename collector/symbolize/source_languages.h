@@ -1,4 +1,4 @@
-// What source_blocks.cc reads each language by, and what the languages share.
+// How source_blocks.cc parses each language, and what the languages share.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_LANGUAGES_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_LANGUAGES_H_
 
@@ -15,7 +15,7 @@ namespace rollcall::source_languages {
 using BlockKind = SourceBlock::Kind;
 using Blocks = std::vector<SourceBlock>;
 
-// One file each. None if the text is not understood.
+// One file for each language. Empty if the text is not understood.
 std::optional<Blocks> BlocksByBraces(std::string_view text);       // C and C++
 std::optional<Blocks> BlocksByIndentation(std::string_view text);  // Python
 std::optional<Blocks> BlocksByEnds(std::string_view text);         // Fortran
@@ -28,11 +28,11 @@ std::string Lower(std::string_view text);
 std::string_view Trim(std::string_view text);  // of blanks
 std::string_view FirstWord(std::string_view code);
 
-// Of an arm's condition what can be compared: "rank == 0", "rank != 0", "rank .eq. 0", in brackets
-// or not.
+// Extracts the comparable part of an arm's condition: "rank == 0", "rank != 0", "rank .eq. 0", with
+// or without parentheses.
 void SetCondition(std::string_view condition, SourceBlock* arm);
 
-// Blanks preprocessor lines and, of #if and #else, the parts behind the first: both may open the
+// Blanks preprocessor lines and, of #if and #else, the parts after the first: both may open the
 // same brace.
 std::string WithoutDirectives(std::string_view text);
 

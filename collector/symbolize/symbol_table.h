@@ -1,5 +1,4 @@
-// The functions that an ELF symbol table names, by address: what is left to say about code without
-// debug information.
+// The functions in an ELF symbol table, by address: used for code without debug information.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_SYMBOL_TABLE_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_SYMBOL_TABLE_H_
 
@@ -22,8 +21,8 @@ class SymbolTable {
     const char* name = nullptr;  // owned by the Elf; null: nothing covers the address
     uint64_t offset = 0;
   };
-  // The function that covers `vaddr`. Symbols without a size (assembler) reach to the next symbol,
-  // but never out of their section.
+  // The function that covers `vaddr`. Symbols without a size (assembler) extend to the next symbol,
+  // but not beyond their section.
   Match Find(uint64_t vaddr) const;
 
   bool empty() const { return symbols_.empty(); }
@@ -35,7 +34,7 @@ class SymbolTable {
     const char* name;
     uint8_t rank;  // lower is preferred among those at one address
   };
-  std::vector<Symbol> symbols_;  // by (start, rank); one per start
+  std::vector<Symbol> symbols_;  // by (start, rank); one for each start
 };
 
 }  // namespace rollcall

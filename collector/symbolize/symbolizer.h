@@ -1,4 +1,4 @@
-// Code addresses to functions, files and lines.
+// Converts code addresses to functions, files and lines.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_SYMBOLIZER_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_SYMBOLIZER_H_
 
@@ -14,28 +14,29 @@
 namespace rollcall {
 
 // Symbolizes by DWARF (inlining, split DWARF with its .dwo files, dwz), in the module or in a
-// separate debug file, else by ELF symbols, else says module and address. Never a wrong line: a
-// file whose build id is not the recorded one, or that changes while it is read, is not used.
+// separate debug file; otherwise by ELF symbols; otherwise as module and address. Never gives a
+// wrong line: a file whose build id is not the recorded one, or that changes while it is read, is
+// not used.
 //
 // Addresses and paths are not trusted: whatever they name, Symbolize() returns frames, throws
-// nothing but std::bad_alloc, and does not block on special files. It does file I/O, and a dead
-// network file system can block it, so a thread that must keep a beat should not call it.
+// std::bad_alloc only, and does not block on special files. It does file I/O, and an unreachable
+// network file system can block it, so do not call it from a thread that must meet a deadline.
 //
-// Thread safety: every method may be called from any thread; calls take turns.
+// Thread safety: every method may be called from any thread; calls are serialized.
 class Symbolizer {
  public:
   struct Call {
     std::string callee;               // empty: by a pointer, or unknown
-    std::vector<SourceFrame> frames;  // where it is made: as Symbolize()
+    std::vector<SourceFrame> frames;  // of the call, as from Symbolize()
   };
   struct Options {
     NameStyle name_style = NameStyle::kShort;
-    // Where separate debug files are, in order. To be extended, not replaced, for private ones.
+    // Directories of separate debug files, in order. Add private ones; do not replace the list.
     std::vector<std::string> debug_dirs = {"/usr/lib/debug"};
-    // Put in front of every module path; for ranks that see another root: /proc/<pid>/root.
+    // Prefix of every module path, for ranks with another root directory: /proc/<pid>/root.
     std::string root;
     ElfFile::Limits limits;
-    // Bounds on what is kept. The module used longest ago is dropped first; each holds up to three
+    // Limits of the cache. The least recently used module is dropped first; each has up to three
     // descriptors.
     size_t max_modules = 128;
     size_t max_cached_addresses = 1 << 17;
@@ -51,8 +52,8 @@ class Symbolizer {
   // empty. The first call for a module reads it; a repeated address costs a hash lookup.
   std::vector<SourceFrame> Symbolize(const CodeAddress& address);
 
-  // The calls that the function at `address` makes, `most` at most; see DwarfIndex::Calls(). Empty:
-  // not known.
+  // The calls of the function at `address`, at most `most`; see DwarfIndex::Calls(). Empty:
+  // unknown.
   std::vector<Call> CallsOf(const CodeAddress& address, size_t most);
 
  private:
