@@ -1,5 +1,5 @@
-// What a wrapper's parameters mean, after their roles (roles.h) have sorted them. The superset of
-// all functions: most fields keep their initial value.
+// A wrapper's parameters after their roles (roles.h) have assigned them. The union for all
+// functions: most fields keep their initial value.
 #ifndef ROLLCALL_SHIM_ARGUMENTS_H_
 #define ROLLCALL_SHIM_ARGUMENTS_H_
 
@@ -22,7 +22,7 @@ struct Arguments {
   int32_t tag = 0;
   int32_t peer2 = 0;  // a Sendrecv's source
   int32_t tag2 = 0;
-  const void* send_counts = nullptr;  // int[], or MPI_Count[] where large
+  const void* send_counts = nullptr;  // int[], or MPI_Count[] for large counts
   const void* recv_counts = nullptr;
   const void* send_types = nullptr;  // handle arrays
   const void* recv_types = nullptr;

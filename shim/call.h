@@ -1,8 +1,8 @@
-// What happens before and after every wrapped function. Begin and End are the same for all of them:
-// the differences are the kind (proto/operations.h) and the arguments.
+// The work before and after every wrapped function. Begin and End are the same for all of them:
+// they differ by kind (proto/operations.h) and arguments.
 //
 // Nothing here may crash, block, throw, allocate (after first sight) or change errno. A call that
-// cannot be recorded is passed on all the same.
+// cannot be recorded is still passed on.
 #ifndef ROLLCALL_SHIM_CALL_H_
 #define ROLLCALL_SHIM_CALL_H_
 
@@ -22,15 +22,15 @@ namespace rollcall::shim {
 inline constexpr uint32_t kLargestStatus =
     64;  // the standard ABI's, the largest known, has 32 bytes
 
-// One running wrapper; lives in its frame. There is no destructor on purpose: an exception or a
-// longjmp may leave the wrapper, and the guard heals itself at the next call (call.cc).
+// One running wrapper; lives in the wrapper's frame. It deliberately has no destructor: an
+// exception or a longjmp may leave the wrapper, and the guard recovers at the next call (call.cc).
 struct Call {
-  uint64_t alive;  // says, while the wrapper runs, that this memory still is this call
+  uint64_t alive;  // marks this memory as this call while the wrapper runs
   const OperationInfo* info;
   const void* frame;   // ROLLCALL_CALLER_FRAME() of the wrapper
-  const void* caller;  // return address: whose call this is
+  const void* caller;  // return address: identifies the caller
   Library* library;
-  bool pmpi;  // came in by its PMPI_ name
+  bool pmpi;  // called by its PMPI_ name
 
   bool entered;     // Begin did something that End has to undo
   bool recorded;    // `record` was written: it is in flight
@@ -54,7 +54,7 @@ struct Call {
   alignas(8) char status_bytes[kLargestStatus];
 };
 
-// Constant facts of one wrapper, then what this call brought.
+// Constant facts of one wrapper; Begin adds those of this call.
 inline Call MakeCall(const OperationInfo& info, bool pmpi, const void* frame, const void* caller,
                      Library* library) {
   Call call;  // NOLINT: the rest is filled when it is needed
@@ -68,55 +68,53 @@ inline Call MakeCall(const OperationInfo& info, bool pmpi, const void* frame, co
   return call;
 }
 
-// Begin may change what the library is given (arguments->status).
+// Begin may change the arguments for the library (arguments->status).
 void Begin(Call* call, Arguments* arguments);
 void End(Call* call, const Arguments& arguments, int result);
 
 // Shared by the files that implement kinds (call_*.cc).
 namespace calls {
-// Begin and End without what is MPI's own, for shim/nccl. Between Open and Close, and between
-// Reopen and Finish, the call may be recorded; false: this call does not count, and nothing is to
-// be closed.
+// Begin and End without the parts that are specific to MPI, for shim/nccl. Between Open and Close,
+// and between Reopen and Finish, the call may be recorded. False: the call is not recorded, and
+// must not be closed.
 bool OpenBracket(Call* call);
 void CloseBracket();
 bool ReopenBracket(Call* call, int result);  // `result` other than 0 is recorded as an error
 void FinishCall(Call* call);
-// call_record.cc.
-// Whether the call was rejected for its arguments (proto/mpi_errors.h): `result` is what it
-// returned, and not 0.
+// call_record.cc. Whether the call was rejected because of its arguments (proto/mpi_errors.h).
+// `result` is its return value, not 0.
 bool TookNoPart(const Call& call, int result);
-// An error that a call returned, behind its record.
+// Records an error that a call returned, after the call's record.
 void RecordError(Call* call, int result);
-// The call's communicator is in no table: marks the record.
+// Marks the record: the call's communicator is in no table.
 void MarkUnknownComm(Call* call, const Arguments& arguments);
-// Clears call->record and fills in what all have.
+// Clears call->record and sets the fields that all records have.
 void StartRecord(Call* call);
-// Publishes call->record: in its ring and as the call in flight.
+// Publishes call->record in its ring and as the call in flight.
 void WriteRecord(Call* call, ring::RingKind ring);
-// As the call in flight only: it comes into its ring if it fails.
+// Publishes it as the call in flight only; it is written to its ring if the call fails.
 void ShowRecord(Call* call, ring::RingKind ring);
-// Publishes it in its ring alone, for what is only worth a record afterwards (a Test that
-// succeeded).
+// Publishes it in its ring only, for calls that are recorded only once they succeed (a Test).
 void WriteFinished(Call* call, ring::RingKind ring);
 int32_t Peer(const Abi& abi, int32_t value);
 int32_t Tag(const Abi& abi, int32_t value);
-// Lets the library fill a status of ours where the program ignores it.
+// Gives the library a status of the shim's if the program ignores it.
 void WantStatus(Call* call, Arguments* arguments);
-// What the thread asks about in vain, for whoever finds it polling for ever.
+// The last unsuccessful poll of the thread, for diagnosing endless polling.
 struct VainPoll {
-  uint32_t member = 0;  // uid; 0 if the call names none
+  uint32_t member = 0;  // uid; 0 if the call specifies none
   int32_t peer = ring::kNoPeer;
   int32_t tag = ring::kNoTag;
   uint64_t request = 0;   // uid of the first one asked about; 0 if none is known
-  uint32_t requests = 0;  // how many were asked about
+  uint32_t requests = 0;  // the number of requests that were tested
 };
 void NotePoll(Call* call, const VainPoll& poll);
-// The status, if there is one to read.
+// The status, if it can be read.
 const void* StatusOf(const Call& call, const Arguments& arguments);
 
 void FillCollective(Call* call, const Arguments& arguments);  // collective.cc
 
-// By the group of the kind (proto/call_kinds.def).
+// Dispatches by the group of the kind (proto/call_kinds.def).
 void BeginCollective(Call* call, const Arguments& arguments);
 void EndCollective(Call* call, const Arguments& arguments, int result);
 void BeginP2p(Call* call, Arguments* arguments);

@@ -1,4 +1,4 @@
-// Call paths: a stack is taken, recognised by its hash, and stored once in the ring.
+// Call paths: a stack is captured, recognized by its hash, and stored once in the ring.
 #ifndef ROLLCALL_SHIM_CALL_PATHS_H_
 #define ROLLCALL_SHIM_CALL_PATHS_H_
 
@@ -22,15 +22,16 @@ inline void SetCallPath(ring::Record* record, const InternedPath& path) {
 }
 
 // The calling thread's stack from `caller_frame` (ROLLCALL_CALLER_FRAME()) outwards, with its
-// Python frames. After a path's first sight: no allocation, lock or system call; but in a thread
-// without Python frames of a process that runs Python, whose context costs one. At first sight its
-// modules are looked up, which takes the loader's list lock, as the walker itself does. Any thread.
+// Python frames. After a path's first sight: no allocation, lock or system call, except in a thread
+// without Python frames of a process that runs Python, whose context costs one system call. At
+// first sight the path's modules are looked up, which takes the loader's list lock, as the stack
+// walker does. Any thread.
 InternedPath CurrentCallPath(const void* caller_frame);
 
-// A path of Python frames alone, read through `memory`: another thread's. The id; 0 if there is no
-// room, or if the frames have changed.
+// A path of Python frames only, read through `memory`: that of another thread. The id; 0 if there
+// is no room, or if the frames have changed.
 uint32_t InternPythonPath(python::CopiedMemory& memory, const python::Stack& stack);
-// Likewise, of frames whose code the calling thread keeps alive.
+// As above, for frames whose code the calling thread keeps alive.
 uint32_t InternPythonPath(const python::Stack& stack);
 
 }  // namespace rollcall::shim

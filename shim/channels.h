@@ -1,5 +1,5 @@
-// Messages counted per (communicator, peer, tag): whether one that never came was ever sent can
-// then be judged after the records of both sides are gone.
+// Counts messages per (communicator, peer, tag): they show whether a missing message was ever sent,
+// even after the records of both sides are overwritten.
 //
 // After a channel's first message: no allocation, lock or system call. Any thread.
 #ifndef ROLLCALL_SHIM_CHANNELS_H_
@@ -11,17 +11,18 @@
 
 namespace rollcall::shim {
 
-// `peer` and `tag` are as in ring::Record; messages to or from MPI_PROC_NULL are not counted. With
-// a null `comm` nothing happens.
+// `peer` and `tag` are as in ring::Record; messages to or from MPI_PROC_NULL are not counted. A
+// null `comm` is ignored.
 
-// A send that was entered or, if persistent, started. Returns how many these are on the channel
-// now; 0 if unknown.
+// Counts a send that was entered or, if persistent, started. Returns the number of sends on the
+// channel; 0 if unknown.
 uint64_t CountSent(const Comm* comm, int32_t peer, int32_t tag);
-// A send that was counted was rejected.
+// A counted send was rejected.
 void UncountSent(const Comm* comm, int32_t peer, int32_t tag);
-// A receive that is complete; from the status, or kAnySource and kAnyTag where there was none.
+// Counts a completed receive; peer and tag are from the status, or kAnySource and kAnyTag without a
+// status.
 void CountReceived(const Comm* comm, int32_t peer, int32_t tag);
-// A receive that ended in a way that does not tell whether it received.
+// A receive ended, and whether it received a message is unknown.
 void MarkReceivesUnseen(const Comm* comm, int32_t peer, int32_t tag);
 
 }  // namespace rollcall::shim

@@ -17,9 +17,9 @@ struct TypeInfo {
   Signature element;     // of one
 };
 
-// What a handle stands for. First sight asks the library (Type_get_envelope, Type_get_contents:
-// local) and allocates; later ones read a table. A handle that cannot be described has index
-// kUnknown and matches all.
+// Describes a handle. At first sight it queries the library (Type_get_envelope, Type_get_contents:
+// local) and allocates; later it reads a table. A handle that cannot be described has index
+// kUnknown and matches every type.
 const TypeInfo& DescribeType(Library* library, Word handle);
 
 // The signature of `count` elements; 0 if the type is unknown.

@@ -1,11 +1,11 @@
-// The shim's own mark for the ways in which a process leaves by itself.
+// Marks how the process exits by itself.
 #ifndef ROLLCALL_SHIM_EXIT_MARKS_H_
 #define ROLLCALL_SHIM_EXIT_MARKS_H_
 
 namespace rollcall::shim {
 
-// Registers handlers for exit() and return from main, and for quick_exit(). Called once by Start().
-// _exit and _Exit are wrapped (exit_marks.cc): they run no handlers.
+// Registers handlers for exit(), for the return from main, and for quick_exit(). Called once by
+// Start(). _exit and _Exit are wrapped (exit_marks.cc), as they run no handlers.
 void InstallExitMarks();
 
 }  // namespace rollcall::shim

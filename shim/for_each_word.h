@@ -1,4 +1,4 @@
-// The C preprocessor's for-each over the up to 16 words of a table's line (functions.def,
+// A for-each of the C preprocessor over up to 16 words of a line of a table (functions.def,
 // nccl_functions.def).
 #ifndef ROLLCALL_SHIM_FOR_EACH_WORD_H_
 #define ROLLCALL_SHIM_FOR_EACH_WORD_H_

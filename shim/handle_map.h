@@ -1,12 +1,11 @@
-// From an MPI handle (a word) to a small number, for all threads at once, without a lock.
+// Maps an MPI handle (a word) to a small number, for all threads, without a lock.
 //
-// Open addressing over a bounded window, so that nothing ever has to be moved: a look-up reads at
-// most kWindow cells. An entry that finds its window full is not stored; the caller counts the
-// loss.
+// Open addressing with a bounded window, so that no entry is ever moved: a look-up reads at most
+// kWindow cells. If its window is full, an entry is not stored; the caller counts the loss.
 //
 // Thread safety: Insert, Find and Erase may be called by any thread, also in a signal handler. Two
 // threads that insert one key at once leave two cells, of which Find returns one; MPI handles are
-// not created twice. Memory: the cells are the caller's, zeroed.
+// not created twice. Memory: the cells are owned by the caller, zeroed.
 #ifndef ROLLCALL_SHIM_HANDLE_MAP_H_
 #define ROLLCALL_SHIM_HANDLE_MAP_H_
 
@@ -45,7 +44,7 @@ class HandleMap {
         cells_[free_cell].key.store(key, std::memory_order_release);
         return true;
       }
-      free_cell = (free_cell + 1) & (kCells - 1);  // somebody else took it
+      free_cell = (free_cell + 1) & (kCells - 1);  // another thread took it
       if (((free_cell - home) & (kCells - 1)) >= kWindow) return false;
     }
     return false;
@@ -56,7 +55,7 @@ class HandleMap {
     return cell == kMissing ? kMissing : cells_[cell].value.load(std::memory_order_acquire);
   }
 
-  // Returns what was stored, kMissing if nothing was.
+  // Returns the stored value, kMissing if there was none.
   uint32_t Erase(uint64_t key) {
     const uint32_t cell = Locate(key);
     if (cell == kMissing) return kMissing;
@@ -68,8 +67,7 @@ class HandleMap {
     return value;
   }
 
-  // Makes erased cells empty again where that shortens look-ups. Only while no other thread
-  // inserts.
+  // Makes erased cells empty again if that shortens look-ups. Only while no other thread inserts.
   void EraseAndTidy(uint64_t key) {
     uint32_t cell = Locate(key);
     if (cell == kMissing) return;

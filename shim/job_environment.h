@@ -1,5 +1,5 @@
-// What launchers tell their ranks by environment variables: who and how many, before MPI_Init
-// returns (or never does).
+// The rank, size and job that launchers tell their ranks by environment variables, before MPI_Init
+// returns (or if it never does).
 #ifndef ROLLCALL_SHIM_JOB_ENVIRONMENT_H_
 #define ROLLCALL_SHIM_JOB_ENVIRONMENT_H_
 
@@ -7,14 +7,14 @@
 
 namespace rollcall::shim {
 
-// Equal on all ranks of one launch, different between launches as far as the launcher tells them
-// apart. Where it does not (Hydra), all launches of a run share a key, and the reader parts them by
+// Equal on all ranks of one launch, and different between launches if the launcher distinguishes
+// them. If it does not (Hydra), all launches of a run share a key, and the reader separates them by
 // start time.
 uint64_t JobKey();
 
 int EarlyRank();    // -1 if not told
 int EarlySize();    // -1 if not told
-int RanksOnNode();  // 0 if not told
+int RanksOnNode();  // 0 if unknown
 
 }  // namespace rollcall::shim
 

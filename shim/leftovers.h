@@ -1,11 +1,11 @@
-// What the program made and has not freed yet: groups, datatypes and reduction operations, by the
-// call that made them. Whatever is still there when MPI ends was forgotten.
+// Groups, datatypes and reduction operations that the program made and has not freed, by the call
+// that made them. Those that are left when MPI ends are leaks.
 //
-// Libraries hand one group out many times (MPI_Comm_group) and count how often: so does this.
-// Nothing is recorded for each of them; the ring gets a row per call path, at the end
+// Libraries return one group many times (MPI_Comm_group) and count the references: so does this.
+// Individual objects are not recorded; at the end, the ring gets one row per call path
 // (Operation::kLeftover).
 //
-// Any thread; a lock is held for the length of a look-up, as none of these calls is made often.
+// Any thread; a lock is held during a look-up, as these calls are rare.
 #ifndef ROLLCALL_SHIM_LEFTOVERS_H_
 #define ROLLCALL_SHIM_LEFTOVERS_H_
 
@@ -16,28 +16,28 @@
 
 namespace rollcall::shim {
 
-// A handle came out of the call. Predefined ones (MPI_GROUP_EMPTY) are nobody's to free.
+// The call returned a handle. Predefined ones (MPI_GROUP_EMPTY) are ignored.
 void HandleMade(const Library& library, uint64_t handle, Operation operation, uint32_t call_path);
 
-// Before the library frees the handle: another thread may get it anew at once. The result is for
-// HandleKept.
+// Call it before the library frees the handle: another thread may get the same handle at once. The
+// result is for HandleKept.
 uint32_t HandleFreed(const Library& library, uint64_t handle);
-// It was not freed after all.
+// The handle was not freed after all.
 void HandleKept(const Library& library, uint64_t handle, uint32_t freed);
 
 struct Leftover {
   Operation operation = Operation::kNone;
-  uint32_t call_path = 0;  // 0: not known which of several
+  uint32_t call_path = 0;  // 0: one of several, unknown which
   uint64_t count = 0;
-  bool at_least = false;  // there was no room to count them all
+  bool at_least = false;  // not all could be counted
 };
 
-// Call paths beyond these are added to another one's of the same operation, which is unknown
-// then.
+// Objects of further call paths are added to another path of the same operation, which then counts
+// as unknown.
 inline constexpr uint32_t kMostLeftovers = 64;
 
-// What is left now, but for what was taken before (a program may open and close several sessions),
-// in `most` rows at the most. Returns how many there are.
+// The objects that are left now, without those taken before (a program may open and close several
+// sessions), in at most `most` rows. Returns the number of rows.
 uint32_t TakeLeftovers(Leftover (&rows)[kMostLeftovers], uint32_t most);
 
 }  // namespace rollcall::shim

@@ -1,6 +1,5 @@
-// The MPI library behind a wrapper: its next functions, and what its ABI looks like. Several can
-// live in one process (a Python extension brought its own with RTLD_LOCAL): each caller gets the
-// one it was bound to.
+// The MPI library behind a wrapper: its functions and its ABI. One process can have several (a
+// Python extension brought its own with RTLD_LOCAL): each caller gets the one that it was bound to.
 #ifndef ROLLCALL_SHIM_LIBRARY_H_
 #define ROLLCALL_SHIM_LIBRARY_H_
 
@@ -12,9 +11,8 @@
 
 namespace rollcall::shim {
 
-// A handle as it travels in a register: 8 bytes in Open MPI and the standard ABI, 4 significant
-// ones in MPICH's. It is forwarded untouched and masked before use: clang -O0 leaves garbage above
-// an int.
+// A handle in a register: 8 bytes in Open MPI and the standard ABI, 4 significant bytes in MPICH.
+// It is forwarded unchanged and masked before use: clang -O0 leaves garbage above an int.
 using Word = uint64_t;
 
 // Facts per ABI, from each library's mpi.h; tests/shim/abi compares them.
@@ -38,10 +36,10 @@ struct Abi {
   uint32_t status_error;
   int32_t err_in_status;
   int32_t combiner_named;
-  int32_t cart;  // MPI_Topo_test's answers
+  int32_t cart;  // results of MPI_Topo_test
   int32_t graph;
   int32_t dist_graph;
-  uint64_t request_empty;  // Open MPI: the one request that stands for "complete"; 0 if unknown
+  uint64_t request_empty;  // Open MPI: the request that means "complete"; 0 if unknown
   uint64_t message_null;
   uint64_t message_no_proc;
   uint64_t win_null;
@@ -51,12 +49,12 @@ struct Abi {
   uint64_t self;
 };
 
-// The facts of a library of this kind, before what only the loaded library tells (the addresses
-// that are Open MPI's handles). For tests.
+// The facts of a kind of library, without those that only the loaded library provides (the
+// addresses that are Open MPI's handles). For tests.
 const Abi& AbiOf(ring::Flavor flavor);
 
-// A predefined reduction: what each kind of library calls it. Open MPI exports an object, the
-// others have fixed handles.
+// A predefined reduction and its name or handle in each kind of library. Open MPI exports an
+// object, the others have fixed handles.
 struct ReduceName {
   ReduceOp op;
   const char* open_mpi;
@@ -81,8 +79,8 @@ inline constexpr ReduceName kReduceNames[] = {
     {ReduceOp::kNull, "ompi_mpi_op_null", 0x18000000, 0x20},
 };
 
-// What we ourselves ask of the library: local, non-blocking functions only. Signatures with Word
-// for handles; those that return a handle mask it.
+// The library functions that the shim itself calls: local and non-blocking only. Signatures with
+// Word for handles; functions that return a handle mask it.
 struct Queries {
   int (*Comm_rank)(Word, int*);
   int (*Comm_size)(Word, int*);
@@ -119,7 +117,7 @@ struct Comm;
 
 struct Library {
   void* handle = nullptr;   // for dlsym: RTLD_NEXT, or the caller's own scope
-  uint64_t core_start = 0;  // the library's own code: calls from there are not the user's
+  uint64_t core_start = 0;  // the library's own code: calls from it are not the user's
   uint64_t core_end = 0;
   Abi abi{};
   Queries query{};
@@ -129,7 +127,7 @@ struct Library {
   uint64_t reduce_ops_copied[16] = {};  // the same through a COPY relocation, where it differs
 
   uint64_t Handle(Word word) const { return word & abi.handle_mask; }
-  // What an out-handle was set to.
+  // The value of an out-handle.
   uint64_t Load(const void* place) const {
     return abi.handle_bytes == 8 ? *static_cast<const uint64_t*>(place)
                                  : *static_cast<const uint32_t*>(place);
@@ -139,8 +137,8 @@ struct Library {
   bool IgnoresStatus(const void* status) const {
     return reinterpret_cast<uint64_t>(status) == abi.status_ignore;
   }
-  // A handle that never stands for work in progress, and that many requests share. MPICH: handles
-  // whose upper two bits are 01 (HANDLE_KIND_BUILTIN of its mpir_objects.h) are not allocated.
+  // A handle that never represents pending work and that many requests share. MPICH: handles whose
+  // upper two bits are 01 (HANDLE_KIND_BUILTIN of its mpir_objects.h) are not allocated.
   bool IsPrecompleted(uint64_t request) const {
     if (abi.flavor == ring::Flavor::kMpich) return request >> 30 == 1;
     return request == abi.request_empty && request != 0;
@@ -155,7 +153,7 @@ struct Library {
   }
 };
 
-// One exported wrapper's way to the real function. Constant-initialised, one per wrapper.
+// The real function of one exported wrapper. Constant-initialized, one per wrapper.
 struct NextFunction {
   const char* name;
   std::atomic<void*> function{nullptr};
@@ -163,8 +161,8 @@ struct NextFunction {
   NextFunction* known_before = nullptr;  // library.cc's list
   std::atomic<bool> listed{false};
 
-  // The function that the caller would have reached without us; nullptr if there is none. After the
-  // first call of a process with one MPI library: one load.
+  // The function that the caller would have reached without the shim; nullptr if there is none.
+  // After the first call in a process with one MPI library: one load.
   void* Get(const void* caller, Library** library_out) {
     void* found = function.load(std::memory_order_acquire);
     if (__builtin_expect(found != nullptr, 1)) {
@@ -174,16 +172,17 @@ struct NextFunction {
     return Find(caller, library_out);
   }
 
-  // Always looks it up: initialisations do, since a second library in the process has to come
-  // through one, and every wrapper's answer depends on there being one library only.
+  // Always looks it up. Used by initializations: a second library in the process is first used by
+  // one, and the result of every wrapper depends on there being only one library.
   void* Find(const void* caller, Library** library_out);
 };
 
 // Whether code at `address` belongs to an MPI implementation (its core, its plugins) and not to its
-// Fortran or other language bindings. Lock-free with glibc 2.35; else by the loader's lock.
+// Fortran or other language bindings. Lock-free with glibc 2.35; otherwise with the loader's lock.
 bool IsInsideMpi(const void* address);
 
-// What a wrapper returns when there is no next function: MPI_ERR_OTHER of MPICH, an error in all.
+// The return value of a wrapper without a real function: MPI_ERR_OTHER in MPICH, an error in all
+// libraries.
 inline constexpr int kNoNextFunction = 15;
 
 }  // namespace rollcall::shim

@@ -1,4 +1,5 @@
-// Where the objects lie that the dynamic loader has mapped: the program and its libraries.
+// The address ranges of the objects that the dynamic loader has mapped: the program and its
+// libraries.
 #ifndef ROLLCALL_SHIM_LOADED_OBJECT_H_
 #define ROLLCALL_SHIM_LOADED_OBJECT_H_
 
@@ -14,9 +15,9 @@ struct CodeRange {
   bool Contains(uint64_t pc) const { return pc >= start && pc < end; }
 };
 
-// Of the object that dl_iterate_phdr(3) is at.
+// The range of the object that dl_iterate_phdr(3) is at.
 CodeRange RangeOf(const dl_phdr_info& object);
-// Of the object that holds `address`; empty if there is none. Takes the loader's lock.
+// The range of the object that contains `address`; empty if there is none. Takes the loader's lock.
 CodeRange RangeAt(const void* address);
 
 }  // namespace rollcall::shim

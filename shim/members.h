@@ -1,5 +1,5 @@
-// Who belongs to a communicator, in numbers that all processes share: ranks in MPI_COMM_WORLD, or
-// in the process set mpi://WORLD where a program uses sessions alone.
+// The members of a communicator, in numbers that are the same on all processes: ranks in
+// MPI_COMM_WORLD, or in the process set mpi://WORLD if a program uses only sessions.
 //
 // Local queries of the MPI library only (MPI 4.0, 7.3.1, 7.4.1, 11.3.2); allocates.
 #ifndef ROLLCALL_SHIM_MEMBERS_H_
@@ -15,7 +15,7 @@ struct Members {
   int* world = nullptr;  // world ranks by group rank; nullptr if unknown; malloc'ed
   int size = 0;
   uint64_t hash = 0;   // 0 if unknown
-  bool known = false;  // every member has a world rank: not so after spawn, connect and join
+  bool known = false;  // every member has a world rank: false after spawn, connect and join
 
   Members() = default;
   ~Members();
@@ -23,10 +23,11 @@ struct Members {
   Members& operator=(const Members&) = delete;
 };
 
-// Of a communicator's local or remote group. Leaves `out` as it is when the library does not say.
+// The members of a communicator's local or remote group. `out` is unchanged if the library does not
+// provide them.
 void FindMembers(const Library& library, uint64_t comm, bool remote, Members* out);
 
-// What a program without MPI_COMM_WORLD is: its rank and size in mpi://WORLD. False if unknown.
+// The rank and size in mpi://WORLD of a program without MPI_COMM_WORLD. False if unknown.
 bool FindWorldOfSession(const Library& library, int* rank, int* size);
 
 }  // namespace rollcall::shim

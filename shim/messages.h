@@ -1,5 +1,5 @@
-// Messages that a matched probe took out of the queue (MPI_Message): whose they are is known at the
-// probe, and needed at the receive. Lock-free; any thread.
+// Messages that a matched probe has taken out of the queue (MPI_Message): their communicator is
+// known at the probe and needed at the receive. Lock-free; any thread.
 #ifndef ROLLCALL_SHIM_MESSAGES_H_
 #define ROLLCALL_SHIM_MESSAGES_H_
 
@@ -17,9 +17,9 @@ struct MatchedMessage {
   int32_t tag = ring::kNoTag;
 };
 
-// After a probe; does nothing for MPI_MESSAGE_NULL and MPI_MESSAGE_NO_PROC.
+// Call it after a probe; does nothing for MPI_MESSAGE_NULL and MPI_MESSAGE_NO_PROC.
 void RememberMessage(const Library& library, uint64_t handle, const MatchedMessage& message);
-// Before the receive, since the handle may be reused as soon as the library has it.
+// Call it before the receive, since the handle may be reused as soon as the library has it.
 MatchedMessage TakeMessage(const Library& library, uint64_t handle);
 
 }  // namespace rollcall::shim

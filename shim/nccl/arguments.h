@@ -1,5 +1,4 @@
-// What the parameters of an NCCL or CUDA function mean, after their roles (roles.h) have sorted
-// them.
+// The parameters of an NCCL or CUDA function, after their roles (roles.h) have assigned them.
 #ifndef ROLLCALL_SHIM_NCCL_ARGUMENTS_H_
 #define ROLLCALL_SHIM_NCCL_ARGUMENTS_H_
 
@@ -8,8 +7,7 @@
 
 namespace rollcall::shim::nccl {
 
-// ncclUniqueId: what the members of a communicator have in common before it exists. Passed by
-// value.
+// ncclUniqueId: shared by the members of a communicator before it exists. Passed by value.
 struct UniqueId {
   char bytes[128];
 };

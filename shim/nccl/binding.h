@@ -1,9 +1,9 @@
-// How a wrapper of NCCL or CUDA comes to the function that it stands for.
+// How a wrapper of NCCL or CUDA finds its real function.
 //
-// Programs bind NCCL in three ways that lead here: linked (our symbol comes first, the real one is
-// next), linked by something that was loaded with RTLD_LOCAL (the real one is in that object's own
-// scope), and dlopen with dlsym (dlsym_wrap.cc gives out the wrapper, and knows the real one from
-// then on).
+// Programs bind NCCL in three ways that lead here: linked (the shim's symbol is first, the real one
+// is next), linked by an object that was loaded with RTLD_LOCAL (the real one is in that object's
+// scope), and by dlopen and dlsym (dlsym_wrap.cc returns the wrapper, and knows the real function
+// from then on).
 #ifndef ROLLCALL_SHIM_NCCL_BINDING_H_
 #define ROLLCALL_SHIM_NCCL_BINDING_H_
 
@@ -14,14 +14,14 @@
 
 namespace rollcall::shim::nccl {
 
-// One wrapper's way to the real function. Constant-initialised, one per wrapper.
+// The real function of one wrapper. Constant-initialized, one per wrapper.
 struct Target {
   const char* name;
-  void* (*wrapper)();  // its address, which no constant initialiser can hold
+  void* (*wrapper)();  // its address, which a constant initializer cannot hold
   std::atomic<void*> function{nullptr};
 
-  // The function that `caller` would have reached without us; nullptr if there is none. After the
-  // first call: one load.
+  // The function that `caller` would have reached without the shim; nullptr if there is none. After
+  // the first call: one load.
   void* Get(const void* caller) {
     void* found = function.load(std::memory_order_acquire);
     return __builtin_expect(found != nullptr, 1) ? found : Find(caller);
@@ -29,17 +29,17 @@ struct Target {
   void* Find(const void* caller);
 };
 
-// What the wrapper named `name` may be given out for where dlsym found `real`; nullptr if there is
-// no such wrapper, or if it stands for another copy of the function already: one that was bound
-// first keeps the wrapper, and the second goes unrecorded but works. Any thread; no lock.
+// The wrapper to return for `name` if dlsym found `real`; nullptr if there is no such wrapper, or
+// if it already stands for another copy of the function: the copy that was bound first keeps the
+// wrapper, and the second one works unrecorded. Any thread; no lock.
 void* WrapperFor(const char* name, void* real);
 // Whether `address` is the wrapper named `name` itself.
 bool IsWrapper(const char* name, const void* address);
-// Whether a name can have a wrapper at all: the cheap question.
+// Whether a name can have a wrapper at all: a cheap test.
 bool MayHaveWrapper(const char* name);
 
-// NCCL as a Library for the guard of call.cc, which asks for its code's range: known from the first
-// communicator on.
+// NCCL as a Library for the guard of call.cc, which needs the range of its code: known from the
+// first communicator on.
 Library* NcclLibrary();
 void LearnNccl(const void* function);
 bool IsInsideNccl(const void* address);

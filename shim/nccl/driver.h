@@ -1,7 +1,7 @@
-// The functions of the CUDA driver that we call ourselves: those of the libcuda that the
-// application has loaded. Never linked, and never loaded by us.
+// The functions of the CUDA driver that the shim itself calls: those of the libcuda that the
+// application has loaded. Never linked, and never loaded by the shim.
 //
-// No prototype of CUDA's: cuda.h is not needed. tests/shim/abi compares them with it.
+// No CUDA prototypes: cuda.h is not needed. tests/shim/abi compares them with it.
 #ifndef ROLLCALL_SHIM_NCCL_DRIVER_H_
 #define ROLLCALL_SHIM_NCCL_DRIVER_H_
 
@@ -45,17 +45,17 @@ struct Driver {
 // Constant-initialised; all null until FindDriver() has found one.
 extern Driver g_driver;
 
-// Looks for it, once. Any thread; makes system calls and takes the loader's lock. A communicator
-// exists by then, so that NCCL has loaded the driver; keeps errno.
+// Looks for it, once. Any thread; makes system calls and takes the loader's lock. Requires a
+// communicator, so that NCCL has loaded the driver; keeps errno.
 void FindDriver();
 // Whether g_driver may be read.
 extern std::atomic<bool> g_driver_found;
-// Where the driver's code is; false if it was not found.
+// The range of the driver's code; false if it was not found.
 bool FindDriverCode(CodeRange* range);
 
-// Whether what the calling thread puts on `stream` (device_streams.h) now is recorded into a graph
-// instead. NCCL asks the same of every stream that it is given, so that this adds nothing that
-// could block or break a capture. False where nobody tells.
+// Whether operations that the calling thread now enqueues on `stream` (device_streams.h) are
+// recorded into a graph instead. NCCL queries the same for every stream, so this adds nothing that
+// could block or break a capture. False if unknown.
 bool IsCaptured(uint64_t stream);
 
 }  // namespace rollcall::shim::nccl

@@ -1,5 +1,5 @@
-// A thread's ncclGroupStart without its end yet: what was called in it goes to the devices
-// together, when the outermost group ends, and communicators that were begun in it exist then.
+// An ncclGroupStart of a thread without its end: the calls in it are launched together when the
+// outermost group ends, and communicators that were begun in it exist only then.
 #ifndef ROLLCALL_SHIM_NCCL_GROUP_H_
 #define ROLLCALL_SHIM_NCCL_GROUP_H_
 
@@ -10,23 +10,23 @@
 
 namespace rollcall::shim::nccl {
 
-// A communicator whose handle the library has yet to write. `comm` is null where rank and size are
-// not known before either (a split): then `creation` and `colour` say what it will be.
+// A communicator whose handle the library has not written yet. `comm` is null if rank and size are
+// not known before either (a split): then `creation` and `colour` describe it.
 struct Pending {
   Comm* comm = nullptr;
   const void* handle_at = nullptr;
-  const void* caller = nullptr;  // who asked: its NCCL is the one to ask back
+  const void* caller = nullptr;  // the caller: its NCCL is the one to query
   Creation creation;
   int32_t colour = 0;
 };
 
-// Of a process that is not recorded yet: its first communicators are often made in a group that was
-// opened before. `change` is 1 or -1.
+// For a process that is not recorded yet: its first communicators are often made in a group that
+// was opened before. `change` is 1 or -1.
 void CountUnrecordedGroup(int change);
 
 class Group {
  public:
-  // The calling thread's; `log` is its own.
+  // The calling thread's group; `log` is its own.
   static Group& Of(ThreadLog* log);
 
   bool open() const { return depth_ != 0; }
@@ -34,17 +34,17 @@ class Group {
   uint64_t launch() const { return launch_; }
 
   void Start(ThreadLog* log, uint32_t call_path);
-  // One level. True if that was the outermost: then what is in it has been launched, unless nothing
-  // is (`launches`: a simulated end).
+  // Ends one level. True if it was the outermost: then its operations have been launched, unless
+  // `launches` is false (a simulated end).
   bool End(ThreadLog* log, bool launches);
-  // Of a group that NCCL opened itself around one operation.
+  // For a group that NCCL itself opened around one operation.
   void SetAlone(bool alone) { alone_ = alone; }
   bool alone() const { return alone_; }
   // After the outermost end: where it went to, until the next start.
   uint32_t slot_count() const { return slot_count_; }
   uint32_t slot(uint32_t i) const { return slots_[i]; }
 
-  // Whether what is called with this stream is recorded into a CUDA graph: asked once per group.
+  // Whether calls with this stream are recorded into a CUDA graph: queried once per group.
   bool IsCaptured(uint64_t stream);
 
   void AddOperation(ThreadLog* log, uint32_t slot);

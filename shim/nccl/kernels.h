@@ -1,6 +1,6 @@
-// Collectives on their way through the device, as NCCL's profiler tells it channel by channel: one
-// is complete when all its channels have stopped. What that says of GpuProgress is a lower bound;
-// what is not tracked is not known to be complete, and never the other way round.
+// Collectives on the device, as NCCL's profiler reports them channel by channel: a collective is
+// complete when all its channels have stopped. The resulting GpuProgress is a lower bound: an
+// untracked operation is not known to be complete, and never the other way round.
 //
 // Thread safety: any thread; no lock, no allocation.
 #ifndef ROLLCALL_SHIM_NCCL_KERNELS_H_
@@ -17,11 +17,11 @@ struct Collective {
   uint32_t channels;  // 0: not known yet
 };
 
-// Its number, not 0. Only so many are tracked: the oldest make room.
+// Its number, not 0. The number of tracked collectives is limited: the oldest are dropped.
 uint64_t Add(const Collective& collective);
-// False if it is not tracked any more.
+// False if it is no longer tracked.
 bool SetChannels(uint64_t number, uint32_t channels);
-// A channel whose start is told has not stopped until that is told, too.
+// A channel that was reported to start has not stopped until that is reported, too.
 bool ChannelStarted(uint64_t number);
 void ChannelStopped(uint64_t number);
 

@@ -25,17 +25,17 @@ namespace rollcall::shim::nccl {
 inline constexpr uint32_t kMarkCells = 128;  // of the ring's section, where marks were asked for
 inline constexpr uint32_t kMarksPerStream = 32;
 
-// A communicator was made: looks for the driver, and makes ready for marks.
+// A communicator was made: looks for the driver and prepares marks.
 void PrepareDevice();
 
-// `launch` has gone to the stream of this entry of GpuProgress.
+// `launch` was enqueued on the stream of this entry of GpuProgress.
 void Launched(uint32_t slot, uint64_t launch);
 
-// This member's communicator is about to be aborted: its operations will leave the device
-// without being complete, and what stands behind them says nothing any more.
+// This member's communicator is about to be aborted: its operations leave the device without
+// completing, and marks behind them mean nothing.
 void ForgetMarks(uint32_t member);
 
-// No further marks in this process. Those on record stay good.
+// No further marks in this process. Existing marks stay valid.
 void StopMarks(const char* why);
 
 }  // namespace rollcall::shim::nccl

@@ -1,5 +1,5 @@
-// What NCCL is asked to put on a stream, as it goes on record: by the wrappers (call.cc), and by
-// NCCL's own profiler events (profiler_events.cc) where its functions cannot be wrapped.
+// Records operations that NCCL enqueues on a stream: called by the wrappers (call.cc), and by
+// NCCL's own profiler events (profiler_events.cc) if its functions cannot be wrapped.
 #ifndef ROLLCALL_SHIM_NCCL_OPERATIONS_H_
 #define ROLLCALL_SHIM_NCCL_OPERATIONS_H_
 
@@ -14,12 +14,12 @@
 
 namespace rollcall::shim::nccl {
 
-// What the arguments do not say.
+// Data that is not in the arguments.
 struct Placed {
   Comm* comm = nullptr;   // null: unknown
-  bool captured = false;  // a graph records it: it is on no stream, and meets nothing now
+  bool captured = false;  // a graph records it: it is on no stream and matches nothing now
   uint64_t launch = 0;    // of what goes to the device together; 0: it goes alone
-  const InternedPath* path = nullptr;  // where it was called; null: here
+  const InternedPath* path = nullptr;  // where it was called; null: by the present call
 };
 
 // Numbers it, and publishes its record as the call in flight. Between OpenBracket and its end.
@@ -31,11 +31,11 @@ inline void RecordOperation(Call* call, const Arguments& a, const Placed& placed
   const InternedPath path = placed.path != nullptr ? *placed.path : CurrentCallPath(call->frame);
   SetCallPath(&record, path);
   const bool message = call->info->rule == Rule::kP2p;
-  // One counter for both: inside a group operations have numbers between its launch and the next.
+  // One counter for both: inside a group, operations have numbers between its launch and the next.
   record.request = NextLaunch();
   record.detail = placed.launch != 0 ? placed.launch : record.request;
   record.detail2 = a.stream;
-  // How often a graph will run nobody tells.
+  // How often a graph will be launched is unknown.
   if (placed.captured) {
     record.flags |= ring::kCaptured;
     __atomic_fetch_add(&g_process.header->calls_captured, 1, __ATOMIC_RELAXED);
