@@ -1,5 +1,5 @@
-// The predefined datatypes: number, name, and the class that decides whether two of them are the
-// same type under two names. One line each.
+// The predefined datatypes: number, name, and class. Two datatypes with the same class are the same
+// type under two names.
 #ifndef ROLLCALL_PROTO_DATATYPES_H_
 #define ROLLCALL_PROTO_DATATYPES_H_
 
@@ -8,8 +8,8 @@
 
 namespace rollcall {
 
-// What a basic type is on x86-64 and AArch64 Linux. Two names with one class carry the same bits:
-// MPI_LONG for MPI_INT64_T is a note, not a mismatch (MPI 4.0, 3.3.1 would call it an error).
+// The representation of a basic type on x86-64 and AArch64 Linux. Types of one class have the same
+// bits: MPI_LONG for MPI_INT64_T is a note, not a mismatch (an error by MPI 4.0, 3.3.1).
 enum class TypeClass : uint8_t {
   kUnknown,
   kByte,
@@ -43,8 +43,8 @@ enum class TypeClass : uint8_t {
   kF8e5m2,
 };
 
-// X(number, name, class, bytes). Numbers are stored in rings (Record::send_datatype): never
-// changed.
+// X(number, name, class, bytes). Numbers are stored in rings (Record::send_datatype) and must never
+// change.
 // clang-format off
 #define ROLLCALL_DATATYPES(X) \
   X(1, MPI_BYTE, kByte, 1) X(2, MPI_PACKED, kPacked, 1) X(3, MPI_CHAR, kChar, 1) \
@@ -85,9 +85,9 @@ enum class BasicType : uint16_t {
 #undef X
       kUnknown = 255,
 };
-// Record::send_datatype values from here are Datatype[value - kFirstDerived] of the ring.
+// Record::send_datatype values from here on mean Datatype[value - kFirstDerived] of the ring.
 inline constexpr uint16_t kFirstDerived = 256;
-inline constexpr uint16_t kNoDatatypeRoom = 0xffff;  // a derived type that found no table entry
+inline constexpr uint16_t kNoDatatypeRoom = 0xffff;  // a derived type for which the table was full
 
 struct BasicTypeInfo {
   uint16_t number = 0;

@@ -1,6 +1,6 @@
-// Every environment variable that rollcall reads or sets, once. `rollcall run` sets them for the
-// job; the shim and the agent read them. docs/environment.md is for people, and a test compares the
-// two.
+// All environment variables that rollcall reads or sets. `rollcall run` sets them for the job; the
+// shim and the agent read them. docs/environment.md is the user's documentation; a test compares it
+// with this list.
 #ifndef ROLLCALL_PROTO_ENVIRONMENT_H_
 #define ROLLCALL_PROTO_ENVIRONMENT_H_
 

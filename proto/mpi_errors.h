@@ -10,9 +10,9 @@
 
 namespace rollcall {
 
-// X(class, text, number in Open MPI 4.1, number in MPICH 4.0, whether it rejects the call): a call
-// that is rejected took no part in any communication, because its arguments are checked before.
-// The other classes may arise after data went to and fro.
+// X(class, text, number in Open MPI 4.1, number in MPICH 4.0, whether it rejects the call). MPI
+// checks the arguments of a call first, so a rejected call has taken part in no communication.
+// Errors of the other classes may occur after data was exchanged.
 #define ROLLCALL_ERROR_CLASSES(X)                         \
   X(BUFFER, "invalid buffer pointer", 1, 1, true)         \
   X(COUNT, "invalid count", 2, 2, true)                   \
@@ -69,8 +69,8 @@ inline constexpr ErrorClassInfo kErrorClasses[] = {
 #undef X
 };
 
-// What a library's number means. Of another library's ABI only what all number alike is known; an
-// unknown library counts as Open MPI.
+// The class that `number` stands for in a library of `flavor`. For the standard ABI, only numbers
+// that are the same in both libraries are used. An unknown library is treated as Open MPI.
 constexpr ErrorClassInfo FindErrorClass(ring::Flavor flavor, uint64_t number) {
   for (const ErrorClassInfo& info : kErrorClasses) {
     const bool mpich = flavor == ring::Flavor::kMpich;

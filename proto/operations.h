@@ -1,5 +1,5 @@
-// What the functions of functions.def are, for both sides: numbers, names, and the rule by which
-// the calls of different ranks match. Everything here is derived from the one list.
+// Properties of the functions of functions.def, for the shim and the collector: numbers, names, and
+// the rule by which the calls of different ranks match. Everything is derived from the .def files.
 #ifndef ROLLCALL_PROTO_OPERATIONS_H_
 #define ROLLCALL_PROTO_OPERATIONS_H_
 
@@ -25,11 +25,11 @@ enum class Operation : uint16_t {
 #define CUDA(id, name, kind, ...) k##name = (id),
 #include "proto/cuda_functions.def"
 #undef CUDA
-  // Not functions: what a ring says besides calls.
+  // Not functions: other records in a ring.
   kCallError = 900,  // a call returned an error: detail = its class, detail2 = its operation
   kThreadExit = 901,
-  // At the end of MPI: what the program made and never freed. detail = how many (with kCountsCut:
-  // at least), detail2 = the operation that made them, call_path = where.
+  // At MPI_Finalize: objects that the program made and never freed. detail = their number (with
+  // kCountsCut: at least), detail2 = the operation that made them, call_path = where.
   kLeftover = 902,
 };
 
@@ -40,24 +40,24 @@ enum class Rule : uint8_t {
 #undef RULE
 };
 
-// For whom the caller of a collective waits by the standard: MPI 4.0, 6.1 lets a call return as
-// soon as the caller's part is done.
+// The members for which the caller of a collective must wait. By MPI 4.0, 6.1, a call may return as
+// soon as the caller's part is complete.
 enum class Needs : uint8_t {
-  kUnknown,         // for all, as far as is known
-  kAll,             // on an intercommunicator, for the other group
-  kAllIfCounted,    // likewise, if its own block holds anything
-  kRoot,            // the root for nobody
-  kMembers,         // the root for all, the others for nobody
-  kCountedMembers,  // the root for those from whom it receives anything
-  kLower,           // for the lower ranks
-  kCounted,         // for those from whom it receives anything
-  kNeighbors,       // likewise, over the incoming edges of the topology
+  kUnknown,         // not known; assumed to be all members
+  kAll,             // all members; on an intercommunicator, the other group
+  kAllIfCounted,    // like kAll, if the caller's own block is not empty
+  kRoot,            // the root; the root itself waits for no member
+  kMembers,         // the root waits for all members, the others for none
+  kCountedMembers,  // the root waits for the members from which it receives data, others for none
+  kLower,           // the lower ranks
+  kCounted,         // the members from which the caller receives data
+  kNeighbors,       // like kCounted, over the incoming edges of the topology
 };
 
-// Which argument without data means that a caller needs nobody.
+// The argument that, if it is empty, means that the caller waits for no member.
 enum class Empty : uint8_t { kNever, kReceive, kEither };
 
-// What the shim does around a call, and what a reader may expect of its record: call_kinds.def.
+// What the shim does around a call, and what its record means to a reader: call_kinds.def.
 enum class Kind : uint8_t {
 #define KIND(name, ...) k##name,
 #include "proto/call_kinds.def"
@@ -82,10 +82,10 @@ inline constexpr RuleInfo kRules[] = {
 };
 
 enum CallTraits : uint8_t {
-  kGivesRequest = 1,  // that stands for a collective operation
-  kLocal = 2,         // waits for nobody, and nobody waits for it
+  kGivesRequest = 1,  // returns a request for a collective operation
+  kLocal = 2,         // waits for no other process, and no other process waits for it
   kPolls = 4,         // asks whether something is complete
-  kWaits = 8,         // for requests
+  kWaits = 8,         // waits for requests
   kManyRequests = 16,
   kAnyRequest = 32,
   kSomeRequests = 64,
@@ -118,17 +118,18 @@ constexpr bool IsOnTopology(Rule rule) { return internal::Has(rule, internal::kO
 
 constexpr CallGroup GroupOf(Kind kind) { return internal::kKinds[static_cast<int>(kind)].group; }
 constexpr bool IsCollective(Kind kind) { return GroupOf(kind) == CallGroup::kCollective; }
-// A request that stands for a collective operation comes out.
+// Returns a request for a collective operation.
 constexpr bool IsNonblockingCollective(Kind kind) {
   return internal::Has(kind, internal::kGivesRequest);
 }
-// Waits for nobody, and nobody waits for it: on record while it lasts, and if it fails.
+// Waits for no other process, and no other process waits for it. Recorded while it runs and if it
+// fails.
 constexpr bool IsLocal(Kind kind) { return internal::Has(kind, internal::kLocal); }
-// Asks whether something is complete, and is worth a record only when it is.
+// Asks whether something is complete. Recorded only if it is.
 constexpr bool IsPoll(Kind kind) { return internal::Has(kind, internal::kPolls); }
 // MPI_Wait and its forms.
 constexpr bool IsWait(Kind kind) { return internal::Has(kind, internal::kWaits); }
-// Takes an array of requests; completes any one, or some, of them.
+// Takes an array of requests. TakesAny: completes any one of them; TakesSome: some.
 constexpr bool TakesMany(Kind kind) { return internal::Has(kind, internal::kManyRequests); }
 constexpr bool TakesAny(Kind kind) { return internal::Has(kind, internal::kAnyRequest); }
 constexpr bool TakesSome(Kind kind) { return internal::Has(kind, internal::kSomeRequests); }
@@ -147,7 +148,7 @@ inline constexpr OperationInfo kOperations[] = {
 #undef FUNCTION
 };
 
-// What torch.distributed enqueues: names only, nothing that a shim wraps.
+// The operations that torch.distributed enqueues: names only; the shim does not wrap them.
 inline constexpr OperationInfo kTorchOperations[] = {
 #define TORCH_OPERATION(id, identifier, name, kind, rule) \
   {Operation::kTorch##identifier, name, Kind::k##kind, Rule::k##rule},
@@ -155,7 +156,7 @@ inline constexpr OperationInfo kTorchOperations[] = {
 #undef TORCH_OPERATION
 };
 
-// NCCL's functions, and CUDA's that wait for them.
+// NCCL's functions, and the CUDA functions that wait for them.
 inline constexpr OperationInfo kNcclOperations[] = {
 #define NCCL(id, name, kind, rule, ...) \
   {Operation::kNccl##name, "nccl" #name, Kind::k##kind, Rule::k##rule},
@@ -168,7 +169,7 @@ inline constexpr OperationInfo kNcclOperations[] = {
 #undef CUDA
 };
 
-inline constexpr uint16_t kOperationNumbers = 830;  // all lists' ranges end below
+inline constexpr uint16_t kOperationNumbers = 830;  // larger than all operation numbers
 
 constexpr bool IsTorch(Operation operation) {
   return static_cast<uint16_t>(operation) >= 600 && static_cast<uint16_t>(operation) < 640;
@@ -197,13 +198,13 @@ struct OperationsByNumber {
 inline constexpr OperationsByNumber kOperationsByNumber;
 }  // namespace internal
 
-// The row of `operation`, or a row without a name for a number that this version does not know
-// (a ring may come from a newer shim).
+// Returns the row of `operation`. The row has no name if this version does not know the number (the
+// ring may come from a newer shim).
 constexpr const OperationInfo& FindOperation(uint16_t operation) {
   return internal::kOperationsByNumber.row[operation < kOperationNumbers ? operation : 0];
 }
 
-// Reduction operations (Record::reduce_op). Values are ours; each MPI library's handles are mapped.
+// Reduction operations (Record::reduce_op). Each MPI library's handles are mapped to these values.
 enum class ReduceOp : uint16_t {
   kNone = 0,
   kMax,
@@ -221,7 +222,7 @@ enum class ReduceOp : uint16_t {
   kReplace,
   kNoOp,
   kNull,  // MPI_OP_NULL
-  // NCCL's, which are shown by NCCL's names.
+  // NCCL's, shown with NCCL's names.
   kNcclSum = 50,
   kNcclProd,
   kNcclMax,

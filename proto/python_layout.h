@@ -1,8 +1,8 @@
-// Where CPython keeps what a stack of Python frames is made of: one row for each minor version.
+// Where CPython stores the data of Python stack frames: one row for each minor version.
 //
-// Two readers need it: the shim, inside the process, for the frames of the thread that it runs in;
-// and a reader outside, for those of a stalled process (process_vm_readv, or a core file). Neither
-// can include CPython's own headers: one binary serves every interpreter.
+// There are two readers: the shim inside the process reads the frames of the thread that it runs
+// in; an outside reader reads those of a stalled process (process_vm_readv, or a core file). Neither
+// can include CPython's own headers, because one binary must serve every interpreter.
 //
 // Sources: the interpreters' headers, in Include/ and Include/internal/ of each version:
 // pycore_runtime.h (_PyRuntimeState; in 3.8 pycore_pystate.h), pycore_interp.h
@@ -12,12 +12,12 @@
 // pycore_dict.h, genobject.h. The layout is constant within a minor
 // version ("only guaranteed to be stable between patch versions", pycore_runtime.h). From 3.13 on
 // the interpreter publishes its own offsets at the start of _PyRuntime (_Py_DebugOffsets, in
-// pycore_debug_offsets.h from 3.14), and they are read instead of a table; what is not among them
-// stands in the row, and is used only if the published sizes are those of that row.
+// pycore_debug_offsets.h from 3.14). The readers use these instead of a table; offsets that are not
+// published come from the row, and are used only if the published sizes match that row.
 //
 // tests/proto/python_layout_test.cc compares the rows with offsetof() in the headers of each
-// interpreter that is installed. 64-bit, little-endian, default builds only: no Py_TRACE_REFS (it
-// moves every field), no free threading.
+// installed interpreter. Only 64-bit, little-endian default builds are supported: no Py_TRACE_REFS
+// (it moves every field), no free threading.
 //
 // Plain data and constexpr functions; depends on nothing, allocates nothing, async-signal-safe.
 #ifndef ROLLCALL_PROTO_PYTHON_LAYOUT_H_
@@ -28,17 +28,17 @@
 
 namespace rollcall::python {
 
-inline constexpr uint32_t kNone = 0xffffffff;  // the version has no such field, or hides it
+inline constexpr uint32_t kNone = 0xffffffff;  // the version has no such field, or it is not public
 
-// What tells how many slots of a frame are in use. All of them say at times that they do not know:
-// to 3.10 for each frame that runs, to 3.13 for one that is inside a call of C code.
+// How the number of used slots of a frame is stored. It is sometimes unknown: up to 3.10 for each
+// running frame, up to 3.13 for a frame that is inside a call of C code.
 enum class StackTop : uint8_t {
-  kPointer,  // behind the last slot in use; null: unknown
+  kPointer,  // to the slot after the last used one; null: unknown
   kDepth,    // int, slots of the value stack; negative: unknown
   kIndex,    // int, slots; negative: unknown
 };
 
-// Offsets in bytes from the start of the object that the prefix names.
+// Offsets in bytes from the start of the object that the name's prefix indicates.
 struct Layout {
   uint32_t version = 0;  // major << 8 | minor
 
@@ -57,25 +57,25 @@ struct Layout {
   uint32_t thread_interpreter = kNone;
   uint32_t thread_id = kNone;         // pthread_t
   uint32_t thread_native_id = kNone;  // gettid(); from 3.11
-  // The innermost frame, or where there is a _PyCFrame (3.11, 3.12) the pointer to that.
+  // Pointer to the innermost frame; in 3.11 and 3.12, to the _PyCFrame.
   uint32_t thread_frame = kNone;
   uint32_t cframe_frame = kNone;
 
-  // PyFrameObject to 3.10, _PyInterpreterFrame from 3.11.
+  // PyFrameObject up to 3.10, _PyInterpreterFrame from 3.11.
   uint32_t frame_previous = kNone;
   uint32_t frame_code = kNone;  // PyCodeObject*; from 3.14 with kFrameCodeTag bits
-  // To 3.10 f_lasti, an int of units of `lasti_bytes`, -1 before the first instruction. From 3.11 a
-  // pointer into the code (prev_instr, instr_ptr).
+  // Up to 3.10, f_lasti: an int in units of `lasti_bytes`, -1 before the first instruction. From
+  // 3.11, a pointer into the code (prev_instr, instr_ptr).
   uint32_t frame_instruction = kNone;
   uint32_t lasti_bytes = 0;         // 0: frame_instruction is a pointer
   uint32_t frame_owner = kNone;     // char, FrameOwner
   uint32_t frame_is_entry = kNone;  // bool; 3.11 only
-  // Where the C stack's own frame (kFirstShimOwner and above) follows the outermost frame that one
-  // call of the interpreter's loop runs: from 3.12.
+  // A frame for the C stack (kFirstShimOwner and above) follows the outermost frame that one call of
+  // the interpreter's loop runs. From 3.12.
   bool shim_frames = false;
-  // For the values of variables. frame_slots is kNone where they cannot be read.
+  // For the values of variables. frame_slots is kNone if they cannot be read.
   uint32_t frame_globals = kNone;  // PyObject*
-  uint32_t frame_locals = kNone;   // PyObject*; of a module's frame it is the globals
+  uint32_t frame_locals = kNone;   // PyObject*; the globals in the frame of a module
   uint32_t frame_slots = kNone;    // f_localsplus, localsplus: variables, then the value stack
   uint32_t frame_stack_top = kNone;
   StackTop stack_top = StackTop::kPointer;
@@ -86,54 +86,54 @@ struct Layout {
   uint32_t code_name = kNone;
   uint32_t code_qualname = kNone;            // from 3.11
   uint32_t code_first_line = kNone;          // int
-  uint32_t code_line_table = kNone;          // bytes: co_lnotab to 3.9, then co_linetable
-  uint32_t code_instructions = kNone;        // from 3.11 in the object itself: co_code_adaptive
-  uint32_t code_instruction_object = kNone;  // to 3.10: co_code, a bytes object
+  uint32_t code_line_table = kNone;          // bytes: co_lnotab up to 3.9, then co_linetable
+  uint32_t code_instructions = kNone;        // from 3.11, in the object itself: co_code_adaptive
+  uint32_t code_instruction_object = kNone;  // up to 3.10: co_code, a bytes object
   uint32_t code_first_traceable = kNone;  // int, index of the first instruction of the user's code
   uint32_t code_flags = kNone;            // int, CodeFlag
   uint32_t code_stack_size = kNone;       // int, slots
-  uint32_t code_names = kNone;            // tuple of str: what STORE_NAME and others name by index
-  uint32_t code_slot_count = kNone;       // int: co_nlocals to 3.10, then co_nlocalsplus
+  uint32_t code_names = kNone;            // tuple of str, indexed by STORE_NAME and others
+  uint32_t code_slot_count = kNone;       // int: co_nlocals up to 3.10, then co_nlocalsplus
   uint32_t code_slot_names = kNone;       // tuple of str: co_varnames, then co_localsplusnames
   uint32_t code_slot_kinds = kNone;       // bytes, SlotKind; from 3.11
-  uint32_t code_cell_names = kNone;       // tuple of str, the slots after co_varnames; to 3.10
-  uint32_t code_free_names = kNone;       // likewise, the slots after those
+  uint32_t code_cell_names = kNone;       // tuple of str, the slots after co_varnames; up to 3.10
+  uint32_t code_free_names = kNone;       // tuple of str, the slots after those; up to 3.10
 
   // Objects
   uint32_t object_type = 8;
-  uint32_t object_size = 16;  // ob_size of PyVarObject: a code object's is in 2-byte instructions
-  uint32_t bytes_data = 32;   // ob_sval; its length is object_size
+  uint32_t object_size = 16;  // ob_size of PyVarObject: for code, in 2-byte instructions
+  uint32_t bytes_data = 32;   // ob_sval; its length is in object_size
   uint32_t text_length = 16;  // code points
   uint32_t text_state = 32;   // uint32_t bit field, see TextState
-  uint32_t text_ascii = 0;    // sizeof(PyASCIIObject): where a compact ASCII string's data starts
-  uint32_t text_compact = 0;  // sizeof(PyCompactUnicodeObject): likewise, of any other compact one
+  uint32_t text_ascii = 0;    // sizeof(PyASCIIObject): start of the data of a compact ASCII string
+  uint32_t text_compact = 0;  // sizeof(PyCompactUnicodeObject): the same for other compact strings
   uint32_t text_state_shift = 2;  // bits of `interned`, before `kind`
   uint32_t type_basic_size = 32;  // tp_basicsize and so on: Py_ssize_t, Py_ssize_t, unsigned long
   uint32_t type_item_size = 40;
   uint32_t type_flags = 168;
-  uint32_t type_next = 224;   // tp_iternext, a function: not null where objects are iterators
+  uint32_t type_next = 224;   // tp_iternext, a function: not null if the objects are iterators
   uint32_t tuple_items = 24;  // PyObject*[object_size]
   uint32_t cell_value = 16;   // PyObject*
-  // int: to 3.11 the count of digits, negative for a negative number; from 3.12 lv_tag.
+  // int: up to 3.11 the number of digits, negative for a negative int; from 3.12 lv_tag.
   uint32_t integer_size = 16;
   uint32_t integer_digits = 24;  // uint32_t of kDigitBits bits each, least significant first
   bool integer_tagged = false;
   uint32_t dict_keys = 32;    // PyDictKeysObject*
-  uint32_t dict_values = 40;  // null: the values stand with the keys
-  // The generator's frame: to 3.10 a PyFrameObject*, from 3.11 the frame itself.
+  uint32_t dict_values = 40;  // null: the values are stored with the keys
+  // The generator's frame: up to 3.10 a PyFrameObject*, from 3.11 the frame itself.
   uint32_t generator_frame = kNone;
   uint32_t generator_state = kNone;  // signed char, negative while it is suspended; from 3.11
 
-  // PyDictKeysObject; to 3.10 in no header that is installed (Objects/dict-common.h).
-  uint32_t keys_size = kNone;         // Py_ssize_t, indices; to 3.10
-  uint32_t keys_index_bytes = kNone;  // uint8_t, logarithm of the indices' bytes; from 3.11
+  // PyDictKeysObject; up to 3.10 it is in no installed header (Objects/dict-common.h).
+  uint32_t keys_size = kNone;         // Py_ssize_t, number of indices; up to 3.10
+  uint32_t keys_index_bytes = kNone;  // uint8_t, log2 of the size of the indices in bytes; from 3.11
   uint32_t keys_kind = kNone;         // uint8_t, KeysKind; from 3.11
   uint32_t keys_entry_count = kNone;  // Py_ssize_t
   uint32_t keys_indices = kNone;      // the entries follow
 };
 
-// PyFrame's `owner` (pycore_frame.h). From 3.12 on a frame with a greater value than
-// kFrameObjectOwner stands for the C stack and has no code of the user's.
+// PyFrame's `owner` (pycore_frame.h). From 3.12 on, a frame with a value greater than
+// kFrameObjectOwner represents the C stack and has no user code.
 enum FrameOwner : uint8_t {
   kThreadOwner = 0,
   kGeneratorOwner = 1,
@@ -141,18 +141,18 @@ enum FrameOwner : uint8_t {
   kFirstShimOwner = 3,
 };
 
-// _PyStackRef's tag bits (pycore_stackref.h, 3.14); objects are aligned to more.
+// _PyStackRef's tag bits (pycore_stackref.h, 3.14); an object's address has none of them set.
 inline constexpr uint64_t kFrameCodeTag = 7;
 
-// co_flags: the code keeps its variables in slots. A module's code does not.
+// co_flags: the code keeps its variables in slots. Module code does not.
 inline constexpr uint32_t kOptimizedCode = 1;
 
-// co_localspluskinds (pycore_code.h): the slot holds a cell, once the frame has begun.
+// co_localspluskinds (pycore_code.h): the slot holds a cell once the frame has started.
 enum SlotKind : uint8_t { kCellSlot = 0x40, kFreeSlot = 0x80 };
 
 // dk_kind (pycore_dict.h).
 enum KeysKind : uint8_t {
-  kAnyKeys = 0,      // entries of hash, key, value; to 3.10 all are like this
+  kAnyKeys = 0,      // entries of hash, key, value; up to 3.10 the only kind
   kUnicodeKeys = 1,  // entries of key, value
 };
 
@@ -163,13 +163,13 @@ inline constexpr uint64_t kIntegerFlag = 1 << 24;  // tp_flags of int and its su
 inline constexpr uint32_t kTagShift = 3;
 enum IntegerSign : uint8_t { kPositive = 0, kZero = 1, kNegative = 2, kSignMask = 3 };
 
-// Instructions that store into a namespace, with the index of its name (opcode.h; opcode_ids.h from
-// 3.13). No version specialises them.
+// Instructions that store to a namespace; the argument is the index of the name (opcode.h; from 3.13
+// opcode_ids.h). No version specializes them.
 struct StoreOpcodes {
   uint32_t first_version;
   uint8_t store_name;
   uint8_t store_global;
-  uint8_t extended_argument;  // the next instruction's higher bits
+  uint8_t extended_argument;  // the higher bits of the next instruction's argument
 };
 inline constexpr StoreOpcodes kStoreOpcodes[] = {
     {0x308, 90, 97, 144}, {0x30d, 114, 113, 71}, {0x30e, 116, 115, 69}};
@@ -181,8 +181,8 @@ constexpr StoreOpcodes StoreOpcodesOf(uint32_t version) {
   return found;
 }
 
-// The bit field `state` of a str: kind is the bytes per character (0: a legacy string that is not
-// "ready", which code objects do not hold).
+// The bit field `state` of a str. `kind` is the number of bytes per character (0: a legacy string
+// that is not "ready"; code objects do not have these).
 struct TextState {
   uint32_t kind;
   bool compact;
@@ -339,7 +339,7 @@ constexpr Layout Python312() {
   return row;
 }
 
-// From here on what matters is published; these rows hold the rest.
+// From here on, the interpreter publishes most offsets; these rows hold the others.
 constexpr Layout Python313() {
   Layout row = Python312();
   row.version = 0x30d;
@@ -359,14 +359,14 @@ constexpr Layout Python313() {
   return row;
 }
 
-// Known from its sources, never run. Where the main interpreter is, is not published: the last of
-// the list that starts at runtime_interpreters_head.
+// Taken from the sources of 3.14, never tested with it. The address of the main interpreter is not
+// published: it is the last of the list that starts at runtime_interpreters_head.
 constexpr Layout Python314() {
   Layout row;
   row.version = 0x30e;
   row.shim_frames = true;
   row.text_state_shift = 16;
-  // What is needed for variables; used only where it agrees with what is published.
+  // Needed for variables; used only if they agree with the published offsets.
   row.frame_previous = 8;
   row.frame_code = 0;
   row.frame_instruction = 56;
@@ -404,20 +404,20 @@ inline constexpr uint32_t kFirstPublished = 0x30d;
 // -----------------------------------------------------------------
 
 inline constexpr char kDebugCookie[8] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
-// As many bytes from the start of _PyRuntime hold all that is needed of _Py_DebugOffsets.
+// The number of bytes at the start of _PyRuntime that contain all needed _Py_DebugOffsets.
 inline constexpr size_t kDebugOffsetsBytes = 800;
 
 enum class LayoutResult : uint8_t {
   kFound,
   kUnknownVersion,
   kOtherBuild,  // free-threaded
-  kDamaged,     // the published offsets contradict themselves, or there are none
+  kDamaged,     // the published offsets are inconsistent or missing
 };
 
 namespace published {
 
-// Where the groups of _Py_DebugOffsets start, in words; their first word is the structure's size.
-// The order within a group is the same in 3.13 and 3.14 but for what is inserted.
+// Where the groups of _Py_DebugOffsets start, in words. The first word of each is the size of the
+// structure. The order within a group is the same in 3.13 and 3.14, except for inserted words.
 struct Groups {
   uint32_t runtime = 3;      // size, finalizing, interpreters_head
   uint32_t interpreter = 6;  // size, id, next, threads_head
@@ -434,8 +434,8 @@ struct Groups {
   uint32_t text;     // size, state, length, size of PyASCIIObject
 };
 
-// 3.14 adds to the groups interpreter (threads_main, two generations), frame (stackpointer,
-// tlbc_index), code (co_tlbc), and a group for sets.
+// 3.14 adds words to the groups interpreter (threads_main, two generations), frame (stackpointer,
+// tlbc_index) and code (co_tlbc), and adds a group for sets.
 constexpr Groups GroupsOf(uint32_t version) {
   return version == 0x30d ? Groups{.thread = 19,
                                    .frame = 28,
@@ -463,8 +463,8 @@ constexpr uint64_t WordAt(const unsigned char* bytes, uint32_t index) {
   return word;
 }
 
-// Whether all that the values of variables need, a part of which stands in the row alone, is where
-// the row has it. They are not worth guessing: a neighbour that has moved costs them, and no more.
+// Returns whether the published offsets that variables need are those of the row. Other offsets are
+// in the row only; they are trusted only if all of these agree. If not, variables are not read.
 constexpr bool AgreesOnVariables(const unsigned char* bytes, const Groups& groups,
                                  const Layout& row) {
   const auto is = [&](uint32_t group, uint32_t index, uint32_t offset) {
@@ -488,7 +488,7 @@ constexpr LayoutResult Read(const unsigned char* bytes, uint32_t version_hex, La
   if (WordAt(bytes, 2) != 0) return LayoutResult::kOtherBuild;
   const Groups groups = GroupsOf(layout->version);
   bool sound = true;
-  // A field of `width` bytes, inside its structure.
+  // Returns the offset of a field of `width` bytes, and checks that it is inside its structure.
   const auto field = [&](uint32_t group, uint32_t index, uint64_t width) {
     const uint64_t size = WordAt(bytes, group), offset = WordAt(bytes, group + index);
     if (size > (1u << 24) || offset > size || size - offset < width) sound = false;
@@ -523,7 +523,7 @@ constexpr LayoutResult Read(const unsigned char* bytes, uint32_t version_hex, La
   layout->text_length = field(groups.text, 2, 8);
   layout->text_ascii = static_cast<uint32_t>(WordAt(bytes, groups.text + 3));
   layout->text_compact = layout->text_ascii + 16;  // utf8_length, utf8
-  // What no version's headers would say; a shifted group shows here.
+  // Values that no version's headers have: they detect a shifted group.
   if (WordAt(bytes, groups.object) != 16 || layout->object_type != 8) sound = false;
   if (WordAt(bytes, groups.text) != layout->text_compact + 8) sound = false;
   if (WordAt(bytes, groups.frame) > 256 || layout->code_bytes > 1024) sound = false;
@@ -536,9 +536,9 @@ constexpr LayoutResult Read(const unsigned char* bytes, uint32_t version_hex, La
 
 }  // namespace published
 
-// The layout of the interpreter with PY_VERSION_HEX `version_hex`. `runtime` are the first
-// kDebugOffsetsBytes of its _PyRuntime; they are looked at from 3.13 on only, and may be null
-// below. Pre-releases are unknown: their layouts moved from one to the next.
+// Finds the layout of the interpreter with PY_VERSION_HEX `version_hex`. `runtime` points to the
+// first kDebugOffsetsBytes of its _PyRuntime; it is only read from 3.13 on, and may be null for older
+// versions. Pre-releases are unknown, because their layouts changed from one to the next.
 constexpr LayoutResult FindLayout(uint32_t version_hex, const unsigned char* runtime,
                                   Layout* layout) {
   constexpr uint32_t kReleaseCandidate = 0xc;
@@ -556,9 +556,9 @@ constexpr LayoutResult FindLayout(uint32_t version_hex, const unsigned char* run
 // --- Text
 // -------------------------------------------------------------------------------------------
 
-// `length` characters of `kind` bytes each, as UTF-8; at most `room` bytes, whole characters only.
-// Returns the bytes written. What stands for an undecodable byte of a file name (PEP 383's
-// surrogates) becomes that byte again; any other surrogate, which UTF-8 cannot express, a '?'.
+// Converts `length` characters of `kind` bytes each to UTF-8; writes at most `room` bytes, whole
+// characters only. Returns the number of bytes written. A surrogate that represents an undecodable
+// byte of a file name (PEP 383) becomes that byte; UTF-8 has no form of others: they become '?'.
 constexpr size_t ToUtf8(const unsigned char* characters, uint32_t kind, uint64_t length, char* out,
                         size_t room) {
   size_t used = 0;

@@ -141,15 +141,15 @@ struct FileHeader {
   uint32_t pid;                   // in the writer's own pid namespace
   uint32_t uid;
   uint64_t process_start_ticks;  // /proc/self/stat field 22, clock ticks since boot
-  uint64_t job_key;              // hash of the launcher's job identifier; equal on all ranks of the job
+  uint64_t job_key;              // hash of the launcher's job identifier; equal on all ranks
   int32_t world_rank;            // -1 until known
   int32_t world_size;            // -1 until known
   uint32_t flavor;               // Flavor
-  uint32_t thread_level;         // provided MPI thread level, SINGLE to MULTIPLE as 0..3; 0xffffffff until known
+  uint32_t thread_level;         // provided MPI_THREAD_* level as 0..3; 0xffffffff until known
   uint64_t clock;                // Clock
   ClockAnchor first_anchor;      // taken when the file was created
   uint64_t last_anchor_lock;     // odd while last_anchor is being written
-  ClockAnchor last_anchor;       // refreshed from time to time; the rate is (last-first)/(last-first)
+  ClockAnchor last_anchor;       // refreshed periodically; the rate is (last-first)/(last-first)
   uint64_t phase;                // Phase
   uint64_t phase_ticks;          // when phase last changed
   uint64_t exit_mark;            // ExitMark; stored last of these four
@@ -199,7 +199,7 @@ enum RecordFlag : uint16_t {
   kConcurrent = 1 << 3,   // another thread was inside a collective of the same communicator
   kUnknownComm = 1 << 4,  // the communicator is not in the table: member is 0
   kCountsCut = 1 << 5,    // the count arrays were too long: only their hash is recorded
-  kPolling = 1 << 6,      // an unsuccessful poll (Test, Iprobe), counted in ThreadEntry::polls
+  kPolling = 1 << 6,      // the thread polls (Test, Iprobe): counted in ThreadEntry::polls
   kNotMainThread = 1 << 7,
   kNested = 1 << 8,       // called by a user callback inside another MPI call
   kProcNull = 1 << 9,     // the peer is MPI_PROC_NULL
@@ -229,9 +229,8 @@ struct Record {
   uint16_t flags;           // RecordFlag
   uint32_t member;          // Member::uid; 0 if the call has no communicator
   uint64_t sequence;        // collectives: number on the communicator, from 1; else 0
-  uint64_t
-      semantic_hash;    // of the arguments that must be equal on all ranks; 0 if not collective
-  uint64_t send_count;  // as passed, in elements; a negative count in two's complement
+  uint64_t semantic_hash;   // of the arguments that must be equal on all ranks; 0 if not collective
+  uint64_t send_count;      // as passed, in elements; a negative count in two's complement
   uint64_t recv_count;
   uint64_t send_signature;  // of send_count elements (proto/signature.h); 0 if not significant
   uint64_t recv_signature;
@@ -364,7 +363,7 @@ enum MemberFlag : uint32_t {
   kWeakIdentity = 1 << 10,   // spawn, connect, join: the key is not equal by construction
 };
 
-inline constexpr uint32_t kRecentCheckpoints = 8;    // [k]: the latest multiple of 4^k
+inline constexpr uint32_t kRecentCheckpoints = 8;    // [k]: the latest at a multiple of 4^k
 inline constexpr uint32_t kHistoryCheckpoints = 16;  // evenly spaced since 1, stride doubling
 
 // The process as a member of one communicator (or window, file). `lock` guards the identity fields;
@@ -383,7 +382,7 @@ struct Member {
   int32_t size;         // of the local group
   int32_t remote_size;  // of the remote group; 0 for an intracommunicator
   uint32_t name;        // StringRef; 0 if not named
-  uint32_t ranks;       // RankList of world ranks; after ncclCommShrink, of the parent's; 0 if unknown
+  uint32_t ranks;       // RankList of world ranks (ncclCommShrink: parent's ranks); 0 if unknown
   uint32_t remote_ranks;
   uint32_t neighbors_in;  // RankList of the topology's sources, in communicator ranks
   uint32_t neighbors_out;
@@ -442,7 +441,7 @@ static_assert(sizeof(Channel) == 32);
 // How GpuProgress::completed is determined.
 enum class GpuKnowledge : uint32_t {
   kNone = 0,   // not at all: it is 0 and has no meaning
-  kWaits = 1,  // the host waited for or queried the stream and found it complete: exact at that time
+  kWaits = 1,  // the host waited for or queried the stream and found it complete: exact then
   kMarks = 2,  // the device writes completion marks
 };
 // The progress of a device with one member's operations on one stream, in launches
@@ -507,9 +506,9 @@ static_assert(sizeof(RankRun) == 12);
 // A call path: this header, then `depth` words of native frames, then `python_depth` words of
 // Python frames, both innermost first. A native frame is 1 + Module index in the upper 16 bits and
 // the ELF virtual address of the *return address* in the lower 48; index 0 is an address outside
-// every module. A Python frame's word is described below. The n-th Python frame with `entry` set ends
-// the run of frames that the n-th native frame of the interpreter's loop (_PyEval_EvalFrameDefault)
-// executes.
+// every module. A Python frame's word has the bits below. The n-th Python frame with the entry bit
+// (kPythonFrameEntry) ends the run of frames that the n-th native frame of the interpreter's loop
+// (_PyEval_EvalFrameDefault) executes.
 struct CallPathHeader {
   uint64_t portable_hash;  // of build ids and offsets, file names and lines: equal on ranks that
                            // run the same files
@@ -524,7 +523,7 @@ static_assert(sizeof(CallPathHeader) == 16);
 inline constexpr uint32_t kFrameModuleShift = 48;
 
 // The bits of a Python frame's word.
-inline constexpr uint32_t kPythonFrameCodeShift = 32;  // upper bits: 1 + PythonCode index; 0: no room
+inline constexpr uint32_t kPythonFrameCodeShift = 32;  // upper: 1 + PythonCode index; 0: no room
 inline constexpr uint64_t kPythonFrameEntry = uint64_t{1} << 31;
 // Lower bits: offset of the current instruction, in bytes from the start of the bytecode.
 inline constexpr uint64_t kPythonFrameOffsetMask = (uint64_t{1} << 31) - 1;
@@ -549,7 +548,7 @@ enum class PythonEnd : uint8_t {
   kNone = 0,        // no interpreter in the process, or a file of version 1.0
   kComplete = 1,    // the thread's outermost Python frame is included
   kDepthLimit = 2,  // there are further frames
-  kNoFrames = 3,    // the thread has no Python frames; native code started it (Record::context_path)
+  kNoFrames = 3,    // a thread without Python, started by native code (Record::context_path)
   kOff = 4,         // switched off: FileHeader::python_off
   kUnchecked = 5,   // the interpreter's layout had not been checked yet
   kUnreadable = 6,  // the chain of frames is damaged, or the interpreter is shutting down

@@ -1,19 +1,19 @@
-// Names inside a run directory: what the shim, the agent and `rollcall analyze` agree on.
+// Names inside a run directory, shared by the shim, the agent and `rollcall analyze`.
 //
 //   <run directory>/             mode 0700, owned by the user; by default on /dev/shm
 //     rings/<host>-<pid>-<hex>.ring   one per process, mode 0600 (ring_format.h)
-//     journal.jsonl              what only the live side can see (collector/import/journal.md)
+//     journal.jsonl              what only a live observer can see (collector/import/journal.md)
 //     agent.sock                 the agent's Unix socket (below)
 //
-// When shared memory is too small for a ring file the shim makes a memfd and hands it to the agent:
-// one SCM_RIGHTS message on agent.sock (SOCK_STREAM) that holds the descriptor and an AgentHello,
-// sent without blocking, no answer expected. The agent keeps the descriptor, which keeps the ring
-// alive after the process, and copies it into the run directory when the process ends.
+// When shared memory is too small for a ring file, the shim creates a memfd and passes it to the
+// agent: it sends one SCM_RIGHTS message on agent.sock (SOCK_STREAM) with the descriptor and an
+// AgentHello, without blocking, and expects no answer. The agent keeps the descriptor, which keeps
+// the ring alive after the process, and copies it into the run directory when the process ends.
 //
-// The agent listens on the same name in the abstract namespace, too (a NUL, and the path behind
-// it): a rank in a mount namespace of its own, whose /dev/shm has no run directory, reaches that
-// one. Anybody can listen there, so the shim sends nothing to a listener of another user. A rank
-// that cannot record at all sends an AgentHello without a descriptor, with the reason for a name.
+// The agent also listens on the same name in the abstract namespace (a NUL followed by the path),
+// which a rank can reach from its own mount namespace, where /dev/shm has no run directory. Any
+// user can listen there, so the shim sends nothing to a listener of another user. A rank that
+// cannot record at all sends an AgentHello without a descriptor; ring_name holds the reason.
 #ifndef ROLLCALL_PROTO_RUN_DIRECTORY_H_
 #define ROLLCALL_PROTO_RUN_DIRECTORY_H_
 
@@ -25,17 +25,17 @@ inline constexpr char kRingsDirectory[] = "rings";
 inline constexpr char kRingSuffix[] = ".ring";
 inline constexpr char kJournalFile[] = "journal.jsonl";
 inline constexpr char kAgentSocket[] = "agent.sock";
-// Run directories are made below this one as <prefix><uid>/<run>; mode 0700, owner checked.
+// Run directories are created below this one as <prefix><uid>/<run>; mode 0700, owner checked.
 inline constexpr char kSharedMemory[] = "/dev/shm";
 inline constexpr char kRunRootPrefix[] = "rollcall-";
 
-// All rings of a node together take at most this fraction of what is free in shared memory.
+// All rings of a node together use at most 1/kSharedMemoryShare of the free shared memory.
 inline constexpr uint64_t kSharedMemoryShare = 16;
 
 struct AgentHello {
   char magic[8];        // kAgentMagic
   uint32_t version;     // 1
-  uint32_t pid;         // as the process sees itself
+  uint32_t pid;         // in the pid namespace of the process
   char ring_name[112];  // file name the ring would have had, or the reason; NUL-terminated
 };
 static_assert(sizeof(AgentHello) == 128);

@@ -1,9 +1,9 @@
-// Type signatures as hashes: the sequence of basic types that a (count, datatype) pair stands for,
+// Type signatures as hashes of the sequence of basic types that a (count, datatype) pair describes,
 // so that 4 x MPI_INT and 1 x contiguous(4, MPI_INT) compare equal (MPI 4.0, 5.1 and 3.3.1).
 //
 // The hash of a sequence t1..tn is the polynomial  sum t_i * B^(n-i)  modulo the prime 2^61-1. It
-// composes: concatenation needs the two hashes and the second's length, repetition O(log count).
-// Basic types enter by class (datatypes.h), so that MPI_LONG and MPI_INT64_T hash alike.
+// composes: concatenation needs both hashes and the second length; repetition takes O(log count).
+// Basic types are hashed by class (datatypes.h): MPI_LONG and MPI_INT64_T have equal hashes.
 // Pure functions; async-signal-safe; no allocation.
 #ifndef ROLLCALL_PROTO_SIGNATURE_H_
 #define ROLLCALL_PROTO_SIGNATURE_H_
@@ -29,7 +29,7 @@ constexpr uint64_t AddMod61(uint64_t a, uint64_t b) {
   return sum >= kSignaturePrime ? sum - kSignaturePrime : sum;
 }
 
-// A sequence of basic types: its hash, and B^length, which is what concatenation needs of it.
+// A sequence of basic types: its hash, and B^length, which concatenation needs.
 struct Signature {
   uint64_t hash = 0;
   uint64_t power = 1;
@@ -37,7 +37,7 @@ struct Signature {
   friend constexpr bool operator==(const Signature&, const Signature&) = default;
 };
 
-// Never 0, and spread: neighbouring classes must not be neighbouring hashes.
+// Spreads the values, so that neighbouring classes do not get neighbouring hashes. Never 0.
 constexpr uint64_t MixSignature(uint64_t value) {
   value = (value + 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9;
   value ^= value >> 31;
@@ -64,10 +64,10 @@ constexpr Signature Repeat(Signature unit, uint64_t count) {
   return result;
 }
 
-// The signature hash of a whole buffer, as rings store it (Record::send_signature). Most buffers
-// hold one basic type: for those, (class, number) says it all and costs no multiplication chain.
-// The two forms never meet, since a repeated mixed sequence stays mixed. An empty buffer is the
-// same whatever its type.
+// The signature hash of a whole buffer, as stored in rings (Record::send_signature). Most buffers
+// hold one basic type: (class, number) describes these fully, without a chain of multiplications.
+// Buffers of the two forms are never equal, because a repeated mixed sequence is mixed. All empty
+// buffers have the same hash, whatever their type.
 inline constexpr uint64_t kEmptySignature = 0x5bd1e9955bd1e995;
 
 constexpr uint64_t UniformSignature(uint32_t type_class, uint64_t basics) {
