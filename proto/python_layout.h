@@ -1,7 +1,7 @@
 // Where CPython stores the data of Python stack frames: one row for each minor version.
 //
 // There are two readers: the shim inside the process reads the frames of the thread that it runs
-// in; an outside reader reads those of a stalled process (process_vm_readv, or a core file). Neither
+// in; a reader outside reads those of a stalled process (process_vm_readv, or a core file). Neither
 // can include CPython's own headers, because one binary must serve every interpreter.
 //
 // Sources: the interpreters' headers, in Include/ and Include/internal/ of each version:
@@ -70,8 +70,8 @@ struct Layout {
   uint32_t lasti_bytes = 0;         // 0: frame_instruction is a pointer
   uint32_t frame_owner = kNone;     // char, FrameOwner
   uint32_t frame_is_entry = kNone;  // bool; 3.11 only
-  // A frame for the C stack (kFirstShimOwner and above) follows the outermost frame that one call of
-  // the interpreter's loop runs. From 3.12.
+  // A frame for the C stack (kFirstShimOwner and above) follows the outermost frame that one call
+  // of the interpreter's loop runs. From 3.12.
   bool shim_frames = false;
   // For the values of variables. frame_slots is kNone if they cannot be read.
   uint32_t frame_globals = kNone;  // PyObject*
@@ -126,7 +126,7 @@ struct Layout {
 
   // PyDictKeysObject; up to 3.10 it is in no installed header (Objects/dict-common.h).
   uint32_t keys_size = kNone;         // Py_ssize_t, number of indices; up to 3.10
-  uint32_t keys_index_bytes = kNone;  // uint8_t, log2 of the size of the indices in bytes; from 3.11
+  uint32_t keys_index_bytes = kNone;  // uint8_t, log2 of the indices' size in bytes; from 3.11
   uint32_t keys_kind = kNone;         // uint8_t, KeysKind; from 3.11
   uint32_t keys_entry_count = kNone;  // Py_ssize_t
   uint32_t keys_indices = kNone;      // the entries follow
@@ -163,8 +163,8 @@ inline constexpr uint64_t kIntegerFlag = 1 << 24;  // tp_flags of int and its su
 inline constexpr uint32_t kTagShift = 3;
 enum IntegerSign : uint8_t { kPositive = 0, kZero = 1, kNegative = 2, kSignMask = 3 };
 
-// Instructions that store to a namespace; the argument is the index of the name (opcode.h; from 3.13
-// opcode_ids.h). No version specializes them.
+// Instructions that store to a namespace; the argument is the index of the name (opcode.h; from
+// 3.13, opcode_ids.h). No version specializes them.
 struct StoreOpcodes {
   uint32_t first_version;
   uint8_t store_name;
@@ -537,8 +537,8 @@ constexpr LayoutResult Read(const unsigned char* bytes, uint32_t version_hex, La
 }  // namespace published
 
 // Finds the layout of the interpreter with PY_VERSION_HEX `version_hex`. `runtime` points to the
-// first kDebugOffsetsBytes of its _PyRuntime; it is only read from 3.13 on, and may be null for older
-// versions. Pre-releases are unknown, because their layouts changed from one to the next.
+// first kDebugOffsetsBytes of its _PyRuntime; it is read only from 3.13 on, and may be null for
+// older versions. Pre-releases are unknown, because their layouts changed from one to the next.
 constexpr LayoutResult FindLayout(uint32_t version_hex, const unsigned char* runtime,
                                   Layout* layout) {
   constexpr uint32_t kReleaseCandidate = 0xc;

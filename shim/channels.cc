@@ -14,7 +14,7 @@ std::atomic_flag g_lock = ATOMIC_FLAG_INIT;  // a channel's first message only
 ring::Channel* Table() { return g_process.Table<ring::Channel>(ring::SectionKind::kChannels); }
 
 uint64_t KeyOf(uint32_t uid, int32_t peer, int32_t tag) {
-  // Of 64 bits: two channels in a table of thousands do not meet; Find compares all the same.
+  // With 64 bits, two channels of thousands do not collide; Find still compares them.
   return Mix64(static_cast<uint64_t>(uid) << 32 | static_cast<uint32_t>(peer),
                static_cast<uint32_t>(tag)) >>
          2;

@@ -93,7 +93,7 @@ void AppendCounts(Call* call, uint16_t array, const Counts& counts, const void* 
   }
 }
 
-// Of what every rank passes alike: the blocks in order, as numbers of basics.
+// Hash of arguments that are equal on all ranks: the blocks in order, as numbers of basics.
 uint64_t HashBlocks(const Counts& counts, const TypeInfo& type) {
   if (counts.values == nullptr || type.uniform == 0) return 0;
   uint64_t hash = type.uniform;

@@ -99,7 +99,7 @@ void HandleMade(const Library& library, uint64_t handle, Operation operation, ui
   if (known != kMissing) Remove(known, TimesOf(known));  // counted anew, or its end was not seen
   if (known != kMissing && GivesOutAgain(operation)) {
     times = TimesOf(known) < kMostTimes ? TimesOf(known) + 1 : kMostTimes;
-    // Of two who have it, one may free it, and nobody could say which.
+    // If two call paths have it, one of them may free it, and which one is unknown.
     if (SiteOf(known) != site) site = FindSite(static_cast<uint16_t>(operation), 0);
   }
   if (g_by_handle.Insert(key, CellOf(site, times))) {

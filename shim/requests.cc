@@ -273,7 +273,7 @@ uint64_t StartRequest(uint32_t slot, const ring::Record& record) {
     StoreRelaxed(&entry->record.call_path, record.call_path);
     StoreRelaxed(&entry->record.flags,
                  static_cast<uint16_t>(entry->record.flags & ~ring::kCancelled));
-    // Of partitions, how many there are: none of them is marked yet.
+    // For a partitioned send, the number of its partitions: none of them is marked yet.
     StoreRelaxed(&entry->record.detail2, entry->record.detail2 & 0xffffffff);
     StoreRelaxed(&entry->state, static_cast<uint32_t>(ring::RequestState::kActive));
   });

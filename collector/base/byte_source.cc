@@ -30,7 +30,7 @@ size_t FileSource::Read(uint64_t offset, void* to, size_t size) {
 }
 
 size_t MemorySource::Read(uint64_t offset, void* to, size_t size) {
-  if (offset >= bytes_.size() || size == 0) return 0;  // memcpy() of nothing still wants a place
+  if (offset >= bytes_.size() || size == 0) return 0;  // memcpy() needs a valid pointer for 0 bytes
   const size_t count = std::min<uint64_t>(size, bytes_.size() - offset);
   std::memcpy(to, bytes_.data() + offset, count);
   return count;

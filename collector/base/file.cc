@@ -35,12 +35,12 @@ void UniqueFd::reset(int fd) {
 
 UniqueFd OpenRegularFile(const std::string& path, uint64_t max_bytes, FileStamp* stamp,
                          std::string* error) {
-  // A path from a record may hold a NUL; open(2) would then see another file's name.
+  // A path from a record may contain a NUL, where open(2) would cut it: another file's name.
   if (path.empty() || path.find('\0') != std::string::npos) {
     *error = "is not a file name";
     return UniqueFd();
   }
-  // Opening a device can have effects (a tape rewinds): ask first, and again once it is open.
+  // Opening a device can have effects (a tape rewinds): check the type before and after open(2).
   struct stat st;
   if (stat(path.c_str(), &st) != 0) {
     *error = errno == ENOENT ? "is not on this machine" : std::strerror(errno);
@@ -69,7 +69,7 @@ UniqueFd OpenRegularFile(const std::string& path, uint64_t max_bytes, FileStamp*
 
 uint64_t RaiseFileLimit() {
   rlimit files{};
-  getrlimit(RLIMIT_NOFILE, &files);  // fails only for a wrong pointer or resource
+  getrlimit(RLIMIT_NOFILE, &files);  // fails only for an invalid pointer or resource
   SetFileLimit(files.rlim_max);
   return files.rlim_cur;
 }

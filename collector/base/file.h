@@ -34,7 +34,7 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-// Identifies one state of a file's contents, as far as the file system shows it.
+// Identifies one state of a file's contents, as far as the file system can tell.
 struct FileStamp {
   uint64_t device = 0;
   uint64_t inode = 0;

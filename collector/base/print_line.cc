@@ -8,7 +8,7 @@
 namespace rollcall {
 
 void PrintLine(std::string_view line) {
-  // fmt::print() would throw where the write fails.
+  // fmt::print() would throw if the write fails.
   WriteAll(STDERR_FILENO, "rollcall: " + std::string(line) + "\n");
 }
 

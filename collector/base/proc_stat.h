@@ -11,7 +11,7 @@ namespace rollcall {
 // command in parentheses, which may itself contain blanks and parentheses. Refers to `stat`.
 std::string_view ProcStatField(std::string_view stat, int number);
 
-// Field 22: when the process started, clock ticks since boot; 0 if it is not there.
+// Field 22: when the process started, in clock ticks since boot; 0 if the field is missing.
 uint64_t ProcStatStartTicks(std::string_view stat);
 
 }  // namespace rollcall

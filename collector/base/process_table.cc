@@ -37,7 +37,7 @@ uint32_t OwnNumber(const ProcSource& proc, const std::string& directory) {
   proc.Read(directory + "/status", &status);
   const size_t field = status.find(kField);
   if (field == std::string::npos) return 0;
-  // From this namespace to its own.
+  // The ids are listed from this namespace to the innermost: the last one is its own.
   const size_t end = std::min(status.find('\n', field + 1), status.size());
   const size_t last = status.find_last_of(" \t", end - 1) + 1;
   uint32_t number = 0;
@@ -72,7 +72,7 @@ ProcessTable::Result ProcessTable::Find(const RingWriter& writer) {
   for (auto it = first; it != end; ++it) {
     const pid_t pid = it->second;
     if (OwnNumber(proc_, "/proc/" + std::to_string(pid)) != writer.pid) continue;
-    const uint64_t name_space = NamespaceOf(pid);  // needs the right to trace it
+    const uint64_t name_space = NamespaceOf(pid);  // requires permission to trace it
     if (name_space != 0 && name_space == writer.pid_namespace) return {Life::kFound, pid};
     if (name_space == 0 || writer.pid_namespace == 0) undecided.push_back(pid);
   }

@@ -1,5 +1,5 @@
-// Finds the process that wrote a ring. Ranks in containers have pids of their own namespace: often
-// 1, as has the rank beside it, which may have started in the same clock tick.
+// Finds the process that wrote a ring. A rank in a container has the pid of its own namespace,
+// often 1. Other ranks may have the same pid, and may have started in the same clock tick.
 #ifndef ROLLCALL_COLLECTOR_BASE_PROCESS_TABLE_H_
 #define ROLLCALL_COLLECTOR_BASE_PROCESS_TABLE_H_
 

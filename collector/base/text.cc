@@ -37,10 +37,10 @@ size_t SequenceLength(std::string_view text) {
 bool IsControl(std::string_view character) {
   const auto lead = static_cast<uint8_t>(character[0]);
   if (character.size() == 1) return lead < 0x20 || lead == 0x7F;
-  // C1 controls (U+0080 to U+009F): some terminals take U+009B for an escape sequence's start.
+  // C1 controls (U+0080 to U+009F): some terminals take U+009B as the start of an escape sequence.
   if (lead == 0xC2) return static_cast<uint8_t>(character[1]) < 0xA0;
   if (lead != 0xE2) return false;
-  // Bidirectional overrides and isolates can make a line read as another one.
+  // Bidirectional overrides and isolates can make a line look different from its content.
   const auto second = static_cast<uint8_t>(character[1]);
   const auto third = static_cast<uint8_t>(character[2]);
   return (second == 0x80 && third >= 0xA8 && third <= 0xAE) ||
@@ -64,7 +64,7 @@ std::string CleanText(std::string_view raw, size_t max_bytes, size_t tab_width) 
     const size_t length = SequenceLength(raw);
     const std::string_view character = raw.substr(0, length == 0 ? 1 : length);
     const std::string_view safe = length == 0 || IsControl(character) ? kReplacement : character;
-    // Room for the ellipsis is kept unless this is all there is.
+    // Reserve room for the ellipsis unless this is the last character.
     const bool last = character.size() == raw.size();
     if (out.size() + safe.size() + (last ? 0 : kEllipsis.size()) > max_bytes) break;
     out += safe;

@@ -34,7 +34,7 @@ inline constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 36;
 // repetitive file is not taken for a decompression bomb.
 inline constexpr uint64_t kMaxRatio = 500;
 inline constexpr uint64_t kFreeBytes = uint64_t{64} << 20;
-// What a decoder needs at most (RFC 8878, 3.1.1.1.2 recommends 8 MiB): memory is bounded by it.
+// Largest window of a decoder, which bounds its memory (RFC 8878, 3.1.1.1.2 recommends 8 MiB).
 inline constexpr int kMaxWindowLog = 23;
 
 inline bool IsNameCharacter(char c) {

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxPath = 4096;
-constexpr size_t kMaxShown = 64;  // lines for one
+constexpr size_t kMaxShown = 64;  // lines per marked line
 constexpr size_t kMaxFileText = 4 << 20;
 
 std::optional<int> LineOf(std::string_view text) {
@@ -69,7 +69,7 @@ bool KeptSources::Parse(std::string_view text) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    // A value in memory is many times as large as its text.
+    // A parsed value in memory is many times as large as its text.
     if (line.size() > kMaxFileText) {
       whole = false;
       continue;

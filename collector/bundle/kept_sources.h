@@ -13,8 +13,8 @@
 
 namespace rollcall {
 
-// For each line that a call path names, what ReadSourceExcerpt() showed of it. The excerpt of
-// several lines is that of each, together. Not thread-safe while it is filled.
+// Holds, for each line in a call path, the excerpt that ReadSourceExcerpt() returned. The excerpt
+// of several lines is the union of their excerpts. Not thread-safe while it is filled.
 class KeptSources {
  public:
   // Reads the source; unreadable sources are skipped. Lines beyond kMaxBytes are left out.

@@ -29,13 +29,13 @@ Packer::Packer(std::string path)
       out_(ZSTD_CStreamOutSize()) {
   if (!fd_) {
     Fail(errno);
-    partial_.clear();  // not ours
+    partial_.clear();  // not created here: do not remove it
   }
   if (context_ == nullptr) throw std::bad_alloc();
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_windowLog, kMaxWindowLog);
-  // Refused by a library without threads, which is then slower.
+  // Fails in a Zstandard library without threads, which only makes it slower.
   const unsigned threads = std::min(std::thread::hardware_concurrency(), kMostThreads);
   if (threads > 1) {
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_nbWorkers, static_cast<int>(threads));

@@ -20,7 +20,7 @@
 namespace rollcall::bundle {
 namespace {
 
-// So many members are told of by name; then only their number.
+// At most this many members are reported by name; for the rest, only their number is.
 constexpr int kMaxProblems = 16;
 constexpr size_t kMaxManifestBytes = 1 << 20;
 
@@ -30,7 +30,7 @@ struct FreeArchive {
 
 Problem NoBundle() { return {ProblemCode::kForeign, "not a rollcall bundle"}; }
 
-// Nothing: a manifest that this reader can follow.
+// Empty if this reader supports the manifest.
 std::optional<Problem> WhyNotReadable(const std::vector<uint8_t>& manifest) {
   if (manifest.size() > kMaxManifestBytes) return NoBundle();
   const auto json = nlohmann::json::parse(manifest.begin(), manifest.end(), nullptr,
@@ -75,7 +75,7 @@ class Reader {
       }
       if (!Take(entry, /*first=*/count == 0)) return;
     }
-    // To the end, where the checksum stands.
+    // Read to the end, where the checksum is.
     while (going && !unpacker_.Next().empty()) {
     }
     if (unpacker_.problem()) {
@@ -101,7 +101,7 @@ class Reader {
     return static_cast<la_ssize_t>(piece.size());
   }
 
-  // False: nothing of the file is to be used any more.
+  // Returns false if the rest of the file must not be used.
   bool Take(archive_entry* entry, bool first) {
     const char* raw = archive_entry_pathname(entry);
     const std::string name = raw == nullptr ? "" : raw;
@@ -136,7 +136,7 @@ class Reader {
     }
     if (archive_entry_filetype(entry) != AE_IFREG) return refused("not a file: left out");
     if (!IsMemberName(name)) return refused("not a name that a bundle has: left out");
-    // Holes cost the writer nothing, and the reader memory.
+    // Holes take no space in the bundle but memory in the reader.
     if (archive_entry_sparse_count(entry) != 0) return refused("a sparse file: left out");
     if (!archive_entry_size_is_set(entry) || archive_entry_size(entry) < 0 ||
         static_cast<uint64_t>(archive_entry_size(entry)) > kMaxMemberBytes) {
@@ -149,8 +149,8 @@ class Reader {
     return std::nullopt;
   }
 
-  // The claimed size is reserved only as far as bytes come. False: it was cut off or damaged,
-  // which the next header tells.
+  // Allocates memory as data arrives, not by the claimed size. False: the member is cut off or
+  // damaged; reading the next header reports that.
   bool Fill(Member* member) {
     while (true) {
       const void* piece = nullptr;
@@ -178,7 +178,7 @@ class Reader {
     return seconds * kNsPerS + archive_entry_mtime_nsec(entry) % kNsPerS;
   }
 
-  // Of the file, unless it says of which member.
+  // A problem of the file, unless it names a member.
   void AddProblem(Problem problem) {
     if (problem.source.empty()) problem.source = source_;
     problem.offset = static_cast<int64_t>(unpacker_.consumed());

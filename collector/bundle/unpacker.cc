@@ -20,7 +20,7 @@ Unpacker::Unpacker(ByteSource* packed)
 std::span<const uint8_t> Unpacker::Next() {
   while (!ended_) {
     ZSTD_outBuffer output{out_.data(), out_.size(), 0};
-    // What a full output buffer had no room for comes without further input.
+    // Output that did not fit into a full buffer needs no further input.
     if (input_.pos == input_.size && !was_full_ && !Refill()) {
       ended_ = true;
       if (in_frame_) problem_ = {ProblemCode::kTruncated, "the file is truncated here"};

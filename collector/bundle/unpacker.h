@@ -21,8 +21,8 @@ class Unpacker {
   // `packed` must outlive this object.
   explicit Unpacker(ByteSource* packed);
 
-  // The next piece, valid until the next call. Empty at the end, also at an early end: then
-  // problem() is set, without a source.
+  // The next piece, valid until the next call. Empty at the end. If the file is cut off
+  // or damaged, problem() is then set, without a source.
   std::span<const uint8_t> Next();
 
   const std::optional<Problem>& problem() const { return problem_; }

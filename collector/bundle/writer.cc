@@ -25,8 +25,8 @@ struct FreeEntry {
   void operator()(archive_entry* entry) const { archive_entry_free(entry); }
 };
 
-// Every character that a name may not have becomes "_"; so do empty parts, "." and "..". Of one
-// that is too long the end is kept, where ranks and suffixes stand.
+// Replaces each invalid character, and each part that is empty, "." or "..", by "_". Of a name
+// that is too long, keeps the end, which has ranks and suffixes.
 std::string Harmless(std::string_view wanted) {
   std::string name;
   while (!wanted.empty()) {
@@ -37,11 +37,11 @@ std::string Harmless(std::string_view wanted) {
     name += name.empty() ? part : "/" + part;
     wanted.remove_prefix(std::min(end + 1, wanted.size()));
   }
-  constexpr size_t kRoom = kMaxNameBytes - 16;  // for what makes it another one
+  constexpr size_t kRoom = kMaxNameBytes - 16;  // room for the prefix that makes it unique
   if (name.size() > kRoom) {
     name.erase(0, name.size() - kRoom);
     if (name.front() == '/') name.front() = '_';
-    // A part may have become "." or "..", if only the first one.
+    // The first part may have become "." or "..".
     if (!IsMemberName(name)) name.front() = '_';
   }
   return name.empty() ? "_" : name;
@@ -65,13 +65,13 @@ Writer::Writer(const std::string& path, std::string_view rollcall, int64_t now_n
   Add(kManifestName, manifest.dump() + "\n");
 }
 
-// Freeing the archive closes it, which writes to the packer: that is there until then.
+// Freeing the archive writes to the packer, which is destroyed later (reverse order of members).
 Writer::~Writer() = default;
 
 std::string Writer::FreeName(std::string_view wanted) {
   std::string name = Harmless(wanted);
   const size_t last = name.size() - LastName(name).size();
-  // In front, so that a rank at the end stays one.
+  // Inserted in front, so that a rank at the end stays readable.
   for (int n = 2; !names_.insert(name).second; ++n) {
     name = Harmless(wanted).insert(last, fmt::format("{}_", n));
   }

@@ -53,7 +53,7 @@ class Collector {
     writer.Add(bundle::kObservedName, Observed());
     if (options_.sources) writer.Add(bundle::kSourcesName, DescribeSources(trace_));
     writer.Add(bundle::kEnvironmentName, Environment());
-    // What is small and what all depends on first: a bundle may be cut off.
+    // Small members, and those on which the others depend, come first: a bundle may be truncated.
     for (const bool rings : {false, true}) {
       for (const File& file : files_) {
         const bool is_large = file.format == &kRingFormat || file.format == &kDumpFormat;
@@ -80,7 +80,7 @@ class Collector {
     }
   }
 
-  // The job it is of, and what names its process in a journal.
+  // Notes the ring's job, and what identifies its process in a journal.
   void NoteRing(const File& file) {
     std::string error;
     FileStamp stamp;
@@ -112,7 +112,7 @@ class Collector {
     return false;
   }
 
-  // What only this machine can tell, as lines of a journal.
+  // The observations that only this machine can make, as lines of a journal.
   std::string Observed() const {
     std::string text;
     for (const Process& process : trace_.processes) {
@@ -125,7 +125,7 @@ class Collector {
   std::string Environment() const {
     ProcessTable processes;
     for (const Process& process : trace_.processes) {
-      // One rank stands for all; they differ in their number.
+      // One rank represents all; their environments differ in the rank number.
       const auto ring = rings_.find(process.source);
       if (process.end.how != ProcessEnd::How::kAlive || ring == rings_.end()) continue;
       const Variables variables = EnvironmentOf(processes.Find(ring->second.writer).pid);
@@ -168,11 +168,11 @@ class Collector {
           writer->Add(fmt::format("{}/{}", file.input, member.name), member.bytes,
                       member.modified_ns);
         },
-        [](const Problem&) {});  // LoadInputs() has told it
+        [](const Problem&) {});  // LoadInputs() has reported it
   }
 
-  // The image, which is small and whole although the process may be writing; a damaged ring as it
-  // is, so that whoever reads the bundle sees the damage.
+  // Returns the ring's image, which is small and consistent although the process may be writing. A
+  // damaged ring is kept as it is, so that a reader of the bundle sees the damage.
   std::optional<std::vector<uint8_t>> RingBytes(ByteSource* source, const std::string& path) {
     const RingImage image = TakeImage(*source, path);
     if (image.usable && ParseImage(image).problems.empty()) return PackImage(image);
@@ -198,7 +198,7 @@ class Collector {
   Machine& machine_;
   Trace trace_;
   std::vector<File> files_;
-  std::map<size_t, std::set<uint64_t>> jobs_;         // by input; of those that hold rings
+  std::map<size_t, std::set<uint64_t>> jobs_;         // by input, if it has rings
   std::unordered_map<std::string, RingState> rings_;  // by path
   Collected result_;
 };

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMaxValueBytes = 1024;
 
-// A name that ends in '*' is the beginning of one. What is not here is not kept.
+// A name that ends in '*' is a prefix. Variables that are not listed are not kept.
 constexpr std::string_view kAllowed[] = {
     // MPI
     "OMPI_MCA_*", "OMPI_COMM_WORLD_*", "OMPI_UNIVERSE_SIZE", "PMIX_RANK", "PMIX_MCA_*", "PMI_RANK",
@@ -38,7 +38,7 @@ constexpr std::string_view kAllowed[] = {
     // rollcall
     "ROLLCALL_*"};
 
-// In any case of letters, anywhere in the name: stronger than the list above.
+// Matched anywhere in the name, in upper or lower case; overrides the list above.
 constexpr std::string_view kSecretWords[] = {
     "TOKEN", "SECRET",  "PASSW", "PASSPHRASE", "CREDENTIAL", "COOKIE", "APIKEY",
     "_KEY",  "KEYFILE", "AUTH",  "URI",        "URL",        "PROXY"};

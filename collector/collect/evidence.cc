@@ -22,7 +22,7 @@
 namespace rollcall::collect {
 namespace {
 
-// Those who lived when they were looked at, by the names that a journal has for them.
+// The processes that were alive at the look, by the names that a journal uses for them.
 class Living {
  public:
   void Add(const Process& process, uint64_t ring_id) {
@@ -40,7 +40,7 @@ class Living {
   std::set<std::pair<std::string, uint32_t>> pids_;
 };
 
-// Without the ends that are newer than the rings.
+// Removes the ends of living processes from the journal: they are newer than the rings.
 std::string WithoutEndsOf(const Living& living, std::string_view journal) {
   std::string kept;
   while (!journal.empty()) {
@@ -72,7 +72,7 @@ class EvidenceWriter {
       result_.problems.push_back(ProblemOf({node.host, node.run_directory, node.absent}));
     }
     for (const RingEvidence& ring : evidence_.rings) observed += Observe(ring);
-    // What is small and what all depends on first: a bundle may be cut off.
+    // Small members, and those on which the others depend, come first: a bundle may be truncated.
     writer_.Add(bundle::kObservedName, observed + DescribeCodes(trace_));
     if (options_.sources) writer_.Add(bundle::kSourcesName, DescribeSources(trace_));
     for (size_t i = 0; i < evidence_.nodes.size(); ++i) AddNode(i, evidence_.nodes[i]);
@@ -109,7 +109,7 @@ class EvidenceWriter {
     result_.journals += writer_.Add(fmt::format("{}/{}", index, kJournalFile), journal) ? 1 : 0;
   }
 
-  // Only what is a ring: anything else that an agent sent would be read as what it looks like.
+  // Accepts only rings: a reader would interpret anything else that an agent sent by its content.
   void AddRing(const RingEvidence& ring) {
     MemorySource source(ring.image);
     const std::string name = fmt::format("{}/{}/{}", ring.node, kRingsDirectory, ring.name);

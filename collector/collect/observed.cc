@@ -43,7 +43,7 @@ std::string DescribeProcess(const Process& process, const RingState& ring) {
 std::string DescribeCodes(const Trace& trace) {
   std::string text;
   for (const Code& code : trace.codes) {
-    // A place in Python brings its line along.
+    // A place in Python already contains its line.
     if (code.module_path.empty() && code.build_id.empty()) continue;
     text += FormatJournalLine(
         journal::Symbols{code.module_path, code.build_id, code.vaddr, code.frames});

@@ -21,7 +21,7 @@ constexpr size_t kMaxFileNote = size_t{32} << 20;  // NT_FILE
 constexpr size_t kMaxAuxv = 4096;
 constexpr size_t kMaxPathBytes = 4096;
 constexpr size_t kMaxProblems = 16;
-constexpr uint64_t kUserEnd = uint64_t{1} << 56;  // no address of a process is above
+constexpr uint64_t kUserEnd = uint64_t{1} << 56;  // above every address of a process
 
 #if defined(__aarch64__)
 constexpr uint16_t kMachine = EM_AARCH64;
@@ -42,7 +42,7 @@ const T* FindRange(const std::vector<T>& ranges, uint64_t address) {
   return &*std::prev(after);
 }
 
-// By start; of two that overlap the first one counts. Returns how many were dropped.
+// Sorts by start and drops ranges that overlap an earlier one. Returns the number dropped.
 template <typename T>
 size_t MakeDisjoint(std::vector<T>* ranges) {
   std::stable_sort(ranges->begin(), ranges->end(),
@@ -89,7 +89,7 @@ class Reader {
     if (core_.problems.size() < kMaxProblems) core_.problems.push_back(std::move(text));
   }
 
-  // More than 65,534 segments: their number is in the first section header.
+  // If there are more than 65,534 segments, their number is in the first section header.
   uint64_t SegmentCount(const Elf64_Ehdr& header) {
     if (header.e_phnum != PN_XNUM) return header.e_phnum;
     Elf64_Shdr first{};
@@ -117,7 +117,7 @@ class Reader {
       if (segment.p_type == PT_NOTE) notes_.push_back(segment);
       if (segment.p_type != PT_LOAD || segment.p_memsz == 0) continue;
       if (segment.p_vaddr >= kUserEnd || segment.p_memsz > kUserEnd - segment.p_vaddr) {
-        // The page of vsyscalls is at the end of the address space, and of no use.
+        // The vsyscall page is at the end of the address space and is not needed.
         continue;
       }
       const uint64_t dumped = std::min(segment.p_filesz, segment.p_memsz);
@@ -137,8 +137,8 @@ class Reader {
     }
   }
 
-  // Reads headers, and only those contents that are of use: the states of vector registers are
-  // much larger.
+  // Reads headers, and only the contents that are needed: the states of vector registers are much
+  // larger.
   void ReadNotes(const Elf64_Phdr& segment) {
     uint64_t at = segment.p_offset;
     const uint64_t end = segment.p_offset + std::min(segment.p_filesz, size_);
@@ -233,7 +233,7 @@ class Reader {
     }
   }
 
-  // count, page size; (start, end, page in the file) for each; the paths, each ended by a NUL.
+  // NT_FILE: count, page size; (start, end, page in the file) of each; the NUL-terminated paths.
   void ReadFiles(uint64_t at, uint64_t bytes) {
     if (bytes > kMaxFileNote) return Problem("its list of files is implausibly large");
     std::vector<char> note(bytes);
@@ -273,7 +273,7 @@ class Reader {
     if (overlapping != 0) Problem(fmt::format("{} of its segments overlap others", overlapping));
     if (core_.pid == 0) core_.pid = core_.signaled_thread;
     core_.signal_from_outside = has_sender_ && sender_ != core_.pid;
-    // By number, the main thread need not be first.
+    // The main thread goes first; in the order of the notes it need not be.
     std::stable_partition(all_threads_.begin(), all_threads_.end(),
                           [this](const CoreThread& thread) { return thread.tid == core_.pid; });
     if (all_threads_.size() > kMaxCoreThreads) {

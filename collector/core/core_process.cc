@@ -19,14 +19,14 @@ namespace {
 
 constexpr size_t kMaxVariables = 4096;
 constexpr size_t kMaxVariableBytes = 1024;
-// The kernel puts the auxiliary vector right below AT_RANDOM's bytes and the platform's name.
+// The kernel places the auxiliary vector directly below AT_RANDOM's bytes and the platform name.
 constexpr size_t kAuxvNear = 4096;
 
 bool ReadWord(const ProcessMemory& memory, uint64_t address, uint64_t* word) {
   return memory.Read(address, word, sizeof(*word)) == sizeof(*word);
 }
 
-// The string at `address` if it ends within `max_bytes`.
+// Reads the string at `address`. False if it does not end within kMaxVariableBytes.
 bool ReadString(const ProcessMemory& memory, uint64_t address, std::string* text) {
   std::array<char, kMaxVariableBytes> bytes{};
   const std::string_view all(bytes.data(), memory.Read(address, bytes.data(), bytes.size()));
@@ -55,7 +55,7 @@ size_t CoreMemory::ReadPiece(uint64_t address, void* buffer, size_t size) const 
     return source_.Read(segment->offset + offset, buffer,
                         std::min<uint64_t>(size, segment->file_bytes - offset));
   }
-  // Up to the next segment, which may have been dumped.
+  // Stop at the next segment, which may be in the core.
   const auto next = std::upper_bound(
       core_.segments.begin(), core_.segments.end(), address,
       [](uint64_t value, const CoreSegment& other) { return value < other.start; });
@@ -110,7 +110,7 @@ std::string MapsOf(const CoreFile& core) {
                               segment.executable ? 'x' : '-', 'p'};
     add(segment.start, segment.end, mode, core.FindMapping(segment.start));
   }
-  // gcore(1) leaves out what it does not dump.
+  // gcore(1) writes no segments for memory that it does not dump.
   for (const CoreMapping& mapping : core.mappings) {
     if (core.FindSegment(mapping.start) == nullptr) {
       add(mapping.start, mapping.end, "r-xp", &mapping);
@@ -165,8 +165,8 @@ bool CoreProcess::IsSame(const LoadedModule& module) const {
   return std::binary_search(same_modules_.begin(), same_modules_.end(), module.path);
 }
 
-// Upwards from a stack's first word: argc, argv, NULL, envp, NULL, auxv, AT_RANDOM's bytes, the
-// strings (fs/binfmt_elf.c of Linux).
+// The initial stack, upwards from its first word: argc, argv, NULL, envp, NULL, auxv, AT_RANDOM's
+// bytes, the strings (fs/binfmt_elf.c of Linux).
 std::string InitialEnvironment(const CoreFile& core, const ProcessMemory& memory) {
   std::string environment;
   constexpr size_t kCompared = 64;

@@ -26,17 +26,17 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxCopiedModuleBytes = size_t{64} << 20;
 
-// How a thread's stack ended, in the child's words.
+// How a thread's stack ended, as the child reports it.
 enum class Outcome : uint32_t {
   kComplete,
   kTooDeep,
   kNoTable,   // no unwind table for the last frame's code
-  kNoMemory,  // the core does not have what the table asks for
+  kNoMemory,  // the core lacks memory that the table refers to
   kFailed,    // libunwind gave up
   kNoFrame,   // not even the innermost frame
 };
 
-// What the child writes into the pipe: frames of a thread, innermost first, then its end.
+// The child's messages in the pipe: a thread's frames, innermost first, then the stack's end.
 struct Message {
   enum Kind : uint32_t { kFrame, kInterruptedFrame, kEnd };
   uint32_t thread;
@@ -46,7 +46,7 @@ struct Message {
 
 // --- the child ---------------------------------------------------------------------------------
 
-// The only process of a core that a child deals with; libunwind hands its callbacks UCD_info alone.
+// The process that the child unwinds. A global: libunwind passes only UCD_info to its callbacks.
 const CoreProcess* g_process = nullptr;
 bool g_missing_table = false;
 bool g_missing_memory = false;
@@ -55,8 +55,8 @@ void Append(std::string* bytes, const void* data, size_t size) {
   bytes->append(static_cast<const char*>(data), size);
 }
 
-// A core with the threads' registers, and a segment without contents for each module, from the
-// file's start: libunwind to 1.7 takes a segment for the start of the file that backs it.
+// Makes a core with the threads' registers and an empty segment for each module, from the file's
+// start: libunwind up to 1.7 assumes that a segment is the start of its backing file.
 std::string SmallCore(const CoreProcess& process) {
   std::string notes;
   for (const CoreThread& thread : process.core().threads) {
@@ -68,7 +68,7 @@ std::string SmallCore(const CoreProcess& process) {
     Append(&notes, thread.status.data(), thread.status.size());
     notes.resize((notes.size() + 3) & ~size_t{3});
   }
-  // It takes the last note for damaged if nothing follows.
+  // libunwind considers the last note damaged if nothing follows it.
   notes.append(sizeof(Elf64_Nhdr), '\0');
   const std::vector<LoadedModule>& modules = process.image().modules();
   Elf64_Ehdr header{};
@@ -108,7 +108,8 @@ std::string SmallCore(const CoreProcess& process) {
   return core + notes;
 }
 
-// A file in memory, by a name that this process can open; empty on failure. It stays open.
+// Makes a file in memory. Returns a name that this process can open; empty on failure. The file
+// stays open.
 std::string FileInMemory(std::string_view content) {
   const int fd = memfd_create("rollcall", MFD_CLOEXEC);
   while (fd >= 0 && !content.empty()) {
@@ -165,7 +166,8 @@ class Walker {
       interrupted = unw_is_signal_frame(&cursor) > 0;
       g_missing_table = g_missing_memory = false;
       const int step = unw_step(&cursor);
-      // It guesses by frame pointers then, which generated code need not keep.
+      // Without a table libunwind guesses by frame pointers, which generated code need not
+      // maintain.
       if (g_missing_table) return Outcome::kNoTable;
       if (g_missing_memory) return Outcome::kNoMemory;
       if (step < 0) return Outcome::kFailed;
@@ -175,7 +177,7 @@ class Walker {
 
   void Say(uint32_t thread, Message::Kind kind, uint64_t value) const {
     const Message message = {.thread = thread, .kind = kind, .value = value};
-    // Less than PIPE_BUF: whole, or not at all.
+    // Smaller than PIPE_BUF: written completely or not at all.
     if (write(out_, &message, sizeof(message)) != sizeof(message)) _exit(1);
   }
 
@@ -184,7 +186,8 @@ class Walker {
 
 void LimitChild(std::chrono::milliseconds deadline) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // No core of its own, by a handler that exits: a limit of 0 does not hold for pipes (core(5)).
+  // A handler that exits prevents a core of the child: a limit of 0 does not apply to cores that
+  // are piped to a program (core(5)).
   for (const int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS, SIGXCPU}) {
     signal(number, [](int which) { _exit(128 + which); });
   }
@@ -208,7 +211,7 @@ void LimitChild(std::chrono::milliseconds deadline) {
   for (size_t i = 0; i < modules.size(); ++i) {
     std::string file = modules[i].path;
     if (!process.IsSame(modules[i])) {
-      // The vDSO is in the core; of others it may have enough.
+      // The core contains the vDSO, and may contain enough of other modules.
       const std::vector<char> copy = process.image().CopyFile(modules[i], kMaxCopiedModuleBytes);
       file = copy.empty() ? "" : FileInMemory({copy.data(), copy.size()});
     }
@@ -227,7 +230,7 @@ class Collector {
     stacks_.threads.resize(process.core().threads.size());
   }
 
-  // False at the end of the pipe. What the child sends is no more trusted than the core.
+  // Returns false at the end of the pipe. The child's messages are as untrusted as the core.
   bool Take(int pipe) {
     std::array<char, 256 * sizeof(Message)> buffer;
     const ssize_t got = read(pipe, buffer.data(), buffer.size());
@@ -323,7 +326,7 @@ CoreStacks UnwindCore(const CoreProcess& process, const CoreUnwindOptions& optio
   UniqueFd reading;
   pid_t child = -1;
   {
-    // A child that another thread starts meanwhile would keep the pipe open.
+    // A child that another thread forks meanwhile would keep the pipe open.
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
     std::array<int, 2> ends{};

@@ -10,14 +10,14 @@
 namespace rollcall {
 namespace {
 
-// What has to meet: a collective of all members, or one message of a pair.
+// Calls that have to meet: a collective of all members, or one message between two members.
 struct Meeting {
   std::vector<uint32_t> calls;  // indices
   size_t wanted = 0;
-  size_t lost = 0;            // members whose call is not on record any more
-  size_t ready = 0;           // calls that are done, or first in their stream; and the lost ones
+  size_t lost = 0;            // members whose call is no longer recorded
+  size_t ready = 0;           // lost calls, and those that are done or first in their stream
   bool fits = true;           // all of them are calls of one kind
-  bool contradicted = false;  // a host waits for it still
+  bool contradicted = false;  // a host still waits for it
 };
 
 class StreamSimulator {
@@ -36,7 +36,7 @@ class StreamSimulator {
     Replay();
     bool contradicted = false;
     for (const HostWait& wait : waits) {
-      // What it waits for may be a graph.
+      // The host may be waiting for a graph.
       if (!trace_.processes[wait.process].graphs) contradicted |= Contradicts(wait);
     }
     if (contradicted) Replay();
@@ -59,7 +59,7 @@ class StreamSimulator {
     const uint64_t bytes_b = BytesOf(b);
     return bytes_a == bytes_b || bytes_a == 0 || bytes_b == 0;
   }
-  // Of a message; 0 if unknown.
+  // The size of a message; 0 if unknown.
   uint64_t BytesOf(const DeviceCall& call) const {
     const bool sends = KindOf(call) == Kind::kIsend;
     const uint32_t type = sends ? Args(call).send_datatype : Args(call).recv_datatype;
@@ -98,7 +98,7 @@ class StreamSimulator {
     for (Meeting& meeting : meetings_) AddLost(&meeting);
   }
 
-  // A member that entered it, and whose record is gone, is past it as far as anybody knows.
+  // A member that entered the operation, and whose record is gone, counts as past it.
   void AddLost(Meeting* meeting) const {
     const DeviceCall& first = calls_[meeting->calls.front()];
     if (IsMessage(first)) return;
@@ -110,7 +110,7 @@ class StreamSimulator {
     meeting->lost = entered > meeting->calls.size() ? entered - meeting->calls.size() : 0;
   }
 
-  // Calls are in order of launches: each stream gets its own in that order.
+  // Calls are sorted by launch: each stream gets its calls in that order.
   void MakeStreams() {
     std::map<std::pair<uint32_t, uint64_t>, uint32_t> index;
     for (uint32_t i = 0; i < calls_.size(); ++i) {
@@ -134,11 +134,11 @@ class StreamSimulator {
   struct Stream {
     std::vector<uint32_t> calls;
     size_t first = 0;    // of the launch at its head
-    size_t end = 0;      // behind it
-    size_t pending = 0;  // of that launch: not yet done
+    size_t end = 0;      // after that launch
+    size_t pending = 0;  // calls of that launch that are not done
   };
 
-  // From what is known, as far as it can go.
+  // Restarts from what is known to be complete, and runs the streams as far as possible.
   void Replay() {
     for (size_t i = 0; i < calls_.size(); ++i) calls_[i].done = known_[i];
     for (Meeting& meeting : meetings_) meeting.ready = meeting.lost;
@@ -161,7 +161,7 @@ class StreamSimulator {
     }
   }
 
-  // Brings the next launch to the head: what was called in one group runs at once.
+  // Brings the next launch to the head: the calls of one group run at the same time.
   void Advance(uint32_t s) {
     Stream& stream = streams_[s];
     stream.first = stream.end;
@@ -184,10 +184,10 @@ class StreamSimulator {
   }
   const Meeting& MeetingOf(uint32_t call) const { return meetings_[meeting_of_[call]]; }
 
-  // A device that tells speaks of launches: of a group, one operation may be done and another not.
-  // Where one lacks a member, it is that one which keeps the launch, and the others are taken to be
-  // complete like any, unless somebody has such a one open by itself. Then, likewise, where one is
-  // complete nowhere and another somewhere.
+  // A device that reports completion reports whole launches: one operation of a group may be
+  // complete and another not. If one lacks a member, that one keeps the launch open, and the others
+  // count as complete like any, unless a process has such an operation open without one that lacks
+  // a member. Then the same is done if one is complete on no process and another on some process.
   void CloseInsideLaunches() {
     std::vector<bool> excused = KeptBy([this](uint32_t i) { return !HasMet(MeetingOf(i)); });
     for (const Meeting& meeting : meetings_) {
@@ -208,7 +208,7 @@ class StreamSimulator {
     }
   }
 
-  // The calls at the heads of streams that are of one launch with such a one.
+  // Marks the calls of each launch at the head of a stream for one of whose calls `keeps` is true.
   template <typename Keeps>
   std::vector<bool> KeptBy(Keeps keeps) const {
     std::vector<bool> kept(calls_.size(), false);
@@ -221,10 +221,11 @@ class StreamSimulator {
     return kept;
   }
 
-  // The host says that its stream is not done: then the last of what it waits for is not, and
-  // nobody's part of it is, unless that is known. Of several streams, the last on one of them, and
-  // sooner one that nobody is known to have completed; none where another host's wait has shown
-  // one of them to be open, which is enough for both.
+  // The host's wait shows that its stream is not done: then the last operation that it waits for is
+  // complete on no process, except where that is known. For several streams, this chooses the last
+  // operation of one of them, preferably one that no process is known to have completed. It chooses
+  // none if an operation is open already, such as one that another host's wait has shown to be
+  // open: that explains both waits.
   bool Contradicts(const HostWait& wait) {
     std::map<uint64_t, uint32_t> last;  // by stream
     auto at = std::lower_bound(
@@ -251,11 +252,11 @@ class StreamSimulator {
             call};
   }
 
-  // Streams do not wait for each other, so that of the launches at their heads none is older than
-  // another, whatever was called first. Where the one that was called first lacks nobody, the same
-  // such launch stands in front on all processes, lest two that differ look like two orders.
+  // Streams do not wait for each other, so the launches at their heads have no order, whichever was
+  // called first. If the one that was called first lacks no member, the same such launch comes
+  // first on all processes. Otherwise two different ones would look like two orders.
   struct Head {
-    bool complete = true;  // all of it is there
+    bool complete = true;  // no member is missing
     uint32_t meeting = kNoIndex;
     uint64_t launch = 0;
   };
@@ -346,11 +347,11 @@ class StreamSimulator {
   std::vector<DeviceCall> calls_;
   Trace& trace_;
   std::vector<Meeting> meetings_;
-  std::vector<bool> known_;           // by call: complete, without any thought
+  std::vector<bool> known_;           // by call: known to be complete, without simulation
   std::vector<uint32_t> meeting_of_;  // by call
   std::vector<Stream> streams_;
   std::vector<uint32_t> stream_of_;  // by call
-  std::vector<uint32_t> complete_;   // meetings
+  std::vector<uint32_t> complete_;   // meetings that have met and are not yet processed
 };
 
 }  // namespace

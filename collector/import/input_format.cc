@@ -5,7 +5,8 @@
 namespace rollcall {
 namespace {
 
-// In the order in which they are asked: a journal that was asked for is any other JSON.
+// In the order in which they are tried: a file that is itself an input and has other JSON counts as
+// a journal.
 constexpr const InputFormat* kFormats[] = {
     &kRingFormat, &kKeptSourcesFormat, &kStacksFileFormat,
     &kDumpFormat, &kJournalFormat,     &kBundleFormat,

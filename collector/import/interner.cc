@@ -7,7 +7,7 @@
 namespace rollcall {
 namespace {
 
-// Mixes one word into a hash; murmur3's finalizer spreads it.
+// Mixes one word into a hash, with murmur3's finalizer.
 constexpr uint64_t Mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0xff51afd7ed558ccd;
   hash ^= hash >> 33;

@@ -13,7 +13,7 @@
 namespace rollcall {
 namespace {
 
-// Who saw more of an end.
+// How much an observation says about an end; the highest value wins.
 int Knowledge(ProcessEnd::How how) {
   switch (how) {
     case ProcessEnd::How::kExited:
@@ -120,7 +120,7 @@ class JournalApplier {
         process.taken_at_ns = std::max(process.taken_at_ns, process.end.at_ns);
       }
     }
-    // Unknown times last; what the collector counted decides between equal ones.
+    // Unknown times come last; equal times are ordered by the collector's count.
     std::stable_sort(ended.begin(), ended.end(), [](const Process* a, const Process* b) {
       const auto key = [](const Process* process) {
         return std::tuple(process->end.at_ns == kNoTime, process->end.at_ns, process->end.order);
@@ -131,7 +131,7 @@ class JournalApplier {
   }
 
  private:
-  // A build id names the file; without one its path has to do.
+  // A build id identifies the file; without one, its path is used.
   template <typename T>
   static std::pair<std::string, uint64_t> KeyOf(const T& code) {
     return {code.build_id.empty() ? code.module_path : code.build_id, code.vaddr};
@@ -149,9 +149,9 @@ class JournalApplier {
       const auto index = builder_.FindProcess(name.ring_id);
       return index ? &trace_.processes[*index] : nullptr;
     }
-    // Only parents and launchers go by pids.
+    // Only parents and launchers identify processes by pid.
     if (by_pid_.empty()) IndexPids();
-    // Pids are used again: of those with this one, the last that had begun.
+    // Pids are reused: finds the last process with this pid that had started by then.
     const auto it = by_pid_.find({name.host, name.pid});
     if (it == by_pid_.end()) return nullptr;
     Process* found = nullptr;

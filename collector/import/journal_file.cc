@@ -14,7 +14,7 @@
 namespace rollcall {
 namespace {
 
-// How every line begins. What stands before it on one line is the rest of a line that was cut.
+// Every line begins with this. Text before it on the same line is the rest of a truncated line.
 constexpr std::string_view kLineBegin = "{\"v\":";
 constexpr size_t kMaxLineBytes = 1 << 20;
 constexpr int kMaxProblems = 3;
@@ -46,7 +46,8 @@ class JournalReader {
     }
   }
 
-  // What follows the last line break. A writer puts a line and its break into one write().
+  // Handles text after the last line break: used only if it is a complete event, since a writer
+  // writes a line and its break with one write().
   void Rest(std::string_view line, uint64_t offset) {
     std::string error;
     if (std::optional<JournalEvent> event = ParseJournalLine(line, &error)) Line(line, offset);
@@ -97,8 +98,8 @@ bool JournalWriter::AppendLines(std::string_view lines) {
     do {
       wrote = write(fd_, lines.data(), end);
     } while (wrote < 0 && errno == EINTR);
-    // A short write (disk full) is not completed: somebody else's line may already follow it, and
-    // the reader copes with a cut line better than with two mixed ones.
+    // A short write (disk full) is not completed: another process's line may already follow it, and
+    // the reader handles a truncated line better than two mixed ones.
     if (wrote != static_cast<ssize_t>(end)) return false;
     lines.remove_prefix(end);
   }

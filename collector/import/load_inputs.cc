@@ -19,13 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a file said when it was opened.
+// The result of opening a file.
 struct OpenedInput {
   std::optional<Problem> problem;  // why it could not be read
   InputContent content;
 };
 
-// Safe from several threads.
+// Thread-safe.
 OpenedInput OpenInput(const InputFile& file) {
   OpenedInput opened;
   FileStamp stamp;
@@ -79,7 +79,7 @@ class Loader {
     std::error_code error;
     if (!fs::is_directory(fs::status(input, error))) {
       add(input, fs::path(input).parent_path().string(), /*asked_for=*/true);
-      has_traces_[index] = true;  // or a problem of its own
+      has_traces_[index] = true;  // or its own problem is reported
       return;
     }
     WalkDirectory(

@@ -7,11 +7,11 @@
 namespace rollcall {
 namespace {
 
-// Years 1970 to 2262; outside of it a time is damage.
+// Years 1970 to 2262; a time outside of this range is damage.
 constexpr double kMaxNs = 9.2e18;
-// Shorter distances between anchors give a rate that is off by more than the reading of the clocks.
+// With anchors closer than this, the time it takes to read the clocks makes the rate inaccurate.
 constexpr uint64_t kMinAnchorDistanceNs = 100'000;
-// Two clocks that differ by more than this are not one, or one was set in between.
+// If clocks differ by more than this, they are different clocks, or the clock was set in between.
 constexpr double kSameClockNs = 1'000'000;
 constexpr double kSameClockDrift = 1e-4;  // of a rate taken over 10 ms
 
@@ -39,7 +39,7 @@ RingClock::RingClock(const ring::FileHeader& header) : kind_(header.clock) {
 
 int64_t RingClock::ToNs(uint64_t ticks) const {
   if (ticks == 0 || !known_) return kNoTime;
-  // From the anchor on, so that the double holds a distance: years would cost precision.
+  // Counted from the anchor, so that the double has a short distance: years would lose precision.
   const auto distance = static_cast<double>(static_cast<int64_t>(ticks - anchor_.ticks));
   const double since_anchor = distance * ns_per_tick_;
   const double ns = static_cast<double>(anchor_.monotonic_ns) + since_anchor;

@@ -9,7 +9,7 @@
 namespace rollcall {
 namespace {
 
-// std::stable_sort() of what is in order already, unless it is damaged.
+// Like std::stable_sort(), for elements that are in order already unless they are damaged.
 template <typename T, typename Less>
 void SortStably(std::vector<T>* all, Less less) {
   if (!std::is_sorted(all->begin(), all->end(), less)) {
@@ -54,7 +54,8 @@ void RingEvents::ReadThread(const RingThread& from) {
   thread.main = (from.state.flags & 1) != 0;
   thread.ended = from.state.state == static_cast<uint32_t>(ring::ThreadState::kEnded);
   thread.polls = from.state.polls;
-  // Its last call was an unsuccessful Test or Iprobe. That it polls on, others saw.
+  // True if its last call was an unsuccessful Test or Iprobe. Other observers see whether it goes
+  // on polling.
   const ring::Polling& polling = from.state.polling;
   thread.polling = from.open.empty() && LastCallPolled(from.state);
   if (IsWhole(polling) && IsPoll(FindOperation(polling.operation).kind)) {
@@ -93,7 +94,7 @@ Event RingEvents::Asks(const ring::Polling& polling) {
       .event;
 }
 
-// Both rings in one order. Each is in order by itself, so that merging them is enough.
+// Returns the calls of both rings in one order. Each ring is in order, so merging is enough.
 std::vector<RingCall> RingEvents::CallsOf(const RingThread& from, uint32_t thread) {
   std::array<std::vector<RingCall>, ring::kRingKinds> rings;
   for (uint32_t kind = 0; kind < ring::kRingKinds; ++kind) {
@@ -121,7 +122,7 @@ void RingEvents::AddLeftover(const RingRecord& from, uint32_t thread) {
   context_.process.leftovers.push_back(MakeCall(made, ring::kCollectiveRing, thread).event);
 }
 
-// Events are most of a trace: what a growing vector has to spare would be half as much again.
+// Events are most of a trace: the spare capacity of growing vectors would add half as much again.
 void RingEvents::ReserveEvents(const std::vector<RingCall>& calls) {
   std::unordered_map<uint32_t, size_t> counts;
   uint32_t last = kNoIndex;
@@ -138,7 +139,7 @@ void RingEvents::ReserveEvents(const std::vector<RingCall>& calls) {
   }
   for (const auto& [member, more] : counts) {
     std::vector<Event>& events = context_.trace.members[member].events;
-    // Of the first thread just enough; of a thousand threads not a thousand copies.
+    // Reserve exactly for the first thread; a thousand threads must not cause a thousand copies.
     const size_t wanted = events.size() + more;
     if (wanted > events.capacity()) events.reserve(std::max(wanted, 2 * events.capacity()));
   }
@@ -174,8 +175,8 @@ RingCall RingEvents::MakeCall(const RingRecord& from, uint32_t kind, uint32_t th
   return call;
 }
 
-// A record tells when the thread's previous call ended. Calls made inside a call (kNested) end,
-// at the latest, with it.
+// A record has the end of the thread's previous call. Calls made inside a call (kNested) end no
+// later than that call.
 void RingEvents::FindEnds(const RingThread& from, std::vector<RingCall>* calls) {
   // Between the last lost record of one ring and the first kept one, calls are missing, and
   // "previous" may be one of them.
@@ -189,7 +190,7 @@ void RingEvents::FindEnds(const RingThread& from, std::vector<RingCall>* calls) 
     complete_ticks =
         std::max(complete_ticks, complete_from[kind] == 0 ? ~uint64_t{0} : complete_from[kind]);
   }
-  // An error is noted after its call with that call's words, the previous end among them.
+  // An error record follows its call and repeats that call's words, including the previous end.
   std::vector<RingCall*> running;
   const auto end_all = [&](uint64_t ticks) {
     for (RingCall* call : running) {
@@ -205,8 +206,8 @@ void RingEvents::FindEnds(const RingThread& from, std::vector<RingCall>* calls) 
   end_all(from.state.last_end_ticks);
 }
 
-// An error stands behind its call in the same ring, with that call's words. Calls between the two
-// were made inside it, by an error handler of the program's.
+// An error record follows its call in the same ring and repeats that call's words. Calls between
+// the two were made inside the call, by an error handler of the program.
 void RingEvents::FindRejected(std::vector<RingCall>* calls) {
   constexpr size_t kMostBetween = 64;
   for (size_t i = 0; i < calls->size(); ++i) {
@@ -234,7 +235,7 @@ void RingEvents::ReadOpenCalls(const RingThread& from, uint32_t thread_index,
     OpenCall open;
     open.depth = static_cast<uint32_t>(depth);
     const uint64_t index = record.lock / 2 - 1;
-    // From the end: what is open is among the newest.
+    // Search from the end: open calls are among the newest.
     const auto same = std::find_if(calls->rbegin(), calls->rend(), [&](const RingCall& call) {
       return call.index == index && call.ticks == record.start_ticks &&
              call.event.sequence == record.sequence && call.uid == record.member &&

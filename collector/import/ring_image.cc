@@ -26,12 +26,12 @@ class ImageTaker {
     TakeThreads();
     TakeLocked(SectionKind::kMembers);
     TakeLocked(SectionKind::kOpenRequests);
-    // Before GPU progress: what a mark said stands there when its place is used for another.
+    // Before GPU progress: a mark's content is moved there when its place is reused.
     TakeLocked(SectionKind::kMarks);
     image_.has_records = depth == ImageDepth::kAll;
     if (image_.has_records) {
       TakeRecords();
-      // What records refer to was written before them, so it is copied after them.
+      // The data that records refer to was written before them, so it is copied after them.
       RefreshHeader();
       for (const SectionKind kind :
            {SectionKind::kStrings, SectionKind::kCallPaths, SectionKind::kModules,
@@ -41,13 +41,13 @@ class ImageTaker {
       }
     } else {
       RefreshHeader();
-      // What runs on the devices is a part of the activity.
+      // The progress of devices is part of the activity.
       tables_.Read(SectionKind::kGpuProgress);
     }
   }
 
  private:
-  // The words that change: once more, now that what they guard has been copied.
+  // Reads the header's changing words again, after the data that they guard has been copied.
   void RefreshHeader() {
     ring::FileHeader& header = image_.header;
     uint64_t lock_before = header.last_anchor_lock;
@@ -64,7 +64,7 @@ class ImageTaker {
       header = now;
       TerminateStrings(&header);
     }
-    // One anchor is better than a torn one.
+    // Use the first anchor rather than a torn one.
     if (lock_before != lock_after || (lock_after & 1) != 0)
       header.last_anchor = header.first_anchor;
     header.last_anchor_lock = 0;
@@ -76,16 +76,16 @@ class ImageTaker {
     return bytes_.Read(table.offset, to->data(), to->size()) == to->size();
   }
 
-  // Three copies: what is equal in the first and the third did not change while the second was
-  // made. Copying out of order within one pread() does no harm, as no conclusion rests on one copy
-  // alone.
+  // Makes three copies: data that is equal in the first and the third did not change while the
+  // second was made. The order of copying within one pread() does not matter, as no conclusion is
+  // based on one copy alone.
   void TakeThreads() {
     ImageTable& table = image_.table(SectionKind::kThreads);
     tables_.Read(SectionKind::kThreads);
     if (!bytes_.Changes()) return;
     ImageTable before = table;
     ImageTable after = table;
-    // A thread that keeps calling never holds still; its calls in flight are then of no interest.
+    // A thread that keeps making calls never holds still; then its open calls are not needed.
     for (int attempt = 0; attempt < 4; ++attempt) {
       if (!ReadAgain(table, &before.bytes) || !ReadAgain(table, &table.bytes) ||
           !ReadAgain(table, &after.bytes)) {
@@ -109,7 +109,7 @@ class ImageTaker {
     }
   }
 
-  // What a thread polls for changes without a call: it is dropped alone.
+  // The polling words change without a recorded call: if they changed, only they are dropped.
   static void KeepStillPolling(const ImageTable& before, const ImageTable& after, ImageTable* table,
                                uint64_t index) {
     const uint64_t lock = before.Get<ring::ThreadEntry>(index).polling.lock;
@@ -120,8 +120,8 @@ class ImageTaker {
     table->Put(index, offsetof(ring::ThreadEntry, polling), lock | 1);
   }
 
-  // The count of ended calls tells apart two calls that use one slot and, by chance, one lock
-  // value.
+  // The count of ended calls distinguishes two calls that use the same slot and, by chance, the
+  // same lock value.
   static bool HeldStill(const ImageTable& before, const ImageTable& table, const ImageTable& after,
                         uint64_t index) {
     const auto a = before.Get<ring::ThreadEntry>(index);
@@ -154,7 +154,8 @@ class ImageTaker {
     }
   }
 
-  // Numbers only grow, so one that is the same before and after guards what was copied in between.
+  // Sequence numbers only grow: if a number is equal before and after, the copy between is
+  // consistent.
   static void KeepStillCheckpoints(const ImageTable& before, const ImageTable& after,
                                    ImageTable* table, uint64_t index) {
     constexpr size_t kFirst = offsetof(ring::Member, recent);
@@ -172,17 +173,17 @@ class ImageTaker {
     }
   }
 
-  // Records that lie in a row, in the file and in the image.
+  // Records that are contiguous, both in the file and in the image.
   struct Slots {
     uint64_t from = 0;  // the first slot in the file
     uint64_t to = 0;    // the first slot in the image
     uint64_t count = 0;
   };
 
-  // The slots that hold the records to take, by what the heads say: in most jobs a small part of
-  // the pool. Where only the newest are wanted, the image has a pool of its own for them: a
-  // record's slot is its number modulo their count, before and after. No more slots are taken than
-  // there are, however often a damaged table claims one.
+  // Returns the slots of the records to take, according to the heads: in most jobs a small part of
+  // the pool. If only the newest are wanted, the image has a separate pool for them: a record's
+  // slot is its number modulo the number of slots, before and after. Never takes more slots than
+  // exist, even if a damaged table claims a slot several times.
   std::vector<Slots> PlanPool(uint64_t pool, uint64_t* planned) {
     ImageTable& threads = image_.table(SectionKind::kThreads);
     const bool all = newest_ >= pool;
@@ -195,7 +196,7 @@ class ImageTaker {
         const uint64_t first = std::min(thread.ring_first[kind], pool);
         const uint64_t slots = thread.ring_slots[kind];
         const uint64_t kept = all ? slots : KeptSlots(slots, head);
-        // A damaged table may claim slots that are not there: none is made for those.
+        // A damaged table may claim slots that do not exist: no room is made for those.
         const uint64_t there = std::min({kept, pool - first, pool - used});
         const uint64_t place = all ? first : used;
         for (uint64_t n = head - std::min(head, kept); n < head;) {
@@ -220,15 +221,15 @@ class ImageTaker {
     return taken;
   }
 
-  // Of a ring buffer with a power of two of slots, as all have that the shim makes.
+  // For ring buffers whose number of slots is a power of two, like all that the shim makes.
   uint64_t KeptSlots(uint64_t slots, uint64_t head) const {
     if (!std::has_single_bit(slots)) return slots;
     return std::min({slots, newest_, head > slots ? slots : std::bit_ceil(head)});
   }
 
-  // Record i < head was whole before the heads were read, in TakeThreads(). If its slot's lock is
-  // still the same after the copy, no later record was begun in that slot while it was copied.
-  // Slots without a record stay zero.
+  // Record i < head was complete before the heads were read, in TakeThreads(). If its slot's lock
+  // is unchanged after the copy, no later record was begun in that slot while it was copied. Slots
+  // without a record stay zero.
   void TakeRecords() {
     ImageTable& table = image_.table(SectionKind::kRings);
     if (table.element_bytes == 0) return;
@@ -258,7 +259,8 @@ class ImageTaker {
         if ((k + 1) * table->element_bytes <= got) {
           std::memcpy(&now, chunk.data() + k * table->element_bytes, sizeof(now));
         }
-        // The newer value, made odd: a reader that expects record i sees that it was overtaken.
+        // Stores the newer value, made odd: a reader that expects record i sees that it was
+        // overwritten.
         if (now != table->Get<uint64_t>(to + k)) table->Put(to + k, 0, now | 1);
       }
     }
@@ -309,7 +311,8 @@ std::vector<uint8_t> PackImage(const RingImage& image) {
   for (uint32_t kind = 1; kind < kSectionKinds; ++kind) {
     const ImageTable& table = image.tables[kind];
     if (table.element_bytes == 0) continue;
-    // The capacity is what there is, so that a reader does not take the unused rest for cut off.
+    // The capacity is the present size, so that a reader does not consider the unused rest
+    // truncated.
     header.sections[header.section_count++] = {kind,         table.element_bytes, offset,
                                                table.size(), table.size(),        table.lost};
     offset += round_up(table.bytes.size());

@@ -9,11 +9,11 @@
 namespace rollcall {
 namespace {
 
-// Ranks in all the lists of one ring: 500 communicators of 16,384 ranks.
+// The most ranks in all lists of one ring together: 500 communicators of 16,384 ranks.
 constexpr uint64_t kMaxListedRanks = uint64_t{1} << 23;
 
 void ReadCheckpoints(const ring::Member& recorded, Member* member) {
-  // Of equal numbers the first counts.
+  // If numbers are equal, the first one counts.
   std::array<Checkpoint, ring::kRecentCheckpoints + ring::kHistoryCheckpoints> all;
   auto end = all.begin();
   const auto add = [&](const ring::Checkpoint& checkpoint) {
@@ -80,7 +80,7 @@ void RingMembers::Add(const ring::Member& recorded, std::vector<MemberDraft>* dr
   member.state = static_cast<ring::MemberState>(recorded.state);
   member.entered = recorded.entered;
   member.completed = recorded.completed;
-  // A word that was reserved, and 0, before 1.5.
+  // Before version 1.5 this word was reserved and 0.
   member.rejected = recorded.rejected;
   member.neighbors_in = ExpandRanks(Runs(recorded.neighbors_in));
   member.neighbors_out = ExpandRanks(Runs(recorded.neighbors_out));
@@ -119,7 +119,7 @@ void RingMembers::AddNccl(const ring::Member& member) {
   creation.size = member.size;
   creation.call = info.name;
   creation.event.start_ns = context_.Time(member.created_ticks);
-  // One that failed, or was aborted in its making, nobody waits for.
+  // No rank waits for a communicator whose creation failed or was aborted.
   const bool over =
       member.in_flight == 0 || member.state == static_cast<uint32_t>(ring::MemberState::kFreed);
   if (over) creation.event.end_ns = creation.event.start_ns;

@@ -14,7 +14,7 @@ namespace {
 
 using ring::SectionKind;
 
-// A file may be damaged in a thousand places; the first few of a kind say enough.
+// A file may be damaged in a thousand places; only the first few of each kind are reported.
 constexpr int kMaxProblemsPerKind = 3;
 
 class ImageParser {
@@ -99,8 +99,8 @@ class ImageParser {
     }
   }
 
-  // Slot s of a ring of n slots holds the last index i < head with i mod n = s, if the writer got
-  // so far; its lock says whether it really does.
+  // In a ring of n slots, slot s has the last record i < head with i mod n = s, if the writer has
+  // completed it; the slot's lock shows whether it has.
   void ReadCalls(uint64_t where, const ring::ThreadEntry& state, uint32_t kind, RingCalls* calls) {
     const ImageTable& pool = image_.table(SectionKind::kRings);
     const uint64_t first = state.ring_first[kind];
@@ -116,8 +116,8 @@ class ImageParser {
       ++calls->unreadable;
       return;
     }
-    // Rings never share slots, so together they have no more than the pool. Without this, a small
-    // file could ask for the same slots in thousands of threads.
+    // Rings never share slots, so together they have no more than the pool. Without this check, a
+    // small file could claim the same slots in thousands of threads.
     const uint64_t there = first < pool.size() ? std::min(slots, pool.size() - first) : 0;
     slots_read_ += there;
     if (slots_read_ > pool.size()) {
@@ -128,12 +128,12 @@ class ImageParser {
     const uint64_t oldest = head > slots ? head - slots : 0;
     calls->lost = oldest;
     calls->records.reserve(std::min(there, head - oldest));
-    uint64_t continuations_from = kNone;  // index of the first of an unbroken run
+    uint64_t continuations_from = kNone;  // index of the first record of an unbroken run
     for (uint64_t index = oldest; index < head; ++index) {
       const uint64_t slot = index & (slots - 1);
       if (slot >= there) {
-        ++calls->unreadable;  // cut off; the problem has been told with the section
-        // From here to the end of the ring nothing is there: go on where the next lap begins.
+        ++calls->unreadable;  // truncated; reported with the section
+        // From here to the end of the ring nothing is present: continue with the next lap.
         const uint64_t skip = std::min(slots - slot - 1, head - index - 1);
         calls->unreadable += skip;
         index += skip;
@@ -144,7 +144,7 @@ class ImageParser {
       const uint64_t expected = 2 * index + 2;
       if (record.lock != expected) {
         if (record.lock > expected) {
-          ++calls->lost;  // a later record is being written, or was
+          ++calls->lost;  // a later record was written, or is being written
         } else {
           ++calls->unreadable;
           AddProblem(&record_problems_, pool.OffsetOf(first + slot),
@@ -167,8 +167,8 @@ class ImageParser {
     }
   }
 
-  // Joins the continuation records right before `out`. When some are missing the arrays are
-  // unknown, which is not the same as there being none.
+  // Joins the continuation records directly before `out`. If some are missing, the arrays are
+  // unknown, which differs from a call without arrays.
   void AddCounts(const ImageTable& pool, uint64_t first, uint64_t slots, uint64_t run_begin,
                  RingRecord* out) {
     const uint64_t wanted = out->record.continuations;
@@ -238,7 +238,8 @@ class ImageParser {
     out_.python_code.reserve(table.size());
     for (uint64_t i = 0; i < table.size(); ++i) {
       auto code = table.Get<ring::PythonCode>(i);
-      // The hash is written last: without it the rest is on its way, and nothing refers to it yet.
+      // The hash is written last: without it the entry is still being written, and nothing refers
+      // to it.
       if (code.portable_hash != 0) {
         for (const uint32_t ref : {code.file, code.name, code.line_table}) {
           if (ref == 0 || out_.HasString(ref)) continue;

@@ -12,8 +12,8 @@
 namespace rollcall {
 namespace {
 
-// Call paths do not overlap, but one may come with several contexts: so often, on average, each
-// word of the table may be read. More is damage that would cost memory without bound.
+// How often each word of the table may be read, on average. Call paths do not overlap, but one path
+// may have several contexts. More reads indicate damage, and would use unbounded memory.
 constexpr uint64_t kMaxReadsPerPathWord = 16;
 
 }  // namespace
@@ -108,7 +108,7 @@ uint32_t RingReferences::ReadCallPath(uint64_t word, uint32_t outer) {
   return interner_.CallPath(path);
 }
 
-// `number` is 1 + an index; 0 and numbers out of range are "in no module".
+// `number` is 1 + an index; 0 and numbers out of range mean "in no module".
 uint32_t RingReferences::Module(uint32_t number) {
   if (number > context_.ring.modules.size()) number = 0;
   if (modules_.empty()) modules_.assign(context_.ring.modules.size() + 1, kNoIndex);

@@ -19,7 +19,7 @@ OpenRequest ReadRequest(const ring::OpenRequest& from, RingEvents* events) {
   request.cancelled = (from.record.flags & ring::kCancelled) != 0;
   RingRecord record;
   record.record = from.record;
-  // Its arguments are those of the call that made it.
+  // The request has the arguments of the call that made it, without later flags.
   record.record.flags &= static_cast<uint16_t>(~ring::kCancelled);
   if (from.record.continuations != 0) record.record.flags |= ring::kCountsCut;
   request.event = events->MakeCall(record, ring::kCollectiveRing, 0).event;
@@ -37,8 +37,8 @@ void ReadOpenRequests(RingContext* context, const RingMembers& members, RingEven
     by_uid.emplace(from.uid, &requests.back());
   }
   if (by_uid.empty()) return;
-  // The table does not say which thread made the call, nor when it returned; the ring's record
-  // does.
+  // The table has neither the thread that made the call nor the time when it returned; the ring's
+  // record has both.
   std::unordered_map<uint64_t, bool> in_ring;
   const auto look = [&](const Event& event) {
     const auto it = event.request == 0 ? by_uid.end() : by_uid.find(event.request);
@@ -48,8 +48,8 @@ void ReadOpenRequests(RingContext* context, const RingMembers& members, RingEven
         context->OperationOf(event) != context->OperationOf(own)) {
       return;
     }
-    // Once started, the table says when and where that was; the ring's record is the
-    // initialisation's.
+    // For a started request, the table has the time and place of the start; the ring's record is of
+    // the initialisation.
     const bool started = it->second->starts != 0;
     if (!started && event.start_ns != own.start_ns) return;
     if (!started) own = event;

@@ -117,7 +117,7 @@ bool RingTables::ReadHeader() {
   return true;
 }
 
-// Where each section is; those that cannot be right are left out.
+// Finds each section; impossible ones are left out.
 void RingTables::LocateSections() {
   const ring::FileHeader& header = image_.header;
   uint32_t count = header.section_count;
@@ -183,7 +183,8 @@ void RingTables::LocateSections() {
 size_t RingTables::BytesOf(SectionKind kind) {
   const ImageTable& table = image_.table(kind);
   if (table.element_bytes == 0 || table.offset >= file_bytes_) return 0;
-  // `used` may have grown since the section was checked; nothing else of the header is taken again.
+  // `used` may have grown since the section was checked; no other part of the section is read
+  // again.
   const uint64_t used = image_.header.sections[section_index_[static_cast<uint32_t>(kind)]].used;
   const uint64_t elements =
       std::min({used, table.capacity, (file_bytes_ - table.offset) / table.element_bytes});

@@ -42,12 +42,12 @@ class Splitter {
     int32_t device = -1;
     std::set<uint64_t> keys;  // of the communicators that have a member on it
     uint32_t process = kNoIndex;
-    int64_t last_ns = kNoTime;   // of its last operation
-    uint32_t driver = kNoIndex;  // the thread that made it
+    int64_t last_ns = kNoTime;   // the start of its last operation
+    uint32_t driver = kNoIndex;  // the thread that made that operation
   };
 
-  // In the order of creation. Two ranks of one communicator are never one slot, even where NCCL
-  // says that they share a device.
+  // Assigns slots in the order of creation. Two ranks of one communicator never get the same slot,
+  // even if NCCL reports that they share a device.
   void AssignSlots() {
     for (const uint32_t m : members_) {
       if (drafts_[m].device >= 0) slot_of_[m] = SlotFor(drafts_[m].key, drafts_[m].device);
@@ -92,7 +92,7 @@ class Splitter {
     }
   }
 
-  // Of an event of the host process; kNoIndex if it is of none in particular.
+  // The device of an event of the host process; kNoIndex if it belongs to no single device.
   uint32_t OwnerOf(const Event& event) const {
     const auto found = slot_of_.find(event.member);
     return found == slot_of_.end() ? kNoIndex : slots_[found->second].process;
@@ -148,7 +148,7 @@ class Splitter {
       if (named) {
         wait.process = *owners->second.begin();
       } else {
-        // The current device, which no record names.
+        // The wait is for the current device, which no record names.
         wait.process = driven.size() == 1 ? driven.front() : kNoIndex;
       }
       owner_of_wait_[wait.thread] = wait.process;
@@ -174,8 +174,9 @@ class Splitter {
     return owner == owner_of_wait_.end() ? kNoIndex : owner->second;
   }
 
-  // A call stands with the device that it is for; other devices of the same thread wait for that
-  // one. A wait for nobody knows which device stands with all of them.
+  // Gives each open call to the device that it is for; the other devices of the same thread are
+  // held up by that one. A call for an unknown device goes to all devices of its thread; if it is a
+  // host wait, they hold up each other.
   void ShareOpenCalls() {
     std::vector<OpenCall> all = std::move(trace_.processes[process_].open_calls);
     trace_.processes[process_].open_calls.clear();
@@ -200,7 +201,7 @@ class Splitter {
     }
   }
 
-  // An open group is that of the devices whose operations stand in it.
+  // Keeps an open group only for the devices that have operations in it.
   void KeepGroupsWhereTheyHold() {
     std::set<std::pair<uint32_t, uint32_t>> holding;  // process, thread
     for (const DeviceCall& call : calls_) {
@@ -227,7 +228,7 @@ class Splitter {
   std::map<uint32_t, uint32_t> owner_of_wait_;  // process by thread; kNoIndex: unknown
 };
 
-// What came from one process stands together, as it was imported.
+// Elements of one process are contiguous, in the order of import.
 template <typename T>
 class Ranges {
  public:
@@ -249,7 +250,7 @@ class Ranges {
   std::map<uint32_t, std::pair<size_t, size_t>> of_;
 };
 
-// Is it several ranks of one communicator?
+// Whether the process is several ranks of one communicator.
 bool IsSeveral(const Trace& trace, const std::vector<uint32_t>& members,
                const std::vector<MemberDraft>& drafts) {
   std::map<uint64_t, int32_t> ranks;
@@ -259,14 +260,15 @@ bool IsSeveral(const Trace& trace, const std::vector<uint32_t>& members,
   });
 }
 
-// NCCL's communicators of which nobody can say what their members lack: what was called on them is
-// taken out, and hosts may wait for it.
+// NCCL communicators for which missing calls of members cannot be determined: the calls on them are
+// removed, and hosts may wait for those.
 class Unjudged {
  public:
   Unjudged(const std::vector<MemberDraft>& drafts, Trace* trace)
       : drafts_(drafts), trace_(*trace) {}
 
-  // Members of one process of MPI: it cannot be several ranks, since MPI says which one it is.
+  // Adds communicators with several members in one MPI process. Such a process cannot be several
+  // ranks, since MPI defines its rank.
   void AddOfMpi(const std::vector<uint32_t>& members) {
     std::map<uint64_t, std::set<int32_t>> ranks;
     for (const uint32_t m : members) {
@@ -280,7 +282,7 @@ class Unjudged {
     }
   }
 
-  // Whose calls a recorder could not all count (shim/nccl: kWeakIdentity).
+  // Adds communicators whose calls the recorder could not all count (shim/nccl: kWeakIdentity).
   void AddUncounted() {
     for (uint32_t m = 0; m < drafts_.size(); ++m) {
       const uint32_t both = ring::kIsNccl | ring::kWeakIdentity;
@@ -321,7 +323,7 @@ class Unjudged {
     member.checkpoints.clear();
     member.entered = member.completed = 0;
     member.counted = false;
-    // As of a graph: a device of it may have work that is not on record.
+    // As with a graph, a device of this process may have work that is not recorded.
     trace_.processes[member.process].graphs = true;
   }
 
@@ -403,7 +405,7 @@ bool NumberByCommunicator(const std::vector<MemberDraft>& drafts, uint32_t world
                     member.rank < members.size && members.size <= kMostRanks &&
                     members.by_rank.emplace(member.rank, member.process).second;
   }
-  const Members* first = nullptr;  // to be created
+  const Members* first = nullptr;  // the first to be created
   for (const auto& [key, members] : by_key) {
     std::set<uint32_t> known;
     for (const auto& [rank, process] : members.by_rank) known.insert(process);

@@ -17,7 +17,7 @@
 namespace rollcall {
 namespace {
 
-// Between the two looks at processes that are alive.
+// The time between the two looks at processes that are alive.
 constexpr std::chrono::milliseconds kSettle{100};
 
 std::string WithoutSlash(const std::string& directory) {
@@ -47,8 +47,8 @@ std::optional<NodeClock> TraceAssembly::ClockOf(const InputFile& ring) const {
 void TraceAssembly::AddRing(const InputFile& file, RingSnapshot ring) {
   const std::optional<NodeClock> clock = ClockOf(file);
   if (file.in_bundle) {
-    // What this machine has to say of its process is of no use: what the other one saw is in the
-    // bundle.
+    // Observations of this machine do not apply to the ring's process: the bundle has those of the
+    // machine on which it ran.
     const bool known = ring.usable && builder_.FindProcess(RingId(ring.header)).has_value();
     known_members_ += known ? 1 : 0;
     if (known) return;
@@ -91,7 +91,7 @@ void TraceAssembly::AddMember(const std::string& bundle, const bundle::Member& m
                        .in_bundle = true,
                        .modified_ns = member.modified_ns};
   MemorySource bytes(member.bytes);
-  // Another member is of a newer version, or for people.
+  // Other members are of a newer version, or for users to read.
   if (const AddContent add = ReadContent(file, bytes).add) add(this);
 }
 
@@ -104,7 +104,7 @@ void TraceAssembly::AddStacks(StacksText stacks) {
   stacks_.push_back(std::move(stacks));
 }
 
-// The second look, begun after the first one has ended for all.
+// The second look, which begins after the first look at all processes has ended.
 void TraceAssembly::SampleLiveProcesses() {
   if (live_.empty()) return;
   machine_.Wait(kSettle);

@@ -21,7 +21,7 @@ namespace {
 
 // Slots in the rank lists of all worlds together; a file may claim any size.
 constexpr uint64_t kMaxWorldSlots = uint64_t{1} << 24;
-// A communicator of a communicator of …: longer chains are named by their last parents.
+// For communicators made from communicators: longer chains are named by their last parents.
 constexpr int kMaxNameDepth = 6;
 
 struct CommunicatorKey {
@@ -73,7 +73,7 @@ class Joiner {
       newest_of_job[key.first] = world->second;
       Enter(index, world->second);
     }
-    // Those that died before they knew the size of their world.
+    // Processes that died before they knew the size of their world.
     for (const uint32_t index : order) {
       if (jobs_[index].world_size >= 0) continue;
       auto world = newest_of_job.find(jobs_[index].job_key);
@@ -125,7 +125,7 @@ class Joiner {
     process.world = world_index;
     if (process.rank < 0) return;
     const auto rank = static_cast<size_t>(process.rank);
-    // A world of unknown size has the ranks that showed up.
+    // A world of unknown size has the ranks that were found.
     if (world.size < 0 && rank >= world.processes.size()) {
       const uint64_t more = rank + 1 - world.processes.size();
       if (slots_ + more <= kMaxWorldSlots) {
@@ -157,7 +157,7 @@ class Joiner {
   }
 
   void MakeCommunicators() {
-    // By rising rank, so that the order of files changes nothing.
+    // By rising rank, so that the result does not depend on the order of files.
     std::vector<std::pair<uint64_t, uint32_t>> order;
     order.reserve(trace_.members.size());
     for (uint32_t i = 0; i < trace_.members.size(); ++i) {
@@ -197,8 +197,8 @@ class Joiner {
     ListExpected();
   }
 
-  // No call of NCCL's says which process is which rank: those who came say it of themselves. Of the
-  // others it is known where the communicator is the whole job, in its order.
+  // No NCCL call says which process has which rank: each member that is present records its own.
+  // The other ranks are known only if the communicator is the whole job, in the same order.
   void ListNcclMembers(const MemberDraft& draft, Communicator* communicator) const {
     const int32_t size = draft.size;
     if (communicator->created_by == Operation::kNcclCommShrink) {
@@ -220,7 +220,8 @@ class Joiner {
     }
   }
 
-  // Members of a shrunk communicator's parent, which comes before it; empty if one is not known.
+  // The ranks that a shrunk communicator keeps of its parent, which comes before it; empty if one
+  // is unknown.
   std::vector<int32_t> Kept(const Communicator& shrunk,
                             const std::vector<ring::RankRun>& parent_ranks) const {
     if (shrunk.parent == kNoIndex) return {};
@@ -263,8 +264,8 @@ class Joiner {
     communicator.world = trace_.processes[member.process].world;
     communicator.ranks = ExpandRanks(draft.ranks);
     communicator.remote_ranks = ExpandRanks(draft.remote_ranks);
-    // Each side of an intercommunicator calls the other one remote: the side of the lowest rank is
-    // taken for the local one, whoever is seen first.
+    // Each side of an intercommunicator calls the other side remote. The side with the lowest rank
+    // counts as local, whichever member is read first.
     const auto lowest = [](const std::vector<int32_t>& ranks) {
       return ranks.empty() ? INT32_MAX : *std::min_element(ranks.begin(), ranks.end());
     };
@@ -314,13 +315,13 @@ class Joiner {
     return text;
   }
 
-  // By world and rank.
+  // The sort key of a process: world and rank.
   uint64_t Place(uint32_t process) const {
     const Process& of = trace_.processes[process];
     return uint64_t{of.world} << 32 | static_cast<uint32_t>(of.rank);
   }
 
-  // Null: that process has no part in it.
+  // Null if the process is not a member.
   const Member* MemberOf(uint32_t communicator, uint32_t process) const {
     const std::vector<uint32_t>& members = trace_.communicators[communicator].members;
     const uint64_t place = Place(process);
@@ -335,7 +336,7 @@ class Joiner {
 
   // The call that made `communicator`, in the trace of one of its members; null if it is lost.
   const Event* FindCreation(const Communicator& communicator) const {
-    constexpr size_t kMembersAsked = 4;  // one that kept the record is enough
+    constexpr size_t kMembersAsked = 4;  // one that has the record is enough
     for (size_t i = 0; i < std::min(kMembersAsked, communicator.members.size()); ++i) {
       const uint32_t process = trace_.members[communicator.members[i]].process;
       if (communicator.parent == kNoIndex) return nullptr;
@@ -368,7 +369,7 @@ void RingTraceBuilder::Reserve(size_t processes) {
   by_ring_id_.reserve(processes);
 }
 
-// As many for each process that is to come as for those that are there, within bounds.
+// Reserves as many members for each process to come as the present ones have, within bounds.
 void RingTraceBuilder::ReserveMembers(size_t more) {
   const size_t size = trace_.members.size();
   if (size + more <= trace_.members.capacity()) return;
@@ -419,8 +420,8 @@ Trace RingTraceBuilder::Finish() {
   return std::move(trace_);
 }
 
-// Those who join a communicator that grows know its unique id only; whoever made the id knows the
-// identity by which the others call the communicator, too (shim/nccl/call.cc).
+// Ranks that join a growing communicator know only its unique id. The rank that made the id also
+// knows the identity that the other members use for the communicator (shim/nccl/call.cc).
 void RingTraceBuilder::LinkGrown() {
   std::unordered_map<uint64_t, uint64_t> keys;
   std::vector<MemberDraft>& drafts = importer_.drafts();
@@ -442,7 +443,7 @@ void RingTraceBuilder::LinkGrown() {
   for (Creation& creation : trace_.creations) replace(&creation.key);
 }
 
-// A Python program that finalizes and exits with 0 has handled what it kept in sys.last_value.
+// A Python program that finalizes and exits with 0 has handled the exception in sys.last_value.
 void RingTraceBuilder::ForgetHandledExceptions() {
   for (Process& process : trace_.processes) {
     const bool well = process.phase == ring::Phase::kFinalized &&

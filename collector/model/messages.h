@@ -1,4 +1,4 @@
-// The messages that a point-to-point call is about, by its arguments alone.
+// The messages that a point-to-point call sends or receives, from its arguments alone.
 #ifndef ROLLCALL_COLLECTOR_MODEL_MESSAGES_H_
 #define ROLLCALL_COLLECTOR_MODEL_MESSAGES_H_
 
@@ -16,12 +16,12 @@ struct Message {
   int32_t peer = ring::kNoPeer;  // a rank in the communicator, or ring::kAnySource
   int32_t tag = ring::kNoTag;
   bool synchronous = false;  // a send that waits for its receive
-  bool probes = false;       // looks for the message, and leaves it where it is
-  bool partitioned = false;  // meets partitioned ones only, by handle (MPI 4.0, 4.2.1)
-  bool matched = false;      // the receive of a message that a probe has taken already
+  bool probes = false;       // checks for the message without receiving it
+  bool partitioned = false;  // matches only partitioned operations (MPI 4.0, 4.2.1)
+  bool matched = false;      // receives a message that a matched probe has already taken
 };
 
-// At most two: a Sendrecv sends one and receives one.
+// At most two messages: a Sendrecv sends one and receives one.
 class Messages {
  public:
   void Add(const Message& message) {
@@ -38,11 +38,11 @@ class Messages {
   size_t count_ = 0;
 };
 
-// Nothing for MPI_PROC_NULL, and for other calls. Of a persistent or partitioned request: what each
-// start of it is about.
+// Empty for MPI_PROC_NULL and for calls that are not point-to-point. For the init of a persistent
+// or partitioned request: the messages of each start.
 Messages MessagesOf(const Arguments& arguments);
 
-// The class of an error that a call of `process` returned is MPI_ERR_TRUNCATE.
+// Whether the error class that a call of `process` returned is MPI_ERR_TRUNCATE.
 inline bool IsTruncation(const Process& process, uint64_t error_class) {
   return FindErrorClass(process.flavor, error_class).error == ErrorClass::kTRUNCATE;
 }

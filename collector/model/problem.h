@@ -1,4 +1,4 @@
-// Something about the input that the person must know: a damaged file, a missing rank.
+// Something about the input that the user must know: a damaged file, a missing rank.
 #ifndef ROLLCALL_COLLECTOR_MODEL_PROBLEM_H_
 #define ROLLCALL_COLLECTOR_MODEL_PROBLEM_H_
 
@@ -7,27 +7,27 @@
 
 namespace rollcall {
 
-// What a program decides by; the message is for people.
+// For programs; the message is for people.
 enum class ProblemCode : uint8_t {
-  kUnreadable,      // the system refuses it
-  kTruncated,       // ends before its end, is empty, or was never finished
-  kDamaged,         // contradicts itself or its format
-  kForeign,         // of no format or byte order that is read
-  kUnknownVersion,  // of a format that is read
-  kOverLimit,       // more than is read or believed
+  kUnreadable,      // the operating system cannot read it
+  kTruncated,       // cut off, empty, or never finished
+  kDamaged,         // inconsistent, or violates its format
+  kForeign,         // has an unsupported format or byte order
+  kUnknownVersion,  // an unsupported version of a supported format
+  kOverLimit,       // larger than a limit
   kRefused,         // might do harm: a link in a bundle, an opcode that calls something
-  kDuplicate,       // of a process, or with a name, that is there already
-  kUnnamed,         // does not say of which rank it is
+  kDuplicate,       // its process or name already exists
+  kUnnamed,         // does not contain the rank that it belongs to
   kMissing,         // ranks, or a whole input, without traces
-  kMissingNode,     // a node whose rings the collector did not get
-  kMissingCalls,    // calls were not all recorded, or cannot be told apart
+  kMissingNode,     // the collector did not get the rings of a node
+  kMissingCalls,    // not all calls were recorded, or some cannot be told apart
 };
 
 struct Problem {
   ProblemCode code = ProblemCode::kDamaged;
   std::string message = {};
-  std::string source = {};  // file; empty: the input as a whole
-  int64_t offset = -1;      // in the file; -1: not known
+  std::string source = {};  // file; empty: the whole input
+  int64_t offset = -1;      // in the file; -1: unknown
 };
 
 }  // namespace rollcall

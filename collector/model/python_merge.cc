@@ -7,7 +7,7 @@
 namespace rollcall {
 namespace {
 
-// Where a program holds the interpreter itself, names have to tell the two apart.
+// In a program that contains the interpreter, functions are told apart by name.
 bool IsInterpreterFunction(std::string_view function) {
   constexpr std::string_view kStarts[] = {
       "Py",          "_Py",           "pymain_",     "cfunction_", "method_vectorcall",
@@ -18,7 +18,7 @@ bool IsInterpreterFunction(std::string_view function) {
                      [&](std::string_view start) { return function.starts_with(start); });
 }
 
-// The runs, as the index behind their last frame; the last one may be cut.
+// Each run as the index after its last frame; the last run may be cut.
 std::vector<uint32_t> RunEnds(const std::vector<bool>& entries) {
   std::vector<uint32_t> ends;
   for (uint32_t i = 0; i < entries.size(); ++i) {
@@ -35,7 +35,7 @@ MergedStack Apart(const std::vector<NativeKind>& native, bool native_whole, uint
       static_cast<uint32_t>(std::find_if(native.begin(), native.end(), is_own) - native.begin());
   uint32_t outer_begin =
       static_cast<uint32_t>(native.rend() - std::find_if(native.rbegin(), native.rend(), is_own));
-  // What follows where the walk was cut may lie between Python frames.
+  // If the walk was cut, the outer native frames may be between Python frames.
   if (!native_whole || inner_end == native.size()) outer_begin = native.size();
   for (uint32_t i = 0; i < inner_end; ++i) stack.steps.push_back({false, i});
   for (uint32_t i = 0; i < python; ++i) stack.steps.push_back({true, i});
@@ -70,7 +70,7 @@ NativeKind NativeKindOf(std::string_view module, std::string_view function, bool
 
 MergedStack MergeStacks(const std::vector<NativeKind>& native, bool native_whole,
                         const std::vector<bool>& entries, ring::PythonEnd python_end) {
-  if (native.empty()) native_whole = false;  // only the Python frames were wanted
+  if (native.empty()) native_whole = false;  // only the Python frames were requested
   const std::vector<uint32_t> run_ends = RunEnds(entries);
   const auto loops =
       static_cast<size_t>(std::count(native.begin(), native.end(), NativeKind::kLoop));
@@ -100,7 +100,7 @@ MergedStack MergeStacks(const std::vector<NativeKind>& native, bool native_whole
 }
 
 void MergePythonFrames(Trace* trace) {
-  // A frame may be many inlined functions: the last is the one that stands in the binary.
+  // A frame may have several inlined functions; the last one is the function in the binary.
   const auto function_of = [&](uint32_t code) -> std::string_view {
     const Code& place = trace->codes[code];
     return place.frames.empty() ? std::string_view() : place.frames.back().function;

@@ -1,13 +1,13 @@
-// Native and Python frames of one stack, put into the order of their calls.
+// Merges the native and Python frames of one stack into one list in call order.
 //
-// The interpreter's loop, _PyEval_EvalFrameDefault, executes a run of Python frames: one to 3.10,
-// from 3.11 on as many as call each other without C in between. Natively it is one frame, whatever
-// it executes. So the k-th native frame of the loop stands for the k-th run, both counted from the
-// innermost, and is replaced by it. What else is the interpreter's own (how it calls, how it
-// starts) says nothing to the person and is left out; frames of extensions, of other libraries and
-// of a program that embeds Python stay where they are.
+// The interpreter's loop, _PyEval_EvalFrameDefault, executes a run of Python frames: one frame up
+// to 3.10; from 3.11 on, all frames that call each other without C in between. The native stack has
+// one frame for each run. So the k-th native frame of the loop, counted from the innermost, is
+// replaced by the k-th run. Other frames of the interpreter (calls, startup) do not help the user
+// and are removed; frames of extensions, of other libraries and of a program that embeds Python are
+// kept.
 //
-// Pure; no state; safe from any thread.
+// Pure functions; thread-safe.
 #ifndef ROLLCALL_COLLECTOR_MODEL_PYTHON_MERGE_H_
 #define ROLLCALL_COLLECTOR_MODEL_PYTHON_MERGE_H_
 
@@ -19,13 +19,14 @@
 
 namespace rollcall {
 
-// libpython or the interpreter's executable, by the file's name.
+// Whether the file's name is that of libpython or of the interpreter's executable.
 bool IsInterpreterModule(std::string_view path);
-// The interpreter's loop, and the parts into which a compiler cut it (.cold, .constprop.0, …).
+// Whether it is the interpreter's loop, or a part that a compiler split off (.cold, …).
 bool IsInterpreterLoop(std::string_view function);
 
 enum class NativeKind : uint8_t { kOther, kInterpreter, kLoop };
-// Of a frame of `function` in `module`; `embedding`: the module holds the interpreter's loop.
+// The kind of a frame of `function` in `module`. `embedding`: the module contains the interpreter's
+// loop.
 NativeKind NativeKindOf(std::string_view module, std::string_view function, bool embedding);
 
 struct MergedStep {
@@ -37,22 +38,22 @@ struct MergedStep {
 
 struct MergedStack {
   std::vector<MergedStep> steps;  // innermost first
-  // The numbers do not agree, or the loop was not recognised: which native frames lie between which
-  // Python frames is not known, and those that lie between any are left out. Native frames inside
-  // of the innermost Python frame, and outside of the outermost one, are certain even so.
+  // The numbers of runs and loop frames do not fit, or the loop was not recognized: it is unknown
+  // which native frames are between which Python frames, and all native frames in between are left
+  // out. Those inside the innermost Python frame and outside the outermost one are kept.
   bool apart = false;
 };
 
-// All lists innermost first. `native_whole`: the native walk reached its outer end; where it was
-// cut, Python frames whose native ones are beyond the cut follow as the outer ones. `entries[i]`:
-// the i-th Python frame ends a run. Python frames beyond `python_end` are stood for by the native
-// frames of the loop that are left.
+// All lists are innermost first. `native_whole`: the native walk reached the outermost frame; if
+// not, Python frames beyond the cut are appended as the outer ones. `entries[i]`: the i-th Python
+// frame ends a run. If Python frames are missing after `python_end`, the remaining native frames of
+// the loop are kept in their place.
 MergedStack MergeStacks(const std::vector<NativeKind>& native, bool native_whole,
                         const std::vector<bool>& entries, ring::PythonEnd python_end);
 
-// Makes CallPath::codes and python_apart of every call path with Python frames, from what was
-// recorded and what the frames of its codes say by now. Called again after symbolization, the
-// result is the better one.
+// Sets CallPath::codes and python_apart of every call path with Python frames, from the recorded
+// frames and the known functions of its codes. Call it again after symbolization: with more
+// functions known, the result is better.
 void MergePythonFrames(Trace* trace);
 
 }  // namespace rollcall

@@ -17,7 +17,7 @@ std::string FoldRanks(const std::vector<int32_t>& ranks) {
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
     if (!text.empty()) text += ',';
     text += std::to_string(ranks[i]);
-    // Two neighbours read better apart: "1,2".
+    // Two neighbours are not written as a range: "1,2".
     if (last == i + 1) {
       text += ',' + std::to_string(ranks[last]);
     } else if (last > i) {

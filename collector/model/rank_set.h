@@ -1,4 +1,4 @@
-// Ranks as a person reads them: folded into ranges.
+// Formats lists of ranks for users, folded into ranges.
 #ifndef ROLLCALL_COLLECTOR_MODEL_RANK_SET_H_
 #define ROLLCALL_COLLECTOR_MODEL_RANK_SET_H_
 
@@ -9,16 +9,16 @@
 
 namespace rollcall {
 
-// Sorts, and drops duplicates. Every rank list in a Finding has this form.
+// Sorts, and removes duplicates. Every rank list in a Finding has this form.
 void Normalize(std::vector<int32_t>* ranks);
 
-// "0-3,8"; "none" for no rank. `ranks` rising.
+// "0-3,8"; "none" for no rank. `ranks` must be sorted.
 std::string FoldRanks(const std::vector<int32_t>& ranks);
 
 // "rank 0", "ranks 1-3".
 std::string RanksPhrase(const std::vector<int32_t>& ranks);
 
-// The verb for as many: Verb(ranks, "waits", "wait").
+// The verb in singular or plural: Verb(ranks, "waits", "wait").
 std::string_view Verb(const std::vector<int32_t>& ranks, std::string_view one,
                       std::string_view many);
 

@@ -13,7 +13,7 @@
 namespace rollcall {
 namespace {
 
-// MPI 4.0, 9.1.2: MPI_TAG_UB is at least this. What is above may be wrong, too.
+// MPI 4.0, 9.1.2: MPI_TAG_UB is at least this. Larger tags may be invalid, too.
 constexpr int32_t kLeastTagBound = 32767;
 
 bool IsNegative(uint64_t count) { return static_cast<int64_t>(count) < 0; }
@@ -72,7 +72,7 @@ class ArgumentChecker {
     return BadArgument{ErrorClass::kOP, "MPI_OP_NULL", ""};
   }
 
-  // Nothing of intercommunicators, and where the members are not known.
+  // False for intercommunicators, and if the members are unknown.
   bool IsOutside(int32_t rank) const {
     return communicator_ != nullptr && (communicator_->flags & ring::kIsInter) == 0 &&
            !communicator_->ranks.empty() &&
@@ -124,7 +124,7 @@ bool Gone(const Process& process) {
          process.end.how == ProcessEnd::How::kVanished;
 }
 
-// exit() was called by the MPI library: its own code, or that of its runtime.
+// Whether exit() was called by the MPI library or its runtime.
 bool LeftByLibrary(const Trace& trace, const Process& process) {
   if (process.exit_call_path == kNoIndex) return false;
   const std::vector<uint32_t>& codes = trace.call_paths[process.exit_call_path].codes;
@@ -137,7 +137,7 @@ bool LeftByLibrary(const Trace& trace, const Process& process) {
                      [module](std::string_view library) { return module.starts_with(library); });
 }
 
-// The class of the error that ended the process, where its exit status is one.
+// The class of the error that ended the process, if its exit status is an error class.
 ErrorClassInfo ClassOfEnd(const Process& process) {
   const bool marked =
       process.exit_mark == ring::ExitMark::kExit || process.exit_mark == ring::ExitMark::kQuickExit;
@@ -151,7 +151,7 @@ bool IsSameCall(const Event& a, const Event& b) {
   return a.start_ns == b.start_ns && a.arguments == b.arguments && a.thread == b.thread;
 }
 
-// Its number, if it took one, goes to nobody; and its message was not sent.
+// Removes a rejected call: its sequence number, if it has one, and its message are not counted.
 void TakeOut(Trace* trace, Process* process, const Event& event) {
   if (event.sequence != 0 && event.member != kNoIndex) {
     Member& member = trace->members[event.member];
@@ -199,7 +199,7 @@ void ResolveRejections(Trace* trace) {
       }
       TakeOut(trace, &process, call.event);
       process.lifecycle.push_back(call.event);
-      // One that moves is about to return with an error, which may be what the program wants.
+      // A process that is active may return with an error, which the program may expect.
       if (!gone && !process.quiet) continue;
       process.rejected.push_back(
           {.event = call.event, .error = end.rejects ? end.error : bad->error, .open = true});

@@ -1,4 +1,4 @@
-// Calls that MPI rejected for an argument that is wrong by itself, whatever the other ranks pass.
+// Calls that MPI rejected because of an invalid argument, independently of what other ranks pass.
 #ifndef ROLLCALL_COLLECTOR_MODEL_REJECTIONS_H_
 #define ROLLCALL_COLLECTOR_MODEL_REJECTIONS_H_
 
@@ -11,23 +11,23 @@
 namespace rollcall {
 
 struct BadArgument {
-  ErrorClass error = ErrorClass::kNone;  // what MPI calls it
+  ErrorClass error = ErrorClass::kNone;  // MPI's error class for it
   std::string text;                      // "root 7"
   std::string allowed;                   // "MPI_COMM_WORLD has the ranks 0 to 3"; may be empty
 };
 
-// The recorded argument that no library can accept; of this class, unless kNone. Nothing where the
-// record does not decide: a datatype that was not committed looks like any other.
+// Finds a recorded argument that is invalid in every library and has error class `error` (any class
+// if kNone). Empty if the record does not show one: an uncommitted datatype looks like any other.
 std::optional<BadArgument> FindBadArgument(const Trace& trace, const Event& event,
                                            ErrorClass error = ErrorClass::kNone);
 
-// A rejected call that does not return (MPI_ERRORS_ARE_FATAL) is an open call with such an
-// argument, or of a process that the library ended inside it with the error's class as exit status.
-// Moves these from the open calls to Process::rejected, and out of what is matched. To be called
-// once, when it is known how the processes ended.
+// Finds rejected calls that did not return (MPI_ERRORS_ARE_FATAL): open calls with such an
+// argument, and those in which the library ended the process with the error class as exit status.
+// Moves them from the open calls to Process::rejected and removes them from matching. Call it once,
+// when it is known how the processes ended.
 void ResolveRejections(Trace* trace);
 
-// The process does nothing more: it is inside a rejected call, or was ended there.
+// Whether the process is inside a rejected call, or was ended there: it makes no further calls.
 bool IsInsideRejected(const Process& process);
 
 }  // namespace rollcall

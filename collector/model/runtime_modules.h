@@ -1,4 +1,4 @@
-// Which library a file is, if it is not the user's code. Pure.
+// Tells runtime libraries from the user's code, by file name. Pure functions.
 #ifndef ROLLCALL_COLLECTOR_MODEL_RUNTIME_MODULES_H_
 #define ROLLCALL_COLLECTOR_MODEL_RUNTIME_MODULES_H_
 
@@ -7,10 +7,10 @@
 
 namespace rollcall {
 
-// As runtime_modules.def has them.
+// The families of runtime_modules.def.
 enum class ModuleFamily : uint8_t { kUser, kC, kMpi, kTransport, kNccl, kTorch, kRollcall };
 
-// By the name of the file at the end of `path`.
+// Decides by the last component of `path`.
 ModuleFamily FamilyOf(std::string_view path);
 
 // A C or C++ runtime, an MPI library or its transports: even with debug information, its lines are
@@ -20,8 +20,8 @@ constexpr bool IsRuntime(ModuleFamily family) {
          family == ModuleFamily::kTransport || family == ModuleFamily::kRollcall;
 }
 
-// The threads that it starts do not make the application's calls. (PyTorch's threads run the user's
-// hooks.)
+// Whether it starts threads that make no calls for the application. (PyTorch's threads run the
+// user's hooks, so it is not included.)
 constexpr bool StartsOwnThreads(ModuleFamily family) {
   return family == ModuleFamily::kMpi || family == ModuleFamily::kTransport;
 }

@@ -1,5 +1,5 @@
 // Loops and branches of a source file, by line. A call path alone does not show whether a place is
-// inside a loop, or whether two places are arms of one branch.
+// inside a loop, or whether two places are in different arms of one branch.
 #ifndef ROLLCALL_COLLECTOR_MODEL_SOURCE_BLOCKS_H_
 #define ROLLCALL_COLLECTOR_MODEL_SOURCE_BLOCKS_H_
 
@@ -12,9 +12,9 @@ namespace rollcall {
 struct SourceBlock {
   enum class Kind : uint8_t { kLoop, kArm };
   Kind kind = Kind::kLoop;
-  int first = 0;        // lines, 1-based, with the line that opens it
+  int first = 0;        // line number, from 1; the line that opens the block
   int last = 0;         // inclusive
-  uint32_t branch = 0;  // arms only: equal for all arms of one if, elif, else
+  uint32_t branch = 0;  // arms only: equal for all arms of one if/elif/else
   // For an arm whose condition compares a name with a number ("rank == 0"): the name and the
   // number. For a `for` loop of Python: the names that each iteration assigns, separated by blanks.
   // Otherwise empty.
@@ -31,7 +31,7 @@ struct SourceBlocks {
   std::vector<SourceBlock> blocks;
 };
 
-// No rank passes from one arm into the other without leaving the branch.
+// Whether both are arms, and no rank executes both in one pass.
 bool AreExclusive(const SourceBlock& a, const SourceBlock& b);
 
 // The innermost block of that kind that holds `line` and does not hold `other` (0: no line).

@@ -15,8 +15,8 @@ struct CodeAddress {
   // lower-case hex; empty: not recorded, so a file on disk cannot be verified
   std::string build_id;
   uint64_t vaddr = 0;  // runtime address - load bias
-  // A return address points after its call, which may be another line or even another function: one
-  // byte before it is looked up. False for the interrupted pc of a live thread.
+  // A return address points after its call, which may be another line or even another function, so
+  // the byte before it is looked up. False for the interrupted pc of a live thread.
   bool is_return_address = false;
 
   bool operator==(const CodeAddress&) const = default;
@@ -31,8 +31,8 @@ enum class FrameDetail : uint8_t {
 
 enum class Language : uint8_t { kNative = 0, kPython = 1 };
 
-// One function activation. Inlining makes several of one address. All strings are valid UTF-8
-// without control characters, whatever the files on disk contain.
+// One function activation. An address has several if functions were inlined. All strings are valid
+// UTF-8 without control characters, whatever the files on disk contain.
 struct SourceFrame {
   std::string function;  // demangled, by the Symbolizer's NameStyle; empty with kModule
   std::string file;      // absolute where the debug information allows it; empty if unknown
@@ -43,7 +43,7 @@ struct SourceFrame {
   bool inlined = false;  // inlined into the next frame
   FrameDetail detail = FrameDetail::kModule;
   uint64_t symbol_offset = 0;  // vaddr - start of `function`, with kSymbol
-  std::string note;            // what makes this frame less than sure, for a person; usually empty
+  std::string note;            // why this frame is uncertain, for the user; usually empty
 
   bool operator==(const SourceFrame&) const = default;
 };

@@ -1,6 +1,6 @@
 // The trace model: every importer fills it (rings, text traces, Flight Recorder dumps), and every
-// diagnosis reads it. Plain data without I/O, clock or threads. One Trace is one collection of one
-// or several jobs.
+// diagnosis reads it. Plain data without I/O, clock or threads. One Trace holds the data of one or
+// several jobs, collected at one time.
 //
 // Ownership: a Trace owns everything. Indices (…Index) refer to its vectors and stay valid as long
 // as nothing is erased, which no code does. Not thread-safe for writing; safe for concurrent reads.
@@ -44,19 +44,19 @@ struct Code {
 
 struct PythonFrame {
   uint32_t code = kNoIndex;  // into Trace::codes
-  bool entry = false;        // the last one that one native frame of the interpreter's loop runs
+  bool entry = false;        // the outermost one that a native frame of the interpreter's loop runs
 
   friend bool operator==(const PythonFrame&, const PythonFrame&) = default;
 };
 
 struct CallPath {
-  // Into Trace::codes, innermost first: native and Python frames in call order, as
-  // MergePythonFrames() made it of `native` and `python`.
+  // Into Trace::codes, innermost first: native and Python frames in call order, built by
+  // MergePythonFrames() from `native` and `python`.
   std::vector<uint32_t> codes;
   ring::StackEnd end = ring::StackEnd::kOff;  // of the native frames
   uint64_t portable_hash = 0;  // equal on ranks that run the same files; 0 if unknown
   ring::PythonEnd python_end = ring::PythonEnd::kNone;
-  // The two could not be merged: native frames between Python frames are left out of `codes`.
+  // The frames could not be merged: native frames between Python frames are left out of `codes`.
   bool python_apart = false;
   // Where the main thread was at that moment, if this thread runs no Python. Into
   // Trace::call_paths. Context for the reader only: never the call, and not part of its identity.
@@ -134,17 +134,17 @@ struct Communicator {
   uint32_t world = kNoIndex;          // into Trace::worlds
   std::vector<int32_t> ranks;         // world ranks by local rank; empty if unknown
   std::vector<int32_t> remote_ranks;  // intercommunicator
-  std::vector<uint32_t> members;      // into Trace::members: those whose trace is here
+  std::vector<uint32_t> members;      // into Trace::members: those with a trace
 };
 
 // Whether it connects processes that were started separately (spawn, connect, join): its members
-// may belong to other worlds, and a rank in it may be no rank of the waiting process's world.
+// may belong to other worlds than the waiting process.
 inline bool HasOutsiders(const Communicator& communicator) {
   return (communicator.flags & ring::kWeakIdentity) != 0 &&
          (communicator.flags & ring::kIsNccl) == 0;
 }
 
-// The membership of one process in one communicator.
+// A process as a member of one communicator.
 struct Member {
   uint32_t process = kNoIndex;
   uint32_t communicator = kNoIndex;
@@ -156,7 +156,7 @@ struct Member {
   uint64_t rejected = 0;  // number of rejected collectives since the start
   // NCCL: operations without an end that are not open were stopped by an abort or a revoke.
   bool stopped = false;
-  bool counted = true;  // false: the real numbers may be larger, as nothing counted them
+  bool counted = true;  // false: they were not counted, and the real numbers may be larger
   // Collectives whose record is still present, by increasing sequence number. Those before
   // events.front().sequence are lost; a gap is a lost record as well.
   std::vector<Event> events;
@@ -212,12 +212,12 @@ struct OpenRequest {
   uint64_t uid = 0;
   ring::RequestState state = ring::RequestState::kActive;
   uint32_t waiter = kNoIndex;  // thread inside a Wait on it
-  bool running = false;        // Process::device: seen to have started there
-  bool held = false;           // Process::device: in an open group, not yet handed to it
+  bool running = false;        // Process::device: observed to have started there
+  bool held = false;           // Process::device: in an open group, not yet launched
   bool cancelled = false;      // MPI_Cancel was called for it: waiting for it is local (3.8.4)
-  uint64_t launch = 0;         // Process::device: equal for what one group handed over; 0: unknown
+  uint64_t launch = 0;  // Process::device: the same for all operations of a group; 0: unknown
   uint64_t starts = 0;
-  uint32_t partitions = 0;  // of a partitioned send; 0: it is none, or the number is unknown
+  uint32_t partitions = 0;  // of a partitioned send; 0: not partitioned, or unknown
   uint32_t marked = 0;      // of these, how many are ready since the last start
   Event event;              // the call that made or last started it
 
@@ -230,15 +230,15 @@ struct Channel {
   int32_t tag = 0;
   uint64_t sent = 0;
   uint64_t received = 0;
-  // a receive ended without a record of its message: see ring::Channel
+  // A receive ended without a record of its message: see ring::Channel.
   bool receives_unseen = false;
 };
 
-// How a process ended, from its parent or the kernel: only a live observer can know.
+// How a process ended, according to its parent or the kernel. Only a live observer can know it.
 struct ProcessEnd {
   enum class How : uint8_t {
-    kUnknown,   // nobody saw
-    kAlive,     // it was there when last looked at
+    kUnknown,   // not observed
+    kAlive,     // alive at the last observation
     kExited,    // status
     kSignaled,  // signal
     kVanished,  // gone; how it ended is unknown
@@ -248,7 +248,7 @@ struct ProcessEnd {
   bool oom_killed = false;
   bool by_launcher = false;  // ended by the launcher's clean-up after another rank's end
   bool by_rollcall = false;  // ended because rollcall ended the job
-  bool parent_saw = false;   // the process' own `rollcall exec` said how
+  bool parent_saw = false;   // reported by the process' own `rollcall exec`
   int64_t at_ns = kNoTime;
   uint32_t order = kNoIndex;  // 0 ended first
 };
@@ -279,10 +279,10 @@ struct LiveStack {
 // What the threads of a process that are inside no MPI call could do, as seen in two samples from
 // outside the process.
 enum class OtherThreads : uint8_t {
-  kUnseen,   // nobody looked, or they could not be read
+  kUnseen,   // not sampled, or not readable
   kWait,     // there are none; or each waits for another thread of the process, or is MPI's own
-  kOutside,  // one may act at any time, but never called MPI
-  kCallers,  // one that has called MPI is outside it and may call again
+  kOutside,  // some thread may act at any time, but none of these has called MPI
+  kCallers,  // a thread that has called MPI is outside it and may call it again
 };
 
 // The names in journals and text traces.
@@ -325,7 +325,7 @@ struct Process {
   uint32_t host_process = kNoIndex;
   int32_t device_number = -1;  // CUDA's; -1 unknown
   std::vector<uint32_t> held_up_by;
-  // Some of them were recorded into a CUDA graph, whose launches are not recorded.
+  // Some operations were captured into a CUDA graph, whose launches are not recorded.
   bool graphs = false;
   // The channel table was full: further messages are counted under any tag of the peer, or not at
   // all.
@@ -340,15 +340,15 @@ struct Process {
   uint32_t exit_call_path = kNoIndex;
   std::optional<UncaughtException> exception;
   ProcessEnd end;
-  // Nothing moved between two samples, the second begun after the first ended; or the process is
-  // gone. Without it, nothing is proven to hang.
+  // There was no activity between two samples, the second begun after the first ended; or the
+  // process is gone. If false, the process is not proven to hang.
   bool quiet = false;
   int64_t idle_since_ns = kNoTime;  // last observed movement
-  int64_t taken_at_ns = kNoTime;    // when this picture of the process was taken
+  int64_t taken_at_ns = kNoTime;    // when this snapshot of the process was taken
   // When a hang was reported, if the process has not moved since; kNoTime otherwise.
   int64_t judged_ns = kNoTime;
   uint64_t records_unreadable = 0;  // torn or damaged
-  uint64_t table_overflows = 0;     // open requests, communicators, threads that found no room
+  uint64_t table_overflows = 0;     // entries (request, communicator, thread) for which no room was left
   uint64_t errors_seen = 0;
   uint32_t python_version = 0;  // PY_VERSION_HEX; 0 if there is no interpreter
   ring::PythonState python_state = ring::PythonState::kAbsent;
@@ -356,7 +356,7 @@ struct Process {
   uint64_t python_unreadable = 0;  // requested Python stacks that could not be read
   std::vector<Thread> threads;
   std::vector<Event> p2p;  // point-to-point and completion calls, oldest first
-  // Init, Finalize, Abort, errors with the rejected calls, frees: oldest first.
+  // Init, Finalize, Abort, errors (including rejected calls) and frees, oldest first.
   std::vector<Event> lifecycle;
   std::vector<RejectedCall> rejected;  // oldest first
   std::vector<OpenCall> open_calls;
@@ -388,7 +388,7 @@ struct Creation {
   uint64_t key = 0;  // of the id (the unique id): equal for all ranks that should meet
   uint32_t process = kNoIndex;
   int32_t rank = -1;              // as passed
-  int32_t size = -1;              // as passed: how many are to come
+  int32_t size = -1;              // as passed: number of ranks expected
   std::vector<int32_t> expected;  // their world ranks if known, otherwise empty
   std::string call;               // "ncclCommInitRank"
   Event event;                    // times and call path; end_ns is kNoTime while it is inside

@@ -14,7 +14,8 @@ struct Token {
   int line = 0;
 };
 
-// Words and marks without comments and literals; none where something does not end.
+// Splits text into words and punctuation, without comments and literals. Fails if a comment or
+// literal does not end.
 class Tokens {
  public:
   explicit Tokens(std::string_view text) : text_(text) {}
@@ -80,8 +81,8 @@ class Tokens {
   std::vector<Token> tokens_;
 };
 
-// Statements by recursive descent. What it does not know (a macro, a declaration) is one statement
-// up to its ';' or its block, and statements are looked for in every block.
+// Parses statements by recursive descent. An unknown construct (a macro, a declaration) is one
+// statement up to its ';' or its block; every block is searched for statements.
 class Statements {
  public:
   explicit Statements(const std::vector<Token>& tokens) : tokens_(tokens) {}
@@ -123,7 +124,7 @@ class Statements {
       Brackets(depth);
       Statement(depth + 1);
     } else if (Is("else")) {
-      ++at_;  // of an #if that was left out
+      ++at_;  // its `if` is in an #if part that was left out
     } else {
       Other(depth);
     }
@@ -160,7 +161,7 @@ class Statements {
     ++at_;
   }
 
-  // From a '(' behind its ')'; nothing if none stands there. Lambdas in it have statements.
+  // Moves from a '(' past its ')'; does nothing without a '('. Lambdas inside contain statements.
   void Brackets(int depth) {
     if (!Is("(")) return;
     int open = 0;
@@ -186,7 +187,7 @@ class Statements {
     bool value = false;  // a brace opens an initialiser, or a lambda's body
     while (at_ < tokens_.size() && !broken_) {
       const std::string_view text = tokens_[at_].text;
-      if (text == "}" || IsControl(text)) return;  // behind a label, a macro
+      if (text == "}" || IsControl(text)) return;  // after a label or a macro
       if (text == "(") {
         Brackets(depth);
         continue;

@@ -35,7 +35,8 @@ std::unique_ptr<ElfFile> FindDebugFile(const ElfFile& module,
 
   GElf_Word crc = 0;
   const char* link = dwelf_elf_gnu_debuglink(module.elf(), &crc);
-  // The section holds a file name; one with a directory in it would lead out of the places below.
+  // The section contains a file name. A name with a directory would lead out of the directories
+  // below.
   if (link == nullptr || link[0] == '\0' || std::string_view(link).find('/') != std::string::npos) {
     return nullptr;
   }

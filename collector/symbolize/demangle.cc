@@ -9,13 +9,13 @@
 namespace rollcall {
 namespace {
 
-// Longer ones exist (expression templates) but help nobody, and the demangler's time and memory can
-// grow faster than its input.
+// Longer names exist (expression templates) but are unreadable, and the demangler's time and memory
+// can grow faster than its input.
 constexpr size_t kMaxMangledBytes = 8192;
 constexpr size_t kMaxTemplateArgumentBytes = 24;
 
-// Index just behind the bracket that closes the one at `open`, or npos. Inside, '<' and '>' count
-// as brackets only when `open` is '<', and the '>' of "->" never.
+// Returns the index after the bracket that closes the one at `open`, or npos. Inside, '<' and '>'
+// count as brackets only if `open` is '<'; the '>' of "->" never does.
 size_t SkipBalanced(std::string_view text, size_t open) {
   const bool angle = text[open] == '<';
   int depth = 0;
@@ -45,7 +45,7 @@ size_t SkipBalanced(std::string_view text, size_t open) {
   return std::string_view::npos;
 }
 
-// Cuts what may follow a parameter list within a declarator: cv- and ref-qualifiers.
+// Removes what may follow a parameter list in a declarator, such as cv- and ref-qualifiers.
 std::string_view SkipQualifiers(std::string_view rest) {
   for (bool again = true; again;) {
     again = false;
@@ -109,7 +109,7 @@ std::string ShortenCxxName(std::string_view name) {
     const char c = rest[0];
     if (c == '<' || c == '{' || c == '(') {
       const size_t end = SkipBalanced(rest, 0);
-      // A function that returns a pointer to a function, or a form unknown here: better long.
+      // A function that returns a pointer to a function, or an unknown form: keep the long name.
       if (end == std::string_view::npos || rest.starts_with("(*") || rest.starts_with("(&")) {
         return std::string(name);
       }
@@ -121,8 +121,8 @@ std::string ShortenCxxName(std::string_view name) {
             !out.empty() && !out.ends_with("::") && end > kMaxTemplateArgumentBytes;
         out += long_arguments ? std::string_view("<\xE2\x80\xA6>") : rest.substr(0, end);
       } else {
-        // A parameter list: the name is over, unless this was the enclosing function of a local
-        // entity, or the "decltype (…)" of a return type.
+        // A parameter list ends the name, unless it belongs to the enclosing function of a local
+        // entity, or to the "decltype (…)" of a return type.
         const std::string_view after = SkipQualifiers(rest.substr(end));
         if (after.empty() || after.starts_with(" [clone")) return out;
         conversion = false;
@@ -162,7 +162,7 @@ std::string FortranName(std::string_view symbol) {
   const auto lower = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   };
-  // A contained procedure has a number behind its name.
+  // A contained procedure has a number after its name.
   if (const size_t dot = symbol.rfind('.');
       dot != std::string_view::npos && dot + 1 < symbol.size() &&
       std::all_of(symbol.begin() + static_cast<std::ptrdiff_t>(dot) + 1, symbol.end(),

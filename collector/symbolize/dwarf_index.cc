@@ -21,7 +21,7 @@ const char* StringAttribute(Dwarf_Die* die, unsigned name) {
   return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
 }
 
-// A C++ name from the scopes that enclose a declaration, for functions that have no linkage name.
+// Makes a C++ name from the scopes around a declaration, for functions without a linkage name.
 std::string QualifiedName(Dwarf_Die* die, const char* name, bool with_functions) {
   Dwarf_Die declaration = *die;
   Dwarf_Attribute attribute;
@@ -75,7 +75,7 @@ bool IsFortran(int language) {
   }
 }
 
-// Sets `*qualified` to false where the scopes of a C++ function had to be guessed.
+// Sets `*qualified` to false if the scopes of a C++ function had to be guessed.
 std::string FunctionName(Dwarf_Die* die, int language, NameStyle style, bool* qualified) {
   const char* name = StringAttribute(die, DW_AT_name);
   if (!IsFortran(language)) {
@@ -88,13 +88,13 @@ std::string FunctionName(Dwarf_Die* die, int language, NameStyle style, bool* qu
       language == DW_LANG_C) {
     return name;
   }
-  // A Fortran procedure's scope is its module; the program around a contained one is no part of it.
+  // A Fortran procedure's scope is its module; a program that contains it is not part of its name.
   if (!IsFortran(language)) *qualified = false;
   return QualifiedName(die, name, !IsFortran(language));
 }
 
-// Joins with the unit's directory and drops "." and ".."; the latter only where the result names
-// the same file, since "link/.." is not the directory that holds the link.
+// Joins `file` with the unit's directory and removes "." and "..". It keeps ".." if the result
+// would be another file, since "link/.." is not the directory that contains the link.
 std::string AbsolutePath(const char* file, Dwarf_Die* unit) {
   if (file == nullptr || std::strcmp(file, "???") == 0) return "";
   std::filesystem::path path(file);
@@ -124,7 +124,7 @@ std::optional<Dwarf_Word> UnsignedAttribute(Dwarf_Die* die, unsigned name) {
   return value;
 }
 
-// libdw opens the file that a skeleton unit names, whatever it is: a FIFO there would block it.
+// libdw opens any kind of file that a skeleton unit names: it would block on a FIFO.
 bool SplitFileIsSafe(Dwarf_Die* skeleton) {
   const char* name = StringAttribute(skeleton, DW_AT_dwo_name);
   if (name == nullptr) name = StringAttribute(skeleton, DW_AT_GNU_dwo_name);
@@ -134,8 +134,8 @@ bool SplitFileIsSafe(Dwarf_Die* skeleton) {
   const auto safe = [&st](const std::string& path) {
     return stat(path.c_str(), &st) != 0 || S_ISREG(st.st_mode);
   };
-  // libdw looks beside the module too, under the same name; the module's directory is as
-  // trustworthy as the module, and the name has no directory there.
+  // libdw also looks for the name, without its directory, next to the module; the module's
+  // directory is as trustworthy as the module.
   return safe(name) && (directory == nullptr || safe(std::string(directory) + "/" + name));
 }
 
@@ -154,7 +154,7 @@ bool MayHoldFunctions(int tag) {
   }
 }
 
-// The chain of inlined functions below `function` at `vaddr`, outermost first.
+// Returns the chain of functions inlined into `function` at `vaddr`, outermost first.
 std::vector<Dwarf_Die> InlinedChain(Dwarf_Die function, uint64_t vaddr) {
   std::vector<Dwarf_Die> chain;
   Dwarf_Die scope = function;
@@ -194,7 +194,7 @@ std::optional<Dwarf_Die> DwarfIndex::FindUnit(uint64_t vaddr) {
         if (begin < end) unit_ranges_.push_back({begin, end, die});
       }
     }
-    // Units do not overlap in an intact file; in a damaged one any answer that ends is good.
+    // Units do not overlap in an intact file; in a damaged one any result will do.
     std::stable_sort(unit_ranges_.begin(), unit_ranges_.end(),
                      [](const Range& a, const Range& b) { return a.begin < b.begin; });
   }
@@ -219,8 +219,8 @@ void DwarfIndex::CollectFunctions(Unit* unit, Dwarf_Die* parent, int depth, int*
         if (begin < end) unit->functions.push_back({begin, end, child});
       }
     }
-    // Fortran's contained procedures and GNU C's nested functions stand inside another function's
-    // entry, outside its address range.
+    // Fortran's contained procedures and GNU C's nested functions are inside another function's
+    // DIE, but outside its address range.
     if (MayHoldFunctions(tag)) CollectFunctions(unit, &child, depth + 1, budget);
   }
 }
@@ -247,8 +247,8 @@ DwarfIndex::Unit& DwarfIndex::UnitAt(Dwarf_Die unit_die) {
 }
 
 DwarfIndex::Range* DwarfIndex::FunctionAt(Unit& unit, uint64_t vaddr) {
-  // Of nested functions the inner one was collected later, and LTO may leave several at one
-  // address.
+  // Searches from the end: inner functions are collected after outer ones, and LTO may leave
+  // several functions at one address.
   const auto function =
       std::find_if(unit.functions.rbegin(), unit.functions.rend(),
                    [vaddr](const Range& r) { return vaddr >= r.begin && vaddr < r.end; });
@@ -276,7 +276,7 @@ std::vector<DwarfCall> DwarfIndex::Calls(uint64_t vaddr, size_t most) {
       const bool gnu = tag == DW_TAG_GNU_call_site;
       Dwarf_Attribute attribute;
       Dwarf_Addr address = 0;
-      // A call instead of a return has none.
+      // A tail call has no return address.
       if (dwarf_formaddr(dwarf_attr(&child, gnu ? DW_AT_low_pc : DW_AT_call_return_pc, &attribute),
                          &address) != 0) {
         continue;
@@ -321,7 +321,7 @@ std::vector<DwarfFrame> DwarfIndex::Lookup(uint64_t vaddr, NameStyle style) {
     DwarfFrame frame{.function = {}, .file = file, .line = line, .inlined = true};
     frame.function = FunctionName(&*inlined, language, style, &frame.qualified);
     frames.push_back(std::move(frame));
-    // Where it was inlined is the place of the frame around it.
+    // The place of the enclosing frame is where this function was inlined.
     const auto call_file = UnsignedAttribute(&*inlined, DW_AT_call_file);
     const auto call_line = UnsignedAttribute(&*inlined, DW_AT_call_line);
     file.clear();

@@ -16,7 +16,7 @@
 namespace rollcall {
 namespace {
 
-// The sum of what all compressed sections claim to unpack to.
+// The total unpacked size that the compressed sections claim.
 uint64_t UnpackedBytes(Elf* elf) {
   uint64_t total = 0;
   Elf_Scn* section = nullptr;
@@ -75,8 +75,8 @@ bool ElfFile::HasSection(const char* name) const {
   Elf_Scn* section = nullptr;
   while ((section = elf_nextscn(elf_, section)) != nullptr) {
     GElf_Shdr header;
-    // In a file made by `strip --only-keep-debug`, and the reverse, sections lose their contents
-    // but keep their headers.
+    // Files made by `strip --only-keep-debug`, and the stripped files, have sections with a header
+    // but without contents.
     if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
     const char* found = elf_strptr(elf_, names, header.sh_name);
     if (found == nullptr) continue;

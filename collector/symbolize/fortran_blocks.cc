@@ -7,7 +7,7 @@
 namespace rollcall::source_languages {
 namespace {
 
-// Without comments and the insides of strings, in lower case.
+// Returns the line in lower case, without comments and the contents of strings.
 std::string FortranCode(std::string_view line) {
   std::string code;
   char quote = 0;
@@ -49,7 +49,7 @@ std::optional<Blocks> BlocksByEnds(std::string_view text) {
   uint32_t branches = 0;
   int line = 0;
   int begins = 0;
-  std::string statement;  // with the lines that an '&' joins
+  std::string statement;  // with the lines that '&' joins to it
   const auto close = [&](int last) {
     SourceBlock block{.first = open.back().first, .last = last, .branch = open.back().branch};
     block.kind = open.back().loop ? BlockKind::kLoop : BlockKind::kArm;

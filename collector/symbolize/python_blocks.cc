@@ -7,7 +7,7 @@
 namespace rollcall::source_languages {
 namespace {
 
-// What lines join by brackets and backslashes, without comments and the insides of strings.
+// Lines joined by brackets and backslashes, without comments and the contents of strings.
 struct LogicalLine {
   int first = 0;
   int last = 0;
@@ -124,7 +124,7 @@ std::optional<Blocks> BlocksByIndentation(std::string_view text) {
     int indent;
     uint32_t branch;
   };
-  std::vector<Open> branches;  // that an else may go on with
+  std::vector<Open> branches;  // that an else may continue
   uint32_t next_branch = 0;
   for (size_t i = 0; i < lines->size(); ++i) {
     const LogicalLine& line = (*lines)[i];
@@ -144,7 +144,7 @@ std::optional<Blocks> BlocksByIndentation(std::string_view text) {
     }
     if (word == "for") block.subject = Targets(code.substr(word.size()));
     if (!loop) {
-      // The else of a loop, of a try, goes on with no branch.
+      // The else of a loop or of a try continues no branch.
       if (goes_on && (branches.empty() || branches.back().indent != line.indent)) continue;
       if (!goes_on) branches.push_back({line.indent, next_branch++});
       block.branch = branches.back().branch;

@@ -14,7 +14,7 @@ int Valid(int64_t line) {
 
 uint8_t ByteAt(std::string_view table, size_t i) { return static_cast<uint8_t>(table[i]); }
 
-// Pairs of steps: so many bytes on, the line changes by so much.
+// The table has pairs: a step in bytes, then the change of the line.
 int LineByNotab(std::string_view table, int64_t line, uint64_t offset) {
   uint64_t at = 0;
   for (size_t i = 0; i + 1 < table.size(); i += 2) {
@@ -25,8 +25,8 @@ int LineByNotab(std::string_view table, int64_t line, uint64_t offset) {
   return Valid(line);
 }
 
-// Pairs: the line changes by so much, and that is the line of so many bytes. A change of -128 says
-// that these bytes have no line.
+// The table has pairs: a number of bytes, and the change that gives their line. A change of -128
+// means that these bytes have no line.
 int LineByRanges(std::string_view table, int64_t line, uint64_t offset) {
   constexpr int8_t kNoLine = -128;
   uint64_t end = 0;
@@ -39,7 +39,7 @@ int LineByRanges(std::string_view table, int64_t line, uint64_t offset) {
   return 0;
 }
 
-// A number in pieces of six bits, the lowest first; bit 6 says that more follow.
+// Reads numbers in pieces of six bits, lowest first; bit 6 means that more follow.
 struct Reader {
   std::string_view table;
   size_t next = 0;
@@ -69,7 +69,7 @@ struct Reader {
 };
 
 // Entries of 1 to 8 code units. The first byte: bit 7 set, four bits of form, length - 1. Columns
-// are passed over.
+// are skipped.
 int LineByLocations(std::string_view table, int64_t line, uint64_t offset) {
   enum Form : uint8_t { kOneLineFirst = 10, kOneLineLast = 12, kNoColumns = 13, kLong = 14, kNone };
   Reader reader{table};

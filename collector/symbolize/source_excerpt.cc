@@ -30,7 +30,7 @@ std::vector<std::string_view> SplitLines(std::string_view content) {
   return lines;
 }
 
-// Columns of white space in front; -1 for a blank line.
+// The number of columns of leading white space; -1 for a blank line.
 int Indentation(std::string_view line) {
   size_t column = 0;
   for (const char c : line) {
@@ -66,7 +66,7 @@ std::vector<int> EnclosingControl(const std::vector<std::string_view>& lines, in
   const int stop = std::max(0, index - kMaxEnclosingDistance);
   for (int i = index - 1; i >= stop && indent > 0; --i) {
     const int here = Indentation(lines[i]);
-    // Labels and preprocessor lines stand at the margin without enclosing anything.
+    // Labels and preprocessor lines are at the margin but enclose nothing.
     if (here < 0 || here >= indent || lines[i][0] == '#') continue;
     indent = here;
     if (!OpensBlock(lines[i])) continue;

@@ -56,7 +56,7 @@ std::string WithoutDirectives(std::string_view text) {
   std::vector<Conditional> open;
   std::string result;
   result.reserve(text.size());
-  bool directive = false;  // its line goes on
+  bool directive = false;  // it continues on the next line
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = Trim(text.substr(0, end));

@@ -24,7 +24,7 @@ struct DwarfDeleter {
 };
 using DwarfPtr = std::unique_ptr<Dwarf, DwarfDeleter>;
 
-// One module, opened. Without `file` it answers nothing, and `note` says why.
+// An opened module. Without `file` it yields no symbols, and `note` says why.
 struct Module {
   std::string note;
   std::unique_ptr<ElfFile> file;
@@ -39,8 +39,8 @@ struct Module {
   std::unordered_map<uint64_t, std::vector<SourceFrame>> cache;  // by vaddr * 2 + is_return_address
 };
 
-// dwz moves shared parts into another file. libdw would open whatever the module names, so it is
-// found here; without it names and origins are missing, and the symbol table is the better answer.
+// dwz moves shared parts into another file. libdw would open any file that the module names, so it
+// is found here. Without it, names and origins are missing, and the symbol table is used instead.
 bool AttachAltFile(Module* module, const ElfFile& debug, const Symbolizer::Options& options) {
   const char* name = nullptr;
   const void* id = nullptr;
@@ -59,7 +59,7 @@ bool AttachAltFile(Module* module, const ElfFile& debug, const Symbolizer::Optio
 void OpenModule(Module* module, const CodeAddress& address, const Symbolizer::Options& options) {
   std::string path = address.module_path;
   if (path.ends_with(kDeleted)) {
-    // Another file may have the name by now; only the build id can tell.
+    // Another file may have this name now; only the build id distinguishes them.
     if (address.build_id.empty()) {
       module->note = "the file was deleted while it ran";
       return;
@@ -95,7 +95,7 @@ void OpenModule(Module* module, const CodeAddress& address, const Symbolizer::Op
       module->index = std::make_unique<DwarfIndex>(module->dwarf.get());
     }
   }
-  // The module's own .symtab is complete if it is there; the debug file's if it was stripped.
+  // The module's own .symtab is complete if present; if it was stripped, the debug file's is.
   const bool stripped = !file->HasSection(".symtab") && module->debug_file != nullptr;
   module->symbols = SymbolTable(stripped ? module->debug_file->elf() : file->elf());
   if (module->symbols.empty()) module->symbols = SymbolTable(file->elf());

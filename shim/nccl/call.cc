@@ -486,7 +486,7 @@ void Begin(Call* call, Arguments* arguments) {
 
 void End(Call* call, const Arguments& arguments, int result) {
   if (result == kInProgress) StopMarks("a communicator is non-blocking");
-  // Of an error of CUDA's the program hears; it says nothing about what was called.
+  // A CUDA error is returned to the program; it says nothing about the recorded operations.
   const bool error = Failed(result) && !IsCuda(call->info->kind);
   if (!calls::ReopenBracket(call, error ? result : kSuccess)) return;
   EndByKind(call, arguments, result);

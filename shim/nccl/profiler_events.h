@@ -15,7 +15,7 @@
 
 namespace rollcall::shim::nccl::profiler {
 
-// Of the function that NCCL called: ROLLCALL_CALLER_FRAME() and the return address in it.
+// The function that NCCL called: ROLLCALL_CALLER_FRAME() and the return address in it.
 struct Caller {
   const void* frame;
   const void* address;

@@ -31,7 +31,7 @@ uint64_t LastLaunch();
 
 // The entry of this member and stream; kNoSlot if the table is full (counted).
 uint32_t SlotOf(Comm* comm, uint64_t stream);
-// Of a slot that is not kNoSlot.
+// `slot` must not be kNoSlot.
 const ring::GpuProgress& ProgressOf(uint32_t slot);
 // False if a later launch has been there already.
 bool MarkEnqueued(uint32_t slot, uint64_t launch);

@@ -138,7 +138,7 @@ struct FileHash {
   uint64_t value = 0;
 };
 
-// Of what is stored of a code object; `code` are its bytes. False: not readable.
+// Fingerprint of the stored part of a code object; `code` are its bytes. False: not readable.
 template <typename Memory>
 [[gnu::always_inline]] inline bool Fingerprint(const Shape& shape, Memory& memory,
                                                const unsigned char* code, FileHash* last_file,

@@ -113,7 +113,7 @@ class DumpBuilder : public DumpSink {
           break;
       }
     }
-    // What the watchdog has retired is done, whatever the events said when it was looked at last.
+    // An operation that the watchdog has retired is complete, whatever its last recorded state.
     if (retired) entry.state = State::kCompleted;
     if (collective_seq < 0) collective_seq = seq;
     if (collective_seq > 0) entry.collective_seq = static_cast<uint64_t>(collective_seq);
@@ -167,7 +167,7 @@ class DumpBuilder : public DumpSink {
   static uint64_t Number(Value value) {
     return static_cast<uint64_t>(std::max<int64_t>(Values::IntegerOr(value, 0), 0));
   }
-  // JSON has 0 for None.
+  // JSON dumps have 0 instead of None.
   static int64_t Time(Value value) {
     const int64_t time = Values::IntegerOr(value, 0);
     return time <= 0 ? kNoTime : time;
@@ -221,13 +221,13 @@ class DumpBuilder : public DumpSink {
     }
     const auto [entry, added] =
         path_index_.try_emplace(hash, static_cast<uint32_t>(dump_.paths.size()));
-    // Two paths of one hash: the second is stored without being found again.
+    // Two paths have the same hash: the second is stored, but is not found again.
     if (!added && dump_.paths[entry->second] == path_) return entry->second;
     dump_.paths.push_back(path_);
     return static_cast<uint32_t>(dump_.paths.size() - 1);
   }
 
-  // torch's pickler stores each frame once and refers to it ever after.
+  // torch's pickler stores each frame once and refers to it afterwards.
   uint32_t FrameOf(const Values& values, Value value) {
     if (!value.IsContainer() || !values.IsLasting(value)) return ReadFrame(values, value);
     if (value.index >= lasting_frames_.size()) lasting_frames_.resize(value.index + 1, kNoIndex);
@@ -252,7 +252,7 @@ class DumpBuilder : public DumpSink {
       }
     }
     uint64_t hash = Mix(Mix(frame.function, frame.file), static_cast<uint64_t>(frame.line));
-    while (true) {  // until a hash of its own
+    while (true) {  // until a hash is unused
       const auto [entry, added] =
           frame_index_.try_emplace(hash, static_cast<uint32_t>(dump_.frames.size()));
       if (added) {
@@ -268,7 +268,7 @@ class DumpBuilder : public DumpSink {
     }
   }
 
-  // A value that is shared costs the file three bytes each time that it is looked at again.
+  // Counts visits: a file can refer to a shared value again with three bytes.
   bool Spend(size_t visits) {
     visits_ += visits;
     left_out_ |= visits_ > max_visits_;

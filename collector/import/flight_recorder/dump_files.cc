@@ -47,7 +47,7 @@ Dump DumpFiles::Read(const File& file) {
   if (fd) {
     FileSource source(fd.get());
     dump = ReadDump(source, file.path, file.format);
-    // When the dump was taken, if nobody copied it without its time.
+    // The time of the dump, unless the file was copied without its time.
     dump.taken_at_ns = stamp.modified_ns;
   } else {
     dump.problems.push_back({ProblemCode::kUnreadable, error, file.path});

@@ -28,8 +28,8 @@ class SourceBuffer : public std::streambuf {
   std::array<char, 1 << 16> buffer_;
 };
 
-// Parse events to values. The stack holds what is open; `pending_` the items of all open
-// containers, each from its own beginning.
+// Turns parse events into values. `frames_` has the open containers; `pending_` has the items of
+// all of them, each container's from its `begin` on.
 class TreeReader : public nlohmann::json_sax<nlohmann::json> {
  public:
   TreeReader(Values* values, DumpSink* sink) : values_(*values), sink_(*sink) {}
@@ -59,15 +59,15 @@ class TreeReader : public nlohmann::json_sax<nlohmann::json> {
     std::string text = error.what();
     const size_t reason = text.find(": ");
     if (reason != std::string::npos) text.erase(0, reason + 2);
-    // Counted in characters read, the offending one included.
+    // `position` is the number of characters read, including the offending one.
     const auto offset = static_cast<int64_t>(position) - (position > 0 ? 1 : 0);
     problem_ = {ProblemCode::kDamaged, "not JSON from here on: " + Printable(text), "", offset};
     return false;
   }
 
-  // After the last event.
+  // Call it after the last event.
   std::optional<Problem> Finish(uint64_t file_bytes) {
-    // Of a file that broke off, the fields that were whole.
+    // If the file is truncated, its complete fields are used.
     if (!frames_.empty() && frames_[0].container.type == Value::Type::kDict) {
       const size_t begin = frames_[0].begin;
       const size_t end = frames_.size() > 1 ? frames_[1].begin : pending_.size();
@@ -88,7 +88,7 @@ class TreeReader : public nlohmann::json_sax<nlohmann::json> {
     bool entries = false;
   };
 
-  // The lexer quotes what it read, which may be anything.
+  // The lexer quotes its input, which may contain anything.
   static std::string Printable(std::string text) {
     if (text.size() > 160) text.resize(160);
     for (char& c : text) {
@@ -124,7 +124,7 @@ class TreeReader : public nlohmann::json_sax<nlohmann::json> {
     if (!frames_.empty() && frames_.back().entries) values_.BeginEntry();
     frame.container = values_.NewContainer(type);
     frame.begin = pending_.size();
-    // {"entries": [ …: one container is open, and the key is the last thing that was read.
+    // {"entries": [ …: one container is open, and the key was read last.
     frame.entries = type == Value::Type::kList && frames_.size() == 1 &&
                     frames_[0].container.type == Value::Type::kDict && !pending_.empty() &&
                     pending_.back().type == Value::Type::kString &&

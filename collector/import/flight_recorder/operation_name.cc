@@ -29,7 +29,7 @@ OperationName ParseOperationName(std::string_view name) {
     std::string_view name;
     Operation operation;
   };
-  // The longer name first where one begins with the other.
+  // If one name is a prefix of another, the longer one comes first.
   constexpr Row kRows[] = {
       {"all_reduce_barrier", Operation::kTorchBarrier},
       {"allreduce_barrier", Operation::kTorchBarrier},

@@ -9,7 +9,7 @@
 namespace rollcall::flight_recorder {
 namespace {
 
-// What is not understood still has a name, for the message.
+// The name of an unsupported opcode, for the message.
 std::string OpcodeName(uint8_t opcode) {
   struct Row {
     uint8_t opcode;
@@ -201,7 +201,7 @@ class Machine {
 
   void Push(Value value) { stack_.push_back(value); }
 
-  // What may be popped: values above the innermost mark.
+  // Whether `count` values can be popped: those above the innermost mark. Fails if not.
   bool Has(size_t count) {
     const size_t base = marks_.empty() ? 0 : marks_.back() + 1;
     if (stack_.size() >= base + count) return true;
@@ -233,7 +233,7 @@ class Machine {
     Push(tuple);
   }
 
-  // Index of the innermost mark; that of no mark is an error.
+  // Pops the innermost mark and sets `*mark` to its index. Fails if there is no mark.
   bool PopMark(size_t* mark) {
     if (marks_.empty()) {
       Fail("the pickle refers to a mark that is not there");
@@ -253,7 +253,7 @@ class Machine {
     Push(tuple);
   }
 
-  // The container below what is appended to it.
+  // Finds the container below the values that are appended to it.
   bool Target(size_t above, Type type, size_t* target) {
     const size_t base = marks_.empty() ? 0 : marks_.back() + 1;
     if (above <= base || stack_[above - 1].type != type) {
@@ -301,7 +301,7 @@ class Machine {
     if ((stack_.size() - mark - 1) % 2 != 0) return Fail("a dict has a key without a value");
     if (!AppendTo(stack_[target], mark + 1)) return;
     stack_.resize(mark);
-    // An entry is whole: the mark of the list of entries lies right below it.
+    // An entry is complete if the mark of the list of entries is directly below it.
     if (target >= 2 && stack_[target - 1].type == Type::kMark && IsEntries(target - 2)) {
       GiveEntry(stack_[target]);
       stack_[target] = Value();
@@ -309,13 +309,14 @@ class Machine {
     }
   }
 
-  // Is this the list under the key "entries" of the outermost dict?
+  // Whether this is the list under the key "entries" of the outermost dict.
   bool IsEntries(size_t at) const {
     return at >= 2 && !marks_.empty() && stack_[at].type == Type::kList &&
            stack_[at - 1].type == Type::kString && stack_[0].type == Type::kDict &&
            values_.strings.KeyOf(stack_[at - 1].index) == Key::kEntries && DirectlyInDict(at);
   }
-  // A value of the outermost dict: its mark is the first of all, or there is none (SETITEM).
+  // Whether this is a value of the outermost dict: the dict's mark is the first, or there is none
+  // (SETITEM).
   bool DirectlyInDict(size_t at) const {
     if (at == 2) return true;  // dict, key, value
     return stack_[1].type == Type::kMark && (at - 2) % 2 == 1 &&
@@ -326,7 +327,7 @@ class Machine {
     if (entry.type == Type::kDict) sink_.Entry(values_, entry);
   }
 
-  // The outermost dict's fields; of a pickle that broke off, those that were whole.
+  // Hands over the outermost dict's fields; if the pickle is truncated, the complete ones.
   void GiveFields() {
     if (stack_.empty() || stack_[0].type != Type::kDict) return;
     GivePairs(values_.Items(stack_[0]));
@@ -352,7 +353,7 @@ class Machine {
   void Long() {
     const uint64_t length = Number<1>();
     if (problem_ || !Need(length)) return;
-    // Two's complement; what does not fit into 64 bits is no number of a dump.
+    // Two's complement. Dumps have no numbers beyond 64 bits; these become None.
     uint64_t bits = 0;
     bool negative = false;
     bool fits = true;
@@ -371,7 +372,7 @@ class Machine {
   }
 
   void Float() {
-    const uint64_t bits = __builtin_bswap64(Number<8>());  // big-endian, alone of all
+    const uint64_t bits = __builtin_bswap64(Number<8>());  // the only big-endian value
     Value value;
     value.type = Type::kFloat;
     value.real = std::bit_cast<double>(bits);
@@ -412,7 +413,7 @@ class Machine {
 
   void Put(uint64_t index) {
     if (problem_ || !Has(1)) return;
-    // Picklers number in order: whoever jumps ahead wants memory.
+    // Picklers number in order. A number far ahead would only make this use memory.
     if (index > steps_) return Fail(fmt::format("memo number {} is out of order", index));
     if (index >= memo_.size()) memo_.resize(index + 1, Value::Of(Type::kMark, 0));
     memo_[index] = stack_.back();
@@ -437,7 +438,7 @@ class Machine {
   DumpSink& sink_;
   std::vector<uint8_t> buffer_;
   size_t at_ = 0;      // in buffer_
-  size_t end_ = 0;     // of what buffer_ holds
+  size_t end_ = 0;     // of the data in buffer_
   uint64_t read_ = 0;  // bytes of the file that were read
   uint64_t op_offset_ = 0;
   uint64_t steps_ = 0;
@@ -446,7 +447,7 @@ class Machine {
   std::vector<Value> stack_;
   std::vector<size_t> marks_;  // indices into stack_
   std::vector<Value> memo_;
-  bool memoised_ = false;  // a container, since the present entry began
+  bool memoised_ = false;  // whether a container was, since the current entry began
 };
 
 }  // namespace

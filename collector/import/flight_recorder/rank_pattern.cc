@@ -46,7 +46,7 @@ NamedRank RankPattern::Find(std::string_view name) const {
     }
     return result;
   }
-  // Off come extensions that are no number: ".json", ".pickle"; "rank.12" keeps its rank.
+  // Removes extensions that are not numbers: ".json", ".pickle"; "rank.12" keeps its rank.
   for (size_t dot = name.rfind('.'); dot != std::string_view::npos && dot != 0;
        dot = name.rfind('.')) {
     if (dot + 1 < name.size() &&

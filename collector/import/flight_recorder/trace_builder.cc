@@ -18,7 +18,7 @@ constexpr size_t kMaxName = 256;
 
 std::string Clean(std::string_view text) { return CleanText(text, kMaxName); }
 
-// torch's names of scalar types, and how many bytes one takes; 0 for those not listed.
+// The bytes of a scalar type, by torch's name; 0 if it is not listed.
 uint64_t BytesOf(std::string_view dtype) {
   struct Row {
     std::string_view name;
@@ -117,7 +117,7 @@ uint32_t FlightTraceBuilder::WorldOf(const Dump& dump) {
   }
   std::vector<Job>& jobs = jobs_[dump.directory];
   const auto rank = static_cast<size_t>(dump.rank);
-  // Of a damaged dump, the groups may be lost.
+  // A damaged dump may have lost its groups.
   const auto fits = [&](const Job& other) {
     return other.ranks == ranks || other.ranks.empty() || ranks.empty();
   };
@@ -131,7 +131,7 @@ uint32_t FlightTraceBuilder::WorldOf(const Dump& dump) {
   };
   if (job != nullptr && taken(*job)) return kNoIndex;
   if (job == nullptr) {
-    // A host's name may stand before the rank: one job has dumps of many prefixes.
+    // A host name may precede the rank, so the dumps of one job may have different prefixes.
     for (Job& other : jobs) {
       if (job == nullptr && fits(other) && !taken(other)) job = &other;
     }
@@ -219,7 +219,7 @@ void FlightTraceBuilder::AddStatuses(Adding* adding) {
     if (entry.pg_id >= 0 && entry.pg_name != kNoIndex)
       names.try_emplace(entry.pg_id, entry.pg_name);
   }
-  // The rest by order.
+  // The other ids are matched by order.
   std::vector<std::pair<int64_t, uint32_t>> sorted_names;
   for (const Group& group : dump.groups) {
     const std::optional<int64_t> number = AsNumber(dump.strings.Get(group.name));
@@ -247,7 +247,7 @@ void FlightTraceBuilder::AddStatuses(Adding* adding) {
     counters.enqueued = std::max<int64_t>(status.enqueued, 0);
     counters.completed = std::max<int64_t>(status.completed, 0);
   }
-  // Records are numbered from 0 (from 1 after a reset): the first one is still there.
+  // Records are numbered from 0 (from 1 after a reset): nothing was overwritten if all are present.
   const bool whole =
       !dump.entries.empty() && dump.entries.front().record_id <= 1 &&
       dump.entries.back().record_id - dump.entries.front().record_id + 1 == dump.entries.size();
@@ -287,7 +287,7 @@ uint32_t FlightTraceBuilder::PathOf(Adding* adding, uint32_t path) {
     if (frame.function != kNoIndex) made.function = Clean(dump.strings.Get(frame.function));
     if (frame.file != kNoIndex) made.file = CleanText(dump.strings.Get(frame.file), 4 * kMaxName);
     made.line = frame.line;
-    // Frames of C++ stand in the same list.
+    // C++ frames are in the same list.
     made.language = made.file.ends_with(".py") || made.file.starts_with("<") ? Language::kPython
                                                                              : Language::kNative;
     made.detail = made.line != 0 ? FrameDetail::kSourceLine : FrameDetail::kSymbol;
@@ -369,7 +369,7 @@ void FlightTraceBuilder::AddEntry(Adding* adding, const Entry& entry) {
   const bool message = operation == Operation::kTorchSend || operation == Operation::kTorchRecv;
   if (message || entry.is_p2p) {
     has_p2p_[member.communicator] = true;
-    if (!message) return;  // the bracket around messages that stand for themselves
+    if (!message) return;  // encloses messages that have entries of their own
     event.detail = entry.p2p_seq;
     process.p2p.push_back(event);
   } else {
@@ -380,7 +380,7 @@ void FlightTraceBuilder::AddEntry(Adding* adding, const Entry& entry) {
     }
     if (!member.events.empty() && event.sequence <= member.events.back().sequence) {
       Event& before = member.events.back();
-      // Calls of one coalesced group share a number: they are one operation, done when all are.
+      // Calls of one coalesced group share a number: they are one operation, complete when all are.
       if (event.sequence < before.sequence) {
         adding->out_of_order = true;
         return;
@@ -419,7 +419,7 @@ Trace FlightTraceBuilder::Finish() {
       if (counters.first_open == 0) {
         member.completed = std::min(member.entered, completed);
       } else if (completed < member.completed) {
-        // The ring was full of younger ones.
+        // Newer entries have overwritten those of open operations.
         member.completed = completed;
         Process& process = trace_.processes[member.process];
         if (process.table_overflows++ == 0) {

@@ -39,7 +39,7 @@ bool Values::Append(Value container, std::span<const Value> items) {
   Container& to = containers_[container.index];
   if (to.begin + to.count > items_.size()) to.count = 0;
   if (to.count != 0 && to.begin + to.count != items_.size()) {
-    // Something else was appended meanwhile: move it to the end, where it can grow.
+    // Other items follow this container's: move its items to the end, where it can grow.
     if (size() + to.count > kMaxValues) return false;
     const size_t begin = items_.size();
     items_.resize(begin + to.count);
@@ -57,7 +57,7 @@ bool Values::Append(Value container, std::span<const Value> items) {
 std::span<const Value> Values::Items(Value container) const {
   if (!container.IsContainer() || container.index >= containers_.size()) return {};
   const Container& from = containers_[container.index];
-  // What an entry appended to something older went with the entry.
+  // Items that an entry appended to an older container were dropped with the entry.
   if (from.begin + from.count > items_.size()) return {};
   return {items_.data() + from.begin, from.count};
 }

@@ -1,4 +1,4 @@
-// A bundle (collector/bundle/bundle.md), and what only bundles have in them.
+// Bundles (collector/bundle/bundle.md), and the members that only bundles contain.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -12,8 +12,8 @@
 namespace rollcall {
 namespace {
 
-// Read later, member by member: what lies there as it is comes before a picture of it that was
-// taken earlier.
+// Bundles are read later, member by member: a file itself takes precedence over its earlier copy in
+// a bundle.
 AddContent ReadBundleFile(const InputFile& file, ByteSource& bytes) {
   if (file.in_bundle || !bundle::IsBundle(bytes)) return nullptr;
   return [path = file.path](TraceAssembly* assembly) { assembly->AddBundle(path); };
@@ -21,7 +21,7 @@ AddContent ReadBundleFile(const InputFile& file, ByteSource& bytes) {
 
 AddContent ReadKeptSources(const InputFile& file, ByteSource& bytes) {
   if (!file.in_bundle || file.name != bundle::kSourcesName) return nullptr;
-  // One byte more than is parsed, so that what is too long is seen to be.
+  // Reads one byte more than is parsed, to detect text that is too long.
   std::string text(std::min<uint64_t>(bytes.Size(), 2 * KeptSources::kMaxBytes + 1), '\0');
   text.resize(bytes.Read(0, text.data(), text.size()));
   return [path = file.path, text = std::move(text)](TraceAssembly* assembly) {

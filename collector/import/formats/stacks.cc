@@ -1,4 +1,4 @@
-// What `rollcall attach` saw (collector/attach/stacks.md): kept as it is for who can read it.
+// The output of `rollcall attach` (collector/attach/stacks.md), kept as text for its own reader.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -14,7 +14,7 @@ AddContent ReadStacksText(const InputFile& file, ByteSource& bytes) {
   std::string text(kStacksBegin.size(), '\0');
   text.resize(bytes.Read(0, text.data(), text.size()));
   if (text != kStacksBegin) return nullptr;
-  // One byte more than all may have, so that what is too long is seen to be.
+  // Reads one byte more than is allowed, to detect text that is too long.
   text.resize(std::min<uint64_t>(bytes.Size(), kMaxStacksTextBytes + 1));
   text.resize(bytes.Read(0, text.data(), text.size()));
   return [path = file.path, text = std::move(text)](TraceAssembly* assembly) mutable {
