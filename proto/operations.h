@@ -33,7 +33,7 @@ enum class Operation : uint16_t {
   kLeftover = 902,
 };
 
-// What has to agree between the members of a communicator: matching_rules.def.
+// What must agree between the members of a communicator: matching_rules.def.
 enum class Rule : uint8_t {
 #define RULE(name, ...) k##name,
 #include "proto/matching_rules.def"

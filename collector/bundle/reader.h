@@ -23,9 +23,9 @@ struct Member {
 bool IsBundle(ByteSource& bytes);
 
 // Calls `visit` for every member but the manifest, in order. Unusable data is skipped and reported
-// to `add_problem`, with `source` or a member's name below it and the offset that had been read; data
-// before the damage is used. Throws std::bad_alloc and the callbacks' exceptions only. Safe from
-// several threads for different sources.
+// to `add_problem`, with `source` or a member's name below it and the offset that had been read;
+// data before the damage is used. Throws std::bad_alloc and the callbacks' exceptions only. Safe
+// from several threads for different sources.
 void ReadBundle(ByteSource& bytes, const std::string& source,
                 const std::function<void(Member)>& visit,
                 const std::function<void(Problem)>& add_problem);

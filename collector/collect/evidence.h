@@ -12,7 +12,7 @@
 
 namespace rollcall::collect {
 
-// The data of one agent. All of it is untrusted.
+// The data of one agent. It came over the network and is untrusted.
 struct NodeEvidence {
   std::string host;
   std::string run_directory;

@@ -53,7 +53,7 @@ struct CoreFile {
   pid_t pid = 0;
   pid_t parent = 0;
   std::string name;  // of the program, at most 15 bytes; cleaned text
-  int signal = 0;    // that ended it; 0: none, as of a core that gcore(1) made
+  int signal = 0;    // that ended it; 0: none, as in a core made by gcore(1)
   // From NT_SIGINFO; false if the process itself or the kernel (a fault) sent the signal, or if
   // that is not recorded.
   bool signal_from_outside = false;

@@ -21,8 +21,8 @@ namespace rollcall {
 
 struct CoreStack {
   std::vector<CodeAddress> frames;  // innermost first
-  // The first frame that a signal interrupted: those before it belong to the signal handler. 0: no
-  // handler was running.
+  // Index of the outermost frame that a signal interrupted: those before it belong to signal
+  // handlers. 0: no handler was running.
   size_t interrupted = 0;
   ring::StackEnd end = ring::StackEnd::kNone;
   std::string detail;  // why it ended, unless complete; for the user
@@ -37,7 +37,7 @@ struct CoreStacks {
 struct CoreUnwindOptions {
   size_t max_frames = 256;                     // of a thread
   std::chrono::milliseconds deadline{20'000};  // for all threads
-  // For tests: called first in the child, in place of a library that crashes.
+  // For tests: called first in the child, to simulate a library that crashes.
   std::function<void()> in_child{};
 };
 

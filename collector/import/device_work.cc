@@ -256,7 +256,7 @@ class StreamSimulator {
   // called first. If the one that was called first lacks no member, the same such launch comes
   // first on all processes. Otherwise two different ones would look like two orders.
   struct Head {
-    bool complete = true;  // no member is missing
+    bool complete = true;  // no member is missing, and the calls fit
     uint32_t meeting = kNoIndex;
     uint64_t launch = 0;
   };

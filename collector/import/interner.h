@@ -1,4 +1,4 @@
-// Stores everything in a Trace that repeats once. A thousand ranks in one loop share a few dozen
+// Stores each repeated element of a Trace only once. A thousand ranks in one loop share a few dozen
 // call paths and argument lists.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_INTERNER_H_
 #define ROLLCALL_COLLECTOR_IMPORT_INTERNER_H_

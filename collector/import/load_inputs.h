@@ -1,5 +1,5 @@
-// Loads any input of the commands that read traces: run directories, rings, journals, Flight
-// Recorder dumps, bundles; as one symbolized Trace.
+// Loads any input of the commands that read traces (run directories, rings, journals, Flight
+// Recorder dumps, bundles) into one Trace, and symbolizes it.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOAD_INPUTS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOAD_INPUTS_H_
 
@@ -23,7 +23,7 @@ struct FoundInput {
 struct Inputs {
   Trace trace;
   std::vector<StacksText> stacks;  // of jobs without a trace
-  KeptSources sources;             // of bundles; Excerpt() reads the file where none has it
+  KeptSources sources;             // of bundles; Excerpt() reads the file if none has it
   std::vector<FoundInput> files;   // that hold traces, in the order of `inputs` and of their names
 };
 

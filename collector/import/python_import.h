@@ -1,4 +1,4 @@
-// The Python frames of one ring's call paths.
+// Reads the Python frames of one ring's call paths.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_PYTHON_IMPORT_H_
 #define ROLLCALL_COLLECTOR_IMPORT_PYTHON_IMPORT_H_
 

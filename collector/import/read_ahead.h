@@ -93,7 +93,7 @@ class ReadAhead {
 
   size_t count_;
   const std::function<Result(size_t)> read_;
-  std::mutex mutex_;  // guards all below but threads_, and count_
+  std::mutex mutex_;  // guards count_ and the members below, except threads_
   std::condition_variable room_;
   std::condition_variable done_;
   std::array<Slot, kAhead> slots_;  // of index i: i % kAhead

@@ -62,8 +62,8 @@ struct RingCall {
   uint32_t kind = 0;   // ring::RingKind
   uint32_t uid = 0;    // of the member
   bool nested = false;
-  Operation failed = Operation::kNone;      // of an error that rejected a call: whose
-  ErrorClass rejected = ErrorClass::kNone;  // of the call
+  Operation failed = Operation::kNone;      // of the call that an error rejected
+  ErrorClass rejected = ErrorClass::kNone;  // the error that rejected this call
   uint64_t launch = 0;                      // of an operation on a device, with its stream
   uint64_t stream = 0;
   bool captured = false;

@@ -48,10 +48,10 @@ struct RingThread {
 
 struct RingSnapshot {
   std::string source;
-  bool usable = false;             // false: nothing but `problems` says anything
-  bool moved = false;              // a thread made calls while the picture was taken
-  int64_t taken_at_ns = kNoTime;   // CLOCK_REALTIME of the picture; set by whoever took it
-  std::optional<NodeClock> clock;  // by which its times are corrected: import/node_clock.h
+  bool usable = false;             // false: only `problems` is valid
+  bool moved = false;              // a thread made calls while the image was taken
+  int64_t taken_at_ns = kNoTime;   // CLOCK_REALTIME of the image; set by the caller
+  std::optional<NodeClock> clock;  // that corrected its times: import/node_clock.h
   uint64_t activity = 0;           // RingActivity() of the image
   ring::FileHeader header{};
   std::vector<RingThread> threads;
@@ -63,7 +63,7 @@ struct RingSnapshot {
   std::vector<ring::Module> modules;      // by index in the file; `path` may still be out of range
   std::vector<ring::Datatype> datatypes;  // by index in the file
   std::vector<std::vector<uint64_t>> count_arrays;
-  std::vector<ring::PythonCode> python_code;   // by index in the file; one that is not whole, or
+  std::vector<ring::PythonCode> python_code;   // by index in the file; an incomplete one, or one
                                                // that refers outside the strings, has no hash
   std::vector<uint8_t> strings;                // see String()
   std::vector<uint64_t> path_words;            // see Path()

@@ -92,7 +92,7 @@ class Splitter {
     }
   }
 
-  // The device of an event of the host process; kNoIndex if it belongs to no single device.
+  // The process of the device to which an event belongs; kNoIndex if it belongs to no single one.
   uint32_t OwnerOf(const Event& event) const {
     const auto found = slot_of_.find(event.member);
     return found == slot_of_.end() ? kNoIndex : slots_[found->second].process;

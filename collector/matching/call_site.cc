@@ -17,13 +17,13 @@ std::string_view PathKey(const std::vector<uint32_t>& codes) {
 bool SamePlace(const SourceFrame& a, const SourceFrame& b) {
   if (a.function != b.function || a.file != b.file || a.line != b.line) return false;
   if (a.language != b.language) return false;
-  // Without lines, two calls in one function are told apart by address.
+  // Without lines, calls in one function are distinguished by address.
   return a.line != 0 || (a.module == b.module && a.vaddr == b.vaddr);
 }
 
-// Where lines are known, a place in the source: compilers copy code (the first iteration of a loop,
-// the code after an if), so one call in the source may have several addresses. Otherwise the
-// address.
+// Identifies a code location: by source line if lines are known, because compilers copy code (the
+// first iteration of a loop, the code after an if) and one call may have several addresses;
+// otherwise by address.
 std::string PlaceKey(const Code& code) {
   std::string key;
   for (const SourceFrame& frame : code.frames) {
@@ -130,7 +130,7 @@ bool CallSites::FindLoops(uint32_t path_a, size_t divergence, const SourceFrame&
   for (size_t i = a.size(); i-- > divergence;) {
     const std::vector<SourceBlock>* blocks = BlocksOf(*a[i]);
     if (blocks == nullptr) {
-      // Libraries between the user's functions and the call have their own loops.
+      // Loops of libraries between the user's functions and the call do not count.
       all &= a[i]->line != 0 ? !IsUserLine(*a[i]) : IsFrameworkFrame(*a[i]);
       continue;
     }
@@ -190,7 +190,7 @@ PathDivergence CallSites::Part(uint32_t path_a, uint32_t path_b) const {
     path_divergence.known = path_divergence.same = true;
     return path_divergence;
   }
-  // A path that is cut at its outer end has no known beginning to compare from.
+  // A path that is cut at its outer end has no known outermost frame to compare from.
   for (const uint32_t path : {path_a, path_b}) {
     if (!IsWhole(trace_.call_paths[path]) || IsBlurred(trace_.call_paths[path]))
       return path_divergence;
@@ -203,8 +203,8 @@ PathDivergence CallSites::Part(uint32_t path_a, uint32_t path_b) const {
   const SourceFrame& fa = *a[i];
   const SourceFrame& fb = *b[i];
   if (fa.function.empty() || fb.function.empty()) return path_divergence;
-  // Inside a runtime, two lines are not a branch of the program: instructions of the interpreter,
-  // or main() and the functions that exit() calls in libc.
+  // Two lines inside a runtime are not a branch of the program: they may be instructions of the
+  // interpreter, or main() and the functions that exit() calls in libc.
   if (IsRuntimeModule(fa.module) || IsRuntimeModule(fb.module)) return path_divergence;
   path_divergence.known = true;
   path_divergence.branch = fa.function == fb.function && fa.file == fb.file;

@@ -11,15 +11,15 @@
 
 namespace rollcall {
 
-// A loop around a call, by the lines of one frame of its path.
+// A loop around a call, given as lines in one frame of its path.
 struct LoopAround {
   uint32_t path = kNoIndex;
   size_t depth = 0;  // of the frame, from the outermost
-  int first = 0;     // lines
+  int first = 0;     // line numbers
   int last = 0;
 };
 
-// Where two call paths diverge, seen from their outer ends.
+// Where two call paths diverge, compared from the outermost frame.
 struct PathDivergence {
   bool known = false;  // both paths are whole, and their functions have names
   bool same = false;   // the same path to the same call
@@ -27,19 +27,19 @@ struct PathDivergence {
   // them. False: they diverge at one call site that called two functions (a function pointer, a
   // plug-in).
   bool branch = false;
-  SourceFrame a;  // the frames of the function in which they diverge; of its caller if !branch
+  SourceFrame a;  // frames in the function where they diverge; in its caller if !branch
   SourceFrame b;
-  bool a_innermost = false;  // the function in which they diverge makes the MPI call of a itself
+  bool a_innermost = false;  // the function where they diverge makes the MPI call of a itself
   bool b_innermost = false;
   // < 0: a's line is before b's in that function; > 0: after; 0: unknown, or both are arms of one
   // branch, which have no order.
   int order = 0;
-  // From the sources, if they could be read. Loops that contain only one of the two, innermost
+  // From the sources, if they could be read. The loops contain only one of the two calls, innermost
   // first.
-  bool arms = false;  // the places are in arms of one branch
+  bool arms = false;  // the call sites are in different arms of one branch
   std::vector<LoopAround> loops_a;
   std::vector<LoopAround> loops_b;
-  bool sources_a = false;  // all sources from there to the call could be read
+  bool sources_a = false;  // all sources from the divergence to the call could be read
   bool sources_b = false;
 };
 
@@ -54,17 +54,17 @@ class CallSites {
   // by line, or by module and address where the line is unknown, not by index.
   uint32_t Id(uint32_t call_path) const { return call_path == kNoIndex ? 0 : ids_[call_path]; }
 
-  // The line of the user's own code that a verdict shows (user_code.h); empty without a path.
+  // The frame in the user's code that a verdict shows (user_code.h); empty without a path.
   SourceFrame UserFrame(uint32_t call_path) const;
 
   PathDivergence Part(uint32_t path_a, uint32_t path_b) const;
 
-  // Whether the call was made from inside the loop, by the same call path to the loop.
+  // Whether the call was made inside the loop, with the same call path to the loop.
   bool Inside(uint32_t path, const LoopAround& loop) const;
-  // The innermost arm of a branch that contains the place of `frame` and not that of `other`, in
-  // the same function. Null: none, or no sources. Owned by the trace.
+  // The innermost arm of a branch that contains the line of `frame` and not that of `other`, in the
+  // same function. Null if there is none, or no source. Owned by the trace.
   const SourceBlock* ArmAround(const SourceFrame& frame, const SourceFrame& other) const;
-  // Whether the call is under a condition inside the loop.
+  // Whether the call is in a conditional branch inside the loop.
   bool IsConditional(const LoopAround& loop) const;
 
  private:

@@ -36,7 +36,7 @@ void FindTwins(CommunicatorHistory* histories) {
   for (uint32_t i = 0; i < histories->members.size(); ++i) {
     histories->members[i].twin = i;
     const std::optional<Checkpoint> last = LastCheckpoint(*histories->members[i].member);
-    // Without call paths, the hash says nothing about call sites.
+    // Without call paths, the hash does not identify call sites.
     if (!histories->ordered || !last || last->path_hash == 0) continue;
     alike[Key(last->sequence, last->semantic_hash, last->path_hash)].push_back(i);
   }
@@ -154,7 +154,7 @@ void VisitDifferences(
       }
     }
   }
-  // In a large communicator, few members may have more than their newest calls on record.
+  // In a large communicator, most members may have records of their newest calls only.
   std::vector<uint32_t> by_first;
   for (uint32_t i = 0; i < histories.members.size(); ++i) {
     if (histories.members[i].last != 0) by_first.push_back(i);
@@ -163,7 +163,7 @@ void VisitDifferences(
     return histories.members[a].first < histories.members[b].first;
   });
   size_t begun = 0;
-  // By arguments: how many were recorded when they were examined.
+  // For each Arguments: the number of members with records when it was examined.
   std::vector<size_t> seen(trace.arguments.size());
   std::vector<uint32_t> calls;
   for (uint64_t sequence = lowest; sequence <= highest; ++sequence) {
@@ -176,7 +176,7 @@ void VisitDifferences(
       if (histories.members[by_first[i]].At(sequence) != nullptr) calls.push_back(by_first[i]);
     }
     std::sort(calls.begin(), calls.end());
-    // Equal arguments need only be examined if every member that can take part did.
+    // Equal arguments are not examined again if every member with records took part.
     if (!differs[sequence - lowest] && calls.size() == begun) seen[arguments] = begun;
     visit(sequence, calls);
   }

@@ -1,5 +1,4 @@
-// The collectives of one communicator, side by side: what each member called under each sequence
-// number.
+// The collectives of one communicator: the call of each member for each sequence number.
 #ifndef ROLLCALL_COLLECTOR_MATCHING_COMMUNICATOR_HISTORY_H_
 #define ROLLCALL_COLLECTOR_MATCHING_COMMUNICATOR_HISTORY_H_
 
@@ -23,11 +22,10 @@ struct MemberHistory {
   uint64_t last = 0;     // of the newest record
   uint64_t entered = 0;  // the newest number that the member entered, recorded or not
   bool gap_free = true;  // no record is missing between first and last
-  // The member, possibly itself, that made the same calls from the same call sites (by their last
-  // checkpoints) and has the most of them on record. Index into CommunicatorHistory::members.
+  // The member that made the same calls from the same call sites (by their last checkpoints) and
+  // has the most records of them; may be this one. Index into CommunicatorHistory::members.
   uint32_t twin = kNoIndex;
-  // The members whose twin this is, by the number of their oldest record, increasing; without
-  // itself.
+  // The other members that have this one as twin, by increasing number of their oldest record.
   std::vector<uint32_t> stands_for;
 
   const Event* At(uint64_t sequence) const;
@@ -37,22 +35,22 @@ struct CommunicatorHistory {
   uint32_t communicator = kNoIndex;
   std::vector<MemberHistory> members;  // members with a trace, by local rank
   std::vector<int32_t> absent;         // world ranks of members whose trace is missing
-  bool ordered = true;   // numbers are certain: no two threads inside at once, a sure identity
+  bool ordered = true;   // numbers are certain: no concurrent calls, and the key is not weak
   uint64_t highest = 0;  // the highest number that any member entered
 
-  // The members that made the call that `member` has on record under this number, and whose own
-  // record is overwritten.
+  // The members that made the same call with this number as `member`, and whose own record of it
+  // has been overwritten.
   std::span<const uint32_t> WithoutRecord(uint32_t member, uint64_t sequence) const;
 };
 
 CommunicatorHistory BuildHistory(const Trace& trace, uint32_t communicator);
 
-// The checkpoint at the last number that the member entered: equal in members that made the same
-// calls from the same call sites so far. Empty if there is none.
+// The checkpoint at the last number that the member entered. It is equal for members that made the
+// same calls from the same call sites so far. Empty if there is none.
 std::optional<Checkpoint> LastCheckpoint(const Member& member);
 
 // Calls `visit(sequence, calls)` for every number at which members have different arguments, or
-// arguments that were not examined before. `calls` are indices into histories.members of all
+// arguments that were not examined before. `calls` are the indices in histories.members of all
 // members with a record. Linear in the number of records; no single rank is the reference.
 void VisitDifferences(
     const Trace& trace, const CommunicatorHistory& histories,

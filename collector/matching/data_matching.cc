@@ -14,7 +14,7 @@
 namespace rollcall {
 namespace {
 
-// What one party specifies about one piece of data.
+// What one member specifies about one piece of data.
 struct BufferDescription {
   uint32_t call = 0;
   uint32_t datatype = kNoIndex;
@@ -44,7 +44,7 @@ class DataMatcher {
     return {};
   }
 
-  // The first party sends one message, which the second one receives.
+  // The first call sends one message, which the second one receives.
   Mismatch MatchMessage() const {
     const std::optional<BufferDescription> sent = Send(0);
     const std::optional<BufferDescription> received = Recv(1);
@@ -89,7 +89,7 @@ class DataMatcher {
     return ClassOf(type) == TypeClass::kByte || IsPacked(type);
   }
 
-  // As a ring stores it for a whole buffer; 0 if the type is unknown (proto/signature.h).
+  // The signature of a whole buffer, as in rings (proto/signature.h); 0 if the type is unknown.
   uint64_t SignatureOf(uint32_t datatype, uint64_t count) const {
     const DatatypeInfo& type = trace_.datatypes[datatype];
     if (count == 0 || type.basics == 0) return kEmptySignature;
@@ -144,7 +144,7 @@ class DataMatcher {
   }
 
   void AddBuffer(uint32_t i) {
-    // One buffer (Bcast), or two with the same description (Reduce): recorded on either side.
+    // One buffer (Bcast), or two with the same description (Reduce), recorded on one of the sides.
     const Arguments& a = Args(i);
     if (intercommunicator_ && a.root_or_peer == ring::kRootNone) return;
     const bool send = a.send_datatype != kNoIndex;
@@ -203,7 +203,7 @@ class DataMatcher {
     return voice.signature == kEmptySignature ? "nothing" : "data of another type or count";
   }
 
-  // All descriptions must be equal. The majority is counted by party: a party with two different
+  // All descriptions must be equal. The majority is counted by member: a member with two different
   // descriptions is counted in the smaller class, because one of its arguments is wrong.
   Mismatch Compare() {
     if (buffers_.empty()) return {};
@@ -370,7 +370,7 @@ class DataMatcher {
       arrays[{Args(i).recv_counts, Args(i).recv_datatype}].push_back(i);
     }
     if (!Spend(arrays.size() * calls_.size())) return {};
-    // by party: the number of parties that it disagrees with
+    // By member: the number of members that it disagrees with.
     std::map<uint32_t, uint32_t> complaints;
     Mismatch mismatch;
     for (const auto& [key, owners] : arrays) {
@@ -396,7 +396,7 @@ class DataMatcher {
   }
 
   // Without the counts of each pair (a Flight Recorder dump has none), the sum of what all members
-  // send must equal the sum of what all receive. Sums do not tell who is wrong.
+  // send must equal the sum of what all receive. Sums do not show which member is wrong.
   Mismatch MatchTotals() {
     const Member* first = calls_[0].topology;
     if (first == nullptr) return {};
@@ -454,7 +454,7 @@ class DataMatcher {
     if (j != i) ++(*complaints)[j];
   }
 
-  // The party with the most disagreements is the culprit; if two parties have the same number,
+  // The member with the most disagreements is the culprit; if two members have the same number,
   // either may be.
   void Blame(const std::map<uint32_t, uint32_t>& complaints, Mismatch* mismatch) const {
     uint32_t most = 0;

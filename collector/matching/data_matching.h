@@ -1,4 +1,4 @@
-// The matching rules for data: which signatures must be equal.
+// The matching rules for data: which type signatures must be equal.
 #ifndef ROLLCALL_COLLECTOR_MATCHING_DATA_MATCHING_H_
 #define ROLLCALL_COLLECTOR_MATCHING_DATA_MATCHING_H_
 
@@ -10,16 +10,16 @@
 
 namespace rollcall {
 
-// "4 x MPI_INT"; the multiplication sign is a real one.
+// "4 × MPI_INT".
 std::string DataText(const Trace& trace, uint32_t datatype, uint64_t count);
 
-// Datatype and count, by `rule`; all parties call one operation with one root.
+// Compares datatypes and counts by `rule`. All members call the same operation with the same root.
 Mismatch MatchData(const Trace& trace, const std::vector<MemberCall>& calls, Rule rule,
                    bool intercommunicator, MatchBudget* budget, std::vector<std::string>* notes);
 
 // One message (MPI 4.0, 3.3.1): the receive buffer may be larger than the message, and MPI_PACKED,
-// or MPI_BYTE with the same number of bytes, matches any type. No mismatch if that cannot be
-// decided.
+// or MPI_BYTE with the same number of bytes, matches any type. Returns no mismatch if the
+// records do not decide.
 Mismatch MatchMessage(const Trace& trace, const Arguments& sent, const Arguments& received);
 
 }  // namespace rollcall

@@ -21,7 +21,7 @@ size_t WeightOf(const std::vector<MemberCall>& calls, const std::vector<uint32_t
   return weight;
 }
 
-// Partitions the parties by a value that must be equal for all.
+// Partitions the calls by a value that must be equal for all.
 template <typename Value>
 Mismatch Partition(const std::vector<MemberCall>& calls, MismatchKind kind,
                    const std::function<bool(const MemberCall&)>& takes_part,

@@ -1,5 +1,5 @@
-// Whether the calls of a communicator's members under one sequence number match. MPI's rules,
-// argument by argument (MPI 4.0, chapter 6; roots of intercommunicators 6.2.3, type signatures 6.1
+// Checks whether the calls of a communicator's members with one sequence number match, by MPI's
+// rules for each argument (MPI 4.0, chapter 6; intercommunicator roots 6.2.3, type signatures 6.1
 // and 3.3.1).
 #ifndef ROLLCALL_COLLECTOR_MATCHING_MATCH_RULES_H_
 #define ROLLCALL_COLLECTOR_MATCHING_MATCH_RULES_H_
@@ -13,30 +13,30 @@
 
 namespace rollcall {
 
-// One member's call. `rank` and `arguments` as recorded; absent members are left out.
+// One member's call, with `rank` and `arguments` as recorded. Absent members have none.
 struct MemberCall {
   uint32_t member = 0;  // the caller's index for it
   int32_t rank = -1;    // in the communicator (its local group)
   const Arguments* arguments = nullptr;
   const Member* topology = nullptr;  // only its topology is used
-  // The number of members that made it, including those whose record is missing: those had the same
-  // operation, root and reduction, and possibly other data.
+  // The number of members that made this call, including those without a record. These had the same
+  // operation, root and reduction, but may have had other data.
   size_t weight = 1;
 };
 
 enum class MismatchKind : uint8_t { kNone, kOperation, kRoot, kReduceOp, kDatatype, kCount };
 
-// Indices into the given parties.
+// The members' vectors are indices into the given calls.
 struct Mismatch {
   MismatchKind kind = MismatchKind::kNone;
-  // The parties that differ from the majority, and the majority. Without a majority, `deviating` is
-  // empty, `agreeing` has the first side and `others` the second.
+  // The members that differ from the majority, and the majority. Without a majority, `deviating` is
+  // empty, `agreeing` has one side and `others` the other.
   std::vector<uint32_t> deviating;
   std::vector<uint32_t> agreeing;
   std::vector<uint32_t> others;
-  // One pair disagrees, and no other party shows which of the two is right: both are deviating.
+  // One pair disagrees, and no other member shows which of the two is right: both are deviating.
   bool pair = false;
-  bool cut_off = false;         // of a message: it is longer than its receive
+  bool cut_off = false;         // for a message: it is longer than the receive buffer
   std::string deviating_value;  // "root 1", "MPI_MAX", "2 x MPI_INT"
   std::string agreeing_value;
 
@@ -49,13 +49,13 @@ struct MatchBudget {
   bool exceeded = false;
 };
 
-// The first broken rule, in the order operation, root, reduction, datatype, count. Data that cannot
-// be compared (an unknown datatype, truncated counts) breaks no rule. `notes` collects what works
-// but the standard forbids: MPI_BYTE for another type with the same number of bytes.
+// Returns the first violated rule, in the order operation, root, reduction, datatype, count. Data
+// that cannot be compared (an unknown datatype, truncated counts) violates no rule. `notes` lists
+// what works but the standard forbids: MPI_BYTE for another type with the same number of bytes.
 Mismatch MatchCalls(const Trace& trace, const std::vector<MemberCall>& calls,
                     bool intercommunicator, MatchBudget* budget, std::vector<std::string>* notes);
 
-// "MPI_Allreduce", "4 x MPI_INT, MPI_SUM", "root 0": for titles and lines.
+// Texts for reports: "MPI_Allreduce", "4 x MPI_INT, MPI_SUM", "root 0".
 std::string OperationName(Operation operation);
 std::string ArgumentsText(const Trace& trace, const Arguments& arguments);
 

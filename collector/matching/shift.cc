@@ -20,7 +20,7 @@ constexpr size_t kMinEachTime = 4;
 
 using Keys = std::vector<uint64_t>;
 
-// The calls of a history by number.
+// The calls of a history, by sequence number.
 struct History {
   Keys sites;
   Keys roots;  // root plus one; 0: no root
@@ -30,7 +30,7 @@ struct History {
 
 struct FirstDifference {
   size_t index = 0;
-  bool a_has_more = false;  // a made `calls` calls that b skipped
+  bool a_has_more = false;  // a made `calls` calls that b skipped; else the reverse
   size_t calls = 0;
   bool each_time = false;
 };
@@ -49,9 +49,9 @@ bool GoesOn(const Keys& a, size_t i, size_t calls) {
 }
 
 // Whether a and b agree until one of them ends if a[i..i+calls) is left out. They must agree in at
-// least as many calls as are left out, as a single call may agree by chance; if those are complete
-// iterations of a loop, it suffices that nothing of b is left over. Equal calls have equal roots:
-// if the root makes its call on another line than the other ranks, the lines alone look shifted.
+// least as many calls as are left out, because a single call may agree by chance; if the calls left
+// out are whole iterations of a loop, it suffices that b has no further calls. Roots must be equal,
+// too: if the root makes its call on a different line, the lines alone look shifted.
 bool AgreeWithout(const History& a, size_t i, size_t calls, const History& b) {
   size_t agreeing = 0;
   for (; i + calls + agreeing < a.size() && i + agreeing < b.size(); ++agreeing) {
@@ -63,8 +63,8 @@ bool AgreeWithout(const History& a, size_t i, size_t calls, const History& b) {
          (agreeing > 0 && i + agreeing == b.size() && GoesOn(a.sites, i, calls));
 }
 
-// Whether a and b agree until one of them ends if a[i] is left out wherever a makes it and b never
-// does. A few calls may agree by chance, and so may a single repeated call.
+// Whether a and b agree until one of them ends if all occurrences of the call a[i], which b never
+// makes, are left out. A few calls may agree by chance, and so may a single repeated call.
 bool AgreeWithoutEach(const History& a, size_t i, const History& b) {
   const uint64_t left_out = a.sites[i];
   if (left_out == 0) return false;
@@ -88,7 +88,7 @@ bool AgreeWithoutEach(const History& a, size_t i, const History& b) {
          std::find(b.sites.begin(), b.sites.end(), left_out) == b.sites.end();
 }
 
-// The same calls from i on in another order: no call was skipped.
+// Whether a and b have the same calls from i on in a different order: no call was skipped.
 bool Turned(const Keys& a, const Keys& b, size_t i) {
   if (a.size() != b.size()) return false;
   return std::is_permutation(a.begin() + static_cast<ptrdiff_t>(i), a.end(),
@@ -120,8 +120,8 @@ std::optional<FirstDifference> FirstShift(const History& x, const History& y) {
   return std::nullopt;
 }
 
-// For each number the call that most histories made (Boyer and Moore's majority vote): no single
-// rank is the reference.
+// Returns for each number the call that most histories made (Boyer and Moore's majority vote), so
+// that no single rank is the reference.
 History MostFrequent(const std::vector<const std::vector<uint32_t>*>& classes,
                      const std::vector<History>& histories) {
   size_t longest = 0;
@@ -145,7 +145,7 @@ History MostFrequent(const std::vector<const std::vector<uint32_t>*>& classes,
   return most;
 }
 
-// Same length as `sites`, which belong to the history.
+// The roots of the first `size` calls of the history; root plus one, 0: no root.
 Keys RootsOf(const Trace& trace, const MemberHistory& history, size_t size) {
   Keys roots(size);
   for (const Event& event : history.member->events) {
@@ -172,8 +172,8 @@ std::vector<uint64_t> SiteHistory(const Trace& trace, const CallSites& sites,
 
 std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites,
                                const CommunicatorHistory& histories) {
-  // Compared is what all of them have recorded the beginning of. Of those that made the same calls
-  // one stands for all: of large jobs few whole histories are read.
+  // Compare from the first number that all members have on record. Of members that made the same
+  // calls, one represents all, so few whole histories are read in a large job.
   uint64_t first = 1;
   std::vector<uint32_t> recorded;
   for (uint32_t i = 0; i < histories.members.size(); ++i) {
@@ -185,7 +185,7 @@ std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites,
   }
   if (recorded.size() < 2) return std::nullopt;
 
-  // Members with one history are one class: there are few, however many ranks.
+  // Members with equal histories form one class: there are few classes, even with many ranks.
   std::map<std::pair<uint64_t, uint64_t>, std::vector<uint32_t>> classes;
   for (const uint32_t i : recorded) {
     const MemberHistory& history = histories.members[i];
@@ -237,7 +237,7 @@ std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites,
     std::vector<uint32_t>& side = deviates ? shift.deviating : shift.agreeing;
     side.insert(side.end(), by_size[c]->begin(), by_size[c]->end());
   }
-  // Where no call has the majority, the measure may have been the odd one.
+  // If no call has the majority, the reference itself may be on the deviating side.
   if (shift.deviating.size() > shift.agreeing.size()) {
     std::swap(shift.deviating, shift.agreeing);
     shift.extra = !shift.extra;
@@ -250,7 +250,7 @@ std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites,
 
 Loop FindLoop(const std::vector<uint64_t>& keys, size_t end) {
   for (size_t period = 1; period <= kMaxPeriod && 2 * period <= end; ++period) {
-    // How far back does keys[i] equal keys[i + period]?
+    // Go back as long as keys[i] equals keys[i + period].
     size_t i = end - period;
     while (i > 0 && keys[i - 1] == keys[i - 1 + period] && keys[i - 1] != 0) --i;
     if (end - i >= 2 * period) return {period, i};

@@ -1,9 +1,9 @@
-// Histories of call sites compared: pairing drift, and loops that ran a different number of times.
+// Compares histories of call sites to find skipped calls and loops with different iteration counts.
 //
-// A call that one rank skipped pairs with that rank's next call of the same kind, and nothing stops
-// until much later. The numbers agree all the time; the call sites do not: from the skipped call
-// on, one history is the other one shifted. Call sites that differ without a shift are two arms of
-// a branch that make the same call, and are no fault.
+// If a rank skips a collective, its next call of the same kind matches instead, and nothing blocks
+// until much later. The sequence numbers still agree but the call sites do not: from the skipped
+// call on, one history is the other one shifted. Call sites that differ without a shift are arms of
+// a branch that make the same call, which is no fault.
 #ifndef ROLLCALL_COLLECTOR_MATCHING_SHIFT_H_
 #define ROLLCALL_COLLECTOR_MATCHING_SHIFT_H_
 
@@ -19,30 +19,31 @@ namespace rollcall {
 
 struct Shift {
   uint64_t sequence = 0;  // the first number at which one history is shifted against the others
-  std::vector<uint32_t> deviating;  // histories
+  std::vector<uint32_t> deviating;  // indices of histories
   std::vector<uint32_t> agreeing;
-  bool tie = false;  // as many on one side as on the other
+  bool tie = false;  // both sides have the same size
   bool extra =
-      false;  // the deviating histories made calls that the others did not; else left some out
-  uint64_t calls = 0;      // how many
-  bool each_time = false;  // one call, wherever the others make it
+      false;  // the deviating histories made calls that the others did not; else they skipped some
+  uint64_t calls = 0;      // number of calls added or skipped
+  bool each_time = false;  // one call, at every place where it occurs
 };
 
-// The earliest shift on this communicator among the recorded calls; none if histories differ
-// nowhere, or only without a shift. Near linear in the number of records.
+// Finds the earliest shift among the recorded calls of this communicator. Empty if no histories
+// differ, or only without a shift. Nearly linear in the number of records.
 std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites,
                                const CommunicatorHistory& histories);
 
-// The loop that a history of site keys ends in: its last `length` keys repeat with `period`.
+// The loop at the end of a history of site keys: the keys from `begin` on repeat with `period`.
 struct Loop {
   size_t period = 0;  // 0: no loop
   size_t begin = 0;   // index of the first key of the repetition
 };
 
-// The loop that keys[0..end) ends in, whole twice at least; the shortest period. Linear in `end`.
+// Finds the loop at the end of keys[0..end): at least two whole iterations, shortest period. Linear
+// in `end`.
 Loop FindLoop(const std::vector<uint64_t>& keys, size_t end);
 
-// A history's site keys by number, from history.first; 0 where a record is missing.
+// Returns a history's site keys from number history.first on; 0 if a record is missing.
 std::vector<uint64_t> SiteHistory(const Trace& trace, const CallSites& sites,
                                   const MemberHistory& history);
 

@@ -12,7 +12,7 @@ namespace {
 
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// What follows `directory`, "/lib/" say, up to the next slash; all that follows in `rest`.
+// Finds the last `directory`, such as "/lib/", in `path`; `rest` is all that follows it.
 bool After(std::string_view path, std::string_view directory, std::string_view* rest) {
   const size_t at = path.rfind(directory);
   if (at == std::string_view::npos) return false;
@@ -27,7 +27,7 @@ std::string PackageName(std::string_view rest) {
   return std::string(name);
 }
 
-// Libraries that people also use from a source tree, by what only they have below their name.
+// Libraries that are also used from a source tree, recognized by names that only they contain.
 std::string SourceTree(std::string_view path) {
   constexpr std::string_view kTorch[] = {"nn/",    "distributed/", "autograd/", "utils/",
                                          "optim/", "_dynamo/",     "_tensor.",  "lib/"};
@@ -62,7 +62,7 @@ std::string FrameworkOfPath(std::string_view path) {
   }
   if (std::string tree = SourceTree(path); !tree.empty()) return tree;
   if (IsStandardLibrary(path)) return "Python";
-  // A library in one file: its name, without version.
+  // A library packed in one file: its name, without the version.
   for (const std::string_view packed : {".egg/", ".whl/"}) {
     const size_t end = path.rfind(packed);
     if (end == std::string_view::npos) continue;
@@ -72,7 +72,7 @@ std::string FrameworkOfPath(std::string_view path) {
   return "";
 }
 
-// Code that came from no file. What people type or exec() is theirs; this is what libraries make.
+// Code without a file. Typed or exec()'d code is the user's; this finds code that libraries make.
 std::string FrameworkOfGenerated(std::string_view file) {
   if (file.starts_with("<frozen")) return "Python";
   for (const std::string_view made :
@@ -98,7 +98,7 @@ bool IsNcclFunction(std::string_view function) {
              std::end(kNcclFunctions);
 }
 
-// What NCCL's profiler events tell of was called from inside NCCL: where the user's code begins.
+// NCCL calls the profiler for its events: returns the index of the frame that called NCCL, or 0.
 size_t BehindNccl(const std::vector<const SourceFrame*>& frames) {
   for (size_t i = frames.size(); i-- > 0;) {
     if (frames[i]->language != Language::kPython && IsNcclFunction(frames[i]->function)) {

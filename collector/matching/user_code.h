@@ -1,4 +1,4 @@
-// Which frames are the user's own: those that a verdict shows.
+// Finds the frames of the user's own code, which a verdict shows.
 #ifndef ROLLCALL_COLLECTOR_MATCHING_USER_CODE_H_
 #define ROLLCALL_COLLECTOR_MATCHING_USER_CODE_H_
 
@@ -10,23 +10,23 @@
 
 namespace rollcall {
 
-// IsRuntime() of runtime_modules.h, or Python's interpreter.
+// Whether it is a runtime library (IsRuntime() of runtime_modules.h) or Python's interpreter.
 bool IsRuntimeModule(std::string_view path);
 
 // What a frame belongs to if it is not the user's own: "mpi4py", "numpy" (a package below
 // site-packages or dist-packages, whatever its language), "Python" (its standard library and the
-// interpreter), "libmpi" (a runtime module). Empty for the user's own code, to which notebooks,
-// exec()'d strings and everything else count that lies in no such place.
+// interpreter), "libmpi" (a runtime module). Empty for the user's own code, which is everything
+// else, including notebooks and strings passed to exec().
 std::string FrameworkOf(const SourceFrame& frame);
 inline bool IsFrameworkFrame(const SourceFrame& frame) { return !FrameworkOf(frame).empty(); }
 
-// A line of the user's own code, not of a header of the C++ library.
+// Whether it has a line of the user's own code, not of a header of the C++ library.
 bool IsUserLine(const SourceFrame& frame);
 
-// Of frames, innermost first, without those that NCCL's own function called: the innermost of the
-// user's with a line; else the innermost with a line that is not of a runtime module, Python's
-// before native ones; else the innermost of no runtime module; else the innermost; nullptr if there
-// is none.
+// Selects one of `frames` (innermost first), ignoring those called from inside NCCL functions: the
+// innermost user frame with a line; else the innermost frame with a line outside runtime modules,
+// Python frames before native ones; else the innermost one outside runtime modules; else the
+// innermost one. nullptr if there are no frames.
 const SourceFrame* InnermostUserFrame(const std::vector<const SourceFrame*>& frames);
 
 // "solver.c:88"; empty if unknown.

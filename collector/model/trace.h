@@ -218,7 +218,7 @@ struct OpenRequest {
   uint64_t launch = 0;  // Process::device: the same for all operations of a group; 0: unknown
   uint64_t starts = 0;
   uint32_t partitions = 0;  // of a partitioned send; 0: not partitioned, or unknown
-  uint32_t marked = 0;      // of these, how many are ready since the last start
+  uint32_t marked = 0;      // number of these that are ready since the last start
   Event event;              // the call that made or last started it
 
   uint32_t Unmarked() const { return marked < partitions ? partitions - marked : 0; }
@@ -348,7 +348,7 @@ struct Process {
   // When a hang was reported, if the process has not moved since; kNoTime otherwise.
   int64_t judged_ns = kNoTime;
   uint64_t records_unreadable = 0;  // torn or damaged
-  uint64_t table_overflows = 0;     // entries (request, communicator, thread) for which no room was left
+  uint64_t table_overflows = 0;     // open requests, communicators, threads that did not fit
   uint64_t errors_seen = 0;
   uint32_t python_version = 0;  // PY_VERSION_HEX; 0 if there is no interpreter
   ring::PythonState python_state = ring::PythonState::kAbsent;
@@ -385,7 +385,7 @@ struct World {
 // A rank's call that makes a communicator from an id of its own instead of the next number of a
 // parent: ncclCommInitRank. Its members are known only from the ranks that called it.
 struct Creation {
-  uint64_t key = 0;  // of the id (the unique id): equal for all ranks that should meet
+  uint64_t key = 0;  // of the (unique) id: equal for all ranks that pass the same id
   uint32_t process = kNoIndex;
   int32_t rank = -1;              // as passed
   int32_t size = -1;              // as passed: number of ranks expected

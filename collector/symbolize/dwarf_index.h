@@ -66,7 +66,7 @@ class DwarfIndex {
   Dwarf* dwarf_;
   std::unordered_map<Dwarf_Off, Unit> units_;  // by offset of the unit's DIE
   bool all_units_read_ = false;
-  std::vector<Range> unit_ranges_;  // of every unit, where .debug_aranges does not help
+  std::vector<Range> unit_ranges_;  // of every unit, if .debug_aranges is incomplete
 };
 
 }  // namespace rollcall

@@ -20,7 +20,7 @@ struct ExcerptLine {
 struct SourceExcerpt {
   std::string file;
   std::vector<ExcerptLine> lines;  // empty if there is an error
-  std::string error;               // why there is nothing to show, for a person
+  std::string error;               // why there is nothing to show, for the user
   // When the source was last written, in ns since the epoch. If that is after the program's start,
   // the shown lines may not be the compiled ones.
   int64_t modified_ns = 0;

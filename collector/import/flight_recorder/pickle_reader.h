@@ -1,14 +1,14 @@
 // Reads a pickled dump without executing anything.
 //
-// A pickle is a program for a stack machine, and Python's own machine can be told to import and
-// call whatever is installed. Of its opcodes (https://docs.python.org/3/library/pickletools.html)
-// this one knows those that build plain data: numbers, strings, lists, tuples, dicts, and the memo.
-// torch::jit::Pickler writes no others (protocol 2), and Python's pickler writes no others for
-// plain data (protocols 2 to 5). GLOBAL, REDUCE, BUILD, INST, OBJ, NEWOBJ, persistent ids,
-// extension codes and text-mode numbers are refused by name.
+// A pickle is a program for a stack machine, which in Python can import and call any installed
+// code. This reader knows only the opcodes (https://docs.python.org/3/library/pickletools.html)
+// that build plain data: numbers, strings, lists, tuples, dicts, and the memo. torch::jit::Pickler
+// writes no others (protocol 2), and Python's pickler writes no others for plain data (protocols 2
+// to 5). GLOBAL, REDUCE, BUILD, INST, OBJ, NEWOBJ, persistent ids, extension codes and text-mode
+// numbers are refused by name.
 //
-// Bounds: values and strings by kMaxValues and kMaxStringBytes, the memo and the stack by the bytes
-// read, every length by what the file still holds. No recursion. Time is linear in the file.
+// Limits: kMaxValues and kMaxStringBytes for values and strings, the bytes read for the memo and
+// the stack, the rest of the file for every length. No recursion. Time is linear in the file.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_PICKLE_READER_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_PICKLE_READER_H_
 
@@ -20,9 +20,9 @@
 
 namespace rollcall::flight_recorder {
 
-// Hands over what is there, also from a file that ends early or is damaged: entries and fields that
-// came before the damage are whole. Returns why it stopped before the end, without a source.
-// Thread-safe for different sources. Throws nothing but std::bad_alloc.
+// Hands over entries and fields, also from a truncated or damaged file: those before the damage are
+// complete. Returns the reason if it stopped before the end, without a source. Thread-safe for
+// different sources. Throws std::bad_alloc only.
 std::optional<Problem> ReadPickle(ByteSource& source, Values* values, DumpSink* sink);
 
 }  // namespace rollcall::flight_recorder

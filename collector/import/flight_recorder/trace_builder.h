@@ -1,23 +1,23 @@
-// From the dumps of any number of ranks and jobs to one Trace.
+// Makes one Trace of the dumps of any number of ranks and jobs.
 //
 //   FlightTraceBuilder builder;
 //   for (…) builder.Add(dump);
 //   Trace trace = builder.Finish();
 //
-// Jobs. Dumps of one directory whose default groups have the same ranks are of one job; a rank that
-// is there twice begins another job if the names before the rank differ, and is a problem if not.
+// Jobs. Dumps of one directory whose default groups have the same ranks belong to one job. If a
+// rank occurs twice, it begins another job if the file names before the rank differ; otherwise it
+// is a problem.
 //
 // Groups become communicators, joined over ranks by name and ranks. Collectives become events under
 // their collective_seq_id, those of one coalesced group under one number; send and recv go to
-// Process::p2p, with p2p_seq_id as detail. What has not completed is also in
-// Process::open_requests, in the order in which it was enqueued; a Process from a dump is a
-// `device` one.
+// Process::p2p, with p2p_seq_id as detail. Operations that have not completed are also in
+// Process::open_requests, in the order of enqueueing. A Process from a dump has `device` set.
 //
-// How far a member came. pg_status counts collectives and point-to-point in one number, so that it
-// is used only where no rank has point-to-point in that group; else the entries say it, and a
-// member without any is not `counted`. pg_status has ids that are local to a rank: entries say
-// which group they mean, and for the rest the numerically sorted ids and names go together, unless
-// an entry contradicts.
+// Progress of a member. pg_status counts collectives and point-to-point in one number, so it is
+// used only if no rank has point-to-point in that group. Otherwise the entries show the progress,
+// and a member without entries is not `counted`. The ids in pg_status are local to a rank: entries
+// show which group an id means. The other ids are matched with the names in numerical order, unless
+// an entry contradicts this.
 //
 // Cost: linear in entries. Not thread-safe.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_TRACE_BUILDER_H_
@@ -40,27 +40,27 @@ class FlightTraceBuilder {
  public:
   FlightTraceBuilder() : interner_(&trace_) {}
 
-  // The dump's problems are added also if it is not usable.
+  // Adds a dump and its problems. If it is not usable, only its problems are added.
   void Add(const Dump& dump);
   // Empties the builder.
   Trace Finish();
 
  private:
-  // What is known of one dump while it is added.
+  // The state of adding one dump.
   struct Adding;
   struct Job {
     uint32_t world = kNoIndex;
     std::string prefix;  // of the dump that began it
-    std::string ranks;   // of the default group; empty while no dump said it
+    std::string ranks;   // of the default group; empty until a dump has them
   };
-  // What has to wait until all dumps are there.
+  // Counts of a member that are evaluated when all dumps have been added.
   struct Counters {
     int64_t enqueued = -1;  // pg_status
     int64_t completed = -1;
     uint64_t seen = 0;        // the highest number among the entries
     uint64_t first_open = 0;  // the lowest number that has not completed; 0 if there is none
     bool has_entries = false;
-    bool whole_ring = false;  // nothing was overwritten: what is not there never was
+    bool whole_ring = false;  // nothing was overwritten: missing entries never existed
   };
 
   uint32_t WorldOf(const Dump& dump);

@@ -1,9 +1,9 @@
-// The values of a Flight Recorder dump while it is read: what pickle and JSON have in common.
+// The values of a Flight Recorder dump while it is read: shared by the pickle and JSON readers.
 //
-// Both readers build values here, and hand each entry over as soon as it is whole, so that a dump
-// of any length needs the memory of one entry, plus what the file itself asks to be kept (the
-// memo). Everything comes from an untrusted file: a value may be of any type, shared, or contain
-// itself; whoever looks at one goes to a fixed depth and counts what it visits. Not thread-safe.
+// Both readers build values here, and hand over each entry as soon as it is complete. So a dump of
+// any length needs the memory of one entry, plus values that the file itself requires to be kept
+// (the memo). The file is untrusted: a value may have any type, be shared, or contain itself; code
+// that visits values descends to a fixed depth and counts its visits. Not thread-safe.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_VALUES_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_VALUES_H_
 
@@ -18,12 +18,12 @@
 
 namespace rollcall::flight_recorder {
 
-// What one file may keep at a time. A dump of 20,000 entries that Python wrote again, with
-// everything memoised, needs 4 million values.
+// The most values that one file may keep at a time. A dump of 20,000 entries that Python has
+// rewritten, with everything memoised, needs 4 million.
 inline constexpr size_t kMaxValues = size_t{1} << 24;
-inline constexpr size_t kMaxStringBytes = size_t{1} << 28;  // all of a file's, together
+inline constexpr size_t kMaxStringBytes = size_t{1} << 28;  // of all strings of a file together
 
-// The keys that are read; every other one is passed over.
+// The keys that are read; all others are skipped.
 enum class Key : uint8_t {
   kOther,
 #define FLIGHT_RECORDER_KEY(identifier, name) k##identifier,
@@ -31,10 +31,10 @@ enum class Key : uint8_t {
 #undef FLIGHT_RECORDER_KEY
 };
 
-// The strings of one file, each once.
+// The strings of one file, each stored once.
 class StringTable {
  public:
-  // Index of the string; copies it.
+  // Returns the index of the string, which is copied.
   uint32_t Add(std::string_view text);
   std::string_view Get(uint32_t index) const { return strings_[index]; }
   Key KeyOf(uint32_t index) const { return keys_[index]; }
@@ -42,7 +42,7 @@ class StringTable {
   size_t size() const { return strings_.size(); }
 
  private:
-  std::deque<std::string> strings_;  // addresses stay
+  std::deque<std::string> strings_;  // a deque: addresses are stable
   std::vector<Key> keys_;
   std::unordered_map<std::string_view, uint32_t> index_;
   size_t bytes_ = 0;
@@ -78,17 +78,17 @@ class Values {
   StringTable strings;
 
   Value NewContainer(Value::Type type);
-  // Appends to a list; to a dict, keys and values in turn. False: there is no room for more.
+  // Appends to a list; to a dict, keys and values alternately. False if there is no room.
   bool Append(Value container, std::span<const Value> items);
   std::span<const Value> Items(Value container) const;
-  // Any number that fits; `otherwise` for all else.
+  // A number if it fits; `otherwise` for any other value.
   static int64_t IntegerOr(Value value, int64_t otherwise);
   std::string_view StringOr(Value value, std::string_view otherwise) const;
 
-  // Between the two lies what one entry is made of. `keep`: a memo may refer to it.
+  // Enclose the values of one entry. `keep`: keep them, as a memo may refer to them.
   void BeginEntry() { entry_begin_ = {containers_.size(), items_.size()}; }
   void EndEntry(bool keep);
-  // Made before the present entry: it is there for good, under this index.
+  // Whether it was made before the current entry: then it is permanent and keeps its index.
   bool IsLasting(Value container) const { return container.index < entry_begin_.containers; }
   size_t size() const { return containers_.size() + items_.size(); }
 
@@ -106,11 +106,11 @@ class Values {
   Point entry_begin_;
 };
 
-// Takes what the readers find, in file order.
+// Receives the entries and fields from the readers, in file order.
 class DumpSink {
  public:
   virtual ~DumpSink() = default;
-  // One entry of the list `entries`; the value is gone afterwards.
+  // One entry of the list `entries`; the value is valid during the call only.
   virtual void Entry(const Values& values, Value entry) = 0;
   // A key of the dump's outermost dict, other than `entries`.
   virtual void Field(const Values& values, Key key, Value value) = 0;
