@@ -195,8 +195,7 @@ constexpr TextState DecodeTextState(uint32_t state, const Layout& layout) {
 
 constexpr uint32_t VersionOf(uint32_t version_hex) { return version_hex >> 16; }
 
-// --- The rows
-// ---------------------------------------------------------------------------------------
+// --- The rows ------------------------------------------------------------------------------------
 
 namespace rows {
 
@@ -400,8 +399,7 @@ inline constexpr Layout kRows[] = {rows::Python38(),  rows::Python39(),  rows::P
                                    rows::Python314()};
 inline constexpr uint32_t kFirstPublished = 0x30d;
 
-// --- What the interpreter publishes
-// -----------------------------------------------------------------
+// --- What the interpreter publishes --------------------------------------------------------------
 
 inline constexpr char kDebugCookie[8] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
 // The number of bytes at the start of _PyRuntime that contain all needed _Py_DebugOffsets.
@@ -553,8 +551,7 @@ constexpr LayoutResult FindLayout(uint32_t version_hex, const unsigned char* run
   return LayoutResult::kUnknownVersion;
 }
 
-// --- Text
-// -------------------------------------------------------------------------------------------
+// --- Text ----------------------------------------------------------------------------------------
 
 // Converts `length` characters of `kind` bytes each to UTF-8; writes at most `room` bytes, whole
 // characters only. Returns the number of bytes written. A surrogate that represents an undecodable

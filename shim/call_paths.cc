@@ -31,8 +31,7 @@ constexpr uint32_t kPending = 0;
 constexpr uint32_t kNoRoom = ~uint32_t{0};  // seen, and there was no room to store it
 constinit Entry g_entries[kEntries];
 
-// --- modules
-// ----------------------------------------------------------------------------------------
+// --- modules -------------------------------------------------------------------------------------
 
 struct Wanted {
   uint64_t pc;
@@ -118,8 +117,7 @@ uint64_t ModuleOf(uint64_t pc, uint64_t* bias, uint64_t* id_hash) {
   return index + 1;
 }
 
-// --- first sight
-// ------------------------------------------------------------------------------------
+// --- first sight ---------------------------------------------------------------------------------
 
 struct Native {
   uint64_t pcs[kMaxStackDepth];

@@ -53,8 +53,7 @@ T ValueOf(const std::pair<T, const char*> (&table)[n], std::string_view name, T 
 // 64-bit ids as text: JSON readers in other languages keep 53 bits of a number.
 std::string Hex(uint64_t value) { return fmt::format("{:#x}", value); }
 
-// --- writing
-// --------------------------------------------------------------------------------------
+// --- writing -------------------------------------------------------------------------------------
 
 void Put(Json* to, const journal::ProcessName& process) {
   if (process.ring_id != 0) (*to)["id"] = Hex(process.ring_id);
@@ -185,8 +184,7 @@ struct ToJsonLine {
   }
 };
 
-// --- reading: a field of the wrong type counts as missing
-// -----------------------------------------
+// --- reading: a field of the wrong type counts as missing ----------------------------------------
 
 std::string Text(const Json& from, const char* key, size_t max_bytes = kMaxText) {
   const auto it = from.find(key);

@@ -66,8 +66,7 @@ void NameLibrary(const void* caller) {
   snprintf(header->library, sizeof(header->library), "NCCL %d.%d.%d", major, minor, version % 100);
 }
 
-// --- Communicators
-// --------------------------------------------------------------------------------
+// --- Communicators -------------------------------------------------------------------------------
 
 // Exists from now on: its members may use it.
 void FinishCreation(Comm* comm, uint64_t handle, const void* caller) {
@@ -219,8 +218,7 @@ void EndInitAll(const Arguments& a, const void* caller) {
   }
 }
 
-// --- Operations
-// -----------------------------------------------------------------------------------
+// --- Operations ----------------------------------------------------------------------------------
 
 bool GoesToGraph(Group* group, uint64_t stream) {
   if (!g_process.gpu) return false;
@@ -282,8 +280,7 @@ void BeginOther(Call* call, const Arguments& a) {
   calls::WriteRecord(call, ring::kCollectiveRing);
 }
 
-// --- Groups
-// ---------------------------------------------------------------------------------------
+// --- Groups --------------------------------------------------------------------------------------
 
 // Inner ends do nothing that could block.
 void BeginGroupEnd(Call* call) {
@@ -311,8 +308,7 @@ void EndGroup(Call* call, int result) {
   group.ForgetPending();
 }
 
-// --- Questions about communicators that do not block
-// --------------------------------------------------------
+// --- Questions about communicators that do not block ---------------------------------------------
 
 // In vain: the thread polls, which is waiting.
 void EndQuestion(Call* call, const Arguments& a, int result) {
@@ -325,8 +321,7 @@ void EndQuestion(Call* call, const Arguments& a, int result) {
   Heard(a.comm, Failed(*a.state), FinishCreationAs);
 }
 
-// --- Operations that were stopped
-// ------------------------------------------------------------------------------
+// --- Operations that were stopped ----------------------------------------------------------------
 
 constexpr int kShrinkAbort = 1;  // NCCL_SHRINK_ABORT: it stops the parent's operations first
 
@@ -341,8 +336,7 @@ void NoteStopped(const Comm* comm) {
   if (comm != nullptr) StoreRelease(&comm->entry->stopped_launch, LastLaunch());
 }
 
-// --- The host waits
-// -------------------------------------------------------------------------------
+// --- The host waits ------------------------------------------------------------------------------
 
 bool WaitsForStream(Operation operation) {
   return operation == Operation::kcudaStreamSynchronize ||

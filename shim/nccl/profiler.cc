@@ -95,8 +95,7 @@ void* ToHandle(uint64_t number) {
 }
 uint64_t ToNumber(const void* handle) { return reinterpret_cast<uint64_t>(handle); }
 
-// --- init
-// ----------------------------------------------------------------------------------------------------
+// --- init ----------------------------------------------------------------------------------------
 
 int MaskFor(const Context* context, int version) {
   if (context == nullptr) return 0;
@@ -132,8 +131,7 @@ int InitHashed(void** context, uint64_t hash, int* mask, const char* name, int, 
   return kSuccess;
 }
 
-// --- events
-// --------------------------------------------------------------------------------------------------
+// --- events --------------------------------------------------------------------------------------
 
 // Versions 1 to 3: whose it is stands in each event.
 template <typename AnyDescriptor>

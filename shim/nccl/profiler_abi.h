@@ -31,8 +31,7 @@ enum : int {
   kGroupEndStarts = 24,
 };
 
-// --- operations; functions and types by number in version 1, by name since
-// -----------------------------------------
+// --- operations; functions and types by number in version 1, by name since -----------------------
 
 struct CollV1 {
   const char* comm_name;  // since NCCL 2.27 null, and the hash 0
@@ -95,8 +94,7 @@ struct P2pV4 {  // and later
   uint8_t channels;
 };
 
-// --- since version 5
-// -----------------------------------------------------------------------------------------------
+// --- since version 5 -----------------------------------------------------------------------------
 
 struct GroupApi {
   bool captured;
@@ -118,8 +116,7 @@ struct P2pApi {  // without the peer, which only the P2p event says
   bool captured;
 };
 
-// --- descriptors
-// ---------------------------------------------------------------------------------------------------
+// --- descriptors ---------------------------------------------------------------------------------
 
 template <typename TypeBits, typename CollPart, typename P2pPart>
 struct Descriptor {
@@ -139,8 +136,7 @@ using DescriptorV2 = Descriptor<uint8_t, CollV2, P2pV2>;  // and 3
 using DescriptorV4 = Descriptor<uint8_t, CollV4, P2pV4>;
 using DescriptorV5 = Descriptor<uint64_t, CollV4, P2pV4>;  // and later
 
-// --- the table that a plugin exports as ncclProfiler_v<version>
-// ----------------------------------------------------
+// --- the table that a plugin exports as ncclProfiler_v<version> ----------------------------------
 
 using InitV1 = int(void** context, int* mask);  // to 3
 using InitV4 = int(void** context, int* mask, const char* comm_name, uint64_t comm_hash, int nodes,

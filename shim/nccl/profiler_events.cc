@@ -29,8 +29,7 @@ namespace {
 constexpr uint32_t kMaxContexts = 1024;
 constinit Context g_contexts[kMaxContexts] = {};
 
-// --- handles
-// ----------------------------------------------------------------------------------------------------
+// --- handles -------------------------------------------------------------------------------------
 
 enum class Tag : uint64_t { kGroup = 1, kKernel, kMessage, kCollective, kChannel };
 constexpr unsigned kTagBits = 3;
@@ -43,8 +42,7 @@ uint64_t NumberOf(uint64_t handle, Tag tag) {
   return (handle & ((1 << kTagBits) - 1)) == static_cast<uint64_t>(tag) ? handle >> kTagBits : 0;
 }
 
-// --- communicators
-// ----------------------------------------------------------------------------------------------
+// --- communicators -------------------------------------------------------------------------------
 
 bool SwitchedOff() {
   const char* text = getenv(env::kNcclPlugin);
@@ -75,8 +73,7 @@ void Identify(Context* context, const Identity& identity) {
   }
 }
 
-// --- what comes too late or not at all
-// --------------------------------------------------------------------------
+// --- what comes too late or not at all -----------------------------------------------------------
 
 // Up to version 4 NCCL says what is launched. Where CUDA graphs are alive, or launches block, it
 // says so from a thread of the driver's and of some ranks only (hostStreamPlanTask in NCCL's
@@ -108,8 +105,7 @@ const char* Doubt(const void* frame) {
   return depth == 0 ? "call paths cannot be taken" : nullptr;
 }
 
-// --- records
-// ----------------------------------------------------------------------------------------------------
+// --- records -------------------------------------------------------------------------------------
 
 // An event of NCCL's as a call of the program's: `act` runs where it may be recorded.
 template <typename Act>
@@ -141,8 +137,7 @@ void Enqueue(uint32_t slot, uint64_t launch) {
   DeviceTells(slot, false);
 }
 
-// --- messages that wait for their group's end
-// ---------------------------------------------------------------------
+// --- messages that wait for their group's end ----------------------------------------------------
 
 // A ring of cells: one that was taken by a later message is lost, and counted.
 struct Waiting {

@@ -47,8 +47,7 @@ void Close(Context* context);
 // Whether devices are to tell when they start and complete (ROLLCALL_GPU=marks).
 bool WantsKernels();
 
-// --- since version 5: the calls, in the caller's thread
-// -----------------------------------------------------
+// --- since version 5: the calls, in the caller's thread ------------------------------------------
 
 // The first operation of an outermost group; one without a group is a group of its own (`alone`).
 uint64_t BeginGroup(const Context* context, const Caller& caller, bool alone);
@@ -62,16 +61,14 @@ void MessageLaunched(Context* context, const Caller& caller, uint64_t message,
 // A collective becomes this many channels' work.
 uint64_t CollectiveLaunched(uint64_t collective, uint32_t channels);
 
-// --- up to version 4: what goes to the device, without its stream
-// ----------------------------------------------
+// --- up to version 4: what goes to the device, without its stream --------------------------------
 
 uint64_t BeginKernel();
 // `channels` 0: unknown.
 uint64_t Launched(Context* context, const Caller& caller, uint64_t kernel, const Identity& identity,
                   const Called& called, uint32_t channels);
 
-// --- on the device
-// --------------------------------------------------------------------------------------------
+// --- on the device -------------------------------------------------------------------------------
 
 // A channel's work on a collective has begun. The handle is for its end.
 uint64_t ChannelStarted(uint64_t collective);

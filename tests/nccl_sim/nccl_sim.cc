@@ -222,8 +222,7 @@ class OnDevice {
   int before_ = 0;
 };
 
-// --- Groups
-// ---------------------------------------------------------------------------------------
+// --- Groups --------------------------------------------------------------------------------------
 
 struct Group {
   int depth = 0;
@@ -332,8 +331,7 @@ ncclResult_t Create(std::function<ncclResult_t()> creation) {
   return ncclSuccess;
 }
 
-// --- Communicators
-// --------------------------------------------------------------------------------
+// --- Communicators -------------------------------------------------------------------------------
 
 // Waits for as many as this rank was told of: with another number on another rank, for ever.
 ncclResult_t Enter(ncclComm_t comm, const std::string& name, int nranks, int rank, int device) {

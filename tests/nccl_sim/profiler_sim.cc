@@ -134,8 +134,7 @@ void FillNames(Part* part, const Task& task) {
   part->comm_hash = task.comm->hash;
 }
 
-// --- the event of a task on its way to the device
-// ----------------------------------------------------------------------
+// --- the event of a task on its way to the device ------------------------------------------------
 
 template <typename Descriptor>
 Descriptor Coll(const Task& task) {

@@ -162,8 +162,7 @@ class Maker {
     return program_.comms[static_cast<size_t>(comm)];
   }
 
-  // --- the patterns
-  // -------------------------------------------------------------------------------
+  // --- the patterns ------------------------------------------------------------------------------
 
   void SubcommunicatorMembers() {
     const int comm = Flip() ? kSome : kEven;

@@ -217,8 +217,7 @@ TEST(Journal, OpenSaysWhyItFailed) {
   EXPECT_EQ(error, "/nonexistent/journal.jsonl: No such file or directory");
 }
 
-// --- applied to a trace
-// ---------------------------------------------------------------------------
+// --- applied to a trace --------------------------------------------------------------------------
 
 class ApplyTest : public ::testing::Test {
  protected:

@@ -267,8 +267,7 @@ TEST_F(Capturing, TellsEqualFramesWithDifferentCallersApart) {
   for (size_t i = 2; i < 6; ++i) EXPECT_EQ(captured[i].pcs, captured[i - 2].pcs);
 }
 
-// --- Signals
-// ---------------------------------------------------------------------------------------
+// --- Signals -------------------------------------------------------------------------------------
 
 Pair* signal_pair;
 volatile sig_atomic_t signals_taken;
@@ -344,8 +343,7 @@ TEST_F(Capturing, EqualsLibunwindWhereverASignalInterrupts) {
   RecordProperty("samples_in_vdso", in_vdso);
 }
 
-// --- Stacks that are not the thread's
-// ---------------------------------------------------------------
+// --- Stacks that are not the thread's ------------------------------------------------------------
 
 TEST_F(Capturing, GivesOneAddressOnAnAlternateSignalStack) {
   Pair pair;
@@ -394,8 +392,7 @@ TEST_F(Capturing, GivesOneAddressInACoroutine) {
   }
 }
 
-// --- Code without unwind info
-// -----------------------------------------------------------------------
+// --- Code without unwind info --------------------------------------------------------------------
 
 #if defined(__x86_64__)
 Captured captured_for_jit;
