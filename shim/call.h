@@ -34,21 +34,21 @@ struct Call {
 
   bool entered;     // Begin did something that End has to undo
   bool recorded;    // `record` was written: it is in flight
-  bool in_ring;     // and stays on record when it is over
+  bool in_ring;     // `record` is also in its ring, where it stays after the call
   uint8_t ring;     // ring::RingKind
   bool own_status;  // the library got `status_bytes` in place of MPI_STATUS_IGNORE
-  bool counts;      // its messages count: not a tool's way of doing what the outer call says
-  Nesting outer;    // to put back
+  bool counts;      // its messages are counted; false: a tool implements the outer call by it
+  Nesting outer;    // the thread's nesting before this call, restored by End
   ThreadLog* log;
   Comm* comm;
   uint32_t* slots;  // request slots of a Waitall and the like, in the log's scratch
   uint32_t slot_count;
-  uint32_t slot;                // of a Wait
-  uint64_t* handles;            // what the handles were before, beside slots
-  uint64_t handle;              // what an in-out handle was before
-  uint32_t freed;               // what HandleFreed said of it
-  uint64_t poll_begin_ticks;    // of a poll that is timed; 0: this one is not
-  RollingHashes hashes_before;  // of `comm`, before this call's number
+  uint32_t slot;                // request slot of a Wait
+  uint64_t* handles;            // the handles before the call, parallel to `slots`
+  uint64_t handle;              // an in-out handle's value before the call
+  uint32_t freed;               // what HandleFreed returned for `handle`
+  uint64_t poll_begin_ticks;    // when a timed poll began; 0: the call is not timed
+  RollingHashes hashes_before;  // hashes of `comm` before this call took its sequence number
   MatchedMessage message;
   ring::Record record;
   alignas(8) char status_bytes[kLargestStatus];

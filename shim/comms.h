@@ -34,9 +34,9 @@ struct Comm {
   int32_t indegree = 0;  // topology, for neighborhood collectives
   int32_t outdegree = 0;
   RollingHashes hashes;
-  uint32_t made_by = 0;            // as HandleFreed said, while it is being freed
+  uint32_t made_by = 0;            // result of HandleFreed, while it is being freed
   uint32_t gpu_slot = 0xffffffff;  // NCCL: the most recently used ring::GpuProgress
-  bool asynchronous = false;       // NCCL: answered ncclInProgress before
+  bool asynchronous = false;       // NCCL: has returned ncclInProgress
 
   bool inter() const { return (flags & ring::kIsInter) != 0; }
 };
@@ -46,9 +46,9 @@ Comm* FindComm(const Library& library, Word comm);
 // For MPI_File handles, which are pointers in MPICH as well and have another key.
 Comm* FindFile(Word file);
 
-// MPI_COMM_WORLD and MPI_COMM_SELF, once MPI_Init has returned. Local queries only.
+// Registers MPI_COMM_WORLD and MPI_COMM_SELF after MPI_Init has returned. Local queries only.
 void RegisterWorld(Library* library);
-// As above for a process without MPI_COMM_WORLD, once MPI_Session_init has returned.
+// Like RegisterWorld, for a process without MPI_COMM_WORLD, after MPI_Session_init has returned.
 void RegisterSession(Library* library, uint64_t session);
 
 // How a communicator was created: the components of its key.
@@ -57,34 +57,34 @@ enum class Identity : uint8_t {
   kGroup,       // parent, members, tag, n-th: the parent's counter does not count
   kIntercomm,   // both groups, tag, n-th
   kFromGroup,   // members, string tag, n-th
-  kUnshared,    // nothing that the other side would know: spawn, connect, join
+  kUnshared,    // nothing that the other side knows as well: spawn, connect, join
 };
 struct Creation {
   Operation operation = Operation::kNone;
   const Comm* parent = nullptr;
   uint64_t parent_sequence = 0;
   Identity identity = Identity::kCollective;
-  uint64_t tag = 0;  // or a string tag's hash
+  uint64_t tag = 0;  // or the hash of a string tag
   uint32_t call_path = 0;
 };
 
 // Enters a new communicator; nullptr if the handle is MPI_COMM_NULL or the table is full (counted).
 // Makes local queries (members.h, topology.h); allocates.
 Comm* RegisterComm(Library* library, uint64_t handle, const Creation& creation);
-// A window or file (`flag`), whose members are those of the communicator that it was made from.
+// Enters a window or file (`flag`); its members are those of the communicator it was created from.
 Comm* RegisterDerived(Library* library, uint64_t handle, uint32_t flag, const char* name,
                       const Creation& creation);
 
-// NCCL: known before the call that creates it, from other data.
+// The identity of an NCCL communicator, known before the call that creates it.
 struct NcclIdentity {
   uint64_t key = 0;  // equal on all members
   int32_t rank = -1;
   int32_t size = 0;           // 0: unknown, as is the rank
-  uint32_t parent_ranks = 0;  // RankList: its members by their ranks on the parent; 0: unknown
+  uint32_t parent_ranks = 0;  // RankList: the members' ranks in the parent; 0: unknown
 };
-// A key for the n-th communicator that one member makes with the same data.
+// Returns a key for the n-th communicator that one member creates with the same data.
 uint64_t NthKey(uint64_t key, int32_t member);
-// nullptr if the table is full (counted). It has no handle yet.
+// Enters a communicator that has no handle yet. Returns nullptr if the table is full (counted).
 Comm* RegisterNccl(Library* library, const Creation& creation, const NcclIdentity& identity);
 void BindNcclHandle(Comm* comm, uint64_t handle);
 // Sets its CUDA device.
@@ -95,11 +95,11 @@ void UncountNccl(uint32_t uid);
 // Whether this process drives several devices, according to its communicators.
 bool HasSeveralDevices();
 
-// When a handle is freed, it may denote another communicator as soon as the library returns. Find,
-// then Forget: before the call if there are several threads; after it if there is one, since delete
-// callbacks may use the communicator.
+// Removes a freed communicator. Its handle may denote another communicator as soon as the library
+// returns, so call this before the free if there are several threads. If there is one thread, call
+// it after the free (with the Comm found before), since delete callbacks may use the communicator.
 void ForgetComm(Comm* comm);
-// After a failed free.
+// Undoes ForgetComm after a failed free.
 void RestoreComm(Comm* comm);
 
 void NameComm(Comm* comm, const char* name);
@@ -115,10 +115,10 @@ inline uint64_t Increment(uint64_t* word) {
 // Counts a collective and returns its sequence number.
 inline uint64_t NextSequence(Comm* comm) { return Increment(&comm->entry->entered); }
 
-// The collective with this number was rejected: the next one gets the number, so that the rejected
-// call leaves its communicator unchanged. Call it while the call is in flight, so that other
-// threads that took a number since are known to have raced with it (kSawConcurrency). `before` is
-// what Checkpoint() returned for the number.
+// The collective with this number was rejected: the next one reuses the number, so that the
+// rejected call leaves its communicator unchanged. Call it while the rejected call is in flight, so
+// that other threads that took a number since then are known to have raced with it
+// (kSawConcurrency). `before` is what Checkpoint() returned for the number.
 void GiveNumberBack(Comm* comm, uint64_t sequence, const RollingHashes& before);
 
 // Updates both hashes and the checkpoints (ring_format.md). Concurrent use on one communicator is

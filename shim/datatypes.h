@@ -11,10 +11,10 @@ namespace rollcall::shim {
 
 struct TypeInfo {
   uint16_t index = 0;    // as stored in records: BasicType, or 256 + ring::Datatype
-  uint16_t basic = 0;    // BasicType of the first basic
-  uint32_t uniform = 0;  // TypeClass if all basics are of one class, else 0
-  uint64_t basics = 0;   // basic elements in one
-  Signature element;     // of one
+  uint16_t basic = 0;    // BasicType of the first basic element
+  uint32_t uniform = 0;  // TypeClass if all basic elements are of one class, else 0
+  uint64_t basics = 0;   // number of basic elements in one element of this type
+  Signature element;     // signature of one element of this type
 };
 
 // Describes a handle. At first sight it queries the library (Type_get_envelope, Type_get_contents:
@@ -30,7 +30,7 @@ inline uint64_t BufferSignature(const TypeInfo& type, uint64_t count) {
   return MixedSignature(type.element, count);
 }
 
-// Before MPI_Type_free: the handle may be reused at once.
+// Call it before MPI_Type_free: the library may reuse the handle at once.
 void ForgetType(const Library& library, uint64_t handle);
 
 }  // namespace rollcall::shim

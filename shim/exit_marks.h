@@ -1,4 +1,4 @@
-// Marks how the process exits by itself.
+// Records in the ring how the process exits (exit, return from main, quick_exit, _exit).
 #ifndef ROLLCALL_SHIM_EXIT_MARKS_H_
 #define ROLLCALL_SHIM_EXIT_MARKS_H_
 

@@ -3,9 +3,9 @@
 // Open addressing with a bounded window, so that no entry is ever moved: a look-up reads at most
 // kWindow cells. If its window is full, an entry is not stored; the caller counts the loss.
 //
-// Thread safety: Insert, Find and Erase may be called by any thread, also in a signal handler. Two
-// threads that insert one key at once leave two cells, of which Find returns one; MPI handles are
-// not created twice. Memory: the cells are owned by the caller, zeroed.
+// Thread safety: any thread may call Insert, Find and Erase, also in a signal handler. Two threads
+// that insert the same key at once leave two cells, and Find returns one of them; this does not
+// happen with MPI handles, which are created once. Memory: the owner provides zeroed cells.
 #ifndef ROLLCALL_SHIM_HANDLE_MAP_H_
 #define ROLLCALL_SHIM_HANDLE_MAP_H_
 

@@ -1,5 +1,5 @@
-// The rank, size and job that launchers tell their ranks by environment variables, before MPI_Init
-// returns (or if it never does).
+// The rank, size and job that the launcher passed in environment variables. They are known before
+// MPI_Init returns, even if it never does.
 #ifndef ROLLCALL_SHIM_JOB_ENVIRONMENT_H_
 #define ROLLCALL_SHIM_JOB_ENVIRONMENT_H_
 
@@ -12,8 +12,8 @@ namespace rollcall::shim {
 // start time.
 uint64_t JobKey();
 
-int EarlyRank();    // -1 if not told
-int EarlySize();    // -1 if not told
+int EarlyRank();    // -1 if unknown
+int EarlySize();    // -1 if unknown
 int RanksOnNode();  // 0 if unknown
 
 }  // namespace rollcall::shim

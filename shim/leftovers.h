@@ -1,7 +1,7 @@
-// Groups, datatypes and reduction operations that the program made and has not freed, by the call
-// that made them. Those that are left when MPI ends are leaks.
+// Groups, datatypes and reduction operations that the program created and has not freed, by the
+// call that created them. Those that are left when MPI ends are leaks.
 //
-// Libraries return one group many times (MPI_Comm_group) and count the references: so does this.
+// Libraries return one group many times (MPI_Comm_group) and count references; so does this table.
 // Individual objects are not recorded; at the end, the ring gets one row per call path
 // (Operation::kLeftover).
 //
@@ -22,22 +22,22 @@ void HandleMade(const Library& library, uint64_t handle, Operation operation, ui
 // Call it before the library frees the handle: another thread may get the same handle at once. The
 // result is for HandleKept.
 uint32_t HandleFreed(const Library& library, uint64_t handle);
-// The handle was not freed after all.
+// Undoes HandleFreed when the library failed to free the handle.
 void HandleKept(const Library& library, uint64_t handle, uint32_t freed);
 
 struct Leftover {
   Operation operation = Operation::kNone;
   uint32_t call_path = 0;  // 0: one of several, unknown which
   uint64_t count = 0;
-  bool at_least = false;  // not all could be counted
+  bool at_least = false;  // `count` is a lower bound: not all objects could be counted
 };
 
-// Objects of further call paths are added to another path of the same operation, which then counts
-// as unknown.
+// The maximum number of rows. Objects of further call paths are added to the row of another path of
+// the same operation; that row's call path becomes unknown.
 inline constexpr uint32_t kMostLeftovers = 64;
 
-// The objects that are left now, without those taken before (a program may open and close several
-// sessions), in at most `most` rows. Returns the number of rows.
+// Stores the objects that are left now in at most `most` rows, without those taken by earlier calls
+// (a program may open and close several sessions). Returns the number of rows.
 uint32_t TakeLeftovers(Leftover (&rows)[kMostLeftovers], uint32_t most);
 
 }  // namespace rollcall::shim

@@ -1,5 +1,6 @@
-// The MPI library behind a wrapper: its functions and its ABI. One process can have several (a
-// Python extension brought its own with RTLD_LOCAL): each caller gets the one that it was bound to.
+// The MPI library behind a wrapper: its functions and its ABI. One process can have several (such
+// as a Python extension that loaded its own with RTLD_LOCAL): each caller uses the library that it
+// was bound to.
 #ifndef ROLLCALL_SHIM_LIBRARY_H_
 #define ROLLCALL_SHIM_LIBRARY_H_
 
@@ -124,7 +125,7 @@ struct Library {
   Comm* world = nullptr;                // MPI_COMM_WORLD, once registered
   uint64_t session = 0;                 // an open MPI_Session, 0 if there is none
   uint64_t reduce_ops[16] = {};         // handles by ReduceOp
-  uint64_t reduce_ops_copied[16] = {};  // the same through a COPY relocation, where it differs
+  uint64_t reduce_ops_copied[16] = {};  // the handles after a COPY relocation, if they differ
 
   uint64_t Handle(Word word) const { return word & abi.handle_mask; }
   // The value of an out-handle.

@@ -1,4 +1,4 @@
-// The few primitives that the hot path is made of.
+// Primitives of the hot path: atomic words, clocks, hashes.
 #ifndef ROLLCALL_SHIM_PLATFORM_H_
 #define ROLLCALL_SHIM_PLATFORM_H_
 
@@ -33,7 +33,7 @@ inline T LoadAcquire(const T* word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-// An increment by the word's only writer: no lock prefix.
+// Increments a word that has a single writer, so that no lock prefix is needed.
 inline void Bump(uint64_t* word) { StoreRelaxed(word, LoadRelaxed(word) + 1); }
 
 inline uint64_t MonotonicNs() {
@@ -61,13 +61,14 @@ inline bool HasInvariantTsc() {
 
 inline uint64_t ReadTsc() {
 #if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();  // its header has all of the vector instructions, too
+  return __builtin_ia32_rdtsc();  // _rdtsc's header would include all vector intrinsics
 #else
   return 0;
 #endif
 }
 
-// Slow paths make system calls; a program may look at errno after an MPI call that succeeded.
+// Restores errno: slow paths make system calls, and a program may read errno after a successful
+// MPI call.
 class ErrnoKeeper {
  public:
   ErrnoKeeper() : saved_(errno) {}

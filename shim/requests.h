@@ -1,9 +1,9 @@
-// Outstanding requests. What is open is never lost: it stands in a table until it is known to be
-// complete.
+// Outstanding requests. An open request stays in a table until it is known to be complete, so that
+// it is never lost.
 //
 // Request handles are not unique: libraries return one shared handle for everything that completed
 // at once (eager sends; finished nonblocking collectives). Such a request is complete when it is
-// made, and never enters the table.
+// created, and never enters the table.
 #ifndef ROLLCALL_SHIM_REQUESTS_H_
 #define ROLLCALL_SHIM_REQUESTS_H_
 
@@ -17,56 +17,57 @@ namespace rollcall::shim {
 
 inline constexpr uint32_t kNoRequest = 0xffffffff;
 
-// What a request does, beside what its record says.
+// Properties of a request that its record does not contain.
 struct RequestKind {
   bool persistent = false;
   bool sends = false;
   bool receives = false;
-  int32_t peer = 0;          // of the receive, significant if it is one: may be kAnySource
-  int32_t tag = 0;           // likewise, kAnyTag
-  void* new_comm = nullptr;  // where Comm_idup's result will stand
+  int32_t peer = 0;          // source of a receive, else unused; may be kAnySource
+  int32_t tag = 0;           // tag of a receive, else unused; may be kAnyTag
+  void* new_comm = nullptr;  // where Comm_idup will store the new communicator
 };
 
-// Enters a request that `record`'s call made. Returns its table slot, or kNoRequest if the table is
-// full (counted) or the request is complete already.
+// Enters a request created by `record`'s call. Returns its table slot, or kNoRequest if the table
+// is full (counted) or the request is complete already.
 uint32_t AddRequest(Library* library, uint64_t handle, const ring::Record& record, Comm* comm,
                     const RequestKind& kind);
 
-// A uid for the next request, which the record that makes it carries.
+// Returns a uid for the next request; the record of the call that creates the request stores it.
 uint64_t NextRequestUid();
 
-// The slot of a handle, left where it is.
+// Returns the slot of a handle; the handle stays in the map.
 uint32_t FindRequest(const Library& library, uint64_t handle);
 
-// Takes the handle out of the map before the library may free it, since another thread may get it
-// anew at once; the slot stays open. Attach puts it back if it is still pending.
+// Removes the handle from the map before the library may free it, since another thread may get the
+// same handle at once. The slot stays open. If the request is still pending, AttachRequest puts the
+// handle back.
 uint32_t DetachRequest(const Library& library, uint64_t handle);
 void AttachRequest(const Library& library, uint64_t handle, uint32_t slot);
 
 // How a request ended.
 struct Completion {
-  const void* status = nullptr;  // of the library; nullptr if the program wanted none
+  const void* status = nullptr;  // written by the library; nullptr if the program ignores it
   bool failed = false;
 };
 // The operation is complete: a persistent request becomes inactive, any other leaves the table.
 void CompleteRequest(uint32_t slot, const Completion& completion);
-// It is complete, as MPI_Request_get_status said, but the request lives on.
+// MPI_Request_get_status reported completion; the request itself continues to exist.
 void MarkRequestDone(uint32_t slot);
-// MPI_Request_free: nobody will hear of it again.
+// MPI_Request_free: no later call will report the request's completion.
 void DropRequest(uint32_t slot);
-// MPI_Start. `record` is the starting call's; the slot shows when and where. Returns what
-// ring::Record::detail says of it, 0 if it is no persistent collective.
+// MPI_Start. `record` is the record of the starting call; the slot stores its time and call path.
+// Returns the value for ring::Record::detail, 0 if the request is not a persistent collective.
 uint64_t StartRequest(uint32_t slot, const ring::Record& record);
-// MPI_Pready of so many partitions, by any thread; of another request than a partitioned send,
-// nothing.
+// MPI_Pready of `count` partitions. Does nothing if the request is not a partitioned send. Any
+// thread.
 void MarkPartitions(uint32_t slot, uint32_t count);
 void MarkRequestCancelled(uint32_t slot);
 
 void SetWaiter(uint32_t slot, uint32_t thread_plus_one);
 const ring::OpenRequest& RequestAt(uint32_t slot);
-Comm* CommOfRequest(uint32_t slot);  // nullptr if it is gone
+Comm* CommOfRequest(uint32_t slot);  // nullptr if it was freed
 bool IsPersistent(uint32_t slot);
-// Whether only the status tells what became of it.
+// True if the request's outcome can only be read from the status.
 bool NeedsStatus(uint32_t slot);
 
 }  // namespace rollcall::shim

@@ -1,4 +1,4 @@
-// Makes the process' flight-recorder file: where it lies, how large it may be, how it is divided.
+// Creates the process' flight-recorder file: its location, size and layout.
 #ifndef ROLLCALL_SHIM_RING_FILE_H_
 #define ROLLCALL_SHIM_RING_FILE_H_
 
@@ -8,7 +8,7 @@
 
 namespace rollcall::shim {
 
-// How the file's bytes are shared out. Derived by PlanLayout alone.
+// How the bytes of the file are divided among its sections. Only PlanLayout computes it.
 struct Layout {
   uint64_t file_bytes = 0;
   uint64_t threads = 0;
@@ -27,10 +27,10 @@ struct Layout {
 
 inline constexpr uint64_t kSmallestFileBytes = 512u << 10;
 
-// `bytes` at least kSmallestFileBytes. The parts sum up to at most `bytes`. `python`: there is an
-// interpreter, whose code objects (their line tables, mostly) want room; without one a little is
-// left for a program that loads it later. `marks`: devices will write into the file, on pages that
-// hold nothing else.
+// `bytes` is at least kSmallestFileBytes; the sections take at most that many. `python`: the
+// process has an interpreter, whose code objects (mostly their line tables) need space; otherwise a
+// small space is reserved in case the program loads one later. `marks`: devices will write into the
+// file, on pages that hold nothing else.
 Layout PlanLayout(uint64_t bytes, bool python = false, bool marks = false);
 
 struct RingFile {
@@ -39,7 +39,7 @@ struct RingFile {
   const char* refused = nullptr;  // why there is none, for one line on stderr
 };
 
-// What the file's making depends on, so that tests can have their own world.
+// All inputs of the file's creation, so that tests can supply their own.
 struct RingFileRequest {
   const char* run_directory;  // exists already, unless it is the default one
   uint64_t wanted_bytes;
@@ -49,13 +49,13 @@ struct RingFileRequest {
   bool marks = false;
 };
 
-// Maps a new file, zeroed but for the header's layout fields; `magic` is not yet written. Makes
-// system calls; leaves no descriptor open. Never fails loudly: see RingFile::refused.
+// Maps a new file that is zeroed except for the header's layout fields; `magic` is not yet written.
+// Makes system calls; leaves no descriptor open. Reports failures only in RingFile::refused.
 //
-// The places are tried in this order (docs/shim.md): a file in the run directory,
-// if that is a memory file system with room for all ranks of the node in 1/16 of what is free; a
-// memfd handed to the agent, which this process may reach where it sees no run directory; nothing.
-// RLIMIT_FSIZE is looked at first, for exceeding it kills (SIGXFSZ), memfds too.
+// The places are tried in this order (docs/shim.md): a file in the run directory, if that is a
+// memory file system and 1/16 of its free space is enough for all ranks of the node; a memfd handed
+// to the agent, which may be reachable where the run directory is not visible; no file.
+// RLIMIT_FSIZE is checked first, because exceeding it kills the process (SIGXFSZ), also for memfds.
 RingFile CreateRingFile(const RingFileRequest& request);
 
 // Tells the agent of the run directory, if there is one, that this process is not recorded.

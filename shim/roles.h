@@ -1,6 +1,6 @@
-// The words of proto/functions.def: for each its C type, the type in a large-count (_c) function
-// where that differs, and what of it is recorded. A word is a parameter's name and role;
-// tests/shim/abi compares the types with both vendors' mpi.h.
+// The words of proto/functions.def. A word is the name and role of a parameter. For each word: its
+// C type, its type in a large-count (_c) function, and what is recorded. tests/shim/abi compares
+// the types with both vendors' mpi.h.
 //
 // Handles are Word: one register holds a pointer as well as an int. Out-handles and arrays of
 // handles are void*: their stride is the library's (Library::At).
@@ -16,7 +16,7 @@ namespace rollcall::shim::roles {
 using Count = int64_t;  // MPI_Count, MPI_Aint
 using Address = int64_t;
 
-// A table, one word a line: kept out of clang-format's hands.
+// A table with one word per line, not formatted by clang-format.
 // clang-format off
 
 // ROLE(word, type, large type, statement that records `value` in `a`)
@@ -28,18 +28,18 @@ using Address = int64_t;
     static inline void Take([[maybe_unused]] Arguments& a, [[maybe_unused]] T value) { \
       __VA_ARGS__;                                                             \
     }                                                                          \
-    /* What the library is given: the same, but for status. */                 \
+    /* Passed on to the library unchanged; only `status` differs. */           \
     template <typename T>                                                      \
     static inline T Pass(const Arguments&, T value) { return value; }          \
   };
 
-// Buffers. Only their address is looked at, and only for MPI_IN_PLACE.
+// Buffers. Only their address is read, to compare it with MPI_IN_PLACE.
 ROLE(sendbuf, const void*, const void*, a.send_buffer = value)
 ROLE(recvbuf, void*, void*, a.recv_buffer = value)
 ROLE(buffer, void*, void*, (void)value)
 ROLE(buf, const void*, const void*, (void)value)
 
-// How much of what.
+// Counts and datatypes.
 ROLE(count, int, Count, a.send_count = value; a.recv_count = value)
 ROLE(sendcount, int, Count, a.send_count = value)
 ROLE(recvcount, int, Count, a.recv_count = value)
@@ -56,7 +56,7 @@ ROLE(rdispls_aint, const Address*, const Address*, (void)value)
 ROLE(sendtypes, const void*, const void*, a.send_types = value)
 ROLE(recvtypes, const void*, const void*, a.recv_types = value)
 
-// With whom.
+// Communicators, peers and tags.
 ROLE(comm, Word, Word, a.comm = value)
 ROLE(root, int, int, a.root_or_peer = value; a.has_peer = true)
 ROLE(dest, int, int, a.root_or_peer = value; a.has_peer = true)
@@ -72,8 +72,8 @@ ROLE(request_inout, void*, void*, a.request = value)
 ROLE(request_in, Word, Word, a.request_in = value)
 ROLE(requests, void*, void*, a.requests = value)
 ROLE(request_count, int, int, a.request_count = value)
-// Where the program ignores the status of a wildcard receive, Begin puts one of ours in its place: it is
-// the only way to learn who sent. For a single operation the library does nothing else differently.
+// If the program ignores the status of a wildcard receive, Begin substitutes one of the shim's: the
+// sender is reported nowhere else. For a single operation, this has no other effect on the library.
 struct status {
   using type = void*;
   using large_type = void*;
@@ -90,7 +90,7 @@ ROLE(outcount, int*, int*, a.out_count = value)
 ROLE(indices_out, int*, int*, a.indices = value)
 ROLE(message, void*, void*, a.message = value)
 
-// Communicators made and ended.
+// Communicators, created and freed.
 ROLE(newcomm, void*, void*, a.new_comm = value)
 ROLE(comm_inout, void*, void*, a.handle_inout = value)
 ROLE(datatype_inout, void*, void*, a.handle_inout = value)

@@ -1,4 +1,4 @@
-// One thread's recorder: its two rings, its calls in flight. Single writer, no lock.
+// The recorder of one thread: its two rings and its calls in flight. Single writer, no lock.
 #ifndef ROLLCALL_SHIM_THREAD_LOG_H_
 #define ROLLCALL_SHIM_THREAD_LOG_H_
 
@@ -15,7 +15,8 @@ namespace rollcall::shim {
 struct Call;
 struct Comm;
 
-// Copies all words but the lock, which ends up as `lock`; a reader never takes a mixture for whole.
+// Copies `record` into `slot` with the lock word `lock`. A concurrent reader can always detect a
+// partly written record.
 inline void PublishRecord(ring::Record* slot, const ring::Record& record, uint64_t lock) {
   auto* target = reinterpret_cast<uint64_t*>(slot);
   const auto* bytes = reinterpret_cast<const char*>(&record);
@@ -43,10 +44,10 @@ class RingWriter {
   uint64_t head() const { return head_; }
   uint64_t slots() const { return mask_ + 1; }
 
-  // Writes `record` (its lock word is ours) as the next one. Returns its lock value when whole.
+  // Appends `record`, ignoring its lock word. Returns the lock value of the completed slot.
   //
-  // A signal handler that records (an MPI_Abort in one is common) may come in between at any point:
-  // it must never write to the slot that is being written, and head must end behind both.
+  // A signal handler that records (many call MPI_Abort) may interrupt at any point. It must not
+  // write to the slot that is being written, and afterwards head must be past both records.
   uint64_t Append(const ring::Record& record) {
     const uint64_t index = LoadRelaxed(&head_);
     StoreRelaxed(&head_, index + 1);
@@ -73,39 +74,39 @@ struct ThreadLog {
   Comm* open_comm[ring::kMaxNesting] = {};  // whose in_flight the open calls count in
 
   uint64_t poll_window_ticks = 0;  // when the current window of timed polls began
-  uint64_t poll_inside_ticks = 0;  // inside of polls since then, as far as they were timed
+  uint64_t poll_inside_ticks = 0;  // time spent in polls since then, extrapolated from timed ones
 
   StackBounds stack;  // for the guard
 
-  // Room for the request slots of a Waitall and the like; a stack, so that nested calls do not
-  // meet.
+  // Space for the request slots of a Waitall and the like. It is used as a stack, so that nested
+  // calls do not overwrite each other's slots.
   uint32_t* scratch = nullptr;
   uint32_t scratch_used = 0;
   uint32_t scratch_size = 0;
 };
 
-// Which wrappers of a thread are running. A call keeps its caller's, and puts it back.
+// Which wrappers of a thread are running. Each call saves the previous value and restores it.
 struct Nesting {
   const void* guard;  // frame of the outermost wrapper that is running; nullptr if none
   const void* guard_caller;
-  const Call* outermost;  // the one that `guard` belongs to
-  uint32_t depth;         // wrappers running, as far as `guard` is valid
+  const Call* outermost;  // the call that `guard` belongs to
+  uint32_t depth;         // number of running wrappers; valid while `guard` is
   uint16_t outer;         // operation of the innermost recorded call
-  bool outer_is_pmpi;     // it came in by its PMPI name
-  bool passed_down;       // a tool between us and MPI handed it on to PMPI_
+  bool outer_is_pmpi;     // that call used the PMPI_ name
+  bool passed_down;       // a PMPI tool has already forwarded that call to its PMPI_ name
 };
 
-// What a thread keeps in static TLS: little, since a preloaded library shares 512 bytes with
-// others. What has just been written here is not copied with the nesting: a copy of several words
-// at once would wait until that write has reached the cache.
+// A thread's data in static TLS. It is small because all preloaded libraries share 512 bytes.
+// `writing` is not part of Nesting, which is copied right after `writing` is set: a copy of several
+// words at once would stall until that store has reached the cache.
 struct ThreadBlock : Nesting {
   ThreadLog* log;       // nullptr until the first record; kNoLog if there is no room
   const void* writing;  // frame of the wrapper whose record is being written; nullptr if none
 };
 extern constinit thread_local ThreadBlock t_block __attribute__((tls_model("initial-exec")));
 
-// The calling thread's log, made on first use; nullptr if there is no room for another thread
-// (counted). The first use allocates and makes system calls; later ones do not.
+// Creates the calling thread's log, on first use; allocates and makes system calls. Returns kNoLog
+// if there is no room for another thread (counted).
 ROLLCALL_COLD ThreadLog* MakeLog();
 extern ThreadLog* const kNoLog;  // stands for "no room"; never used
 inline ThreadLog* CurrentLog() {

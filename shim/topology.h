@@ -1,5 +1,5 @@
-// The neighbours that a communicator's topology gives this process: what neighborhood collectives
-// exchange with, and how long their count arrays are.
+// The neighbours of this process in a communicator's topology: the processes that neighborhood
+// collectives exchange data with, and the length of their count arrays.
 #ifndef ROLLCALL_SHIM_TOPOLOGY_H_
 #define ROLLCALL_SHIM_TOPOLOGY_H_
 
@@ -27,7 +27,7 @@ struct Topology {
   void* memory_ = nullptr;
 };
 
-// Local queries only; allocates. `rank` is this process' in the communicator.
+// Local queries only; allocates. `rank` is this process' rank in the communicator.
 void FindTopology(const Library& library, uint64_t comm, int rank, Topology* out);
 
 }  // namespace rollcall::shim

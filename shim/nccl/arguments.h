@@ -18,7 +18,7 @@ struct Arguments {
   uint64_t event = 0;
   void* new_comm = nullptr;   // ncclComm_t*
   void* new_comms = nullptr;  // ncclComm_t[device_count]
-  uint64_t id_hash = 0;       // of the unique id, or of all of them
+  uint64_t id_hash = 0;       // hash of the unique id, or of all unique ids
   int id_count = 0;
   int device_count = 0;
   int nranks = 0;
@@ -33,7 +33,7 @@ struct Arguments {
   int excluded_count = 0;
   int flags = 0;
   const void* unique_id_at = nullptr;  // ncclCommGrow: UniqueId*, or null
-  const int* state = nullptr;          // ncclCommGetAsyncError: what came out
+  const int* state = nullptr;          // ncclCommGetAsyncError: its result
 };
 
 }  // namespace rollcall::shim::nccl

@@ -20,7 +20,8 @@ bool IsOurs(const void* address) {
          dladdr(address, &other) != 0 && self.dli_fbase == other.dli_fbase;
 }
 
-// In the scope of the object that holds `caller`: itself and what it depends on.
+// Looks `name` up in the scope of the object that contains `caller`: the object itself and its
+// dependencies.
 void* FindLocal(const void* caller, const char* name) {
   Dl_info where;
   if (dladdr(caller, &where) == 0 || where.dli_fname == nullptr) return nullptr;
@@ -31,8 +32,8 @@ void* FindLocal(const void* caller, const char* name) {
   return found == nullptr || IsOurs(found) ? nullptr : found;
 }
 
-// In any object that is loaded: of a library that does not list what it needs, the function was
-// found in the scope of whoever loaded it, and nobody tells who that was.
+// Looks `name` up in all loaded objects. A library that does not list its dependencies was bound in
+// the scope of the object that loaded it, and that object cannot be determined.
 void* FindAnywhere(const char* name) {
   void* program = dlopen(nullptr, RTLD_NOLOAD | RTLD_LAZY);
   void* found = nullptr;
@@ -66,7 +67,8 @@ void* Target::Find(const void* caller) {
   if (found == nullptr && g_library.core_start != 0) {
     found = FindLocal(reinterpret_cast<const void*>(g_library.core_start), name);
   }
-  // Our own dlsym, which these came through, gave out the wrapper and stored what it stands for.
+  // The look-ups above go through our own dlsym, which may have returned the wrapper and stored its
+  // real function.
   if (found == nullptr) found = function.load(std::memory_order_acquire);
   if (found == nullptr) found = FindAnywhere(name);
   if (found == nullptr) return function.load(std::memory_order_acquire);

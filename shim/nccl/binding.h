@@ -29,17 +29,17 @@ struct Target {
   void* Find(const void* caller);
 };
 
-// The wrapper to return for `name` if dlsym found `real`; nullptr if there is no such wrapper, or
-// if it already stands for another copy of the function: the copy that was bound first keeps the
-// wrapper, and the second one works unrecorded. Any thread; no lock.
+// Returns the wrapper to use for `name` if dlsym found `real`. Returns nullptr if there is no such
+// wrapper, or if it is already bound to another copy of the function: the copy that was bound first
+// keeps the wrapper, and calls of the second one are not recorded. Any thread; no lock.
 void* WrapperFor(const char* name, void* real);
 // Whether `address` is the wrapper named `name` itself.
 bool IsWrapper(const char* name, const void* address);
-// Whether a name can have a wrapper at all: a cheap test.
+// Cheap test: false if no wrapper can have this name.
 bool MayHaveWrapper(const char* name);
 
-// NCCL as a Library for the guard of call.cc, which needs the range of its code: known from the
-// first communicator on.
+// NCCL as a Library, for the guard of call.cc. The guard needs the range of NCCL's code, which is
+// known from the first communicator on.
 Library* NcclLibrary();
 void LearnNccl(const void* function);
 bool IsInsideNccl(const void* address);

@@ -17,11 +17,11 @@ namespace rollcall::shim::nccl {
 namespace {
 
 constexpr int kSuccess = 0;
-constexpr int kInProgress = 7;  // ncclInProgress: a non-blocking communicator is still at it
+constexpr int kInProgress = 7;  // ncclInProgress: a non-blocking communicator is still working
 
 bool Failed(int result) { return result != kSuccess && result != kInProgress; }
 
-// For NCCL's own queries, which are local: the library of whoever calls us.
+// Returns a local query function of the NCCL that `caller` uses.
 template <typename F>
 F Query(Target* target, const void* caller) {
   return reinterpret_cast<F>(target->Get(caller));
@@ -37,7 +37,8 @@ uint64_t LoadHandle(const void* place) {
   return place == nullptr ? 0 : LoadAcquire(static_cast<const uint64_t*>(place));
 }
 
-// How many are in it, and which of them this is; false if the library does not say.
+// Queries the communicator's size and this member's rank; false if the library does not provide
+// them.
 bool AskRank(uint64_t handle, const void* caller, int32_t* rank, int32_t* size) {
   const auto count = Query<AskInt>(&g_count, caller);
   const auto user_rank = Query<AskInt>(&g_user_rank, caller);
@@ -46,7 +47,7 @@ bool AskRank(uint64_t handle, const void* caller, int32_t* rank, int32_t* size) 
          user_rank(comm, rank) == kSuccess;
 }
 
-// -1 if the library does not say.
+// -1 if the library does not provide it.
 int AskDevice(uint64_t handle, const void* caller) {
   int device = -1;
   const auto ask = Query<AskInt>(&g_device, caller);
@@ -68,7 +69,7 @@ void NameLibrary(const void* caller) {
 
 // --- Communicators -------------------------------------------------------------------------------
 
-// Exists from now on: its members may use it.
+// The communicator exists from now on: its members may use it.
 void FinishCreation(Comm* comm, uint64_t handle, const void* caller) {
   StoreRelease(&comm->entry->in_flight, uint64_t{0});
   if (handle != 0) {
@@ -101,7 +102,7 @@ void FinishCreationAs(const Pending& pending, uint64_t handle, bool failed) {
   }
 }
 
-// The handle is there at once, the communicator when the application hears so.
+// The handle is available at once; the communicator exists when NCCL tells the application so.
 void SettleLater(const Pending& pending) {
   const uint64_t handle = LoadHandle(pending.handle_at);
   if (handle == 0) return FinishCreationAs(pending, handle, false);  // NCCL_SPLIT_NOCOLOR
@@ -127,7 +128,7 @@ void FinishCreationOrWait(Call* call, const Pending& pending, int result) {
   }
 }
 
-// What a call says of the communicator that it makes.
+// What a call's arguments say about the communicator that it creates.
 struct Identified {
   Creation creation;
   NcclIdentity identity;
@@ -144,8 +145,8 @@ bool IsIn(int32_t rank, const int* list, int count) {
   return false;
 }
 
-// The members of the parent but for those excluded, in their order. Excluded ones make no call, so
-// that the parent's counter must not count it.
+// The members are the parent's without the excluded ones, in the same order. Excluded ranks make no
+// call, so the parent's counter must not count it.
 Identified Shrunk(const Call& call, const Comm* parent, const Arguments& a) {
   constexpr int32_t kMostRanks = 1 << 16;
   Identified made{{.operation = call.info->operation, .parent = parent}, {}};
@@ -166,8 +167,8 @@ Identified Shrunk(const Call& call, const Comm* parent, const Arguments& a) {
   return made;
 }
 
-// Those who are in the parent know it, those who join know the id, and the one that made the id
-// knows both: its parent_sequence is the key of those who join.
+// Members of the parent know the parent, joining ranks know the unique id, and the rank that
+// created the id knows both: its parent_sequence is the key of the joining ranks.
 Identified Grown(const Call& call, const Comm* parent, const Arguments& a) {
   const uint64_t joined = a.unique_id_at == nullptr
                               ? 0
@@ -207,7 +208,7 @@ void BeginInit(Call* call, const Arguments& a) {
   calls::WriteRecord(call, ring::kCollectiveRing);
 }
 
-// All devices of this process: nobody else has to come.
+// All members are devices of this process: no other process takes part.
 void EndInitAll(const Arguments& a, const void* caller) {
   const auto* handles = static_cast<const uint64_t*>(a.new_comms);
   const uint64_t key = Mix64(g_process.header->process_id_random[0], NextLaunch());
@@ -237,7 +238,7 @@ void BeginOperation(Call* call, const Arguments& a) {
 void EndOperation(Call* call, const Arguments& a, int result) {
   Comm* comm = call->comm;
   if (comm == nullptr || Failed(result)) return;
-  if ((call->record.flags & ring::kCaptured) != 0) return;  // it is on no stream
+  if ((call->record.flags & ring::kCaptured) != 0) return;  // the operation is on no stream
   const uint32_t slot = SlotOf(comm, a.stream);
   Group& group = Group::Of(call->log);
   if (result == kInProgress) comm->asynchronous = true;
@@ -282,22 +283,23 @@ void BeginOther(Call* call, const Arguments& a) {
 
 // --- Groups --------------------------------------------------------------------------------------
 
-// Inner ends do nothing that could block.
+// Inner group ends cannot block and are not recorded.
 void BeginGroupEnd(Call* call) {
   if (Group::Of(call->log).outermost()) BeginOther(call, {});
 }
 
 void EndGroup(Call* call, int result) {
   Group& group = Group::Of(call->log);
-  // Before they count as launched.
+  // Must precede group.End(), which marks the operations as launched.
   for (uint32_t i = 0; result == kInProgress && i < group.asynchronous_count(); ++i) {
     AwaitLaunch(group.asynchronous(i), group.launch());
   }
-  // What a simulated end launches is nothing; of a failed one nobody knows.
+  // A simulated end launches nothing; what a failed end launched is unknown.
   const bool simulated = call->info->operation == Operation::kNcclGroupSimulateEnd;
   const bool launched = result == kSuccess && !simulated;
   if (!group.End(call->log, !simulated)) return;
-  // Its operations were numbered when they were called, and other ranks need not simulate.
+  // The operations of a simulated group were numbered when they were called, and other ranks need
+  // not simulate.
   for (uint32_t i = 0; simulated && i < group.slot_count(); ++i) {
     if (group.slot(i) != kNoSlot) UncountNccl(ProgressOf(group.slot(i)).member);
   }
@@ -308,9 +310,9 @@ void EndGroup(Call* call, int result) {
   group.ForgetPending();
 }
 
-// --- Questions about communicators that do not block ---------------------------------------------
+// --- Queries about non-blocking communicators ----------------------------------------------------
 
-// In vain: the thread polls, which is waiting.
+// If the answer is ncclInProgress, the thread is polling, which counts as waiting.
 void EndQuestion(Call* call, const Arguments& a, int result) {
   if (result != kSuccess || a.state == nullptr) return;
   if (*a.state == kInProgress) {
@@ -323,7 +325,7 @@ void EndQuestion(Call* call, const Arguments& a, int result) {
 
 // --- Operations that were stopped ----------------------------------------------------------------
 
-constexpr int kShrinkAbort = 1;  // NCCL_SHRINK_ABORT: it stops the parent's operations first
+constexpr int kShrinkAbort = 1;  // NCCL_SHRINK_ABORT: stops the parent's operations first
 
 bool Stops(const Call& call, const Arguments& a) {
   const Operation operation = call.info->operation;
@@ -331,7 +333,7 @@ bool Stops(const Call& call, const Arguments& a) {
          (operation == Operation::kNcclCommShrink && (a.flags & kShrinkAbort) != 0);
 }
 
-// Nobody waits for them any more, and they are not complete.
+// Records that the operations so far were stopped: they are incomplete, and no rank waits for them.
 void NoteStopped(const Comm* comm) {
   if (comm != nullptr) StoreRelease(&comm->entry->stopped_launch, LastLaunch());
 }
@@ -349,10 +351,11 @@ bool WaitsForEvent(Operation operation) {
          operation == Operation::kcuEventQuery;
 }
 
-// What it waits for is remembered in the record, written or not: launches and stream.
+// Stores the launch and the stream that it waits for in the record, even if the record is not
+// written.
 void BeginHostCall(Call* call, const Arguments& a) {
   ring::Record& record = call->record;
-  // What stands in an open group of this thread is on no stream yet.
+  // Operations in an open group of this thread are on no stream yet.
   const Group& group = Group::Of(call->log);
   EventMark mark{a.stream, SurelyLaunched(group.open() ? group.launch() - 1 : LastLaunch())};
   if (call->info->kind == Kind::kHostMarks) return RememberEvent(a.event, mark);
@@ -463,8 +466,8 @@ bool IsCuda(Kind kind) {
 }  // namespace
 
 void StartWith(const void* function, const void* caller) {
-  // A function that tools do not wrap is at home in the library itself, even where one stands
-  // between.
+  // Tools do not wrap pncclGetVersion, so its address is in the library itself even if a tool
+  // intercepts `function`.
   const void* home = g_version.Get(caller);
   LearnNccl(home != nullptr ? home : function);
   Start();

@@ -1,6 +1,6 @@
-// The work before and after every wrapped function of NCCL, and of CUDA functions with which a host
-// waits for a device. The frame is that of MPI's calls (shim/call.h): one guard, one open table,
-// one log.
+// The work before and after every wrapped NCCL function, and every wrapped CUDA function by which a
+// host waits for a device. The guard, the table of open calls and the log are shared with MPI calls
+// (shim/call.h).
 #ifndef ROLLCALL_SHIM_NCCL_CALL_H_
 #define ROLLCALL_SHIM_NCCL_CALL_H_
 
@@ -10,11 +10,11 @@
 
 namespace rollcall::shim::nccl {
 
-// At the entry of an initialization whose real function is `function`: begins recording, unless it
-// has begun.
+// Starts recording, unless it has started. Called at the entry of an initialization whose real
+// function is `function`.
 void StartWith(const void* function, const void* caller);
 
-// Begin sets arguments->stream to the number by which the ring knows the stream.
+// Begin sets arguments->stream to the stream's number in the ring.
 void Begin(Call* call, Arguments* arguments);
 void End(Call* call, const Arguments& arguments, int result);
 

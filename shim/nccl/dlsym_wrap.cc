@@ -1,9 +1,9 @@
-// dlsym, exported: how programs that load NCCL by themselves are seen (JAX, vLLM, SGLang, XGBoost,
-// ctypes). Where the name is one of ours and the handle leads to a real function, the wrapper is
-// given out in its place; everything else goes on by a tail jump, as if we were not there: with
-// RTLD_NEXT and RTLD_DEFAULT the answer depends on the address that dlsym returns to.
+// The exported dlsym, by which programs that load NCCL themselves are recorded (JAX, vLLM, SGLang,
+// XGBoost, ctypes). If `name` has a wrapper and the handle leads to a real function, it returns the
+// wrapper. Everything else is passed on by a tail jump, because with RTLD_NEXT and RTLD_DEFAULT the
+// result depends on dlsym's return address.
 //
-// x86-64 only so far: elsewhere dlsym is left alone, and such programs are not seen.
+// x86-64 only: on other processors dlsym is not wrapped, and such programs are not recorded.
 #if !defined(ROLLCALL_NO_EXPORTS) && defined(__x86_64__)
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@ namespace {
 
 using Dlsym = void* (*)(void*, const char*);
 
-// The C library's own. Its symbol moved from libdl with glibc 2.34; the old version is still there.
+// The C library's dlsym. It moved from libdl to libc in glibc 2.34; the old symbol version remains.
 Dlsym RealDlsym() {
   void* found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
   if (found == nullptr) found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
@@ -33,8 +33,8 @@ extern "C" {
 // Read by the stub below. Set before its first use, always to the same value.
 __attribute__((visibility("hidden"))) void* rollcall_real_dlsym = nullptr;
 
-// The wrapper to give out; nullptr: go on to the real one; kAbsent: there is none. Looking twice
-// (here, and in the tail jump) leaves dlerror() as the program expects it.
+// Returns the wrapper to use; nullptr: pass the call on to the real dlsym; kAbsent: the name is not
+// found. The second look-up by the tail jump leaves dlerror() as the program expects it.
 __attribute__((visibility("hidden"), used)) void* RollcallLookUp(void* handle, const char* name) {
   using namespace rollcall::shim;  // NOLINT
   if (__builtin_expect(__atomic_load_n(&rollcall_real_dlsym, __ATOMIC_ACQUIRE) == nullptr, 0)) {
@@ -48,14 +48,14 @@ __attribute__((visibility("hidden"), used)) void* RollcallLookUp(void* handle, c
   void* found = real(handle, name);
   if (found == nullptr) return nullptr;
   if (!nccl::IsWrapper(name, found)) return nccl::WrapperFor(name, found);
-  // In the global scope it is our own that is found. A program that asks whether its NCCL has a
-  // function must hear what its NCCL has.
+  // In the global scope, the wrapper itself is found. A program that checks whether its NCCL has a
+  // function must get the answer for its NCCL.
   return real(RTLD_NEXT, name) == nullptr ? kAbsent : nullptr;
 }
 
 }  // extern "C"
 
-// Both arguments are kept over the question; the stack is aligned for it.
+// Saves both arguments across the call of RollcallLookUp and aligns the stack for it.
 __asm__(
     ".pushsection .text\n"
     ".globl dlsym\n"

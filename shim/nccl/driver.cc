@@ -23,7 +23,7 @@ void FindDriver() {
   static std::atomic_flag looked = ATOMIC_FLAG_INIT;
   if (looked.test_and_set(std::memory_order_acquire)) return;
   const ErrnoKeeper keeper;
-  // Kept: the pointers must stay good, and drivers are not unloaded anyway.
+  // The handle is never closed: the pointers must stay valid, and drivers are not unloaded anyway.
   void* library = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
   if (library == nullptr) return;
 #define X(member, name, ...) *reinterpret_cast<void**>(&g_driver.member) = dlsym(library, name);

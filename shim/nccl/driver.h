@@ -15,9 +15,9 @@
 
 namespace rollcall::shim::nccl {
 
-// X(member, name by which the driver exports it, parameters...). Result 0 is success. The names are
-// those that cuda.h's macros stand for: without its suffix, cuStreamWriteValue32 is an interface
-// that drivers refuse unless an option of their kernel module is set.
+// X(member, name exported by the driver, parameters...). Result 0 is success. The names are those
+// to which cuda.h's macros expand: without its suffix, cuStreamWriteValue32 is an interface that
+// drivers refuse unless an option of their kernel module is set.
 #define ROLLCALL_DRIVER(X)                                                                  \
   X(is_capturing, "cuStreamIsCapturing", void* stream, int* status)                         \
   X(current_context, "cuCtxGetCurrent", void** context)                                     \
@@ -45,17 +45,17 @@ struct Driver {
 // Constant-initialised; all null until FindDriver() has found one.
 extern Driver g_driver;
 
-// Looks for it, once. Any thread; makes system calls and takes the loader's lock. Requires a
-// communicator, so that NCCL has loaded the driver; keeps errno.
+// Looks for the driver, once. Call it when a communicator exists, so that NCCL has loaded the
+// driver. Any thread; makes system calls and takes the loader's lock; keeps errno.
 void FindDriver();
 // Whether g_driver may be read.
 extern std::atomic<bool> g_driver_found;
 // The range of the driver's code; false if it was not found.
 bool FindDriverCode(CodeRange* range);
 
-// Whether operations that the calling thread now enqueues on `stream` (device_streams.h) are
-// recorded into a graph instead. NCCL queries the same for every stream, so this adds nothing that
-// could block or break a capture. False if unknown.
+// True if operations that the calling thread now enqueues on `stream` (device_streams.h) are
+// captured into a graph instead; false if unknown. NCCL makes the same query for every stream, so
+// this adds nothing that could block or break a capture.
 bool IsCaptured(uint64_t stream);
 
 }  // namespace rollcall::shim::nccl

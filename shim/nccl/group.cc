@@ -6,7 +6,7 @@
 namespace rollcall::shim::nccl {
 namespace {
 
-constexpr uint32_t kMaxThreads = 64;  // as many as have logs
+constexpr uint32_t kMaxThreads = 64;  // the maximum number of thread logs
 constinit Group g_groups[kMaxThreads];
 thread_local uint32_t t_unrecorded = 0;
 
@@ -31,7 +31,7 @@ Group& Group::Of(ThreadLog* log) {
   return group;
 }
 
-// Opened before the recording began: where, nobody knows.
+// Opens groups that were started before recording began; their call path is unknown.
 void Group::AdoptUnrecorded(ThreadLog* log) {
   const uint32_t depth = t_unrecorded;
   t_unrecorded = 0;
@@ -58,7 +58,8 @@ bool Group::End(ThreadLog* log, bool launches) {
   if (depth_ == 0) return false;
   --depth_;
   if (depth_ == 0) {
-    // Before the depth is published: what is in no group and was not launched has been refused.
+    // Must precede publishing the depth: a reader takes operations that are in no open group and
+    // were not launched for rejected ones.
     for (uint32_t i = 0; launches && i < slot_count_; ++i) MarkEnqueued(slots_[i], launch_);
     operations_ = 0;
   }
@@ -76,13 +77,14 @@ void Group::AddOperation(ThreadLog* log, uint32_t slot) {
   ++operations_;
   bool known = slot == kNoSlot;
   for (uint32_t i = 0; i < slot_count_; ++i) known |= slots_[i] == slot;
-  // A group of more streams than this is counted as launched early: better than never.
+  // If the group has more streams than slots, an operation counts as launched too early, which is
+  // better than never.
   if (!known && slot_count_ == kMaxSlots) MarkEnqueued(slot, launch_);
   if (!known && slot_count_ < kMaxSlots) slots_[slot_count_++] = slot;
   Publish(log);
 }
 
-// More than there is room for are taken to be launched at the end, as others are.
+// If there is no room, the communicator's operations count as launched at the group's end.
 void Group::AddAsynchronous(uint32_t uid) {
   for (uint32_t i = 0; i < asynchronous_count_; ++i) {
     if (asynchronous_[i] == uid) return;

@@ -1,5 +1,5 @@
-// An ncclGroupStart of a thread without its end: the calls in it are launched together when the
-// outermost group ends, and communicators that were begun in it exist only then.
+// A thread's open NCCL group (ncclGroupStart without its end). Its calls are launched together when
+// the outermost group ends, and communicators created in it exist only from then on.
 #ifndef ROLLCALL_SHIM_NCCL_GROUP_H_
 #define ROLLCALL_SHIM_NCCL_GROUP_H_
 
@@ -10,23 +10,23 @@
 
 namespace rollcall::shim::nccl {
 
-// A communicator whose handle the library has not written yet. `comm` is null if rank and size are
-// not known before either (a split): then `creation` and `colour` describe it.
+// A communicator whose handle the library has not written yet. `comm` is null if its rank and size
+// are not known yet either (a split): then `creation` and `colour` describe it.
 struct Pending {
   Comm* comm = nullptr;
   const void* handle_at = nullptr;
-  const void* caller = nullptr;  // the caller: its NCCL is the one to query
+  const void* caller = nullptr;  // return address of the creating call: selects the NCCL to query
   Creation creation;
   int32_t colour = 0;
 };
 
-// For a process that is not recorded yet: its first communicators are often made in a group that
-// was opened before. `change` is 1 or -1.
+// Counts open groups of a process that is not recorded yet: its first communicators are often
+// created in a group that was opened before. `change` is 1 or -1.
 void CountUnrecordedGroup(int change);
 
 class Group {
  public:
-  // The calling thread's group; `log` is its own.
+  // The calling thread's group; `log` is the thread's log.
   static Group& Of(ThreadLog* log);
 
   bool open() const { return depth_ != 0; }
@@ -40,15 +40,16 @@ class Group {
   // For a group that NCCL itself opened around one operation.
   void SetAlone(bool alone) { alone_ = alone; }
   bool alone() const { return alone_; }
-  // After the outermost end: where it went to, until the next start.
+  // The slots of GpuProgress that the group's operations use. After the outermost end, they remain
+  // available until the next start.
   uint32_t slot_count() const { return slot_count_; }
   uint32_t slot(uint32_t i) const { return slots_[i]; }
 
-  // Whether calls with this stream are recorded into a CUDA graph: queried once per group.
+  // True if calls on this stream are captured into a CUDA graph. Queried once per group.
   bool IsCaptured(uint64_t stream);
 
   void AddOperation(ThreadLog* log, uint32_t slot);
-  // A communicator whose operations NCCL may launch later than at the end.
+  // Adds a communicator whose operations NCCL may launch after the group's end.
   void AddAsynchronous(uint32_t uid);
   static constexpr uint32_t kMaxAsynchronous = 16;
   uint32_t asynchronous_count() const { return asynchronous_count_; }
@@ -66,7 +67,7 @@ class Group {
   void AdoptUnrecorded(ThreadLog* log);
 
   static constexpr uint32_t kMaxSlots = 64;
-  uint64_t incarnation_ = 0;  // of the thread's entry, which threads inherit from each other
+  uint64_t incarnation_ = 0;  // incarnation of the thread's entry, which a later thread may reuse
   uint32_t depth_ = 0;
   uint32_t operations_ = 0;
   uint64_t launch_ = 0;

@@ -7,8 +7,8 @@
 namespace rollcall::shim::nccl::kernels {
 namespace {
 
-// number << 24 | channels << 16 | started << 8 | stopped: what changes, in one word, so that nobody
-// counts for another that took the cell meanwhile.
+// number << 24 | channels << 16 | started << 8 | stopped. All changing fields are in one word, so
+// that no event is counted for another collective that has taken the cell since.
 constexpr unsigned kNumberShift = 24, kChannelShift = 16, kStartedShift = 8;
 constexpr uint64_t kCountMask = 0xff;
 
@@ -28,7 +28,7 @@ uint64_t ChannelsIn(uint64_t state) { return state >> kChannelShift & kCountMask
 uint64_t StartedIn(uint64_t state) { return state >> kStartedShift & kCountMask; }
 uint64_t StoppedIn(uint64_t state) { return state & kCountMask; }
 
-// Adds `one` to the state of this number, and says what became of it; false if it is not tracked.
+// Adds `one` to the state of this number and stores the new state in *now; false if not tracked.
 bool Count(uint64_t number, uint64_t one, uint64_t* now) {
   std::atomic<uint64_t>& state = CellOf(number).state;
   uint64_t old = state.load(std::memory_order_acquire);
@@ -79,7 +79,7 @@ void ChannelStopped(uint64_t number) {
   uint64_t now = 0;
   if (!Count(number, 1, &now) || slot == kNoSlot || StoppedIn(now) != StartedIn(now)) return;
   SetRunning(slot, 0);
-  // Work of one launch is one kernel, or several in the order of the stream.
+  // The work of one launch is one kernel, or several kernels in stream order.
   if (StoppedIn(now) == ChannelsIn(now)) KnowCompleted(slot, alone ? launch : launch - 1);
 }
 

@@ -1,6 +1,6 @@
 // Collectives on the device, as NCCL's profiler reports them channel by channel: a collective is
 // complete when all its channels have stopped. The resulting GpuProgress is a lower bound: an
-// untracked operation is not known to be complete, and never the other way round.
+// operation that is not tracked is never taken for complete.
 //
 // Thread safety: any thread; no lock, no allocation.
 #ifndef ROLLCALL_SHIM_NCCL_KERNELS_H_
@@ -11,17 +11,18 @@
 namespace rollcall::shim::nccl::kernels {
 
 struct Collective {
-  uint32_t slot;  // of GpuProgress
+  uint32_t slot;  // index in GpuProgress
   uint64_t launch;
-  bool alone;         // nothing else is of this launch: when it is complete, the launch is
+  bool alone;         // the only operation of its launch: both complete at the same time
   uint32_t channels;  // 0: not known yet
 };
 
-// Its number, not 0. The number of tracked collectives is limited: the oldest are dropped.
+// Tracks a collective and returns its number, not 0. Only a limited number of collectives is
+// tracked: the oldest are dropped.
 uint64_t Add(const Collective& collective);
 // False if it is no longer tracked.
 bool SetChannels(uint64_t number, uint32_t channels);
-// A channel that was reported to start has not stopped until that is reported, too.
+// After a channel's start was reported, it is running until its stop is reported.
 bool ChannelStarted(uint64_t number);
 void ChannelStopped(uint64_t number);
 

@@ -14,14 +14,14 @@ namespace {
 enum class State : uint8_t { kNotReady, kOn, kOff };
 constinit std::atomic<State> g_state{State::kNotReady};
 
-// What is written once, before g_state is kOn.
-uint64_t g_address = 0;  // of the first cell, as the device sees it
+// Written once, before g_state is kOn.
+uint64_t g_address = 0;  // device address of the first cell
 void* g_context = nullptr;
 
-// Held while a mark is made: the words below are the holder's.
+// Held while a mark is made: protects the variables below.
 std::atomic_flag g_busy = ATOMIC_FLAG_INIT;
 constexpr uint32_t kGroups = kMarkCells / kMarksPerStream;
-uint32_t g_next[kGroups] = {};  // where each group of cells is looked at first
+uint32_t g_next[kGroups] = {};  // where the search in each group of cells starts
 uint32_t g_slot_of_cell[kMarkCells] = {};
 uint32_t g_number = 0;
 
@@ -31,7 +31,7 @@ bool IsOutstanding(const ring::Mark& cell) {
   return __atomic_load_n(&cell.written, __ATOMIC_ACQUIRE) != cell.number;
 }
 
-// Nothing that this thread does meanwhile makes a capture invalid, whoever's it is.
+// While it exists, no driver call of this thread invalidates a capture of any thread.
 class Unobtrusive {
  public:
   Unobtrusive() { g_driver.exchange_capture_mode(&mode_); }
@@ -40,10 +40,10 @@ class Unobtrusive {
   Unobtrusive& operator=(const Unobtrusive&) = delete;
 
  private:
-  int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED; then the one before
+  int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED; after the exchange, the previous mode
 };
 
-// What may stand in the way, in words; nullptr if all is well.
+// Registers the pages with the driver. Returns the reason of a failure, nullptr on success.
 const char* Register() {
   constexpr unsigned kPortable = 1, kDeviceMap = 2;  // CU_MEMHOSTREGISTER_…
   if (!g_driver_found.load(std::memory_order_acquire) || !g_driver.complete()) {
@@ -61,8 +61,8 @@ const char* Register() {
   return nullptr;
 }
 
-// Of the group that the slot's marks go to, so that a stream that stands still leaves others
-// theirs.
+// Finds a free cell in the slot's group of cells; kMarkCells if there is none. Groups keep a stream
+// that does not progress from using up the cells of other streams.
 uint32_t FindCell(uint32_t slot) {
   constexpr uint32_t kTries = 4;
   const uint32_t group = slot % kGroups;
@@ -77,7 +77,7 @@ uint32_t FindCell(uint32_t slot) {
 
 void SetCell(uint32_t index, uint32_t slot, uint64_t launch) {
   ring::Mark* cell = &Cells()[index];
-  // What it said must be found elsewhere before it is gone.
+  // Save the progress that the old mark proves before the cell is reused.
   if (cell->member != 0) RaiseCompleted(g_slot_of_cell[index], cell->launch);
   g_slot_of_cell[index] = slot;
   const ring::GpuProgress& entry = ProgressOf(slot);
@@ -123,7 +123,8 @@ bool Write(uint32_t slot, uint64_t launch) {
   return false;
 }
 
-// A mark behind a later launch says nothing of an earlier one that came after it.
+// Launches were enqueued out of order: a mark behind a later launch does not prove that an earlier
+// one, enqueued after the mark, is complete.
 void Disown(uint32_t slot) {
   StopMarks("launches overtake each other");
   for (uint32_t i = 0; i < kMarkCells; ++i) {
@@ -131,7 +132,7 @@ void Disown(uint32_t slot) {
   }
 }
 
-// Whether the device will tell of this launch.
+// True if the device will report the completion of this launch.
 bool MakeMark(uint32_t slot, uint64_t launch) {
   if (HasSeveralDevices()) {
     StopMarks("the process drives several devices");
@@ -171,7 +172,7 @@ void Launched(uint32_t slot, uint64_t launch) {
 void ForgetMarks(uint32_t member) {
   if (g_state.load(std::memory_order_acquire) == State::kNotReady) return;
   for (uint32_t i = 0; i < kMarkCells; ++i) {
-    // Nobody takes the place of an outstanding one.
+    // Safe without g_busy: outstanding cells are not reused.
     if (Cells()[i].member == member && IsOutstanding(Cells()[i])) ForgetCell(i);
   }
 }

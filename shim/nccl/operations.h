@@ -14,15 +14,16 @@
 
 namespace rollcall::shim::nccl {
 
-// Data that is not in the arguments.
+// Data of an operation that is not in its arguments.
 struct Placed {
   Comm* comm = nullptr;   // null: unknown
-  bool captured = false;  // a graph records it: it is on no stream and matches nothing now
-  uint64_t launch = 0;    // of what goes to the device together; 0: it goes alone
-  const InternedPath* path = nullptr;  // where it was called; null: by the present call
+  bool captured = false;  // captured into a graph: it is on no stream and matches nothing now
+  uint64_t launch = 0;    // number of the launch that it is part of; 0: it is a launch of its own
+  const InternedPath* path = nullptr;  // its call path; null: the path of the current call
 };
 
-// Numbers it, and publishes its record as the call in flight. Between OpenBracket and its end.
+// Numbers the operation and publishes its record as the call in flight. Call it between OpenBracket
+// and CloseBracket.
 inline void RecordOperation(Call* call, const Arguments& a, const Placed& placed) {
   Comm* comm = call->comm = placed.comm;
   calls::StartRecord(call);
@@ -31,11 +32,12 @@ inline void RecordOperation(Call* call, const Arguments& a, const Placed& placed
   const InternedPath path = placed.path != nullptr ? *placed.path : CurrentCallPath(call->frame);
   SetCallPath(&record, path);
   const bool message = call->info->rule == Rule::kP2p;
-  // One counter for both: inside a group, operations have numbers between its launch and the next.
+  // Operations and launches share a counter: the operations of a group have numbers between the
+  // group's launch number and the next launch number.
   record.request = NextLaunch();
   record.detail = placed.launch != 0 ? placed.launch : record.request;
   record.detail2 = a.stream;
-  // How often a graph will be launched is unknown.
+  // Captured operations get no sequence number, since it is unknown how often the graph will run.
   if (placed.captured) {
     record.flags |= ring::kCaptured;
     __atomic_fetch_add(&g_process.header->calls_captured, 1, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
-// librollcall.so as NCCL's profiler plugin (NCCL_PROFILER_PLUGIN): the tables that NCCL looks for,
-// newest first, one for each version of the interface. Every callback returns success.
+// librollcall.so as NCCL's profiler plugin (NCCL_PROFILER_PLUGIN): one table for each version of
+// the interface; NCCL looks for the newest first. Every callback returns success.
 #include "shim/nccl/profiler_abi.h"
 
 #ifndef ROLLCALL_NO_EXPORTS
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kSuccess = 0;
 
-// In the callback itself.
+// Expand it in the callback itself.
 #define RC_CALLER() \
   Caller { ROLLCALL_CALLER_FRAME(), __builtin_extract_return_addr(__builtin_return_address(0)) }
 
@@ -30,14 +30,14 @@ Operation FunctionOf(uint8_t number) {
                                                              : Operation::kNone;
 }
 
-// What enqueues, by the names that NCCL gives it: "AllReduce" is ncclAllReduce.
+// The operations that enqueue, by NCCL's names: "AllReduce" is ncclAllReduce.
 struct FunctionNames {
   static constexpr size_t kMost = sizeof(kNcclOperations) / sizeof(kNcclOperations[0]);
   std::string_view name[kMost];
   Operation operation[kMost];
   size_t count;
   constexpr FunctionNames() : name{}, operation{}, count(0) {
-    constexpr size_t kPrefix = 4;  // of ours
+    constexpr size_t kPrefix = 4;  // "nccl" in our names
     for (const OperationInfo& info : kNcclOperations) {
       const bool enqueues =
           info.kind == Kind::kNonblocking || info.kind == Kind::kIsend || info.kind == Kind::kIrecv;
@@ -100,7 +100,7 @@ uint64_t ToNumber(const void* handle) { return reinterpret_cast<uint64_t>(handle
 int MaskFor(const Context* context, int version) {
   if (context == nullptr) return 0;
   uint64_t mask = version >= 5 ? kGroupApi | kCollApi | kP2pApi | kP2p : kGroup | kColl | kP2p;
-  // Up to version 3 nobody says how many channels there are.
+  // Up to version 3, NCCL does not report the number of channels.
   if (version >= 4 && WantsKernels()) mask |= kColl | kKernelChannel;
   return static_cast<int>(mask);
 }
@@ -133,7 +133,7 @@ int InitHashed(void** context, uint64_t hash, int* mask, const char* name, int, 
 
 // --- events --------------------------------------------------------------------------------------
 
-// Versions 1 to 3: whose it is stands in each event.
+// Versions 1 to 3: each event identifies its communicator.
 template <typename AnyDescriptor>
 uint64_t Started(Context* context, const Caller& caller, const AnyDescriptor& event) {
   const uint64_t parent = ToNumber(event.parent);

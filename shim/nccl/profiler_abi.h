@@ -4,8 +4,8 @@
 // src/include/plugin/nccl_profiler.h (NCCL 2.23 to 2.31). tests/shim/nccl/profiler_abi_test.cc has
 // the offsets as numbers.
 //
-// An event's descriptor is a type, its parent's handle, the rank, and a union of what there is to
-// say; each union here begins as NCCL's does and leaves out what nobody reads.
+// An event's descriptor is a type, its parent's handle, the rank, and a union with one struct per
+// event type. The structs here have the leading fields of NCCL's and omit trailing unused ones.
 #ifndef ROLLCALL_SHIM_NCCL_PROFILER_ABI_H_
 #define ROLLCALL_SHIM_NCCL_PROFILER_ABI_H_
 
@@ -14,12 +14,12 @@
 
 namespace rollcall::shim::nccl::profiler {
 
-// Event types, which are bits of the mask that a plugin asks for.
+// Event types: bits of the mask by which a plugin selects events.
 enum : uint64_t {
-  kGroup = 1 << 0,  // what one kernel does; parent of its operations up to version 4
+  kGroup = 1 << 0,  // the work of one kernel; parent of its operations up to version 4
   kColl = 1 << 1,   // a collective on its way to the device
   kP2p = 1 << 2,
-  kKernelChannel = 1 << 6,  // a channel's part of a kernel: seen to start and to stop
+  kKernelChannel = 1 << 6,  // a channel's part of a kernel: its start and stop are reported
   kGroupApi = 1 << 8,       // since 5: from a group's first operation to its outermost end
   kCollApi = 1 << 9,        // the call, in the caller's thread
   kP2pApi = 1 << 10,
@@ -36,7 +36,7 @@ enum : int {
 struct CollV1 {
   const char* comm_name;  // since NCCL 2.27 null, and the hash 0
   uint64_t comm_hash;
-  uint64_t number;  // among those of one function
+  uint64_t number;  // counts the collectives of one function
   uint8_t function;
   const void* sendbuf;
   void* recvbuf;
@@ -108,7 +108,7 @@ struct CollApi {
   void* stream;
   bool captured;
 };
-struct P2pApi {  // without the peer, which only the P2p event says
+struct P2pApi {  // without the peer, which only the P2p event contains
   const char* function;
   size_t count;
   const char* datatype;

@@ -21,7 +21,7 @@ namespace rollcall::shim::nccl::profiler {
 
 struct Context {
   std::atomic<bool> used;
-  Comm* comm;  // null while nobody has said which it is
+  Comm* comm;  // null until the communicator's identity is known
 };
 
 namespace {
@@ -37,7 +37,7 @@ constexpr unsigned kTagBits = 3;
 uint64_t Handle(Tag tag, uint64_t number) {
   return number == 0 ? 0 : number << kTagBits | static_cast<uint64_t>(tag);
 }
-// 0 if the handle is of something else.
+// 0 if the handle has another tag.
 uint64_t NumberOf(uint64_t handle, Tag tag) {
   return (handle & ((1 << kTagBits) - 1)) == static_cast<uint64_t>(tag) ? handle >> kTagBits : 0;
 }
@@ -62,7 +62,7 @@ Context* Take() {
 
 void Identify(Context* context, const Identity& identity) {
   if (identity.hash == 0) return;
-  // Without its size nobody can say who is missing from its making.
+  // If the size is unknown, it cannot be determined which members are missing from the creation.
   const Creation creation{.operation =
                               identity.size > 0 ? Operation::kNcclCommInitRank : Operation::kNone};
   const NcclIdentity known{Mix64(identity.hash, 0x9f), identity.rank, identity.size};
@@ -75,9 +75,9 @@ void Identify(Context* context, const Identity& identity) {
 
 // --- what comes too late or not at all -----------------------------------------------------------
 
-// Up to version 4 NCCL says what is launched. Where CUDA graphs are alive, or launches block, it
-// says so from a thread of the driver's and of some ranks only (hostStreamPlanTask in NCCL's
-// src/enqueue.cc): then counts mean nothing.
+// Up to version 4, NCCL reports what is launched. If CUDA graphs are alive, or launches block, it
+// reports from a thread of the driver and on some ranks only (hostStreamPlanTask in NCCL's
+// src/enqueue.cc): then the counts are meaningless.
 std::atomic<bool> g_unreliable{false};
 
 ROLLCALL_COLD void GiveUp(const char* why) {
@@ -90,7 +90,7 @@ ROLLCALL_COLD void GiveUp(const char* why) {
   PrintLine("NCCL's operations are overwritten", why);
 }
 
-// What stands in the way of believing an event; null if nothing does.
+// The reason why an event cannot be trusted; null if it can.
 const char* Doubt(const void* frame) {
   CodeRange driver;
   if (!g_process.stacks) return "call paths are off, and this NCCL needs them";
@@ -107,7 +107,7 @@ const char* Doubt(const void* frame) {
 
 // --- records -------------------------------------------------------------------------------------
 
-// An event of NCCL's as a call of the program's: `act` runs where it may be recorded.
+// Treats an event of NCCL as a call of the program: runs `act` where a record may be written.
 template <typename Act>
 void AsCall(const Caller& caller, Operation operation, const Act& act) {
   if (!Recording()) return;
@@ -127,8 +127,8 @@ Arguments ArgumentsOf(const Called& called) {
   return a;
 }
 
-// The stream of what does not say its stream: one for each communicator, whose operations NCCL
-// keeps in order. No stream has such a handle.
+// A stream number for operations whose stream is unknown: one per communicator, whose operations
+// NCCL keeps in order. No real stream has such a handle.
 uint64_t StreamOf(const Comm& comm) { return uint64_t{1} << 63 | comm.uid; }
 
 void Enqueue(uint32_t slot, uint64_t launch) {
@@ -139,7 +139,7 @@ void Enqueue(uint32_t slot, uint64_t launch) {
 
 // --- messages that wait for their group's end ----------------------------------------------------
 
-// A ring of cells: one that was taken by a later message is lost, and counted.
+// A ring of cells. A message whose cell was overwritten by a later one is lost, and counted.
 struct Waiting {
   std::atomic<uint64_t> number;
   uint64_t stream;
@@ -183,7 +183,7 @@ Context* Open(const Caller& caller, int version, const Identity& identity) {
   if (!Recording() || (version < 5 && g_unreliable.load(std::memory_order_relaxed))) return nullptr;
   Context* context = Take();
   if (context == nullptr) return nullptr;
-  if (g_process.gpu || version < 5) FindDriver();  // Doubt() asks where it is
+  if (g_process.gpu || version < 5) FindDriver();  // Doubt() needs the driver's code range
   SetClock();
   ring::FileHeader* header = g_process.header;
   if (header->library[0] == '\0') {
@@ -209,7 +209,7 @@ uint64_t BeginGroup(const Context*, const Caller& caller, bool alone) {
   uint64_t launch = 0;
   AsCall(caller, Operation::kNcclGroupStart, [&](Call* call) {
     Group& group = Group::Of(call->log);
-    // NCCL says that it is the outermost: of one before, the end was not said.
+    // NCCL reports outermost groups only: the end of a group that is still open was not reported.
     while (NcclLibrary()->core_end == 0 && group.open()) group.End(call->log, true);
     group.Start(call->log, CurrentCallPath(call->frame).id);
     group.SetAlone(alone);
@@ -269,7 +269,7 @@ uint64_t Message(Context* context, const Caller& caller, const Called& called) {
 
 void MessageLaunched(Context* context, const Caller& caller, uint64_t message,
                      const Called& called) {
-  // Without a parent it is a part of a collective.
+  // A message without a parent is part of a collective.
   const uint64_t number = NumberOf(message, Tag::kMessage);
   if (number == 0 || called.operation == Operation::kNone || context->comm == nullptr) return;
   Known known;

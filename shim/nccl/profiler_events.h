@@ -1,11 +1,11 @@
-// NCCL's profiler events as records: what a statically linked or hidden NCCL, whose functions
-// nobody can wrap, says of itself. profiler.cc is how it says it.
+// Records made from NCCL's profiler events, for a statically linked or hidden NCCL, whose functions
+// cannot be wrapped. profiler.cc is the plugin that receives the events.
 //
-// Everything here is called by NCCL in the middle of its work: nothing blocks, allocates or fails.
-// An NCCL whose functions are wrapped is not recorded a second time: Open() gives no context then.
+// NCCL calls all of this in the middle of its work: nothing blocks, allocates or fails. An NCCL
+// whose functions are wrapped is not recorded a second time: Open() then returns no context.
 //
-// Handles, which NCCL keeps and gives back, are numbers and not pointers; 0: nothing to be told of.
-// Thread safety: any thread.
+// Handles, which NCCL stores and passes back, are numbers and not pointers; 0: no further events of
+// it are wanted. Thread safety: any thread.
 #ifndef ROLLCALL_SHIM_NCCL_PROFILER_EVENTS_H_
 #define ROLLCALL_SHIM_NCCL_PROFILER_EVENTS_H_
 
@@ -15,7 +15,7 @@
 
 namespace rollcall::shim::nccl::profiler {
 
-// The function that NCCL called: ROLLCALL_CALLER_FRAME() and the return address in it.
+// The plugin function that NCCL called: its ROLLCALL_CALLER_FRAME() and return address.
 struct Caller {
   const void* frame;
   const void* address;
@@ -39,26 +39,27 @@ struct Called {
 
 struct Context;  // one communicator of one rank
 
-// `version` of the interface. Null: nothing of this communicator is to be recorded.
+// `version` is the interface's. Returns null if this communicator is not to be recorded.
 Context* Open(const Caller& caller, int version, const Identity& identity);
-// NCCL frees the communicator. Why is not known: what was enqueued on it counts as complete, since
-// ncclCommDestroy waits for it, so that an abort accuses nobody.
+// NCCL frees the communicator, by destroy or abort; which one is unknown. All operations enqueued
+// on it count as complete, as ncclCommDestroy waits for them; an abort then leads to no finding.
 void Close(Context* context);
-// Whether devices are to tell when they start and complete (ROLLCALL_GPU=marks).
+// True if devices are to report when work starts and completes (ROLLCALL_GPU=marks).
 bool WantsKernels();
 
 // --- since version 5: the calls, in the caller's thread ------------------------------------------
 
-// The first operation of an outermost group; one without a group is a group of its own (`alone`).
+// An outermost group begins with its first operation. An ungrouped operation is a group of its own
+// (`alone`).
 uint64_t BeginGroup(const Context* context, const Caller& caller, bool alone);
-// Its outermost end, before anything is launched. May be said twice.
+// The outermost end of the group, before anything is launched. May be called twice.
 void EndGroup(uint64_t group, const Caller& caller);
 uint64_t Collective(Context* context, const Caller& caller, const Called& called);
-// Who the peer is, is known when it is launched.
+// The peer is unknown here; MessageLaunched provides it.
 uint64_t Message(Context* context, const Caller& caller, const Called& called);
 void MessageLaunched(Context* context, const Caller& caller, uint64_t message,
                      const Called& called);
-// A collective becomes this many channels' work.
+// The collective is launched on this many channels.
 uint64_t CollectiveLaunched(uint64_t collective, uint32_t channels);
 
 // --- up to version 4: what goes to the device, without its stream --------------------------------
@@ -70,7 +71,7 @@ uint64_t Launched(Context* context, const Caller& caller, uint64_t kernel, const
 
 // --- on the device -------------------------------------------------------------------------------
 
-// A channel's work on a collective has begun. The handle is for its end.
+// A channel's work on a collective has begun. Returns the handle for Stopped().
 uint64_t ChannelStarted(uint64_t collective);
 
 // The event of this handle is over.

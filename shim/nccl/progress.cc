@@ -35,7 +35,7 @@ bool Is(const ring::GpuProgress& entry, uint32_t uid, uint64_t stream) {
   return entry.member == uid && entry.stream == stream;
 }
 
-// False if it is higher already.
+// False if the word is already higher.
 bool Raise(uint64_t* word, uint64_t value) {
   uint64_t old = LoadRelaxed(word);
   while (old < value && !__atomic_compare_exchange_n(word, &old, value, true, __ATOMIC_RELEASE,
@@ -60,7 +60,7 @@ ROLLCALL_COLD uint32_t Make(uint32_t uid, uint64_t stream) {
   }
   const uint32_t used = Used();
   uint32_t made = kNoSlot;
-  for (uint32_t i = 0; i < used; ++i) {  // by a thread that was faster
+  for (uint32_t i = 0; i < used; ++i) {  // another thread may have made it
     if (Is(Table()[i], uid, stream)) made = i;
   }
   if (made == kNoSlot && used < section->capacity) {
@@ -143,9 +143,9 @@ void MarkAllComplete(uint64_t launch) {
   for (uint32_t i = 0; i < used; ++i) Complete(&Table()[i], launch);
 }
 
-// Two events of one cell take it from each other. A reader that finds the event before and after
-// has the two words of that event, or of a later recording of it, which only a race of the program
-// gives.
+// Two events that share a cell overwrite each other. A reader that finds the same event before and
+// after has read both words of that event, or of a later recording of it; the latter happens only
+// if the program has a race.
 void RememberEvent(uint64_t event, const EventMark& mark) {
   if (event == 0) return;
   Remembered& cell = g_events[Mix64(event, 0xe7) % kEvents];

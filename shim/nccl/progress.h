@@ -1,11 +1,12 @@
-// How far devices came with what was enqueued, as far as the host gets to know: ring::GpuProgress.
+// The progress of devices with their enqueued work, as far as the host learns it:
+// ring::GpuProgress.
 //
-// Here nothing is put on a stream and nothing is asked of CUDA: a host that waited for a stream, an
-// event or the device, or asked and heard that it is complete, knows that all that was launched
-// before is. That can make no job hang. What it costs: a host that never waits knows nothing
-// (kNone), and says so. marks.h has the other way.
+// This code enqueues nothing and queries nothing of CUDA. When the application waited for a stream,
+// an event or the device, or queried one and it was complete, everything launched before is
+// complete. This cannot make a job hang. The drawback: if the host never waits, the progress stays
+// unknown (kNone). marks.h is the alternative.
 //
-// Thread safety: any thread, no lock but for a member's first use of a stream. No allocation.
+// Thread safety: any thread; no lock except for a member's first use of a stream. No allocation.
 #ifndef ROLLCALL_SHIM_NCCL_PROGRESS_H_
 #define ROLLCALL_SHIM_NCCL_PROGRESS_H_
 
@@ -19,13 +20,13 @@ namespace rollcall::shim::nccl {
 
 inline constexpr uint32_t kNoSlot = 0xffffffff;
 
-// How the ring names a stream that the thread of this log has by `handle`.
+// The ring's number for the stream that the thread of this log uses by `handle`.
 inline uint64_t StreamNumber(const ThreadLog& log, uint64_t handle) {
   if (__builtin_expect(handle != ring::kPerThreadStream, 1)) return handle;
   return ring::OwnStream(log.index, log.entry->incarnation);
 }
 
-// A number for what goes to the devices next. Rises; from 1.
+// A number for the next launch. Ascending, from 1.
 uint64_t NextLaunch();
 uint64_t LastLaunch();
 
@@ -33,27 +34,28 @@ uint64_t LastLaunch();
 uint32_t SlotOf(Comm* comm, uint64_t stream);
 // `slot` must not be kNoSlot.
 const ring::GpuProgress& ProgressOf(uint32_t slot);
-// False if a later launch has been there already.
+// False if a later launch was already marked as enqueued.
 bool MarkEnqueued(uint32_t slot, uint64_t launch);
-// Whether the device itself tells of the launch that was enqueued last.
+// Sets whether the device itself will report completion of the launch that was enqueued last.
 void DeviceTells(uint32_t slot, bool tells);
 void RaiseCompleted(uint32_t slot, uint64_t launch);
-// The device is known to have come so far, as a host that waited would know it.
+// The device is known to have completed `launch`, as if a host had waited for it.
 void KnowCompleted(uint32_t slot, uint64_t launch);
-// Is known to be on the device now, and not complete; 0: nothing is.
+// Sets the launch that is known to run on the device now; 0: none.
 void SetRunning(uint32_t slot, uint64_t launch);
 // All that this member has enqueued is complete.
 void CompleteAll(uint32_t member);
 
-// Was anything ever enqueued?
+// True if anything was ever enqueued.
 bool AnythingEnqueued();
-// Is anything enqueued that is not known to be complete? Whatever a CUDA graph holds may be.
+// True if anything enqueued is not known to be complete, or if operations were captured into a CUDA
+// graph, which may be running at any time.
 bool AnythingOutstanding();
-// Everything that was launched up to `launch` is complete: on this stream, or on all.
+// Everything launched up to `launch` is complete, on this stream or on all streams.
 void MarkStreamComplete(uint64_t stream, uint64_t launch);
 void MarkAllComplete(uint64_t launch);
 
-// What had been launched when an event was recorded, and where.
+// The last launch before a CUDA event was recorded, and the stream of the event.
 struct EventMark {
   uint64_t stream = 0;
   uint64_t launch = 0;  // 0: unknown event

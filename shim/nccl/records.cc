@@ -24,7 +24,7 @@ const BasicTypeInfo& TypeOf(int datatype) {
   return datatype < 0 || datatype >= kNcclTypes ? kUnknownType : kTypes.row[datatype];
 }
 
-// ncclRedOp_t: sum, prod, max, min, avg (2.10); then those that the program made.
+// ncclRedOp_t: sum, prod, max, min, avg (2.10); then those that the program created.
 uint16_t ReduceOpOf(int op) {
   if (op < 0) return 0;
   if (op <= 4) return static_cast<uint16_t>(static_cast<int>(ReduceOp::kNcclSum) + op);
@@ -36,7 +36,7 @@ bool Reduces(Operation operation) {
          operation == Operation::kNcclReduceScatter;
 }
 
-// What only moves data works on bytes: 4 floats and 4 ints are the same there.
+// Operations that only move data match by bytes: 4 floats match 4 ints.
 uint64_t SignatureOf(Operation operation, const BasicTypeInfo& type, uint64_t count) {
   if (type.number == 0) return 0;
   if (Reduces(operation)) return UniformSignature(static_cast<uint32_t>(type.type_class), count);

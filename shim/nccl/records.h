@@ -1,4 +1,4 @@
-// What an NCCL operation's record says of its data.
+// The fields of an NCCL operation's record that describe its data.
 #ifndef ROLLCALL_SHIM_NCCL_RECORDS_H_
 #define ROLLCALL_SHIM_NCCL_RECORDS_H_
 
@@ -8,7 +8,7 @@
 
 namespace rollcall::shim::nccl {
 
-// Count, datatype, reduction, root or peer, and the hash of what must agree.
+// Sets count, datatype, reduction, root or peer, and the hash of the arguments that must agree.
 void FillRecord(const OperationInfo& info, const Arguments& arguments, ring::Record* record);
 
 }  // namespace rollcall::shim::nccl

@@ -1,7 +1,7 @@
-// The words of proto/nccl_functions.def, proto/cuda_functions.def and cuda_forms.def: for each its
-// C type and what of it is recorded. The types are NCCL's ABI in our own words, so that neither
-// nccl.h nor cuda.h is needed: handles and pointers are one register, enums are ints.
-// tests/shim/abi compares them with nccl.h.
+// The words of proto/nccl_functions.def, proto/cuda_functions.def and cuda_forms.def. Each word has
+// a C type and a statement that records the value. The types follow NCCL's ABI without nccl.h or
+// cuda.h: handles and pointers are one register, enums are ints. tests/shim/abi compares them with
+// nccl.h.
 #ifndef ROLLCALL_SHIM_NCCL_ROLES_H_
 #define ROLLCALL_SHIM_NCCL_ROLES_H_
 
@@ -14,7 +14,7 @@
 
 namespace rollcall::shim::nccl::roles {
 
-// A table, one word a line: kept out of clang-format's hands.
+// A table with one word per line, not formatted by clang-format.
 // clang-format off
 
 // ROLE(word, type, statement that records `value` in `a`)
@@ -59,7 +59,7 @@ ROLE(stream, void*, a.stream = reinterpret_cast<uint64_t>(value))
 // CUDA.
 ROLE(event, void*, a.event = reinterpret_cast<uint64_t>(value))
 ROLE(flags_unsigned, unsigned, (void)value)
-// 0 means the thread's own default stream there.
+// In the _ptsz functions, stream 0 means the thread's own default stream.
 ROLE(stream_ptsz, void*, a.stream = value == nullptr ? ring::kPerThreadStream : reinterpret_cast<uint64_t>(value))
 
 // Forwarded, not recorded.

@@ -1,4 +1,4 @@
-// What is done at a process' first communicator, whoever tells of it.
+// Work at the creation of a process' first communicator, called by wrappers and profiler events.
 #ifndef ROLLCALL_SHIM_NCCL_START_H_
 #define ROLLCALL_SHIM_NCCL_START_H_
 
@@ -6,12 +6,12 @@
 
 namespace rollcall::shim::nccl {
 
-// A reader needs two anchors some way apart to make times of ticks (ring_format.md), and a rank
-// that never comes out of its first initialisation takes no later one. Takes 150 us, less than any
-// initialisation.
+// Takes a second clock anchor. A reader needs two anchors with some distance in time to convert
+// ticks (ring_format.md), and a rank that hangs in its first initialisation takes no later one.
+// Takes 150 us, less than any initialisation.
 void SetClock();
 
-// Where no launcher said which rank this is, the first communicator does.
+// Sets the world's rank and size from the first communicator, unless the launcher provided them.
 void SupposeWorld(const NcclIdentity& identity);
 
 }  // namespace rollcall::shim::nccl

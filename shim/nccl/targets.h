@@ -1,5 +1,5 @@
-// Every wrapper of NCCL and CUDA with the function that it stands for: the list that wrappers.cc
-// makes of the tables in proto/. Empty where nothing is exported (unit tests).
+// The list of all wrappers of NCCL and CUDA functions, which wrappers.cc makes from the tables in
+// proto/. Empty if nothing is exported (unit tests).
 #ifndef ROLLCALL_SHIM_NCCL_TARGETS_H_
 #define ROLLCALL_SHIM_NCCL_TARGETS_H_
 

@@ -21,9 +21,10 @@ struct AwaitedLaunch {
 
 constinit AwaitedCreation g_creations[kMost];
 constinit AwaitedLaunch g_launches[kMost];
-// In use in both; read without the lock by those who only want to know whether there is anything.
+// Used entries of both tables. Also read without the lock, to see whether there are any.
 std::atomic<uint32_t> g_used{0};
-// A launch that found no room: from then on waits say nothing. Rare, and never wrong.
+// A launch for which the table had no room, 0: none. From this launch on, a host's waits prove
+// nothing, which is rare and safe.
 std::atomic<uint64_t> g_lost_launch{0};
 std::atomic_flag g_lock = ATOMIC_FLAG_INIT;
 
@@ -38,13 +39,13 @@ class Lock {
   Lock& operator=(const Lock&) = delete;
 };
 
-// A split is asked about by the communicator that it makes, or by its parent.
+// The application queries a split by the new communicator or by the parent.
 bool IsAbout(const AwaitedCreation& awaited, uint64_t handle) {
   const Comm* parent = awaited.pending.creation.parent;
   return awaited.handle == handle || (parent != nullptr && parent->handle == handle);
 }
 
-// One creation that the handle is about; false if there is none (any more).
+// Takes one creation that belongs to the handle; false if there is none left.
 bool TakeCreation(uint64_t handle, AwaitedCreation* taken) {
   const Lock lock;
   for (AwaitedCreation& awaited : g_creations) {
@@ -74,7 +75,7 @@ void AwaitLaunch(uint32_t uid, uint64_t launch) {
   const Lock lock;
   AwaitedLaunch* room = nullptr;
   for (AwaitedLaunch& awaited : g_launches) {
-    if (awaited.uid == uid) return;  // an older one: it holds back this one, too
+    if (awaited.uid == uid) return;  // an older launch, which covers this one as well
     if (awaited.uid == 0 && room == nullptr) room = &awaited;
   }
   if (room == nullptr) {

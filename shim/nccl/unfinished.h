@@ -1,12 +1,12 @@
-// What NCCL answered ncclInProgress to. A communicator that does not block (config.blocking = 0) is
-// made, and hands its operations to the device, in a thread of NCCL's own; the application asks
-// ncclCommGetAsyncError until that is done. We listen to the answers and never ask: the question
-// has side effects.
+// Calls for which NCCL returned ncclInProgress. A non-blocking communicator (config.blocking = 0)
+// is created, and launches its operations, in a thread of NCCL's own; the application calls
+// ncclCommGetAsyncError until that is done. The shim reads the results of these calls and never
+// calls ncclCommGetAsyncError itself, because that has side effects.
 //
-// Until the application hears that nothing is in progress, a creation is open, and what a host
-// waits for on a stream need not be what it called.
+// Until a result says that nothing is in progress, a creation stays open, and an operation that the
+// host has called may not be on its stream yet.
 //
-// Thread safety: any thread; a lock that is held for a few loads and stores. No allocation.
+// Thread safety: any thread; a lock is held for a few loads and stores. No allocation.
 #ifndef ROLLCALL_SHIM_NCCL_UNFINISHED_H_
 #define ROLLCALL_SHIM_NCCL_UNFINISHED_H_
 
@@ -16,20 +16,21 @@
 
 namespace rollcall::shim::nccl {
 
-// A creation; `handle` is what the library wrote already. False if there is no room.
+// Adds a creation; `handle` is the one that the library has written already. False if there is no
+// room.
 bool AwaitCreation(const Pending& pending, uint64_t handle);
-// Operations of the member `uid`: of this launch, and of all that follow.
+// Adds operations of the member `uid`: those of this launch and of all later ones.
 void AwaitLaunch(uint32_t uid, uint64_t launch);
 
-// The application heard how it stands with the communicator of this handle: nothing is in progress
-// (`failed`: any more, for an error). Ends what was awaited of it; creations are handed to `settle`
-// one by one.
+// NCCL told the application that nothing is in progress on the communicator of this handle;
+// `failed`: because of an error. Removes its entries and calls `settle` for each creation.
 void Heard(uint64_t handle, bool failed,
            void (*settle)(const Pending&, uint64_t handle, bool failed));
-// Nothing of this member is awaited any more.
+// Removes all entries of this member.
 void ForgetAwaited(uint32_t uid);
 
-// Up to which launch, at most `launch`, everything is known to be on its stream.
+// Returns the highest number, at most `launch`, up to which all launches are known to be on their
+// streams.
 uint64_t SurelyLaunched(uint64_t launch);
 
 }  // namespace rollcall::shim::nccl

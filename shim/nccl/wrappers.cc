@@ -1,7 +1,7 @@
-// The exported functions, all made of proto/nccl_functions.def, cuda_functions.def and
-// cuda_forms.def: for each NCCL function ncclX and pncclX, since applications call the one and
-// tools the other; a depth guard counts each call once. What is irregular about a function is its
-// kind (call.cc), not its wrapper.
+// The exported functions, all generated from proto/nccl_functions.def, cuda_functions.def and
+// cuda_forms.def. Each NCCL function is exported as ncclX and pncclX, since applications call the
+// former and tools the latter; a depth guard counts each call once. The wrappers are uniform: the
+// differences between functions are in their kinds (call.cc).
 #include "shim/nccl/targets.h"
 
 #ifdef ROLLCALL_NO_EXPORTS
@@ -28,7 +28,7 @@ namespace {
 #define RC_NAME(word) word
 #define RC_TAKE(word) rollcall::shim::nccl::roles::word::Take(arguments, word);
 
-// What begins the recording in a process that knows no MPI: a communicator. CUDA alone does not.
+// In a process without MPI, creating a communicator starts the recording. CUDA alone does not.
 constexpr bool Starts(Kind kind) { return kind == Kind::kNcclInit || kind == Kind::kNcclInitAll; }
 
 inline void NoteUnrecorded(Kind kind, int result) {

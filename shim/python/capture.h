@@ -11,10 +11,10 @@ namespace rollcall::shim::python {
 // pages that it reads: no allocation, lock or system call. Any thread; async-signal-safe.
 void Capture(Stack* stack);
 
-// Part of it: the frames of a thread state, which must be the calling thread's own.
+// Reads the frames of a thread state, which must be the calling thread's own. Part of Capture.
 void ReadThreadState(uint64_t thread_state, Stack* stack);
 
-// How many of the native frames are the interpreter's loop.
+// Counts the native frames that belong to the interpreter's evaluation loop.
 int CountLoops(const uint64_t* pcs, int depth);
 
 }  // namespace rollcall::shim::python

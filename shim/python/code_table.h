@@ -1,4 +1,5 @@
-// Code objects are stored in the ring once, so that it holds them when the process is gone.
+// The ring's table of Python code objects. Each is stored once, to be available after the process
+// has ended.
 #ifndef ROLLCALL_SHIM_PYTHON_CODE_TABLE_H_
 #define ROLLCALL_SHIM_PYTHON_CODE_TABLE_H_
 
@@ -12,7 +13,7 @@ namespace rollcall::shim::python {
 inline constexpr uint64_t kMaxText = 1024;  // bytes kept of a file's or function's name
 inline constexpr uint64_t kMaxLineTable = CopiedMemory::kTableBytes;  // longer ones are not kept
 
-// What is stored of a code object, as read.
+// The stored parts of a code object, as read.
 struct CodeText {
   char file[kMaxText];
   char name[kMaxText];
@@ -21,11 +22,11 @@ struct CodeText {
   uint64_t fingerprint = 0;
   uint32_t first_line = 0;
   const unsigned char* table = nullptr;  // in the process, or in the memory's buffers
-  uint64_t table_length = 0;             // of one line an empty one (to 3.9)
+  uint64_t table_length = 0;             // may be 0 for code of one line (up to 3.9)
   bool table_kept = false;               // false if it is too long
 };
 
-// False: not readable.
+// Returns false if the code object is not readable.
 template <typename Memory>
 bool ReadCode(const Shape& shape, Memory& memory, uint64_t code, CodeText* text);
 
@@ -34,8 +35,8 @@ struct InternedCode {
   uint64_t portable_hash = 0;
 };
 
-// Finds the frame's code object in the ring's table, or enters it. False: it is not readable, or
-// not any more what the walk saw. First sights only; allocates nothing; any thread.
+// Finds the frame's code object in the ring's table, or enters it. False if it is not readable, or
+// has changed since the walk. Called only for new paths; allocates nothing; any thread.
 template <typename Memory>
 bool InternCode(Memory& memory, const Frame& frame, InternedCode* code);
 

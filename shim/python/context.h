@@ -6,17 +6,18 @@
 
 namespace rollcall::shim::python {
 
-// The id of a call path, for ring::Record::context_path; 0 if it cannot be told: it is not known
-// which thread is the main one, this is it, it has no frames, or it runs too busily to be read.
+// Returns the id of the main thread's call path, for ring::Record::context_path. Returns 0 if the
+// main thread is unknown, is the calling thread, has no frames, or changes too fast to be read.
 //
 // PyTorch launches most collectives in threads of its own (autograd), which have no Python frames;
-// what their user recognises is where the main thread waits for them. If that is inside a recorded
-// call, its path is taken from the ring. Otherwise its frames are copied by process_vm_readv,
-// twice, and used if both copies are equal: they are another thread's, and may be freed meanwhile.
+// what users recognise is where the main thread waits for them. If the main thread is inside a
+// recorded call, its path is taken from the ring. Otherwise its frames are copied twice by
+// process_vm_readv, and used if both copies are equal, since another thread's frames may be freed
+// while they are read.
 //
-// Costs a system call, and where the main thread has moved some tens of microseconds, at most once
-// a millisecond; a record made sooner has no context. Callers further out may have changed
-// unnoticed for up to eight milliseconds. Any thread; errno is kept.
+// Costs a system call. If the main thread has moved, it costs some tens of microseconds, at most
+// once a millisecond; a record made sooner has no context. Changes of outer callers may go unnoticed
+// for up to eight milliseconds. Any thread; errno is kept.
 uint32_t MainThreadPath();
 
 }  // namespace rollcall::shim::python

@@ -1,10 +1,10 @@
-// A thread's Python frames, read where they stand: without the GIL, without calling into the
-// interpreter, without allocation.
+// Reads a thread's Python frames from the interpreter's memory: without the GIL, without calling
+// into the interpreter, without allocation.
 //
-// A thread that is inside an MPI call, with or without the GIL, is the only one that may change its
-// own chain of frames, so that it can walk the chain itself. What is read of a frame is where it is
-// in which code; what is read of a code object is its content, not its address: exec() in a loop
-// gives other code at the same address, and the same code at another one.
+// Only the thread itself may change its chain of frames. A thread inside an MPI call, with or
+// without the GIL, can therefore walk its own chain. A frame is recorded as a position in a code
+// object. Code objects are identified by content, not by address: exec() in a loop creates
+// different code at the same address, and the same code at different addresses.
 #ifndef ROLLCALL_SHIM_PYTHON_FRAMES_H_
 #define ROLLCALL_SHIM_PYTHON_FRAMES_H_
 
@@ -17,15 +17,14 @@
 
 namespace rollcall::shim::python {
 
-// A stack is cut here (ring::PythonEnd::kDepthLimit). Recursion deeper than that is told by its
-// innermost frames.
+// A stack is cut at this depth (ring::PythonEnd::kDepthLimit); its innermost frames are kept.
 inline constexpr int kMaxDepth = 64;
-// Frames looked at, with those that are not shown (see Walk).
+// The maximum number of frames visited, including those that are not shown (see Walk).
 inline constexpr int kMaxSteps = 4 * kMaxDepth;
 
 struct Frame {
   uint64_t code;         // address of the code object
-  uint64_t fingerprint;  // of its content: file, name, first line, line table
+  uint64_t fingerprint;  // hash of its content: file, name, first line, line table
   uint64_t place;        // the frame's word in the ring, without the index of the code
 };
 
@@ -36,25 +35,25 @@ struct Stack {
   Frame frames[kMaxDepth];
 };
 
-// What the walk has to know of an interpreter.
+// What the walk needs to know about an interpreter.
 struct Shape {
   rollcall::python::Layout layout;
   uint64_t code_type = 0;    // address of PyCode_Type
-  uint64_t frame_type = 0;   // of PyFrame_Type; only looked at to 3.10
-  uint64_t text_type = 0;    // of PyUnicode_Type
-  uint64_t bytes_type = 0;   // of PyBytes_Type
-  uint32_t frame_bytes = 0;  // of a frame that is read; set by SetSpans
+  uint64_t frame_type = 0;   // address of PyFrame_Type; used up to 3.10
+  uint64_t text_type = 0;    // address of PyUnicode_Type
+  uint64_t bytes_type = 0;   // address of PyBytes_Type
+  uint32_t frame_bytes = 0;  // number of bytes read of a frame; set by SetSpans
 };
 void SetSpans(Shape* shape);
 
-// What counts for a fingerprint: this much of the start of a text, and of the start of a line table
-// with its last word and its length. Two codes with equal file, name and first line whose tables
-// differ in the middle alone are taken for one.
+// The parts that a fingerprint covers: the start of a text, and the start, last word and length of a
+// line table. Two code objects with equal file, name and first line whose tables differ only in the
+// middle count as the same.
 inline constexpr uint64_t kTextBytes = 256;
 inline constexpr uint64_t kTableBytes = 96;
 
-// The characters of a str: where they are, how many bytes each takes. Length 0 and kind 1 for what
-// is not a string that code objects hold. False: not readable.
+// The characters of a str: their address, their number, and the bytes per character (`kind`).
+// Length 0 and kind 1 if it is not a string as code objects hold it. False: not readable.
 struct Text {
   uint64_t address = 0;
   uint64_t length = 0;
@@ -90,9 +89,9 @@ template <typename Memory>
   return *length < (uint64_t{1} << 28);
 }
 
-// A multilinear hash: the products do not wait for each other, and all of the content counts. Whole
-// words are read: the bytes start at a multiple of 8 in the process, so that the last one is in
-// their page.
+// A multilinear hash: the products are independent of each other, and all bytes of the input count.
+// Reads whole words: the bytes start at a multiple of 8 in the process, so that the last word does
+// not cross into another page.
 class ContentHash {
  public:
   [[gnu::always_inline]] void Add(uint64_t word) {
@@ -132,7 +131,7 @@ template <typename Memory>
   return true;
 }
 
-// The file that code was seen in last: most of a stack is in few files.
+// Caches the hash of the last file name: most frames of a stack are in few files.
 struct FileHash {
   uint64_t object = 0;
   uint64_t value = 0;
@@ -176,9 +175,10 @@ template <typename Memory>
   return true;
 }
 
-// Walks the chain from the innermost frame `frame` (0: none) outwards. What is not shown: frames of
-// the C stack, which only mark where a call of the interpreter's loop begins, and frames that have
-// not reached their function's first line yet ("incomplete": a finalizer may run then).
+// Walks the chain from the innermost frame `frame` (0: none) outwards. Two types of frames are not
+// shown: frames of the C stack, which only mark where a call of the interpreter's loop begins, and
+// "incomplete" frames, which have not reached the first line of their function (a finalizer may run
+// then).
 template <typename Memory>
 void Walk(const Shape& shape, Memory& memory, uint64_t frame, Stack* stack);
 

@@ -1,8 +1,8 @@
-// Memory that may have gone: what a damaged or vanishing interpreter points to.
+// Reads memory that may be unmapped, if an interpreter is damaged or ending.
 //
-// A pointer is dereferenced only if its page was seen to be readable. Two ways to read serve the
-// walk over frames (frames.h): OwnMemory for the frames of the calling thread, which nobody else
-// changes; CopiedMemory for another thread's, which may go away while they are read.
+// A pointer is dereferenced only if its page was found to be readable. The walk over frames
+// (frames.h) reads in two ways: OwnMemory is for frames of the calling thread, which no other thread
+// changes; CopiedMemory is for another thread's frames, which may be freed while they are read.
 #ifndef ROLLCALL_SHIM_PYTHON_MEMORY_H_
 #define ROLLCALL_SHIM_PYTHON_MEMORY_H_
 
@@ -21,13 +21,14 @@ inline T Load(const unsigned char* at) {
 
 namespace pages {
 
-inline constexpr uint32_t kPageBits = 12;  // the smallest there is
+inline constexpr uint32_t kPageBits = 12;  // the smallest page size
 inline constexpr uint64_t kLimit = uint64_t{1} << 47;
 inline constexpr uint32_t kSets = 4096;
 inline constexpr uint32_t kWays = 4;
 extern std::atomic<uint64_t> g_known[kSets][kWays];  // page numbers; 0: empty
 
-// Asks the kernel; makes a system call, keeps errno.
+// Asks the kernel whether the page is readable, and remembers it if so. Makes a system call; keeps
+// errno.
 bool Learn(uint64_t page);
 
 inline bool IsKnown(uint64_t page) {
@@ -39,17 +40,18 @@ inline bool IsKnown(uint64_t page) {
 
 }  // namespace pages
 
-// Whether the kernel can be asked about pages here at all (a sandbox may answer anything). Once, at
-// the start.
+// True if the kernel's answers about pages can be trusted (a sandbox may answer anything). Call it
+// once, at the start.
 bool CanProbePages();
 
-// Forgets what was seen: pages may have been unmapped.
+// Forgets which pages were readable, since they may have been unmapped.
 void ForgetPages();
 
-// Whether all of [address, address + bytes) could be read when it was first asked for. A page's
-// first sight is a system call; after that a few loads. Live frames are never unmapped under the
-// thread that runs them, so that an old answer can mislead only about a pointer that dangles: hence
-// ForgetPages() when interpreters end. Any thread; async-signal-safe; keeps errno.
+// True if all of [address, address + bytes) was readable when its pages were first checked. The
+// first check of a page is a system call; later ones are a few loads. Live frames are never unmapped
+// while their thread runs them, so an old answer can be wrong only for a dangling pointer;
+// ForgetPages() is therefore called when interpreters end. Any thread; async-signal-safe; keeps
+// errno.
 [[gnu::noinline]] inline bool IsReadable(uint64_t address, uint64_t bytes) {
   if (address < 4096 || address >= pages::kLimit || bytes >= pages::kLimit) return false;
   const uint64_t last = (address + bytes - 1) >> pages::kPageBits;
@@ -59,8 +61,8 @@ void ForgetPages();
   return true;
 }
 
-// What is read at the same time lies in different slots, so that a copy of one does not overwrite
-// another's.
+// Data that is in use at the same time is read into different slots, so that the copies do not
+// overwrite each other.
 enum class Slot : uint8_t { kFrame, kCode, kName, kFile, kTable };
 inline constexpr uint32_t kSlots = 5;
 
@@ -68,7 +70,7 @@ class OwnMemory {
  public:
   // nullptr if it cannot be read.
   [[gnu::always_inline]] const unsigned char* At(uint64_t address, uint64_t bytes, Slot slot) {
-    // What is read one after the other for the same purpose is mostly on one page.
+    // Successive reads through the same slot are mostly on one page.
     uint64_t& last = last_page_[static_cast<uint32_t>(slot)];
     const uint64_t page = address >> pages::kPageBits;
     if (page != last || (address + bytes - 1) >> pages::kPageBits != last || bytes > kMaxQuick) {
@@ -85,8 +87,8 @@ class OwnMemory {
   uint64_t last_page_[kSlots] = {kNoPage, kNoPage, kNoPage, kNoPage, kNoPage};
 };
 
-// A system call (process_vm_readv on ourselves) a time: an address that has become invalid gives an
-// error and no signal. Where it is forbidden, nothing can be read.
+// Each read is a system call (process_vm_readv on this process): an invalid address gives an error
+// and no signal. If the system call is forbidden, nothing can be read.
 class CopiedMemory {
  public:
   static constexpr uint64_t kTableBytes = 32 << 10;
@@ -98,7 +100,7 @@ class CopiedMemory {
     unsigned char table[kTableBytes + 8];
   };
 
-  // `buffers` for this object alone, as long as it is used.
+  // This object must have exclusive use of `buffers` while it is used.
   explicit CopiedMemory(Buffers* buffers) : buffers_(buffers) {}
   const unsigned char* At(uint64_t address, uint64_t bytes, Slot slot);
 

@@ -1,4 +1,4 @@
-// For the few places that call the interpreter's own functions, by a thread that holds the GIL.
+// Helpers for code that calls the interpreter's own functions. The calling thread holds the GIL.
 #ifndef ROLLCALL_SHIM_PYTHON_OBJECT_H_
 #define ROLLCALL_SHIM_PYTHON_OBJECT_H_
 
@@ -8,7 +8,7 @@
 
 namespace rollcall::shim::python {
 
-// A reference of ours.
+// Owns a reference to a Python object.
 class Object {
  public:
   explicit Object(void* object) : object_(object) {}
@@ -24,7 +24,7 @@ class Object {
   void* object_;
 };
 
-// The thread's error indicator is as it was afterwards, and the collector does not run meanwhile.
+// Saves and restores the thread's error indicator, and keeps the garbage collector from running.
 class Quiet {
  public:
   Quiet() {

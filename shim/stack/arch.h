@@ -1,5 +1,5 @@
-// What depends on the processor. Another one (AArch64: return address in a register, signed
-// pointers) gets a block of its own here; until then captures on it end with kUnsupportedArch.
+// Everything that depends on the processor. Another one (AArch64: return address in a register,
+// signed pointers) needs a block of its own here; without it, captures end with kUnsupportedArch.
 #ifndef ROLLCALL_SHIM_STACK_ARCH_H_
 #define ROLLCALL_SHIM_STACK_ARCH_H_
 
@@ -16,12 +16,12 @@ inline constexpr uint64_t kDwarfFp = 6;   // rbp
 inline constexpr uint64_t kDwarfSp = 7;   // rsp
 inline constexpr uint64_t kDwarfPc = 16;  // return address column
 
-// User addresses have 47 bits (57 only where a program asks mmap for them by a hint); the rule
-// table uses the rest of the word.
+// User addresses have 47 bits (57 only if a program requests them from mmap by a hint); the rule
+// table uses the other bits of the word.
 inline constexpr int kPcBits = 47;
 
-// One stack word. In assembly, because no sanitizer may object to reading other functions' frames,
-// and no attribute then has to be repeated on each function that this is inlined into.
+// Loads one stack word. In assembly, so that no sanitizer reports the read of another function's
+// frame; an attribute would have to be repeated on each function that this is inlined into.
 inline uint64_t LoadWord(uint64_t address) {
   uint64_t word;
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -29,7 +29,7 @@ inline uint64_t LoadWord(uint64_t address) {
   return word;
 }
 
-// A function that keeps a frame pointer: [frame] the caller's rbp, [frame + 8] the return address.
+// A function with a frame pointer: [frame] is the caller's rbp, [frame + 8] the return address.
 inline constexpr uint64_t kReturnAddressInFrame = 8;
 inline constexpr uint64_t kFrameToSp = 16;  // to the caller's rsp after the return
 

@@ -1,9 +1,9 @@
-// Reads one rule out of a module's .eh_frame, as laid down in the Linux Standard Base (Core,
+// Reads one rule from a module's .eh_frame, as specified in the Linux Standard Base (Core,
 // "Exception Frames": .eh_frame, .eh_frame_hdr, pointer encodings) and DWARF 5, 6.4 (call frame
 // instructions).
 //
-// Every read is checked against the module's loaded segments, so that a damaged table ends in
-// kUnsupported or kNoFde, not in a fault; so does what a Rule cannot express.
+// Every read is checked against the module's loaded segments, so that a damaged table gives
+// kUnsupported or kNoFde, not a fault. Rules that a Rule cannot express give the same.
 #ifndef ROLLCALL_SHIM_STACK_CFI_H_
 #define ROLLCALL_SHIM_STACK_CFI_H_
 

@@ -9,10 +9,10 @@
 
 namespace rollcall::shim {
 
-// Once a read would leave the bytes, ok() is false for good and every read gives 0.
+// After a read beyond the bytes, ok() stays false and every read returns 0.
 class Cursor {
  public:
-  // From `address` to the end of its segment; not ok() where no segment has it.
+  // Covers `address` to the end of its segment; not ok() if no segment contains it.
   Cursor(const ModuleImage& module, uint64_t address) {
     for (int i = 0; i < module.count; ++i) {
       const Segment& segment = module.segments[i];
@@ -30,7 +30,7 @@ class Cursor {
   uint64_t address() const { return address_; }
   uint64_t end() const { return end_; }
 
-  // Nothing behind the next `size` bytes can be read any more.
+  // Limits the cursor to the next `size` bytes.
   void Limit(uint64_t size) {
     if (size > end_ - address_) {
       ok_ = false;
@@ -84,9 +84,9 @@ class Cursor {
     return static_cast<int64_t>(value);
   }
 
-  // A pointer in one of the DW_EH_PE_ encodings; `data_base` is what datarel is relative to.
-  // Indirect pointers are not followed: only personality routines, which no rule needs, are encoded
-  // so.
+  // Reads a pointer in one of the DW_EH_PE_ encodings; datarel is relative to `data_base`. Indirect
+  // pointers are not followed: only personality routines, which no rule needs, are encoded that
+  // way.
   uint64_t Pointer(uint8_t encoding, uint64_t data_base) {
     const uint64_t here = address_;
     uint64_t value = 0;

@@ -1,13 +1,12 @@
-// The stacks that a thread captured last, each with the stack words that decided it.
+// The last stacks that a thread captured, each with the stack words that determined it.
 //
-// A walk is a function of the frame it starts at, the words that it reads on the stack, and the
-// rules. So if, from the same frame and in the same generation of the rules, all of those words are
-// as they were, the result is the same: not a guess, but the same walk without its chain of
-// dependent loads. The words are the return addresses, the saved frame pointers that some rule
-// used, and what the indirect rules read. MPI programs call from the same loops again and again;
-// most captures end here.
+// The result of a walk depends only on the frame where it starts, the stack words that it reads, and
+// the rules. If the frame, the generation of the rules and all of those words are unchanged, the
+// result is the same, and the walk with its chain of dependent loads can be omitted. The words are
+// the return addresses, the saved frame pointers that a rule used, and the words that indirect rules
+// read. MPI programs call from the same loops repeatedly, so most captures are found here.
 //
-// One thread's; not for concurrent use.
+// Belongs to one thread; not thread-safe.
 #ifndef ROLLCALL_SHIM_STACK_MEMO_H_
 #define ROLLCALL_SHIM_STACK_MEMO_H_
 
@@ -18,16 +17,17 @@
 
 namespace rollcall::shim {
 
-// What a walk read, addressed from its first frame; stacks of 4 GiB and more are not remembered.
+// The stack words that a walk read, as offsets from its first frame. Stacks of 4 GiB and more are
+// not stored.
 struct WalkTrace {
   static constexpr int kMaxExtra =
-      kMaxStackDepth;  // where every frame uses the saved frame pointer
+      kMaxStackDepth;  // enough if every frame uses the saved frame pointer
 
-  uint32_t pc_offset[kMaxStackDepth];  // where pcs[i] stands
+  uint32_t pc_offset[kMaxStackDepth];  // offset of pcs[i]
   uint32_t extra_offset[kMaxExtra];
   uint64_t extra_word[kMaxExtra];
   int extras = 0;
-  bool complete = true;  // false: there were more than kMaxExtra, and the walk cannot be remembered
+  bool complete = true;  // false: more than kMaxExtra words, so that the walk cannot be stored
 };
 
 struct Memo {
@@ -43,7 +43,7 @@ struct Memo {
   uint64_t extra_word[WalkTrace::kMaxExtra];
   uint32_t extra_offset[WalkTrace::kMaxExtra];
 
-  // Copies the addresses to `out` while comparing; true if all words are as they were.
+  // True if all words are unchanged. Copies the addresses to `out` while comparing.
   bool Matches(uint64_t at_frame, uint64_t now, int limit, uint64_t* out) const {
     if (frame != at_frame || generation != now || max_depth != limit) return false;
     uint64_t different = 0;
@@ -63,7 +63,8 @@ class MemoTable {
  public:
   static constexpr uint64_t kMemos = 16;
 
-  // A loop calls from several sites at the same frame address, and one site from several depths.
+  // Hashes both: a loop calls from several sites at the same frame address, and one site may be
+  // called at several depths.
   Memo& For(uint64_t frame, uint64_t pc) {
     const uint64_t mixed = (pc ^ (frame << 20)) * 0x9e3779b97f4a7c15;
     return memos_[mixed >> 60];

@@ -1,4 +1,5 @@
-// From an address to its rule, through the loaded modules: the slow way, on first sight.
+// Looks up an address' rule in the loaded modules. Slow; used when an address is seen for the first
+// time.
 #ifndef ROLLCALL_SHIM_STACK_MODULES_H_
 #define ROLLCALL_SHIM_STACK_MODULES_H_
 
@@ -8,23 +9,23 @@
 
 namespace rollcall::shim {
 
-// What a look-up in the loaded modules gives.
+// The result of a look-up in the loaded modules.
 struct ModuleRule {
   Rule rule;
-  // Unloads since the process began, as the loader counts them (dlpi_subs; dl_iterate_phdr(3)). A
-  // change says that rules may be stale, whoever unloaded.
+  // The loader's count of unloads since the process began (dlpi_subs; dl_iterate_phdr(3)). If it has
+  // changed, rules may be stale.
   uint64_t unloads = 0;
 };
 
-// Finds what the loader offers; to be called once before the others. Not async-signal-safe.
+// Looks up the loader's functions. Call it once before the others. Not async-signal-safe.
 void InitModules();
 
-// Holds the loader's list lock while it reads, so that no module goes away meanwhile. The lock is
-// recursive and not the one that is held while constructors run.
+// Holds the loader's list lock while it reads, so that no module is unloaded during the call. The
+// lock is recursive, and is not the one that is held while constructors run.
 ModuleRule FindModuleRule(uint64_t pc);
 
-// Whether a module is loaded at pc now. Without a lock, by _dl_find_object of glibc 2.35; an older
-// glibc answers false: an address that was in no module then stays so until the next OnDlclose().
+// True if a module is loaded at pc now. Lock-free, by _dl_find_object of glibc 2.35. Always false
+// with an older glibc: there, an address that was in no module stays so until the next OnDlclose().
 bool IsInLoadedModule(uint64_t pc);
 
 }  // namespace rollcall::shim

@@ -1,5 +1,5 @@
-// How to get from a frame to its caller's, for one address: eight bytes, compared and stored as one
-// word.
+// The rule that gives the caller's frame, for one code address. Eight bytes, compared and stored as
+// one word.
 #ifndef ROLLCALL_SHIM_STACK_RULE_H_
 #define ROLLCALL_SHIM_STACK_RULE_H_
 
@@ -15,13 +15,13 @@ enum class RuleKind : uint8_t {
   kFpIndirect = 3,   // CFA = *(fp + cfa): gcc's realigned frames; fp is saved at fp + 8 * fp_slot
   kSignalFrame = 4,  // CFA = *(sp + cfa), pc = *(sp + 8 * pc_slot), fp saved at sp + 8 * fp_slot
   kOutermost = 5,    // the return address is declared undefined
-  kNoFde = 6,        // a loaded module's, but no FDE covers it
-  kNoModule = 7,     // in no loaded module: asked again each time, for one may be loaded there
+  kNoFde = 6,        // in a loaded module, but no FDE covers it
+  kNoModule = 7,     // in no loaded module: looked up again each time, as one may be loaded there
   kUnsupported = 8,
 };
 
-// In the kinds kSp and kFp the return address is at CFA - 8, and fp is saved at CFA + 8 * fp_slot,
-// or not saved (fp_slot 0).
+// For kSp and kFp, the return address is at CFA - 8, and fp is saved at CFA + 8 * fp_slot, or not
+// saved (fp_slot 0).
 struct Rule {
   RuleKind kind = RuleKind::kInvalid;
   uint8_t pc_slot = 0;

@@ -1,11 +1,11 @@
-// Address -> rule, for all threads, without a lock: a table of fixed size in anonymous memory.
+// Maps addresses to rules, for all threads, without a lock: a table of fixed size in anonymous
+// memory.
 //
 // An entry is two words, {key, rule}; key = generation << 47 | address, 0 empty, 1 being written.
-// Within one generation an entry is written once and never evicted. A reader loads key, rule, and
-// key again: if both keys are the wanted one, the rule is that key's, because a key that left its
-// entry (its generation is over) does not come back. A new generation makes every entry free at
-// once; after 2^17 generations the table is zeroed. A full window of kWindow entries asks for a new
-// generation.
+// Within one generation, an entry is written once and never evicted. A reader loads key, rule, and
+// key again: if both keys are the wanted one, the rule belongs to it, because a key that left its
+// entry (its generation is over) does not return. A new generation frees all entries at once; after
+// 2^17 generations the table is zeroed. A full window of kWindow entries starts a new generation.
 #ifndef ROLLCALL_SHIM_STACK_RULE_CACHE_H_
 #define ROLLCALL_SHIM_STACK_RULE_CACHE_H_
 
@@ -25,10 +25,10 @@ class RuleCache {
   // Maps the table. Call once, before any other thread uses the cache. False: no memory.
   bool Init();
 
-  // The present generation, in the place that it has in keys; pass it to Find and Insert.
+  // The current generation, shifted to its position in keys; pass it to Find and Insert.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
-  // kInvalid: not known. `pc` is below 2^47 and at least 2.
+  // Returns a rule of kind kInvalid if it is not known. `pc` is below 2^47 and at least 2.
   Rule Find(uint64_t pc, uint64_t generation) const {
     const uint64_t want = generation | pc;
     for (uint64_t way = 0; way < kWindow; ++way) {
@@ -45,7 +45,7 @@ class RuleCache {
     return {};
   }
 
-  // Stores a rule found while `generation` was current; drops it if that is over.
+  // Stores a rule found while `generation` was current; drops it if that generation is over.
   void Insert(uint64_t pc, uint64_t generation, Rule rule);
 
   // Makes all entries free.
@@ -60,7 +60,7 @@ class RuleCache {
   static constexpr uint64_t kOneGeneration = uint64_t{1} << arch::kPcBits;
   static constexpr uint64_t kGenerationMask = ~(kOneGeneration - 1);
 
-  // Call sites of one module differ in the low bits, modules in the next ones.
+  // Call sites of one module differ in the low bits, modules in higher bits.
   static uint64_t Slot(uint64_t pc) { return (pc ^ (pc >> 14)) & (kEntries - 1); }
 
   Entry* entries_ = nullptr;  // kEntries + kWindow: a window never wraps round

@@ -156,7 +156,7 @@ TEST(AttachCores, AWorkerOfADataLoaderIsNotItsRank) {
   ASSERT_THAT(report.findings, SizeIs(1));
   EXPECT_EQ(report.findings[0].kind, VerdictKind::kInconclusive);
   EXPECT_THAT(report.findings[0].why,
-              HasSubstr("core.1 is of a worker process of its data loader"));
+              HasSubstr("core.1 belongs to a data loader worker"));
 }
 
 TEST(AttachCores, NoProcessIsShownAsAlive) {

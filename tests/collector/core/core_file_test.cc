@@ -121,7 +121,7 @@ TEST(CoreFileTest, SaysWhereItWasCut) {
   std::string error;
   const std::optional<CoreFile> core = ReadBytes(bytes, &error);
   ASSERT_TRUE(core.has_value()) << error;
-  EXPECT_THAT(core->problems, ElementsAre(HasSubstr("it is cut: 5 bytes")));
+  EXPECT_THAT(core->problems, ElementsAre(HasSubstr("it is truncated: 5 bytes")));
 }
 
 TEST(CoreFileTest, HostileSizesAreBounded) {

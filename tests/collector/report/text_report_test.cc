@@ -224,8 +224,8 @@ ranks 2
 
 TEST(TextReport, SaysThatContextIsNotTheCall) {
   const std::string text = Render(kPythonTrace);
-  EXPECT_NE(text.find("rank 2 made MPI_Allreduce #1 in a thread that runs no Python; as context, "
-                      "not as the call: the main thread was then at train.py:9, in the top level "
+  EXPECT_NE(text.find("rank 2 made MPI_Allreduce #1 in a thread that runs no Python; for context "
+                      "only: the main thread was then at train.py:9, in the top level "
                       "of train.py"),
             std::string::npos)
       << text;
