@@ -16,8 +16,8 @@ namespace rollcall::shim::python {
 // while they are read.
 //
 // Costs a system call. If the main thread has moved, it costs some tens of microseconds, at most
-// once a millisecond; a record made sooner has no context. Changes of outer callers may go unnoticed
-// for up to eight milliseconds. Any thread; errno is kept.
+// once a millisecond; a record made sooner has no context. Changes of outer callers may go
+// unnoticed for up to eight milliseconds. Any thread; errno is kept.
 uint32_t MainThreadPath();
 
 }  // namespace rollcall::shim::python

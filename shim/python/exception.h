@@ -10,10 +10,10 @@
 
 namespace rollcall::shim::python {
 
-// Registers the functions, once per life of the interpreter: with `atexit` at once, with `threading`
-// when the program has imported it. The calling thread must hold the GIL; other Python code may run
-// during the call (an import, a signal handler). Returns -1 if a signal handler raised an exception,
-// which the caller has to pass on.
+// Registers the functions, once per life of the interpreter: with `atexit` at once, with
+// `threading` when the program has imported it. The calling thread must hold the GIL; other Python
+// code may run during the call (an import, a signal handler). Returns -1 if a signal handler raised
+// an exception, which the caller has to pass on.
 int WatchForExceptions();
 // True if nothing is left to register.
 bool WatchesThreads();

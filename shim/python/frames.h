@@ -46,9 +46,9 @@ struct Shape {
 };
 void SetSpans(Shape* shape);
 
-// The parts that a fingerprint covers: the start of a text, and the start, last word and length of a
-// line table. Two code objects with equal file, name and first line whose tables differ only in the
-// middle count as the same.
+// The parts that a fingerprint covers: the start of a text, and the start, last word and length of
+// a line table. Two code objects with equal file, name and first line whose tables differ only in
+// the middle count as the same.
 inline constexpr uint64_t kTextBytes = 256;
 inline constexpr uint64_t kTableBytes = 96;
 

@@ -93,8 +93,8 @@ void SwitchOn();
 // an unknown interpreter. Not to be used with kAsked.
 void SwitchOff(ring::PythonOff why);
 
-// If frames are off because of Py_Finalize, and an embedding program has called Py_Initialize since,
-// sets the state to kUnchecked and returns true.
+// If frames are off because of Py_Finalize, and an embedding program has called Py_Initialize
+// since, sets the state to kUnchecked and returns true.
 bool ComesBack();
 
 // True if Py_Finalize is running or has finished. One load.

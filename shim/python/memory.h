@@ -1,8 +1,9 @@
 // Reads memory that may be unmapped, if an interpreter is damaged or ending.
 //
 // A pointer is dereferenced only if its page was found to be readable. The walk over frames
-// (frames.h) reads in two ways: OwnMemory is for frames of the calling thread, which no other thread
-// changes; CopiedMemory is for another thread's frames, which may be freed while they are read.
+// (frames.h) reads in two ways: OwnMemory is for frames of the calling thread, which no other
+// thread changes; CopiedMemory is for another thread's frames, which may be freed while they are
+// read.
 #ifndef ROLLCALL_SHIM_PYTHON_MEMORY_H_
 #define ROLLCALL_SHIM_PYTHON_MEMORY_H_
 
@@ -48,8 +49,8 @@ bool CanProbePages();
 void ForgetPages();
 
 // True if all of [address, address + bytes) was readable when its pages were first checked. The
-// first check of a page is a system call; later ones are a few loads. Live frames are never unmapped
-// while their thread runs them, so an old answer can be wrong only for a dangling pointer;
+// first check of a page is a system call; later ones are a few loads. Live frames are never
+// unmapped while their thread runs them, so an old answer can be wrong only for a dangling pointer;
 // ForgetPages() is therefore called when interpreters end. Any thread; async-signal-safe; keeps
 // errno.
 [[gnu::noinline]] inline bool IsReadable(uint64_t address, uint64_t bytes) {

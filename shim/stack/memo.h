@@ -1,10 +1,10 @@
 // The last stacks that a thread captured, each with the stack words that determined it.
 //
-// The result of a walk depends only on the frame where it starts, the stack words that it reads, and
-// the rules. If the frame, the generation of the rules and all of those words are unchanged, the
-// result is the same, and the walk with its chain of dependent loads can be omitted. The words are
-// the return addresses, the saved frame pointers that a rule used, and the words that indirect rules
-// read. MPI programs call from the same loops repeatedly, so most captures are found here.
+// The result of a walk depends only on the frame where it starts, the stack words that it reads,
+// and the rules. If the frame, the generation of the rules and all of those words are unchanged,
+// the result is the same, and the walk with its chain of dependent loads can be omitted. The words
+// are the return addresses, the saved frame pointers that a rule used, and the words that indirect
+// rules read. MPI programs call from the same loops repeatedly, so most captures are found here.
 //
 // Belongs to one thread; not thread-safe.
 #ifndef ROLLCALL_SHIM_STACK_MEMO_H_

@@ -12,8 +12,8 @@ namespace rollcall::shim {
 // The result of a look-up in the loaded modules.
 struct ModuleRule {
   Rule rule;
-  // The loader's count of unloads since the process began (dlpi_subs; dl_iterate_phdr(3)). If it has
-  // changed, rules may be stale.
+  // The loader's count of unloads since the process began (dlpi_subs; dl_iterate_phdr(3)). If it
+  // has changed, rules may be stale.
   uint64_t unloads = 0;
 };
 

@@ -46,7 +46,8 @@ bool InitStacks();
 // Writes the return addresses of the calling thread, innermost (the one in the wrapper's caller)
 // first, to pcs[0..max_depth) and returns their number. max_depth is limited to kMaxStackDepth.
 //   *end   why the stack ends where it does.
-//   *hash  64 bits over the addresses and *end. Like the addresses, it differs between processes and
+//   *hash  64 bits over the addresses and *end. Like the addresses, it differs between processes
+//   and
 //          identifies a call path within one process only.
 // Keeps errno. If all addresses were seen before: no allocation, lock, system call, or read outside
 // the thread's own stack and our tables. The first capture of a thread maps its block (freed when

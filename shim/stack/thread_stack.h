@@ -13,10 +13,10 @@ struct StackBounds {
   uint64_t low = 0;
   uint64_t high = 0;
   bool initial_thread = false;
-  // Regions of 16 MiB whose addresses are not on the growing stack (the kernel leaves 128 MiB between
-  // the stack and other mappings), and how often each was queried. A region is checked again only
-  // when that number is a power of two, so that work on a coroutine's stack does not cost a system
-  // call each time.
+  // Regions of 16 MiB whose addresses are not on the growing stack (the kernel leaves 128 MiB
+  // between the stack and other mappings), and how often each was queried. A region is checked
+  // again only when that number is a power of two, so that work on a coroutine's stack does not
+  // cost a system call each time.
   static constexpr int kRegionBits = 24;
   static constexpr int kRegions = 32;
   uint32_t foreign_region[kRegions] = {};

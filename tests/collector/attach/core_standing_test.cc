@@ -155,8 +155,7 @@ TEST(AttachCores, AWorkerOfADataLoaderIsNotItsRank) {
   const Report report = job.Judge();
   ASSERT_THAT(report.findings, SizeIs(1));
   EXPECT_EQ(report.findings[0].kind, VerdictKind::kInconclusive);
-  EXPECT_THAT(report.findings[0].why,
-              HasSubstr("core.1 belongs to a data loader worker"));
+  EXPECT_THAT(report.findings[0].why, HasSubstr("core.1 belongs to a data loader worker"));
 }
 
 TEST(AttachCores, NoProcessIsShownAsAlive) {
