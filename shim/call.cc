@@ -1,4 +1,4 @@
-// Begin and End of every recorded call: which calls count, and how they nest.
+// Begin and End of every recorded call: decides which calls are recorded, and tracks nesting.
 #include "shim/call.h"
 
 #include "shim/nccl/binding.h"
@@ -9,9 +9,9 @@
 namespace rollcall::shim {
 namespace {
 
-// A thread left wrappers without their End (longjmp, exception): what they had open is not any
-// more. Whether a collective among them was rejected, and its number is to be given back, is not
-// known, and so nothing is proven by the communicator's numbers any more.
+// A thread left wrappers without their End (longjmp, exception): closes their open calls. It is
+// unknown whether a collective among them was rejected and should have returned its number, so the
+// communicator's sequence numbers no longer prove anything (kSawConcurrency).
 ROLLCALL_COLD void Abandon(ThreadLog* log) {
   for (uint32_t level = 0; level < ring::kMaxNesting; ++level) {
     StoreRelease(&log->entry->open[level].record.lock, uint64_t{0});
@@ -29,12 +29,12 @@ ROLLCALL_COLD void Abandon(ThreadLog* log) {
 constexpr uint64_t kAlive = 0x726f6c6c63616c6c;
 uint64_t AliveMark(const Call* call) { return kAlive ^ reinterpret_cast<uint64_t>(call); }
 
-// Whether the wrapper that set the guard is still running. The stack grows down: a call inside it
-// has the lower frame, so an equal or higher one means that it was left by a jump. A lower one may
-// also come from a deeper call after such a jump: then that call's frames, or others since, lie
-// where the wrapper's was. Its two marks survive that only if nobody wrote to either word. They are
-// looked at only where they are certain to be mapped: on the thread's own stack, above the current
-// frame.
+// True if the wrapper that set the guard is still running. The stack grows down, so a call inside
+// the wrapper has a lower frame; an equal or higher frame means that the wrapper was left by a
+// jump. A lower frame may also belong to a deeper call after such a jump: then other frames have
+// been in the place of the wrapper's. Its two marks survive this only if neither word was
+// overwritten. They are read only where they are certain to be mapped: on the thread's own stack,
+// above the current frame.
 ROLLCALL_COLD bool IsInsideGuard(const ThreadBlock& block, const Call& call) {
   if (call.frame >= block.guard) return false;
   const auto guard = reinterpret_cast<uint64_t>(block.guard);
@@ -47,12 +47,13 @@ ROLLCALL_COLD bool IsInsideGuard(const ThreadBlock& block, const Call& call) {
          LoadRelaxed(&frame[1]) == reinterpret_cast<uint64_t>(block.guard_caller);
 }
 
-// Files' functions that are not wrapped make and free datatypes of their own, in plug-ins.
+// True for a local call made by the library: in its plugins, file functions that are not wrapped
+// create and free datatypes.
 bool IsLibrarysOwn(const Call& call) {
   return IsLocal(call.info->kind) && IsInsideMpi(call.caller);
 }
 
-// Whether this call counts, and the bookkeeping of nesting if it does.
+// Returns true if this call is to be recorded, and then updates the nesting.
 inline bool Enter(Call* call) {
   ThreadBlock& block = t_block;
   const bool abort = call->info->kind == Kind::kAbort;
@@ -62,16 +63,16 @@ inline bool Enter(Call* call) {
     nested = IsInsideGuard(block, *call);
   if (nested) {
     if (!abort) {
-      // A linked PMPI tool hands the call on under its other name.
+      // A linked PMPI tool forwards the call to its PMPI_ name.
       if (call->pmpi && !block.outer_is_pmpi && !block.passed_down &&
           block.outer == static_cast<uint16_t>(call->info->operation)) {
         block.passed_down = true;
         return false;
       }
-      // Both libraries build their own functions of others. Users' callbacks (error handlers,
-      // attribute deletion) come from elsewhere, and count.
+      // Both libraries implement some functions by others. User callbacks (error handlers,
+      // attribute deletion) are called from user code, and count.
       if (nccl::IsInsideNccl(call->caller) || IsInsideMpi(call->caller)) return false;
-      // What a tool makes of a send (Isend and Wait, say) is not a second message.
+      // Calls by which a tool implements a send (such as Isend and Wait) are not a second message.
       call->counts = FindOperation(block.outer).rule != Rule::kP2p;
     }
   } else {
@@ -109,9 +110,10 @@ inline bool Enter(Call* call) {
   return true;
 }
 
-// Brackets what is not atomic to a signal handler of the same thread: ring slots, counters, hashes.
-// A handler that calls MPI meanwhile has a deeper frame: its call is passed on unrecorded, and
-// counted. An equal or higher frame means that the bracket was left by a jump.
+// Brackets updates that are not atomic for a signal handler of the same thread: ring slots,
+// counters, hashes. A handler that calls MPI inside the bracket has a lower frame: its call is
+// passed on unrecorded, and counted. An equal or higher frame means that the bracket was left by a
+// jump.
 inline bool StartWriting(const Call* call) {
   ThreadBlock& block = t_block;
   if (__builtin_expect(block.writing != nullptr, 0) && call->frame < block.writing) {
@@ -146,7 +148,7 @@ void Dispatch(Call* call, Arguments* arguments) {
 namespace calls {
 
 bool OpenBracket(Call* call) {
-  // Not for MPI_Abort, which signal handlers call, nor inside another call.
+  // Not in MPI_Abort, which signal handlers call, nor inside another call.
   if (python::WantsCheck() && t_block.depth == 0 && call->info->kind != Kind::kAbort) {
     python::TryCheck();
   }
@@ -160,7 +162,7 @@ bool OpenBracket(Call* call) {
 void CloseBracket() { StopWriting(); }
 
 bool ReopenBracket(Call* call, int result) {
-  if (!call->entered || !Recording()) return false;  // a child returns from its parent's call
+  if (!call->entered || !Recording()) return false;  // a forked child may return from this call
   if (!StartWriting(call)) return false;
   if (__builtin_expect(result != 0, 0)) RecordError(call, result);
   return true;
@@ -172,7 +174,7 @@ void FinishCall(Call* call) {
     const uint32_t level = t_block.depth - 1;
     if (level < ring::kMaxNesting) StoreRelease(&log->entry->open[level].record.lock, uint64_t{0});
     StoreRelease(&log->entry->depth, static_cast<uint64_t>(t_block.depth - 1));
-    // The next record says when the one before it ended.
+    // The next record stores when the previous one ended.
     if (call->in_ring) {
       log->last_end_ticks = Ticks();
       StoreRelaxed(&log->entry->last_end_ticks, log->last_end_ticks);

@@ -36,7 +36,7 @@ struct Call {
   bool recorded;    // `record` was written: it is in flight
   bool in_ring;     // `record` is also in its ring, where it stays after the call
   uint8_t ring;     // ring::RingKind
-  bool own_status;  // the library got `status_bytes` in place of MPI_STATUS_IGNORE
+  bool own_status;  // `status_bytes` was passed to the library instead of MPI_STATUS_IGNORE
   bool counts;      // its messages are counted; false: a tool implements the outer call by it
   Nesting outer;    // the thread's nesting before this call, restored by End
   ThreadLog* log;
@@ -81,7 +81,7 @@ bool OpenBracket(Call* call);
 void CloseBracket();
 bool ReopenBracket(Call* call, int result);  // `result` other than 0 is recorded as an error
 void FinishCall(Call* call);
-// call_record.cc. Whether the call was rejected because of its arguments (proto/mpi_errors.h).
+// call_record.cc. True if the call was rejected because of its arguments (proto/mpi_errors.h).
 // `result` is its return value, not 0.
 bool TookNoPart(const Call& call, int result);
 // Records an error that a call returned, after the call's record.
@@ -98,14 +98,14 @@ void ShowRecord(Call* call, ring::RingKind ring);
 void WriteFinished(Call* call, ring::RingKind ring);
 int32_t Peer(const Abi& abi, int32_t value);
 int32_t Tag(const Abi& abi, int32_t value);
-// Gives the library a status of the shim's if the program ignores it.
+// If the program ignores the status, passes the shim's status_bytes to the library instead.
 void WantStatus(Call* call, Arguments* arguments);
 // The last unsuccessful poll of the thread, for diagnosing endless polling.
 struct VainPoll {
   uint32_t member = 0;  // uid; 0 if the call specifies none
   int32_t peer = ring::kNoPeer;
   int32_t tag = ring::kNoTag;
-  uint64_t request = 0;   // uid of the first one asked about; 0 if none is known
+  uint64_t request = 0;   // uid of the first request that was tested; 0 if unknown
   uint32_t requests = 0;  // the number of requests that were tested
 };
 void NotePoll(Call* call, const VainPoll& poll);

@@ -1,4 +1,4 @@
-// Everything that advances the counter of a communicator, window or file.
+// Begin and End of all calls that advance the counter of a communicator, window or file.
 #include "shim/call.h"
 #include "shim/call_paths.h"
 #include "shim/process.h"
@@ -6,7 +6,7 @@
 namespace rollcall::shim::calls {
 namespace {
 
-// What a call's counter belongs to.
+// Returns the communicator, window or file whose counter the call advances.
 Comm* CountedOn(const Library& library, Kind kind, const Arguments& a) {
   switch (kind) {
     case Kind::kDisconnect:
@@ -50,7 +50,7 @@ void LeaveFlight(Call* call) {
   if (t_block.depth - 1 < ring::kMaxNesting) call->log->open_comm[t_block.depth - 1] = nullptr;
 }
 
-// What came out of the call.
+// Enters the request, communicator, window or file that the call created.
 [[gnu::noinline]] void EnterResult(Call* call, const Arguments& a) {
   Library* library = call->library;
   const Kind kind = call->info->kind;
@@ -127,7 +127,8 @@ void EndCollective(Call* call, const Arguments& a, int result) {
   const Kind kind = call->info->kind;
   if (Comm* comm = call->comm) {
     const bool rejected = __builtin_expect(result != 0, 0) && TookNoPart(*call, result);
-    if (rejected) GiveNumberBack(comm, call->record.sequence, call->hashes_before);  // in flight
+    // Must precede LeaveFlight.
+    if (rejected) GiveNumberBack(comm, call->record.sequence, call->hashes_before);
     LeaveFlight(call);
     if (!rejected && !IsNonblockingCollective(kind)) Increment(&comm->entry->completed);
     if (Frees(kind)) {

@@ -1,5 +1,5 @@
-// What begins and ends: MPI, sessions, communicators whose creation no counter numbers; groups,
-// datatypes and operations; and local queries.
+// Calls that begin or end something: MPI, sessions, communicators whose creation has no sequence
+// number, groups, datatypes and operations. Also local queries.
 #include <algorithm>
 
 #include "shim/call.h"
@@ -11,8 +11,8 @@
 namespace rollcall::shim::calls {
 namespace {
 
-// Libraries between MPI_Init and MPI_Finalize, and sessions open: the last to go is the process'
-// end of MPI.
+// The number of libraries between MPI_Init and MPI_Finalize, plus open sessions. At 0, MPI has
+// ended in this process.
 uint32_t g_open = 0;
 
 void Open() {
@@ -34,8 +34,9 @@ void FindHandle(Call* call, const Arguments& a) {
   const Library& library = *call->library;
   switch (call->info->kind) {
     case Kind::kFreeHandle:
-      // Before and after: another thread may get the handle at once, and a delete callback may have
-      // used the type. It is described anew when the handle comes again, freed or not.
+      // The type is forgotten before and after the call: another thread may get the handle at once,
+      // and a delete callback may use the type. It is described again when the handle is used
+      // again, freed or not.
       call->handle = library.Load(a.handle_inout);
       call->freed = HandleFreed(library, call->handle);
       if (FreesType(*call)) ForgetType(library, call->handle);
@@ -64,12 +65,13 @@ void OpenSession(Call* call, const Arguments& a) {
   Open();
 }
 
-// What the program has not freed, now that delete callbacks have run. Before the phase says that
-// all is over: who reads that reads these, too.
+// Records what the program has not freed, after delete callbacks have run. Call it before the phase
+// is set to finalized, so that a reader that sees this phase also sees these records.
 void WriteLeftovers(Call* call) {
   Leftover rows[kMostLeftovers];
   RingWriter& ring = call->log->rings[ring::kCollectiveRing];
-  // A thread's ring may be small, and its last collectives are what a verdict rests on.
+  // At most a quarter of the ring: a thread's ring may be small, and a verdict needs its last
+  // collectives.
   const uint32_t count =
       TakeLeftovers(rows, static_cast<uint32_t>(std::min<uint64_t>(ring.slots() / 4, UINT32_MAX)));
   for (uint32_t i = 0; i < count; ++i) {
@@ -93,8 +95,9 @@ void Close(Call* call) {
   SetPhase(ring::Phase::kFinalized);
 }
 
-// Without MPI_COMM_WORLD, the end of the last session is what MPI_Finalize is to others. A program
-// may open another one afterwards: the phase stays as it is then, and the records show it.
+// Without MPI_COMM_WORLD, the end of the last session corresponds to MPI_Finalize. A program may
+// open another session afterwards: the phase then does not change, but the records show the
+// session.
 void CloseSession(Call* call) {
   call->library->session = 0;
   Close(call);
@@ -115,7 +118,8 @@ void BeginLifecycle(Call* call, const Arguments& a) {
   }
   if (kind == Kind::kCreateGroup) record.tag = a.tag;
   if (kind == Kind::kFinalize && LoadRelaxed(&g_open) <= 1) SetPhase(ring::Phase::kFinalizing);
-  // If it fails it stays on record: where a loop of probes that fail does not push collectives out.
+  // A failed local call is recorded in the point-to-point ring, where a loop of failing calls does
+  // not overwrite the records of collectives.
   if (IsLocal(kind)) return ShowRecord(call, ring::kP2pRing);
   WriteRecord(call, ring::kCollectiveRing);
   if (kind == Kind::kFreeComm && call->comm != nullptr && g_process.multiple_threads) {

@@ -1,5 +1,6 @@
-// Sends, receives, blocking probes; and what else may block for particular processes: passive and
-// general active target synchronisation, requests on windows and files, MPI_Buffer_detach.
+// Sends, receives, blocking probes, and other calls that may block for particular processes:
+// passive and general active target synchronisation, requests on windows and files,
+// MPI_Buffer_detach.
 #include "shim/call.h"
 #include "shim/call_paths.h"
 #include "shim/channels.h"
@@ -9,7 +10,7 @@
 namespace rollcall::shim::calls {
 namespace {
 
-// Which way the data goes.
+// The direction of the data.
 struct Direction {
   bool sends;
   bool receives;
@@ -20,7 +21,7 @@ Direction DirectionOf(const OperationInfo& info, bool has_second_part) {
   switch (info.kind) {
     case Kind::kSend:
       return {true, false};
-    case Kind::kIsend:  // Isendrecv, too
+    case Kind::kIsend:  // also Isendrecv
       return {true, has_second_part};
     case Kind::kSendrecv:
       return {true, true};
@@ -36,7 +37,7 @@ Direction DirectionOf(const OperationInfo& info, bool has_second_part) {
   }
 }
 
-// The receiving side: of a Sendrecv it is the second part.
+// The source of a receive; for a Sendrecv, it is in the second part.
 struct Source {
   int32_t peer;
   int32_t tag;
@@ -50,7 +51,7 @@ bool IsWild(const Source& source) {
   return source.peer == ring::kAnySource || source.tag == ring::kAnyTag;
 }
 
-// What is sent to or received from MPI_PROC_NULL may have any type, even none.
+// Data sent to or received from MPI_PROC_NULL is not described: it may have any type, even none.
 void FillData(Call* call, const Arguments& a, const Direction& way, const Source& source) {
   ring::Record& record = call->record;
   if (way.sends && a.has_send_type && record.root_or_peer != ring::kProcNullPeer) {
@@ -118,7 +119,7 @@ void BeginP2p(Call* call, Arguments* arguments) {
   if (way.sends && kind != Kind::kPersistentP2p && call->counts) {
     record.detail = CountSent(call->comm, record.root_or_peer, record.tag);
   }
-  // Only the status tells who sent; a nonblocking receive has it when it is waited for.
+  // Only the status contains the sender; a nonblocking receive's status comes with its wait.
   const bool waits = a.request == nullptr && (way.receives || kind == Kind::kProbe);
   if (waits && IsWild(source)) WantStatus(call, arguments);
   WriteRecord(call, ring::kP2pRing);

@@ -17,8 +17,8 @@
 namespace rollcall::shim {
 namespace {
 
-// Recognised paths: hash -> (portable hash, id). Lock-free: the hash is claimed first, the id
-// published last. Bounded; once full, further paths are not recorded and counted in the section's
+// Known paths: hash -> (portable hash, id). Lock-free: the hash is claimed first, the id published
+// last. Bounded; when it is full, further paths are not recorded, and are counted in the section's
 // `lost`.
 struct Entry {
   std::atomic<uint64_t> hash;
@@ -28,7 +28,7 @@ struct Entry {
 constexpr uint32_t kEntries = 16384;
 constexpr uint32_t kProbes = 32;
 constexpr uint32_t kPending = 0;
-constexpr uint32_t kNoRoom = ~uint32_t{0};  // seen, and there was no room to store it
+constexpr uint32_t kNoRoom = ~uint32_t{0};  // known, but there was no room to store it
 constinit Entry g_entries[kEntries];
 
 // --- modules -------------------------------------------------------------------------------------
@@ -77,8 +77,8 @@ int FindModule(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
-// 1 + index of the module in the ring's table, entering it if it is new; 0 if there is none.
-// `id_hash` becomes what is the same for this module on every rank.
+// Returns 1 + the index of the module in the ring's table, entering it if it is new; 0 if there is
+// none. Sets *id_hash to a hash that is the same for this module on every rank.
 uint64_t ModuleOf(uint64_t pc, uint64_t* bias, uint64_t* id_hash) {
   Wanted wanted{};
   wanted.pc = pc;
@@ -93,7 +93,7 @@ uint64_t ModuleOf(uint64_t pc, uint64_t* bias, uint64_t* id_hash) {
   uint64_t used = LoadAcquire(&section->used);
   if (used > section->capacity) used = section->capacity;
   for (uint64_t i = used; i-- > 0;) {
-    // The path reference is written last: without it the entry is still being made.
+    // The path reference is written last: without it, the entry is still being written.
     if (LoadAcquire(&table[i].path) != 0 && table[i].start == wanted.range.start &&
         table[i].end == wanted.range.end && table[i].bias == wanted.bias &&
         table[i].build_id_bytes == wanted.build_id_bytes &&
@@ -110,7 +110,7 @@ uint64_t ModuleOf(uint64_t pc, uint64_t* bias, uint64_t* id_hash) {
   module.build_id_bytes = static_cast<uint8_t>(wanted.build_id_bytes);
   memcpy(module.build_id, wanted.build_id, wanted.build_id_bytes);
   StoreRelease(&module.path, InternString(wanted.path));
-  // Python that was loaded after MPI's initialisation shows here, when it calls MPI.
+  // A Python that was loaded after MPI's initialisation is detected here, when it calls MPI.
   if (python::State() == ring::PythonState::kAbsent && python::FindInterpreter()) {
     python::PublishInterpreter();
   }
@@ -125,11 +125,11 @@ struct Native {
   StackEnd end = StackEnd::kNone;
 };
 
-// What the native frames tell about the Python ones. The thread's state may be another
-// interpreter's than the one it runs in (sub-interpreters to 3.11), or belong to a program that
-// moves states between threads: then there are more native frames of the interpreter's loop than
-// there are runs of Python frames. Fewer are no contradiction: compilers move parts of the loop
-// elsewhere.
+// Checks the Python frames against the native ones; returns stack.end, or kUnreadable if they do
+// not match. The thread's state may belong to another interpreter than the one it runs in
+// (sub-interpreters up to 3.11), or the program may move states between threads. Then there are
+// more native frames of the interpreter's loop than runs of Python frames. Fewer are not a
+// contradiction, as compilers move parts of the loop elsewhere.
 ring::PythonEnd Believable(const Native& native, const python::Stack& stack) {
   const bool complete = stack.end == ring::PythonEnd::kComplete;
   if (stack.end == ring::PythonEnd::kNoFrames) {
@@ -146,8 +146,8 @@ ring::PythonEnd Believable(const Native& native, const python::Stack& stack) {
   return believable ? stack.end : ring::PythonEnd::kUnreadable;
 }
 
-// Writes the Python frames' words to `words` (may be null) and mixes them into *hash. False: one of
-// the code objects could not be read.
+// Writes the Python frames' words to `words` (may be null) and mixes them into *hash. False if one
+// of the code objects could not be read.
 template <typename Memory>
 bool StorePython(Memory& memory, const python::Stack& stack, uint64_t* words, uint64_t* hash) {
   for (int i = 0; i < stack.depth; ++i) {
@@ -182,7 +182,7 @@ ROLLCALL_COLD uint32_t Store(const Native& native, Memory& memory, const python:
     uint64_t bias = 0, id_hash = 0;
     const uint64_t module = ModuleOf(native.pcs[i], &bias, &id_hash);
     const uint64_t vaddr = (native.pcs[i] - bias) & ((uint64_t{1} << ring::kFrameModuleShift) - 1);
-    // What has no module (JIT) is at another address on every rank: only its presence counts.
+    // A frame without a module (JIT) has another address on every rank: only its presence counts.
     hash = Mix64(hash, module == 0 ? 1 : Mix64(id_hash, vaddr));
     if (words != nullptr) {
       words[kHeaderWords + static_cast<uint64_t>(i)] = module << ring::kFrameModuleShift | vaddr;
@@ -190,7 +190,7 @@ ROLLCALL_COLD uint32_t Store(const Native& native, Memory& memory, const python:
   }
   uint64_t* python_words = words == nullptr ? nullptr : words + kHeaderWords + native.depth;
   if (header.python_depth != 0 && !StorePython(memory, stack, python_words, &hash)) {
-    header.python_depth = 0;  // the room stays unused
+    header.python_depth = 0;  // the reserved words stay unused
     header.python_end = static_cast<uint8_t>(ring::PythonEnd::kUnreadable);
   }
   if (header.python_end != static_cast<uint8_t>(stack.end)) {
@@ -226,7 +226,7 @@ InternedPath Intern(uint64_t hash, const Native& native, Memory& memory,
     if (found == hash) {
       const uint32_t id = entry.id.load(std::memory_order_acquire);
       if (__builtin_expect(id == kPending, 0)) {
-        // Another thread is storing it just now: rather a second copy than a record without a path.
+        // Another thread is storing it now: a second copy is better than a record without a path.
         uint64_t portable = 0;
         const uint32_t copy = Store(native, memory, stack, &portable);
         return {.id = copy, .portable_hash = portable};

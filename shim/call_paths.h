@@ -28,8 +28,8 @@ inline void SetCallPath(ring::Record* record, const InternedPath& path) {
 // walker does. Any thread.
 InternedPath CurrentCallPath(const void* caller_frame);
 
-// A path of Python frames only, read through `memory`: that of another thread. The id; 0 if there
-// is no room, or if the frames have changed.
+// Stores a path of Python frames only, of another thread, read through `memory`. Returns its id, or
+// 0 if there is no room, or if the frames have changed.
 uint32_t InternPythonPath(python::CopiedMemory& memory, const python::Stack& stack);
 // As above, for frames whose code the calling thread keeps alive.
 uint32_t InternPythonPath(const python::Stack& stack);

@@ -1,4 +1,4 @@
-// The record of a call: what all have, its way into the ring, and what is noted of an error.
+// The record of a call: the fields that all records have, writing it, and recording errors.
 #include "proto/mpi_errors.h"
 #include "shim/call.h"
 #include "shim/process.h"
@@ -63,7 +63,7 @@ void WriteRecord(Call* call, ring::RingKind ring) {
   call->ring = ring;
   call->in_ring = true;
   Publish(call, call->log->rings[ring].Append(call->record));
-  // About once a second: a reader knows the clock's rate the better, the later the last anchor is.
+  // About once a second: the later the last anchor, the better a reader knows the clock's rate.
   constexpr uint64_t kRefreshTicks = uint64_t{1} << 31;
   if (__builtin_expect(
           call->record.start_ticks - LoadRelaxed(&g_process.header->last_anchor.ticks) >
@@ -87,7 +87,7 @@ int ErrorClassOf(const Call& call, int result) {
 }  // namespace
 
 ROLLCALL_COLD bool TookNoPart(const Call& call, int result) {
-  // A call that completes others' work may report an error of theirs.
+  // A call that completes other operations may report an error of one of them.
   const CallGroup group = GroupOf(call.info->kind);
   const bool takes_part = group == CallGroup::kCollective || group == CallGroup::kP2p;
   return takes_part && !IsNccl(call.info->operation) &&

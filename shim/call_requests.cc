@@ -1,9 +1,9 @@
-// Wait, Test, Start and their many forms; Iprobe and the other ways to poll.
+// Wait, Test, Start and their variants; Iprobe and other polls.
 //
-// A request's handle may be reused by another thread as soon as the library has freed it, so with
-// MPI_THREAD_MULTIPLE an entry is detached before the handle is handed on, and attached again if it
-// is still pending. Without, nobody can come between: the handles are noted, and looked up when
-// something is complete, so that polling stays cheap.
+// Another thread may get a request's handle as soon as the library has freed it. Therefore, with
+// MPI_THREAD_MULTIPLE, an entry is detached before the handle is passed on, and attached again if
+// the request is still pending. With one thread, the handles are only copied before the call and
+// looked up when something is complete, so that polling stays cheap.
 #include <atomic>
 #include <cstring>
 
@@ -22,8 +22,8 @@ bool Consumes(Kind kind) {
          kind == Kind::kTest;
 }
 
-// Takes the requests in hand: their handles, since the array is overwritten, and unless that can
-// wait their slots, in the order of the array.
+// Stores the requests' handles, since the library overwrites the array, and their slots unless
+// these can be looked up later, in the order of the array.
 void Gather(Call* call, const Arguments& a) {
   Library* library = call->library;
   const auto count = static_cast<uint32_t>(a.request_count < 0 ? 0 : a.request_count);
@@ -51,7 +51,7 @@ void LookUpLate(Call* call) {
 
 uint64_t UidOf(uint32_t slot) { return slot == kNoRequest ? 0 : RequestAt(slot).uid; }
 
-// One request after the call: gone, or still pending. `completion` is nullptr while it is pending.
+// Updates one request after the call. `completion` is nullptr if it is still pending.
 void UpdateRequest(const Library& library, uint32_t slot, uint64_t handle_before,
                    const Completion* completion) {
   SetWaiter(slot, 0);
@@ -65,8 +65,8 @@ void UpdateRequest(const Library& library, uint32_t slot, uint64_t handle_before
   if (persistent && g_process.multiple_threads) AttachRequest(library, handle_before, slot);
 }
 
-// Where the status of request i is, if the program wanted one. `order` is its place among the
-// completed ones of Waitsome and Testsome.
+// The status of request i; nullptr if the program ignores it. `order` is the request's position
+// among the completed ones of Waitsome and Testsome.
 const void* StatusAt(const Call& call, const Arguments& a, uint32_t i, uint32_t order) {
   const Kind kind = call.info->kind;
   if (TakesAny(kind)) return StatusOf(call, a);
@@ -93,7 +93,7 @@ void UpdateRequests(Call* call, const Arguments& a, int result) {
         break;
       }
     } else if (!complete && result == 0 && IsPersistent(slot)) {
-      // A persistent handle stays: only the results tell.
+      // A persistent handle does not change: only the results show completion.
       complete =
           TakesAny(kind) ? flag && a.index != nullptr && *a.index == static_cast<int>(i) : flag;
     }
@@ -103,12 +103,12 @@ void UpdateRequests(Call* call, const Arguments& a, int result) {
   }
 }
 
-// Whether a status of ours is needed to learn who sent: Waitall and the like stay as they are,
-// since the library reports errors in another way where statuses are wanted (MPI_ERR_IN_STATUS).
+// True if a status of the shim's is needed to find out the sender. Not for Waitall and the like: if
+// statuses are wanted, the library reports errors in another way (MPI_ERR_IN_STATUS).
 bool WantsStatus(const Call& call) {
   if (IsOne(call.info->kind)) return call.slot != kNoRequest && NeedsStatus(call.slot);
   if (call.info->kind == Kind::kTestany && !g_process.multiple_threads)
-    return true;  // slots come later
+    return true;  // the slots are looked up after the call
   if (!TakesAny(call.info->kind)) return false;
   for (uint32_t i = 0; i < call.slot_count; ++i) {
     if (call.slots[i] != kNoRequest && NeedsStatus(call.slots[i])) return true;
@@ -116,8 +116,8 @@ bool WantsStatus(const Call& call) {
   return false;
 }
 
-// Starts are counted per request; one of a persistent collective is worth a record of its own among
-// the collectives.
+// Counts a start for each request. In a Startall, each start of a persistent collective gets a
+// record of its own in the ring of collectives.
 void StartAll(Call* call) {
   ring::Record& record = call->record;
   if (call->slot != kNoRequest) {
@@ -138,7 +138,7 @@ void StartAll(Call* call) {
   }
 }
 
-// One poll of so many is timed, and stands for all of them.
+// One of this many polls is timed, and represents all of them.
 constexpr uint64_t kTimedPolls = 64;
 
 void BeginTimedPoll(Call* call) {
@@ -177,7 +177,7 @@ void NotePolling(Call* call, const Arguments& a) {
   NotePoll(call, poll);
 }
 
-// A poll that found something: a record of it.
+// Records a successful poll.
 void RecordSuccess(Call* call, const Arguments& a, uint64_t request) {
   const Abi& abi = call->library->abi;
   StartRecord(call);
@@ -191,10 +191,10 @@ void RecordSuccess(Call* call, const Arguments& a, uint64_t request) {
   SetCallPath(&record, CurrentCallPath(call->frame));
   WriteFinished(call, ring::kP2pRing);
   StoreRelaxed(&call->log->entry->polling.since_ticks,
-               uint64_t{0});  // the next vain one is a new wait
+               uint64_t{0});  // the next unsuccessful poll starts a new wait
 }
 
-// A matched probe's message goes on to its receive.
+// Stores a matched probe's message for its receive.
 void KeepMessage(Call* call, const Arguments& a) {
   if (call->info->kind != Kind::kIprobe || a.message == nullptr) return;
   const Library& library = *call->library;
@@ -231,7 +231,7 @@ void EndPoll(Call* call, const Arguments& a, int result) {
   const bool flag = a.flag == nullptr || *a.flag != 0;
   const int done = TakesSome(kind) && a.out_count != nullptr ? *a.out_count : 0;
   const bool progressed = result == 0 && (TakesSome(kind) ? done != 0 : flag);
-  // After an error some requests may be gone all the same.
+  // Even after an error, some requests may be complete.
   const bool settle = progressed || result != 0 || g_process.multiple_threads;
   uint64_t request = UidOf(call->slot);
   bool known = call->slot != kNoRequest || kind == Kind::kIprobe || kind == Kind::kWindowTest;
@@ -285,7 +285,7 @@ void BeginRequests(Call* call, Arguments* arguments) {
         detach ? DetachRequest(*library, call->handle) : FindRequest(*library, call->handle);
   }
   if (WantsStatus(*call)) WantStatus(call, arguments);
-  if (IsPoll(kind)) return BeginPoll(call, arguments);  // recorded when they succeed, or not at all
+  if (IsPoll(kind)) return BeginPoll(call, arguments);  // a poll is recorded only if it succeeds
   if (kind == Kind::kRequestFree) return;
   if (kind == Kind::kCancel && call->slot != kNoRequest) MarkRequestCancelled(call->slot);
 
@@ -297,7 +297,7 @@ void BeginRequests(Call* call, Arguments* arguments) {
   if (kind == Kind::kPready) {
     record.detail =
         static_cast<uint64_t>(static_cast<uint32_t>(a.color)) << 32 | static_cast<uint32_t>(a.key);
-    // Before the call: when it has returned, the request may be complete.
+    // Before the call: when it returns, the request may be complete.
     if (call->slot != kNoRequest)
       MarkPartitions(call->slot, PartitionsOf(call->info->operation, a));
   }
@@ -321,7 +321,7 @@ void EndRequests(Call* call, const Arguments& a, int result) {
   if (IsPoll(kind)) {
     EndPoll(call, a, result);
   } else if (kind == Kind::kWait && call->slot != kNoRequest) {
-    // After an error the request may or may not be gone: the handle tells.
+    // After an error, the handle shows whether the request was freed.
     const bool gone = library->Load(a.request) == library->abi.request_null;
     const Completion completion{.status = StatusOf(*call, a), .failed = result != 0};
     UpdateRequest(*library, call->slot, call->handle, gone || result == 0 ? &completion : nullptr);

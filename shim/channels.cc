@@ -9,12 +9,12 @@ namespace rollcall::shim {
 namespace {
 
 constinit HandleMap<16384> g_by_key;
-std::atomic_flag g_lock = ATOMIC_FLAG_INIT;  // a channel's first message only
+std::atomic_flag g_lock = ATOMIC_FLAG_INIT;  // taken only for a channel's first message
 
 ring::Channel* Table() { return g_process.Table<ring::Channel>(ring::SectionKind::kChannels); }
 
 uint64_t KeyOf(uint32_t uid, int32_t peer, int32_t tag) {
-  // With 64 bits, two channels of thousands do not collide; Find still compares them.
+  // With 64 bits, thousands of channels do not collide in practice; Find still compares them.
   return Mix64(static_cast<uint64_t>(uid) << 32 | static_cast<uint32_t>(peer),
                static_cast<uint32_t>(tag)) >>
          2;
@@ -26,7 +26,7 @@ bool Is(const ring::Channel& channel, uint32_t uid, int32_t peer, int32_t tag) {
 
 ROLLCALL_COLD ring::Channel* Make(uint32_t uid, int32_t peer, int32_t tag) {
   ring::Section* section = g_process.Of(ring::SectionKind::kChannels);
-  // A quarter is kept for channels of any tag, which the messages of a full table are counted in.
+  // A quarter is kept for any-tag channels, which count the messages when the table is full.
   const uint64_t limit = tag == ring::kAnyTag ? section->capacity : section->capacity / 4 * 3;
   if (LoadRelaxed(&section->used) >=
       limit) {  // before the lock: a program may use new tags for ever
@@ -37,7 +37,7 @@ ROLLCALL_COLD ring::Channel* Make(uint32_t uid, int32_t peer, int32_t tag) {
   }
   ring::Channel* made = nullptr;
   const uint64_t key = KeyOf(uid, peer, tag);
-  const uint32_t found = g_by_key.Find(key);  // by a thread that was faster
+  const uint32_t found = g_by_key.Find(key);  // another thread may have made it
   const uint64_t used = LoadRelaxed(&section->used);
   if (found < section->capacity) {
     if (Is(Table()[found], uid, peer, tag)) made = &Table()[found];

@@ -51,8 +51,8 @@ RollingHashes Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash,
   return before;
 }
 
-// Whatever the rejected call wrote into the checkpoints carries its number: it is above `entered`
-// now, which readers skip, and the next call writes the same ones anew.
+// Checkpoints written by the rejected call have its number, which is now above `entered`: readers
+// skip them, and the next call overwrites them.
 ROLLCALL_COLD void GiveNumberBack(Comm* comm, uint64_t sequence, const RollingHashes& before) {
   ring::Member* entry = comm->entry;
   __atomic_fetch_add(&entry->rejected, 1, __ATOMIC_RELAXED);
@@ -61,7 +61,7 @@ ROLLCALL_COLD void GiveNumberBack(Comm* comm, uint64_t sequence, const RollingHa
                                   __ATOMIC_RELAXED)) {
     comm->hashes = before;
   } else {
-    // Another thread, or an error handler, made a collective meanwhile: the order is not certain.
+    // Another thread or an error handler has started a collective since: the order is uncertain.
     __atomic_fetch_or(&entry->flags, static_cast<uint32_t>(ring::kSawConcurrency),
                       __ATOMIC_RELAXED);
   }

@@ -1,4 +1,4 @@
-// The record of a collective: who passed what, and the hash of what must agree.
+// The record of a collective: its arguments, and the hash of those that must agree.
 #include <cstring>
 #include <string_view>
 
@@ -80,7 +80,7 @@ void AppendCounts(Call* call, uint16_t array, const Counts& counts, const void* 
     for (uint32_t i = 0; i < ring::kContinuationValues && part.first + i < counts.size; ++i) {
       const uint32_t at = part.first + i;
       part.values[i] =
-          types == nullptr || counts[at] == 0  // then the type may be anything
+          types == nullptr || counts[at] == 0  // the type of 0 elements may be anything
               ? (types == nullptr ? counts[at] : kEmptySignature)
               : BufferSignature(DescribeType(call->library, call->library->At(types, at)),
                                 counts[at]);
@@ -93,7 +93,8 @@ void AppendCounts(Call* call, uint16_t array, const Counts& counts, const void* 
   }
 }
 
-// Hash of arguments that are equal on all ranks: the blocks in order, as numbers of basics.
+// Hash of count arguments that must be equal on all ranks: the blocks in order, as numbers of basic
+// elements. 0 if unknown.
 uint64_t HashBlocks(const Counts& counts, const TypeInfo& type) {
   if (counts.values == nullptr || type.uniform == 0) return 0;
   uint64_t hash = type.uniform;
@@ -101,8 +102,8 @@ uint64_t HashBlocks(const Counts& counts, const TypeInfo& type) {
   return hash;
 }
 
-// One collective call while it is recorded. Record...() of proto/matching_rules.def say what MPI
-// wants equal on all ranks besides operation and root; 0: nothing, or it is not known.
+// Records one collective call. The Record...() functions (proto/matching_rules.def) return a hash
+// of what must be equal on all ranks besides operation and root; 0: nothing, or unknown.
 class CollectiveRecorder {
  public:
   CollectiveRecorder(Call* call, const Arguments& arguments)
@@ -116,8 +117,7 @@ class CollectiveRecorder {
 
   void Fill() {
     if (inter_) record_.flags |= ring::kIntercomm;
-    // As below, without what it would leave empty: a barrier is the cheapest call, and is to stay
-    // so.
+    // The same result as below, but faster: a barrier is the cheapest call and must stay so.
     if (!kHasData[static_cast<int>(rule_)]) {
       record_.semantic_hash = Mix64(Mix64(static_cast<uint64_t>(call_->info->operation), 0), 0);
       return;
@@ -125,12 +125,13 @@ class CollectiveRecorder {
     const bool rooted = HasRoot(rule_);
     if (rooted) FillRoot();
     FillInPlace();
-    // MPI 4.0, 6.2.3: of a group that has no root, who passes MPI_PROC_NULL is not involved.
+    // MPI 4.0, 6.2.3: in the root's group of an intercommunicator, ranks that pass MPI_PROC_NULL
+    // are not involved.
     const bool uninvolved = rooted && record_.root_or_peer == ring::kRootNone;
     const uint64_t agreed = uninvolved ? 0 : FillData();
     if (Reduces(rule_)) record_.reduce_op = ReduceOpOf(*library_, a_.op);
-    // What MPI wants equal on all ranks, and nothing else: an innocent difference here would be a
-    // false alarm before anything hangs.
+    // Only what MPI requires to be equal on all ranks: a legal difference in this hash would be a
+    // false alarm, even in a job that does not hang.
     uint64_t hash = Mix64(static_cast<uint64_t>(call_->info->operation), record_.reduce_op);
     if (rooted && !inter_) hash = Mix64(hash, static_cast<uint64_t>(record_.root_or_peer) + 1);
     record_.semantic_hash = Mix64(hash, inter_ ? 0 : agreed);
@@ -182,7 +183,7 @@ class CollectiveRecorder {
     return Describe(library_, a_.recv_count, a_.recv_type, a_.has_recv_type);
   }
 
-  // One for each process that the caller exchanges blocks with.
+  // The number of processes that the caller exchanges blocks with.
   uint32_t Blocks(bool outgoing) const {
     if (comm_ == nullptr) return 0;
     if (IsOnTopology(rule_)) {
@@ -211,8 +212,8 @@ class CollectiveRecorder {
   uint64_t RecordReduceScatter() {
     const TypeInfo& type = DescribeType(library_, a_.recv_type);
     record_.recv_datatype = record_.send_datatype = type.index;
-    // A block for each of the own group, on an intercommunicator too; the other group's blocks may
-    // be other ones (MPI 4.0, 6.10.2).
+    // One block per rank of the local group, also on an intercommunicator; the remote group's
+    // blocks may differ (MPI 4.0, 6.10.2).
     const Counts counts{a_.recv_counts, a_.large,
                         comm_ == nullptr ? 0u : static_cast<uint32_t>(comm_->size)};
     AppendCounts(call_, 1, counts, nullptr);
@@ -236,7 +237,8 @@ class CollectiveRecorder {
     return 0;
   }
 
-  // Neighborhoods agree edge by edge, the two sides of an intercommunicator crosswise.
+  // In neighborhood collectives, the two ends of each edge must agree, so nothing is equal on all
+  // ranks; on an intercommunicator, one side's sends must agree with the other side's receives.
   uint64_t RecordBlocks() {
     if (Sends()) SetSend(&record_, SendSide());
     SetRecv(&record_, RecvSide());

@@ -31,7 +31,7 @@ class TableLock {
   TableLock& operator=(const TableLock&) = delete;
 };
 
-// Handles of different libraries in one process must not meet.
+// Keys of different libraries in one process must differ, even if their handles are equal.
 uint64_t MapKey(const Library& library, uint64_t handle) {
   return library.abi.handle_bytes == 8 ? handle : handle | uint64_t{1} << 48;
 }
@@ -60,8 +60,8 @@ uint32_t TakeEntry() {
   return oldest;
 }
 
-// How many were made before that are alike in all but their number (create_group and the like,
-// which no parent's counter numbers). False if there is no room to count.
+// Stores how many communicators with this key were created before. For communicators that have no
+// sequence number on a parent (create_group and the like). False if there is no room to count.
 bool CountAlike(uint64_t key, uint64_t* nth) {
   struct Alike {
     uint64_t key;
@@ -79,10 +79,10 @@ bool CountAlike(uint64_t key, uint64_t* nth) {
   return false;
 }
 
-// Equal on all members; *weak if that is not sure.
+// Returns a key that is equal on all members; sets *weak if that is uncertain.
 uint64_t KeyOf(const Creation& creation, const Members& local, const Members& remote, bool* weak) {
   const uint64_t parent = creation.parent != nullptr ? creation.parent->key : 0;
-  // The two sides of an intercommunicator see the groups swapped: order them.
+  // Order the groups, since the two sides of an intercommunicator see them swapped.
   const uint64_t low = local.hash < remote.hash ? local.hash : remote.hash;
   const uint64_t high = local.hash < remote.hash ? remote.hash : local.hash;
   uint64_t key = 0;
@@ -100,7 +100,7 @@ uint64_t KeyOf(const Creation& creation, const Members& local, const Members& re
       break;
     case Identity::kUnshared:
       *weak = true;
-      // At least the processes of one side agree; a join has no other on its side.
+      // At least the processes of one side agree. In a join, each side is one process.
       key = creation.operation == Operation::kComm_join ? g_process.header->pid
                                                         : g_process.header->job_key;
       return Mix64(Mix64(parent, creation.parent_sequence), Mix64(local.hash, key));
@@ -141,7 +141,7 @@ void FillIdentity(const Comm& comm, const Creation& creation, const Lists& lists
   StoreRelease(&entry->lock, lock + 1);
 }
 
-// `comm` is complete but for its place in the tables.
+// Adds `comm`, which is complete except for its position in the tables.
 Comm* Enter(Comm comm, const Creation& creation, const Lists& lists) {
   const TableLock lock;
   const uint32_t index = TakeEntry();
@@ -156,7 +156,7 @@ Comm* Enter(Comm comm, const Creation& creation, const Lists& lists) {
   return &g_comms[index];
 }
 
-// What the library says about a communicator. False if it says nothing.
+// Queries the library about a communicator. False if the queries fail.
 bool Describe(Library* library, uint64_t handle, Comm* comm) {
   const Queries& query = library->query;
   int inter = 0;
@@ -178,7 +178,7 @@ bool Describe(Library* library, uint64_t handle, Comm* comm) {
 
 Comm* RegisterPredefined(Library* library, uint64_t fixed, int fortran, uint32_t flag,
                          const char* name) {
-  // Never by its symbol: a COPY relocation gives dlsym another address than the program's.
+  // Not by its symbol: with a COPY relocation, dlsym's address differs from the program's.
   uint64_t handle = fixed;
   if (handle == 0 && library->query.Comm_f2c != nullptr) {
     handle = library->Handle(library->query.Comm_f2c(fortran));
@@ -280,7 +280,7 @@ Comm* RegisterComm(Library* library, uint64_t handle, const Creation& creation) 
     lists.destinations = InternRanks(topology.destinations, topology.outdegree);
   }
   {
-    const TableLock lock;  // of the counters
+    const TableLock lock;  // protects CountAlike's counters
     comm.key = KeyOf(creation, local, remote, &weak);
   }
   comm.flags |= topology.flag | (weak ? static_cast<uint32_t>(ring::kWeakIdentity) : 0u);

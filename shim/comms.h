@@ -92,7 +92,7 @@ void SetNcclDevice(Comm* comm, int device);
 Comm* FindNcclComm(uint64_t handle);
 // Some operations of this member have no sequence number: missing operations must not be inferred.
 void UncountNccl(uint32_t uid);
-// Whether this process drives several devices, according to its communicators.
+// True if this process drives several devices, according to its communicators.
 bool HasSeveralDevices();
 
 // Removes a freed communicator. Its handle may denote another communicator as soon as the library

@@ -13,8 +13,8 @@
 namespace rollcall::shim {
 namespace {
 
-// Described handles. A freed type's slot is used again; where a program never frees, the oldest are
-// forgotten, unless other threads could be looking at them.
+// Described handles. A freed type's slot is reused. If a program never frees types, the oldest are
+// forgotten, unless the program has several threads, which may be reading them.
 constexpr uint32_t kTypes = 2048;
 constinit TypeInfo g_types[kTypes];
 constinit HandleMap<8192> g_by_handle;
@@ -59,8 +59,8 @@ TypeInfo FromBasic(const BasicTypeInfo& basic) {
   TypeInfo info;
   info.index = basic.number;
   info.basic = basic.number;
-  // A pair (MPI_DOUBLE_INT) is two basics; it only ever matches itself or a struct of the two,
-  // which programs do not mix in reductions: its own class, made distinct by its number.
+  // A pair (MPI_DOUBLE_INT) is two basic elements. It matches only itself or a struct of the two,
+  // which programs do not mix in reductions, so it gets a class of its own, made from its number.
   const auto type_class =
       basic.type_class == TypeClass::kPair || basic.type_class == TypeClass::kUnknown
           ? 0x100u + basic.number
@@ -71,7 +71,7 @@ TypeInfo FromBasic(const BasicTypeInfo& basic) {
   return info;
 }
 
-// A sequence of types while it is being put together.
+// Accumulates a sequence of types.
 struct Builder {
   Signature signature;
   uint64_t basics = 0;
@@ -293,7 +293,7 @@ TypeInfo Derive(Library* library, uint64_t handle, int depth, char* text, size_t
   int length = 0;
   if (query.Type_get_name(handle, name, &length) != 0) return {};
   if (text != nullptr) snprintf(text, text_size, "%.90s", name);
-  // Aliases that libraries report under their other name.
+  // An alias, which some libraries report.
   if (strcmp(name, "MPI_LONG_LONG_INT") == 0) memcpy(name, "MPI_LONG_LONG", 14);
   for (const BasicTypeInfo& basic : kBasicTypes) {
     if (basic.name == name) return FromBasic(basic);
@@ -323,9 +323,9 @@ uint16_t EnterDatatype(const TypeInfo& info, uint64_t bytes, const char* text) {
   return static_cast<uint16_t>(kFirstDerived + index);
 }
 
-// Whether the library can be asked about it: an error of ours would be reported as the program's.
-// MPICH's handles say in their bits what they are (mpir_objects.h: 2 bits of kind, 4 of class, 3 is
-// a datatype).
+// True if the library can be queried about the handle: an error in a query of the shim's would be
+// reported as the program's. MPICH encodes the class of an object in its handle (mpir_objects.h: 2
+// bits of kind, 4 bits of class; 3 is a datatype).
 bool MayBeType(const Library& library, uint64_t handle) {
   if (handle == 0 || handle == library.abi.datatype_null) return false;
   if (LoadRelaxed(&g_process.header->phase) >= static_cast<uint64_t>(ring::Phase::kFinalized))

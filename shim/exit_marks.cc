@@ -17,7 +17,7 @@ void Mark(ring::ExitMark mark, int status, const void* frame) {
   MarkExit(mark, status, CurrentCallPath(frame).id);
 }
 
-// The stack below an exit handler still holds who called exit().
+// The stack of an exit handler still contains the caller of exit().
 void OnExit(int status, void*) { Mark(ring::ExitMark::kExit, status, ROLLCALL_CALLER_FRAME()); }
 void OnQuickExit() { Mark(ring::ExitMark::kQuickExit, -1, ROLLCALL_CALLER_FRAME()); }
 
@@ -27,7 +27,7 @@ void OnQuickExit() { Mark(ring::ExitMark::kQuickExit, -1, ROLLCALL_CALLER_FRAME(
 
 void InstallExitMarks() {
   g_next_exit = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "_exit"));
-  // on_exit (glibc) tells the status, which atexit does not.
+  // on_exit (glibc) passes the exit status, which atexit does not.
   on_exit(OnExit, nullptr);
   at_quick_exit(OnQuickExit);
 }
@@ -35,10 +35,10 @@ void InstallExitMarks() {
 }  // namespace rollcall::shim
 
 #ifndef ROLLCALL_NO_EXPORTS
-// Open MPI leaves by _exit after a fatal error, without handlers. A vfork child calls it too, in
-// our memory: MayMarkExit compares the pid. The next _exit was looked up when recording began,
-// since dlsym is not allowed where _exit is (signal handlers, vfork); without one the kernel is
-// asked directly.
+// Open MPI exits by _exit after a fatal error, which runs no handlers. A vfork child also calls it,
+// in our memory: MayMarkExit compares the pid. The next _exit was looked up when recording began,
+// since _exit may be called where dlsym must not be (signal handlers, vfork). If none was found,
+// the system call is made directly.
 namespace {
 [[noreturn]] void Leave(int status, const void* frame) {
   rollcall::shim::Mark(rollcall::ring::ExitMark::kQuickExit, status, frame);

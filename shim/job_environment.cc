@@ -9,7 +9,7 @@
 namespace rollcall::shim {
 namespace {
 
-// The first of the names that is set.
+// Returns the value of the first variable that is set; nullptr if none is.
 template <int kCount>
 const char* FirstOf(const char* const (&names)[kCount]) {
   for (const char* name : names) {

@@ -9,19 +9,19 @@
 namespace rollcall::shim {
 namespace {
 
-// By call path: how much of what it made is still there.
+// Counts the live objects that one operation created at one call path.
 struct Site {
   uint32_t call_path;
   uint16_t operation;  // 0: the cell is empty
   bool at_least;
   uint64_t live;
-  uint64_t taken;  // of these, as many are in the ring already
+  uint64_t taken;  // how many of the live objects are in the ring already
 };
 constexpr uint32_t kSites = 1024;
 constinit Site g_sites[kSites] = {};
 constexpr uint32_t kNoSite = kSites - 1;  // never used
 
-// What a handle's cell holds: the site that made it, and how many times the library gave it out.
+// The value of a handle's cell: the site that created it, and how many times it was returned.
 constexpr uint32_t kSiteBits = 10;
 static_assert(1u << kSiteBits == kSites);
 constexpr uint32_t kMostTimes = (1u << (32 - kSiteBits)) - 1;
@@ -48,8 +48,8 @@ uint64_t KeyOf(const Library& library, uint64_t handle) {
   return library.abi.handle_bytes == 8 ? handle : handle | uint64_t{1} << 48;
 }
 
-// Which nobody made, and nobody need free. MPICH's handles say so in their upper two bits (0: none,
-// 1: built in), the standard ABI's constants are small, Open MPI's are objects.
+// True for predefined handles, which need not be freed. MPICH marks them in the upper two bits (0:
+// none, 1: built in), the standard ABI's constants are small, Open MPI's are objects.
 bool IsPredefined(const Library& library, uint64_t handle) {
   switch (library.abi.flavor) {
     case ring::Flavor::kMpich:
@@ -61,12 +61,12 @@ bool IsPredefined(const Library& library, uint64_t handle) {
   }
 }
 
-// The library counts references: one handle comes out of many calls, each to be freed.
+// True if the library counts references: many calls return one handle, and each has to be freed.
 bool GivesOutAgain(Operation operation) {
   return operation >= Operation::kComm_group && operation <= Operation::kGroup_from_session_pset;
 }
 
-// Where there is no room for another call path, the operation alone counts.
+// If there is no room for another call path, returns a site for the operation alone.
 uint32_t FindSite(uint16_t operation, uint32_t call_path) {
   const auto start = static_cast<uint32_t>(Mix64(operation, call_path) % kNoSite);
   for (uint32_t i = 0; i < 64; ++i) {
@@ -96,10 +96,10 @@ void HandleMade(const Library& library, uint64_t handle, Operation operation, ui
   uint32_t site = FindSite(static_cast<uint16_t>(operation), call_path);
   uint32_t times = 1;
   const uint32_t known = g_by_handle.Find(key);
-  if (known != kMissing) Remove(known, TimesOf(known));  // counted anew, or its end was not seen
+  if (known != kMissing) Remove(known, TimesOf(known));  // counted again below, or free not seen
   if (known != kMissing && GivesOutAgain(operation)) {
     times = TimesOf(known) < kMostTimes ? TimesOf(known) + 1 : kMostTimes;
-    // If two call paths have it, one of them may free it, and which one is unknown.
+    // If two call paths got this handle, it is unknown which of them a free belongs to.
     if (SiteOf(known) != site) site = FindSite(static_cast<uint16_t>(operation), 0);
   }
   if (g_by_handle.Insert(key, CellOf(site, times))) {

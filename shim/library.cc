@@ -78,7 +78,7 @@ constexpr Abi kMpich = {.flavor = ring::Flavor::kMpich,
                         .world = 0x44000000,
                         .self = 0x44000001};
 
-// MPI 5.0, chapter 20 (Application Binary Interface). Read, not run: no library here has it.
+// MPI 5.0, chapter 20 (Application Binary Interface). Not tested with a library.
 constexpr Abi kStandard = {.flavor = ring::Flavor::kMpiStandardAbi,
                            .handle_bytes = 8,
                            .handle_mask = kAll,
@@ -100,7 +100,7 @@ constexpr Abi kStandard = {.flavor = ring::Flavor::kMpiStandardAbi,
                            .combiner_named = 1,
                            .cart = -1,
                            .graph = -1,
-                           .dist_graph = -1,  // not known here: topologies are not looked into
+                           .dist_graph = -1,  // unknown: topologies are not recorded
                            .request_empty = 0,
                            .message_null = 0x1c0,
                            .message_no_proc = 0x1c1,
@@ -110,7 +110,7 @@ constexpr Abi kStandard = {.flavor = ring::Flavor::kMpiStandardAbi,
                            .world = 0x101,
                            .self = 0x102};
 
-// Lock-free and async-signal-safe, glibc 2.35. Looked up, so that older ones do.
+// Lock-free and async-signal-safe, from glibc 2.35 on. Looked up, so that older versions work, too.
 using FindObject = int (*)(void*, dl_find_object*);
 constinit FindObject g_find_object = nullptr;
 
@@ -128,8 +128,8 @@ uint64_t Address(void* handle, const char* name) {
   return reinterpret_cast<uint64_t>(dlsym(handle, name));
 }
 
-// The object that both the program and the library mean: a COPY relocation moves it into the
-// program, where RTLD_DEFAULT finds it and RTLD_NEXT does not.
+// The address that both the program and the library use: a COPY relocation moves the object into
+// the program, where RTLD_DEFAULT finds it and RTLD_NEXT does not.
 uint64_t SharedAddress(void* handle, const char* name) {
   const uint64_t global = Address(RTLD_DEFAULT, name);
   return global != 0 ? global : Address(handle, name);
@@ -181,7 +181,7 @@ void FindReduceOps(Library* library, void* handle) {
     const int index = static_cast<int>(name.op);
     switch (library->abi.flavor) {
       case ring::Flavor::kOpenMpi:
-        // A COPY relocation gives the program its own object; both addresses mean the operation.
+        // A COPY relocation gives the program its own object; both addresses denote the operation.
         library->reduce_ops[index] = Address(handle, name.open_mpi);
         library->reduce_ops_copied[index] = Address(RTLD_DEFAULT, name.open_mpi);
         break;
@@ -221,8 +221,8 @@ void Describe(Library* library, void* handle, const void* function) {
   if (library->abi.flavor == ring::Flavor::kOpenMpi) FindNullHandles(handle, &library->abi);
 }
 
-// Wrappers that know their next function. A second library in the process makes them forget it:
-// from then on every call is looked up by its caller.
+// List of the wrappers that have stored their next function. When a second library appears in the
+// process, it is cleared in all of them, and from then on every call is looked up by its caller.
 std::atomic<NextFunction*> g_known{nullptr};
 
 void ForgetNextFunctions() {
@@ -241,7 +241,7 @@ void Keep(NextFunction* next, void* function, Library* library) {
     }
   }
   next->function.store(function, std::memory_order_seq_cst);
-  // A second library may have come meanwhile, and found this one not yet stored.
+  // A second library may have appeared in between, before this function was stored.
   if (g_library_count.load(std::memory_order_seq_cst) != 1) {
     next->function.store(nullptr, std::memory_order_release);
   }
@@ -269,7 +269,7 @@ Library* LibraryWith(void* handle, const void* function) {
   return found;
 }
 
-// The scope of the object that holds `caller`: itself and what it depends on.
+// The scope of the object that contains `caller`: the object itself and its dependencies.
 void* ScopeOf(const void* caller) {
   Dl_info where;
   if (dladdr(caller, &where) == 0 || where.dli_fname == nullptr) return nullptr;
@@ -280,7 +280,7 @@ bool StartsWith(const char* text, const char* prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-// File names of what implements MPI, as opposed to what binds a language to it.
+// True for files that implement MPI, false for language bindings and everything else.
 bool IsMpiFile(const char* path) {
   const char* name = strrchr(path, '/');
   name = name == nullptr ? path : name + 1;
@@ -299,12 +299,12 @@ bool IsMpiFile(const char* path) {
   return true;
 }
 
-// Whether an MPI library was in the global scope before any was initialised: then every caller was
-// bound to it. Asked once, before that, because Open MPI moves itself there while it initialises
-// (its plugins have to find it), and that does not change what others were bound to before.
+// True if an MPI library was in the global scope before any was initialised: then every caller was
+// bound to it. Determined once, before the first initialisation, because Open MPI moves itself
+// there while it initialises (its plugins have to find it), which does not change earlier bindings.
 bool GlobalFromTheStart() {
-  // No static initialiser: its guard would bring libstdc++'s exceptions along. Threads find the
-  // same.
+  // Not a static initialiser: its guard would pull in libstdc++'s exceptions. All threads find the
+  // same answer.
   static std::atomic<int> answer{0};
   int known = answer.load(std::memory_order_relaxed);
   if (known == 0) {
@@ -315,7 +315,8 @@ bool GlobalFromTheStart() {
   return known > 0;
 }
 
-// Looks `name` up from where `caller` was bound. Returns nullptr if that leads nowhere, or to us.
+// Looks `name` up in the scope in which `caller` was bound. Returns nullptr if it is not found, or
+// if it is the shim's own function.
 void* FindLocal(const void* caller, const char* name, Library** library_out) {
   void* scope = ScopeOf(caller);
   if (scope == nullptr) return nullptr;
@@ -342,7 +343,7 @@ void* NextFunction::Find(const void* caller, Library** library_out) {
   if (found == nullptr) {
     found = dlsym(RTLD_NEXT, name);
     if (found == nullptr) return nullptr;
-    // PMPI_Init's home is the MPI library itself, even where a tool stands between.
+    // PMPI_Init is in the MPI library itself, even if a PMPI tool is in between.
     void* home = dlsym(RTLD_NEXT, "PMPI_Init");
     *library_out = LibraryWith(RTLD_NEXT, home != nullptr ? home : found);
   }

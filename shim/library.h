@@ -178,7 +178,7 @@ struct NextFunction {
   void* Find(const void* caller, Library** library_out);
 };
 
-// Whether code at `address` belongs to an MPI implementation (its core, its plugins) and not to its
+// True if code at `address` belongs to an MPI implementation (its core, its plugins), not to its
 // Fortran or other language bindings. Lock-free with glibc 2.35; otherwise with the loader's lock.
 bool IsInsideMpi(const void* address);
 

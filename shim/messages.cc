@@ -7,8 +7,8 @@
 namespace rollcall::shim {
 namespace {
 
-// Between probe and receive there are few at a time; one that finds no place is received as
-// unknown.
+// Few messages are between probe and receive at a time. If there is no room for one, its
+// communicator is unknown at the receive.
 constexpr uint32_t kMessages = 1024;
 struct Place {
   std::atomic<bool> taken;

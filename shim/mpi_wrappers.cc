@@ -1,12 +1,12 @@
-// The exported functions, all made of proto/functions.def: for each MPI_X, PMPI_X, and where it has
-// one MPI_X_c, PMPI_X_c, MPIX_X, PMPIX_X. What is irregular about a function is its kind (call.cc),
-// not its wrapper.
+// The exported functions, all generated from proto/functions.def: MPI_X and PMPI_X, and if they
+// exist, MPI_X_c, PMPI_X_c, MPIX_X and PMPIX_X. The wrappers are uniform: the differences between
+// functions are in their kinds (call.cc).
 //
 // Both names are needed: Open MPI's Fortran bindings call only PMPI_X, MPICH's mostly MPI_X. MPI_X
-// goes on to the next MPI_X, so that a PMPI tool between us and the library keeps working.
+// calls the next MPI_X, so that a PMPI tool between the shim and the library keeps working.
 //
-// Not wrapped, on purpose: MPI_Pcontrol (varargs), MPI_Wtime and MPI_Wtick (double), MPI_T_*, and
-// queries such as MPI_Initialized, for which programs without MPI probe weakly.
+// Deliberately not wrapped: MPI_Pcontrol (varargs), MPI_Wtime and MPI_Wtick (double), MPI_T_*, and
+// queries such as MPI_Initialized, which programs without MPI use as weak symbols to detect MPI.
 #ifndef ROLLCALL_NO_EXPORTS
 
 #include "proto/operations.h"

@@ -48,7 +48,7 @@ inline uint64_t RealtimeNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Whether the time-stamp counter runs at one rate on all cores (Intel SDM vol. 3, 18.17.1; AMD APM
+// True if the time-stamp counter runs at one rate on all cores (Intel SDM vol. 3, 18.17.1; AMD APM
 // vol. 3, CPUID Fn8000_0007 EDX[8]). rdtsc costs a third of clock_gettime.
 inline bool HasInvariantTsc() {
 #if defined(__x86_64__)

@@ -72,7 +72,8 @@ size_t ReadLine(const char* path, char* line, size_t size) {
 uint64_t ProcessStartTicks() {
   char line[1024];
   ReadLine("/proc/self/stat", line, sizeof(line));
-  // The name in parentheses may hold anything: count fields from the last ')', which ends field 2.
+  // The name in parentheses may contain any character: count fields from the last ')', which ends
+  // field 2.
   const char* at = strrchr(line, ')');
   for (int field = 2; at != nullptr && field < 22; ++field) at = strchr(at + 1, ' ');
   return at == nullptr ? 0 : strtoull(at + 1, nullptr, 10);
@@ -94,7 +95,7 @@ void FillCommand(ring::FileHeader* header) {
   }
 }
 
-// Where rings go when nobody said: preloaded by hand, without `rollcall run`.
+// Creates the default run directory, for a shim that is preloaded manually, without `rollcall run`.
 bool DefaultRunDirectory(char* path, size_t size, uint64_t job_key) {
   const int root = snprintf(path, size, "%s/%s%u", kSharedMemory, kRunRootPrefix, geteuid());
   if (root < 0 || static_cast<size_t>(root) >= size) return false;
@@ -110,7 +111,7 @@ bool DefaultRunDirectory(char* path, size_t size, uint64_t job_key) {
   return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-// False, after a line for the user, if there is none.
+// Finds the run directory. If there is none, prints a line for the user and returns false.
 bool FindRunDirectory(uint64_t job_key, char* directory, size_t size) {
   const char* given = getenv(env::kRunDirectory);
   if (given != nullptr && *given != '\0') {
@@ -122,7 +123,7 @@ bool FindRunDirectory(uint64_t job_key, char* directory, size_t size) {
   return false;
 }
 
-// What names this process among those of the job, and its ring file.
+// Identifies this process among those of the job, and names its ring file.
 struct Identity {
   uint64_t random[2];
   char host[64];
@@ -172,18 +173,18 @@ void FillHeader(const Identity& identity, uint64_t job_key, ring::FileHeader* he
 }
 
 void PrepareStacks(bool has_python, ring::FileHeader* header) {
-  // A Python frame stands on two or three native ones.
+  // A Python frame takes two or three native frames.
   const uint64_t depth = EnvironmentNumber(env::kStackDepth, has_python ? kMaxStackDepth : 32);
   g_process.stack_depth = static_cast<int>(depth < 1                ? 1
                                            : depth > kMaxStackDepth ? kMaxStackDepth
                                                                     : depth);
   g_process.stacks = !EnvironmentIs(env::kStacks, '0') && InitStacks();
-  if (!g_process.stacks) InitThreadStack();  // else InitStacks() has
+  if (!g_process.stacks) InitThreadStack();  // otherwise InitStacks() has called it
   header->stacks = g_process.stacks ? 1 : 0;
 }
 
-// A page of our own that a forked child finds zeroed; nullptr, after a line for the user, if there
-// is none.
+// Maps a page that is zeroed in a forked child. If that fails, returns nullptr; if the kernel does
+// not support it, also prints a line for the user.
 uint64_t* PageWipedOnFork() {
   void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return nullptr;
@@ -311,8 +312,7 @@ uint64_t TakeFrom(ring::Section* section, uint64_t elements) {
 }
 
 uint32_t InternBytes(const void* bytes, uint32_t length) {
-  // What was stored not long ago is not stored again: thousands of communicators have the same
-  // members.
+  // Reuse recent entries: thousands of communicators may have the same members.
   static std::atomic<uint32_t> recent[256];
   std::atomic<uint32_t>& known = recent[HashBytes(bytes, length, 3) % 256];
   ring::Section* section = g_process.Of(ring::SectionKind::kStrings);
@@ -337,7 +337,8 @@ uint32_t InternString(const char* text) {
 }
 
 uint32_t InternRanks(const int* ranks, int count) {
-  // Runs are few in practice (blocks, strides). Communicators are made rarely: malloc will do.
+  // There are few runs in practice (blocks, strides). Communicators are rarely created, so malloc
+  // is fast enough.
   constexpr int kMaxRuns = 4096;
   auto* runs = static_cast<ring::RankRun*>(malloc(kMaxRuns * sizeof(ring::RankRun)));
   if (runs == nullptr) return 0;
@@ -366,7 +367,7 @@ void PrintLine(const char* text, const char* detail) {
   if (length <= 0) return;
   const size_t bytes =
       static_cast<size_t>(length) < sizeof(line) ? static_cast<size_t>(length) : sizeof(line) - 1;
-  // Where stderr is a file at its size limit, a write would kill the job (SIGXFSZ).
+  // If stderr is a file at its size limit, a write would kill the job (SIGXFSZ).
   struct stat info;
   rlimit limit;
   if (fstat(STDERR_FILENO, &info) != 0) return;
@@ -375,7 +376,7 @@ void PrintLine(const char* text, const char* detail) {
       static_cast<uint64_t>(info.st_size) + bytes > limit.rlim_cur) {
     return;
   }
-  if (write(STDERR_FILENO, line, bytes) < 0) return;  // nowhere to say it
+  if (write(STDERR_FILENO, line, bytes) < 0) return;  // the error cannot be reported anywhere
 }
 
 }  // namespace rollcall::shim

@@ -35,8 +35,8 @@ struct Process {
 // Constant-initialised; its fields are valid once Recording() is true.
 extern Process g_process;
 
-// Points to a word that is 1 while this very process records. After a fork the child's copy of the
-// page is zero (MADV_WIPEONFORK): a child never writes its parent's ring.
+// Points to a word that is 1 while this process records. After a fork, the child's copy of the page
+// is zero (MADV_WIPEONFORK), so that a child never writes its parent's ring.
 extern const uint64_t* g_recording;
 
 inline bool Recording() { return __builtin_expect(LoadRelaxed(g_recording) != 0, 1); }
@@ -48,7 +48,7 @@ inline uint64_t Ticks() { return g_process.use_tsc ? ReadTsc() : MonotonicNs(); 
 // initialisation. Not async-signal-safe. Keeps errno.
 void Start();
 
-// Whether the user switched the shim off (ROLLCALL_DISABLE=1).
+// True if the user has switched the shim off (ROLLCALL_DISABLE=1).
 bool Disabled();
 
 // Life cycle. Any thread; async-signal-safe.

@@ -13,20 +13,20 @@ namespace {
 
 constexpr uint32_t kMaxRequests = 8192;
 
-// What a request is, for as long as it lives.
+// Properties of a request that do not change during its life.
 struct Origin {
   Library* library;
   Comm* comm;
-  uint32_t comm_uid;  // the table entry behind `comm` may be another communicator's by now
+  uint32_t comm_uid;  // to detect that another communicator has reused the entry `comm`
   uint16_t operation;
-  uint32_t call_path;  // of the call that made it, as is its number
-  uint64_t sequence;
+  uint32_t call_path;  // of the call that created it
+  uint64_t sequence;   // of the call that created it
   RequestKind kind;
 
   Comm* LiveComm() const { return comm != nullptr && comm->uid == comm_uid ? comm : nullptr; }
 };
 
-// The private side of a table entry.
+// The part of a table entry that is not in the ring.
 struct Private {
   Origin origin;
   bool cancelled;
@@ -37,9 +37,9 @@ constinit HandleMap<32768> g_by_handle;
 std::atomic<uint64_t> g_next_uid{1};
 // Free list: slot + 1 in the lower half, a counter against ABA in the upper one.
 std::atomic<uint64_t> g_free{0};
-std::atomic<uint32_t> g_fresh{0};  // slots never used yet start here
-// Handles that turned out to be shared by complete requests, of libraries whose shared ones are not
-// known beforehand (Library::IsPrecompleted).
+std::atomic<uint32_t> g_fresh{0};  // the first slot that was never used
+// Handles that were found to be shared by complete requests. Only for libraries whose shared
+// handles are not known in advance (Library::IsPrecompleted).
 constexpr uint32_t kShared = 8;
 std::atomic<uint64_t> g_shared[kShared];
 
@@ -81,7 +81,7 @@ uint32_t TakeSlot() {
   uint32_t fresh = g_fresh.load(std::memory_order_relaxed);
   while (fresh < limit) {
     if (g_fresh.compare_exchange_weak(fresh, fresh + 1)) {
-      // Other threads may be a slot further already; a reader looks at `state`, not only at `used`.
+      // Other threads may already use later slots, so a reader checks `state` and not only `used`.
       __atomic_fetch_add(&section->used, 1, __ATOMIC_RELEASE);
       return fresh;
     }
@@ -104,7 +104,7 @@ void SetState(ring::OpenRequest* entry, ring::RequestState state) {
   StoreRelease(&entry->state, static_cast<uint32_t>(state));
 }
 
-// Rewrites what a reader sees of the entry, under its lock word.
+// Changes the part of the entry that readers see, under its lock word.
 template <typename Change>
 void Update(ring::OpenRequest* entry, Change change) {
   const uint64_t lock = LoadRelaxed(&entry->lock);
@@ -120,7 +120,7 @@ void Leave(uint32_t slot) {
   ReturnSlot(slot);
 }
 
-// Who sent, and with which tag: the status says it where the receive left it open.
+// Counts a completed receive. For wildcards, the status contains the source and the tag.
 void CountReceive(const Origin& origin, const Completion& completion, bool cancelled) {
   const Library& library = *origin.library;
   const RequestKind& kind = origin.kind;
@@ -143,7 +143,7 @@ void CountReceive(const Origin& origin, const Completion& completion, bool cance
   CountReceived(comm, peer, tag);
 }
 
-// What follows from its being complete.
+// Updates the counters after a request has completed.
 void Finish(const Origin& origin, const Completion& completion, bool cancelled) {
   Comm* comm = origin.LiveComm();
   // A persistent collective's init was counted when it returned.
@@ -184,7 +184,8 @@ uint32_t AddRequest(Library* library, uint64_t handle, const ring::Record& recor
     return kNoRequest;
   }
   if (const uint32_t known = g_by_handle.Find(key); known < kMaxRequests) {
-    // Its end was not seen: it is over, or shared.
+    // The handle is in use again although its request's end was not seen: that request is complete,
+    // or the handle is shared.
     g_by_handle.Erase(key);
     if (library->abi.flavor != ring::Flavor::kOpenMpi &&
         library->abi.flavor != ring::Flavor::kMpich) {
@@ -235,7 +236,7 @@ void AttachRequest(const Library& library, uint64_t handle, uint32_t slot) {
 void CompleteRequest(uint32_t slot, const Completion& completion) {
   Private& mine = g_private[slot];
   ring::OpenRequest* entry = &Table()[slot];
-  // A Wait on a persistent request that was not started returns at once, and nothing has happened.
+  // A Wait on a persistent request that was not started returns at once and completes nothing.
   if (LoadRelaxed(&entry->state) != static_cast<uint32_t>(ring::RequestState::kInactive)) {
     Finish(mine.origin, completion, mine.cancelled);
   }
@@ -273,7 +274,7 @@ uint64_t StartRequest(uint32_t slot, const ring::Record& record) {
     StoreRelaxed(&entry->record.call_path, record.call_path);
     StoreRelaxed(&entry->record.flags,
                  static_cast<uint16_t>(entry->record.flags & ~ring::kCancelled));
-    // For a partitioned send, the number of its partitions: none of them is marked yet.
+    // For a partitioned send, keep the number of partitions and reset the number of marked ones.
     StoreRelaxed(&entry->record.detail2, entry->record.detail2 & 0xffffffff);
     StoreRelaxed(&entry->state, static_cast<uint32_t>(ring::RequestState::kActive));
   });

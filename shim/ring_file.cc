@@ -27,7 +27,7 @@ constexpr long kTmpfsMagic = 0x01021994;  // statfs(2)
 constexpr long kRamfsMagic = 0x858458f6;
 
 constexpr uint64_t kPage =
-    4096;  // what is registered with a device is whole pages of at least this
+    4096;  // memory is registered with a device in whole pages of at least this size
 
 uint64_t Align(uint64_t value, uint64_t to) { return (value + to - 1) & ~(to - 1); }
 
@@ -37,7 +37,8 @@ bool FitsFileSizeLimit(uint64_t bytes) {
   return limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes;
 }
 
-// The directory must be ours alone: anybody's symlink or file in it could redirect our writes.
+// Opens a directory that only its owner can use: another user's symlink or file in it could
+// redirect our writes.
 int OpenOwnDirectory(const char* path) {
   const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return -1;
@@ -50,8 +51,8 @@ int OpenOwnDirectory(const char* path) {
   return fd;
 }
 
-// Bytes that rings of this directory hold already, so that the budget does not shrink with each
-// rank.
+// Returns the bytes that the rings in this directory already use, so that the budget does not
+// shrink with each rank.
 uint64_t BytesOfRings(int directory, uint64_t* files) {
   uint64_t total = 0;
   const int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -81,7 +82,7 @@ uint64_t Budget(int directory, uint64_t ranks_on_node) {
   const uint64_t free_bytes = static_cast<uint64_t>(fs.f_bavail) * fs.f_bsize + ours;
   uint64_t ranks = ranks_on_node;
   if (ranks == 0) {
-    // Nobody said how many there will be: as many as there are cores, or one more than we see.
+    // The number of ranks is unknown: assume one per core, or one more than there are files.
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     ranks = cores > 0 ? static_cast<uint64_t>(cores) : 1;
     if (ranks < files + 1) ranks = files + 1;
@@ -128,8 +129,8 @@ ring::FileHeader* MapAndFill(int fd, const Layout& layout) {
   return header;
 }
 
-// A connection to the agent of the run directory, -1 if there is none. One try, nonblocking: the
-// agent being absent or slow changes nothing.
+// Connects to the agent of the run directory. Returns the descriptor, -1 on failure. One try,
+// nonblocking, so that an absent or slow agent does not delay the job.
 int ConnectToAgent(const char* run_directory) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -155,7 +156,7 @@ int ConnectToAgent(const char* run_directory) {
   return -1;
 }
 
-// `memfd` goes along unless it is -1.
+// Sends a hello to the agent, with `memfd` unless it is -1.
 bool SendHello(const char* run_directory, const char* name, int memfd) {
   const int fd = ConnectToAgent(run_directory);
   if (fd < 0) return false;
@@ -189,7 +190,8 @@ bool SendHello(const char* run_directory, const char* name, int memfd) {
 Layout PlanLayout(uint64_t bytes, bool python, bool marks) {
   Layout layout;
   layout.file_bytes = bytes & ~uint64_t{4095};
-  // Measured in 1/64 of the file: tables that must not lose anything first, the rings get the rest.
+  // In units of 1/64 of the file. The tables come first, because they must not lose entries; the
+  // rings get the rest.
   const uint64_t unit = layout.file_bytes / 64;
   layout.threads = bytes >= (2u << 20) ? 64 : 16;
   layout.members = 6 * unit / sizeof(ring::Member);
@@ -198,8 +200,8 @@ Layout PlanLayout(uint64_t bytes, bool python, bool marks) {
   layout.gpu_slots = unit / 4 / sizeof(ring::GpuProgress);
   layout.modules = unit / 2 / sizeof(ring::Module);
   layout.datatypes = unit / 4 / sizeof(ring::Datatype);
-  // With Python as much as leaves the rings of the default size as long as they are without it:
-  // they are powers of two.
+  // With Python, these sections get as much as possible without making the rings of the default
+  // file size shorter: the lengths of rings are powers of two.
   layout.string_bytes = python ? 6 * unit + unit / 4 : 4 * unit;
   layout.call_path_words = (python ? 11 : 10) * unit / 8;
   layout.python_codes = (python ? 3 * unit / 4 : unit / 8) / sizeof(ring::PythonCode);

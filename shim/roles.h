@@ -183,7 +183,7 @@ ROLE(target_type, Word, Word, (void)value)
 ROLE(lock_type, int, int, (void)value)
 ROLE(target, int, int, a.root_or_peer = value; a.has_peer = true)
 
-// Files. A file's handle is a pointer in MPICH, too.
+// Files. File handles are pointers, also in MPICH.
 ROLE(file, Word, Word, a.file = value)
 ROLE(file_inout, void*, void*, a.handle_inout = value)
 ROLE(newfile, void*, void*, a.new_handle = value)

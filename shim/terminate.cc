@@ -1,7 +1,7 @@
-// The handler that std::terminate calls may be the program's own, and is not touched: whichever it
-// is, it ends in abort(), mostly, and there the exception is still being handled. Which one it was
-// is asked of the C++ library that the program has loaded, by its ABI
-// (https://itanium-cxx-abi.github.io/cxx-abi/abi-eh.html); ours does without one.
+// The handler that std::terminate calls may be the program's own, and the shim does not replace it.
+// Nearly every handler ends in abort(), and there the exception is still being handled. The
+// exception is read through the ABI of the C++ library that the program has loaded
+// (https://itanium-cxx-abi.github.io/cxx-abi/abi-eh.html); the shim itself does not link one.
 #include "shim/terminate.h"
 
 #include <dlfcn.h>
@@ -17,45 +17,44 @@
 namespace rollcall::shim {
 namespace {
 
-// The C++ library's; null without one.
+// Symbols of the C++ library; null if there is none.
 struct CxxLibrary {
   const void* (*current_exception_type)() = nullptr;  // std::type_info
-  const void* const* (*get_globals)() = nullptr;      // __cxa_eh_globals; first what is handled
-  // The function what() of the two classes that keep a text, and hand it out as it is.
+  const void* const* (*get_globals)() = nullptr;      // __cxa_eh_globals: first the handled one
+  // The functions what() of the two classes that store a text and return it unchanged.
   const void* logic_error_what = nullptr;
   const void* runtime_error_what = nullptr;
-  // What the type_info objects of classes with one base begin with.
+  // The vtable pointer of the type_info objects of classes with a single base.
   const void* single_base_vtable = nullptr;
 };
 constinit CxxLibrary g_cxx;
 using Abort = void (*)();
 [[maybe_unused]] constinit Abort g_next_abort = nullptr;
 
-// std::type_info, and __si_class_type_info: the table of virtual functions, the name, the base.
+// The layout of std::type_info and __si_class_type_info: vtable, name, base.
 struct TypeInfo {
   const void* vtable;
   const char* name;
   const TypeInfo* base;  // with `single_base_vtable` only
 };
 
-// What GCC puts before an exception's object (libsupc++/unwind-cxx.h), 64-bit: its type first, the
-// unwinder's part last, which begins with a word that says whose exception it is.
+// The header that GCC puts before an exception object (libsupc++/unwind-cxx.h), 64-bit: it begins
+// with the type and ends with the unwinder's part, whose first word identifies the language.
 constexpr size_t kExceptionBytes = 112;
 constexpr size_t kUnwindHeader = 80;
-constexpr uint64_t kGccException = 0x474e5543432b2b00;  // "GNUCC++", and no reference to another
+constexpr uint64_t kGccException = 0x474e5543432b2b00;  // "GNUCC++\0": not a dependent exception
 
-// The exception that is being handled; null without one, and for a foreign one (a cancelled
-// thread's, another language's), of which the C++ library, too, would read the type where there is
-// none.
+// The exception that is being handled. Null if there is none or it is a foreign one (a cancelled
+// thread's, another language's): it has no type, and even the C++ library would read a wrong one.
 const char* CurrentException() {
-  constexpr uint64_t kDependent = 1;  // std::rethrow_exception's: refers to another exception
+  constexpr uint64_t kDependent = 1;  // by std::rethrow_exception: refers to another exception
   const auto* exception = static_cast<const char*>(*g_cxx.get_globals());
   if (exception == nullptr) return nullptr;
   const uint64_t owner = *reinterpret_cast<const uint64_t*>(exception + kUnwindHeader);
   return (owner | kDependent) == (kGccException | kDependent) ? exception : nullptr;
 }
 
-// The object that was thrown; null if it is not where it should be.
+// The object that was thrown; null if the header is not as expected.
 const void* ObjectOf(const char* exception, const TypeInfo* type) {
   if (*reinterpret_cast<const TypeInfo* const*>(exception) != type ||
       *reinterpret_cast<const uint64_t*>(exception + kUnwindHeader) != kGccException) {
@@ -64,19 +63,19 @@ const void* ObjectOf(const char* exception, const TypeInfo* type) {
   return exception + kExceptionBytes;
 }
 
-// The text of a standard exception, or of one derived from it that has no what() of its own: then
-// no code of the program's runs. Null if there is none, or it cannot be known.
+// The text of a standard exception, or of a derived one without a what() of its own, so that none
+// of the program's code runs. Null if there is none or it cannot be read.
 const char* TextOf(const char* exception, const TypeInfo* type) {
   const void* object = ObjectOf(exception, type);
   if (object == nullptr) return nullptr;
   constexpr int kMaxBases = 16;
-  constexpr size_t kWhat = 2;  // behind the two destructors
+  constexpr size_t kWhat = 2;  // index in the vtable, after the two destructors
   int bases = 0;
   while (strcmp(type->name, "St9exception") != 0) {
     const bool single =
         g_cxx.single_base_vtable != nullptr && type->vtable == g_cxx.single_base_vtable;
     if (!single || ++bases > kMaxBases) return nullptr;
-    type = type->base;  // at the same address: the only base, not virtual
+    type = type->base;  // the object's address is the same: the base is single and not virtual
   }
   using What = const char* (*)(const void*);
   const What what = (*static_cast<const What* const*>(object))[kWhat];
@@ -95,7 +94,7 @@ const char* TextOf(const char* exception, const TypeInfo* type) {
   const auto* type = static_cast<const TypeInfo*>(g_cxx.current_exception_type());
   if (type == nullptr || type->name == nullptr) return;
   const ErrnoKeeper keeper;
-  const char* name = type->name + (*type->name == '*' ? 1 : 0);  // a local type's
+  const char* name = type->name + (*type->name == '*' ? 1 : 0);  // '*' marks a local type
   constexpr size_t kMaxText = 1024;
   const char* text = TextOf(exception, type);
   const size_t length = text == nullptr ? 0 : strcspn(text, "\n");
@@ -122,7 +121,7 @@ void PrepareForTerminate() {
   if (const void* table = find("_ZTVN10__cxxabiv120__si_class_type_infoE")) {
     g_cxx.single_base_vtable = static_cast<const char*>(table) + kHead;
   }
-  dlerror();  // a name that is not there is no error of the program's
+  dlerror();  // clear the error of a missing name, which is not the program's
 }
 
 }  // namespace rollcall::shim
@@ -131,14 +130,14 @@ void PrepareForTerminate() {
 extern "C" ROLLCALL_EXPORT __attribute__((noreturn)) void abort() {
   rollcall::shim::NoteException(ROLLCALL_CALLER_FRAME());
   if (rollcall::shim::g_next_abort != nullptr) rollcall::shim::g_next_abort();
-  // Nothing was looked up yet. What the library's does: a handler of the program's may run, and not
-  // come back; then the signal's own action.
+  // The next abort() was not looked up yet, so do the same as the C library's: first the program's
+  // handler may run, and may not return; then the default action of the signal.
   sigset_t abort_only;
   sigemptyset(&abort_only);
   sigaddset(&abort_only, SIGABRT);
   sigprocmask(SIG_UNBLOCK, &abort_only, nullptr);
   raise(SIGABRT);
-  // Asked of the kernel: no handler is set here, but the program's is taken away.
+  // By system call: resets the program's handler to the default action.
   const uint64_t no_handler[4] = {};
   syscall(SYS_rt_sigaction, SIGABRT, no_handler, nullptr, sizeof(uint64_t));
   raise(SIGABRT);

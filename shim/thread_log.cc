@@ -23,7 +23,7 @@ namespace {
 constexpr uint32_t kMaxThreads = 64;
 constinit ThreadLog g_logs[kMaxThreads];
 std::atomic<bool> g_first_taken{false};
-std::atomic<uint32_t> g_ended{0};  // entries whose thread has ended, and may be reused
+std::atomic<uint32_t> g_ended{0};  // entries that may be reused because their thread has ended
 
 pthread_key_t g_key;
 pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
@@ -45,7 +45,7 @@ uint64_t LargestPowerOfTwo(uint64_t value) {
   return value == 0 ? 0 : power;
 }
 
-// The first thread gets most of the pool: in most programs nobody else calls MPI.
+// The first thread gets most of the pool: in most programs, no other thread calls MPI.
 bool CutRings(ring::ThreadEntry* entry, bool first) {
   ring::Section* pool = g_process.Of(ring::SectionKind::kRings);
   const uint64_t wanted[ring::kRingKinds] = {
@@ -82,7 +82,7 @@ ring::ThreadEntry* ReuseEnded(uint32_t* index) {
 
 ThreadLog* MakeLog() {
   const ErrnoKeeper keeper;
-  t_block.log = kNoLog;  // should a signal handler come here meanwhile
+  t_block.log = kNoLog;  // in case a signal handler calls this during the rest of it
   pthread_once(&g_key_once, MakeKey);
   const bool first = !g_first_taken.exchange(true);
   uint32_t index = 0;
@@ -128,7 +128,7 @@ ThreadLog* MakeLog() {
 
 uint32_t* TakeScratch(ThreadLog* log, uint32_t more) {
   if (log->scratch_used + more > log->scratch_size) {
-    if (log->scratch_used != 0) return nullptr;  // callers above hold pointers into it
+    if (log->scratch_used != 0) return nullptr;  // outer calls have pointers into it
     const ErrnoKeeper keeper;
     uint32_t size = 4096;
     while (size < more) size *= 2;

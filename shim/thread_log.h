@@ -71,7 +71,7 @@ struct ThreadLog {
   uint32_t index = 0;  // in the thread table
   RingWriter rings[ring::kRingKinds];
   uint64_t last_end_ticks = 0;
-  Comm* open_comm[ring::kMaxNesting] = {};  // whose in_flight the open calls count in
+  Comm* open_comm[ring::kMaxNesting] = {};  // their in_flight counters include the open calls
 
   uint64_t poll_window_ticks = 0;  // when the current window of timed polls began
   uint64_t poll_inside_ticks = 0;  // time spent in polls since then, extrapolated from timed ones

@@ -8,7 +8,7 @@ namespace rollcall::shim {
 
 Topology::~Topology() { free(memory_); }
 
-// Twice the room: the weights of a distributed graph have to go somewhere.
+// Allocates twice the space, because the weights of a distributed graph have to be stored as well.
 bool Topology::Allocate(int in, int out) {
   if (in < 0 || out < 0) return false;
   const size_t each = static_cast<size_t>(in) + static_cast<size_t>(out);

@@ -33,7 +33,7 @@ struct Target {
 // wrapper, or if it is already bound to another copy of the function: the copy that was bound first
 // keeps the wrapper, and calls of the second one are not recorded. Any thread; no lock.
 void* WrapperFor(const char* name, void* real);
-// Whether `address` is the wrapper named `name` itself.
+// True if `address` is the wrapper named `name`.
 bool IsWrapper(const char* name, const void* address);
 // Cheap test: false if no wrapper can have this name.
 bool MayHaveWrapper(const char* name);

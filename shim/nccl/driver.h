@@ -48,7 +48,7 @@ extern Driver g_driver;
 // Looks for the driver, once. Call it when a communicator exists, so that NCCL has loaded the
 // driver. Any thread; makes system calls and takes the loader's lock; keeps errno.
 void FindDriver();
-// Whether g_driver may be read.
+// True once g_driver may be read.
 extern std::atomic<bool> g_driver_found;
 // The range of the driver's code; false if it was not found.
 bool FindDriverCode(CodeRange* range);

@@ -1,11 +1,12 @@
-// NCCL's profiler plugin interface in our own words, as far as it is used: versions 1 to 7. The
-// facts are those of NCCL's headers: ext-profiler/example/nccl/profiler_v1.h to _v5.h and
+// The used parts of NCCL's profiler plugin interface, versions 1 to 7, rewritten for this shim. The
+// facts come from NCCL's headers: ext-profiler/example/nccl/profiler_v1.h to _v5.h and
 // src/include/plugin/profiler/profiler_v1.h to _v7.h, with the event types and states of
 // src/include/plugin/nccl_profiler.h (NCCL 2.23 to 2.31). tests/shim/nccl/profiler_abi_test.cc has
 // the offsets as numbers.
 //
 // An event's descriptor is a type, its parent's handle, the rank, and a union with one struct per
-// event type. The structs here have the leading fields of NCCL's and omit trailing unused ones.
+// event type. Only the types that are used are here; their structs begin as NCCL's do and omit
+// unused fields at the end.
 #ifndef ROLLCALL_SHIM_NCCL_PROFILER_ABI_H_
 #define ROLLCALL_SHIM_NCCL_PROFILER_ABI_H_
 

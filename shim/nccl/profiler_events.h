@@ -74,7 +74,7 @@ uint64_t Launched(Context* context, const Caller& caller, uint64_t kernel, const
 // A channel's work on a collective has begun. Returns the handle for Stopped().
 uint64_t ChannelStarted(uint64_t collective);
 
-// The event of this handle is over.
+// NCCL reports the end of the event with this handle.
 void Stopped(uint64_t handle, const Caller& caller);
 
 }  // namespace rollcall::shim::nccl::profiler

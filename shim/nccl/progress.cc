@@ -11,8 +11,8 @@ namespace {
 std::atomic<uint64_t> g_launches{0};
 std::atomic_flag g_lock = ATOMIC_FLAG_INIT;  // a new entry only
 
-// Events in use at a time are few: a program that has more loses knowledge, never gains a wrong
-// one.
+// Few events are in use at a time. If a program uses more, some waits prove nothing; progress is
+// never overestimated.
 constexpr uint32_t kEvents = 4096;
 struct Remembered {
   std::atomic<uint64_t> event;

@@ -2,7 +2,7 @@
 // ring::GpuProgress.
 //
 // This code enqueues nothing and queries nothing of CUDA. When the application waited for a stream,
-// an event or the device, or queried one and it was complete, everything launched before is
+// an event or the device, or queried one and it was complete, everything launched on it before is
 // complete. This cannot make a job hang. The drawback: if the host never waits, the progress stays
 // unknown (kNone). marks.h is the alternative.
 //

@@ -14,8 +14,8 @@ void EndUnreadable(Stack* stack) {
   __atomic_fetch_add(&g_process.header->python_unreadable, 1, __ATOMIC_RELAXED);
 }
 
-// Once Python goes down, its objects are freed while threads still run. It may be initialised again
-// afterwards; then it has to be checked again.
+// During finalization, Python frees its objects while threads still run. If Python is initialised
+// again afterwards, it has to be checked again.
 ROLLCALL_COLD void LeaveInterpreter(Stack* stack) {
   SwitchOff(ring::PythonOff::kFinalizing);
   EndUnreadable(stack);
@@ -32,7 +32,7 @@ void ReadThreadState(uint64_t thread_state, Stack* stack) {
       sizeof(uint64_t);
   const unsigned char* state =
       (thread_state & 7) != 0 ? nullptr : memory.At(thread_state, span, Slot::kFrame);
-  // A state that its owner has given to another thread is not ours to read.
+  // Do not read a state that was moved to another thread.
   if (state == nullptr ||
       Load<uint64_t>(state + layout.thread_id) != static_cast<uint64_t>(pthread_self())) {
     return EndStack(stack, PythonEnd::kUnreadable);
@@ -61,7 +61,8 @@ void Capture(Stack* stack) {
   ReadThreadState(thread_state, stack);
   if (stack->end == PythonEnd::kUnreadable) [[unlikely]]
     EndUnreadable(stack);
-  // The count of native frames decides at this path's first sight (call_paths.cc).
+  // Whether the frames can be used is decided by the count of native frames when the path is stored
+  // (call_paths.cc).
   if (MayBeOtherInterpreter()) [[unlikely]]
     stack->hash = Mix64(stack->hash, 1);
 }

@@ -7,7 +7,7 @@
 
 namespace rollcall::shim::python {
 
-// Fills `stack`, whatever the state is; stack->hash tells stacks apart. After first sight of the
+// Fills `stack` in every state; stack->hash distinguishes stacks. After first sight of the
 // pages that it reads: no allocation, lock or system call. Any thread; async-signal-safe.
 void Capture(Stack* stack);
 

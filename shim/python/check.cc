@@ -21,17 +21,18 @@ using rollcall::python::Layout;
 
 enum class Verdict : uint8_t { kEqual, kDiffers, kNotNow };
 
-// Pending calls asked for; a check may end without a verdict (no memory, no frames).
+// The number of pending calls requested. Several may be needed: a check may end without a verdict
+// (no memory, no frames).
 constexpr uint32_t kMaxRequests = 64;
 std::atomic<uint32_t> g_requests{0};
 std::atomic<bool> g_requested{false};
 
-// 1 equal, 0 not, -1 the API failed.
+// 1: equal, 0: different, -1: the API failed.
 int Compare(const Object& attribute, const char* text, uint64_t length) {
   if (attribute.get() == nullptr) return -1;
   int64_t bytes = 0;
   const char* said = g_interpreter.api.TextUtf8(attribute.get(), &bytes);
-  // A name that UTF-8 cannot express is read as its bytes; Python refuses.
+  // A name that UTF-8 cannot express counts as equal: Python refuses to convert it.
   if (said == nullptr) {
     g_interpreter.api.ErrorClear();
     return 1;
@@ -70,7 +71,8 @@ Verdict CompareFrame(const Frame& read, void* frame) {
   CodeText text;
   if (!ReadCode(g_interpreter.shape, memory, read.code, &text)) return Verdict::kDiffers;
   const bool has_qualname = layout.code_qualname != kNone;
-  // A frame that has not begun: f_lasti is -1, or whatever stands before the first instruction.
+  // f_lasti is not compared if the frame has not begun: it may be -1 or any other value before the
+  // first instruction.
   const uint64_t offset = read.place & ring::kPythonFrameOffsetMask;
   int equal = 1;
   const auto all = [&](int result) { equal = equal == 1 ? result : equal; };
@@ -91,7 +93,7 @@ Verdict CompareFrame(const Frame& read, void* frame) {
 Verdict CompareStack(uint64_t thread_state, Stack* stack) {
   const Api& api = g_interpreter.api;
   const Quiet quiet;
-  // Borrowed; makes frame objects where there are none yet, so before the walk.
+  // Borrowed. Called before the walk, because it creates missing frame objects.
   void* innermost = api.EvalGetFrame();
   if (innermost == nullptr) return Verdict::kNotNow;
   ReadThreadState(thread_state, stack);
@@ -109,7 +111,7 @@ Verdict CompareStack(uint64_t thread_state, Stack* stack) {
     if (owned != nullptr) api.DecRef(owned);
     owned = frame = back;
   }
-  // The last `back` is None exactly if our walk came to the end. None has no f_lasti.
+  // The last `back` must be None exactly if our walk reached the end. None has no f_lasti.
   if (verdict == Verdict::kEqual) {
     const Object lasti(api.GetAttr(frame, "f_lasti"));
     if (lasti.get() == nullptr) api.ErrorClear();
@@ -121,9 +123,9 @@ Verdict CompareStack(uint64_t thread_state, Stack* stack) {
   return verdict;
 }
 
-// The key that the interpreter keeps thread states under. It makes it when it is initialised; other
-// libraries (pybind11) keep thread states under keys of their own, made later and so with a higher
-// number.
+// Finds the pthread key under which the interpreter stores thread states: the lowest one with this
+// state. Other libraries (pybind11) store thread states under keys of their own, which were created
+// after the interpreter's and so have higher numbers.
 bool FindKey(uint64_t thread_state, pthread_key_t* key) {
   for (pthread_key_t candidate = 0; candidate < PTHREAD_KEYS_MAX; ++candidate) {
     if (reinterpret_cast<uint64_t>(pthread_getspecific(candidate)) == thread_state) {
@@ -134,7 +136,8 @@ bool FindKey(uint64_t thread_state, pthread_key_t* key) {
   return false;
 }
 
-// The Python stack of the main thread, whose frames this is called in, serves as context later.
+// Stores the main thread, whose Python stack serves as context for other threads. Called in the
+// main thread.
 void RememberMainThread(uint64_t thread_state) {
   const auto tid = static_cast<uint32_t>(syscall(SYS_gettid));
   g_interpreter.main_thread_state.store(thread_state, std::memory_order_relaxed);
@@ -154,7 +157,7 @@ void CheckWith(uint64_t thread_state) {
 }
 
 // Run by Python's main thread, with the GIL, between two bytecodes; also in a forked child, which
-// inherits what was asked for. -1: an exception is raised there.
+// inherits pending calls. Returning -1 raises the exception that is set.
 int OnPendingCall(void*) {
   const ErrnoKeeper keeper;
   g_requested.store(false, std::memory_order_relaxed);
@@ -171,7 +174,7 @@ void Ask() {
   if (g_requested.load(std::memory_order_relaxed)) return;
   if (g_interpreter.api.IsInitialized() == 0 || IsFinalizing()) return;
   if (g_requested.exchange(true)) return;
-  if (g_requests.fetch_add(1) >= kMaxRequests) return;  // stays requested: never again
+  if (g_requests.fetch_add(1) >= kMaxRequests) return;  // g_requested stays set: no more requests
   if (g_interpreter.api.AddPendingCall(OnPendingCall, nullptr) != 0) {
     g_requested.store(false, std::memory_order_relaxed);  // its queue is full
   }
@@ -184,7 +187,7 @@ ROLLCALL_COLD void TryCheck() {
   const uint64_t thread_state = StateIfHolding();
   if (thread_state != 0) CheckWith(thread_state);
   if (State() == ring::PythonState::kOff) return;
-  // Also where this thread has checked: which thread is Python's main one, it alone can tell.
+  // Ask even if this thread has checked: only Python's main thread can identify itself.
   if (thread_state != 0 && State() == ring::PythonState::kOn &&
       static_cast<pid_t>(syscall(SYS_gettid)) == getpid()) {
     RememberMainThread(thread_state);

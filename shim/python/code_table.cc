@@ -11,7 +11,8 @@ namespace {
 using rollcall::python::kNone;
 
 // Code objects in the ring: fingerprint -> index + 1. Lock-free: the fingerprint is claimed first,
-// the index published last. Who finds it pending (or without room) enters the code once more.
+// the index published last. A thread that finds an entry without index (not published yet, or the
+// ring's table was full) tries to enter the code itself.
 struct Entry {
   std::atomic<uint64_t> fingerprint;
   std::atomic<uint64_t> index_plus_one;
@@ -26,7 +27,7 @@ bool ReadText(const Shape& shape, Memory& memory, uint64_t object, Slot slot, ch
   Text text;
   if (!FindText(shape, memory, object, slot, &text)) return false;
   uint64_t characters = text.length;
-  if (characters > kMaxText) characters = kMaxText;  // each is a byte at least
+  if (characters > kMaxText) characters = kMaxText;  // each takes at least one byte
   *length = 0;
   if (characters == 0) return true;
   const unsigned char* at = memory.At(text.address, characters * text.kind, slot);

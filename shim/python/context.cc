@@ -15,11 +15,11 @@ namespace {
 using rollcall::python::kNone;
 using rollcall::python::Layout;
 
-// In ticks, whose unit is a nanosecond or about a third of one.
+// In ticks. A tick is a nanosecond or about a third of one.
 constexpr uint64_t kShortestPause = uint64_t{1} << 21;
 constexpr uint64_t kLongestTrust = uint64_t{1} << 24;
 
-// What was found last; whoever holds `busy` may use the rest.
+// The last result. Only the holder of `busy` may use the other fields.
 struct Last {
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
   CopiedMemory::Buffers* buffers = nullptr;
@@ -30,7 +30,7 @@ struct Last {
 };
 constinit Last g_last;
 
-// The path of the call that the thread is in, as its own records say. False: it is in none.
+// Stores the call path of the thread's open call, from the ring. False if it is in none.
 bool FindOpenCall(uint32_t tid, uint32_t* path) {
   const ring::Section* section = g_process.Of(ring::SectionKind::kThreads);
   const auto* table = g_process.Table<ring::ThreadEntry>(ring::SectionKind::kThreads);
@@ -49,8 +49,8 @@ bool FindOpenCall(uint32_t tid, uint32_t* path) {
   return false;
 }
 
-// The main thread's innermost frame. Its state lives as long as the interpreter, and a _PyCFrame is
-// on the thread's C stack: both can be read where they are.
+// Finds the main thread's innermost frame. The thread state lives as long as the interpreter, and a
+// _PyCFrame is on the thread's C stack, so both can be read in place.
 bool FindFrame(const Layout& layout, uint64_t* frame) {
   OwnMemory memory;
   const uint64_t state = g_interpreter.main_thread_state.load(std::memory_order_relaxed);

@@ -36,7 +36,8 @@ uint64_t TypeOf(uint64_t object) { return WordAt(object, g_interpreter.shape.lay
 // NOLINTNEXTLINE(performance-no-int-to-ptr)
 void* AsPointer(uint64_t object) { return reinterpret_cast<void*>(object); }
 
-// The object that an exported variable like PyExc_KeyError points to; of a type, the type itself.
+// Returns the object that an exported variable like PyExc_KeyError points to; with `points` false,
+// the address of the variable itself (a type or None).
 uint64_t Exported(const char* name, bool points = true) {
   const void* variable = dlsym(g_interpreter.scope, name);
   dlerror();
@@ -45,7 +46,7 @@ uint64_t Exported(const char* name, bool points = true) {
                              : reinterpret_cast<uint64_t>(variable);
 }
 
-// Its str() and repr() run no Python code.
+// True if the object's str() and repr() run no Python code.
 bool IsPlain(uint64_t object) {
   const uint64_t type = TypeOf(object);
   const Shape& shape = g_interpreter.shape;
@@ -67,8 +68,8 @@ bool AllPlain(uint64_t tuple) {
   return true;
 }
 
-// Whether str() of the exception is C all the way down: it is that of a built-in exception type,
-// and shows objects of built-in types.
+// True if str() of the exception runs only C code: it is that of a built-in exception type, and
+// shows only objects of built-in types.
 bool HasPlainText(uint64_t value, uint64_t type) {
   const Api& api = g_interpreter.api;
   uint64_t builtin = type;
@@ -78,8 +79,8 @@ bool HasPlainText(uint64_t value, uint64_t type) {
   }
   if (builtin == 0 || WordAt(type, kTypeStr) != WordAt(builtin, kTypeStr)) return false;
   if (!AllPlain(WordAt(value, kExceptionArgs))) return false;
-  // An OSError shows its file names, too, which are not among its arguments. A derived type may
-  // have made something of its own out of the attribute.
+  // An OSError also shows its file names, which are not among its arguments. A derived type may
+  // have redefined these attributes.
   const uint64_t os_error = Exported("PyExc_OSError");
   if (api.TypeIsSubtype(AsPointer(type), AsPointer(os_error)) == 0) return true;
   if (builtin != type) return false;
@@ -90,7 +91,7 @@ bool HasPlainText(uint64_t value, uint64_t type) {
   return true;
 }
 
-// One line of text, cut at a whole character.
+// One line of text. If it is too long, a str is cut between characters.
 struct Line {
   char text[kMaxText];
   size_t length = 0;
@@ -100,7 +101,7 @@ struct Line {
     memcpy(text + length, more, bytes < room ? bytes : room);
     length += bytes < room ? bytes : room;
   }
-  // A str, up to its first line break. False: it is none, or it cannot be read.
+  // Adds a str up to its first line break. False if it is not a str or cannot be read.
   bool Add(uint64_t object) {
     OwnMemory memory;
     Text found;
@@ -136,7 +137,7 @@ bool NameOf(uint64_t type, Line* name) {
   return own.get() != nullptr && name->Add(own.address());
 }
 
-// The frames of a traceback as a stack, innermost first. False: they are no stack that began with
+// Converts the frames of a traceback to a stack, innermost first. False if they do not begin with
 // the program's outermost frame, or cannot be read.
 bool ReadTraceback(void* first, Stack* stack) {
   const Api& api = g_interpreter.api;
@@ -149,8 +150,7 @@ bool ReadTraceback(void* first, Stack* stack) {
   void* at = first;
   void* owned = nullptr;
   bool good = true;
-  // A recursion may be as deep as the program likes; this is what CPython itself would hold at
-  // most.
+  // The program may allow any recursion depth; CPython itself holds at most this many entries.
   constexpr int kMaxEntries = 1 << 20;
   while (good && at != none && count < kMaxEntries) {
     const Object frame(api.GetAttr(at, "tb_frame"));
@@ -191,7 +191,8 @@ bool ReadTraceback(void* first, Stack* stack) {
   return true;
 }
 
-// Programs that embed Python go on after an exception was printed.
+// True if the executable is a `python`. Programs that embed Python continue after an exception was
+// printed.
 bool IsInterpretersProgram() {
   const char* path = g_process.header->executable;
   const char* base = strrchr(path, '/');
@@ -205,7 +206,7 @@ void Note() {
   if (value == nullptr || api.SysGetObject("ps1") != nullptr || !IsInterpretersProgram()) return;
   const uint64_t type = TypeOf(reinterpret_cast<uint64_t>(value));
   if (type == 0 || (api.TypeGetFlags(AsPointer(type)) & kIsException) == 0) return;
-  // Somebody ended the job from outside.
+  // A KeyboardInterrupt: the job was ended from outside.
   const uint64_t interrupt = Exported("PyExc_KeyboardInterrupt");
   if (interrupt == 0 || api.TypeIsSubtype(AsPointer(type), AsPointer(interrupt)) != 0) return;
   const Object traceback(api.ExceptionGetTraceback(value));
@@ -225,7 +226,7 @@ void Note() {
                  .call_path = InternPythonPath(stack)});
 }
 
-// Called by Python's threading before it joins the threads that are no daemons.
+// Called by Python's threading before it joins the non-daemon threads.
 void* OnThreadsJoin(void*, void*) {
   NoteUncaughtException();
   return g_interpreter.api.Build("");  // None
@@ -233,9 +234,9 @@ void* OnThreadsJoin(void*, void*) {
 
 // Called by Python's atexit.
 void* OnPythonExit(void*, void*) {
-  g_watching_threads.store(true, std::memory_order_relaxed);  // nothing is to be asked for any more
+  g_watching_threads.store(true, std::memory_order_relaxed);  // no further pending calls
   NoteUncaughtException();
-  // Another life of the interpreter may follow.
+  // The interpreter may be initialised again.
   g_watching.store(false, std::memory_order_relaxed);
   g_watching_threads.store(false, std::memory_order_relaxed);
   return g_interpreter.api.Build("");  // None
@@ -257,8 +258,9 @@ Object FindModule(const char* name) {
   return Object(text.get() == nullptr ? nullptr : g_interpreter.api.FindModule(text.get()));
 }
 
-// False if an error is set. Nothing happens if the program has put another function in the place
-// of `adder`, which must be one of `type`: it would see a call that is not the program's.
+// Registers a function by calling `adder` of the module. False if an error is set. Does nothing if
+// the program has replaced `adder`, which must be an object of `type`: the replacement would see a
+// call that the program did not make.
 bool Register(const Object& module, const char* adder, const char* type,
               FunctionDefinition* definition) {
   const Api& api = g_interpreter.api;
@@ -272,8 +274,8 @@ bool Register(const Object& module, const char* adder, const char* type,
   return done.get() != nullptr;
 }
 
-// Whether the error that is set says only that there is no such function, or that it is too late:
-// then it is cleared. Anything else was raised by a signal's handler of the program.
+// Clears the error and returns true if it only says that there is no such function, or that it is
+// too late to register. Any other error was raised by a signal handler of the program.
 bool ClearOurs() {
   const Api& api = g_interpreter.api;
   for (const char* name : {"PyExc_ImportError", "PyExc_AttributeError", "PyExc_RuntimeError"}) {
@@ -295,7 +297,8 @@ int WatchForExceptions() {
         atexit.get() != nullptr && Register(atexit, "register", "PyCFunction_Type", &g_on_exit);
     if (!registered && !ClearOurs()) return -1;
   }
-  // From 3.9. Importing it is the program's: without threads nothing is to be joined.
+  // `_register_atexit` exists from 3.9 on. `threading` is not imported here: a program without
+  // threads has none to join.
   const Object threading = FindModule("threading");
   if (threading.get() == nullptr || WatchesThreads()) return 0;
   g_watching_threads.store(true, std::memory_order_relaxed);

@@ -11,7 +11,7 @@ using rollcall::python::Layout;
 
 enum class Step : uint8_t { kShown, kHidden, kUnreadable };
 
-// Where in its code a frame is. `frame` and `code` are their bytes.
+// Finds the frame's position in its code. `frame` and `code` point to the objects' bytes.
 [[gnu::always_inline]] inline Step FindOffset(const Layout& layout, const unsigned char* frame,
                                               const unsigned char* code, uint64_t code_address,
                                               uint64_t* offset) {
@@ -107,7 +107,7 @@ void Walk(const Shape& shape, Memory& memory, uint64_t frame, Stack* stack) {
       ++depth;
       hash = Mix64(hash, shown.fingerprint + offset);
     }
-    // To 3.10 each frame has a call of the loop of its own; 3.11 says which have.
+    // Up to 3.10, each frame has its own call of the loop; in 3.11, a flag says which frames do.
     if (layout.lasti_bytes != 0 ||
         (layout.frame_is_entry != kNone && at[layout.frame_is_entry] != 0)) {
       end_run();

@@ -31,7 +31,7 @@ struct Frame {
 struct Stack {
   ring::PythonEnd end = ring::PythonEnd::kNone;
   int depth = 0;
-  uint64_t hash = 0;  // of fingerprints, places and end: equal in each process for equal stacks
+  uint64_t hash = 0;  // hash of fingerprints, places and end; equal stacks have the same everywhere
   Frame frames[kMaxDepth];
 };
 
@@ -137,7 +137,7 @@ struct FileHash {
   uint64_t value = 0;
 };
 
-// Fingerprint of the stored part of a code object; `code` are its bytes. False: not readable.
+// Computes the fingerprint of a code object; `code` points to its bytes. False: not readable.
 template <typename Memory>
 [[gnu::always_inline]] inline bool Fingerprint(const Shape& shape, Memory& memory,
                                                const unsigned char* code, FileHash* last_file,

@@ -22,15 +22,15 @@ using rollcall::python::kDebugOffsetsBytes;
 using rollcall::python::kFirstPublished;
 using rollcall::python::LayoutResult;
 
-// From 3.12 on PyThreadState_Swap sets the pthread key, too, which is then the running
-// interpreter's.
+// From 3.12 on, PyThreadState_Swap also sets the pthread key, so that it holds the state of the
+// running interpreter.
 constexpr uint32_t kFirstWithKeyPerSwap = 0x30c;
 
 std::atomic_flag g_finding = ATOMIC_FLAG_INIT;
 std::atomic<uint32_t> g_off{static_cast<uint32_t>(ring::PythonOff::kNone)};
 
-// An embedding program may have loaded its libpython with RTLD_LOCAL: then the global scope does
-// not have it.
+// Finds a loaded libpython by file name. An embedding program may have loaded it with RTLD_LOCAL:
+// then it is not in the global scope.
 int FindLibrary(dl_phdr_info* info, size_t, void* data) {
   const char* base = info->dlpi_name == nullptr ? nullptr : strrchr(info->dlpi_name, '/');
   if (base == nullptr || strncmp(base, "/libpython3.", 12) != 0) return 0;
@@ -39,11 +39,11 @@ int FindLibrary(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
-// Its code and data must not go while we have pointers to them, whoever calls dlclose. Nothing is
-// loaded by this; the program itself, which has no such name, stays anyway.
+// Keeps the object loaded even if the program calls dlclose, because we hold pointers to its code
+// and data. Loads nothing (RTLD_NOLOAD). It fails for the program itself, which is never unloaded.
 void* Keep(const char* path) { return dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE); }
 
-// The scope to look names up in; nullptr and *found false if there is no interpreter.
+// Returns the scope to look names up in; nullptr with *found false if there is no interpreter.
 void* FindScope(bool* found) {
   *found = true;
   for (const char* name : {"Py_IsInitialized", "PyPy_IsInitialized"}) {
@@ -106,7 +106,8 @@ bool BindApi(void* scope, Api* api) {
   return all;
 }
 
-// PY_VERSION_HEX of "3.11.2 (main, ...": Py_Version, the number itself, came with 3.11.
+// Returns PY_VERSION_HEX for "3.11.2 (main, ...". The number itself, Py_Version, exists only since
+// 3.11.
 uint32_t ParseVersion(const char* text) {
   unsigned major = 0, minor = 0, micro = 0, serial = 0;
   int used = 0;
@@ -121,9 +122,10 @@ uint32_t ParseVersion(const char* text) {
          (serial & 0xf);
 }
 
-// All but the key, which only the check finds.
+// Fills in all fields except the key, which the check finds later. Returns kNone on success.
 ring::PythonOff Examine(void* scope, Interpreter* it) {
-  // PyPy's names carry its own prefix; _Py_NegativeRefcount is in builds with Py_REF_DEBUG.
+  // PyPy's names have a prefix of their own; _Py_NegativeRefcount exists in builds with
+  // Py_REF_DEBUG.
   if (dlsym(scope, "PyPy_IsInitialized") != nullptr) return ring::PythonOff::kBuild;
   const bool bound = BindApi(scope, &it->api);
   it->scope = scope;
@@ -210,7 +212,7 @@ bool FindInterpreter() {
         off == ring::PythonOff::kNone ? ring::PythonState::kUnchecked : ring::PythonState::kOff;
     g_state.store(static_cast<uint32_t>(state), std::memory_order_release);
   }
-  dlerror();  // a name that is not there is no error of the program's
+  dlerror();  // clear the error of a missing name, which is not the program's
   g_finding.clear(std::memory_order_release);
   return found;
 }
@@ -256,7 +258,7 @@ bool IsFinalizing() {
                                                        it.shape.layout.runtime_finalizing)) != 0;
 }
 
-// PyGILState_Check alone does not tell: it says yes to everybody once there is a sub-interpreter.
+// PyGILState_Check alone is not enough: once there is a sub-interpreter, it always returns true.
 uint64_t StateIfHolding() {
   const Api& api = g_interpreter.api;
   if (api.IsInitialized() == 0 || IsFinalizing()) return 0;

@@ -83,7 +83,7 @@ inline ring::PythonState State() {
 // initialisation and when a module is seen in a stack for the first time.
 bool FindInterpreter();
 
-// Writes the state and the interpreter that was found to the ring. Call it once the ring exists.
+// Writes the state and the interpreter that was found to the ring, which must exist.
 void PublishInterpreter();
 
 // kUnchecked becomes kOn.

@@ -16,9 +16,9 @@ constinit std::atomic<uint64_t> g_known[kSets][kWays];
 
 namespace {
 
-// rt_sigprocmask(2) with an invalid `how` changes nothing: the kernel copies the new set in first,
-// and says EFAULT if it cannot, EINVAL if it could. It needs no descriptor and no permission, and
-// works where process_vm_readv is forbidden.
+// True if the 8 bytes at `address` are readable. rt_sigprocmask(2) with an invalid `how` changes
+// nothing: the kernel first copies the new set, and returns EFAULT if it cannot, else EINVAL. This
+// needs no descriptor and no permission, and works where process_vm_readv is forbidden.
 bool Probe(uint64_t address) {
   constexpr long kInvalidHow = 0x7fffffff;
   constexpr size_t kSetBytes = 8;
@@ -37,7 +37,7 @@ ROLLCALL_COLD bool Learn(uint64_t page) {
     uint64_t empty = 0;
     if (way.compare_exchange_strong(empty, page, std::memory_order_relaxed)) return true;
   }
-  // Any will do; not always the same one.
+  // Replace one of the entries, depending on the page.
   ways[(page >> 3) % kWays].store(page, std::memory_order_relaxed);
   return true;
 }

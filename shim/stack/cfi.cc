@@ -7,10 +7,10 @@ namespace rollcall::shim {
 namespace {
 
 constexpr uint8_t kEncodingOmit = 0xff;
-constexpr uint8_t kEncodingTable = 0x3b;  // datarel | sdata4, the one that linkers write
+constexpr uint8_t kEncodingTable = 0x3b;  // datarel | sdata4, which all linkers write
 
-// What an expression computes, as far as rules need it: a number, a register plus a number, or the
-// word at a register plus a number.
+// The result of a DWARF expression, as far as rules need it: a number, a register plus a number, or
+// the word at a register plus a number.
 struct Value {
   enum class Base : uint8_t { kConst, kSp, kFp, kAtSp, kAtFp, kOther };
   Base base = Base::kOther;
@@ -46,7 +46,7 @@ Value Sum(Value a, Value b) {
 
 Value Constant(int64_t number) { return {Value::Base::kConst, number}; }
 
-// DW_OP_const<n>u and _s: the number behind it.
+// DW_OP_const<n>u and _s: the number that follows.
 Value ReadConstant(uint8_t op, Cursor* cursor) {
   switch (op) {
     case 0x08:
@@ -66,7 +66,7 @@ Value ReadConstant(uint8_t op, Cursor* cursor) {
   }
 }
 
-// DW_OP_breg<n>: a register, and the number behind it.
+// DW_OP_breg<n>: a register plus the number that follows.
 Value ReadRegister(uint8_t op, Cursor* cursor, uint64_t pc) {
   const uint64_t reg = op - 0x70u;
   const int64_t offset = cursor->Sleb();
@@ -93,7 +93,7 @@ Value Combine(uint8_t op, const Value& a, const Value& b) {
   return {};
 }
 
-// Evaluates a DWARF expression for the frame at pc. The operations are those that compilers,
+// Evaluates a DWARF expression for the frame at pc. Supports the operations that compilers,
 // linkers (PLT entries compute with the pc) and libc (signal frames) put into .eh_frame.
 Value Evaluate(Cursor cursor, uint64_t pc) {
   constexpr int kStack = 8;
@@ -126,7 +126,7 @@ Value Evaluate(Cursor cursor, uint64_t pc) {
   return cursor.ok() && depth == 1 ? stack[0] : Value{};
 }
 
-// Where the caller's value of a register is. kSame: still in the register.
+// Where the caller's value of a register is saved. kSame: it is still in the register.
 struct Place {
   enum class How : uint8_t { kSame, kUndefined, kAtCfa, kAtExpression, kOther };
   How how = How::kSame;
@@ -136,7 +136,7 @@ struct Place {
   static Place AtCfa(int64_t offset) { return {How::kAtCfa, offset, {}}; }
 };
 
-// A row of the table that the instructions build, with the three registers that rules need.
+// A row of the table that the instructions define, with the three registers that rules need.
 struct Row {
   Value cfa;
   Place sp;
@@ -161,7 +161,7 @@ struct Cie {
   uint64_t program_size = 0;
 };
 
-// Reads the length of the CIE or FDE at the cursor and limits the cursor to it. False: not ok, or
+// Reads the length of the CIE or FDE at the cursor and limits the cursor to it. False: error, or
 // the terminator. DWARF's 64-bit form is accepted.
 bool EnterEntry(Cursor& cursor) {
   uint64_t length = cursor.Read<uint32_t>();
@@ -323,8 +323,8 @@ class Program {
         break;      // .._expression
       case 0x10: {  // expression
         const uint64_t reg = cursor.Uleb();
-        // DWARF puts the CFA on the stack first. It is left out: an expression that uses it finds
-        // too few operands, and the rule is unsupported.
+        // DWARF pushes the CFA first. This code does not: an expression that uses the CFA finds too
+        // few operands, and its rule is unsupported.
         Set(reg, {Place::How::kAtExpression, 0, Evaluate(Block(cursor), pc_)});
         break;
       }
@@ -369,7 +369,7 @@ class Program {
     return Value::Base::kOther;
   }
 
-  // Advances; true when the row that was built so far is the one for pc.
+  // Advances the location. True if the row that was built so far is the one for pc.
   bool Passed(uint64_t* location, uint64_t delta) const {
     *location += delta * cie_.code_align;
     return *location > pc_;
@@ -402,7 +402,7 @@ bool FitsSlot(int64_t offset) {
   return offset % 8 == 0 && offset / 8 >= INT16_MIN && offset / 8 <= INT16_MAX;
 }
 
-// A row as a rule.
+// Converts a row to a rule.
 Rule Condense(const Row& row, bool signal_frame) {
   using Base = Value::Base;
   using How = Place::How;
@@ -450,7 +450,7 @@ Rule Condense(const Row& row, bool signal_frame) {
   return kUnsupportedRule;
 }
 
-// The rule that the FDE at `address` gives; kNoFde if it is not about pc.
+// Returns the rule of the FDE at `address` for pc; kNoFde if the FDE does not cover pc.
 Rule RuleFromFde(const ModuleImage& module, uint64_t address, uint64_t pc) {
   Cursor cursor(module, address);
   if (!EnterEntry(cursor)) return {RuleKind::kNoFde, 0, 0, 0};
@@ -469,14 +469,14 @@ Rule RuleFromFde(const ModuleImage& module, uint64_t address, uint64_t pc) {
   Program program(cie, pc);
   Cursor initial(module, cie.program);
   initial.Limit(cie.program_size);
-  // The CIE's instructions advance nothing; they end before the first location.
+  // The CIE's instructions do not advance the location.
   if (cie.program_size != 0 && !program.Run(initial, 0)) return kUnsupportedRule;
   program.SetInitial();
   if (!program.Run(cursor, start)) return kUnsupportedRule;
   return Condense(program.row(), cie.signal_frame);
 }
 
-// .eh_frame from its start, for tables without a sorted index.
+// Searches .eh_frame from its start, for modules without a sorted index.
 Rule ScanForRule(const ModuleImage& module, uint64_t eh_frame, uint64_t pc) {
   uint64_t address = eh_frame;
   for (;;) {
@@ -509,7 +509,7 @@ Rule RuleFromTables(const ModuleImage& module, uint64_t pc) {
 
   uint64_t low = 0;
   uint64_t high = count;
-  while (low < high) {  // the first row that starts behind pc
+  while (low < high) {  // finds the first row that starts after pc
     const uint64_t middle = low + (high - low) / 2;
     Cursor row(module, header.address() + middle * kRowSize);
     if (row.Pointer(kEncodingTable, base) <= pc) {

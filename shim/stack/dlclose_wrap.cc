@@ -1,6 +1,6 @@
-// dlclose, exported: rules of a library that goes must not be taken for those of the next one at
-// its address. dlopen is left alone: it depends on its caller's address, and nothing has to be
-// known of it.
+// The exported dlclose: the rules of an unloaded library must not be used for the next library at
+// the same address. dlopen is not wrapped: it depends on its caller's address, and the shim does
+// not need to know about it.
 #ifndef ROLLCALL_NO_EXPORTS
 
 #include <dlfcn.h>
@@ -9,14 +9,14 @@
 
 #include "shim/stack/stack.h"
 
-// Not named dlclose here: <dlfcn.h> declares that noexcept, and a thread that is cancelled in a
-// library's destructor unwinds through this frame.
+// The function is not named dlclose, because <dlfcn.h> declares dlclose noexcept, and a thread that
+// is cancelled in a library's destructor unwinds through this frame.
 extern "C" __attribute__((visibility("default"))) int RollcallDlclose(void* handle) __asm__(
     "dlclose");
 
 extern "C" int RollcallDlclose(void* handle) {
   using Dlclose = int (*)(void*);
-  // Threads may look it up at the same time; they find the same.
+  // Several threads may look it up at the same time; all find the same function.
   static std::atomic<Dlclose> next{nullptr};
   Dlclose real = next.load(std::memory_order_acquire);
   if (real == nullptr) {
@@ -24,8 +24,8 @@ extern "C" int RollcallDlclose(void* handle) {
     if (real == nullptr) return -1;
     next.store(real, std::memory_order_release);
   }
-  // Before, for the address may be taken again before the call returns; after, for destructors may
-  // have called MPI meanwhile.
+  // Before the call, because the address may be reused before it returns; after the call, because
+  // destructors may have called MPI.
   rollcall::shim::OnDlclose();
   const int result = real(handle);
   rollcall::shim::OnDlclose();

@@ -25,11 +25,12 @@ void RuleCache::Insert(uint64_t pc, uint64_t generation, Rule rule) {
       if (old == key) return;
       continue;
     }
-    // Release, so that who reads this rule in the place of an older one also sees the key gone.
+    // Release, so that a reader that loads this rule instead of an older one also sees that the old
+    // key is gone.
     entry.rule.store(ToWord(rule), std::memory_order_release);
     entry.key.store(key, std::memory_order_release);
-    // The module may have gone while its tables were read. Zero is a valid end of the window, since
-    // the whole generation is over.
+    // The module may have been unloaded while its tables were read. Zero is a valid end of the
+    // window, since the whole generation is over.
     if (this->generation() != generation) {
       uint64_t mine = key;
       entry.key.compare_exchange_strong(mine, 0, std::memory_order_acq_rel);
@@ -46,8 +47,8 @@ void RuleCache::Forget() {
     next = old + kOneGeneration;
     if (next == 0) {  // 2^17 generations: old keys would become valid again
       for (uint64_t i = 0; entries_ != nullptr && i < kEntries + kWindow; ++i) {
-        // An entry being written stays its writer's, who takes it back when it sees the generation
-        // over: were it freed here, two could write it at once.
+        // An entry being written still belongs to its writer, which frees it when it sees that the
+        // generation is over. If it were freed here, two threads could write it at once.
         uint64_t key = entries_[i].key.load(std::memory_order_acquire);
         if (key != kBusy) {
           entries_[i].key.compare_exchange_strong(key, 0, std::memory_order_acq_rel);

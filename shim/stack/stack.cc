@@ -17,17 +17,17 @@
 namespace rollcall::shim {
 namespace {
 
-// What a thread needs; in a mapping of its own, so that only a pointer takes up static TLS. Pages
-// of it are used as memos are.
+// A thread's data, in a mapping of its own, so that only a pointer takes up static TLS. Its pages
+// are allocated as memos are used.
 struct ThreadBlock {
   StackBounds bounds;
-  // The frame of the capture in progress, 0 when there is none. A nested one (from a signal
-  // handler) is at a lower address and leaves the memos alone; a frame at a higher one was left by
-  // longjmp.
+  // The frame of the capture in progress, 0 if there is none. A nested capture (in a signal
+  // handler) has a lower frame and does not use the memos. If a new capture's frame is higher, the
+  // capture in progress was left by longjmp.
   uint64_t busy_frame = 0;
-  // Likewise the frame of the capture that is in the loader's hands. A nested one must not go
-  // there: the loader's lock is recursive, but not while it is being taken, and the thread would
-  // wait for itself.
+  // The frame of the capture that is calling the loader, 0 if there is none. A nested capture must
+  // not call the loader: its lock is recursive, but not while it is being acquired, and the thread
+  // would wait for itself.
   uint64_t learning_frame = 0;
   MemoTable memos;
 };
@@ -50,12 +50,13 @@ ThreadBlock* MakeBlock() {
   if (memory == MAP_FAILED) return nullptr;
   auto* block = static_cast<ThreadBlock*>(memory);
   block->bounds = FindStackBounds();
-  pthread_setspecific(block_key, block);  // where this fails, the block outlives its thread
+  pthread_setspecific(block_key, block);  // if this fails, the block is never freed
   thread_block = block;
   return block;
 }
 
-// A multilinear hash: the products do not wait for each other. splitmix64's constants, made odd.
+// Factors of a multilinear hash, whose products are independent of each other: the output of
+// splitmix64, made odd.
 constexpr std::array<uint64_t, kMaxStackDepth> kHashFactors = [] {
   std::array<uint64_t, kMaxStackDepth> factors{};
   uint64_t state = 0;
@@ -72,13 +73,13 @@ constexpr std::array<uint64_t, kMaxStackDepth> kHashFactors = [] {
 uint64_t HashOf(const uint64_t* pcs, int depth, StackEnd end) {
   uint64_t hash = static_cast<uint64_t>(end) << 8 | static_cast<uint64_t>(depth);
   for (int i = 0; i < depth; ++i) hash += pcs[i] * kHashFactors[i];
-  // The upper bits of a sum of products depend on all bits, the lower ones on few: fold.
+  // Fold: the upper bits of a sum of products depend on all bits, the lower ones on few.
   hash = (hash ^ (hash >> 32)) * 0xd6e8feb86659fd93;
   return hash ^ (hash >> 32);
 }
 
-// An address's first sight, by a capture that started at `frame`; kInvalid: must not be asked now.
-// Keeps errno, which the loader does not promise to.
+// Looks up the rule of an address that is seen for the first time, in a capture that started at
+// `frame`. kInvalid: the loader must not be called now. Keeps errno, which the loader may change.
 [[gnu::noinline]] Rule LearnRule(uint64_t pc, uint64_t generation, uint64_t frame) {
   ThreadBlock* block = thread_block;
   if (block->learning_frame != 0 && frame < block->learning_frame) return {};
@@ -92,7 +93,7 @@ uint64_t HashOf(const uint64_t* pcs, int depth, StackEnd end) {
   uint64_t seen = unloads_seen.load(std::memory_order_relaxed);
   if (found.unloads != seen &&
       unloads_seen.compare_exchange_strong(seen, found.unloads, std::memory_order_relaxed)) {
-    cache.Forget();  // something was unloaded behind OnDlclose's back; this rule is fresh
+    cache.Forget();  // something was unloaded without OnDlclose; this rule itself is fresh
   } else {
     cache.Insert(pc, generation, found.rule);
   }
@@ -100,18 +101,18 @@ uint64_t HashOf(const uint64_t* pcs, int depth, StackEnd end) {
 }
 
 [[gnu::noinline]] StackEnd EndWithoutModule(uint64_t pc) {
-  // A library may have come since: its addresses get their rules in the next generation.
+  // A library may have been loaded since: its addresses get their rules in the next generation.
   if (IsInLoadedModule(pc)) cache.Forget();
   return StackEnd::kNoUnwindInfo;
 }
 
 class Walk {
  public:
-  // `low` is the lowest stack word that may be read, `high` the end.
+  // The walk may read stack words in [low, high).
   Walk(uint64_t low, uint64_t high, uint64_t* pcs, WalkTrace* trace)
       : low_(low), size_(high - low), pcs_(pcs), trace_(trace) {}
 
-  // Starts at a frame that keeps a frame pointer (ROLLCALL_CALLER_FRAME).
+  // Starts at a frame with a frame pointer (ROLLCALL_CALLER_FRAME).
   StackEnd Run(int max_depth, uint64_t generation) {
     constexpr uint64_t kPcLimit = uint64_t{1} << arch::kPcBits;
     uint64_t sp = low_ + arch::kFrameToSp;
@@ -161,7 +162,7 @@ class Walk {
     return address - low_ <= size_ - 8 && (address & 7) == 0;
   }
 
-  // A CFA lies behind its frame's words: above the callee's, at most at the end of the stack.
+  // True if the CFA is valid: above the callee's and at most at the end of the stack.
   bool Rises(uint64_t cfa, uint64_t sp) const {
     return cfa > sp && cfa - low_ <= size_ && (cfa & 7) == 0;
   }
@@ -179,7 +180,7 @@ class Walk {
     return true;
   }
 
-  // The rarer kinds of rules. False: the stack ends, *end says why.
+  // Handles the rarer kinds of rules. False: the stack ends, *end says why.
   [[gnu::noinline]] bool Irregular(Rule rule, uint64_t site, uint64_t sp, uint64_t* fp_at,
                                    uint64_t* pc_at, uint64_t* cfa, StackEnd* end) {
     *end = StackEnd::kBadFrame;
@@ -221,7 +222,7 @@ class Walk {
   int depth_ = 0;
 };
 
-// Walks, and remembers the walk in `memo` unless that is null.
+// Walks the stack and stores the walk in `memo` unless that is null.
 [[gnu::noinline]] int WalkStack(uint64_t frame, uint64_t high, uint64_t generation, int max_depth,
                                 Memo* memo, uint64_t* pcs, StackEnd* end, uint64_t* hash) {
   WalkTrace trace;
@@ -229,8 +230,8 @@ class Walk {
   *end = walk.Run(max_depth, generation);
   const int depth = walk.depth();
   *hash = HashOf(pcs, depth, *end);
-  // An address in no module must be looked up again; a capture that met a new generation is not of
-  // one.
+  // Not stored: an address in no module must be looked up again next time, and a walk during which
+  // the generation changed belongs to none.
   if (memo == nullptr || !trace.complete || *end == StackEnd::kNoUnwindInfo ||
       high - frame > UINT32_MAX || cache.generation() != generation) {
     return depth;
@@ -249,7 +250,8 @@ class Walk {
   return depth;
 }
 
-// The calling thread's block and whether `frame` is on its stack, the slow way. Keeps errno.
+// Slow path: returns the calling thread's block, making it if needed, and stores whether `frame` is
+// on the thread's stack. Keeps errno.
 [[gnu::noinline]] ThreadBlock* EnterSlowly(uint64_t frame, bool* on_stack) {
   const int saved_errno = errno;
   ThreadBlock* block = thread_block != nullptr ? thread_block : MakeBlock();
@@ -314,7 +316,7 @@ int CaptureStack(const void* caller_frame, uint64_t* pcs, int max_depth, StackEn
     *end = memo.end;
     *hash = memo.hash;
   } else {
-    memo.frame = 0;  // empty, should a signal handler leave this capture by longjmp
+    memo.frame = 0;  // empty, in case a signal handler leaves this capture by longjmp
     std::atomic_signal_fence(std::memory_order_seq_cst);
     depth = WalkStack(frame, high, generation, max_depth, &memo, pcs, end, hash);
   }

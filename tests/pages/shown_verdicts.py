@@ -38,7 +38,7 @@ VARIES = (
     (re.compile(r"( · no progress for)? [0-9.]+ ?(s|ms|%)(?=\W|$)"), ""),
     # What does not hang is told when it is seen: while the job runs, or at its end.
     (re.compile(r"^rollcall: (running|stopped|finished), "), "rollcall: finished, "),
-    (re.compile(r"came last to [0-9]+ of [0-9]+"), "came last to N of N"),
+    (re.compile(r"arrived last at [0-9]+ of [0-9]+"), "arrived last at N of N"),
     (re.compile(r"between #[0-9]+ and #[0-9]+"), "between #A and #B"),
     # Names of the C library's frames need its debug information, which few machines have.
     (re.compile(r", CPU: .*"), ", CPU: stack"),
