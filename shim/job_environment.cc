@@ -26,6 +26,21 @@ int NumberOf(const char* text, int otherwise) {
   return end != text && value >= 0 && value < (1 << 30) ? static_cast<int>(value) : otherwise;
 }
 
+// Whether torchrun, or a launcher that sets the same variables, started this process. Its workers
+// inherit the variables of the Slurm task or MPI rank that started it, which number the nodes.
+bool IsTorchWorker() {
+  const int rank = NumberOf(getenv("RANK"), -1);
+  return rank >= 0 && rank < NumberOf(getenv("WORLD_SIZE"), -1) && getenv("LOCAL_RANK") != nullptr;
+}
+
+// As FirstOf(), but `torch`, the variable of PyTorch, is the first for a worker of torchrun, and
+// the last for others: users set it for whole jobs, too.
+template <int kCount>
+int NumberIn(const char* const (&names)[kCount], const char* torch, int otherwise) {
+  const char* text = IsTorchWorker() ? nullptr : FirstOf(names);
+  return NumberOf(text != nullptr ? text : getenv(torch), otherwise);
+}
+
 }  // namespace
 
 uint64_t JobKey() {
@@ -45,20 +60,19 @@ uint64_t JobKey() {
 
 int EarlyRank() {
   static constexpr const char* kNames[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
-                                           "SLURM_PROCID", "RANK"};
-  return NumberOf(FirstOf(kNames), -1);
+                                           "SLURM_PROCID"};
+  return NumberIn(kNames, "RANK", -1);
 }
 
 int EarlySize() {
-  static constexpr const char* kNames[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS",
-                                           "WORLD_SIZE"};
-  return NumberOf(FirstOf(kNames), -1);
+  static constexpr const char* kNames[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
+  return NumberIn(kNames, "WORLD_SIZE", -1);
 }
 
 int RanksOnNode() {
   static constexpr const char* kNames[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-                                           "SLURM_NTASKS_PER_NODE", "LOCAL_WORLD_SIZE"};
-  return NumberOf(FirstOf(kNames), 0);
+                                           "SLURM_NTASKS_PER_NODE"};
+  return NumberIn(kNames, "LOCAL_WORLD_SIZE", 0);
 }
 
 }  // namespace rollcall::shim

@@ -1,10 +1,10 @@
 # The simulated NCCL and CUDA of tests/nccl_sim, and the fault programs of tests/faults/nccl that run on
-# them: as faults.cmake does for MPI, started by fork_launcher instead of an mpirun.
+# them. Like faults.cmake for MPI, but fork_launcher starts them instead of mpirun.
 set(NCCL_SIM_DIR ${CMAKE_CURRENT_LIST_DIR}/nccl_sim)
 set(NCCL_FAULTS_DIR ${CMAKE_CURRENT_LIST_DIR}/faults/nccl)
 set(NCCL_SIM_OUT ${CMAKE_CURRENT_BINARY_DIR}/nccl_sim)
 
-# TARGET becomes the file NAME, with that as its soname, as the real library has it.
+# Gives TARGET the file name and soname NAME, like the real library.
 function(rollcall_simulated_library target name)
   add_library(${target} SHARED ${ARGN})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
@@ -21,7 +21,7 @@ set(NCCL_SIM_SOURCES ${NCCL_SIM_DIR}/nccl_sim.cc ${NCCL_SIM_DIR}/segment.cc
   ${NCCL_SIM_DIR}/profiler_sim.cc)
 rollcall_simulated_library(nccl_sim libnccl.so.2 ${NCCL_SIM_SOURCES})
 target_link_libraries(nccl_sim PRIVATE cuda_sim driver_sim ${CMAKE_DL_LIBS})
-# The same to be linked statically, as nobody can interpose it.
+# The same for static linking, where calls cannot be interposed.
 add_library(nccl_sim_static STATIC ${NCCL_SIM_SOURCES})
 target_include_directories(nccl_sim_static PRIVATE ${PROJECT_SOURCE_DIR})
 target_compile_options(nccl_sim_static PRIVATE -Wall -Wextra -Werror -fvisibility=hidden)
@@ -31,7 +31,7 @@ add_executable(fork_launcher ${NCCL_SIM_DIR}/fork_launcher.c)
 target_compile_options(fork_launcher PRIVATE -std=gnu11 -Wall -Wextra -Werror)
 set_target_properties(fork_launcher PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${NCCL_SIM_OUT})
 
-# The executable TARGET of SOURCE with further definitions, linked with the stand-ins.
+# Adds the executable TARGET of SOURCE with further definitions, linked with the simulated libraries.
 function(rollcall_nccl_program target source)
   add_executable(${target} ${source})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
@@ -40,7 +40,7 @@ function(rollcall_nccl_program target source)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${NCCL_SIM_OUT})
 endfunction()
 
-# As rollcall_fault_tests() of faults.cmake.
+# Like rollcall_fault_tests() of faults.cmake.
 function(rollcall_nccl_fault source)
   get_filename_component(name ${source} NAME)
   get_filename_component(stem ${source} NAME_WE)
@@ -64,8 +64,18 @@ foreach(source ${NCCL_FAULTS})
   rollcall_nccl_fault(${source})
 endforeach()
 
-# The same faults where nothing can be wrapped: NCCL is linked statically, and seen by its profiler events, of
-# the versions of that interface that follow FAULT and CONTROL: each is the newest that the simulated NCCL knows.
+# srun starts one torchrun per node: the ranks inherit the variables of a Slurm task, which number the nodes.
+function(rollcall_nccl_fault_under_slurm name)
+  list(APPEND JOB_ENVIRONMENT "ROLLCALL_FORK_LAUNCHER=$<TARGET_FILE:fork_launcher>"
+    "SLURM_JOB_ID=7" "SLURM_STEP_ID=0" "SLURM_PROCID=0" "SLURM_NTASKS=1")
+  rollcall_job_test(fault.nccl.under_slurm.${name} job run_job_test.py --rollcall $<TARGET_FILE:rollcall_cli>
+    --mpi fork --source ${NCCL_FAULTS_DIR}/${name}.c --program $<TARGET_FILE:nccl_${name}_fault>)
+endfunction()
+rollcall_nccl_fault_under_slurm(skipped_all_reduce)
+
+# The same faults where no function can be wrapped: NCCL is linked statically and observed by its profiler events.
+# The arguments after FAULT and CONTROL are versions of that interface; each is the newest that the simulated NCCL
+# knows in its test.
 function(rollcall_nccl_plugin_tests name)
   cmake_parse_arguments(arg "" "" "FAULT;CONTROL" ${ARGN})
   set(source ${NCCL_FAULTS_DIR}/${name}.c)
@@ -112,7 +122,7 @@ target_include_directories(binding_plugin PRIVATE ${PROJECT_SOURCE_DIR})
 target_compile_options(binding_plugin PRIVATE -std=gnu11 -Wall -Wextra -Werror)
 target_link_libraries(binding_plugin PRIVATE nccl_sim cuda_sim)
 set_target_properties(binding_plugin PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${NCCL_SIM_OUT})
-# The same plugin without a word of what it needs: binding_root.so, which loads it, knows.
+# The same plugin without its list of needed libraries; binding_root.so, which loads it, has them.
 add_library(binding_bare SHARED ${NCCL_SIM_DIR}/bindings/plugin.c)
 target_include_directories(binding_bare PRIVATE ${PROJECT_SOURCE_DIR})
 set_target_properties(binding_bare PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${NCCL_SIM_OUT})
