@@ -1,15 +1,14 @@
 #include "shim/channels.h"
 
-#include <atomic>
-
 #include "shim/handle_map.h"
 #include "shim/process.h"
+#include "shim/spin_lock.h"
 
 namespace rollcall::shim {
 namespace {
 
 constinit HandleMap<16384> g_by_key;
-std::atomic_flag g_lock = ATOMIC_FLAG_INIT;  // taken only for a channel's first message
+constinit SpinLock g_lock;  // taken only for a channel's first message
 
 ring::Channel* Table() { return g_process.Table<ring::Channel>(ring::SectionKind::kChannels); }
 
@@ -33,8 +32,7 @@ ROLLCALL_COLD ring::Channel* Make(uint32_t uid, int32_t peer, int32_t tag) {
     Increment(&section->lost);
     return nullptr;
   }
-  while (g_lock.test_and_set(std::memory_order_acquire)) {
-  }
+  const SpinGuard guard(g_lock);
   ring::Channel* made = nullptr;
   const uint64_t key = KeyOf(uid, peer, tag);
   const uint32_t found = g_by_key.Find(key);  // another thread may have made it
@@ -48,7 +46,6 @@ ROLLCALL_COLD ring::Channel* Make(uint32_t uid, int32_t peer, int32_t tag) {
     StoreRelease(&made->member, uid);
     StoreRelease(&section->used, used + 1);
   }
-  g_lock.clear(std::memory_order_release);
   if (made == nullptr) Increment(&section->lost);
   return made;
 }

@@ -7,6 +7,7 @@
 #include "shim/handle_map.h"
 #include "shim/leftovers.h"
 #include "shim/members.h"
+#include "shim/spin_lock.h"
 #include "shim/topology.h"
 
 namespace rollcall::shim {
@@ -16,25 +17,10 @@ constexpr uint32_t kMaxComms = 1024;
 constinit Comm g_comms[kMaxComms];
 constinit HandleMap<4096> g_by_handle;
 std::atomic<uint32_t> g_next_uid{1};
-std::atomic_flag g_table_lock = ATOMIC_FLAG_INIT;  // creation only
+constinit SpinLock g_table_lock;  // creation only
 uint32_t g_used = 0;
 std::atomic<bool> g_several_devices{false};
 
-class TableLock {
- public:
-  TableLock() {
-    while (g_table_lock.test_and_set(std::memory_order_acquire)) {
-    }
-  }
-  ~TableLock() { g_table_lock.clear(std::memory_order_release); }
-  TableLock(const TableLock&) = delete;
-  TableLock& operator=(const TableLock&) = delete;
-};
-
-// Keys of different libraries in one process must differ, even if their handles are equal.
-uint64_t MapKey(const Library& library, uint64_t handle) {
-  return library.abi.handle_bytes == 8 ? handle : handle | uint64_t{1} << 48;
-}
 uint64_t FileKey(uint64_t handle) {
   return handle ^ uint64_t { 3 } << 60;
 }
@@ -143,7 +129,7 @@ void FillIdentity(const Comm& comm, const Creation& creation, const Lists& lists
 
 // Adds `comm`, which is complete except for its position in the tables.
 Comm* Enter(Comm comm, const Creation& creation, const Lists& lists) {
-  const TableLock lock;
+  const SpinGuard guard(g_table_lock);
   const uint32_t index = TakeEntry();
   if (index >= kMaxComms) return nullptr;
   comm.entry = g_process.Table<ring::Member>(ring::SectionKind::kMembers) + index;
@@ -172,7 +158,7 @@ bool Describe(Library* library, uint64_t handle, Comm* comm) {
   }
   comm->library = library;
   comm->handle = handle;
-  comm->map_key = MapKey(*library, handle);
+  comm->map_key = library->KeyOf(handle);
   return true;
 }
 
@@ -220,7 +206,7 @@ void DescribeProcess(const Library& library, int rank, int size, int level) {
 }  // namespace
 
 Comm* FindComm(const Library& library, Word comm) {
-  const uint32_t index = g_by_handle.Find(MapKey(library, library.Handle(comm)));
+  const uint32_t index = g_by_handle.Find(library.KeyOf(library.Handle(comm)));
   return index < kMaxComms ? &g_comms[index] : nullptr;
 }
 
@@ -280,7 +266,7 @@ Comm* RegisterComm(Library* library, uint64_t handle, const Creation& creation) 
     lists.destinations = InternRanks(topology.destinations, topology.outdegree);
   }
   {
-    const TableLock lock;  // protects CountAlike's counters
+    const SpinGuard guard(g_table_lock);  // protects CountAlike's counters
     comm.key = KeyOf(creation, local, remote, &weak);
   }
   comm.flags |= topology.flag | (weak ? static_cast<uint32_t>(ring::kWeakIdentity) : 0u);
@@ -301,7 +287,7 @@ Comm* RegisterDerived(Library* library, uint64_t handle, uint32_t flag, const ch
   Lists lists;
   comm.library = library;
   comm.handle = handle;
-  comm.map_key = flag == ring::kIsFile ? FileKey(handle) : MapKey(*library, handle);
+  comm.map_key = flag == ring::kIsFile ? FileKey(handle) : library->KeyOf(handle);
   comm.flags = flag;
   if (const Comm* parent = creation.parent) {
     comm.rank = parent->rank;
@@ -341,7 +327,7 @@ Comm* RegisterNccl(Library* library, const Creation& creation, const NcclIdentit
 }
 
 uint64_t NthKey(uint64_t key, int32_t member) {
-  const TableLock lock;
+  const SpinGuard guard(g_table_lock);
   uint64_t nth = 0;
   CountAlike(Mix64(key, static_cast<uint32_t>(member)), &nth);
   return Mix64(key, nth);

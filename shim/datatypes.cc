@@ -51,10 +51,6 @@ constinit const TypeInfo kUnknownType{};
 constinit const TypeInfo kNullType{
     static_cast<uint16_t>(BasicType::kMPI_DATATYPE_NULL), 0, 0, 0, {}};
 
-uint64_t MapKey(const Library& library, uint64_t handle) {
-  return library.abi.handle_bytes == 8 ? handle : handle | uint64_t{1} << 48;
-}
-
 TypeInfo FromBasic(const BasicTypeInfo& basic) {
   TypeInfo info;
   info.index = basic.number;
@@ -347,7 +343,7 @@ ROLLCALL_COLD const TypeInfo& FirstSight(Library* library, uint64_t handle) {
   if (slot == kNoSlot) return kUnknownType;
   if (g_key_of[slot] != 0) g_by_handle.Erase(g_key_of[slot]);
   g_types[slot] = info;
-  const uint64_t key = MapKey(*library, handle);
+  const uint64_t key = library->KeyOf(handle);
   g_key_of[slot] = key;
   if (g_by_handle.Insert(key, slot)) return g_types[slot];
   g_key_of[slot] = 0;
@@ -359,7 +355,7 @@ ROLLCALL_COLD const TypeInfo& FirstSight(Library* library, uint64_t handle) {
 
 const TypeInfo& DescribeType(Library* library, Word word) {
   const uint64_t handle = library->Handle(word);
-  const uint32_t slot = g_by_handle.Find(MapKey(*library, handle));
+  const uint32_t slot = g_by_handle.Find(library->KeyOf(handle));
   if (__builtin_expect(slot < kTypes, 1)) return g_types[slot];
   if (handle == library->abi.datatype_null) return kNullType;
   if (!MayBeType(*library, handle)) return kUnknownType;
@@ -367,7 +363,7 @@ const TypeInfo& DescribeType(Library* library, Word word) {
 }
 
 void ForgetType(const Library& library, uint64_t handle) {
-  const uint32_t slot = g_by_handle.Erase(MapKey(library, handle));
+  const uint32_t slot = g_by_handle.Erase(library.KeyOf(handle));
   if (slot >= kTypes) return;
   g_key_of[slot] = 0;
   ReturnSlot(slot);

@@ -1,10 +1,10 @@
 #include "shim/leftovers.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "shim/handle_map.h"
 #include "shim/platform.h"
+#include "shim/spin_lock.h"
 
 namespace rollcall::shim {
 namespace {
@@ -32,21 +32,7 @@ constexpr uint32_t TimesOf(uint32_t cell) { return cell >> kSiteBits; }
 constinit HandleMap<16384> g_by_handle;
 constexpr uint32_t kMissing = HandleMap<16384>::kMissing;
 
-std::atomic_flag g_lock = ATOMIC_FLAG_INIT;
-class Lock {
- public:
-  Lock() {
-    while (g_lock.test_and_set(std::memory_order_acquire)) {
-    }
-  }
-  ~Lock() { g_lock.clear(std::memory_order_release); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-};
-
-uint64_t KeyOf(const Library& library, uint64_t handle) {
-  return library.abi.handle_bytes == 8 ? handle : handle | uint64_t{1} << 48;
-}
+constinit SpinLock g_lock;
 
 // True for predefined handles, which need not be freed. MPICH marks them in the upper two bits (0:
 // none, 1: built in), the standard ABI's constants are small, Open MPI's are objects.
@@ -91,8 +77,8 @@ void Remove(uint32_t cell, uint32_t times) {
 
 void HandleMade(const Library& library, uint64_t handle, Operation operation, uint32_t call_path) {
   if (IsPredefined(library, handle)) return;
-  const uint64_t key = KeyOf(library, handle);
-  const Lock lock;
+  const uint64_t key = library.KeyOf(handle);
+  const SpinGuard guard(g_lock);
   uint32_t site = FindSite(static_cast<uint16_t>(operation), call_path);
   uint32_t times = 1;
   const uint32_t known = g_by_handle.Find(key);
@@ -110,8 +96,8 @@ void HandleMade(const Library& library, uint64_t handle, Operation operation, ui
 }
 
 uint32_t HandleFreed(const Library& library, uint64_t handle) {
-  const uint64_t key = KeyOf(library, handle);
-  const Lock lock;
+  const uint64_t key = library.KeyOf(handle);
+  const SpinGuard guard(g_lock);
   const uint32_t known = g_by_handle.Find(key);
   if (known == kMissing) return kMissing;
   Remove(known, 1);
@@ -125,8 +111,8 @@ uint32_t HandleFreed(const Library& library, uint64_t handle) {
 
 void HandleKept(const Library& library, uint64_t handle, uint32_t freed) {
   if (freed >= kSites) return;
-  const uint64_t key = KeyOf(library, handle);
-  const Lock lock;
+  const uint64_t key = library.KeyOf(handle);
+  const SpinGuard guard(g_lock);
   const uint32_t known = g_by_handle.Find(key);
   const uint32_t site = known == kMissing ? freed : SiteOf(known);
   const uint32_t times = known == kMissing ? 1 : TimesOf(known) + 1;
@@ -134,7 +120,7 @@ void HandleKept(const Library& library, uint64_t handle, uint32_t freed) {
 }
 
 uint32_t TakeLeftovers(Leftover (&rows)[kMostLeftovers], uint32_t most) {
-  const Lock lock;
+  const SpinGuard guard(g_lock);
   uint32_t count = 0;
   for (uint32_t i = 0; i < kNoSite; ++i) {
     Site& site = g_sites[i];

@@ -8,6 +8,7 @@
 #include "proto/operations.h"
 #include "shim/loaded_object.h"
 #include "shim/platform.h"
+#include "shim/spin_lock.h"
 
 namespace rollcall::shim {
 namespace {
@@ -117,7 +118,7 @@ constinit FindObject g_find_object = nullptr;
 constexpr uint32_t kMaxLibraries = 4;
 constinit Library g_libraries[kMaxLibraries];
 std::atomic<uint32_t> g_library_count{0};
-std::atomic_flag g_library_lock = ATOMIC_FLAG_INIT;
+constinit SpinLock g_library_lock;
 
 template <typename F>
 void Bind(void* handle, const char* name, F* function) {
@@ -251,8 +252,7 @@ Library* LibraryWith(void* handle, const void* function) {
   Dl_info where;
   if (dladdr(function, &where) == 0) return nullptr;
   const auto base = reinterpret_cast<uint64_t>(where.dli_fbase);
-  while (g_library_lock.test_and_set(std::memory_order_acquire)) {
-  }
+  const SpinGuard guard(g_library_lock);
   Library* found = nullptr;
   const uint32_t count = g_library_count.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < count; ++i) {
@@ -265,7 +265,6 @@ Library* LibraryWith(void* handle, const void* function) {
     g_library_count.store(count + 1, std::memory_order_seq_cst);
     if (count == 1) ForgetNextFunctions();
   }
-  g_library_lock.clear(std::memory_order_release);
   return found;
 }
 

@@ -128,6 +128,11 @@ struct Library {
   uint64_t reduce_ops_copied[16] = {};  // the handles after a COPY relocation, if they differ
 
   uint64_t Handle(Word word) const { return word & abi.handle_mask; }
+  // The key of a handle in tables. Keys of different libraries in one process must differ, even if
+  // their handles are equal.
+  uint64_t KeyOf(uint64_t handle) const {
+    return abi.handle_bytes == 8 ? handle : handle | uint64_t{1} << 48;
+  }
   // The value of an out-handle.
   uint64_t Load(const void* place) const {
     return abi.handle_bytes == 8 ? *static_cast<const uint64_t*>(place)

@@ -19,6 +19,7 @@
 #include "shim/job_environment.h"
 #include "shim/python/interpreter.h"
 #include "shim/ring_file.h"
+#include "shim/spin_lock.h"
 #include "shim/stack/stack.h"
 #include "shim/stack/thread_stack.h"
 #include "shim/terminate.h"
@@ -263,8 +264,8 @@ void SetWorld(int rank, int size, int thread_level, const char* library, ring::F
 
 void RefreshClockAnchor() {
   ring::FileHeader* header = g_process.header;
-  static std::atomic_flag busy = ATOMIC_FLAG_INIT;
-  if (busy.test_and_set(std::memory_order_acquire)) return;  // another thread does it now
+  static constinit SpinLock busy;
+  if (!busy.TryLock()) return;  // another thread does it now
   StoreRelaxed(&header->last_anchor_lock, LoadRelaxed(&header->last_anchor_lock) | 1);
   std::atomic_thread_fence(std::memory_order_release);
   const ring::ClockAnchor now = ReadClocks();
@@ -272,7 +273,7 @@ void RefreshClockAnchor() {
   StoreRelaxed(&header->last_anchor.monotonic_ns, now.monotonic_ns);
   StoreRelaxed(&header->last_anchor.realtime_ns, now.realtime_ns);
   StoreRelease(&header->last_anchor_lock, LoadRelaxed(&header->last_anchor_lock) + 1);
-  busy.clear(std::memory_order_release);
+  busy.Unlock();
 }
 
 bool MayMarkExit() {

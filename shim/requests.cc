@@ -43,10 +43,6 @@ std::atomic<uint32_t> g_fresh{0};  // the first slot that was never used
 constexpr uint32_t kShared = 8;
 std::atomic<uint64_t> g_shared[kShared];
 
-uint64_t MapKey(const Library& library, uint64_t handle) {
-  return library.abi.handle_bytes == 8 ? handle : handle | uint64_t{1} << 48;
-}
-
 ring::OpenRequest* Table() {
   return g_process.Table<ring::OpenRequest>(ring::SectionKind::kOpenRequests);
 }
@@ -177,7 +173,7 @@ uint32_t AddRequest(Library* library, uint64_t handle, const ring::Record& recor
   const Origin origin{
       library,         comm, comm != nullptr ? comm->uid : 0, record.operation, record.call_path,
       record.sequence, kind};
-  const uint64_t key = MapKey(*library, handle);
+  const uint64_t key = library->KeyOf(handle);
   const bool shared = library->IsPrecompleted(handle) || IsShared(key);
   if (shared && !kind.persistent) {
     Finish(origin, {}, false);
@@ -218,11 +214,11 @@ uint32_t AddRequest(Library* library, uint64_t handle, const ring::Record& recor
 }
 
 uint32_t FindRequest(const Library& library, uint64_t handle) {
-  return g_by_handle.Find(MapKey(library, handle));
+  return g_by_handle.Find(library.KeyOf(handle));
 }
 
 uint32_t DetachRequest(const Library& library, uint64_t handle) {
-  const uint64_t key = MapKey(library, handle);
+  const uint64_t key = library.KeyOf(handle);
   if (g_process.multiple_threads) return g_by_handle.Erase(key);
   const uint32_t slot = g_by_handle.Find(key);
   if (slot < kMaxRequests) g_by_handle.EraseAndTidy(key);
@@ -230,7 +226,7 @@ uint32_t DetachRequest(const Library& library, uint64_t handle) {
 }
 
 void AttachRequest(const Library& library, uint64_t handle, uint32_t slot) {
-  g_by_handle.Insert(MapKey(library, handle), slot);
+  g_by_handle.Insert(library.KeyOf(handle), slot);
 }
 
 void CompleteRequest(uint32_t slot, const Completion& completion) {

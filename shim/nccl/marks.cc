@@ -7,6 +7,7 @@
 #include "shim/nccl/driver.h"
 #include "shim/nccl/progress.h"
 #include "shim/process.h"
+#include "shim/spin_lock.h"
 
 namespace rollcall::shim::nccl {
 namespace {
@@ -19,7 +20,7 @@ uint64_t g_address = 0;  // device address of the first cell
 void* g_context = nullptr;
 
 // Held while a mark is made: protects the variables below.
-std::atomic_flag g_busy = ATOMIC_FLAG_INIT;
+constinit SpinLock g_busy;
 constexpr uint32_t kGroups = kMarkCells / kMarksPerStream;
 uint32_t g_next[kGroups] = {};  // where the search in each group of cells starts
 uint32_t g_slot_of_cell[kMarkCells] = {};
@@ -140,9 +141,9 @@ bool MakeMark(uint32_t slot, uint64_t launch) {
   }
   const uint64_t stream = ProgressOf(slot).stream;
   if (ring::IsDefaultStream(stream) || IsCaptured(stream)) return false;
-  if (g_busy.test_and_set(std::memory_order_acquire)) return false;
+  if (!g_busy.TryLock()) return false;
   const bool made = Write(slot, launch);
-  g_busy.clear(std::memory_order_release);
+  g_busy.Unlock();
   return made;
 }
 
@@ -152,13 +153,13 @@ void PrepareDevice() {
   if (!g_process.gpu) return;
   FindDriver();
   if (!g_process.marks || g_state.load(std::memory_order_acquire) != State::kNotReady) return;
-  if (g_busy.test_and_set(std::memory_order_acquire)) return;
+  if (!g_busy.TryLock()) return;
   if (const char* problem = Register()) {
     StopMarks(problem);
   } else {
     g_state.store(State::kOn, std::memory_order_release);
   }
-  g_busy.clear(std::memory_order_release);
+  g_busy.Unlock();
 }
 
 void Launched(uint32_t slot, uint64_t launch) {

@@ -4,12 +4,13 @@
 
 #include "shim/handle_map.h"
 #include "shim/process.h"
+#include "shim/spin_lock.h"
 
 namespace rollcall::shim::nccl {
 namespace {
 
 std::atomic<uint64_t> g_launches{0};
-std::atomic_flag g_lock = ATOMIC_FLAG_INIT;  // a new entry only
+constinit SpinLock g_lock;  // a new entry only
 
 // Few events are in use at a time. If a program uses more, some waits prove nothing; progress is
 // never overestimated.
@@ -56,8 +57,7 @@ void Complete(ring::GpuProgress* entry, uint64_t launch) {
 
 ROLLCALL_COLD uint32_t Make(uint32_t uid, uint64_t stream) {
   ring::Section* section = g_process.Of(ring::SectionKind::kGpuProgress);
-  while (g_lock.test_and_set(std::memory_order_acquire)) {
-  }
+  const SpinGuard guard(g_lock);
   const uint32_t used = Used();
   uint32_t made = kNoSlot;
   for (uint32_t i = 0; i < used; ++i) {  // another thread may have made it
@@ -70,7 +70,6 @@ ROLLCALL_COLD uint32_t Make(uint32_t uid, uint64_t stream) {
     StoreRelease(&section->used, uint64_t{used} + 1);
   }
   if (made == kNoSlot) ++section->lost;
-  g_lock.clear(std::memory_order_release);
   return made;
 }
 

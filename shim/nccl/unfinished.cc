@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "shim/comms.h"
+#include "shim/spin_lock.h"
 
 namespace rollcall::shim::nccl {
 namespace {
@@ -26,18 +27,7 @@ std::atomic<uint32_t> g_used{0};
 // A launch for which the table had no room, 0: none. From this launch on, a host's waits prove
 // nothing, which is rare and safe.
 std::atomic<uint64_t> g_lost_launch{0};
-std::atomic_flag g_lock = ATOMIC_FLAG_INIT;
-
-class Lock {
- public:
-  Lock() {
-    while (g_lock.test_and_set(std::memory_order_acquire)) {
-    }
-  }
-  ~Lock() { g_lock.clear(std::memory_order_release); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-};
+constinit SpinLock g_lock;
 
 // The application queries a split by the new communicator or by the parent.
 bool IsAbout(const AwaitedCreation& awaited, uint64_t handle) {
@@ -47,7 +37,7 @@ bool IsAbout(const AwaitedCreation& awaited, uint64_t handle) {
 
 // Takes one creation that belongs to the handle; false if there is none left.
 bool TakeCreation(uint64_t handle, AwaitedCreation* taken) {
-  const Lock lock;
+  const SpinGuard guard(g_lock);
   for (AwaitedCreation& awaited : g_creations) {
     if (!awaited.used || !IsAbout(awaited, handle)) continue;
     *taken = awaited;
@@ -61,7 +51,7 @@ bool TakeCreation(uint64_t handle, AwaitedCreation* taken) {
 }  // namespace
 
 bool AwaitCreation(const Pending& pending, uint64_t handle) {
-  const Lock lock;
+  const SpinGuard guard(g_lock);
   for (AwaitedCreation& awaited : g_creations) {
     if (awaited.used) continue;
     awaited = {pending, handle, true};
@@ -72,7 +62,7 @@ bool AwaitCreation(const Pending& pending, uint64_t handle) {
 }
 
 void AwaitLaunch(uint32_t uid, uint64_t launch) {
-  const Lock lock;
+  const SpinGuard guard(g_lock);
   AwaitedLaunch* room = nullptr;
   for (AwaitedLaunch& awaited : g_launches) {
     if (awaited.uid == uid) return;  // an older launch, which covers this one as well
@@ -88,7 +78,7 @@ void AwaitLaunch(uint32_t uid, uint64_t launch) {
 
 void ForgetAwaited(uint32_t uid) {
   if (g_used.load(std::memory_order_acquire) == 0) return;
-  const Lock lock;
+  const SpinGuard guard(g_lock);
   for (AwaitedCreation& awaited : g_creations) {
     if (!awaited.used || awaited.pending.comm == nullptr || awaited.pending.comm->uid != uid) {
       continue;
@@ -116,7 +106,7 @@ uint64_t SurelyLaunched(uint64_t launch) {
   const uint64_t lost = g_lost_launch.load(std::memory_order_relaxed);
   if (lost != 0 && lost <= launch) launch = lost - 1;
   if (g_used.load(std::memory_order_acquire) == 0) return launch;
-  const Lock lock;
+  const SpinGuard guard(g_lock);
   for (const AwaitedLaunch& awaited : g_launches) {
     if (awaited.uid != 0 && awaited.launch <= launch) launch = awaited.launch - 1;
   }

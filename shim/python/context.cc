@@ -7,6 +7,7 @@
 #include "shim/call_paths.h"
 #include "shim/process.h"
 #include "shim/python/interpreter.h"
+#include "shim/spin_lock.h"
 #include "shim/thread_log.h"
 
 namespace rollcall::shim::python {
@@ -21,7 +22,7 @@ constexpr uint64_t kLongestTrust = uint64_t{1} << 24;
 
 // The last result. Only the holder of `busy` may use the other fields.
 struct Last {
-  std::atomic_flag busy = ATOMIC_FLAG_INIT;
+  SpinLock busy;
   CopiedMemory::Buffers* buffers = nullptr;
   uint64_t frame = 0;
   uint64_t instruction = 0;
@@ -114,9 +115,9 @@ uint32_t MainThreadPath() {
   if (LoadRelaxed(&t_block.log->entry->tid) == tid) return 0;
   uint32_t path = 0;
   if (FindOpenCall(tid, &path)) return path;
-  if (IsFinalizing() || g_last.busy.test_and_set(std::memory_order_acquire)) return 0;
+  if (IsFinalizing() || !g_last.busy.TryLock()) return 0;
   path = FindPath();
-  g_last.busy.clear(std::memory_order_release);
+  g_last.busy.Unlock();
   return path;
 }
 

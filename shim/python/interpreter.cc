@@ -10,6 +10,7 @@
 
 #include "proto/environment.h"
 #include "shim/process.h"
+#include "shim/spin_lock.h"
 
 namespace rollcall::shim::python {
 
@@ -26,7 +27,7 @@ using rollcall::python::LayoutResult;
 // running interpreter.
 constexpr uint32_t kFirstWithKeyPerSwap = 0x30c;
 
-std::atomic_flag g_finding = ATOMIC_FLAG_INIT;
+constinit SpinLock g_finding;
 std::atomic<uint32_t> g_off{static_cast<uint32_t>(ring::PythonOff::kNone)};
 
 // Finds a loaded libpython by file name. An embedding program may have loaded it with RTLD_LOCAL:
@@ -200,7 +201,7 @@ const char* Explain(ring::PythonOff why) {
 
 bool FindInterpreter() {
   if (State() != ring::PythonState::kAbsent) return true;
-  if (g_finding.test_and_set(std::memory_order_acquire)) return false;
+  if (!g_finding.TryLock()) return false;
   const ErrnoKeeper keeper;
   bool found = false;
   void* scope = FindScope(&found);
@@ -213,7 +214,7 @@ bool FindInterpreter() {
     g_state.store(static_cast<uint32_t>(state), std::memory_order_release);
   }
   dlerror();  // clear the error of a missing name, which is not the program's
-  g_finding.clear(std::memory_order_release);
+  g_finding.Unlock();
   return found;
 }
 
