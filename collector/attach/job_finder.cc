@@ -44,13 +44,11 @@ std::string Directory(pid_t pid) { return "/proc/" + std::to_string(pid); }
 std::optional<uid_t> OwnerOf(const ProcSource& proc, pid_t pid) {
   std::string status;
   if (proc.Read(Directory(pid) + "/status", &status) != 0) return std::nullopt;
-  const size_t at = status.find("\nUid:\t");
-  if (at == std::string::npos) return std::nullopt;
-  const size_t second = status.find('\t', at + 6);
-  if (second == std::string::npos) return std::nullopt;
+  std::string_view users = ProcStatusField(status, "Uid");
+  users.remove_prefix(std::min(users.size(), users.find('\t')));
   uid_t user = 0;
-  const char* begin = status.data() + second + 1;
-  if (std::from_chars(begin, status.data() + status.size(), user).ec != std::errc()) {
+  if (users.empty() ||
+      std::from_chars(users.data() + 1, users.data() + users.size(), user).ec != std::errc()) {
     return std::nullopt;
   }
   return user;

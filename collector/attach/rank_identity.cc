@@ -1,11 +1,10 @@
 #include "collector/attach/rank_identity.h"
 
-#include <algorithm>
 #include <charconv>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
+#include "collector/base/proc_stat.h"
 #include "collector/base/text.h"
 
 namespace rollcall::attach {
@@ -35,19 +34,6 @@ const std::vector<Row>& Rows() {
   return rows;
 }
 
-// As in getenv(3), the first variable of a name counts.
-Variables Parse(std::string_view environment) {
-  Variables variables;
-  while (!environment.empty()) {
-    const std::string_view entry = environment.substr(0, environment.find('\0'));
-    environment.remove_prefix(std::min(environment.size(), entry.size() + 1));
-    const size_t equals = entry.find('=');
-    if (equals == std::string_view::npos) continue;
-    variables.emplace(entry.substr(0, equals), entry.substr(equals + 1));
-  }
-  return variables;
-}
-
 // The value of the variable as a number; empty if it is not set or not a number.
 std::optional<int32_t> Number(const Variables& variables, std::string_view name) {
   const auto found = variables.find(name);
@@ -68,13 +54,13 @@ std::string Text(const Variables& variables, std::string_view name) {
 }  // namespace
 
 std::string_view EnvironmentValue(std::string_view environment, std::string_view name) {
-  const Variables variables = Parse(environment);
+  const Variables variables = ProcVariables(environment);
   const auto found = variables.find(name);
   return found == variables.end() ? std::string_view() : found->second;
 }
 
 std::optional<RankIdentity> IdentifyRank(std::string_view environment) {
-  const Variables variables = Parse(environment);
+  const Variables variables = ProcVariables(environment);
   for (const Row& row : Rows()) {
     const std::optional<int32_t> rank = Number(variables, row.rank);
     const std::optional<int32_t> size = Number(variables, row.size);

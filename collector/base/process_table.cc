@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <vector>
@@ -32,16 +31,13 @@ uint64_t OwnPidNamespace() {
 }
 
 uint32_t OwnNumber(const ProcSource& proc, const std::string& directory) {
-  constexpr std::string_view kField = "\nNSpid:";
   std::string status;
   proc.Read(directory + "/status", &status);
-  const size_t field = status.find(kField);
-  if (field == std::string::npos) return 0;
   // The ids are listed from this namespace to the innermost: the last one is its own.
-  const size_t end = std::min(status.find('\n', field + 1), status.size());
-  const size_t last = status.find_last_of(" \t", end - 1) + 1;
+  std::string_view own = ProcStatusField(status, "NSpid");
+  own.remove_prefix(own.find_last_of(" \t") + 1);
   uint32_t number = 0;
-  std::from_chars(status.data() + last, status.data() + end, number);
+  std::from_chars(own.data(), own.data() + own.size(), number);
   return number;
 }
 

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "collector/base/proc_source.h"
+#include "collector/base/proc_stat.h"
 #include "collector/base/text.h"
 
 namespace rollcall::collect {
@@ -64,20 +65,10 @@ bool IsAllowlisted(std::string_view name, std::string_view value) {
 }
 
 Variables EnvironmentOf(uint32_t pid) {
-  constexpr size_t kMaxBytes = 4 << 20;
-  std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
-  std::string all(kMaxBytes, '\0');
-  file.read(all.data(), static_cast<std::streamsize>(all.size()));
-  all.resize(static_cast<size_t>(file.gcount()));
-  Variables variables;
-  for (size_t begin = 0; begin < all.size();) {
-    const size_t end = std::min(all.find('\0', begin), all.size());
-    const std::string one = all.substr(begin, end - begin);
-    const size_t equals = one.find('=');
-    if (equals != std::string::npos) variables[one.substr(0, equals)] = one.substr(equals + 1);
-    begin = end + 1;
-  }
-  return variables;
+  std::string environment;
+  ProcSource().Read(fmt::format("/proc/{}/environ", pid), &environment);
+  const auto variables = ProcVariables(environment);
+  return {variables.begin(), variables.end()};
 }
 
 std::string DescribeEnvironment(const Variables& variables, std::string_view whose) {

@@ -18,12 +18,9 @@ uint32_t CountHosts(const Trace& trace) {
 
 std::vector<HostRanks> HostsOf(const Trace& trace, const Finding& finding) {
   std::vector<HostRanks> hosts;
-  if (finding.world >= trace.worlds.size()) return hosts;
-  const std::vector<uint32_t>& processes = trace.worlds[finding.world].processes;
   std::map<std::pair<std::string_view, int32_t>, size_t> places;
   for (const int32_t rank : finding.culprits) {
-    if (rank < 0 || static_cast<size_t>(rank) >= processes.size()) continue;
-    const uint32_t index = processes[static_cast<size_t>(rank)];
+    const uint32_t index = ProcessOf(trace, finding.world, rank);
     if (index == kNoIndex || trace.processes[index].host.empty()) continue;
     const Process& process = trace.processes[index];
     const auto [place, is_new] =

@@ -24,17 +24,10 @@
 namespace rollcall {
 namespace {
 
-// Whether the verdict depends on earlier calls: which rank made or skipped a call is derived from
-// its history.
-bool RestsOnOrder(VerdictKind kind) {
-  return kind == VerdictKind::kRankConditionalCollective ||
-         kind == VerdictKind::kUnevenIterations || kind == VerdictKind::kOrderInversion;
-}
-
 std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) {
   using Rule = std::optional<Finding> (*)(const Analysis&, const Incident&, const Divergence&);
   constexpr Rule kRules[] = {
-#define KIND(identifier, name, severity, fix) Judge##identifier,
+#define KIND(identifier, ...) Judge##identifier,
 #include "collector/diagnosis/verdict/kinds.def"
 #undef KIND
   };
@@ -42,7 +35,8 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
   for (const Rule rule : kRules) {
     if (std::optional<Finding> finding = rule(analysis, incident, divergence)) {
       LimitKindCertainty(finding->certainty, &*finding);
-      const bool on_order = RestsOnOrder(finding->kind) || incident.message.rests_on_order;
+      const bool on_order =
+          BasisOf(finding->kind) == KindBasis::kOrder || incident.message.rests_on_order;
       if (on_order && MayHaveBegunEarlier(analysis, incident)) {
         LimitKindCertainty(Certainty::kSuspected, &*finding);
         finding->notes.push_back("it may have begun before the oldest recorded calls");
@@ -57,7 +51,7 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
 // not that MPI rejected a call of a rank that continues. Programs provoke such errors on purpose;
 // only a wait would tell.
 bool IsFact(const Finding& finding) {
-  return IsFactKind(finding.kind) &&
+  return BasisOf(finding.kind) == KindBasis::kFact &&
          (finding.kind != VerdictKind::kInvalidArgument || finding.culprit_gone);
 }
 
@@ -105,9 +99,7 @@ Report::Status StatusOf(const Analysis& analysis, const Report& report) {
   bool stopped = false;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const Process& process = trace.processes[p];
-    const bool ended = process.end.how == ProcessEnd::How::kExited ||
-                       process.end.how == ProcessEnd::How::kSignaled ||
-                       process.end.how == ProcessEnd::How::kVanished;
+    const bool ended = HasEnded(process.end);
     const bool finalized = process.phase == ring::Phase::kFinalized;
     died |= analysis.graph.processes[p].activity == Activity::kEnded;
     stopped |= ended && !finalized;

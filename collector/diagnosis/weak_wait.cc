@@ -128,7 +128,7 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
 
 void Weaken(const Analysis& analysis, const WeakWait& wait, Finding* finding) {
   finding->certainty = std::max(finding->certainty, *wait.certainty);
-  if (!IsFactKind(finding->kind)) LimitKindCertainty(finding->certainty, finding);
+  if (BasisOf(finding->kind) != KindBasis::kFact) LimitKindCertainty(finding->certainty, finding);
   const auto note = [&](const std::vector<uint32_t>& who, const char* one, const char* several,
                         const char* what) {
     if (who.empty()) return;

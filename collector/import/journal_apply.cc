@@ -115,7 +115,7 @@ class JournalApplier {
     }
     std::vector<Process*> ended;
     for (Process& process : trace_.processes) {
-      if (Knowledge(process.end.how) >= Knowledge(ProcessEnd::How::kVanished)) {
+      if (HasEnded(process.end)) {
         ended.push_back(&process);
         process.taken_at_ns = std::max(process.taken_at_ns, process.end.at_ns);
       }

@@ -114,9 +114,7 @@ class Joiner {
   }
 
   bool IsTaken(uint32_t world, int32_t rank) const {
-    const std::vector<uint32_t>& processes = trace_.worlds[world].processes;
-    return rank >= 0 && static_cast<size_t>(rank) < processes.size() &&
-           processes[static_cast<size_t>(rank)] != kNoIndex;
+    return ProcessOf(trace_, world, rank) != kNoIndex;
   }
 
   void Enter(uint32_t index, uint32_t world_index) {

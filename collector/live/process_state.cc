@@ -213,12 +213,7 @@ std::optional<ProcessState> ReadProcessState(const ProcSource& proc, pid_t pid,
   process.system_ns = TicksToNs(stat.system_ticks);
   process.start_ticks = stat.start_ticks;
   if (proc.Read(dir + "status", &text) == 0) {
-    constexpr std::string_view kTracer = "\nTracerPid:";
-    if (const size_t at = text.find(kTracer); at != std::string::npos) {
-      const size_t from = at + kTracer.size();
-      const auto words = Split(std::string_view(text).substr(from, text.find('\n', from) - from));
-      if (!words.empty()) Parse(words[0], &process.tracer_pid);
-    }
+    Parse(ProcStatusField(text, "TracerPid"), &process.tracer_pid);
   }
   std::vector<int> tids;
   if (proc.ListNumbers(dir + "task", &tids) != 0) return fail(gone());

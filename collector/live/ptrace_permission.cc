@@ -2,41 +2,32 @@
 
 #include <linux/capability.h>
 
+#include <charconv>
 #include <cstdint>
-#include <map>
-#include <sstream>
+#include <string_view>
 
+#include "collector/base/proc_stat.h"
 #include "collector/base/text.h"
 
 namespace rollcall {
 namespace {
 
-// "Key:\tvalue" lines of /proc/<pid>/status.
-std::map<std::string, std::string> ReadStatus(const ProcSource& proc, const std::string& who) {
-  std::map<std::string, std::string> values;
-  std::string text;
-  if (proc.Read("/proc/" + who + "/status", &text) != 0) return values;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const size_t colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    const size_t value = line.find_first_not_of(" \t", colon + 1);
-    values[line.substr(0, colon)] = value == std::string::npos ? "" : line.substr(value);
-  }
-  return values;
+std::string ReadStatus(const ProcSource& proc, const std::string& who) {
+  std::string status;
+  return proc.Read("/proc/" + who + "/status", &status) == 0 ? status : "";
 }
 
 // The real uid, the first of four. ptrace compares all, but they differ only in setuid programs.
-std::string RealUid(const std::map<std::string, std::string>& status) {
-  const auto uid = status.find("Uid");
-  return uid == status.end() ? "" : uid->second.substr(0, uid->second.find('\t'));
+std::string RealUid(std::string_view status) {
+  const std::string_view users = ProcStatusField(status, "Uid");
+  return std::string(users.substr(0, users.find('\t')));
 }
 
 // A capability set by its name in the file; empty if it is not there.
-uint64_t Capabilities(const std::map<std::string, std::string>& status, const char* set) {
-  const auto found = status.find(set);
+uint64_t Capabilities(std::string_view status, std::string_view set) {
+  const std::string_view field = ProcStatusField(status, set);
   uint64_t mask = 0;
-  if (found != status.end()) std::istringstream(found->second) >> std::hex >> mask;
+  std::from_chars(field.data(), field.data() + field.size(), mask, 16);
   return mask;
 }
 
@@ -53,14 +44,14 @@ constexpr char kCapability[] =
 std::string ExplainPtraceDenied(const ProcSource& proc, pid_t pid) {
   const std::string who = std::to_string(pid);
   const std::string process = "process " + who;
-  const auto target = ReadStatus(proc, who);
-  const auto self = ReadStatus(proc, "self");
+  const std::string target = ReadStatus(proc, who);
+  const std::string self = ReadStatus(proc, "self");
 
-  if (const auto tracer = target.find("TracerPid");
-      tracer != target.end() && tracer->second != "0" && !tracer->second.empty()) {
+  const std::string tracer(ProcStatusField(target, "TracerPid"));
+  if (!tracer.empty() && tracer != "0") {
     std::string name;
-    if (proc.Read("/proc/" + tracer->second + "/comm", &name) != 0) name = "another program";
-    return process + " is being traced by " + Trimmed(name) + " (pid " + tracer->second +
+    if (proc.Read("/proc/" + tracer + "/comm", &name) != 0) name = "another program";
+    return process + " is being traced by " + Trimmed(name) + " (pid " + tracer +
            "), and a process has one tracer only: detach it, or take the stack there";
   }
   const bool capable = ((Capabilities(self, "CapEff") >> CAP_SYS_PTRACE) & 1) != 0;
@@ -83,7 +74,7 @@ std::string ExplainPtraceDenied(const ProcSource& proc, pid_t pid) {
                          : "only administrators may trace processes") +
            "; allow it with `sysctl kernel.yama.ptrace_scope=0`, or give rollcall " + kCapability;
   }
-  if (const auto seccomp = self.find("Seccomp"); seccomp != self.end() && seccomp->second == "2") {
+  if (ProcStatusField(self, "Seccomp") == "2") {
     return std::string(
         "a seccomp filter, as containers have it, may forbid ptrace here: start the "
         "container with --cap-add=SYS_PTRACE, or --security-opt seccomp=unconfined");

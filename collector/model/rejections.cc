@@ -117,13 +117,6 @@ class ArgumentChecker {
   const Communicator* communicator_;
 };
 
-bool Gone(const Process& process) {
-  return process.exit_mark != ring::ExitMark::kNone ||
-         process.end.how == ProcessEnd::How::kExited ||
-         process.end.how == ProcessEnd::How::kSignaled ||
-         process.end.how == ProcessEnd::How::kVanished;
-}
-
 // Whether exit() was called by the MPI library or its runtime.
 bool LeftByLibrary(const Trace& trace, const Process& process) {
   if (process.exit_call_path == kNoIndex) return false;
@@ -185,7 +178,7 @@ std::optional<BadArgument> FindBadArgument(const Trace& trace, const Event& even
 void ResolveRejections(Trace* trace) {
   for (Process& process : trace->processes) {
     if (process.device || process.open_calls.empty()) continue;
-    const bool gone = Gone(process);
+    const bool gone = IsGone(process);
     const ErrorClassInfo end = ClassOfEnd(process);
     const bool ended_by_error = end.rejects && LeftByLibrary(*trace, process);
     std::vector<OpenCall> kept;

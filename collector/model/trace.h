@@ -253,6 +253,11 @@ struct ProcessEnd {
   uint32_t order = kNoIndex;  // 0 ended first
 };
 
+// Whether an end was observed.
+inline bool HasEnded(const ProcessEnd& end) {
+  return end.how != ProcessEnd::How::kUnknown && end.how != ProcessEnd::How::kAlive;
+}
+
 // Each rank's end is noticed by its own observer, which the kernel schedules arbitrarily: the order
 // of ends within this time is not certain.
 inline constexpr int64_t kEndOrderBlurNs = 1'000'000'000;
@@ -370,6 +375,11 @@ struct Process {
   std::string source;  // file or address it came from, for messages
 };
 
+// The process can no longer act: it has ended, or has called a function that ends it.
+inline bool IsGone(const Process& process) {
+  return HasEnded(process.end) || process.exit_mark != ring::ExitMark::kNone;
+}
+
 // Two ranks of one host process.
 inline bool ShareProcess(const Process& a, const Process& b) {
   return a.host_process != kNoIndex && a.host_process == b.host_process;
@@ -410,6 +420,14 @@ struct Trace {
   std::vector<Problem> problems;
   int64_t taken_at_ns = kNoTime;  // when the newest snapshot of a process was taken
 };
+
+// The process of a rank; kNoIndex if its trace is missing, or if there is no such world or rank.
+inline uint32_t ProcessOf(const Trace& trace, uint32_t world, int32_t rank) {
+  if (world >= trace.worlds.size() || rank < 0) return kNoIndex;
+  const std::vector<uint32_t>& processes = trace.worlds[world].processes;
+  return static_cast<size_t>(rank) < processes.size() ? processes[static_cast<size_t>(rank)]
+                                                      : kNoIndex;
+}
 
 }  // namespace rollcall
 

@@ -47,9 +47,8 @@ bool IsInside(const Process& process, const Event& event) {
 
 std::vector<uint32_t> ProcessesOf(const Trace& trace, int32_t rank) {
   std::vector<uint32_t> processes;
-  for (const World& world : trace.worlds) {
-    if (rank < 0 || static_cast<size_t>(rank) >= world.processes.size()) continue;
-    const uint32_t process = world.processes[static_cast<size_t>(rank)];
+  for (uint32_t world = 0; world < trace.worlds.size(); ++world) {
+    const uint32_t process = ProcessOf(trace, world, rank);
     if (process != kNoIndex) processes.push_back(process);
   }
   return processes;

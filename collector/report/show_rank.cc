@@ -230,10 +230,7 @@ Shown ShowRank(const AlignedTrace& analysis, int32_t rank, size_t last) {
                       ShownFunction(analysis, event)});
     }
     for (const std::string& line : AlignColumns(rows)) shown.text += "    " + line + '\n';
-    if (process.end.how != ProcessEnd::How::kUnknown &&
-        process.end.how != ProcessEnd::How::kAlive) {
-      shown.text += "    " + EndText(process) + '\n';
-    }
+    if (HasEnded(process.end)) shown.text += "    " + EndText(process) + '\n';
   }
   if (shown.text.empty()) shown.error = NoSuchRank(rank);
   return shown;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/diagnosis/wording/waiting_set.h"
 #include "collector/matching/communicator_history.h"
 
 namespace rollcall::service {
@@ -20,20 +21,6 @@ constexpr uint64_t kRecordsBesides = 4;
 // Some members of a communicator may have made this many calls after one that other members are
 // still in.
 constexpr uint64_t kMostCallsLater = 4;
-
-std::vector<uint32_t> ProcessesOf(const Trace& trace, uint32_t world,
-                                  const std::vector<int32_t>& ranks) {
-  std::vector<uint32_t> processes;
-  if (world >= trace.worlds.size()) return processes;
-  const std::vector<uint32_t>& all = trace.worlds[world].processes;
-  for (const int32_t rank : ranks) {
-    if (processes.size() == kMostNamed) break;
-    if (rank < 0 || static_cast<size_t>(rank) >= all.size()) continue;
-    const uint32_t process = all[static_cast<size_t>(rank)];
-    if (process != kNoIndex) processes.push_back(process);
-  }
-  return processes;
-}
 
 // The call path of the open call.
 uint32_t Stands(const Process& process) {
@@ -132,10 +119,15 @@ std::set<uint32_t> WorthWholeHistory(const Trace& trace, const Report& report, s
       if (chosen.size() < most) chosen.insert(process);
     }
   };
+  const auto add_ranks = [&](const Finding& finding, const std::vector<int32_t>& ranks) {
+    std::vector<uint32_t> processes = ProcessesOf(trace, finding, ranks);
+    if (processes.size() > kMostNamed) processes.resize(kMostNamed);
+    add(processes);
+  };
   for (const Finding& finding : report.findings) {
-    add(ProcessesOf(trace, finding.world, finding.culprits));
+    add_ranks(finding, finding.culprits);
     if (finding.communicator >= trace.communicators.size()) {
-      add(ProcessesOf(trace, finding.world, finding.waiting));
+      add_ranks(finding, finding.waiting);
       continue;
     }
     const Communicator& communicator = trace.communicators[finding.communicator];

@@ -18,12 +18,6 @@
 namespace rollcall::service {
 namespace {
 
-bool EndedByItself(const ProcessEnd& end) {
-  const bool ended = end.how == ProcessEnd::How::kExited || end.how == ProcessEnd::How::kSignaled ||
-                     end.how == ProcessEnd::How::kVanished;
-  return ended && !end.by_launcher;
-}
-
 // Whether records are missing because only the newest ones were asked for.
 bool IsCut(const Trace& trace) {
   return std::any_of(trace.processes.begin(), trace.processes.end(), [](const Process& process) {
@@ -156,7 +150,7 @@ void LookBuilder::AddEnds(const Journals& journals, bool settle, bool time_is_up
   // Only processes that ended by themselves are known to have been still then; for others the
   // journal must say so.
   for (Process& process : builder.trace()->processes) {
-    process.quiet |= time_is_up && EndedByItself(process.end);
+    process.quiet |= time_is_up && HasEnded(process.end) && !process.end.by_launcher;
   }
   // The journal is newer than the images: a process that ended in between may have done much first,
   // even finalize, or said why it ends. The next look sees both. In the last look the journal is

@@ -363,7 +363,7 @@ Report Monitor::DiagnoseLive(const Look& look) const {
     // If one of two processes ended and still appears alive, the order of the ends is unknown.
     const bool torn = look.ended_meanwhile.contains(finding.world);
     return finding.hangs ? torn || !StoodStill(look.trace, finding)
-                         : torn && IsFactKind(finding.kind);
+                         : torn && BasisOf(finding.kind) == KindBasis::kFact;
   });
   const bool hangs = std::any_of(report.findings.begin(), report.findings.end(),
                                  [](const Finding& finding) { return finding.hangs; });

@@ -177,9 +177,10 @@ void WatchedJob::PassOn(const SignalGate::Taken& taken) {
 }
 
 void WatchedJob::AskToEnd(const Report& report, const std::string& why) {
-  Ask(std::any_of(
-          report.findings.begin(), report.findings.end(),
-          [](const Finding& finding) { return IsFactKind(finding.kind) && finding.culprit_gone; }),
+  Ask(std::any_of(report.findings.begin(), report.findings.end(),
+                  [](const Finding& finding) {
+                    return BasisOf(finding.kind) == KindBasis::kFact && finding.culprit_gone;
+                  }),
       why);
 }
 

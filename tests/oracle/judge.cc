@@ -239,7 +239,7 @@ class Comparison {
 
   // Why it hangs is another claim than that it does.
   void CheckKind(const Finding& finding) {
-    if (finding.kind_certainty < finding.certainty && !IsFactKind(finding.kind)) {
+    if (finding.kind_certainty < finding.certainty && BasisOf(finding.kind) != KindBasis::kFact) {
       Violation(finding, "more certain why than that");
     }
     if (finding.kind_certainty == Certainty::kProven && !IsOfKind(finding)) {

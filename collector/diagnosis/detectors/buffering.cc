@@ -108,7 +108,7 @@ class Replay {
     const Process& process = trace_.processes[p];
     const std::vector<int32_t>& peers = messages_.Peers(CommunicatorOf(event), process.rank);
     if (static_cast<size_t>(peer) >= peers.size()) return kNoIndex;
-    return messages_.ProcessOf(process.world, peers[static_cast<size_t>(peer)]);
+    return ProcessOf(trace_, process.world, peers[static_cast<size_t>(peer)]);
   }
 
   // Posts one side of a message.

@@ -120,9 +120,7 @@ class Post {
     const bool whole = comm.members.size() == comm.ranks.size();
     const uint32_t others = ring::kIsInter | ring::kIsNccl | ring::kWeakIdentity;
     if (!whole || (comm.flags & others) != 0) return kNoIndex;
-    const World& world = trace_.worlds[trace_.processes[p].world];
-    const auto rank = static_cast<size_t>(comm.ranks[static_cast<size_t>(peer)]);
-    return rank < world.processes.size() ? world.processes[rank] : kNoIndex;
+    return ProcessOf(trace_, trace_.processes[p].world, comm.ranks[static_cast<size_t>(peer)]);
   }
 
   // The send with that number on its route, otherwise the last recorded send of the route; nullptr

@@ -150,7 +150,7 @@ class Postings {
           process_, &event, &arguments, message, communicator, kNoIndex, certain && !behind_probe};
       if (message.peer != ring::kAnySource) {
         if (message.peer < 0 || static_cast<size_t>(message.peer) >= peers.size()) continue;
-        posting.peer = messages_.ProcessOf(record_.world, peers[static_cast<size_t>(message.peer)]);
+        posting.peer = ProcessOf(trace_, record_.world, peers[static_cast<size_t>(message.peer)]);
         if (posting.peer == kNoIndex) continue;
       }
       visit(posting);

@@ -11,12 +11,6 @@ namespace {
 // The offset of two clocks is unknown: the bound is a lifetime.
 constexpr int64_t kUnknownErrorNs = int64_t{1} << 61;
 
-bool Gone(const Process& process) {
-  return process.end.how == ProcessEnd::How::kExited ||
-         process.end.how == ProcessEnd::How::kSignaled ||
-         process.end.how == ProcessEnd::How::kVanished;
-}
-
 // Errors that MPI reported may stem from another rank's end; errors of rejected calls stem from
 // this rank's own arguments.
 bool SawOnlyItsOwnErrors(const Process& process) {
@@ -53,7 +47,7 @@ bool EndsAnother(const Process& cause, const Process& process) {
     return process.end.at_ns == kNoTime ||
            cause.exception->at_ns - process.end.at_ns < ClockErrorNs(cause, process);
   }
-  if (!Gone(cause)) return false;
+  if (!HasEnded(cause.end)) return false;
   const bool before = cause.end.order < process.end.order;
   if (!InTheBlur(cause, process)) return before;
   // How `cause` ended was not observed. SIGKILL from a launcher reaches the parent first, which
@@ -150,7 +144,7 @@ void Deaths::CheckLosses() {
   std::map<std::pair<uint32_t, std::string>, int> statuses;
   for (const Process& process : trace_.processes) {
     const bool lost = LostItsDaemon(trace_, process);
-    if (!lost && (!Gone(process) || process.phase >= ring::Phase::kFinalized)) continue;
+    if (!lost && (!HasEnded(process.end) || process.phase >= ring::Phase::kFinalized)) continue;
     std::pair<uint32_t, std::string> place{process.world, process.host};
     const int status = lost ? process.exit_status : 0;
     if (!lost || statuses.try_emplace(place, status).first->second != status) {
@@ -170,7 +164,7 @@ bool Deaths::ByItself(const Process& process) const {
   const bool leaving = process.exit_mark != ring::ExitMark::kNone && !IsInside(process);
   if (!leaving && EndedAfterVerdict(process)) return false;
   if (process.exit_mark != ring::ExitMark::kNone) return true;
-  if (!Gone(process)) return false;
+  if (!HasEnded(process.end)) return false;
   if (process.end.how == ProcessEnd::How::kExited) return true;
   const std::vector<uint32_t>& others = trace_.worlds[process.world].processes;
   if (process.end.how == ProcessEnd::How::kVanished) {
@@ -199,10 +193,6 @@ int64_t ClockErrorNs(const Process& a, const Process& b) {
   return std::min(a.clock->error_ns + b.clock->error_ns, kUnknownErrorNs);
 }
 
-bool IsGone(const Process& process) {
-  return Gone(process) || process.exit_mark != ring::ExitMark::kNone;
-}
-
 bool IsFirstDeathCertain(const Trace& trace, const Process& process) {
   if (!MayBeCleanUp(process)) return true;
   const std::vector<uint32_t>& others = trace.worlds[process.world].processes;
@@ -213,7 +203,7 @@ bool IsFirstDeathCertain(const Trace& trace, const Process& process) {
     // How a vanished process ended was not observed: it may have been killed first.
     const bool may_be_first =
         MayBeCleanUp(sibling) || sibling.end.how == ProcessEnd::How::kVanished;
-    return Gone(sibling) && may_be_first && !EndedAfterVerdict(sibling) &&
+    return HasEnded(sibling.end) && may_be_first && !EndedAfterVerdict(sibling) &&
            !sibling.end.by_launcher && !sibling.end.by_rollcall && InTheBlur(sibling, process);
   });
 }

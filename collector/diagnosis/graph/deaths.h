@@ -34,9 +34,6 @@ class Deaths {
 // clock offset was not measured.
 int64_t ClockErrorNs(const Process& a, const Process& b);
 
-// The process can no longer act: it has ended, or has called a function that ends it.
-bool IsGone(const Process& process);
-
 // For a process that died by itself: whether it is certain that no other death came first.
 bool IsFirstDeathCertain(const Trace& trace, const Process& process);
 

@@ -24,13 +24,6 @@ const std::vector<int32_t>& MessageSupply::Peers(uint32_t communicator, int32_t 
   return local ? comm.remote_ranks : comm.ranks;
 }
 
-uint32_t MessageSupply::ProcessOf(uint32_t world, int32_t rank) const {
-  if (world >= trace_.worlds.size() || rank < 0) return kNoIndex;
-  const std::vector<uint32_t>& processes = trace_.worlds[world].processes;
-  return static_cast<size_t>(rank) < processes.size() ? processes[static_cast<size_t>(rank)]
-                                                      : kNoIndex;
-}
-
 // The rank by which `by` addresses `process` there; empty if it is none of its peers.
 std::optional<int32_t> MessageSupply::RankSeenBy(uint32_t by, uint32_t communicator,
                                                  uint32_t process) const {
@@ -87,7 +80,8 @@ bool MessageSupply::AreSendsCounted(uint32_t receiver, uint32_t communicator,
   const Process& process = trace_.processes[receiver];
   const std::vector<int32_t>& peers = Peers(communicator, process.rank);
   if (message.peer < 0 || static_cast<size_t>(message.peer) >= peers.size()) return false;
-  const uint32_t sender = ProcessOf(process.world, peers[static_cast<size_t>(message.peer)]);
+  const uint32_t sender =
+      ProcessOf(trace_, process.world, peers[static_cast<size_t>(message.peer)]);
   if (sender == kNoIndex) return false;
   const std::optional<int32_t> me = RankSeenBy(sender, communicator, receiver);
   return me && IsCountedApart(sender, communicator, {*me, message.tag});
@@ -153,7 +147,7 @@ void MessageSupply::CollectInbound() {
       const Member& member = trace_.members[channel.member];
       const std::vector<int32_t>& peers = Peers(member.communicator, sender.rank);
       if (static_cast<size_t>(channel.peer) >= peers.size()) continue;
-      const uint32_t to = ProcessOf(sender.world, peers[static_cast<size_t>(channel.peer)]);
+      const uint32_t to = ProcessOf(trace_, sender.world, peers[static_cast<size_t>(channel.peer)]);
       if (to == kNoIndex) continue;
       inbound_[InboundKey(member.communicator, to)].emplace_back(Pattern{member.rank, channel.tag},
                                                                  channel.sent);

@@ -26,8 +26,6 @@ class MessageSupply {
   // World ranks, by local rank, of the group with which `rank` exchanges messages on the
   // communicator.
   const std::vector<int32_t>& Peers(uint32_t communicator, int32_t rank) const;
-  // kNoIndex for a rank without a trace.
-  uint32_t ProcessOf(uint32_t world, int32_t rank) const;
 
   // `event` is the receiver's call with `message`, or the call that made its request. Whether more
   // matching messages were sent than received, beyond those that earlier posted receives with the

@@ -258,7 +258,7 @@ class GraphBuilder {
       if (graph_.any_source[dependency->any_source].absent) return false;  // may still be sent
     } else {
       if (peer < 0 || static_cast<size_t>(peer) >= peers.size()) return false;
-      dependency->process = messages_.ProcessOf(world, peers[static_cast<size_t>(peer)]);
+      dependency->process = ProcessOf(trace_, world, peers[static_cast<size_t>(peer)]);
       if (dependency->process == kNoIndex) return false;
     }
     // A partitioned send completes when all its partitions are marked ready, which the process does
@@ -289,7 +289,7 @@ class GraphBuilder {
     AnySourceWait any_source;
     any_source.other_group = !trace_.communicators[communicator].remote_ranks.empty();
     for (const int32_t rank : peers) {
-      const uint32_t process = messages_.ProcessOf(world, rank);
+      const uint32_t process = ProcessOf(trace_, world, rank);
       any_source.absent |= process == kNoIndex;
       if (process != kNoIndex) any_source.members.push_back(process);
     }

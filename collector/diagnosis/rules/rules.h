@@ -13,7 +13,7 @@
 namespace rollcall {
 
 // `divergence` says how the two sides of the incident diverged. Pure.
-#define KIND(identifier, name, severity, fix)                                                  \
+#define KIND(identifier, ...)                                                                  \
   std::optional<Finding> Judge##identifier(const Analysis& analysis, const Incident& incident, \
                                            const Divergence& divergence);
 #include "collector/diagnosis/verdict/kinds.def"

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "collector/diagnosis/graph/deaths.h"
 #include "collector/diagnosis/rules/ended.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/wording/call_text.h"

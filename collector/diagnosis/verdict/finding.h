@@ -20,9 +20,12 @@ enum class Certainty : uint8_t { kProven, kLikely, kSuspected, kInconclusive };
 // Whether findings of a kind fail a check.
 enum class Severity : uint8_t { kError, kNote };
 
+// What a kind is derived from; kinds.def defines the values.
+enum class KindBasis : uint8_t { kFact, kOrder, kCalls };
+
 // One row of kinds.def.
 enum class VerdictKind : uint8_t {
-#define KIND(identifier, name, severity, fix) k##identifier,
+#define KIND(identifier, ...) k##identifier,
 #include "collector/diagnosis/verdict/kinds.def"
 #undef KIND
 };
@@ -31,13 +34,14 @@ struct KindRow {
   VerdictKind kind;
   std::string_view name;
   Severity severity;
+  KindBasis basis;
   std::string_view fix;
 };
 
 // By VerdictKind.
 inline constexpr auto kKinds = std::to_array<KindRow>({
-#define KIND(identifier, name, severity, fix) \
-  {VerdictKind::k##identifier, name, Severity::k##severity, fix},
+#define KIND(identifier, name, severity, basis, fix) \
+  {VerdictKind::k##identifier, name, Severity::k##severity, KindBasis::k##basis, fix},
 #include "collector/diagnosis/verdict/kinds.def"
 #undef KIND
 });
@@ -48,6 +52,7 @@ constexpr std::string_view KindName(VerdictKind kind) {
 constexpr Severity KindSeverity(VerdictKind kind) {
   return kKinds[static_cast<size_t>(kind)].severity;
 }
+constexpr KindBasis BasisOf(VerdictKind kind) { return kKinds[static_cast<size_t>(kind)].basis; }
 // The fix of a kind, if the finding has none of its own.
 constexpr std::string_view KindFix(VerdictKind kind) {
   return kKinds[static_cast<size_t>(kind)].fix;
@@ -91,7 +96,7 @@ struct Finding {
   VerdictKind kind = VerdictKind::kInconclusive;
   Certainty certainty = Certainty::kInconclusive;  // that the job cannot continue, or failed
   // The certainty that the kind, and with it the cause, is right. Not higher than `certainty`,
-  // except for facts that hold whichever ranks wait (IsFactKind).
+  // except for facts that hold whichever ranks wait (KindBasis::kFact).
   Certainty kind_certainty = Certainty::kInconclusive;
   bool hangs = false;  // the job hangs (or hung) because of it
   uint32_t world = kNoIndex;
@@ -114,13 +119,6 @@ struct Finding {
   std::vector<int32_t> waiting_set;  // increasing
   std::vector<int32_t> awaited;      // increasing
 };
-
-// The kind says how a process ended, or what MPI returned: that is certain even if other ranks may
-// continue.
-inline bool IsFactKind(VerdictKind kind) {
-  return kind == VerdictKind::kRankDied || kind == VerdictKind::kUncaughtException ||
-         kind == VerdictKind::kInvalidArgument;
-}
 
 // "rank 5 on node3 (GPU 2); ranks 7-9 on node4"; only the first of many hosts. Empty for none.
 std::string HostsText(const std::vector<HostRanks>& hosts);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "collector/diagnosis/graph/deaths.h"
 #include "collector/diagnosis/wording/certainty.h"
 #include "collector/diagnosis/wording/python_notes.h"
 #include "collector/diagnosis/wording/sites.h"

@@ -58,11 +58,8 @@ void AddWaitingSet(const Analysis& analysis, const Incident& incident,
 std::vector<uint32_t> ProcessesOf(const Trace& trace, const Finding& finding,
                                   const std::vector<int32_t>& ranks) {
   std::vector<uint32_t> result;
-  if (finding.world >= trace.worlds.size()) return result;
-  const std::vector<uint32_t>& processes = trace.worlds[finding.world].processes;
   for (const int32_t rank : ranks) {
-    if (rank < 0 || static_cast<size_t>(rank) >= processes.size()) continue;
-    const uint32_t process = processes[static_cast<size_t>(rank)];
+    const uint32_t process = ProcessOf(trace, finding.world, rank);
     if (process != kNoIndex) result.push_back(process);
   }
   return result;

@@ -126,8 +126,7 @@ uint32_t FlightTraceBuilder::WorldOf(const Dump& dump) {
     if (other.prefix == dump.prefix && fits(other)) job = &other;
   }
   const auto taken = [&](const Job& other) {
-    const std::vector<uint32_t>& processes = trace_.worlds[other.world].processes;
-    return rank < processes.size() && processes[rank] != kNoIndex;
+    return ProcessOf(trace_, other.world, dump.rank) != kNoIndex;
   };
   if (job != nullptr && taken(*job)) return kNoIndex;
   if (job == nullptr) {

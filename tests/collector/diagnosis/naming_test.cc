@@ -1,4 +1,4 @@
-// What a finding says in words: how much is known of the cause, and where nothing decides.
+// The texts of a finding: how much is known about the cause, and what remains undecided.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ struct Golden {
   Finding first;
 };
 
-TEST(Naming, RoundsAreThoseOfTheUsersLoop) {
+TEST(Naming, CountsIterationsOfTheUsersLoop) {
   EXPECT_EQ(
       Golden("uneven_with_a_log_every_six_rounds").first.title,
       "rank 2 left the loop around MPI_Allreduce after 37 rounds, too early; ranks 0,1 are in "
@@ -44,7 +44,7 @@ TEST(Naming, RoundsAreThoseOfTheUsersLoop) {
             "round 4");
 }
 
-TEST(Naming, WithoutASourceTheTitleSaysWhatIsKnown) {
+TEST(Naming, TitleWithoutSourceStatesOnlyWhatIsKnown) {
   const Golden loop("uneven_or_a_conditional_call_behind_it");
   EXPECT_EQ(loop.first.title, "rank 0 went on to MPI_Comm_dup #11 instead of its 11th MPI_Bcast");
   EXPECT_THAT(loop.first.notes,
@@ -63,7 +63,7 @@ TEST(Naming, WithoutASourceTheTitleSaysWhatIsKnown) {
                           "or rank 1 makes it later, and each side waits for the other first"));
 }
 
-TEST(Naming, TheHeadlineIsAboutTheHangAndTheKindHasItsOwnCertainty) {
+TEST(Naming, HeadlineAndKindHaveTheirOwnCertainty) {
   const Golden loop("uneven_or_a_conditional_call_behind_it");
   const std::string text = RenderText(loop.trace, loop.report, {});
   EXPECT_THAT(text, HasSubstr("rollcall: hung, proven"));
@@ -75,7 +75,7 @@ TEST(Naming, TheHeadlineIsAboutTheHangAndTheKindHasItsOwnCertainty) {
               HasSubstr("kind   collective-mismatch\n"));
 }
 
-TEST(Naming, EachLineNamesItsCommunicatorWhereThereAreSeveral) {
+TEST(Naming, LinesNameTheirCommunicatorsIfTheyDiffer) {
   for (const char* name : {"inversion_in_two_arms", "inversion_of_nonblocking_calls"}) {
     const Golden golden(name);
     ASSERT_EQ(golden.first.sites.size(), 2U);
@@ -90,18 +90,19 @@ TEST(Naming, EachLineNamesItsCommunicatorWhereThereAreSeveral) {
   }
 }
 
-TEST(Naming, ARingNamesTheCallsOfWhichItIsMade) {
+TEST(Naming, TitleOfACycleNamesItsCalls) {
   EXPECT_EQ(Golden("p2p_ring_through_a_barrier").first.title,
             "ranks 0,1 wait for each other in a cycle, in MPI_Barrier and MPI_Recv");
 }
 
-// Why is never more certain than that, and no conclusion from a source is a proof.
-TEST(Naming, TheKindIsNoMoreCertainThanTheHang) {
+// The cause of a hang is never more certain than the hang itself, and a conclusion from source code
+// is never a proof.
+TEST(Naming, KindIsNotMoreCertainThanTheHang) {
   for (const std::string& name : verdict_case::Names()) {
     const verdict_case::Case test = verdict_case::Load(name);
     const Trace trace = verdict_case::Parse(test.trace);
     for (const Finding& finding : Diagnose(trace, test.options).findings) {
-      if (!IsFactKind(finding.kind)) {
+      if (BasisOf(finding.kind) != KindBasis::kFact) {
         EXPECT_GE(finding.kind_certainty, finding.certainty) << name;
       }
       if (finding.kind == VerdictKind::kRankConditionalCollective ||
@@ -113,9 +114,10 @@ TEST(Naming, TheKindIsNoMoreCertainThanTheHang) {
   }
 }
 
-// Whoever ends the job leaves it to the launcher for a moment where that may be acting already. A
-// Python rank that raised waits in MPI_Finalize, and no launcher acts.
-TEST(Naming, ACulpritIsGoneOnceItEndedOrCalledWhatEndsIt) {
+// If a culprit has ended or called a function that ends the job, the launcher may already be ending
+// the job, and rollcall waits for it first. A Python rank that raised an exception waits in
+// MPI_Finalize, and no launcher acts.
+TEST(Naming, CulpritIsGoneAfterATerminatingExceptionOrAbort) {
   EXPECT_FALSE(Golden("exception_in_the_loop").first.culprit_gone);
   EXPECT_TRUE(Golden("exception_of_cxx").first.culprit_gone);
   EXPECT_TRUE(Golden("exception_and_mpi_abort").first.culprit_gone);

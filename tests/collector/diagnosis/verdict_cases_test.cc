@@ -30,7 +30,7 @@ TEST_P(VerdictCase, IsAsExpected) {
   }
 }
 
-TEST(VerdictCases, EveryKindIsExpectedByOne) {
+TEST(VerdictCases, EveryKindHasAGoldenCase) {
   std::set<std::string> expected;
   for (const std::string& name : verdict_case::Names()) {
     for (std::string line : verdict_case::Load(name).expected) {
@@ -39,7 +39,7 @@ TEST(VerdictCases, EveryKindIsExpectedByOne) {
     }
   }
   for (const char* kind : {
-#define KIND(identifier, name, severity, fix) name,
+#define KIND(identifier, name, ...) name,
 #include "collector/diagnosis/verdict/kinds.def"
 #undef KIND
        }) {
