@@ -190,10 +190,12 @@ class Swarm {
   int32_t Nodes() const {
     return (options_.ranks + options_.ranks_per_node - 1) / options_.ranks_per_node;
   }
-  // An agent has about 16 descriptors besides those of its ranks.
+  // An agent has about 16 descriptors besides those of its ranks. A process is killed as a whole:
+  // not more than an eighth of all agents are to end at once.
   int32_t NodesPerProcess() const {
     const int32_t each = 16 + 2 * options_.ranks_per_node;
-    return std::max(1, static_cast<int32_t>(sysconf(_SC_OPEN_MAX)) / 2 / each);
+    const int32_t most = std::max(1, static_cast<int32_t>(sysconf(_SC_OPEN_MAX)) / 2 / each);
+    return options_.kill.empty() ? most : std::min(most, (Nodes() + 7) / 8);
   }
   std::string Directory(int32_t node) const { return fmt::format("{}/{:05}", root_.path(), node); }
   std::string report() const { return root_.path() + "/report.json"; }
@@ -260,7 +262,7 @@ class Swarm {
     }
   }
 
-  // While the job moves. The collector and a process of agents in turn, or one of both.
+  // While the job moves. The collector and one process of agents in turn, or only one of the two.
   void KillAgainAndAgain() {
     size_t kills = 0;
     for (const int64_t until = Now(CLOCK_MONOTONIC) + options_.moving_s * int64_t{1'000'000'000};
@@ -268,7 +270,7 @@ class Swarm {
       Step(options_.kill_every_s);
       const bool agents = options_.kill == "agents" || (options_.kill == "both" && kills % 2 == 1);
       if (agents) {
-        agents_[kills % agents_.size()]->Replace();
+        agents_[kills / 2 % agents_.size()]->Replace();
       } else {
         collector_->Replace();
       }
