@@ -1,12 +1,11 @@
-# `rollcall attach` at real jobs that were started bare: fault programs, and healthy ones as long as they run; and at
-# the core files of both (attach.cores).
-# tests/accuracy/attach does so with all of them.
+# `rollcall attach` to real jobs that were started without rollcall: fault programs, and healthy programs while they
+# run; and to core files of both (attach.cores). tests/accuracy/attach does the same with all programs.
 set(ATTACH_FAULTS collective/barrier_under_if.c collective/barrier_skipped_by_rank0.c stalled/asleep_in_read.c
   polling/master_looks_for_results.c)
 set(ATTACH_TORCH collective_on_rank0 exception_on_rank2 stuck_loader uneven_batches unused_parameters)
 set(ATTACH_CONTROLS collective/barrier_under_if.c true_negatives/slow_rank.c true_negatives/poll_pump.c
   polling/master_looks_for_results.c)
-# What the objects of Open MPI tell.
+# What attach reads from the objects of Open MPI.
 set(ATTACH_OPENMPI comms/spawn_conditional.c comms/subcommunicator_member_missing.c comms/two_communicators_crossed.c
   nonblocking/persistent_start_skipped.c nonblocking/worker_thread_skips.cc)
 set(ATTACH_CORE_FAULTS collective/barrier_under_if.c stalled/asleep_in_read.c)
@@ -53,7 +52,7 @@ if(TARGET rollcall_cli AND NOT no_mpi4py AND MPIRUN_openmpi)
     --rollcall $<TARGET_FILE:rollcall_cli> --mpi openmpi --source ${program} --program ${program})
 endif()
 
-# Debian's PyTorch is not among what the tests need.
+# The tests do not require Debian's PyTorch.
 if(NOT TARGET rollcall_cli)
   return()
 endif()

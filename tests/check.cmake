@@ -1,9 +1,9 @@
-# `rollcall check` on real Open MPI jobs, as other people's builds use it, and its outputs against their published
+# `rollcall check` on real Open MPI jobs, as builds of other projects use it, and its outputs against their published
 # schemas.
 set(CHECK_DIR ${CMAKE_CURRENT_LIST_DIR}/check)
 set(SCHEMAS_DIR ${CMAKE_CURRENT_LIST_DIR}/schemas)
 
-# The golden outputs, which the unit tests compare as text. Debian's python3-jsonschema is the system Python's.
+# The golden outputs, which the unit tests compare as text. Debian's python3-jsonschema is for the system Python.
 file(GLOB outputs CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/golden/exports/*.sarif
   ${CMAKE_CURRENT_LIST_DIR}/golden/exports/*.xml)
 add_test(NAME schemas.golden_outputs COMMAND /usr/bin/python3 ${SCHEMAS_DIR}/validate.py ${outputs})
@@ -21,7 +21,7 @@ add_custom_command(OUTPUT ${LEFTOVERS}
   DEPENDS ${CHECK_DIR}/leftovers.c VERBATIM)
 add_custom_target(check_program ALL DEPENDS ${LEFTOVERS})
 
-# One ctest entry per case; the list is Python's.
+# One ctest entry per case; the Python script has the list.
 file(GLOB check_scripts CONFIGURE_DEPENDS ${CHECK_DIR}/*.py)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${check_scripts})
 execute_process(COMMAND ${Python3_EXECUTABLE} -B -c
@@ -39,7 +39,7 @@ rollcall_job_test(check.package job ../check/package_test.py --build ${PROJECT_B
 rollcall_job_test(check.pytest job ../check/pytest_test.py --rollcall $<TARGET_FILE:rollcall_cli>)
 set_tests_properties(check.pytest PROPERTIES SKIP_RETURN_CODE 77)
 
-# Debian's python3-yaml is the system Python's.
+# Debian's python3-yaml is for the system Python.
 add_test(NAME check.recipes COMMAND /usr/bin/python3 -B ${CHECK_DIR}/recipes_test.py
   --rollcall $<TARGET_FILE:rollcall_cli> --leftovers ${LEFTOVERS} --mpirun ${MPIRUN_openmpi})
 set_tests_properties(check.recipes PROPERTIES LABELS job TIMEOUT 300 SKIP_RETURN_CODE 77)

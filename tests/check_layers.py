@@ -9,7 +9,7 @@ import os
 import re
 import sys
 
-# The directories at the top: what each may include besides itself. The collector's have lines of LAYERS.
+# The top directories, and what each may include besides itself. LAYERS has the directories of the collector.
 TOP = {"proto": (), "shim": ("proto",), "collector": ("proto",), "cli": ("proto", "collector")}
 
 
@@ -26,7 +26,7 @@ def main():
         for line in file:
             name, _, links = line.partition(":")
             allowed["collector/" + name] = {"proto", *("collector/" + link for link in [name, *links.split()])}
-    allowed["collector"] = set()  # what lies in no layer
+    allowed["collector"] = set()  # files outside all layers
     wrong = []
     for top in TOP:
         for path in sorted(glob.glob("%s/%s/**/*.*" % (root, top), recursive=True)):
@@ -39,7 +39,7 @@ def main():
                     included = re.match(r'#include "([^"]+)"', line)
                     if not included:
                         continue
-                    # A layer stands for those within it.
+                    # A layer includes the layers within it.
                     if not set(folders(included[1])) & allowed[layer]:
                         wrong.append("%s:%d: %s may not include %s" % (inside, number, layer, included[1]))
     print("\n".join(wrong) or "every #include follows the table")

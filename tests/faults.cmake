@@ -2,7 +2,7 @@
 # installed, and the tests that run them as real jobs under the freshly built rollcall.
 #
 # A source is built twice per MPI, with and without -DFAULT; one without "#ifdef FAULT" is a true negative and is
-# built once. What rollcall must say stands in the source itself: tests/jobs/expectations.py.
+# built once. The source contains the expected output of rollcall: tests/jobs/expectations.py.
 set(FAULTS_DIR ${CMAKE_CURRENT_SOURCE_DIR}/faults)
 set(JOBS_DIR ${CMAKE_CURRENT_SOURCE_DIR}/jobs)
 set(FAULT_FLAGS -g -O1 -Wall -Wextra -Werror -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX
@@ -19,7 +19,7 @@ list(FILTER FAULT_C EXCLUDE REGEX "/generated/|/nccl/|/nccl_mpi/")  # nccl.cmake
 list(FILTER FAULT_PYTHON EXCLUDE REGEX "/(support|torch)/")
 set(PLACEMENT_DRIVER ${FAULTS_DIR}/generated/placement.c)
 
-# OUT becomes the executable of SOURCE, compiled by COMPILER with FLAGS, at tests/faults/MPI/NAME.
+# Sets OUT to the executable of SOURCE, compiled by COMPILER with FLAGS, at tests/faults/MPI/NAME.
 function(rollcall_fault_program out mpi name compiler source)
   set(binary ${CMAKE_CURRENT_BINARY_DIR}/faults/${mpi}/${name})
   get_filename_component(dir ${binary} DIRECTORY)
@@ -31,8 +31,8 @@ function(rollcall_fault_program out mpi name compiler source)
   set(${out} ${binary} PARENT_SCOPE)
 endfunction()
 
-# Whether a test, or those of a fault program, are of the share that is configured; each is in one of SHARES, by a hash,
-# so that a new one moves no other.
+# Whether a test, or the tests of a fault program, belong to the configured share. A hash assigns each to one of SHARES,
+# so that a new one does not move others.
 set(FAULT_SHARES 12)
 function(rollcall_in_share out name shares)
   set(${out} TRUE PARENT_SCOPE)
@@ -47,7 +47,7 @@ function(rollcall_in_share out name shares)
   endif()
 endfunction()
 
-# The programs of tests/faults that scripts and pages name: other tests run them.
+# The programs of tests/faults that scripts and pages name; other tests run them.
 function(rollcall_named_programs out)
   set(named "")
   foreach(file ${ARGN})
@@ -61,8 +61,8 @@ file(GLOB NAMING ${CMAKE_CURRENT_SOURCE_DIR}/check/*.py ${CMAKE_CURRENT_SOURCE_D
   ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/verdicts/*.md)
 rollcall_named_programs(NAMED_PROGRAMS ${NAMING})
 
-# A ctest entry that runs tests/jobs/run_job_test.py in JOB_ENVIRONMENT. Most of its time is waiting, hence no lock:
-# two jobs share two cores well. Of many only those of the share.
+# A ctest entry that runs tests/jobs/run_job_test.py in JOB_ENVIRONMENT. It mostly waits, so there is no lock: two jobs
+# run well on two cores. Of many tests, only those of the share are added.
 set(JOB_ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
 function(rollcall_job_test name label)
   set(chosen TRUE)
@@ -85,7 +85,7 @@ endfunction()
 function(rollcall_fault_tests mpi source fault_program control_program)
   file(RELATIVE_PATH name ${FAULTS_DIR} ${source})
   set(common run_job_test.py --rollcall $<TARGET_FILE:rollcall_cli> --mpi ${mpi} --source ${source})
-  # A full test runs what the short one does, and more.
+  # A full test includes the cases of the short one.
   if(NOT ROLLCALL_FULL_TESTS)
     if(fault_program)
       rollcall_job_test(fault.${mpi}.${name} job ${common} --program ${fault_program})

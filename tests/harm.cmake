@@ -1,5 +1,5 @@
-# What `rollcall attach` must never do to a job: tests/harm/run_harm_test.py says what is compared, and how to do it as
-# often as docs/attach.md says.
+# `rollcall attach` must never change a job: tests/harm/run_harm_test.py documents what is compared, and how to repeat
+# it as often as docs/attach.md states.
 add_executable(looks harm/looks.cc)
 target_link_libraries(looks PRIVATE rollcall_live)
 rollcall_flags(looks)

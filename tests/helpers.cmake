@@ -1,10 +1,10 @@
-# What tests/CMakeLists.txt is built of.
+# Functions for tests/CMakeLists.txt.
 
-# The GoogleTest executable TARGET of every *_test.cc below tests/DIR, linked with LIBRARY.
+# Adds the GoogleTest executable TARGET of every *_test.cc below tests/DIR, linked with LIBRARY.
 function(rollcall_unit_tests target dir library)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/*_test.cc)
   if(ROLLCALL_SANITIZE MATCHES thread)
-    # The code of these folders starts no thread and takes no lock.
+    # The code of these folders starts no threads and takes no locks.
     list(FILTER sources EXCLUDE REGEX
          "/collector/(attach|check|diagnosis|export|import/flight_recorder|matching|model|report)/")
   endif()
@@ -13,25 +13,25 @@ function(rollcall_unit_tests target dir library)
   target_compile_definitions(${target} PRIVATE ROLLCALL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   rollcall_flags(${target})
   rollcall_unity(${target} TEST)
-  # What is under test is optimised; the tests themselves are compiled once and run once.
+  # The tested code is optimised; the tests are not, because they are compiled once and run once.
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
   if(ROLLCALL_SANITIZE)
     rollcall_sharded_tests(${target})
     return()
   endif()
-  # Discovery at test time: a build need not run the tests to be built.
+  # Discovery at test time: a build does not need to run the tests.
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     PROPERTIES LABELS unit TIMEOUT 120)
 endfunction()
 
-# Under a sanitizer a process starts ten times as slowly, so that a few of them run many tests each: TARGET.0
-# and so on. Debian's gRPC is not built for ThreadSanitizer and gives false warnings: without the tests that
-# talk over it, there; nor are those repeated that diagnose one trace after another on one thread.
+# Under a sanitizer a process starts ten times as slowly, so a few processes (TARGET.0 and so on) run many tests
+# each. ThreadSanitizer excludes tests that use Debian's gRPC, which is not built for it and gives false warnings,
+# and tests that diagnose one trace after another on one thread.
 function(rollcall_sharded_tests target)
   set(shards 4)
   set(filter "*")
   if(ROLLCALL_SANITIZE MATCHES thread)
-    set(filter "-*Grpc*:RunTest*:CheckTest*:ServeTest*:BadDay*")
+    set(filter "-*Grpc*:RunTest*:CheckTest*:ServeTest*:Degraded*")
   endif()
   math(EXPR last "${shards} - 1")
   foreach(shard RANGE ${last})
@@ -42,8 +42,8 @@ function(rollcall_sharded_tests target)
 endfunction()
 
 # Every tests/fuzz/NAME_fuzz.cc: with ROLLCALL_FUZZERS a libFuzzer executable, and always an ordinary
-# test NAME_replay that runs the same entry point over tests/fuzz/corpus/NAME, so that what a fuzzer
-# found once stays found.
+# test NAME_replay that runs the same entry point over tests/fuzz/corpus/NAME, so that findings
+# of a fuzzer are tested in every build.
 function(rollcall_fuzz_targets)
   set(dir ${CMAKE_CURRENT_SOURCE_DIR}/fuzz)
   file(GLOB sources CONFIGURE_DEPENDS ${dir}/*_fuzz.cc)

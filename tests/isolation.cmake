@@ -1,23 +1,23 @@
 # What an injected library can do to a program, as regression tests: the programs of tests/isolation/programs,
 # built with every MPI that is installed, and tests/isolation/run_isolation_test.py, which compares each with and
-# without librollcall.so. tests/isolation/cases.py says which there are. Also the proof that the library is what
-# it should be (hygiene.py), and the ring against the collector's reader (reader_torture).
+# without librollcall.so. tests/isolation/cases.py lists the cases. Also tests of the properties of the library
+# file (hygiene.py), and of the ring with the collector's reader (reader_torture).
 set(ISOLATION_DIR ${CMAKE_CURRENT_LIST_DIR}/isolation)
 set(ISOLATION_PROGRAMS ${ISOLATION_DIR}/programs)
 set(ISOLATION_FLAGS -g -O1 -Wall -Wextra -Werror -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX
     -Wno-stringop-overflow -Wno-stringop-overread -Wno-cast-function-type
-    # clang, where it is the compiler, does not know all of these.
+    # clang does not know all of these options.
     -Wno-unknown-warning-option)
 file(GLOB ISOLATION_SCRIPTS CONFIGURE_DEPENDS ${ISOLATION_DIR}/*.py ${CMAKE_CURRENT_LIST_DIR}/jobs/*.py)
 file(GLOB ISOLATION_HEADERS CONFIGURE_DEPENDS ${ISOLATION_PROGRAMS}/*.h)
-# Built in ways of their own, below.
+# These are built separately, below.
 set(ISOLATION_SPECIAL plugin.c local_plugin.c counting_tool.c)
 
 add_executable(ring_summary ${ISOLATION_DIR}/ring_summary.cc)
 target_link_libraries(ring_summary PRIVATE rollcall_proto)
 rollcall_flags(ring_summary)
 
-# OUT is appended the file that COMPILER makes of SOURCE with further arguments.
+# Appends to OUT the file that COMPILER makes of SOURCE with further arguments.
 function(rollcall_harm_program out mpi name compiler source)
   set(binary ${CMAKE_CURRENT_BINARY_DIR}/isolation/${mpi}/${name})
   add_custom_command(OUTPUT ${binary}
@@ -63,7 +63,7 @@ function(rollcall_isolation_tests mpi cc cxx)
   endif()
   add_custom_target(harm_programs_${mpi} ALL DEPENDS ${built})
 
-  # One ctest entry per case; the list is Python's.
+  # One ctest entry per case; the Python script has the list.
   execute_process(COMMAND ${Python3_EXECUTABLE} -B -c
     "import cases; print(';'.join(n for n, c in cases.CASES.items() if '${mpi}' in c.mpis))"
     WORKING_DIRECTORY ${ISOLATION_DIR} OUTPUT_VARIABLE cases OUTPUT_STRIP_TRAILING_WHITESPACE
@@ -93,7 +93,7 @@ foreach(mpi openmpi mpich)
 endforeach()
 rollcall_isolation_test(isolation.hygiene hygiene.py --exec $<TARGET_FILE:rollcall_exec>)
 
-# The collector's reader against a recorder that is killed: tests/shim/ring/reader_torture.cc.
+# The collector's reader with a recorder that is killed: tests/shim/ring/reader_torture.cc.
 add_executable(reader_torture ${CMAKE_CURRENT_LIST_DIR}/shim/ring/reader_torture.cc)
 target_link_libraries(reader_torture PRIVATE rollcall_collector rollcall_shim_parts GTest::gtest_main)
 rollcall_flags(reader_torture)

@@ -1,5 +1,5 @@
-# Real jobs of Open MPI (one case: MPICH) under `rollcall run`, `rollcall collector` and `rollcall agent`, on
-# good days and bad ones; tests/live/cases_*.py say which there are.
+# Real jobs of Open MPI (one case: MPICH) under `rollcall run`, `rollcall collector` and `rollcall agent`, with
+# and without failures; tests/live/cases_*.py list the cases.
 set(LIVE_DIR ${CMAKE_CURRENT_LIST_DIR}/live)
 file(GLOB LIVE_SCRIPTS CONFIGURE_DEPENDS ${LIVE_DIR}/*.py)
 
@@ -22,7 +22,7 @@ if(TARGET rollcall_cli AND MPICC_openmpi AND MPIRUN_openmpi)
     endif()
   endforeach()
 
-  # One ctest entry per case; the list is Python's.
+  # One ctest entry per case; the Python script has the list.
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${LIVE_SCRIPTS})
   execute_process(COMMAND ${Python3_EXECUTABLE} -B -c
     "import run_live_test; print(';'.join(run_live_test.CASES))"

@@ -1,6 +1,6 @@
-# The oracle (tests/oracle/README.md): a simulator of MPI that shares nothing with the diagnosis engine,
-# and the two compared on generated programs. A sample is a unit test; the whole is tests/oracle/run, and
-# a test of the label full.
+# The oracle (tests/oracle/README.md) is a simulator of MPI that shares no code with the diagnosis. Both are
+# compared on generated programs. A sample is a unit test; tests/oracle/run and a test with the label full run
+# all of them.
 add_library(rollcall_oracle STATIC oracle/collectives.cc oracle/explore.cc oracle/generate.cc
   oracle/judge.cc oracle/judgement.cc oracle/machine.cc oracle/messages.cc oracle/observe.cc oracle/planter.cc oracle/program.cc
   oracle/shrink.cc

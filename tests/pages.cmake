@@ -1,9 +1,9 @@
-# What holds for all pages: width, links, and that each is reachable (tests/pages/check_pages.py).
+# Rules for all pages: width, links, and that each page is reachable (tests/pages/check_pages.py).
 add_test(NAME pages COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/pages/check_pages.py ${PROJECT_SOURCE_DIR})
 set_tests_properties(pages PROPERTIES LABELS unit)
 
-# The README and the pages of docs/verdicts show verdicts that the program really prints: each is printed
-# again and compared (tests/pages/shown_verdicts.py). The page of a kind must show one.
+# The README and the pages of docs/verdicts show verdicts as the program prints them: each is printed again and
+# compared (tests/pages/shown_verdicts.py). The page of each kind must show one.
 function(rollcall_shown_verdicts page)
   file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${page})
   list(APPEND JOB_ENVIRONMENT "ROLLCALL_FORK_LAUNCHER=$<TARGET_FILE:fork_launcher>")

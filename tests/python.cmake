@@ -1,6 +1,6 @@
-# Python frames in call paths, under every interpreter that the machine has: tests/python. One test for each
-# interpreter, and one for each minor version that is supported and missing, which says so. All of them under
-# Open MPI; under MPICH, whose calls are the same to Python, the system's own.
+# Python frames in call paths, under every interpreter of the machine: tests/python. One test for each interpreter,
+# and one for each supported minor version that is missing, which reports that. All interpreters run under Open MPI.
+# Only the system's interpreter runs under MPICH, because calls look the same from Python.
 set(PYTHON_TESTS ${CMAKE_CURRENT_LIST_DIR}/python)
 set(PYTHON_SUPPORTED 3.8 3.9 3.10 3.11 3.12 3.13 3.14)
 set(PYTHON_LIBRARY_openmpi libmpi.so.40)

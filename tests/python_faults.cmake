@@ -1,10 +1,10 @@
 # The Python sources of tests/faults: all under mpi4py, where it is installed; and by ctypes under the
-# other MPI and with every interpreter that is found, one source each in turn (all of them in the full
-# tests).
+# other MPI and with every interpreter that is found. Each interpreter gets some of the sources in turn (all of
+# them in the full tests).
 set(MPI_LIBRARY_openmpi libmpi.so.40)
 set(MPI_LIBRARY_mpich libmpich.so.12)
 
-# Debian's mpi4py is Open MPI's, and belongs to the system's Python.
+# Debian's mpi4py is built for Open MPI and for the system's Python.
 execute_process(COMMAND /usr/bin/python3 -c "import mpi4py" RESULT_VARIABLE no_mpi4py
   OUTPUT_QUIET ERROR_QUIET)
 if(no_mpi4py OR NOT MPIRUN_openmpi)
@@ -19,7 +19,7 @@ else()
   endforeach()
 endif()
 
-# What sends objects, tests requests or calls MPI in several threads needs mpi4py.
+# Sources that send objects, test requests or call MPI in several threads need mpi4py.
 list(FILTER FAULT_PYTHON EXCLUDE REGEX "/(thread|poll)_[^/]*$")
 
 # The tests of one source under one MPI and interpreter, without mpi4py.
@@ -35,7 +35,7 @@ function(rollcall_ctypes_tests label mpi version python source)
   endif()
 endfunction()
 
-# What a source costs where it waits for a stall is not worth paying twice.
+# Sources that wait for a stall take long and are not repeated with other interpreters.
 set(rotating ${FAULT_PYTHON})
 list(FILTER rotating EXCLUDE REGEX "/(loader_queue|reduce_op)[.]py$")
 set(turn 0)
@@ -58,7 +58,7 @@ foreach(version 3.8 3.9 3.10 3.11 3.12 3.13 3.14)
     if(NOT MPIRUN_${mpi})
       continue()
     endif()
-    # MPICH is slow where ranks share cores: it takes every third turn, from the first on.
+    # MPICH is slow if ranks share cores, so it runs only every third time, beginning with the first.
     math(EXPR third "${turn} % 3")
     if(mpi STREQUAL mpich AND NOT third EQUAL 0)
       continue()

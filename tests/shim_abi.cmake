@@ -1,5 +1,5 @@
 # tests/shim/abi: the wrapper table and the ABI facts against each vendor's mpi.h, one executable per
-# vendor that is installed. Most of it is decided at compile time; the program prints the differences.
+# vendor that is installed. Most checks are done at compile time; the program prints the differences.
 
 # Adds the test shim.abi.NAME from shim/abi/SOURCE, compiled and linked as WRAPPER would.
 function(rollcall_abi_test name source wrapper show)
@@ -64,7 +64,7 @@ function(rollcall_nccl_abi_test)
 endfunction()
 rollcall_nccl_abi_test()
 
-# And for the functions of the CUDA driver that the shim calls itself, and the names of those that it wraps.
+# The same for the functions of the CUDA driver that the shim calls, and the names of those that it wraps.
 if(ROLLCALL_NCCL_INCLUDE AND EXISTS ${ROLLCALL_NCCL_INCLUDE}/cuda.h)
   foreach(name cuda_driver cuda_forms)
     add_executable(abi_${name} ${CMAKE_CURRENT_SOURCE_DIR}/shim/abi/${name}.cc)

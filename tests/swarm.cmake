@@ -1,9 +1,9 @@
-# The collector under the agents of a job that is larger than this machine: tests/swarm. The tests run a small one;
-# docs/scale.md has the figures of large ones.
+# The collector with the agents of a job that is larger than this machine: tests/swarm. The tests run a small job;
+# docs/scale.md has the figures of large jobs.
 add_executable(swarm swarm/swarm.cc)
 target_link_libraries(swarm PRIVATE rollcall_collector CLI11::CLI11 nlohmann_json::nlohmann_json)
 rollcall_flags(swarm)
-# Of larger jobs than that: what agents said once, said again.
+# Larger jobs, by replay of recorded messages of agents.
 add_executable(replay swarm/replay.cc swarm/recorded_nodes.cc)
 target_link_libraries(replay PRIVATE rollcall_collector CLI11::CLI11 nlohmann_json::nlohmann_json)
 rollcall_flags(replay)

@@ -1,4 +1,4 @@
-"""What the scripts of this directory share: commands that end, Debian's sources, a judged job, and load."""
+"""Code that the scripts of this directory share: commands with a time limit, Debian's sources, a judged job, load."""
 
 import glob
 import json
@@ -12,18 +12,18 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 ROLLCALL = os.path.join(ROOT, "build/release/bin/rollcall")
-# CPU time of a process of the load, more than the runs take between which the load is started anew.
+# CPU time of a process of the load: more than the runs take that share one load.
 LOAD_LIMIT_S = 3600
 
 
 def run(command, timeout=None, cwd=None, **environment):
-    """Its exit code (None: ended for want of time) and output; leaves nothing behind."""
+    """Returns its exit code (None: time limit exceeded) and output; no process remains."""
     code, out, errors = run_apart(command, timeout, cwd, subprocess.STDOUT, **environment)
     return code, out + errors
 
 
 def run_apart(command, timeout=None, cwd=None, stderr=None, **environment):
-    """The same with standard output and error apart, unless told where errors go."""
+    """The same with separate standard output and error, unless errors are redirected."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=stderr or errors, cwd=cwd,
                                    start_new_session=True, env={**os.environ, **environment})
@@ -31,7 +31,7 @@ def run_apart(command, timeout=None, cwd=None, stderr=None, **environment):
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:
             code = None
-            # The launcher ends its ranks; its session is gone for certain afterwards.
+            # The launcher ends its ranks; afterwards its whole session is killed.
             process.send_signal(signal.SIGTERM)
             try:
                 process.wait(10)
@@ -57,7 +57,7 @@ def must(command, **options):
 
 
 def fetch_source(work, package, wildcard="*"):
-    """Unpacks what matches of a source package of the distribution that this runs on; None if it cannot be had."""
+    """Unpacks matching files of a source package of this distribution; None if it is not available."""
     unpacked = glob.glob(os.path.join(work, package + "-*/"))
     if unpacked:
         return unpacked[0]
@@ -106,7 +106,7 @@ def describe(findings):
 
 
 class Load:
-    """So many processes that keep a core busy, for the time of a `with`, and bounded in any case."""
+    """Processes that each keep a core busy during a `with` block, with a limit in any case."""
 
     def __init__(self, count):
         self.count = count
@@ -114,7 +114,7 @@ class Load:
 
     def __enter__(self):
         for _ in range(self.count):
-            # The kernel ends them with this process, however that ends.
+            # The kernel ends them with this process, for whatever reason it ends.
             self.processes.append(subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", "sh", "-c", "ulimit -t %d; while :; do :; done" % LOAD_LIMIT_S],
                 stdin=subprocess.DEVNULL, start_new_session=True))

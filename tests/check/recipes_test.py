@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the recipes of docs/ci.md start, they find: their commands are run as they stand there.
+"""Runs the commands of the recipes of docs/ci.md unchanged, and checks that they find what they should.
 
 77 without PyYAML.
 """
@@ -20,7 +20,7 @@ except ImportError:
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NOTHING, FINDINGS = 0, 1
 TIMEOUT_S = 120
-# What the services set themselves would move the root.
+# Variables that the services set would change the root.
 SERVICE_VARIABLES = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 

@@ -63,7 +63,7 @@ class Scene:
 
     def check(self, command, *options, ranks=3):
         """Runs `command` as a job under check, with every output."""
-        # A CI service's own variables would move the root.
+        # Variables of a CI service would change the root.
         words = ["env", "-u", "GITHUB_WORKSPACE", "-u", "CI_PROJECT_DIR",
                  self.args.rollcall, "check", "--color=never", "--source-root", ROOT]
         for kind, name in (("json", "verdict.json"), ("sarif", "a.sarif"), ("junit", "a.xml"),
@@ -156,7 +156,7 @@ def buffering(scene):
 
 
 def left_behind(scene):
-    """Messages and collectives that not everybody took part in."""
+    """Messages and collectives in which some ranks did not take part."""
     finding = scene.leftovers("message").ends(FINDINGS).finds("p2p-unmatched")
     line = [site["line"] for site in finding["lines"]]
     if line != [marked(LEFTOVERS, "message")]:
@@ -173,7 +173,7 @@ def left_behind(scene):
 
 
 def notes(scene):
-    """What is untidy is noted, and fails who asks for it."""
+    """Leaks are notes, and fail the check only on request."""
     for mode in ("request", "communicator"):
         bundle = os.path.join(scene.directory, "job.zst")
         outcome = scene.leftovers(mode, "--bundle", bundle).ends(NOTHING)
@@ -185,7 +185,7 @@ def notes(scene):
 
 
 def call_sites(scene):
-    """One collective from two places of a correct program: a note, for who asks for it."""
+    """One collective from two places of a correct program is a note, on request."""
     true_negative = "true_negatives/both_arms.c"
     scene.fault(true_negative, control=True).ends(NOTHING).finds()
     outcome = scene.fault(true_negative, "--call-sites", control=True).ends(NOTHING)
@@ -195,13 +195,13 @@ def call_sites(scene):
 
 
 def healthy(scene):
-    """Nothing is found in programs that do nothing wrong."""
+    """Correct programs have no findings."""
     for mode in ("clean", "wildcards"):
         scene.leftovers(mode).ends(NOTHING).finds()
 
 
 def fails_by_itself(scene):
-    """A job that fails without a finding keeps its own failure apart."""
+    """A job that fails without a finding has a separate exit code."""
     outcome = scene.leftovers("fails").ends(JOB_FAILED)
     outcome.finds()
     outcome.require("exit code 7" in outcome.stderr, "its code is not said")
@@ -210,7 +210,7 @@ def fails_by_itself(scene):
 
 
 def out_of_time(scene):
-    """--timeout ends the job; who is slow is not accused."""
+    """--timeout ends the job; a slow rank is not accused."""
     started = time.monotonic()
     outcome = scene.leftovers("late", "--timeout", "2", ranks=2).ends(FINDINGS)
     finding = outcome.finds("timed-out")
@@ -220,7 +220,7 @@ def out_of_time(scene):
 
 
 def out_of_time_while_it_moves(scene):
-    """--timeout ends a job that moves: what waited at that moment does not hang."""
+    """--timeout ends a job that makes progress: ranks that wait at that moment do not hang."""
     outcome = scene.leftovers("serves", "--timeout", "3", ranks=2).ends(FINDINGS)
     finding = outcome.finds("timed-out")
     outcome.require(finding["hangs"] is False, str(finding))

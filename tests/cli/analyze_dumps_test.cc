@@ -1,4 +1,5 @@
-// rollcall analyze on Flight Recorder dumps: recognised by content, ranks from names, exit codes.
+// `rollcall analyze` on Flight Recorder dumps: it recognises them by content, takes ranks from file
+// names, and sets the exit code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ TEST_F(AnalyzeDumps, NamesTheCulprit) {
   EXPECT_THAT(outcome.out, HasSubstr("training.py:"));
 }
 
-TEST_F(AnalyzeDumps, RankPattern) {
+TEST_F(AnalyzeDumps, RankPatternGivesRanksAndNeedsAGroup) {
   Write("rank", "-of-4.bin2");
   const Outcome with = Analyze({"--rank-pattern", "rank([0-9]+)-", directory_.path()});
   EXPECT_EQ(with.exit_code(), 1) << with.err;
@@ -64,7 +65,7 @@ TEST_F(AnalyzeDumps, RankPattern) {
   EXPECT_EQ(Analyze({"--rank-pattern", "rank[0-9]+", directory_.path()}).exit_code(), 2);
 }
 
-TEST_F(AnalyzeDumps, DamageIsNamedOnStderrAndTheRestIsUsed) {
+TEST_F(AnalyzeDumps, ReportsDamagedFilesOnStderrAndUsesTheRest) {
   Write("_dump_", "");
   fs::resize_file(directory_.Path("_dump_0"), 300);
   std::ofstream(directory_.Path("_dump_3"), std::ios::binary | std::ios::trunc)
@@ -78,7 +79,7 @@ TEST_F(AnalyzeDumps, DamageIsNamedOnStderrAndTheRestIsUsed) {
   EXPECT_THAT(outcome.out, HasSubstr("no trace of rank"));
 }
 
-TEST_F(AnalyzeDumps, ABundleSaysTheSame) {
+TEST_F(AnalyzeDumps, BundleGivesTheSameVerdict) {
   Write("_dump_", "");
   const std::string said = Analyze({directory_.path()}).out;
   const std::string bundle = directory_.path() + ".bundle";
@@ -90,7 +91,7 @@ TEST_F(AnalyzeDumps, ABundleSaysTheSame) {
   EXPECT_EQ(outcome.out, said);
 }
 
-TEST_F(AnalyzeDumps, NothingButNoise) {
+TEST_F(AnalyzeDumps, DirectoryWithoutTracesIsAnError) {
   std::ofstream(directory_.Path("notes.txt")) << "nothing\n";
   const Outcome outcome = Analyze({directory_.path()});
   EXPECT_EQ(outcome.exit_code(), 2);

@@ -1,4 +1,4 @@
-// `rollcall attach --core`: what is refused.
+// `rollcall attach --core`: errors of usage.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(AttachTest, CoresTakeNoOptionsOfARunningJob) {
+TEST(AttachTest, CoreRejectsOptionsForRunningJobsAndDirectoriesWithoutCores) {
   const TemporaryDirectory directory;
   const std::vector<std::string> command = {ROLLCALL_BIN, "attach", "--core", directory.path()};
   for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{

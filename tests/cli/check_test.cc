@@ -1,5 +1,5 @@
-// `rollcall check` around programs that are no MPI jobs: exit codes, and what is refused
-// beforehand.
+// `rollcall check` with programs that are not MPI jobs: exit codes, and errors that are reported
+// before the job starts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ class CheckTest : public ::testing::Test {
   TemporaryDirectory directory_;
 };
 
-TEST_F(CheckTest, AJobWithoutRanksPassesOnlyIfAsked) {
+TEST_F(CheckTest, JobWithoutRanksPassesOnlyWithAllowNoRanks) {
   const Outcome outcome = Check({}, {"echo", "hello"});
   EXPECT_EQ(outcome.exit_code(), 2);
   EXPECT_EQ(outcome.out, "hello\n");
@@ -38,13 +38,13 @@ TEST_F(CheckTest, AJobWithoutRanksPassesOnlyIfAsked) {
   EXPECT_EQ(Check({"--allow-no-ranks"}, {"true"}).exit_code(), 0);
 }
 
-TEST_F(CheckTest, AJobThatFailsByItselfIs3) {
+TEST_F(CheckTest, FailureOfTheJobItselfGivesExitCode3) {
   const Outcome outcome = Check({}, {"sh", "-c", "exit 5"});
   EXPECT_EQ(outcome.exit_code(), 3);
   EXPECT_THAT(outcome.err, HasSubstr("the job itself ended with exit code 5"));
 }
 
-TEST_F(CheckTest, TheTimeLimitEndsTheJob) {
+TEST_F(CheckTest, TimeoutEndsTheJob) {
   const std::string json = directory_.Path("verdict.json");
   const Outcome outcome = Check({"--timeout", "0.2", "--output", "json=" + json}, {"sleep", "60"});
   EXPECT_EQ(outcome.exit_code(), 1);
@@ -56,7 +56,7 @@ TEST_F(CheckTest, TheTimeLimitEndsTheJob) {
   EXPECT_EQ(verdict["job"]["command"][0], "sleep");
 }
 
-TEST_F(CheckTest, UsageErrorsAre2) {
+TEST_F(CheckTest, UsageErrorsGiveExitCode2) {
   EXPECT_EQ(Check({}, {}).exit_code(), 2);
   EXPECT_EQ(Check({"--timeout", "-1"}, {"true"}).exit_code(), 2);
   EXPECT_EQ(Check({"--output", "yaml"}, {"true"}).exit_code(), 2);
@@ -65,7 +65,7 @@ TEST_F(CheckTest, UsageErrorsAre2) {
   EXPECT_EQ(Check({}, {"/no/such/launcher"}).exit_code(), 2);
 }
 
-TEST_F(CheckTest, ABaselineWithAWrongLineIsRefusedBeforeTheJobStarts) {
+TEST_F(CheckTest, InvalidBaselineIsRefusedBeforeTheJobStarts) {
   const std::string baseline = directory_.Write("known", "# known\np2p-deadlock in main\n");
   const Outcome outcome = Check({"--baseline", baseline}, {"echo", "started"});
   EXPECT_EQ(outcome.exit_code(), 2);
@@ -75,7 +75,7 @@ TEST_F(CheckTest, ABaselineWithAWrongLineIsRefusedBeforeTheJobStarts) {
               HasSubstr("/none: cannot be read"));
 }
 
-TEST_F(CheckTest, WithoutASetUpNothingIsStarted) {
+TEST_F(CheckTest, DoesNotStartTheJobIfTheDirectoryIsUnusable) {
   std::filesystem::create_directory(directory_.Path("run"));
   std::filesystem::permissions(directory_.Path("run"), std::filesystem::perms(0755));
   const Outcome outcome = Check({}, {"echo", "started"});

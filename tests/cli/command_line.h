@@ -1,4 +1,4 @@
-// Runs a program and says what came of it.
+// Runs a program and returns its output and status.
 #ifndef ROLLCALL_TESTS_CLI_COMMAND_LINE_H_
 #define ROLLCALL_TESTS_CLI_COMMAND_LINE_H_
 
@@ -22,7 +22,7 @@ struct Outcome {
   int signal() const { return WIFSIGNALED(status) ? WTERMSIG(status) : 0; }
 };
 
-// `on_output` is called whenever more of stdout came, with the pid and all of it so far.
+// `on_output` is called whenever more of stdout arrives, with the pid and all of stdout so far.
 inline Outcome RunCommand(std::vector<std::string> words, const std::string& input = "",
                           const std::function<void(pid_t, const std::string&)>& on_output = nullptr,
                           const std::function<void()>& in_child = nullptr) {

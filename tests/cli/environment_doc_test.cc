@@ -1,4 +1,4 @@
-// docs/environment.md is written for people; proto/environment.h is the list.
+// docs/environment.md must list the variables exactly as proto/environment.h defines them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// `rollcall exec` must make no difference to the program, nor to who waits for it.
+// `rollcall exec` must change nothing for the program or for the process that waits for it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,26 +33,26 @@ INSTANTIATE_TEST_SUITE_P(Exec, EndSignals,
                          ::testing::Values(SIGKILL, SIGTERM, SIGINT, SIGSEGV, SIGABRT, SIGPIPE,
                                            SIGALRM, SIGUSR1, SIGHUP));
 
-TEST(ExecTest, InputAndOutputAreTheProgramsOwn) {
+TEST(ExecTest, PassesStandardStreamsThrough) {
   const Outcome outcome = RunCommand(Exec("cat; echo problem >&2"), "some text\n");
   EXPECT_EQ(outcome.out, "some text\n");
   EXPECT_EQ(outcome.err, "problem\n");
 }
 
-TEST(ExecTest, ArgumentsAreUntouched) {
+TEST(ExecTest, PassesArgumentsUnchanged) {
   const Outcome outcome = RunCommand(
       {ROLLCALL_BIN, "exec", "--", "sh", "-c", "printf '[%s]' \"$@\"", "x", "a b", "", "--", "-h"});
   EXPECT_EQ(outcome.out, "[a b][][--][-h]");
 }
 
-TEST(ExecTest, TheProcessGroupIsTheSame) {
+TEST(ExecTest, ProgramStaysInTheProcessGroupOfItsParent) {
   const Outcome outcome = RunCommand(Exec("ps -o pgid= -p $$; ps -o pgid= -p $PPID"));
   const size_t line = outcome.out.find('\n');
   ASSERT_NE(line, std::string::npos);
   EXPECT_EQ(outcome.out.substr(0, line + 1), outcome.out.substr(line + 1));
 }
 
-TEST(ExecTest, SignalsToItReachTheProgram) {
+TEST(ExecTest, ForwardsSignalsToTheProgram) {
   bool sent = false;
   const Outcome outcome =
       RunCommand(Exec("trap 'echo got; exit 5' TERM; echo ready; while :; do sleep 0.01; done"), "",
@@ -66,7 +66,7 @@ TEST(ExecTest, SignalsToItReachTheProgram) {
   EXPECT_THAT(outcome.out, HasSubstr("got"));
 }
 
-TEST(ExecTest, TheProgramDiesWithItsParent) {
+TEST(ExecTest, ProgramDiesWithItsParent) {
   bool killed = false;
   const Outcome outcome = RunCommand(Exec("echo ready; while :; do sleep 0.01; done"), "",
                                      [&](pid_t pid, const std::string& out) {
@@ -75,20 +75,20 @@ TEST(ExecTest, TheProgramDiesWithItsParent) {
                                          kill(pid, SIGKILL);
                                        }
                                      });
-  // stdout ended, so nobody holds it any more.
+  // RunCommand() reads stdout to its end, so no process holds it any more.
   EXPECT_EQ(outcome.signal(), SIGKILL);
 }
 
-TEST(ExecTest, NotFoundAndNotExecutable) {
+TEST(ExecTest, MissingProgramGives127AndNonExecutableGives126) {
   EXPECT_EQ(RunCommand({ROLLCALL_BIN, "exec", "--", "/no/such/program"}).exit_code(), 127);
   EXPECT_EQ(RunCommand({ROLLCALL_BIN, "exec", "--", "/etc/passwd"}).exit_code(), 126);
   EXPECT_EQ(RunCommand({ROLLCALL_BIN, "exec"}).exit_code(), 2);
 }
 
-TEST(ExecTest, TheParentHoldsNoDescriptor) {
-  // The parent closes its own while the program starts already. The program then closes its stdout
-  // and lives on until its stdin ends: whoever reads stdout must see the end at once, or this test
-  // waits for it for ever.
+TEST(ExecTest, ParentKeepsNoPipeOpen) {
+  // The parent closes its descriptors while the program already starts. The program then closes its
+  // stdout and runs until its stdin ends. The reader of stdout must see the end immediately;
+  // otherwise this test waits forever.
   const std::string script =
       "for try in $(seq 1000); do"
       "  pipes=$(ls -l /proc/$PPID/fd | grep -c pipe); [ $pipes -eq 0 ] && break; done;"
@@ -97,7 +97,7 @@ TEST(ExecTest, TheParentHoldsNoDescriptor) {
   EXPECT_EQ(outcome.err, "0\n");
 }
 
-TEST(ExecTest, TheParentHoldsTheLaunchersConnection) {
+TEST(ExecTest, ParentKeepsTheLaunchersConnection) {
   const std::string script =
       "for try in $(seq 1000); do [ -e /proc/$PPID/fd/8 ] || break; done; ls /proc/$PPID/fd";
   const Outcome outcome = RunCommand(Exec(script), "", nullptr, [] {
@@ -107,7 +107,7 @@ TEST(ExecTest, TheParentHoldsTheLaunchersConnection) {
   EXPECT_EQ(outcome.out, "0\n1\n2\n7\n");
 }
 
-TEST(ExecTest, TheEndIsJournaled) {
+TEST(ExecTest, WritesTheEndOfTheProgramToTheJournal) {
   const TemporaryDirectory directory;
   std::filesystem::create_directory(directory.Path("rings"));
   const Outcome outcome = RunCommand(Exec("kill -SEGV $$"), "", nullptr,

@@ -1,4 +1,4 @@
-// --output: what is accepted, and where it goes.
+// --output: accepted values, and where the output is written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ class OutputsTest : public testing::Test {
   TemporaryDirectory directory_;
 };
 
-TEST_F(OutputsTest, WithoutAPathTheOutputReplacesTheText) {
+TEST_F(OutputsTest, OutputWithoutPathReplacesTheText) {
   const Outcome outcome = Analyze({"--output", "json"});
   EXPECT_EQ(outcome.exit_code(), 1) << outcome.err;
   EXPECT_THAT(outcome.out, StartsWith("{\n  \"format\": \"rollcall-verdict\""));
@@ -56,7 +56,7 @@ TEST_F(OutputsTest, WithoutAPathTheOutputReplacesTheText) {
   EXPECT_EQ(Analyze({"--json", "-"}).out, outcome.out);
 }
 
-TEST_F(OutputsTest, WithPathsAllAreWrittenBesideTheText) {
+TEST_F(OutputsTest, OutputsWithPathsAreWrittenInAdditionToTheText) {
   const Outcome outcome =
       Analyze({"--output", "json=" + Path("a.json"), "--output", "text=" + Path("b=c.txt")});
   EXPECT_EQ(outcome.exit_code(), 1) << outcome.err;
@@ -69,7 +69,7 @@ TEST_F(OutputsTest, WithPathsAllAreWrittenBesideTheText) {
   EXPECT_EQ(files, 2U) << "partial files are left";
 }
 
-TEST_F(OutputsTest, WhatIsNoFileIsWrittenToAndNotReplaced) {
+TEST_F(OutputsTest, WritesToDevicesAndLinksWithoutReplacingThem) {
   EXPECT_EQ(Analyze({"--output", "json=/dev/stderr"}).err, Analyze({"--json", "-"}).out);
   fs::create_symlink(directory_.Write("target", "old"), Path("link"));
   EXPECT_EQ(Analyze({"--output", "json=" + Path("link")}).exit_code(), 1);
@@ -77,19 +77,19 @@ TEST_F(OutputsTest, WhatIsNoFileIsWrittenToAndNotReplaced) {
   EXPECT_EQ(Read("target"), Analyze({"--json", "-"}).out);
 }
 
-TEST_F(OutputsTest, UsageErrors) {
+TEST_F(OutputsTest, UsageErrorsGiveExitCode2) {
   const Outcome unknown = Analyze({"--output", "yaml=x"});
   EXPECT_EQ(unknown.exit_code(), 2);
   EXPECT_THAT(unknown.err, HasSubstr("no output 'yaml'; there are text, "));
   EXPECT_EQ(Analyze({"--output", "json="}).exit_code(), 2);
   EXPECT_EQ(Analyze({"--output", "json", "--output", "text"}).exit_code(), 2);
-  // The job's own output would be mixed with it.
+  // The output of the job would be mixed with the verdict.
   const Outcome mixed = RunCommand({ROLLCALL_BIN, "run", "--output", "json", "--", "true"});
   EXPECT_EQ(mixed.exit_code(), 2);
   EXPECT_THAT(mixed.err, HasSubstr("standard output belongs to the job"));
 }
 
-TEST_F(OutputsTest, AFileThatCannotBeWrittenIsNamed) {
+TEST_F(OutputsTest, ErrorNamesUnwritableFile) {
   const Outcome outcome = Analyze({"--output", "json=" + Path("no/such/directory.json")});
   EXPECT_EQ(outcome.exit_code(), 2);
   EXPECT_THAT(outcome.err, HasSubstr("no/such/directory.json: No such file"));

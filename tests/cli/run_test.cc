@@ -1,4 +1,4 @@
-// `rollcall run` around programs that are no MPI jobs: exit codes, signals, bad days.
+// `rollcall run` with programs that are not MPI jobs: exit codes, signals, failures of rollcall.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -37,9 +37,9 @@ TEST_F(RunTest, PassesTheExitCodeThrough) {
   EXPECT_EQ(RunCommand(Run({"false"})).exit_code(), 1);
 }
 
-// `rollcall run` raises its own again when the job has started: a connection of an agent takes a
-// descriptor.
-TEST_F(RunTest, TheJobKeepsItsLimitOfDescriptors) {
+// `rollcall run` raises its own limit after the job has started, because each connection of an
+// agent needs a descriptor.
+TEST_F(RunTest, JobKeepsItsDescriptorLimit) {
   const std::string job =
       "ulimit -Sn; tries=0; until grep 'open files  *300  *300 ' /proc/$PPID/limits; do "
       "tries=$((tries + 1)); [ $tries -lt 5000 ] || exit 1; done";
@@ -50,17 +50,17 @@ TEST_F(RunTest, TheJobKeepsItsLimitOfDescriptors) {
   EXPECT_THAT(outcome.out, ContainsRegex("^200\nMax open files +300 +300 "));
 }
 
-TEST_F(RunTest, SaysThatNoRankAppeared) {
+TEST_F(RunTest, SaysThatNoRankWasRecorded) {
   const Outcome outcome = RunCommand(Run({"echo", "hello"}));
   EXPECT_EQ(outcome.out, "hello\n");
   EXPECT_THAT(outcome.err, HasSubstr("no rank was recorded"));
 }
 
-TEST_F(RunTest, ASignalBecomes128Plus) {
+TEST_F(RunTest, SignalGivesExitCode128PlusItsNumber) {
   EXPECT_EQ(RunCommand(Run({"sh", "-c", "kill -KILL $$"})).exit_code(), 128 + SIGKILL);
 }
 
-TEST_F(RunTest, UsageErrorsAre2) {
+TEST_F(RunTest, UsageErrorsGiveExitCode2) {
   EXPECT_EQ(RunCommand({ROLLCALL_BIN, "run"}).exit_code(), 2);
   EXPECT_EQ(RunCommand({ROLLCALL_BIN, "run", "--no-such-option", "--", "true"}).exit_code(), 2);
   EXPECT_EQ(RunCommand({ROLLCALL_BIN, "run", "--on-hang=panic", "--", "true"}).exit_code(), 2);
@@ -69,18 +69,18 @@ TEST_F(RunTest, UsageErrorsAre2) {
   EXPECT_THAT(missing.err, HasSubstr("/no/such/launcher: No such file"));
 }
 
-TEST_F(RunTest, OptionsOfTheLauncherAreItsOwn) {
+TEST_F(RunTest, PassesLauncherOptionsThrough) {
   EXPECT_EQ(RunCommand(Run({"printf", "%s", "--json"})).out, "--json");
 }
 
-// A sanitized rollcall does not start behind another preloaded library.
+// A sanitized rollcall does not start if another library is preloaded before the sanitizer.
 constexpr const char* kPreloadedBefore = kSanitized ? "" : "/lib/x86_64-linux-gnu/libm.so.6";
 
-TEST_F(RunTest, TheJobGetsItsEnvironment) {
+TEST_F(RunTest, SetsTheEnvironmentOfTheJob) {
   const Outcome outcome = RunCommand(Run({"env"}), "", nullptr, [] {
     setenv("LD_PRELOAD", kPreloadedBefore, 1);
     setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
-    unsetenv("OMPI_ALLOW_RUN_AS_ROOT");  // whoever tests as root may have them
+    unsetenv("OMPI_ALLOW_RUN_AS_ROOT");  // may be set where tests run as root
     unsetenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM");
   });
   const std::string before = kPreloadedBefore;
@@ -93,14 +93,14 @@ TEST_F(RunTest, TheJobGetsItsEnvironment) {
   EXPECT_THAT(outcome.out, Not(HasSubstr("OMPI_ALLOW_RUN_AS_ROOT")));
 }
 
-// Prints the fork agent that Open MPI would use for a line; "" if there is none.
+// Of() returns the fork agent that Open MPI would use for a command line; "" if there is none.
 class ForkAgent : public RunTest {
  protected:
   void SetUp() override {
     std::filesystem::create_directory(directory_.Path("bin"));
     std::filesystem::copy(ROLLCALL_FAKE_LAUNCHER, directory_.Path("bin/mpirun"));
     std::filesystem::copy(ROLLCALL_FAKE_LAUNCHER, directory_.Path("bin/program"));
-    // A script may add hosts to the line.
+    // A script may add hosts to the command line.
     const std::string file = directory_.Path("bin/mpiexec");
     std::ofstream(file) << "#!/bin/sh\nexec mpirun\n";
     std::filesystem::permissions(file, std::filesystem::perms(0755));
@@ -111,7 +111,7 @@ class ForkAgent : public RunTest {
       const std::string path = directory_.Path("bin") + ":" + getenv("PATH");
       setenv("PATH", path.c_str(), 1);
       setenv("HOME", directory_.path().c_str(), 1);
-      // Debian's gRPC is not built for it: what it reports is none of rollcall's.
+      // Debian's gRPC is not built with ThreadSanitizer, so its reports do not concern rollcall.
       if (kThreadSanitizer) setenv("TSAN_OPTIONS", "report_bugs=0", 1);
       const size_t equals = setting.find('=');
       if (!setting.empty()) setenv(setting.substr(0, equals).c_str(), &setting[equals + 1], 1);
@@ -127,7 +127,7 @@ class ForkAgent : public RunTest {
   }
 };
 
-TEST_F(ForkAgent, IsNotSetWhereNothingNeedsIt) {
+TEST_F(ForkAgent, IsNotSetWhenNoRankNeedsIt) {
   if (FindEndReports() != EndReports::kToPidfds) {
     GTEST_SKIP() << "this kernel reports to the parent only how a process ended";
   }
@@ -141,7 +141,7 @@ TEST_F(ForkAgent, IsNotSetWhereNothingNeedsIt) {
   EXPECT_EQ(Of({"mpirun", "-n", "2", "app"}), "");
 }
 
-TEST_F(ForkAgent, IsSetWhereRanksMayBeElsewhere) {
+TEST_F(ForkAgent, IsSetWhenRanksMayNeedIt) {
   const auto is_set = [this](const std::vector<std::string>& line, const std::string& setting) {
     return Of(line, setting).ends_with("/rollcall-exec --");
   };
@@ -172,12 +172,12 @@ TEST_F(ForkAgent, IsSetWhereRanksMayBeElsewhere) {
   EXPECT_TRUE(is_set(plain, ""));
 }
 
-TEST_F(ForkAgent, TheUsersOwnIsKeptAndOursCanBeSwitchedOff) {
+TEST_F(ForkAgent, DoesNotReplaceTheUsersAndCanBeSwitchedOff) {
   EXPECT_EQ(Of({"mpirun", "-H", "node1", "app"}, "OMPI_MCA_orte_fork_agent=theirs"), "theirs");
   EXPECT_EQ(Of({"mpirun", "-H", "node1", "app"}, "ROLLCALL_FORK_AGENT=0"), "");
 }
 
-TEST_F(RunTest, AScriptWithoutAnInterpreterStarts) {
+TEST_F(RunTest, StartsScriptsWithoutInterpreterLine) {
   const std::string file = directory_.Path("script");
   std::ofstream(file) << "echo \"$1\"; exit 4\n";
   std::filesystem::permissions(file, std::filesystem::perms(0755));
@@ -186,14 +186,14 @@ TEST_F(RunTest, AScriptWithoutAnInterpreterStarts) {
   EXPECT_EQ(outcome.out, "a b\n");
 }
 
-TEST_F(RunTest, TheLaunchersEndExplainsThatNoRankAppeared) {
+TEST_F(RunTest, ReportsHowTheLauncherEndedIfNoRankWasRecorded) {
   EXPECT_THAT(RunCommand(Run({"false"})).err, HasSubstr("the launcher ended with exit code 1"));
   const Outcome killed = RunCommand(Run({"sh", "-c", "kill -SEGV $$"}));
   EXPECT_THAT(killed.err, HasSubstr("the launcher was ended by SIGSEGV"));
   EXPECT_THAT(killed.err, Not(HasSubstr("statically")));
 }
 
-TEST_F(RunTest, AProfilerOfTheUsersIsKept) {
+TEST_F(RunTest, KeepsTheUsersProfilerPlugin) {
   const auto environment = [this](const char* name, const char* value) {
     return RunCommand(Run({"env"}), "", nullptr, [&] { setenv(name, value, 1); }).out;
   };
@@ -202,7 +202,7 @@ TEST_F(RunTest, AProfilerOfTheUsersIsKept) {
   EXPECT_THAT(environment("ROLLCALL_NCCL_PLUGIN", "0"), Not(HasSubstr("NCCL_PROFILER_PLUGIN=")));
 }
 
-TEST_F(RunTest, SignalsReachTheLauncher) {
+TEST_F(RunTest, ForwardsSignalsToTheLauncher) {
   bool sent = false;
   const Outcome outcome = RunCommand(
       Run({"sh", "-c", "trap 'echo got; exit 9' TERM; echo ready; while :; do sleep 0.01; done"}),
@@ -216,7 +216,7 @@ TEST_F(RunTest, SignalsReachTheLauncher) {
   EXPECT_EQ(outcome.out, "ready\ngot\n");
 }
 
-TEST_F(RunTest, ItsOwnDeathLeavesTheJobAlone) {
+TEST_F(RunTest, JobSurvivesTheDeathOfRollcall) {
   bool killed = false;
   const Outcome outcome =
       RunCommand(Run({"sh", "-c",
@@ -232,7 +232,7 @@ TEST_F(RunTest, ItsOwnDeathLeavesTheJobAlone) {
   EXPECT_THAT(outcome.out, HasSubstr("survived"));
 }
 
-TEST_F(RunTest, AnUnusableDirectoryCostsOneLine) {
+TEST_F(RunTest, RunsTheJobIfTheDirectoryIsUnusable) {
   std::filesystem::create_directory(directory_.Path("run"));
   std::filesystem::permissions(directory_.Path("run"), std::filesystem::perms(0755));
   const Outcome outcome = RunCommand(Run({"sh", "-c", "echo out; exit 4"}));
@@ -242,7 +242,7 @@ TEST_F(RunTest, AnUnusableDirectoryCostsOneLine) {
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
 }
 
-TEST_F(RunTest, ATakenPortCostsOneLine) {
+TEST_F(RunTest, RunsTheJobIfTheListenAddressIsUnusable) {
   std::vector<std::string> words = Run({"sh", "-c", "exit 4"});
   words.insert(words.begin() + 2, {"--listen", "no.such.host.invalid:1"});
   const Outcome outcome = RunCommand(words);
@@ -250,7 +250,7 @@ TEST_F(RunTest, ATakenPortCostsOneLine) {
   EXPECT_THAT(outcome.err, HasSubstr("cannot listen on no.such.host.invalid:1"));
 }
 
-TEST_F(RunTest, TracesOfAnotherRunAreNotMixed) {
+TEST_F(RunTest, ReportsTracesOfAnotherRunInTheDirectory) {
   ASSERT_EQ(RunCommand(Run({"sh", "-c", "touch $ROLLCALL_DIR/rings/a.ring"})).exit_code(), 0);
   EXPECT_THAT(RunCommand(Run({"true"})).err, HasSubstr("another run"));
 }

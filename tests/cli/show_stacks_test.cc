@@ -1,4 +1,4 @@
-// `rollcall show` of what `rollcall attach` keeps: stacks, and no calls.
+// `rollcall show` of a directory that `rollcall attach` wrote: it has stacks, but no calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,14 +32,14 @@ class ShowStacks : public ::testing::Test {
   const TemporaryDirectory directory_;
 };
 
-TEST_F(ShowStacks, TheTreeIsShownWithoutOptions) {
+TEST_F(ShowStacks, ShowsTheTreeWithoutOptions) {
   const Outcome shown = Show({});
   EXPECT_EQ(shown.exit_code(), 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("  stacks\n    0     main (a.c:38)\n"));
   EXPECT_THAT(shown.out, HasSubstr("    1,2   → MPI_Barrier\n"));
 }
 
-TEST_F(ShowStacks, AllThreadsOfARankAreShown) {
+TEST_F(ShowStacks, ShowsAllThreadsOfARank) {
   const Outcome shown = Show({"--rank", "0"});
   EXPECT_EQ(shown.exit_code(), 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("rank 0 on n1, pid 100\n\n    thread 100"));
@@ -48,13 +48,13 @@ TEST_F(ShowStacks, AllThreadsOfARankAreShown) {
   EXPECT_THAT(shown.out, HasSubstr("b.c:4   watch\n"));
 }
 
-TEST_F(ShowStacks, TwoRanksAreComparedByTheirTree) {
+TEST_F(ShowStacks, ComparesTwoRanksByTheirTree) {
   const Outcome shown = Show({"--diff", "0", "2"});
   EXPECT_EQ(shown.exit_code(), 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("    2   → MPI_Barrier\n"));
 }
 
-TEST_F(ShowStacks, WhatIsNotThereIsSaid) {
+TEST_F(ShowStacks, ReportsUnknownRanksAndMissingCalls) {
   for (const std::vector<std::string>& options : std::vector<std::vector<std::string>>{
            {"--rank", "7"}, {"--diff", "0", "7"}, {"--communicator", "x"}, {"--sequence", "3"}}) {
     const Outcome shown = Show(options);

@@ -24,9 +24,9 @@ import jobs  # noqa: E402
 import run_job_test  # noqa: E402
 import wrapped  # noqa: E402
 
-# Kinds that wait for nobody and for which nobody waits: the shim's tables learn of them, the ring holds no record.
+# Kinds that never wait and that nothing waits for: the shim keeps them in tables, and the ring holds no record.
 UNRECORDED = {"NameComm", "MakeHandle", "FreeHandle", "Query", "GetParent", "RequestFree"}
-# MPI_Abort ends a job, which is no healthy thing to do: tests/isolation and tests/faults/death have it.
+# A healthy job does not call MPI_Abort: tests/isolation and tests/faults/death do.
 ELSEWHERE = {"MPI_Abort"}
 # Debian's MPICH has ways to other jobs in its library, but UCX below it does not ("not supported with ucx netmod").
 REFUSED = {"mpich": {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_accept",
@@ -58,7 +58,7 @@ def check_rings(args, run, notes):
             raise run_job_test.Failure("not a ring: %s" % ring)
     recorded = {str(ring["pid"]) for ring in rings}
     ran = set(os.listdir(notes))
-    # As many ran without rollcall before.
+    # The same number of processes ran without rollcall before.
     if not recorded <= ran or 2 * len(recorded) != len(ran):
         raise run_job_test.Failure("processes %s ran, half of them recorded, and %s have a ring" % (
             sorted(ran), sorted(recorded)))

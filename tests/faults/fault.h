@@ -1,4 +1,4 @@
-// What the fault programs and true negatives share. A fault and its control are one source with one
+// Code of all fault programs and true negatives. A fault and its control are one source with one
 // `#ifdef FAULT`. The source's header comment says what rollcall must report (its form is in
 // tests/jobs/expectations.py), and the lines that it must name carry a marker comment.
 #ifndef ROLLCALL_TESTS_FAULTS_FAULT_H_
@@ -15,8 +15,8 @@
 #define ROLLCALL_FAULT_INLINE static inline
 #endif
 
-// The safety net: no program outlives two minutes, whatever becomes of the test that started it. A
-// pending alarm costs nothing and shows itself to no MPI call.
+// The safety net: no program runs longer than two minutes, even if the test that started it fails.
+// A pending alarm costs nothing and is not visible to any MPI call.
 __attribute__((constructor)) static void ArmSafetyNet(void) { alarm(120); }
 
 ROLLCALL_FAULT_INLINE int WorldRank(void) {
@@ -39,8 +39,8 @@ ROLLCALL_FAULT_INLINE void Report(const char* what, double value) {
   }
 }
 
-// The others tell `rank` that they have come this far: with a rank that dies, messages may die that
-// the others still need, and they would not all reach the call in which they are to wait.
+// The others report to `rank` that they have reached this point: if a rank dies, messages that the
+// others still need may be lost, and not all of them would reach the call in which they must wait.
 ROLLCALL_FAULT_INLINE void ArriveBefore(int rank) {
   if (WorldRank() != rank) {
     MPI_Send(NULL, 0, MPI_INT, rank, 99, MPI_COMM_WORLD);

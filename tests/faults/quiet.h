@@ -1,4 +1,4 @@
-// What programs share that are quiet for a while between their messages. How long is their first
+// Code of programs that are quiet for some time between their messages. That time is their first
 // argument (`arguments:` in the header comment); it is short by default, and long in the variants
 // that only the full tests run.
 #ifndef ROLLCALL_TESTS_FAULTS_QUIET_H_
@@ -26,8 +26,8 @@ ROLLCALL_FAULT_INLINE void Compute(double seconds) {
   }
 }
 
-// Of this thread alone; a signal may end it early. usleep() and sleep() may use the safety net's
-// alarm.
+// Only this thread sleeps; a signal may end it early. usleep() and sleep() may use the alarm of the
+// safety net.
 ROLLCALL_FAULT_INLINE void Sleep(double seconds) {
   struct timespec length;
   length.tv_sec = (time_t)seconds;
@@ -35,7 +35,7 @@ ROLLCALL_FAULT_INLINE void Sleep(double seconds) {
   nanosleep(&length, NULL);
 }
 
-// The end of a pipe that can be read after so long: another process, which knows nothing of MPI,
+// The end of a pipe that can be read after `seconds`: another process, which does not use MPI,
 // writes it.
 ROLLCALL_FAULT_INLINE FILE* StartFeed(double seconds) {
   char command[64];

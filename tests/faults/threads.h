@@ -1,4 +1,4 @@
-// What programs share in which several threads of a rank may call MPI.
+// Code of programs in which several threads of a rank may call MPI.
 #ifndef ROLLCALL_TESTS_FAULTS_THREADS_H_
 #define ROLLCALL_TESTS_FAULTS_THREADS_H_
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scripts/gpu runs once everything is built: verdicts on the real NCCL, and what rollcall costs there."""
+"""scripts/gpu runs this after the build: verdicts on the real NCCL, and the overhead of rollcall."""
 
 import argparse
 import glob
@@ -24,7 +24,7 @@ def launched(what, ranks=2):
 
 
 def execute(command):
-    """Exit code and both outputs together; None and what there was if it takes too long."""
+    """Exit code and both outputs together; None and the output so far if it takes too long."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=TIMEOUT_S, check=False)
@@ -107,7 +107,7 @@ def cost_rows(args):
 
 
 def table(header, rows):
-    """As Markdown, a row as soon as it is there; returns the rows."""
+    """Prints Markdown, each row as soon as it is available; returns the rows."""
     print("| %s |\n|%s" % (" | ".join(header), "---|" * len(header)))
     kept = []
     for row in rows:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Looks at a job that computes a checksum, and compares it with a run that nobody looked at.
+"""Attaches to a job that computes a checksum, and compares it with a run without attach.
 
 Its output and its exit code must be the same, whatever `rollcall attach` does meanwhile; and attach must find nothing.
-With more looks it gives the figures of docs/attach.md:
+With more samples it gives the figures of docs/attach.md:
 
     tests/harm/run_harm_test.py --mpi openmpi --looks 10000 --attaches 100
 """
@@ -24,7 +24,7 @@ PATIENCE_S = 120
 POLL_S = 0.02
 CODE = 7  # the program's own
 NOTHING_FOUND = 0
-# Of calls that fail in a thread that is stopped: who is in one is left alone, but may enter it just then.
+# Calls that fail in a stopped thread. Threads inside one are not stopped, but may enter one at that moment.
 MOST_INTERRUPTED = 0.1
 
 
@@ -96,7 +96,7 @@ def attach(args, job):
 
 
 def run_looked_at(args):
-    """What it wrote on either stream, and what was seen."""
+    """Returns the output on either stream, and what was observed."""
     with tempfile.TemporaryDirectory() as directory:
         job, gate = start(args, directory)
         with job:

@@ -1,7 +1,7 @@
-"""The isolation tests: each a program, where it runs, and what its ring must say.
+"""The isolation tests: for each a program, its surroundings, and the expected contents of its ring.
 
 With and without the preload a program must give the same output and the same exit code; the runner always compares
-these. What stands here comes on top of that.
+these. The fields here are additional checks.
 """
 
 import dataclasses
@@ -20,16 +20,16 @@ class Case:
     place: Callable = surroundings.plain
     ranks: int = 0                  # 0: started without a launcher
     mpis: Sequence[str] = ("openmpi", "mpich")
-    rings: Optional[int] = None     # how many there must be; None: one a rank
+    rings: Optional[int] = None     # expected number; None: one per rank
     most_ring_bytes: Optional[int] = None  # of all rings together
     calls: Optional[Dict[str, int]] = None  # records by function, where exact
     header: Optional[Dict[str, int]] = None
     lines: int = 0                  # of stderr that begin with "rollcall: ", at most per rank
     needs_line: bool = False        # there must be one
-    preload: Sequence[str] = ()     # libraries to be preloaded besides: before ours
+    preload: Sequence[str] = ()     # additional libraries to preload, before ours
     preload_after: Sequence[str] = ()
     environment: Optional[Dict[str, str]] = None
-    same_output: bool = True        # False: only the code is compared, and `output` is looked for
+    same_output: bool = True        # False: only the code is compared, and `output` is searched for
     output: Sequence[str] = ()      # each must be in the output under the preload
     ordered: bool = True            # False: ranks' lines may come in any order
     bare_code: Optional[int] = None  # its exit code, where a machine may make it fail without the preload
@@ -39,7 +39,7 @@ class Case:
         return max(1, self.ranks) if self.rings is None else self.rings
 
 
-# UCX, below MPICH, complains with a time stamp.
+# UCX, which MPICH uses, writes warnings with a time stamp.
 _QUIET_UCX = {"UCX_LOG_LEVEL": "fatal"}
 _UNRECORDED = dict(rings=0, lines=1, needs_line=True)
 
@@ -55,7 +55,7 @@ CASES = {
     "errno": Case(["errno_kept"]),
     "other_stacks": Case(["other_stacks"], calls={"MPI_Barrier": 27, "MPI_Allreduce": 10},
                          header={"open": 0}),
-    # A ring that holds the whole storm.
+    # A ring that holds all records of the storm.
     "signals": Case(["signals"], header={"wrong": 0, "torn": 0},
                     environment={"ROLLCALL_RING_KIB": "65536"}),
     "threads": Case(["threads"], header={"threads_unrecorded": 0, "wrong": 0, "live_threads": 1}),

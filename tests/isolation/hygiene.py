@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Proves what librollcall.so is: what it exports, what it needs, what it keeps in static TLS. And that
-rollcall-exec needs no more than it means to.
+"""Checks what librollcall.so exports, which libraries it needs, and what it keeps in static TLS; and that
+rollcall-exec needs only the intended libraries.
 
 A library that is injected into other people's programs must not show or need a symbol more than it means to.
 """
@@ -18,13 +18,13 @@ sys.path.insert(1, os.path.join(HERE, "..", "jobs"))
 import wrapped  # noqa: E402
 
 
-# Exported besides the wrappers: shim/exit_marks.cc, shim/terminate.cc, shim/stack/dlclose_wrap.cc, shim/nccl/dlsym_wrap.cc,
-# shim/nccl/profiler.cc.
+# Exported in addition to the wrappers: shim/exit_marks.cc, shim/terminate.cc, shim/stack/dlclose_wrap.cc,
+# shim/nccl/dlsym_wrap.cc, shim/nccl/profiler.cc.
 OTHER_EXPORTS = {"_exit", "_Exit", "abort", "dlclose", "dlsym"} | {"ncclProfiler_v%d" % n for n in range(1, 8)}
-# The oldest C library that the binary runs with: that of its build machine's symbols, not newer.
+# The oldest C library that the binary runs with, by the versions of its symbols.
 GLIBC_FLOOR = (2, 34)
 STATIC_TLS_BYTES = 512
-# What a recorder has no business with: each would show in the user's process, or depends on who calls it.
+# Functions that a recorder must not use: each would be visible in the user's process, or depends on its caller.
 FORBIDDEN = {
     "system": "starts a process", "popen": "starts a process", "fork": "starts a process",
     "execve": "starts a process", "posix_spawn": "starts a process", "pthread_create": "starts a thread",
@@ -70,7 +70,7 @@ def needed_by(file):
     return re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-dW", file))
 
 
-# rollcall-exec stands in front of every rank: loading gRPC would cost each of them some 20 ms of CPU.
+# rollcall-exec starts every rank: loading gRPC would cost each rank about 20 ms of CPU time.
 def check_exec(program, problems):
     for name in needed_by(program):
         if re.match(r"lib(grpc|protobuf|absl)", name):

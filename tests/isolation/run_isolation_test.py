@@ -79,7 +79,7 @@ class Runner:
         libraries = self.preloads(run, with_shim)
         if libraries:
             env["LD_PRELOAD"] = ":".join(libraries)
-        # The preload comes last: the surroundings are made by commands that know nothing of it.
+        # The preload comes last, so that it does not affect the commands that make the surroundings.
         inner = ["env"] + ["%s=%s" % item for item in sorted(env.items())] + inner
         return ["env", "-C", work] + self.case.place(inner, run)
 
@@ -92,7 +92,7 @@ class Runner:
         os.chmod(work, 0o755)
         run = tempfile.mkdtemp(prefix="rollcall-isolation-", dir="/dev/shm")
         keep = os.path.join(work, "rings.json")
-        # Inside the surroundings: what they mount is gone with them.
+        # Inside the surroundings, because their mounts disappear with them.
         recorder = ['sh', '-c', '"$@"; code=$?; %s "$ROLLCALL_DIR" > %s; exit $code' % (
             self.args.summary, keep), 'sh']
         try:
@@ -110,7 +110,7 @@ class Runner:
                     rings = [json.loads(line) for line in lines]
             else:
                 rings = self.rings(run)
-            # As a shell between says it.
+            # The code that a shell in between returns.
             code = 128 - code if code < 0 else code
             return Outcome(code, stdout, stderr, rings)
         finally:
@@ -160,7 +160,7 @@ def check_lines(case, shim):
 def check_rings(case, shim):
     rings = shim.rings
     expected = case.expected_rings()
-    # Where room is short a rank may go unrecorded, if it says so.
+    # If memory is short a rank may be unrecorded, but must report it.
     if len(rings) + (len(shim.our_lines()) if case.lines else 0) < expected or len(rings) > expected:
         raise Failure("%d rings, expected %d; %s" % (len(rings), expected, shim.our_lines()))
     for ring in rings:

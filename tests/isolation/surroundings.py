@@ -1,5 +1,5 @@
-"""Unfriendly places to run a program in. Each wraps a command line (a list) and returns another one that makes the
-place, in namespaces of its own, and runs the command there; `Unavailable` where this machine does not permit it.
+"""Hostile surroundings for a program. Each wraps a command line (a list) and returns another one that makes
+them, in namespaces of its own, and runs the command there; `Unavailable` if this machine does not permit it.
 
 RUN stands for the run directory, which the runner has made empty, with mode 0700, in shared memory.
 """
@@ -10,7 +10,7 @@ import subprocess
 
 
 class Unavailable(Exception):
-    """The place cannot be made here; the text says why."""
+    """The surroundings cannot be made here; the text says why."""
 
 
 def _shell(script, command):
@@ -94,7 +94,7 @@ def missing_run_directory(command, run):
 
 
 def _file_size_limit(blocks, command):
-    """Output goes through pipes, which have no size. dash counts blocks of 512 bytes."""
+    """Output goes through pipes, to which the limit does not apply. dash counts blocks of 512 bytes."""
     return ["sh", "-c", '''
 { ( (ulimit -f %d; exec "$@"); echo $? > code ) 2>&1 >&3 | cat >&2; } 3>&1 | cat
 exit "$(cat code)"''' % blocks, "sh"] + command
@@ -122,7 +122,7 @@ def no_home(command, run):
 
 
 def closed_standard_streams(command, run):
-    """The output is what the program leaves behind: its code."""
+    """The only result of the program is its exit code."""
     del run
     return ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"] + command
 

@@ -1,4 +1,4 @@
-"""What a fault program's header comment says: how to start it, and what rollcall must say of it.
+"""Reads the header comment of a fault program: how to start it, and what rollcall must report.
 
     // rollcall-test: name=survivors ranks=4 outcome=hung          starts a variant of the test
     // launcher[openmpi]: --enable-recovery                        further arguments of the launcher
@@ -6,17 +6,17 @@
     // expect: kind=rank-died culprits=2 waiting=0,1,3 op=MPI_Barrier seq=3 certainty=proven
     // expect+[mpich]: waiting=any                                 changes to the last expect, for one MPI
 
-A key, too, may end in [openmpi] or [mpich]. `expect: none` stands in true negatives, which must stay clean; several
+A key, too, may end in [openmpi] or [mpich]. `expect: none` is for true negatives, which must have no finding; several
 `expect:` lines are several findings. Lines are found by the markers @culprit and @waiting at their ends.
 
 Keys of rollcall-test:
   name        distinguishes variants; none is needed for one
   ranks       number of ranks
-  outcome     what becomes of the faulty job without rollcall: hung, finished (exit code 0) or failed
+  outcome     how the faulty job ends without rollcall: hung, finished (exit code 0) or failed
   exit        exit code of the healthy job; 0 if not given
   stall-after value for --stall-after
   mpi         openmpi or mpich: runs under this one only
-  also        value for analyze --also: the findings are those, and the live run says nothing
+  also        value for analyze --also: these findings are expected, and none from the live run
   check       options of `rollcall check`, which judges the job then instead of `run` and `analyze`:
               the findings are those that only it makes; "check=" for none
   gpu         value for ROLLCALL_GPU
@@ -77,7 +77,7 @@ class Variant:
 
 
 def parse_ranks(text):
-    """'0,2-4' as a sorted list; None where nothing is to be compared."""
+    """'0,2-4' as a sorted list; None if nothing is compared."""
     if text == "any":
         return None
     ranks = []
@@ -88,7 +88,7 @@ def parse_ranks(text):
 
 
 def _keys(text, mpi):
-    """key=value pairs, those of the other MPI left out and those of this one winning."""
+    """key=value pairs, without those of the other MPI; those of this MPI take precedence."""
     plain, special = {}, {}
     for token in shlex.split(text):
         key, separator, value = token.partition("=")  # "comm!=X" has the key "comm!"

@@ -1,7 +1,7 @@
 """Starts MPI jobs for the tests, bounds them in time, and leaves no process behind.
 
-Every process of a job carries a token in its environment, inherited from here: it is how the job's
-processes are found again, whatever sessions and process groups its launcher makes.
+Every process of a job carries a token in its environment, inherited from here: the processes of
+the job are found by it, whatever sessions and process groups the launcher makes.
 """
 
 import argparse
@@ -14,9 +14,9 @@ import time
 import uuid
 
 TOKEN = "ROLLCALL_TEST_JOB"
-# The exit code of a test that the machine lacks something for.
+# The exit code of a test that cannot run on this machine.
 SKIPPED = 77
-# Far above what any job needs here, and far below a hang of the whole suite.
+# Far more than any job needs here, and far less than the time limit of the suite.
 JOB_TIMEOUT_S = 60
 
 
@@ -66,7 +66,7 @@ def launcher(mpi, ranks, extra_args=()):
 
 
 def keep_survivors(mpi):
-    """Launcher arguments by which the other ranks live on when one is killed."""
+    """Launcher arguments that keep the other ranks alive when one is killed."""
     if mpi == "openmpi":
         return ["--enable-recovery"]
     # Hydra 4.0 kills all when a child of its own ends by a signal, so the shell is that child; and its
@@ -77,7 +77,7 @@ def keep_survivors(mpi):
 def _environment(token):
     env = dict(os.environ)
     env[TOKEN] = token
-    # Continuous integration runs as root, which Open MPI refuses unless told twice.
+    # Continuous integration runs as root, which Open MPI refuses unless two variables allow it.
     env["OMPI_ALLOW_RUN_AS_ROOT"] = env["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     return env
 
@@ -122,7 +122,7 @@ class Job:
         return self._process.poll() is None
 
     def processes_of(self, executable):
-        """The pids of its processes that execute the file, rising."""
+        """The pids of its processes that execute the file, in increasing order."""
         pids = []
         for pid in _processes_with(self._token):
             with contextlib.suppress(OSError):  # it is gone
@@ -140,7 +140,7 @@ class Job:
     def kill_everything(self):
         """SIGKILL to every process of the job, until none is left.
 
-        All are stopped first, so that none sees another one die, as when a node goes down. A killed
+        All are stopped first, so that none observes the end of another, as when a node fails. A killed
         MPI library leaves its shared memory behind, which a long test run would fill; what the
         processes had mapped goes with them, but for rollcall's own.
         """

@@ -15,7 +15,7 @@ import jobs
 import run_job_test
 
 ITERATIONS = 6
-# Nobody comes out of these before all have come in.
+# No rank returns from these before all ranks have entered.
 SYNCHRONISING = ["MPI_Barrier", "MPI_Allreduce", "MPI_Allgather", "MPI_Alltoall",
                  "MPI_Reduce_scatter_block", "MPI_Ibarrier", "MPI_Iallreduce"]
 ROOTED = ["MPI_Bcast", "MPI_Reduce", "MPI_Gather", "MPI_Scatter", "MPI_Ibcast"]
@@ -83,7 +83,7 @@ class Placement:
         if culprit:
             lines["culprit"] = [sites[culprit]]
         # On a loaded machine, a rank that is killed as soon as it is initialised may be gone before the
-        # agent has a pidfd of it: then nobody knows what ended it, and rollcall must not say proven.
+        # agent has a pidfd of it: then the cause of its end is unknown, and rollcall must not say proven.
         certainty = ["proven", "likely"] if self.mode == "kill" else ["proven"]
         return {"kind": KINDS[self.mode], "op": operation, "seq": self.sequence(),
                 "culprits": [self.culprit], "waiting": waiting, "certainty": certainty,
@@ -97,7 +97,7 @@ def generate():
     for mode, (number, operations) in MODES.items():
         for i in range(number):
             ranks = chooser.choice([3, 4, 5])
-            # The loop's shape must be known before it can be left early.
+            # rollcall must have recorded complete iterations of the loop before a rank leaves it early.
             first = 2 if mode == "short" else 0
             count = chooser.choice([2, 100, 20000])
             placements.append(Placement(

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Attaches to a bare MPI job of two nodes, which is asked node by node, and to the bundle of that; then to the same
-job, whose ranks record their calls.
+"""Attaches to a bare MPI job of two nodes, one node after the other, and to the bundle of that; then to the same job
+with ranks that record their calls.
 
-The nodes are one machine: a script stands in the place of ssh. Which ranks are a node's, they tell as Slurm's do, by
-SLURMD_NODENAME. A third node never answers, a fourth has no rank, and the script talks before it does what it should.
+The nodes are one machine, and a script replaces ssh. As with Slurm, SLURMD_NODENAME tells the node of a rank. A third
+node never answers, a fourth has no rank, and the script prints text before it runs the command.
 """
 
 import json
@@ -29,7 +29,7 @@ case "$SLURMD_NODENAME" in silent) exec tail -f /dev/null ;; esac
 exec sh -c "$*"
 """
 
-# As above, and keeps what the nodes answer. The second one does not begin before the first one has looked once.
+# As above, and keeps the answers of the nodes. The second one begins after the first one has taken one sample.
 LATE_RSH = """#!/bin/sh
 export SLURMD_NODENAME="$1"
 shift
@@ -88,7 +88,7 @@ def write_script(path, text):
 
 
 def looks_of(path):
-    """When the ranks of a node were looked at first, and when a second time, by its answer."""
+    """The times of the first and the second sample of the ranks of a node, from its answer."""
     text = ""
     with open(path, encoding="utf-8") as answer:
         for line in answer:
@@ -100,7 +100,7 @@ def looks_of(path):
 
 
 def test_looks_are_together(args, directory, name):
-    """Nobody is looked at a second time before all nodes have looked once, however late one of them begins."""
+    """No second sample is taken before all nodes have taken the first, however late one of them begins."""
     rsh = write_script(os.path.join(directory, "late_rsh"), LATE_RSH)
     run([args.rollcall, "attach", "--hosts", "alpha,beta", "--rsh", rsh, "--job", name, "--node-timeout", "60",
          "--between", "0.01", "--confirm", "0"])

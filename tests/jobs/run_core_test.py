@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs a fault program or its control bare, as a real MPI job, aborts its ranks, and looks at their core files.
 
-A fault must be named as its source's header says: culprits, and the lines of the culprits; but nothing is more than
-suspected. So is whatever is found in the cores of a control, which is aborted as soon as its ranks are there: one look
-cannot tell a healthy job from one that hangs, but nobody is said to have died.
+A fault must be found as its source's header specifies: culprits, and the lines of the culprits; but at most as
+suspected. The same holds for findings in cores of a control, which is aborted as soon as its ranks exist: one sample
+cannot distinguish a healthy job from a hanging one, but no rank may be reported as dead.
 """
 
 import json
@@ -33,7 +33,7 @@ def kernel_writes_files():
 
 
 def attach(rollcall, *options):
-    """The verdict; None if no rank was there."""
+    """The verdict; None if no rank was found."""
     done = subprocess.run([rollcall, "attach", "--json", "-", *options], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
     if done.returncode not in (0, 1):
@@ -42,7 +42,7 @@ def attach(rollcall, *options):
 
 
 def wait_for(args, job, ranks):
-    """Until it hangs; of a control, until all its ranks are there. By looks at the running job."""
+    """Waits until the job hangs; for a control, until all its ranks exist. Samples the running job."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline and job.running():
         options = ["--between", "0.05", "--confirm", "0"] if args.control else []

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs one fault program, control or trap as a real MPI job under rollcall, and compares.
 
-A fault is run once under `rollcall run --on-hang=report`: its live verdict must be exactly the one that
-the source's header expects; then every process is killed by SIGKILL, and `rollcall analyze` must say the
-same from the run directory alone. What only `rollcall check` judges is judged by it. With --paths all (or kill=yes in the header) it is run once more under
---on-hang=kill, and with --paths all a third time, in which the ranks alone are killed. A control or trap must give no finding, and the job's own exit code and output.
+A fault is run once under `rollcall run --on-hang=report`: its live verdict must be exactly the one that the source's
+header expects. Then every process is killed by SIGKILL, and `rollcall analyze` must report the same from the run
+directory alone. Findings that only `rollcall check` makes are tested with it. With --paths all (or kill=yes in the
+header) the fault is run once more under --on-hang=kill, and with --paths all a third time, in which only the ranks are
+killed. A control or trap must give no finding, and the job's own exit code and output.
 """
 
 import argparse
@@ -23,11 +24,11 @@ import verdicts
 EXIT_JOB_ENDED = 86
 FINDINGS = 1
 NOTHING_FOUND = 0
-# What hangs here hangs for good: nothing is gained by waiting longer.
+# A job that hangs here never continues, so waiting longer has no use.
 KILL_AFTER_S = "1"
-# For the last ranks to arrive where the verdict already says that they will wait.
+# Time for the last ranks to arrive at the calls in which the verdict already expects them.
 COMPLETE_WITHIN_S = 5
-# For the agent to write down a verdict that was reported.
+# Time for the agent to write a reported verdict to its journal.
 JOURNALED_WITHIN_S = 5
 
 
@@ -59,7 +60,7 @@ def rollcall_command(args, variant, fault, on_hang, directory):
 
 
 def check_command(args, variant, fault, directory):
-    # How long a healthy job takes is the machine's affair.
+    # The duration of a healthy job depends on the machine.
     options = [option for option in variant.check if fault or not option.startswith("--timeout=")]
     return [args.rollcall, "check", "--json", os.path.join(directory, "verdict.json"),
             "--kill-after", KILL_AFTER_S, "--dir", os.path.join(directory, "run"), *options, "--",
@@ -140,7 +141,7 @@ def check_analyze(args, variant, expected, job, directory):
 
 
 def check_end(variant, job, code):
-    """How a faulty job ended that does not hang."""
+    """Checks how a faulty job that does not hang ended."""
     if code is None:
         fail(job, "still running after %d s" % jobs.JOB_TIMEOUT_S)
     outcome = "finished" if code == 0 else "failed"
@@ -149,7 +150,7 @@ def check_end(variant, job, code):
 
 
 def wait_until_journaled(directory):
-    """Until the agent has noted of all ranks that they stood still when the verdict was reported.
+    """Waits until the agent has noted for all ranks that they did not move when the verdict was reported.
 
     It does so while the verdict is printed. Without it, analyze cannot know of who waited for a time only.
     """
@@ -164,7 +165,7 @@ def wait_until_journaled(directory):
 
 
 def test_fault(args, variant, directory):
-    """Live verdict, then the same from what is left after SIGKILL to everything."""
+    """Live verdict, then the same verdict from the files left after SIGKILL to all processes."""
     with jobs.Job(rollcall_command(args, variant, True, "report", directory)) as job:
         verdict = None
         if variant.outcome in ("hung", "any"):
@@ -181,7 +182,7 @@ def test_fault(args, variant, directory):
 
 
 def test_check(args, variant, directory, fault=True):
-    """What `rollcall check` makes of the job, and the exit code that follows from it."""
+    """The verdict of `rollcall check` about the job, and its exit code."""
     with jobs.Job(check_command(args, variant, fault, directory)) as job:
         code = job.wait()
         verdict = read_verdict(job, directory)
@@ -199,13 +200,13 @@ def test_kill(args, variant, directory):
         if code != EXIT_JOB_ENDED:
             fail(job, "ended with %s instead of %d" % (code, EXIT_JOB_ENDED))
         verdict = read_verdict(job, directory)
-        # The last ranks may have been ended on their way to where they would have waited.
+        # The last ranks may have been ended before they reached the call in which they would have waited.
         if not verdicts.only_lacks_waiting(variant.findings, verdict, args.source):
             check_same(job, variant.findings, verdict, args.source, "the live verdict")
 
 
 def test_ranks_killed(args, variant, directory):
-    """Somebody kills the hanging ranks and rollcall lives on: the first verdict must stand."""
+    """The hanging ranks are killed and rollcall survives: the first verdict must remain."""
     with jobs.Job(rollcall_command(args, variant, True, "report", directory)) as job:
         if not wait_for_hang_verdict(job, directory, variant.findings, args.source):
             fail(job, "the job ended where a hang was expected")
@@ -226,7 +227,7 @@ def test_control(args, variant, directory):
             code = job.wait()
             if code != variant.exit_code:
                 fail(job, "ended with %s instead of %d" % (code, variant.exit_code))
-            # The launcher interleaves the ranks' lines as it likes.
+            # The launcher interleaves the lines of the ranks in any order.
             if sorted(job.stdout().splitlines()) != sorted(bare.stdout().splitlines()):
                 fail(job, "output differs; without rollcall it is:\n" + bare.stdout())
             check_same(job, [], read_verdict(job, directory), args.source, "the verdict")
@@ -258,7 +259,7 @@ def tests_of(args, variant):
     if variant.check is not None:
         return [test_check]
     chosen = [test_fault]
-    # What the evidence does not decide ends no job.
+    # A finding that is not certain does not end a job.
     decided = any(finding["certainty"] != ["inconclusive"] for finding in variant.findings)
     if variant.outcome == "hung" and decided and (variant.kill or args.paths == "all"):
         chosen.append(test_kill)
@@ -289,7 +290,7 @@ def main():
     failures = 0
     variants = expectations.read(args.source, args.mpi)
     if args.control and args.paths == "short":
-        variants = variants[:1]  # they differ in what becomes of the fault
+        variants = variants[:1]  # they differ only in the effect of the fault
     for variant in variants:
         if args.variant not in (None, variant.name):
             continue

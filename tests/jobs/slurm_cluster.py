@@ -1,4 +1,4 @@
-"""A Slurm of three nodes on this machine, for the tests: as root, without systemd, and gone at the end.
+"""A Slurm of three nodes on this machine, for the tests: as root, without systemd, removed at the end.
 
 Each node is a slurmd in UTS, PID, IPC and mount namespaces of its own, with its host name and its /dev/shm. That may
 not be allowed (containers): then there is no cluster, and why() says so.
@@ -86,7 +86,7 @@ class Cluster:
         return self
 
     def __exit__(self, *exc):
-        # The nodes first, as they report to the controller.
+        # The nodes first, because they report to the controller.
         for daemon in reversed(self._daemons):
             daemon.send_signal(signal.SIGTERM)
             try:

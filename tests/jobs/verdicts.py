@@ -21,7 +21,7 @@ def load(text):
 
 
 def facts(finding, source):
-    """The one place that knows where the compared facts stand in the JSON."""
+    """The only place that knows the fields of the compared facts in the JSON."""
     base = os.path.basename(source)
     lines = {"culprit": set(), "waiting": set()}
     functions = {"culprit": set(), "waiting": set()}
@@ -90,7 +90,7 @@ def compare(expected_findings, verdict, source, analyzed=False):
 
 
 def only_lacks_waiting(expected_findings, verdict, source):
-    """Whether the verdict is right, but for ranks that are not among the waiting yet."""
+    """Whether the verdict is right except for ranks that are not among the waiting yet."""
     if len(expected_findings) != 1 or expected_findings[0]["waiting"] is None:
         return False
     expected = expected_findings[0]

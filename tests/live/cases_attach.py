@@ -1,4 +1,4 @@
-"""`rollcall attach` at a job that was started without rollcall: who may look, and what else may hold a rank."""
+"""`rollcall attach` to a job that was started without rollcall: who may attach, and what else may stop a rank."""
 
 import contextlib
 import json
@@ -65,7 +65,7 @@ def _finding(scene, job, culprits, before=()):
 
 
 def attach_as_another_user(scene):
-    """Who is neither root nor the job's user is told whose process it is."""
+    """A user who is neither root nor the owner of the job is told who owns the process."""
     another = live.need(NOBODY)
     with _stuck_job(scene) as (job, ranks):
         code, verdict, said = _attach(scene, job, another, ranks[0])
@@ -74,7 +74,7 @@ def attach_as_another_user(scene):
 
 
 def attach_without_the_capability(scene):
-    """Without CAP_SYS_PTRACE the processes of root are not looked into: said once, with what is seen all the same."""
+    """Without CAP_SYS_PTRACE root's processes cannot be read: attach reports that once, and what it can see."""
     without = live.need(WITHOUT_PTRACE)
     with _stuck_job(scene) as (job, _):
         code, verdict, said = _attach(scene, job, without)
@@ -91,7 +91,7 @@ def attach_as_an_unprivileged_user(scene):
     os.chmod(scene.directory, 0o777)
     program = scene.path("staged_job")
     subprocess.run(["cp", scene.program, program], check=True)
-    # This directory may be one that the user cannot read.
+    # The user may be unable to read this directory.
     here = ["env", "-C", scene.directory, "HOME=" + scene.directory, "TMPDIR=" + scene.directory]
     words = user + here + live.jobs.launcher("openmpi", RANKS) + [program, "skip"]
     with Command(words) as job:
@@ -102,7 +102,7 @@ def attach_as_an_unprivileged_user(scene):
 
 
 def attach_to_containers(scene):
-    """Ranks in PID namespaces of their own are found and looked at from outside."""
+    """Ranks in PID namespaces of their own are found and read from outside."""
     container = live.need_unshare("-p", "-f", "--kill-child", "--mount-proc")
     with _stuck_job(scene, extra=WITHOUT_SM + container) as (job, _):
         finding = _finding(scene, job, [1])
@@ -110,7 +110,7 @@ def attach_to_containers(scene):
 
 
 def attach_to_a_stopped_rank(scene):
-    """SIGSTOP is said to be the reason, as long as it lasts."""
+    """SIGSTOP is reported as the reason while it lasts."""
     with Command(scene.job("exit7", RANKS, gate=True)) as job:
         job.says("stepping")
         stopped = _rank_processes(job)[2]
@@ -128,7 +128,7 @@ def attach_to_a_stopped_rank(scene):
 
 
 def attach_beside_a_debugger(scene):
-    """A process has one tracer: the rank that another one traces is named with it, or was read without stopping it."""
+    """A process has one tracer: a rank with another tracer is reported with it, or is read without stopping it."""
     with _stuck_job(scene) as (job, ranks):
         _finding(scene, job, [1])
         with Command([sys.executable, "-c", TRACER, str(ranks[2])]) as tracer:
@@ -145,7 +145,7 @@ def attach_beside_a_debugger(scene):
 
 
 def attach_killed(scene):
-    """Killed at any instant, attach leaves no thread stopped, and the job ends as it would have."""
+    """If attach is killed at any time, no thread remains stopped, and the job ends normally."""
     with Command(scene.job("exit7", RANKS, gate=True)) as job:
         job.says("stepping")
         ranks = _rank_processes(job)
@@ -173,7 +173,7 @@ def _held(pid):
 
 
 def attach_while_it_ends(scene):
-    """Ranks that end while they are looked at are no reason to fail; no verdict blames who ended between two looks."""
+    """Ranks that end during attach do not make it fail, and no verdict blames a rank that ended between two samples."""
     for wait_s in (0.2, 0.6, 1.0, 1.4):
         with Command(scene.job("exit7", RANKS, gate=True)) as job:
             job.says("stepping")
@@ -189,7 +189,7 @@ def attach_while_it_ends(scene):
 
 
 def attach_reads_rings(scene):
-    """Where the ranks record their calls, the verdict is that of the records: it is proven."""
+    """If the ranks record their calls, the verdict comes from the records and is proven."""
     with Command(scene.run() + scene.job("skip", RANKS)) as job:
         job.says("stepping")
         ranks = until(lambda: live.ranks_among(job.processes()), "ranks", job)
@@ -204,7 +204,7 @@ def attach_reads_rings(scene):
 
 
 def attach_asks_the_flight_recorder(scene):
-    """Dumps are asked for and read, here and by another node; where the pipe is missing, that is said."""
+    """Dumps are requested and read, here and by another node; a missing pipe is reported."""
     name = "recorded%d" % os.getpid()
     os.symlink(sys.executable, scene.path(name))
     with open(scene.path("rsh"), "w", encoding="utf-8") as script:

@@ -9,7 +9,7 @@ import cases_nodes
 import live
 from live import Command, require
 
-# Where a verdict's lines of source are: "    ▸ 97 │     MPI_Allreduce(…", "      ⋮".
+# The lines of source in a verdict: "    ▸ 97 │     MPI_Allreduce(…", "      ⋮".
 EXCERPT = ("│", "⋮")
 
 
@@ -42,7 +42,7 @@ def build_own_program(scene):
 
 
 def forget_symbols(journal):
-    """What the live verdict kept of the code addresses: the bundle has to look for itself."""
+    """Removes the symbols that the live verdict kept, so that the bundle has to find them itself."""
     with open(journal, encoding="utf-8") as file:
         lines = [line for line in file if '"event":"symbols"' not in line]
     with open(journal, "w", encoding="utf-8") as file:
@@ -50,7 +50,7 @@ def forget_symbols(journal):
 
 
 def bundle(scene):
-    """Bundles of the hung job and of the dead one say what the run directory said."""
+    """Bundles of the hanging job and of the killed one give the same verdict as the run directory."""
     source = build_own_program(scene)
     living, dead, shown = (scene.path(name) for name in ("living.zst", "dead.zst", "shown.zst"))
     with Command(scene.run() + scene.job("skip")) as job:
@@ -90,7 +90,7 @@ def said_live(job):
 
 
 def bundle_of_two_nodes(scene):
-    """`run --bundle`: one file with what two other nodes hold. Their run directories end with them."""
+    """`run --bundle`: one file with the data of two other nodes, whose run directories disappear with them."""
     source = build_own_program(scene)
     packed = scene.path("job.zst")
     with cases_nodes.other_nodes(scene, ["nodea", "nodeb"]) as extra, Command(
@@ -106,6 +106,6 @@ def bundle_of_two_nodes(scene):
     require("4 ranks on 2 hosts" in there and "│" in there, "the verdict is\n" + there)
 
 
-# The nodes' /dev/shm is not the test's.
+# The nodes have a /dev/shm of their own.
 bundle_of_two_nodes.on_disk = True
 CASES = {"bundle": bundle, "bundle_of_two_nodes": bundle_of_two_nodes}

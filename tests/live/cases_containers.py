@@ -1,4 +1,4 @@
-"""Ranks in pid namespaces of their own, as containers have: each is process 1 of its own."""
+"""Ranks in pid namespaces of their own, as in containers: each is process 1 in its namespace."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ def _container():
 
 
 def containers(scene):
-    """The verdict is that of ranks without containers: threads and ends are looked at from outside."""
+    """The verdict is the same as without containers: threads and ends are observed from outside."""
     job = scene.job("skip", ranks=RANKS, extra=WITHOUT_SM + _container())
     with Command(scene.run() + job) as job:
         job.says("rollcall: ")
@@ -28,7 +28,7 @@ def containers(scene):
 
 
 def ended_in_a_container(scene):
-    """A rank that ends there before its time is named."""
+    """A rank that ends too early there is named."""
     job = scene.job("exit5", ranks=RANKS, extra=WITHOUT_SM + _container())
     with Command(scene.run(on_hang="kill") + job) as job:
         require(job.wait(live.PATIENCE_S) is not None, "still running", job)
@@ -38,7 +38,7 @@ def ended_in_a_container(scene):
 
 
 def agent_in_another_container(scene):
-    """An agent that cannot see its ranks: a line says so, no rank counts as ended, the hang is found."""
+    """An agent that cannot see its ranks: a line reports that, no rank counts as ended, and the hang is found."""
     parts = Parts(scene)
     with parts.collector(scene.verdict_file) as collector, parts.agent(_container()) as agent:
         until(lambda: os.path.isdir(os.path.join(scene.run_directory, "rings")), "a directory", agent)

@@ -1,4 +1,4 @@
-"""What starts bare starts under rollcall, with a fork agent of Open MPI's and without; what does not start is named."""
+"""Jobs that start without rollcall start under it, with and without Open MPI's fork agent; failures are named."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ def _programs(scene):
 
 
 def names_as_bare(scene):
-    """Naked names, --path, --wdir, PATH, several programs: the same file, arguments and code as bare."""
+    """Names without directory, --path, --wdir, PATH, several programs: same file, arguments, code as bare."""
     here, first, second = _programs(scene)
     path = os.environ["PATH"]
     mpirun = ["mpirun.openmpi", "--oversubscribe"]
@@ -103,7 +103,7 @@ def _said(scene, command, code, environment=None):
 
 
 def nothing_started(scene):
-    """The launcher fails, or dies: its end is named, and no linker is blamed."""
+    """The launcher fails or is killed: its end is named, and static linking is not blamed."""
     mpirun = live.jobs.launcher("openmpi", 1)
     with Command(mpirun + ["no-such-program"]) as bare:
         code = bare.wait()

@@ -1,4 +1,4 @@
-"""The parts of rollcall on their own: a collector, agents, nodes."""
+"""The parts of rollcall started separately: a collector, agents, nodes."""
 
 import contextlib
 import json
@@ -28,13 +28,13 @@ shift
 exec sh -c "$*"' sh "$host" "$@"
 """ % {"token": live.jobs.TOKEN}
 
-# An agent ends when it is told to; one that missed it would stay for 30 s.
+# An agent ends on request; one that missed the request would remain for 30 s.
 SOON_S = 15
-# Several of the agent's looks, which come every 0.1 s.
+# Several samples of the agent, which are 0.1 s apart.
 SILENCE_S = 0.7
 
 
-# Launcher arguments for two ranks a host.
+# Launcher arguments for two ranks per host.
 ON_HOSTS = {
     "openmpi": lambda hosts, shell: [
         "-H", ",".join(host + ":2" for host in hosts), "--mca", "plm_rsh_agent", shell,
@@ -92,7 +92,7 @@ def two_nodes(scene):
 
 
 def two_nodes_that_hang_at_once(scene):
-    """As above, without any step before: not all ranks are known when the first two part."""
+    """As above, without any iteration before: not all ranks are known when the first two diverge."""
     with other_nodes(scene, ["nodea", "nodeb"]) as extra, Command(
             scene.run(on_hang="kill") + scene.job("skip", extra=extra)) as job:
         job.ends(live.ENDED_CODE)
@@ -171,7 +171,7 @@ class Parts:
 
 
 def _wait_for_silence(path, job):
-    """Until the agent has noted that nothing moves, and has no more to note."""
+    """Waits until the agent has noted that nothing moves, and has nothing more to note."""
     since = [time.monotonic(), os.path.getsize(path)]
 
     def silent():
@@ -210,17 +210,17 @@ def _restarted(scene, hang_first):
 
 
 def collector_restarted(scene):
-    """SIGKILL to the collector and another in its place: the agent says all anew."""
+    """SIGKILL to the collector, and a new one instead: the agent sends everything again."""
     _restarted(scene, hang_first=False)
 
 
 def collector_restarted_after_the_hang(scene):
-    """The job hung before, and the first collector said so: to the second all of it is news."""
+    """The job hung before, and the first collector reported it: the second one receives everything again."""
     _restarted(scene, hang_first=True)
 
 
 def agent_restarted(scene):
-    """SIGKILL to the agent and another in its place: it finds the rings that are there.
+    """SIGKILL to the agent, and a new one instead: it finds the existing rings.
 
     The collector's bundle is of the hang, also when the job was killed since.
     """
@@ -282,7 +282,7 @@ def aggregator_killed(scene):
 
 
 def _scrape(address):
-    """What the collector serves: by series, with its labels, the value."""
+    """The metrics that the collector serves: values by series with labels."""
     with urllib.request.urlopen(address, timeout=SOON_S) as page:
         text = page.read().decode()
     return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
@@ -294,7 +294,7 @@ def _sum(series, start, *words):
 
 
 def metrics(scene):
-    """The metrics of a job that hangs; promtool, where it is installed, has no complaint."""
+    """The metrics of a job that hangs; promtool, if it is installed, accepts them."""
     parts = Parts(scene)
     with parts.collector(scene.verdict_file, "--metrics", "127.0.0.1:0") as collector, parts.agent() as agent:
         collector.says("metrics: ")
@@ -332,7 +332,7 @@ def _check_format(address):
 
 
 def metrics_in_prometheus(scene):
-    """Debian's Prometheus scrapes the collector, and answers a query for what it got."""
+    """Debian's Prometheus scrapes the collector, and answers a query for the values."""
     prometheus = shutil.which("prometheus")
     if prometheus is None:
         raise live.Unavailable("prometheus is not installed")
@@ -358,7 +358,7 @@ def metrics_in_prometheus(scene):
             require(got[0]["value"][1] == "0", "rollcall_agents: %s" % got, server)
 
 
-# The nodes' /dev/shm is not the test's.
+# The nodes have a /dev/shm of their own.
 for on_disk in (two_nodes, two_nodes_that_hang_at_once, two_nodes_with_clocks_apart,
                 two_nodes_with_clocks_apart_mpich):
     on_disk.on_disk = True

@@ -12,7 +12,7 @@ from live import Command, require, until
 
 # Less than the 5 s after which rollcall sends SIGKILL: the launcher was ended by SIGTERM.
 SIGTERM_SUFFICES_S = 4
-# How long "leaves the job alone" is watched: longer than several looks of the collector.
+# How long the test checks that the job is not touched: longer than several samples of the collector.
 ALONE_S = 1.5
 KILL_AFTER_S = 8
 LOOKS_HUNG_S = 10
@@ -55,7 +55,7 @@ def kill_ends_soon(scene):
 
 
 def kill_waits_for_kill_after(scene):
-    """What is likely is printed at once, and the job ended when nothing moved for --kill-after."""
+    """A likely finding is printed immediately, and the job is ended when nothing has moved for --kill-after."""
     with Command(scene.run("--kill-after", str(KILL_AFTER_S), on_hang="kill") + scene.job("sends", ranks=2)) as job:
         job.says("rollcall: hung")
         printed = time.monotonic()
@@ -68,7 +68,7 @@ def kill_waits_for_kill_after(scene):
 
 
 def verdict_withdrawn(scene):
-    """The ranks go on after a verdict: a line takes it back, and the job and its JSON are clean."""
+    """The ranks continue after a verdict: a line withdraws it, and the final JSON has no finding."""
     bundle = scene.path("job.zst")
     with Command(scene.run("--bundle", bundle) + scene.job("thread", ranks=2, gate=True)) as job:
         job.says("rollcall: hung")
@@ -87,7 +87,7 @@ def verdict_withdrawn(scene):
 
 
 def verdict_withdrawn_while_it_runs(scene):
-    """So does the JSON at once: whoever reads it while the job goes on is not misled."""
+    """The JSON is withdrawn immediately, so that it is correct while the job continues."""
     with Command(scene.run() + scene.job("thread-then-loop", ranks=2, gate=True)) as job:
         job.says("rollcall: hung")
         scene.open_gate()
@@ -97,7 +97,7 @@ def verdict_withdrawn_while_it_runs(scene):
 
 
 def check_passes_what_finishes(scene):
-    """`check` lets a job alone that looks hung for ten seconds, and passes it when it finishes."""
+    """`check` does not end a job that looks hung for ten seconds, and passes it when it finishes."""
     with Command(scene.check() + scene.job("thread", ranks=2, gate=True)) as job:
         deadline = time.monotonic() + LOOKS_HUNG_S
         while time.monotonic() < deadline:
@@ -110,7 +110,7 @@ def check_passes_what_finishes(scene):
 
 
 def check_ends_what_hangs(scene):
-    """And ends one that stays so for --kill-after."""
+    """`check` ends a job that hangs for --kill-after."""
     with Command(scene.check("--kill-after", "1") + scene.job("sends", ranks=2)) as job:
         job.ends(live.FINDINGS)
         verdict = live.read_verdict(scene.verdict_file)
@@ -119,7 +119,7 @@ def check_ends_what_hangs(scene):
 
 
 def nobody_reads(scene):
-    """stderr is a pipe whose reader is gone, or it is closed: the verdict is lost, not the job's end."""
+    """stderr is closed, or a pipe without a reader: the verdict is lost, but the job still ends."""
     for number, stderr in enumerate(('2>&1 > /dev/null | head -n 1', '2>&-')):
         code_file = scene.path("code%d" % number)
         shell = ["sh", "-c", '{ "$@"; echo $? > "$0"; } ' + stderr, code_file]
@@ -134,7 +134,7 @@ def nobody_reads(scene):
 
 
 def watcher_killed(scene):
-    """SIGKILL to rollcall run: the job goes on to its own end, and its traces stay."""
+    """SIGKILL to rollcall run: the job continues to its end, and its traces remain."""
     code_file = scene.path("code")
     shell = ["sh", "-c", '"$@"; echo $? > "%s.part"; mv "%s.part" "%s"' % ((code_file,) * 3), "sh"]
     with Command(scene.run() + shell + scene.job("exit7", gate=True)) as job:
@@ -153,7 +153,7 @@ def watcher_killed(scene):
 
 
 def watcher_killed_job_hangs(scene):
-    """SIGKILL to rollcall run, and the job hangs after that: the traces tell all the same."""
+    """SIGKILL to rollcall run, and the job hangs after that: the traces still give the verdict."""
     with Command(scene.run() + scene.job("skip", gate=True)) as job:
         job.says("stepping")
         os.kill(job.pid, signal.SIGKILL)
@@ -170,7 +170,7 @@ def watcher_killed_job_hangs(scene):
 
 
 def launcher_killed(scene):
-    """Somebody kills mpirun, and its ranks end themselves: none of them is to blame."""
+    """mpirun is killed, and its ranks end themselves: none of them is a culprit."""
     for number, name in ((signal.SIGKILL, "SIGKILL"), (signal.SIGTERM, "SIGTERM")):
         with Command(scene.run() + scene.job("exit7", gate=True)) as job:
             job.says("stepping")
@@ -198,7 +198,7 @@ def _stalled(scene, mode, state):
 
 
 def stalled_in_a_loop(scene):
-    """A rank computes for ever: the verdict has the line of its loop, from its live stack."""
+    """A rank computes forever: the verdict has the line of its loop, from its live stack."""
     _stalled(scene, "loop", "running")
 
 
@@ -208,7 +208,7 @@ def stalled_in_read(scene):
 
 
 def no_mpi(scene):
-    """A launcher whose program never initialises MPI: said in a line, the code is the job's."""
+    """A launcher whose program never initialises MPI: one line reports it, and the exit code is that of the job."""
     words = live.jobs.launcher("openmpi", 2) + ["sh", "-c", "exit %d" % live.JOB_CODE]
     with Command(scene.run() + words) as job:
         job.ends(live.JOB_CODE)

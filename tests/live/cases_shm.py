@@ -1,4 +1,4 @@
-"""Bad days of shared memory: too small for rings, not writable, emptied while the job runs."""
+"""Failures of shared memory: too small for rings, not writable, emptied while the job runs."""
 
 import os
 import shutil
@@ -9,12 +9,12 @@ from live import Command, require, until
 # Open MPI's own shared memory would not fit either.
 WITHOUT_SM = ["--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"]
 RANKS = 3
-# A sixteenth, which is what rings may take, has no room for one; all of it has room for copies.
+# Rings may use a sixteenth, which has no room for one; the whole has room for copies.
 SMALL = "8m"
 
 
 def _instead_of_shared_memory(options, command, after=""):
-    """The command with a tmpfs of its own as /dev/shm; `after` is shell that runs when it ended."""
+    """The command with a tmpfs of its own as /dev/shm; `after` is a shell command that runs after its end."""
     script = 'mount -t tmpfs -o %s none /dev/shm || exit 99\n"$@"\ncode=$?\n%s\nexit $code' % (
         options, after)
     return live.need_unshare("-m") + ["sh", "-c", script, "sh"] + command
@@ -52,7 +52,7 @@ def _ring_files(job):
 
 
 def read_only(scene):
-    """/dev/shm cannot be written: one line, traces elsewhere, the job's own code and output."""
+    """/dev/shm is read-only: one line reports it, traces are elsewhere, the job's code and output are unchanged."""
     command = ["env", "TMPDIR=" + scene.directory] + scene.run(directory=False)
     with Command(_instead_of_shared_memory("ro", command + scene.job(
             "exit7", ranks=RANKS, extra=WITHOUT_SM))) as job:
@@ -66,7 +66,7 @@ def read_only(scene):
 
 
 def emptied(scene):
-    """Somebody empties shared memory during the run: the agent holds every ring and writes it again."""
+    """Shared memory is emptied during the run: the agent holds every ring and writes it again."""
     rings = os.path.join(scene.run_directory, "rings")
     with Command(scene.run(on_hang="kill") + scene.job("skip", ranks=RANKS, gate=True)) as job:
         job.says("stepping")

@@ -1,4 +1,4 @@
-"""Others read and stop nothing: another user of the machine, who reaches the port, who listens on the network."""
+"""Others can read and stop nothing: another user of the machine, a client of the port, a listener on the network."""
 
 import glob
 import os
@@ -11,7 +11,7 @@ from live import Command, require, until
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
-# Prints what it could do: RING JOURNAL SOCKET PID...
+# Prints what it could access: RING JOURNAL SOCKET PID...
 STRANGER = r"""
 import os, signal, socket, sys
 ring, journal, agent = sys.argv[1:4]
@@ -88,7 +88,7 @@ def _variable(pid, name):
 
 
 def second_user(scene):
-    """Another user finds rings, journal, socket, token and processes closed; the verdict comes as ever."""
+    """Another user cannot access rings, journal, socket, token and processes; the verdict is as usual."""
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         raise live.Unavailable("needs root and setpriv")
     with Command(scene.run(on_hang="kill", directory=False) + scene.job("skip", gate=True)) as job:
@@ -109,7 +109,7 @@ def second_user(scene):
 
 
 def port_without_token(scene):
-    """Who reaches the port and has another token is told so, and changes nothing."""
+    """A client of the port with another token gets an error, and changes nothing."""
     wrong = {"ROLLCALL_TOKEN": "0" * 32}
     with Command(scene.run(on_hang="kill") + scene.job("skip", gate=True)) as job:
         job.says("stepping")
@@ -132,7 +132,7 @@ def port_without_token(scene):
 
 
 def who_listens(scene):
-    """An agent's connection to another machine does not show the token. (Within one root can read it: the control.)"""
+    """An agent's connection to another machine hides the token. (On one machine root can read it: the control.)"""
     inside = live.need_unshare("-n")
     for address, is_readable in (("127.0.0.1", True), ("10.0.0.1", False)):
         packets = scene.path("packets-" + address)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Stands in the place of a rank whose PyTorch has the Flight Recorder of NCCL's process group: no device is here.
+"""Simulates a rank whose PyTorch has the Flight Recorder of NCCL's process group, because there is no device.
 
-As torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp does, it makes the pipe <TORCH_NCCL_DEBUG_INFO_PIPE_FILE><rank>.pipe
-and writes the dump <TORCH_FR_DUMP_TEMP_FILE><rank> whenever something comes there. By the dump, the last rank does not
-call the second all_reduce.
+Like torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp, it makes the pipe <TORCH_NCCL_DEBUG_INFO_PIPE_FILE><rank>.pipe
+and writes the dump <TORCH_FR_DUMP_TEMP_FILE><rank> whenever the pipe receives something. In the dump, the last rank
+does not call the second all_reduce.
 """
 
 import os

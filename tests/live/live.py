@@ -1,4 +1,4 @@
-"""What the cases of the live tests share: a job that can be waited for, and facts of a verdict."""
+"""Code that the cases of the live tests share: a job to wait for, and facts of a verdict."""
 
 import json
 import os
@@ -31,7 +31,7 @@ class Unavailable(Exception):
 
 
 def require(condition, what, *started):
-    """Fails with what the `started` commands wrote, unless `condition`."""
+    """Fails with the output of the `started` commands, unless `condition`."""
     if condition:
         return
     for job in started:
@@ -187,12 +187,12 @@ class Scene:
         return verdict
 
     def verdict(self, job):
-        """The live verdict as soon as it is there."""
+        """The live verdict as soon as it is available."""
         return until(lambda: read_verdict(self.verdict_file), "a verdict", job)
 
 
 def free_port():
-    """A TCP port of loopback that nobody has, for a program that cannot choose one by itself."""
+    """An unused TCP port of loopback, for a program that cannot choose one by itself."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -210,7 +210,7 @@ def listens(pid):
 
 
 def need(words):
-    """The words, which start a command in other surroundings, or Unavailable."""
+    """The words that start a command in other surroundings, or Unavailable."""
     if shutil.which(words[0]) is None or subprocess.run(words + ["true"], stdin=subprocess.DEVNULL,
                                                         capture_output=True, check=False).returncode != 0:
         raise Unavailable("not permitted here: " + " ".join(words))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The table of docs/nccl.md as a test: a small program for each way to bind NCCL, run with and without
-librollcall.so. Output and exit code must be the same, and each call must be on record once.
+librollcall.so. Output and exit code must be the same, and each call must be recorded once.
 
-Each has NCCL load librollcall.so as its profiler, too, which must add nothing where its functions are seen.
+In each, NCCL also loads librollcall.so as its profiler, which must add nothing if the functions are wrapped.
 
 Cases: linked, local, underlinked, dlopened, deep, ctypes; static: linked statically, so that the profiler's events are
 all there is; plugin: the same without any preload; hang: a ctypes job that hangs is named by `rollcall run` without any
@@ -29,7 +29,7 @@ EXPECTED = {
     "deep": CALLS,
     "ctypes": dict(CALLS, ncclAllReduce=2, cudaStreamSynchronize=2),
 }
-# By NCCL's profiler events: operations alone.
+# By NCCL's profiler events: only operations.
 EXPECTED["static"] = {"ncclAllReduce": 1, "ncclBroadcast": 1, "cudaStreamSynchronize": 1}
 EXPECTED["plugin"] = {"ncclAllReduce": 1, "ncclBroadcast": 1}
 REAL = """
@@ -75,7 +75,7 @@ def run(what, **environment):
 
 
 def compare(args, what, directory, preload=True):
-    """The program's own end, with and without us; returns what is on record, by process."""
+    """Compares the end of the program with and without librollcall.so; returns the records by process."""
     bare = run(what)
     preloaded = {"LD_PRELOAD": args.shim} if preload else {}
     traced = run(what, ROLLCALL_DIR=directory, NCCL_PROFILER_PLUGIN=args.shim, **preloaded)

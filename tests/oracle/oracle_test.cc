@@ -148,7 +148,7 @@ TEST(Rules, MessagesDoNotOvertake) {
   EXPECT_EQ(Ends({sends, {Make(Do::kRecv, 0, 2), Make(Do::kRecv, 0, 1)}}), kByLuck);
 }
 
-TEST(Rules, AWildcardMayTakeWhatAnotherReceiveNeeds) {
+TEST(Rules, WildcardMayTakeTheMessageOfAnotherReceive) {
   const Op send = Make(Do::kSend, 0);
   EXPECT_EQ(Ends({{Make(Do::kRecv, kAny), Make(Do::kRecv, 1)}, {send}, {send}}), kByOrder);
   EXPECT_EQ(Ends({{Make(Do::kRecv, kAny), Make(Do::kRecv, kAny)}, {send}, {send}}), kAlways);
@@ -163,7 +163,7 @@ TEST(Rules, TagsPeersAndCommunicatorsMustMatch) {
   EXPECT_EQ(Ends({{}, {On(Make(Do::kSend, 1, 7), 1)}, {On(recv, 1)}}, {{1, 2}}), kAlways);
 }
 
-TEST(Rules, WaitsAreAndAndOr) {
+TEST(Rules, WaitsHaveAndAndOrSemantics) {
   const auto program = [](Do wait) {
     return Ends({{Make(Do::kSend, 1, 1)},
                  {Starts(Make(Do::kRecv, 0, 1), 1), Starts(Make(Do::kRecv, 0, 2), 2),
@@ -208,7 +208,7 @@ TEST(Rules, CollectivesMatchInTheOrderOfTheirCalls) {
             kAlways);
 }
 
-TEST(Rules, ArgumentsMustFit) {
+TEST(Rules, ArgumentsMustMatch) {
   const auto two = [](const Op& a, const Op& b) { return Ends({{a}, {b}}); };
   EXPECT_EQ(two(Make(Do::kBarrier), Make(Do::kAllreduce)), kNever);
   EXPECT_EQ(two(Make(Do::kBcast, 0), Make(Do::kBcast, 1)), kNever);
@@ -218,20 +218,20 @@ TEST(Rules, ArgumentsMustFit) {
   EXPECT_EQ(two(max, Make(Do::kAllreduce)), kNever);
 }
 
-TEST(Rules, TheDeadAndThoseWhoLeftCallNothing) {
+TEST(Rules, EndedAndFinalizedRanksMakeNoCalls) {
   EXPECT_EQ(Ends({{Make(Do::kBarrier)}, {}}), kNever);
   EXPECT_EQ(Ends({{Make(Do::kBarrier)}, {Make(Do::kDie), Make(Do::kBarrier)}}), kNever);
   EXPECT_EQ(Ends({{Make(Do::kBarrier)}, {Make(Do::kStall), Make(Do::kBarrier)}}), kNever);
 }
 
-TEST(Rules, ASendrecvSendsAndReceivesAtOnce) {
+TEST(Rules, SendrecvSendsAndReceivesConcurrently) {
   EXPECT_EQ(Ends({Sendrecv(1, 1, 0, 1), Sendrecv(0, 0, 0, 1)}), kAlways);
   EXPECT_EQ(Ends({Sendrecv(1, 1, 0, 1), Sendrecv(0, 0, 7, 1)}), kNever);
   // Its receiving half takes a message while its sending half waits.
   EXPECT_EQ(Ends({Sendrecv(1, 1, 0, 1), {Make(Do::kSsend, 0), Make(Do::kRecv, 0)}}), kAlways);
 }
 
-TEST(Rules, AProbeLeavesTheMessage) {
+TEST(Rules, ProbeDoesNotConsumeTheMessage) {
   const std::vector<Op> send = {Make(Do::kSsend, 1)};
   EXPECT_EQ(Ends({send, {Make(Do::kProbe, 0), Make(Do::kRecv, 0)}}), kAlways);
   EXPECT_EQ(Ends({send, {Make(Do::kProbe, 0)}}), kNever);  // nobody receives it
@@ -244,7 +244,7 @@ TEST(Rules, AProbeLeavesTheMessage) {
             kByLuck);  // who polls may give up
 }
 
-TEST(Rules, AMatchedMessageIsTakenByItsReceiveOnly) {
+TEST(Rules, MatchedMessageIsReceivedByItsMrecvOnly) {
   Op probe = Make(Do::kMprobe, 0);
   Op recv = Make(Do::kMrecv, 0);
   probe.message = recv.message = 1;
@@ -273,7 +273,7 @@ TEST(Rules, EachStartOfAPersistentRequestCounts) {
   EXPECT_EQ(Ends({sends(0), {Inits(recv, 1)}}), kAlways);
 }
 
-TEST(Rules, APersistentCollectiveIsWaitedForByItsStarts) {
+TEST(Rules, PersistentCollectiveWaitsForItsStarts) {
   const Op barrier = Make(Do::kBarrier);
   const std::vector<Op> started = {Inits(barrier, 1), StartsHandle(barrier, 1, 1),
                                    Waits(Do::kWaitall, {1})};
@@ -284,7 +284,7 @@ TEST(Rules, APersistentCollectiveIsWaitedForByItsStarts) {
   EXPECT_EQ(Ends({{Inits(barrier, 1)}, {barrier}}), kNever);
 }
 
-TEST(Rules, CountsOfNothingNeedNobody) {
+TEST(Rules, ZeroCountsNeedNoPeer) {
   const auto from_zero = [](int count) {
     const Op zero = Counted(Do::kAllgatherv, count, {}, {count, 1});
     const Op one = Counted(Do::kAllgatherv, 1, {}, {count, 1});
@@ -337,7 +337,7 @@ std::string Over(const Topology& topology, std::vector<std::vector<Op>> code) {
   return Ends(std::move(code), {}, {}, topology);
 }
 
-TEST(Rules, NeighborsAloneAreNeeded) {
+TEST(Rules, OnlyNeighborsAreNeeded) {
   const Op gather = Make(Do::kNeighborAllgather);
   const Op send = Make(Do::kSend, 2);
   const Op recv = Make(Do::kRecv, 0);
@@ -356,7 +356,7 @@ TEST(Rules, NeighborsAloneAreNeeded) {
       kByLuck);
 }
 
-TEST(Rules, WhatNeighborsSendFitsEdgeByEdge) {
+TEST(Rules, NeighborMessagesMatchPerEdge) {
   const auto call = [](std::vector<int> sends, std::vector<int> recvs) {
     return Counted(Do::kNeighborAlltoallv, 1, std::move(sends), std::move(recvs));
   };
@@ -397,7 +397,7 @@ TEST(Rules, AllPartitionsMustBeMarked) {
       kNever);
 }
 
-TEST(Rules, PartitionedMessagesMeetByHandle) {
+TEST(Rules, PartitionedMessagesMatchByHandle) {
   const Op send = Make(Do::kPsend, 1);
   const Op recv = Make(Do::kPrecv, 0);
   const auto second_to = [&](int handle) {
@@ -409,7 +409,7 @@ TEST(Rules, PartitionedMessagesMeetByHandle) {
   EXPECT_EQ(second_to(1), kNever);
 }
 
-TEST(Rules, AStartallIsAllItsStarts) {
+TEST(Rules, StartallEqualsItsStarts) {
   const Op send = Make(Do::kSsend, 1);
   const Op recv = Make(Do::kRecv, 0);
   Op first = StartsHandle(recv, 1, 1);
@@ -485,7 +485,7 @@ TEST(Rules, ThreadsActOnceTheyAreStarted) {
 }
 
 // Of a ring of receives, whoever waits for a rank that may do anything can go on.
-TEST(Explore, WhoeverWaitsForOneThatIsFreeCanGoOn) {
+TEST(Explore, RankThatWaitsForAFreeRankCanContinue) {
   Program program;
   program.ranks = 3;
   program.comms = {{0, 1, 2}};
@@ -515,7 +515,7 @@ Generated GenerateOne(uint64_t number) {
 constexpr const char* kSimulatorAlone = "not under a sanitizer: the simulator against itself";
 
 // Taking what is no choice at once leaves nothing out.
-TEST(Explore, ItsShortcutChangesNothing) {
+TEST(Explore, ShortcutDoesNotChangeTheResult) {
   if (kSanitized) GTEST_SKIP() << kSimulatorAlone;
   size_t compared = 0;
   for (uint64_t number = 0; number < 60 * kFaultKinds; ++number) {

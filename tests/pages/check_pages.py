@@ -3,7 +3,7 @@
 
 - No line has more than 120 columns. Exempt is text that other tests compare with the program: shown verdicts
   (shown_verdicts.py) and the variables of docs/environment.md (environment_doc_test.cc).
-- Every link to a file or heading leads somewhere, and so does every path in backticks that begins with a folder of
+- Every link to a file or heading has a target, and so has every path in backticks that begins with a folder of
   the sources, and every page of docs/ that a source names.
 - Every page of docs/ can be reached from README.md or docs/architecture.md.
 - Every form of output has a row in docs/ci.md or a section in docs/exporters.md.
@@ -44,7 +44,7 @@ class Page:
 
 
 def anchor_of(heading):
-    """As GitHub makes it of a heading."""
+    """As GitHub derives it from a heading."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 

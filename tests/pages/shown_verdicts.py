@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A page shows verdicts that the program really prints: runs each again and compares.
+"""Compares the verdicts shown in a page with what the program prints when they are run again.
 
     shown_verdicts.py [--rollcall BIN] [--programs DIR] --page FILE [--update]
 
-A verdict stands in the page as
+A verdict has this form in the page:
 
     <!-- verdict: tests/faults/collective/barrier_skipped_by_rank0.c -->
     ```
@@ -11,9 +11,9 @@ A verdict stands in the page as
     ```
     <!-- /verdict -->
 
-The source's header says how to start the program (../jobs/expectations.py); its fault is built in DIR/faults/openmpi, or
-DIR/nccl_sim; by default these are build/release's. --update writes what is printed into the page. Left out of both sides is what differs from run to run:
-durations, the order of lines, and how soon a silent mismatch was seen.
+The source's header specifies how to start the program (../jobs/expectations.py). Its fault is built in
+DIR/faults/openmpi or DIR/nccl_sim; the default is build/release. --update writes the output into the page. Durations,
+the order of lines, and how soon a silent mismatch was seen differ between runs and are not compared.
 """
 
 import argparse
@@ -36,7 +36,7 @@ VERDICT = re.compile(r"^rollcall: \w+, (?:proven|likely|suspected|inconclusive|n
 POLL_S = 0.02
 VARIES = (
     (re.compile(r"( · no progress for)? [0-9.]+ ?(s|ms|%)(?=\W|$)"), ""),
-    # What does not hang is told when it is seen: while the job runs, or at its end.
+    # A fault that does not hang is reported when it is seen: while the job runs, or at its end.
     (re.compile(r"^rollcall: (running|stopped|finished), "), "rollcall: finished, "),
     (re.compile(r"arrived last at [0-9]+ of [0-9]+"), "arrived last at N of N"),
     (re.compile(r"between #[0-9]+ and #[0-9]+"), "between #A and #B"),
@@ -60,7 +60,7 @@ def launched(programs, source):
 
 
 def output_of(command, source, hangs=False):
-    """All that is printed: until the end, or of a job that hangs until its verdict."""
+    """The whole output: until the end, or until the verdict of a job that hangs."""
     with jobs.Job(command) as job:
         deadline = time.monotonic() + jobs.JOB_TIMEOUT_S
         while job.running() and not (hangs and VERDICT.search(job.stderr())):

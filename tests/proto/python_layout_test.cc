@@ -196,7 +196,7 @@ Layout Like313(uint32_t version) {
   return row;
 }
 
-TEST(PythonLayout, PublishedOffsetsAreTakenOverTheRow) {
+TEST(PythonLayout, PublishedOffsetsHavePriorityOverTheRow) {
   for (const uint32_t hex : {0x030d00f0u, 0x030d02c1u, 0x030e00f0u}) {
     Layout moved = Like313(VersionOf(hex));
     moved.thread_frame = 96;
@@ -212,7 +212,7 @@ TEST(PythonLayout, PublishedOffsetsAreTakenOverTheRow) {
   }
 }
 
-TEST(PythonLayout, WhatIsNotPublishedNeedsTheRowsSizes) {
+TEST(PythonLayout, UnpublishedOffsetsNeedTheSizesOfTheRow) {
   Layout moved = Like313(0x30d);
   Layout layout;
   auto bytes = Publish(moved, 0x030d00f0);
@@ -225,7 +225,7 @@ TEST(PythonLayout, WhatIsNotPublishedNeedsTheRowsSizes) {
 }
 
 // One of them elsewhere: the rest is still read.
-TEST(PythonLayout, VariablesNeedTheRowsOffsets) {
+TEST(PythonLayout, VariablesNeedTheOffsetsOfTheRow) {
   uint32_t Layout::*const kMembers[] = {
       &Layout::frame_previous, &Layout::frame_code,      &Layout::frame_instruction,
       &Layout::frame_slots,    &Layout::code_file,       &Layout::code_first_line,

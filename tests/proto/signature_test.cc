@@ -99,7 +99,7 @@ TEST(Signature, OrderLengthAndTypeMatter) {
   EXPECT_EQ(hashes.size(), 64u);
 }
 
-TEST(Signature, RollingHashesTellOrderAndRepetition) {
+TEST(Signature, RollingHashesDistinguishOrderAndRepetition) {
   std::set<uint64_t> hashes;
   for (uint64_t a = 0; a < 20; ++a) {
     for (uint64_t b = 0; b < 20; ++b) hashes.insert(RollHash(RollHash(0, a), b));

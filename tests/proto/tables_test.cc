@@ -49,7 +49,7 @@ TEST(Operations, EveryListHasItsOwnRange) {
 }
 
 // A ring of yesterday must be read tomorrow: these are in files.
-TEST(Operations, NumbersStay) {
+TEST(Operations, NumbersNeverChange) {
   const std::map<std::string_view, uint16_t> fixed = {
       {"MPI_Init", 1},         {"MPI_Barrier", 20}, {"MPI_Allreduce", 32}, {"MPI_Ibarrier", 80},
       {"MPI_Comm_split", 206}, {"MPI_Send", 250},   {"MPI_Waitall", 331}};
@@ -121,7 +121,7 @@ TEST(Datatypes, NumbersAndNamesAreUniqueAndBasic) {
 }
 
 // Types of one class carry the same bits, so they have the same size.
-TEST(Datatypes, OneClassHasOneSize) {
+TEST(Datatypes, TypesOfOneClassHaveOneSize) {
   std::map<TypeClass, BasicTypeInfo> first;
   for (const BasicTypeInfo& info : kBasicTypes) {
     if (info.type_class == TypeClass::kUnknown || info.type_class == TypeClass::kPair ||
@@ -142,7 +142,7 @@ TEST(ReduceOps, HaveNames) {
 }
 
 // The figures that ring_format.md draws. A change here is a new major version.
-TEST(RingFormat, LayoutIsTheOneThatIsDrawn) {
+TEST(RingFormat, LayoutEqualsTheSpecification) {
   using namespace ring;
   EXPECT_EQ(sizeof(Section), 40u);
   EXPECT_EQ(sizeof(ThreadEntry), 704u);

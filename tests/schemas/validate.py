@@ -23,7 +23,7 @@ def sarif_problems(path, jsonschema):
     validator = jsonschema.Draft4Validator(schema, format_checker=jsonschema.FormatChecker())
     problems = ["%s: %s" % ("/".join(map(str, error.absolute_path)), error.message)
                 for error in validator.iter_errors(log)]
-    # What the schema cannot say: 3.27.6, ruleIndex names the rule with the result's ruleId.
+    # A rule that the schema cannot express: 3.27.6, ruleIndex names the rule with the result's ruleId.
     for run in log.get("runs", []):
         rules = run["tool"]["driver"].get("rules", [])
         for result in run.get("results", []):

@@ -51,14 +51,14 @@ TEST(Leftovers, AreCountedByCallPath) {
   Free(kType, 9);
 }
 
-TEST(Leftovers, AGroupIsToBeFreedAsOftenAsItWasGivenOut) {
+TEST(Leftovers, GroupMustBeFreedAsOftenAsItWasReturned) {
   for (int i = 0; i < 3; ++i) HandleMade(kMpich, kGroup, Operation::kComm_group, 10);
   Free(kGroup, 1, 2);
   EXPECT_EQ(Left(), (Rows{{{Operation::kComm_group, 10}, "1"}}));
   Free(kGroup, 1);
 }
 
-TEST(Leftovers, WhichOfTwoPlacesKeptAGroupIsNotKnown) {
+TEST(Leftovers, PlaceOfALeakedGroupIsUnknownIfTwoReturnedIt) {
   HandleMade(kMpich, kGroup, Operation::kComm_group, 10);
   HandleMade(kMpich, kGroup, Operation::kComm_group, 20);
   Free(kGroup, 1);
@@ -67,14 +67,14 @@ TEST(Leftovers, WhichOfTwoPlacesKeptAGroupIsNotKnown) {
 }
 
 // Only groups are given out again: a datatype whose handle comes anew was freed unseen.
-TEST(Leftovers, AHandleThatComesAnewReplacesTheOldOne) {
+TEST(Leftovers, ReusedHandleReplacesTheOldOne) {
   HandleMade(kMpich, kType, Operation::kType_vector, 10);
   HandleMade(kMpich, kType, Operation::kType_dup, 20);
   EXPECT_EQ(Left(), (Rows{{{Operation::kType_dup, 20}, "1"}}));
   Free(kType, 1);
 }
 
-TEST(Leftovers, WhatCouldNotBeFreedIsStillThere) {
+TEST(Leftovers, HandleThatCouldNotBeFreedIsStillCounted) {
   HandleMade(kMpich, kType, Operation::kType_vector, 10);
   const uint32_t freed = HandleFreed(kMpich, kType);
   HandleKept(kMpich, kType, freed);
@@ -83,7 +83,7 @@ TEST(Leftovers, WhatCouldNotBeFreedIsStillThere) {
   Free(kType, 1);
 }
 
-TEST(Leftovers, WhatCouldNotBeFreedIsCountedWhereItsOtherReferencesAre) {
+TEST(Leftovers, HandleThatCouldNotBeFreedIsCountedWithItsOtherReferences) {
   HandleMade(kMpich, kGroup, Operation::kComm_group, 10);
   const uint32_t freed = HandleFreed(kMpich, kGroup);
   HandleMade(kMpich, kGroup, Operation::kComm_group, 20);  // by another thread, meanwhile
@@ -93,7 +93,7 @@ TEST(Leftovers, WhatCouldNotBeFreedIsCountedWhereItsOtherReferencesAre) {
   EXPECT_EQ(Left(), Rows());
 }
 
-TEST(Leftovers, PredefinedHandlesAreNobodysToFree) {
+TEST(Leftovers, PredefinedHandlesAreNotCounted) {
   HandleMade(kMpich, 0x48000000, Operation::kGroup_incl, 10);  // MPI_GROUP_EMPTY
   HandleMade(kMpich, 0x08000000, Operation::kGroup_incl, 10);  // MPI_GROUP_NULL
   Library open_mpi = LibraryOf(ring::Flavor::kOpenMpi);
@@ -104,7 +104,7 @@ TEST(Leftovers, PredefinedHandlesAreNobodysToFree) {
   EXPECT_EQ(Left(), Rows());
 }
 
-TEST(Leftovers, MoreThanFitAreAtLeastSoMany) {
+TEST(Leftovers, CountBeyondTheTableIsALowerBound) {
   constexpr uint64_t kMany = 40'000;
   for (uint64_t i = 0; i < kMany; ++i) HandleMade(kMpich, kType + i, Operation::kType_vector, 10);
   const Rows left = Left();
@@ -116,7 +116,7 @@ TEST(Leftovers, MoreThanFitAreAtLeastSoMany) {
   Free(kType, kMany);
 }
 
-TEST(Leftovers, RowsBeyondTheRoomAreAddedToOneOfTheirOperation) {
+TEST(Leftovers, RowsBeyondTheTableAreAddedToOneOfTheirOperation) {
   for (uint32_t i = 0; i < 8; ++i) HandleMade(kMpich, kType + i, Operation::kType_vector, 500 + i);
   const Rows left = Left(2);
   EXPECT_EQ(left.size(), 2u);
@@ -135,7 +135,7 @@ TEST(Leftovers, MoreCallPathsThanRowsAreAddedUp) {
   Free(kType + 1, 3000);
 }
 
-TEST(Leftovers, ThreadsMakeAndFreeAtOnce) {
+TEST(Leftovers, ThreadsCreateAndFreeConcurrently) {
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < 4; ++t) {
     threads.emplace_back([t] {

@@ -1,4 +1,4 @@
-// Writes Flight Recorder dumps as PyTorch does: as a pickle, by the habits of torch::jit::Pickler
+// Writes Flight Recorder dumps as PyTorch does: as a pickle in the style of torch::jit::Pickler
 // (strings memoised by value, frames by identity), or as JSON, which has no frames.
 #ifndef ROLLCALL_TESTS_SUPPORT_DUMP_WRITER_H_
 #define ROLLCALL_TESTS_SUPPORT_DUMP_WRITER_H_
@@ -50,7 +50,7 @@ struct WrittenGroup {
 
 struct WrittenDump {
   std::string version = "2.9";
-  std::vector<WrittenGroup> groups;  // by rising pg_id
+  std::vector<WrittenGroup> groups;  // in increasing order of pg_id
   std::vector<WrittenEntry> entries;
   std::vector<WrittenFrame> frames;
 

@@ -11,7 +11,7 @@
 
 namespace rollcall {
 
-// A machine on which only the named processes live.
+// A machine on which only the listed processes exist.
 class FakeMachine : public Machine {
  public:
   std::string Hostname() override { return host; }

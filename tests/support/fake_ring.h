@@ -1,4 +1,4 @@
-// A ring file as a rank would have made it, small, and moved by hand.
+// A small ring file like that of a rank, which the test changes step by step.
 #ifndef ROLLCALL_TESTS_SUPPORT_FAKE_RING_H_
 #define ROLLCALL_TESTS_SUPPORT_FAKE_RING_H_
 
@@ -74,7 +74,7 @@ class FakeRing {
     Write();
   }
   ~FakeRing() { close(fd_); }
-  // Of a process in another pid namespace than the reader's.
+  // Marks the ring as that of a process in another pid namespace than the reader's.
   void SetPidNamespace(uint64_t inode) {
     header_.pid_namespace = inode;
     Write();

@@ -1,4 +1,4 @@
-// An agent's connection to a collector that a test plays.
+// An agent's connection to a collector; the test takes the part of the collector.
 #ifndef ROLLCALL_TESTS_SUPPORT_FAKE_TRANSPORT_H_
 #define ROLLCALL_TESTS_SUPPORT_FAKE_TRANSPORT_H_
 
@@ -17,8 +17,8 @@
 
 namespace rollcall::agent {
 
-// Connected from the start, as connection 1. Thread-safe. The agent is not woken by what it is
-// asked: it notices at its next round.
+// Connected from the start, as connection 1. Thread-safe. A request does not wake the agent, which
+// reads it in its next iteration.
 class FakeTransport : public Transport {
  public:
   uint64_t connection() const override {
@@ -64,18 +64,18 @@ class FakeTransport : public Transport {
     const std::lock_guard lock(mutex_);
     return sent_;
   }
-  // What was sent since the last call, or Clear().
+  // Returns the messages sent since the last call of Take() or Clear().
   std::vector<rpc::AgentMessage> Take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(sent_, {});
   }
   void Clear() { Take(); }
-  // Until what was sent is as wanted; false after too long.
+  // Waits until the messages sent satisfy `is_wanted`; false after a time limit.
   bool WaitFor(const std::function<bool(const std::vector<rpc::AgentMessage>&)>& is_wanted) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return is_wanted(sent_); });
   }
-  // Until somebody has asked for room in vain so often; false after too long.
+  // Waits until HasRoom() has returned false `count` times; false after a time limit.
   bool WaitForRefusals(int count) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return refusals_ >= count; });

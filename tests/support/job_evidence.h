@@ -1,4 +1,4 @@
-// A job that lives and stands still, as its nodes' agents tell of it.
+// The evidence about a live job without progress, as the agents of its nodes report it.
 
 #ifndef ROLLCALL_TESTS_SUPPORT_JOB_EVIDENCE_H_
 #define ROLLCALL_TESTS_SUPPORT_JOB_EVIDENCE_H_
@@ -19,7 +19,7 @@
 
 namespace rollcall::collect {
 
-// What two looks at living processes would have added to a trace of their ring files.
+// Adds what two samples of live processes would have added to a trace of their ring files.
 inline void StandStill(Trace* trace, int64_t now_ns) {
   for (Process& process : trace->processes) {
     process.end = {.how = ProcessEnd::How::kAlive};
@@ -28,8 +28,8 @@ inline void StandStill(Trace* trace, int64_t now_ns) {
   }
 }
 
-// `trace` was loaded from ring files, which are there. Each of `nodes` has as many of its
-// processes.
+// `trace` was loaded from ring files that still exist. Its processes are divided equally among
+// `nodes` nodes.
 inline Evidence EvidenceOf(const Trace& trace, size_t nodes) {
   Evidence evidence;
   for (size_t i = 0; i < nodes; ++i) {

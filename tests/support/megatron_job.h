@@ -1,11 +1,11 @@
-// A job of the shape of Megatron's, executed by a small simulator with a fault planted in it, and
-// the dumps that its ranks would leave. Nothing here knows how a verdict is found.
+// A job with the structure of a Megatron job, executed by a small simulator with a planted fault,
+// and the dumps that its ranks would leave. Nothing here depends on how a verdict is found.
 //
 // Each rank runs a program of operations. Its host enqueues them in order, and waits where the
-// program says so (a loss that is printed). Its device begins an operation when everything older on
-// the same stream has completed, and everything older that was not asynchronous. A collective
-// completes when all members have begun it, a message when both ends have. What the faults do to
-// that is in MegatronJob::Simulate().
+// program requires it (to print a loss, for example). Its device begins an operation when all older
+// operations on the same stream and all older operations that were not asynchronous have completed.
+// A collective completes when all members have begun it, and a message when both ends have.
+// MegatronJob::Simulate() implements the effects of the faults.
 #ifndef ROLLCALL_TESTS_SUPPORT_MEGATRON_JOB_H_
 #define ROLLCALL_TESTS_SUPPORT_MEGATRON_JOB_H_
 
@@ -28,7 +28,7 @@ struct Shape {
   int tensor = 2;
   int pipeline = 2;
   int data = 2;
-  int expert = 1;  // divides tensor * data: experts lie within a stage
+  int expert = 1;  // divides tensor * data: all experts of a group are in one stage
   int iterations = 3;
   int microbatches = 2;
   int layers = 2;
@@ -42,14 +42,14 @@ struct JobGroup {
 
 struct JobOperation {
   int group = 0;
-  std::string name;  // "all_reduce"; of messages "send" and "recv"
+  std::string name;  // "all_reduce"; "send" or "recv" for messages
   int peer = -1;     // rank in the group
   int64_t count = 1;
   std::string dtype = "BFloat16";
   int line = 0;
-  bool async = false;   // what follows does not wait for it on the device
+  bool async = false;   // later operations do not wait for it on the device
   bool sync = false;    // the host waits for it
-  uint64_t number = 0;  // on the group's collectives, from 1, or among the messages with this peer
+  uint64_t number = 0;  // among the group's collectives, or the messages with this peer, from 1
   bool IsMessage() const { return peer >= 0; }
 };
 
@@ -58,25 +58,26 @@ enum class DeviceState : uint8_t { kNone, kEnqueued, kBegun, kDone };
 struct JobRank {
   std::vector<JobOperation> program;
   std::vector<DeviceState> states;
-  size_t host_stops_at = ~size_t{0};    // the host never comes to this operation
-  size_t device_stops_at = ~size_t{0};  // the device never completes this one, nor begins another
-  bool device_begins_last = true;       // it begins it, so that the others can complete it
+  size_t host_stops_at = ~size_t{0};    // the host never reaches this operation
+  size_t device_stops_at = ~size_t{0};  // the device never completes this one and begins no other
+  bool device_begins_last = true;       // it begins it, so that other ranks can complete it
 };
 
 struct DumpStyle {
   bool only_active = false;
-  bool started = false;  // with timing on, the device's begin is known
+  bool started = false;  // with timing enabled, the begin on the device is known
   bool frames = true;
   bool json = false;
-  size_t ring = ~size_t{0};          // entries kept; ranks start apart by a few
-  int64_t age_ns = 600'000'000'000;  // of the dump, since the newest entry
+  size_t ring = ~size_t{0};  // entries kept; rings of ranks begin at slightly different ones
+  int64_t age_ns = 600'000'000'000;  // age of the newest entry when the dump is written
   std::string version = "2.9";
 };
 
 class MegatronJob {
  public:
   explicit MegatronJob(const Shape& shape) : shape_(shape), ranks_(size_t(shape.Ranks())) {
-    // As Megatron: the groups of one kind after those of another, in one order on all ranks.
+    // Like Megatron: all groups of one kind before those of the next, in the same order on all
+    // ranks.
     std::vector<int> all;
     for (int r = 0; r < shape_.Ranks(); ++r) all.push_back(r);
     AddGroup("default_pg", all);
@@ -121,7 +122,7 @@ class MegatronJob {
     }
   }
 
-  // A host waits when so many of its operations have not completed.
+  // A host waits when this number of its operations have not completed.
   size_t run_ahead = ~size_t{0};
 
   const Shape& shape() const { return shape_; }
@@ -130,10 +131,10 @@ class MegatronJob {
   const std::vector<int>& Members(const JobOperation& operation) const {
     return groups_[size_t(operation.group)].ranks;
   }
-  // No member ever completes this number of this group: the network is gone.
+  // No member ever completes this number of this group, as if the network had failed.
   void CutOff(int group, uint64_t number) { cut_.insert({group, number}); }
 
-  // Numbers the operations, as the ranks will. Again after each change of a program.
+  // Numbers the operations as the ranks will. Must be called again after each change of a program.
   void Number() {
     for (JobRank& rank : ranks_) {
       std::map<std::pair<int, std::pair<int, std::string>>, uint64_t> counters;
@@ -145,7 +146,8 @@ class MegatronJob {
     }
   }
 
-  // Until nothing moves any more; or for some rounds, in each of which a host comes a little way.
+  // Runs until there is no progress; or for `rounds` iterations, in each of which a host executes a
+  // few operations.
   void Simulate(int rounds = 0) {
     std::map<Meeting, std::vector<std::pair<int, size_t>>> meetings;
     for (int r = 0; r < shape_.Ranks(); ++r) {
@@ -196,7 +198,7 @@ class MegatronJob {
     }
   }
 
-  // The file of each rank. `random` lets rings start apart.
+  // The file of each rank. `random` selects the entries at which the rings begin.
   std::vector<std::string> Dumps(const DumpStyle& style, std::mt19937* random) {
     std::vector<std::string> files;
     for (int r = 0; r < shape_.Ranks(); ++r) {
@@ -208,7 +210,7 @@ class MegatronJob {
   int64_t newest_ns() const { return newest_ns_; }
 
  private:
-  // Who meets in an operation: a collective's number, or a message's ends and number.
+  // Identifies operations that match: number of a collective, or both ends and number of a message.
   using Meeting = std::tuple<int, int, int, uint64_t>;
 
   JobRank& Of(int rank) { return ranks_[size_t(rank)]; }
@@ -275,7 +277,7 @@ class MegatronJob {
       call(data, "_reduce_scatter_base", 65536, 80);
       call(data, "_all_gather_base", 65536, 81);
       call(0, "all_reduce", 1, 90);
-      program.back().sync = true;  // the gradients' norm is looked at
+      program.back().sync = true;  // the host reads the norm of the gradients
     }
     Number();
   }
@@ -289,7 +291,7 @@ class MegatronJob {
                : Meeting{operation.group, operation.peer, own, operation.number};
   }
 
-  // Only what is older and not complete counts.
+  // Only older operations that are not complete prevent it.
   static bool CanBegin(const JobRank& rank, size_t first, size_t index) {
     if (index > rank.device_stops_at) return false;
     if (index == rank.device_stops_at && !rank.device_begins_last) return false;
@@ -334,7 +336,7 @@ class MegatronJob {
       const JobGroup& group = groups_[g];
       if (std::find(group.ranks.begin(), group.ranks.end(), r) == group.ranks.end()) continue;
       own_group[int(g)] = dump.groups.size();
-      // Ids are local to a rank, and some were used up.
+      // Ids are local to a rank, and some ranks have used an id before.
       const int id = int(dump.groups.size()) + (g > 0 ? r % 2 : 0);
       dump.groups.push_back({id, std::to_string(g * (g > 3 ? 2 : 1)), group.desc, group.ranks});
       dump.groups.back().enqueued = dump.groups.back().completed = 0;
@@ -365,7 +367,7 @@ class MegatronJob {
       const bool scatters = operation.name == "_reduce_scatter_base";
       entry.input_sizes = {{operation.count * (scatters ? size : 1)}};
       entry.output_sizes = {{operation.count * (gathers ? size : 1)}};
-      // What all send together is what all receive.
+      // In total, all ranks send as many elements as they receive.
       if (operation.name == "all_to_all") {
         const int next = group.ranks[size_t(own + 1) % group.ranks.size()];
         entry.output_sizes = {{1024 + 8 * (next % 5)}};

@@ -1,4 +1,4 @@
-// What is read of a trace where of each ring buffer only the newest records are asked for.
+// Traces for which only the newest records of each ring buffer are read.
 #ifndef ROLLCALL_TESTS_SUPPORT_NEWEST_RECORDS_H_
 #define ROLLCALL_TESTS_SUPPORT_NEWEST_RECORDS_H_
 
@@ -14,7 +14,8 @@
 
 namespace rollcall {
 
-// As the shim keeps them: at the last number, and at the newest multiples of powers of four.
+// Adds checkpoints where the shim keeps them: at the last sequence number, and at the newest
+// multiples of powers of four.
 inline void AddRecentCheckpoints(Trace* trace) {
   for (Member& member : trace->members) {
     Checkpoint now;
@@ -34,14 +35,14 @@ inline void AddRecentCheckpoints(Trace* trace) {
   }
 }
 
-// Removes of every thread all but its newest `count` records of each ring buffer, as the ring
-// overwrites them. Processes in `whole` keep theirs.
+// Removes all but the newest `count` records of each ring buffer of every thread, as the ring
+// overwrites them. Processes in `whole` keep all records.
 inline Trace KeepNewest(Trace trace, size_t count, const std::set<uint32_t>& whole = {}) {
   for (uint32_t index = 0; index < trace.processes.size(); ++index) {
     if (whole.contains(index)) continue;
     Process& process = trace.processes[index];
     for (uint32_t thread = 0; thread < process.threads.size(); ++thread) {
-      // Both buffers of the thread in their order: the start of the oldest record that is kept.
+      // For each of the two buffers of the thread: the start of the oldest record that is kept.
       std::vector<int64_t> collectives;
       std::vector<int64_t> messages;
       const auto add = [&](const std::vector<Event>& events, std::vector<int64_t>* to) {

@@ -1,4 +1,4 @@
-// What the problems of an input are, whatever they say.
+// The codes of the problems of an input, without their texts.
 #ifndef ROLLCALL_TESTS_SUPPORT_PROBLEM_CODES_H_
 #define ROLLCALL_TESTS_SUPPORT_PROBLEM_CODES_H_
 
@@ -8,7 +8,7 @@
 
 namespace rollcall {
 
-// In their order.
+// In the order of the problems.
 inline std::vector<ProblemCode> Codes(const std::vector<Problem>& problems) {
   std::vector<ProblemCode> codes;
   for (const Problem& problem : problems) codes.push_back(problem.code);

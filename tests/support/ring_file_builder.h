@@ -1,5 +1,5 @@
-// Makes ring files for tests, by the structs of proto/ring_format.h and without the shim. What it
-// builds is valid; tests that want damage change the parts before Build() or the bytes after it.
+// Makes ring files for tests from the structs of proto/ring_format.h, without the shim. The files
+// are valid; tests of damage change the parts before Build() or the bytes after it.
 #ifndef ROLLCALL_TESTS_SUPPORT_RING_FILE_BUILDER_H_
 #define ROLLCALL_TESTS_SUPPORT_RING_FILE_BUILDER_H_
 
@@ -45,7 +45,7 @@ class RingFileBuilder {
     SetText(header.host, "node1");
     SetText(header.executable, "/bin/app");
     strings.resize(4);     // reference 0 means none
-    path_words.resize(1);  // so does call path 0
+    path_words.resize(1);  // call path 0 means none, too
     datatypes.reserve(8);
   }
 
@@ -68,7 +68,7 @@ class RingFileBuilder {
     return AddString({reinterpret_cast<const char*>(runs.data()), runs.size() * sizeof(runs[0])});
   }
 
-  // Returns the module's number in a frame.
+  // Returns the number that frames use for the module.
   uint32_t AddModule(std::string_view path, uint8_t build_id = 0xab) {
     ring::Module module{};
     module.path = AddString(path);
@@ -94,12 +94,12 @@ class RingFileBuilder {
   }
 
   // A code object of Python 3.11 whose bytes 4 i to 4 i + 3 are on line first_line + i, for 8
-  // lines. Returns its number in a frame.
+  // lines. Returns the number that frames use for it.
   uint32_t AddPythonCode(std::string_view file, std::string_view name, uint32_t first_line) {
     std::string table;
     for (int i = 0; i < 8; ++i) {
       table += static_cast<char>(128 | 13 << 3 | 1);    // two units, line without columns
-      table += static_cast<char>(i == 0 ? 0 : 1 << 1);  // a line on
+      table += static_cast<char>(i == 0 ? 0 : 1 << 1);  // next line
     }
     ring::PythonCode code{};
     code.portable_hash = 7 + python_code.size();
@@ -115,7 +115,7 @@ class RingFileBuilder {
     return uint64_t{code} << ring::kPythonFrameCodeShift | (entry ? ring::kPythonFrameEntry : 0) |
            offset;
   }
-  // Adds Python frames, innermost first, to the path that was added last.
+  // Adds Python frames, innermost first, to the most recent path.
   void AddPythonFrames(uint32_t path, const std::vector<uint64_t>& frames,
                        ring::PythonEnd end = ring::PythonEnd::kComplete) {
     ring::CallPathHeader header;
@@ -212,7 +212,7 @@ class RingFileBuilder {
     entry.open[entry.depth++].record = record;
   }
 
-  // Every collective entered so far has returned.
+  // Marks every collective entered so far as returned.
   void CountCalls() {
     for (ring::ThreadEntry& thread : threads) {
       thread.calls_ended = thread.ring_head[0] + thread.ring_head[1] - thread.depth;
@@ -347,7 +347,7 @@ inline RingFileBuilder MakeFullRing(int32_t rank = 1, int32_t size = 4) {
   return builder;
 }
 
-// The same of a process that runs Python: one call from it, and one from a thread without.
+// The same for a process that runs Python: one call from Python, and one from a thread without it.
 inline RingFileBuilder MakePythonRing(int32_t rank = 1, int32_t size = 4) {
   RingFileBuilder builder = MakeFullRing(rank, size);
   builder.header.python_version = 0x030b02f0;

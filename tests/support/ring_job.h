@@ -1,6 +1,6 @@
-// A made-up training job with tensor, pipeline and data parallel groups, and one planted fault:
-// what every rank calls, and where it stands when nothing moves any more. ring_job_files.h writes
-// its rings; what a diagnosis must say of it is known.
+// A synthetic training job with tensor, pipeline and data parallel groups, and one planted fault:
+// the calls of every rank, and the call of each rank when there is no more progress.
+// ring_job_files.h writes its rings; the expected diagnosis is known.
 //
 // A step of the job, on every rank:
 //
@@ -9,7 +9,7 @@
 //   optimizer           MPI_Reduce_scatter_block and MPI_Allgather of the data group
 //   loss                MPI_Allreduce of all; every 8th step an MPI_Bcast from rank 0
 //
-// Calls that stop are found by running the last steps, rank by rank, until nobody can go on.
+// The last steps are run rank by rank, until no rank can continue, to find the calls that block.
 #ifndef ROLLCALL_TESTS_SUPPORT_RING_JOB_H_
 #define ROLLCALL_TESTS_SUPPORT_RING_JOB_H_
 
@@ -27,13 +27,13 @@ namespace rollcall::ring_job {
 
 enum class Fault : int {
   kNone,      // finishes
-  kSkipped,   // the culprit leaves out a call of its tensor group, and pairs with later ones
-  kReplaced,  // it makes another one instead
+  kSkipped,   // the culprit skips a call of its tensor group; its later calls pair with it
+  kReplaced,  // it makes another call instead
   kCount,     // it passes half the count; nothing hangs, and the job finishes
   kRoot,      // it names itself as the root of a broadcast to all; nothing hangs
-  kInverted,  // it makes its data group's and everybody's call in the other order
-  kShort,     // it leaves the loop a step early
-  kRing,      // all of its pipeline receive before they send
+  kInverted,  // it swaps the calls on its data group and on the world
+  kShort,     // it leaves the loop one step early
+  kRing,      // all ranks of its pipeline receive before they send
   kStalled,   // it stops outside every call
   kExited,    // it calls exit()
 };
@@ -48,7 +48,7 @@ struct Call {
   Operation operation = Operation::kNone;
   Group group = kWorld;
   uint64_t count = 0;
-  int32_t peer = 0;    // p2p: 1 the next rank of the pipeline, -1 the one before; else the root
+  int32_t peer = 0;    // p2p: 1 is the next rank of the pipeline, -1 the previous; else the root
   int32_t tag = 0;     // p2p
   uint32_t place = 0;  // its call path; see ring_job_files.h
 };
@@ -58,13 +58,13 @@ inline bool IsP2p(Operation operation) {
          operation == Operation::kIsend || operation == Operation::kWaitall;
 }
 
-// Where the calls stand in the program: the function below step() times 64, plus a line.
+// The place of a call in the program: the function called by step(), times 64, plus a line.
 enum Function : uint32_t { kForward = 1, kBackward, kOptimizer, kLoss, kReport };
 constexpr uint32_t PlaceOf(Function function, uint32_t line) { return function * 64 + line; }
 
 struct Shape {
   int32_t ranks = 64;  // a multiple of kTensorSize * kStages
-  // Of every ring, as near as whole steps come: half of them collectives, half point-to-point.
+  // Records of every ring, rounded to whole steps: half collectives, half point-to-point.
   uint32_t records = 2000;
   Fault fault = Fault::kNone;
 };
@@ -89,7 +89,7 @@ class Job {
   }
 
   const Shape& shape() const { return shape_; }
-  // Rising.
+  // In increasing order.
   std::vector<int32_t> Culprits() const {
     std::vector<int32_t> culprits;
     for (int32_t rank = 0; rank < shape_.ranks; ++rank) {
@@ -98,13 +98,14 @@ class Job {
     return culprits;
   }
   uint32_t steps() const { return steps_; }
-  // As many calls are the same on all ranks, and all make them.
+  // The number of first calls that are the same on all ranks and that all ranks complete.
   size_t CallsBeforeTheFault() const { return step_begin_[steps_ - 3]; }
-  // What `rank` does when it is not stopped.
+  // The calls that `rank` makes if nothing stops it.
   const std::vector<Call>& CallsOf(int32_t rank) const {
     return IsCulprit(rank) ? culprits_calls_ : calls_;
   }
-  // How many of them returned; the next one is open, unless there is none or it left before.
+  // The number of its calls that returned. The next one is open, unless there is none or the rank
+  // stopped before it.
   size_t Returned(int32_t rank) const { return at_[static_cast<size_t>(rank)]; }
   bool IsOpen(int32_t rank) const {
     return Returned(rank) < CallsOf(rank).size() &&
@@ -116,11 +117,11 @@ class Job {
     int32_t first;
     int32_t stride;
     int32_t count;
-    int32_t index;  // the rank's own
+    int32_t index;  // of the rank itself
 
     int32_t operator[](int32_t i) const { return first + i * stride; }
   };
-  // Ranks count tensor first, then pipeline, then data.
+  // Rank numbers increase along the tensor group first, then the pipeline, then the data group.
   Members MembersOf(Group group, int32_t rank) const {
     const int32_t model = kTensorSize * kStages;
     switch (group) {
@@ -174,7 +175,7 @@ class Job {
     calls->push_back({Operation::kBarrier, kWorld, 0, 0, 0, PlaceOf(kReport, 51)});
   }
 
-  // The index of the culprit's `nth` call like this, from the step before the last on.
+  // The index of the culprit's `nth` call of this kind, from the last step but one on.
   size_t Find(Operation operation, Group group, uint32_t nth = 0) const {
     for (size_t i = step_begin_[steps_ - 2]; i < calls_.size(); ++i) {
       if (calls_[i].operation == operation && calls_[i].group == group && nth-- == 0) return i;
@@ -207,7 +208,7 @@ class Job {
         break;
       }
       case Fault::kInverted: {
-        // Everybody's call before the data group's two: other code, in front of theirs.
+        // The call on the world before the two calls on the data group, from another line.
         Call all = *call(data + 2);
         all.place = PlaceOf(kOptimizer, 25);
         culprits_calls_.erase(call(data + 2));
@@ -229,7 +230,7 @@ class Job {
 
   struct GroupState {
     std::vector<int32_t> inside;
-    bool differs = false;  // operations: nobody comes out
+    bool differs = false;  // the operations differ: no rank returns
   };
 
   uint32_t GroupIndex(Group group, int32_t rank) const {
@@ -239,7 +240,7 @@ class Job {
     return group * ranks + first;
   }
 
-  // All steps but the last few are the same everywhere, and need no run.
+  // All steps except the last few are the same on all ranks and need not be run.
   void Run() {
     const size_t from = step_begin_[steps_ - 10];
     const auto ranks = static_cast<size_t>(shape_.ranks);
@@ -280,7 +281,8 @@ class Job {
     return messages_[static_cast<size_t>(tag)][static_cast<size_t>(to)];
   }
 
-  // True if the call is over; those who waited in it have then gone on, and are work.
+  // True if the call is complete; ranks that waited in it have then continued and are added to
+  // `work`.
   bool Enter(int32_t rank, const Call& call, std::vector<int32_t>* work) {
     if (inside_[static_cast<size_t>(rank)]) return false;
     GroupState& group = groups_[GroupIndex(call.group, rank)];
@@ -311,9 +313,10 @@ class Job {
   std::vector<Call> culprits_calls_;
   size_t leaves_at_ = ~size_t{0};
   std::vector<size_t> at_;
-  std::vector<bool> inside_;  // a collective, by rank
+  std::vector<bool> inside_;  // whether a rank is inside a collective
   std::vector<GroupState> groups_;
-  std::array<std::vector<int64_t>, 3> messages_;  // by tag: sent to a rank and not received
+  std::array<std::vector<int64_t>, 3>
+      messages_;  // by tag: messages sent to a rank and not received
 };
 
 }  // namespace rollcall::ring_job

@@ -1,6 +1,6 @@
-// The ring files of a Job, as the shim would have left them: rings that were lapped, checkpoints,
-// open calls and requests, channels, call paths. What a symbolizer says of those is added to a
-// loaded trace, as there is no program to read it from.
+// The ring files of a Job, as the shim would have left them: rings with overwritten records,
+// checkpoints, open calls and requests, channels, call paths. The symbols of call paths are added
+// to a loaded trace, because there is no program to read them from.
 #ifndef ROLLCALL_TESTS_SUPPORT_RING_JOB_FILES_H_
 #define ROLLCALL_TESTS_SUPPORT_RING_JOB_FILES_H_
 
@@ -21,7 +21,7 @@
 
 namespace rollcall::ring_job {
 
-// The process that stands for a rank where somebody watches it; 0: none does.
+// A real process that represents a rank for an observer; pid 0: none does.
 struct RankProcess {
   uint32_t pid = 0;
   uint64_t start_ticks = 0;
@@ -37,12 +37,13 @@ class RankRing {
     ring_.header.process_start_ticks = process.start_ticks;
   }
 
-  // Once. With fewer calls than it made: as it was while it moved, outside every call.
+  // May be called once. With fewer calls than the rank made: its state at an earlier time, outside
+  // every call.
   RingFileBuilder::Bytes Write(size_t most_calls = SIZE_MAX) {
     RingFileBuilder::SetText(ring_.header.host, fmt::format("node{}", rank_ / kRanksPerHost));
     ring_.header.process_id_random[0] = MixSignature(static_cast<uint64_t>(rank_));
     module_ = ring_.AddModule("/job/bin/train");
-    // The same layout at every moment.
+    // The layout must not depend on the number of calls.
     ring_.least_capacity[static_cast<uint32_t>(ring::SectionKind::kOpenRequests)] = started_.size();
     ring_.least_capacity[static_cast<uint32_t>(ring::SectionKind::kChannels)] = channels_.size();
     ring_.least_capacity[static_cast<uint32_t>(ring::SectionKind::kCallPaths)] = kPathWords;
@@ -55,7 +56,7 @@ class RankRing {
     const size_t returned = std::min(job_.Returned(rank_), most_calls);
     for (size_t i = 0; i < returned; ++i) Add(calls[i], /*open=*/false);
     if (returned == most_calls) {
-      // It goes on.
+      // The rank is still running.
     } else if (returned == calls.size()) {
       Finalize();
     } else if (job_.IsOpen(rank_)) {
@@ -73,7 +74,7 @@ class RankRing {
     return ring_.Build();
   }
 
-  // How many records it holds once written.
+  // The number of records that it holds after Write().
   uint64_t records() const {
     uint64_t records = 0;
     for (uint32_t kind = 0; kind < ring::kRingKinds; ++kind) {
@@ -94,8 +95,8 @@ class RankRing {
   uint64_t Now() const { return 1'000'000 + time_ * kCallNs + static_cast<uint64_t>(rank_ % 13); }
 
   void AddGroups() {
-    // Rings were made by one run, but from its own communicator on each group is named by its
-    // members.
+    // The keys and names of groups are derived from their first member, so that the rings of all
+    // members agree.
     for (uint32_t group = 0; group < kGroups; ++group) {
       const Job::Members members = job_.MembersOf(static_cast<Group>(group), rank_);
       const uint64_t key = MixSignature(group * uint64_t{1} << 32 | uint32_t(members.first));
@@ -118,7 +119,7 @@ class RankRing {
                                                                     : "data",
                                                members.first));
     }
-    // The splits themselves were made before all else; their records are long lost.
+    // The splits were the first calls; their records have been overwritten.
     ring_.members[0].entered = ring_.members[0].completed = kGroups - 1;
   }
 
@@ -166,7 +167,7 @@ class RankRing {
     Checkpoint(call, *record, &group);
   }
 
-  // As shim/checkpoints.cc does.
+  // Like shim/checkpoints.cc.
   void Checkpoint(const Call& call, const ring::Record& record, ring::Member* group) {
     semantic_[call.group] = RollHash(semantic_[call.group], record.semantic_hash);
     paths_[call.group] = RollHash(paths_[call.group], call.place);
@@ -200,7 +201,7 @@ class RankRing {
       record->request = started_[0].record.request;
       record->detail = started_.size();
       if (open) {
-        // The shim learns of a completion from the call that returns it.
+        // The shim learns of a completion only when the completing call returns.
         for (const ring::OpenRequest& request : started_) ring_.open_requests.push_back(request);
       } else {
         ++ChannelOf(received_.root_or_peer, received_.tag).entry.received;
@@ -231,7 +232,7 @@ class RankRing {
     request = {};
     request.uid = record->request;
     request.state = static_cast<uint32_t>(ring::RequestState::kActive);
-    request.waiter = 1;  // where it matters: in a Waitall that does not return
+    request.waiter = 1;  // is read only for a Waitall that does not return
     request.record = *record;
   }
 
@@ -245,7 +246,7 @@ class RankRing {
     ring_.header.phase_ticks = last_end_;
   }
 
-  // main > train > step > the place's function, through layers of a framework, to the call.
+  // The path main > train > (layers of a framework) > step > function of `place` > call.
   uint32_t PathOf(uint32_t place) {
     const auto [entry, added] = path_words_.try_emplace(place, 0);
     if (!added) return entry->second;
@@ -282,10 +283,10 @@ class RankRing {
 
 struct Written {
   uint64_t bytes = 0;
-  uint64_t records = 0;  // that the rings still hold
+  uint64_t records = 0;  // number of records that the rings hold
 };
 
-// Writes one file per rank into `directory`/rings. Files that are there are written over.
+// Writes one file per rank into `directory`/rings, and overwrites existing files.
 inline Written WriteRings(const Job& job, const std::string& directory) {
   const std::string rings = directory + "/" + kRingsDirectory;
   std::filesystem::create_directories(rings);
@@ -302,7 +303,7 @@ inline Written WriteRings(const Job& job, const std::string& directory) {
   return written;
 }
 
-// What a symbolizer would say of the job's program.
+// Adds the symbols that a symbolizer would find in the job's program.
 inline void NamePlaces(Trace* trace) {
   constexpr std::string_view kPlaces[] = {"", "forward", "backward", "optimizer", "loss", "report"};
   for (Code& code : trace->codes) {

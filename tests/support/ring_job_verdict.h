@@ -1,4 +1,4 @@
-// What a diagnosis must say of a Job.
+// The expected diagnosis of a Job.
 #ifndef ROLLCALL_TESTS_SUPPORT_RING_JOB_VERDICT_H_
 #define ROLLCALL_TESTS_SUPPORT_RING_JOB_VERDICT_H_
 

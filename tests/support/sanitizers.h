@@ -1,5 +1,5 @@
-// What runs under this test: some tests break stacks, memory or signals in ways that a sanitizer's
-// own runtime does not take, and others only repeat themselves.
+// Which sanitizer is active: some tests use stacks, memory or signals in ways that the runtime of a
+// sanitizer does not support, and others need fewer repetitions.
 #ifndef ROLLCALL_TESTS_SUPPORT_SANITIZERS_H_
 #define ROLLCALL_TESTS_SUPPORT_SANITIZERS_H_
 
@@ -23,8 +23,8 @@ inline constexpr bool kThreadSanitizer = false;
 
 inline constexpr bool kSanitized = kAddressSanitizer || kThreadSanitizer;
 
-// How often a test repeats what is generated or random: the release build decides whether it is
-// right, a sanitizer, ten times slower, looks at the memory of one in eight.
+// The number of generated or random cases that a test runs. The release build checks correctness
+// with all of them; a sanitizer is ten times slower and checks one in eight.
 constexpr int Rounds(int rounds) { return kSanitized ? (rounds + 7) / 8 : rounds; }
 
 }  // namespace rollcall

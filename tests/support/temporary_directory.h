@@ -1,4 +1,4 @@
-// Where a test writes files.
+// A directory for the files of a test.
 #ifndef ROLLCALL_TESTS_SUPPORT_TEMPORARY_DIRECTORY_H_
 #define ROLLCALL_TESTS_SUPPORT_TEMPORARY_DIRECTORY_H_
 
@@ -11,8 +11,8 @@
 
 namespace rollcall {
 
-// A directory of a test's own, removed with everything in it. Its name is absolute and has no
-// symbolic links, so that it can be compared with what /proc says.
+// A directory that only one test uses, removed with its contents. Its name is absolute and has no
+// symbolic links, so that it can be compared with paths from /proc.
 class TemporaryDirectory {
  public:
   explicit TemporaryDirectory(
@@ -30,7 +30,7 @@ class TemporaryDirectory {
 
   const std::string& path() const { return path_; }
   std::string Path(const std::string& name) const { return path_ + "/" + name; }
-  // Makes the directories in between as well. Returns Path(name).
+  // Creates parent directories as well. Returns Path(name).
   std::string Write(const std::string& name, const std::string& content) const {
     const std::filesystem::path path = Path(name);
     std::filesystem::create_directories(path.parent_path());

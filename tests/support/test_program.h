@@ -1,4 +1,4 @@
-// Small programs compiled at test time, which tell where they called from.
+// Small programs, compiled at test time, that print the addresses of their calls.
 #ifndef ROLLCALL_TESTS_SUPPORT_TEST_PROGRAM_H_
 #define ROLLCALL_TESTS_SUPPORT_TEST_PROGRAM_H_
 
@@ -19,7 +19,7 @@
 
 namespace rollcall::testing {
 
-// Runs `command` by the shell in `dir`; returns its standard output, and fails the test if it
+// Runs `command` with the shell in `dir`; returns its standard output, and fails the test if it
 // fails.
 std::string RunCommand(const std::string& dir, const std::string& command);
 bool HasCommand(const std::string& name);
@@ -28,7 +28,7 @@ bool HasCommand(const std::string& name);
 // probe("label"): that prints the call's return address, as ParseProbes() reads it.
 void BuildProbe(const TemporaryDirectory& dir);
 
-// By label: where the program called probe().
+// The addresses at which the program called probe(), by label.
 std::map<std::string, CodeAddress> ParseProbes(const std::string& output);
 
 // 1-based number of the only line of `file` that contains `marker`; fails the test otherwise.
@@ -36,7 +36,7 @@ int MarkerLine(const std::string& file, const std::string& marker);
 
 // Implementation.
 
-// Says of its return address: module, build id ("-" without), address in the module.
+// Prints for its return address: module, build id ("-" if there is none), address in the module.
 inline constexpr char kProbeSource[] = R"(
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -96,7 +96,7 @@ __attribute__((noinline)) void probe_(const char* label, long length) {
 }
 )";
 
-// Declares probe() for C and C++, to be put on a source's first line.
+// Declares probe() for C and C++; belongs on the first line of a source.
 inline constexpr char kProbeDeclaration[] =
     "#ifdef __cplusplus\nextern \"C\"\n#endif\nvoid probe(const char*);\n";
 

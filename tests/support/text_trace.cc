@@ -229,8 +229,8 @@ class Parser {
     SetTopology(words, ring::kIsCartesian, neighbors, neighbors);
   }
 
-  // "graph NAME 0:1,2 1:0 2:0"; "dist-graph NAME 0>1 1>2": an edge a word, in the order in which
-  // both of its ends list it.
+  // "graph NAME 0:1,2 1:0 2:0"; "dist-graph NAME 0>1 1>2": one edge per word, in the order in
+  // which both of its ends list it.
   void Graph(const std::vector<std::string>& words) {
     const bool directed = words[0] == "dist-graph";
     std::vector<std::vector<int32_t>> in(static_cast<size_t>(ranks_));
@@ -346,7 +346,7 @@ class Parser {
     }
   }
 
-  // "raises ValueError: bad sample @ path"; "throws": of C++
+  // "raises ValueError: bad sample @ path"; "throws" for a C++ exception
   void Raise(int32_t rank, const std::vector<std::string>& words) {
     std::string text;
     size_t at = 2;
@@ -399,7 +399,7 @@ class Parser {
   }
 
   // "exits 3", "is-killed 9", "out-of-memory", "vanishes", each with an optional "by launcher";
-  // "calls-exit 3 @ path" is the mark a process leaves itself.
+  // "calls-exit 3 @ path" is the mark that a process leaves before it exits.
   bool End(int32_t rank, const std::string& verb, const std::vector<std::string>& words) {
     Process& process = *builder_->process(rank);
     ProcessEnd& end = process.end;
@@ -415,7 +415,7 @@ class Parser {
       end.oom_killed = true;
     } else if (verb == "vanishes") {
       end.how = ProcessEnd::How::kVanished;
-      return true;  // nobody saw in which order
+      return true;  // the order of such ends is unknown
     } else if (verb == "calls-exit") {
       process.exit_mark = ring::ExitMark::kExit;
       process.exit_status = static_cast<int>(Number(At(words, 2)));
@@ -446,7 +446,7 @@ class Parser {
     return call;
   }
 
-  // MPI's without "MPI_", torch.distributed's and NCCL's as they are.
+  // Names of MPI without "MPI_"; names of torch.distributed and NCCL unchanged.
   static Operation FindByName(const std::string& name) {
     for (const OperationInfo& info : kOperations) {
       if (info.name == "MPI_" + name) return info.operation;
@@ -557,8 +557,8 @@ class Parser {
     return CountAndType("1" + text.substr(cross)).second;
   }
 
-  // "@ main:20 > exchange(halo.c:88)" from words[at] on. "..." first: the outer frames are cut off.
-  // What follows "context" goes there.
+  // "@ main:20 > exchange(halo.c:88)" from words[at] on. A leading "..." means that outer frames
+  // are missing. Frames after "context" are added to `context`.
   static std::vector<SourceFrame> Path(const std::vector<std::string>& words, size_t at, bool* cut,
                                        std::vector<SourceFrame>* context = nullptr) {
     std::vector<SourceFrame> frames;
@@ -578,7 +578,7 @@ class Parser {
     return frames;
   }
 
-  // "exchange:88", "exchange(halo.c:88)", "step(train.py:9)" (Python by the file's name),
+  // "exchange:88", "exchange(halo.c:88)", "step(train.py:9)" (Python, by the file name),
   // "Bcast[MPI.so]" (a module without lines).
   static SourceFrame Place(const std::string& word) {
     SourceFrame frame;

@@ -1,4 +1,4 @@
-// A trace as text, for tests and for thinking: what a job did, in lines that a newcomer reads.
+// A trace as text, for tests and discussion: the calls of a job, in lines that are easy to read.
 //
 //   ranks 4                                     # all in MPI_COMM_WORLD, called "world" here
 //   comm group 0-2                              # a sub-communicator
@@ -9,9 +9,9 @@
 //   1-3: waits in Barrier @ main:20 > exchange:88
 //   0: waits in Allreduce sum 1xMPI_DOUBLE @ main:20 > exchange:97
 //
-// A line is RANKS: WHAT, in the order in which things happened; everything stands still at the end.
-// text_trace.md lists all that can be written. Sequence numbers, requests, checkpoints, channels
-// and times follow from the lines.
+// A line is RANKS: WHAT. Lines are in the order of events, and nothing moves after the last one.
+// text_trace.md is the complete reference. Sequence numbers, requests, checkpoints, channels and
+// times follow from the lines.
 #ifndef ROLLCALL_TESTS_SUPPORT_TEXT_TRACE_H_
 #define ROLLCALL_TESTS_SUPPORT_TEXT_TRACE_H_
 
@@ -25,7 +25,7 @@ namespace rollcall {
 
 struct TextTraceResult {
   Trace trace;                      // of the lines before the first error
-  std::vector<std::string> errors;  // "line 7: no operation is called 'Barier'"; empty: all well
+  std::vector<std::string> errors;  // "line 7: no operation is called 'Barier'"; empty if none
 };
 
 // Pure; bounded by the text's size times its repeat counts (at most 10 million events).

@@ -43,7 +43,7 @@ comm pair 0,2
   ASSERT_EQ(trace.processes[0].open_calls.size(), 1u);
 }
 
-TEST(TextTrace, RepeatsAndLoses) {
+TEST(TextTrace, RepeatsLinesAndLosesRecords) {
   const TextTraceResult result = ParseTextTrace(R"(
 ranks 2
 repeat 3
@@ -61,7 +61,7 @@ end
   EXPECT_EQ(result.trace.members[1].entered, 9u);
 }
 
-TEST(TextTrace, WritesPythonFramesAndContext) {
+TEST(TextTrace, ParsesPythonFramesAndContext) {
   const TextTraceResult result = ParseTextTrace(R"(
 ranks 2
 0: waits in Barrier @ <module>(<ipython-input-3>:4) > hook[/home/u/loop.so] > step(train.py:9)
@@ -93,7 +93,7 @@ ranks 2
   EXPECT_EQ(Error("ranks 2\n0: python-off so"), "line 2: 'so' is no reason");
 }
 
-TEST(TextTrace, WritesDevicesGroupsAndInitialisations) {
+TEST(TextTrace, ParsesDevicesGroupsAndInitialisations) {
   const TextTraceResult result = ParseTextTrace(R"(
 ranks 3 devices
 0,1: nccl-init id=a @ main:3
@@ -130,7 +130,7 @@ ranks 3 devices
   EXPECT_TRUE(closed.open_requests.at(0).running);
 }
 
-TEST(TextTrace, SetsClocksAndCutsHoles) {
+TEST(TextTrace, SetsClocksAndRemovesRecords) {
   const TextTraceResult result = ParseTextTrace(R"(
 ranks 2
 repeat 9
@@ -151,14 +151,14 @@ end
   EXPECT_EQ(result.trace.processes[1].records_unreadable, 2u);
 }
 
-TEST(TextTrace, TakesRanksAway) {
+TEST(TextTrace, RemovesRanksWithoutATrace) {
   const TextTraceResult result = ParseTextTrace("ranks 3\n0-2: Barrier\n1: has no trace\n");
   ASSERT_EQ(result.trace.processes.size(), 2u);
   EXPECT_EQ(result.trace.worlds[0].processes, (std::vector<uint32_t>{0, kNoIndex, 1}));
   EXPECT_EQ(result.trace.communicators[0].members.size(), 2u);
 }
 
-TEST(TextTrace, NamesTheLineThatIsWrong) {
+TEST(TextTrace, ErrorsNameTheLine) {
   EXPECT_EQ(Error(""), "no 'ranks' line");
   EXPECT_EQ(Error("0: Barrier"), "line 1: the first line must be 'ranks N'");
   EXPECT_EQ(Error("ranks 2\n\n0: Barier"), "line 3: no operation is called 'Barier'");
@@ -175,8 +175,8 @@ TEST(TextTrace, NamesTheLineThatIsWrong) {
   EXPECT_EQ(Error("ranks 2\n0: Barrier on=b"), "line 2: no communicator 'b'");
 }
 
-// Where the importer puts it.
-TEST(TextTrace, AReturnedInitIsOfTheLifecycle) {
+// The importer stores MPI_Init in the same place.
+TEST(TextTrace, ReturnedInitIsAnEventOfTheLifecycle) {
   const TextTraceResult parsed = ParseTextTrace("ranks 1\n0: Init @ main:3\n");
   ASSERT_EQ(parsed.errors, std::vector<std::string>{});
   EXPECT_EQ(parsed.trace.processes[0].lifecycle.size(), 1u);

@@ -18,7 +18,7 @@ Signature Power(uint64_t basics, uint64_t hash) {
   return {hash, Repeat(BasicSignature(0), basics).power};
 }
 
-// As the shim computes it.
+// Computed as in the shim.
 uint64_t BufferSignature(const Trace& trace, uint32_t datatype, uint64_t count) {
   if (datatype == kNoIndex) return 0;
   const DatatypeInfo& type = trace.datatypes[datatype];
@@ -29,7 +29,7 @@ uint64_t BufferSignature(const Trace& trace, uint32_t datatype, uint64_t count) 
   return MixedSignature(Power(type.basics, type.signature), count);
 }
 
-// What all ranks of the operation must have in common, as the shim computes it.
+// The properties that all ranks of the operation must share, computed as in the shim.
 uint64_t SemanticHash(const Arguments& arguments, Rule rule) {
   uint64_t hash = RollHash(0, static_cast<uint64_t>(arguments.operation));
   hash = RollHash(hash, static_cast<uint64_t>(static_cast<int64_t>(arguments.root_or_peer)));
@@ -235,7 +235,7 @@ TraceBuilder::Made TraceBuilder::Make(int rank, const Call& call) {
   event.start_ns = now_ns_;
   event.arguments = InternArguments(call);
   event.call_path = InternPath(call.path, call.path_cut, call.context);
-  if (!call.requests.empty()) {  // as a ring holds it: the first one, and how many
+  if (!call.requests.empty()) {  // as in a ring: the first request, and their number
     const auto first = requests_.find({rank, call.requests.front()});
     if (first != requests_.end()) event.request = first->second;
     event.detail = call.requests.size();
@@ -382,7 +382,7 @@ void TraceBuilder::Complete(int rank, const Call& call) {
   if (info.kind == Kind::kStart || info.kind == Kind::kStartall) return Start(rank, made, call);
   if (info.kind == Kind::kPready) Mark(rank, call);
   if (info.kind == Kind::kCancel) Cancel(rank, call);
-  // None of these completes the request that it is about.
+  // These calls do not complete the request that they are given.
   if (info.kind != Kind::kPready && info.kind != Kind::kRequestGetStatus &&
       info.kind != Kind::kCancel) {
     Finish(rank, call);
@@ -390,7 +390,7 @@ void TraceBuilder::Complete(int rank, const Call& call) {
   if (info.kind == Kind::kRequestFree) return;  // not recorded
   if (call.request.empty()) Count(rank, made.event, false);
   if (call.operation == Operation::kFinalize) process.phase = ring::Phase::kFinalized;
-  // As the importer does: what starts and ends MPI is neither a message nor under a number.
+  // Like the importer: calls that start or end MPI are neither messages nor numbered.
   if (info.kind == Kind::kInit || call.operation == Operation::kFinalize) {
     process.lifecycle.push_back(made.event);
     return;
@@ -580,7 +580,7 @@ void TraceBuilder::ShiftClock(int rank, int64_t ns) {
     shift(&event->end_ns);
   };
   Process& process = *this->process(rank);
-  process.clock.reset();  // what was measured does not hold
+  process.clock.reset();  // the measured offset is no longer valid
   for (Event& event : process.p2p) shift_event(&event);
   for (Event& event : process.lifecycle) shift_event(&event);
   for (RejectedCall& call : process.rejected) shift_event(&call.event);
@@ -610,7 +610,7 @@ void TraceBuilder::AddCheckpoints(Member* member) const {
   uint64_t hash = 0;
   for (const Event& event : member->events) {
     hash = RollHash(hash, trace_.arguments[event.arguments].semantic_hash);
-    // As a ring keeps them: some evenly spaced since the beginning.
+    // As in a ring: evenly spaced from the beginning.
     if (event.sequence % 16 == 0) member->checkpoints.push_back({event.sequence, hash, 0});
   }
 }
@@ -620,7 +620,7 @@ Trace TraceBuilder::Finish() {
   HoldUp();
   for (Member& member : trace_.members) {
     AddCheckpoints(&member);
-    // A device completes in order: what is open, and all behind it, is not complete.
+    // A device completes operations in order: an open one and all later ones are not complete.
     const Process& process = trace_.processes[member.process];
     if (!process.device) continue;
     member.completed = member.entered;

@@ -1,6 +1,6 @@
-// Puts a trace together call by call, as a job would have made it: numbers collectives, interns
-// arguments and call paths, keeps requests and channels. For text traces and generated ones;
-// importers of recorded jobs fill a Trace themselves.
+// Builds a trace call by call, as a job would have made it: numbers collectives, interns arguments
+// and call paths, keeps requests and channels. For text traces and generated traces; importers of
+// recorded jobs fill a Trace themselves.
 #ifndef ROLLCALL_TESTS_SUPPORT_TRACE_BUILDER_H_
 #define ROLLCALL_TESTS_SUPPORT_TRACE_BUILDER_H_
 
@@ -16,7 +16,7 @@
 
 namespace rollcall {
 
-// One call of one rank, with everything that can be said of it.
+// One call of one rank, with all its properties.
 struct Call {
   Operation operation = Operation::kNone;
   uint32_t communicator = 0;  // as returned by TraceBuilder::AddCommunicator; 0 is the world
@@ -28,11 +28,12 @@ struct Call {
   // Where the main thread was, for a call of a thread that runs no Python; innermost first.
   std::vector<SourceFrame> context;
   std::string request;                // name of the request made
-  std::vector<std::string> requests;  // names of those waited for
-  uint32_t partitions = 0;            // of Psend_init; that a Pready marks
+  std::vector<std::string> requests;  // names of the requests waited for
+  uint32_t partitions = 0;            // number for Psend_init; number that a Pready marks
   uint32_t thread = 0;
   int64_t took_ns = 500;  // from entry to return, if it returns
-  // Of a poll, when the picture is taken; kNoTime: since it was made.
+  // For a poll: how long it has polled tightly at the time of the snapshot; kNoTime: since its
+  // call.
   int64_t polls_tightly_ns = kNoTime;
 };
 
@@ -43,13 +44,13 @@ class TraceBuilder {
   // `ranks` and `remote_ranks` are world ranks by local rank.
   uint32_t AddCommunicator(const std::string& name, std::vector<int32_t> members,
                            std::vector<int32_t> remote_ranks = {});
-  // The communicator joins what was started apart: see HasOutsiders().
+  // The communicator joins processes that were started separately: see HasOutsiders().
   void MarkSpawned(uint32_t communicator) {
     trace_.communicators[communicator].flags |= ring::kWeakIdentity;
   }
-  // Gives a communicator a topology: `flag` says of which kind, `in` and `out` are the neighbors by
-  // local rank, as MPI lists them.
-  // False if it has fewer places than the communicator has members.
+  // Gives a communicator a topology of the kind `flag`. `in` and `out` are the neighbors by local
+  // rank, in the order of MPI. False if the topology has fewer places than the communicator has
+  // members.
   bool SetTopology(uint32_t communicator, ring::MemberFlag flag,
                    const std::vector<std::vector<int32_t>>& in,
                    const std::vector<std::vector<int32_t>>& out);
@@ -62,54 +63,56 @@ class TraceBuilder {
 
   // The call was made and returned. The rank must be a member of the call's communicator.
   void Complete(int rank, const Call& call);
-  // MPI rejected it: it returned this error, and took no part.
+  // MPI rejected the call: it returned this error and did not take part.
   void Reject(int rank, const Call& call, ErrorClass error);
   // The call took part, and returned an error of this number.
   void Fail(int rank, const Call& call, uint64_t error);
-  // The rank is inside it for good.
+  // The rank is inside the call and does not return.
   void Open(int rank, const Call& call);
-  // On a device: enqueued, and not complete; `running` if seen to have begun there. Between the
-  // outermost GroupStart() and GroupEnd() of its thread nothing is handed over.
+  // On a device: the call is enqueued and not complete; `running` if it was seen to have begun on
+  // the device. Between the outermost GroupStart() and GroupEnd() of a thread, calls are not passed
+  // to the device.
   void Enqueue(int rank, const Call& call, bool running);
   void GroupStart(int rank, const Call& call);
   void GroupEnd(int rank, const Call& call);
-  // Of a communicator that is known by `id`; `rank` as passed.
+  // Creates a communicator that is identified by `id`.
   void Create(int rank, const std::string& id, int32_t rank_passed, int32_t size, const Call& call,
               bool returned);
-  // Devices of one host process, which one thread drives: one stands where another waits.
+  // The ranks are devices of one host process with one thread: a wait of one blocks the others.
   void ShareProcess(const std::vector<int32_t>& ranks);
-  // The last call of a thread, the main one unless `probe` names another, was an unsuccessful poll:
-  // of its requests, or `probe`, if that names an operation. `tightly`: as
+  // The last call of a thread was an unsuccessful poll: of its requests, or `probe`, if that names
+  // an operation. The thread is the main thread unless `probe` names another. `tightly`: see
   // Thread::polls_tightly_since_ns.
   void Poll(int rank, bool tightly, const Call& probe = {});
   void AddLifecycle(int rank, Operation operation, uint64_t detail,
                     const std::vector<SourceFrame>& path);
 
-  // What `count` such calls made is still there when the rank finalizes.
+  // The objects that `count` such calls made still exist when the rank finalizes.
   void Leave(int rank, uint64_t count, const Call& call);
 
   Process* process(int rank) { return &trace_.processes[static_cast<size_t>(rank)]; }
   uint32_t InternPath(const std::vector<SourceFrame>& path, bool cut,
                       const std::vector<SourceFrame>& context = {});
-  // Forgets the first `count` collectives of a rank, as a ring that wrapped.
+  // Removes the first `count` collectives of a rank, as a ring does that overwrites records.
   void LoseFirst(int rank, uint64_t count);
-  // Forgets `count` of its collectives on a communicator, from `sequence` on.
+  // Removes `count` of its collectives on a communicator, from `sequence` on.
   void LoseWithin(int rank, uint32_t communicator, uint64_t sequence, uint64_t count);
-  // Its ring has room for so many channels; what finds none is counted under any tag of its peer.
+  // Its ring has room for `room` channels; messages without a channel are counted for any tag of
+  // their peer.
   void LimitChannels(int rank, size_t room) { channel_room_[rank] = room; }
-  // Its host's clock is ahead of that of the others.
+  // The clock of its host is ahead of the clocks of the others.
   void SetClockAhead(int rank, int64_t ns) { clock_ahead_ns_[rank] = ns; }
   void RemoveRank(int rank) { missing_.push_back(rank); }
-  // The picture was taken this long after the last call.
+  // The snapshot was taken this long after the last call.
   void Idle(int64_t ns) { idle_ns_ = ns; }
-  // An exception that nobody caught ends it now.
+  // An uncaught exception ends the rank now.
   void Raise(int rank, UncaughtException exception);
-  // A hang was reported now: those that have not ended stand still until they do.
+  // A hang was reported now: ranks that have not ended make no progress until they end.
   void VerdictGiven();
   void Source(SourceBlocks source) { trace_.sources.push_back(std::move(source)); }
   uint64_t calls() const { return calls_; }
 
-  // Empties the builder.
+  // Returns the trace and empties the builder.
   Trace Finish();
 
  private:
@@ -118,18 +121,18 @@ class TraceBuilder {
     Member* member = nullptr;
   };
   Made Make(int rank, const Call& call);
-  // The channel of a message. As a ring counts them: sends when entered (persistent ones when they
-  // are started), receives when complete.
+  // The channel of a message. Counted as in a ring: sends when entered (persistent sends when
+  // started), receives when complete.
   Channel* ChannelOf(int rank, uint32_t member, int32_t peer, int32_t tag);
-  // Counts the messages that a call is about, those that it sends or those that it receives;
-  // returns the number of the last on its channel.
+  // Counts the messages that a call sends or receives (`sends`); returns the number of the last one
+  // on its channel.
   uint64_t Count(int rank, const Event& event, bool sends);
-  // Its request was freed while it was under way.
+  // The request of `event` was freed before it was complete.
   void MarkReceivesUnseen(int rank, const Event& event);
   void Start(int rank, const Made& made, const Call& call);
   void Mark(int rank, const Call& call);  // partitions
   void Cancel(int rank, const Call& call);
-  // The requests that the call waited for, or frees, are complete.
+  // Completes the requests that the call waited for or frees.
   void Finish(int rank, const Call& call);
   uint32_t InternArguments(const Call& call);
   uint32_t MemberOf(int rank, uint32_t communicator) const;

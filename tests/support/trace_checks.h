@@ -1,5 +1,5 @@
-// What must hold of any trace that an importer makes, however damaged its input was: the engine
-// indexes without checking.
+// Invariants of every trace that an importer makes, even from damaged input: the diagnosis does not
+// check indices.
 #ifndef ROLLCALL_TESTS_SUPPORT_TRACE_CHECKS_H_
 #define ROLLCALL_TESTS_SUPPORT_TRACE_CHECKS_H_
 
@@ -11,8 +11,8 @@
 
 namespace rollcall {
 
-// Empty if all indices of `trace` are in range and all orders as trace.h promises; else what is
-// not.
+// Empty if all indices of `trace` are in range and all orders are as trace.h specifies; otherwise
+// the first violation.
 inline std::string FindInconsistency(const Trace& trace) {
   const auto bad = [](uint32_t index, size_t size) { return index != kNoIndex && index >= size; };
   const auto check_event = [&](const Event& event, size_t threads) -> std::string {

@@ -1,13 +1,13 @@
 // The cases of tests/golden/verdicts/: a trace in a few readable lines (text_trace.md), options of
-// the diagnosis, and below "expect:" what must be said of it. Adding a case is adding a file.
+// the diagnosis, and the expected findings after "expect:". To add a case, add a file.
 //
 //   before "expect:"        option
 //   stall-after SECONDS     call a rank that computes stalled after this long
-//   time-limit SECONDS      the job was ended for its time
+//   time-limit SECONDS      the job was ended because of its time limit
 //   job-ended               the job is over
 //   judge-buffering         report what relies on MPI's buffering
 //   judge-end               report what only the end of a job shows; implies job-ended
-//   find-stragglers         report who is always late
+//   find-stragglers         report ranks that are always late
 //   compare-call-sites      report collectives that are called from different places
 //
 //   below "expect:"         one line per finding, in the report's order, or "nothing":
@@ -78,8 +78,8 @@ inline std::string Summary(const Trace& trace, const Finding& finding) {
 struct Case {
   std::string trace;
   std::vector<std::string> expected;
-  std::vector<std::string> says;   // "says: TEXT" behind expect: a part of a title or note
-  std::vector<std::string> never;  // "never: TEXT": of none
+  std::vector<std::string> says;   // "says: TEXT" after "expect:": a part of a title or note
+  std::vector<std::string> never;  // "never: TEXT": in no title or note
   DiagnoseOptions options;
 };
 
@@ -129,7 +129,7 @@ inline std::vector<std::string> Summaries(const Trace& trace, const DiagnoseOpti
   return lines;
 }
 
-// All titles and notes, one a line.
+// All titles and notes, one per line.
 inline std::string Sentences(const Trace& trace, const DiagnoseOptions& options) {
   const Report report = Diagnose(trace, options);
   std::string text;

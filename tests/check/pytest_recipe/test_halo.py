@@ -1,4 +1,4 @@
-"""The recipe of docs/ci.md: each rank runs pytest on the same tests, which talk to each other."""
+"""The recipe of docs/ci.md: each rank runs pytest on the same tests, which communicate with each other."""
 
 from mpi4py import MPI
 

@@ -1,4 +1,4 @@
-"""What the recipe is for: a test that only some ranks go on with hangs the others."""
+"""The case that the recipe finds: a test that only some ranks continue makes the others hang."""
 
 import os
 

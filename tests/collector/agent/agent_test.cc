@@ -139,7 +139,7 @@ class AgentTest : public ::testing::Test {
   std::unique_ptr<Agent> agent_;
 };
 
-TEST_F(AgentTest, SendsTheHarmlessPartOfALivingRanksEnvironment) {
+TEST_F(AgentTest, SendsTheAllowedVariablesOfALivingRank) {
   const Sleeper process;
   const auto ring = MakeRing(process.pid(), 3, 4);
   ASSERT_TRUE(RunUntil([&] { return LastDigest(3) != nullptr; }));
@@ -152,7 +152,7 @@ TEST_F(AgentTest, SendsTheHarmlessPartOfALivingRanksEnvironment) {
 // Of the descriptors that are left the directory takes one and the ring another. The agent has
 // worked before, and its thread has answered: UBSan makes a pipe to check the type of an object
 // that it sees for the first time, and takes the object for a bad one where that fails.
-TEST_F(AgentTest, ARankCountsAsAliveWhereNoDescriptorIsLeftToWatchIt) {
+TEST_F(AgentTest, RankCountsAsAliveIfNoDescriptorIsLeftToWatchIt) {
   const Sleeper process;
   const auto watched = MakeRing(process.pid(), 2, 4);
   ASSERT_TRUE(RunUntil([&] { return LastDigest(2) != nullptr; }));
@@ -175,7 +175,7 @@ TEST_F(AgentTest, ARankCountsAsAliveWhereNoDescriptorIsLeftToWatchIt) {
 
 // Two containers beside the agent's: the first process of each is number 1. Nobody here can tell
 // when such a one ends, but its parent's word counts.
-TEST_F(AgentTest, ProcessesThatCannotBeSeenCountAsAliveUnderOneNumber) {
+TEST_F(AgentTest, InvisibleProcessesCountAsAliveUnderOneNumber) {
   constexpr uint64_t kAgents = 7;
   MakeAgent(AgentOptions().parents_word_ns, kAgents);
   std::vector<std::unique_ptr<FakeRing>> rings;
@@ -204,14 +204,14 @@ TEST_F(AgentTest, ProcessesThatCannotBeSeenCountAsAliveUnderOneNumber) {
 }
 
 // As a host's agent sees it: one that is not there has ended.
-TEST_F(AgentTest, AContainersProcessThatIsGoneHasEndedWhereAllAreSeen) {
+TEST_F(AgentTest, MissingContainerProcessHasEndedIfAllAreVisible) {
   MakeAgent(AgentOptions().parents_word_ns, kInitialPidNamespace);
   FakeRing ring(run_.path() + "/rings/here-1-0.ring", 1, 5000, 0, 2);
   ring.SetPidNamespace(7);
   ASSERT_TRUE(RunUntil([&] { return LastDigest(0) != nullptr && LastDigest(0)->ended(); }));
 }
 
-TEST_F(AgentTest, GreetsFirstAndAgainAfterAReconnect) {
+TEST_F(AgentTest, SendsHelloFirstAndAfterAReconnect) {
   ASSERT_TRUE(RunUntil([&] { return transport_.Sent().size() >= 2; }));
   EXPECT_EQ(transport_.Sent()[0].hello().host(), "here");
   EXPECT_FALSE(transport_.Sent()[0].hello().resumed());
@@ -222,7 +222,7 @@ TEST_F(AgentTest, GreetsFirstAndAgainAfterAReconnect) {
 }
 
 // A collector whose clock is an hour ahead.
-TEST_F(AgentTest, AsksForTheTimeAndJournalsTheDifference) {
+TEST_F(AgentTest, RequestsTheTimeAndJournalsTheDifference) {
   constexpr int64_t kHourNs = 3'600'000'000'000;
   size_t answered = 0;
   int questions = 0;
@@ -249,7 +249,7 @@ TEST_F(AgentTest, AsksForTheTimeAndJournalsTheDifference) {
   EXPECT_LE(std::abs(clock.clock.offset_ns + kHourNs), clock.clock.error_ns);
 }
 
-TEST_F(AgentTest, SaysQuietOnlyOnceNothingMoves) {
+TEST_F(AgentTest, ReportsQuietOnlyAfterAllMovementStopped) {
   Sleeper sleeper;
   const auto ring = MakeRing(sleeper.pid(), 0, 2);
   ring->Enter(Operation::kBarrier, 9);
@@ -276,7 +276,7 @@ TEST_F(AgentTest, PollsAreNotMovement) {
   }));
 }
 
-TEST_F(AgentTest, MarksTravelOncePerConnection) {
+TEST_F(AgentTest, SendsMarksOncePerConnection) {
   Sleeper sleeper;
   const auto ring = MakeRing(sleeper.pid(), 0, 2);
   ring->Enter(Operation::kBarrier, 1234);
@@ -298,7 +298,7 @@ TEST_F(AgentTest, MarksTravelOncePerConnection) {
 // A process that lives shorter than the time between two samples must be watched all the same, or
 // nobody knows how it ended: its ring is not left to the next sample, an hour away, for having had
 // no header at first.
-TEST_F(AgentTest, ARingBeingMadeIsNotLeftToTheNextSample) {
+TEST_F(AgentTest, ReadsARingThatIsBeingCreatedBeforeTheNextSample) {
   if (!UniqueFd(inotify_init1(IN_CLOEXEC))) GTEST_SKIP() << "no inotify instance is free";
   agent_ = std::make_unique<Agent>(AgentOptions{.run_directory = run_.path(),
                                                 .host = "here",
@@ -333,7 +333,7 @@ TEST_F(AgentTest, JournalsHowAProcessEnded) {
   }));
 }
 
-TEST_F(AgentTest, TheParentsWordCounts) {
+TEST_F(AgentTest, ReportOfTheParentHasPriority) {
   Sleeper sleeper;
   const auto pid = static_cast<uint32_t>(sleeper.pid());
   const auto ring = MakeRing(sleeper.pid(), 0, 1);
@@ -359,7 +359,7 @@ TEST_F(AgentTest, TheParentsWordCounts) {
 }
 
 // Where process 1 adopts the ranks of a killed launcher, it may reap them much later.
-TEST_F(AgentTest, TheLastSnapshotDoesNotWaitForTheParentOfAZombie) {
+TEST_F(AgentTest, LastSnapshotDoesNotWaitForTheParentOfAZombie) {
   constexpr int64_t kForEverNs = 3'600'000'000'000;
   MakeAgent(kForEverNs);
   Sleeper sleeper;
@@ -379,7 +379,7 @@ TEST_F(AgentTest, TheLastSnapshotDoesNotWaitForTheParentOfAZombie) {
   EXPECT_THAT(JournalText(), HasSubstr("process-end"));
 }
 
-TEST_F(AgentTest, LaterEndsBelongToTheLauncher) {
+TEST_F(AgentTest, EndsAfterTheFirstAreCausedByTheLauncher) {
   Sleeper first;
   Sleeper second;
   const auto ring1 = MakeRing(first.pid(), 0, 2);
@@ -402,7 +402,7 @@ TEST_F(AgentTest, LaterEndsBelongToTheLauncher) {
 }
 
 // Ranks of Open MPI 4.1.0 crash when they lose their daemon.
-TEST_F(AgentTest, ACrashAfterTheJobWasInterruptedIsNotTheRanksOwn) {
+TEST_F(AgentTest, CrashAfterAnInterruptionIsNotTheRanksOwn) {
   Sleeper sleeper;
   const auto ring = MakeRing(sleeper.pid(), 0, 1);
   ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
@@ -413,7 +413,7 @@ TEST_F(AgentTest, ACrashAfterTheJobWasInterruptedIsNotTheRanksOwn) {
 }
 
 // `rollcall exec` saw how it ended before the agent did.
-TEST_F(AgentTest, ACrashThatTheParentTellsOfAfterAnInterruptionIsNotTheRanksOwn) {
+TEST_F(AgentTest, CrashReportedByTheParentAfterAnInterruptionIsNotTheRanksOwn) {
   Sleeper sleeper;
   const auto ring = MakeRing(sleeper.pid(), 0, 1);
   ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
@@ -457,7 +457,7 @@ TEST_F(AgentTest, AnswersASnapshotWithTheWholeRing) {
   EXPECT_THAT(JournalText(), HasSubstr("\"quiet\""));
 }
 
-TEST_F(AgentTest, CompressesAnAnswerWhereItIsAllowed) {
+TEST_F(AgentTest, CompressesAnAnswerIfAllowed) {
   Sleeper sleeper;
   const auto ring = MakeRing(sleeper.pid(), 0, 2);
   ring->Enter(Operation::kBarrier, 9);
@@ -489,7 +489,7 @@ TEST_F(AgentTest, CompressesAnAnswerWhereItIsAllowed) {
   EXPECT_EQ(snapshot.threads[0].open.size(), 1u);
 }
 
-TEST_F(AgentTest, SendsSmallRingsInOneMessageBehindTheirJournalLines) {
+TEST_F(AgentTest, SendsSmallRingsInOneMessageAfterTheirJournalLines) {
   Sleeper sleepers[2];
   const std::unique_ptr<FakeRing> rings[] = {MakeRing(sleepers[0].pid(), 0, 2),
                                              MakeRing(sleepers[1].pid(), 1, 2)};
@@ -527,7 +527,7 @@ TEST_F(AgentTest, SendsSmallRingsInOneMessageBehindTheirJournalLines) {
 }
 
 // A job may run a thousand short programs: each has a ring of some MiB, and descriptors.
-TEST_F(AgentTest, RingsOfEndedProcessesTakeWhatTheyNeed) {
+TEST_F(AgentTest, RingsOfEndedProcessesUseOnlyTheMemoryTheyNeed) {
   agent_ = nullptr;
   agent_ = std::make_unique<Agent>(AgentOptions{.run_directory = run_.path(),
                                                 .host = "here",
@@ -580,7 +580,7 @@ TEST_F(AgentTest, RingsOfEndedProcessesTakeWhatTheyNeed) {
   EXPECT_EQ(snapshot.header.world_rank, 0);
 }
 
-TEST_F(AgentTest, ADeletedRingIsPreserved) {
+TEST_F(AgentTest, DeletedRingIsPreserved) {
   Sleeper sleeper;
   const auto ring = MakeRing(sleeper.pid(), 0, 1);
   ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
@@ -632,7 +632,7 @@ TEST_F(AgentTest, TakesAMemfdOverTheSocketAndKeepsIt) {
   EXPECT_TRUE(std::filesystem::exists(run_.path() + "/rings/here-1-a.ring"));
 }
 
-TEST_F(AgentTest, RefusesWhatIsNoHello) {
+TEST_F(AgentTest, RefusesOtherMessagesThanHello) {
   FakeRing ring("", getpid(), ProcessStartTicks(getpid()), 0, 1);
   const std::string path = run_.path() + "/" + kAgentSocket;
   AgentHello wrong_magic = HelloOf("here-1-a.ring");
@@ -646,7 +646,7 @@ TEST_F(AgentTest, RefusesWhatIsNoHello) {
   EXPECT_EQ(agent_->seen(), 1u);
 }
 
-TEST_F(AgentTest, AForeignFileIsNamedAndTheOthersGoOn) {
+TEST_F(AgentTest, NamesAForeignFileAndReadsTheOthers) {
   Sleeper sleeper;
   const int fd = open((run_.path() + "/rings/other.ring").c_str(), O_CREAT | O_WRONLY, 0600);
   ASSERT_EQ(ftruncate(fd, 8192), 0);
@@ -656,7 +656,7 @@ TEST_F(AgentTest, AForeignFileIsNamedAndTheOthersGoOn) {
   EXPECT_EQ(agent_->seen(), 2u);
 }
 
-TEST_F(AgentTest, ShutdownIsHeard) {
+TEST_F(AgentTest, EndsOnShutdown) {
   rpc::CollectorMessage message;
   message.mutable_shutdown()->set_keep(false);
   transport_.Ask(message);

@@ -47,26 +47,26 @@ class Exchange {
   int64_t ahead_ms_;
 };
 
-TEST(ClockEstimate, IsTheMiddleAndWrongByHalfTheRoundTripAtMost) {
+TEST(ClockEstimate, ErrorIsAtMostHalfTheRoundTrip) {
   EXPECT_EQ(Exchange(-10'000).At(0, 2, 2), "-10000 ± 7") << "5 ms are for what comes later";
   EXPECT_EQ(Exchange(500).At(0, 40, 0), "480 ± 25");
   EXPECT_EQ(Exchange(500).At(0, 0, 40), "520 ± 25");
 }
 
-TEST(ClockEstimate, AnswersThatTookLongChangeNothing) {
+TEST(ClockEstimate, SlowAnswersAreIgnored) {
   Exchange exchange(500);
   EXPECT_EQ(exchange.At(0, 1, 1), "500 ± 6");
   EXPECT_EQ(exchange.At(100, 40, 0), "-");
   EXPECT_EQ(exchange.At(10'000, 0, 40), "-");
 }
 
-TEST(ClockEstimate, QuickerAnswersReplaceIt) {
+TEST(ClockEstimate, FasterAnswersReplaceTheEstimate) {
   Exchange exchange(500);
   EXPECT_EQ(exchange.At(0, 40, 0), "480 ± 25");
   EXPECT_EQ(exchange.At(100, 10, 0), "495 ± 10");
 }
 
-TEST(ClockEstimate, IsJournaledOnlyWhereItIsNews) {
+TEST(ClockEstimate, IsJournaledOnlyIfItChanged) {
   Exchange exchange(500);
   EXPECT_EQ(exchange.At(0, 1, 1), "500 ± 6");
   for (int64_t at_s = 1; at_s < 100; ++at_s) EXPECT_EQ(exchange.At(at_s * 1000, 1, 1), "-");
@@ -81,7 +81,7 @@ TEST(ClockEstimate, FollowsAClockThatDrifts) {
   EXPECT_EQ(exchange.At(20'000, 1, 1), "506 ± 6");
 }
 
-TEST(ClockEstimate, AClockThatWasSetIsMeasuredAnewHoweverLongThatTakes) {
+TEST(ClockEstimate, ClockThatWasSetIsMeasuredAgain) {
   Exchange exchange(500);
   EXPECT_EQ(exchange.At(0, 1, 1), "500 ± 6");
   EXPECT_EQ(exchange.SetMeanwhile(1000, -3000), "-");

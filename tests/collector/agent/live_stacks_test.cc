@@ -11,7 +11,7 @@ namespace {
 
 // A process that was killed, and that nobody has waited for: the state of a rank under the look of
 // an agent that has not heard of its end.
-TEST(LiveStacksTest, AThreadThatHasEndedHasNoStackThatCouldReplaceItsLastOne) {
+TEST(LiveStacksTest, EndedThreadKeepsItsLastStack) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) _exit(0);

@@ -22,7 +22,7 @@ void Watch(PollWatch* watch, int64_t from_ms, int64_t to_ms, uint64_t polls_per_
   }
 }
 
-TEST(PollWatchTest, BusyLoopIsTightSinceASecondBeforeItsFirstLook) {
+TEST(PollWatchTest, BusyLoopIsTightFromASecondBeforeItsFirstSample) {
   PollWatch watch;
   Watch(&watch, 500, 5000, 1'000'000, 1.0);
   EXPECT_EQ(watch.TightSince(), (500 - 1000) * kMs);
@@ -64,13 +64,13 @@ TEST(PollWatchTest, WorkBetweenPollsIsNotTight) {
   EXPECT_FALSE(watch.TightSince());
 }
 
-TEST(PollWatchTest, NothingIsKnownBeforeASecondHasPassed) {
+TEST(PollWatchTest, ResultIsUnknownForTheFirstSecond) {
   PollWatch watch;
   Watch(&watch, 500, 1400, 1'000'000, 1.0);
   EXPECT_FALSE(watch.TightSince());
 }
 
-TEST(PollWatchTest, WorkInBetweenBeginsAnew) {
+TEST(PollWatchTest, WorkBetweenPollsRestartsTheMeasurement) {
   PollWatch watch;
   Watch(&watch, 0, 5000, 1000, 0.01);
   // Two seconds of work with as many polls, then as before.
@@ -91,14 +91,14 @@ TEST(PollWatchTest, WorkInBetweenBeginsAnew) {
   EXPECT_GE(*watch.TightSince(), 7000 * kMs);
 }
 
-TEST(PollWatchTest, AnotherStreakBeginsAnew) {
+TEST(PollWatchTest, AnotherStreakRestartsTheMeasurement) {
   PollWatch watch;
   Watch(&watch, 0, 5000, 1000, 0.01, 1);
   Watch(&watch, 5100, 8000, 1000, 0.01, 2);
   EXPECT_EQ(watch.TightSince(), (5100 - 1000) * kMs);
 }
 
-TEST(PollWatchTest, ASecondWithoutAPollIsNotTight) {
+TEST(PollWatchTest, SecondWithoutAPollIsNotTight) {
   PollWatch watch;
   for (int64_t ms = 0; ms <= 5000; ms += 100) {
     watch.Add({.at_ns = ms * kMs, .streak = 1, .polls = 7, .times = ThreadTimes()});
@@ -124,7 +124,7 @@ TEST(PollWatchTest, TimeWithoutAProcessorDoesNotCount) {
   EXPECT_EQ(TightSinceWhereStarved(0.25), (5000 - 1000) * kMs);
 }
 
-TEST(PollWatchTest, HalfOfTheTimeCountsAlways) {
+TEST(PollWatchTest, HalfOfTheTimeAlwaysCounts) {
   EXPECT_EQ(TightSinceWhereStarved(0.9), (10000 - 1000) * kMs);
 }
 

@@ -140,7 +140,7 @@ TEST(RingSampler, ReportsTheOutermostCallInFlight) {
   EXPECT_EQ(sample.blocked[0].sequence, 4u);
 }
 
-TEST(RingSampler, ACallThatIsLeavingItsSlotDoesNotBlock) {
+TEST(RingSampler, CallThatIsLeavingItsSlotDoesNotBlock) {
   RingFileBuilder ring = MakeFullRing();
   ring.threads[0].open[0].record.lock = 0;
   RingSampler sampler(FileOf(ring.Build()));
@@ -151,7 +151,7 @@ TEST(RingSampler, ACallThatIsLeavingItsSlotDoesNotBlock) {
 
 // The shim sets since_ticks to 0 where a poll was successful. A thread that never returned from
 // another call has no end that such a 0 would lie before.
-TEST(RingSampler, AThreadWhoseLastPollWasSuccessfulDoesNotPoll) {
+TEST(RingSampler, ThreadWhoseLastPollSucceededIsNotPolling) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);
   ring.threads[0].last_end_ticks = 0;
@@ -169,7 +169,7 @@ TEST(RingSampler, AThreadWhoseLastPollWasSuccessfulDoesNotPoll) {
   EXPECT_EQ(polls(), 0u);
 }
 
-TEST(RingSampler, RefusesWhatIsNoRing) {
+TEST(RingSampler, RefusesFilesThatAreNotRings) {
   RingSample sample;
   RingSampler empty(FileOf({}));
   EXPECT_FALSE(empty.Sample(&sample));

@@ -38,20 +38,20 @@ class ThreadWatchTest : public ::testing::Test {
   ThreadWatch watch_;
 };
 
-TEST_F(ThreadWatchTest, WhoIsInsideACallDoesNotCompute) {
+TEST_F(ThreadWatchTest, ThreadInsideACallIsNotComputing) {
   sample_.blocked = {{.tid = 42}};
   EXPECT_EQ(CpuOutside(), 23);
   sample_.blocked = {{.tid = 42}, {.tid = 44}};
   EXPECT_EQ(CpuOutside(), 20);
 }
 
-TEST_F(ThreadWatchTest, BelowMultipleNobodyWaitsForOtherThreadsInsideACall) {
+TEST_F(ThreadWatchTest, BelowMultipleThreadsInsideACallDoNotWaitForOthers) {
   sample_.thread_level = kSerialized;
   sample_.blocked = {{.tid = 42}};
   EXPECT_EQ(CpuOutside(), 0);
 }
 
-TEST_F(ThreadWatchTest, WhoPollsTightlyDoesNotComputeAndItsWorkersDo) {
+TEST_F(ThreadWatchTest, TightPollerIsNotComputingAndItsWorkersAre) {
   sample_.thread_level = kSerialized;
   for (int64_t ms = 0; ms <= 2000; ms += 100) {
     sample_.polling = {{.tid = 42, .streak = 1, .polls = static_cast<uint64_t>(ms)}};

@@ -1,4 +1,4 @@
-// An aggregator between a collector that is made up and agents that connect by gRPC.
+// An aggregator between a fake collector and agents that connect by gRPC.
 #include "collector/aggregate/aggregating_transport.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr char kToken[] = "0123456789abcdef";
 
-// Waits on the transport's descriptor until `done`; false after too long.
+// Waits on the transport's descriptor until `done` returns true; false after a timeout.
 bool WaitOn(agent::Transport* transport, const std::function<bool()>& done) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (!done()) {
@@ -58,7 +58,7 @@ class AggregatorOverGrpcTest : public ::testing::Test {
     collector_->Ask(message);
     for (rpc::CollectorMessage& own : transport_->Receive()) received_.push_back(std::move(own));
   }
-  // The address at which it serves.
+  // Makes it an aggregator and returns the address at which it serves.
   std::string Aggregate() {
     rpc::CollectorMessage message;
     message.mutable_aggregate();
@@ -70,7 +70,7 @@ class AggregatorOverGrpcTest : public ::testing::Test {
     }));
     return address;
   }
-  // What agents said, as "agent text", until it is `count`; "agent left".
+  // Waits for `count` relayed messages and returns all, as "agent text" or "agent left".
   std::vector<std::string> WaitForRelayed(size_t count) {
     std::vector<std::string> relayed;
     collector_->WaitFor([&](const auto& sent) {
@@ -95,10 +95,10 @@ class AggregatorOverGrpcTest : public ::testing::Test {
 
   agent::FakeTransport* collector_ = nullptr;
   std::unique_ptr<AggregatingTransport> transport_;
-  std::vector<rpc::CollectorMessage> received_;  // its own agent's
+  std::vector<rpc::CollectorMessage> received_;  // messages for its own agent
 };
 
-TEST_F(AggregatorOverGrpcTest, WhatItsOwnAgentAndTheCollectorSayPasses) {
+TEST_F(AggregatorOverGrpcTest, PassesMessagesBetweenItsOwnAgentAndTheCollector) {
   rpc::AgentMessage hello;
   hello.mutable_hello()->set_host("here");
   transport_->Send(1, hello);
@@ -113,7 +113,7 @@ TEST_F(AggregatorOverGrpcTest, WhatItsOwnAgentAndTheCollectorSayPasses) {
   }));
 }
 
-TEST_F(AggregatorOverGrpcTest, WhatAgentsSayGoesToTheCollectorAndItsAnswersToEach) {
+TEST_F(AggregatorOverGrpcTest, RelaysAgentMessagesToTheCollectorAndAnswersToTheAddressedAgent) {
   const std::string address = Aggregate();
   const auto first = Connect(address, "a");
   EXPECT_THAT(WaitForRelayed(1), ::testing::ElementsAre("1 a"));
@@ -131,14 +131,14 @@ TEST_F(AggregatorOverGrpcTest, WhatAgentsSayGoesToTheCollectorAndItsAnswersToEac
   EXPECT_TRUE(received_.empty());
 }
 
-TEST_F(AggregatorOverGrpcTest, TheCollectorHearsWhoLeft) {
+TEST_F(AggregatorOverGrpcTest, ReportsDisconnectedAgentToTheCollector) {
   auto agent = Connect(Aggregate(), "a");
   WaitForRelayed(1);
   agent.reset();
   EXPECT_THAT(WaitForRelayed(2), ::testing::ElementsAre("1 a", "1 left"));
 }
 
-TEST_F(AggregatorOverGrpcTest, TheWordToEndReachesAllAgents) {
+TEST_F(AggregatorOverGrpcTest, ForwardsShutdownToAllAgents) {
   const auto agent = Connect(Aggregate(), "a");
   WaitForRelayed(1);
   rpc::CollectorMessage message;
@@ -151,8 +151,8 @@ TEST_F(AggregatorOverGrpcTest, TheWordToEndReachesAllAgents) {
   EXPECT_TRUE(got[0].shutdown().keep());
 }
 
-// A new collector knows nothing of agents, and these must tell it everything.
-TEST_F(AggregatorOverGrpcTest, ALostCollectorSendsAgentsAway) {
+// A new collector knows nothing about the agents, so they must send everything again.
+TEST_F(AggregatorOverGrpcTest, DisconnectsAgentsWhenTheCollectorIsLost) {
   const auto agent = Connect(Aggregate(), "a");
   WaitForRelayed(1);
   const uint64_t before = agent->connection();
@@ -160,7 +160,7 @@ TEST_F(AggregatorOverGrpcTest, ALostCollectorSendsAgentsAway) {
   EXPECT_TRUE(WaitOn(agent.get(), [&] { return agent->connection() != before; }));
 }
 
-TEST_F(AggregatorOverGrpcTest, WhatAgentsSayWhileTheCollectorTakesNothingIsKeptInOrder) {
+TEST_F(AggregatorOverGrpcTest, KeepsMessagesInOrderWhileTheCollectorAcceptsNone) {
   const std::string address = Aggregate();
   collector_->SetRoom(false);
   const auto agent = Connect(address, "0");
@@ -173,10 +173,10 @@ TEST_F(AggregatorOverGrpcTest, WhatAgentsSayWhileTheCollectorTakesNothingIsKeptI
   for (size_t i = 0; i < relayed.size(); ++i) EXPECT_EQ(relayed[i], "1 " + std::to_string(i));
 }
 
-// Agents that are told to attach to another one, which is there or not.
+// An agent that is told to attach to an aggregator, which may not exist.
 class ParentOverGrpcTest : public AggregatorOverGrpcTest {
  protected:
-  // The collector proper: it writes down what agents say.
+  // The real collector; it records the agents' greetings.
   class Handler : public service::AgentHandler {
    public:
     uint64_t Join(std::shared_ptr<service::AgentLink> link) override {
@@ -233,7 +233,7 @@ class ParentOverGrpcTest : public AggregatorOverGrpcTest {
   std::unique_ptr<agent::Transport> agent_;
 };
 
-TEST_F(ParentOverGrpcTest, AnAgentAttachesToTheAggregatorThatItIsToldAndReturnsWhenThatEnds) {
+TEST_F(ParentOverGrpcTest, AgentAttachesToAssignedAggregatorAndReturnsWhenItEnds) {
   ASSERT_TRUE(WaitOn(agent_.get(), [&] { return agent_->connection() == 1; }));
   SendParent(Aggregate());
   ASSERT_TRUE(WaitOn(agent_.get(), [&] { return agent_->connection() == 2; }));
@@ -245,7 +245,7 @@ TEST_F(ParentOverGrpcTest, AnAgentAttachesToTheAggregatorThatItIsToldAndReturnsW
   EXPECT_THAT(handler_.WaitForHellos(1), ::testing::ElementsAre(std::pair(uint64_t{2}, false)));
 }
 
-TEST_F(ParentOverGrpcTest, AnAgentThatDoesNotReachItKeepsToTheCollector) {
+TEST_F(ParentOverGrpcTest, AgentStaysWithTheCollectorIfTheAggregatorIsUnreachable) {
   ASSERT_TRUE(WaitOn(agent_.get(), [&] { return agent_->connection() == 1; }));
   SendParent("127.0.0.1:1");
   ASSERT_TRUE(WaitOn(agent_.get(), [&] { return agent_->connection() == 2; }));

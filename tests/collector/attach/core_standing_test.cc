@@ -23,7 +23,7 @@ using ::testing::SizeIs;
 constexpr char kInBarrier[] = "poll < MPI_Barrier < step a.c:10 < main a.c:40";
 constexpr char kInReduce[] = "poll < PMPI_Allreduce < step a.c:20 < main a.c:40";
 
-// What two looks would tell is not claimed.
+// The report must not claim what only two samples of a live process can show.
 void ExpectNoClaimOfTime(const Report& report) {
   for (const Finding& finding : report.findings) {
     std::vector<std::string> texts = finding.notes;
@@ -34,7 +34,7 @@ void ExpectNoClaimOfTime(const Report& report) {
   }
 }
 
-TEST(AttachCores, RanksThatPartAreSuspectedAtMost) {
+TEST(AttachCores, DivergingRanksAreOnlySuspected) {
   ObservedJob job(4);
   job.Rank(0, kInReduce).Core(SIGABRT);
   for (int rank = 1; rank < 4; ++rank) job.Rank(rank, kInBarrier).Core(SIGABRT);
@@ -49,7 +49,7 @@ TEST(AttachCores, RanksThatPartAreSuspectedAtMost) {
   ExpectNoClaimOfTime(report);
 }
 
-TEST(AttachCores, ARankOutsideEveryCallIsShown) {
+TEST(AttachCores, ReportsRankOutsideEveryCallAsStalled) {
   ObservedJob job(3);
   job.Rank(0, kInBarrier).Core(SIGABRT);
   job.Rank(1, "read < load a.c:9 < main a.c:38").Core(SIGABRT);
@@ -63,7 +63,7 @@ TEST(AttachCores, ARankOutsideEveryCallIsShown) {
   ExpectNoClaimOfTime(report);
 }
 
-TEST(AttachCores, AFaultIsADeathAndNotAWatchdogs) {
+TEST(AttachCores, FaultingRankDiedButRanksAbortedByWatchdogDidNot) {
   ObservedJob job(3);
   job.Rank(0, kInBarrier).Core(SIGABRT);
   job.Rank(1, kInBarrier).Core(SIGABRT);
@@ -81,7 +81,7 @@ TEST(AttachCores, AFaultIsADeathAndNotAWatchdogs) {
 }
 
 // The same signal, sent by a watchdog to a rank that waits.
-TEST(AttachCores, ASegmentationSignalFromOutsideIsNoDeath) {
+TEST(AttachCores, SegmentationSignalFromOutsideIsNotADeath) {
   ObservedJob job(2);
   job.Rank(0, kInBarrier).Core(SIGSEGV);
   job.Rank(1, kInBarrier).Core(SIGSEGV);
@@ -91,7 +91,7 @@ TEST(AttachCores, ASegmentationSignalFromOutsideIsNoDeath) {
   EXPECT_THAT(report.findings[0].culprits, IsEmpty());
 }
 
-TEST(AttachCores, ARankThatCallsAbortDiesByIt) {
+TEST(AttachCores, ReportsRankThatCallsAbortAsDead) {
   ObservedJob job(2);
   job.Rank(0, kInBarrier).Core(SIGABRT);
   job.Rank(1, "raise < abort < check a.c:5 < main a.c:38").Core(SIGABRT);
@@ -101,7 +101,7 @@ TEST(AttachCores, ARankThatCallsAbortDiesByIt) {
   EXPECT_THAT(report.findings[0].title, HasSubstr("rank 1 was ended by abort()"));
 }
 
-TEST(AttachCores, AWatchdogsThreadThatCallsAbortIsNotTheRank) {
+TEST(AttachCores, AbortInWatchdogThreadIsNotADeathOfTheRank) {
   ObservedJob job(2);
   for (int rank = 0; rank < 2; ++rank) {
     job.Rank(rank, rank == 0 ? kInBarrier : kInReduce)
@@ -113,7 +113,7 @@ TEST(AttachCores, AWatchdogsThreadThatCallsAbortIsNotTheRank) {
   EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankConditionalCollective);
 }
 
-TEST(AttachCores, ACrashIsReportedThoughNobodyWaits) {
+TEST(AttachCores, ReportsCrashEvenIfNoRankWaits) {
   ObservedJob job(1);
   job.Rank(0, "fill a.c:7 < main a.c:38").Core(SIGBUS, /*fault=*/true);
   const Report report = job.Judge();
@@ -122,7 +122,7 @@ TEST(AttachCores, ACrashIsReportedThoughNobodyWaits) {
   EXPECT_EQ(report.status, Report::Status::kFailed);
 }
 
-TEST(AttachCores, RanksWithoutACoreAreNamedAndNotAccused) {
+TEST(AttachCores, NamesRanksWithoutCoreButNotAsCulprits) {
   ObservedJob job(3);
   job.Rank(0, kInBarrier).Core(SIGABRT);
   job.Rank(1, kInBarrier).Core(SIGABRT);
@@ -135,7 +135,7 @@ TEST(AttachCores, RanksWithoutACoreAreNamedAndNotAccused) {
   EXPECT_EQ(report.status, Report::Status::kStopped);
 }
 
-TEST(AttachCores, ACoreWithoutStacksIsInconclusive) {
+TEST(AttachCores, CoreWithoutStacksIsInconclusive) {
   ObservedJob job(2);
   job.Rank(0, kInBarrier).Core(SIGABRT);
   job.Rank(1, kInBarrier).Hidden("libunwind was ended by SIGSEGV at this core").Core(SIGABRT);
@@ -145,7 +145,7 @@ TEST(AttachCores, ACoreWithoutStacksIsInconclusive) {
   EXPECT_THAT(report.findings[0].why, HasSubstr("libunwind"));
 }
 
-TEST(AttachCores, AWorkerOfADataLoaderIsNotItsRank) {
+TEST(AttachCores, DataLoaderWorkerIsNotTheRank) {
   ObservedJob job(2);
   job.Rank(0, kInBarrier).Core(SIGABRT);
   job.Rank(1,
@@ -158,7 +158,7 @@ TEST(AttachCores, AWorkerOfADataLoaderIsNotItsRank) {
   EXPECT_THAT(report.findings[0].why, HasSubstr("core.1 belongs to a data loader worker"));
 }
 
-TEST(AttachCores, NoProcessIsShownAsAlive) {
+TEST(AttachCores, ShowsNoProcessAsAlive) {
   ObservedJob job(2);
   job.Rank(0, kInBarrier).Core(SIGABRT);
   job.Rank(1, kInBarrier).Core(0);  // gcore(1)

@@ -19,7 +19,7 @@ using ::testing::SizeIs;
 
 class FindCoresTest : public ::testing::Test {
  protected:
-  // A process that communicates, by its libraries.
+  // The core of a process that has loaded MPI.
   std::string Core(const std::string& file, pid_t pid, pid_t parent,
                    const std::vector<std::string>& environment) {
     CoreBuilder core;
@@ -46,7 +46,7 @@ class FindCoresTest : public ::testing::Test {
   const TemporaryDirectory directory_;
 };
 
-TEST_F(FindCoresTest, RanksAreFoundUnderAnyNames) {
+TEST_F(FindCoresTest, FindsRanksRegardlessOfFileNames) {
   Rank("zebra", 0, 3, "j1");
   Rank("core.17", 2, 3, "j1");
   Rank("core.18", 1, 3, "j1");
@@ -65,14 +65,14 @@ TEST_F(FindCoresTest, RanksAreFoundUnderAnyNames) {
   EXPECT_EQ(job.job.ranks[2].pid, 102);
 }
 
-TEST_F(FindCoresTest, SeveralJobsAreToldApart) {
+TEST_F(FindCoresTest, DistinguishesSeveralJobs) {
   Rank("a", 0, 2, "j1");
   Rank("b", 0, 2, "j2");
   EXPECT_THAT(Find().jobs, SizeIs(2));
 }
 
-// Hydra does not name the job: ranks of several nodes have several parents.
-TEST_F(FindCoresTest, WithoutANameOneDirectoryIsOneJob) {
+// Hydra does not name the job, and ranks on different nodes have different parents.
+TEST_F(FindCoresTest, TreatsOneDirectoryAsOneJobIfJobsHaveNoName) {
   Core("a", 100, 50, {"PMI_RANK=0", "PMI_SIZE=2"});
   Core("b", 100, 60, {"PMI_RANK=1", "PMI_SIZE=2"});
   ASSERT_THAT(Find().jobs, SizeIs(1));
@@ -81,7 +81,7 @@ TEST_F(FindCoresTest, WithoutANameOneDirectoryIsOneJob) {
   EXPECT_THAT(Find().jobs, SizeIs(2)) << "rank 0 twice: told apart by their parents";
 }
 
-TEST_F(FindCoresTest, AChildOfARankIsItsHelper) {
+TEST_F(FindCoresTest, ChildOfARankIsItsHelper) {
   Core("a", 100, 50, {"RANK=0", "WORLD_SIZE=1"});
   Core("b", 90, 100, {"RANK=0", "WORLD_SIZE=1"});
   const FoundCores found = Find();
@@ -92,7 +92,7 @@ TEST_F(FindCoresTest, AChildOfARankIsItsHelper) {
   EXPECT_THAT(found.problems, IsEmpty());
 }
 
-TEST_F(FindCoresTest, WhatIsLeftOutIsSaid) {
+TEST_F(FindCoresTest, ReportsFilesThatAreLeftOut) {
   Rank("a", 0, 2, "j1");
   Rank("b", 0, 2, "j1");
   Core("c", 300, 1, {"HOME=/root"});
@@ -104,14 +104,15 @@ TEST_F(FindCoresTest, WhatIsLeftOutIsSaid) {
                           HasSubstr("d: it has no thread"), "b is left out: rank 0 is a, too"));
 }
 
-TEST_F(FindCoresTest, ADirectoryThatIsNotThereIsAnError) {
+TEST_F(FindCoresTest, MissingDirectoryIsAnError) {
   std::string error;
   EXPECT_THAT(FindCores(directory_.Path("nothing"), &error).jobs, IsEmpty());
   EXPECT_THAT(error, HasSubstr("No such file"));
 }
 
-// No module can be verified here, so that no stack goes on; but a rank is what it is.
-TEST_F(FindCoresTest, CoresAreLookedAtOnce) {
+// No module can be verified here, so no stack is unwound past its first frame; the rank is still
+// identified.
+TEST_F(FindCoresTest, SamplesEachCoreOnce) {
   Rank("core.1", 0, 1, "j1");
   const FoundCores found = Find();
   ASSERT_THAT(found.jobs, SizeIs(1));

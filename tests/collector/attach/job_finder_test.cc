@@ -20,7 +20,7 @@ using ::testing::SizeIs;
 
 constexpr uid_t kUser = 1000;
 
-// A machine's /proc, as far as the finder reads it.
+// The part of a machine's /proc that the finder reads.
 class Machine {
  public:
   void Process(pid_t pid, pid_t parent, const std::string& name,
@@ -70,7 +70,7 @@ std::vector<pid_t> Pids(const FoundJob& job) {
   return pids;
 }
 
-TEST(JobFinder, RanksOfOneLauncherAreOneJob) {
+TEST(JobFinder, GroupsRanksOfOneLauncherIntoOneJob) {
   Machine machine;
   machine.Process(10, 5, "mpirun", {});
   machine.Process(12, 10, "solver", OpenMpi(1, 2), "libmpi.so.40");
@@ -85,7 +85,7 @@ TEST(JobFinder, RanksOfOneLauncherAreOneJob) {
   EXPECT_THAT(found.jobs[0].others, Contains(10));
 }
 
-TEST(JobFinder, AShellInFrontOfTheProgramIsNotTheRank) {
+TEST(JobFinder, ShellThatStartsTheProgramIsNotTheRank) {
   Machine machine;
   machine.Process(12, 10, "bash", OpenMpi(0, 1));
   machine.Process(13, 12, "solver", OpenMpi(0, 1), "libmpi.so.40");
@@ -96,7 +96,7 @@ TEST(JobFinder, AShellInFrontOfTheProgramIsNotTheRank) {
   EXPECT_THAT(found.jobs[0].ranks[0].helpers, IsEmpty());
 }
 
-TEST(JobFinder, WhetherARankHasALibraryToTalkByIsTold) {
+TEST(JobFinder, TellsWhetherARankCanCommunicate) {
   Machine machine;
   machine.Process(12, 10, "sleep", OpenMpi(0, 3), "libc.so.6");
   machine.Process(13, 10, "solver", OpenMpi(1, 3), "libmpi.so.40");
@@ -109,7 +109,7 @@ TEST(JobFinder, WhetherARankHasALibraryToTalkByIsTold) {
   EXPECT_TRUE(found.jobs[0].ranks[2].communicates);
 }
 
-TEST(JobFinder, WorkersThatARankStartedAreListedApart) {
+TEST(JobFinder, ListsWorkersThatARankStartedAsHelpers) {
   Machine machine;
   machine.Process(12, 10, "python3", Torch(0, 1), "libtorch_cpu.so");
   machine.Process(13, 12, "python3", Torch(0, 1), "libtorch_cpu.so");
@@ -120,7 +120,7 @@ TEST(JobFinder, WorkersThatARankStartedAreListedApart) {
   EXPECT_THAT(found.jobs[0].ranks[0].helpers, ElementsAre(13, 14));
 }
 
-TEST(JobFinder, AnAgentThatIsATaskOfSlurmIsNoRankOfTheWorkersJob) {
+TEST(JobFinder, TorchrunAgentThatIsASlurmTaskIsNotARankOfTheWorkersJob) {
   Machine machine;
   const std::vector<std::string> task = {"SLURM_PROCID=0", "SLURM_NTASKS=1", "SLURM_JOB_ID=7"};
   machine.Process(12, 10, "torchrun", task, "libtorch_cpu.so");
@@ -133,35 +133,35 @@ TEST(JobFinder, AnAgentThatIsATaskOfSlurmIsNoRankOfTheWorkersJob) {
   EXPECT_THAT(Pids(found.jobs[0]), ElementsAre(13));
 }
 
-TEST(JobFinder, JobsWithoutANameAreToldByTheirParent) {
+TEST(JobFinder, DistinguishesUnnamedJobsByParentProcess) {
   Machine machine;
   machine.Process(12, 10, "a", {"PMI_RANK=0", "PMI_SIZE=1"}, "libmpich.so.12");
   machine.Process(22, 20, "b", {"PMI_RANK=0", "PMI_SIZE=1"}, "libmpich.so.12");
   EXPECT_THAT(machine.Find().jobs, SizeIs(2));
 }
 
-TEST(JobFinder, OtherUsersJobsAreRootsOnly) {
+TEST(JobFinder, OnlyRootSeesJobsOfOtherUsers) {
   Machine machine;
   machine.Process(12, 10, "solver", OpenMpi(0, 1), "libmpi.so.40");
   EXPECT_THAT(machine.Find(kUser + 1).jobs, IsEmpty());
   EXPECT_THAT(machine.Find(0).jobs, SizeIs(1));
 }
 
-TEST(JobFinder, WhatHasNoEnvironmentIsNotHidden) {
+TEST(JobFinder, ProcessWithoutEnvironmentFileIsNotCountedAsHidden) {
   Machine machine;
   machine.Process(2, 0, "kthreadd", {});
   machine.RemoveEnvironment(2);
   EXPECT_EQ(machine.Find().hidden, 0u);
 }
 
-TEST(JobFinder, ALibraryIsToldByItsFileName) {
+TEST(JobFinder, RecognizesLibraryByItsFileName) {
   EXPECT_TRUE(IsCommunicationLibrary("/usr/lib/x86_64-linux-gnu/libmpi.so.40.30.4"));
   EXPECT_TRUE(IsCommunicationLibrary("/opt/libnccl.so.2"));
   EXPECT_FALSE(IsCommunicationLibrary("/opt/libmpi/libother.so"));
   EXPECT_FALSE(IsCommunicationLibrary("/usr/include/libmpi.h"));
 }
 
-TEST(JobFinder, RanksOfAnotherSlurmJobOrNodeDoNotCount) {
+TEST(JobFinder, FiltersOutRanksOfOtherSlurmJobsAndNodes) {
   Machine machine;
   const auto add = [&](int rank, const char* job, const char* node) {
     std::vector<std::string> environment = OpenMpi(rank, 4);

@@ -21,7 +21,7 @@ using ::testing::SizeIs;
 constexpr char kBarrier[] = "poll < MPI_Barrier < step a.c:10 < main a.c:40";
 constexpr char kReduce[] = "poll < PMPI_Allreduce < step a.c:20 < main a.c:40";
 
-TEST(AttachJudge, RanksInTwoCallsOfOneFunctionAreConditional) {
+TEST(AttachJudge, RanksInTwoCallsOfOneFunctionAreARankConditionalCollective) {
   ObservedJob job(4);
   job.Rank(0, kReduce);
   for (int rank = 1; rank < 4; ++rank) job.Rank(rank, kBarrier);
@@ -37,7 +37,7 @@ TEST(AttachJudge, RanksInTwoCallsOfOneFunctionAreConditional) {
   EXPECT_EQ(report.status, Report::Status::kHung);
 }
 
-TEST(AttachJudge, TheTraceHasTheCallsThatTheRanksAreIn) {
+TEST(AttachJudge, TraceHasTheOpenCallsOfTheRanks) {
   ObservedJob job(2);
   job.Rank(0, kBarrier);
   job.Rank(1, "read < load a.c:9 < main a.c:38").Asleep();
@@ -48,7 +48,7 @@ TEST(AttachJudge, TheTraceHasTheCallsThatTheRanksAreIn) {
   EXPECT_THAT(standings.trace.processes[1].open_calls, IsEmpty());
 }
 
-TEST(AttachJudge, AStackThatIsNotWholeLowersTheCertainty) {
+TEST(AttachJudge, IncompleteStackLowersTheCertainty) {
   ObservedJob job(3);
   job.Rank(0, kReduce).Cut();
   job.Rank(1, kBarrier);
@@ -59,7 +59,7 @@ TEST(AttachJudge, AStackThatIsNotWholeLowersTheCertainty) {
   EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
 }
 
-TEST(AttachJudge, AsManyRanksHereAsThereIsSaid) {
+TEST(AttachJudge, NotesThatBothCallsHaveTheSameNumberOfRanks) {
   ObservedJob job(2);
   job.Rank(0, kReduce);
   job.Rank(1, kBarrier);
@@ -69,7 +69,7 @@ TEST(AttachJudge, AsManyRanksHereAsThereIsSaid) {
   EXPECT_THAT(report.findings[0].culprits, IsEmpty());
 }
 
-TEST(AttachJudge, WhoIsBehindACallThatMayBeLeftIsNotAccused) {
+TEST(AttachJudge, NoCulpritIfRanksMayHaveLeftTheCollectiveEarly) {
   ObservedJob job(4);
   job.Rank(0, "MPI_Reduce < step a.c:10 < main a.c:40");
   for (int rank = 1; rank < 4; ++rank) job.Rank(rank, kReduce);
@@ -79,7 +79,7 @@ TEST(AttachJudge, WhoIsBehindACallThatMayBeLeftIsNotAccused) {
   EXPECT_THAT(report.findings[0].culprits, IsEmpty());
 }
 
-TEST(AttachJudge, AJobOfWhichAWaitingRankMovedIsNotAccused) {
+TEST(AttachJudge, NoFindingIfAWaitingRankMoved) {
   ObservedJob job(3);
   job.Rank(0, kReduce);
   job.Rank(1, kBarrier);
@@ -89,7 +89,7 @@ TEST(AttachJudge, AJobOfWhichAWaitingRankMovedIsNotAccused) {
   EXPECT_EQ(report.status, Report::Status::kRunning);
 }
 
-TEST(AttachJudge, ARankThatComputesIsShownAndNotAccused) {
+TEST(AttachJudge, ComputingRankGetsANoteInsteadOfAFinding) {
   ObservedJob job(3);
   job.Rank(0, "kernel a.c:7 < main a.c:30").Before("kernel a.c:8 < main a.c:30").Changed();
   job.Rank(1, kBarrier);
@@ -100,7 +100,7 @@ TEST(AttachJudge, ARankThatComputesIsShownAndNotAccused) {
   EXPECT_THAT(report.notes, Contains(HasSubstr("kernel (a.c:7)")));
 }
 
-TEST(AttachJudge, ALoopThatComesBackToAStateIsSeenAtAnyPlaceOfIt) {
+TEST(AttachJudge, DetectsLoopThatReturnsToAnyEarlierState) {
   for (const bool comes_back : {true, false}) {
     ObservedJob job(2);
     job.Rank(0, "kernel a.c:7 < main a.c:30")
@@ -115,21 +115,21 @@ TEST(AttachJudge, ALoopThatComesBackToAStateIsSeenAtAnyPlaceOfIt) {
   }
 }
 
-TEST(AttachJudge, AStateThatIsNotKnownIsNoState) {
+TEST(AttachJudge, UnknownStateDoesNotCountAsUnchanged) {
   ObservedJob job(2);
   job.Rank(0, "kernel a.c:7 < main a.c:30").States({0}, {0});
   job.Rank(1, kBarrier);
   EXPECT_THAT(job.Judge().findings, IsEmpty());
 }
 
-TEST(AttachJudge, ARankThatSleepsForATimeIsNotAccused) {
+TEST(AttachJudge, NoFindingIfARankSleepsForALimitedTime) {
   ObservedJob job(2);
   job.Rank(0, "clock_nanosleep < nanosleep < pause a.c:7 < main a.c:30").Asleep(230);
   job.Rank(1, kBarrier);
   EXPECT_THAT(job.Judge().findings, IsEmpty());
 }
 
-TEST(AttachJudge, ARankThatReadsAndDoesNotRunIsSuspected) {
+TEST(AttachJudge, RankBlockedInReadIsSuspected) {
   ObservedJob job(3);
   job.Rank(0, "read < load a.c:9 < main a.c:38").Asleep();
   job.Rank(1, kBarrier);
@@ -143,7 +143,7 @@ TEST(AttachJudge, ARankThatReadsAndDoesNotRunIsSuspected) {
   EXPECT_EQ(report.findings[0].sites[1].frame.line, 9);
 }
 
-TEST(AttachJudge, ARankThatSpinsWithoutAnyChangeIsSuspected) {
+TEST(AttachJudge, RankThatSpinsWithoutAnyChangeIsSuspected) {
   ObservedJob job(2);
   job.Rank(0, "spin a.c:7 < main a.c:30");
   job.Rank(1, kBarrier);
@@ -154,7 +154,7 @@ TEST(AttachJudge, ARankThatSpinsWithoutAnyChangeIsSuspected) {
   EXPECT_THAT(other.Judge().findings, IsEmpty());
 }
 
-TEST(AttachJudge, AStoppedRankIsLikelyToBlame) {
+TEST(AttachJudge, StoppedRankIsStalledWithCertaintyLikely) {
   ObservedJob job(2);
   job.Rank(0, kBarrier).Stopped();
   job.Rank(1, kBarrier);
@@ -165,7 +165,7 @@ TEST(AttachJudge, AStoppedRankIsLikelyToBlame) {
   EXPECT_THAT(report.findings[0].why, HasSubstr("stopped"));
 }
 
-TEST(AttachJudge, ARankThatIsStoppedInACallIsSaidToBeInIt) {
+TEST(AttachJudge, TitleNamesTheCallInWhichARankIsStopped) {
   ObservedJob job(3);
   job.Rank(0, kBarrier).Stopped();
   job.Rank(1, kBarrier);
@@ -178,7 +178,7 @@ TEST(AttachJudge, ARankThatIsStoppedInACallIsSaidToBeInIt) {
 }
 
 // A debugger may hold the rank because the job hung.
-TEST(AttachJudge, WhereTheOthersPartAStoppedRankIsSuspectedOnly) {
+TEST(AttachJudge, StoppedRankIsOnlySuspectedIfTheOthersDiverge) {
   ObservedJob job(3);
   job.Rank(0, kBarrier);
   job.Rank(1, kReduce).Stopped();
@@ -189,7 +189,7 @@ TEST(AttachJudge, WhereTheOthersPartAStoppedRankIsSuspectedOnly) {
   EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
 }
 
-TEST(AttachJudge, AJobThatIsStoppedAsAWholeIsSaidToBe) {
+TEST(AttachJudge, NotesThatTheWholeJobIsStopped) {
   ObservedJob job(2);
   job.Rank(0, kBarrier).Stopped();
   job.Rank(1, kBarrier).Stopped();
@@ -198,7 +198,7 @@ TEST(AttachJudge, AJobThatIsStoppedAsAWholeIsSaidToBe) {
   EXPECT_THAT(report.notes, Contains("ranks 0,1 are stopped, by a signal or a debugger"));
 }
 
-TEST(AttachJudge, ARankThatWaitsInTheKernelIsNamedBesideTheOthers) {
+TEST(AttachJudge, NotesRankInUninterruptibleWait) {
   ObservedJob job(3);
   job.Rank(0, kBarrier);
   job.Rank(1, kReduce).InKernel();
@@ -210,7 +210,7 @@ TEST(AttachJudge, ARankThatWaitsInTheKernelIsNamedBesideTheOthers) {
               Contains(HasSubstr("rank 1 is in an uninterruptible wait")));
 }
 
-TEST(AttachJudge, ARankThatEndedIsNamed) {
+TEST(AttachJudge, RankThatEndedIsTheCulprit) {
   ObservedJob job(2);
   job.Rank(0, kBarrier).Gone();
   job.Rank(1, kBarrier);
@@ -220,14 +220,14 @@ TEST(AttachJudge, ARankThatEndedIsNamed) {
   EXPECT_THAT(report.findings[0].culprits, ElementsAre(0));
 }
 
-TEST(AttachJudge, ARankThatEndsBetweenTheLooksIsNotAccused) {
+TEST(AttachJudge, NoFindingIfARankEndsBetweenTheSamples) {
   ObservedJob job(2);
   job.Rank(0, kBarrier).EndedBetween();
   job.Rank(1, kBarrier);
   EXPECT_THAT(job.Judge().findings, IsEmpty());
 }
 
-TEST(AttachJudge, ARankWithAThreadThatMayActIsNotAccused) {
+TEST(AttachJudge, NoFindingIfAnotherThreadOfARankMayAct) {
   for (const OtherThreads others :
        {OtherThreads::kOutside, OtherThreads::kCallers, OtherThreads::kUnseen}) {
     ObservedJob job(2);
@@ -237,20 +237,20 @@ TEST(AttachJudge, ARankWithAThreadThatMayActIsNotAccused) {
   }
 }
 
-TEST(AttachJudge, RanksThatWaitForOthersToBeStartedAreNotAccused) {
+TEST(AttachJudge, NoFindingIfRanksInInitWaitForRanksNotYetStarted) {
   ObservedJob job(3);
   job.Rank(0, "MPI_Init < main a.c:5");
   job.Rank(1, "MPI_Init < main a.c:5");
   EXPECT_THAT(job.Judge().findings, IsEmpty());
 }
 
-TEST(AttachJudge, RanksInFinalizeWhileOthersAreGoneAreNotAccused) {
+TEST(AttachJudge, NoFindingIfARankIsInFinalizeAndTheOthersAreGone) {
   ObservedJob job(2);
   job.Rank(0, "MPI_Finalize < main a.c:5");
   EXPECT_THAT(job.Judge().findings, IsEmpty());
 }
 
-TEST(AttachJudge, APythonLoopThatMovedIsTold) {
+TEST(AttachJudge, NoFindingIfAPythonVariableChanged) {
   ObservedJob job(2);
   job.Rank(0, "MPI_Barrier < step train.py:5 < main a.c:5");
   job.Rank(1, "MPI_Allreduce < step train.py:7 < main a.c:5");
@@ -261,7 +261,7 @@ TEST(AttachJudge, APythonLoopThatMovedIsTold) {
   EXPECT_THAT(moved.Judge().findings, IsEmpty());
 }
 
-TEST(AttachJudge, AMissingRankDiedOnlyIfAllWereStartedHere) {
+TEST(AttachJudge, MissingRankDiedOnlyIfAllRanksAreLocal) {
   ObservedJob job(3);
   job.Rank(0, kBarrier);
   job.Rank(1, kBarrier);
@@ -272,7 +272,7 @@ TEST(AttachJudge, AMissingRankDiedOnlyIfAllWereStartedHere) {
   EXPECT_EQ(job.Judge().findings[0].kind, VerdictKind::kInconclusive);
 }
 
-TEST(AttachJudge, ARankInFinalizeWhileOthersWaitFinalizedEarly) {
+TEST(AttachJudge, RankInFinalizeWhileOthersWaitFinalizedEarly) {
   ObservedJob job(3);
   job.Rank(0, "MPI_Finalize < main a.c:50");
   job.Rank(1, kBarrier);
@@ -284,7 +284,7 @@ TEST(AttachJudge, ARankInFinalizeWhileOthersWaitFinalizedEarly) {
   EXPECT_THAT(report.findings[0].waiting, ElementsAre(1, 2));
 }
 
-TEST(AttachJudge, WhoFinalizesWhileAnotherWaitsForAMessageIsNotAccused) {
+TEST(AttachJudge, RankInSendIsTheCulpritIfTheOthersFinalize) {
   ObservedJob job(3);
   job.Rank(0, "MPI_Ssend < main a.c:5");
   job.Rank(1, "MPI_Finalize < main a.c:50");
@@ -306,7 +306,7 @@ TEST(AttachJudge, RanksThatOnlyReceiveAreADeadlock) {
   EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
 }
 
-TEST(AttachJudge, WhoWaitsForALockOfAWindowIsNotAccused) {
+TEST(AttachJudge, RankThatWaitsForAWindowLockIsNotACulprit) {
   ObservedJob job(3);
   job.Rank(0, kBarrier);
   job.Rank(1, "MPI_Win_lock < step a.c:12 < main a.c:40");
@@ -320,7 +320,7 @@ TEST(AttachJudge, WhoWaitsForALockOfAWindowIsNotAccused) {
   EXPECT_THAT(report.findings[0].notes, Contains(HasSubstr("which rank holds the lock")));
 }
 
-TEST(AttachJudge, NobodyIsAccusedWhereAllWaitForAWindow) {
+TEST(AttachJudge, NoCulpritIfAllRanksWaitForAWindow) {
   ObservedJob job(2);
   job.Rank(0, "MPI_Win_lock < step a.c:12 < main a.c:40");
   job.Rank(1, "MPI_Win_wait < serve a.c:22 < main a.c:42");
@@ -332,7 +332,7 @@ TEST(AttachJudge, NobodyIsAccusedWhereAllWaitForAWindow) {
   EXPECT_THAT(report.findings[0].sites, Each(::testing::Field(&Site::culprit, false)));
 }
 
-TEST(AttachJudge, WhoWaitsForAWindowWhileOthersFinalizeIsNotAccused) {
+TEST(AttachJudge, NoCulpritIfARankWaitsForAWindowWhileOthersFinalize) {
   ObservedJob job(2);
   job.Rank(0, "MPI_Win_lock < step a.c:12 < main a.c:40");
   job.Rank(1, "MPI_Finalize < main a.c:50");
@@ -345,7 +345,7 @@ TEST(AttachJudge, WhoWaitsForAWindowWhileOthersFinalizeIsNotAccused) {
   EXPECT_THAT(report.findings[0].sites, Each(::testing::Field(&Site::culprit, false)));
 }
 
-TEST(AttachJudge, AllRanksAtOnePlaceAreSuspectedToWaitForTheTransport) {
+TEST(AttachJudge, AllRanksInTheSameCallSuggestAStalledTransport) {
   ObservedJob job(2);
   job.Rank(0, kBarrier);
   job.Rank(1, kBarrier);
@@ -356,7 +356,7 @@ TEST(AttachJudge, AllRanksAtOnePlaceAreSuspectedToWaitForTheTransport) {
   EXPECT_THAT(report.findings[0].culprits, IsEmpty());
 }
 
-TEST(AttachJudge, AStackThatMayNotBeTakenIsSaidWithItsReason) {
+TEST(AttachJudge, ReportsWhyAStackCouldNotBeTaken) {
   ObservedJob job(2);
   job.Rank(0, kBarrier).Hidden("kernel.yama.ptrace_scope is 2");
   job.Rank(1, kBarrier);
@@ -366,7 +366,7 @@ TEST(AttachJudge, AStackThatMayNotBeTakenIsSaidWithItsReason) {
   EXPECT_THAT(report.findings[0].why, HasSubstr("ptrace_scope"));
 }
 
-TEST(AttachJudge, ARankThatCouldNotBeStoppedIsAccusedOnlyInsideTheKernel) {
+TEST(AttachJudge, UnstoppableRankIsAFindingOnlyInUninterruptibleWait) {
   for (const bool in_kernel : {false, true}) {
     ObservedJob job(2);
     job.Rank(0, kBarrier).Unseen(in_kernel ? RunState::kDiskWait : RunState::kRunning);
@@ -375,7 +375,7 @@ TEST(AttachJudge, ARankThatCouldNotBeStoppedIsAccusedOnlyInsideTheKernel) {
   }
 }
 
-TEST(AttachJudge, RanksThatAllStartProcessesAreNotAccused) {
+TEST(AttachJudge, NoFindingIfAllRanksSpawnProcesses) {
   ObservedJob job(2);
   job.Rank(0, "MPI_Comm_spawn < main a.c:5");
   job.Rank(1, "MPI_Comm_spawn < main a.c:5");
@@ -384,7 +384,7 @@ TEST(AttachJudge, RanksThatAllStartProcessesAreNotAccused) {
 
 constexpr char kGlooWaits[] = "epoll_wait@libc.so.6 < run@libgloo.so < clone3@libc.so.6";
 
-TEST(AttachJudge, AThreadOfGlooThatMovesDataMayStillComplete) {
+TEST(AttachJudge, NoFindingWhileAGlooThreadTransfersData) {
   for (const uint64_t bytes : {100, 100'000}) {
     ObservedJob job(3);
     job.Rank(0, kReduce).Thread(kGlooWaits).Moved(bytes);
@@ -394,7 +394,7 @@ TEST(AttachJudge, AThreadOfGlooThatMovesDataMayStillComplete) {
   }
 }
 
-TEST(AttachJudge, AThreadThatAlsoHasFramesOfTheUsersIsNoLibrarys) {
+TEST(AttachJudge, ThreadWithUserFramesIsNotALibraryThread) {
   ObservedJob job(1);
   job.Rank(0, kBarrier)
       .Thread("read < hook a.c:3 < run@libgloo.so < clone3@libc.so.6")
@@ -411,7 +411,7 @@ TEST(AttachJudge, AThreadThatAlsoHasFramesOfTheUsersIsNoLibrarys) {
   EXPECT_THAT(of_library, ElementsAre(false, false, false, true));
 }
 
-TEST(AttachJudge, WhatAStalledDataLoadersWorkersDoIsSaid) {
+TEST(AttachJudge, NotesWhereWorkersOfAStalledDataLoaderAre) {
   ObservedJob job(2);
   job.Rank(0, "__next__ torch/utils/data/dataloader.py:300 < train train.py:20 < main a.c:5")
       .Asleep()
@@ -424,7 +424,7 @@ TEST(AttachJudge, WhatAStalledDataLoadersWorkersDoIsSaid) {
               Contains("rank 0: process 4711 is in __getitem__ (train.py:7)"));
 }
 
-TEST(AttachJudge, TheThreadsThatAnInterpreterJoinsAtItsEndAreShown) {
+TEST(AttachJudge, NotesThreadsThatTheInterpreterJoinsAtExit) {
   ObservedJob job(2);
   job.Rank(0, "sem_wait < _shutdown /usr/lib/python3.11/threading.py:1583 < main a.c:5")
       .Asleep()
@@ -438,7 +438,7 @@ TEST(AttachJudge, TheThreadsThatAnInterpreterJoinsAtItsEndAreShown) {
   EXPECT_THAT(report.findings[0].notes, Contains("rank 0: thread 1001 is in save (train.py:9)"));
 }
 
-TEST(AttachJudge, ARankThatIsInAnotherTurnOfALoopIsBehind) {
+TEST(AttachJudge, RankInAnEarlierIterationIsBehind) {
   ObservedJob job(3);
   job.Loop("train.py", 18, 25, "step batch");
   for (int rank = 0; rank < 3; ++rank) {
@@ -455,7 +455,7 @@ TEST(AttachJudge, ARankThatIsInAnotherTurnOfALoopIsBehind) {
               Contains("step is 41 on ranks 0,1 and 40 on rank 2 (train, train.py:20)"));
 }
 
-TEST(AttachJudge, OnlyWhatALoopCountsTellsWhoIsBehind) {
+TEST(AttachJudge, OnlyLoopVariablesShowWhichRankIsBehind) {
   ObservedJob job(3);
   for (int rank = 0; rank < 3; ++rank) {
     job.Rank(rank, std::string("MPI_Allreduce < train train.py:20 [rows=") +
@@ -467,14 +467,14 @@ TEST(AttachJudge, OnlyWhatALoopCountsTellsWhoIsBehind) {
   EXPECT_THAT(report.findings[0].culprits, IsEmpty());
 }
 
-TEST(AttachJudge, AJobThatOnlyComputesHasNoFinding) {
+TEST(AttachJudge, NoFindingIfAllRanksCompute) {
   ObservedJob job(2);
   job.Rank(0, "kernel a.c:7 < main a.c:30").Changed();
   job.Rank(1, "kernel a.c:7 < main a.c:30").Changed();
   EXPECT_THAT(job.Judge().findings, IsEmpty());
 }
 
-TEST(AttachJudge, WhatStartedARankIsLeftAfterItsEnd) {
+TEST(AttachJudge, ProcessWithoutMpiSuggestsThatItsRankDied) {
   ObservedJob job(3);
   job.Rank(0, kBarrier);
   job.Rank(1, "clock_nanosleep < main sleep.c:5").Asleep().WithoutLibrary();
@@ -487,23 +487,23 @@ TEST(AttachJudge, WhatStartedARankIsLeftAfterItsEnd) {
   EXPECT_THAT(report.findings[0].why, HasSubstr("has not loaded MPI"));
 }
 
-TEST(AttachJudge, ARankWithoutALibraryThatRunsMayHaveItInside) {
+TEST(AttachJudge, NoFindingIfARankWithoutLibraryRuns) {
   ObservedJob job(2);
   job.Rank(0, kBarrier);
   job.Rank(1, "kernel a.c:7 < main a.c:30").Changed().WithoutLibrary();
   EXPECT_THAT(job.Judge().findings, IsEmpty());
 }
 
-TEST(AttachJudge, ARankThatHasNotBegunIsNotDead) {
+TEST(AttachJudge, NoFindingIfAProcessWithoutMpiIsAwaitedInInit) {
   ObservedJob job(2);
   job.Rank(0, "MPI_Init < main a.c:5");
   job.Rank(1, "clock_nanosleep < main wrapper.c:5").Asleep().WithoutLibrary();
   EXPECT_THAT(job.Judge().findings, IsEmpty());
 }
 
-// --- What the objects of Open MPI say.
+// --- Findings from Open MPI's objects.
 
-TEST(AttachJudge, WhoLeftOutACallOnItsCommunicatorIsNamed) {
+TEST(AttachJudge, RankThatSkippedACallOnItsCommunicatorIsTheCulprit) {
   ObservedJob job(4);
   for (const int rank : {0, 2}) job.Rank(rank, kBarrier).On("half", 0, 2);
   for (const int rank : {1, 3}) job.Rank(rank, kReduce).On("MPI_COMM_WORLD", 0, 3);
@@ -521,7 +521,7 @@ TEST(AttachJudge, WhoLeftOutACallOnItsCommunicatorIsNamed) {
   EXPECT_FALSE(finding.sites[1].culprit);
 }
 
-TEST(AttachJudge, WhoDoesNotBelongToTheCommunicatorIsNotNamed) {
+TEST(AttachJudge, RankOutsideTheCommunicatorIsNotACulprit) {
   ObservedJob job(4);
   for (const int rank : {0, 1}) job.Rank(rank, kBarrier).On("half", 0, 1);
   for (const int rank : {2, 3}) job.Rank(rank, kReduce).On("MPI_COMM_WORLD", 0, 3);
@@ -542,7 +542,7 @@ TEST(AttachJudge, OneCallSiteOnTwoCommunicatorsIsAnOrderInversion) {
   EXPECT_THAT(report.findings[0].title, HasSubstr("\"planes 1\""));
 }
 
-TEST(AttachJudge, RowsOfAGridAreInOneCall) {
+TEST(AttachJudge, RowsOfAGridCountAsOneCall) {
   ObservedJob job(4);
   for (const int rank : {0, 1}) job.Rank(rank, kReduce).On("row", 0, 1);
   for (const int rank : {2, 3}) job.Rank(rank, kReduce).On("row", 2, 3);
@@ -552,7 +552,7 @@ TEST(AttachJudge, RowsOfAGridAreInOneCall) {
   EXPECT_THAT(report.findings[0].culprits, IsEmpty());
 }
 
-TEST(AttachJudge, ACommunicatorThatIsUnknownTellsNothingApart) {
+TEST(AttachJudge, UnknownCommunicatorDoesNotDistinguishCalls) {
   ObservedJob job(3);
   job.Rank(0, kReduce).On("planes 0", 0, 2);
   job.Rank(1, kReduce);
@@ -562,7 +562,7 @@ TEST(AttachJudge, ACommunicatorThatIsUnknownTellsNothingApart) {
   EXPECT_EQ(report.findings[0].kind, VerdictKind::kTransportStalled);
 }
 
-// Three of four ranks are behind a call that one may leave before all have come.
+// Three of four ranks are past a collective that a rank may leave before all have entered it.
 ObservedJob OneInReduce(int32_t awaited) {
   ObservedJob job(4);
   job.Rank(0, "MPI_Reduce < step a.c:10 < main a.c:40").Awaits(awaited);
@@ -570,7 +570,7 @@ ObservedJob OneInReduce(int32_t awaited) {
   return job;
 }
 
-TEST(AttachJudge, WhoIsNotToMakeACallThatMayBeLeftIsNamedByItsCondition) {
+TEST(AttachJudge, RankExcludedByTheConditionOfACollectiveIsTheCulprit) {
   ObservedJob job = OneInReduce(2);
   job.Arm("a.c", 9, 11, "rank", "2", /*equal=*/false);
   const Report report = job.Judge();
@@ -580,7 +580,7 @@ TEST(AttachJudge, WhoIsNotToMakeACallThatMayBeLeftIsNamedByItsCondition) {
   EXPECT_THAT(report.findings[0].waiting, ElementsAre(0, 1, 3));
 }
 
-TEST(AttachJudge, AConditionWithoutTheLibrarysWordIsSuspected) {
+TEST(AttachJudge, ConditionWithoutConfirmationByTheLibraryIsSuspected) {
   ObservedJob job = OneInReduce(-1);
   job.Arm("a.c", 9, 11, "rank", "2", /*equal=*/false);
   const Report report = job.Judge();
@@ -589,7 +589,7 @@ TEST(AttachJudge, AConditionWithoutTheLibrarysWordIsSuspected) {
   EXPECT_THAT(report.findings[0].culprits, ElementsAre(2));
 }
 
-TEST(AttachJudge, WhoAloneMakesAConditionalCallIsSuspected) {
+TEST(AttachJudge, OnlyRankInAConditionalCallIsSuspected) {
   for (const bool told : {true, false}) {
     ObservedJob job = OneInReduce(1);
     job.Arm("a.c", 9, 11, told ? "rank" : "", told ? "0" : "", /*equal=*/true);
@@ -601,7 +601,7 @@ TEST(AttachJudge, WhoAloneMakesAConditionalCallIsSuspected) {
   }
 }
 
-TEST(AttachJudge, AConditionThatTheLibraryContradictsNamesNobody) {
+TEST(AttachJudge, NoCulpritIfTheLibraryContradictsTheCondition) {
   ObservedJob job = OneInReduce(3);
   job.Arm("a.c", 9, 11, "rank", "2", /*equal=*/false);
   const Report report = job.Judge();
@@ -610,7 +610,7 @@ TEST(AttachJudge, AConditionThatTheLibraryContradictsNamesNobody) {
   EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
 }
 
-TEST(AttachJudge, AConditionThatDoesNotFitNamesNobody) {
+TEST(AttachJudge, NoCulpritIfTheConditionIsNotOnTheRank) {
   for (const bool equal : {true, false}) {
     ObservedJob job = OneInReduce(1);
     job.Arm("a.c", 9, 11, "step", "7", equal);
@@ -620,7 +620,7 @@ TEST(AttachJudge, AConditionThatDoesNotFitNamesNobody) {
   }
 }
 
-TEST(AttachJudge, AWaitForANonblockingCollectiveIsNoWaitForAMessage) {
+TEST(AttachJudge, WaitForANonblockingCollectiveCountsAsACollective) {
   ObservedJob job(3);
   job.Rank(0, kReduce);
   for (const int rank : {1, 2}) {
@@ -632,14 +632,14 @@ TEST(AttachJudge, AWaitForANonblockingCollectiveIsNoWaitForAMessage) {
   EXPECT_THAT(report.findings[0].culprits, ElementsAre(0));
 }
 
-TEST(AttachJudge, WhoeverWaitsForAnotherMessageThanBeforeHasMoved) {
+TEST(AttachJudge, RankThatWaitsForAnotherRankThanBeforeHasMoved) {
   ObservedJob job(2);
   job.Rank(0, "MPI_Recv < main a.c:10").Awaits(1).AwaitedBefore(0);
   job.Rank(1, "MPI_Recv < main a.c:10").Awaits(0);
   EXPECT_THAT(job.Judge().findings, IsEmpty());
 }
 
-TEST(AttachJudge, RanksThatWaitForEachOtherInACircleAreNamedAlone) {
+TEST(AttachJudge, OnlyRanksInAWaitCycleAreCulprits) {
   ObservedJob job(4);
   job.Rank(0, "MPI_Recv < main a.c:10").Awaits(1);
   job.Rank(1, "MPI_Recv < main a.c:10").Awaits(2);
@@ -655,7 +655,7 @@ TEST(AttachJudge, RanksThatWaitForEachOtherInACircleAreNamedAlone) {
               Contains(HasSubstr("rank 0 waits for rank 1, rank 1 for rank 2")));
 }
 
-TEST(AttachJudge, WhoIsATurnAheadHasLeftOutTheCallOfTheTurnBefore) {
+TEST(AttachJudge, RankOneIterationAheadSkippedTheCallOfThePreviousIteration) {
   for (const int ahead : {3, 1}) {
     ObservedJob job(3);
     job.Loop("train.py", 15, 30, "batch");

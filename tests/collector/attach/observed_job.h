@@ -5,7 +5,7 @@
 //   job.Rank(1, "read < load a.c:9 < main a.c:38").Asleep();
 //   Report report = job.Judge();
 //
-// Every rank spins at one place, and all are there at both looks, unless it is said otherwise.
+// By default, every rank spins at one place and is there in both samples.
 #ifndef ROLLCALL_TESTS_COLLECTOR_ATTACH_OBSERVED_JOB_H_
 #define ROLLCALL_TESTS_COLLECTOR_ATTACH_OBSERVED_JOB_H_
 
@@ -35,8 +35,8 @@ inline std::vector<PythonInteger> IntegersOf(const std::string& text) {
   return integers;
 }
 
-// "function file.c:88 < …"; a file that ends in .py is Python's, and may have variables:
-// "train train.py:20 [step=6 size=3]". "function@libgloo.so" is of that module.
+// "function file.c:88 < …"; a frame whose file ends in .py is Python's and may have variables:
+// "train train.py:20 [step=6 size=3]". "function@libgloo.so" is in that module.
 inline std::vector<LiveFrame> StackOf(const std::string& text) {
   std::vector<LiveFrame> frames;
   for (size_t at = 0; at < text.size();) {
@@ -82,7 +82,7 @@ class ObservedJob {
   class RankText {
    public:
     explicit RankText(ObservedRank* rank) : rank_(rank) {}
-    // It does not run; `call` is the number of a system call.
+    // It is blocked in the system call with the number `call`.
     RankText& Asleep(int64_t call = 0) {
       for (RankLook* look : {&rank_->first, &rank_->second}) {
         look->state->threads[0].blocked_call = BlockedCall{.number = call};
@@ -91,7 +91,7 @@ class ObservedJob {
       rank_->second.state->threads[0].cpu_ns = rank_->first.state->threads[0].cpu_ns;
       return *this;
     }
-    // What Open MPI's objects say: the communicator and the ranks of it that are first and last.
+    // What Open MPI's objects show: the communicator and its first and last rank.
     RankText& On(const std::string& communicator, int32_t first, int32_t last) {
       LibraryCall& call = CallOfBoth();
       call.communicator = communicator;
@@ -106,28 +106,28 @@ class ObservedJob {
       CallOfBoth().of_collective = true;
       return Both();
     }
-    // The library said something else at the first look.
+    // In the first sample, the library waited for another rank.
     RankText& AwaitedBefore(int32_t rank) {
       rank_->first.threads[0].call->awaited = rank;
       return *this;
     }
-    // It has loaded nothing that ranks talk by.
+    // It has loaded no communication library.
     RankText& WithoutLibrary() {
       rank_->rank.communicates = false;
       return *this;
     }
-    // Its stack was another one at the first look.
+    // It had this stack in the first sample.
     RankText& Before(const std::string& stack) {
       rank_->first.threads[0].frames = StackOf(stack);
       return *this;
     }
-    // Something on the stack of its own frames has changed.
+    // The contents of its stack frames have changed.
     RankText& Changed() {
       for (LiveFrame& frame : rank_->first.threads[0].frames) frame.digest += frame.digest != 0;
       rank_->first.threads[0].digest = 1;
       return *this;
     }
-    // Digests of registers and stack: what it had at moments of the first look, and of the second.
+    // Digests of registers and stack at several moments of the first and of the second sample.
     RankText& States(const std::vector<uint64_t>& first, const std::vector<uint64_t>& second) {
       for (const auto& [look, digests] :
            {std::pair(&rank_->first, &first), std::pair(&rank_->second, &second)}) {
@@ -137,7 +137,7 @@ class ObservedJob {
       }
       return *this;
     }
-    // The function that sleeps makes calls: "MPI_Iprobe a.c:7 < nanosleep a.c:9".
+    // The function in which it sleeps makes these calls: "MPI_Iprobe a.c:7 < nanosleep a.c:9".
     RankText& Calls(const std::string& function, const std::string& calls) {
       for (const LiveFrame& call : StackOf(calls)) {
         rank_->second.threads[0].nearby.push_back(
@@ -182,12 +182,12 @@ class ObservedJob {
       rank_->second.other_threads = others;
       return *this;
     }
-    // It read and wrote so much between the looks.
+    // It read and wrote this much between the samples.
     RankText& Moved(uint64_t bytes) {
       rank_->second.io_bytes = *rank_->first.io_bytes + bytes;
       return *this;
     }
-    // Another thread of it.
+    // Another thread of the rank.
     RankText& Thread(const std::string& stack) {
       const auto tid = static_cast<pid_t>(1000 + rank_->first.threads.size());
       for (RankLook* look : {&rank_->first, &rank_->second}) {
@@ -217,7 +217,7 @@ class ObservedJob {
       }
       return *this;
     }
-    // It is not there: it left a core file.
+    // It has ended and left a core file.
     RankText& Core(int signal, bool fault = false) {
       rank_->core = CoreEnd{
           .file = "core." + std::to_string(rank_->rank.rank), .signal = signal, .fault = fault};

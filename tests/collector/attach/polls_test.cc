@@ -18,7 +18,7 @@ using ::testing::SizeIs;
 constexpr char kSleeps[] = "clock_nanosleep < nanosleep < collect a.c:9 < main a.c:30";
 constexpr char kReceives[] = "poll < MPI_Recv < work a.c:20 < main a.c:31";
 
-// Rank 0 sleeps in a loop at lines 6 to 10 which makes those calls, and the other one receives.
+// Rank 0 sleeps in a loop at lines `loop_begins` to 10 and makes `calls`; rank 1 receives.
 Report JudgePoller(const std::string& calls, int loop_begins = 6) {
   ObservedJob job(2);
   job.Loop("a.c", loop_begins, 10, "");
@@ -27,7 +27,7 @@ Report JudgePoller(const std::string& calls, int loop_begins = 6) {
   return job.Judge();
 }
 
-TEST(AttachPolls, ALoopThatOnlySleepsAndLooksForMessagesWaits) {
+TEST(AttachPolls, LoopThatOnlySleepsAndProbesIsWaiting) {
   const Report report = JudgePoller("MPI_Iprobe a.c:7 < nanosleep a.c:9 < MPI_Send a.c:12");
   ASSERT_THAT(report.findings, SizeIs(1));
   EXPECT_EQ(report.findings[0].kind, VerdictKind::kP2pDeadlock);
@@ -35,7 +35,7 @@ TEST(AttachPolls, ALoopThatOnlySleepsAndLooksForMessagesWaits) {
   EXPECT_THAT(report.findings[0].culprits, ElementsAre(0, 1));
 }
 
-TEST(AttachPolls, ALoopThatDoesAnythingElseMayGoOn) {
+TEST(AttachPolls, LoopThatMayDoAnythingElseIsNotWaiting) {
   for (const char* calls :
        {"MPI_Iprobe a.c:7 < nanosleep a.c:9 < stat a.c:8", "nanosleep a.c:9",
         "MPI_Test a.c:7 < nanosleep a.c:9", "MPI_Iprobe a.c:7",
@@ -45,7 +45,7 @@ TEST(AttachPolls, ALoopThatDoesAnythingElseMayGoOn) {
   }
 }
 
-TEST(AttachPolls, WithoutTheLoopOrItsCallsNothingIsKnown) {
+TEST(AttachPolls, NoFindingIfTheLoopOrItsCallsAreUnknown) {
   EXPECT_THAT(JudgePoller("MPI_Iprobe a.c:7 < nanosleep a.c:9", /*loop_begins=*/10).findings,
               IsEmpty());
   EXPECT_THAT(JudgePoller("").findings, IsEmpty());

@@ -14,7 +14,7 @@ std::string Block(const std::vector<std::string>& variables) {
   return block;
 }
 
-TEST(RankIdentity, OfOpenMpi) {
+TEST(RankIdentity, ReadsOpenMpiVariables) {
   const auto identity =
       IdentifyRank(Block({"HOME=/root", "OMPI_COMM_WORLD_RANK=2", "OMPI_COMM_WORLD_SIZE=4",
                           "OMPI_COMM_WORLD_LOCAL_SIZE=4", "PMIX_NAMESPACE=4242", "PMIX_RANK=2"}));
@@ -23,7 +23,7 @@ TEST(RankIdentity, OfOpenMpi) {
       (RankIdentity{.launcher = "Open MPI", .rank = 2, .size = 4, .local_size = 4, .job = "4242"}));
 }
 
-TEST(RankIdentity, PyTorchCountsMoreThanWhatStartedIt) {
+TEST(RankIdentity, PyTorchTakesPrecedenceOverItsLauncher) {
   const auto identity =
       IdentifyRank(Block({"SLURM_PROCID=1", "SLURM_NTASKS=2", "SLURM_JOB_ID=7", "RANK=9",
                           "WORLD_SIZE=16", "MASTER_ADDR=node1", "MASTER_PORT=29500"}));
@@ -33,7 +33,7 @@ TEST(RankIdentity, PyTorchCountsMoreThanWhatStartedIt) {
   EXPECT_EQ(identity->job, "node1:29500");
 }
 
-TEST(RankIdentity, NumbersThatCannotBeRightAreNone) {
+TEST(RankIdentity, RejectsInvalidNumbers) {
   EXPECT_FALSE(IdentifyRank(Block({"RANK=2"})).has_value()) << "without a size";
   EXPECT_FALSE(IdentifyRank(Block({"RANK=4", "WORLD_SIZE=4"})).has_value());
   EXPECT_FALSE(IdentifyRank(Block({"RANK=-1", "WORLD_SIZE=4"})).has_value());
@@ -43,7 +43,7 @@ TEST(RankIdentity, NumbersThatCannotBeRightAreNone) {
   EXPECT_FALSE(IdentifyRank("RANK=1").has_value()) << "not even ended";
 }
 
-TEST(RankIdentity, TheJobsNameIsCleaned) {
+TEST(RankIdentity, SanitizesTheJobName) {
   const auto identity = IdentifyRank(Block({"PMIX_RANK=0", "PMIX_NAMESPACE=a\x1b[31mb"}));
   ASSERT_TRUE(identity.has_value());
   EXPECT_EQ(identity->job.find('\x1b'), std::string::npos);

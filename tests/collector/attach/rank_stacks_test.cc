@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using testing::ObservedJob;
 
-TEST(RankStacks, RanksThatStandAlikeAreOneLine) {
+TEST(RankStacks, MergesRanksWithEqualStacks) {
   ObservedJob job(3);
   job.Rank(0, "read < load a.c:9 < main a.c:38").Asleep();
   job.Rank(1, "poll < MPI_Barrier < step a.c:10 < main a.c:40");
@@ -25,7 +25,7 @@ TEST(RankStacks, RanksThatStandAlikeAreOneLine) {
                           "1,2   → MPI_Barrier"));
 }
 
-TEST(RankStacks, PathsThatPartAreIndented) {
+TEST(RankStacks, IndentsDivergingPaths) {
   ObservedJob job(2);
   job.Rank(0, "MPI_Allreduce < step a.c:20 < main a.c:40");
   job.Rank(1, "MPI_Barrier < step a.c:10 < main a.c:40");
@@ -37,7 +37,7 @@ TEST(RankStacks, PathsThatPartAreIndented) {
                           "1       → MPI_Barrier"));
 }
 
-TEST(RankStacks, ARankWithoutAStackHasALineToo) {
+TEST(RankStacks, ShowsRankWithoutStack) {
   ObservedJob job(1);
   job.Rank(0, "main a.c:1").Hidden("no permission");
   EXPECT_THAT(StackTreeLines(StackTree(RankStacks(job.Stand()), false)),

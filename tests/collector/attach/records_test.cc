@@ -20,7 +20,7 @@ Report Found(Certainty certainty) {
   return report;
 }
 
-TEST(AttachRecords, TheyTellMoreUnlessTheyAreLessCertain) {
+TEST(AttachRecords, RecordsTellMoreUnlessLessCertain) {
   EXPECT_TRUE(TellsMore(Found(Certainty::kProven), Found(Certainty::kLikely)));
   EXPECT_TRUE(TellsMore(Found(Certainty::kLikely), Found(Certainty::kLikely)));
   EXPECT_FALSE(TellsMore(Found(Certainty::kInconclusive), Found(Certainty::kSuspected)));
@@ -38,7 +38,7 @@ FoundJob JobOf(std::initializer_list<pid_t> pids) {
   return job;
 }
 
-TEST(AttachRecords, RunDirectoriesAreThoseOfTheRingsThatAreMapped) {
+TEST(AttachRecords, FindsRunDirectoriesByMappedRings) {
   const TemporaryDirectory dir;
   const std::string a = dir.Write("run/rings/a.ring", "x");
   const std::string b = dir.Write("run/rings/b.ring", "x");
@@ -51,7 +51,7 @@ TEST(AttachRecords, RunDirectoriesAreThoseOfTheRingsThatAreMapped) {
               ElementsAre(dir.Path("elsewhere"), dir.Path("run")));
 }
 
-TEST(AttachRecords, NothingButAPipeIsWrittenTo) {
+TEST(AttachRecords, WritesOnlyToPipes) {
   const TemporaryDirectory dir;
   const std::string file = dir.Write("pipe0.pipe", "unchanged");
   const std::string process = "proc/" + std::to_string(getpid());
@@ -64,7 +64,7 @@ TEST(AttachRecords, NothingButAPipeIsWrittenTo) {
   EXPECT_EQ(std::filesystem::file_size(file), std::string("unchanged").size());
 }
 
-TEST(AttachRecords, ARankThatTakesNoRequestIsNamed) {
+TEST(AttachRecords, NamesRankThatAcceptsNoRequest) {
   const TemporaryDirectory dir;
   dir.Write("proc/10/environ", "A=1");
   std::vector<std::string> notes;

@@ -55,7 +55,7 @@ std::string LinesOf(std::initializer_list<const char*> lines) {
 constexpr char kHeader[] = R"({"format":"rollcall-stacks","version":1,"host":"n1"})";
 constexpr char kEnd[] = R"({"end":0})";
 
-// A job with everything that a verdict may come from.
+// A job with everything on which a verdict can depend.
 ObservedJob RichJob() {
   ObservedJob job(4);
   job.Loop("train.py", 10, 30, "step");
@@ -69,7 +69,7 @@ ObservedJob RichJob() {
   return job;
 }
 
-// Everything that is said of a job, as text.
+// Everything that is reported about a job, as text.
 std::string Said(const JudgedStacks& judged) {
   std::string text;
   for (const Finding& finding : judged.report.findings) {
@@ -97,7 +97,7 @@ std::string SaidOf(const std::vector<HostStacks>& hosts) {
   return Said(JudgeStacks(JoinHosts(hosts).front()));
 }
 
-TEST(AttachStacks, WhatIsReadSaysWhatWasWritten) {
+TEST(AttachStacks, RoundTripGivesTheSameReport) {
   const HostStacks stacks = RichJob().On("n1");
   const StacksRead read = ReadText(WriteStacks(stacks, "1.0"));
   EXPECT_THAT(read.problems, IsEmpty());
@@ -106,7 +106,7 @@ TEST(AttachStacks, WhatIsReadSaysWhatWasWritten) {
   EXPECT_EQ(WriteStacks(read.stacks, "1.0"), WriteStacks(stacks, "1.0"));
 }
 
-TEST(AttachStacks, EveryMemberOfAnObservationIsKept) {
+TEST(AttachStacks, RoundTripKeepsEveryMember) {
   HostStacks stacks;
   stacks.host = "n1";
   stacks.taken_at_ns = 12;
@@ -178,7 +178,7 @@ constexpr size_t Count(const Members&... /*members*/) {
 }
 
 // Does not compile once one of the structs has another member: stacks_fields.h needs a line for it.
-TEST(AttachStacks, NoMemberIsForgotten) {
+TEST(AttachStacks, FieldListsCoverEveryMember) {
   {
     const auto& [a, b, c, d, e, f, g] = JobRank{};
     EXPECT_EQ(Count(a, b, c, d, e, f, g), kListed<JobRank>);
@@ -241,7 +241,7 @@ TEST(AttachStacks, NoMemberIsForgotten) {
   }
 }
 
-TEST(AttachStacks, WhatANewerVersionAddsIsPassedOver) {
+TEST(AttachStacks, IgnoresUnknownFieldsOfNewerVersions) {
   const StacksRead read = ReadText(LinesOf(
       {R"({"format":"rollcall-stacks","version":1,"host":"n1","colour":"red"})",
        R"({"weather":[1,2]})", R"({"job":{"launcher":"Slurm","size":2,"age":3}})",
@@ -253,7 +253,7 @@ TEST(AttachStacks, WhatANewerVersionAddsIsPassedOver) {
   EXPECT_EQ(read.stacks.ranks[0].second.other_threads, OtherThreads::kUnseen);
 }
 
-TEST(AttachStacks, ANewerFormatIsRefused) {
+TEST(AttachStacks, RejectsNewerFormatVersion) {
   const StacksRead read = ReadText(LinesOf(
       {R"({"format":"rollcall-stacks","version":2})", R"({"rank":{"process":{"rank":1}}})", kEnd}));
   ASSERT_THAT(read.problems, SizeIs(1));
@@ -261,7 +261,7 @@ TEST(AttachStacks, ANewerFormatIsRefused) {
   EXPECT_THAT(RanksIn(read.stacks), IsEmpty());
 }
 
-TEST(AttachStacks, EachCutIsToldAndWhatIsBeforeItIsUsed) {
+TEST(AttachStacks, ReportsTruncationAndUsesThePartBeforeIt) {
   const std::string text = WriteStacks(RichJob().On("n1"), "1.0");
   const size_t last_rank = text.rfind("{\"rank\"");
   for (size_t size = 0; size < text.size(); size += 7) {
@@ -273,7 +273,7 @@ TEST(AttachStacks, EachCutIsToldAndWhatIsBeforeItIsUsed) {
   }
 }
 
-TEST(AttachStacks, ADamagedLineIsToldWithItsPlaceAndCostsOneRank) {
+TEST(AttachStacks, ReportsPlaceOfDamagedLineAndDropsOneRank) {
   const std::string first = R"({"rank":{"process":{"rank":0}}})";
   const StacksRead read = ReadText(
       LinesOf({kHeader, R"({"job":{"size":3,"all_local":true}})", first.c_str(),
@@ -287,7 +287,7 @@ TEST(AttachStacks, ADamagedLineIsToldWithItsPlaceAndCostsOneRank) {
   EXPECT_FALSE(read.stacks.job.all_local);
 }
 
-TEST(AttachStacks, HostileLinesAreLeftOut) {
+TEST(AttachStacks, LeavesOutHostileLines) {
   const std::string deep =
       "{\"rank\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
   const std::string threads = "{\"rank\":{\"process\":{\"rank\":5},\"first\":{\"threads\":[{}" +
@@ -311,7 +311,7 @@ TEST(AttachStacks, HostileLinesAreLeftOut) {
   EXPECT_EQ(read.problems[0].message, "a line nests too deep: left out");
 }
 
-TEST(AttachStacks, RecordsComeInPartsAndWhole) {
+TEST(AttachStacks, RoundTripJoinsRecordsWrittenInParts) {
   HostStacks stacks = {.host = "n1"};
   for (size_t i = 0; i < (size_t{7} << 20) + 1; ++i) stacks.records += static_cast<char>(i % 251);
   const std::string text = WriteStacks(stacks, "1.0");
@@ -321,7 +321,7 @@ TEST(AttachStacks, RecordsComeInPartsAndWhole) {
   EXPECT_TRUE(WriteStacks(read.stacks, "1.0") == text);
 }
 
-TEST(AttachStacks, RecordsThatAreDamagedOrTooLargeAreLeftOut) {
+TEST(AttachStacks, LeavesOutDamagedOrTooLargeRecords) {
   const char* part = R"({"records":"cm9sbGNhbGw="})";
   for (const char* bad : {R"({"records":"cm9sbGNhbGw"})", R"({"records":["cm9s"]})"}) {
     const StacksRead read = ReadText(LinesOf({kHeader, part, bad, part, kEnd}));
@@ -335,20 +335,20 @@ TEST(AttachStacks, RecordsThatAreDamagedOrTooLargeAreLeftOut) {
   EXPECT_EQ(read.stacks.records.size(), kMaxRecordsBytes);
 }
 
-TEST(AttachStacks, ARankThatIsThereTwiceCountsOnce) {
+TEST(AttachStacks, CountsDuplicateRankOnce) {
   const char* rank = R"({"rank":{"process":{"rank":1}}})";
   const StacksRead read = ReadText(LinesOf({kHeader, rank, rank, kEnd}));
   EXPECT_THAT(RanksIn(read.stacks), ElementsAre(1));
   EXPECT_THAT(read.problems, SizeIs(1));
 }
 
-TEST(AttachStacks, TextIsCleaned) {
+TEST(AttachStacks, SanitizesText) {
   const StacksRead read = ReadText(
       LinesOf({R"({"format":"rollcall-stacks","version":1,"host":"\u001b[31mred"})", kEnd}));
   EXPECT_EQ(read.stacks.host, "\xEF\xBF\xBD[31mred");
 }
 
-TEST(AttachStacks, ShortLinesThatNameALongFrameAreBounded) {
+TEST(AttachStacks, LimitsTotalSizeOfRepeatedFrames) {
   const std::string frame =
       R"({"frame":{"place":{"function":")" + std::string(10'000, 'f') + "\"}}}";
   const auto rank = [](int number) {
@@ -368,8 +368,8 @@ TEST(AttachStacks, ShortLinesThatNameALongFrameAreBounded) {
 
 [[gnu::noinline]] int FunctionToFind(int number) { return number * 7 + 1; }
 
-// A function of this program, of which the host knew the address alone.
-TEST(AttachStacks, WhatTheHostDidNotKnowIsLookedUpHere) {
+// A function of this program of which the host knew only the address.
+TEST(AttachStacks, SymbolizesAddressesThatTheHostDidNotSymbolize) {
   const ProcessMemory memory(getpid());
   ProcessImage image;
   ASSERT_EQ(image.Load(ProcSource(), getpid(), &memory), 0);
@@ -393,7 +393,7 @@ TEST(AttachStacks, WhatTheHostDidNotKnowIsLookedUpHere) {
   EXPECT_EQ(frames.back().frame.function, "");
 }
 
-TEST(AttachJobStacks, RanksOfTwoHostsAreOneJob) {
+TEST(AttachJobStacks, JoinsRanksOfTwoHostsIntoOneJob) {
   ObservedJob job(4);
   for (int rank = 0; rank < 3; ++rank) job.Rank(rank, kWaitsInBarrier);
   job.Rank(3, kWaitsInReduce);
@@ -412,7 +412,7 @@ TEST(AttachJobStacks, RanksOfTwoHostsAreOneJob) {
   EXPECT_EQ(HostsText(judged.report.findings[0].culprit_hosts), "rank 3 on n2");
 }
 
-TEST(AttachJobStacks, ARankThatTwoHostsHaveCountsOnceAndIsSaid) {
+TEST(AttachJobStacks, CountsRankOnTwoHostsOnceAndNotesIt) {
   ObservedJob job(2);
   job.Rank(0, kWaitsInBarrier);
   job.Rank(1, kWaitsInBarrier);
@@ -425,7 +425,7 @@ TEST(AttachJobStacks, ARankThatTwoHostsHaveCountsOnceAndIsSaid) {
   EXPECT_THAT(jobs[0].notes, ElementsAre("n1 and n2 both have rank 1: those of n1 count"));
 }
 
-TEST(AttachJobStacks, AHostThatDidNotAnswerIsNamedAndItsRanksAreNotAccused) {
+TEST(AttachJobStacks, NotesHostWithoutAnswerAndIsInconclusive) {
   ObservedJob job(3);
   job.Rank(0, kWaitsInBarrier);
   job.Rank(1, kWaitsInBarrier);
@@ -439,7 +439,7 @@ TEST(AttachJobStacks, AHostThatDidNotAnswerIsNamedAndItsRanksAreNotAccused) {
   EXPECT_THAT(judged.report.findings[0].title, HasSubstr("what rank 2 does was not observed"));
 }
 
-TEST(AttachJobStacks, TwoJobsAreNotJoined) {
+TEST(AttachJobStacks, DoesNotJoinJobsOfDifferentNames) {
   ObservedJob job(2);
   job.Rank(0, kWaitsInBarrier);
   HostStacks a = job.On("n1");
@@ -452,7 +452,7 @@ TEST(AttachJobStacks, TwoJobsAreNotJoined) {
   EXPECT_THAT(JoinHosts({a, b}), SizeIs(1));
 }
 
-TEST(AttachJobStacks, TwoBuildsOfALibraryAreNoDifference) {
+TEST(AttachJobStacks, IgnoresDifferentBuildsOfALibrary) {
   ObservedJob job(2);
   job.Rank(0, "poll < MPI_Barrier < step a.c:10 < main a.c:40 < __libc_start_main@/lib/libc.so.6");
   job.Rank(1, "poll < MPI_Barrier < step a.c:10 < main a.c:40 < __libc_start_main@/lib/libc.so.6");

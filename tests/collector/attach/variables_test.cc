@@ -23,7 +23,7 @@ std::vector<std::string> Texts(const ObservedJob& job) {
   return texts;
 }
 
-TEST(Variables, ThoseThatDifferAreShownAndThatALoopCountsFirst) {
+TEST(Variables, ShowsDifferingVariablesWithLoopVariablesFirst) {
   ObservedJob job(3);
   job.Loop("train.py", 15, 30, "step");
   job.Rank(0, "MPI_Barrier < train train.py:20 [rows=5 step=7 size=3] < <module> train.py:40");
@@ -34,14 +34,14 @@ TEST(Variables, ThoseThatDifferAreShownAndThatALoopCountsFirst) {
                           "rows is 5 on ranks 0,2 and 4 on rank 1 (train, train.py:20)"));
 }
 
-TEST(Variables, TheRankItselfIsNotShown) {
+TEST(Variables, DoesNotShowTheRankItself) {
   ObservedJob job(2);
   job.Rank(0, "MPI_Barrier < train train.py:20 [rank=0]");
   job.Rank(1, "MPI_Barrier < train train.py:20 [rank=1]");
   EXPECT_THAT(Texts(job), IsEmpty());
 }
 
-TEST(Variables, OfTooManyValuesNothingIsShown) {
+TEST(Variables, ShowsNothingIfThereAreTooManyValues) {
   ObservedJob job(6);
   for (int rank = 0; rank < 6; ++rank) {
     job.Rank(rank, "MPI_Barrier < train train.py:20 [seed=" + std::to_string(7 * rank) + "]");
@@ -49,14 +49,14 @@ TEST(Variables, OfTooManyValuesNothingIsShown) {
   EXPECT_THAT(Texts(job), IsEmpty());
 }
 
-TEST(Variables, FramesBehindTheLineWhereRanksPartAreNotCompared) {
+TEST(Variables, DoesNotCompareFramesInsideTheDivergingFrame) {
   ObservedJob job(2);
   job.Rank(0, "MPI_Barrier < log train.py:3 [n=1] < train train.py:20 [step=6]");
   job.Rank(1, "MPI_Barrier < log train.py:3 [n=2] < train train.py:25 [step=5]");
   EXPECT_THAT(Texts(job), ElementsAre("step is 5 on rank 1 and 6 on rank 0 (train, train.py:20)"));
 }
 
-TEST(Variables, AnInnerLoopInAnotherLineDoesNotCount) {
+TEST(Variables, VariableOfALoopElsewhereIsNotALoopVariable) {
   ObservedJob job(2);
   job.Loop("train.py", 1, 5, "step");
   job.Rank(0, "MPI_Barrier < train train.py:20 [step=6]");
@@ -66,7 +66,7 @@ TEST(Variables, AnInnerLoopInAnotherLineDoesNotCount) {
   EXPECT_FALSE(variables[0].counts);
 }
 
-TEST(Variables, AFrameThatOneRankLacksEndsTheComparison) {
+TEST(Variables, FrameThatOneRankLacksEndsTheComparison) {
   ObservedJob job(2);
   job.Rank(0, "MPI_Barrier < train train.py:20 [step=6]");
   job.Rank(1, "MPI_Barrier < main a.c:20");

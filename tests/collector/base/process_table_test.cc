@@ -17,8 +17,8 @@ constexpr uint64_t kHere = 7;  // an agent in a container of its own
 
 class ProcessTableTest : public ::testing::Test {
  protected:
-  // In /proc of this test: `own` is its number in the pid namespace `name_space`; one without a
-  // name may not be looked at.
+  // Adds a process to the test's /proc. `own` is its pid in the pid namespace `name_space`. If
+  // `name_space` is empty, the namespace of the process cannot be read.
   void AddProcess(int pid, int own, uint64_t start_ticks, const std::string& name_space) {
     const std::string path = fmt::format("proc/{}/", pid);
     root_.Write(path + "stat",
@@ -38,7 +38,7 @@ class ProcessTableTest : public ::testing::Test {
     if (stat(path.c_str(), &info) != 0) root_.Write(name_space, "");
     return stat(path.c_str(), &info) == 0 ? info.st_ino : 0;
   }
-  // "40", "gone" or "hidden". `from`: where it is looked from.
+  // "40", "gone" or "hidden". `from`: the namespace of the observer.
   std::string Find(uint32_t own_pid, uint64_t start_ticks, uint64_t name_space,
                    uint64_t from = kInitialPidNamespace) {
     ProcessTable table(ProcSource(root_.path()), from);
@@ -51,7 +51,7 @@ class ProcessTableTest : public ::testing::Test {
   TemporaryDirectory root_;
 };
 
-TEST_F(ProcessTableTest, AProcessOfThisNamespaceIsItsNumber) {
+TEST_F(ProcessTableTest, FindsProcessesOfTheOwnNamespaceByPid) {
   AddProcess(40, 40, 700, "");
   for (const uint64_t name_space : {kHere, uint64_t{0}}) {
     EXPECT_EQ(Find(40, 700, name_space, kHere), "40");
@@ -62,7 +62,7 @@ TEST_F(ProcessTableTest, AProcessOfThisNamespaceIsItsNumber) {
 }
 
 // Three containers that started in one tick of the clock.
-TEST_F(ProcessTableTest, OfSeveralThatAreNumberOneItIsTheOneOfTheNamespace) {
+TEST_F(ProcessTableTest, DistinguishesEqualPidsByNamespace) {
   AddProcess(1, 1, 1, "host");
   AddProcess(40, 1, 700, "a");
   AddProcess(41, 1, 700, "b");
@@ -74,21 +74,22 @@ TEST_F(ProcessTableTest, OfSeveralThatAreNumberOneItIsTheOneOfTheNamespace) {
   EXPECT_EQ(Find(1, 700, Inode("ended"), kHere), "hidden");
 }
 
-// The agent is in the container of a rank, which is process 1 as are the others in theirs.
-TEST_F(ProcessTableTest, ANeighbourIsNotTakenForAHiddenProcess) {
+// The agent is in the container of a rank. That rank is process 1 in its container, as the others
+// are in theirs.
+TEST_F(ProcessTableTest, DoesNotConfuseNeighbourWithHiddenProcess) {
   AddProcess(1, 1, 700, "mine");
   EXPECT_EQ(Find(1, 700, Inode("mine"), Inode("mine")), "1");
   EXPECT_EQ(Find(1, 700, Inode("other"), Inode("mine")), "hidden");
 }
 
-// Another user's, say.
-TEST_F(ProcessTableTest, WhoseNamespaceMayNotBeReadMayBeIt) {
+// For example, the namespace of another user's process.
+TEST_F(ProcessTableTest, ProcessIsHiddenIfACandidatesNamespaceIsUnreadable) {
   AddProcess(40, 1, 700, "");
   EXPECT_EQ(Find(1, 700, Inode("a")), "hidden");
 }
 
-// Before version 1.7 of the ring.
-TEST_F(ProcessTableTest, WithoutANamespaceTheOnlyOneIsMeant) {
+// Rings before version 1.7 do not record the namespace.
+TEST_F(ProcessTableTest, ProcessWithoutNamespaceNeedsASingleCandidate) {
   AddProcess(40, 1, 700, "a");
   EXPECT_EQ(Find(1, 700, 0), "40");
   AddProcess(41, 1, 700, "b");

@@ -1,4 +1,4 @@
-// Bundles for tests, also such as no writer makes: a tar archive of any entries, compressed.
+// Bundles for tests, including invalid ones: a compressed tar archive of arbitrary entries.
 #ifndef ROLLCALL_TESTS_COLLECTOR_BUNDLE_BUNDLE_FILE_H_
 #define ROLLCALL_TESTS_COLLECTOR_BUNDLE_BUNDLE_FILE_H_
 
@@ -42,7 +42,7 @@ class TarFile {
   TarFile(const TarFile&) = delete;
   TarFile& operator=(const TarFile&) = delete;
 
-  // `change` may make anything of the entry before it is written.
+  // `change` may change the entry before it is written.
   TarFile& Add(const std::string& name, const std::string& text,
                const std::function<void(archive_entry*)>& change = nullptr) {
     archive_entry* entry = archive_entry_new();
@@ -60,7 +60,7 @@ class TarFile {
     return Add("rollcall-bundle.json", text);
   }
 
-  // Once.
+  // May be called once.
   Bytes Tar() {
     archive_write_close(tar_);
     return std::move(bytes_);

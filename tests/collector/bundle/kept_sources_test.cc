@@ -1,4 +1,4 @@
-// Kept lines show what the files showed.
+// Kept lines give the same excerpts as the files they were taken from.
 #include "collector/bundle/kept_sources.h"
 
 #include <gmock/gmock.h>
@@ -24,9 +24,9 @@ std::string Text(const SourceExcerpt& excerpt) {
   return text;
 }
 
-class SourcesTest : public ::testing::Test {
+class KeptSourcesTest : public ::testing::Test {
  protected:
-  SourcesTest() {
+  KeptSourcesTest() {
     file_ = root_.Write("a.c",
                         "void f(int n) {\n"
                         "  for (int i = 0; i < n; ++i) {\n"
@@ -46,7 +46,7 @@ class SourcesTest : public ::testing::Test {
   std::string file_;
 };
 
-TEST_F(SourcesTest, ShowWhatTheFileShowed) {
+TEST_F(KeptSourcesTest, GivesTheSameExcerptsAsTheFile) {
   KeptSources kept;
   kept.Keep(file_, 7);
   kept.Keep(file_, 10);
@@ -61,11 +61,11 @@ TEST_F(SourcesTest, ShowWhatTheFileShowed) {
   EXPECT_THAT(read.Excerpt(file_, {3}).error, Not(IsEmpty())) << "that line was not kept";
 }
 
-TEST_F(SourcesTest, WhatWasNotKeptIsReadFromTheFile) {
+TEST_F(KeptSourcesTest, ReadsFilesThatWereNotKept) {
   EXPECT_EQ(Text(KeptSources().Excerpt(file_, {7})), Text(ReadSourceExcerpt(file_, {7})));
 }
 
-TEST_F(SourcesTest, WhatCannotBeReadIsNotKept) {
+TEST_F(KeptSourcesTest, DoesNotKeepUnreadableLines) {
   KeptSources kept;
   kept.Keep(root_.Path("missing.c"), 1);
   kept.Keep(file_, 4000);
@@ -73,7 +73,7 @@ TEST_F(SourcesTest, WhatCannotBeReadIsNotKept) {
   EXPECT_TRUE(kept.empty());
 }
 
-TEST_F(SourcesTest, DamagedLinesAreLeftOut) {
+TEST_F(KeptSourcesTest, SkipsDamagedLines) {
   KeptSources kept;
   kept.Keep(file_, 7);
   KeptSources read;

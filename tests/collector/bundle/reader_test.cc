@@ -1,4 +1,4 @@
-// Bundles that were damaged, made to do harm, or are something else.
+// Bundles that are damaged or malicious, and files that are not bundles.
 #include "collector/bundle/reader.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ Read ReadAll(const Bytes& bytes) {
   return read;
 }
 
-// Of a header of ustar's: the sum of its bytes, with spaces for the sum itself.
+// Writes the checksum of a ustar header: the sum of its bytes, with spaces in the checksum field.
 void PutChecksum(Bytes* tar, size_t header) {
   std::fill_n(tar->begin() + static_cast<long>(header) + 148, 8, ' ');
   unsigned sum = 0;
@@ -57,7 +57,7 @@ void PutChecksum(Bytes* tar, size_t header) {
   std::snprintf(reinterpret_cast<char*>(&(*tar)[header + 148]), 8, "%06o", sum);
 }
 
-TEST(BundleReader, GivesMembersInTheirOrder) {
+TEST(BundleReader, ReturnsMembersInOrder) {
   TarFile tar;
   tar.AddManifest().Add("0/a", "first").Add("0/b/c.ring", "second").Add("empty", "");
   const Read read = ReadAll(tar.Bundle());
@@ -65,7 +65,7 @@ TEST(BundleReader, GivesMembersInTheirOrder) {
   EXPECT_EQ(read.Messages(), "");
 }
 
-TEST(BundleReader, TimesAreExact) {
+TEST(BundleReader, ModificationTimesAreExact) {
   TarFile tar;
   tar.AddManifest().Add("a", "x", [](archive_entry* entry) {
     archive_entry_set_mtime(entry, 1'700'000'000, 123'456'789);
@@ -78,8 +78,9 @@ TEST(BundleReader, TimesAreExact) {
   EXPECT_EQ(modified_ns, 1'700'000'000'123'456'789);
 }
 
-TEST(BundleReader, CutAnywhereGivesWhatStoodBefore) {
-  // Nothing that shrinks: a block of Zstandard's is 128 KiB, and whole or not there.
+TEST(BundleReader, TruncatedBundleGivesTheMembersBeforeTheCut) {
+  // Random text, because it does not compress: a Zstandard block has 128 KiB and is either complete
+  // or missing.
   std::mt19937 random(1);
   std::string text(150'000, '\0');
   for (char& c : text) c = static_cast<char>(random());
@@ -101,11 +102,11 @@ TEST(BundleReader, CutAnywhereGivesWhatStoodBefore) {
   EXPECT_THAT(counts, ElementsAre(0, 1, 2));
 }
 
-TEST(BundleReader, EveryChangedByteIsSeen) {
+TEST(BundleReader, DetectsEveryChangedByte) {
   TarFile tar;
   tar.AddManifest().Add("a", "some text that is not repeated: 0123456789 qwertyuiop");
   Bytes tar_bytes = tar.Tar();
-  // With a checksum, as the writer has it.
+  // With a checksum, as the writer makes it.
   ZSTD_CCtx* context = ZSTD_createCCtx();
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
   Bytes whole(ZSTD_compressBound(tar_bytes.size()));
@@ -117,12 +118,12 @@ TEST(BundleReader, EveryChangedByteIsSeen) {
     Bytes changed = whole;
     changed[at] ^= 0x10;
     const Read read = ReadAll(changed);
-    // A bit of the frame's header may mean nothing for these bytes.
+    // A bit in the header of the frame may have no effect on these bytes.
     EXPECT_TRUE(!read.problems.empty() || at < 8) << "byte " << at;
   }
 }
 
-TEST(BundleReader, HarmfulNamesAndKindsAreLeftOutByName) {
+TEST(BundleReader, SkipsAndReportsHarmfulMembers) {
   TarFile tar;
   tar.AddManifest()
       .Add("../up", "x")
@@ -164,7 +165,7 @@ TEST(BundleReader, HarmfulNamesAndKindsAreLeftOutByName) {
   EXPECT_EQ(codes.back(), ProblemCode::kDuplicate);
 }
 
-TEST(BundleReader, ManyComplaintsAreCounted) {
+TEST(BundleReader, CountsProblemsBeyondTheLimit) {
   TarFile tar;
   tar.AddManifest();
   for (int i = 0; i < 100; ++i) tar.Add("../x", "");
@@ -173,12 +174,12 @@ TEST(BundleReader, ManyComplaintsAreCounted) {
   EXPECT_THAT(read.Messages(), HasSubstr("84 more members are left out"));
 }
 
-// A gigabyte of zeros in some tens of kilobytes.
-TEST(BundleReader, ABombIsNotUnpacked) {
+// 256 MiB of zeros in less than 100 KiB.
+TEST(BundleReader, DoesNotUnpackDecompressionBombs) {
   TarFile tar;
   const Bytes head = tar.AddManifest().Add("a", "x").Tar();
   Bytes bomb;
-  // The archive's end marker comes last: what is behind it is looked at for the checksum only.
+  // The end marker of the archive is in `head`; the bytes after it are read only for the checksum.
   ZSTD_CCtx* context = ZSTD_createCCtx();
   Bytes out(ZSTD_CStreamOutSize());
   const auto add = [&](const Bytes& bytes, ZSTD_EndDirective how) {
@@ -200,8 +201,8 @@ TEST(BundleReader, ABombIsNotUnpacked) {
   EXPECT_THAT(Codes(read.problems), ElementsAre(ProblemCode::kOverLimit));
 }
 
-// The header of a terabyte, and nothing behind it.
-TEST(BundleReader, ClaimedSizesReserveNothing) {
+// Headers that claim large sizes, without data after them.
+TEST(BundleReader, DoesNotReserveClaimedSizes) {
   TarFile tar;
   Bytes bytes = tar.AddManifest().Add("huge", "x").Tar();
   std::string size = "00000000001";  // octal, of one byte
@@ -218,7 +219,7 @@ TEST(BundleReader, ClaimedSizesReserveNothing) {
   }
 }
 
-TEST(BundleReader, OtherFilesAreNoBundles) {
+TEST(BundleReader, RejectsFilesThatAreNotBundles) {
   EXPECT_THAT(Codes(ReadAll({}).problems), ElementsAre(ProblemCode::kTruncated));
   EXPECT_THAT(Codes(ReadAll(Compressed({'h', 'e', 'l', 'l', 'o'})).problems),
               ElementsAre(ProblemCode::kDamaged));
@@ -234,7 +235,7 @@ TEST(BundleReader, OtherFilesAreNoBundles) {
   EXPECT_THAT(other.members, IsEmpty());
 }
 
-TEST(BundleReader, NamesThatMembersMayHave) {
+TEST(BundleReader, ChecksMemberNames) {
   for (const char* good : {"a", "0/rings/node1-12-ab.ring", "x/_dump_12", "a.b", "..a", "a/.b"}) {
     EXPECT_TRUE(IsMemberName(good)) << good;
   }

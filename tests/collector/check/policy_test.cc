@@ -50,7 +50,7 @@ TEST(Baseline, FitsByFunction) {
   EXPECT_FALSE(Fits("p2p-deadlock in halo.c"));
 }
 
-TEST(Baseline, OnlyAStarFitsAFindingWithoutAPlace) {
+TEST(Baseline, OnlyStarFitsFindingsWithoutCallSite) {
   Finding nowhere = Deadlock();
   nowhere.sites.clear();
   EXPECT_TRUE(Fits("p2p-deadlock at *", nowhere));
@@ -58,7 +58,7 @@ TEST(Baseline, OnlyAStarFitsAFindingWithoutAPlace) {
   EXPECT_FALSE(Fits("p2p-deadlock at *.c", nowhere));
 }
 
-TEST(Baseline, CommentsBlanksAndLineEndsDoNotMatter) {
+TEST(Baseline, IgnoresCommentsBlanksAndLineEndings) {
   std::vector<std::string> errors;
   const Baseline baseline = ParseBaseline(
       "# known\r\n\r\n  p2p-deadlock\tin  operator new  because it is because of X  \r\n", "b",
@@ -70,7 +70,7 @@ TEST(Baseline, CommentsBlanksAndLineEndsDoNotMatter) {
   EXPECT_EQ(baseline.entries[0].line, 3);
 }
 
-TEST(Baseline, WhatIsNoEntryIsNamedWithItsLine) {
+TEST(Baseline, ReportsInvalidEntriesWithTheirLines) {
   std::vector<std::string> errors;
   const Baseline baseline = ParseBaseline(
       "p2p-deadlok in main because typo\n"
@@ -89,7 +89,7 @@ TEST(Baseline, WhatIsNoEntryIsNamedWithItsLine) {
   EXPECT_EQ(baseline.entries.size(), 1U);
 }
 
-TEST(FailOn, KindsErrorsAllNone) {
+TEST(FailOn, ParsesKindsErrorsAllAndNone) {
   std::set<VerdictKind> kinds;
   std::string problem;
   ASSERT_TRUE(ParseFailOn("desync,request-leak", &kinds, &problem));
@@ -125,7 +125,7 @@ class JudgeTest : public testing::Test {
   std::vector<std::string> unused_;
 };
 
-TEST_F(JudgeTest, WhatIsLessThanLikelyDoesNotCountUnlessTheJobHangs) {
+TEST_F(JudgeTest, SuspectedFindingFailsOnlyIfTheJobHangs) {
   EXPECT_EQ(Only(), Weight::kFails);
   report_.findings.front().certainty = Certainty::kSuspected;
   EXPECT_EQ(Only(), Weight::kWarning);
@@ -135,7 +135,7 @@ TEST_F(JudgeTest, WhatIsLessThanLikelyDoesNotCountUnlessTheJobHangs) {
   EXPECT_EQ(Only(), Weight::kFails);
 }
 
-TEST_F(JudgeTest, WhatIsNotAskedForDoesNotCount) {
+TEST_F(JudgeTest, OnlyRequestedKindsFail) {
   policy_.fail_on = {VerdictKind::kDesync};
   EXPECT_EQ(Only(), Weight::kWarning);
   report_.findings.front().kind = VerdictKind::kRequestLeak;
@@ -144,7 +144,7 @@ TEST_F(JudgeTest, WhatIsNotAskedForDoesNotCount) {
   EXPECT_EQ(Only(), Weight::kFails);
 }
 
-TEST_F(JudgeTest, TheBaselineExcusesAndSaysWhatItDidNotNeed) {
+TEST_F(JudgeTest, BaselineExcusesFindingsAndReportsUnusedEntries) {
   std::vector<std::string> errors;
   policy_.baseline = ParseBaseline(
       "p2p-deadlock in exchange* because small\np2p-deadlock at solver.c because old\n", "known",

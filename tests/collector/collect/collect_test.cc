@@ -1,4 +1,4 @@
-// A bundle says what the directory said, wherever it is read.
+// A bundle gives the same verdict as the directory, on any machine.
 #include "collector/collect/collect.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ class CollectTest : public ::testing::Test {
 
   std::string Path(const std::string& name) const { return root_.Path(name); }
 
-  // A run directory, with what a verdict journals of the code addresses.
+  // A run directory whose journal has the symbols that a verdict writes.
   std::string WriteJob(const std::string& name, Fault fault = Fault::kSkipped) {
     const std::string directory = Path(name);
     WriteRings(Job({32, 40, fault}), directory);
@@ -69,7 +69,7 @@ class CollectTest : public ::testing::Test {
       text += problem.source + ": " + problem.message + "\n";
     }
     text += RenderText(loaded.trace, Diagnose(loaded.trace, {}));
-    // Where a ring was read from differs: ".../job/rings/" or ".../b: 0/rings/".
+    // The place from which a ring was read differs: ".../job/rings/" or ".../b: 0/rings/".
     return std::regex_replace(text, std::regex("\\S*rollcall-test-\\S*( 0)?/rings/"), "");
   }
 
@@ -78,7 +78,7 @@ class CollectTest : public ::testing::Test {
   FakeMachine elsewhere_;
 };
 
-TEST_F(CollectTest, SaysTheSameElsewhere) {
+TEST_F(CollectTest, GivesTheSameVerdictOnAnotherMachine) {
   for (const Fault fault : {Fault::kSkipped, Fault::kCount, Fault::kRing, Fault::kExited}) {
     const std::string directory = WriteJob(std::string(FaultName(fault)), fault);
     const Collected collected = Bundle({directory});
@@ -94,8 +94,8 @@ TEST_F(CollectTest, SaysTheSameElsewhere) {
   }
 }
 
-// Some ranks of node1 live: one stands still, one polls, one moves; the others are gone.
-TEST_F(CollectTest, KeepsWhatOnlyTheMachineKnew) {
+// Some ranks of node1 are alive: one does not move, one polls, one moves. The others are gone.
+TEST_F(CollectTest, KeepsObservationsOfTheMachine) {
   const std::string directory = WriteJob("job");
   const auto ring_of = [&](int rank) {
     return fmt::format("{}/rings/{:06}.ring", directory, rank);
@@ -140,7 +140,7 @@ TEST_F(CollectTest, KeepsWhatOnlyTheMachineKnew) {
   EXPECT_EQ(here.processes[11].end.how, ProcessEnd::How::kVanished);
 }
 
-TEST_F(CollectTest, BundlesOfNodesGoTogether) {
+TEST_F(CollectTest, MergesBundlesOfSeveralNodes) {
   const std::string whole = WriteJob("whole");
   const std::string other = Path("other");
   fs::create_directories(other + "/rings");
@@ -162,8 +162,8 @@ TEST_F(CollectTest, BundlesOfNodesGoTogether) {
   EXPECT_EQ(Verdict({Path("both")}, elsewhere_), verdict);
 }
 
-// What lies in the directory is newer than the bundle beside it.
-TEST_F(CollectTest, ABundleBesideTheRingsChangesNothing) {
+// The rings in the directory are newer than the bundle beside them.
+TEST_F(CollectTest, BundleBesideTheRingsIsLeftOut) {
   const std::string directory = WriteJob("job");
   const std::string verdict = Verdict({directory}, machine_);
   ASSERT_TRUE(Bundle({directory}, "job/a").written);
@@ -179,7 +179,7 @@ TEST_F(CollectTest, ABundleBesideTheRingsChangesNothing) {
   EXPECT_EQ(Verdict({Path("b")}, elsewhere_), verdict);
 }
 
-TEST_F(CollectTest, TwoJobsAreRefused) {
+TEST_F(CollectTest, RefusesTwoJobs) {
   const std::string one = WriteJob("one");
   const std::string two = Path("two");
   fs::create_directories(two);
@@ -194,7 +194,7 @@ TEST_F(CollectTest, TwoJobsAreRefused) {
   EXPECT_FALSE(fs::exists(Path("b")));
 }
 
-TEST_F(CollectTest, DamageTravelsAlong) {
+TEST_F(CollectTest, ReportsDamageAsTheDirectoryDoes) {
   const std::string directory = WriteJob("job");
   fs::resize_file(directory + "/rings/000003.ring", 5000);
   std::ofstream(directory + "/rings/000004.ring", std::ios::trunc) << "overwritten";
@@ -207,7 +207,7 @@ TEST_F(CollectTest, DamageTravelsAlong) {
   EXPECT_EQ(Verdict({Path("b")}, elsewhere_), verdict);
 }
 
-TEST_F(CollectTest, WhatCannotBeWrittenLeavesNothing) {
+TEST_F(CollectTest, LeavesNoFileIfWritingFails) {
   const std::string directory = WriteJob("job");
   const Collected nowhere = Bundle({directory}, "no/such/place");
   EXPECT_FALSE(nowhere.written);
@@ -219,7 +219,7 @@ TEST_F(CollectTest, WhatCannotBeWrittenLeavesNothing) {
   EXPECT_FALSE(fs::exists(Path("b")));
 }
 
-TEST_F(CollectTest, NamesAreMadeHarmlessAndKeptApart) {
+TEST_F(CollectTest, SanitizesNamesAndKeepsThemUnique) {
   const std::string directory = Path("job");
   fs::create_directories(directory + "/a b");
   for (const char* name : {"/a b/x.ring", "/a\nb.ring", "/a\tb.ring"}) {
@@ -241,7 +241,7 @@ TEST_F(CollectTest, NamesAreMadeHarmlessAndKeptApart) {
   EXPECT_TRUE(names.contains("0/2_a_b.ring"));
 }
 
-TEST_F(CollectTest, EnvironmentWithoutSecrets) {
+TEST_F(CollectTest, KeepsEnvironmentWithoutSecrets) {
   const std::string directory = WriteJob("job");
   ASSERT_TRUE(Bundle({directory}).written);
   std::ifstream file(Path("b"), std::ios::binary);
@@ -261,12 +261,12 @@ TEST_F(CollectTest, EnvironmentWithoutSecrets) {
   EXPECT_THAT(environment, Not(HasSubstr("hush")));
 }
 
-TEST(Environment, WhatIsKept) {
+TEST(Environment, KeepsOnlyAllowlistedVariables) {
   for (const char* name :
        {"NCCL_DEBUG", "OMPI_MCA_btl", "SLURM_JOB_ID", "ROLLCALL_STACKS", "LANG"}) {
     EXPECT_TRUE(IsAllowlisted(name, "1")) << name;
   }
-  // By their names: unknown, or like a secret's although its family is kept.
+  // Names that are unknown, or that look like a secret's although their prefix is allowed.
   for (const char* name :
        {"HOME", "USER", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "SLURM_JOB_ACCOUNT", "PATH",
         "ROLLCALL_TOKEN", "NCCL_secret", "OMPI_MCA_orte_hnp_uri", "I_MPI_HYDRA_PASSWORD",

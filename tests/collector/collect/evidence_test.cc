@@ -1,4 +1,4 @@
-// A bundle of what agents sent says what the nodes' directories said.
+// A bundle of what agents sent gives the verdict of the nodes' directories.
 #include "collector/collect/evidence.h"
 
 #include <gmock/gmock.h>
@@ -34,8 +34,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// 32 ranks on four hosts, of which one skips a collective. All live and stand still. Each of two
-// agents tells of two hosts.
+// 32 ranks on four hosts; one rank skips a collective. All are alive and do not move. Each of two
+// agents reports two hosts.
 class EvidenceTest : public ::testing::Test {
  protected:
   EvidenceTest() {
@@ -77,7 +77,7 @@ class EvidenceTest : public ::testing::Test {
   Evidence evidence_;
 };
 
-TEST_F(EvidenceTest, SaysElsewhereWhatWasSeen) {
+TEST_F(EvidenceTest, GivesTheObservedVerdictOnAnotherMachine) {
   const Collected collected = Write();
   ASSERT_TRUE(collected.written) << collected.error;
   EXPECT_EQ(collected.rings, 32u);
@@ -86,8 +86,8 @@ TEST_F(EvidenceTest, SaysElsewhereWhatWasSeen) {
   EXPECT_EQ(Verdict(Read()), Verdict(trace_));
 }
 
-// Who ended the job has seen the verdict: an end that came between is not in the rings.
-TEST_F(EvidenceTest, WhoLivedAtTheLookLives) {
+// The job was ended after the verdict: an end after the snapshot is not in the rings.
+TEST_F(EvidenceTest, RankThatWasAliveAtTheSnapshotStaysAlive) {
   const Process& killed = trace_.processes[3];
   const Process& ended = trace_.processes[20];
   const auto end_of = [](const Process& process, uint64_t id) {
@@ -97,13 +97,13 @@ TEST_F(EvidenceTest, WhoLivedAtTheLookLives) {
   };
   MemorySource source(evidence_.rings[3].image);
   evidence_.nodes[0].journal = end_of(killed, RingId(ReadRing(source, "").header));
-  // A parent knows the pid only, and the last line has no break.
+  // A parent process knows only the pid. The last line has no line break.
   evidence_.nodes[1].journal = end_of(ended, 0);
   evidence_.nodes[1].journal.pop_back();
   ASSERT_TRUE(Write().written);
   EXPECT_EQ(Verdict(Read()), Verdict(trace_));
 
-  // One that was gone by then is.
+  // A rank that had ended before the snapshot has ended.
   trace_.processes[3].end = {.how = ProcessEnd::How::kSignaled, .status = 9};
   ASSERT_TRUE(Write().written);
   const Trace trace = Read();
@@ -114,7 +114,7 @@ TEST_F(EvidenceTest, WhoLivedAtTheLookLives) {
             1);
 }
 
-TEST_F(EvidenceTest, AMissingNodeIsNamedAndTheOtherIsThere) {
+TEST_F(EvidenceTest, NamesMissingNodeAndKeepsTheOther) {
   std::erase_if(evidence_.rings, [](const RingEvidence& ring) { return ring.node == 1; });
   evidence_.nodes[1].absent = "its agent was not connected";
   const Collected collected = Write();
@@ -131,8 +131,8 @@ TEST_F(EvidenceTest, AMissingNodeIsNamedAndTheOtherIsThere) {
             "traces of this node are missing: its agent was not connected; they are in /run there");
 }
 
-TEST_F(EvidenceTest, WhatIsNoRingIsLeftOut) {
-  // Read as what it looks like, it would tell of ends.
+TEST_F(EvidenceTest, LeavesOutImageThatIsNotARing) {
+  // If it were read as a journal, it would report the end of a process.
   const std::string text = FormatJournalLine(journal::ProcessEnded{
       {0, "node0", trace_.processes[0].pid, 0}, {.how = ProcessEnd::How::kExited}});
   evidence_.rings[0].image.assign(text.begin(), text.end());
@@ -143,7 +143,7 @@ TEST_F(EvidenceTest, WhatIsNoRingIsLeftOut) {
   EXPECT_THAT(Read().processes, SizeIs(31));
 }
 
-TEST_F(EvidenceTest, NamesFromTheNetworkLeadNowhere) {
+TEST_F(EvidenceTest, SanitizesNamesFromTheNetwork) {
   evidence_.rings.resize(2);
   evidence_.rings[0].name = "../../../etc/passwd";
   evidence_.rings[1].name = "../../../etc/passwd";
@@ -153,7 +153,7 @@ TEST_F(EvidenceTest, NamesFromTheNetworkLeadNowhere) {
                                    "0/rings/_/_/_/etc/passwd", "0/rings/_/_/_/etc/2_passwd"));
 }
 
-TEST_F(EvidenceTest, WithoutARingThereIsNoBundle) {
+TEST_F(EvidenceTest, WritesNoBundleWithoutARing) {
   evidence_.rings.clear();
   const Collected collected = Write();
   EXPECT_FALSE(collected.written);
@@ -164,7 +164,7 @@ TEST_F(EvidenceTest, WithoutARingThereIsNoBundle) {
               HasSubstr("No such file"));
 }
 
-TEST(IsEnvironment, IsAnObjectOfBoundedSize) {
+TEST(IsEnvironment, AcceptsOnlyObjectsOfBoundedSize) {
   EXPECT_TRUE(IsEnvironment(DescribeEnvironment({{"LANG", "C"}}, "rank 1")));
   EXPECT_FALSE(IsEnvironment(""));
   EXPECT_FALSE(IsEnvironment("LANG=C"));

@@ -70,13 +70,13 @@ class CoreBuilder {
     Note(NT_AUXV, auxv.data(), auxv.size() * 8);
     return Memory(kStart, stack + strings + '\0');
   }
-  // Of pages of 4,096 bytes.
+  // `page` is the offset in the file, in pages of 4,096 bytes.
   CoreBuilder& File(uint64_t start, uint64_t end, uint64_t page, const std::string& path) {
     for (const uint64_t word : {start, end, page}) files_.push_back(word);
     paths_ += path + '\0';
     return *this;
   }
-  // `size` bytes of memory at `address`, of which the core has `content`; 0: no more.
+  // `size` bytes of memory at `address`, of which the core has `content`; 0: exactly `content`.
   CoreBuilder& Memory(uint64_t address, const std::string& content, uint64_t size = 0,
                       uint32_t flags = PF_R | PF_W) {
     Elf64_Phdr segment{};

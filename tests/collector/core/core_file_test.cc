@@ -46,7 +46,7 @@ std::string ErrorOf(const std::vector<uint8_t>& bytes) {
   return error;
 }
 
-TEST(CoreFileTest, HasThreadsSignalFilesAndMemory) {
+TEST(CoreFileTest, ReadsThreadsSignalFilesAndMemory) {
   const CoreFile core = ReadSound(SmallProcess());
   EXPECT_EQ(core.pid, 100);
   EXPECT_EQ(core.parent, 99);
@@ -81,7 +81,7 @@ TEST(CoreFileTest, SignalsOfTheProcessItselfAreNotFromOutside) {
   EXPECT_FALSE(ReadSound(fault).signal_from_outside) << "the word is an address then";
 }
 
-TEST(CoreFileTest, WhatIsNoCoreIsNoError) {
+TEST(CoreFileTest, FileThatIsNotACoreIsNotAnError) {
   EXPECT_EQ(ErrorOf({}), "");
   EXPECT_EQ(ErrorOf({'t', 'e', 'x', 't'}), "");
   std::vector<uint8_t> program = SmallProcess().Build();
@@ -89,7 +89,7 @@ TEST(CoreFileTest, WhatIsNoCoreIsNoError) {
   EXPECT_EQ(ErrorOf(program), "");
 }
 
-TEST(CoreFileTest, SaysWhyNothingCanBeRead) {
+TEST(CoreFileTest, ReportsWhyACoreCannotBeRead) {
   std::vector<uint8_t> other = SmallProcess().Build();
   other[offsetof(Elf64_Ehdr, e_machine)] = EM_PPC64;
   EXPECT_THAT(ErrorOf(other), HasSubstr("another architecture"));
@@ -97,8 +97,8 @@ TEST(CoreFileTest, SaysWhyNothingCanBeRead) {
   EXPECT_THAT(ErrorOf(empty.Memory(0x7000, "stack").Build()), HasSubstr("no thread"));
 }
 
-// What is there at each length is within the file, and what is missing is said.
-TEST(CoreFileTest, IsUsedAsFarAsItGoes) {
+// At each length, all segments lie within the file, and missing parts are reported.
+TEST(CoreFileTest, ReadsTruncatedCoreAsFarAsPossible) {
   const std::vector<uint8_t> whole = SmallProcess().Build();
   size_t read = 0;
   for (size_t size = 0; size < whole.size(); ++size) {
@@ -115,7 +115,7 @@ TEST(CoreFileTest, IsUsedAsFarAsItGoes) {
   EXPECT_GT(read, 12u) << "the memory's 12 bytes, and some notes, may be missing";
 }
 
-TEST(CoreFileTest, SaysWhereItWasCut) {
+TEST(CoreFileTest, ReportsTruncation) {
   std::vector<uint8_t> bytes = SmallProcess().Build();
   bytes.resize(bytes.size() - 5);
   std::string error;
@@ -124,9 +124,9 @@ TEST(CoreFileTest, SaysWhereItWasCut) {
   EXPECT_THAT(core->problems, ElementsAre(HasSubstr("it is truncated: 5 bytes")));
 }
 
-TEST(CoreFileTest, HostileSizesAreBounded) {
+TEST(CoreFileTest, BoundsHostileSizes) {
   CoreBuilder core = SmallProcess();
-  core.Memory(0x10000, "x", ~uint64_t{0});  // ends behind the address space
+  core.Memory(0x10000, "x", ~uint64_t{0});  // ends beyond the address space
   core.Memory(~uint64_t{0} - 5, "x", 100);  // likewise
   core.Memory(0x7004, "y", 0x100);          // overlaps the stack
   core.Thread(102, 1, 1);
@@ -150,7 +150,7 @@ TEST(CoreFileTest, HostileSizesAreBounded) {
   EXPECT_THAT(ErrorOf(bytes), HasSubstr("larger than all notes"));
 }
 
-TEST(CoreFileTest, ThreadsAboveTheLimitAreCounted) {
+TEST(CoreFileTest, CountsThreadsAboveTheLimit) {
   CoreBuilder core;
   core.Process(5, 1, "app");
   for (pid_t tid = 1000; tid < 1000 + static_cast<pid_t>(kMaxCoreThreads) + 3; ++tid) {
@@ -163,7 +163,7 @@ TEST(CoreFileTest, ThreadsAboveTheLimitAreCounted) {
   EXPECT_EQ(file.threads[0].tid, 5) << "the main thread is never left out";
 }
 
-TEST(CoreFileTest, MapsAreThoseOfTheProcess) {
+TEST(CoreFileTest, RebuildsTheMapsOfTheProcess) {
   CoreBuilder core = SmallProcess();
   core.Memory(0x9000, "vdso", 0x1000, PF_R | PF_X).File(0x500000, 0x501000, 0, "/lib/gone.so");
   EXPECT_EQ(MapsOf(ReadSound(core)),

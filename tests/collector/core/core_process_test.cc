@@ -38,7 +38,7 @@ void WriteCore(const std::filesystem::path& path, CoreBuilder core) {
   WriteText(path, {bytes.begin(), bytes.end()});
 }
 
-TEST(CoreMemoryTest, TakesFromTheFileWhatWasNotDumped) {
+TEST(CoreMemoryTest, ReadsFromTheFileWhatWasNotDumped) {
   const TemporaryDirectory directory;
   const std::string path = directory.Path("library");
   WriteText(path, std::string(4096, 'a') + std::string(4096, 'b') + std::string(10, 'c'));
@@ -69,7 +69,7 @@ TEST(CoreMemoryTest, TakesFromTheFileWhatWasNotDumped) {
   EXPECT_EQ(BytesAt(later, 0x10000, 8), "dump");
 }
 
-TEST(CoreProcessTest, FilesWithoutBuildIdsAreNotBelieved) {
+TEST(CoreProcessTest, DoesNotUseFilesWithoutBuildIds) {
   const TemporaryDirectory directory;
   const std::string path = directory.Path("library");
   WriteText(path, std::string(0x2000, 'a'));
@@ -90,7 +90,7 @@ TEST(CoreProcessTest, FilesWithoutBuildIdsAreNotBelieved) {
   EXPECT_EQ(stacks.threads[0].frames.size(), 1u);
 }
 
-// A core in which nothing leads anywhere.
+// A core from which no stack can be unwound.
 std::unique_ptr<CoreProcess> TinyCore(const TemporaryDirectory& directory) {
   CoreBuilder builder;
   WriteCore(directory.Path("core"), builder.Thread(7, 0x10010, 0x7000).Memory(0x7000, "stack"));
@@ -132,7 +132,7 @@ bool KernelWritesCoresHere() {
          (limit.rlim_max == RLIM_INFINITY || geteuid() == 0);
 }
 
-// The kernel's own core, of a process that another unwinder looked at when it was alive.
+// The kernel's own core of a process whose stack another unwinder read while it was alive.
 TEST(CoreProcessTest, AgreesWithTheLiveProcess) {
   if (!KernelWritesCoresHere()) GTEST_SKIP() << "core_pattern is not a plain file name";
   const TemporaryDirectory directory;

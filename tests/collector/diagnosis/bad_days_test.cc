@@ -1,5 +1,5 @@
-// What a verdict is worth when what was collected is not whole: every case of
-// tests/golden/verdicts/, on a bad day. Files that are damaged or doubled are the importers' matter
+// How reliable a verdict is if the input is incomplete: every case of tests/golden/verdicts/ with
+// degraded input. Tests of the importers cover files that are damaged or present twice
 // (tests/collector/import/).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -33,8 +33,8 @@ bool Mentions(const std::vector<std::string>& notes, std::string_view what) {
                      [&](const std::string& note) { return note.find(what) != std::string::npos; });
 }
 
-// Calls `check` for every golden case. One test for all of them: each is short, and a process per
-// test is not.
+// Calls `check` for every golden case. One test covers all cases, because each case is short and
+// starting a process per test is not.
 template <typename Check>
 void OfEveryCase(const Check& check) {
   for (const std::string& name : verdict_case::Names()) {
@@ -43,8 +43,8 @@ void OfEveryCase(const Check& check) {
   }
 }
 
-// Nothing is compared across hosts that only one clock could tell.
-TEST(BadDay, ClocksApartByMinutesChangeNothing) {
+// Times of different hosts are never compared as if one clock had measured them.
+TEST(DegradedGoldenCases, ClockOffsetsOfMinutesChangeNothing) {
   OfEveryCase([](const Case& test) {
     const std::vector<std::string> expected =
         verdict_case::Summaries(verdict_case::Parse(test.trace), test.options);
@@ -59,8 +59,8 @@ TEST(BadDay, ClocksApartByMinutesChangeNothing) {
   });
 }
 
-// Two jobs in one directory are two jobs: each has its own verdict.
-TEST(BadDay, AnotherJobInTheSameDirectoryChangesNothing) {
+// Two jobs in one directory remain two jobs, each with its own verdict.
+TEST(DegradedGoldenCases, AnotherJobInTheSameDirectoryChangesNothing) {
   OfEveryCase([](const Case& test) {
     const std::vector<std::string> expected =
         verdict_case::Summaries(verdict_case::Parse(test.trace), test.options);
@@ -72,9 +72,9 @@ TEST(BadDay, AnotherJobInTheSameDirectoryChangesNothing) {
   });
 }
 
-// A missing trace is not a guilty rank, whoever's it is; and what is said of the others rests on
-// what is there.
-TEST(BadDay, AMissingTraceAccusesNobody) {
+// Whichever trace is missing, its rank is not accused. Statements about other ranks rely only on
+// the traces that exist.
+TEST(DegradedGoldenCases, MissingTraceDoesNotAccuseItsRank) {
   OfEveryCase([](const Case& test) {
     const Trace whole = verdict_case::Parse(test.trace);
     if (whole.processes.size() < 2) return;
@@ -96,15 +96,15 @@ TEST(BadDay, AMissingTraceAccusesNobody) {
   });
 }
 
-// Records that cannot be read prove nothing: no claim rests on a rank whose history has holes.
-TEST(BadDay, DamagedRecordsProveNoHang) {
+// Records that cannot be read prove nothing: no statement relies on a rank whose history has gaps.
+TEST(DegradedGoldenCases, DamagedRecordsDoNotProveAHang) {
   OfEveryCase([](const Case& test) {
     std::string text = test.trace;
     for (const int32_t rank : RanksOf(verdict_case::Parse(test.trace)))
       text += fmt::format("{}: damaged\n", rank);
     for (const Finding& finding : Diagnose(verdict_case::Parse(text), test.options).findings) {
-      // How a rank ended, what it passed, how it nested its groups and whether the time was up is
-      // not in the damaged records.
+      // How a rank ended, which arguments it passed, how it nested its groups and whether the time
+      // limit expired does not depend on the damaged records.
       if (finding.kind == VerdictKind::kRankDied || finding.kind == VerdictKind::kInitHang ||
           finding.kind == VerdictKind::kUncaughtException ||
           finding.kind == VerdictKind::kGroupMisuse || finding.kind == VerdictKind::kTimedOut) {
@@ -115,8 +115,8 @@ TEST(BadDay, DamagedRecordsProveNoHang) {
   });
 }
 
-// A rank that moved between the two looks may still do what the others wait for.
-TEST(BadDay, WhoMovesProvesNoHang) {
+// A rank that moved between the two snapshots may still make the call that the others wait for.
+TEST(DegradedGoldenCases, MovingRanksDoNotProveAHang) {
   OfEveryCase([](const Case& test) {
     std::string text = test.trace;
     for (const int32_t rank : RanksOf(verdict_case::Parse(test.trace)))
@@ -141,13 +141,13 @@ end
 1: waits in Bcast 1xMPI_INT root=0 @ main:12
 )";
 
-TEST(BadDays, WholeRecordsProveIt) {
+TEST(DegradedInput, CompleteRecordsGiveAProvenFinding) {
   const Report report = Of(kSkipped);
   ASSERT_EQ(report.findings.size(), 1u);
   EXPECT_EQ(report.findings[0].certainty, Certainty::kProven);
 }
 
-TEST(BadDays, RecordsLostInTheMiddleLowerTheCertaintyAndAreNamed) {
+TEST(DegradedInput, LostRecordsLowerTheCertaintyAndAreReported) {
   const Report report = Of(std::string(kSkipped) + "1: loses 5 from 9\n");
   ASSERT_EQ(report.findings.size(), 1u);
   EXPECT_EQ(report.findings[0].certainty, Certainty::kLikely);
@@ -155,23 +155,23 @@ TEST(BadDays, RecordsLostInTheMiddleLowerTheCertaintyAndAreNamed) {
   EXPECT_TRUE(Mentions(report.findings[0].notes, "rank 1 has damaged records"));
 }
 
-TEST(BadDays, RingsOfOtherAgesSayTheSame) {
-  // A small ring holds less of the past: what it holds is enough here.
+TEST(DegradedInput, RingsThatBeginAtDifferentRecordsGiveTheSameFinding) {
+  // A small ring holds fewer old records; the records that it holds suffice here.
   const Report report = Of(std::string(kSkipped) + "0: loses 20\n1: loses 3\n2: loses 14\n");
   ASSERT_EQ(report.findings.size(), 1u);
   EXPECT_EQ(report.findings[0].culprits, std::vector<int32_t>{1});
   EXPECT_EQ(report.findings[0].sequence, 25u);
 }
 
-TEST(BadDays, WhereAllButTheOpenCallIsLostItStillTells) {
-  // All that is left of rank 1 is where it stands.
+TEST(DegradedInput, OpenCallAloneIdentifiesTheCulprit) {
+  // Only the open call of rank 1 is left.
   const Report report = Of(std::string(kSkipped) + "1: loses 24\n");
   ASSERT_EQ(report.findings.size(), 1u);
   EXPECT_EQ(report.findings[0].culprits, std::vector<int32_t>{1});
 }
 
-// An MPI library without symbols ends the process when it has lost its daemon.
-TEST(BadDays, AnExitInALibraryWithoutSymbolsIsSaidToBeThere) {
+// An MPI library without symbols ends the process when it loses the connection to its daemon.
+TEST(DegradedInput, ReportsAnExitInALibraryWithoutSymbols) {
   const std::string job = "ranks 3\n0-2: Barrier @ main:12\n1,2: waits in Barrier @ main:12\n";
   const Report placed = Of(job + "0: calls-exit 3 @ main:14 > give_up:5\n");
   ASSERT_EQ(placed.findings.size(), 1u);
@@ -182,8 +182,8 @@ TEST(BadDays, AnExitInALibraryWithoutSymbolsIsSaidToBeThere) {
   EXPECT_TRUE(Mentions(library.findings[0].notes, "it ended itself in libopen-rte.so.40"));
 }
 
-// Not a bad day's: beside a hang lateness is said where it explains it, and nowhere else.
-TEST(BadDays, ARankThatCameLastAllTheTimeAndThenStalled) {
+// The input is complete here: lateness is reported with a hang only if it explains the hang.
+TEST(DegradedInput, LatenessIsReportedOnlyIfItExplainsTheHang) {
   const std::string before = R"(
 ranks 3
 idle 60
@@ -207,7 +207,7 @@ end
   EXPECT_FALSE(Mentions(other.findings[0].notes, "arrived last"));
 }
 
-TEST(BadDays, TwoJobsThatHangAreTwoFindings) {
+TEST(DegradedInput, TwoHangingJobsGiveTwoFindings) {
   Trace mixed = verdict_case::Parse(kSkipped);
   AppendTrace(verdict_case::Parse("ranks 2\n0: waits in Recv 1xMPI_INT peer=1 tag=7 @ main:16\n"
                                   "1: waits in Recv 1xMPI_INT peer=0 tag=7 @ main:16\n"),

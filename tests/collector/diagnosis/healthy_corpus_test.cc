@@ -1,6 +1,6 @@
-// Six hundred correct programs, each looked at when it is done and at moments in which somebody is
-// merely slow: nothing may be said of them. A failure prints the seed and the trace; the trace can
-// be kept as a case in tests/golden/verdicts/.
+// Six hundred correct programs, each diagnosed after its end and at moments when a rank is only
+// slow. No finding is allowed. A failure prints the seed and the trace, which can be kept as a case
+// in tests/golden/verdicts/.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -21,7 +21,7 @@ constexpr int kCuts = 2;
 
 class HealthyCorpus : public testing::Test {
  protected:
-  // Empty if nothing is said.
+  // The first finding; empty if there is none.
   static std::string Said(const std::string& text, const DiagnoseOptions& options) {
     const TextTraceResult parsed = ParseTextTrace(text);
     if (!parsed.errors.empty()) return "unreadable: " + parsed.errors[0];
@@ -47,8 +47,8 @@ class HealthyCorpus : public testing::Test {
   }
 };
 
-TEST_F(HealthyCorpus, SaysNothingOfCompletePrograms) {
-  // They need no buffers, and nobody is always late: there is nothing to say of that either.
+TEST_F(HealthyCorpus, CompleteProgramsHaveNoFinding) {
+  // The programs need no buffering and have no straggler, so these options must not add findings.
   const DiagnoseOptions asked{.judge_buffering = true, .find_stragglers = true};
   std::set<std::string> used;
   for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
@@ -59,10 +59,10 @@ TEST_F(HealthyCorpus, SaysNothingOfCompletePrograms) {
     ASSERT_TRUE(run.finished()) << "seed " << seed << "\n" << text;
     ASSERT_TRUE(SaysNothing(program, text, asked));
   }
-  EXPECT_EQ(used.size(), 23u);  // every pattern came up
+  EXPECT_EQ(used.size(), 23u);  // every pattern was used
 }
 
-TEST_F(HealthyCorpus, SaysNothingWhileSomebodyIsSlow) {
+TEST_F(HealthyCorpus, ProgramsWithSlowRanksHaveNoFinding) {
   for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
     const healthy::Program program = healthy::Maker(seed).Make();
     std::mt19937_64 random(seed);
@@ -76,16 +76,16 @@ TEST_F(HealthyCorpus, SaysNothingWhileSomebodyIsSlow) {
       }
       healthy::Run run(program, limits, random() % 2 == 0);
       const std::string text = run.Trace();
-      // Just now, and for as long as a slow rank may take.
+      // Immediately, and after a time that a slow rank may need.
       ASSERT_TRUE(SaysNothing(program, text, asked));
       ASSERT_TRUE(SaysNothing(program, text + "idle 20\n"));
     }
   }
 }
 
-// Whoever is slow may be the one whose trace is missing; rings have lost their beginnings, each
-// another one.
-TEST_F(HealthyCorpus, SaysNothingWhereTracesAndRecordsAreMissing) {
+// The slow rank may be the one whose trace is missing. Each ring has lost a different number of its
+// oldest records.
+TEST_F(HealthyCorpus, MissingTracesAndRecordsGiveNoFinding) {
   for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
     const healthy::Program program = healthy::Maker(seed).Make();
     std::mt19937_64 random(seed);

@@ -1,8 +1,8 @@
-// Programs that are correct and look as if they were not, made from a seed: ranks that skip what
-// they are no members of, counts that may differ, messages to nobody, and all else that has fooled
-// a tool. A program is a list of patterns in a global order that every rank follows, so that it
-// completes with any library; a small simulation runs it, to its end or to a moment in which
-// somebody is merely slow, and writes the trace as text (tests/support/text_trace.md).
+// Correct programs that look wrong, generated from a seed: ranks that skip calls on communicators
+// of which they are not members, counts that may differ, messages to MPI_PROC_NULL, and other
+// patterns that have misled tools. A program is a list of patterns in a global order that every
+// rank follows, so that it completes with any library. A small simulation runs it, to its end or to
+// a moment when a rank is only slow, and writes the trace as text (tests/support/text_trace.md).
 #ifndef ROLLCALL_TESTS_COLLECTOR_DIAGNOSIS_HEALTHY_PROGRAMS_H_
 #define ROLLCALL_TESTS_COLLECTOR_DIAGNOSIS_HEALTHY_PROGRAMS_H_
 
@@ -26,9 +26,9 @@ struct Step {
   std::string text;  // the call, as a trace writes it
   int comm = 0;
   int peer = -1;  // world rank; -1: any
-  int from = -1;  // of a Sendrecv's receive
+  int from = -1;  // source of the receive of a Sendrecv
   int tag = 0;
-  bool early = false;  // of a collective: this rank may leave before the others have come
+  bool early = false;  // collective: this rank may return before the others have entered
   std::string request;
   std::vector<std::string> requests;
 };
@@ -37,7 +37,7 @@ struct Program {
   uint64_t seed = 0;
   int ranks = 0;
   std::vector<std::string> declarations;
-  std::vector<std::vector<int>> comms;  // world ranks; an intercommunicator's both groups
+  std::vector<std::vector<int>> comms;  // world ranks; both groups of an intercommunicator
   std::vector<std::vector<Step>> code;  // by rank
   std::vector<std::string> used;        // the patterns' names
 };
@@ -56,7 +56,7 @@ class Maker {
     const int patterns = 3 + Below(6);
     std::vector<int> body;
     for (int i = 0; i < patterns; ++i) body.push_back(Below(static_cast<int>(kPatterns.size())));
-    // A loop, and something before and behind it.
+    // A loop, with calls before and after it.
     const int rounds = 1 + Below(4);
     line_ = 10;
     All("Barrier", 0);
@@ -326,7 +326,7 @@ class Maker {
         Put(r, Local("Send 2xMPI_DOUBLE peer=none tag=3"));
       }
     }
-    // The last one sends to nobody and receives first, so that the chain unwinds.
+    // The last rank sends to MPI_PROC_NULL and receives first, so that the chain completes.
     for (const int r : world_) {
       if (r > 0) {
         std::vector<Step>& code = program_.code[static_cast<size_t>(r)];
@@ -433,8 +433,9 @@ inline const std::vector<std::pair<std::string_view, Maker::Pattern>> Maker::kPa
     {"persistent", &Maker::Persistent},
 };
 
-// Runs it. `limits`: how many calls each rank comes to make; beyond, it computes. A rank that the
-// others' limits hold up is left inside the call. `buffers`: standard sends return at once.
+// Runs a program. `limits`: the number of calls that each rank makes; after them it computes. A
+// rank that waits for a rank at its limit stays inside its call. `buffers`: standard sends return
+// immediately.
 class Run {
  public:
   Run(const Program& program, std::vector<size_t> limits, bool buffers)
@@ -449,7 +450,7 @@ class Run {
     return true;
   }
 
-  // The trace's text; the program's end is written if everybody came to it.
+  // The text of the trace, with the end of the program if all ranks reached it.
   std::string Trace() {
     lines_.push_back(fmt::format("ranks {}", program_.ranks));
     lines_.insert(lines_.end(), program_.declarations.begin(), program_.declarations.end());
@@ -476,10 +477,10 @@ class Run {
   struct Rank {
     size_t at = 0;
     bool entered = false;
-    size_t other_half = 0;                               // a Sendrecv's receive
-    size_t half = 0;                                     // its message, if the call is one
+    size_t other_half = 0;                               // the receive of a Sendrecv
+    size_t half = 0;                                     // the message, if the call is one
     std::map<int, int> collectives;                      // entered, by communicator
-    int number = 0;                                      // of the collective it is in
+    int number = 0;                                      // of the current collective
     std::map<std::string, size_t> messages;              // by request
     std::map<std::string, std::pair<int, int>> started;  // communicator, number
   };
@@ -502,7 +503,8 @@ class Run {
       Enter(rank, step);
     }
     if (!MayLeave(rank, step)) return moved;
-    // Written when it returns: of a channel's messages, the first sent is the first written.
+    // A call is written when it returns. The messages of a channel are written in the order of
+    // sending.
     lines_.push_back(fmt::format("{}: {}", rank, step.text));
     state.entered = false;
     ++state.at;

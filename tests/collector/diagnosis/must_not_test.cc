@@ -1,6 +1,7 @@
-// Errors of tools of this kind, one test for each item of "Wrong conclusions that tests exclude" in
-// docs/verdicts/README.md: the trace that misleads them, and what is reported here. tests/README.md
-// lists the other cases of each item.
+// Errors of similar tools, one test for each item of "Wrong conclusions that tests exclude" in
+// docs/verdicts/README.md: a trace that misleads such tools, and the correct report.
+// tests/README.md lists the other cases of each item. A test's name completes "a tool must not
+// ...".
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +15,7 @@
 namespace rollcall {
 namespace {
 
-// "KIND culprits RANKS #SEQUENCE", a line for each finding.
+// "KIND RANKS #SEQUENCE" for each finding, separated by "; ".
 std::string Said(const std::string& text, const DiagnoseOptions& options = {}) {
   std::string lines;
   for (const Finding& finding : Diagnose(verdict_case::Parse(text), options).findings) {
@@ -25,8 +26,8 @@ std::string Said(const std::string& text, const DiagnoseOptions& options = {}) {
   return lines.empty() ? "nothing" : lines;
 }
 
-// Rank 1 skips the barrier of round 3, and is a call ahead from there on. The job stands at #12.
-TEST(MustNot, PairingDrift) {
+// Rank 1 skips the barrier of iteration 3 and is one call ahead from there on.
+TEST(MustNot, ReportACallAfterPairingDriftBegan) {
   EXPECT_EQ(Said(R"(
 ranks 3
 repeat 2
@@ -41,9 +42,10 @@ end
             "rank-conditional-collective 1 #5");
 }
 
-// Rank 2 was killed three seconds before the others, by clocks that are known to so many ms. Within
-// their error that is no order, and rank 1 was outside every call while the others waited for it.
-TEST(MustNot, AnOrderOfEndsWithinTheErrorOfTheClocks) {
+// Rank 2 was killed three seconds before the others, by clocks with a known error in ms. If the
+// difference is within that error, the order of the ends is unknown. Rank 1 was outside every call
+// while the others waited for it.
+TEST(MustNot, OrderEndsWithinTheErrorOfTheClocks) {
   const auto said = [](const std::string& clocks) {
     return Said(R"(
 ranks 4
@@ -63,9 +65,9 @@ ranks 4
   EXPECT_EQ(said(""), "rank-died 1 #2");
 }
 
-// Rank 3 was killed, and perhaps because of rank 0, of which nobody knows how it ended. Golden
-// died_and_the_others_vanished is the same with a parent that saw rank 3.
-TEST(MustNot, AKilledRankThatMayBeCleanUp) {
+// Rank 3 was killed, possibly because of rank 0, whose end was not observed. The golden case
+// died_and_the_others_vanished is the same with a parent that observed the end of rank 3.
+TEST(MustNot, AccuseARankThatCleanUpMayHaveKilled) {
   EXPECT_EQ(Said(R"(
 ranks 4
 0-3: Barrier @ main:14
@@ -79,8 +81,8 @@ ranks 4
             "nothing");
 }
 
-// The odd one is the first file, not the seven others.
-TEST(MustNot, ReferenceBias) {
+// The rank that differs is in the first file; the seven others agree.
+TEST(MustNot, AccuseTheMajorityBecauseItDiffersFromRank0) {
   EXPECT_EQ(Said(R"(
 ranks 8
 0-7: Barrier @ main:8
@@ -90,8 +92,8 @@ ranks 8
             "root-mismatch 0 #2");
 }
 
-// One against one: nobody is in the majority, and nobody is named.
-TEST(MustNot, ReferenceBiasOneAgainstOne) {
+// One rank against one: there is no majority, and no culprit is named.
+TEST(MustNot, AccuseARankOfATie) {
   const Report report = Diagnose(verdict_case::Parse(R"(
 ranks 2
 0: waits in Bcast root=1 1xMPI_INT @ main:9
@@ -104,7 +106,7 @@ ranks 2
 }
 
 // Two healthy ranks whose rings begin at different records.
-TEST(MustNot, RingsThatStartElsewhere) {
+TEST(MustNot, TakeDifferentBeginningsOfRingsForADivergence) {
   EXPECT_EQ(Said(R"(
 ranks 2
 repeat 20
@@ -118,8 +120,9 @@ end
             "nothing");
 }
 
-// Nothing on record has started, anywhere; and the culprit is the rank with nothing open at all.
-TEST(MustNot, WaitingOnlyOnEnqueue) {
+// No recorded open operation has started on any rank. The culprit is the rank without open
+// operations.
+TEST(MustNot, OverlookACulpritWithoutOpenOperations) {
   EXPECT_EQ(Said(R"(
 ranks 4 devices
 idle 90
@@ -131,7 +134,7 @@ end
             "rank-stalled 2 #7");
 }
 
-TEST(MustNot, AMissingTraceIsNotAGuiltyRank) {
+TEST(MustNot, AccuseARankWithoutATrace) {
   const Report report = Diagnose(verdict_case::Parse(R"(
 ranks 3
 idle 60
@@ -145,9 +148,9 @@ idle 60
   EXPECT_NE(report.findings[0].title.find("the trace of rank 2 is missing"), std::string::npos);
 }
 
-// What the damage of one rank leaves of the others is used. (Damaged files: LoadInputsTest,
-// RingReader, FlightRecorderDump, DumpDirectory.)
-TEST(MustNot, OneDamagedFileAbortsTheWholeAnalysis) {
+// The records of the other ranks are used although one rank is damaged. (Damaged files:
+// LoadInputsTest, RingReader, FlightRecorderDump, DumpDirectory.)
+TEST(MustNot, AbortTheAnalysisBecauseOfADamagedRank) {
   EXPECT_EQ(Said(R"(
 ranks 4
 0-3: Barrier @ main:9
@@ -159,8 +162,8 @@ ranks 4
             "rank-conditional-collective 2 #2");
 }
 
-// A sends twice where the others send once: numbers of calls differ, and nothing is wrong.
-TEST(MustNot, P2PTreatedAsCollectives) {
+// Rank 0 sends twice and rank 2 never: the numbers of calls differ, and the program is correct.
+TEST(MustNot, CompareMessagesAsCollectives) {
   EXPECT_EQ(Said(R"(
 ranks 3
 0: Send 1xMPI_INT peer=1 tag=7 @ main:9
@@ -173,8 +176,8 @@ ranks 3
             "nothing");
 }
 
-// Matched pairwise in posting order: the second receive has no message, the first one has.
-TEST(MustNot, P2PTreatedAsCollectivesWhenOneIsMissing) {
+// Messages match in posting order: the first receive has a message, the second has none.
+TEST(MustNot, CompareMessagesAsCollectivesIfOneIsMissing) {
   EXPECT_EQ(Said(R"(
 ranks 2
 0: Send 1xMPI_INT peer=1 tag=7 @ main:9
@@ -192,10 +195,10 @@ struct Correct {
 
 class MustNotAccuse : public testing::TestWithParam<Correct> {};
 
-TEST_P(MustNotAccuse, ACorrectProgram) { EXPECT_EQ(Said(GetParam().trace), "nothing"); }
+TEST_P(MustNotAccuse, CorrectProgram) { EXPECT_EQ(Said(GetParam().trace), "nothing"); }
 
 INSTANTIATE_TEST_SUITE_P(CorrectProgramsAccused, MustNotAccuse,
-                         testing::Values(Correct{"TheSameCollectiveFromTwoCallSites", R"(
+                         testing::Values(Correct{"SameCollectiveFromTwoCallSites", R"(
 ranks 2
 0: Barrier @ main:9
 1: Barrier @ main:12

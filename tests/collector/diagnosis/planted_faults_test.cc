@@ -1,5 +1,5 @@
-// The jobs of tests/bench/ring_scale_bench.cc in small: each planted fault, written as rings,
-// loaded and named. No time is taken here.
+// Small versions of the jobs of tests/bench/ring_scale_bench.cc: each planted fault is written as
+// rings, loaded and diagnosed. No time is measured here.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -32,24 +32,25 @@ Report DiagnoseRings(const Job& job, const std::string& directory, Symbols symbo
   return Diagnose(trace, options);
 }
 
-TEST_P(PlantedFault, IsNamedFromRings) {
+TEST_P(PlantedFault, IsDiagnosedFromRings) {
   const Job job({128, 200, GetParam()});
   EXPECT_EQ(VerdictText(DiagnoseRings(job, directory_.path(), Symbols::kFound)), ExpectedText(job));
 }
 
-// With 256 ranks a data group is as large as a tensor group: in the one, a rank is missing that
-// waits behind the fault, in the other the culprit, and as many stand against each.
+// With 256 ranks a data group is as large as a tensor group. In one of them a rank is missing that
+// waits because of the fault, in the other the culprit is missing, and equally many ranks wait for
+// each.
 class ShortLoop : public testing::TestWithParam<Symbols> {
  protected:
   TemporaryDirectory directory_;
 };
 
-TEST_P(ShortLoop, IsNotTakenForItsConsequences) {
+TEST_P(ShortLoop, IsDistinguishedFromItsConsequences) {
   const Job job({256, 200, Fault::kShort});
   EXPECT_EQ(VerdictText(DiagnoseRings(job, directory_.path(), GetParam())), ExpectedText(job));
 }
 
-TEST_P(ShortLoop, SaysNoMoreRoundsThanAreOnRecord) {
+TEST_P(ShortLoop, DoesNotStateIterationsThatAreNotRecorded) {
   const Job job({128, 200, Fault::kShort});
   const Report report = DiagnoseRings(job, directory_.path(), GetParam());
   ASSERT_EQ(report.findings.size(), 1u);

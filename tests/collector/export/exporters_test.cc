@@ -1,5 +1,5 @@
-// Every exporter on traces as text: tests/golden/exports/NAME.trace becomes NAME.KIND, compared as
-// text. With ROLLCALL_UPDATE_GOLDEN=1 the files are written instead; look at the difference.
+// Every exporter on traces as text: the export of tests/golden/exports/NAME.trace is compared with
+// NAME.KIND. With ROLLCALL_UPDATE_GOLDEN=1 the files are written first; review the difference.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,8 +34,8 @@ std::string ReadText(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A checked job: lines "baseline ENTRY" and "ended" (a job that is over, all of it judged) in front
-// of the trace.
+// A job as `rollcall check` judges it. The text is a trace with additional lines "baseline ENTRY"
+// and "ended" (the job is over, and all checks are enabled).
 class Checked {
  public:
   explicit Checked(const std::string& text) {
@@ -113,7 +113,7 @@ std::vector<GoldenCase> GoldenCases() {
   return cases;
 }
 
-// Without the pages, which are edited more often than what is tested here.
+// Removes the texts of the verdict pages, which change more often than the export itself.
 std::string WithoutHelp(const std::string& sarif) {
   auto log = nlohmann::ordered_json::parse(sarif);
   for (auto& rule : log["runs"][0]["tool"]["driver"]["rules"]) {
@@ -143,7 +143,7 @@ constexpr char kExportedTrace[] = R"(ranks 4
 0: waits in Allreduce sum 1xMPI_DOUBLE @ main(/src/solver.c:20) > exchange(/src/halo.c:97)
 )";
 
-TEST(ExportGithub, EscapesWhatTheRunnerWouldRead) {
+TEST(ExportGithub, EscapesCharactersOfWorkflowCommands) {
   Checked checked(kExportedTrace);
   Finding& finding = checked.report()->findings.front();
   finding.title = "100%\r\nbroken: a, b";
@@ -155,13 +155,13 @@ TEST(ExportGithub, EscapesWhatTheRunnerWouldRead) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
 }
 
-TEST(ExportGithub, KnownFindingsAreNotAnnotated) {
+TEST(ExportGithub, DoesNotAnnotateKnownFindings) {
   Checked checked(kExportedTrace);
   checked.judgement()->rulings.front().weight = Ruling::Weight::kKnown;
   EXPECT_EQ(checked.Export("github"), "");
 }
 
-TEST(ExportJunit, SurvivesWhatXmlCannotHold) {
+TEST(ExportJunit, EscapesOrRemovesCharactersThatXmlForbids) {
   Checked checked(kExportedTrace);
   Finding& finding = checked.report()->findings.front();
   finding.title = "a < b & \"c\" \x01\xff]]>";
@@ -187,7 +187,7 @@ std::string FingerprintOf(Checked* checked) {
   return Fingerprint(checked->report()->findings.front());
 }
 
-TEST(Fingerprint, OutlivesLinesAndRanks) {
+TEST(Fingerprint, DoesNotDependOnLinesAndRanks) {
   Checked before(kExportedTrace);
   std::string text = kExportedTrace;
   for (const auto& [from, to] : {std::pair<std::string, std::string>{":88)", ":188)"},
@@ -204,7 +204,7 @@ TEST(Fingerprint, OutlivesLinesAndRanks) {
   EXPECT_EQ(FingerprintOf(&before), FingerprintOf(&after));
 }
 
-TEST(Fingerprint, TellsFunctionsAndKindsApart) {
+TEST(Fingerprint, DependsOnFunctionAndKind) {
   Checked before(kExportedTrace);
   Checked other(kExportedTrace);
   for (Site& site : other.report()->findings.front().sites) site.frame.function = "finish";
@@ -214,7 +214,7 @@ TEST(Fingerprint, TellsFunctionsAndKindsApart) {
   EXPECT_NE(FingerprintOf(&before), FingerprintOf(&kind));
 }
 
-TEST(VerdictPages, EveryKindHasOneThatHelps) {
+TEST(VerdictPages, EveryKindHasACompletePage) {
   std::ifstream list(std::string(ROLLCALL_SOURCE_DIR) + "/docs/verdicts/README.md");
   const std::string rows{std::istreambuf_iterator<char>(list), {}};
   for (const KindRow& row : kKinds) {

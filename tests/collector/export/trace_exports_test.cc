@@ -1,4 +1,4 @@
-// The exporters of traces: what their readers would take them for.
+// The exporters of traces, checked as their readers interpret the output.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ struct Perfetto {
   std::map<std::pair<int, int>, std::string> threads;
 };
 
-TEST(Perfetto, ATrackPerRankAndCommunicator) {
+TEST(Perfetto, HasATrackPerRankAndCommunicator) {
   const Perfetto trace(kTracedTwoGroups);
   std::set<std::string> tracks;
   for (const auto& [at, name] : trace.threads) {
@@ -95,15 +95,15 @@ TEST(Perfetto, ATrackPerRankAndCommunicator) {
   }
 }
 
-TEST(Perfetto, WhoIsInsideHasABeginningOnly) {
+TEST(Perfetto, OpenCallsHaveOnlyABeginEvent) {
   const Perfetto trace(kTracedTwoGroups);
   EXPECT_THAT(trace.Of("B"), SizeIs(4));
   EXPECT_THAT(trace.Of("E"), SizeIs(0));
   for (const Json& event : trace.Of("X")) EXPECT_GT(event["dur"].get<double>(), 0) << event;
 }
 
-// The slices that a flow touches are those of one collective, each once, in the order of time.
-TEST(Perfetto, FlowsJoinTheMembersOfOneCollective) {
+// A flow touches each slice of one collective exactly once, in order of time.
+TEST(Perfetto, FlowsConnectTheMembersOfOneCollective) {
   const Perfetto trace(kTracedTwoGroups);
   std::map<int, std::vector<Json>> flows;
   for (const Json& event : trace.Of("stf")) flows[event["id"]].push_back(event);
@@ -130,7 +130,7 @@ TEST(Perfetto, FlowsJoinTheMembersOfOneCollective) {
   EXPECT_EQ(sizes, (std::multiset<size_t>{2, 4, 4}));
 }
 
-TEST(Perfetto, TheFindingIsAnAnnotation) {
+TEST(Perfetto, ShowsFindingsAsAnnotations) {
   const Perfetto trace(kTracedTwoGroups);
   const std::vector<Json> instants = trace.Of("i");
   ASSERT_THAT(instants, SizeIs(4));
@@ -149,7 +149,7 @@ TEST(Perfetto, TheFindingIsAnAnnotation) {
   EXPECT_THAT(Perfetto("ranks 2\n0-1: Barrier @ main:1\n").Of("i"), SizeIs(0));
 }
 
-// A reader by the letter of RFC 4180.
+// A strict reader of RFC 4180.
 std::vector<std::vector<std::string>> ReadCsv(const std::string& text) {
   std::vector<std::vector<std::string>> rows(1, {""});
   bool quoted = false;
@@ -182,7 +182,7 @@ std::vector<std::vector<std::string>> ReadCsv(const std::string& text) {
   return rows;
 }
 
-TEST(Csv, AlignedByCommunicatorAndNumber) {
+TEST(Csv, AlignsRowsByCommunicatorAndSequenceNumber) {
   const auto rows = ReadCsv(Export("csv", kTracedTwoGroups));
   ASSERT_THAT(rows, SizeIs(11));
   for (const auto& row : rows) EXPECT_THAT(row, SizeIs(rows[0].size()));
@@ -202,7 +202,7 @@ TEST(Csv, AlignedByCommunicatorAndNumber) {
   EXPECT_EQ(rows[5][12], "97");
 }
 
-TEST(Csv, QuotesAreDoubled) {
+TEST(Csv, DoublesQuotes) {
   const auto rows = ReadCsv(Export("csv", R"(
 ranks 2
 0-1: Barrier @ f"x,y":7
@@ -211,7 +211,7 @@ ranks 2
   EXPECT_EQ(rows[1][10], "f\"x,y\"");
 }
 
-TEST(Dot, WhoWaitsForWhom) {
+TEST(Dot, ShowsWaitDependencies) {
   const std::string dot = Export("dot", kTracedTwoGroups);
   EXPECT_THAT(dot, HasSubstr("digraph rollcall {"));
   EXPECT_THAT(dot, HasSubstr("[label=\"ranks 1-3\\nMPI_Barrier #2  app.c:88\""));
@@ -219,7 +219,7 @@ TEST(Dot, WhoWaitsForWhom) {
   EXPECT_THAT(dot, HasSubstr("[label=\"rank 0\\nMPI_Allreduce #2  app.c:97\", color=red"));
 }
 
-TEST(Dot, RanksWithoutATraceAndMessages) {
+TEST(Dot, ShowsRanksWithoutATraceAndMessages) {
   EXPECT_THAT(Export("dot", R"(
 ranks 3
 0,1: waits in Barrier @ main:5
@@ -234,7 +234,7 @@ ranks 2
               HasSubstr("[label=\"receives\"]"));
 }
 
-TEST(Dot, NamesCannotBreakOut) {
+TEST(Dot, EscapesNames) {
   const std::string dot = Export("dot", R"(
 ranks 2
 comm a"];x\ 0,1
@@ -286,12 +286,12 @@ TEST(Perfetto, SlicesOfATrackNest) {
   });
 }
 
-// What Perfetto's importer of this format makes of the flows: events are sorted by time, those of
-// one time stay in the order of the file; an instant of a thread is a slice without length; a flow
-// is bound to the slice of its track that began last and has not made way for a later one.
+// Binds flows as Perfetto's importer of this format does. It sorts events by time and keeps the
+// order of the file for equal times. An instant of a thread is a slice of length zero. A flow is
+// bound to the slice of its track that began last.
 struct BoundFlow {
   const Json* flow = nullptr;
-  const Json* slice = nullptr;  // none: the importer would drop the flow
+  const Json* slice = nullptr;  // null: the importer would drop the flow
 };
 std::vector<BoundFlow> BoundFlows(const Json& trace) {
   struct Timed {
@@ -318,7 +318,7 @@ std::vector<BoundFlow> BoundFlows(const Json& trace) {
   return bound;
 }
 
-TEST(Perfetto, FlowsAreBoundToTheCallsThemselves) {
+TEST(Perfetto, FlowsAreBoundToCallSlices) {
   VisitGolden([](const std::string& name, const std::string& text) {
     const Json trace = Json::parse(Export("perfetto", text));
     for (const auto& [flow, slice] : BoundFlows(trace)) {
@@ -338,13 +338,13 @@ TEST(Csv, EveryRowHasEveryColumn) {
   });
 }
 
-TEST(Dot, GraphvizReadsIt) {
+TEST(Dot, GraphvizAcceptsTheOutput) {
   if (system("dot -V > /dev/null 2>&1") != 0) GTEST_SKIP() << "graphviz is not installed";
   const TemporaryDirectory directory;
   VisitGolden([&](const std::string& name, const std::string& text) {
     directory.Write(name + ".dot", Export("dot", text));
   });
-  // Its warnings, too, are of interest: a graph that ends early is one.
+  // Warnings count as errors: Graphviz warns about a graph that ends early.
   const std::string command = "dot -Tcanon '" + directory.path() + "'/*.dot 2>&1 > /dev/null";
   std::FILE* said = popen(command.c_str(), "r");
   ASSERT_NE(said, nullptr);

@@ -10,7 +10,7 @@ Page Hello() {
   return {.path = "/hello", .type = "text/plain", .text = [] { return std::string("hello"); }};
 }
 
-TEST(HttpServerTest, ServesItsPagesAndNothingElse) {
+TEST(HttpServerTest, ServesOnlyItsPages) {
   std::string problem;
   const auto server = Serve("127.0.0.1:0", {Hello()}, &problem);
   ASSERT_NE(server, nullptr) << problem;

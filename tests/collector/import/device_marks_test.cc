@@ -57,13 +57,13 @@ std::vector<uint64_t> Open(const Trace& trace, size_t process) {
   return open;
 }
 
-TEST(DeviceMarks, WithoutThemAllIsTakenToBeComplete) {
+TEST(DeviceMarks, WithoutMarksEveryLaunchCountsAsComplete) {
   const Trace trace = TraceOf({Ring(0, 3), Ring(1, 3)});
   EXPECT_THAT(Open(trace, 0), IsEmpty());
   EXPECT_THAT(Open(trace, 1), IsEmpty());
 }
 
-TEST(DeviceMarks, AnOutstandingOneSaysThatItsLaunchIsOpen) {
+TEST(DeviceMarks, OutstandingMarkMeansThatItsLaunchIsOpen) {
   RingFileBuilder fast = Ring(0, 3);
   RingFileBuilder slow = Ring(1, 3);
   fast.marks = {MarkBehind(1, true), MarkBehind(2, true), MarkBehind(3, false)};
@@ -75,7 +75,7 @@ TEST(DeviceMarks, AnOutstandingOneSaysThatItsLaunchIsOpen) {
 }
 
 // The second launch has none: what is not told is taken to be as good as it can be.
-TEST(DeviceMarks, OneThatIsMissingAccusesNobody) {
+TEST(DeviceMarks, MissingMarkAccusesNoRank) {
   RingFileBuilder fast = Ring(0, 2);
   RingFileBuilder other = Ring(1, 2);
   fast.marks = {MarkBehind(1, true), MarkBehind(2, true)};
@@ -84,7 +84,7 @@ TEST(DeviceMarks, OneThatIsMissingAccusesNobody) {
   EXPECT_THAT(Open(trace, 1), IsEmpty());
 }
 
-TEST(DeviceMarks, OneThatIsBeingWrittenSaysNothing) {
+TEST(DeviceMarks, MarkThatIsBeingWrittenIsIgnored) {
   RingFileBuilder fast = Ring(0, 1);
   RingFileBuilder other = Ring(1, 1);
   fast.marks = {MarkBehind(1, true)};
@@ -93,7 +93,7 @@ TEST(DeviceMarks, OneThatIsBeingWrittenSaysNothing) {
   EXPECT_THAT(Open(TraceOf({fast, other}), 1), IsEmpty());
 }
 
-TEST(DeviceMarks, TheDevicesProgressIsMovement) {
+TEST(DeviceMarks, ProgressOfTheDeviceIsMovement) {
   RingFileBuilder ring = Ring(0, 1);
   ring.marks = {MarkBehind(1, false)};
   const uint64_t before = Read(ring.Build()).activity;
@@ -101,7 +101,7 @@ TEST(DeviceMarks, TheDevicesProgressIsMovement) {
   EXPECT_GT(Read(ring.Build()).activity, before);
 }
 
-TEST(DeviceMarks, WhatAGraphRecordedIsNotOpen) {
+TEST(DeviceMarks, OperationsRecordedInAGraphAreNotOpen) {
   RingFileBuilder graph = Ring(0, 1);
   ring::Record record = RingFileBuilder::MakeRecord(Operation::kNcclAllReduce, 9000, kUid);
   record.flags = ring::kCaptured;

@@ -97,7 +97,7 @@ class DeviceWorkTest : public ::testing::Test {
   std::vector<std::string> words_;  // by uid
 };
 
-TEST_F(DeviceWorkTest, WhatAllHaveEnqueuedIsTakenToBeComplete) {
+TEST_F(DeviceWorkTest, OperationsEnqueuedByAllMembersCountAsComplete) {
   Rank("A1 A2");
   Rank("A1 A2");
   Analyze();
@@ -105,7 +105,7 @@ TEST_F(DeviceWorkTest, WhatAllHaveEnqueuedIsTakenToBeComplete) {
   EXPECT_EQ(trace_.members[0].completed, 2u);
 }
 
-TEST_F(DeviceWorkTest, AStreamStandsAtTheFirstThatAMemberLacks) {
+TEST_F(DeviceWorkTest, StreamStopsAtTheFirstOperationThatAMemberLacks) {
   Rank("A1 A2 A3 B1");
   Rank("A1 A2 B1");
   Analyze();
@@ -133,7 +133,7 @@ TEST_F(DeviceWorkTest, OppositeOrderOnTwoStreamsPasses) {
 }
 
 // Devices that are slow in it, not two orders.
-TEST_F(DeviceWorkTest, HostsThatWaitForTheirDevicesKeepTheSameOpen) {
+TEST_F(DeviceWorkTest, WaitingHostsHaveTheSameOperationOpen) {
   Rank("A1 / B1");
   Rank("B1 / A1");
   waits_ = {{.process = 0, .any_stream = true, .launch = 2},
@@ -143,7 +143,7 @@ TEST_F(DeviceWorkTest, HostsThatWaitForTheirDevicesKeepTheSameOpen) {
   EXPECT_THAT(Open(1), ElementsAre("B1"));
 }
 
-TEST_F(DeviceWorkTest, WhatLacksNothingOnTwoStreamsIsInOneOrderEverywhere) {
+TEST_F(DeviceWorkTest, CompleteOperationsOnTwoStreamsHaveOneOrderOnAllRanks) {
   Rank("A1 / B1");
   Rank("B1 / A1");
   waits_ = {{.process = 0, .stream = 1, .launch = 2}, {.process = 1, .stream = 1, .launch = 2}};
@@ -153,7 +153,7 @@ TEST_F(DeviceWorkTest, WhatLacksNothingOnTwoStreamsIsInOneOrderEverywhere) {
 }
 
 // The second stream may wait for the first, by an event that is not on record.
-TEST_F(DeviceWorkTest, OfTwoStreamsWhatWasCalledFirstAndLacksSomebodyIsInFront) {
+TEST_F(DeviceWorkTest, EarliestIncompleteCallOfTwoStreamsIsFirst) {
   Rank("B1 / A1");
   Rank("A1");
   waits_ = {{.process = 0, .stream = 2, .launch = 2}};
@@ -184,7 +184,7 @@ TEST_F(DeviceWorkTest, MessagesMeetInOrder) {
   EXPECT_THAT(Open(1), ElementsAre());
 }
 
-TEST_F(DeviceWorkTest, WhatStandsInAnOpenGroupReachesNoStream) {
+TEST_F(DeviceWorkTest, OperationsInAnOpenGroupAreNotEnqueued) {
   Rank("A1");
   Rank("A1");
   calls_[1].held = true;
@@ -193,7 +193,7 @@ TEST_F(DeviceWorkTest, WhatStandsInAnOpenGroupReachesNoStream) {
   EXPECT_THAT(Open(1), ElementsAre("A1 held"));
 }
 
-TEST_F(DeviceWorkTest, ADeviceThatTellsIsBelieved) {
+TEST_F(DeviceWorkTest, MarksOfTheDeviceDecide) {
   Rank("A1 A2");
   Rank("A1 A2");
   calls_[0].done = calls_[2].done = calls_[3].done = true;
@@ -203,7 +203,7 @@ TEST_F(DeviceWorkTest, ADeviceThatTellsIsBelieved) {
   EXPECT_THAT(Open(1), ElementsAre());
 }
 
-TEST_F(DeviceWorkTest, OfAGroupThatIsOpenTheOneThatLacksAMemberKeepsIt) {
+TEST_F(DeviceWorkTest, OpenGroupWaitsForItsOperationThatLacksAMember) {
   Rank("[ >1 <2 ]");
   Rank("<0");
   Rank("");
@@ -214,7 +214,7 @@ TEST_F(DeviceWorkTest, OfAGroupThatIsOpenTheOneThatLacksAMemberKeepsIt) {
 }
 
 // The other side's launch is known to be open by itself.
-TEST_F(DeviceWorkTest, OfAGroupThatIsOpenNothingIsCompleteThatSomebodyHasOpenAlone) {
+TEST_F(DeviceWorkTest, OpenGroupHasNoOperationCompleteThatAnotherHasOpenAlone) {
   Rank("[ >1 <2 ]");
   Rank("<0");
   Rank("");
@@ -225,7 +225,7 @@ TEST_F(DeviceWorkTest, OfAGroupThatIsOpenNothingIsCompleteThatSomebodyHasOpenAlo
 }
 
 // Everybody passes something on, and rank 1's device does not get through its send.
-TEST_F(DeviceWorkTest, OfAGroupThatIsOpenTheOneThatAnotherHasOpenKeepsIt) {
+TEST_F(DeviceWorkTest, OpenGroupWaitsForTheOperationThatAnotherHasOpen) {
   Rank("[ >1 <2 ]");
   Rank("[ >2 <0 ]");
   Rank("[ >0 <1 ]");
@@ -236,7 +236,7 @@ TEST_F(DeviceWorkTest, OfAGroupThatIsOpenTheOneThatAnotherHasOpenKeepsIt) {
   EXPECT_THAT(Open(2), ElementsAre("<1"));
 }
 
-TEST_F(DeviceWorkTest, AHostThatStillWaitsKnowsThatTheLastIsNotComplete) {
+TEST_F(DeviceWorkTest, WaitingHostMeansThatTheLastOperationIsNotComplete) {
   Rank("A1 A2");
   Rank("A1 A2");
   waits_.push_back({.process = 0, .stream = 1, .any_stream = false, .launch = 2});
@@ -245,7 +245,7 @@ TEST_F(DeviceWorkTest, AHostThatStillWaitsKnowsThatTheLastIsNotComplete) {
   EXPECT_THAT(Open(1), ElementsAre("A2"));  // nothing said that it is complete there
 }
 
-TEST_F(DeviceWorkTest, AHostThatStillWaitsSaysNothingAgainstWhatIsKnown) {
+TEST_F(DeviceWorkTest, WaitingHostDoesNotContradictKnownCompletions) {
   Rank("A1 A2");
   Rank("A1 A2");
   calls_[2].done = calls_[3].done = true;
@@ -255,7 +255,7 @@ TEST_F(DeviceWorkTest, AHostThatStillWaitsSaysNothingAgainstWhatIsKnown) {
   EXPECT_THAT(Open(1), ElementsAre());
 }
 
-TEST_F(DeviceWorkTest, OfTwoStreamsAWaitIsForTheOneThatNobodyCompleted) {
+TEST_F(DeviceWorkTest, WaitForTwoStreamsIsForTheOneThatIsNotComplete) {
   Rank("A1 / B1");
   Rank("A1 / B1");
   calls_[3].done = true;
@@ -265,7 +265,7 @@ TEST_F(DeviceWorkTest, OfTwoStreamsAWaitIsForTheOneThatNobodyCompleted) {
   EXPECT_THAT(Open(1), ElementsAre("A1"));
 }
 
-TEST_F(DeviceWorkTest, NothingBehindItInTheStreamIsCompleteEither) {
+TEST_F(DeviceWorkTest, LaterOperationsOfTheStreamAreNotComplete) {
   Rank("A1 A2");
   Rank("A1 A2");
   waits_.push_back({.process = 0, .stream = 1, .any_stream = false, .launch = 1});
@@ -274,7 +274,7 @@ TEST_F(DeviceWorkTest, NothingBehindItInTheStreamIsCompleteEither) {
 }
 
 // Its record is gone, and it has called it: nothing says that it is late.
-TEST_F(DeviceWorkTest, ALostRecordAccusesNobody) {
+TEST_F(DeviceWorkTest, LostRecordAccusesNoRank) {
   Rank("A1 A2");
   Rank("A1 A2");
   calls_.erase(calls_.begin() + 2);
@@ -283,7 +283,7 @@ TEST_F(DeviceWorkTest, ALostRecordAccusesNobody) {
 }
 
 // The abort frees its own stream, and nobody else's.
-TEST_F(DeviceWorkTest, AnAbortedOperationIsNeitherOpenNorComplete) {
+TEST_F(DeviceWorkTest, AbortedOperationIsNeitherOpenNorComplete) {
   Rank("A1 B1");
   Rank("A1 B1");
   calls_[0].stopped = true;
@@ -293,7 +293,7 @@ TEST_F(DeviceWorkTest, AnAbortedOperationIsNeitherOpenNorComplete) {
   EXPECT_EQ(trace_.members[0].completed, 0u);
 }
 
-TEST_F(DeviceWorkTest, OtherArgumentsDoNotMeet) {
+TEST_F(DeviceWorkTest, OperationsWithOtherArgumentsDoNotMatch) {
   Rank("A1");
   Rank("A1");
   trace_.arguments.push_back(trace_.arguments[0]);

@@ -98,7 +98,7 @@ std::vector<JournalEvent> OneOfEach() {
           journal::Clock{"node1", {.offset_ns = -10, .error_ns = 5}, 8}};
 }
 
-TEST(Journal, EveryEventComesBack) {
+TEST(Journal, ReadsBackEveryEvent) {
   std::string text;
   for (const JournalEvent& event : OneOfEach()) text += FormatJournalLine(event);
   const Journal journal = ReadJournalText(text);
@@ -119,7 +119,7 @@ TEST(Journal, EveryEventComesBack) {
             JournaledPythonFrame());
 }
 
-TEST(Journal, ALineThatIsCutAtTheEndIsLeftOut) {
+TEST(Journal, IgnoresATruncatedLastLine) {
   const std::string first = FormatJournalLine(journal::JobEnd{1, false, 1});
   const std::string second = FormatJournalLine(journal::JobEnd{2, false, 2});
   for (size_t size = 0; size < second.size(); ++size) {
@@ -130,7 +130,7 @@ TEST(Journal, ALineThatIsCutAtTheEndIsLeftOut) {
   }
 }
 
-TEST(Journal, ALineBehindACutOneIsFound) {
+TEST(Journal, ReadsTheLineAfterATruncatedOne) {
   const std::string line = FormatJournalLine(journal::JobEnd{1, false, 1});
   const Journal journal = ReadJournalText(line.substr(0, 20) + line + line);
   EXPECT_THAT(journal.events, SizeIs(2));
@@ -139,7 +139,7 @@ TEST(Journal, ALineBehindACutOneIsFound) {
   EXPECT_EQ(journal.problems[0].offset, 0);
 }
 
-TEST(Journal, TakesWhatItUnderstands) {
+TEST(Journal, ReadsKnownEventsAndSkipsOthers) {
   const std::string good = FormatJournalLine(journal::JobEnd{1, false, 1});
   const Journal journal = ReadJournalText("\n  \n" + good + "{\"v\":1,\"event\":\"coffee\"}\n" +
                                           "{\"v\":2,\"event\":\"job-end\"}\n" + "garbage\n" + good +
@@ -150,7 +150,7 @@ TEST(Journal, TakesWhatItUnderstands) {
   EXPECT_THAT(journal.problems, SizeIs(3)) << "the first few say enough";
 }
 
-TEST(Journal, FieldsOfTheWrongTypeAreMissing) {
+TEST(Journal, FieldsOfTheWrongTypeCountAsMissing) {
   const Journal journal = ReadJournalText(
       R"({"v":1,"event":"process-end","id":7,"pid":-1,"rank":99999999999,"how":["x"],"status":"1",)"
       R"("oom_killed":1,"at_ns":1e30,"order":null})"
@@ -171,14 +171,14 @@ TEST(Journal, FieldsOfTheWrongTypeAreMissing) {
   EXPECT_THAT(std::get<journal::Symbols>(journal.events[2]).frames, SizeIs(1));
 }
 
-TEST(Journal, AHugeLineIsPassedOver) {
+TEST(Journal, SkipsAHugeLine) {
   const std::string good = FormatJournalLine(journal::JobEnd{1, false, 1});
   const Journal journal = ReadJournalText(good + std::string(3 << 20, 'x') + "\n" + good);
   EXPECT_THAT(journal.events, SizeIs(2));
   EXPECT_THAT(Codes(journal.problems), ElementsAre(ProblemCode::kOverLimit));
 }
 
-TEST(Journal, CleansWhatGoesToATerminal) {
+TEST(Journal, EscapesControlCharactersForTheTerminal) {
   const std::string line = FormatJournalLine(journal::Symbols{"/a\x1b[2J\xff", "ab", 1, {}});
   std::string error;
   const auto event = ParseJournalLine(line, &error);
@@ -211,7 +211,7 @@ TEST(Journal, WritersDoNotMixTheirLines) {
   EXPECT_THAT(journal.events, SizeIs(kWriters * kLines));
 }
 
-TEST(Journal, OpenSaysWhyItFailed) {
+TEST(Journal, OpenReportsWhyItFailed) {
   std::string error;
   EXPECT_FALSE(JournalWriter::Open("/nonexistent/journal.jsonl", &error).has_value());
   EXPECT_EQ(error, "/nonexistent/journal.jsonl: No such file or directory");
@@ -252,7 +252,7 @@ TEST_F(ApplyTest, QuietHoldsForThisStateOnly) {
   EXPECT_FALSE(trace.processes[1].quiet) << "it moved after it had been seen quiet";
 }
 
-TEST_F(ApplyTest, AVerdictHoldsForWhoHasNotMovedSince) {
+TEST_F(ApplyTest, VerdictHoldsForRanksThatHaveNotMovedSince) {
   const Trace trace = Apply(
       {journal::Verdict{Name(0), activity_ - 1, 10}, journal::Verdict{Name(0), activity_, 20},
        journal::Verdict{Name(0), activity_, 30}, journal::Verdict{Name(1), activity_ - 1, 20}});
@@ -260,7 +260,7 @@ TEST_F(ApplyTest, AVerdictHoldsForWhoHasNotMovedSince) {
   EXPECT_EQ(trace.processes[1].judged_ns, kNoTime);
 }
 
-TEST_F(ApplyTest, TheBestInformedLineSaysHowAProcessEnded) {
+TEST_F(ApplyTest, MostSpecificLineDecidesHowAProcessEnded) {
   ProcessEnd by_launcher = Ended(ProcessEnd::How::kVanished, 0, 200);
   by_launcher.by_launcher = true;
   const journal::ProcessName by_pid{0, "node1", 101, -1};
@@ -282,7 +282,7 @@ TEST_F(ApplyTest, TheBestInformedLineSaysHowAProcessEnded) {
   EXPECT_EQ(trace.processes[0].taken_at_ns, 200);
 }
 
-TEST_F(ApplyTest, TheLastLookAtAThreadCounts) {
+TEST_F(ApplyTest, LastSampleOfAThreadCounts) {
   LiveStack early;
   early.tid = 5;
   early.state = "running";

@@ -124,7 +124,7 @@ class ClocksTest : public LoadInputsTest {
   }
 };
 
-TEST_F(ClocksTest, OfNodesAreCorrectedByWhatTheirJournalsSay) {
+TEST_F(ClocksTest, CorrectedByTheJournalsOfTheNodes) {
   WriteNode("nodea", {0, 1},
             {journal::Clock{"nodea", {.offset_ns = 7, .error_ns = 5}, 1}, Killed("nodea", 1, 0),
              Killed("nodea", 0, 20)});
@@ -138,7 +138,7 @@ TEST_F(ClocksTest, OfNodesAreCorrectedByWhatTheirJournalsSay) {
   EXPECT_EQ(trace.processes[3].clock, (NodeClock{.offset_ns = -10'000 * kMs, .error_ns = 5}));
 }
 
-TEST_F(ClocksTest, AreNotTakenFromAJournalOfSeveralHostsNorFromDamage) {
+TEST_F(ClocksTest, NotCorrectedByJournalsOfSeveralHostsOrDamagedOnes) {
   WriteNode("nodea", {0, 1},
             {journal::Clock{"nodea", {.offset_ns = 9 * kMs, .error_ns = 5}, 1},
              journal::Clock{"nodeb", {.offset_ns = 1, .error_ns = 5}, 1}, Killed("nodea", 1, 0),
@@ -152,7 +152,7 @@ TEST_F(ClocksTest, AreNotTakenFromAJournalOfSeveralHostsNorFromDamage) {
   EXPECT_FALSE(trace.processes[0].clock.has_value());
 }
 
-TEST_F(LoadInputsTest, WhoIsGoneIsQuietOnlyIfTheJournalSaysSo) {
+TEST_F(LoadInputsTest, EndedProcessIsQuietOnlyIfTheJournalSaysSo) {
   WriteRing(0, 2);
   WriteRing(1, 2);
   EXPECT_FALSE(Load().processes[0].quiet);
@@ -166,7 +166,7 @@ TEST_F(LoadInputsTest, WhoIsGoneIsQuietOnlyIfTheJournalSaysSo) {
   EXPECT_FALSE(trace.processes[1].quiet);
 }
 
-TEST_F(LoadInputsTest, WhoLivesIsLookedAtTwice) {
+TEST_F(LoadInputsTest, SamplesLivingProcessesTwice) {
   for (int32_t rank = 0; rank < 3; ++rank) WriteRing(rank, 3);
   machine_.processes = {{100, 5000}, {101, 5000}, {102, 6000}};  // pid 102 is somebody else now
   machine_.meanwhile = [&] {
@@ -184,7 +184,7 @@ TEST_F(LoadInputsTest, WhoLivesIsLookedAtTwice) {
   EXPECT_EQ(trace.processes[2].end.how, ProcessEnd::How::kVanished);
 }
 
-TEST_F(LoadInputsTest, PollingIsSeenWithoutCountingAsMovement) {
+TEST_F(LoadInputsTest, PollingIsRecordedAndIsNotMovement) {
   WriteRing(0, 1);
   machine_.processes = {{100, 5000}};
   machine_.meanwhile = [&] {
@@ -197,14 +197,14 @@ TEST_F(LoadInputsTest, PollingIsSeenWithoutCountingAsMovement) {
   EXPECT_TRUE(trace.processes[0].threads[0].polling);
 }
 
-TEST_F(LoadInputsTest, WhoDiedBetweenTheLooksIsNotQuiet) {
+TEST_F(LoadInputsTest, ProcessThatEndedBetweenSamplesIsNotQuiet) {
   WriteRing(0, 1);
   machine_.processes = {{100, 5000}};
   machine_.meanwhile = [&] { machine_.processes.clear(); };
   EXPECT_FALSE(Load().processes[0].quiet);
 }
 
-TEST_F(LoadInputsTest, KnowsNothingOfProcessesOnOtherHosts) {
+TEST_F(LoadInputsTest, ProcessesOnOtherHostsAreUnknown) {
   WriteRing(0, 1);
   machine_.host = "laptop";
   machine_.processes = {{100, 5000}};
@@ -214,14 +214,14 @@ TEST_F(LoadInputsTest, KnowsNothingOfProcessesOnOtherHosts) {
 }
 
 // Of a container, say. That it has ended would be a guess.
-TEST_F(LoadInputsTest, KnowsNothingOfProcessesInAHiddenPidNamespace) {
+TEST_F(LoadInputsTest, ProcessesInAHiddenPidNamespaceAreUnknown) {
   RingFileBuilder ring = MakeFullRing(0, 1);
   ring.header.pid_namespace = FakeMachine::kHiddenNamespace;
   Write("rings/r0.ring", ring.Build());
   EXPECT_EQ(Load().processes[0].end.how, ProcessEnd::How::kUnknown);
 }
 
-TEST_F(LoadInputsTest, ReportsBadFilesAndGoesOn) {
+TEST_F(LoadInputsTest, ReportsBadFilesAndReadsTheRest) {
   WriteRing(0, 4);
   Write("rings/empty.ring", {});
   Write("rings/foreign.ring", {'h', 'e', 'l', 'l', 'o', ' ', 'y', 'o', 'u'});
@@ -250,7 +250,7 @@ TEST_F(LoadInputsTest, ReportsBadFilesAndGoesOn) {
   EXPECT_THAT(Messages(trace), HasSubstr("no trace of ranks 2,3, of 4 ranks"));
 }
 
-TEST_F(LoadInputsTest, RecognisesByContent) {
+TEST_F(LoadInputsTest, RecognizesFormatsByContent) {
   Write("a.bin", MakeFullRing(0, 2).Build());
   Write("b.txt", MakeFullRing(1, 2).Build());
   const std::string line = FormatJournalLine(journal::JobEnd{1, false, 1});
@@ -268,7 +268,7 @@ TEST_F(LoadInputsTest, RecognisesByContent) {
 
 // The formats exclude each other by content; what a person asked for is a journal only if it is
 // nothing else.
-TEST(InputFormat, IsFoundByContentBeforeTheName) {
+TEST(InputFormat, DetectedByContentBeforeName) {
   const auto find = [](const std::string& name, const std::string& text, bool asked_for) {
     const std::vector<uint8_t> bytes(text.begin(), text.end());
     MemorySource source(bytes);
@@ -302,7 +302,7 @@ TEST_F(LoadInputsTest, ListsTheFilesThatHoldTraces) {
   EXPECT_EQ(loaded.files[1].format, &kRingFormat);
 }
 
-TEST_F(LoadInputsTest, HandsOutTheStacksOfABundle) {
+TEST_F(LoadInputsTest, ReturnsTheStacksOfABundle) {
   const std::string text = "{\"format\":\"rollcall-stacks\",\"version\":1}\n";
   const std::string path = directory_.path() + "/b.tar.zst";
   {
@@ -319,7 +319,7 @@ TEST_F(LoadInputsTest, HandsOutTheStacksOfABundle) {
   EXPECT_TRUE(inputs.trace.processes.empty());
 }
 
-TEST_F(LoadInputsTest, AnEmptyDirectoryIsSaidToBe) {
+TEST_F(LoadInputsTest, ReportsAnEmptyDirectory) {
   EXPECT_THAT(Codes(Load().problems), ElementsAre(ProblemCode::kMissing));
 }
 

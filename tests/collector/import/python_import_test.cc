@@ -93,7 +93,7 @@ TEST(PythonImport, FramesHaveFunctionFileAndLine) {
   EXPECT_EQ(trace.processes[0].python_unreadable, 9u);
 }
 
-TEST(PythonImport, InstructionsOfOneLineAreOnePlace) {
+TEST(PythonImport, InstructionsOfOneLineAreOneCallSite) {
   PythonRing ring;
   const uint32_t a = ring.Path({RingFileBuilder::PythonFrame(ring.step_, 12, true)});
   const uint32_t b = ring.Path({RingFileBuilder::PythonFrame(ring.step_, 14, true)});
@@ -102,7 +102,7 @@ TEST(PythonImport, InstructionsOfOneLineAreOnePlace) {
   EXPECT_THAT(trace.call_paths, SizeIs(1));
 }
 
-TEST(PythonImport, AFileOfVersion10HasNone) {
+TEST(PythonImport, FileOfVersion10HasNoPythonFrames) {
   PythonRing ring;
   ring.builder_.header.version_minor = 0;
   ring.builder_.header.python_state = 77;  // reserved then: may hold anything
@@ -113,7 +113,7 @@ TEST(PythonImport, AFileOfVersion10HasNone) {
   EXPECT_THAT(trace.problems, IsEmpty());
 }
 
-TEST(PythonImport, ADamagedCodeObjectIsOneUnreadableFrame) {
+TEST(PythonImport, DamagedCodeObjectIsOneUnreadableFrame) {
   PythonRing ring;
   const uint32_t path = ring.Path({RingFileBuilder::PythonFrame(ring.step_, 0, false),
                                    RingFileBuilder::PythonFrame(ring.top_, 4, true)});
@@ -131,7 +131,7 @@ TEST(PythonImport, ADamagedCodeObjectIsOneUnreadableFrame) {
   EXPECT_THAT(trace.problems[1].message, HasSubstr("Python code 0 refers to a string"));
 }
 
-TEST(PythonImport, WhatIsNotKnownOfAFrameIsSaid) {
+TEST(PythonImport, UnknownPartsOfAFrameAreMarked) {
   PythonRing ring;
   ring.builder_.python_code[1].line_table = 0;
   const uint32_t unfinished = ring.builder_.AddPythonCode("/src/a.py", "a", 1);
@@ -157,7 +157,7 @@ TEST(PythonImport, WhatIsNotKnownOfAFrameIsSaid) {
   EXPECT_EQ(trace.problems[0].offset, static_cast<int64_t>(paths.offset + (path + 2 + 2 + 1) * 8));
 }
 
-TEST(PythonImport, FramesThatAreNotThereLeaveTheNativeOnes) {
+TEST(PythonImport, MissingPythonFramesLeaveTheNativeOnes) {
   for (const uint16_t depth : {uint16_t{3}, uint16_t{65535}}) {
     PythonRing ring;
     const uint32_t path = ring.Path({RingFileBuilder::PythonFrame(ring.step_, 0, true)});
@@ -172,7 +172,7 @@ TEST(PythonImport, FramesThatAreNotThereLeaveTheNativeOnes) {
   }
 }
 
-TEST(PythonImport, AnotherThreadsPathIsContextAndNoPartOfTheCall) {
+TEST(PythonImport, PathOfAnotherThreadIsContextOnly) {
   PythonRing ring;
   const uint32_t engine = ring.builder_.AddPath({{ring.extension_, 0x50}});
   ring.builder_.AddPythonFrames(engine, {}, ring::PythonEnd::kNoFrames);

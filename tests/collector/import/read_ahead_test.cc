@@ -12,7 +12,7 @@
 namespace rollcall {
 namespace {
 
-TEST(ReadAhead, GivesResultsInOrderWhoeverReadThem) {
+TEST(ReadAhead, ReturnsResultsInOrder) {
   for (const unsigned threads : {0u, 1u, 3u}) {
     ReadAhead<std::string> squares(100, threads,
                                    [](size_t index) { return std::to_string(index * index); });
@@ -20,7 +20,7 @@ TEST(ReadAhead, GivesResultsInOrderWhoeverReadThem) {
   }
 }
 
-TEST(ReadAhead, ReadsOnlyAFewAhead) {
+TEST(ReadAhead, ReadsABoundedNumberAhead) {
   std::atomic<size_t> most{0};
   std::atomic<size_t> taken{0};
   {
@@ -36,7 +36,7 @@ TEST(ReadAhead, ReadsOnlyAFewAhead) {
   EXPECT_LE(most, 10u) << "what waits to be taken takes memory";
 }
 
-TEST(ReadAhead, WhatOneReadThrowsComesOutInItsPlace) {
+TEST(ReadAhead, RethrowsTheExceptionOfAReadInItsPlace) {
   ReadAhead<int> numbers(3, 2, [](size_t index) {
     if (index == 1) throw std::runtime_error("unreadable");
     return static_cast<int>(index);

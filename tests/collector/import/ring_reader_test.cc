@@ -73,7 +73,7 @@ TEST(RingReader, ReadsWhatWasWritten) {
   EXPECT_EQ(bcast->frames.size(), 3u);
 }
 
-TEST(RingReader, CountsWhatARingHasLost) {
+TEST(RingReader, CountsLostRecords) {
   RingFileBuilder builder(0, 1);
   builder.AddThread(1, 4, 4);
   for (uint64_t i = 0; i < 11; ++i) builder.Append(0, builder.MakeRecord(Operation::kBarrier, i));
@@ -112,7 +112,7 @@ TEST(RingReader, CountsATornRecord) {
   EXPECT_THAT(Problems(ring), HasSubstr("record 1 of thread 1 has lock 3"));
 }
 
-TEST(RingReader, ACountArrayWithAMissingPartIsUnknown) {
+TEST(RingReader, CountArrayWithAMissingPartIsUnknown) {
   RingFileBuilder builder(0, 1);
   builder.AddThread(1, 4, 4);
   const std::vector<uint64_t> counts(30, 5);  // three parts
@@ -152,7 +152,7 @@ TEST(RingReader, AcceptsLargerElementsAndUnknownSections) {
   EXPECT_EQ(ring.members[1].key, 0xbeefu);
 }
 
-TEST(RingReader, SaysWhatItCannotRead) {
+TEST(RingReader, ReportsWhatItCannotRead) {
   const Bytes good = MakeFullRing().Build();
   const auto expect = [](const Bytes& bytes, ProblemCode code, int64_t offset) {
     const RingSnapshot ring = Read(bytes);
@@ -177,7 +177,7 @@ TEST(RingReader, SaysWhatItCannotRead) {
   expect(bytes, ProblemCode::kDamaged, 8);
 }
 
-TEST(RingReader, IgnoresSectionsThatCannotBe) {
+TEST(RingReader, IgnoresImpossibleSections) {
   const Bytes good = MakeFullRing().Build();
   const size_t at = SectionAt(good, ring::SectionKind::kThreads);
   const auto read_with = [&](const ring::Section& section) {
@@ -258,7 +258,7 @@ TEST(RingReader, RefusesRingsThatDoNotFitThePool) {
   EXPECT_THAT(codes_of(0, 8, (uint64_t{1} << 61)), Contains(ProblemCode::kDamaged));
 }
 
-TEST(RingReader, ReferencesOutsideTheirTablesMeanNothing) {
+TEST(RingReader, IgnoresReferencesOutsideTheirTables) {
   RingFileBuilder builder = MakeFullRing();
   const uint32_t last = builder.AddString("the last");
   RingSnapshot ring = Read(builder.Build());
@@ -284,7 +284,7 @@ TEST(RingReader, ReferencesOutsideTheirTablesMeanNothing) {
   EXPECT_FALSE(ring.Path(1).has_value());
 }
 
-TEST(RingReader, UsesWhatIsLeftOfATruncatedFile) {
+TEST(RingReader, UsesTheIntactPartOfATruncatedFile) {
   const Bytes whole = MakeFullRing().Build();
   size_t usable = 0;
   size_t with_threads = 0;
@@ -331,7 +331,7 @@ std::vector<uint64_t> NewestOf(uint64_t slots, uint64_t written, uint64_t newest
   return numbers;
 }
 
-TEST(RingReader, AnImageOfTheNewestRecordsHasNoOthers) {
+TEST(RingReader, ImageOfTheNewestRecordsHasNoOthers) {
   EXPECT_THAT(NewestOf(16, 9, 4), ElementsAre(6, 7, 8, 9)) << "not lapped";
   EXPECT_THAT(NewestOf(16, 18, 4), ElementsAre(15, 16, 17, 18)) << "across the end of the ring";
   EXPECT_THAT(NewestOf(16, 37, 4), ElementsAre(34, 35, 36, 37)) << "lapped";
@@ -341,7 +341,7 @@ TEST(RingReader, AnImageOfTheNewestRecordsHasNoOthers) {
   EXPECT_THAT(NewestOf(16, 0, 4), IsEmpty());
 }
 
-TEST(RingReader, AnImageOfTheNewestRecordsOfADamagedRingIsSafe) {
+TEST(RingReader, ImageOfTheNewestRecordsOfADamagedRingIsSafe) {
   for (const uint64_t slots : {uint64_t{3}, uint64_t{1} << 20, uint64_t{1} << 60}) {
     for (const uint64_t first : {uint64_t{0}, uint64_t{7}, uint64_t{1} << 61}) {
       RingFileBuilder builder(0, 2);
@@ -361,7 +361,7 @@ TEST(RingReader, AnImageOfTheNewestRecordsOfADamagedRingIsSafe) {
   }
 }
 
-TEST(RingReader, APackedImageSaysTheSame) {
+TEST(RingReader, PackedImageReadsTheSame) {
   const Bytes whole = MakePythonRing().Build();
   MemorySource source(whole);
   const RingImage image = TakeImage(source, "x.ring");
@@ -379,7 +379,7 @@ TEST(RingReader, APackedImageSaysTheSame) {
   EXPECT_EQ(Read(PackImage(image)).unreadable, 0u);
 }
 
-TEST(RingReader, ActivityGrowsWithEveryCallButNotWithPolls) {
+TEST(RingReader, ActivityCountsCallsButNotPolls) {
   RingFileBuilder builder = MakeFullRing();
   const uint64_t before = Read(builder.Build()).activity;
   builder.threads[0].polls += 1000;
@@ -421,7 +421,7 @@ class CountingSource : public ByteSource {
 
 // Most jobs fill a small part of their rings, and a hostile one claims the same slots in every
 // thread.
-TEST(RingReader, ReadsTheSlotsThatHoldRecordsTwiceAndNoOthers) {
+TEST(RingReader, ReadsOnlySlotsWithRecordsTwice) {
   RingFileBuilder builder(0, 1);
   builder.AddThread(1, 1024, 512);
   for (uint64_t i = 0; i < 3; ++i) builder.Append(0, builder.MakeRecord(Operation::kBarrier, i));
@@ -467,7 +467,7 @@ class TearingSource : public ByteSource {
   int times_ = 0;
 };
 
-TEST(RingReader, ARecordOvertakenInTheCopyIsLost) {
+TEST(RingReader, RecordOverwrittenDuringTheCopyIsLost) {
   RingFileBuilder builder(0, 1);
   builder.AddThread(1, 4, 4);
   for (uint64_t i = 0; i < 4; ++i) builder.Append(0, builder.MakeRecord(Operation::kBarrier, i));
@@ -490,7 +490,7 @@ TEST(RingReader, ARecordOvertakenInTheCopyIsLost) {
 
 // An open barrier ends, and a receive is opened in its place: by chance with the same lock, as the
 // other ring counts from 0 as well.
-TEST(RingReader, AnOpenCallThatEndsInTheCopyIsDropped) {
+TEST(RingReader, OpenCallThatEndsDuringTheCopyIsDropped) {
   RingFileBuilder builder(0, 1);
   builder.AddThread(1);
   builder.Open(0, builder.Append(0, builder.MakeRecord(Operation::kBarrier, 5)));
@@ -521,7 +521,7 @@ TEST(RingReader, AnOpenCallThatEndsInTheCopyIsDropped) {
   EXPECT_EQ(ring.threads[0].open[0].start_ticks, 6u);
 }
 
-TEST(RingReader, ATableEntryRewrittenInTheCopyIsDropped) {
+TEST(RingReader, TableEntryRewrittenDuringTheCopyIsDropped) {
   const RingFileBuilder builder = MakeFullRing();
   const Bytes bytes = builder.Build();
   const size_t request =

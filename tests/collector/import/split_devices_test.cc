@@ -81,7 +81,7 @@ class SplitDevicesTest : public ::testing::Test {
   int64_t now_ns_ = 0;
 };
 
-TEST_F(SplitDevicesTest, WhatIsOnOneDeviceIsOneProcess) {
+TEST_F(SplitDevicesTest, MembersOnOneDeviceAreOneProcess) {
   const uint32_t p = AddProcess(0);
   AddMember(p, 7, 0, 1);
   AddMember(p, 7, 1, 0);
@@ -112,7 +112,7 @@ TEST_F(SplitDevicesTest, TwoRanksOfOneDeviceStayTwo) {
   EXPECT_THAT(ProcessesOfMembers(), ElementsAre(0, 1));
 }
 
-TEST_F(SplitDevicesTest, OneRankOfEachCommunicatorIsLeftAlone) {
+TEST_F(SplitDevicesTest, OneRankPerCommunicatorIsNotSplit) {
   const uint32_t p = AddProcess(0);
   AddMember(p, 7, 0, 0);
   AddMember(p, 8, 0, 1);
@@ -121,7 +121,7 @@ TEST_F(SplitDevicesTest, OneRankOfEachCommunicatorIsLeftAlone) {
   EXPECT_EQ(trace_.processes[0].host_process, kNoIndex);
 }
 
-TEST_F(SplitDevicesTest, AProcessOfMpiIsLeftAlone) {
+TEST_F(SplitDevicesTest, MpiProcessIsNotSplit) {
   const uint32_t p = AddProcess(0);
   trace_.processes[p].thread_level = 0;
   AddMember(p, 7, 0, 0);
@@ -130,7 +130,7 @@ TEST_F(SplitDevicesTest, AProcessOfMpiIsLeftAlone) {
   EXPECT_EQ(trace_.processes.size(), 1u);
 }
 
-TEST_F(SplitDevicesTest, WhatAProcessOfMpiCallsOnSeveralDevicesIsNotJudged) {
+TEST_F(SplitDevicesTest, CallsOfAnMpiProcessOnSeveralDevicesAreNotJudged) {
   const uint32_t p = AddProcess(0);
   const uint32_t q = AddProcess(1);
   trace_.processes[p].thread_level = trace_.processes[q].thread_level = 0;
@@ -149,7 +149,7 @@ TEST_F(SplitDevicesTest, WhatAProcessOfMpiCallsOnSeveralDevicesIsNotJudged) {
   EXPECT_EQ(trace_.problems.size(), 1u);
 }
 
-TEST_F(SplitDevicesTest, WhatOneRecorderCouldNotCountIsJudgedOfNobody) {
+TEST_F(SplitDevicesTest, CallsThatOneRecorderCouldNotCountAreNotJudged) {
   const uint32_t p = AddProcess(0);
   const uint32_t q = AddProcess(1);
   const uint32_t a = AddMember(p, 7, 0, 0);
@@ -162,7 +162,7 @@ TEST_F(SplitDevicesTest, WhatOneRecorderCouldNotCountIsJudgedOfNobody) {
   EXPECT_TRUE(trace_.processes[q].graphs);
 }
 
-TEST_F(SplitDevicesTest, AThreadThatWaitsForOneDeviceHoldsUpItsOthers) {
+TEST_F(SplitDevicesTest, ThreadThatWaitsForOneDeviceDelaysItsOthers) {
   const uint32_t p = AddProcess(0);
   const uint32_t a = AddMember(p, 7, 0, 0);
   const uint32_t b = AddMember(p, 7, 1, 1);
@@ -182,7 +182,7 @@ TEST_F(SplitDevicesTest, AThreadThatWaitsForOneDeviceHoldsUpItsOthers) {
   EXPECT_EQ(waits_[0].process, 1u);
 }
 
-TEST_F(SplitDevicesTest, ADefaultStreamIsThatOfTheOnlyDeviceOfAThread) {
+TEST_F(SplitDevicesTest, DefaultStreamBelongsToTheOnlyDeviceOfItsThread) {
   const uint32_t p = AddProcess(0);
   const uint32_t a = AddMember(p, 7, 0, 0);
   const uint32_t b = AddMember(p, 7, 1, 1);
@@ -195,7 +195,7 @@ TEST_F(SplitDevicesTest, ADefaultStreamIsThatOfTheOnlyDeviceOfAThread) {
   EXPECT_THAT(trace_.processes[0].held_up_by, IsEmpty());
 }
 
-TEST_F(SplitDevicesTest, ADefaultStreamSaysNothingWhereAThreadHasSeveral) {
+TEST_F(SplitDevicesTest, DefaultStreamIsUnknownForAThreadWithSeveralDevices) {
   const uint32_t p = AddProcess(0);
   const uint32_t a = AddMember(p, 7, 0, 0);
   const uint32_t b = AddMember(p, 7, 1, 1);
@@ -209,7 +209,7 @@ TEST_F(SplitDevicesTest, ADefaultStreamSaysNothingWhereAThreadHasSeveral) {
   EXPECT_THAT(trace_.processes[1].held_up_by, ElementsAre(0));
 }
 
-TEST_F(SplitDevicesTest, RanksAreThoseOfTheCommunicatorOfAll) {
+TEST_F(SplitDevicesTest, RanksComeFromTheCommunicatorOfAllDevices) {
   const uint32_t first = AddProcess(0);
   const uint32_t second = AddProcess(1);
   AddMember(first, 7, 2, 0);
@@ -221,7 +221,7 @@ TEST_F(SplitDevicesTest, RanksAreThoseOfTheCommunicatorOfAll) {
   EXPECT_EQ(trace_.processes[2].rank, 3);
 }
 
-TEST_F(SplitDevicesTest, OtherwiseDevicesAreInTheOrderOfTheirProcesses) {
+TEST_F(SplitDevicesTest, WithoutSuchACommunicatorDevicesFollowTheirProcesses) {
   const uint32_t first = AddProcess(1);
   const uint32_t second = AddProcess(0);
   AddMember(first, 7, 0, 0);

@@ -95,7 +95,7 @@ TEST(RingTraceBuilder, ImportsOneRing) {
   EXPECT_EQ(trace.problems[0].message, "no trace of ranks 0,2,3, of 4 ranks");
 }
 
-TEST(RingTraceBuilder, JoinsRanksWhateverTheOrderOfFiles) {
+TEST(RingTraceBuilder, JoinsRanksInAnyOrderOfFiles) {
   const Trace trace = TraceOf({MakeFullRing(2, 3), MakeFullRing(0, 3), MakeFullRing(1, 3)});
   EXPECT_THAT(trace.problems, IsEmpty());
   ASSERT_THAT(trace.worlds, SizeIs(1));
@@ -111,7 +111,7 @@ TEST(RingTraceBuilder, JoinsRanksWhateverTheOrderOfFiles) {
   EXPECT_EQ(trace.members[0].events[1].arguments, trace.members[2].events[1].arguments);
 }
 
-TEST(RingTraceBuilder, ARankThatIsThereTwiceBeginsAnotherWorld) {
+TEST(RingTraceBuilder, SecondTraceOfARankBeginsAnotherWorld) {
   std::vector<RingFileBuilder> rings;
   for (const uint64_t start : {5000, 100}) {  // the later one is read first
     for (int32_t rank = 0; rank < 2; ++rank) {
@@ -134,7 +134,7 @@ TEST(RingTraceBuilder, OneProcessGivenTwiceIsOneProcess) {
   EXPECT_THAT(Codes(trace.problems), ElementsAre(ProblemCode::kDuplicate));
 }
 
-TEST(RingTraceBuilder, AProcessWithoutWorldSizeJoinsItsJob) {
+TEST(RingTraceBuilder, ProcessWithoutWorldSizeJoinsItsJob) {
   RingFileBuilder early(1, -1);
   early.header.phase = static_cast<uint64_t>(ring::Phase::kStarting);
   const Trace trace = TraceOf({early, MakeFullRing(0, 2)});
@@ -142,7 +142,7 @@ TEST(RingTraceBuilder, AProcessWithoutWorldSizeJoinsItsJob) {
   EXPECT_THAT(trace.worlds[0].processes, ElementsAre(1, 0));
 }
 
-TEST(RingTraceBuilder, SelfAndOtherLonelyCommunicatorsAreNotJoined) {
+TEST(RingTraceBuilder, CommunicatorsOfOneRankAreNotJoined) {
   std::vector<RingFileBuilder> rings;
   for (int32_t rank = 0; rank < 3; ++rank) {
     RingFileBuilder ring(rank, 3);
@@ -191,7 +191,7 @@ TEST(RingTraceBuilder, NamesCommunicators) {
   EXPECT_EQ(names[8], "communicator 0x9");
 }
 
-TEST(RingTraceBuilder, AnOpenCallWhoseRecordIsLostIsKnown) {
+TEST(RingTraceBuilder, OpenCallWithoutItsRecordIsKnown) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1, 4, 4);
   const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
@@ -212,7 +212,7 @@ TEST(RingTraceBuilder, AnOpenCallWhoseRecordIsLostIsKnown) {
   EXPECT_THAT(trace.processes[0].lifecycle, SizeIs(4)) << "member 99 is not known any more";
 }
 
-TEST(RingTraceBuilder, AnOpenRequestKeepsItsCollective) {
+TEST(RingTraceBuilder, OpenRequestKeepsItsCollective) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1, 2, 4);
   const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
@@ -230,7 +230,7 @@ TEST(RingTraceBuilder, AnOpenRequestKeepsItsCollective) {
   EXPECT_EQ(trace.processes[0].open_requests[0].waiter, kNoIndex);
 }
 
-TEST(RingTraceBuilder, AStartedPersistentCollectiveIsNotASecondOne) {
+TEST(RingTraceBuilder, StartedPersistentCollectiveIsNotASecondOne) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);
   const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
@@ -249,7 +249,7 @@ TEST(RingTraceBuilder, AStartedPersistentCollectiveIsNotASecondOne) {
             trace.members[0].events[0].start_ns);
 }
 
-TEST(RingTraceBuilder, PartitionsThatAreNotMarkedAreCounted) {
+TEST(RingTraceBuilder, CountsUnmarkedPartitions) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);
   const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
@@ -267,7 +267,7 @@ TEST(RingTraceBuilder, PartitionsThatAreNotMarkedAreCounted) {
   EXPECT_EQ(trace.processes[0].open_requests[1].Unmarked(), 0u) << "the word means nothing there";
 }
 
-TEST(RingTraceBuilder, ACancelledRequestHasTheArgumentsOfItsCall) {
+TEST(RingTraceBuilder, CancelledRequestHasTheArgumentsOfItsCall) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);
   const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
@@ -287,7 +287,7 @@ TEST(RingTraceBuilder, ACancelledRequestHasTheArgumentsOfItsCall) {
   EXPECT_EQ(requests[0].event.arguments, requests[1].event.arguments);
 }
 
-TEST(RingTraceBuilder, AWaitKnowsWhatItWaitsFor) {
+TEST(RingTraceBuilder, WaitRefersToItsRequests) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);
   const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
@@ -328,7 +328,7 @@ TEST(RingTraceBuilder, EndsAreUnknownWhereCallsMayBeMissing) {
   EXPECT_EQ(events[2].end_ns, kZero + 405);
 }
 
-TEST(RingTraceBuilder, AnErrorIsNotACall) {
+TEST(RingTraceBuilder, FailedCallIsNotACall) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);
   const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
@@ -351,7 +351,7 @@ TEST(RingTraceBuilder, AnErrorIsNotACall) {
 }
 
 // It gave its number to the next call; its error may be all that a wrapped ring holds of another.
-TEST(RingTraceBuilder, ARejectedCallIsSetAside) {
+TEST(RingTraceBuilder, RejectedCallIsKeptSeparately) {
   RingFileBuilder ring(0, 1);
   ring.header.flavor = static_cast<uint32_t>(ring::Flavor::kMpich);
   ring.AddThread(1);
@@ -474,7 +474,7 @@ TEST(RingTraceBuilder, TicksOfAHostHaveOneRate) {
   EXPECT_EQ(trace.processes[0].lifecycle[0].start_ns, kZero + 60'000'000'000);
 }
 
-TEST(RingTraceBuilder, AThreadWhoseLastCallWasAPollPolls) {
+TEST(RingTraceBuilder, ThreadWhoseLastCallWasAPollIsPolling) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);
   ring.threads[0].last_end_ticks = 100;
@@ -496,7 +496,7 @@ TEST(RingTraceBuilder, AThreadWhoseLastCallWasAPollPolls) {
 
 // What an Iprobe asks for is waited for as a Probe's message is; a Test asks for requests, which
 // have entries of their own: only its place counts.
-TEST(RingTraceBuilder, AnUnsuccessfulPollIsKept) {
+TEST(RingTraceBuilder, UnsuccessfulPollIsKept) {
   RingFileBuilder ring(0, 2);
   const uint32_t path = ring.AddPath({{ring.AddModule("/bin/app"), 0x1234}});
   const uint32_t world = ring.AddMember(0xfeed, 0, 2, ring::kIsWorld);
@@ -540,7 +540,7 @@ TEST(RingTraceBuilder, AnUnsuccessfulPollIsKept) {
   EXPECT_EQ(TraceOf({ring}).processes[0].threads[0].asks.arguments, kNoIndex) << "being written";
 }
 
-TEST(RingTraceBuilder, ThatChannelsMayBeMissingIsKnown) {
+TEST(RingTraceBuilder, RecordsThatChannelsMayBeMissing) {
   RingFileBuilder ring = MakeFullRing();
   ring.lost[static_cast<uint32_t>(ring::SectionKind::kChannels)] = 1;
   const Trace trace = TraceOf({ring});
@@ -555,7 +555,7 @@ TEST(RingTraceBuilder, FullTablesAreCounted) {
   EXPECT_EQ(TraceOf({ring}).processes[0].table_overflows, 5u);
 }
 
-TEST(RingTraceBuilder, DoesNotBelieveImpossibleSizes) {
+TEST(RingTraceBuilder, RejectsImpossibleSizes) {
   RingFileBuilder huge = MakeFullRing();
   huge.header.world_size = 0x7fffffff;
   huge.header.world_rank = 0x7ffffffe;
@@ -606,7 +606,7 @@ TEST(RingTraceBuilder, SurvivesOverwrittenWords) {
   }
 }
 
-TEST(RingTraceBuilder, ManyRanksShareWhatRepeats) {
+TEST(RingTraceBuilder, RanksShareRepeatedData) {
   constexpr int32_t kRanks = 1024;
   RingTraceBuilder builder;
   for (int32_t rank = 0; rank < kRanks; ++rank)

@@ -38,21 +38,21 @@ NodeOutput RunShells(const std::vector<std::string>& scripts,
   return output;
 }
 
-TEST(NodeCommands, HandOutTheLinesOfBothStreams) {
+TEST(NodeCommands, ReportLinesOfBothStreams) {
   const NodeOutput output = RunShells({"echo one; echo two >&2; printf three"});
   EXPECT_THAT(output.failures, ElementsAre(""));
   EXPECT_THAT(output.lines, ::testing::UnorderedElementsAre("0 1 one", "0 2 two", "0 1 three"));
 }
 
-TEST(NodeCommands, RunAtOnce) {
-  // Each waits for what the other one makes.
+TEST(NodeCommands, RunConcurrently) {
+  // Each command waits for the file that the other one creates.
   const std::string directory = ::testing::TempDir() + "/node_commands_" + std::to_string(getpid());
   const std::string wait = "mkdir -p " + directory + "; touch " + directory + "/$$; until [ $(ls " +
                            directory + " | wc -l) = 2 ]; do :; done; echo met";
   EXPECT_THAT(RunShells({wait, wait}).lines, ::testing::UnorderedElementsAre("0 1 met", "1 1 met"));
 }
 
-TEST(NodeCommands, SayWhyOneFailed) {
+TEST(NodeCommands, ReportReasonsOfFailures) {
   EXPECT_THAT(RunShells({"exit 7", "kill -9 $$"}).failures,
               ElementsAre("exit code 7", "ended by signal 9"));
   const std::vector<std::string> failures =
@@ -60,14 +60,14 @@ TEST(NodeCommands, SayWhyOneFailed) {
   EXPECT_THAT(failures, ElementsAre("/nowhere/rsh: No such file or directory"));
 }
 
-TEST(NodeCommands, EndWhoIsSilentAndKeepTheOthers) {
+TEST(NodeCommands, SilentCommandIsEndedAndOthersContinue) {
   const NodeOutput output =
       RunShells({"trap '' TERM; tail -f /dev/null", "echo here"}, {.silence = milliseconds(300)});
   EXPECT_THAT(output.failures, ElementsAre("no answer for 300 ms", ""));
   EXPECT_THAT(output.lines, ElementsAre("1 1 here"));
 }
 
-TEST(NodeCommands, EndWhoTalksForTooLong) {
+TEST(NodeCommands, CommandsBeyondTimeOrOutputLimitAreEnded) {
   EXPECT_THAT(RunShells({"while :; do echo; done"},
                         {.total = milliseconds(300), .output_bytes = size_t{1} << 40})
                   .failures,
@@ -76,7 +76,7 @@ TEST(NodeCommands, EndWhoTalksForTooLong) {
               ElementsAre("it prints more than is read"));
 }
 
-TEST(NodeCommands, CutLongLines) {
+TEST(NodeCommands, LongLinesAreSplit) {
   const NodeOutput output = RunShells({"head -c 200000 /dev/zero | tr '\\0' x"});
   ASSERT_THAT(output.lines, ::testing::Not(IsEmpty()));
   size_t bytes = 0;
@@ -87,12 +87,12 @@ TEST(NodeCommands, CutLongLines) {
   EXPECT_EQ(bytes, 200'000U);
 }
 
-TEST(NodeCommands, EndWithTheirChildren) {
+TEST(NodeCommands, ChildrenEndWithTheirCommand) {
   const NodeOutput output = RunShells({"sleep 600 & echo $!"});
   EXPECT_THAT(output.failures, ElementsAre(""));
   ASSERT_THAT(output.lines, ::testing::SizeIs(1));
   const pid_t child = std::stoi(output.lines[0].substr(4));
-  // Readable once it has ended; the kernel may take a moment to end it.
+  // The pidfd is readable after the child has ended, which may take a moment.
   pollfd ended = {static_cast<int>(syscall(SYS_pidfd_open, child, 0)), POLLIN, 0};
   if (ended.fd >= 0) {
     EXPECT_EQ(poll(&ended, 1, 30'000), 1);
@@ -102,18 +102,18 @@ TEST(NodeCommands, EndWithTheirChildren) {
   }
 }
 
-// The first one waits until the second one does, or has ended.
-TEST(NodeCommands, GoOnTogether) {
+// A command that waits continues when all others wait or have ended.
+TEST(NodeCommands, WaitingCommandsContinueTogether) {
   const std::string wait = "echo waits; read line; echo on";
   const std::vector<std::string> lines = RunShells({wait, "echo before; " + wait}).lines;
   ASSERT_EQ(lines.size(), 5U);
-  // Both go on at once, and either may be the first to say so.
+  // Both continue at the same time, and either may print first.
   EXPECT_THAT(std::vector<std::string>(lines.begin() + 3, lines.end()),
               ::testing::UnorderedElementsAre("0 1 on", "1 1 on"));
   EXPECT_THAT(RunShells({wait, "exit 3"}).lines, ElementsAre("0 1 waits", "0 1 on"));
 }
 
-TEST(NodeCommands, QuoteForAShell) {
+TEST(NodeCommands, QuotedWordsPassAShellUnchanged) {
   const std::vector<std::string> words = {"a b", "it's", "$HOME", "",
                                           "`x`", "\\",   "\"q\"", "new\nline"};
   std::vector<std::string> print = {"printf", "<%s>"};
@@ -122,7 +122,7 @@ TEST(NodeCommands, QuoteForAShell) {
               ElementsAre("0 1 <a b><it's><$HOME><><`x`><\\><\"q\"><new", "0 1 line>"));
 }
 
-TEST(NodeCommands, KnowWhatIsNoHost) {
+TEST(NodeCommands, InvalidHostArgumentsAreRejected) {
   for (const char* host : {"node1", "me@node1.example.org", "10.0.0.7", "fe80::1%eth0", "[::1]"}) {
     EXPECT_TRUE(IsHostArgument(host)) << host;
   }

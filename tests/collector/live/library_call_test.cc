@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(LibraryCallTest, TwoLooksAreMerged) {
+TEST(LibraryCallTest, MergesTwoSamples) {
   LibraryCall call{.communicator = "a", .member_runs = {}, .of_collective = false, .awaited = -1};
   EXPECT_TRUE(Merge(
       {.communicator = "", .member_runs = {0, 3}, .of_collective = true, .awaited = 2}, &call));
@@ -23,7 +23,7 @@ TEST(LibraryCallTest, TwoLooksAreMerged) {
       Merge({.communicator = "a", .member_runs = {}, .of_collective = false, .awaited = 1}, &call));
 }
 
-TEST(LibraryCallTest, WhatTheCallerHadIsNotChanged) {
+TEST(LibraryCallTest, DoesNotChangeTheCallersRegisters) {
   CallFrame caller;
   caller.registers.preserved = {1, 2, 3};
   CallFrame frame = caller;

@@ -169,7 +169,7 @@ TEST_F(LiveStackTest, FloatingPointRegistersCount) {
 }
 
 // Variables of a thread lie above its frames, and so does the number of its processor.
-TEST_F(LiveStackTest, WhatBelongsToAThreadIsNotOfItsFrames) {
+TEST_F(LiveStackTest, StateOfAThreadIsNotPartOfItsFrames) {
   std::atomic<uint64_t>* turns = SharedCounter();
   LiveChild child([turns](LiveChild&) {
     std::thread([turns] { StackTestSpinOnItsOwn(turns); }).join();
@@ -193,7 +193,7 @@ TEST_F(LiveStackTest, WhatBelongsToAThreadIsNotOfItsFrames) {
   }
 }
 
-TEST_F(LiveStackTest, RunningThreadIsLeftAloneIfSoAsked) {
+TEST_F(LiveStackTest, RunningThreadIsNotStoppedIfSoRequested) {
   std::atomic<uint64_t>* turns = SharedCounter();
   LiveChild child([turns](LiveChild&) {
     StackTestSpin(turns);
@@ -334,7 +334,7 @@ TEST_F(LiveStackTest, SignalsAreNotLost) {
 
 // The stop that comes may be that of a signal on its way instead of ours: it must reach its
 // handler.
-TEST_F(LiveStackTest, SignalThatStopsTheThreadFirstIsPassedOn) {
+TEST_F(LiveStackTest, SignalThatStopsTheThreadFirstIsDelivered) {
   handled = SharedCounter();
   std::atomic<uint64_t>* turns = SharedCounter();
   LiveChild child([turns](LiveChild&) {
@@ -356,7 +356,7 @@ TEST_F(LiveStackTest, SignalThatStopsTheThreadFirstIsPassedOn) {
   EXPECT_EQ(child.WaitForExit(), 7);
 }
 
-TEST_F(LiveStackTest, ProcessGoesOnWhenItsTracerIsKilled) {
+TEST_F(LiveStackTest, ProcessContinuesWhenItsTracerIsKilled) {
   std::atomic<uint64_t>* turns = SharedCounter();
   LiveChild child([turns](LiveChild&) {
     StackTestSpin(turns);
@@ -376,7 +376,7 @@ TEST_F(LiveStackTest, ProcessGoesOnWhenItsTracerIsKilled) {
 }
 
 // vfork leaves the caller in an uninterruptible wait until its child is done.
-TEST_F(LiveStackTest, ThreadThatCannotBeStoppedIsLetGo) {
+TEST_F(LiveStackTest, DetachesFromAThreadThatCannotBeStopped) {
   LiveChild child([](LiveChild& self) {
     self.Tell('v');
     // The block that vfork causes is what is wanted here.
@@ -408,7 +408,7 @@ TEST_F(LiveStackTest, ThreadThatCannotBeStoppedIsLetGo) {
   EXPECT_EQ(child.WaitForExit(), 7);
 }
 
-TEST_F(LiveStackTest, DeepStackIsCutAtTheLimit) {
+TEST_F(LiveStackTest, DeepStackIsTruncatedAtTheLimit) {
   LiveChild child([](LiveChild& self) { return StackTestRecurse(self, 100) == 'g' ? 7 : 1; });
   child.WaitUntilBlockedIn(SYS_read);
   const LiveStacks all = CaptureLiveStacks(ProcSource(), child.pid(), Patient());
@@ -521,7 +521,7 @@ TEST_F(LiveStackTest, UnknownRegisterIsNotTheOutermostFrame) {
   EXPECT_EQ(child.WaitForExit(), 1);
 }
 
-TEST_F(LiveStackTest, ProcessThatIsGone) {
+TEST_F(LiveStackTest, EndedProcessIsReported) {
   LiveChild child([](LiveChild&) { return 0; });
   const pid_t pid = child.pid();
   child.WaitForState(RunState::kZombie);
@@ -610,7 +610,7 @@ TEST_F(LiveStackTest, AnotherTracerIsNamed) {
   EXPECT_EQ(child.WaitForExit(), 7);
 }
 
-TEST(PtracePermissionTest, EveryObstacleHasItsRemedy) {
+TEST(PtracePermissionTest, EveryObstacleHasARemedy) {
   const auto explain = [](const std::string& target, const std::string& self,
                           const std::string& scope) {
     const TemporaryDirectory dir;

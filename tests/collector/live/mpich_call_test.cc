@@ -64,7 +64,7 @@ class MpichCall : public ::testing::Test {
   std::vector<CallFrame> frames_;
 };
 
-TEST_F(MpichCall, ACollectiveTellsItsCommunicator) {
+TEST_F(MpichCall, CollectiveNamesItsCommunicator) {
   Frame("", kMpichHalf, kMpichRequest);  // one that the library made
   Frame("PMPI_Allreduce", kMpichPlanes, 0x84000001);
   Frame("main", kMpichWorld, kMpichUsers);
@@ -75,7 +75,7 @@ TEST_F(MpichCall, ACollectiveTellsItsCommunicator) {
   EXPECT_FALSE(call->of_collective);
 }
 
-TEST_F(MpichCall, OfASmallerCommunicatorTheMembersAreNotKnown) {
+TEST_F(MpichCall, MembersOfASmallerCommunicatorAreUnknown) {
   Frame("PMPI_Allreduce", kMpichHalf);
   Frame("main");
   const auto call = Read();
@@ -84,7 +84,7 @@ TEST_F(MpichCall, OfASmallerCommunicatorTheMembersAreNotKnown) {
   EXPECT_THAT(call->member_runs, IsEmpty());
 }
 
-TEST_F(MpichCall, AWaitTellsThatItIsForACollective) {
+TEST_F(MpichCall, WaitForACollectiveIsRecognized) {
   Wait();
   auto call = Read();
   ASSERT_TRUE(call);
@@ -98,7 +98,7 @@ TEST_F(MpichCall, AWaitTellsThatItIsForACollective) {
   EXPECT_FALSE(Read()->of_collective);
 }
 
-TEST_F(MpichCall, AVariableThatHoldsAHandleIsNoRequest) {
+TEST_F(MpichCall, VariableWithAHandleIsNotARequest) {
   Wait();
   memory_.Put(kMpichUsers, 0xac000000);
   memory_.Put(kMpichUsers + 4, 4);
@@ -107,24 +107,24 @@ TEST_F(MpichCall, AVariableThatHoldsAHandleIsNoRequest) {
   EXPECT_TRUE(Read()->of_collective);
 }
 
-TEST_F(MpichCall, KindsOfRequestsAreThoseOfAKnownVersion) {
+TEST_F(MpichCall, RequestKindsRequireAKnownVersion) {
   Wait();
   EXPECT_TRUE(Read("4.0.3")->of_collective);
   EXPECT_FALSE(Read("4.2.1")->of_collective);
 }
 
-TEST_F(MpichCall, WhichOfSeveralRequestsIsOpenIsNotKnown) {
+TEST_F(MpichCall, OpenRequestAmongSeveralIsUnknown) {
   Wait("PMPI_Waitall");
   EXPECT_FALSE(Read()->of_collective);
 }
 
-TEST_F(MpichCall, WhatTheCallerHadInItsRegistersIsNotOfTheCall) {
+TEST_F(MpichCall, RegistersOfTheCallerAreNotUsed) {
   Frame("PMPI_Allreduce", kMpichPlanes);
   Frame("main", kMpichPlanes);
   EXPECT_FALSE(Read());
 }
 
-TEST_F(MpichCall, AnObjectThatDoesNotFitTellsNothing) {
+TEST_F(MpichCall, InconsistentObjectIsIgnored) {
   struct Damage {
     uint64_t offset;
     int32_t value;

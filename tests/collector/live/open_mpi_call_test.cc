@@ -89,7 +89,7 @@ class OpenMpiCall : public ::testing::Test {
   std::vector<CallFrame> frames_;
 };
 
-TEST_F(OpenMpiCall, ACollectiveTellsItsCommunicatorAndWhoseMessageItWaitsFor) {
+TEST_F(OpenMpiCall, CollectiveNamesItsCommunicatorAndItsPeer) {
   Frame("sched_yield", kReceive, 0, "/lib/libc.so.6");
   Frame("mca_pml_ob1_recv", kReceive, kUsers);
   Frame("ompi_coll_base_barrier_intra_basic_linear", 5, kUsers);
@@ -105,7 +105,7 @@ TEST_F(OpenMpiCall, ACollectiveTellsItsCommunicatorAndWhoseMessageItWaitsFor) {
   EXPECT_FALSE(call->HasMember(2));
 }
 
-TEST_F(OpenMpiCall, AWaitTellsThatItIsForACollective) {
+TEST_F(OpenMpiCall, WaitForACollectiveIsRecognized) {
   Frame("ompi_request_default_wait", kLibnbc);
   Frame("PMPI_Wait");
   Frame("main", 0, 0, "/app");
@@ -116,7 +116,7 @@ TEST_F(OpenMpiCall, AWaitTellsThatItIsForACollective) {
   EXPECT_EQ(call->communicator, "MPI COMMUNICATOR 3 SPLIT FROM 0");
 }
 
-TEST_F(OpenMpiCall, WhichOfSeveralRequestsIsOpenIsNotKnown) {
+TEST_F(OpenMpiCall, OpenRequestAmongSeveralIsUnknown) {
   for (const uint64_t request : {kLibnbc, kReceive}) {
     frames_.clear();
     Frame("ompi_request_default_wait_all", request);
@@ -129,14 +129,14 @@ TEST_F(OpenMpiCall, WhichOfSeveralRequestsIsOpenIsNotKnown) {
   }
 }
 
-TEST_F(OpenMpiCall, WhatTheCallerHadInItsRegistersIsNotOfTheCall) {
+TEST_F(OpenMpiCall, RegistersOfTheCallerAreNotUsed) {
   Frame("mca_pml_ob1_recv", kReceive);
   Frame("PMPI_Recv", kReceive);
   Frame("main", kReceive, 0, "/app");
   EXPECT_FALSE(Read());
 }
 
-TEST_F(OpenMpiCall, TwoRequestsInOneFrameTellNothing) {
+TEST_F(OpenMpiCall, TwoRequestsInOneFrameAreIgnored) {
   Frame("mca_pml_ob1_recv", kReceive);
   Frame("ompi_request_default_wait", kReceive, kLibnbc);
   Frame("PMPI_Wait");
@@ -144,7 +144,7 @@ TEST_F(OpenMpiCall, TwoRequestsInOneFrameTellNothing) {
   EXPECT_FALSE(Read());
 }
 
-TEST_F(OpenMpiCall, ARequestThatIsAlwaysCompleteIsPassedOver) {
+TEST_F(OpenMpiCall, RequestThatIsAlwaysCompleteIsIgnored) {
   Frame("mca_pml_ob1_recv", kReceive, kAlwaysComplete);
   Frame("PMPI_Barrier", 0, kAlwaysComplete);
   Frame("main", 0, 0, "/app");
@@ -153,7 +153,7 @@ TEST_F(OpenMpiCall, ARequestThatIsAlwaysCompleteIsPassedOver) {
   EXPECT_EQ(call->communicator, "MPI COMMUNICATOR 3 SPLIT FROM 0");
 }
 
-TEST_F(OpenMpiCall, ACollectiveMadeOfOthersTellsNothing) {
+TEST_F(OpenMpiCall, CollectiveMadeOfOthersIsIgnored) {
   Frame("mca_pml_ob1_recv", kReceive);
   Frame("mca_coll_han_allreduce_intra", 1, 2, "/lib/openmpi/mca_coll_han.so");
   Frame("PMPI_Allreduce", 3, 4);
@@ -161,7 +161,7 @@ TEST_F(OpenMpiCall, ACollectiveMadeOfOthersTellsNothing) {
   EXPECT_FALSE(Read());
 }
 
-TEST_F(OpenMpiCall, OfAnIntercommunicatorThePeersAreTheOthers) {
+TEST_F(OpenMpiCall, PeersInAnIntercommunicatorAreOfTheRemoteGroup) {
   AddCommunicator(kHalf, "joined", kHalfGroup, kOtherGroup);
   memory_.Put(kReceive + 480, ProcessOf(2));
   Frame("mca_pml_ob1_recv", kReceive);
@@ -173,7 +173,7 @@ TEST_F(OpenMpiCall, OfAnIntercommunicatorThePeersAreTheOthers) {
   EXPECT_THAT(call->member_runs, IsEmpty());
 }
 
-TEST_F(OpenMpiCall, ARankThatDoesNotFitTheProcessIsNotBelieved) {
+TEST_F(OpenMpiCall, RankThatContradictsTheProcessIsIgnored) {
   memory_.Put(kReceive + 480, ProcessOf(1));
   Frame("mca_pml_ob1_recv", kReceive);
   Frame("PMPI_Recv");
@@ -183,7 +183,7 @@ TEST_F(OpenMpiCall, ARankThatDoesNotFitTheProcessIsNotBelieved) {
   EXPECT_EQ(call->awaited, -1);
 }
 
-TEST_F(OpenMpiCall, AWorldThatWasRenamedTellsNothing) {
+TEST_F(OpenMpiCall, RenamedWorldIsIgnored) {
   AddCommunicator(kWorldObject, "everybody", kWorldGroup, kWorldGroup);
   Frame("mca_pml_ob1_recv", kReceive);
   Frame("PMPI_Recv");
@@ -191,7 +191,7 @@ TEST_F(OpenMpiCall, AWorldThatWasRenamedTellsNothing) {
   EXPECT_FALSE(Read());
 }
 
-TEST_F(OpenMpiCall, AListThatIsNotOfProcessesHasNoMembers) {
+TEST_F(OpenMpiCall, ListWithOtherObjectsHasNoMembers) {
   for (const uint64_t value : {uint64_t{0}, uint64_t{0x77}, kHalfGroup + 0x40}) {
     memory_.Put(kWorldGroup + 32, value);  // in no layout that is known
     frames_.clear();
@@ -205,7 +205,7 @@ TEST_F(OpenMpiCall, AListThatIsNotOfProcessesHasNoMembers) {
   }
 }
 
-TEST_F(OpenMpiCall, DamagedObjectsEndInNothing) {
+TEST_F(OpenMpiCall, DamagedObjectsAreIgnored) {
   for (const uint64_t address : {kWorldObject, kHalf + 248, kHalfGroup + 32, kReceive + 176,
                                  kExported[OpenMpiObjects::kWorld], kReceiveClass}) {
     SCOPED_TRACE(address);

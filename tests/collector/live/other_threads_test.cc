@@ -64,33 +64,33 @@ OtherThreads JudgeBeside(const ThreadState& other, std::set<pid_t> called = {10}
                            &evidence);
 }
 
-TEST(OtherThreadsTest, OneThreadInsideMpiIsAll) {
+TEST(OtherThreadsTest, NoOtherThreadExists) {
   FakeEvidence evidence;
   const ProcessState process = Of({Running(10)});
   EXPECT_EQ(JudgeOtherThreads(process, process, {.waiting = {10}, .called = {10}}, &evidence),
             OtherThreads::kWait);
 }
 
-TEST(OtherThreadsTest, AConditionVariableWithoutATimeoutWaits) {
+TEST(OtherThreadsTest, ConditionVariableWithoutTimeoutWaits) {
   EXPECT_EQ(JudgeBeside(InFutex(11, kPrivateWait)), OtherThreads::kWait);
   EXPECT_EQ(JudgeBeside(InFutex(11, kPrivateWait), {10, 11}), OtherThreads::kWait);
 }
 
-TEST(OtherThreadsTest, AConditionVariableWithATimeoutMayAct) {
+TEST(OtherThreadsTest, ConditionVariableWithTimeoutMayAct) {
   EXPECT_EQ(JudgeBeside(InFutex(11, kPrivateWait, 0x7ffe0000)), OtherThreads::kOutside);
 }
 
-TEST(OtherThreadsTest, AFutexSharedWithOtherProcessesMayAct) {
+TEST(OtherThreadsTest, FutexSharedWithOtherProcessesMayAct) {
   EXPECT_EQ(JudgeBeside(InFutex(11, kSharedWait)), OtherThreads::kOutside);
 }
 
-TEST(OtherThreadsTest, AMutexThatAnotherThreadHoldsWaits) {
+TEST(OtherThreadsTest, MutexHeldByAnotherThreadWaits) {
   EXPECT_EQ(JudgeBeside(InFutex(11, FUTEX_WAIT | FUTEX_PRIVATE_FLAG)), OtherThreads::kWait);
 }
 
 // FUTEX_LOCK_PI has no thread of this process to wait for that this code could name, FUTEX_WAKE
 // ends by itself.
-TEST(OtherThreadsTest, AFutexCallThatIsNoWaitMayAct) {
+TEST(OtherThreadsTest, FutexCallThatDoesNotWaitMayAct) {
   for (const uint64_t operation : {FUTEX_WAKE, FUTEX_LOCK_PI, FUTEX_CMP_REQUEUE}) {
     EXPECT_EQ(JudgeBeside(InFutex(11, operation | FUTEX_PRIVATE_FLAG)), OtherThreads::kOutside);
   }
@@ -101,7 +101,7 @@ TEST(OtherThreadsTest, AnotherSystemCallWithTheSameArgumentsMayAct) {
             OtherThreads::kOutside);
 }
 
-TEST(OtherThreadsTest, ThreadThatWaitsForAnotherFutexThanBeforeMayAct) {
+TEST(OtherThreadsTest, ThreadWithAnotherFutexInTheSecondSampleMayAct) {
   FakeEvidence evidence;
   const ProcessState first = Of({Running(10), InFutex(11, kPrivateWait)});
   ProcessState second = first;
@@ -118,7 +118,7 @@ TEST(OtherThreadsTest, ThreadThatHasEndedCannotAct) {
   }
 }
 
-TEST(OtherThreadsTest, ThreadThatCannotBeReadHidesNoneThatMayAct) {
+TEST(OtherThreadsTest, UnreadableThreadDoesNotHideOneThatMayAct) {
   ThreadState hidden;
   hidden.tid = 11;
   hidden.state = RunState::kSleeping;
@@ -147,17 +147,17 @@ TEST(OtherThreadsTest, JoiningAnotherThreadOfTheProcessWaits) {
   EXPECT_EQ(JudgeBeside(InFutex(11, kSharedWait), {10, 11}, evidence), OtherThreads::kCallers);
 }
 
-TEST(OtherThreadsTest, AThreadThatRunsOrSleepsMayAct) {
+TEST(OtherThreadsTest, RunningOrSleepingThreadMayAct) {
   EXPECT_EQ(JudgeBeside(Running(11)), OtherThreads::kOutside);
   EXPECT_EQ(JudgeBeside(In(11, SYS_clock_nanosleep, {})), OtherThreads::kOutside);
 }
 
-TEST(OtherThreadsTest, OneThatHasCalledMpiMayCallAgain) {
+TEST(OtherThreadsTest, ThreadThatCalledMpiMayCallAgain) {
   EXPECT_EQ(JudgeBeside(Running(11), {10, 11}), OtherThreads::kCallers);
   EXPECT_EQ(JudgeBeside(In(11, SYS_clock_nanosleep, {}), {10, 11}), OtherThreads::kCallers);
 }
 
-TEST(OtherThreadsTest, MpisOwnThreadsMakeNoCalls) {
+TEST(OtherThreadsTest, ThreadsOfTheMpiLibraryMakeNoCalls) {
   FakeEvidence evidence;
   evidence.starts[11] = "/usr/lib/x86_64-linux-gnu/libopen-pal.so.40.30.2";
   EXPECT_EQ(JudgeBeside(In(11, SYS_epoll_wait, {}), {10}, evidence), OtherThreads::kWait);
@@ -165,7 +165,7 @@ TEST(OtherThreadsTest, MpisOwnThreadsMakeNoCalls) {
   EXPECT_EQ(JudgeBeside(In(11, SYS_epoll_wait, {}), {10}, evidence), OtherThreads::kOutside);
 }
 
-TEST(OtherThreadsTest, WhatMayNotBeLookedAtIsUnseen) {
+TEST(OtherThreadsTest, ThreadWithoutReadPermissionIsUnknown) {
   ThreadState hidden;
   hidden.tid = 11;
   hidden.state = RunState::kSleeping;
@@ -173,7 +173,7 @@ TEST(OtherThreadsTest, WhatMayNotBeLookedAtIsUnseen) {
   EXPECT_EQ(JudgeBeside(hidden, {10, 11}), OtherThreads::kUnseen);
 }
 
-TEST(OtherThreadsTest, OneThatRanBetweenTheTwoReadingsMayAct) {
+TEST(OtherThreadsTest, ThreadThatRanBetweenTheSamplesMayAct) {
   FakeEvidence evidence;
   const ProcessState first = Of({Running(10), InFutex(11, kPrivateWait)});
   ProcessState second = first;

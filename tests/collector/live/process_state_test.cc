@@ -81,7 +81,7 @@ TEST(ProcessStateTest, BytesReadAndWrittenCountTogether) {
   EXPECT_FALSE(ReadIoBytes(proc, 42));
 }
 
-TEST(ProcessStateTest, SaysWhyThereIsNoAnswer) {
+TEST(ProcessStateTest, ReportsWhyTheStateIsUnknown) {
   const TemporaryDirectory dir;
   dir.Write("proc/42/stat", StatLine("x", 'S', 0, 0, 5555));
   dir.Write("proc/43/stat", "nonsense");
@@ -97,7 +97,7 @@ TEST(ProcessStateTest, SaysWhyThereIsNoAnswer) {
   EXPECT_THAT(error, HasSubstr("not as expected"));
 }
 
-TEST(ProcessStateTest, CutAndStrangeFilesAreNoCrash) {
+TEST(ProcessStateTest, TruncatedAndMalformedFilesAreSafe) {
   const std::string stat = StatLine("name", 'S', 1, 2, 3);
   const std::string syscall = "0 0x3 0x7f00 0x1 0x0 0x0 0x0 0x7ffd10 0x401000";
   for (size_t length = 0; length <= std::max(stat.size(), syscall.size()); ++length) {
@@ -171,7 +171,7 @@ ProcessState Sample(uint64_t at_ns, const std::vector<std::pair<pid_t, uint64_t>
   return process;
 }
 
-TEST(ActivityTest, PicksTheBusiestThreadAndJudgesItsPace) {
+TEST(ActivityTest, ReportsTheBusiestThreadAndItsUseOfTheProcessor) {
   const ProcessState before = Sample(1000, {{42, 10}, {43, 500}});
   EXPECT_EQ(Summarize(before, Sample(2000, {{42, 20}, {43, 1500}}), 0).tid, 43);
   EXPECT_EQ(Summarize(before, Sample(2000, {{42, 20}, {43, 1500}}), 0).pace, Pace::kSpinning);

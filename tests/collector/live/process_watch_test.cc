@@ -32,7 +32,7 @@ class EndedChild {
   pid_t pid_;
 };
 
-TEST(ZombieStatus, IsAsTheParentWouldGetIt) {
+TEST(ZombieStatus, EqualsTheStatusThatTheParentReads) {
   const EndedChild exits([] { _exit(5); });
   ASSERT_TRUE(exits.Status());
   EXPECT_TRUE(WIFEXITED(*exits.Status()) && WEXITSTATUS(*exits.Status()) == 5);
@@ -41,13 +41,13 @@ TEST(ZombieStatus, IsAsTheParentWouldGetIt) {
   EXPECT_TRUE(WIFSIGNALED(*killed.Status()) && WTERMSIG(*killed.Status()) == SIGKILL);
 }
 
-TEST(ZombieStatus, OfAnExitWithZeroIsNotTold) {
+TEST(ZombieStatus, IsUnknownForAnExitWithZero) {
   const EndedChild exits([] {});
   EXPECT_TRUE(IsZombie(exits.pid()));
   EXPECT_FALSE(exits.Status());
 }
 
-TEST(ZombieStatus, IsThatOfTheProcessThatWasMeant) {
+TEST(ZombieStatus, IsReadFromTheIntendedProcess) {
   const EndedChild exits([] { _exit(5); });
   EXPECT_FALSE(ZombieStatus(exits.pid(), ProcessStartTicks(exits.pid()) + 1));
   EXPECT_FALSE(ZombieStatus(getpid(), ProcessStartTicks(getpid())));

@@ -188,7 +188,7 @@ TEST_F(PythonLocalsTest, IntegersOfEveryInstalledInterpreter) {
   }
 }
 
-TEST_F(PythonLocalsTest, NothingIsReadThatWasNotAskedFor) {
+TEST_F(PythonLocalsTest, ReadsOnlyRequestedVariables) {
   for (const Installed& python : KnownInterpreters()) {
     SCOPED_TRACE(python.path);
     const TemporaryDirectory dir;
@@ -289,7 +289,7 @@ std::vector<LivePythonFrame> LookUntilSettled(const Script& script) {
   return {};
 }
 
-TEST_F(PythonLocalsTest, DigestTellsTurnsApart) {
+TEST_F(PythonLocalsTest, DigestDiffersBetweenIterations) {
   for (const Installed& python : KnownInterpreters()) {
     SCOPED_TRACE(python.path);
     const TemporaryDirectory dir;
@@ -318,7 +318,7 @@ TEST_F(PythonLocalsTest, DigestTellsTurnsApart) {
   }
 }
 
-TEST_F(PythonLocalsTest, DigestOfAModuleTellsItsTurns) {
+TEST_F(PythonLocalsTest, DigestOfAModuleDiffersBetweenIterations) {
   constexpr char kScript[] = R"(import os
 for x in [None, None, None]:
     os.write(1, b"r")
@@ -449,7 +449,7 @@ TEST(PythonLocalsHostileTest, SoundMemoryIsRead) {
   EXPECT_THAT(stack.frames[1].integers, IsEmpty());
 }
 
-TEST(PythonLocalsHostileTest, IntegersThatCannotBeOrAreTooLargeAreNone) {
+TEST(PythonLocalsHostileTest, InvalidAndTooLargeIntegersAreMissing) {
   const struct {
     int64_t size;
     std::vector<uint32_t> digits;
@@ -490,7 +490,7 @@ TEST(PythonLocalsHostileTest, IntegersThatCannotBeOrAreTooLargeAreNone) {
   }
 }
 
-TEST(PythonLocalsHostileTest, DigestIsOfWhatIsTheFrames) {
+TEST(PythonLocalsHostileTest, DigestCoversOnlyTheFramesVariables) {
   const python::Layout at = python::rows::Python310();
   const uint64_t before = FakeLocals().Digest();
   const struct {
@@ -529,7 +529,7 @@ TEST(PythonLocalsHostileTest, DigestIsOfWhatIsTheFrames) {
   EXPECT_EQ(fake.Digest(), shorter);
 }
 
-TEST(PythonLocalsHostileTest, WhatCannotBeRightIsNotRead) {
+TEST(PythonLocalsHostileTest, InvalidMemoryIsNotRead) {
   const python::Layout at = python::rows::Python310();
   const struct {
     const char* what;
@@ -669,7 +669,7 @@ class Garbage : public ProcessMemory {
   uint64_t seed_;
 };
 
-TEST(PythonLocalsHostileTest, GarbageEnds) {
+TEST(PythonLocalsHostileTest, RandomMemoryEndsTheRead) {
   const FakeLocals fake;
   const uint64_t frames[] = {kInner, kOuter, kCode, kIterator, kNames};
   size_t read = 0;

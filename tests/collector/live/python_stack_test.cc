@@ -168,7 +168,7 @@ TEST_F(PythonStackTest, EveryInstalledInterpreter) {
   }
 }
 
-TEST_F(PythonStackTest, AVersionThatIsNotKnownIsSaid) {
+TEST_F(PythonStackTest, UnknownVersionIsReported) {
   for (const Installed& python : Interpreters()) {
     if (IsKnown(python)) continue;
     SCOPED_TRACE(python.path);
@@ -184,7 +184,7 @@ TEST_F(PythonStackTest, AVersionThatIsNotKnownIsSaid) {
   }
 }
 
-TEST_F(PythonStackTest, SubInterpretersFramesFollowTheirCallersOnes) {
+TEST_F(PythonStackTest, FramesOfSubInterpretersFollowTheirCallers) {
   constexpr char kNested[] = R"(try:
     import _interpreters as interpreters
 except ImportError:
@@ -216,7 +216,7 @@ TEST(PythonStackHostileTest, SoundMemoryIsRead) {
   EXPECT_TRUE(stack.frames[0].entry);
 }
 
-TEST(PythonStackHostileTest, CyclesEnd) {
+TEST(PythonStackHostileTest, CyclesAreCutOff) {
   FakePython fake;
   fake.memory.Put(kOuter + fake.python.layout.frame_previous, kInner);
   PythonStack stack = fake.Read();
@@ -239,7 +239,7 @@ TEST(PythonStackHostileTest, CyclesEnd) {
   EXPECT_EQ(stack.detail, "its frames go on without end");
 }
 
-TEST(PythonStackHostileTest, WhatCannotBeRightIsUnreadable) {
+TEST(PythonStackHostileTest, InvalidMemoryIsUnreadable) {
   const python::Layout at = python::rows::Python310();
   const struct {
     const char* what;
@@ -272,7 +272,7 @@ TEST(PythonStackHostileTest, WhatCannotBeRightIsUnreadable) {
   EXPECT_EQ(stack.frames.at(0).frame.line, 0);
 }
 
-TEST(PythonStackHostileTest, ListsOfThreadsEnd) {
+TEST(PythonStackHostileTest, CyclicListsOfThreadsAreCutOff) {
   FakePython fake;
   const python::Layout& at = fake.python.layout;
   constexpr uint64_t kInterpreter = 0x8000;

@@ -40,7 +40,7 @@ TEST_F(RunRootTest, MakesPrivateDirectories) {
   EXPECT_EQ(ModeOf(run.path() + "/rings"), 0700u);
 }
 
-TEST_F(RunRootTest, FollowsNoLink) {
+TEST_F(RunRootTest, DoesNotFollowLinks) {
   std::filesystem::create_directory(directory_.path() + "/elsewhere");
   std::filesystem::create_symlink("elsewhere", Root());
   EXPECT_FALSE(RunRoot::Create(Root(), &problem_).valid());
@@ -48,14 +48,14 @@ TEST_F(RunRootTest, FollowsNoLink) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/elsewhere"));
 }
 
-TEST_F(RunRootTest, RefusesARootThatOthersMayEnter) {
+TEST_F(RunRootTest, RefusesARootWithAccessForOthers) {
   mkdir(Root().c_str(), 0700);
   chmod(Root().c_str(), 0755);
   EXPECT_FALSE(RunRoot::Create(Root(), &problem_).valid());
   EXPECT_THAT(problem_, HasSubstr("0755"));
 }
 
-TEST_F(RunRootTest, RefusesARootOfSomebodyElse) {
+TEST_F(RunRootTest, RefusesARootOfAnotherUser) {
   mkdir(Root().c_str(), 0700);
   if (chown(Root().c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root";
   EXPECT_FALSE(RunRoot::Create(Root(), &problem_).valid());
@@ -83,7 +83,7 @@ TEST_F(RunRootTest, OneAgentPerDirectory) {
   EXPECT_TRUE(RunRoot::TakeAgentLock(&second));
 }
 
-TEST_F(RunRootTest, CleanSparesRunsInUseAndTheNewest) {
+TEST_F(RunRootTest, CleanKeepsRunsInUseAndTheNewest) {
   const RunDirectory in_use = RunRoot::Create(Root(), &problem_);
   std::string ended[3];
   for (std::string& path : ended) path = RunRoot::Create(Root(), &problem_).path();
@@ -95,7 +95,7 @@ TEST_F(RunRootTest, CleanSparesRunsInUseAndTheNewest) {
   EXPECT_TRUE(std::filesystem::exists(live));
 }
 
-TEST_F(RunRootTest, RemoveFollowsNoLinkOutOfTheRun) {
+TEST_F(RunRootTest, RemoveDoesNotFollowLinksOutOfTheRun) {
   std::ofstream(directory_.path() + "/precious") << "x";
   const std::string run = RunRoot::Create(Root(), &problem_).path();
   std::filesystem::create_symlink(directory_.path(), run + "/rings/out");

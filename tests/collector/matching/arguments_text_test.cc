@@ -1,4 +1,4 @@
-// What a call was given, as a report says it.
+// The arguments of a call as text in a report.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace rollcall {
 namespace {
 
-// Of the one call of rank 0.
+// The text of the only call of rank 0.
 std::string TextOf(std::string_view call) {
   const TextTraceResult parsed =
       ParseTextTrace("ranks 3\n0: " + std::string(call) + " @ main:10\n");
@@ -21,14 +21,14 @@ std::string TextOf(std::string_view call) {
   return ArgumentsText(trace, trace.arguments[event.arguments]);
 }
 
-TEST(ArgumentsText, SaysWhichWayAMessageGoes) {
+TEST(ArgumentsText, StatesTheDirectionOfMessages) {
   EXPECT_EQ(TextOf("Send 4xMPI_INT peer=2 tag=7"), "4 × MPI_INT, to rank 2, tag 7");
   EXPECT_EQ(TextOf("Recv 4xMPI_INT peer=any tag=any"), "4 × MPI_INT, from any rank, any tag");
   EXPECT_EQ(TextOf("Sendrecv 4xMPI_INT peer=2 tag=7 from=1 fromtag=8"),
             "4 × MPI_INT, to rank 2, tag 7, from rank 1, tag 8");
 }
 
-TEST(ArgumentsText, APersistentSendIsASend) {
+TEST(ArgumentsText, PersistentCallsReadLikeOrdinaryOnes) {
   for (const std::string_view send :
        {"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Psend_init"}) {
     EXPECT_EQ(TextOf(std::string(send) + " 4xMPI_INT peer=2 tag=7 request=r"),

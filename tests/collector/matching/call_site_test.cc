@@ -40,7 +40,7 @@ Code MakePythonCode(const std::string& function, int line) {
   return code;
 }
 
-// `native`, called by `python`, as a ring gives it.
+// The path of `native` frames called by `python` frames, as a ring stores it.
 CallPath MakePythonPath(std::vector<uint32_t> native, std::vector<uint32_t> python,
                         ring::PythonEnd end = ring::PythonEnd::kComplete) {
   CallPath path = MakePath(native);
@@ -51,7 +51,7 @@ CallPath MakePythonPath(std::vector<uint32_t> native, std::vector<uint32_t> pyth
   return path;
 }
 
-TEST(CallSites, OneLineCopiedByTheCompilerIsOneSite) {
+TEST(CallSites, CompilersCopiesOfALineAreOneSite) {
   Trace trace;
   trace.codes = {MakeCode(0x10, "f", 7), MakeCode(0x90, "f", 7), MakeCode(0x20, "f", 8)};
   for (uint32_t code = 0; code < 3; ++code) {
@@ -63,7 +63,7 @@ TEST(CallSites, OneLineCopiedByTheCompilerIsOneSite) {
   EXPECT_EQ(sites.Id(kNoIndex), 0u);
 }
 
-TEST(CallSites, WithoutLinesTheAddressCounts) {
+TEST(CallSites, AddressesAreComparedIfLinesAreUnknown) {
   Trace trace;
   trace.codes = {MakeCode(0x10, "f", 0), MakeCode(0x90, "f", 0), MakeCode(0x10, "f", 0)};
   for (uint32_t code = 0; code < 3; ++code) {
@@ -74,7 +74,7 @@ TEST(CallSites, WithoutLinesTheAddressCounts) {
   EXPECT_EQ(sites.Id(0), sites.Id(2));
 }
 
-TEST(CallSites, PathsPartInTheDeepestCommonFunction) {
+TEST(CallSites, PathsDivergeInTheDeepestCommonFunction) {
   Trace trace;
   trace.codes = {MakeCode(0x10, "main", 7), MakeCode(0x20, "f", 20), MakeCode(0x30, "f", 30),
                  MakeCode(0x40, "g", 40)};
@@ -87,11 +87,11 @@ TEST(CallSites, PathsPartInTheDeepestCommonFunction) {
   EXPECT_EQ(branch.a.line, 20);
   EXPECT_EQ(branch.b.line, 30);
   EXPECT_LT(branch.order, 0);
-  const PathDivergence pointer = sites.Part(0, 2);  // one call in main led to f and to g
+  const PathDivergence pointer = sites.Part(0, 2);  // one call in main() led to f() and to g()
   EXPECT_TRUE(pointer.known);
   EXPECT_FALSE(pointer.branch);
   EXPECT_EQ(pointer.a.function, "main");
-  EXPECT_FALSE(sites.Part(0, 3).known);  // cut off: nothing to compare from
+  EXPECT_FALSE(sites.Part(0, 3).known);  // truncated: no common frame to compare from
   EXPECT_TRUE(sites.Part(0, 0).same);
 }
 
@@ -110,14 +110,14 @@ TEST(CallSites, InlinedFramesAreCompared) {
   EXPECT_EQ(sites.UserFrame(0).line, 3);
 }
 
-TEST(CallSites, PythonLinesPartWhatLooksAlikeNatively) {
+TEST(CallSites, PythonLinesDistinguishEqualNativePaths) {
   Trace trace;
   trace.codes = {MakeCode(0x10, "PyMPI_Barrier", 0), MakePythonCode("save", 8),
                  MakePythonCode("save", 12), MakePythonCode("<module>", 30), MakePythonCode("", 0)};
   trace.call_paths = {MakePythonPath({0}, {1, 3}), MakePythonPath({0}, {2, 3}),
                       MakePythonPath({0}, {1, 3}),
                       MakePythonPath({0}, {2}, ring::PythonEnd::kDepthLimit)};
-  // A native walk that was cut does not matter: the Python frames are all there.
+  // A truncated native walk does not matter here, because all Python frames are recorded.
   trace.call_paths[1].end = ring::StackEnd::kDepthLimit;
   const CallSites sites(trace);
   EXPECT_EQ(sites.Id(0), sites.Id(2));
@@ -132,7 +132,7 @@ TEST(CallSites, PythonLinesPartWhatLooksAlikeNatively) {
   EXPECT_EQ(sites.UserFrame(1).line, 12);
 }
 
-TEST(CallSites, WherePythonCouldNotBeReadNothingIsTheSame) {
+TEST(CallSites, CallsWithUnreadablePythonFramesHaveNoSite) {
   Trace trace;
   trace.codes = {MakeCode(0x10, "PyMPI_Barrier", 0), MakePythonCode("", 0),
                  MakePythonCode("<module>", 30)};
@@ -145,7 +145,7 @@ TEST(CallSites, WherePythonCouldNotBeReadNothingIsTheSame) {
   EXPECT_FALSE(sites.Part(0, 1).known);
 }
 
-TEST(CallSites, TwoLinesOfTheInterpreterAreNoBranch) {
+TEST(CallSites, TwoLinesOfTheInterpreterAreNotABranch) {
   Trace trace;
   trace.codes = {MakeCode(0x10, "PyMPI_Barrier", 0),
                  MakeCode(0x20, "_PyEval_EvalFrameDefault", 100),
@@ -159,8 +159,8 @@ TEST(CallSites, TwoLinesOfTheInterpreterAreNoBranch) {
   EXPECT_FALSE(CallSites(trace).Part(0, 1).known);
 }
 
-// What exit() calls, and main(), are called from one function of libc.
-TEST(CallSites, TwoLinesOfLibcAreNoBranch) {
+// One function of libc calls both main() and exit(), and exit() calls further functions.
+TEST(CallSites, TwoLinesOfLibcAreNotABranch) {
   Trace trace;
   trace.codes = {MakeCode(0x10, "close_mpi", 9), MakeCode(0x20, "main", 25),
                  MakeCode(0x30, "__libc_start_call_main", 58),
@@ -173,7 +173,7 @@ TEST(CallSites, TwoLinesOfLibcAreNoBranch) {
   EXPECT_FALSE(CallSites(trace).Part(0, 1).known);
 }
 
-TEST(CallSites, ContextIsNoPartOfACall) {
+TEST(CallSites, ContextIsNotPartOfACallSite) {
   Trace trace;
   trace.codes = {MakeCode(0x10, "thread_main", 40), MakePythonCode("step", 8),
                  MakePythonCode("step", 9)};

@@ -16,17 +16,17 @@ std::optional<Shift> ShiftOf(std::string_view text) {
   return FindShift(parsed.trace, sites, BuildHistory(parsed.trace, 0));
 }
 
-TEST(FindLoop, TakesTheShortestPeriodAndItsBeginning) {
+TEST(FindLoop, FindsTheShortestPeriodAndItsBeginning) {
   const std::vector<uint64_t> keys = {9, 1, 2, 1, 2, 1, 2};
   EXPECT_EQ(FindLoop(keys, keys.size()).period, 2u);
   EXPECT_EQ(FindLoop(keys, keys.size()).begin, 1u);
   EXPECT_EQ(FindLoop({1, 1, 1}, 3).period, 1u);
   EXPECT_EQ(FindLoop({1, 2, 3}, 3).period, 0u);
-  EXPECT_EQ(FindLoop({1, 2, 1}, 3).period, 0u);  // not twice whole
+  EXPECT_EQ(FindLoop({1, 2, 1}, 3).period, 0u);  // not two complete iterations
   EXPECT_EQ(FindLoop({}, 0).period, 0u);
 }
 
-TEST(FindShift, FindsWhatWasLeftOut) {
+TEST(FindShift, FindsSkippedCall) {
   const auto shift = ShiftOf(R"(
 ranks 3
 0-2: Barrier @ main:1
@@ -41,7 +41,7 @@ ranks 3
   EXPECT_FALSE(shift->tie);
 }
 
-TEST(FindShift, FindsWhatIsLeftOutEachTime) {
+TEST(FindShift, FindsCallSkippedInEachIteration) {
   const auto shift = ShiftOf(R"(
 ranks 3
 0-2: Barrier @ main:1
@@ -58,8 +58,8 @@ end
   EXPECT_FALSE(shift->extra);
 }
 
-TEST(FindShift, RoundsOfOneCallAreNotCompared) {
-  // Rank 0 makes from one line what the others make from two: no call of theirs is missing.
+TEST(FindShift, DifferentPeriodsWithEqualCallsAreNotAShift) {
+  // Rank 0 makes all calls from one line, and the others from two lines. No call is missing.
   EXPECT_FALSE(ShiftOf(R"(
 ranks 3
 repeat 4
@@ -72,7 +72,7 @@ end
                    .has_value());
 }
 
-TEST(FindShift, TwoArmsOfABranchAreNoShift) {
+TEST(FindShift, TwoArmsOfABranchAreNotAShift) {
   EXPECT_FALSE(ShiftOf(R"(
 ranks 3
 repeat 3
@@ -84,8 +84,8 @@ end
                    .has_value());
 }
 
-TEST(FindShift, ATurnIsNoShift) {
-  // Two nonblocking calls in the other order: nobody left anything out.
+TEST(FindShift, SwappedNonblockingCallsAreNotAShift) {
+  // Two nonblocking calls in swapped order: no rank skipped a call.
   EXPECT_FALSE(ShiftOf(R"(
 ranks 3
 0,1: Ibarrier request=a @ main:1
@@ -96,8 +96,8 @@ ranks 3
                    .has_value());
 }
 
-TEST(FindShift, NobodyIsTheMeasureOfTheOthers) {
-  // Three ranks, three histories: rank 2 has sent its part, and is one call ahead of rank 0.
+TEST(FindShift, FindsSkippedCallIfAllHistoriesDiffer) {
+  // Three ranks with three histories: rank 2 has sent its part and is one call ahead of rank 0.
   const auto shift = ShiftOf(R"(
 ranks 3
 0-2: Barrier @ main:1
@@ -112,8 +112,9 @@ ranks 3
   EXPECT_FALSE(shift->extra);
 }
 
-TEST(FindShift, ALongShiftNeedsMoreThanOneCallThatAgrees) {
-  // Both arms all the time, and one place at the end that happens to be an arm of rank 0's, too.
+TEST(FindShift, LongShiftNeedsMoreThanOneMatchingCall) {
+  // Different arms of a branch throughout, and a last call site that is also used by one arm of
+  // rank 0.
   EXPECT_FALSE(ShiftOf(R"(
 ranks 3
 repeat 20
@@ -127,7 +128,7 @@ end
                    .has_value());
 }
 
-TEST(FindShift, RoundsOfALoopMayBeManyCalls) {
+TEST(FindShift, FindsSeveralSkippedIterations) {
   const auto shift = ShiftOf(R"(
 ranks 3
 repeat 5
@@ -143,8 +144,9 @@ end
   EXPECT_EQ(shift->calls, 3u);
 }
 
-TEST(FindShift, TheMajorityNeedNotHaveOneHistory) {
-  // Three both-arms histories, and one that is shifted against all of them.
+TEST(FindShift, MajorityMayHaveDifferentHistories) {
+  // Three histories that differ only in the arm of a branch, and one that is shifted against all of
+  // them.
   const auto shift = ShiftOf(R"(
 ranks 5
 0: Barrier @ main:1

@@ -24,7 +24,7 @@ SourceFrame Native(const std::string& module, int line) {
   return frame;
 }
 
-TEST(UserCode, WhatLibrariesBringIsTheirs) {
+TEST(UserCode, NamesTheFrameworkOfLibraryFiles) {
   const std::string lib = "/home/u/env/lib/python3.9";
   EXPECT_EQ(FrameworkOf(Python(lib + "/site-packages/torch/nn/modules/module.py")), "torch");
   EXPECT_EQ(FrameworkOf(Python(lib + "/site-packages/six.py")), "six");
@@ -42,7 +42,7 @@ TEST(UserCode, WhatLibrariesBringIsTheirs) {
   EXPECT_EQ(FrameworkOf(Native("/usr/lib/libmpi.so.40", 7)), "libmpi");
 }
 
-TEST(UserCode, EverythingElseIsTheUsers) {
+TEST(UserCode, OtherFilesAreUserCode) {
   for (const char* file :
        {"/home/u/train.py", "train.py", "<ipython-input-3-abcdef>", "<string>", "<stdin>",
         "/tmp/ipykernel_12/34.py", "/home/u/job.zip/job/main.py", "/home/u/app.pyz/__main__.py",
@@ -58,8 +58,8 @@ const SourceFrame* Innermost(const std::vector<SourceFrame>& frames) {
   return InnermostUserFrame(pointers);
 }
 
-// NCCL's profiler events are told from inside NCCL, which may be linked into the user's program.
-TEST(UserCode, WhatAnNcclFunctionCalledIsNotTheUsers) {
+// NCCL reports profiler events from inside NCCL, which may be linked into the user's program.
+TEST(UserCode, FramesBelowAnNcclFunctionAreNotUserCode) {
   const auto in = [](const char* function, int line) {
     SourceFrame frame = Native("/home/u/job", line);
     frame.function = function;
@@ -72,14 +72,14 @@ TEST(UserCode, WhatAnNcclFunctionCalledIsNotTheUsers) {
   EXPECT_EQ(Innermost({in("taskAppend", 1), in("ncclAllReduce", 2)})->line, 1);
 }
 
-TEST(UserCode, TheInnermostOfTheUsersIsShown) {
-  // The extension and the package have lines, too.
+TEST(UserCode, FindsTheInnermostUserFrame) {
+  // The extension and the package have line numbers as well.
   const std::vector<SourceFrame> frames = {
       Native("/lib/libmpi.so.40", 3), Native("/site-packages/mpi4py/MPI.so", 4),
       Python("/site-packages/torch/nn/parallel.py", 5), Python("/home/u/model.py", 6),
       Python("/home/u/train.py", 7)};
   EXPECT_EQ(Innermost(frames)->line, 6);
-  // Nothing of the user's: what Python says is of more use than an extension's inside.
+  // Without a user frame, a Python frame is more useful than a frame inside an extension.
   EXPECT_EQ(Innermost({frames[0], frames[1], frames[2]})->line, 5);
   EXPECT_EQ(Innermost({frames[0], frames[1]})->line, 4);
   // A user's own extension is the user's code.

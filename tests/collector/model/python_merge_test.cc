@@ -9,9 +9,10 @@
 namespace rollcall {
 namespace {
 
-// Words, innermost first. Native: "L" a frame of the loop, "i" one of the interpreter's others,
-// anything else a frame that stays; a last "..." cuts the walk. Python: names, "!" behind one ends
-// a run; a last "..." says that there are further frames.
+// Both texts are words, innermost frame first. Native: "L" is a frame of the interpreter loop, "i"
+// another frame of the interpreter, any other word a frame that stays; a final "..." truncates the
+// walk. Python: names; a "!" after a name ends a run; a final "..." means that there are further
+// frames.
 std::string Merge(const std::string& native_text, const std::string& python_text) {
   std::vector<NativeKind> kinds;
   std::vector<std::string> native;
@@ -48,13 +49,13 @@ std::string Merge(const std::string& native_text, const std::string& python_text
   return text + (merged.apart ? "(apart)" : "");
 }
 
-TEST(PythonMerge, ARunTakesThePlaceOfItsLoop) {
+TEST(PythonMerge, PythonFramesReplaceTheirInterpreterLoop) {
   EXPECT_EQ(Merge("MPI.so i L i i main", "save step top!"), "MPI.so save step top main ");
-  // To 3.10 every Python call is a run of its own.
+  // Up to Python 3.10 every Python call is a run of its own.
   EXPECT_EQ(Merge("MPI.so i L i L i i L i main", "save! step! top!"), "MPI.so save step top main ");
 }
 
-TEST(PythonMerge, ExtensionsStayBetween) {
+TEST(PythonMerge, ExtensionFramesStayBetweenPythonFrames) {
   EXPECT_EQ(Merge("MPI.so L i callback.so i L i main", "on_batch! train top!"),
             "MPI.so on_batch callback.so train top main ");
   EXPECT_EQ(Merge("MPI.so L callback.so main embeds", "on_batch!"),
@@ -63,28 +64,28 @@ TEST(PythonMerge, ExtensionsStayBetween) {
   EXPECT_EQ(Merge("", "a b!"), "a b ");
 }
 
-TEST(PythonMerge, BeyondACutOfTheNativeWalkPythonGoesOn) {
+TEST(PythonMerge, PythonFramesContinueAfterATruncatedNativeWalk) {
   EXPECT_EQ(Merge("MPI.so L i L ...", "a! b! c d! e!"), "MPI.so a b c d e ");
   EXPECT_EQ(Merge("x y z ...", "a! b!"), "x y z a b ");
 }
 
-TEST(PythonMerge, BeyondACutOfThePythonWalkTheLoopsStay) {
+TEST(PythonMerge, LoopFramesRemainAfterATruncatedPythonWalk) {
   EXPECT_EQ(Merge("MPI.so L i L i L main", "a! b ..."), "MPI.so a b L main ");
 }
 
-TEST(PythonMerge, WhatDoesNotFitIsNotGuessed) {
+TEST(PythonMerge, StacksThatDoNotFitAreKeptApart) {
   // One frame of the loop was not recognised.
   EXPECT_EQ(Merge("MPI.so i L i ext.so i i i main", "a! b!"), "MPI.so a b main (apart)");
-  // Before symbolization, none is.
+  // Before symbolization no frame of the loop is recognised.
   EXPECT_EQ(Merge("MPI.so i i i i main", "a! b!"), "MPI.so a b main (apart)");
   // More loops than runs.
   EXPECT_EQ(Merge("MPI.so L ext.so L L main", "a! b!"), "MPI.so a b main (apart)");
-  // What follows may lie between frames that the walk did not come to.
+  // The Python frames may belong between native frames that the walk did not reach.
   EXPECT_EQ(Merge("MPI.so i i ext.so ...", "a! b!"), "MPI.so a b (apart)");
   EXPECT_EQ(Merge("MPI.so main", "a! b!"), "MPI.so main a b (apart)");
 }
 
-TEST(PythonMerge, KnowsTheInterpreter) {
+TEST(PythonMerge, RecognisesTheInterpreter) {
   for (const char* path : {"/usr/bin/python3.11", "/opt/bin/python3", "python", "/x/python3.13t",
                            "/usr/lib/libpython3.8.so.1.0"}) {
     EXPECT_TRUE(IsInterpreterModule(path)) << path;
@@ -132,7 +133,7 @@ class MergeInTrace : public ::testing::Test {
   Trace trace_;
 };
 
-TEST_F(MergeInTrace, SymbolsMakeABetterOne) {
+TEST_F(MergeInTrace, SymbolsImproveTheMerge) {
   CallPath path;
   path.end = ring::StackEnd::kComplete;
   path.python_end = ring::PythonEnd::kComplete;
@@ -150,7 +151,7 @@ TEST_F(MergeInTrace, SymbolsMakeABetterOne) {
   EXPECT_EQ(Merged(), "Barrier on_batch call train <module> __libc_start_main ");
 }
 
-TEST_F(MergeInTrace, AProgramThatEmbedsPythonKeepsItsFrames) {
+TEST_F(MergeInTrace, ProgramThatEmbedsPythonKeepsItsFrames) {
   CallPath path;
   path.end = ring::StackEnd::kComplete;
   path.python_end = ring::PythonEnd::kComplete;

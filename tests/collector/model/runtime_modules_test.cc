@@ -5,7 +5,7 @@
 namespace rollcall {
 namespace {
 
-TEST(RuntimeModules, AreKnownByTheirFiles) {
+TEST(RuntimeModules, AreRecognisedByTheirFileNames) {
   EXPECT_EQ(FamilyOf("/usr/lib/x86_64-linux-gnu/libpmix.so.2"), ModuleFamily::kTransport);
   EXPECT_EQ(FamilyOf("/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3/mca_btl_tcp.so"),
             ModuleFamily::kTransport);
@@ -17,13 +17,13 @@ TEST(RuntimeModules, AreKnownByTheirFiles) {
   EXPECT_EQ(FamilyOf(""), ModuleFamily::kUser);
 }
 
-TEST(RuntimeModules, FramesOfNcclAreShownAndItsThreadsMakeNoCallOfTheUsers) {
+TEST(RuntimeModules, NcclIsCommunicationAndNotRuntime) {
   EXPECT_FALSE(IsRuntime(FamilyOf("libnccl.so.2")));
   EXPECT_TRUE(IsCommunication(FamilyOf("libnccl.so.2")));
   EXPECT_FALSE(IsCommunication(FamilyOf("libc.so.6")));
 }
 
-TEST(RuntimeModules, AThreadThatPyTorchStartedMayRunTheUsersHooks) {
+TEST(RuntimeModules, ThreadsOfPyTorchMayRunUserCode) {
   EXPECT_TRUE(StartsOwnThreads(FamilyOf("libmpi.so.40")));
   EXPECT_TRUE(StartsOwnThreads(FamilyOf("libpmix.so.2")));
   EXPECT_FALSE(StartsOwnThreads(FamilyOf("libtorch_cpu.so")));

@@ -28,7 +28,7 @@ ranks 3
 1: waits in Allreduce sum 1xMPI_INT @ main:14
 )";
 
-TEST(JsonReport, HasWhatATestOfAJobNeeds) {
+TEST(JsonReport, HasStatusFindingsAndLines) {
   const OrderedJson verdict = Verdict(kJsonTrace);
   EXPECT_EQ(verdict["format"], "rollcall-verdict");
   EXPECT_EQ(verdict["version"], 1);
@@ -52,7 +52,7 @@ TEST(JsonReport, HasWhatATestOfAJobNeeds) {
   EXPECT_EQ(finding["lines"][1]["function"], "main");
 }
 
-TEST(JsonReport, SurvivesBytesThatAreNoText) {
+TEST(JsonReport, AcceptsNamesThatAreNotUtf8) {
   TextTraceResult parsed = ParseTextTrace(kJsonTrace);
   parsed.trace.communicators[0].name = "\xff\xfe";
   EXPECT_FALSE(RenderJson(parsed.trace, Diagnose(parsed.trace)).empty());
@@ -80,7 +80,7 @@ TEST(JsonReport, HasAllFramesOfBothLanguages) {
   EXPECT_EQ(line["stack"][3]["function"], "<module>");
 }
 
-TEST(JsonReport, MarksContextAsContext) {
+TEST(JsonReport, WritesContextAsASeparateStack) {
   const OrderedJson line = Verdict(kPythonJsonTrace)["findings"][0]["lines"][1];
   EXPECT_EQ(line["function"], "thread_main");
   EXPECT_EQ(line["language"], "native");
@@ -88,7 +88,7 @@ TEST(JsonReport, MarksContextAsContext) {
   EXPECT_EQ(line["context_stack"][0]["line"], 9);
 }
 
-// Every key written is described by the schema, and every key that the schema demands is written.
+// Checks that the schema describes every key written, and that every required key is written.
 void Check(const OrderedJson& schema, const OrderedJson& root, const OrderedJson& value,
            const std::string& where) {
   const OrderedJson* rules = &schema;

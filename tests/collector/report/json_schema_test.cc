@@ -1,4 +1,4 @@
-// Reports of all golden traces against docs/verdict.schema.json, by a validator that is not ours.
+// Validates reports of all golden traces against docs/verdict.schema.json with python3-jsonschema.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What verdict.py ends with where it cannot validate.
+// The exit code of verdict.py if it cannot validate.
 constexpr int kExitSkipped = 77;
 
 TEST(JsonSchema, GoldenReportsAreValid) {

@@ -1,4 +1,4 @@
-// What `rollcall show` prints of traces written as text.
+// The output of `rollcall show` for traces written as text.
 #include "collector/report/show.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ end
 0: waits in Allreduce sum 1xMPI_DOUBLE @ main:20 > exchange:97
 )";
 
-TEST_F(ShowTest, TheTableStandsAtTheVerdict) {
+TEST_F(ShowTest, TableShowsTheCallsAroundTheFinding) {
   Analyze(kShownTrace);
   EXPECT_EQ(Table({.communicator = "", .around = 1}), R"(
 MPI_COMM_WORLD · 4 ranks · 5 collectives
@@ -66,7 +66,7 @@ MPI_COMM_WORLD · 4 ranks · 5 collectives
 )");
 }
 
-TEST_F(ShowTest, NumbersThatSomeHaveNotEnteredOrLost) {
+TEST_F(ShowTest, TableShowsWhyRanksLackACall) {
   Analyze(R"(
 ranks 4
 0-3: Barrier @ main:1
@@ -91,7 +91,7 @@ MPI_COMM_WORLD · 4 ranks · 3 collectives
   EXPECT_EQ(Table({.communicator = "", .sequence = 9}), "error: MPI_COMM_WORLD has 3 collectives");
 }
 
-TEST_F(ShowTest, CommunicatorsByNameAndByWhatTheyTell) {
+TEST_F(ShowTest, SelectsCommunicatorsByNameOrFinding) {
   Analyze(R"(
 ranks 4
 comm low 0,1
@@ -108,7 +108,7 @@ comm high 2,3
             "error: no communicator with collectives is called 'middle'");
 }
 
-TEST_F(ShowTest, TheLastCallsOfARank) {
+TEST_F(ShowTest, ShowsTheLastCallsOfARank) {
   Analyze(R"(
 ranks 2
 0-1: Barrier @ main:1
@@ -129,7 +129,7 @@ ranks 2
   EXPECT_EQ(Rank(2, 9), "error: there is no trace of rank 2");
 }
 
-TEST_F(ShowTest, TwoRanksToTheirFirstDifference) {
+TEST_F(ShowTest, ComparesTwoRanksUpToTheirFirstDifference) {
   Analyze(kShownTrace);
   EXPECT_EQ(Difference(0, 3, 1), R"(
 rank 0 on node0, pid 1000 and rank 3 on node0, pid 1003
@@ -142,7 +142,7 @@ rank 0 on node0, pid 1000 and rank 3 on node0, pid 1003
   EXPECT_EQ(Difference(0, 4), "error: there is no trace of rank 4");
 }
 
-TEST_F(ShowTest, AnArgumentIsADifference) {
+TEST_F(ShowTest, DifferentArgumentsAreADifference) {
   Analyze(R"(
 ranks 2
 0-1: Barrier @ main:1
@@ -152,8 +152,8 @@ ranks 2
   EXPECT_THAT(Difference(0, 1), HasSubstr("the same 1 calls, then they differ"));
 }
 
-// A call that one left out: what follows is found again.
-TEST_F(ShowTest, BehindADifferenceTheSameIsAlignedAgain) {
+// One rank skipped a call: the calls after it are aligned again.
+TEST_F(ShowTest, AlignsEqualCallsAfterADifference) {
   Analyze(R"(
 ranks 2
 comm a 0,1
@@ -169,8 +169,8 @@ comm a 0,1
   EXPECT_EQ(equal, 3u) << text;
 }
 
-// The older half of one ring is lost: both begin where both are recorded.
-TEST_F(ShowTest, RingsThatReachBackDifferentlyFar) {
+// The older half of one ring is lost: the comparison begins at the first call recorded in both.
+TEST_F(ShowTest, ComparesRingsFromTheFirstCallInBoth) {
   Analyze(R"(
 ranks 2
 0-1: Barrier @ main:1
@@ -184,7 +184,7 @@ ranks 2
   EXPECT_THAT(text, HasSubstr("no difference in 2 calls"));
 }
 
-TEST(Columns, CharactersNotBytesAndNoEmptyColumns) {
+TEST(Columns, CountCharactersAndOmitEmptyColumns) {
   EXPECT_EQ(Width("µ×a"), 3u);
   EXPECT_EQ(AlignColumns({{"µ", "", "b"}, {"aaa", "", ""}}),
             (std::vector<std::string>{"µ     b", "aaa"}));

@@ -46,7 +46,7 @@ idle 40
 4: computes @ main(a.c:25) > solve(a.c:9)
 )";
 
-TEST(LiveStackTree, StalledRanksPartFromThoseThatWaitForThem) {
+TEST(LiveStackTree, SeparatesStalledRanksFromWaitingRanks) {
   const StalledJob job(kStalled);
   EXPECT_THAT(job.Tree(), ElementsAre("0-4   main (a.c:25)",          //
                                       "0,2     exchange (a.c:7)",     //
@@ -60,20 +60,20 @@ TEST(LiveStackTree, StalledRanksPartFromThoseThatWaitForThem) {
               HasSubstr("\nstacks:\n  0-4   main (a.c:25)\n"));
 }
 
-TEST(LiveStackTree, IsAsDetailedAsItIsAskedFor) {
+TEST(LiveStackTree, HasTheRequestedDetail) {
   const StalledJob job(kStalled);
   EXPECT_THAT(job.Text(StackDetail::kFull), HasSubstr("      __libc_read\n"));
   EXPECT_THAT(job.Text(StackDetail::kNone), Not(HasSubstr("  stacks\n")));
 }
 
-// A rank computes for different shares of the time at each look.
-TEST(LiveStackTree, SharesOfCpuTimeDoNotPartRanks) {
+// The share of CPU time of a rank differs between samples.
+TEST(LiveStackTree, DifferentCpuSharesDoNotSeparateRanks) {
   StalledJob job(kStalled);
   job.trace.processes[4].live_stacks[0].cpu_ns_per_s = 961'000'000;
   EXPECT_THAT(job.Text(), HasSubstr("  → running, 96-100% CPU\n"));
 }
 
-TEST(LiveStackTree, OtherThreadsHaveTheirNamesAndCountIfTheUsersCodeIsInThem) {
+TEST(LiveStackTree, ShowsOtherThreadsThatRunUserCodeWithTheirNames) {
   StalledJob job(kStalled);
   std::vector<LiveStack>& threads = job.trace.processes[1].live_stacks;
   threads.push_back(threads.front());
@@ -89,7 +89,7 @@ TEST(LiveStackTree, OtherThreadsHaveTheirNamesAndCountIfTheUsersCodeIsInThem) {
   EXPECT_THAT(job.Text(StackDetail::kFull), HasSubstr("thread progress"));
 }
 
-TEST(LiveStackTree, WhyThereIsNoStackIsSaidOnceForAllRanks) {
+TEST(LiveStackTree, ReportsTheReasonForMissingStacksOnce) {
   StalledJob job(kStalled);
   for (const size_t rank : {1, 4}) {
     job.trace.processes[rank].live_stacks[0].frames.clear();
@@ -101,8 +101,8 @@ TEST(LiveStackTree, WhyThereIsNoStackIsSaidOnceForAllRanks) {
   EXPECT_THAT(job.Text(), HasSubstr("    1,4     → running, 100% CPU\n"));
 }
 
-// What a rank did in the past, when it was late, is not where it stands in a call now.
-TEST(LiveStackTree, IsOfRanksOutsideOfCallsOnly) {
+// The stacks of a rank from a time when it was outside a call do not apply while it is in a call.
+TEST(LiveStackTree, OmitsRanksInsideCalls) {
   const StalledJob job(R"(
 ranks 2
 0: computes @ main(a.c:9)

@@ -1,4 +1,4 @@
-// The report as a person sees it, whole. Excerpts come from sources made up here.
+// The complete report as users see it. Source excerpts are made up here.
 #include "collector/report/text_report.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ SourceExcerpt Source(const std::string& file, const std::vector<int>& marked) {
   return excerpt;
 }
 
-TEST(TextReport, ShowsSceneAndCulpritApart) {
+TEST(TextReport, ShowsWaitingRanksAndCulpritSeparately) {
   TextOptions options;
   options.excerpt = Source;
   EXPECT_EQ(Render(kReportedTrace, options),
@@ -65,8 +65,8 @@ TEST(TextReport, ShowsSceneAndCulpritApart) {
 )");
 }
 
-// Whoever goes to look at the culprit needs its host.
-TEST(TextReport, NamesTheHostsOfCulpritsInAJobOfSeveral) {
+// Users need the host of a culprit to inspect it.
+TEST(TextReport, NamesTheHostsOfCulpritsIfThereAreSeveralHosts) {
   const std::string one_host(kReportedTrace);
   EXPECT_EQ(Render(one_host).find("\n  host "), std::string::npos);
   std::string several = one_host;
@@ -75,7 +75,7 @@ TEST(TextReport, NamesTheHostsOfCulpritsInAJobOfSeveral) {
       << Render(several);
 }
 
-TEST(TextReport, ManyHostsAreCounted) {
+TEST(TextReport, CountsTheRestOfManyHosts) {
   std::vector<HostRanks> hosts;
   for (int32_t i = 0; i < 10; ++i) hosts.push_back({"n" + std::to_string(i), -1, {i}});
   hosts[1].device = 3;
@@ -85,9 +85,9 @@ TEST(TextReport, ManyHostsAreCounted) {
             "rank 5 on n5; rank 6 on n6; rank 7 on n7; and 2 more");
 }
 
-// The history tells a condition on the rank from one on what the rank sees; a first time tells
-// nothing.
-TEST(TextReport, AConditionOnTheRankIsSaidToBe) {
+// The history distinguishes a condition on the rank from a condition on other data. A first
+// occurrence tells nothing.
+TEST(TextReport, SaysThatTheConditionDependsOnTheRank) {
   const std::string report = Render(R"(
 ranks 3
 repeat 4
@@ -104,7 +104,7 @@ end
       << report;
 }
 
-TEST(TextReport, AFirstTimeSaysNothingOfTheCondition) {
+TEST(TextReport, FirstOccurrenceSaysNothingAboutTheCondition) {
   const std::string report = Render(
       "ranks 3\nsource\n1,2: waits in Barrier @ main:10\n0: waits in Bcast root=0 1xMPI_INT @ "
       "main:30\n");
@@ -112,7 +112,7 @@ TEST(TextReport, AFirstTimeSaysNothingOfTheCondition) {
   EXPECT_EQ(report.find("  note   "), std::string::npos) << report;
 }
 
-TEST(TextReport, SaysWhatANearMissMissed) {
+TEST(TextReport, ExplainsNearMisses) {
   constexpr std::string_view kWaiting[] = {"Probe peer=0 tag=8", "Recv 1xMPI_INT peer=0 tag=8"};
   constexpr std::string_view kAwaited[] = {"a message from rank 0, tag 8",
                                            "1 × MPI_INT, from rank 0, tag 8"};
@@ -140,7 +140,7 @@ TEST(TextReport, SaysThatNothingWasFound) {
             "rollcall: finished, nothing found · 2 ranks on 1 host\n");
 }
 
-TEST(TextReport, SaysThatNoRankAppeared) {
+TEST(TextReport, SaysThatNoRankWasRecorded) {
   const Trace empty;
   EXPECT_EQ(RenderText(empty, Diagnose(empty)), "rollcall: no rank was recorded\n");
 }
@@ -155,7 +155,7 @@ comm group 0-2
   EXPECT_NE(text.find("ranks 3-5 wait behind it (3 in all)"), std::string::npos) << text;
 }
 
-TEST(TextReport, NamesWhatIsMissing) {
+TEST(TextReport, NamesRanksWithoutATrace) {
   const std::string text = Render(R"(
 ranks 3
 idle 60
@@ -173,7 +173,7 @@ ranks 3
 2: waits in Allreduce sum 1xMPI_INT @ thread_main(engine.cpp:3) context <module>(train.py:9)
 )";
 
-TEST(TextReport, ShowsTheUsersPythonFramesAndFoldsTheOthers) {
+TEST(TextReport, ShowsUserPythonFramesAndFoldsOthers) {
   const std::string text = Render(kPythonTrace);
   EXPECT_NE(text.find(R"(
     ranks 0,1 arrived there by
@@ -187,7 +187,7 @@ TEST(TextReport, ShowsTheUsersPythonFramesAndFoldsTheOthers) {
   EXPECT_EQ(text.find("rank 2 arrived there by"), std::string::npos) << "one frame is in its row";
 }
 
-TEST(TextReport, ShowsAllFramesOrNoneWhenAsked) {
+TEST(TextReport, ShowsAllFramesOrNoneOnRequest) {
   TextOptions options;
   options.stacks = StackDetail::kFull;
   const std::string full = Render(kPythonTrace, options);

@@ -14,7 +14,7 @@ std::string_view View(const std::vector<uint8_t>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// No two parts of it are alike.
+// Pseudo-random bytes, which do not compress.
 std::vector<uint8_t> Noise(size_t size) {
   std::vector<uint8_t> bytes(size);
   uint64_t state = 1;
@@ -25,7 +25,7 @@ std::vector<uint8_t> Noise(size_t size) {
   return bytes;
 }
 
-TEST(Compression, EachPieceIsWholeWhenItArrives) {
+TEST(Compression, EachPieceCanBeDecompressedOnArrival) {
   Compressor compressor(18);
   Decompressor decompressor;
   for (const char* text : {"first", "", "second, longer than the first", "first"}) {
@@ -35,14 +35,14 @@ TEST(Compression, EachPieceIsWholeWhenItArrives) {
   }
 }
 
-TEST(Compression, WhatCameBeforeCostsNextToNothing) {
+TEST(Compression, RepeatedPieceCompressesToAlmostNothing) {
   Compressor compressor(18);
   const std::vector<uint8_t> noise = Noise(50'000);
   const size_t first = compressor.Compress(noise).size();
   EXPECT_LT(compressor.Compress(noise).size(), first / 100);
 }
 
-TEST(Compression, MoreThanWasAnnouncedIsRefused) {
+TEST(Compression, RejectsMoreBytesThanAnnounced) {
   Compressor compressor(18);
   const std::vector<uint8_t> packed = compressor.Compress(std::vector<uint8_t>(1 << 20));
   std::vector<uint8_t> bytes;
@@ -52,7 +52,7 @@ TEST(Compression, MoreThanWasAnnouncedIsRefused) {
   EXPECT_LE(bytes.size(), size_t{1} << 20);
 }
 
-TEST(Compression, DamageIsRefused) {
+TEST(Compression, RejectsDamagedData) {
   Compressor compressor(18);
   std::vector<uint8_t> packed = compressor.Compress(Noise(10'000));
   packed[0] ^= 1;
@@ -60,8 +60,8 @@ TEST(Compression, DamageIsRefused) {
   EXPECT_FALSE(Decompressor().Append(View(packed), 10'000, &bytes));
 }
 
-// A frame may ask for any window (RFC 8878, 3.1.1.1.2): memory is the receiver's.
-TEST(Compression, ALargerWindowIsRefused) {
+// A frame may ask for any window size (RFC 8878, 3.1.1.1.2), and the receiver allocates it.
+TEST(Compression, RejectsLargerWindow) {
   const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),
                                                                    ZSTD_freeCCtx);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, kMostWindowLog + 1);

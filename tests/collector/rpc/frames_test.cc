@@ -5,7 +5,7 @@
 namespace rollcall::rpc {
 namespace {
 
-TEST(FramesTest, FrameIsTheSameAfterTheProtocol) {
+TEST(FramesTest, RoundTripKeepsFrame) {
   SourceFrame frame;
   frame.function = "Model.step";
   frame.file = "train.py";
@@ -18,7 +18,7 @@ TEST(FramesTest, FrameIsTheSameAfterTheProtocol) {
     ToRpc(frame, &message);
     EXPECT_EQ(FromRpc(message), frame);
   }
-  // What no rollcall sends.
+  // A value that no version of rollcall sends.
   SymbolFrame message;
   message.set_language(77);
   EXPECT_EQ(FromRpc(message).language, Language::kNative);

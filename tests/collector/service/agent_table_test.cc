@@ -30,7 +30,7 @@ class RefusedLink : public AgentLink {
 
 class AgentTableTest : public ::testing::Test {
  protected:
-  // Joins an agent under the next number and has it greet. Returns those it replaces.
+  // Joins an agent under the next number and handles its greeting. Returns those that it replaces.
   std::vector<uint64_t> Greet(const rpc::Hello& hello, int64_t now_ns = 0) {
     ++number_;
     table_.Join(number_, std::make_shared<RefusedLink>(&refused_[number_]), now_ns);
@@ -49,10 +49,10 @@ class AgentTableTest : public ::testing::Test {
   static constexpr uint64_t kMostHeld = uint64_t{4} << 20;  // 1 MiB of it for journals
   AgentTable table_{kMostHeld};
   uint64_t number_ = 0;
-  std::map<uint64_t, std::string> refused_;  // by number, why
+  std::map<uint64_t, std::string> refused_;  // reason, by number
 };
 
-TEST_F(AgentTableTest, AnotherProtocolIsRefused) {
+TEST_F(AgentTableTest, RefusesAnotherProtocol) {
   rpc::Hello hello = Hello("a");
   hello.set_protocol(2);
   EXPECT_THAT(Greet(hello), IsEmpty());
@@ -60,14 +60,14 @@ TEST_F(AgentTableTest, AnotherProtocolIsRefused) {
   EXPECT_EQ(table_.FindConnected(1), nullptr);
 }
 
-// Every container is called localhost, and their run directories may be one path.
-TEST_F(AgentTableTest, TwoAgentsOfOnePlaceWithIdsBothStay) {
+// Containers may all be called localhost and have the same run directory path.
+TEST_F(AgentTableTest, AcceptsTwoAgentsOfOnePlaceWithDifferentIds) {
   EXPECT_THAT(Greet(Hello("localhost", 7)), IsEmpty());
   EXPECT_THAT(Greet(Hello("localhost", 8)), IsEmpty());
   EXPECT_EQ(table_.connected(), 2u);
 }
 
-TEST_F(AgentTableTest, AnAgentThatReconnectsReplacesItsOldConnection) {
+TEST_F(AgentTableTest, ReconnectingAgentReplacesItsOldConnection) {
   Greet(Hello("localhost", 7));
   Greet(Hello("localhost", 8));
   EXPECT_THAT(Greet(Hello("localhost", 7)), ElementsAre(1));
@@ -76,14 +76,14 @@ TEST_F(AgentTableTest, AnAgentThatReconnectsReplacesItsOldConnection) {
   EXPECT_EQ(table_.connected(), 2u);
 }
 
-TEST_F(AgentTableTest, AnAgentTakesThePlaceOfOneThatLeft) {
+TEST_F(AgentTableTest, NewAgentReplacesOneThatLeft) {
   Greet(Hello("a", 7));
   table_.Find(1)->left = true;
   EXPECT_THAT(Greet(Hello("a", 8)), ElementsAre(1));
   EXPECT_EQ(refused_[1], "") << "its connection is gone";
 }
 
-TEST_F(AgentTableTest, WithoutIdsTheSuccessorReplacesAndTheReplacedOneWaitsUntilItLeft) {
+TEST_F(AgentTableTest, WithoutIdsReplacedAgentIsRefusedUntilItsSuccessorLeaves) {
   Greet(Hello("a", 0, 100));
   EXPECT_THAT(Greet(Hello("a", 0, 200)), ElementsAre(1));
   EXPECT_EQ(refused_[1], kReplaced);
@@ -97,7 +97,7 @@ TEST_F(AgentTableTest, WithoutIdsTheSuccessorReplacesAndTheReplacedOneWaitsUntil
   EXPECT_NE(table_.FindConnected(4), nullptr);
 }
 
-TEST_F(AgentTableTest, HostAndDirectoryAreCleaned) {
+TEST_F(AgentTableTest, SanitizesHostAndDirectory) {
   rpc::Hello hello = Hello("node\x1b[2J\nrollcall: no deadlock");
   hello.set_run_directory("/tmp\r\nx");
   Greet(hello);
@@ -106,7 +106,7 @@ TEST_F(AgentTableTest, HostAndDirectoryAreCleaned) {
   }
 }
 
-TEST_F(AgentTableTest, WhoIsSilentForTooLongIsLostUntilItComesBack) {
+TEST_F(AgentTableTest, SilentAgentIsLostUntilItReturns) {
   Greet(Hello("a", 1), 0);
   Greet(Hello("b", 2), 50);
   const AgentTable::Agents lost = table_.TakeLost(101, 100);
@@ -118,7 +118,7 @@ TEST_F(AgentTableTest, WhoIsSilentForTooLongIsLostUntilItComesBack) {
   EXPECT_THAT(table_.lost(), IsEmpty());
 }
 
-TEST_F(AgentTableTest, AJournalBeyondTheBoundEndsAtItsGapAndIsNamed) {
+TEST_F(AgentTableTest, ReportsJournalThatExceedsTheLimit) {
   Greet(Hello("a", 1));
   Agent* agent = table_.Find(1);
   const std::string most(1 << 20, '\n');
@@ -134,7 +134,7 @@ TEST_F(AgentTableTest, AJournalBeyondTheBoundEndsAtItsGapAndIsNamed) {
   EXPECT_EQ(problems[0].source, "a journal");
 }
 
-TEST_F(AgentTableTest, AJournalIsReadAgainWhereLinesCame) {
+TEST_F(AgentTableTest, ReadsJournalAgainOnlyIfLinesWereAdded) {
   Greet(Hello("a", 1));
   Greet(Hello("b", 2));
   const std::string line = FormatJournalLine(journal::JobEnd{});
@@ -149,7 +149,7 @@ TEST_F(AgentTableTest, AJournalIsReadAgainWhereLinesCame) {
   EXPECT_TRUE(table_.ReadJournals().at(3)->journal.events.empty());
 }
 
-TEST_F(AgentTableTest, WhatIsHeldOfAnAgentIsFreedWithIt) {
+TEST_F(AgentTableTest, FreesBytesOfARemovedAgent) {
   Greet(Hello("a", 1));
   table_.AddJournal(table_.Find(1), std::string(1 << 19, '\n'));
   table_.AddEnvironment(table_.Find(1), "{}");
@@ -160,7 +160,7 @@ TEST_F(AgentTableTest, WhatIsHeldOfAnAgentIsFreedWithIt) {
   EXPECT_EQ(table_.bytes_for_rings(), kMostHeld);
 }
 
-TEST_F(AgentTableTest, ANodeThatWasFetchedFromTooMuchRecovers) {
+TEST_F(AgentTableTest, FetchAllowanceOfANodeRecovers) {
   constexpr int64_t kSecond = 1'000'000'000;
   Greet(Hello("a", 1));
   EXPECT_TRUE(table_.MayFetchWhileComputing(0));

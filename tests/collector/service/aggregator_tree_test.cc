@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostDirect = 10;
 
-// Agents that do what they are told, each time on a connection with a new number.
+// Agents that obey each order, on a new connection with a new number.
 class AggregatorTreeTest : public ::testing::Test {
  protected:
   struct Place {
@@ -47,7 +47,7 @@ class AggregatorTreeTest : public ::testing::Test {
     tree_.Remove(order.agent);
     Attach(id, {.aggregator = places_.at(parent).number, .can_aggregate = true});
   }
-  // Until nobody is told anything.
+  // Obeys orders until there are none.
   void Settle() {
     for (int round = 0; round < 100; ++round) {
       const std::vector<AggregatorTree::Order> orders = tree_.TakeOrders();
@@ -61,7 +61,7 @@ class AggregatorTreeTest : public ::testing::Test {
       return place.second.aggregator == 0;
     }));
   }
-  // Agents of each aggregator, by its number.
+  // The number of agents of each aggregator, by the number of its connection.
   std::map<uint64_t, size_t> Loads() const {
     std::map<uint64_t, size_t> loads;
     for (const auto& [id, place] : places_) {
@@ -75,12 +75,12 @@ class AggregatorTreeTest : public ::testing::Test {
   uint64_t numbers_ = 0;
 };
 
-TEST_F(AggregatorTreeTest, AsManyAgentsAsMayAttachToTheCollectorAreToldNothing) {
+TEST_F(AggregatorTreeTest, GivesNoOrdersUpToTheLimitOfDirectAgents) {
   AttachMany(kMostDirect);
   EXPECT_TRUE(tree_.TakeOrders().empty());
 }
 
-TEST_F(AggregatorTreeTest, OfMoreAgentsOthersAttachToAggregators) {
+TEST_F(AggregatorTreeTest, AgentsBeyondTheLimitAttachToAggregators) {
   AttachMany(200);
   Settle();
   EXPECT_EQ(Direct(), kMostDirect);
@@ -94,8 +94,8 @@ TEST_F(AggregatorTreeTest, OfMoreAgentsOthersAttachToAggregators) {
   EXPECT_EQ(tree_.relayed(), attached);
 }
 
-// As large jobs start.
-TEST_F(AggregatorTreeTest, AgentsThatComeOneByOneAreSpreadLikewise) {
+// Large jobs start this way.
+TEST_F(AggregatorTreeTest, SpreadsAgentsThatJoinOneByOne) {
   for (uint64_t id = 1; id <= 200; ++id) {
     Attach(id);
     Settle();
@@ -104,14 +104,14 @@ TEST_F(AggregatorTreeTest, AgentsThatComeOneByOneAreSpreadLikewise) {
   EXPECT_EQ(Loads().size(), 3u);
 }
 
-TEST_F(AggregatorTreeTest, WhileOneIsAskedNoOtherIs) {
+TEST_F(AggregatorTreeTest, AsksOneAgentToServeAtATime) {
   AttachMany(kMostDirect + 1);
   EXPECT_EQ(tree_.TakeOrders().size(), 1u);
   Attach(50);
   EXPECT_TRUE(tree_.TakeOrders().empty());
 }
 
-TEST_F(AggregatorTreeTest, AnAgentThatCannotServeMakesRoomForOneThatCan) {
+TEST_F(AggregatorTreeTest, AsksAnotherAgentIfOneCannotServe) {
   AttachMany(kMostDirect + 1);
   const std::vector<AggregatorTree::Order> first = tree_.TakeOrders();
   ASSERT_EQ(first.size(), 1u);
@@ -124,12 +124,12 @@ TEST_F(AggregatorTreeTest, AnAgentThatCannotServeMakesRoomForOneThatCan) {
   EXPECT_EQ(Direct(), kMostDirect);
 }
 
-TEST_F(AggregatorTreeTest, AgentsThatKnowNoAggregatorsStay) {
+TEST_F(AggregatorTreeTest, AgentsWithoutAggregatorSupportStayDirect) {
   for (uint64_t id = 1; id <= 50; ++id) Attach(id, {.can_aggregate = false});
   EXPECT_TRUE(tree_.TakeOrders().empty());
 }
 
-TEST_F(AggregatorTreeTest, AnAgentThatReachedNoAggregatorIsToldNoMore) {
+TEST_F(AggregatorTreeTest, AgentThatReachedNoAggregatorGetsNoMoreOrders) {
   AttachMany(kMostDirect + 1);
   for (const auto& order : tree_.TakeOrders()) Obey(order);
   const std::vector<AggregatorTree::Order> orders = tree_.TakeOrders();
@@ -142,7 +142,7 @@ TEST_F(AggregatorTreeTest, AnAgentThatReachedNoAggregatorIsToldNoMore) {
   EXPECT_EQ(Direct(), kMostDirect) << "another one attached instead";
 }
 
-TEST_F(AggregatorTreeTest, AnAggregatorThatNobodyReachesGetsNoMoreAgents) {
+TEST_F(AggregatorTreeTest, UnreachableAggregatorGetsNoMoreAgents) {
   AttachMany(200);
   uint64_t unreachable = 0;
   for (const auto& order : tree_.TakeOrders()) {
@@ -169,7 +169,7 @@ TEST_F(AggregatorTreeTest, AnAggregatorThatNobodyReachesGetsNoMoreAgents) {
   EXPECT_EQ(Direct(), std::max(kMostDirect, missed + Loads().size() + 1));
 }
 
-TEST_F(AggregatorTreeTest, AgentsOfAnAggregatorThatEndedAttachToOthers) {
+TEST_F(AggregatorTreeTest, AgentsOfAnEndedAggregatorAttachToOthers) {
   AttachMany(200);
   Settle();
   const uint64_t ended = Loads().begin()->first;
@@ -189,7 +189,7 @@ TEST_F(AggregatorTreeTest, AgentsOfAnAggregatorThatEndedAttachToOthers) {
   for (const auto& [aggregator, load] : Loads()) EXPECT_LE(load, AggregatorTree::kFanOut);
 }
 
-TEST_F(AggregatorTreeTest, ThePlaceOfAnAgentThatIsGivenUpIsFreeAgain) {
+TEST_F(AggregatorTreeTest, GivingUpAnAgentFreesItsPlace) {
   uint64_t id = kMostDirect + AggregatorTree::kFanOut / 2;
   AttachMany(id);
   size_t aggregators = 0;
@@ -210,8 +210,8 @@ TEST_F(AggregatorTreeTest, ThePlaceOfAnAgentThatIsGivenUpIsFreeAgain) {
   EXPECT_EQ(aggregators, 1u);
 }
 
-// A connection may be known before the one that it replaces has ended.
-TEST_F(AggregatorTreeTest, ANewConnectionBeforeTheEndOfTheOldOneCountsOnce) {
+// A new connection may be added before the one that it replaces is removed.
+TEST_F(AggregatorTreeTest, CountsAgentOnceIfItReconnectsBeforeTheOldConnectionEnds) {
   AttachMany(kMostDirect + 1);
   for (const auto& order : tree_.TakeOrders()) Obey(order);
   const std::vector<AggregatorTree::Order> orders = tree_.TakeOrders();

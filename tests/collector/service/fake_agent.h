@@ -1,4 +1,4 @@
-// A made-up agent for tests of the monitor: its link, what it says, and the rings of its ranks.
+// A fake agent for tests of the monitor: its link, its messages, and the rings of its ranks.
 #ifndef ROLLCALL_TESTS_COLLECTOR_SERVICE_FAKE_AGENT_H_
 #define ROLLCALL_TESTS_COLLECTOR_SERVICE_FAKE_AGENT_H_
 
@@ -34,7 +34,7 @@ class FakeLink : public AgentLink {
     changed_.notify_all();
   }
 
-  // The request for a snapshot, once one after `last` has come; 0 after too long.
+  // Waits for a snapshot request after `last` and returns its number; 0 after a timeout.
   uint64_t WaitForSnapshotRequest(uint64_t last = 0) {
     return WaitFor(last, [](const rpc::CollectorMessage& message) {
       return message.has_snapshot() ? message.snapshot().request() : 0;
@@ -112,8 +112,8 @@ inline rpc::AgentMessage WaitingDigest(uint64_t id = 1, int32_t size = 1) {
   return message;
 }
 
-// One of two ranks, or more, which has been in a barrier, or is still. No call paths: nobody would
-// answer what they mean.
+// The ring of one of `size` ranks, which is inside a barrier or has not entered it. It has no call
+// paths, because no agent would answer the request for their symbols.
 inline std::vector<uint8_t> RingInBarrier(int32_t rank, bool inside, int32_t size = 2) {
   RingFileBuilder builder(rank, size);
   const uint32_t thread = builder.AddThread(100);
@@ -129,7 +129,7 @@ inline std::vector<uint8_t> RingInBarrier(int32_t rank, bool inside, int32_t siz
   return builder.Build();
 }
 
-// All of a ring in one piece, as the answer's only one.
+// A whole ring in one chunk.
 inline rpc::AgentMessage Snapshot(uint64_t request, uint64_t id, const std::vector<uint8_t>& ring,
                                   bool alive, bool quiet = true) {
   rpc::AgentMessage message;

@@ -1,4 +1,4 @@
-// What the port lets in.
+// Which connections and messages the port accepts.
 #include "collector/service/grpc_server.h"
 
 #include <arpa/inet.h>
@@ -31,7 +31,8 @@ namespace {
 class GrpcServerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    // UBSan opens a pipe when it meets an object of a new type: not later, without descriptors.
+    // UBSan opens a pipe when it meets an object of a new type. It must do so now, because some
+    // tests leave it no descriptors later.
     ASSERT_EQ(fmt::format("{:1000}", 0).size(), 1000U);  // fmt::basic_memory_buffer::grow()
     SilenceGrpc();
     std::string problem;
@@ -78,46 +79,48 @@ class GrpcServerTest : public ::testing::Test {
   std::unique_ptr<rpc::Collector::Stub> stub_;
 };
 
-TEST_F(GrpcServerTest, TheTokenLetsIn) { EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), ""); }
+TEST_F(GrpcServerTest, AcceptsAgentWithToken) {
+  EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
+}
 
-TEST_F(GrpcServerTest, NoTokenNoEntry) {
+TEST_F(GrpcServerTest, RefusesAgentWithoutToken) {
   EXPECT_EQ(Talk("", {Hello(1)}).error_code(), grpc::StatusCode::UNAUTHENTICATED);
 }
 
-TEST_F(GrpcServerTest, AWrongTokenNoEntry) {
+TEST_F(GrpcServerTest, RefusesWrongToken) {
   EXPECT_EQ(Talk("0123456789abcdeX", {Hello(1)}).error_code(), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(Talk("0123456789abcde", {Hello(1)}).error_code(), grpc::StatusCode::UNAUTHENTICATED);
 }
 
-// As an agent of another machine connects.
-TEST_F(GrpcServerTest, TheTokenEncrypts) {
+// An agent on another machine connects this way.
+TEST_F(GrpcServerTest, AcceptsEncryptedConnectionWithToken) {
   stub_ = Stub(rpc::AgentCredentials("node1:1", kToken));
   EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
   EXPECT_EQ(Talk("", {Hello(1)}).error_code(), grpc::StatusCode::UNAUTHENTICATED);
 }
 
-TEST_F(GrpcServerTest, AnotherTokenEncryptsNothing) {
+TEST_F(GrpcServerTest, EncryptedConnectionWithAnotherTokenFails) {
   stub_ = Stub(rpc::AgentCredentials("node1:1", "another token of a run"));
   const grpc::Status status = Talk(kToken, {Hello(1)});
   EXPECT_TRUE(rpc::IsOfAnotherToken(status)) << status.error_message();
 }
 
-// Who does not care whom it speaks to, and has no token.
-TEST_F(GrpcServerTest, AClientWithoutTheIdentityNoEntry) {
+// A client that accepts the collector's certificate but has none of its own.
+TEST_F(GrpcServerTest, RefusesClientWithoutTheIdentity) {
   const auto identity = rpc::IdentityOf(kToken);
   ASSERT_TRUE(identity);
   stub_ = Stub(grpc::SslCredentials({identity->certificate, "", ""}));
   EXPECT_EQ(Talk(kToken, {Hello(1)}).error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
-TEST_F(GrpcServerTest, AnOversizedMessageEndsTheCall) {
+TEST_F(GrpcServerTest, OversizedMessageEndsTheCall) {
   rpc::AgentMessage large;
   large.mutable_journal()->set_lines(std::string(5 << 20, 'x'));
   EXPECT_EQ(Talk(kToken, {Hello(1), large}).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
 }
 
-// The preface, and the empty frame of settings.
+// The HTTP/2 preface and an empty SETTINGS frame.
 constexpr char kGreeting[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
 
 void Connect(const UniqueFd& fd, int port, in_addr_t host = htonl(INADDR_LOOPBACK)) {
@@ -144,18 +147,18 @@ bool IsClosed(const UniqueFd& fd) {
   return true;
 }
 
-// Anybody who reaches the port can open connections and say nothing: each takes a descriptor.
-TEST_F(GrpcServerTest, AConnectionThatSaysNothingIsClosed) {
+// Anyone who reaches the port can open connections and send nothing; each takes a descriptor.
+TEST_F(GrpcServerTest, ClosesSilentConnection) {
   EXPECT_TRUE(IsClosed(ConnectTo(server_->port())));
 }
 
-TEST_F(GrpcServerTest, AConnectionThatBecomesNoCallIsClosed) {
+TEST_F(GrpcServerTest, ClosesConnectionThatStartsNoCall) {
   const UniqueFd fd = ConnectTo(server_->port());
   ASSERT_EQ(write(fd.get(), kGreeting, sizeof(kGreeting)), ssize_t{sizeof(kGreeting)});
   EXPECT_TRUE(IsClosed(fd));
 }
 
-TEST_F(GrpcServerTest, AConnectionOfAnotherProtocolIsClosed) {
+TEST_F(GrpcServerTest, ClosesConnectionOfAnotherProtocol) {
   const UniqueFd fd = ConnectTo(server_->port());
   constexpr char kRequest[] = "GET /index.html HTTP/1.1\r\n\r\n";
   ASSERT_EQ(write(fd.get(), kRequest, sizeof(kRequest)), ssize_t{sizeof(kRequest)});
@@ -175,7 +178,7 @@ in_addr_t OwnAddress() {
   return 0;
 }
 
-TEST_F(GrpcServerTest, AnotherMachinesPlainTextIsNotAnswered) {
+TEST_F(GrpcServerTest, DoesNotAnswerPlainTextFromAnotherMachine) {
   const in_addr_t address = OwnAddress();
   if (address == 0) GTEST_SKIP() << "this machine has no address but loopback";
   std::string problem;
@@ -187,8 +190,8 @@ TEST_F(GrpcServerTest, AnotherMachinesPlainTextIsNotAnswered) {
   EXPECT_LE(read(fd.get(), &byte, 1), 0) << "it was answered";
 }
 
-// 512 nodes start their agents at one moment.
-TEST_F(GrpcServerTest, ManyThatComeAtOnceAreAllServed) {
+// For example, 512 nodes start their agents at the same time.
+TEST_F(GrpcServerTest, ServesAllOfManySimultaneousConnections) {
   const uint64_t before = RaiseFileLimit();
   std::vector<UniqueFd> agents;
   for (size_t i = 0; i < Listener::kMostSilent + 100; ++i) {
@@ -206,7 +209,7 @@ TEST_F(GrpcServerTest, ManyThatComeAtOnceAreAllServed) {
   }
 }
 
-// This process' ends of connections that came to `port`.
+// The number of connections to `port` that this process has accepted.
 size_t ConnectionsOf(int port) {
   size_t count = 0;
   for (int fd = 0; fd < 4096; ++fd) {
@@ -221,7 +224,7 @@ size_t ConnectionsOf(int port) {
   return count;
 }
 
-TEST_F(GrpcServerTest, ConnectionsThatSayNothingKeepNoAgentOut) {
+TEST_F(GrpcServerTest, SilentConnectionsDoNotKeepAgentsOut) {
   RaiseFileLimit();
   std::vector<UniqueFd> silent;
   for (size_t i = 0; i < 2 * Listener::kMostSilent; ++i) {
@@ -231,8 +234,8 @@ TEST_F(GrpcServerTest, ConnectionsThatSayNothingKeepNoAgentOut) {
   EXPECT_LE(ConnectionsOf(server_->port()), Listener::kMostSilent + 1);
 }
 
-// gRPC's own listener would stop for good.
-TEST_F(GrpcServerTest, ConnectionsAreAcceptedOnceThereAreDescriptorsAgain) {
+// gRPC's own listener would stop accepting forever.
+TEST_F(GrpcServerTest, AcceptsConnectionsAgainOnceDescriptorsAreFree) {
   const UniqueFd waiting(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const UniqueFd none_above(dup(waiting.get()));
   const uint64_t before = RaiseFileLimit();
@@ -242,7 +245,7 @@ TEST_F(GrpcServerTest, ConnectionsAreAcceptedOnceThereAreDescriptorsAgain) {
   EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
 }
 
-// The collector itself needs some: a bundle, a binary's symbols.
+// The collector itself needs some, for a bundle or for a binary's symbols.
 TEST_F(GrpcServerTest, ConnectionsLeaveDescriptorsFree) {
   constexpr size_t kFree = 64;
   constexpr size_t kLeft = 32;
@@ -260,8 +263,8 @@ TEST_F(GrpcServerTest, ConnectionsLeaveDescriptorsFree) {
   SetFileLimit(before);
 }
 
-// What `rollcall doctor --collector` asks.
-TEST_F(GrpcServerTest, ANodeLearnsWhetherItsAgentWouldBeServed) {
+// `rollcall doctor --collector` makes this check.
+TEST_F(GrpcServerTest, CheckTellsWhetherAnAgentWouldBeServed) {
   using Result = agent::CollectorCheck::Result;
   const std::string port = ":" + std::to_string(server_->port());
   EXPECT_EQ(agent::CheckCollector("127.0.0.1" + port, kToken).result, Result::kServes);
@@ -272,7 +275,7 @@ TEST_F(GrpcServerTest, ANodeLearnsWhetherItsAgentWouldBeServed) {
   EXPECT_EQ(agent::CheckCollector("127.0.0.1" + port, kToken).result, Result::kUnreachable);
 }
 
-TEST_F(GrpcServerTest, ACheckOfAnotherProtocolIsRefused) {
+TEST_F(GrpcServerTest, RefusesCheckOfAnotherProtocol) {
   grpc::ClientContext context;
   context.AddMetadata(rpc::kTokenKey, kToken);
   rpc::CheckRequest request;
@@ -282,8 +285,8 @@ TEST_F(GrpcServerTest, ACheckOfAnotherProtocolIsRefused) {
             "protocol 2 is not supported; this collector supports 1");
 }
 
-// It says why, and goes on trying.
-TEST_F(GrpcServerTest, AnAgentIsToldWhyItIsRefused) {
+// The agent reports the reason and continues to try.
+TEST_F(GrpcServerTest, TellsAgentWhyItIsRefused) {
   std::promise<std::string> reason;
   const auto transport =
       agent::ConnectToCollector("127.0.0.1:" + std::to_string(server_->port()), "another",
@@ -291,7 +294,7 @@ TEST_F(GrpcServerTest, AnAgentIsToldWhyItIsRefused) {
   EXPECT_EQ(reason.get_future().get(), "not this run's token");
 }
 
-TEST(ServeTest, AShortTokenServesNobody) {
+TEST(ServeTest, RefusesShortToken) {
   Monitor monitor{MonitorOptions{}};
   std::string problem;
   for (const char* token : {"", "hunter2"}) {
@@ -300,7 +303,7 @@ TEST(ServeTest, AShortTokenServesNobody) {
   }
 }
 
-TEST(ServeTest, SaysWhyItCannotListen) {
+TEST(ServeTest, ReportsWhyItCannotListen) {
   SilenceGrpc();
   Monitor monitor{MonitorOptions{}};
   std::string problem;
@@ -308,7 +311,7 @@ TEST(ServeTest, SaysWhyItCannotListen) {
   EXPECT_NE(problem.find("no.such.host.invalid"), std::string::npos);
 }
 
-TEST(TlsTest, TheIdentityIsTheSameEachTimeAndOfOneTokenAlone) {
+TEST(TlsTest, IdentityDependsOnlyOnTheToken) {
   const auto first = rpc::IdentityOf("0123456789abcdef");
   const auto again = rpc::IdentityOf("0123456789abcdef");
   const auto other = rpc::IdentityOf("0123456789abcdee");
@@ -319,7 +322,7 @@ TEST(TlsTest, TheIdentityIsTheSameEachTimeAndOfOneTokenAlone) {
   EXPECT_NE(first->certificate, other->certificate);
 }
 
-TEST(SecretTest, TokensDifferAndAreLong) {
+TEST(SecretTest, NewTokensAreLongAndDiffer) {
   const std::string a = rpc::NewToken();
   EXPECT_EQ(a.size(), 32u);
   EXPECT_NE(a, rpc::NewToken());

@@ -1,4 +1,4 @@
-// A verdict from the records that are asked for, against the one from all of them.
+// Compares the verdict from the requested records with the verdict from all records.
 #include "collector/service/history_need.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
 
-// As many as a collector asks for first of each ring buffer of a large job.
+// The number of records that a collector first requests of each ring buffer of a large job.
 constexpr size_t kNewest = 4;
 
 struct ByNeed {
@@ -29,7 +29,7 @@ struct ByNeed {
   Report report;
 };
 
-// Reads as a collector does that may ask for `most` whole rings.
+// Reads the trace like a collector that may request at most `most` whole rings.
 ByNeed Read(const Trace& trace, const DiagnoseOptions& options, size_t newest, size_t most) {
   ByNeed read;
   std::set<uint32_t> whole;
@@ -65,7 +65,8 @@ Trace Parse(const std::string& text) {
   return trace;
 }
 
-// A golden trace, what all of it shows, and what a reader by need knows.
+// A golden trace, its report from all records, and the result of a reader that requests records by
+// need.
 struct Golden {
   std::string name;
   DiagnoseOptions options;
@@ -86,7 +87,7 @@ std::vector<Golden> ReadAll(size_t newest, size_t most) {
   return all;
 }
 
-TEST(HistoryNeed, EveryHangIsTheOneThatWholeRingsShow) {
+TEST(HistoryNeed, HangsEqualThoseFromWholeRings) {
   size_t cut = 0;
   for (const Golden& golden : ReadAll(kNewest, 64)) {
     const std::vector<std::string> hangs = Hangs(golden.trace, golden.whole);
@@ -97,8 +98,8 @@ TEST(HistoryNeed, EveryHangIsTheOneThatWholeRingsShow) {
   EXPECT_GT(cut, 10u) << "too few whose verdict needs old calls";
 }
 
-// Fewer rings than would say all: less may be known, nothing else may be said.
-TEST(HistoryNeed, NothingIsMoreCertainThanWholeRingsShow) {
+// With too few whole rings, a report may be less certain, but must not claim more.
+TEST(HistoryNeed, NeverMoreCertainThanWithWholeRings) {
   for (const size_t newest : {size_t{1}, kNewest}) {
     for (const Golden& golden : ReadAll(newest, 3)) {
       if (Hangs(golden.trace, golden.whole).empty()) {
@@ -110,7 +111,7 @@ TEST(HistoryNeed, NothingIsMoreCertainThanWholeRingsShow) {
   }
 }
 
-// Rank 5 left one call out long ago; all others did the same.
+// Rank 5 skipped one call long ago; all other ranks made the same calls.
 constexpr char kDrift[] =
     "ranks 8\n"
     "repeat 9\n"
@@ -128,23 +129,23 @@ constexpr char kDrift[] =
     "0-4,6,7: waits in Barrier @ main:14\n"
     "5: waits in Bcast root=0 1xMPI_INT @ main:30\n";
 
-TEST(HistoryNeed, OneOfThoseThatDidTheSameStandsForAll) {
+TEST(HistoryNeed, OneRankRepresentsThoseWithEqualHistories) {
   const Trace brief = KeepNewest(Parse(kDrift), kNewest);
   EXPECT_THAT(WorthWholeHistory(brief, Diagnose(brief), 4), UnorderedElementsAre(0, 5));
 }
 
-TEST(HistoryNeed, CountsThatWereNotReadAreAskedForAsFarAsThereIsRoom) {
+TEST(HistoryNeed, RequestsMissingCountsWithinTheLimit) {
   const Trace cut = Parse(
       "ranks 100\n"
       "0-99: waits in Alltoallv send=1xMPI_INT counts-cut @ main:12\n");
-  // Two arrays of 100 counts, twelve in a slot, and some calls besides.
+  // Two arrays of 100 counts, twelve in a slot, and some other calls.
   constexpr uint64_t kRecords = 32;
   constexpr uint64_t kBytes = kRecords * sizeof(ring::Record) * 100;
   const CountsNeed need = MissingCounts(cut, kBytes);
   EXPECT_EQ(need.processes.size(), 100u);
   EXPECT_EQ(need.newest_records, kRecords);
   EXPECT_TRUE(MissingCounts(cut, kBytes - 1).processes.empty());
-  // Two calls' counts: those that left the call may have passed some again.
+  // The counts of two calls: ranks that left the call may have passed counts to another one.
   const Trace some_left = Parse(
       "ranks 100\n"
       "0-79: Alltoallv send=1xMPI_INT counts-cut @ main:12\n"
@@ -163,12 +164,12 @@ TEST(HistoryNeed, CountsThatWereNotReadAreAskedForAsFarAsThereIsRoom) {
   EXPECT_TRUE(MissingCounts(not_all_there, kBytes).processes.empty());
 }
 
-TEST(HistoryNeed, AllMembersOfASmallCommunicatorAreWorthIt) {
+TEST(HistoryNeed, RequestsAllMembersOfASmallCommunicator) {
   const Trace brief = KeepNewest(Parse(kDrift), kNewest);
   EXPECT_EQ(WorthWholeHistory(brief, Diagnose(brief), 8).size(), 8u);
 }
 
-TEST(HistoryNeed, TwoWholeRingsOfEightShowWhereOneLeftACallOut) {
+TEST(HistoryNeed, TwoWholeRingsOfEightShowTheSkippedCall) {
   const Trace trace = Parse(kDrift);
   const ByNeed read = Read(trace, {}, kNewest, 4);
   EXPECT_EQ(Hangs(read.trace, read.report), Hangs(trace, Diagnose(trace)));
@@ -177,7 +178,7 @@ TEST(HistoryNeed, TwoWholeRingsOfEightShowWhereOneLeftACallOut) {
   EXPECT_THAT(read.report.findings[0].culprits, ElementsAre(5));
 }
 
-TEST(HistoryNeed, WithoutThemTheCauseIsSuspectedOnly) {
+TEST(HistoryNeed, CauseIsOnlySuspectedWithoutWholeRings) {
   const Trace brief = KeepNewest(Parse(kDrift), kNewest);
   const Report report = Diagnose(brief);
   ASSERT_FALSE(report.findings.empty());

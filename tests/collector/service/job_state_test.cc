@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kNow = 1000 * kSecond;
 
-// A running rank of a job of four that has been quiet for a second; in a call or not.
+// A running rank of a job of four that has been quiet for a second, inside or outside a call.
 rpc::ProcessDigest Digest(int32_t rank, bool in_call) {
   rpc::ProcessDigest digest;
   digest.set_id(static_cast<uint64_t>(rank) + 1);
@@ -37,12 +37,12 @@ class JobStateTest : public ::testing::Test {
   JobState state_{{.times = {.stall_after_ns = 30 * kSecond}}};
 };
 
-TEST_F(JobStateTest, NobodyWaitsNothingIsSuspected) {
+TEST_F(JobStateTest, NoSuspicionIfNoRankWaits) {
   for (int rank = 0; rank < 4; ++rank) Give(Digest(rank, false));
   EXPECT_EQ(Check(100 * kSecond), Reason::kNone);
 }
 
-TEST_F(JobStateTest, AllWait) {
+TEST_F(JobStateTest, DistinguishesAllRanksWaitingFromSome) {
   for (int rank = 0; rank < 4; ++rank) Give(Digest(rank, true));
   EXPECT_EQ(Check(), Reason::kAllWait);
   rpc::ProcessDigest moving = Digest(2, true);
@@ -52,7 +52,7 @@ TEST_F(JobStateTest, AllWait) {
   EXPECT_EQ(Check(), Reason::kSomeWait);
 }
 
-TEST_F(JobStateTest, PollingIsWaiting) {
+TEST_F(JobStateTest, PollingCountsAsWaiting) {
   for (int rank = 0; rank < 3; ++rank) Give(Digest(rank, true));
   rpc::ProcessDigest polling = Digest(3, false);
   polling.set_polling(true);
@@ -60,7 +60,7 @@ TEST_F(JobStateTest, PollingIsWaiting) {
   EXPECT_EQ(Check(), Reason::kAllWait);
 }
 
-TEST_F(JobStateTest, AShortWaitOfSomeIsNothing) {
+TEST_F(JobStateTest, NoSuspicionIfSomeRanksWaitBriefly) {
   rpc::ProcessDigest waiting = Digest(0, true);
   waiting.set_idle_ns(100'000'000);
   Give(waiting);
@@ -69,7 +69,7 @@ TEST_F(JobStateTest, AShortWaitOfSomeIsNothing) {
   EXPECT_EQ(Check(kSecond), Reason::kSomeWait);
 }
 
-TEST_F(JobStateTest, StartingUpIsNotWaitingAtOnce) {
+TEST_F(JobStateTest, StartingRankCountsAsWaitingAfterADelay) {
   rpc::ProcessDigest starting = Digest(0, true);
   starting.set_phase(static_cast<uint32_t>(ring::Phase::kStarting));
   starting.set_idle_ns(0);
@@ -78,7 +78,7 @@ TEST_F(JobStateTest, StartingUpIsNotWaitingAtOnce) {
   EXPECT_EQ(Check(2 * kSecond), Reason::kAllWait);
 }
 
-TEST_F(JobStateTest, StalledNeedsTheThreshold) {
+TEST_F(JobStateTest, RankIsStalledOnlyAfterTheThreshold) {
   Give(Digest(0, true));
   Give(Digest(1, false));
   EXPECT_EQ(Check(28 * kSecond), Reason::kSomeWait);
@@ -87,8 +87,8 @@ TEST_F(JobStateTest, StalledNeedsTheThreshold) {
   EXPECT_EQ(suspicion.stalled, std::vector<uint64_t>{2});
 }
 
-// The engine says more of the same picture after each: 10 s, 30 s, and the two options.
-TEST_F(JobStateTest, ThePictureChangesAtEachThreshold) {
+// The diagnosis may report more about the same state after 10 s, 30 s, and each of the two options.
+TEST_F(JobStateTest, FingerprintChangesAtEachThreshold) {
   JobState state{{.times = {.kill_after_ns = 20 * kSecond, .stall_after_ns = 60 * kSecond}}};
   for (int rank = 0; rank < 3; ++rank) state.OnDigest(1, Digest(rank, true), kNow - kSecond);
   for (const bool all_wait : {false, true}) {
@@ -96,11 +96,11 @@ TEST_F(JobStateTest, ThePictureChangesAtEachThreshold) {
     std::vector<int64_t> changes;
     uint64_t last = state.Check(kNow).fingerprint;
     for (int64_t second = 1; second < 100; ++second) {
-      // Digests came a second ago, and said that nothing had moved for one.
+      // The digests came a second ago and reported a second without movement.
       const uint64_t now = state.Check(kNow + (second - 2) * kSecond).fingerprint;
       if (now != last && second > 2) changes.push_back(second);
       last = now;
-      if (!all_wait && second == 59) break;  // then the one that computes is stalled
+      if (!all_wait && second == 59) break;  // after that, the computing rank is stalled
     }
     const std::vector<int64_t> expected = {10, 20, 30, 60};
     EXPECT_EQ(changes,
@@ -108,7 +108,7 @@ TEST_F(JobStateTest, ThePictureChangesAtEachThreshold) {
   }
 }
 
-TEST_F(JobStateTest, WhoIsInAbortGivesUp) {
+TEST_F(JobStateTest, MarksRankInAbort) {
   Give(Digest(0, true));
   EXPECT_FALSE(state_.processes().at(1).aborts);
   rpc::ProcessDigest digest = Digest(0, true);
@@ -117,7 +117,7 @@ TEST_F(JobStateTest, WhoIsInAbortGivesUp) {
   EXPECT_TRUE(state_.processes().at(1).aborts);
 }
 
-TEST_F(JobStateTest, AnEndMattersWhenOthersWait) {
+TEST_F(JobStateTest, EndedRankIsSuspiciousOnlyIfOthersWait) {
   Give(Digest(0, false));
   rpc::ProcessDigest ended = Digest(1, false);
   ended.set_ended(true);
@@ -128,7 +128,7 @@ TEST_F(JobStateTest, AnEndMattersWhenOthersWait) {
   EXPECT_EQ(Check(kSecond / 2), Reason::kEnded);
 }
 
-TEST_F(JobStateTest, HashesAtOneNumberAreCompared) {
+TEST_F(JobStateTest, ComparesHashesAtTheSameSequenceNumber) {
   const auto with_mark = [](int rank, uint64_t sequence, uint64_t hash) {
     rpc::ProcessDigest digest = Digest(rank, false);
     rpc::MemberDigest* member = digest.add_members();
@@ -152,7 +152,7 @@ TEST_F(JobStateTest, HashesAtOneNumberAreCompared) {
   EXPECT_EQ(Check(), Reason::kNone);
 }
 
-TEST_F(JobStateTest, TwoJobsDoNotMix) {
+TEST_F(JobStateTest, DoesNotMixTwoJobs) {
   for (int rank = 0; rank < 4; ++rank) Give(Digest(rank, true));
   rpc::ProcessDigest other = Digest(0, false);
   other.set_id(99);
@@ -161,14 +161,14 @@ TEST_F(JobStateTest, TwoJobsDoNotMix) {
   EXPECT_EQ(Check(), Reason::kAllWait);
 }
 
-TEST_F(JobStateTest, ALostAgentsProcessesAreForgotten) {
+TEST_F(JobStateTest, ForgetsProcessesOfALostAgent) {
   for (int rank = 0; rank < 4; ++rank) Give(Digest(rank, true));
   state_.Forget(1);
   EXPECT_EQ(Check(), Reason::kNone);
   EXPECT_TRUE(state_.ever_seen());
 }
 
-TEST(DiagnosisThrottleTest, TheSamePictureIsLookedAtMoreAndMoreRarely) {
+TEST(DiagnosisThrottleTest, DiagnosesAnUnchangedStateLessAndLessOften) {
   DiagnosisThrottle pacer;
   const Suspicion suspicion{Reason::kAllWait, 1, {}};
   int64_t now = kNow;
@@ -184,8 +184,8 @@ TEST(DiagnosisThrottleTest, TheSamePictureIsLookedAtMoreAndMoreRarely) {
   EXPECT_TRUE(pacer.MayRun({Reason::kAllWait, 2, {}}, now));
 }
 
-// The moment from which more may be said must not fall between two looks that are far apart.
-TEST(DiagnosisThrottleTest, WhileAVerdictWaitsForItsTimeLooksStayClose) {
+// A threshold must not fall between two diagnoses that are far apart.
+TEST(DiagnosisThrottleTest, DiagnosesOftenWhileAVerdictIsPending) {
   DiagnosisThrottle pacer;
   const Suspicion suspicion{Reason::kMismatch, 1, {}};
   int64_t last = kNow;
@@ -199,13 +199,13 @@ TEST(DiagnosisThrottleTest, WhileAVerdictWaitsForItsTimeLooksStayClose) {
   }
 }
 
-TEST(DiagnosisThrottleTest, DearLooksAreRareWhileOthersCompute) {
+TEST(DiagnosisThrottleTest, SlowDiagnosesAreRareWhileRanksCompute) {
   DiagnosisThrottle pacer;
   pacer.Ran({Reason::kSomeWait, 1, {}}, DiagnosisThrottle::Outcome::kNothing, kNow,
             kNow + kSecond / 2);
   EXPECT_FALSE(pacer.MayRun({Reason::kSomeWait, 2, {}}, kNow + 5 * kSecond));
   EXPECT_TRUE(pacer.MayRun({Reason::kSomeWait, 2, {}}, kNow + 6 * kSecond));
-  // Nothing holds back the look at a job in which nobody moves any more.
+  // A job in which no rank moves any more is diagnosed without delay.
   EXPECT_TRUE(pacer.MayRun({Reason::kAllWait, 3, {}}, kNow + kSecond / 2));
 }
 

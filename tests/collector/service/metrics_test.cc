@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// One agent's word of one process, given to the state and to the metrics as the monitor does.
+// Gives the digests of one agent's processes to the state and the metrics, as the monitor does.
 class MetricsTest : public ::testing::Test {
  protected:
   static constexpr int64_t kSecond = 1'000'000'000;
@@ -59,14 +59,14 @@ class MetricsTest : public ::testing::Test {
   Metrics metrics_;
 };
 
-TEST_F(MetricsTest, NoAgentsGivesTheCollectorsOwnSeries) {
+TEST_F(MetricsTest, WithoutAgentsPublishesTheCollectorsOwnSeries) {
   const std::string text = Text();
   EXPECT_THAT(text, HasSubstr("\nrollcall_agents 0\n"));
   EXPECT_THAT(text, HasSubstr("# TYPE rollcall_ranks gauge\n"));
   EXPECT_THAT(text, Not(HasSubstr("job_key=")));
 }
 
-TEST_F(MetricsTest, ProgressIsThatOfTheFirstAndOfTheLastMember) {
+TEST_F(MetricsTest, PublishesProgressOfTheFirstAndTheLastMember) {
   rpc::ProcessDigest first = Rank(0);
   Enter(&first, 0xabc, 12, 11);
   Block(&first, 0xabc, 3 * kSecond);
@@ -86,7 +86,7 @@ TEST_F(MetricsTest, ProgressIsThatOfTheFirstAndOfTheLastMember) {
   EXPECT_THAT(text, HasSubstr(R"(rollcall_ranks{job_key="0000000000000007",state="computing"} 1)"));
 }
 
-TEST_F(MetricsTest, TimeInCallsIsSummedOverRanksAndPublications) {
+TEST_F(MetricsTest, SumsWaitingTimeOverRanksAndPublications) {
   for (int rank = 0; rank < 2; ++rank) {
     rpc::ProcessDigest digest = Rank(rank);
     Block(&digest, 1, 0);
@@ -98,7 +98,7 @@ TEST_F(MetricsTest, TimeInCallsIsSummedOverRanksAndPublications) {
               HasSubstr("rollcall_waiting_rank_seconds_total{job_key=\"0000000000000007\"} 6\n"));
 }
 
-TEST_F(MetricsTest, WhatTakesLongIsPublishedMoreRarely) {
+TEST_F(MetricsTest, PublishesLessOftenIfPublishingTakesLong) {
   metrics_.Publish(state_, {}, kNow);
   EXPECT_FALSE(metrics_.IsDue(kNow + kSecond - 1));
   EXPECT_TRUE(metrics_.IsDue(kNow + kSecond));
@@ -107,14 +107,14 @@ TEST_F(MetricsTest, WhatTakesLongIsPublishedMoreRarely) {
   EXPECT_TRUE(metrics_.IsDue(kNow + 5 * kSecond));
 }
 
-TEST_F(MetricsTest, CommunicatorsBeyondTheMostAreCounted) {
+TEST_F(MetricsTest, CountsCommunicatorsBeyondTheLimit) {
   rpc::ProcessDigest digest = Rank(0);
   for (uint64_t key = 1; key <= Metrics::kMostCommunicators + 3; ++key) Enter(&digest, key, 1, 1);
   Give(digest);
   EXPECT_THAT(Text(), HasSubstr("\nrollcall_communicators_left_out 3\n"));
 }
 
-TEST_F(MetricsTest, ProcessesOfALostAgentAreForgotten) {
+TEST_F(MetricsTest, ForgetsProcessesOfALostAgent) {
   rpc::ProcessDigest digest = Rank(0);
   Enter(&digest, 1, 1, 1);
   Give(digest);
@@ -123,7 +123,7 @@ TEST_F(MetricsTest, ProcessesOfALostAgentAreForgotten) {
   EXPECT_THAT(Text(kNow + kSecond), Not(HasSubstr("communicator=")));
 }
 
-TEST_F(MetricsTest, FindingsAreCountedByKindAndCertainty) {
+TEST_F(MetricsTest, CountsFindingsByKindAndCertainty) {
   EXPECT_THAT(Text(kNow, {.findings = {{{VerdictKind::kRankDied, Certainty::kProven}, 2}}}),
               HasSubstr(R"(rollcall_findings{kind="rank-died",certainty="proven"} 2)"));
 }

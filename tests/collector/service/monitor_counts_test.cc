@@ -1,4 +1,4 @@
-// A v-collective of so many ranks that the collector fetches their counts only where it needs them.
+// A v-collective of so many ranks that the collector fetches their counts only if it needs them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,11 +21,11 @@
 namespace rollcall::service {
 namespace {
 
-constexpr int32_t kManyRanks = 70;  // of more than 64 the counts are not in what is fetched first
+constexpr int32_t kManyRanks = 70;  // with more than 64 ranks, the first records lack the counts
 constexpr uint16_t kMpiInt = 8;
 
-// Each is inside of an MPI_Alltoallv by which it expects an element from everybody. With
-// `sends_too_little` it sends none to the next rank.
+// Each rank is inside an MPI_Alltoallv in which it expects one element from every rank. With
+// `sends_too_little`, it sends none to the next rank.
 std::vector<uint8_t> RingInAlltoallv(int32_t rank, bool sends_too_little) {
   RingFileBuilder builder(rank, kManyRanks);
   const uint32_t thread = builder.AddThread(100, /*collective_slots=*/64);
@@ -42,8 +42,8 @@ std::vector<uint8_t> RingInAlltoallv(int32_t rank, bool sends_too_little) {
   return builder.Build();
 }
 
-// "kind, certainty" of each finding that the monitor's first report has, after the newest records
-// were sent that it asked for; and how many records those were, request by request.
+// "kind, certainty" of each finding in the monitor's first report after it received the newest
+// records that it requested, and the number of records in each request.
 struct Outcome {
   std::vector<std::string> findings;
   std::vector<uint64_t> newest_records;
@@ -118,8 +118,8 @@ Outcome Watch(bool send_too_little, MonitorOptions options = {}) {
   return first;
 }
 
-// At once, not only after so long that the collective is called stalled.
-TEST(MonitorCountsTest, OfManyRanksTheCountsAreFetchedAndCompared) {
+// At once, not only after the time at which the collective counts as stalled.
+TEST(MonitorCountsTest, FetchesAndComparesCountsOfManyRanks) {
   MonitorOptions options;
   options.times.stall_after_ns = int64_t{3600} * 1'000'000'000;
   const Outcome outcome = Watch(/*send_too_little=*/true, std::move(options));
@@ -130,7 +130,7 @@ TEST(MonitorCountsTest, OfManyRanksTheCountsAreFetchedAndCompared) {
   EXPECT_GT(outcome.newest_records[1], 4u);
 }
 
-TEST(MonitorCountsTest, WhereTheCountsFitTheProgramIsNotToBlame) {
+TEST(MonitorCountsTest, ReportsStalledTransportIfTheCountsMatch) {
   const Outcome outcome = Watch(/*send_too_little=*/false);
   EXPECT_THAT(outcome.findings, ::testing::ElementsAre("transport-stalled, likely"));
 }

@@ -25,9 +25,9 @@ MonitorOptions WithEvidence(int64_t patience_ns) {
   return options;
 }
 
-// One agent answers, one says nothing, one went away: what came of the first is there, and the
-// others are named.
-TEST(MonitorTest, EvidenceNamesWhoDidNotAnswer) {
+// One agent answers, one is silent, and one has left: the evidence has the data of the first and
+// names the others.
+TEST(MonitorTest, EvidenceNamesAgentsThatDidNotAnswer) {
   Monitor monitor{WithEvidence(300'000'000)};
   const std::vector<uint8_t> ring = RingInBarrier(0, true);
   const auto answering = std::make_shared<FakeLink>();
@@ -61,8 +61,9 @@ TEST(MonitorTest, EvidenceNamesWhoDidNotAnswer) {
   EXPECT_EQ(final.evidence.rings[0].process, 0u);
 }
 
-// A bundle of a large job on a slow disk takes longer than an agent may be silent. It was not.
-TEST(MonitorTest, NoAgentIsLostWhileEvidenceIsWritten) {
+// Writing a bundle of a large job to a slow disk may take longer than an agent may be silent. The
+// agent was not silent.
+TEST(MonitorTest, LosesNoAgentWhileEvidenceIsWritten) {
   std::promise<void> writing;
   std::promise<void> heartbeat_sent;
   std::mutex mutex;
@@ -100,7 +101,7 @@ TEST(MonitorTest, NoAgentIsLostWhileEvidenceIsWritten) {
   monitor.Message(agent, WaitingDigest(ids[1], 2));
   const uint64_t before = link->WaitForSnapshotRequest();
   heartbeat_sent.set_value();
-  // The second one is refused when the monitor has gone round once more.
+  // The monitor refuses the second one only after one more iteration of its loop.
   for (int i = 0; i < 2; ++i) {
     const auto other = std::make_shared<FakeLink>();
     monitor.Message(monitor.Join(other), Hello(2));
@@ -113,7 +114,7 @@ TEST(MonitorTest, NoAgentIsLostWhileEvidenceIsWritten) {
   EXPECT_THAT(notes, ::testing::IsEmpty());
 }
 
-// Containers of one name and path.
+// Two containers with the same name and path.
 TEST(MonitorTest, EvidenceHasTheEnvironmentOfEachAgent) {
   Monitor monitor{WithEvidence(5'000'000'000)};
   std::vector<std::pair<uint64_t, std::shared_ptr<FakeLink>>> agents;
@@ -141,7 +142,7 @@ TEST(MonitorTest, EvidenceHasTheEnvironmentOfEachAgent) {
   EXPECT_EQ(final.hosts, (std::vector<std::string>{"here", "here"}));
 }
 
-TEST(MonitorTest, EvidenceThatDoesNotFitIsRefused) {
+TEST(MonitorTest, RefusesInvalidEnvironment) {
   for (const std::string& json : {std::string(collect::kMaxEnvironmentBytes + 1, ' '),
                                   std::string("\x1b[2J"), std::string("[]")}) {
     Monitor monitor{WithEvidence(5'000'000'000)};
@@ -160,8 +161,8 @@ TEST(MonitorTest, EvidenceThatDoesNotFitIsRefused) {
   }
 }
 
-// What nobody asked for is not taken.
-TEST(MonitorTest, WithoutABundleNothingIsAskedOrKept) {
+// An environment that was not requested is ignored.
+TEST(MonitorTest, RequestsAndKeepsNoEvidenceWithoutABundle) {
   Monitor monitor{MonitorOptions{}};
   const auto link = std::make_shared<FakeLink>();
   const uint64_t agent = monitor.Join(link);

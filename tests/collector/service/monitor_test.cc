@@ -1,4 +1,4 @@
-// The monitor with agents that are made up.
+// The monitor with fake agents.
 #include "collector/service/monitor.h"
 
 #include <fmt/format.h>
@@ -26,14 +26,14 @@
 namespace rollcall::service {
 namespace {
 
-TEST(MonitorTest, RefusesWhoDoesNotGreet) {
+TEST(MonitorTest, RefusesAgentThatDoesNotGreet) {
   Monitor monitor{MonitorOptions{}};
   const auto link = std::make_shared<FakeLink>();
   monitor.Message(monitor.Join(link), WaitingDigest());
   EXPECT_EQ(link->WaitForRefusal(), "no greeting");
 }
 
-TEST(MonitorTest, ASuspicionAsksForASnapshotAndAnImpossibleOneIsRefused) {
+TEST(MonitorTest, RequestsSnapshotOnSuspicionAndRefusesOversizedAnswer) {
   Monitor monitor{MonitorOptions{}};
   const auto link = std::make_shared<FakeLink>();
   const uint64_t agent = monitor.Join(link);
@@ -49,10 +49,10 @@ TEST(MonitorTest, ASuspicionAsksForASnapshotAndAnImpossibleOneIsRefused) {
   monitor.Leave(agent);
 }
 
-// Ranks of one world that end while a collector looks, and whom its reports call dead.
-class EndsTest : public ::testing::Test {
+// Ranks of one world that end during a diagnosis, and the ranks that the reports call dead.
+class RankEndsTest : public ::testing::Test {
  protected:
-  EndsTest() {
+  RankEndsTest() {
     MonitorOptions options;
     options.on_report = [this](const Trace&, const Report& report) {
       const std::lock_guard lock(mutex_);
@@ -65,10 +65,10 @@ class EndsTest : public ::testing::Test {
     agent_ = monitor_->Join(link_);
     Send(Hello());
   }
-  ~EndsTest() override { monitor_->Leave(agent_); }
+  ~RankEndsTest() override { monitor_->Leave(agent_); }
 
   void Send(rpc::AgentMessage message) { monitor_->Message(agent_, std::move(message)); }
-  // They wait, as far as the collector is told. The number of its first request.
+  // Reports all ranks as waiting. Returns the number of the collector's first request.
   uint64_t Start(std::vector<std::vector<uint8_t>> rings) {
     rings_ = std::move(rings);
     for (size_t i = 0; i < rings_.size(); ++i) {
@@ -80,7 +80,7 @@ class EndsTest : public ::testing::Test {
   void SendRings(uint64_t request, const std::vector<bool>& alive) {
     for (size_t i = 0; i < alive.size(); ++i) Send(Snapshot(request, Id(i), rings_[i], alive[i]));
   }
-  // Culprits, of all reports so far.
+  // The culprits in all reports so far.
   std::vector<std::vector<int32_t>> Died() {
     const std::lock_guard lock(mutex_);
     return died_;
@@ -101,9 +101,9 @@ class EndsTest : public ::testing::Test {
   uint64_t agent_ = 0;
 };
 
-// What a rank does between the copying of its ring and its end is in no ring that the collector
-// has: it may have finalized, and has not died.
-TEST_F(EndsTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
+// What a rank does after its ring was copied is in no ring that the collector has: it may have
+// finalized rather than died.
+TEST_F(RankEndsTest, EndNewerThanTheRingIsReportedByTheNextDiagnosis) {
   const uint64_t first = Start({RingInBarrier(0, false), RingInBarrier(1, true)});
   ASSERT_NE(first, 0u);
   SendRings(first, {true, true});
@@ -119,9 +119,9 @@ TEST_F(EndsTest, AnEndThatIsNewerThanTheRingWaitsForTheNextLook) {
   EXPECT_TRUE(WaitUntilOneDied());
 }
 
-// Rank 0 ended after its ring was read, and rank 2, which the launcher killed for it, before its
-// own was: a picture in which rank 2 alone is dead.
-TEST_F(EndsTest, WhoDiedWhileAnotherEndedIsNotNamedBeforeBothAreSeen) {
+// Rank 0 ended after its ring was read. Rank 2, which the launcher killed because of that, ended
+// before its ring was read: in these rings, only rank 2 is dead.
+TEST_F(RankEndsTest, DeadRankIsNotReportedBeforeTheOtherEndedRankIsSeen) {
   const uint64_t first =
       Start({RingInBarrier(0, false, 3), RingInBarrier(1, true, 3), RingInBarrier(2, false, 3)});
   ASSERT_NE(first, 0u);
@@ -144,9 +144,9 @@ TEST_F(EndsTest, WhoDiedWhileAnotherEndedIsNotNamedBeforeBothAreSeen) {
   EXPECT_THAT(Died(), ::testing::Each(::testing::Contains(0)));
 }
 
-// Each of many nodes may have it.
-TEST(MonitorTest, AProblemOfAgentsIsSaidOnceAndCannotForgeLines) {
-  std::vector<std::string> notes;  // of the monitor's thread, until Finish() has returned
+// Many nodes may report the same problem.
+TEST(MonitorTest, ReportsAgentProblemOnceAndSanitizesIt) {
+  std::vector<std::string> notes;  // owned by the monitor's thread until Finish() returns
   MonitorOptions options;
   options.on_note = [&](const std::string& note) { notes.push_back(note); };
   Monitor monitor{std::move(options)};
@@ -167,8 +167,8 @@ TEST(MonitorTest, AProblemOfAgentsIsSaidOnceAndCannotForgeLines) {
   EXPECT_EQ(notes[1], "the agent on here: no ring 0");
 }
 
-// The rings and ends of a node are what its journal says of its clock apart.
-TEST(MonitorTest, ANodesTimesAreCorrectedByItsClock) {
+// Times in a node's rings and ends are shifted by the clock offset in its journal.
+TEST(MonitorTest, CorrectsTimesOfANodeByItsClockOffset) {
   constexpr int64_t kAheadNs = 10'000'000'000;
   constexpr int64_t kEndNs = 1'700'000'000'000'000'000;
   const std::vector<uint8_t> ring = RingInBarrier(0, false);
@@ -198,7 +198,7 @@ TEST(MonitorTest, ANodesTimesAreCorrectedByItsClock) {
   EXPECT_EQ(ahead.processes[0].clock, (NodeClock{.offset_ns = kAheadNs, .error_ns = 5}));
 }
 
-TEST(MonitorTest, AnswersWithTheTime) {
+TEST(MonitorTest, AnswersHeartbeatWithTheTime) {
   Monitor monitor{MonitorOptions{}};
   const auto link = std::make_shared<FakeLink>();
   const uint64_t agent = monitor.Join(link);
@@ -217,7 +217,7 @@ TEST(MonitorTest, AnswersWithTheTime) {
   monitor.Leave(agent);
 }
 
-// One of three ranks, which waits in a barrier on the world or on its duplicate.
+// The ring of one of three ranks, which waits in a barrier on the world or on its duplicate.
 std::vector<uint8_t> RingInBarrierOn(int32_t rank, bool on_duplicate) {
   RingFileBuilder builder(rank, 3);
   const uint32_t thread = builder.AddThread(100);
@@ -233,8 +233,8 @@ std::vector<uint8_t> RingInBarrierOn(int32_t rank, bool on_duplicate) {
   return builder.Build();
 }
 
-// A busy machine: who was quiet by its digest is not by the rings that come with the answer.
-TEST(MonitorTest, NothingHangsBeforeTwoQuietLooks) {
+// On a busy machine, a rank that was quiet in its digest may not be quiet in the answer.
+TEST(MonitorTest, ReportsNoHangUntilSnapshotsAreQuiet) {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<Certainty> certainties;  // of all reports
@@ -273,10 +273,10 @@ TEST(MonitorTest, NothingHangsBeforeTwoQuietLooks) {
   monitor.Leave(agent);
 }
 
-// A job of three ranks in a cycle of barriers, and what its monitor said of it.
-class CycleTest : public ::testing::Test {
+// A job of three ranks that wait in a cycle of barriers, and the notes of its monitor.
+class BarrierCycleTest : public ::testing::Test {
  protected:
-  CycleTest() {
+  BarrierCycleTest() {
     for (const int32_t rank : {0, 1, 2}) rings_.push_back(RingInBarrierOn(rank, rank == 2));
     MonitorOptions options;
     options.times.kill_after_ns = 0;
@@ -291,10 +291,11 @@ class CycleTest : public ::testing::Test {
     monitor_->Message(agent_, Hello());
     for (size_t rank = 0; rank < 3; ++rank) Digest(rank, 0);
   }
-  ~CycleTest() override { monitor_->Leave(agent_); }
+  ~BarrierCycleTest() override { monitor_->Leave(agent_); }
 
   static bool HasEnder() {
-    return std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) == "IsDue";
+    return std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) ==
+           "CallsOnDueForDueFinding";
   }
   void Digest(size_t rank, uint64_t activity) {
     rpc::AgentMessage message = WaitingDigest(IdOf(rings_[rank]), 3);
@@ -302,7 +303,7 @@ class CycleTest : public ::testing::Test {
     message.mutable_digests()->mutable_processes(0)->set_quiet(activity == 0);
     monitor_->Message(agent_, message);
   }
-  // Answers the next request. Who moved is not quiet, or has ended.
+  // Answers the next request. A rank that moved is not quiet, unless it has ended.
   void Answer(const std::vector<uint64_t>& activities = {0, 0, 0}, bool alive = true) {
     request_ = link_->WaitForSnapshotRequest(request_);
     ASSERT_NE(request_, 0u);
@@ -347,7 +348,7 @@ class CycleTest : public ::testing::Test {
   std::optional<Monitor> monitor_;
 };
 
-TEST_F(CycleTest, AMoveWithdrawsTheVerdictAndTheStateIsLookedAtAnew) {
+TEST_F(BarrierCycleTest, MovementWithdrawsTheVerdictAndTriggersADiagnosis) {
   Answer();
   ASSERT_TRUE(WaitFor("hung"));
   Digest(1, 8);
@@ -357,21 +358,21 @@ TEST_F(CycleTest, AMoveWithdrawsTheVerdictAndTheStateIsLookedAtAnew) {
   EXPECT_THAT(Notes(), ::testing::ElementsAre("hung", kWithdrawn, "update"));
 }
 
-TEST_F(CycleTest, AMoveThatOnlyTheLastLookShowsWithdrawsIt) {
+TEST_F(BarrierCycleTest, MovementSeenOnlyInTheFinalSnapshotWithdrawsTheVerdict) {
   Answer();
   ASSERT_TRUE(WaitFor("hung"));
   Finish({0, 8, 0});
   EXPECT_THAT(Notes(), ::testing::Contains(kWithdrawn));
 }
 
-TEST_F(CycleTest, WhoIsKilledInItsCallWithdrawsNothing) {
+TEST_F(BarrierCycleTest, KillingARankInItsCallDoesNotWithdrawTheVerdict) {
   Answer();
   ASSERT_TRUE(WaitFor("hung"));
   EXPECT_TRUE(Finish({0, 0, 0}).any_findings);
   EXPECT_THAT(Notes(), ::testing::ElementsAre("hung"));
 }
 
-TEST_F(CycleTest, WhatComesAfterAnInterruptWithdrawsNothing) {
+TEST_F(BarrierCycleTest, MovementAfterAnInterruptDoesNotWithdrawTheVerdict) {
   Answer();
   ASSERT_TRUE(WaitFor("hung"));
   monitor_->NoteInterrupted();
@@ -380,13 +381,13 @@ TEST_F(CycleTest, WhatComesAfterAnInterruptWithdrawsNothing) {
   EXPECT_THAT(Notes(), ::testing::ElementsAre("hung"));
 }
 
-TEST_F(CycleTest, IsDue) {
+TEST_F(BarrierCycleTest, CallsOnDueForDueFinding) {
   Answer();
   ASSERT_TRUE(WaitFor("due"));
   EXPECT_THAT(Notes(), ::testing::ElementsAre("hung", "due"));
 }
 
-TEST_F(CycleTest, ALookThatIsAskedForComesBeforeWhatFollowsIt) {
+TEST_F(BarrierCycleTest, RequestedDiagnosisRunsBeforeItsCallback) {
   Answer();
   ASSERT_TRUE(WaitFor("hung"));
   monitor_->DiagnoseNow([this] { Note("then"); });
@@ -395,8 +396,8 @@ TEST_F(CycleTest, ALookThatIsAskedForComesBeforeWhatFollowsIt) {
   EXPECT_THAT(Notes(), ::testing::ElementsAre("hung", "then"));
 }
 
-// What comes while a look is made is dealt with at once; the look is of what was there before.
-TEST_F(CycleTest, MessagesAreHandledWhileALookIsMade) {
+// Messages during a diagnosis are handled at once; the diagnosis uses the state before them.
+TEST_F(BarrierCycleTest, HandlesMessagesDuringADiagnosis) {
   Answer();
   ASSERT_TRUE(WaitFor("hung"));
   std::atomic<bool> stop = false;
@@ -416,8 +417,8 @@ TEST_F(CycleTest, MessagesAreHandledWhileALookIsMade) {
   EXPECT_THAT(Notes(), ::testing::Not(::testing::Contains(kWithdrawn)));
 }
 
-// Who stood still when the time was up is in the journal; that all are dead later says nothing.
-TEST_F(CycleTest, OfAJobOutOfTimeOnlyWhatStoodStillHangs) {
+// The journal tells which ranks were quiet when the time was up. All are dead later in either case.
+TEST_F(BarrierCycleTest, TimedOutJobHungOnlyIfItsRanksWereQuiet) {
   const FinalPass out_of_time{.diagnose = {.time_limit_ns = 1'000'000'000}};
   for (const bool stood_still : {false, true}) {
     Monitor monitor{MonitorOptions{}};
@@ -452,7 +453,7 @@ TEST_F(CycleTest, OfAJobOutOfTimeOnlyWhatStoodStillHangs) {
   }
 }
 
-// The answer of a node that has the binary, or has not.
+// The answer of a node with or without the binary.
 rpc::AgentMessage Symbols(const rpc::SymbolRequest& request, bool has_binary) {
   rpc::AgentMessage message;
   message.mutable_symbols()->set_request(request.request());
@@ -466,8 +467,8 @@ rpc::AgentMessage Symbols(const rpc::SymbolRequest& request, bool has_binary) {
   return message;
 }
 
-// The node that is asked first need not have the program's binary.
-TEST(MonitorTest, WhatOneNodeCannotSymbolizeAnotherIsAsked) {
+// The node that is asked first may not have the program's binary.
+TEST(MonitorTest, AsksAnotherNodeIfOneCannotSymbolize) {
   Monitor monitor{MonitorOptions{}};
   const std::shared_ptr<FakeLink> links[] = {std::make_shared<FakeLink>(),
                                              std::make_shared<FakeLink>()};
@@ -509,7 +510,7 @@ std::vector<uint8_t> RingThatFinalized() {
 }
 
 // Reading debug information may take seconds.
-TEST(MonitorTest, AJobThatEndedWellWaitsForNamesOnlyWhereTheyAreShown) {
+TEST(MonitorTest, FinishedJobIsSymbolizedOnlyIfNamesAreShown) {
   for (const bool name_code : {false, true}) {
     Monitor monitor{MonitorOptions{}};
     const auto link = std::make_shared<FakeLink>();
@@ -530,7 +531,7 @@ TEST(MonitorTest, AJobThatEndedWellWaitsForNamesOnlyWhereTheyAreShown) {
   }
 }
 
-// A problem of the last look that speaks of `what`; "" if there is none.
+// A problem of the final trace whose message contains `what`; "" if there is none.
 std::string ProblemOf(const Monitor::Final& final, const std::string& what) {
   for (const Problem& problem : final.trace.problems) {
     if (problem.message.find(what) != std::string::npos) return problem.message;
@@ -538,7 +539,7 @@ std::string ProblemOf(const Monitor::Final& final, const std::string& what) {
   return "";
 }
 
-TEST(MonitorTest, WhatCannotBeHeldIsNamed) {
+TEST(MonitorTest, ReportsWhatExceedsTheMemoryLimit) {
   const std::vector<uint8_t> ring = RingInBarrier(0, true);
   MonitorOptions options;
   options.most_held_bytes = (uint64_t{1} << 20) + ring.size() / 2;
@@ -564,8 +565,8 @@ TEST(MonitorTest, WhatCannotBeHeldIsNamed) {
             "lines were dropped: the collector holds 1 MiB at most");
 }
 
-// Containers are all called localhost, and their run directories may be one path.
-TEST(MonitorTest, TwoNodesOfOneNameBothCount) {
+// Containers may all be called localhost and have the same run directory path.
+TEST(MonitorTest, AcceptsTwoNodesOfTheSameName) {
   Monitor monitor{MonitorOptions{}};
   for (const uint64_t id : {1, 2}) {
     rpc::AgentMessage hello = Hello();
@@ -579,14 +580,14 @@ TEST(MonitorTest, TwoNodesOfOneNameBothCount) {
   const uint64_t agent = monitor.Join(third);
   rpc::AgentMessage again = Hello();
   again.mutable_hello()->set_agent_id(2);
-  monitor.Message(agent, again);  // the second one, connected anew, and with nothing to say yet
+  monitor.Message(agent, again);  // the second agent, reconnected, without digests yet
   const uint64_t request = third->WaitForSnapshotRequest();
   EXPECT_NE(request, 0u) << "the first one's rank waits";
   monitor.Leave(agent);
 }
 
-// Agents of one name and path without ids of their own.
-TEST(MonitorTest, AReplacedAgentIsToldAndComesBackWhenItsSuccessorLeft) {
+// Agents with the same name and path and without ids.
+TEST(MonitorTest, ReplacedAgentIsRefusedUntilItsSuccessorLeaves) {
   Monitor monitor{MonitorOptions{}};
   const auto attach = [&](uint32_t pid, bool resumed, const std::shared_ptr<FakeLink>& link) {
     rpc::AgentMessage hello = Hello();
@@ -613,7 +614,7 @@ TEST(MonitorTest, AReplacedAgentIsToldAndComesBackWhenItsSuccessorLeft) {
   monitor.Leave(agent);
 }
 
-TEST(MonitorTest, AnAgentsNamesCannotForgeLinesOfATerminal) {
+TEST(MonitorTest, SanitizesHostNameOfAgent) {
   MonitorOptions options;
   options.lost_after_ns = 1'000'000;
   std::promise<std::string> note;
@@ -627,8 +628,8 @@ TEST(MonitorTest, AnAgentsNamesCannotForgeLinesOfATerminal) {
   EXPECT_EQ(text.find('\n'), std::string::npos) << text;
 }
 
-// A program of a few milliseconds ends before the agent beside it has connected.
-TEST(MonitorTest, AJobThatEndsBeforeTheFirstAgentConnectsIsRead) {
+// A program that runs for a few milliseconds may end before its agent has connected.
+TEST(MonitorTest, ReadsJobThatEndsBeforeTheFirstAgentConnects) {
   Monitor monitor{MonitorOptions{}};
   auto finished =
       std::async(std::launch::async, [&] { return monitor.Finish({.await_agent = true}); });

@@ -21,7 +21,7 @@ int64_t PatienceWith(const std::string& text, int64_t since_last_agent_ns = kLon
   return Patience(parsed.trace, report, since_last_agent_ns);
 }
 
-TEST(PatienceTest, AHangWhoseRanksAllStandStillIsToldAtOnce) {
+TEST(PatienceTest, ReportsHangAtOnceIfNoRankMoves) {
   EXPECT_EQ(PatienceWith(R"(
     ranks 3
     0: exits 0
@@ -30,7 +30,7 @@ TEST(PatienceTest, AHangWhoseRanksAllStandStillIsToldAtOnce) {
             0);
 }
 
-TEST(PatienceTest, ARankThatMovesMayComeToWaitWithThem) {
+TEST(PatienceTest, DelaysReportWhileARankMoves) {
   EXPECT_GT(PatienceWith(R"(
     ranks 4
     0: exits 0
@@ -40,7 +40,7 @@ TEST(PatienceTest, ARankThatMovesMayComeToWaitWithThem) {
             0);
 }
 
-TEST(PatienceTest, RanksWithoutATraceAreExpectedForLongerAfterAnAgentConnected) {
+TEST(PatienceTest, WaitsLongerForMissingTracesAfterAnAgentConnected) {
   const std::string text = R"(
     ranks 4
     idle 40

@@ -22,7 +22,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Writes down what it is told.
+// Records the calls that it receives.
 class Recorder : public AgentHandler {
  public:
   uint64_t Join(std::shared_ptr<AgentLink> link) override {
@@ -77,7 +77,7 @@ class RelayedAgentsTest : public ::testing::Test {
   uint64_t aggregator_ = 0;
 };
 
-TEST_F(RelayedAgentsTest, EachAgentJoinsOnceAndSpeaksForItself) {
+TEST_F(RelayedAgentsTest, EachRelayedAgentJoinsOnceUnderItsOwnNumber) {
   agents_.Message(aggregator_, Says("own"));
   agents_.Message(aggregator_, From({{7, Says("a")}, {9, Says("b")}, {7, Says("c")}}));
   EXPECT_THAT(recorder_.said,
@@ -86,8 +86,8 @@ TEST_F(RelayedAgentsTest, EachAgentJoinsOnceAndSpeaksForItself) {
   EXPECT_EQ(recorder_.links[0]->aggregator(), 0u);
 }
 
-// Else a batch would let in another before its messages are dealt with.
-TEST_F(RelayedAgentsTest, OnlyTheAggregatorsOwnMessageLetsInAnother) {
+// Otherwise, the next batch would be accepted before the messages of this one are handled.
+TEST_F(RelayedAgentsTest, OnlyTheAggregatorsOwnLinkConsumesABatch) {
   agents_.Message(aggregator_, From({{7, Says("a")}}));
   recorder_.links[1]->Consumed();
   EXPECT_EQ(link_->consumed, 0);
@@ -95,7 +95,7 @@ TEST_F(RelayedAgentsTest, OnlyTheAggregatorsOwnMessageLetsInAnother) {
   EXPECT_EQ(link_->consumed, 1);
 }
 
-TEST_F(RelayedAgentsTest, WhatIsSentToAnAgentNamesItByTheAggregatorsNumber) {
+TEST_F(RelayedAgentsTest, AddressesRelayedAgentByTheAggregatorsNumber) {
   agents_.Message(aggregator_, From({{7, Says("a")}}));
   rpc::CollectorMessage request;
   request.mutable_snapshot()->set_request(5);
@@ -108,12 +108,12 @@ TEST_F(RelayedAgentsTest, WhatIsSentToAnAgentNamesItByTheAggregatorsNumber) {
   EXPECT_EQ(link_->sent[1].to_agent().refusal(), "no");
 }
 
-TEST_F(RelayedAgentsTest, AnAgentThatLeavesAndOneThatNeverCame) {
+TEST_F(RelayedAgentsTest, ReportsLeaveOnlyForAgentsThatJoined) {
   agents_.Message(aggregator_, From({{7, Says("a")}, {7, {}}, {8, {}}}));
   EXPECT_THAT(recorder_.said, ElementsAre("join 1", "join 2", "2 a", "leave 2", "1 batch"));
 }
 
-TEST_F(RelayedAgentsTest, AnAggregatorThatLeavesTakesItsAgentsWithIt) {
+TEST_F(RelayedAgentsTest, AgentsLeaveWithTheirAggregator) {
   agents_.Message(aggregator_, From({{7, Says("a")}, {9, Says("b")}}));
   recorder_.said.clear();
   agents_.Leave(aggregator_);
@@ -123,15 +123,15 @@ TEST_F(RelayedAgentsTest, AnAggregatorThatLeavesTakesItsAgentsWithIt) {
   EXPECT_THAT(recorder_.said, ElementsAre());
 }
 
-TEST_F(RelayedAgentsTest, AnAggregatorHasNoMoreThanSoManyAgents) {
+TEST_F(RelayedAgentsTest, LimitsAgentsOfAnAggregator) {
   for (uint64_t agent = 1; agent <= RelayedAgents::kMostAgents + 5; ++agent) {
     agents_.Message(aggregator_, From({{agent, Says("a")}}));
   }
   EXPECT_EQ(recorder_.links.size(), 1 + RelayedAgents::kMostAgents);
 }
 
-// What a monitor says of three ranks, each with an agent, of which rank 2 never came to the
-// barrier. The agent of rank 0 may be the aggregator of the others.
+// A monitor's report on three ranks with an agent each; rank 2 never enters the barrier. The agent
+// of rank 0 may be the aggregator of the others.
 std::string Verdict(bool through_aggregator) {
   Monitor monitor{MonitorOptions{}};
   RelayedAgents agents(&monitor);
@@ -170,7 +170,7 @@ std::string Verdict(bool through_aggregator) {
   return ToText(ReportToJson(final.trace, final.report));
 }
 
-TEST(AggregatorTest, TheVerdictIsTheOneOfAgentsThatAttachToTheCollector) {
+TEST(AggregatorTest, GivesTheSameVerdictAsDirectlyAttachedAgents) {
   const std::string verdict = Verdict(/*through_aggregator=*/true);
   EXPECT_THAT(verdict, ::testing::HasSubstr("rank 2 is outside every call"));
   EXPECT_EQ(verdict, Verdict(/*through_aggregator=*/false));

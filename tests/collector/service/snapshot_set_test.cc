@@ -37,7 +37,7 @@ std::vector<std::string> Damaged(const SnapshotSet& set) {
   return names;
 }
 
-// An agent's answer in one compressed stream, an image a chunk.
+// An agent's answer in one compressed stream, with one image per chunk.
 class CompressedAnswer {
  public:
   explicit CompressedAnswer(uint64_t request) { chunk_.set_request(request); }
@@ -59,7 +59,7 @@ class CompressedAnswer {
   rpc::SnapshotChunk chunk_;
 };
 
-TEST(SnapshotSetTest, TakesChunksInOrderOnly) {
+TEST(SnapshotSetTest, AcceptsChunksOnlyInOrder) {
   SnapshotSet set;
   set.Begin(3, {1, 2});
   rpc::SnapshotChunk chunk;
@@ -85,7 +85,7 @@ TEST(SnapshotSetTest, TakesChunksInOrderOnly) {
   EXPECT_TRUE(set.complete());
 }
 
-TEST(SnapshotSetTest, ALaterAnswerReplacesOneProcessAndKeepsTheOthers) {
+TEST(SnapshotSetTest, LaterAnswerReplacesOneProcessAndKeepsTheOthers) {
   SnapshotSet set;
   rpc::SnapshotChunk chunk;
   chunk.set_total_bytes(1);
@@ -115,7 +115,7 @@ TEST(SnapshotSetTest, ALaterAnswerReplacesOneProcessAndKeepsTheOthers) {
   EXPECT_TRUE(set.images().empty());
 }
 
-TEST(SnapshotSetTest, WhatDoesNotFitIsDroppedAndTheRestIsKept) {
+TEST(SnapshotSetTest, DropsImagesThatDoNotFitAndKeepsTheRest) {
   SnapshotSet set;
   rpc::SnapshotChunk chunk;
   chunk.set_request(1);
@@ -137,7 +137,7 @@ TEST(SnapshotSetTest, WhatDoesNotFitIsDroppedAndTheRestIsKept) {
   send(3, "ij");
   EXPECT_EQ(set.dropped(), 1u);
   EXPECT_THAT(Unpacked(set), ElementsAre(Pair(1, "abcd"), Pair(3, "ij")));
-  // The newer one of the first takes the older one's place: there is room for both no longer.
+  // A newer image of process 1 would replace the older one, but there is no room for both.
   send(1, "k");
   EXPECT_EQ(set.dropped(), 2u);
   EXPECT_EQ(Unpacked(set).at(1), "abcd");
@@ -148,7 +148,7 @@ TEST(SnapshotSetTest, WhatDoesNotFitIsDroppedAndTheRestIsKept) {
   EXPECT_EQ(set.dropped(), 0u);
 }
 
-TEST(SnapshotSetTest, EmptyImagesCountToo) {
+TEST(SnapshotSetTest, CountsEmptyImagesTowardsTheLimit) {
   SnapshotSet set;
   set.Begin(1, {7}, {.held_bytes = 3 * SnapshotSet::kBytesOfAPlace});
   rpc::SnapshotChunk chunk;
@@ -162,7 +162,7 @@ TEST(SnapshotSetTest, EmptyImagesCountToo) {
   EXPECT_EQ(set.dropped(), 2u);
 }
 
-TEST(SnapshotSetTest, NamesCountToo) {
+TEST(SnapshotSetTest, CountsNamesTowardsTheLimit) {
   SnapshotSet set;
   set.Begin(1, {7}, {.held_bytes = 2 * (SnapshotSet::kBytesOfAPlace + 1000)});
   rpc::SnapshotChunk chunk;
@@ -179,7 +179,7 @@ TEST(SnapshotSetTest, NamesCountToo) {
   EXPECT_FALSE(set.Add(7, chunk, 0)) << "no file has such a name";
 }
 
-TEST(SnapshotSetTest, AReplacedImagesNameCountsNoLonger) {
+TEST(SnapshotSetTest, DoesNotCountNameOfAReplacedImage) {
   SnapshotSet set;
   set.Begin(1, {7}, {.held_bytes = 3 * SnapshotSet::kBytesOfAPlace + 2 * 1000});
   rpc::SnapshotChunk chunk;
@@ -194,7 +194,7 @@ TEST(SnapshotSetTest, AReplacedImagesNameCountsNoLonger) {
   EXPECT_EQ(set.dropped(), 0u);
 }
 
-TEST(SnapshotSetTest, ChunksOfAByteOrNoneCostWhatTheyHold) {
+TEST(SnapshotSetTest, SmallChunksCountOnlyTheirBytes) {
   SnapshotSet set;
   constexpr uint64_t kBytes = 1000;
   set.Begin(1, {7}, {.held_bytes = SnapshotSet::kBytesOfAPlace + kBytes});
@@ -214,7 +214,7 @@ TEST(SnapshotSetTest, ChunksOfAByteOrNoneCostWhatTheyHold) {
   EXPECT_THAT(Unpacked(set), ElementsAre(Pair(1, std::string(kBytes, 'a'))));
 }
 
-TEST(SnapshotSetTest, AnImageIsCompressedWholeOrNotAtAll) {
+TEST(SnapshotSetTest, RejectsPartlyCompressedImage) {
   SnapshotSet set;
   set.Begin(1, {7});
   rpc::SnapshotChunk chunk = CompressedAnswer(1).Image(1, "abc");
@@ -225,7 +225,7 @@ TEST(SnapshotSetTest, AnImageIsCompressedWholeOrNotAtAll) {
 }
 
 // Later images of a stream refer to earlier ones.
-TEST(SnapshotSetTest, OfACompressedAnswerOneImageMayBeReplaced) {
+TEST(SnapshotSetTest, ReplacesOneImageOfACompressedAnswer) {
   const std::string text(1000, 'x');
   SnapshotSet set;
   set.Begin(1, {7, 8});
@@ -239,8 +239,8 @@ TEST(SnapshotSetTest, OfACompressedAnswerOneImageMayBeReplaced) {
   EXPECT_THAT(Unpacked(set), ElementsAre(Pair(1, "c"), Pair(2, text + "b")));
 }
 
-// A diagnosis of few whole rings among many brief ones looks at the first of equal processes.
-TEST(SnapshotSetTest, ImagesOfALaterRequestAreReadFirst) {
+// Of equal processes, a diagnosis with few whole rings and many brief ones uses the first.
+TEST(SnapshotSetTest, ReadsImagesOfALaterRequestFirst) {
   SnapshotSet set;
   set.Begin(1, {7, 8});
   CompressedAnswer first(1);
@@ -257,7 +257,7 @@ TEST(SnapshotSetTest, ImagesOfALaterRequestAreReadFirst) {
   EXPECT_THAT(read, ElementsAre("whole", "whole", "brief", "brief"));
 }
 
-TEST(SnapshotSetTest, WhatCannotBeUnpackedIsNamedAndOtherAnswersAreRead) {
+TEST(SnapshotSetTest, NamesDamagedImagesAndReadsOtherAnswers) {
   SnapshotSet set;
   set.Begin(1, {7, 8});
   CompressedAnswer damaged(1);
@@ -275,7 +275,7 @@ TEST(SnapshotSetTest, WhatCannotBeUnpackedIsNamedAndOtherAnswersAreRead) {
   EXPECT_THAT(Unpacked(set), ElementsAre(Pair(3, "def")));
 }
 
-TEST(SnapshotSetTest, WhatWouldUnpackToTooMuchIsDroppedWithTheRestOfItsAnswer) {
+TEST(SnapshotSetTest, DropsImageThatUnpacksToTooMuchAndTheRestOfItsAnswer) {
   SnapshotSet set;
   set.Begin(1, {7, 8}, {.unpacked_bytes = 1000});
   CompressedAnswer answer(1);
@@ -287,7 +287,7 @@ TEST(SnapshotSetTest, WhatWouldUnpackToTooMuchIsDroppedWithTheRestOfItsAnswer) {
   EXPECT_EQ(set.dropped(), 2u);
 }
 
-TEST(SnapshotSetTest, LateAnswersAreIgnored) {
+TEST(SnapshotSetTest, IgnoresLateAnswers) {
   SnapshotSet set;
   set.Begin(4, {1});
   rpc::SnapshotChunk chunk;

@@ -15,7 +15,7 @@ namespace {
 using ReportDelta = StandingFindings::ReportDelta;
 
 constexpr int64_t kOneSecond = 1'000'000'000;
-constexpr int64_t kStill = 1000 * kOneSecond;  // since when nothing moved
+constexpr int64_t kStill = 1000 * kOneSecond;  // the time of the last movement
 
 Sighting Hang(Certainty certainty, const std::string& key = "a") {
   Sighting sighting;
@@ -34,7 +34,7 @@ class StandingFindingsTest : public ::testing::Test {
   ReportDelta Report(const std::vector<Sighting>& sightings, int64_t after_ns = 0) {
     return standing_.Report(sightings, kStill + after_ns);
   }
-  // Whether it is due when a look finds it after so long without progress.
+  // Whether it is due if a diagnosis finds it after `after_ns` without progress.
   bool DueAfter(const Sighting& sighting, int64_t after_ns) {
     Report({sighting}, after_ns);
     return standing_.AnyDue(kStill + after_ns);
@@ -50,7 +50,7 @@ class StandingFindingsTest : public ::testing::Test {
   std::map<uint64_t, Movement> now_ = {{10, {.activity = 5}}, {11, {.activity = 7}}};
 };
 
-TEST_F(StandingFindingsTest, TheSameAgainIsNoNewsAndMoreCertainIs) {
+TEST_F(StandingFindingsTest, RepeatedFindingIsNotNewButMoreCertainOneIs) {
   EXPECT_EQ(Report({Hang(Certainty::kSuspected)}), ReportDelta::kNew);
   EXPECT_EQ(Report({Hang(Certainty::kSuspected)}), ReportDelta::kNone);
   EXPECT_EQ(Report({Hang(Certainty::kLikely)}), ReportDelta::kNew);
@@ -63,64 +63,64 @@ TEST_F(StandingFindingsTest, TheSameAgainIsNoNewsAndMoreCertainIs) {
   EXPECT_EQ(Report({more, Hang(Certainty::kLikely, "b")}), ReportDelta::kNew);
 }
 
-TEST_F(StandingFindingsTest, WhatIsProvenIsDueAtOnce) {
+TEST_F(StandingFindingsTest, ProvenFindingIsDueAtOnce) {
   EXPECT_TRUE(DueAfter(Hang(Certainty::kProven), 0));
 }
 
-TEST_F(StandingFindingsTest, WhatIsLikelyIsDueAfterKillAfter) {
+TEST_F(StandingFindingsTest, LikelyFindingIsDueAfterKillAfter) {
   EXPECT_FALSE(DueAfter(Hang(Certainty::kLikely), 19 * kOneSecond));
   EXPECT_TRUE(DueAfter(Hang(Certainty::kLikely), 20 * kOneSecond));
 }
 
-TEST_F(StandingFindingsTest, ComputingDelaysItToStallAfterAndNotForEver) {
+TEST_F(StandingFindingsTest, ComputingDelaysLikelyFindingUntilStallAfter) {
   Sighting computes = Hang(Certainty::kLikely);
   computes.computes = true;
   EXPECT_FALSE(DueAfter(computes, 59 * kOneSecond));
   EXPECT_TRUE(DueAfter(computes, 60 * kOneSecond));
 }
 
-TEST_F(StandingFindingsTest, WhatIsSuspectedIsDueAtStallAfter) {
+TEST_F(StandingFindingsTest, SuspectedFindingIsDueAfterStallAfter) {
   EXPECT_FALSE(DueAfter(Hang(Certainty::kSuspected), 59 * kOneSecond));
   EXPECT_TRUE(DueAfter(Hang(Certainty::kSuspected), 60 * kOneSecond));
 }
 
-TEST_F(StandingFindingsTest, WhatCannotBeToldIsNeverDue) {
+TEST_F(StandingFindingsTest, InconclusiveFindingIsNeverDue) {
   EXPECT_FALSE(DueAfter(Hang(Certainty::kInconclusive), 1000 * kOneSecond));
 }
 
-TEST_F(StandingFindingsTest, WhatDoesNotHangIsNeverDue) {
+TEST_F(StandingFindingsTest, FindingThatDoesNotHangIsNeverDue) {
   Sighting mismatch = Hang(Certainty::kProven);
   mismatch.hangs = false;
   EXPECT_FALSE(DueAfter(mismatch, 1000 * kOneSecond));
 }
 
-TEST_F(StandingFindingsTest, LikelyIsNeverDueAfterSuspected) {
+TEST_F(StandingFindingsTest, LikelyFindingIsNeverDueLaterThanSuspectedOne) {
   StandingFindings standing({.kill_after_ns = 30 * kOneSecond, .stall_after_ns = 2 * kOneSecond});
   standing.Report({Hang(Certainty::kLikely)}, kStill + 2 * kOneSecond);
   EXPECT_TRUE(standing.AnyDue(kStill + 2 * kOneSecond));
 }
 
-TEST_F(StandingFindingsTest, ZeroIsAtOnce) {
+TEST_F(StandingFindingsTest, ZeroKillAfterMeansDueAtOnce) {
   StandingFindings standing({.kill_after_ns = 0, .stall_after_ns = 60 * kOneSecond});
   standing.Report({Hang(Certainty::kLikely)}, kStill);
   EXPECT_TRUE(standing.AnyDue(kStill));
 }
 
-TEST_F(StandingFindingsTest, ProgressOfARankOfItStartsTheTimeAnew) {
+TEST_F(StandingFindingsTest, ProgressOfARankRestartsTheTime) {
   Sighting moved = Hang(Certainty::kLikely);
   moved.still_since_ns = kStill + 15 * kOneSecond;
   EXPECT_FALSE(DueAfter(moved, 34 * kOneSecond));
   EXPECT_TRUE(DueAfter(moved, 35 * kOneSecond));
 }
 
-// Its time has come, but nobody sees it any more.
-TEST_F(StandingFindingsTest, WhatTheNewestLookDoesNotFindIsNotDue) {
+// It would be due, but the newest diagnosis does not have it.
+TEST_F(StandingFindingsTest, FindingMissingFromTheNewestDiagnosisIsNotDue) {
   Report({Hang(Certainty::kLikely)}, kOneSecond);
   Report({Hang(Certainty::kSuspected, "b")}, 25 * kOneSecond);
   EXPECT_FALSE(standing_.AnyDue(kStill + 25 * kOneSecond));
 }
 
-TEST_F(StandingFindingsTest, ALookIsTakenAtEachThreshold) {
+TEST_F(StandingFindingsTest, DiagnosesAtEachThreshold) {
   EXPECT_EQ(standing_.NextDiagnosisNs(), INT64_MAX) << "nothing stands";
   Report({Hang(Certainty::kLikely)});
   std::vector<int64_t> looks;
@@ -134,12 +134,12 @@ TEST_F(StandingFindingsTest, ALookIsTakenAtEachThreshold) {
   EXPECT_THAT(looks, ::testing::ElementsAre(10, 20, 30, 60));
 }
 
-TEST_F(StandingFindingsTest, WhatIsSuspectedIsLookedAtMoreOften) {
+TEST_F(StandingFindingsTest, SuspectedFindingIsDiagnosedMoreOften) {
   Report({Hang(Certainty::kSuspected)}, 12 * kOneSecond);
   EXPECT_LE(standing_.NextDiagnosisNs(), kStill + 17 * kOneSecond) << "it may become likely";
 }
 
-TEST_F(StandingFindingsTest, WhoComputesIsLookedAtMoreOften) {
+TEST_F(StandingFindingsTest, FindingWithComputingRankIsDiagnosedMoreOften) {
   Sighting computes = Hang(Certainty::kLikely);
   computes.computes = true;
   Report({computes}, 31 * kOneSecond);
@@ -149,21 +149,21 @@ TEST_F(StandingFindingsTest, WhoComputesIsLookedAtMoreOften) {
   EXPECT_TRUE(standing_.AnyDue(kStill + 40 * kOneSecond)) << "it computes no more";
 }
 
-TEST_F(StandingFindingsTest, WhatDoesNotHangNeedsNoLook) {
+TEST_F(StandingFindingsTest, FindingThatDoesNotHangNeedsNoDiagnosis) {
   Sighting mismatch = Hang(Certainty::kProven);
   mismatch.hangs = false;
   Report({mismatch});
   EXPECT_EQ(standing_.NextDiagnosisNs(), INT64_MAX);
 }
 
-TEST_F(StandingFindingsTest, WhoStandsStillWithdrawsNothing) {
+TEST_F(StandingFindingsTest, WithdrawsNothingIfNoRankMoves) {
   Report({Hang(Certainty::kProven)});
   EXPECT_TRUE(Withdraw().keys.empty());
   now_.clear();
   EXPECT_TRUE(Withdraw().keys.empty()) << "nothing is known of them any more";
 }
 
-TEST_F(StandingFindingsTest, ARankThatMovesWithdrawsItAndItMayBeReportedAgain) {
+TEST_F(StandingFindingsTest, WithdrawsFindingOfMovedRanksAndReportsItAgain) {
   Report({Hang(Certainty::kLikely)});
   now_[10].activity = 6;
   now_[11].activity = 9;
@@ -175,7 +175,7 @@ TEST_F(StandingFindingsTest, ARankThatMovesWithdrawsItAndItMayBeReportedAgain) {
   EXPECT_EQ(Report({Hang(Certainty::kLikely)}), ReportDelta::kNew);
 }
 
-TEST_F(StandingFindingsTest, OnlyThoseOfWhoMovedAreWithdrawn) {
+TEST_F(StandingFindingsTest, WithdrawsOnlyFindingsOfMovedRanks) {
   Sighting other = Hang(Certainty::kLikely, "b");
   other.waiting = {{.id = 12, .rank = 2, .activity = 1}};
   Report({Hang(Certainty::kLikely), other});
@@ -188,8 +188,8 @@ TEST_F(StandingFindingsTest, OnlyThoseOfWhoMovedAreWithdrawn) {
   EXPECT_FALSE(standing_.empty());
 }
 
-// A mismatch that stops nobody is one whatever becomes of the ranks.
-TEST_F(StandingFindingsTest, WhatDoesNotHangStays) {
+// A mismatch that stops no rank remains a mismatch, whatever the ranks do.
+TEST_F(StandingFindingsTest, DoesNotWithdrawFindingThatDoesNotHang) {
   Sighting mismatch = Hang(Certainty::kProven, "m");
   mismatch.hangs = false;
   mismatch.waiting.clear();
@@ -201,7 +201,7 @@ TEST_F(StandingFindingsTest, WhatDoesNotHangStays) {
   EXPECT_FALSE(standing_.empty());
 }
 
-TEST_F(StandingFindingsTest, GivingUpIsNoMovementAndEndingWellIs) {
+TEST_F(StandingFindingsTest, GivingUpIsNotMovementButEndingWellIs) {
   Report({Hang(Certainty::kLikely)});
   now_[10] = {.activity = 6, .gave_up = true};
   EXPECT_TRUE(Withdraw().keys.empty());
@@ -209,7 +209,7 @@ TEST_F(StandingFindingsTest, GivingUpIsNoMovementAndEndingWellIs) {
   EXPECT_THAT(Withdraw().ranks, ::testing::ElementsAre(1));
 }
 
-// What the looks say of a job of three ranks: rank 0 waits for rank 1, which waits for rank 2.
+// Sightings of a job of three ranks: rank 0 waits for rank 1, which waits for rank 2.
 class SightingsTest : public ::testing::Test {
  protected:
   SightingsTest() {
@@ -239,13 +239,13 @@ class SightingsTest : public ::testing::Test {
   std::vector<Observed> observed_;
 };
 
-TEST_F(SightingsTest, ProgressIsThatOfTheRanksOfTheFinding) {
+TEST_F(SightingsTest, UsesProgressOfTheRanksOfTheFinding) {
   EXPECT_EQ(Only().still_since_ns, kStill + kOneSecond);
   report_.findings[0].awaited = {2};
   EXPECT_EQ(Only().still_since_ns, kStill + 2 * kOneSecond);
 }
 
-TEST_F(SightingsTest, TheWaitingSetIsWatchedByProcess) {
+TEST_F(SightingsTest, WatchesProcessesOfTheWaitingSet) {
   ASSERT_EQ(Only().waiting.size(), 1u);
   report_.findings[0].waiting_set = {0, 1};
   ASSERT_EQ(Only().waiting.size(), 2u);
@@ -253,7 +253,7 @@ TEST_F(SightingsTest, TheWaitingSetIsWatchedByProcess) {
   EXPECT_EQ(Only().waiting[1].rank, 1);
 }
 
-TEST_F(SightingsTest, WhoUsesAProcessorComputes) {
+TEST_F(SightingsTest, RankThatUsesAProcessorIsComputing) {
   EXPECT_FALSE(Only().computes);
   observed_[2].cpu_share = 1;
   EXPECT_FALSE(Only().computes) << "it is not of the finding";
@@ -270,7 +270,7 @@ TEST_F(SightingsTest, CulpritThatComputesDelaysTheFinding) {
   EXPECT_FALSE(Only().computes) << "it has ended";
 }
 
-TEST_F(SightingsTest, FindingThatDoesNotHangWatchesNobody) {
+TEST_F(SightingsTest, FindingThatDoesNotHangWatchesNoProcess) {
   observed_[1].cpu_share = 1;
   report_.findings[0].hangs = false;
   EXPECT_TRUE(Only().waiting.empty());
@@ -278,7 +278,7 @@ TEST_F(SightingsTest, FindingThatDoesNotHangWatchesNobody) {
   EXPECT_EQ(Only().still_since_ns, 0);
 }
 
-TEST_F(SightingsTest, SightingHasWhatTheFindingSays) {
+TEST_F(SightingsTest, CopiesKindCertaintyAndRanksOfTheFinding) {
   report_.findings[0].waiting = {0, 2};
   const Sighting only = Only();
   EXPECT_EQ(only.kind, VerdictKind::kP2pDeadlock);
@@ -288,7 +288,7 @@ TEST_F(SightingsTest, SightingHasWhatTheFindingSays) {
   EXPECT_TRUE(only.hangs);
 }
 
-TEST_F(SightingsTest, ProcessThatIsNotObservedIsLeftOut) {
+TEST_F(SightingsTest, LeavesOutUnobservedProcess) {
   observed_[0].id = 0;
   EXPECT_TRUE(Only().waiting.empty());
   EXPECT_EQ(Only().still_since_ns, kStill + kOneSecond) << "the culprit's";
@@ -296,8 +296,8 @@ TEST_F(SightingsTest, ProcessThatIsNotObservedIsLeftOut) {
   EXPECT_EQ(Only().still_since_ns, 0);
 }
 
-// Process 0 has two devices, of which the trace makes processes 0 and 1.
-TEST_F(SightingsTest, DeviceIsObservedByItsHostProcess) {
+// Process 0 has two devices, which are processes 0 and 1 of the trace.
+TEST_F(SightingsTest, DeviceIsObservedThroughItsHostProcess) {
   trace_.processes[1].host_process = 0;
   report_.findings[0].waiting_set = {1};
   report_.findings[0].culprits = {};
@@ -307,7 +307,7 @@ TEST_F(SightingsTest, DeviceIsObservedByItsHostProcess) {
   EXPECT_EQ(Only().waiting[0].rank, 1);
 }
 
-TEST_F(SightingsTest, TheKeyDoesNotHangOnPlacesInTheTrace) {
+TEST_F(SightingsTest, KeyDoesNotDependOnPositionsInTheTrace) {
   trace_.communicators.resize(2);
   trace_.communicators[0].key = 3;
   trace_.communicators[1].key = 4;

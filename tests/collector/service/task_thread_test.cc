@@ -10,7 +10,7 @@
 namespace rollcall::service {
 namespace {
 
-TEST(TaskThreadTest, ItsOwnerGoesOnWhileATaskRuns) {
+TEST(TaskThreadTest, OwnerContinuesWhileATaskRuns) {
   std::promise<void> may_end;
   std::promise<void> told;
   int result = 0;
@@ -27,7 +27,7 @@ TEST(TaskThreadTest, ItsOwnerGoesOnWhileATaskRuns) {
   EXPECT_EQ(result, 7);
 }
 
-TEST(TaskThreadTest, OneTaskFollowsAnother) {
+TEST(TaskThreadTest, RunsTasksOneAfterAnother) {
   std::mutex mutex;
   std::condition_variable changed;
   TaskThread tasks([&] {
@@ -43,7 +43,7 @@ TEST(TaskThreadTest, OneTaskFollowsAnother) {
   EXPECT_EQ(count, 1000);
 }
 
-TEST(TaskThreadTest, TheEndWaitsForTheTask) {
+TEST(TaskThreadTest, DestructorWaitsForTheTask) {
   std::atomic<bool> ran = false;
   TaskThread([] {}).Start([&] { ran = true; });
   EXPECT_TRUE(ran);

@@ -5,7 +5,7 @@
 namespace rollcall {
 namespace {
 
-TEST(DemangleTest, ShortNamesDropWhatDoesNotName) {
+TEST(DemangleTest, ShortNamesOmitParametersAndReturnTypes) {
   const std::pair<const char*, const char*> cases[] = {
       {"solve(int, char const*)", "solve"},
       {"void halo::solve<double>(std::vector<double>&) const", "halo::solve<double>"},
@@ -31,7 +31,7 @@ TEST(DemangleTest, ShortNamesDropWhatDoesNotName) {
   for (const auto& [full, expected] : cases) EXPECT_EQ(ShortenCxxName(full), expected);
 }
 
-TEST(DemangleTest, OnlyManglesAreTouched) {
+TEST(DemangleTest, ChangesOnlyMangledNames) {
   EXPECT_EQ(Demangle("_Z5solvei", NameStyle::kFull), "solve(int)");
   EXPECT_EQ(Demangle("_Z5solvei.constprop.0", NameStyle::kShort), "solve");
   EXPECT_EQ(Demangle("_Zbroken", NameStyle::kShort), "_Zbroken");
@@ -39,14 +39,14 @@ TEST(DemangleTest, OnlyManglesAreTouched) {
   EXPECT_EQ(Demangle("_Z" + std::string(100000, 'P'), NameStyle::kFull).size(), 100002U);
 }
 
-TEST(DemangleTest, UnbalancedNamesEnd) {
+TEST(DemangleTest, AcceptsUnbalancedNames) {
   for (const std::string name :
        {"f(", "f<", "f{", "operator", "operator(", "a::operator", ")", ">"}) {
     EXPECT_FALSE(ShortenCxxName(name).empty());
   }
 }
 
-TEST(DemangleTest, Fortran) {
+TEST(DemangleTest, ConvertsFortranNames) {
   EXPECT_EQ(FortranName("__halo_MOD_exchange"), "halo::exchange");
   EXPECT_EQ(FortranName("solve_"), "solve");
   EXPECT_EQ(FortranName("inner.0"), "inner");

@@ -23,7 +23,7 @@ std::string BytesOf(std::initializer_list<int> bytes) {
   return text;
 }
 
-TEST(PythonLines, StepsOf38) {
+TEST(PythonLines, ReadsLineStepsOfPython38) {
   // The example of lnotab_notes.txt: offsets 0, 6, 50, 350, 361 on lines 1, 2, 7, 207, 208.
   const std::string table = BytesOf({6, 1, 44, 5, 255, 0, 45, 127, 0, 73, 11, 1});
   EXPECT_EQ(PythonLine(kPython38, table, 1, 0), 1);
@@ -33,10 +33,10 @@ TEST(PythonLines, StepsOf38) {
   EXPECT_EQ(PythonLine(kPython38, table, 1, 349), 7);
   EXPECT_EQ(PythonLine(kPython38, table, 1, 350), 207);
   EXPECT_EQ(PythonLine(kPython38, table, 1, 361), 208);
-  EXPECT_EQ(PythonLine(kPython38, BytesOf({4, 256 - 3}), 10, 4), 7);  // lines go back, too
+  EXPECT_EQ(PythonLine(kPython38, BytesOf({4, 256 - 3}), 10, 4), 7);  // line numbers may decrease
 }
 
-TEST(PythonLines, RangesOf310) {
+TEST(PythonLines, ReadsLineRangesOfPython310) {
   // PEP 626's table: [0, 6) line 100, [6, 50) line 101, [50, 350) line 106, then without a line.
   const std::string table = BytesOf({6, 0, 44, 1, 254, 5, 46, 0, 8, 128, 2, 200 - 256});
   EXPECT_EQ(PythonLine(kPython310, table, 100, 0), 100);
@@ -44,17 +44,17 @@ TEST(PythonLines, RangesOf310) {
   EXPECT_EQ(PythonLine(kPython310, table, 100, 349), 106);
   EXPECT_EQ(PythonLine(kPython310, table, 100, 350), 0);
   EXPECT_EQ(PythonLine(kPython310, table, 100, 358), 50);
-  EXPECT_EQ(PythonLine(kPython310, table, 100, 360), 0);  // behind the end
+  EXPECT_EQ(PythonLine(kPython310, table, 100, 360), 0);  // after the end
 }
 
-TEST(PythonLines, LocationsOf311) {
+TEST(PythonLines, ReadsLocationsOfPython311) {
   const auto entry = [](int form, int units) { return 128 | form << 3 | (units - 1); };
   const std::string table = BytesOf({entry(0, 2), 0x12,                  // [0, 4) no change
-                                     entry(11, 1), 3, 9,                 // [4, 6) a line on
-                                     entry(13, 8), 0x40 | 8, 4,          // [6, 22) 132 on
+                                     entry(11, 1), 3, 9,                 // [4, 6) next line
+                                     entry(13, 8), 0x40 | 8, 4,          // [6, 22) 132 lines later
                                      entry(15, 1),                       // [22, 24) no line
-                                     entry(14, 1), 2 << 1 | 1, 1, 5, 6,  // [24, 26) two back
-                                     entry(12, 1), 0, 0});               // [26, 28) two on
+                                     entry(14, 1), 2 << 1 | 1, 1, 5, 6,  // [24, 26) 2 lines earlier
+                                     entry(12, 1), 0, 0});               // [26, 28) 2 lines later
   EXPECT_EQ(PythonLine(kPython311, table, 20, 2), 20);
   EXPECT_EQ(PythonLine(kPython311, table, 20, 4), 21);
   EXPECT_EQ(PythonLine(kPython311, table, 20, 20), 153);
@@ -65,18 +65,18 @@ TEST(PythonLines, LocationsOf311) {
 }
 
 TEST(PythonLines, DamagedTablesGiveNoLine) {
-  EXPECT_EQ(PythonLine(kPython311, BytesOf({0x70, 1}), 5, 0), 0);  // no entry begins so
-  EXPECT_EQ(PythonLine(kPython311, BytesOf({0xf0}), 5, 0), 0);     // cut
+  EXPECT_EQ(PythonLine(kPython311, BytesOf({0x70, 1}), 5, 0), 0);  // no entry begins with this byte
+  EXPECT_EQ(PythonLine(kPython311, BytesOf({0xf0}), 5, 0), 0);     // truncated
   EXPECT_EQ(PythonLine(kPython311, std::string(1, '\xe8') + std::string(100, '\xff'), 5, 0), 0);
   EXPECT_EQ(PythonLine(kPython311, "", 5, 0), 0);
   EXPECT_EQ(PythonLine(kPython310, "", 5, 0), 0);
   EXPECT_EQ(PythonLine(kPython38, "", 5, 0), 5);
   EXPECT_EQ(PythonLine(kPython38, BytesOf({0, 256 - 100}), 5, 0),
-            0);  // before the file's beginning
+            0);  // before the beginning of the file
   EXPECT_EQ(PythonLine(kPython310, BytesOf({2, 127}), 0xffffffff, 0), 0);
 }
 
-// Every interpreter on this machine says what it thinks of its own tables.
+// Every installed interpreter decodes its own tables with this script.
 constexpr char kAsk[] = R"(
 import dis, sys, types
 SOURCE = '''
@@ -161,7 +161,7 @@ std::string FromHex(const std::string& hex) {
   return bytes;
 }
 
-TEST(PythonLines, AgreeWithEveryInterpreterOfThisMachine) {
+TEST(PythonLines, AgreeWithAllInstalledInterpreters) {
   const std::vector<std::string> interpreters = InstalledPythons();
   if (interpreters.empty()) GTEST_SKIP() << "no Python 3.8 or later is installed";
   const std::string script = ::testing::TempDir() + "/rollcall_python_lines.py";

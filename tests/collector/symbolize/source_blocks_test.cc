@@ -11,7 +11,7 @@
 namespace rollcall {
 namespace {
 
-// Blocks as "loop 2-4, arm 5-7 of 0 rank==0", by their first line; or why there are none.
+// The blocks as "loop 2-4, arm 5-7 of 0 rank==0", ordered by first line; or "not understood".
 std::string Shape(std::string_view text, SourceSyntax syntax) {
   auto blocks = FindSourceBlocks(text, syntax);
   if (!blocks) return "not understood";
@@ -34,7 +34,7 @@ std::string Shape(std::string_view text, SourceSyntax syntax) {
   return shape;
 }
 
-TEST(SourceBlocks, LoopsAndBranchesInC) {
+TEST(SourceBlocks, FindsLoopsAndBranchesInC) {
   EXPECT_EQ(Shape("int main(void) {\n"
                   "  for (int i = 0; i < n; ++i) {\n"
                   "    if (rank == 0) {\n"
@@ -52,7 +52,7 @@ TEST(SourceBlocks, LoopsAndBranchesInC) {
             "loop 2-8, arm 3-5 of 0 rank==0, arm 5-7 of 0, loop 9-11, loop 12-12");
 }
 
-TEST(SourceBlocks, BranchesWithoutBracesAndTheirElse) {
+TEST(SourceBlocks, FindsBranchesWithoutBraces) {
   EXPECT_EQ(Shape("void f() {\n"
                   "  if (rank != 3)\n"
                   "    for (;;)\n"
@@ -66,7 +66,7 @@ TEST(SourceBlocks, BranchesWithoutBracesAndTheirElse) {
             "arm 2-4 of 0 rank!=3, loop 3-4, arm 5-8 of 0, arm 5-6 of 1, arm 7-8 of 1");
 }
 
-TEST(SourceBlocks, LambdasInitialisersAndTypes) {
+TEST(SourceBlocks, HandlesLambdasInitialisersAndTypes) {
   EXPECT_EQ(Shape("namespace a { struct B { int x{1}; } b; }\n"
                   "int t[] = {1, 2}, u = 3;\n"
                   "auto f = [] {\n"
@@ -85,7 +85,7 @@ TEST(SourceBlocks, LambdasInitialisersAndTypes) {
             "loop 4-4, loop 8-8, arm 12-12 of 0");
 }
 
-TEST(SourceBlocks, OfConditionalTextTheFirstPartCounts) {
+TEST(SourceBlocks, UsesTheFirstPartOfConditionalText) {
   EXPECT_EQ(Shape("void f() {\n"
                   "#ifdef FAULT\n"
                   "  for (i = 1; i < n; ++i) {\n"
@@ -104,7 +104,7 @@ TEST(SourceBlocks, OfConditionalTextTheFirstPartCounts) {
             "loop 3-8");
 }
 
-TEST(SourceBlocks, WhatDoesNotFitTogetherIsNotUnderstood) {
+TEST(SourceBlocks, RejectsTextThatIsNotUnderstood) {
   EXPECT_EQ(Shape("void f() { for (;;) { }\n", SourceSyntax::kBraces), "not understood");
   EXPECT_EQ(Shape("}\n", SourceSyntax::kBraces), "not understood");
   EXPECT_EQ(Shape("void f() { a(; }\n", SourceSyntax::kBraces), "not understood");
@@ -117,7 +117,7 @@ TEST(SourceBlocks, WhatDoesNotFitTogetherIsNotUnderstood) {
   EXPECT_EQ(Shape("if (a) then\nend do\n", SourceSyntax::kFortran), "not understood");
 }
 
-TEST(SourceBlocks, PythonByIndentation) {
+TEST(SourceBlocks, FindsPythonBlocksByIndentation) {
   EXPECT_EQ(
       Shape("def train(loader):\n"
             "    '''for x in y:\n"
@@ -140,7 +140,7 @@ TEST(SourceBlocks, PythonByIndentation) {
       "loop 4-13 over batch, arm 7-8 of 0 rank==0, arm 9-10 of 0, arm 12-13 of 0, loop 16-17");
 }
 
-TEST(SourceBlocks, FortranByItsEnds) {
+TEST(SourceBlocks, FindsFortranBlocksByEndStatements) {
   EXPECT_EQ(Shape("program p\n"
                   "  outer: DO i = 1, n  ! do\n"
                   "    if (rank == 0) then\n"
@@ -183,7 +183,7 @@ TEST(SourceBlocks, ArmsOfOneBranchExcludeEachOther) {
   EXPECT_FALSE(exclusive(0, 0));
 }
 
-TEST(SourceBlocks, FilesByTheirNames) {
+TEST(SourceBlocks, ChoosesTheSyntaxByFileName) {
   const TemporaryDirectory dir;
   EXPECT_TRUE(ReadSourceBlocks(dir.Write("a.py", "for x in y:\n    f()\n")));
   EXPECT_TRUE(ReadSourceBlocks(dir.Write("a.F90", "do\nend do\n")));

@@ -28,7 +28,7 @@ std::string Shape(const SourceExcerpt& excerpt) {
 
 constexpr ExcerptOptions kNoContext{.context_before = 0, .context_after = 0};
 
-TEST(SourceExcerptTest, MarkedLinesAndTheConditionAroundThem) {
+TEST(SourceExcerptTest, ShowsMarkedLinesAndTheConditionAroundThem) {
   const TemporaryDirectory dir;
   const std::string file = dir.Write("solver.c",
                                      "void exchange_halo(void) {\n"
@@ -62,7 +62,7 @@ TEST(SourceExcerptTest, ContextSkipsBlankLinesAndMerges) {
   EXPECT_EQ(Shape(ReadSourceExcerpt(file, {1, 7}, {})), "*one\n--\n five\n*six\n");
 }
 
-TEST(SourceExcerptTest, PythonBlocks) {
+TEST(SourceExcerptTest, ShowsEnclosingPythonBlocks) {
   const TemporaryDirectory dir;
   const std::string file = dir.Write("train.py",
                                      "def step():\n"
@@ -77,7 +77,7 @@ TEST(SourceExcerptTest, PythonBlocks) {
             "*                        save()  # here\n");
 }
 
-TEST(SourceExcerptTest, HostileTextIsMadeHarmless) {
+TEST(SourceExcerptTest, ReplacesControlCharactersAndTruncatesLongLines) {
   const TemporaryDirectory dir;
   const std::string file = dir.Write("evil.c",
                                      "a\x1b[2Jb\xff"
@@ -92,7 +92,7 @@ TEST(SourceExcerptTest, HostileTextIsMadeHarmless) {
   EXPECT_TRUE(excerpt.lines[1].text.ends_with("\u2026"));
 }
 
-TEST(SourceExcerptTest, PythonThatLiesInNoFile) {
+TEST(SourceExcerptTest, ReportsPythonCodeThatIsNotInAFile) {
   const TemporaryDirectory dir;
   const std::string zip = dir.Write("app.zip", "PK");
   for (const std::string& file :
@@ -103,7 +103,7 @@ TEST(SourceExcerptTest, PythonThatLiesInNoFile) {
   }
 }
 
-TEST(SourceExcerptTest, SaysWhyThereIsNothingToShow) {
+TEST(SourceExcerptTest, ReportsWhyThereIsNoExcerpt) {
   const TemporaryDirectory dir;
   const auto error = [](const std::string& file, int line) {
     const SourceExcerpt excerpt = ReadSourceExcerpt(file, {line}, {.max_file_bytes = 100});

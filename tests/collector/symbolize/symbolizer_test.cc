@@ -1,5 +1,5 @@
-// Real programs, compiled here by the system's compilers, tell where they called from; the
-// symbolizer must find the lines that marker comments in their sources stand on.
+// Real programs, compiled here by the system's compilers, print the addresses of their calls. The
+// symbolizer must find the lines that have marker comments in the sources.
 #include "collector/symbolize/symbolizer.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,8 @@ using testing::MarkerLine;
 using testing::ParseProbes;
 using testing::RunCommand;
 
-// Every probe() is followed by a statement, so that the call's line differs from its return's.
+// A statement follows every probe(), so that the line of the return address differs from the line
+// of the call.
 const char kInlining[] = R"(
 static volatile int sink;
 static inline __attribute__((always_inline)) void innermost(int x) {
@@ -67,7 +68,7 @@ class SymbolizerTest : public ::testing::Test {
     return ParseProbes(RunCommand(dir_.path(), "./program"));
   }
 
-  // "function:marker", innermost first, compared with what the symbolizer says of `address`.
+  // Compares the frames of `address` with pairs of function and marker, innermost first.
   void ExpectFrames(const CodeAddress& address,
                     const std::vector<std::pair<std::string, std::string>>& expected,
                     Symbolizer::Options options = {}) {
@@ -135,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "clang -O2 -g main.c probe.o -Wl,--build-id",
                       "clang -O2 -g -gsplit-dwarf main.c probe.o -Wl,--build-id"));
 
-TEST_F(SymbolizerTest, CallsOfAFunctionAndOfWhatIsInlinedIntoIt) {
+TEST_F(SymbolizerTest, FindsCallsOfAFunctionAndItsInlinedFunctions) {
   for (const char* dwarf : {"-gdwarf-4", "-gdwarf-5"}) {
     SCOPED_TRACE(dwarf);
     const auto probes =
@@ -173,13 +174,13 @@ int main(void) {
   }
 }
 
-TEST_F(SymbolizerTest, CallsThatTheCompilerDidNotTellOf) {
+TEST_F(SymbolizerTest, FindsNoCallsThatTheCompilerDidNotDescribe) {
   const auto probes = Build("cc -O0 -g a.c probe.o -Wl,--build-id", "a.c", kInlining);
   Symbolizer symbolizer;
   EXPECT_THAT(symbolizer.CallsOf(probes.at("main"), 10), IsEmpty());
 }
 
-TEST_F(SymbolizerTest, SharedLibrary) {
+TEST_F(SymbolizerTest, SymbolizesSharedLibrary) {
   source_ = dir_.Write("halo.c", std::string("/**/ ") + kProbeDeclaration +
                                      "static volatile int sink;\n"
                                      "void exchange(void) {\n"
@@ -203,7 +204,7 @@ TEST_F(SymbolizerTest, RelativeSourcePathIsJoinedWithTheCompilersDirectory) {
             "src/main.c", kInlining));
 }
 
-TEST_F(SymbolizerTest, CxxNames) {
+TEST_F(SymbolizerTest, SymbolizesCxxNames) {
   const auto probes = Build("c++ -std=c++17 -O1 -g main.cc probe.o -Wl,--build-id", "main.cc", R"(
 #include <functional>
 #include <string>
@@ -250,7 +251,7 @@ int main() {
       full);
 }
 
-TEST_F(SymbolizerTest, Fortran) {
+TEST_F(SymbolizerTest, SymbolizesFortran) {
   if (!HasCommand("gfortran")) GTEST_SKIP() << "no gfortran";
   source_ = dir_.Write("heat.f90", R"(
 module halo
@@ -286,14 +287,14 @@ end program
   ExpectFrames(probes.at("module"), {{"halo::exchange", "at-module"}});
   ExpectFrames(probes.at("outside"), {{"outside", "at-outside"}});
   ExpectFrames(probes.at("inner"), {{"inner", "at-inner"}});
-  // From symbols alone the names must be the same ones.
+  // The symbol table alone must give the same names.
   RunCommand(dir_.path(), "objcopy --strip-debug program");
   EXPECT_EQ(One(probes.at("module")).function, "halo::exchange");
   EXPECT_EQ(One(probes.at("outside")).function, "outside");
   EXPECT_EQ(One(probes.at("inner")).function, "inner");
 }
 
-TEST_F(SymbolizerTest, SeparateFileByDebugLink) {
+TEST_F(SymbolizerTest, FindsSeparateFileByDebugLink) {
   const auto probes = Build("cc -O2 -g main.c probe.o -Wl,--build-id=none", "main.c", kInlining);
   EXPECT_EQ(probes.at("main").build_id, "");
   for (const std::string place : {"program.dbg", ".debug/program.dbg"}) {
@@ -316,7 +317,7 @@ TEST_F(SymbolizerTest, SeparateFileByDebugLink) {
   }
 }
 
-TEST_F(SymbolizerTest, SeparateFileByBuildId) {
+TEST_F(SymbolizerTest, FindsSeparateFileByBuildId) {
   const auto probes = Build("cc -O2 -g main.c probe.o -Wl,--build-id", "main.c", kInlining);
   const std::string id = probes.at("main").build_id;
   ASSERT_GT(id.size(), 8U);
@@ -329,12 +330,12 @@ TEST_F(SymbolizerTest, SeparateFileByBuildId) {
   Symbolizer::Options options;
   options.debug_dirs.push_back(debug_dir);
   ExpectInlining(probes, options);
-  // A file there that belongs to another program says nothing about this one.
+  // A file of another program at that path must not be used.
   RunCommand(dir_.path(), "cp probe.o " + debug_file);
   EXPECT_NE(One(probes.at("main"), options).detail, FrameDetail::kSourceLine);
 }
 
-TEST_F(SymbolizerTest, SymbolTableWhereThereIsNoDebugInformation) {
+TEST_F(SymbolizerTest, UsesTheSymbolTableWithoutDebugInformation) {
   const auto probes = Build("cc -O2 main.c probe.o -Wl,--build-id", "main.c", kInlining);
   const SourceFrame frame = One(probes.at("deep"));
   EXPECT_EQ(frame.detail, FrameDetail::kSymbol);
@@ -343,8 +344,9 @@ TEST_F(SymbolizerTest, SymbolTableWhereThereIsNoDebugInformation) {
   EXPECT_EQ(frame.line, 0);
 }
 
-// A call that ends a function returns to an address that may already be the next function's.
-TEST_F(SymbolizerTest, ReturnAddressBehindTheFunctionsEnd) {
+// If a call is the last instruction of a function, its return address may be the start of the next
+// function.
+TEST_F(SymbolizerTest, ReturnAddressAtAFunctionsStartIsNotInThatFunction) {
   const auto probes = Build("cc -O2 -g main.c probe.o -Wl,--build-id", "main.c", kInlining);
   const std::string start =
       RunCommand(dir_.path(), "nm program | awk '$3 == \"exchange_halo\" {print $1}'");
@@ -376,7 +378,7 @@ TEST_F(SymbolizerTest, DeletedFileIsUsedOnlyIfTheBuildIdProvesIt) {
   ExpectModuleOnly(address, "deleted");
 }
 
-TEST_F(SymbolizerTest, MissingFile) {
+TEST_F(SymbolizerTest, ReportsAddressesWithoutAFile) {
   ExpectModuleOnly({.module_path = dir_.Path("gone"), .build_id = "abcd", .vaddr = 0x1234},
                    "not on this machine");
   ExpectModuleOnly({.module_path = "[vdso]", .build_id = "", .vaddr = 0x1234}, "not a file");
@@ -412,7 +414,8 @@ TEST_F(SymbolizerTest, SplitDwarfNamingAFifoDoesNotBlock) {
   EXPECT_EQ(frame.line, MarkerLine(source_, "// at-main"));
 }
 
-// The file cut at, and bits flipped in, every region: answers may be poor, but they come.
+// The file is truncated at many places, and bits are flipped everywhere. Answers may be incomplete,
+// but there is always one.
 TEST_F(SymbolizerTest, DamagedFilesGiveSomeAnswer) {
   const auto probes = Build("cc -O2 -g main.c probe.o -Wl,--build-id", "main.c", kInlining);
   std::ifstream in(dir_.Path("program"), std::ios::binary);
@@ -427,7 +430,7 @@ TEST_F(SymbolizerTest, DamagedFilesGiveSomeAnswer) {
     if (round % 10 == 0) {
       damaged.resize(intact.size() * static_cast<size_t>(round) / 300);
     } else {
-      // Half of the rounds damage the debug information and headers, which stand at the end.
+      // Half of the iterations damage the debug information and headers at the end of the file.
       const size_t from = round % 2 == 0 ? 0 : intact.size() * 2 / 3;
       for (int flips = 0; flips < 20; ++flips) {
         random = random * 1664525 + 1013904223;
@@ -445,12 +448,12 @@ TEST_F(SymbolizerTest, SecondLookupIsCached) {
   const auto probes = Build("cc -O2 -g main.c probe.o -Wl,--build-id", "main.c", kInlining);
   Symbolizer symbolizer;
   const auto first = symbolizer.Symbolize(probes.at("deep"));
-  // The module is gone: only a kept answer can be the same one.
+  // The module is removed, so only a cached answer can be equal.
   std::filesystem::remove(dir_.Path("program"));
   EXPECT_EQ(symbolizer.Symbolize(probes.at("deep")), first);
 }
 
-TEST_F(SymbolizerTest, ModulesAndAddressesAreBounded) {
+TEST_F(SymbolizerTest, GivesTheSameAnswersWithSmallCaches) {
   const auto probes = Build("cc -O2 -g main.c probe.o -Wl,--build-id", "main.c", kInlining);
   Symbolizer::Options options;
   options.max_modules = 2;

@@ -1,5 +1,5 @@
-// Rank 1 prepares thirty milliseconds longer in every step, and the other waits for it each time.
-// Nothing stops; it is said to who asks. In the control they take turns.
+// Rank 1 prepares its data thirty milliseconds longer in every step, and the other waits each time.
+// Nothing stops; the straggler is reported on request. In the control the ranks are late in turns.
 //
 // rollcall-test: ranks=2 outcome=finished also=stragglers
 // expect: kind=straggler culprits=1 waiting=any op=MPI_Allreduce seq=any certainty=likely

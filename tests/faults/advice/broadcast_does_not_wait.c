@@ -1,4 +1,4 @@
-// Rank 0 broadcasts and then sends; rank 1 receives before it comes to the broadcast. It works
+// Rank 0 broadcasts and then sends; rank 1 receives before it calls the broadcast. This works only
 // because the root of a small broadcast does not wait for the others, which the standard does not
 // promise (MPI 4.0, 6.14).
 //

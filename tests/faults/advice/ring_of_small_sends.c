@@ -1,5 +1,5 @@
-// Every rank sends to its right neighbour before it receives from its left one. It works because
-// MPI buffers a message of one int, which the standard does not promise; it is said to who asks.
+// Every rank sends to its right neighbour before it receives from its left one. This works because
+// MPI buffers a message of one int, which the standard does not promise; reported on request.
 //
 // rollcall-test: ranks=3 outcome=finished also=buffering
 // expect: kind=p2p-deadlock culprits=0-2 waiting=none op=MPI_Send seq=any certainty=likely

@@ -1,6 +1,6 @@
 // MPI_ERRORS_RETURN, as mpi4py sets it: rank 2 gives less room than the root sends, gets an error
-// and leaves, as an exception would make it. The counts are what is wrong; that the others wait for
-// rank 2 afterwards is a consequence.
+// and leaves, as after an exception. The counts are the fault; that the others wait for rank 2
+// afterwards is a consequence.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=count-mismatch culprits=2 waiting=any op=MPI_Bcast seq=2 certainty=proven

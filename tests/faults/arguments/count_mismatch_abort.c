@@ -1,4 +1,4 @@
-// Rank 2 reduces half as many elements as the others: messages are cut off, and MPI ends the job.
+// Rank 2 reduces half as many elements as the others: messages are truncated, and MPI ends the job.
 //
 // rollcall-test: ranks=4 outcome=failed
 // expect: kind=count-mismatch culprits=2 waiting=any op=MPI_Allreduce seq=2 certainty=proven

@@ -1,4 +1,4 @@
-// Rank 2 contributes half as many elements to a reduction: Open MPI waits for the rest for ever,
+// Rank 2 contributes half as many elements to a reduction: Open MPI waits for the rest forever,
 // MPICH ends the job.
 //
 // rollcall-test: ranks=4 outcome=hung outcome[mpich]=failed

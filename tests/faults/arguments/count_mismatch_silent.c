@@ -1,4 +1,4 @@
-// Rank 1 reduces one element of two: in MPICH all return, and nobody is told; Open MPI ends the
+// Rank 1 reduces one element of two: in MPICH all ranks return without an error; Open MPI ends the
 // job.
 //
 // rollcall-test: ranks=4 outcome=finished outcome[openmpi]=failed

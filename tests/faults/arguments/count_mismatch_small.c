@@ -1,4 +1,4 @@
-// Rank 2 reduces sixteen elements, the others two: MPICH waits for ever, Open MPI ends the job.
+// Rank 2 reduces sixteen elements, the others two: MPICH waits forever, Open MPI ends the job.
 //
 // rollcall-test: ranks=4 outcome=hung outcome[openmpi]=failed
 // expect: kind=count-mismatch culprits=2 waiting=0,1,3 op=MPI_Allreduce seq=2 certainty=proven

@@ -1,4 +1,4 @@
-// Rank 2 reduces ints where the others reduce doubles: messages are cut off, and MPI ends the job.
+// Rank 2 reduces ints, the others reduce doubles: messages are truncated, and MPI ends the job.
 //
 // rollcall-test: ranks=4 outcome=failed
 // expect: kind=datatype-mismatch culprits=2 waiting=any op=MPI_Allreduce seq=2 certainty=proven

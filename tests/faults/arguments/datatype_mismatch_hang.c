@@ -1,4 +1,4 @@
-// Rank 2 sends ints into a reduction of doubles: Open MPI waits for the rest of the data for ever,
+// Rank 2 sends ints into a reduction of doubles: Open MPI waits for the rest of the data forever,
 // MPICH ends the job.
 //
 // rollcall-test: ranks=4 outcome=hung outcome[mpich]=failed

@@ -1,4 +1,4 @@
-// Rank 1 reduces floats where the others reduce ints of the same size: all return, with nonsense.
+// Rank 1 reduces floats where the others reduce ints of the same size: all return wrong results.
 //
 // rollcall-test: ranks=4 outcome=finished
 // expect: kind=datatype-mismatch culprits=1 waiting=none op=MPI_Allreduce seq=2 certainty=proven

@@ -1,5 +1,5 @@
 // Rank 3 sends fewer elements to a gather than its root expects: the rest of the root's buffer
-// stays as it was, in silence.
+// remains unchanged, without an error.
 //
 // rollcall-test: ranks=4 outcome=finished
 // expect: kind=count-mismatch culprits=3 waiting=none op=MPI_Gather seq=2 certainty=proven

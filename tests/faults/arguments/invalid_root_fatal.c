@@ -1,5 +1,5 @@
-// The root is counted from one: on rank 2 it is no rank at all. MPI ends the job inside the call.
-// No rank's root fits another's, which is no mismatch: this one is wrong by itself.
+// The root is counted from one: rank 2 passes an invalid rank. MPI ends the job inside the call.
+// The roots of all ranks differ, but that is no mismatch: this root is invalid by itself.
 //
 // rollcall-test: ranks=3 outcome=failed
 // expect: kind=invalid-argument culprits=2 waiting=any op=MPI_Bcast seq=2 certainty=proven

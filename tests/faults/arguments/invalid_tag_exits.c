@@ -1,5 +1,5 @@
-// MPI_ERRORS_RETURN, and the program ends itself when a call fails. The message whose tag is none
-// never left; the others wait for it, or for the rank.
+// MPI_ERRORS_RETURN, and the program ends itself when a call fails. The message with the invalid
+// tag was never sent; the others wait for it, or for the rank.
 //
 // rollcall-test: ranks=3 outcome=failed
 // expect: kind=invalid-argument culprits=0 waiting=any op=MPI_Send seq=any certainty=proven,likely

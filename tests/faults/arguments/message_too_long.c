@@ -1,4 +1,4 @@
-// Rank 1 receives half of what rank 0 sends: the message is cut off, and MPI ends the job.
+// Rank 1 receives half of what rank 0 sends: the message is truncated, and MPI ends the job.
 //
 // rollcall-test: ranks=3 outcome=failed
 // expect: kind=count-mismatch culprits=0,1 waiting=any op=MPI_Recv seq=any certainty=proven

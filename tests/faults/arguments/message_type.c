@@ -1,4 +1,4 @@
-// The ranks exchange floats, and rank 1 takes them for ints: MPI does not see it.
+// The ranks exchange floats, and rank 1 receives them as ints: MPI does not detect it.
 //
 // rollcall-test: ranks=2 outcome=finished
 // expect: kind=datatype-mismatch culprits=0,1 waiting=none op=MPI_Irecv seq=any certainty=proven

@@ -1,4 +1,4 @@
-// Rank 1 is in no part of the split, and makes a call there all the same: MPI_COMM_NULL. MPI ends
+// Rank 1 is in no part of the split, but makes a call on its result: MPI_COMM_NULL. MPI ends
 // the job.
 //
 // rollcall-test: ranks=3 outcome=failed

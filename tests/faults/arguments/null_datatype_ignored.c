@@ -1,6 +1,6 @@
-// MPI_ERRORS_RETURN, and nobody looks at what comes back: rank 1's datatype was never made, its
-// MPI_Bcast took no part, and it goes on to the next call, where it waits for the others that wait
-// for it.
+// MPI_ERRORS_RETURN, and the program ignores return codes: rank 1's datatype was never made, its
+// MPI_Bcast took no part, and it continues to the next call, where it waits for the others, which
+// wait for it.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=invalid-argument culprits=1 waiting=0,2 op=MPI_Allreduce seq=2 certainty=proven

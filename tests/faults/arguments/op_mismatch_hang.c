@@ -1,5 +1,5 @@
-// Rank 2 reduces by an operator of its own that does not commute, which leads MPICH to another
-// algorithm than on the other ranks; Open MPI lets it pass in silence.
+// Rank 2 reduces by an operator of its own that does not commute, for which MPICH uses another
+// algorithm than on the other ranks; Open MPI does not detect it.
 //
 // rollcall-test: ranks=4 outcome=hung outcome[openmpi]=finished
 // expect: kind=op-mismatch culprits=2 waiting=0,1,3 op=MPI_Allreduce seq=2 certainty=proven

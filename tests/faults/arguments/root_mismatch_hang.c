@@ -1,4 +1,4 @@
-// Rank 2 believes itself to be the root of a large reduction; the others send to rank 0.
+// Rank 2 uses itself as the root of a large reduction; the others send to rank 0.
 //
 // rollcall-test: ranks=4 outcome=hung
 // expect: kind=root-mismatch culprits=2 waiting=0,1,3 op=MPI_Reduce seq=2 certainty=proven

@@ -1,4 +1,4 @@
-// Rank 2 takes itself for the root of a small broadcast: all return, and rank 2 goes on with
+// Rank 2 uses itself as the root of a small broadcast: all return, and rank 2 continues with
 // another value than the rest.
 //
 // rollcall-test: ranks=4 outcome=finished

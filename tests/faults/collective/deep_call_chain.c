@@ -1,4 +1,4 @@
-// The collective stands at the bottom of a deep recursion, under a condition on the rank.
+// The collective is called at the end of a deep recursion, under a condition on the rank.
 //
 // rollcall-test: ranks=4 outcome=hung
 // expect: kind=rank-conditional-collective culprits=1 waiting=0,2,3 op=MPI_Reduce seq=2

@@ -1,5 +1,5 @@
-// A plug-in chosen per rank: rank 1 gathers where the others reduce. Both stand behind one call in
-// main, so no branch parts them; the operations do not fit together.
+// A plug-in chosen per rank: rank 1 gathers where the others reduce. One call in main makes both,
+// so there is no branch where they diverge; the operations do not match.
 //
 // rollcall-test: ranks=4 outcome=hung
 // expect: kind=collective-mismatch culprits=1 waiting=0,2,3 op=MPI_Allreduce seq=3

@@ -1,5 +1,5 @@
-// In the seventh step rank 0 gathers its metrics, and nobody else takes part. The gathering is the
-// only thing in the branch, so the next step's gradients find the wrong partner.
+// In the seventh step rank 0 gathers its metrics, and no other rank takes part. The branch contains
+// only the gather, which pairs with the reduction of the other ranks.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=rank-conditional-collective culprits=0 waiting=1,2 op=MPI_Allgather seq=14

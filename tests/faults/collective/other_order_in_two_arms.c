@@ -1,5 +1,5 @@
-// Rank 1 reduces before the broadcast, in its own arm of a branch; the others after it. Everybody
-// makes both calls: nobody left one out.
+// Rank 1 reduces before the broadcast, in its own arm of a branch; the others after it. All ranks
+// make both calls: none skipped one.
 //
 // rollcall-test: ranks=4 outcome=hung
 // expect: kind=collective-mismatch culprits=1 waiting=0,2,3 op=MPI_Allgather seq=1

@@ -1,4 +1,4 @@
-// The barrier that rank 2 skips pairs with its next one, and so on: every call finds a partner, and
+// The barrier that rank 2 skips pairs with its next one, and so on: every call has a partner, and
 // the job hangs at the very end, far from the cause. The first misaligned number is what counts.
 //
 // rollcall-test: ranks=4 outcome=hung

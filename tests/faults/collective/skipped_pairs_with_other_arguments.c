@@ -1,6 +1,6 @@
-// Rank 1 leaves out one of two reductions, whose place its next one takes: of as many bytes, but of
-// another type and by another operator. Every call returns, with wrong results, and the job hangs
-// at the end. The arguments that do not fit are a consequence.
+// Rank 1 skips one of two reductions, and its next one takes that place: it has the same number of
+// bytes, but another type and operator. Every call returns, with wrong results, and the job hangs
+// at the end. The mismatch of the arguments is a consequence.
 //
 // rollcall-test: ranks=4 outcome=hung
 // expect: kind=rank-conditional-collective culprits=1 waiting=0,2,3 op=MPI_Allreduce seq=5

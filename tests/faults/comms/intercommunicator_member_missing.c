@@ -1,4 +1,4 @@
-// The halves of the job are joined by an intercommunicator; one rank of the remote group leaves out
+// The halves of the job are joined by an intercommunicator; one rank of the remote group skips
 // the barrier on it.
 //
 // rollcall-test: ranks=4 outcome=hung

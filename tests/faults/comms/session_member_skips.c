@@ -1,4 +1,4 @@
-// A library with a session of its own, without MPI_COMM_WORLD: one rank leaves out a barrier on the
+// A library with a session of its own, without MPI_COMM_WORLD: one rank skips a barrier on the
 // communicator that it made. MPI 4.0.
 //
 // rollcall-test: ranks=3 outcome=hung mpi=mpich

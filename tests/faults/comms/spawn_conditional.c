@@ -1,4 +1,4 @@
-// MPI_Comm_spawn is collective on the communicator of the parents; one of them leaves it out.
+// MPI_Comm_spawn is collective on the communicator of the parents; one of them skips it.
 // Debian's MPICH cannot spawn.
 //
 // rollcall-test: ranks=3 outcome=hung mpi=openmpi survives=yes

@@ -1,5 +1,5 @@
-// Ranks 0-2 form a sub-communicator with a barrier of their own. Rank 1 misses it and waits in the
-// world's barrier, where rank 3 waits rightly.
+// Ranks 0-2 form a sub-communicator with a barrier of their own. Rank 1 skips it and waits in the
+// world's barrier, where rank 3 waits correctly.
 //
 // rollcall-test: ranks=4 outcome=hung
 // expect: kind=rank-conditional-collective culprits=1 waiting=0,2 op=MPI_Barrier seq=2

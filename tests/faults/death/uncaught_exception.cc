@@ -1,5 +1,5 @@
 // An exception leaves main on rank 1: std::terminate raises SIGABRT, and the others wait for the
-// dead.
+// dead rank.
 //
 // rollcall-test: ranks=3 outcome=hung
 // launcher[openmpi]: --enable-recovery

@@ -1,4 +1,4 @@
-// Rank 2 reduces by another operation once, which every library lets pass. When the job ends, ten
+// Rank 2 reduces by another operation once, which no library detects. When the job ends, ten
 // thousand calls later, the ring has lost it; the checkpoints have not. With Open MPI only: three
 // ranks of MPICH on two cores need minutes for so many calls.
 //

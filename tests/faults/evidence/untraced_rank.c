@@ -1,5 +1,5 @@
-// Rank 1 runs without rollcall and skips a barrier: its trace is missing, and a missing trace
-// accuses nobody. It lives on outside every call until somebody ends it.
+// Rank 1 runs without rollcall and skips a barrier: its trace is missing, and no rank is accused
+// because of a missing trace. It stays alive outside every call until the job is ended.
 //
 // rollcall-test: ranks=3 outcome=hung stall-after=1
 // launcher[openmpi]: sh -c 'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then unset LD_PRELOAD; fi; exec "$@"' sh

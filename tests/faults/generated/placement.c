@@ -1,11 +1,11 @@
-// One driver for hundreds of generated faults: where and how it goes wrong is told by its
-// arguments, so that no placement needs a compilation of its own. tests/jobs/placements.py makes
-// the arguments and knows the verdict that must follow.
+// One driver for hundreds of generated faults: its arguments specify the place and kind of the
+// fault, so that no placement needs a compilation of its own. tests/jobs/placements.py makes
+// the arguments and the expected verdict.
 //
 //   placement MODE OP RANK DEPTH ITERATION COUNT COMMUNICATOR
 //     MODE          none, skip, extra, swap, root, op, type, count, short, leave, kill
 //     OP            the collective in the loop, by its name below
-//     RANK          who does wrong
+//     RANK          the culprit
 //     DEPTH         frames between main and the collective
 //     ITERATION     when
 //     COUNT         elements per rank
@@ -30,7 +30,7 @@ typedef struct {
   double* receive;
 } Plan;
 
-// Whether this rank does wrong in the manner of `mode`, now.
+// Whether this rank makes the fault of `mode` now.
 static int Wrong(const Plan* plan, const char* mode, int iteration) {
   return plan->rank == plan->culprit && iteration == plan->iteration &&
          strcmp(plan->mode, mode) == 0;
@@ -38,8 +38,8 @@ static int Wrong(const Plan* plan, const char* mode, int iteration) {
 
 static int Is(const Plan* plan, const char* op) { return strcmp(plan->op, op) == 0; }
 
-// The collective under test. The arguments go wrong here; whether it is called at all, the caller
-// says.
+// The collective under test. Faults in its arguments are made here; the caller decides whether it
+// is called at all.
 __attribute__((always_inline)) static inline void Call(const Plan* plan, int iteration) {
   const int root = Wrong(plan, "root", iteration) ? plan->culprit : (plan->culprit == 0 ? 1 : 0);
   const int count = Wrong(plan, "count", iteration) ? plan->count / 2 : plan->count;
@@ -82,7 +82,7 @@ __attribute__((always_inline)) static inline void Call(const Plan* plan, int ite
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-// Two functions behind one call, so that nothing but the operation parts them.
+// Two functions behind one call, so that they differ only in the operation.
 __attribute__((noinline)) static void Usual(const Plan* plan, int iteration) {
   (void)iteration;
   MPI_Allreduce(plan->send, plan->receive, 1, MPI_DOUBLE, MPI_MAX, plan->comm);  // @site:usual

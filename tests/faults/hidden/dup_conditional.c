@@ -1,4 +1,4 @@
-// MPI_Comm_dup under a condition on a rank's own cache: rank 1 believes that it has a duplicate.
+// MPI_Comm_dup under a condition on a rank's own cache: rank 1 wrongly assumes it has a duplicate.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=rank-conditional-collective culprits=1 waiting=0,2 op=MPI_Comm_dup seq=2

@@ -1,4 +1,4 @@
-// MPI_Win_create implies a collective; the last rank has no memory to expose and leaves it out.
+// MPI_Win_create is collective; the last rank has no memory to expose and skips it.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=rank-conditional-collective culprits=2 waiting=0,1 op=MPI_Win_create seq=2

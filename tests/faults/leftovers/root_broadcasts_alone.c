@@ -1,5 +1,5 @@
-// At the end rank 0 tells the others that it is done, and they are gone already: a root need not
-// wait for them. MPI is finalized by an exit handler, as libraries do that start it.
+// At the end rank 0 broadcasts that it is done, but the others have already left: a root need not
+// wait for them. MPI is finalized by an exit handler, as by libraries that initialise it.
 //
 // rollcall-test: ranks=4 outcome=finished mpi=openmpi check=--fail-on=errors
 // expect: kind=unbalanced-collectives culprits=0 waiting=any op=MPI_Bcast seq=4 certainty=proven

@@ -1,5 +1,5 @@
-// Rank 0 waits for its input for longer than the test may take; the other waits for rank 0, and in
-// the end it would end well. In the control the input is there.
+// Rank 0 waits for its input for longer than the test allows; the other waits for rank 0, and the
+// job would end correctly later. In the control the input is available.
 //
 // rollcall-test: ranks=2 outcome=hung mpi=openmpi check=--timeout=3
 // expect: kind=timed-out culprits=none waiting=any op=any seq=any certainty=proven lines=none

@@ -1,5 +1,5 @@
 // The root sends what it has read in one arm of an if, and the others receive it in the other. That
-// is correct, and told only to who asks.
+// is correct, and reported only on request.
 //
 // rollcall-test: ranks=3 outcome=finished mpi=openmpi check=--call-sites
 // expect: kind=divergent-call-sites culprits=any waiting=any op=MPI_Bcast seq=1 certainty=likely

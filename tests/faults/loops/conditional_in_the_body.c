@@ -1,5 +1,5 @@
-// Rank 0 reports every tenth step by a collective call behind the step's own, in the same loop: it
-// did not leave the loop.
+// Rank 0 reports every tenth step by a collective call after the call of the step, in the same
+// loop: it did not leave the loop.
 //
 // rollcall-test: ranks=4 outcome=hung
 // expect: kind=rank-conditional-collective culprits=0 waiting=1-3 op=MPI_Allgather seq=11

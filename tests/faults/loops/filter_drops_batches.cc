@@ -1,4 +1,4 @@
-// A data filter drops two of rank 3's batches; it is two whole periods short and finalizes while
+// A data filter drops two of rank 3's batches; it makes two iterations less and finalizes while
 // the others wait in the loop.
 //
 // rollcall-test: ranks=4 outcome=hung

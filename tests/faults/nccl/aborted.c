@@ -1,6 +1,6 @@
-// Rank 1 leaves out a reduction for which the others wait: it has seen a number that is none. In
-// the healthy job all of them notice, abort the communicator and go on with another. In the fault
-// rank 1 alone aborts.
+// Rank 1 skips a reduction for which the others wait, because it has found a NaN. In the healthy
+// job all ranks notice, abort the communicator and continue with another. In the fault only rank 1
+// aborts.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=finalized-early culprits=1 waiting=0,2 op=ncclAllReduce seq=2

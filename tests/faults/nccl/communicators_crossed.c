@@ -1,6 +1,6 @@
-// Two communicators over the same ranks, on one stream: rank 2 uses them in the other order. No
-// call is wrong by itself; each device has the one first that the other has second. Suspected only:
-// no host has seen anything of its device complete before.
+// Two communicators over the same ranks, on one stream: rank 2 uses them in the opposite order. No
+// call is wrong by itself; each device has first the one that the other has second. Suspected only:
+// no host has observed any completion on its device before.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=order-inversion culprits=2 waiting=0,1 op=ncclAllReduce seq=1

@@ -1,5 +1,5 @@
-// Two processes, a thread for each of their two devices, as PyTorch's DataParallel and XLA do it.
-// The thread of rank 2, the first device of the second process, never comes to the third reduction.
+// Two processes, with a thread for each of their two devices, like PyTorch's DataParallel and XLA.
+// The thread of rank 2, the first device of the second process, never calls the third reduction.
 //
 // rollcall-test: ranks=2 outcome=hung stall-after=2
 // expect: kind=rank-stalled culprits=2 waiting=0,1,3 op=ncclAllReduce seq=3

@@ -1,5 +1,5 @@
-// One process drives three devices from one thread (ncclCommInitAll). In the third step it leaves
-// out the reduction on device 1: the other two wait in it, and their host for them.
+// One process drives three devices from one thread (ncclCommInitAll). In the third step it skips
+// the reduction on device 1: the other two wait in it, and their host for them.
 //
 // rollcall-test: ranks=1 outcome=hung
 // expect: kind=rank-conditional-collective culprits=1 waiting=0,2 op=ncclAllReduce seq=5

@@ -1,5 +1,5 @@
 // Two processes of two devices each, initialised in one group. The stream of rank 3, the second
-// device of the second process, stops behind a reduction that all others are through with.
+// device of the second process, stops after a reduction that all others have completed.
 //
 // rollcall-test: ranks=2 outcome=hung stall-after=2
 // expect: kind=gpu-stalled culprits=3 waiting=any op=ncclAllReduce seq=1

@@ -1,5 +1,5 @@
-// Rank 0 records a reduction into a graph, sees no use for it, and never launches it: nobody has to
-// meet that one, however long all compute.
+// Rank 0 records a reduction into a graph and never launches it, which is correct: no other rank
+// has to match that reduction, however long all ranks compute.
 //
 // rollcall-test: ranks=2 stall-after=1
 // expect: none

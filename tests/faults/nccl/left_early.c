@@ -1,4 +1,4 @@
-// Rank 2 has one step less and returns from main; the others still need it.
+// Rank 2 makes one step less and returns from main; the others still need it.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=finalized-early culprits=2 waiting=0,1 op=ncclAllReduce seq=4

@@ -1,5 +1,5 @@
-// The driver takes no marks: they go off, and the job runs as it would without. Three hundred
-// launches on three streams besides, more than marks may be outstanding.
+// The driver rejects marks: they are disabled, and the job runs as without them. Also three hundred
+// launches on three streams, more than the number of marks that may be outstanding.
 //
 // rollcall-test: ranks=2 gpu=marks
 // expect: none

@@ -1,5 +1,5 @@
-// The device of rank 1 stops inside a reduction that all others come out of. No host waits for its
-// device in a call: each looks for a word that the stream writes. Only the devices' own marks tell.
+// The device of rank 1 stops inside a reduction that all others complete. No host waits for its
+// device in a call: each polls a word that the stream writes. Only the marks of devices show it.
 //
 // rollcall-test: ranks=3 outcome=hung stall-after=1 gpu=marks
 // expect: kind=gpu-stalled culprits=1 waiting=0,2 op=ncclAllReduce seq=2

@@ -1,5 +1,5 @@
 // A ring of messages in groups, then a reduction; rank 0 forgets its last send. Rank 1 waits for
-// it, and everybody for rank 1.
+// it, and all other ranks for rank 1.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=p2p-unmatched culprits=0,1 waiting=any op=ncclRecv seq=any

@@ -1,4 +1,4 @@
-// What the NCCL fault programs share; compare ../fault.h. They run on the stand-ins of
+// Code of all NCCL fault programs; compare ../fault.h. They run on the stand-ins of
 // tests/nccl_sim, started by its fork_launcher: no GPU, no MPI.
 #ifndef ROLLCALL_TESTS_FAULTS_NCCL_NCCL_FAULT_H_
 #define ROLLCALL_TESTS_FAULTS_NCCL_NCCL_FAULT_H_
@@ -30,7 +30,7 @@ static inline void Check(int result, const char* what) {
   exit(9);
 }
 
-// The n-th id of this job, known to all ranks without a word between them.
+// The n-th id of this job, known to all ranks without communication.
 static inline ncclUniqueId JobId(int n) {
 #ifdef ROLLCALL_REAL_NCCL
   return SharedId(getenv("TORCHELASTIC_RUN_ID"), n);

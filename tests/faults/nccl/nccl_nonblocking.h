@@ -4,7 +4,7 @@
 
 #include "nccl_fault.h"
 
-// Asks until nothing is in progress on the communicator; `result` is what a call on it answered.
+// Polls until nothing is in progress on the communicator; `result` is the result of a call on it.
 static inline void Finish(ncclComm_t comm, ncclResult_t result, const char* what) {
   if (result != ncclInProgress) Check(result, what);
   ncclResult_t state = ncclInProgress;

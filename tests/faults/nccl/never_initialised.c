@@ -1,4 +1,4 @@
-// Rank 3 goes on without the communicator that the other three wait for in its making.
+// Rank 3 continues without the communicator whose creation the other three wait for.
 //
 // rollcall-test: ranks=4 outcome=hung stall-after=2
 // expect: kind=init-hang culprits=3 waiting=0-2 op=any seq=any certainty=likely

@@ -1,5 +1,5 @@
-// Three ranks ask again and again whether their communicator, which does not block, is there; rank
-// 3 never begins it.
+// Three ranks poll whether their nonblocking communicator is ready; rank 3 never begins to
+// create it.
 //
 // rollcall-test: ranks=4 outcome=hung stall-after=2
 // expect: kind=init-hang culprits=3 waiting=0-2 op=any seq=any certainty=likely

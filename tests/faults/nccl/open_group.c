@@ -1,4 +1,4 @@
-// Rank 0 opens a group twice and closes it once: what it called in there never reaches its device.
+// Rank 0 opens a group twice and closes it once: the calls inside never reach its device.
 //
 // rollcall-test: ranks=3 outcome=hung stall-after=2
 // expect: kind=group-misuse culprits=0 waiting=1,2 op=ncclAllReduce seq=any

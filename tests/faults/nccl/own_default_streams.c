@@ -1,7 +1,7 @@
-// Two threads, each with a communicator and with its own default stream, as programs are that were
-// compiled for such. They call in turn, on rank 1 in the other turn: one handle, but not one
-// stream. Rank 1 leaves out a reduction of the one thread; that the other thread's stream is done
-// says nothing of that.
+// Two threads, each with a communicator and with its own default stream, as in programs compiled
+// for that. They call alternately, on rank 1 in the opposite order: one handle, but not one
+// stream. Rank 1 skips a reduction of one thread; that the other thread's stream is complete
+// does not show that.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=rank-conditional-collective culprits=1 waiting=0,2 op=ncclAllReduce seq=3

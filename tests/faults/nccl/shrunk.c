@@ -1,5 +1,5 @@
-// Rank 3 is left out of a communicator that the other three shrink to themselves. On the new one
-// rank 1 leaves out a reduction.
+// The other three ranks shrink a communicator to themselves, without rank 3. On the new one
+// rank 1 skips a reduction.
 //
 // rollcall-test: ranks=4 outcome=hung
 // expect: kind=rank-conditional-collective culprits=1 waiting=0,2 op=ncclAllReduce seq=3

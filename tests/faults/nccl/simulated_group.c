@@ -1,5 +1,5 @@
-// Rank 0 asks NCCL what a group would cost, and the others do not: what it called there goes to no
-// device and meets nobody, though it was called.
+// Rank 0 asks NCCL for the cost of a group, and the others do not: the calls in the group are made,
+// but go to no device and match nothing.
 //
 // rollcall-test: ranks=3
 // expect: none

@@ -1,5 +1,5 @@
-// Rank 2 leaves out the reduction of the gradients in the third step; the others stand in it, on
-// their streams, with the host waiting behind.
+// Rank 2 skips the reduction of the gradients in the third step; the others wait in it, on
+// their streams, and their hosts wait for the streams.
 //
 // rollcall-test: ranks=4 outcome=hung
 // expect: kind=rank-conditional-collective culprits=2 waiting=0,1,3 op=ncclAllReduce seq=5

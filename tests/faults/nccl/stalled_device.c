@@ -1,4 +1,4 @@
-// The stream of rank 1 stops behind a reduction that all others are through with; they go on to the
+// The stream of rank 1 stops after a reduction that all others have completed; they continue to the
 // next.
 //
 // rollcall-test: ranks=3 outcome=hung stall-after=2

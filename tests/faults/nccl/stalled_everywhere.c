@@ -1,5 +1,5 @@
-// Rank 1 has a kernel on its stream that never ends, in front of the reduction: every host waits,
-// every call is right, and which device it is nobody sees.
+// Rank 1 has a kernel on its stream that never ends, before the reduction: every host waits,
+// every call is correct, and no observation shows which device it is.
 //
 // rollcall-test: ranks=3 outcome=hung stall-after=2
 // expect: kind=transport-stalled culprits=none waiting=0-2 op=ncclAllReduce seq=2

@@ -1,4 +1,4 @@
-// MPI for control, NCCL for data: in one step rank 1 comes to the barrier before the reduction, the
+// MPI for control, NCCL for data: in one step rank 1 calls the barrier before the reduction, the
 // others after it. Each side waits for the other, across the two libraries.
 //
 // rollcall-test: ranks=3 outcome=hung

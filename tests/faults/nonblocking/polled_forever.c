@@ -1,5 +1,5 @@
-// The others poll an Ibarrier with MPI_Test, which one rank never starts: whoever polls, the calls
-// do not match.
+// The others poll an Ibarrier with MPI_Test, which one rank never starts: the calls do not match,
+// whether ranks poll or block.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=rank-conditional-collective culprits=1 waiting=any op=MPI_Ibarrier seq=2

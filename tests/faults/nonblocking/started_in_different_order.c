@@ -1,5 +1,5 @@
 // All ranks start the same two nonblocking collectives, but rank 1 in the opposite order. They must
-// be started in one order on every rank; nobody comes out of the wait.
+// be started in one order on every rank; no rank returns from the wait.
 //
 // rollcall-test: ranks=4 outcome=hung
 // expect: kind=collective-mismatch culprits=1 waiting=0,2,3 op=MPI_Iallgather seq=2

@@ -1,6 +1,6 @@
 // Each rank runs collectives in a second thread, on a communicator of that thread's own, under
-// MPI_THREAD_MULTIPLE. The worker of rank 1 skips one: a barrier meets a reduction at one number,
-// which no other thread can mend.
+// MPI_THREAD_MULTIPLE. The worker of rank 1 skips one: a barrier pairs with a reduction at one
+// number, which no other thread can correct.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=rank-conditional-collective culprits=1 waiting=0,2 op=MPI_Allreduce seq=2

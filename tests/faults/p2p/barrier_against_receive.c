@@ -1,4 +1,4 @@
-// Rank 0 comes to the barrier before it sends, rank 1 waits for the message before it comes to the
+// Rank 0 calls the barrier before it sends, rank 1 waits for the message before it calls the
 // barrier: a ring of a collective and a receive.
 //
 // rollcall-test: ranks=2 outcome=hung

@@ -1,6 +1,6 @@
-// Every message has a tag of its own, of which there are more than a ring counts messages by. At
-// the end rank 1 receives a tag that rank 0 has not sent: that it has not, is not on record any
-// more.
+// Every message has its own tag, and there are more tags than a ring can count messages by. At
+// the end rank 1 receives a tag that rank 0 has not sent, but the records no longer show that it
+// was not sent.
 //
 // rollcall-test: ranks=3 outcome=hung stall-after=6
 // expect: kind=p2p-unmatched culprits=1 waiting=0,2 op=MPI_Recv seq=any certainty=suspected

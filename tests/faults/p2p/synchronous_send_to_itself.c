@@ -1,5 +1,5 @@
-// On MPI_COMM_SELF: rank 0 sends to itself, synchronously, before it posts the receive. Nobody
-// waits for it but MPI_Finalize.
+// On MPI_COMM_SELF: rank 0 sends to itself, synchronously, before it posts the receive. Only
+// MPI_Finalize waits for it.
 //
 // rollcall-test: ranks=2 outcome=hung
 // expect: kind=p2p-unmatched culprits=0 waiting=any op=MPI_Ssend seq=any certainty=proven

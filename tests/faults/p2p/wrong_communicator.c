@@ -1,5 +1,5 @@
-// Rank 1 answers on MPI_COMM_WORLD where rank 0 receives on a duplicate of it: same peer, same tag,
-// and they never meet.
+// Rank 1 answers on MPI_COMM_WORLD, but rank 0 receives on a duplicate of it: same peer, same tag,
+// but they never match.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=p2p-unmatched culprits=0 waiting=1,2 op=MPI_Recv seq=any certainty=proven

@@ -1,5 +1,5 @@
-// The master looks for results of anybody, every millisecond, and the workers wait for their first
-// task, which it forgot to send.
+// The master polls for results from any rank, every millisecond, and the workers wait for their
+// first task, which it forgot to send.
 //
 // rollcall-test: ranks=3 outcome=hung
 // expect: kind=p2p-deadlock culprits=0-2 waiting=none op=any seq=any

@@ -1,5 +1,5 @@
-// Two ranks look for each other's message until it is there, and send their own afterwards, with 0,
-// 1 or 150 ms between two looks.
+// Two ranks probe for each other's message until it has arrived, and send their own afterwards,
+// with 0, 1 or 150 ms between two probes.
 //
 // rollcall-test: ranks=2 outcome=hung
 // arguments: 0

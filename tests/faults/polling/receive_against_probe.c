@@ -1,4 +1,4 @@
-// Rank 0 waits in a receive for rank 1, which looks for a message of rank 0 again and again before
+// Rank 0 waits in a receive for rank 1, which repeatedly probes for a message of rank 0 before
 // it sends: one blocks, one polls.
 //
 // rollcall-test: ranks=2 outcome=hung

@@ -1,5 +1,5 @@
-// A ring of receives under MPI_THREAD_MULTIPLE, beside a progress thread in each rank that looks
-// for messages of its own communicator without a pause; nobody sends any before the ring is
+// A ring of receives under MPI_THREAD_MULTIPLE, with a progress thread in each rank that polls
+// continuously for messages of its own communicator; no rank sends any before the ring is
 // complete.
 //
 // rollcall-test: ranks=2 outcome=hung

@@ -1,5 +1,5 @@
-// Rank 1's network takes nothing any more: the kernel tells its writev() to try again, for ever.
-// All ranks are inside the same call with the same arguments, and nobody comes out.
+// Rank 1's network accepts no more data: the kernel tells its writev() to try again, forever.
+// All ranks are inside the same call with the same arguments, and no rank returns.
 //
 // rollcall-test: ranks=3 outcome=hung stall-after=2 mpi=openmpi
 // launcher: --mca btl tcp,self

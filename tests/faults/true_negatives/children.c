@@ -1,5 +1,5 @@
 // A rank runs a command and forks a child that ends by _exit, between collectives: the children are
-// no ranks, and their ends are nobody's death. Correct.
+// not ranks, and their ends are not deaths of ranks. Correct.
 //
 // rollcall-test: ranks=2
 // expect: none

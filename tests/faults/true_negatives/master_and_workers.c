@@ -1,5 +1,5 @@
-// A master deals out work to whoever asks, by wildcards; the workers do different numbers of rounds
-// and only meet in one collective at the end: correct.
+// A master sends work to any worker that asks, by wildcards; the workers make different numbers of
+// iterations and only meet in one collective at the end: correct.
 //
 // rollcall-test: ranks=4
 // expect: none

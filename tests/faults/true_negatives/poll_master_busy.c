@@ -1,4 +1,4 @@
-// A master that does nothing but ask for results, without a pause, while the workers compute.
+// A master that only polls for results, without a pause, while the workers compute.
 //
 // rollcall-test: ranks=3
 // expect: none

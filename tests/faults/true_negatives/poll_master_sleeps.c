@@ -1,5 +1,5 @@
-// A master that asks every millisecond, and a worker that asks every 150 ms, as polite programs do;
-// what both wait for comes from a rank that reads a pipe.
+// A master that polls every millisecond, and a worker that polls every 150 ms, as programs do that
+// save CPU time; what both wait for comes from a rank that reads a pipe.
 //
 // rollcall-test: ranks=3
 // expect: none

@@ -1,5 +1,5 @@
-// Halo exchange in an open chain: the ends talk to MPI_PROC_NULL; eager sends complete before they
-// are received: correct.
+// Halo exchange in an open chain: the ends exchange with MPI_PROC_NULL; eager sends complete before
+// they are received: correct.
 //
 // rollcall-test: ranks=4
 // expect: none

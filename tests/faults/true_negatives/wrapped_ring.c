@@ -1,5 +1,5 @@
-// More collectives than any ring holds, from alternating call sites; the ranks' rings begin at
-// different records when they are read: correct.
+// More collectives than any ring holds, from alternating call sites; the rings of the ranks begin
+// at different records when they are read: correct.
 //
 // rollcall-test: ranks=2
 // expect: none

@@ -1,4 +1,4 @@
-// A rank without a neighbour to its right leaves out the fence that closes the epoch, which all
+// A rank without a neighbour to its right skips the fence that closes the epoch, which all
 // ranks of the window have to call.
 //
 // rollcall-test: ranks=4 outcome=hung

@@ -1,5 +1,5 @@
 // Rank 0 locks the counter of rank 2 and waits for all in a barrier before it unlocks it; rank 1
-// cannot come there, because it waits for the lock.
+// cannot reach the barrier, because it waits for the lock.
 //
 // rollcall-test: ranks=3 outcome=hung stall-after=4
 // expect: kind=p2p-unmatched culprits=none waiting=1 op=any seq=any

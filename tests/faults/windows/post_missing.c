@@ -1,5 +1,5 @@
-// Rank 0 opens an access to the memory of its neighbour, which does not expose it, and goes on. Who
-// it is, no record tells: the verdict names the call that nobody answers, and no rank.
+// Rank 0 opens an access to the memory of its neighbour, which does not expose it, and continues.
+// No record shows which rank it is: the verdict names the call without a counterpart, and no rank.
 //
 // rollcall-test: ranks=4 outcome=hung stall-after=4
 // expect: kind=p2p-unmatched culprits=none waiting=0 op=any seq=any

@@ -1,4 +1,4 @@
-"""Drives NCCL through ctypes by the library's full path, in the manner of vLLM's pynccl: argv is the path of
+"""Drives NCCL through ctypes by the library's full path, like vLLM's pynccl: argv is the path of
 libnccl, that of libcudart, and --fault, with which the last rank leaves out the second reduction."""
 
 import ctypes

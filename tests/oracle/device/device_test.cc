@@ -58,18 +58,18 @@ constexpr char kAlways[] = "yes yes ";
 constexpr char kByLuck[] = "no yes ";
 constexpr char kNever[] = "no no ";
 
-TEST(DeviceRules, AStreamRunsOneAfterAnother) {
+TEST(DeviceRules, StreamRunsOperationsInOrder) {
   EXPECT_EQ(Ends({"A B", "A B"}), kAlways);
   EXPECT_EQ(Ends({"A B", "B A"}), kNever);
   EXPECT_EQ(Ends({"A B", "B A"}, {0, 1}), kAlways);
 }
 
-TEST(DeviceRules, AHostThatWaitsEnqueuesNothing) {
+TEST(DeviceRules, WaitingHostEnqueuesNothing) {
   EXPECT_EQ(Ends({"A | B", "B A"}, {0, 1}), kAlways);
   EXPECT_EQ(Ends({"A | B", "B | A"}, {0, 1}), kNever);
 }
 
-TEST(DeviceRules, AGroupIsEnqueuedAtItsEndAndAtOnce) {
+TEST(DeviceRules, GroupIsEnqueuedAtItsEndAsAWhole) {
   EXPECT_EQ(Ends({">1 <1", ">0 <0"}), kByLuck);
   EXPECT_EQ(Ends({"<1 >1", "<0 >0"}), kNever);
   EXPECT_EQ(Ends({"[ <1 >1 ]", "[ <0 >0 ]"}), kAlways);
@@ -77,24 +77,24 @@ TEST(DeviceRules, AGroupIsEnqueuedAtItsEndAndAtOnce) {
   EXPECT_EQ(Ends({"[ A", "A"}), kNever);
 }
 
-TEST(DeviceRules, EverybodyMustCome) {
+TEST(DeviceRules, AllMembersMustCall) {
   EXPECT_EQ(Ends({"A A", "A"}), kNever);
   EXPECT_EQ(Ends({">1", ""}), kByLuck);
   EXPECT_EQ(Ends({"", "<0"}), kNever);
 }
 
-TEST(DeviceRules, WhoGetsNothingMayLeaveEarly) {
+TEST(DeviceRules, RankThatReceivesNothingMayLeaveEarly) {
   EXPECT_EQ(Ends({"b B", "B b"}), kByLuck);
   EXPECT_EQ(Ends({"B b", "b B"}), kNever);
   EXPECT_EQ(Ends({"r B", "B r"}), kNever);
   EXPECT_EQ(Ends({"B r", "r B"}), kByLuck);
 }
 
-TEST(DeviceRules, CallsMustFit) { EXPECT_EQ(Ends({"b", "A"}), kNever); }
+TEST(DeviceRules, CallsMustMatch) { EXPECT_EQ(Ends({"b", "A"}), kNever); }
 
 // Steps stay possible, whatever else is done first: one order leads where every other does. But for
 // deaths: who comes too late for them gets less.
-TEST(DeviceMachine, TheOrderOfStepsDecidesNothing) {
+TEST(DeviceMachine, OrderOfStepsDoesNotChangeTheResult) {
   for (uint64_t number = 0; number < Rounds(20) * kFaultKinds; ++number) {
     const auto one = MakeCase<Devices>(3, number);
     const FaultKind kind = one.generated.planted.kind;
@@ -125,7 +125,7 @@ TEST(DeviceGenerate, CorrectProgramsComplete) {
 
 // Each broke a rule once: a group's other operation stood still, with a device or a death
 // elsewhere.
-TEST(DeviceEngine, WhatOneGroupHandedOverIsJudgedAsAWhole) {
+TEST(DeviceEngine, OperationsOfOneGroupAreJudgedAsAWhole) {
   for (const uint64_t number : {29350, 38945, 76281}) {
     const auto one = MakeCase<Devices>(3, number);
     Observation seen;

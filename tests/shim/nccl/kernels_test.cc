@@ -12,13 +12,13 @@ uint64_t AddOne(uint32_t channels) { return Add({kNoSlot, 1, true, channels}); }
 
 TEST(Kernels, EachHasANumberOfItsOwn) { EXPECT_NE(AddOne(1), AddOne(1)); }
 
-TEST(Kernels, ChannelsAreSaidOnce) {
+TEST(Kernels, ChannelsAreReportedOnce) {
   const uint64_t number = AddOne(0);
   EXPECT_TRUE(SetChannels(number, 2));
   EXPECT_FALSE(SetChannels(number, 3));
 }
 
-TEST(Kernels, OneWhoseCellWasTakenIsNotTracked) {
+TEST(Kernels, KernelWithoutAFreeCellIsNotTracked) {
   const uint64_t old = AddOne(1);
   EXPECT_TRUE(ChannelStarted(old));
   for (int i = 0; i < 1024; ++i) AddOne(1);

@@ -149,7 +149,7 @@ uint64_t Completed(uint32_t slot) {
       },                                            \
       testing::ExitedWithCode(0), "")
 
-TEST(Marks, TheDeviceTellsOfEachLaunch) {
+TEST(Marks, DeviceReportsEachLaunch) {
   IN_A_CHILD({
     Start();
     Launch(0, 1, 1000);
@@ -160,7 +160,7 @@ TEST(Marks, TheDeviceTellsOfEachLaunch) {
   });
 }
 
-TEST(Marks, AStreamThatStandsStillHasFewAndLeavesOthersTheirs) {
+TEST(Marks, StalledStreamLeavesMarksToOthers) {
   IN_A_CHILD({
     Start();
     g_cuda.works = false;
@@ -176,7 +176,7 @@ TEST(Marks, AStreamThatStandsStillHasFewAndLeavesOthersTheirs) {
   });
 }
 
-TEST(Marks, OffAtTheFirstError) {
+TEST(Marks, DisabledAtTheFirstError) {
   IN_A_CHILD({
     Start();
     g_cuda.refuse_from = 2;
@@ -190,7 +190,7 @@ TEST(Marks, OffAtTheFirstError) {
   });
 }
 
-TEST(Marks, NothingIsPutIntoAGraph) {
+TEST(Marks, NothingIsAddedToAGraph) {
   IN_A_CHILD({
     Start();
     g_cuda.capture_status = 1;
@@ -202,7 +202,7 @@ TEST(Marks, NothingIsPutIntoAGraph) {
   });
 }
 
-TEST(Marks, NoCaptureOfOthersIsDisturbed) {
+TEST(Marks, DoesNotDisturbCapturesOfOthers) {
   IN_A_CHILD({
     Start();
     Launch(0, 1, 3);
@@ -212,7 +212,7 @@ TEST(Marks, NoCaptureOfOthersIsDisturbed) {
   });
 }
 
-TEST(Marks, NoneOnDefaultStreams) {
+TEST(Marks, NotUsedOnDefaultStreams) {
   IN_A_CHILD({
     Start();
     for (const uint64_t stream : {uint64_t{0}, ring::kLegacyStream, ring::OwnStream(0, 0)}) {
@@ -223,7 +223,7 @@ TEST(Marks, NoneOnDefaultStreams) {
   });
 }
 
-TEST(Marks, OffWithASecondContext) {
+TEST(Marks, DisabledWithASecondContext) {
   IN_A_CHILD({
     Start();
     Launch(0, 1, 1);
@@ -235,7 +235,7 @@ TEST(Marks, OffWithASecondContext) {
   });
 }
 
-TEST(Marks, OffWithASecondDevice) {
+TEST(Marks, DisabledWithASecondDevice) {
   IN_A_CHILD({
     Start();
     Library library;
@@ -247,7 +247,7 @@ TEST(Marks, OffWithASecondDevice) {
   });
 }
 
-TEST(Marks, OffWithANonBlockingCommunicator) {
+TEST(Marks, DisabledWithANonBlockingCommunicator) {
   IN_A_CHILD({
     Start();
     StopMarks("a communicator is non-blocking");
@@ -257,7 +257,7 @@ TEST(Marks, OffWithANonBlockingCommunicator) {
 }
 
 // What was running leaves the device without being complete.
-TEST(Marks, AnAbortedCommunicatorsSayNothing) {
+TEST(Marks, MarksOfAnAbortedCommunicatorAreIgnored) {
   IN_A_CHILD({
     Start();
     Launch(0, 1, 1);
@@ -273,7 +273,7 @@ TEST(Marks, AnAbortedCommunicatorsSayNothing) {
   });
 }
 
-TEST(Marks, PagesAreNotRegisteredBehindWork) {
+TEST(Marks, PagesAreNotRegisteredAfterWork) {
   IN_A_CHILD({
     MakeWorld();
     AddSlots();
@@ -284,7 +284,7 @@ TEST(Marks, PagesAreNotRegisteredBehindWork) {
 }
 
 // Launch 4 was begun before launch 5, and went to the stream behind it.
-TEST(Marks, AMarkBehindALaterLaunchSaysNothingOfAnEarlierOne) {
+TEST(Marks, MarkAfterALaterLaunchDoesNotCompleteAnEarlierOne) {
   IN_A_CHILD({
     Start();
     Launch(0, 5, 5);
@@ -295,7 +295,7 @@ TEST(Marks, AMarkBehindALaterLaunchSaysNothingOfAnEarlierOne) {
   });
 }
 
-TEST(Marks, NoneUnlessAskedFor) {
+TEST(Marks, NotUsedUnlessRequested) {
   IN_A_CHILD({
     MakeWorld();
     g_process.marks = false;

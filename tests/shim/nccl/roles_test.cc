@@ -6,7 +6,7 @@ namespace rollcall::shim::nccl {
 namespace {
 
 // cuda_runtime_api.h: in the names that end in _ptsz, 0 is cudaStreamPerThread.
-TEST(Roles, ZeroIsTheThreadsOwnStreamWhereTheProgramSaysSo) {
+TEST(Roles, ZeroIsThePerThreadStreamIfTheProgramIsCompiledSo) {
   Arguments a;
   roles::stream::Take(a, nullptr);
   EXPECT_EQ(a.stream, 0u);
@@ -18,7 +18,7 @@ TEST(Roles, ZeroIsTheThreadsOwnStreamWhereTheProgramSaysSo) {
 }
 
 // What has that handle is another stream in each thread, and in one that has its entry later.
-TEST(Streams, AThreadsOwnIsNobodyElses) {
+TEST(Streams, PerThreadStreamIsNotSharedBetweenThreads) {
   EXPECT_NE(ring::OwnStream(0, 0), ring::OwnStream(1, 0));
   EXPECT_NE(ring::OwnStream(0, 0), ring::OwnStream(0, 1));
   EXPECT_TRUE(ring::IsDefaultStream(ring::OwnStream(63, uint64_t{1} << 40)));

@@ -29,7 +29,7 @@ class Pages : public testing::Test {
   char* map_;
 };
 
-TEST_F(Pages, TheKernelTells) {
+TEST_F(Pages, KernelReportsReadability) {
   ASSERT_TRUE(CanProbePages());
   EXPECT_TRUE(IsReadable(at(0), kPage));
   EXPECT_TRUE(IsReadable(at(kPage - 8), 8));
@@ -39,7 +39,7 @@ TEST_F(Pages, TheKernelTells) {
   EXPECT_FALSE(IsReadable(at(0), 3 * kPage));
 }
 
-TEST_F(Pages, WhatIsNoAddressIsNotReadable) {
+TEST_F(Pages, InvalidAddressIsNotReadable) {
   errno = 77;
   for (const uint64_t address : {uint64_t{0}, uint64_t{8}, uint64_t{4095}, uint64_t{1} << 47,
                                  ~uint64_t{0}, ~uint64_t{7}, (uint64_t{1} << 47) - 8}) {
@@ -50,7 +50,7 @@ TEST_F(Pages, WhatIsNoAddressIsNotReadable) {
   EXPECT_EQ(errno, 77);
 }
 
-TEST_F(Pages, ForgottenPagesAreAskedForAgain) {
+TEST_F(Pages, ForgottenPagesAreCheckedAgain) {
   EXPECT_TRUE(IsReadable(at(2 * kPage), 8));
   mprotect(map_ + 2 * kPage, kPage, PROT_NONE);
   ForgetPages();
@@ -58,7 +58,7 @@ TEST_F(Pages, ForgottenPagesAreAskedForAgain) {
 }
 
 // More pages than the table holds: old ones make room, and every answer stays right.
-TEST_F(Pages, AFullTableForgets) {
+TEST_F(Pages, FullTableForgetsPages) {
   constexpr uint64_t kPages = 4 * pages::kSets * pages::kWays;
   void* large =
       mmap(nullptr, kPages * kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -71,7 +71,7 @@ TEST_F(Pages, AFullTableForgets) {
   munmap(large, kPages * kPage);
 }
 
-TEST_F(Pages, CopiesFailWhereReadingWould) {
+TEST_F(Pages, CopyFailsIfReadingWould) {
   auto buffers = std::make_unique<CopiedMemory::Buffers>();
   CopiedMemory memory(buffers.get());
   memcpy(map_, "content", 8);

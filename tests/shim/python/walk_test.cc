@@ -77,7 +77,7 @@ TEST_P(Walks, EndsAtTheDepthLimitAndWithoutFrames) {
   EXPECT_EQ(none.depth, 0);
 }
 
-TEST_P(Walks, RingsOfFramesEnd) {
+TEST_P(Walks, CyclesOfFramesAreCutOff) {
   const uint64_t f = fake_.Code("a.py", "f", 1);
   const uint64_t outer = fake_.Frame(f, 20, 0), inner = fake_.Frame(f, 22, outer);
   fake_.Put(outer, fake_.layout().frame_previous, inner);
@@ -89,7 +89,7 @@ TEST_P(Walks, RingsOfFramesEnd) {
   EXPECT_EQ(Walked(inner).end, PythonEnd::kUnreadable);
 }
 
-TEST_P(Walks, WhatIsDamagedIsUnreadable) {
+TEST_P(Walks, DamagedFramesAreUnreadable) {
   const Layout& layout = fake_.layout();
   const uint64_t code = fake_.Code("a.py", "f", 1);
   const uint64_t outer = fake_.Frame(code, 20, 0);
@@ -123,7 +123,7 @@ TEST_P(Walks, WhatIsDamagedIsUnreadable) {
   EXPECT_EQ(Walked(inner).end, PythonEnd::kComplete);
 }
 
-TEST_P(Walks, TheHashTellsContentAndPlacesApart) {
+TEST_P(Walks, HashDistinguishesContentAndPlaces) {
   std::set<uint64_t> hashes;
   const auto add = [&](uint64_t code, int offset) {
     hashes.insert(Walked(fake_.Frame(code, offset, 0, true)).hash);
@@ -167,7 +167,7 @@ TEST_P(Walks, CopiesReadTheSame) {
             std::string(500, 't'));
 }
 
-TEST_P(Walks, LongNamesAndTablesAreCut) {
+TEST_P(Walks, LongNamesAndTablesAreTruncated) {
   const uint64_t code = fake_.Code(std::string(3000, 'f'), std::string(2000, 'n'), 1,
                                    std::string(kMaxLineTable + 1, 't'));
   OwnMemory memory;

@@ -65,7 +65,7 @@ class CheckpointTest : public ::testing::Test {
   std::vector<Hashes> history_;  // after each number
 };
 
-TEST_F(CheckpointTest, AreWhatTheFormatSaysAfterEachCall) {
+TEST_F(CheckpointTest, EqualTheFormatAfterEachCall) {
   for (int i = 0; i < 5000; ++i) {
     Step();
     ExpectAll();
@@ -73,7 +73,7 @@ TEST_F(CheckpointTest, AreWhatTheFormatSaysAfterEachCall) {
   }
 }
 
-TEST_F(CheckpointTest, AreStillAfterMany) {
+TEST_F(CheckpointTest, EqualTheFormatAfterManyCalls) {
   std::mt19937 random(7);
   for (int i = 0; i < 20; ++i) {
     for (uint32_t steps = random() % 30000; steps > 0; --steps) Step();
@@ -83,7 +83,7 @@ TEST_F(CheckpointTest, AreStillAfterMany) {
 }
 
 // Two ranks that part at one call differ in every later checkpoint and in no earlier one.
-TEST_F(CheckpointTest, ShowWhereTwoRanksPart) {
+TEST_F(CheckpointTest, LocateTheDivergenceOfTwoRanks) {
   ring::Member other_entry{};
   other_entry.history_stride = 1;
   Comm other;
@@ -106,7 +106,7 @@ TEST_F(CheckpointTest, ShowWhereTwoRanksPart) {
 }
 
 // What was rejected leaves no trace: the checkpoints are those of a communicator that never saw it.
-TEST_F(CheckpointTest, ARejectedCallGivesItsNumberBack) {
+TEST_F(CheckpointTest, RejectedCallReturnsItsNumber) {
   uint64_t rejected = 0;
   for (uint64_t sequence = 1; sequence <= 3000; ++sequence) {
     // At powers of two, where checkpoints are thinned out, once more.
@@ -127,7 +127,7 @@ TEST_F(CheckpointTest, ARejectedCallGivesItsNumberBack) {
 }
 
 // The error handler of a rejected call makes another collective, which is rejected, too.
-TEST_F(CheckpointTest, RejectedCallsInsideOfEachOtherGiveTheirNumbersBack) {
+TEST_F(CheckpointTest, NestedRejectedCallsReturnTheirNumbers) {
   NextSequence(&comm_);
   Step();
   const RollingHashes before = comm_.hashes;
@@ -146,7 +146,7 @@ TEST_F(CheckpointTest, RejectedCallsInsideOfEachOtherGiveTheirNumbersBack) {
   ExpectAll();
 }
 
-TEST_F(CheckpointTest, ANumberThatWasOvertakenStays) {
+TEST_F(CheckpointTest, NumberFollowedByALaterOneIsKept) {
   const uint64_t rejected = NextSequence(&comm_);
   NextSequence(&comm_);
   GiveNumberBack(&comm_, rejected, {});
@@ -156,7 +156,7 @@ TEST_F(CheckpointTest, ANumberThatWasOvertakenStays) {
 }
 
 // A reader that finds a number finds its hashes: the number is 0 while they are written.
-TEST_F(CheckpointTest, AReaderNeverSeesAMixture) {
+TEST_F(CheckpointTest, ReaderNeverSeesATornCheckpoint) {
   constexpr uint64_t kCalls = 300000;
   std::vector<uint64_t> semantic(kCalls + 1);
   for (uint64_t i = 1; i <= kCalls; ++i) semantic[i] = RollHash(semantic[i - 1], SemanticOf(i));

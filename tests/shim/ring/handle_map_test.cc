@@ -29,7 +29,7 @@ TEST(HandleMap, FindsWhatWasInserted) {
   EXPECT_EQ(map.Find(8), 80u);
 }
 
-TEST(HandleMap, AnExistingKeyGetsTheNewValue) {
+TEST(HandleMap, ExistingKeyGetsTheNewValue) {
   static HandleMap<256> map;
   ASSERT_TRUE(map.Insert(7, 1));
   ASSERT_TRUE(map.Insert(7, 2));
@@ -40,7 +40,7 @@ TEST(HandleMap, AnExistingKeyGetsTheNewValue) {
 
 // A key that lies behind an erased cell must not be entered a second time before it: erased once,
 // it would come back with its old value.
-TEST(HandleMap, ReinsertingBehindAnErasedCellLeavesOneEntry) {
+TEST(HandleMap, ReinsertingAfterAnErasedCellLeavesOneEntry) {
   static HandleMap<64> map;  // the window is the whole table
   for (uint64_t key = 1; key <= 40; ++key) ASSERT_TRUE(map.Insert(key, static_cast<uint32_t>(key)));
   for (uint64_t key = 1; key <= 20; ++key) map.Erase(key);
@@ -60,7 +60,7 @@ TEST(HandleMap, KeysThatMarkCellsAreRefused) {
   }
 }
 
-TEST(HandleMap, FullIsSaidAndLosesNothing) {
+TEST(HandleMap, FullTableIsReportedAndKeepsItsEntries) {
   static HandleMap<64> map;
   uint32_t stored = 0;
   for (uint64_t i = 0; i < 100; ++i) stored += map.Insert(MpichHandle(i), 1) ? 1 : 0;

@@ -34,7 +34,7 @@ std::vector<uint64_t> Sizes() {
   return sizes;
 }
 
-TEST(PlanLayout, PartsFitIntoTheFileWhateverItsSize) {
+TEST(PlanLayout, PartsFitIntoAFileOfAnySize) {
   for (const uint64_t bytes : Sizes()) {
     const Layout layout = PlanLayout(bytes);
     ASSERT_LE(layout.file_bytes, bytes);
@@ -61,7 +61,7 @@ TEST(PlanLayout, PartsFitIntoTheFileWhateverItsSize) {
 
 // Room for code objects is taken from what the default size has to spare: the rings are powers of
 // two of it, and stay as long as they are.
-TEST(PlanLayout, PythonTakesNoHistory) {
+TEST(PlanLayout, PythonDoesNotReduceTheHistory) {
   for (const uint64_t bytes : Sizes()) {
     const Layout with = PlanLayout(bytes, true), without = PlanLayout(bytes);
     ASSERT_GT(with.python_codes, without.python_codes);
@@ -79,7 +79,7 @@ TEST(PlanLayout, PythonTakesNoHistory) {
 }
 
 // They are taken from what the default size has to spare, too.
-TEST(PlanLayout, MarksTakeNoHistory) {
+TEST(PlanLayout, MarksDoNotReduceTheHistory) {
   EXPECT_EQ(PlanLayout(ring::kDefaultFileBytes).marks, 0u);
   const Layout layout = PlanLayout(ring::kDefaultFileBytes, true, true);
   EXPECT_GT(layout.marks, 0u);
@@ -130,7 +130,7 @@ class RingFileTest : public ::testing::Test {
   std::vector<RingFile> files_;
 };
 
-TEST_F(RingFileTest, SectionsLieBehindEachOtherInsideTheFile) {
+TEST_F(RingFileTest, SectionsAreConsecutiveInsideTheFile) {
   for (const uint64_t bytes : {kSmallestFileBytes, uint64_t{1234567}, ring::kDefaultFileBytes}) {
     const std::string name = std::to_string(bytes);
     const RingFile file = Create(bytes, 1, name.c_str());
@@ -174,7 +174,7 @@ TEST_F(RingFileTest, MarksHavePagesOfTheirOwn) {
   }
 }
 
-TEST_F(RingFileTest, IsTheUsersAloneReservedAndLeavesNoDescriptor) {
+TEST_F(RingFileTest, IsPrivateAndReservedAndLeavesNoDescriptor) {
   const int before = OpenDescriptors();
   ASSERT_NE(Create(ring::kDefaultFileBytes, 1, "one").header, nullptr);
   EXPECT_EQ(OpenDescriptors(), before);

@@ -219,7 +219,7 @@ TEST_F(Capturing, NamesTheCallSiteFirst) {
   __asm__ volatile("");
 }
 
-TEST_F(Capturing, SaysThatTheDepthIsLimited) {
+TEST_F(Capturing, ReportsTheDepthLimit) {
   Captured captured;
   Recurse(100, [&] { captured = Capture(); });
   EXPECT_EQ(captured.pcs.size(), kMaxStackDepth);
@@ -231,7 +231,7 @@ TEST_F(Capturing, SaysThatTheDepthIsLimited) {
   EXPECT_TRUE(captured.pcs.empty());
 }
 
-TEST_F(Capturing, HashesNameCallPaths) {
+TEST_F(Capturing, HashesIdentifyCallPaths) {
   std::vector<Captured> captured;
   volatile int rounds = 2;  // not to be unrolled: into other call sites
   volatile int depths = 40;
@@ -250,7 +250,7 @@ TEST_F(Capturing, HashesNameCallPaths) {
 }
 
 // One frame, one call site, different callers: what a memo must not confuse.
-TEST_F(Capturing, TellsEqualFramesWithDifferentCallersApart) {
+TEST_F(Capturing, DistinguishesEqualFramesWithDifferentCallers) {
   std::vector<Captured> captured;
   const Leaf leaf = [&] { captured.push_back(Capture()); };
   volatile int rounds = 6;  // not to be unrolled: into other call sites

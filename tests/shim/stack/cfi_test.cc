@@ -83,7 +83,7 @@ extern "C" const char rollcall_cfi_entry[], rollcall_cfi_pushed[], rollcall_cfi_
 
 Rule RuleAt(const char* label) { return FindModuleRule(reinterpret_cast<uint64_t>(label)).rule; }
 
-TEST(Cfi, SaysWhatTheDirectivesSay) {
+TEST(Cfi, FollowsTheDirectives) {
   EXPECT_EQ(RuleAt(rollcall_cfi_entry), (Rule{RuleKind::kSp, 0, 0, 8}));
   EXPECT_EQ(RuleAt(rollcall_cfi_pushed), (Rule{RuleKind::kSp, 0, -2, 16}));
   EXPECT_EQ(RuleAt(rollcall_cfi_frame_pointer), (Rule{RuleKind::kFp, 0, -2, 16}));
@@ -188,7 +188,7 @@ TEST_F(CopiedTables, GiveTheSameRulesWithoutTheirIndex) {
   }
 }
 
-TEST_F(CopiedTables, CutAnywhereEndInNoRule) {
+TEST_F(CopiedTables, TruncatedAnywhereGiveNoRule) {
   int lost = 0;
   std::mt19937_64 random(11);
   for (int i = 0; i < 1000; ++i) {

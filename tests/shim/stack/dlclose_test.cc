@@ -73,7 +73,7 @@ Library Open(const std::string& path) {
 
 void CaptureAlone(void* captured) { *static_cast<Captured*>(captured) = Capture(); }
 
-TEST_F(Dlclose, ANewLibraryAtTheSameAddressGetsItsOwnRules) {
+TEST_F(Dlclose, NewLibraryAtTheSameAddressGetsItsOwnRules) {
   ASSERT_TRUE(InitStacks());
   uint64_t base = 0;
   for (int round = 0; round < 6; ++round) {
@@ -101,7 +101,7 @@ TEST_F(Dlclose, ANewLibraryAtTheSameAddressGetsItsOwnRules) {
 }
 
 // Without OnDlclose, as when libc unloads by itself: the first new address tells.
-TEST_F(Dlclose, AnUnloadBehindOurBackIsNoticed) {
+TEST_F(Dlclose, UnloadWithoutTheWrapperIsDetected) {
   ASSERT_TRUE(InitStacks());
   const Library first = Open(dir_ + "/a.so");
   ASSERT_NE(first.through, nullptr);
@@ -122,7 +122,7 @@ TEST_F(Dlclose, AnUnloadBehindOurBackIsNoticed) {
 
 // The exported wrapper, in a program that knows nothing of it. Its control is the same program
 // without the wrapper, which must go wrong.
-TEST_F(Dlclose, TheWrapperTellsTheWalker) {
+TEST_F(Dlclose, WrapperInvalidatesTheRules) {
   Write("hook.cc", R"(
 #include "shim/stack/stack.h"
 using namespace rollcall::shim;

@@ -76,7 +76,7 @@ void ForbidSystemCalls() {
   }
 }
 
-TEST(StackManners, MakesNoSystemCallAfterFirstSight) {
+TEST(StackManners, MakesNoSystemCallAfterTheFirstCall) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer's runtime makes its own";
   const auto run = [](bool in_thread, bool forbidden_call) {
     return InChild([&] {
@@ -107,7 +107,7 @@ TEST(StackManners, MakesNoSystemCallAfterFirstSight) {
 
 // Counts by the allocator's own statistics would miss a free; so count calls, by a replaced
 // operator new for C++ and by mallinfo2's total for C.
-TEST(StackManners, AllocatesNothingAfterFirstSight) {
+TEST(StackManners, AllocatesNothingAfterTheFirstCall) {
   if (kSanitized) GTEST_SKIP() << "not the allocator of libc";
   ASSERT_TRUE(InitStacks());
   Raw raw;
@@ -185,7 +185,7 @@ TEST(StackManners, OpensNoDescriptor) {
   EXPECT_EQ(before, after);
 }
 
-TEST(StackManners, LeavesExceptionsAlone) {
+TEST(StackManners, DoesNotAffectExceptions) {
   ASSERT_TRUE(InitStacks());
   struct Counts {
     int destroyed = 0;

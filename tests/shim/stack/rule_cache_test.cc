@@ -13,7 +13,7 @@ constexpr uint64_t kBase = 0x7f0000001000;
 
 Rule RuleOf(int32_t cfa) { return {RuleKind::kSp, 0, -2, cfa}; }
 
-TEST(RuleCache, KeepsWhatWasPutIn) {
+TEST(RuleCache, ReturnsInsertedRules) {
   RuleCache cache;
   ASSERT_TRUE(cache.Init());
   const uint64_t now = cache.generation();
@@ -24,7 +24,7 @@ TEST(RuleCache, KeepsWhatWasPutIn) {
   for (int i = 0; i < 2000; ++i) EXPECT_EQ(cache.Find(kBase + 13 * i, now), RuleOf(8 * i));
 }
 
-TEST(RuleCache, ForgetsInANewGeneration) {
+TEST(RuleCache, NewGenerationDropsAllRules) {
   RuleCache cache;
   ASSERT_TRUE(cache.Init());
   const uint64_t before = cache.generation();
@@ -52,7 +52,7 @@ TEST(RuleCache, DoesNotTakeAnOldKeyForANewOneAfterAllGenerations) {
   EXPECT_EQ(cache.Find(kBase, first), Rule{});
 }
 
-TEST(RuleCache, StartsAnewWhenAWindowIsFull) {
+TEST(RuleCache, FullWindowIsCleared) {
   RuleCache cache;
   ASSERT_TRUE(cache.Init());
   const uint64_t first = cache.generation();

@@ -79,7 +79,7 @@ class DumpDirectory : public testing::Test {
   const TemporaryDirectory directory_;
 };
 
-TEST_F(DumpDirectory, WhatIsNoDumpIsPassedOver) {
+TEST_F(DumpDirectory, IgnoresFilesThatAreNotDumps) {
   const auto files = Job(2);
   for (size_t r = 0; r < 4; ++r) Write("_dump_" + std::to_string(r), files[r]);
   Write("train.log", "step 12\n");
@@ -106,7 +106,7 @@ TEST_F(DumpDirectory, PickleAndJsonInOneJob) {
   EXPECT_THAT(Culprits(trace), ElementsAre(1));
 }
 
-TEST_F(DumpDirectory, DamagedOnesAreNamedAndTheRestIsUsed) {
+TEST_F(DumpDirectory, NamesDamagedDumpsAndUsesTheRest) {
   const auto files = Job(1);
   Write("_dump_0", files[0]);
   Write("_dump_1", files[1]);
@@ -126,7 +126,7 @@ TEST_F(DumpDirectory, DamagedOnesAreNamedAndTheRestIsUsed) {
   EXPECT_THAT(Culprits(trace), ElementsAre(1));
 }
 
-TEST_F(DumpDirectory, ARankThatIsThereTwice) {
+TEST_F(DumpDirectory, ReportsARankWithTwoDumps) {
   const auto files = Job(2);
   for (size_t r = 0; r < 4; ++r) Write("_dump_" + std::to_string(r), files[r]);
   Write("_dump_03", files[3]);
@@ -135,7 +135,7 @@ TEST_F(DumpDirectory, ARankThatIsThereTwice) {
   EXPECT_THAT(Culprits(trace), ElementsAre(2));
 }
 
-TEST_F(DumpDirectory, TwoJobsMixedAreToldApart) {
+TEST_F(DumpDirectory, SeparatesTwoJobsInOneDirectory) {
   const auto one = Job(2);
   const auto two = Job(-1);
   for (size_t r = 0; r < 4; ++r) {
@@ -154,7 +154,7 @@ TEST_F(DumpDirectory, TwoJobsMixedAreToldApart) {
   EXPECT_THAT(Culprits(trace), ElementsAre(2));
 }
 
-TEST_F(DumpDirectory, HostsBeforeTheRankAreOneJob) {
+TEST_F(DumpDirectory, AcceptsHostNamesBeforeTheRank) {
   const auto files = Job(0);
   for (size_t r = 0; r < 4; ++r) {
     Write("nccl_trace_rank_host" + std::to_string(r / 2) + "_" + std::to_string(r), files[r]);
@@ -164,7 +164,7 @@ TEST_F(DumpDirectory, HostsBeforeTheRankAreOneJob) {
   EXPECT_THAT(Culprits(trace), ElementsAre(0));
 }
 
-TEST_F(DumpDirectory, OneFileAloneIsReadToo) {
+TEST_F(DumpDirectory, ReadsASingleFile) {
   Write("_dump_2", Job(0)[2]);
   const Trace trace = LoadInputs({directory_.Path("_dump_2")}).trace;
   EXPECT_THAT(trace.problems, IsEmpty());
@@ -174,7 +174,7 @@ TEST_F(DumpDirectory, OneFileAloneIsReadToo) {
 }
 
 // Rings and dumps of two jobs in one trace: every index leads where it led before.
-TEST_F(DumpDirectory, TracesAreJoinedWithoutMixing) {
+TEST_F(DumpDirectory, JoinsTracesWithoutMixingThem) {
   const auto files = Job(3);
   for (size_t r = 0; r < 4; ++r) Write("_dump_" + std::to_string(r), files[r]);
   Trace both = Load();

@@ -117,7 +117,7 @@ std::string FromHex(std::string_view hex) {
 
 // pickle.dumps({"version": "2.9", "entries": [{"record_id": 7, "duration_ms": 1.5, "pg": (), "one":
 // (1,), "three": (1, 2, 3), "big": -2**40}]}, protocol).hex() of Python 3.11, for 2, 4 and 5.
-TEST(FlightRecorderDump, PythonsOwnPickler) {
+TEST(FlightRecorderDump, ReadsTheOutputOfPythonsPickler) {
   constexpr const char* kProtocols[] = {
       "80027d710028580700000076657273696f6e71015803000000322e3971025807000000656e7472696573"
       "71035d71047d71052858090000007265636f72645f696471064b07580b0000006475726174696f6e5f6d"
@@ -143,7 +143,7 @@ TEST(FlightRecorderDump, PythonsOwnPickler) {
   }
 }
 
-TEST(FlightRecorderDump, WhatWouldExecuteIsRefusedByName) {
+TEST(FlightRecorderDump, RefusesOpcodesThatWouldExecuteCode) {
   const struct {
     const char* name;
     std::string bytes;
@@ -173,7 +173,7 @@ TEST(FlightRecorderDump, WhatWouldExecuteIsRefusedByName) {
   }
 }
 
-TEST(FlightRecorderDump, TruncatedAnywhereKeepsWhatCameBefore) {
+TEST(FlightRecorderDump, TruncatedFileKeepsTheEntriesBeforeTheCut) {
   const std::string whole = ToPickle(Sample());
   size_t entries = 0;
   for (size_t size = 0; size < whole.size(); ++size) {
@@ -274,7 +274,7 @@ TEST(FlightRecorderDump, RandomDamageNeverBreaksTheReader) {
   }
 }
 
-TEST(FlightRecorderDump, JsonsOddities) {
+TEST(FlightRecorderDump, JsonSpecialCases) {
   // The last of two equal keys counts; numbers that are too large are no numbers of a dump.
   const Dump dump = Read(
       R"({"version":"1","version":"2.9","pg_config":{},"entries":[{"record_id":1e30},)"
@@ -292,7 +292,7 @@ TEST(FlightRecorderDump, JsonsOddities) {
   EXPECT_THAT(Read("[1]", Format::kJson).problems, SizeIs(1));
 }
 
-TEST(FlightRecorderDump, OtherFilesAreNotTakenForDumps) {
+TEST(FlightRecorderDump, RejectsFilesThatAreNotDumps) {
   for (const char* text :
        {"", "x", "{\"v\":1}\n", "rank 0 says {}", "[1, 2]", "}", "{\"name\": 1}"}) {
     const std::string bytes = text;
@@ -301,7 +301,7 @@ TEST(FlightRecorderDump, OtherFilesAreNotTakenForDumps) {
   }
 }
 
-TEST(FlightRecorderOperationName, NumbersAreOfTheirRangeAndFound) {
+TEST(FlightRecorderOperationName, NumbersAreInTheirRangeAndCanBeFound) {
   for (const OperationInfo& info : kTorchOperations) {
     EXPECT_TRUE(IsTorch(info.operation)) << info.name;
     EXPECT_EQ(FindOperation(static_cast<uint16_t>(info.operation)).name, info.name);

@@ -186,7 +186,7 @@ class MegatronJobs : public testing::Test {
   static inline std::map<std::string, int> counts_;
 };
 
-TEST_F(MegatronJobs, HealthyOnesAreClean) {
+TEST_F(MegatronJobs, HealthyJobsHaveNoFinding) {
   for (const Shape& shape : Shapes()) {
     Check(Plant(shape, "healthy, finished"));
     Planted apart = Plant(shape, "healthy, rings that start apart");
@@ -238,7 +238,7 @@ TEST_F(MegatronJobs, StalledHosts) {
   }
 }
 
-TEST_F(MegatronJobs, TheCulpritsDumpIsAbsent) {
+TEST_F(MegatronJobs, DumpOfTheCulpritIsMissing) {
   for (const Shape& shape : Shapes()) {
     Planted planted = Plant(shape, "stalled host, its own dump absent");
     const auto culprit = static_cast<int>(Random(static_cast<size_t>(shape.Ranks())));
@@ -282,7 +282,7 @@ TEST_F(MegatronJobs, StalledDevices) {
   }
 }
 
-TEST_F(MegatronJobs, StalledEverywhere) {
+TEST_F(MegatronJobs, AllRanksStalled) {
   for (const Shape& shape : Shapes()) {
     Planted planted = Plant(shape, "stalled everywhere");
     const uint64_t iteration = 2;

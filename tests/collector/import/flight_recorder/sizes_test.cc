@@ -56,11 +56,11 @@ std::vector<WrittenDump> AllToAll(const std::string& version, int64_t received_b
   return dumps;
 }
 
-TEST(FlightRecorderSizes, AllToAllsThatBalanceAreFine) {
+TEST(FlightRecorderSizes, BalancedAllToAllIsAccepted) {
   EXPECT_EQ(Said(AllToAll("2.4", 10)), "nothing");
 }
 
-TEST(FlightRecorderSizes, AllToAllsThatDoNotAreNot) {
+TEST(FlightRecorderSizes, UnbalancedAllToAllIsReported) {
   for (const char* version : {"2.4", "2.9", "2.10"}) {
     EXPECT_EQ(Said(AllToAll(version, 12)),
               "ranks 0,1 all send together 18 × Float and expect together 20 × Float in all_to_all "
@@ -68,7 +68,7 @@ TEST(FlightRecorderSizes, AllToAllsThatDoNotAreNot) {
   }
 }
 
-TEST(FlightRecorderSizes, AllToAllsOfOldVersionsAreNotCompared) {
+TEST(FlightRecorderSizes, AllToAllOfOldVersionsIsNotCompared) {
   EXPECT_EQ(Said(AllToAll("2.3", 12)), "nothing");
 }
 
@@ -90,7 +90,7 @@ TEST(FlightRecorderSizes, BothSidesOfAMessage) {
   EXPECT_EQ(Said(Message(8, 6)), "rank 0 sends 8 × Float to rank 1, which receives 6 × Float");
 }
 
-TEST(FlightRecorderSizes, MessagesWhoseBeginningIsLostAreNotCompared) {
+TEST(FlightRecorderSizes, MessagesWithoutTheirBeginningAreNotCompared) {
   std::vector<WrittenDump> dumps = Message(8, 6);
   dumps[1].entries[0].record_id = 40;
   EXPECT_EQ(Said(dumps), "nothing");
