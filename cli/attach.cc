@@ -23,8 +23,8 @@
 #include "collector/attach/cores.h"
 #include "collector/attach/job_finder.h"
 #include "collector/attach/job_stacks.h"
-#include "collector/attach/look.h"
 #include "collector/attach/records.h"
+#include "collector/attach/sample.h"
 #include "collector/attach/stacks.h"
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
@@ -99,7 +99,7 @@ Choice Choose(const ProcSource& proc, const attach::FoundJobs& found, pid_t pid,
   // started the others (MPI_Comm_spawn).
   const bool spawned =
       pid != 0 && std::all_of(fitting.begin(), fitting.end(), [&](const FoundJob* job) {
-        return !attach::IsToldByParent(*job) && job->others == fitting.front()->others;
+        return !attach::IsIdentifiedByParent(*job) && job->others == fitting.front()->others;
       });
   if (spawned) {
     Choice first = {.job = fitting.front(),
@@ -116,14 +116,14 @@ Choice Choose(const ProcSource& proc, const attach::FoundJobs& found, pid_t pid,
 
 // Takes the stacks on this machine. If no job was chosen, `absent` says why.
 HostStacks LookHere(const ProcSource& proc, const Choice& choice,
-                    const attach::LookOptions& options) {
+                    const attach::SampleOptions& options) {
   HostStacks host = {.host = HostName(), .taken_at_ns = Now(CLOCK_REALTIME)};
   if (choice.job == nullptr) {
     for (const std::string& line : choice.why) host.absent += line;
     return host;
   }
   host.job = *choice.job;
-  host.ranks = attach::LookTwice(proc, host.job, options);
+  host.ranks = attach::SampleTwice(proc, host.job, options);
   return host;
 }
 
@@ -146,7 +146,7 @@ std::optional<HostStacks> LookAtCoresOf(const std::string& directory,
   std::vector<std::string> problems;
   // Core files do not name their host.
   HostStacks host = {.host = "", .taken_at_ns = Now(CLOCK_REALTIME), .job = job.job};
-  host.ranks = attach::LookAtCores(job, integers, &problems);
+  host.ranks = attach::SampleCores(job, integers, &problems);
   for (const std::string& problem : problems) PrintLine(problem);
   return host;
 }
@@ -222,7 +222,7 @@ class AttachCommand {
   }
 
  private:
-  attach::LookOptions OptionsOf(double between_s) const {
+  attach::SampleOptions OptionsOf(double between_s) const {
     const auto wait = std::chrono::milliseconds(static_cast<int64_t>(between_s * 1e3));
     return {.between = wait, .integers = !no_locals_, .after_first = {}};
   }
@@ -236,7 +236,7 @@ class AttachCommand {
         return HostStacks{.host = HostName(),
                           .records = PackRecords(proc_, *choice.job, flight_recorder_)};
       }
-      attach::LookOptions options = OptionsOf(between_s_);
+      attach::SampleOptions options = OptionsOf(between_s_);
       options.after_first = [&] { nodes_.WaitForOthers(); };
       HostStacks host = LookHere(proc_, choice, options);
       host.has_rings = !attach::RunDirectories(proc_, host.job).empty();
@@ -274,7 +274,7 @@ class AttachCommand {
     return std::nullopt;
   }
 
-  std::optional<std::vector<HostStacks>> AskNodes(std::vector<std::string> options) {
+  std::optional<std::vector<HostStacks>> QueryNodes(std::vector<std::string> options) {
     if (!job_name_.empty()) options.insert(options.end(), {"--job", job_name_});
     return nodes_.Look(options);
   }
@@ -285,7 +285,7 @@ class AttachCommand {
     if (nodes_.wanted()) {
       std::vector<std::string> options = {"--between", fmt::format("{}", between_s)};
       if (no_locals_) options.emplace_back("--no-locals");
-      auto answers = AskNodes(std::move(options));
+      auto answers = QueryNodes(std::move(options));
       if (!answers) return false;
       hosts_ = std::move(*answers);
       attach::SymbolizeHere(&hosts_);
@@ -306,9 +306,10 @@ class AttachCommand {
     if (nodes_.wanted() && (has_rings || flight_recorder_)) {
       std::vector<std::string> options = {"--records"};
       if (flight_recorder_) options.emplace_back("--flight-recorder");
-      if (const auto answers = AskNodes(std::move(options))) recorded = ReadPackedRecords(*answers);
+      if (const auto answers = QueryNodes(std::move(options)))
+        recorded = ReadPackedRecords(*answers);
     }
-    if (!recorded || attach::TellsMore(recorded->report, judged_.report)) return recorded;
+    if (!recorded || attach::IsMoreInformative(recorded->report, judged_.report)) return recorded;
     if (recorded->report.findings.empty()) {
       for (Finding& finding : judged_.report.findings) {
         finding.notes.push_back("the calls that the ranks recorded do not show it");

@@ -146,7 +146,7 @@ class Answers {
   // Takes a line of stderr, which may say why there is no answer.
   void TakeError(const std::string& node, std::string_view line) {
     std::string shown = Show(node, line);
-    if (!shown.empty()) said_[node] = std::move(shown);
+    if (!shown.empty()) shown_errors_[node] = std::move(shown);
   }
 
   // The result of a node. `failure`: why the node's command failed, or empty.
@@ -155,8 +155,8 @@ class Answers {
     HostStacks stacks;
     if (text.empty()) {
       stacks.absent = failure.empty() ? "no answer" : failure;
-      const auto said = said_.find(node);
-      if (said != said_.end()) stacks.absent += ": " + said->second;
+      const auto said = shown_errors_.find(node);
+      if (said != shown_errors_.end()) stacks.absent += ": " + said->second;
     } else {
       std::vector<Problem> problems;
       stacks = attach::ReadStacks(text, node, &problems);
@@ -192,7 +192,7 @@ class Answers {
   std::set<std::string> waiting_;
   Clock::time_point newest_;  // when the newest of waiting_ was added
   std::map<std::string, size_t> shown_;
-  std::map<std::string, std::string> said_;  // the last error that was shown
+  std::map<std::string, std::string> shown_errors_;  // the last error that was shown
 };
 
 std::vector<std::string> WordsOf(std::string_view text) {
@@ -246,8 +246,8 @@ void AttachNodes::AddOptions(ArgumentParser* parser) {
               {.needs = "--node"});
 }
 
-std::vector<std::string> AttachNodes::NodeWords(const std::string& node,
-                                                const std::vector<std::string>& options) const {
+std::vector<std::string> AttachNodes::NodeArguments(const std::string& node,
+                                                    const std::vector<std::string>& options) const {
   std::vector<std::string> words = {remote_rollcall_.empty() ? OwnPath() : remote_rollcall_,
                                     "attach", "--node", node};
   words.insert(words.end(), options.begin(), options.end());
@@ -256,10 +256,10 @@ std::vector<std::string> AttachNodes::NodeWords(const std::string& node,
 
 std::optional<std::vector<HostStacks>> AttachNodes::Look(
     const std::vector<std::string>& options) const {
-  return slurm_job_ != 0 ? LookBySlurm(options) : LookByHosts(options);
+  return slurm_job_ != 0 ? SampleSlurm(options) : SampleHosts(options);
 }
 
-std::optional<std::vector<HostStacks>> AttachNodes::LookByHosts(
+std::optional<std::vector<HostStacks>> AttachNodes::SampleHosts(
     const std::vector<std::string>& options) const {
   std::vector<std::string> nodes;
   std::vector<std::vector<std::string>> commands;
@@ -274,7 +274,7 @@ std::optional<std::vector<HostStacks>> AttachNodes::LookByHosts(
     if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) continue;
     std::vector<std::string> command = rsh;
     command.push_back(host);
-    command.push_back(QuotedForShell(NodeWords(node, options)));
+    command.push_back(QuotedForShell(NodeArguments(node, options)));
     nodes.push_back(node);
     commands.push_back(std::move(command));
   }
@@ -292,7 +292,7 @@ std::optional<std::vector<HostStacks>> AttachNodes::LookByHosts(
   return hosts;
 }
 
-std::optional<std::vector<HostStacks>> AttachNodes::LookBySlurm(
+std::optional<std::vector<HostStacks>> AttachNodes::SampleSlurm(
     const std::vector<std::string>& options) const {
   const std::string job = std::to_string(slurm_job_);
   const auto list = LinesOf({"squeue", "--noheader", "--jobs=" + job, "--format=%N"});
@@ -317,7 +317,7 @@ std::optional<std::vector<HostStacks>> AttachNodes::LookBySlurm(
     command.emplace_back("-u");
     command.emplace_back(name);
   }
-  std::vector<std::string> words = NodeWords("slurm", options);
+  std::vector<std::string> words = NodeArguments("slurm", options);
   words.insert(words.end(), {"--slurm", job});
   command.insert(command.end(), words.begin(), words.end());
   NodeCommandLimits limits;
@@ -355,12 +355,12 @@ void AttachNodes::WaitForOthers() {
               read(STDIN_FILENO, &word, 1) == 1;
 }
 
-int AttachNodes::Answer(const std::function<HostStacks()>& look) const {
+int AttachNodes::Answer(const std::function<HostStacks()>& sample) const {
   const std::string node = NodeName();
   HostStacks stacks;
   {
     const SignsOfLife signs(node);
-    stacks = look();
+    stacks = sample();
   }
   stacks.host = node;
   if (!together_) {

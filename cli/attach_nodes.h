@@ -37,18 +37,19 @@ class AttachNodes {
   std::optional<std::vector<attach::HostStacks>> Look(
       const std::vector<std::string>& options) const;
 
-  // On a node: prints the result of `look`, and signs of life while it runs. Returns the exit code.
-  int Answer(const std::function<attach::HostStacks()>& look) const;
-  // Called in `look`: returns when all nodes have called it, or are given up.
+  // On a node: prints the result of `sample`, and signs of life while it runs. Returns the exit
+  // code.
+  int Answer(const std::function<attach::HostStacks()>& sample) const;
+  // Called in `sample`: returns when all nodes have called it, or are given up.
   void WaitForOthers();
 
  private:
   std::string NodeName() const;  // the name of this node
-  std::vector<std::string> NodeWords(const std::string& node,
-                                     const std::vector<std::string>& options) const;
-  std::optional<std::vector<attach::HostStacks>> LookByHosts(
+  std::vector<std::string> NodeArguments(const std::string& node,
+                                         const std::vector<std::string>& options) const;
+  std::optional<std::vector<attach::HostStacks>> SampleHosts(
       const std::vector<std::string>& options) const;
-  std::optional<std::vector<attach::HostStacks>> LookBySlurm(
+  std::optional<std::vector<attach::HostStacks>> SampleSlurm(
       const std::vector<std::string>& options) const;
 
   std::vector<std::string> hosts_;
@@ -58,7 +59,7 @@ class AttachNodes {
   double timeout_s_ = 8;
   std::string node_;
   bool records_ = false;
-  bool together_ = true;  // on a node: the looks are synchronized with the other nodes
+  bool together_ = true;  // on a node: the samples are synchronized with the other nodes
 };
 
 }  // namespace rollcall

@@ -79,7 +79,7 @@ class Check {
     const bool watching = job_.SetUp(
         {.on_report = see,
          .on_update = see,
-         .on_due = [this](const Report& report) { job_.AskToEnd(report, "it hangs"); },
+         .on_due = [this](const Report& report) { job_.RequestEnd(report, "it hangs"); },
          .on_withdrawal = [this](const service::Withdrawal& withdrawal) { Withdraw(withdrawal); },
          .on_evidence = bundle_.Callback()},
         &problem);

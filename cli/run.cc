@@ -76,7 +76,7 @@ class Run {
 
 std::function<void(const Report&)> Run::OnDue() {
   if (options_.on_hang != "kill") return {};
-  return [this](const Report& report) { job_.AskToEnd(report, "--on-hang=kill"); };
+  return [this](const Report& report) { job_.RequestEnd(report, "--on-hang=kill"); };
 }
 
 void Run::Conclude(const WatchedJob::End& end) {

@@ -101,14 +101,14 @@ int32_t Tag(const Abi& abi, int32_t value);
 // If the program ignores the status, passes the shim's status_bytes to the library instead.
 void WantStatus(Call* call, Arguments* arguments);
 // The last unsuccessful poll of the thread, for diagnosing endless polling.
-struct VainPoll {
+struct FailedPoll {
   uint32_t member = 0;  // uid; 0 if the call specifies none
   int32_t peer = ring::kNoPeer;
   int32_t tag = ring::kNoTag;
   uint64_t request = 0;   // uid of the first request that was tested; 0 if unknown
   uint32_t requests = 0;  // the number of requests that were tested
 };
-void NotePoll(Call* call, const VainPoll& poll);
+void NotePoll(Call* call, const FailedPoll& poll);
 // The status, if it can be read.
 const void* StatusOf(const Call& call, const Arguments& arguments);
 

@@ -164,7 +164,7 @@ bool StorePython(Memory& memory, const python::Stack& stack, uint64_t* words, ui
 template <typename Memory>
 ROLLCALL_COLD uint32_t Store(const Native& native, Memory& memory, const python::Stack& stack,
                              uint64_t* portable_hash) {
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   ring::Section* section = g_process.Of(ring::SectionKind::kCallPaths);
   constexpr uint64_t kHeaderWords = sizeof(ring::CallPathHeader) / 8;
   ring::CallPathHeader header{};

@@ -163,7 +163,7 @@ void NotePolling(Call* call, const Arguments& a) {
   if (__builtin_expect(call->poll_begin_ticks != 0, 0)) EndTimedPoll(call);
   const Abi& abi = call->library->abi;
   const bool probe = call->info->kind == Kind::kIprobe;
-  VainPoll poll;
+  FailedPoll poll;
   if (call->slot != kNoRequest) {
     poll.request = UidOf(call->slot);
   } else if (call->slot_count > 0) {
@@ -340,7 +340,7 @@ void EndRequests(Call* call, const Arguments& a, int result) {
   }
 }
 
-void NotePoll(Call* call, const VainPoll& poll) {
+void NotePoll(Call* call, const FailedPoll& poll) {
   ThreadLog* log = call->log;
   ring::Polling* polling = &log->entry->polling;
   const auto operation = static_cast<uint16_t>(call->info->operation);

@@ -216,7 +216,7 @@ Comm* FindFile(Word file) {
 }
 
 void RegisterWorld(Library* library) {
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   library->world =
       RegisterPredefined(library, library->abi.world, 0, ring::kIsWorld, "MPI_COMM_WORLD");
   RegisterPredefined(library, library->abi.self, 1, ring::kIsSelf, "MPI_COMM_SELF");
@@ -233,7 +233,7 @@ void RegisterWorld(Library* library) {
 }
 
 void RegisterSession(Library* library, uint64_t session) {
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   library->session = session;
   int rank = -1, size = -1;
   if (library->world != nullptr || !FindWorldOfSession(*library, &rank, &size)) return;
@@ -242,7 +242,7 @@ void RegisterSession(Library* library, uint64_t session) {
 
 Comm* RegisterComm(Library* library, uint64_t handle, const Creation& creation) {
   if (handle == library->abi.comm_null || handle == 0) return nullptr;
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   Comm comm;
   if (!Describe(library, handle, &comm)) return nullptr;
   Members local, remote;
@@ -282,7 +282,7 @@ Comm* RegisterComm(Library* library, uint64_t handle, const Creation& creation) 
 Comm* RegisterDerived(Library* library, uint64_t handle, uint32_t flag, const char* name,
                       const Creation& creation) {
   if (handle == 0 || (flag == ring::kIsWindow && handle == library->abi.win_null)) return nullptr;
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   Comm comm;
   Lists lists;
   comm.library = library;
@@ -310,7 +310,7 @@ Comm* RegisterDerived(Library* library, uint64_t handle, uint32_t flag, const ch
 }
 
 Comm* RegisterNccl(Library* library, const Creation& creation, const NcclIdentity& identity) {
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   Comm comm;
   comm.library = library;
   comm.key = identity.key;
@@ -379,7 +379,7 @@ void RestoreComm(Comm* comm) {
 }
 
 void NameComm(Comm* comm, const char* name) {
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   char copy[128];
   strncpy(copy, name, sizeof(copy) - 1);
   copy[sizeof(copy) - 1] = '\0';

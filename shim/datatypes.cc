@@ -331,7 +331,7 @@ bool MayBeType(const Library& library, uint64_t handle) {
 }
 
 ROLLCALL_COLD const TypeInfo& FirstSight(Library* library, uint64_t handle) {
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   char text[160] = "";
   TypeInfo info = Derive(library, handle, 0, text, sizeof(text));
   if (info.index == kNoDatatypeRoom) {

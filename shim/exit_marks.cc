@@ -13,7 +13,7 @@ namespace {
 
 void Mark(ring::ExitMark mark, int status, const void* frame) {
   if (!MayMarkExit()) return;
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   MarkExit(mark, status, CurrentCallPath(frame).id);
 }
 

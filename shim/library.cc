@@ -336,7 +336,7 @@ void* FindLocal(const void* caller, const char* name, Library** library_out) {
 }  // namespace
 
 void* NextFunction::Find(const void* caller, Library** library_out) {
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   *library_out = nullptr;
   void* found = GlobalFromTheStart() ? nullptr : FindLocal(caller, name, library_out);
   if (found == nullptr) {
@@ -361,7 +361,7 @@ bool IsInsideMpi(const void* address) {
   for (uint32_t i = 0; i < count; ++i) {
     if (word >= g_libraries[i].core_start && word < g_libraries[i].core_end) return true;
   }
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   if (g_find_object != nullptr) {
     dl_find_object found;
     return g_find_object(const_cast<void*>(address), &found) == 0 &&

@@ -69,12 +69,12 @@ inline uint64_t ReadTsc() {
 
 // Restores errno: slow paths make system calls, and a program may read errno after a successful
 // MPI call.
-class ErrnoKeeper {
+class ErrnoGuard {
  public:
-  ErrnoKeeper() : saved_(errno) {}
-  ~ErrnoKeeper() { errno = saved_; }
-  ErrnoKeeper(const ErrnoKeeper&) = delete;
-  ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
+  ErrnoGuard() : saved_(errno) {}
+  ~ErrnoGuard() { errno = saved_; }
+  ErrnoGuard(const ErrnoGuard&) = delete;
+  ErrnoGuard& operator=(const ErrnoGuard&) = delete;
 
  private:
   int saved_;

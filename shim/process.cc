@@ -239,7 +239,7 @@ bool Disabled() { return EnvironmentIs(env::kDisable, '1'); }
 
 void Start() {
   if (g_started.load(std::memory_order_relaxed) || g_started.exchange(true)) return;
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   if (!Disabled()) MakeRing();
 }
 

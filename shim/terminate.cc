@@ -93,7 +93,7 @@ const char* TextOf(const char* exception, const TypeInfo* type) {
   if (exception == nullptr) return;
   const auto* type = static_cast<const TypeInfo*>(g_cxx.current_exception_type());
   if (type == nullptr || type->name == nullptr) return;
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   const char* name = type->name + (*type->name == '*' ? 1 : 0);  // '*' marks a local type
   constexpr size_t kMaxText = 1024;
   const char* text = TextOf(exception, type);

@@ -81,7 +81,7 @@ ring::ThreadEntry* ReuseEnded(uint32_t* index) {
 }  // namespace
 
 ThreadLog* MakeLog() {
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   t_block.log = kNoLog;  // in case a signal handler calls this during the rest of it
   pthread_once(&g_key_once, MakeKey);
   const bool first = !g_first_taken.exchange(true);
@@ -129,7 +129,7 @@ ThreadLog* MakeLog() {
 uint32_t* TakeScratch(ThreadLog* log, uint32_t more) {
   if (log->scratch_used + more > log->scratch_size) {
     if (log->scratch_used != 0) return nullptr;  // outer calls have pointers into it
-    const ErrnoKeeper keeper;
+    const ErrnoGuard keeper;
     uint32_t size = 4096;
     while (size < more) size *= 2;
     void* block = mmap(nullptr, size * sizeof(uint32_t), PROT_READ | PROT_WRITE,

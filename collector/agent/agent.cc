@@ -151,9 +151,9 @@ void Agent::RunOnce(int timeout_ms) {
   if (sample) {
     next_sample_ns_ = Now(CLOCK_MONOTONIC) + options_.sample_period_ns;
     SampleAll();
-    LetGoOfEnded();
+    ReleaseEnded();
   }
-  if (transport_ != nullptr) Talk();
+  if (transport_ != nullptr) SendUpdates();
 }
 
 size_t Agent::alive() const {
@@ -345,7 +345,7 @@ bool Agent::IsSane(const Process& process) const {
          process.sample.exit_mark != ring::ExitMark::kMpiAbort;
 }
 
-void Agent::LetGoOfEnded() {
+void Agent::ReleaseEnded() {
   const int64_t since_ns = Now(CLOCK_MONOTONIC) - options_.let_go_after_ns;
   int left = kLetGoAtOnce;
   size_t open_ended = 0;
@@ -353,16 +353,17 @@ void Agent::LetGoOfEnded() {
     Process* process = entry->get();
     const bool over = process->readable && process->ended && process->end_known;
     if (!over || process->ended_ns > since_ns) continue;
-    if (!process->let_go && left-- > 0) LetGo(process);
+    if (!process->released && left-- > 0) ReleaseProcess(process);
     if (process->sampler->fd() < 0 || ++open_ended <= options_.most_open_ended) continue;
     // OpenRing() opens it again by name on request.
-    if (process->let_go && process->in_directory && IsSane(*process)) process->sampler->SetFile({});
+    if (process->released && process->in_directory && IsSane(*process))
+      process->sampler->SetFile({});
   }
 }
 
 // If the end was not observed, only the process's own exit mark shows that it writes no more.
-void Agent::LetGo(Process* process) {
-  process->let_go = true;
+void Agent::ReleaseProcess(Process* process) {
+  process->released = true;
   const bool seen = process->watch.open() && process->watch.HasEnded();
   if (!seen && process->sample.exit_mark == ring::ExitMark::kNone) return;
   process->watch = {};

@@ -113,8 +113,8 @@ class Agent {
     uint64_t oom_kills = 0;
     bool ended = false;  // it has ended; how may not be known yet
     bool end_known = false;
-    bool let_go = false;   // LetGoOfEnded() has handled it
-    int64_t ended_ns = 0;  // CLOCK_MONOTONIC
+    bool released = false;  // ReleaseEnded() has handled it
+    int64_t ended_ns = 0;   // CLOCK_MONOTONIC
     int64_t ended_realtime_ns = 0;
     std::optional<ProcessEnd> journaled_end;  // with a status, as reported by its parent
     // What was last sent to the collector on this connection.
@@ -161,8 +161,8 @@ class Agent {
   bool EndsAreKnown() const;
   bool EarlierAbnormalEnd(const Process& process) const;
   // Releases resources of ended processes: a job may run a thousand short programs in sequence.
-  void LetGoOfEnded();
-  void LetGo(Process* process);
+  void ReleaseEnded();
+  void ReleaseProcess(Process* process);
   UniqueFd OpenRing(const std::string& name) const;
   void ReadJournalLines();
   // Appends a line to the journal, and sends it to the collector.
@@ -170,9 +170,9 @@ class Agent {
   // The same, but the line is sent with those that ReadJournalLines() finds next.
   void Append(const JournalEvent& event);
   static journal::ProcessName NameOf(const Process& process);
-  void Talk();
-  void TellProblems();
-  void TellState();
+  void SendUpdates();
+  void SendProblems();
+  void SendState();
   void FillDigest(Process* process, rpc::ProcessDigest* digest, bool everything);
   // A hang was found: journals the state of all processes.
   void NoteVerdict(int64_t at_realtime_ns);

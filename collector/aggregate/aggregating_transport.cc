@@ -146,7 +146,7 @@ void AggregatingTransport::Run() {
       RefuseStale();
       lock.lock();
     }
-    if (std::exchange(asked_, false)) TellAddress();
+    if (std::exchange(asked_, false)) SendAddress();
     if (!changed_.wait_for(lock, kTick, [this] { return stop_ || asked_ || !queue_.empty(); })) {
       continue;
     }
@@ -169,7 +169,7 @@ std::unique_ptr<service::CollectorServer> AggregatingTransport::Serve() {
   return server;
 }
 
-void AggregatingTransport::TellAddress() {
+void AggregatingTransport::SendAddress() {
   rpc::AgentMessage message;
   message.mutable_aggregator()->set_address(served_at_);
   collector_->Send(asked_on_, std::move(message));

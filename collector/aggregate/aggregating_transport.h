@@ -48,7 +48,7 @@ class AggregatingTransport : public agent::Transport, private service::AgentHand
   // Run by the thread.
   void Run();
   std::unique_ptr<service::CollectorServer> Serve();
-  void TellAddress();
+  void SendAddress();
   void RefuseStale();
   void SendQueued();
 

@@ -10,8 +10,8 @@
 #include <tuple>
 #include <utility>
 
-#include "collector/attach/look.h"
 #include "collector/attach/rank_identity.h"
+#include "collector/attach/sample.h"
 #include "collector/attach/standing.h"
 #include "collector/base/text.h"
 #include "collector/core/core_unwinder.h"
@@ -154,9 +154,9 @@ LiveThread WithoutHandler(const CoreThread& thread, const CoreStack& stack) {
   return live;
 }
 
-class Looker {
+class Sampler {
  public:
-  explicit Looker(bool integers) : integers_(integers) {}
+  explicit Sampler(bool integers) : integers_(integers) {}
 
   struct Result {
     ObservedRank observed;
@@ -168,21 +168,21 @@ class Looker {
     const CoreFile& file = core.process->core();
     result.observed.rank = rank;
     result.observed.core = CoreEnd{core.file, file.signal, IsFault(file)};
-    RankLook& look = result.observed.second;
-    LookAt(*core.process, &look);
+    RankSample& sample = result.observed.second;
+    TakeSample(*core.process, &sample);
     if (result.observed.core->fault) {
       std::stable_partition(
-          look.threads.begin(), look.threads.end(),
-          [&](const ThreadLook& thread) { return thread.tid == file.signaled_thread; });
+          sample.threads.begin(), sample.threads.end(),
+          [&](const ThreadSample& thread) { return thread.tid == file.signaled_thread; });
     }
     StackMeaning meaning;
-    const ThreadLook* representative = Representative(look, &meaning);
+    const ThreadSample* representative = Representative(sample, &meaning);
     if (representative != nullptr && meaning.meaning == FrameMeaning::kLoader) {
       for (size_t i = 0; i < std::min(kMaxHelperCores, core.helpers.size()); ++i) {
-        RankLook helper;
-        LookAt(*core.helpers[i], &helper);
+        RankSample helper;
+        TakeSample(*core.helpers[i], &helper);
         if (helper.threads.empty() || helper.threads.front().frames.empty()) continue;
-        look.helpers.push_back(std::move(helper.threads.front()));
+        sample.helpers.push_back(std::move(helper.threads.front()));
       }
     }
     AddProblems(*core.process, &result);
@@ -190,16 +190,16 @@ class Looker {
   }
 
  private:
-  void LookAt(const CoreProcess& process, RankLook* look) {
+  void TakeSample(const CoreProcess& process, RankSample* sample) {
     const CoreStacks stacks = UnwindCore(process);
-    look->error = stacks.error;
+    sample->error = stacks.error;
     const PythonReader python(&process.image(), "", kPythonPatience);
     for (size_t i = 0; i < stacks.threads.size(); ++i) {
       const CoreThread& thread = process.core().threads[i];
       LiveThread live = WithoutHandler(thread, stacks.threads[i]);
       live.python = python.Read(static_cast<uint64_t>(thread.tid), thread.thread_pointer,
                                 thread.tid == process.core().pid, integers_);
-      look->threads.push_back(ThreadLookOf(live, &symbolizer_));
+      sample->threads.push_back(ThreadSampleOf(live, &symbolizer_));
     }
   }
 
@@ -265,16 +265,16 @@ FoundCores FindCores(const std::string& directory, std::string* error) {
   return found;
 }
 
-std::vector<ObservedRank> LookAtCores(const CoreJob& job, bool integers,
+std::vector<ObservedRank> SampleCores(const CoreJob& job, bool integers,
                                       std::vector<std::string>* problems) {
-  Looker looker(integers);
+  Sampler sampler(integers);
   std::vector<ObservedRank> observed;
   std::set<std::string> known;
-  ReadAhead<Looker::Result> looks(job.cores.size(), ReadingThreads(), [&](size_t i) {
-    return looker.Look(job.job.ranks[i], job.cores[i]);
+  ReadAhead<Sampler::Result> samples(job.cores.size(), ReadingThreads(), [&](size_t i) {
+    return sampler.Look(job.job.ranks[i], job.cores[i]);
   });
   for (size_t i = 0; i < job.cores.size(); ++i) {
-    Looker::Result result = looks.Next();
+    Sampler::Result result = samples.Next();
     observed.push_back(std::move(result.observed));
     for (std::string& problem : result.problems) {
       if (known.insert(problem).second) problems->push_back(std::move(problem));

@@ -37,7 +37,7 @@ FoundCores FindCores(const std::string& directory, std::string* error);
 // Takes the stacks from the cores, in the order of `job.job.ranks`. `integers`: also read the
 // integers of Python frames. `*problems`: what could not be read (threads left out, missing
 // modules), each once.
-std::vector<ObservedRank> LookAtCores(const CoreJob& job, bool integers,
+std::vector<ObservedRank> SampleCores(const CoreJob& job, bool integers,
                                       std::vector<std::string>* problems);
 
 }  // namespace rollcall::attach

@@ -258,7 +258,7 @@ bool IsCommunicationLibrary(const std::string& path) {
          family != ModuleFamily::kTransport;
 }
 
-bool IsToldByParent(const FoundJob& job) { return job.job.starts_with(kByParent); }
+bool IsIdentifiedByParent(const FoundJob& job) { return job.job.starts_with(kByParent); }
 
 FoundJobs FindJobs(const ProcSource& proc, uid_t user, const RankFilter& filter) {
   const ProcessTree tree(proc, user, filter);

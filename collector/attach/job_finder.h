@@ -58,7 +58,7 @@ FoundJobs FindJobs(const ProcSource& proc, uid_t user, const RankFilter& filter 
 
 // The launcher identifies the job only by the process that started its ranks, which is a different
 // process on each node.
-bool IsToldByParent(const FoundJob& job);
+bool IsIdentifiedByParent(const FoundJob& job);
 
 // The current environment of a process, or its last one in a core file: what libc's `environ`
 // points to, each variable ended by a NUL. Empty if it cannot be found. `file_root`: see

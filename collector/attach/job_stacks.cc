@@ -18,7 +18,7 @@ namespace rollcall::attach {
 namespace {
 
 bool IsSameJob(const FoundJob& a, const FoundJob& b) {
-  const bool named = !IsToldByParent(a) && !IsToldByParent(b);
+  const bool named = !IsIdentifiedByParent(a) && !IsIdentifiedByParent(b);
   return a.launcher == b.launcher && a.size == b.size && (!named || a.job == b.job);
 }
 

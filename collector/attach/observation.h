@@ -25,7 +25,7 @@ struct NearbyCall {
   int line = 0;
 };
 
-struct ThreadLook {
+struct ThreadSample {
   pid_t tid = 0;
   std::string name;
   std::vector<LiveFrame> frames;  // innermost first; empty: the stack could not be taken
@@ -41,16 +41,16 @@ struct ThreadLook {
   std::vector<NearbyCall> nearby{};  // in a timed sleep: calls of the function that sleeps
 };
 
-struct RankLook {
+struct RankSample {
   std::optional<ProcessState> state;  // none: the process has ended, or access is denied
-  std::vector<ThreadLook> threads;    // the main thread first
+  std::vector<ThreadSample> threads;  // the main thread first
   // What the threads other than the representative one (standing.h) could do.
   OtherThreads other_threads = OtherThreads::kUnseen;
   std::optional<uint64_t> io_bytes;  // ReadIoBytes()
   std::string error;                 // why stacks are missing, with the setting that allows them
   // The main threads of its helpers (JobRank::helpers) if the rank waits for a data loader; only in
   // the second sample.
-  std::vector<ThreadLook> helpers;
+  std::vector<ThreadSample> helpers;
 };
 
 // A process that ended and left a core file.
@@ -62,8 +62,8 @@ struct CoreEnd {
 
 struct ObservedRank {
   JobRank rank;
-  RankLook first;
-  RankLook second;
+  RankSample first;
+  RankSample second;
   std::string host = {};  // host name; empty: the host of the other ranks
   // Set for a rank from a core file: there is only one sample, `second`, without a state; after a
   // fault, the thread that caused it comes first.

@@ -190,7 +190,7 @@ Recorded DiagnoseRecords(const std::vector<std::string>& inputs) {
   return recorded;
 }
 
-bool TellsMore(const Report& recorded, const Report& stacks) {
+bool IsMoreInformative(const Report& recorded, const Report& stacks) {
   if (recorded.findings.empty()) return false;
   return stacks.findings.empty() ||
          recorded.findings.front().certainty <= stacks.findings.front().certainty;

@@ -38,7 +38,7 @@ Recorded DiagnoseRecords(const std::vector<std::string>& inputs);
 
 // Whether the report of the records is preferable to that of the stacks, which have no history:
 // unless it found nothing, or is less certain.
-bool TellsMore(const Report& recorded, const Report& stacks);
+bool IsMoreInformative(const Report& recorded, const Report& stacks);
 
 }  // namespace rollcall::attach
 

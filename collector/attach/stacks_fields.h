@@ -149,22 +149,22 @@ struct FieldsOf<JobRank> {
 };
 
 template <>
-struct FieldsOf<RankLook> {
+struct FieldsOf<RankSample> {
   static constexpr auto kList =
-      std::tuple(F("state", &RankLook::state, 0), F("threads", &RankLook::threads, 1024),
-                 F("other_threads", &RankLook::other_threads, Last(OtherThreads::kCallers)),
-                 F("io_bytes", &RankLook::io_bytes, kAnyNumber),
-                 F("error", &RankLook::error, kMaxText), F("helpers", &RankLook::helpers, 64));
+      std::tuple(F("state", &RankSample::state, 0), F("threads", &RankSample::threads, 1024),
+                 F("other_threads", &RankSample::other_threads, Last(OtherThreads::kCallers)),
+                 F("io_bytes", &RankSample::io_bytes, kAnyNumber),
+                 F("error", &RankSample::error, kMaxText), F("helpers", &RankSample::helpers, 64));
 };
 
 template <>
-struct FieldsOf<ThreadLook> {
+struct FieldsOf<ThreadSample> {
   static constexpr auto kList = std::tuple(
-      F("tid", &ThreadLook::tid, INT32_MAX), F("name", &ThreadLook::name, kMaxWord),
-      F("frames", &ThreadLook::frames, 4096), F("whole", &ThreadLook::whole, 1),
-      F("digest", &ThreadLook::digest, kAnyNumber), F("detail", &ThreadLook::detail, kMaxText),
-      F("call", &ThreadLook::call, 0), F("more_digests", &ThreadLook::more_digests, 64),
-      F("nearby", &ThreadLook::nearby, kMaxNearbyCalls));
+      F("tid", &ThreadSample::tid, INT32_MAX), F("name", &ThreadSample::name, kMaxWord),
+      F("frames", &ThreadSample::frames, 4096), F("whole", &ThreadSample::whole, 1),
+      F("digest", &ThreadSample::digest, kAnyNumber), F("detail", &ThreadSample::detail, kMaxText),
+      F("call", &ThreadSample::call, 0), F("more_digests", &ThreadSample::more_digests, 64),
+      F("nearby", &ThreadSample::nearby, kMaxNearbyCalls));
 };
 
 template <>

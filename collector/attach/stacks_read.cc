@@ -65,9 +65,10 @@ class Reader {
     }
     offset_ = all.size();
     if (cut) {
-      Complain(ProblemCode::kOverLimit, fmt::format("{} bytes: the rest is left out", text.size()));
+      AddProblem(ProblemCode::kOverLimit,
+                 fmt::format("{} bytes: the rest is left out", text.size()));
     } else if (!ended_ && !stop_) {
-      Complain(ProblemCode::kTruncated, has_header_ ? "cut off here" : "no stacks are in it");
+      AddProblem(ProblemCode::kTruncated, has_header_ ? "cut off here" : "no stacks are in it");
     }
     if (count_ > kMaxProblems) {
       problems_.push_back({ProblemCode::kDamaged,
@@ -79,7 +80,7 @@ class Reader {
   }
 
  private:
-  void Complain(ProblemCode code, std::string message) {
+  void AddProblem(ProblemCode code, std::string message) {
     if (++count_ <= kMaxProblems) {
       problems_.push_back({code, std::move(message), source_, static_cast<int64_t>(offset_)});
     }
@@ -93,20 +94,21 @@ class Reader {
   void TakeLine(std::string_view line, bool ended) {
     if (line.empty()) return;
     if (line.size() > kMaxLineBytes) {
-      return Complain(ProblemCode::kOverLimit,
-                      fmt::format("a line of {} bytes is left out", line.size()));
+      return AddProblem(ProblemCode::kOverLimit,
+                        fmt::format("a line of {} bytes is left out", line.size()));
     }
-    if (IsTooDeep(line)) return Complain(ProblemCode::kDamaged, "a line nests too deep: left out");
+    if (IsTooDeep(line))
+      return AddProblem(ProblemCode::kDamaged, "a line nests too deep: left out");
     const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!json.is_object()) {
-      return ended ? Complain(ProblemCode::kDamaged, "a line is not a JSON object: left out")
-                   : Complain(ProblemCode::kTruncated, "a line is cut off here: left out");
+      return ended ? AddProblem(ProblemCode::kDamaged, "a line is not a JSON object: left out")
+                   : AddProblem(ProblemCode::kTruncated, "a line is cut off here: left out");
     }
     error_.clear();
     path_.clear();
     if (!has_header_) return TakeHeader(json);
     for (const auto& [kind, value] : json.items()) TakePart(kind, value);
-    if (!error_.empty()) Complain(ProblemCode::kDamaged, error_ + ": the line is left out");
+    if (!error_.empty()) AddProblem(ProblemCode::kDamaged, error_ + ": the line is left out");
   }
 
   void TakeHeader(const Json& json) {
@@ -114,11 +116,11 @@ class Reader {
     const bool read = Into(json, &header, 0);
     if (!read || header.format != kStacksFormat || header.version < 1) {
       stop_ = true;
-      return Complain(ProblemCode::kForeign, read ? "not a file of stacks" : error_);
+      return AddProblem(ProblemCode::kForeign, read ? "not a file of stacks" : error_);
     }
     if (header.version > kStacksVersion) {
       stop_ = true;
-      return Complain(
+      return AddProblem(
           ProblemCode::kUnknownVersion,
           fmt::format("version {}: this rollcall reads {}", header.version, kStacksVersion));
     }
@@ -189,8 +191,9 @@ class Reader {
         [](const ObservedRank& a, const ObservedRank& b) { return a.rank.rank < b.rank.rank; });
     const int32_t last = stacks_.ranks.empty() ? -1 : stacks_.ranks.back().rank.rank;
     if (job.size >= 0 && last >= job.size) {
-      Complain(ProblemCode::kDamaged,
-               fmt::format("a rank {} of {}: the number of ranks is implausible", last, job.size));
+      AddProblem(
+          ProblemCode::kDamaged,
+          fmt::format("a rank {} of {}: the number of ranks is implausible", last, job.size));
       job.size = -1;
     }
     for (const ObservedRank& rank : stacks_.ranks) job.ranks.push_back(rank.rank);

@@ -38,9 +38,9 @@ void SymbolizeHere(std::vector<HostStacks>* hosts) {
   Symbolizer symbolizer;
   for (HostStacks& host : *hosts) {
     for (ObservedRank& rank : host.ranks) {
-      for (RankLook* look : {&rank.first, &rank.second}) {
-        for (ThreadLook& thread : look->threads) Improve(&thread.frames, &symbolizer);
-        for (ThreadLook& helper : look->helpers) Improve(&helper.frames, &symbolizer);
+      for (RankSample* sample : {&rank.first, &rank.second}) {
+        for (ThreadSample& thread : sample->threads) Improve(&thread.frames, &symbolizer);
+        for (ThreadSample& helper : sample->helpers) Improve(&helper.frames, &symbolizer);
       }
     }
   }

@@ -18,7 +18,7 @@
 namespace rollcall::attach {
 namespace {
 
-std::vector<const SourceFrame*> FramesOf(const ThreadLook& thread) {
+std::vector<const SourceFrame*> FramesOf(const ThreadSample& thread) {
   std::vector<const SourceFrame*> frames;
   for (const LiveFrame& frame : thread.frames) frames.push_back(&frame.frame);
   return frames;
@@ -64,7 +64,7 @@ bool DidNotRun(const ObservedRank& rank, pid_t tid) {
 // thread spins for its caller.)
 bool MayHaveMovedData(const ObservedRank& rank) {
   const bool has_some = std::any_of(
-      rank.second.threads.begin(), rank.second.threads.end(), [](const ThreadLook& thread) {
+      rank.second.threads.begin(), rank.second.threads.end(), [](const ThreadSample& thread) {
         return IsOfLibrary(thread) &&
                std::any_of(thread.frames.begin(), thread.frames.end(), [](const LiveFrame& frame) {
                  return FamilyOf(frame.frame.module) == ModuleFamily::kTorch;
@@ -76,7 +76,7 @@ bool MayHaveMovedData(const ObservedRank& rank) {
 }
 
 // Whether all registers and the whole stack were the same as before at some moment.
-bool HasStateOf(const ThreadLook& before, const ThreadLook& now) {
+bool HasStateOf(const ThreadSample& before, const ThreadSample& now) {
   std::set<uint64_t> states(before.more_digests.begin(), before.more_digests.end());
   states.insert(before.digest);
   states.erase(0);
@@ -85,8 +85,8 @@ bool HasStateOf(const ThreadLook& before, const ThreadLook& now) {
                      [&states](uint64_t digest) { return states.contains(digest); });
 }
 
-Stillness Compare(const ObservedRank& rank, const ThreadLook& first,
-                  const StackMeaning& first_meaning, const ThreadLook& second,
+Stillness Compare(const ObservedRank& rank, const ThreadSample& first,
+                  const StackMeaning& first_meaning, const ThreadSample& second,
                   const StackMeaning& meaning) {
   if (first.tid != second.tid || first_meaning.meaning != meaning.meaning ||
       first_meaning.call != meaning.call) {
@@ -105,7 +105,7 @@ Stillness Compare(const ObservedRank& rank, const ThreadLook& first,
     if (!SamePlace(first.frames[i - skip + skip_first], second.frames[i])) return Stillness::kMoved;
   }
   if (slept) return Stillness::kAsleep;
-  const auto own = [](const ThreadLook& thread, size_t from) {
+  const auto own = [](const ThreadSample& thread, size_t from) {
     for (size_t i = from; i < thread.frames.size(); ++i) {
       const LiveFrame& frame = thread.frames[i];
       const bool native = frame.frame.language == Language::kNative;
@@ -129,7 +129,7 @@ class Builds {
  public:
   explicit Builds(const std::vector<ObservedRank>& observed) {
     for (const ObservedRank& rank : observed) {
-      for (const ThreadLook& thread : rank.second.threads) {
+      for (const ThreadSample& thread : rank.second.threads) {
         for (const LiveFrame& frame : thread.frames) Add(frame);
       }
     }
@@ -149,9 +149,9 @@ class Builds {
 
 // A process that a rank forked has the rank's environment, and its core may have overwritten that
 // of the rank if core names have no process id.
-bool IsLoaderWorker(const RankLook& look) {
-  return !look.threads.empty() &&
-         std::any_of(look.threads.front().frames.begin(), look.threads.front().frames.end(),
+bool IsLoaderWorker(const RankSample& sample) {
+  return !sample.threads.empty() &&
+         std::any_of(sample.threads.front().frames.begin(), sample.threads.front().frames.end(),
                      [](const LiveFrame& frame) {
                        return frame.frame.file.ends_with("torch/utils/data/_utils/worker.py");
                      });
@@ -220,8 +220,8 @@ class Builder {
     standing->may_act =
         observed.second.other_threads != OtherThreads::kWait || MayHaveMovedData(observed);
     StackMeaning first_meaning;
-    const ThreadLook* first = Representative(observed.first, &first_meaning);
-    const ThreadLook* second = Representative(observed.second, &standing->meaning);
+    const ThreadSample* first = Representative(observed.first, &first_meaning);
+    const ThreadSample* second = Representative(observed.second, &standing->meaning);
     if (second == nullptr) {
       standing->problem = observed.second.error;
       standing->denied = !standing->problem.empty();
@@ -244,7 +244,7 @@ class Builder {
     }
   }
 
-  static void SetSleeper(const ThreadLook& thread, RankStanding* standing) {
+  static void SetSleeper(const ThreadSample& thread, RankStanding* standing) {
     for (size_t i = FirstOwnFrame(standing->meaning); i < thread.frames.size(); ++i) {
       standing->sleeper.push_back(thread.frames[i].frame);
       if (!thread.frames[i].frame.inlined) break;
@@ -254,19 +254,19 @@ class Builder {
 
   // What it was doing when the signal arrived.
   void JudgeCore(const ObservedRank& observed, RankStanding* standing) {
-    const RankLook& look = observed.second;
+    const RankSample& sample = observed.second;
     const CoreEnd& end = *observed.core;
-    if (IsLoaderWorker(look)) {
+    if (IsLoaderWorker(sample)) {
       standing->denied = true;
       standing->problem = fmt::format(
           "{} belongs to a data loader worker; the rank itself has no core file", end.file);
       return;
     }
-    const ThreadLook* thread = Representative(look, &standing->meaning);
+    const ThreadSample* thread = Representative(sample, &standing->meaning);
     if (end.fault) {
       const char* name = sigabbrev_np(end.signal);
       standing->fault = name == nullptr ? "a signal" : fmt::format("SIG{}", name);
-      thread = look.threads.empty() ? nullptr : &look.threads.front();
+      thread = sample.threads.empty() ? nullptr : &sample.threads.front();
       if (thread != nullptr) standing->meaning = MeaningOf(FramesOf(*thread));
     } else if (standing->meaning.meaning == FrameMeaning::kExit &&
                standing->meaning.call == "abort") {
@@ -277,21 +277,21 @@ class Builder {
       SetPlace(observed, *thread, standing);
     } else if (!standing->gone) {
       standing->denied = true;
-      standing->problem = look.error;
-      if (look.error.empty() && !look.threads.empty()) {
-        standing->problem = look.threads.front().detail;
+      standing->problem = sample.error;
+      if (sample.error.empty() && !sample.threads.empty()) {
+        standing->problem = sample.threads.front().detail;
       }
     }
   }
 
-  void SetPlace(const ObservedRank& observed, const ThreadLook& thread, RankStanding* standing) {
+  void SetPlace(const ObservedRank& observed, const ThreadSample& thread, RankStanding* standing) {
     standing->call_path = Path(thread, FirstOwnFrame(standing->meaning));
     AddVariables(thread, standing);
-    for (const ThreadLook& helper : observed.second.helpers) {
+    for (const ThreadSample& helper : observed.second.helpers) {
       AddAwaited("process", helper, standing);
     }
     if (standing->meaning.meaning != FrameMeaning::kExit) return;
-    for (const ThreadLook& other : observed.second.threads) {
+    for (const ThreadSample& other : observed.second.threads) {
       if (&other != &thread) AddAwaited("thread", other, standing);
     }
   }
@@ -306,7 +306,7 @@ class Builder {
   }
 
   void AddStacks(const ObservedRank& observed, Process* process) {
-    for (const ThreadLook& thread : observed.second.threads) {
+    for (const ThreadSample& thread : observed.second.threads) {
       LiveStack& stack = process->live_stacks.emplace_back();
       stack.tid = static_cast<uint32_t>(thread.tid);
       stack.thread_name = thread.name;
@@ -319,7 +319,7 @@ class Builder {
     }
   }
 
-  static void AddVariables(const ThreadLook& thread, RankStanding* standing) {
+  static void AddVariables(const ThreadSample& thread, RankStanding* standing) {
     const size_t from = FirstOwnFrame(standing->meaning);
     for (size_t i = thread.frames.size(); i-- > from;) {
       const LiveFrame& frame = thread.frames[i];
@@ -328,7 +328,8 @@ class Builder {
     }
   }
 
-  static void AddAwaited(std::string_view what, const ThreadLook& thread, RankStanding* standing) {
+  static void AddAwaited(std::string_view what, const ThreadSample& thread,
+                         RankStanding* standing) {
     const SourceFrame* frame = InnermostUserFrame(FramesOf(thread));
     if (frame == nullptr || !IsUserLine(*frame)) return;
     standing->awaited.push_back(
@@ -348,7 +349,7 @@ class Builder {
   }
 
   // The frames from `from` outwards, as a call path.
-  uint32_t Path(const ThreadLook& thread, size_t from) {
+  uint32_t Path(const ThreadSample& thread, size_t from) {
     Trace& trace = standings_.trace;
     CallPath path;
     path.end = thread.whole ? ring::StackEnd::kComplete : ring::StackEnd::kBadFrame;
@@ -388,10 +389,10 @@ class Builder {
 
 }  // namespace
 
-const ThreadLook* Representative(const RankLook& look, StackMeaning* meaning) {
-  const ThreadLook* chosen = nullptr;
-  for (const ThreadLook& thread : look.threads) {
-    const bool is_main = &thread == &look.threads.front();
+const ThreadSample* Representative(const RankSample& sample, StackMeaning* meaning) {
+  const ThreadSample* chosen = nullptr;
+  for (const ThreadSample& thread : sample.threads) {
+    const bool is_main = &thread == &sample.threads.front();
     if (thread.frames.empty()) continue;
     const StackMeaning own = MeaningOf(FramesOf(thread));
     const bool better = own.meaning == FrameMeaning::kMpi || own.meaning == FrameMeaning::kNccl ||
@@ -403,7 +404,7 @@ const ThreadLook* Representative(const RankLook& look, StackMeaning* meaning) {
   return chosen;
 }
 
-bool IsOfLibrary(const ThreadLook& thread) {
+bool IsOfLibrary(const ThreadSample& thread) {
   bool some = false;
   for (const LiveFrame& frame : thread.frames) {
     const ModuleFamily family = FamilyOf(frame.frame.module);

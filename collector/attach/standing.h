@@ -66,11 +66,11 @@ struct Standings {
 
 // The thread that shows best what the rank waits for: the main thread, or the first one inside MPI,
 // NCCL or torch.distributed if the main thread is in none. Null if it has no stack.
-const ThreadLook* Representative(const RankLook& look, StackMeaning* meaning);
+const ThreadSample* Representative(const RankSample& sample, StackMeaning* meaning);
 
 // Whether only a communication library has frames in the thread: it makes none of the application's
 // calls.
-bool IsOfLibrary(const ThreadLook& thread);
+bool IsOfLibrary(const ThreadSample& thread);
 
 // A rank's stack is that of Representative(). The trace holds all threads as live stacks. `host` is
 // the host of the ranks that name none.

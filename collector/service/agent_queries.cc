@@ -141,7 +141,7 @@ void AgentQueries::FetchStacks(const std::vector<uint64_t>& processes) {
   HandleUntil(Now(CLOCK_MONOTONIC) + patience_ns_, [this] { return asked_stacks_.empty(); });
 }
 
-void AgentQueries::AskForEnvironments() {
+void AgentQueries::RequestEnvironments() {
   asked_environments_.clear();
   for (const auto& [number, agent] : agents_->all()) {
     if (!agent.connected() || !agent.environment.empty()) continue;
@@ -156,7 +156,7 @@ void AgentQueries::AwaitEnvironments() {
   HandleUntil(Now(CLOCK_MONOTONIC) + patience_ns_, [this] { return asked_environments_.empty(); });
 }
 
-void AgentQueries::AskForSymbols(Agent* agent, const std::vector<CodeAddress>& addresses) {
+void AgentQueries::RequestSymbols(Agent* agent, const std::vector<CodeAddress>& addresses) {
   asked_symbols_.clear();
   for (size_t begin = 0; begin < addresses.size(); begin += kAddressesPerRequest) {
     const size_t end = std::min(addresses.size(), begin + kAddressesPerRequest);
@@ -201,7 +201,7 @@ void AgentQueries::Symbolize(Trace* trace) {
     if (agent == agents_->all().end()) break;
     const uint64_t number = agent->first;
     asked.insert(number);
-    AskForSymbols(agents_->Find(number), unknown);
+    RequestSymbols(agents_->Find(number), unknown);
     HandleUntil(deadline, [&] {
       const Agent* asked_agent = agents_->Find(number);
       return asked_symbols_.empty() || asked_agent == nullptr || asked_agent->left;

@@ -61,7 +61,7 @@ class AgentQueries {
   void FetchStacks(const std::vector<uint64_t>& processes);
 
   // The answers are stored in the agent table.
-  void AskForEnvironments();
+  void RequestEnvironments();
   void AwaitEnvironments();
 
   // Symbolizes a trace. Asks one agent after another for addresses that are still unknown: a binary
@@ -71,7 +71,7 @@ class AgentQueries {
  private:
   // Handles events until `answered` holds or the deadline passes.
   void HandleUntil(int64_t deadline_ns, const std::function<bool()>& answered);
-  void AskForSymbols(Agent* agent, const std::vector<CodeAddress>& addresses);
+  void RequestSymbols(Agent* agent, const std::vector<CodeAddress>& addresses);
   void OnSymbols(const rpc::SymbolTable& symbols);
 
   const int64_t patience_ns_;

@@ -42,7 +42,7 @@ std::set<uint64_t> AgentTable::Candidates(const rpc::Hello& hello, const Place& 
   return candidates;
 }
 
-std::vector<uint64_t> AgentTable::Greet(uint64_t number, const rpc::Hello& hello) {
+std::vector<uint64_t> AgentTable::AcceptHello(uint64_t number, const rpc::Hello& hello) {
   Agent* agent = &agents_.at(number);
   if (const std::string problem = ProtocolProblem(hello.protocol()); !problem.empty()) {
     agent->link->Refuse(problem);
@@ -71,7 +71,7 @@ std::vector<uint64_t> AgentTable::Greet(uint64_t number, const rpc::Hello& hello
   }
   lost_.erase(place);
   Unindex(number, *agent);
-  agent->greeted = true;
+  agent->hello_received = true;
   agent->id = hello.agent_id();
   agent->pid = hello.pid();
   std::tie(agent->host, agent->run_directory) = place;
@@ -108,7 +108,7 @@ AgentTable::Agents AgentTable::TakeLost(int64_t now_ns, int64_t lost_after_ns) {
   Agents lost;
   for (const uint64_t number : silent) {
     const Agent& agent = lost.insert(Take(number)).position->second;
-    if (agent.greeted) lost_.emplace(agent.host, agent.run_directory);
+    if (agent.hello_received) lost_.emplace(agent.host, agent.run_directory);
     if (!agent.left) agent.link->Refuse("silent for too long");
   }
   return lost;

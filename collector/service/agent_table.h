@@ -31,7 +31,7 @@ struct Agent {
   static constexpr int64_t kFetchBurstBytes = 64 << 20;
 
   std::shared_ptr<AgentLink> link;
-  bool greeted = false;
+  bool hello_received = false;
   bool left = false;
   uint64_t id = 0;  // the agent's own id; 0: none
   uint32_t pid = 0;
@@ -47,7 +47,7 @@ struct Agent {
   int64_t allowance = kFetchBurstBytes;
   int64_t allowance_at_ns = 0;
 
-  bool connected() const { return greeted && !left; }
+  bool connected() const { return hello_received && !left; }
 };
 
 // Why an agent with that protocol version is refused; empty: it is accepted.
@@ -68,7 +68,7 @@ class AgentTable {
   void Join(uint64_t number, std::shared_ptr<AgentLink> link, int64_t now_ns);
   // Handles the agent's Hello, or refuses the agent. Returns the agents that it replaces, which are
   // refused and removed.
-  std::vector<uint64_t> Greet(uint64_t number, const rpc::Hello& hello);
+  std::vector<uint64_t> AcceptHello(uint64_t number, const rpc::Hello& hello);
   // Refuses and removes agents that have been silent for that long.
   Agents TakeLost(int64_t now_ns, int64_t lost_after_ns);
 

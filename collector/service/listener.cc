@@ -143,7 +143,7 @@ void Listener::Run() {
     poll(entries.data(), entries.size(), TimeoutMs());
     if (entries[0].revents != 0) return;
     for (size_t i = 0; i < silent_.size(); ++i) {
-      if (entries[1 + sockets_.size() + i].revents != 0) HandOverIfSpoken(&silent_[i]);
+      if (entries[1 + sockets_.size() + i].revents != 0) HandOverOnFirstByte(&silent_[i]);
     }
     const int64_t now = Now(CLOCK_MONOTONIC);
     std::erase_if(silent_, [&](const Silent& connection) {
@@ -167,14 +167,14 @@ void Listener::Accept(int listener) {
         none_left || static_cast<uint64_t>(fd.get()) + kReservedDescriptors >= files.rlim_cur;
     bool made_room = false;
     if (!silent_.empty() && (few_left || silent_.size() >= kMostSilent)) {
-      made_room = !HandOverIfSpoken(&silent_.front());
+      made_room = !HandOverOnFirstByte(&silent_.front());
       silent_.pop_front();
     }
     // Moves the connection to the descriptor that was freed. Otherwise the next connection would
     // get that number and hide that few are left.
     if (few_left && made_room && fd) fd = UniqueFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     if (few_left && !made_room) {
-      TellOnce(files.rlim_cur);
+      NoteLimitOnce(files.rlim_cur);
       fd = UniqueFd();
       pollfd stop{stop_.get(), POLLIN, 0};
       if (none_left && poll(&stop, 1, kRetryMs) != 0) return;
@@ -187,13 +187,13 @@ void Listener::Accept(int listener) {
   }
 }
 
-void Listener::TellOnce(uint64_t limit) {
+void Listener::NoteLimitOnce(uint64_t limit) {
   if (std::exchange(told_, true)) return;
   PrintLine(fmt::format(
       "more agents cannot connect: no free descriptors (limit {}); raise it: ulimit -n", limit));
 }
 
-bool Listener::HandOverIfSpoken(Silent* connection) {
+bool Listener::HandOverOnFirstByte(Silent* connection) {
   char bytes[kPreface.size()];
   const ssize_t n = recv(connection->fd.get(), bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
   UniqueFd fd = std::move(connection->fd);

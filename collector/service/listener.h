@@ -49,8 +49,8 @@ class Listener {
   void Accept(int listener);
   // Returns false if the connection has sent nothing, or something else; it is then closed. When
   // many agents connect at once, most have sent something: check before closing one.
-  bool HandOverIfSpoken(Silent* connection);
-  void TellOnce(uint64_t limit);
+  bool HandOverOnFirstByte(Silent* connection);
+  void NoteLimitOnce(uint64_t limit);
   int TimeoutMs() const;
 
   std::vector<UniqueFd> sockets_;

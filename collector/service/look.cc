@@ -57,7 +57,7 @@ void LookBuilder::AddEvidence(const std::unordered_map<uint64_t, uint32_t>& proc
                               Images* images, Look* look) {
   collect::Evidence& evidence = look->evidence;
   for (const auto& [number, agent] : agents_->all()) {
-    if (!agent.greeted) continue;
+    if (!agent.hello_received) continue;
     look->evidence_nodes[number] = evidence.nodes.size();
     collect::NodeEvidence& node = evidence.nodes.emplace_back();
     node.host = agent.host;

@@ -191,8 +191,8 @@ void Monitor::RunApart(const std::function<void()>& task) {
 }
 
 void Monitor::OnHello(uint64_t number, const Agent& agent, const rpc::Hello& hello) {
-  for (const uint64_t replaced : agents_.Greet(number, hello)) Forget(replaced);
-  if (!agent.greeted) return;
+  for (const uint64_t replaced : agents_.AcceptHello(number, hello)) Forget(replaced);
+  if (!agent.hello_received) return;
   tree_.Add(number, {.id = hello.agent_id(),
                      .aggregator = agent.link->aggregator(),
                      .can_aggregate = hello.can_aggregate(),
@@ -224,7 +224,7 @@ void Monitor::HandleMessage(uint64_t number, Agent* agent, const rpc::AgentMessa
     OnHello(number, *agent, message.hello());
     return;
   }
-  if (!agent->greeted) {
+  if (!agent->hello_received) {
     agent->link->Refuse("no greeting");
     return;
   }
@@ -265,7 +265,7 @@ void Monitor::ForgetLostAgents() {
   for (const auto& [number, agent] : agents_.TakeLost(Monotonic(), options_.lost_after_ns)) {
     Forget(number);
     tree_.GiveUp(agent.id);
-    if (!options_.on_note || !agent.greeted) continue;
+    if (!options_.on_note || !agent.hello_received) continue;
     options_.on_note(
         fmt::format("the agent on {} has not reported for {} s; its ranks are excluded from "
                     "diagnosis, and their traces stay in {}",
@@ -448,9 +448,9 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
     }
   }
   if (fruitful) {
-    TellAgents(report, collected);
+    NotifyAgents(report, collected);
     // Ask early: the reader of the verdict may end the job.
-    if (options_.on_evidence) queries_.AskForEnvironments();
+    if (options_.on_evidence) queries_.RequestEnvironments();
     if (!named) {
       // Only now: reading debug information takes far longer than everything else here.
       queries_.Symbolize(&look.trace);
@@ -458,14 +458,14 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
     }
   }
   if (suspicion.reason == Reason::kMismatch && !fruitful) state_.ClearMismatches();
-  Tell(&look, report, fruitful, begin);
+  ReportChanges(&look, report, fruitful, begin);
   queries_.rings()->Clear();
   ActIfDue(report);
   using Outcome = DiagnosisThrottle::Outcome;
   pacer_.Ran(suspicion, fruitful ? Outcome::kVerdict : Outcome::kNothing, begin, Monotonic());
 }
 
-void Monitor::Tell(Look* look, const Report& report, bool fruitful, int64_t begin_ns) {
+void Monitor::ReportChanges(Look* look, const Report& report, bool fruitful, int64_t begin_ns) {
   using ReportDelta = StandingFindings::ReportDelta;
   const ReportDelta news = standing_.Report(
       fruitful ? SightingsOf(look->trace, report, look->observed) : std::vector<Sighting>{},
@@ -502,7 +502,7 @@ void Monitor::ActIfDue(const Report& report) {
   options_.on_due(report);
 }
 
-void Monitor::TellAgents(const Report& report, int64_t collected_ns) {
+void Monitor::NotifyAgents(const Report& report, int64_t collected_ns) {
   if (report.status != Report::Status::kHung) return;
   rpc::CollectorMessage message;
   message.mutable_verdict()->set_age_ns(Monotonic() - collected_ns);
@@ -540,7 +540,7 @@ void Monitor::FinishNow() {
   diagnose.job_ended = true;
   const bool time_is_up = diagnose.time_limit_ns >= 0;
   if (final_pass_.await_agent) queries_.AwaitAnAgent();
-  if (options_.on_evidence) queries_.AskForEnvironments();
+  if (options_.on_evidence) queries_.RequestEnvironments();
   Look look;
   Final final;
   const auto build_and_diagnose = [&] {

@@ -168,12 +168,12 @@ class Monitor : public AgentHandler {
   void DiagnoseWithHistory(Look* look, const Report* report, const AgentQueries::Rings& first,
                            const std::function<void()>& diagnose);
   // Reports what is new in the look. `fruitful`: the report is worth reporting.
-  void Tell(Look* look, const Report& report, bool fruitful, int64_t begin_ns);
+  void ReportChanges(Look* look, const Report& report, bool fruitful, int64_t begin_ns);
   // Waits for the environments for a while and adds those that arrived to the evidence.
   void AddEnvironments(Look* look);
   // Asks the agents to write to their journals that a hang was found in the data collected until
   // then.
-  void TellAgents(const Report& report, int64_t collected_ns);
+  void NotifyAgents(const Report& report, int64_t collected_ns);
   // The host of each agent whose rings are in the look, sorted.
   std::vector<std::string> HostsOf(const Look& look);
   void FinishNow();

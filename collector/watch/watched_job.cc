@@ -176,7 +176,7 @@ void WatchedJob::PassOn(const SignalGate::Taken& taken) {
   if (taken.number == SIGTSTP && taken.from_terminal) raise(SIGSTOP);
 }
 
-void WatchedJob::AskToEnd(const Report& report, const std::string& why) {
+void WatchedJob::RequestEnd(const Report& report, const std::string& why) {
   Ask(std::any_of(report.findings.begin(), report.findings.end(),
                   [](const Finding& finding) {
                     return BasisOf(finding.kind) == KindBasis::kFact && finding.culprit_gone;

@@ -36,8 +36,8 @@ struct WatchSettings {
   }
 };
 
-// Construct before anything that starts a thread. Not thread-safe except for AskToEnd(). After its
-// destruction nothing is left running, or on disk unless Close() kept the traces.
+// Construct before anything that starts a thread. Not thread-safe except for RequestEnd(). After
+// its destruction nothing is left running, or on disk unless Close() kept the traces.
 class WatchedJob {
  public:
   using OnReport = std::function<void(const Trace&, const Report&)>;
@@ -70,13 +70,13 @@ class WatchedJob {
     bool timed_out = false;
   };
   // Waits until the launcher has ended, and forwards signals to it. The job is ended after
-  // `time_limit_ns` (-1: never) or after AskToEnd(): by SIGTERM, after 5 s by SIGKILL, and finally
-  // by SIGKILL to ranks that are left behind.
+  // `time_limit_ns` (-1: never) or after RequestEnd(): by SIGTERM, after 5 s by SIGKILL, and
+  // finally by SIGKILL to ranks that are left behind.
   End Wait(int64_t time_limit_ns = -1);
   // Thread-safe. Ends the job because of a report, for example from on_due. If a culprit's process
   // is gone, the launcher may be ending the job itself and gets some time for it. `why` is printed
   // for the user.
-  void AskToEnd(const Report& report, const std::string& why);
+  void RequestEnd(const Report& report, const std::string& why);
 
   // Runs the final diagnosis; call once, after Wait(), if watching().
   service::Monitor::Final Finish(service::FinalPass look);

@@ -61,7 +61,7 @@ Target* FindTarget(const char* name) {
 }  // namespace
 
 void* Target::Find(const void* caller) {
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   void* found = dlsym(RTLD_NEXT, name);
   if (found == nullptr) found = FindLocal(caller, name);
   if (found == nullptr && g_library.core_start != 0) {
@@ -102,7 +102,7 @@ Library* NcclLibrary() { return &g_library; }
 
 void LearnNccl(const void* function) {
   if (__atomic_load_n(&g_library.core_end, __ATOMIC_ACQUIRE) != 0) return;
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   Dl_info where;
   if (dladdr(function, &where) == 0) return;
   const CodeRange range = RangeAt(function);

@@ -26,7 +26,7 @@ template <typename F>
 F Query(Target* target, const void* caller) {
   return reinterpret_cast<F>(target->Get(caller));
 }
-using AskInt = int (*)(void*, int*);
+using IntQuery = int (*)(void*, int*);
 constinit Target g_count{"pncclCommCount", nullptr};
 constinit Target g_user_rank{"pncclCommUserRank", nullptr};
 constinit Target g_device{"pncclCommCuDevice", nullptr};
@@ -39,18 +39,18 @@ uint64_t LoadHandle(const void* place) {
 
 // Queries the communicator's size and this member's rank; false if the library does not provide
 // them.
-bool AskRank(uint64_t handle, const void* caller, int32_t* rank, int32_t* size) {
-  const auto count = Query<AskInt>(&g_count, caller);
-  const auto user_rank = Query<AskInt>(&g_user_rank, caller);
+bool QueryRank(uint64_t handle, const void* caller, int32_t* rank, int32_t* size) {
+  const auto count = Query<IntQuery>(&g_count, caller);
+  const auto user_rank = Query<IntQuery>(&g_user_rank, caller);
   void* comm = reinterpret_cast<void*>(handle);
   return count != nullptr && user_rank != nullptr && count(comm, size) == kSuccess &&
          user_rank(comm, rank) == kSuccess;
 }
 
 // -1 if the library does not provide it.
-int AskDevice(uint64_t handle, const void* caller) {
+int QueryDevice(uint64_t handle, const void* caller) {
   int device = -1;
-  const auto ask = Query<AskInt>(&g_device, caller);
+  const auto ask = Query<IntQuery>(&g_device, caller);
   if (ask == nullptr || ask(reinterpret_cast<void*>(handle), &device) != kSuccess) return -1;
   return device;
 }
@@ -74,7 +74,7 @@ void FinishCreation(Comm* comm, uint64_t handle, const void* caller) {
   StoreRelease(&comm->entry->in_flight, uint64_t{0});
   if (handle != 0) {
     if (comm->handle != handle) BindNcclHandle(comm, handle);
-    SetNcclDevice(comm, AskDevice(handle, caller));
+    SetNcclDevice(comm, QueryDevice(handle, caller));
   }
   SetPhase(ring::Phase::kRunning);
   PrepareDevice();
@@ -83,7 +83,7 @@ void FinishCreation(Comm* comm, uint64_t handle, const void* caller) {
 void SettleSplit(const Pending& pending, uint64_t handle) {
   int32_t rank = -1, size = 0;
   if (handle == 0) return;  // NCCL_SPLIT_NOCOLOR
-  AskRank(handle, pending.caller, &rank, &size);
+  QueryRank(handle, pending.caller, &rank, &size);
   const Comm* parent = pending.creation.parent;
   const uint64_t key =
       Mix64(Mix64(parent != nullptr ? parent->key : 0, pending.creation.parent_sequence),
@@ -320,7 +320,7 @@ void EndQuestion(Call* call, const Arguments& a, int result) {
     calls::NotePoll(call, {.member = comm == nullptr ? 0 : comm->uid});
     return;
   }
-  Heard(a.comm, Failed(*a.state), FinishCreationAs);
+  OnSettled(a.comm, Failed(*a.state), FinishCreationAs);
 }
 
 // --- Operations that were stopped ----------------------------------------------------------------

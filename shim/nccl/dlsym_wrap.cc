@@ -38,11 +38,11 @@ __attribute__((visibility("hidden"))) void* rollcall_real_dlsym = nullptr;
 __attribute__((visibility("hidden"), used)) void* RollcallLookUp(void* handle, const char* name) {
   using namespace rollcall::shim;  // NOLINT
   if (__builtin_expect(__atomic_load_n(&rollcall_real_dlsym, __ATOMIC_ACQUIRE) == nullptr, 0)) {
-    const ErrnoKeeper keeper;
+    const ErrnoGuard keeper;
     __atomic_store_n(&rollcall_real_dlsym, reinterpret_cast<void*>(RealDlsym()), __ATOMIC_RELEASE);
   }
   if (handle == RTLD_NEXT || name == nullptr || !nccl::MayHaveWrapper(name)) return nullptr;
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   const auto real = reinterpret_cast<Dlsym>(rollcall_real_dlsym);
   if (real == nullptr) return nullptr;
   void* found = real(handle, name);

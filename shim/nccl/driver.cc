@@ -22,7 +22,7 @@ bool FindDriverCode(CodeRange* range) {
 void FindDriver() {
   static std::atomic_flag looked = ATOMIC_FLAG_INIT;
   if (looked.test_and_set(std::memory_order_acquire)) return;
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   // The handle is never closed: the pointers must stay valid, and drivers are not unloaded anyway.
   void* library = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
   if (library == nullptr) return;

@@ -93,8 +93,8 @@ void ForgetAwaited(uint32_t uid) {
   }
 }
 
-void Heard(uint64_t handle, bool failed,
-           void (*settle)(const Pending&, uint64_t handle, bool failed)) {
+void OnSettled(uint64_t handle, bool failed,
+               void (*settle)(const Pending&, uint64_t handle, bool failed)) {
   if (g_used.load(std::memory_order_acquire) == 0) return;
   AwaitedCreation taken;
   while (TakeCreation(handle, &taken)) settle(taken.pending, taken.handle, failed);

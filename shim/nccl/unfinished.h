@@ -24,8 +24,8 @@ void AwaitLaunch(uint32_t uid, uint64_t launch);
 
 // NCCL told the application that nothing is in progress on the communicator of this handle;
 // `failed`: because of an error. Removes its entries and calls `settle` for each creation.
-void Heard(uint64_t handle, bool failed,
-           void (*settle)(const Pending&, uint64_t handle, bool failed));
+void OnSettled(uint64_t handle, bool failed,
+               void (*settle)(const Pending&, uint64_t handle, bool failed));
 // Removes all entries of this member.
 void ForgetAwaited(uint32_t uid);
 

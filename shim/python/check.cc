@@ -159,7 +159,7 @@ void CheckWith(uint64_t thread_state) {
 // Run by Python's main thread, with the GIL, between two bytecodes; also in a forked child, which
 // inherits pending calls. Returning -1 raises the exception that is set.
 int OnPendingCall(void*) {
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   g_requested.store(false, std::memory_order_relaxed);
   if (!Recording()) return 0;
   const uint64_t thread_state = StateIfHolding();
@@ -183,7 +183,7 @@ void Ask() {
 }  // namespace
 
 ROLLCALL_COLD void TryCheck() {
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   const uint64_t thread_state = StateIfHolding();
   if (thread_state != 0) CheckWith(thread_state);
   if (State() == ring::PythonState::kOff) return;
@@ -196,7 +196,7 @@ ROLLCALL_COLD void TryCheck() {
 }
 
 ROLLCALL_COLD void TryWatch() {
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   if (State() == ring::PythonState::kOn && !WatchesThreads()) Ask();
 }
 

@@ -109,7 +109,7 @@ uint32_t FindPath() {
 }  // namespace
 
 uint32_t MainThreadPath() {
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   const uint32_t tid = g_interpreter.main_tid.load(std::memory_order_acquire);
   if (tid == 0 || t_block.log == nullptr || t_block.log == kNoLog) return 0;
   if (LoadRelaxed(&t_block.log->entry->tid) == tid) return 0;

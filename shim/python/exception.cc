@@ -309,7 +309,7 @@ int WatchForExceptions() {
 bool WatchesThreads() { return g_watching_threads.load(std::memory_order_relaxed); }
 
 ROLLCALL_COLD void NoteUncaughtException() {
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   if (!Recording() || State() != ring::PythonState::kOn || StateIfHolding() == 0) return;
   const Quiet quiet;
   Note();

@@ -202,7 +202,7 @@ const char* Explain(ring::PythonOff why) {
 bool FindInterpreter() {
   if (State() != ring::PythonState::kAbsent) return true;
   if (!g_finding.TryLock()) return false;
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   bool found = false;
   void* scope = FindScope(&found);
   if (found && State() == ring::PythonState::kAbsent) {
@@ -230,7 +230,7 @@ void SwitchOff(ring::PythonOff why) {
   if (g_state.exchange(off, std::memory_order_acq_rel) == off) return;
   ForgetPages();
   g_off.store(static_cast<uint32_t>(why), std::memory_order_relaxed);
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   PublishInterpreter();
 }
 

@@ -22,7 +22,7 @@ namespace {
 bool Probe(uint64_t address) {
   constexpr long kInvalidHow = 0x7fffffff;
   constexpr size_t kSetBytes = 8;
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   const auto* set = reinterpret_cast<const void*>(address);
   return syscall(SYS_rt_sigprocmask, kInvalidHow, set, nullptr, kSetBytes) == -1 && errno == EINVAL;
@@ -78,7 +78,7 @@ const unsigned char* CopiedMemory::At(uint64_t address, uint64_t bytes, Slot slo
       break;
   }
   if (bytes > room || address < 4096 || address >= pages::kLimit) return nullptr;
-  const ErrnoKeeper keeper;
+  const ErrnoGuard keeper;
   const iovec local{to, bytes};
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   const iovec remote{reinterpret_cast<void*>(address), bytes};

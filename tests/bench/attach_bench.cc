@@ -28,7 +28,7 @@ namespace {
 using namespace rollcall;
 using attach::HostStacks;
 using attach::ObservedRank;
-using attach::RankLook;
+using attach::RankSample;
 
 constexpr int32_t kRanksPerNode = 8;
 constexpr int kRounds = 5;
@@ -51,12 +51,12 @@ HostStacks Recorded() {
 
 std::vector<int32_t> Planted(int32_t ranks) { return {0, ranks / 2 + 1, ranks - 1}; }
 
-void Move(pid_t by, RankLook* look) {
+void Move(pid_t by, RankSample* look) {
   if (look->state) {
     look->state->pid += by;
     for (ThreadState& thread : look->state->threads) thread.tid += by;
   }
-  for (attach::ThreadLook& thread : look->threads) thread.tid += by;
+  for (attach::ThreadSample& thread : look->threads) thread.tid += by;
 }
 
 // The text of each node.

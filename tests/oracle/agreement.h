@@ -1,4 +1,4 @@
-// A sample of what tests/oracle/run compares, as a test.
+// Repeats a sample of the comparisons of tests/oracle/run as a test.
 #ifndef ROLLCALL_TESTS_ORACLE_AGREEMENT_H_
 #define ROLLCALL_TESTS_ORACLE_AGREEMENT_H_
 
@@ -12,7 +12,7 @@
 
 namespace rollcall::oracle {
 
-// `option` of tests/oracle/run for this family.
+// `option` selects this family in tests/oracle/run.
 template <typename Family>
 void ExpectAgreement(std::string_view option) {
   constexpr uint64_t kSeed = 20;

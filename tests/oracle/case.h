@@ -1,8 +1,9 @@
-// One trace of a run, made by its number, compared with the engine, and shown; and many of them.
+// Generates one trace of a run from its number, compares it with the engine and prints it; and does
+// so for many traces.
 //
-// `Family` is what the programs are of (Mpi in judge.h, device::Devices in device/judge.h): its
-// types, its kinds of faults, and how a failing program is made smaller. What is done with them
-// (Generate, Observe, Judge, Text) is found by their types.
+// `Family` describes a kind of programs (Mpi in judge.h, device::Devices in device/judge.h): its
+// types, its kinds of faults, and how a failing program is reduced. The functions for it (Generate,
+// Observe, Judge, Text) are selected by overload resolution.
 #ifndef ROLLCALL_TESTS_ORACLE_CASE_H_
 #define ROLLCALL_TESTS_ORACLE_CASE_H_
 
@@ -30,7 +31,7 @@ constexpr uint64_t KindsOf() {
   return Family::kFaults.size();
 }
 
-// Trace `number` of a run: the kinds take turns.
+// Generates trace `number` of a run; the kinds of faults alternate.
 template <typename Family>
 Case<Family> MakeCase(uint64_t seed, uint64_t number) {
   Case<Family> result;
@@ -49,7 +50,7 @@ Judgement RunCase(const Case<Family>& one, typename Family::Observation* seen) {
   return Judge(one.generated, machine, *seen);
 }
 
-// The program, its trace and what is said of it, for a person to look at.
+// Returns the program, its trace and its findings as readable text.
 template <typename Family>
 std::string ShowCase(const Case<Family>& one, const typename Family::Observation& seen,
                      const Judgement& judgement) {
@@ -59,14 +60,14 @@ std::string ShowCase(const Case<Family>& one, const typename Family::Observation
       FoldRanks(planted.ranks), Text(one.generated.program), seen.text, ReportText(judgement));
 }
 
-// What many traces came to.
+// The counts of many traces.
 struct Sample {
   std::vector<Tally> by_kind;
   Tally all;
 };
 
-// Compares the first traces of a run, or every `step`-th from `first` on. `visit(number, one, seen,
-// judgement)` is called with each, and ends the run with false.
+// Compares the first traces of a run, or every `step`-th from `first` on. Calls `visit(number, one,
+// seen, judgement)` for each; the run ends if it returns false.
 template <typename Family, typename Visit>
 Sample CompareMany(uint64_t seed, uint64_t traces, const Visit& visit, uint64_t first = 0,
                    uint64_t step = 1) {
@@ -83,7 +84,7 @@ Sample CompareMany(uint64_t seed, uint64_t traces, const Visit& visit, uint64_t 
   return sample;
 }
 
-// Where the run names too few of the guilty, or too many innocents, by kind. Empty if all is well.
+// Lists by kind where the run names too few culprits or too many other ranks; empty if nowhere.
 template <typename Family>
 std::string Shortfalls(const Sample& sample) {
   return Shortfalls(sample.by_kind, Family::kFaults);

@@ -1,4 +1,4 @@
-// What the generators of both oracles do to programs, whatever an operation is there.
+// Changes that the generators of both oracles make to programs of any kind of operation.
 #ifndef ROLLCALL_TESTS_ORACLE_CODE_EDITS_H_
 #define ROLLCALL_TESTS_ORACLE_CODE_EDITS_H_
 
@@ -11,7 +11,7 @@
 
 namespace rollcall::oracle {
 
-// Is there an argument of it that can be wrong by itself?
+// Returns whether the operation has an argument that can be invalid by itself.
 inline bool CanBeRejected(const Program& program, const Op& op) {
   if (op.init || op.handle != kNone || op.fused || program.IsInter(op.comm)) return false;
   if (IsMessage(op.what)) return op.what != Do::kMrecv && !IsPartitioned(op.what);
@@ -19,7 +19,7 @@ inline bool CanBeRejected(const Program& program, const Op& op) {
          !HasCountsOfItsOwn(op.what);
 }
 
-// The same with such an argument.
+// Returns the operation with such an invalid argument.
 inline Op Rejected(const Program& program, Op op, Random* random) {
   const auto beyond = static_cast<int>(program.comms[static_cast<size_t>(op.comm)].size());
   op.rejected = true;
@@ -38,10 +38,10 @@ inline Op Rejected(const Program& program, Op op, Random* random) {
 
 struct Culprits {
   std::vector<int> ranks;
-  bool tie = false;  // as many as the others
+  bool tie = false;  // as many culprits as other ranks
 };
 
-// One of `members`, or two of four and more.
+// Draws one of `members`, or sometimes two if there are at least four.
 inline Culprits DrawCulprits(Random* random, std::vector<int> members) {
   const int size = static_cast<int>(members.size());
   const int culprits = size >= 4 && Chance(random, 20) ? 2 : 1;
@@ -51,7 +51,7 @@ inline Culprits DrawCulprits(Random* random, std::vector<int> members) {
   return {std::move(members), 2 * culprits == size};
 }
 
-// The first time that the second of `lines` follows the first, the other way round.
+// Swaps the first two consecutive operations whose lines are `lines`.
 template <typename Op>
 void SwapLines(std::pair<int, int> lines, std::vector<Op>* ops) {
   for (size_t i = 0; i + 1 < ops->size(); ++i) {
@@ -61,8 +61,8 @@ void SwapLines(std::pair<int, int> lines, std::vector<Op>* ops) {
   }
 }
 
-// Makes what follows `begin` the body of a loop, unrolled; `adapt` is told each operation and its
-// round.
+// Makes the operations from `begin` on the body of an unrolled loop; `adapt` is called with each
+// operation and its iteration.
 template <typename Op, typename Adapt>
 void Unroll(size_t begin, int rounds, std::vector<Op>* ops, Adapt adapt) {
   const std::vector<Op> body(ops->begin() + static_cast<ptrdiff_t>(begin), ops->end());

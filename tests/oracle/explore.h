@@ -1,4 +1,4 @@
-// Tries out everything that can become of a state.
+// Explores everything that can follow from a state.
 #ifndef ROLLCALL_TESTS_ORACLE_EXPLORE_H_
 #define ROLLCALL_TESTS_ORACLE_EXPLORE_H_
 
@@ -10,26 +10,27 @@
 namespace rollcall::oracle {
 
 struct Outcome {
-  bool some_complete = false;   // there is a way in which every rank comes to its end
-  bool every_complete = true;   // there is no other way
-  std::vector<bool> can_move;   // by line: in some way it comes out of where it is now
-  std::vector<bool> must_move;  // in every way
+  bool some_complete = false;   // in some order every rank completes
+  bool every_complete = true;   // in every order every rank completes
+  std::vector<bool> can_move;   // by line: in some order it leaves its current operation
+  std::vector<bool> must_move;  // by line: in every order it does
   size_t states = 0;
-  bool bounded = false;  // too many states: nothing of this was decided
+  bool bounded = false;  // too many states: the results above are undecided
 };
 
-// `resume`: ranks that stall may go on.
+// `resume`: stalled ranks may continue.
 //
-// `all_orders` takes the possible steps in every order. Else a step that is no choice is taken at
-// once, without trying out the others first: it takes nothing away from anybody and stays possible,
-// so that every way leads through it. What is left are wildcard receives, which are decided when
-// nothing else can be done, so that every message that can be there is there; and calls that do not
-// fit, which hold others up if they come in time. Both give the same outcome: oracle_test.cc.
+// `all_orders` takes the possible steps in every order. Otherwise a step that is not a choice is
+// taken at once, without exploring the others first: it makes no other step impossible and stays
+// possible, so that it occurs in every order. The choices are wildcard receives, which are decided
+// when no other step is possible, so that every message that can be available is available; and
+// mismatched calls, which block others if they come in time. Both methods give the same outcome:
+// see oracle_test.cc.
 Outcome Explore(const Machine& machine, const State& start, Library library, bool resume,
                 bool all_orders = false);
 
-// The same for every decision of a library that decides operation by operation which sends to
-// buffer and which collectives to synchronise.
+// Explores the same for every possible decision of a library that decides for each operation
+// whether to buffer the send or to synchronise the collective.
 Outcome ExploreLibraries(const Machine& machine, const State& start);
 
 }  // namespace rollcall::oracle

@@ -1,5 +1,5 @@
-// Random programs: correct ones, built along one global order of steps that every rank follows, and
-// the same with a fault planted whose culprits are therefore known.
+// Generates random programs: correct ones, built from one global order of steps that every rank
+// follows, and the same programs with a planted fault, whose culprits are therefore known.
 #ifndef ROLLCALL_TESTS_ORACLE_GENERATE_H_
 #define ROLLCALL_TESTS_ORACLE_GENERATE_H_
 
@@ -13,9 +13,9 @@
 
 namespace rollcall::oracle {
 
-// FAULT(identifier, text, named, others): of the traces that it makes stuck, `named` percent at
-// least must end in a verdict that names the planted ranks and no others, or that it is one against
-// one; and `others` percent at most in one that names innocents only.
+// FAULT(identifier, text, named, others): of the traces that the fault makes stuck, at least
+// `named` percent must end in a verdict that names exactly the planted ranks or reports a tie, and
+// at most `others` percent in one that names only other ranks.
 #define ROLLCALL_ORACLE_FAULTS(FAULT)                                \
   FAULT(None, "none", 0, 0)                                          \
   FAULT(Skipped, "collective skipped under a rank condition", 94, 1) \
@@ -60,8 +60,8 @@ inline constexpr int kFaultKinds = static_cast<int>(std::size(kFaults));
 
 struct Planted {
   FaultKind kind = FaultKind::kNone;
-  std::vector<int> ranks;  // who does it; rising
-  // As many do it as do not: nobody can say which side is wrong.
+  std::vector<int> ranks;  // the culprits, in ascending order
+  // There are as many culprits as other ranks, so no side can be singled out.
   bool tie = false;
 };
 
@@ -72,7 +72,7 @@ struct Generated {
 
 using Random = std::mt19937_64;
 
-// 0 <= result < bound. Not std::uniform_int_distribution: one seed means one program everywhere.
+// 0 <= result < bound. Not std::uniform_int_distribution, whose results depend on the library.
 inline int Below(Random* random, int bound) {
   return static_cast<int>((*random)() % static_cast<uint64_t>(bound));
 }

@@ -1,4 +1,4 @@
-// The diagnosis engine against the oracle: one program, one run of it, one verdict.
+// Compares the verdict of the diagnosis engine on one run of a program with the oracle.
 #ifndef ROLLCALL_TESTS_ORACLE_JUDGE_H_
 #define ROLLCALL_TESTS_ORACLE_JUDGE_H_
 
@@ -11,30 +11,31 @@
 
 namespace rollcall::oracle {
 
-// Runs `generated` once and compares:
-//  - a hang that is called proven cannot be resolved by any library, in any order of steps, even if
-//    ranks that stall go on: the program never completes, and somebody whom the finding calls
-//    waiting never moves (of a ring of messages, nobody in it); or two calls under one number break
-//    the matching rules; and nothing but that is proven under MPI_THREAD_MULTIPLE;
-//  - no hang is found where everything comes to its end in every way, sends synchronous;
-//  - arguments or operations that are called mismatched do not fit;
-//  - only a rank that stalls is called stalled, only a dead network a transport that stalls, only
-//    the dead died;
-//  - something is found where calls that were made do not fit, and nobody moves any more;
-//  - nothing at all is found in a correct program, in the middle of its way and at its end;
-//  - a hang is not suspected while somebody may go on without whom there is none: who polls tightly
-//    for less than 10 s (likely: 30 s), or has a thread that never called MPI; who polls with work
-//    in between for less than 30 s (likely: ever), or has a thread that has called MPI and is
-//    outside;
-//  - why is no more certain than that, no conclusion is proven, and the kind that is proven is what
-//    happened;
-//  - asked for programs that need buffers, it names none that completes in some way without.
+// Compares the diagnosis of the observed run of `generated` with the oracle:
+//  - A proven hang cannot be resolved by any library in any order of steps, even if stalled ranks
+//    continue: the program never completes, and some rank that the finding calls waiting never
+//    moves (in a cycle of messages, no rank of it); or two calls with one sequence number violate
+//    the matching rules. Only the latter is proven under MPI_THREAD_MULTIPLE.
+//  - No hang is found if all ranks complete in every order with synchronous sends.
+//  - Arguments or operations that are called mismatched do not match.
+//  - Only a stalled rank is called stalled, only a dead network a stalled transport, and only a
+//  dead
+//    rank dead.
+//  - Something is found if calls that were made do not match and no rank moves any more.
+//  - Nothing is found in a correct program, neither in its middle nor at its end.
+//  - A hang is not suspected while a rank that it depends on may continue: one that has polled
+//    tightly for less than 10 s (likely: 30 s) or has a thread that never called MPI; one that has
+//    polled with work in between for less than 30 s (likely: for any time), or has a thread that
+//    has called MPI and is outside of it.
+//  - The kind is no more certain than the hang, no conclusion is proven, and a proven kind is what
+//    happened.
+//  - A program that is reported to need buffering does not complete in any order without it.
 Judgement Judge(const Generated& generated, const Machine& machine, const Observation& seen);
 
-// A smaller program with a violation, and its trace; for a person to look at.
+// Returns a smaller program with a violation, and its trace, as readable text.
 std::string Shrink(const Generated& generated);
 
-// MPI programs, as case.h takes them.
+// The family of MPI programs for case.h.
 struct Mpi {
   using Generated = oracle::Generated;
   using Machine = oracle::Machine;

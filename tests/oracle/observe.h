@@ -1,5 +1,5 @@
-// Runs a program once, as a job runs: with some order of steps and a library that decides as it
-// likes; and writes down what the ranks' recorders would hold when somebody looks.
+// Runs a program once, like a job, with a random order of steps and a library that decides at
+// random, and writes the records that the ranks would contain at the time of the observation.
 #ifndef ROLLCALL_TESTS_ORACLE_OBSERVE_H_
 #define ROLLCALL_TESTS_ORACLE_OBSERVE_H_
 
@@ -11,18 +11,18 @@
 
 namespace rollcall::oracle {
 
-// What keeps a rank's wait from being a certain one, as it looks from outside.
+// A reason why the wait of a rank is uncertain for an observer.
 struct Doubt {
   bool polls = false;
   bool tightly = false;
-  int seconds = 0;  // for so long
+  int seconds = 0;  // the duration
   OtherThreads threads = OtherThreads::kWait;
 };
 
 struct Observation {
-  State state;                // when somebody looked
-  bool ended = true;          // nothing could move any more; else it was a look in passing
-  int idle = 0;               // so many seconds nobody had moved
+  State state;                // at the time of the observation
+  bool ended = true;          // no step was possible any more; otherwise the job was still running
+  int idle = 0;               // seconds since the last movement
   std::vector<Doubt> doubts;  // by rank
   std::string text;           // the trace (tests/support/text_trace.md)
   Trace trace;

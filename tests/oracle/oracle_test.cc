@@ -1,5 +1,5 @@
-// The oracle's own rules, each on a program of a few lines; its shortcut; and a sample of what
-// tests/oracle/run compares with the diagnosis engine.
+// Tests each rule of the oracle with a short program, tests its shortcut, and repeats a sample of
+// the comparisons with the diagnosis engine that tests/oracle/run makes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -85,8 +85,8 @@ Op Counted(Do what, int count, std::vector<int> sends, std::vector<int> recvs) {
   return op;
 }
 
-// What comes of it with a Synchronous library, and with a Permissive one. `topology`: of the
-// world. The last lines of code are those of `threads`.
+// Returns the results with a synchronous and with a permissive library. `topology` is that of the
+// world communicator. The last lines of `code` are those of `threads`.
 std::string Ends(std::vector<std::vector<Op>> code, std::vector<std::vector<int>> comms = {},
                  std::vector<int> split = {}, const Topology& topology = {},
                  std::vector<ThreadOfRank> threads = {}) {
@@ -115,9 +115,9 @@ std::string Ends(std::vector<std::vector<Op>> code, std::vector<std::vector<int>
 }
 
 constexpr char kAlways[] = "every every ";
-constexpr char kByLuck[] = "none every ";  // if the library is kind
+constexpr char kByLuck[] = "none every ";  // only if the library buffers
 constexpr char kNever[] = "none none ";
-constexpr char kByOrder[] = "some some ";  // if the wildcards are lucky
+constexpr char kByOrder[] = "some some ";  // depends on what the wildcards match
 
 TEST(Rules, StandardSendsMayBeBuffered) {
   const Op send = Make(Do::kSend, 1);
@@ -140,11 +140,11 @@ TEST(Rules, PostedReceivesLetSendsProceed) {
 }
 
 TEST(Rules, MessagesDoNotOvertake) {
-  // Tag 1 comes first, and the first receive takes any: none is left for the second.
+  // The message with tag 1 comes first, and the first receive accepts any tag and takes it.
   const std::vector<Op> sends = {Make(Do::kSend, 1, 1), Make(Do::kSend, 1, 2)};
   EXPECT_EQ(Ends({sends, {Make(Do::kRecv, 0, kAny), Make(Do::kRecv, 0, 2)}}), kAlways);
   EXPECT_EQ(Ends({sends, {Make(Do::kRecv, 0, kAny), Make(Do::kRecv, 0, 1)}}), kNever);
-  // Another tag may overtake, if the first message need not wait.
+  // A message with another tag may be received first if the first send does not block.
   EXPECT_EQ(Ends({sends, {Make(Do::kRecv, 0, 2), Make(Do::kRecv, 0, 1)}}), kByLuck);
 }
 
@@ -175,7 +175,7 @@ TEST(Rules, WaitsHaveAndAndOrSemantics) {
 }
 
 TEST(Rules, CollectivesMaySynchronise) {
-  // Whoever waits for rank 0's message cannot come to the collective.
+  // Rank 1 waits for the message of rank 0 before it calls the collective.
   const auto program = [](const Op& op) {
     return Ends({{op, Make(Do::kSend, 1)}, {Make(Do::kRecv, 0), op}});
   };
@@ -191,7 +191,7 @@ TEST(Rules, CollectivesMaySynchronise) {
   EXPECT_EQ(program(Make(Do::kReduce, 0)), kNever);
   EXPECT_EQ(program(Make(Do::kReduce, 1)), kByLuck);
   EXPECT_EQ(program(Make(Do::kGather, 1)), kByLuck);
-  EXPECT_EQ(program(Make(Do::kScan)), kByLuck);  // rank 0 needs nobody
+  EXPECT_EQ(program(Make(Do::kScan)), kByLuck);  // rank 0 needs no other rank
 }
 
 TEST(Rules, CollectivesMatchInTheOrderOfTheirCalls) {
@@ -201,7 +201,7 @@ TEST(Rules, CollectivesMatchInTheOrderOfTheirCalls) {
   EXPECT_EQ(Ends({{Starts(a, 1), b, Waits(Do::kWaitall, {1})},
                   {Starts(b, 1), a, Waits(Do::kWaitall, {1})}},
                  {{0, 1}}),
-            kNever);  // a nonblocking one does not match a blocking one
+            kNever);  // nonblocking collectives do not match blocking ones
   EXPECT_EQ(Ends({{Starts(a, 1), Starts(b, 2), Waits(Do::kWaitall, {1, 2})},
                   {Starts(b, 1), Starts(a, 2), Waits(Do::kWaitall, {1, 2})}},
                  {{0, 1}}),
@@ -227,21 +227,21 @@ TEST(Rules, EndedAndFinalizedRanksMakeNoCalls) {
 TEST(Rules, SendrecvSendsAndReceivesConcurrently) {
   EXPECT_EQ(Ends({Sendrecv(1, 1, 0, 1), Sendrecv(0, 0, 0, 1)}), kAlways);
   EXPECT_EQ(Ends({Sendrecv(1, 1, 0, 1), Sendrecv(0, 0, 7, 1)}), kNever);
-  // Its receiving half takes a message while its sending half waits.
+  // Its receive completes while its send waits.
   EXPECT_EQ(Ends({Sendrecv(1, 1, 0, 1), {Make(Do::kSsend, 0), Make(Do::kRecv, 0)}}), kAlways);
 }
 
 TEST(Rules, ProbeDoesNotConsumeTheMessage) {
   const std::vector<Op> send = {Make(Do::kSsend, 1)};
   EXPECT_EQ(Ends({send, {Make(Do::kProbe, 0), Make(Do::kRecv, 0)}}), kAlways);
-  EXPECT_EQ(Ends({send, {Make(Do::kProbe, 0)}}), kNever);  // nobody receives it
+  EXPECT_EQ(Ends({send, {Make(Do::kProbe, 0)}}), kNever);  // no rank receives it
   EXPECT_EQ(Ends({send, {Make(Do::kProbe, 0, 7), Make(Do::kRecv, 0)}}), kNever);
-  // The receive that was posted before takes it: the probe finds nothing.
+  // The receive that was posted before matches the message, so the probe does not find it.
   EXPECT_EQ(
       Ends({send, {Starts(Make(Do::kRecv, 0), 1), Make(Do::kProbe, 0), Waits(Do::kWaitall, {1})}}),
       kNever);
   EXPECT_EQ(Ends({{Make(Do::kBarrier)}, {Make(Do::kIprobe, 0), Make(Do::kBarrier)}}),
-            kByLuck);  // who polls may give up
+            kByLuck);  // a rank that polls may stop polling
 }
 
 TEST(Rules, MatchedMessageIsReceivedByItsMrecvOnly) {
@@ -250,12 +250,12 @@ TEST(Rules, MatchedMessageIsReceivedByItsMrecvOnly) {
   probe.message = recv.message = 1;
   EXPECT_EQ(Ends({{Make(Do::kSsend, 1)}, {probe, recv}}), kAlways);
   EXPECT_EQ(Ends({{Make(Do::kSsend, 1)}, {probe, Make(Do::kRecv, 0)}}), kNever);
-  // The sender waits until it is received.
+  // The sender waits until the message is received.
   EXPECT_EQ(Ends({{Make(Do::kSsend, 1), Make(Do::kBarrier)}, {probe, Make(Do::kBarrier), recv}}),
             kNever);
 }
 
-TEST(Rules, EachStartOfAPersistentRequestCounts) {
+TEST(Rules, EachStartOfAPersistentRequestNeedsAMatch) {
   const Op send = Make(Do::kSsend, 1);
   const Op recv = Make(Do::kRecv, 0);
   const auto sends = [&](int times) {
@@ -279,7 +279,7 @@ TEST(Rules, PersistentCollectiveWaitsForItsStarts) {
                                    Waits(Do::kWaitall, {1})};
   EXPECT_EQ(Ends({started, started}), kAlways);
   EXPECT_EQ(Ends({started, {Inits(barrier, 1)}}), kNever);
-  // The initialisation is a collective, which may synchronise and moves no data.
+  // The initialisation is a collective that may synchronise and transfers no data.
   EXPECT_EQ(Ends({{Inits(barrier, 1)}, {}}), kByLuck);
   EXPECT_EQ(Ends({{Inits(barrier, 1)}, {barrier}}), kNever);
 }
@@ -288,7 +288,7 @@ TEST(Rules, ZeroCountsNeedNoPeer) {
   const auto from_zero = [](int count) {
     const Op zero = Counted(Do::kAllgatherv, count, {}, {count, 1});
     const Op one = Counted(Do::kAllgatherv, 1, {}, {count, 1});
-    // Rank 0 sends a message behind it, for which rank 1 waits before.
+    // Rank 0 sends a message after the collective; rank 1 receives it before the collective.
     return Ends({{zero, Make(Do::kSend, 1)}, {Make(Do::kRecv, 0), one}});
   };
   EXPECT_EQ(from_zero(1), kNever);
@@ -296,14 +296,14 @@ TEST(Rules, ZeroCountsNeedNoPeer) {
     return Ends({{Counted(Do::kAlltoallv, 1, {0, there}, {0, back}), Make(Do::kSend, 1)},
                  {Make(Do::kRecv, 0), Counted(Do::kAlltoallv, 1, {back, 0}, {there, 0})}});
   };
-  EXPECT_EQ(alltoallv(1, 0), kByLuck);  // nothing comes to rank 0
+  EXPECT_EQ(alltoallv(1, 0), kByLuck);  // rank 0 receives nothing
   EXPECT_EQ(alltoallv(1, 1), kNever);
   EXPECT_EQ(Ends({{Counted(Do::kAlltoallv, 1, {0, 1}, {0, 0})},
                   {Counted(Do::kAlltoallv, 1, {0, 0}, {2, 0})}}),
-            kNever);  // it does not fit
+            kNever);  // the counts do not match
 }
 
-TEST(Rules, GroupsOfAnIntercommunicatorNeedEachOther) {
+TEST(Rules, GroupsOfAnIntercommunicatorWaitForEachOther) {
   const Op barrier = On(Make(Do::kBarrier), 1);
   const std::vector<std::vector<int>> groups = {{0, 1, 2}};
   EXPECT_EQ(Ends({{barrier}, {barrier}, {barrier}}, groups, {0, 2}), kAlways);
@@ -337,16 +337,16 @@ std::string Over(const Topology& topology, std::vector<std::vector<Op>> code) {
   return Ends(std::move(code), {}, {}, topology);
 }
 
-TEST(Rules, OnlyNeighborsAreNeeded) {
+TEST(Rules, NeighborCollectivesWaitOnlyForNeighbors) {
   const Op gather = Make(Do::kNeighborAllgather);
   const Op send = Make(Do::kSend, 2);
   const Op recv = Make(Do::kRecv, 0);
   const Topology line = Grid({3}, false);
-  // Rank 2 comes late, and rank 0 has no business with it; rank 1 has.
+  // Rank 2 calls late. It is a neighbor of rank 1, but not of rank 0.
   EXPECT_EQ(Over(line, {{gather, send}, {gather}, {recv, gather}}), kByLuck);
   const Topology ring = Grid({3}, true);
   EXPECT_EQ(Over(ring, {{gather, send}, {gather}, {recv, gather}}), kNever);
-  // Data comes along edges, and against none.
+  // Data flows only in the direction of the edges.
   const Topology from_zero = Graph({{0, 1}, {0, 2}});
   EXPECT_EQ(Over(from_zero, {{gather, send}, {gather}, {recv, gather}}), kByLuck);
   const Topology to_zero = Graph({{1, 0}, {2, 0}});
@@ -360,14 +360,14 @@ TEST(Rules, NeighborMessagesMatchPerEdge) {
   const auto call = [](std::vector<int> sends, std::vector<int> recvs) {
     return Counted(Do::kNeighborAlltoallv, 1, std::move(sends), std::move(recvs));
   };
-  // What is sent down comes from above, also where both are one rank.
+  // Data sent downwards is received from above, even if both neighbors are the same rank.
   const Topology ring = Grid({2}, true);
   EXPECT_EQ(Over(ring, {{call({1, 2}, {3, 4})}, {call({4, 3}, {2, 1})}}), kAlways);
   EXPECT_EQ(Over(ring, {{call({1, 2}, {3, 4})}, {call({3, 4}, {1, 2})}}), kNever);
-  // At a border there is nobody.
+  // A rank at a border has no neighbor beyond it.
   const Topology line = Grid({2}, false);
   EXPECT_EQ(Over(line, {{call({9, 2}, {9, 3})}, {call({3, 9}, {2, 9})}}), kAlways);
-  // The first of two edges meets the first.
+  // The first of two equal edges matches the first.
   const Topology twice = Graph({{0, 1}, {0, 1}});
   EXPECT_EQ(Over(twice, {{call({1, 2}, {})}, {call({}, {1, 2})}}), kAlways);
   EXPECT_EQ(Over(twice, {{call({1, 2}, {})}, {call({}, {2, 1})}}), kNever);
@@ -389,9 +389,9 @@ TEST(Rules, AllPartitionsMustBeMarked) {
   EXPECT_EQ(ends({Ready(1, 1), Ready(1, 1)}, {Arrived(1, 0), wait}), kAlways);
   EXPECT_EQ(ends({Ready(1, 1)}, {}), kNever);
   EXPECT_EQ(ends({Ready(1, 1)}, {wait}), kNever);
-  // A send that is taken may return, whether the receiver waits or not.
+  // A send that was matched may return whether or not the receiver waits.
   EXPECT_EQ(ends({Ready(1, 2)}, {}), kAlways);
-  // A plain receive is no end of it.
+  // A receive that is not partitioned does not match a partitioned send.
   EXPECT_EQ(
       Ends({{Inits(send, 1), StartsHandle(send, 1, 1), Ready(1, 2), wait}, {Make(Do::kRecv, 0)}}),
       kNever);
@@ -435,7 +435,7 @@ TEST(Rules, InPlaceSendsWhatItReceives) {
   EXPECT_EQ(two(InPlace(Make(Do::kGather, 0)), Make(Do::kGather, 0)), kAlways);
 }
 
-TEST(Rules, RejectedCallsTakeNoPart) {
+TEST(Rules, RejectedCallsHaveNoEffect) {
   const auto rejected = [](Op op) {
     op.rejected = true;
     return op;
@@ -463,15 +463,15 @@ TEST(Rules, ThreadsOfARankDoNotWaitForEachOther) {
   EXPECT_EQ(Ends({{second, first}, sends}), kNever);
   EXPECT_EQ(EndsWithThread({first}, {second}, sends), kAlways);
   EXPECT_EQ(EndsWithThread({second}, {first}, sends), kAlways);
-  // Either of two receives takes the one message; the other waits, and keeps its rank.
+  // One of two receives takes the message; the other waits, and its rank does not finish.
   EXPECT_EQ(EndsWithThread({first}, {}, {}), kNever);
   EXPECT_EQ(EndsWithThread({first}, {first}, {sends[0]}), kNever);
-  // Collectives of a thread come behind those of the main one.
+  // The collectives of another thread come after those of the main thread.
   const Op barrier = Make(Do::kBarrier);
   EXPECT_EQ(EndsWithThread({barrier}, {barrier}, {barrier, barrier}), kAlways);
 }
 
-TEST(Rules, ThreadsActOnceTheyAreStarted) {
+TEST(Rules, ThreadsActOnlyAfterTheyAreStarted) {
   const Op sleep = Make(Do::kSleep);
   const Op send = Make(Do::kSend, 1, 2);
   Op spawn = Make(Do::kSpawn);
@@ -484,7 +484,7 @@ TEST(Rules, ThreadsActOnceTheyAreStarted) {
   EXPECT_EQ(EndsWithThread({sleep, send}, {recv}, other, true), kNever);
 }
 
-// Of a ring of receives, whoever waits for a rank that may do anything can go on.
+// Ranks receive in a cycle. A rank that waits for a rank which may do anything can continue.
 TEST(Explore, RankThatWaitsForAFreeRankCanContinue) {
   Program program;
   program.ranks = 3;
@@ -511,10 +511,10 @@ Generated GenerateOne(uint64_t number) {
   return Generate(static_cast<FaultKind>(number % kFaultKinds), &random);
 }
 
-// Nothing that ships runs in these two, and under a sanitizer they take half a minute.
+// These two tests run no code of the product, and under a sanitizer they take half a minute.
 constexpr const char* kSimulatorAlone = "not under a sanitizer: the simulator against itself";
 
-// Taking what is no choice at once leaves nothing out.
+// The shortcut takes steps without an alternative at once; this must not miss any result.
 TEST(Explore, ShortcutDoesNotChangeTheResult) {
   if (kSanitized) GTEST_SKIP() << kSimulatorAlone;
   size_t compared = 0;
@@ -538,14 +538,15 @@ TEST(Explore, ShortcutDoesNotChangeTheResult) {
   EXPECT_GT(compared, 100u);
 }
 
-// Without wildcards, and Test loops that are given up, more buffering never hurts: what a library
-// decides operation by operation lies between the two that decide all one way.
+// Without wildcards and without Test loops that may stop, more buffering never prevents completion:
+// the results of a library that decides for each operation lie between those of the two libraries
+// that always decide the same way.
 TEST(Explore, LibrariesLieBetweenTheTwoExtremes) {
   if (kSanitized) GTEST_SKIP() << kSimulatorAlone;
   size_t compared = 0;
   for (uint64_t number = 0; number < 60 * kFaultKinds; ++number) {
     const Generated generated = GenerateOne(number);
-    bool skip = !generated.program.threads.empty();  // which may take each other's messages
+    bool skip = !generated.program.threads.empty();  // threads may receive each other's messages
     for (const std::vector<Op>& code : generated.program.code) {
       for (const Op& op : code) {
         skip |= op.what == Do::kPoll || op.what == Do::kIprobe || op.what == Do::kParrived ||

@@ -1,4 +1,4 @@
-// Plants faults in correct programs, and says who does them.
+// Plants faults in correct programs and reports their culprits.
 #ifndef ROLLCALL_TESTS_ORACLE_PLANTER_H_
 #define ROLLCALL_TESTS_ORACLE_PLANTER_H_
 
@@ -15,12 +15,12 @@ class Planter {
  public:
   Planter(Random* random, Program* program) : random_(*random), program_(*program) {}
 
-  // False if there is no place for it in this program.
+  // Returns false if the program has no place for the fault.
   bool Plant(FaultKind kind, Planted* planted);
   bool Invert(std::pair<int, int> lines, int other_comm, Planted* planted);
-  // Another thread makes one of the calls, later; maybe much later. No fault.
+  // Another thread makes one of the calls later, possibly much later. This is no fault.
   void Delegate();
-  // The culprits run one round less, or one more than the others.
+  // The culprits run one iteration less or one more than the other ranks.
   void Uneven(int rounds, Planted* planted);
 
  private:

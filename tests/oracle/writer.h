@@ -1,5 +1,5 @@
-// Writes correct MPI programs: a list of steps, which every rank takes in the same order. No step
-// waits for a later one, so that nothing can deadlock, buffered or not.
+// Writes correct MPI programs: a list of steps that every rank takes in the same order. No step
+// waits for a later one, so no program can deadlock, with or without buffering.
 #ifndef ROLLCALL_TESTS_ORACLE_WRITER_H_
 #define ROLLCALL_TESTS_ORACLE_WRITER_H_
 
@@ -11,47 +11,47 @@
 
 namespace rollcall::oracle {
 
-// Which persistent request a program must have, and start.
+// The kind of persistent request that a program must have and start.
 enum class Wants : char { kNoHandle, kAnyHandle, kPartitions };
 
 class Writer {
  public:
-  // `loops_race`: wildcard receives may stand in a loop, where a fast sender's next message can be
-  // taken for the one of a slow sender. Few libraries let that deadlock, but some do.
+  // `loops_race`: wildcard receives may occur in a loop, where one may match the next message of a
+  // fast sender instead of that of a slow one. With a few libraries this deadlocks.
   Writer(Random* random, bool loops_race);
 
   void Communicators(bool at_least_one);
-  // Under MPI_THREAD_MULTIPLE, maybe: a thread that answers requests, or one on each rank that
-  // makes collective calls, on a communicator of their own.
+  // Sometimes adds threads under MPI_THREAD_MULTIPLE: one that answers requests, or one on each
+  // rank that makes collective calls, on a separate communicator.
   void Threads();
   void Handles(Wants wants);
   void Steps(int count);
-  // A loop: what a number of steps write, over and over, from the same lines.
+  // Writes a loop, which repeats the operations of some steps with the same lines.
   void Loop(int rounds, int steps);
   Program Finish();
 
-  // Single steps, each on the lines from NextLine() on.
+  // Single steps; each uses the lines from NextLine() on.
   void NextLine();
   void PairwiseCollective(bool nonblocking);
-  // MPI_Sendrecv: along a chain or a ring, or two with each other.
+  // MPI_Sendrecv along a chain or a ring, or between two ranks.
   void Exchange();
-  // A message that is looked for before it is received.
+  // A message that is probed before it is received.
   void Probed();
-  // Handles, on all their ends; what they were started for before is over then.
+  // Starts handles at all their ends; their previous operations are complete then.
   void Start(Wants wants);
-  // The root takes whatever comes, one message of each other member. `race`: any tag, too, and
-  // messages of a certain sender, which another receive may have taken.
+  // The root receives one message of each other member with wildcards. With `race` it also uses any
+  // tag, and receives from specific senders whose messages another receive may have matched.
   void FanIn(bool race);
-  // Everybody receives before sending, or sends synchronously before receiving; or `lucky`, sends.
+  // Every rank receives before it sends or, if not `lucky`, sends synchronously before it receives.
   void UnsafeRing(bool lucky);
-  // Two blocking collectives on two communicators, one behind the other. Returns their lines.
+  // Two consecutive blocking collectives on two communicators. Returns their lines.
   std::pair<int, int> PairOfCollectives(int a, int b);
 
-  int ring_comm() const { return ring_comm_; }  // of the UnsafeRing()
+  int ring_comm() const { return ring_comm_; }  // the communicator of UnsafeRing()
   int comms() const { return comms_; }          // without the intercommunicator and the topology
 
  private:
-  // What each rank calls, for one operation.
+  // The call of each rank for one operation.
   using Ends = std::vector<std::pair<int, Op>>;
 
   void Intercommunicator();
@@ -86,7 +86,7 @@ class Writer {
   int Member(int comm, int i) const { return Members(comm)[static_cast<size_t>(i)]; }
   int RandomComm() { return Below(&random_, comms()); }
   std::pair<int, int> RandomPair(int comm);
-  // To a line of code.
+  // Adds an operation to a line of code.
   void Add(int rank, Op op, int line);
   void AddAll(const Ends& ends, bool nonblocking);
   int NewRequest(int rank);
@@ -107,7 +107,7 @@ class Writer {
   int inter_ = kNone;
   int grid_ = kNone;
   int served_ = kNone;         // the communicator of the threads
-  std::vector<Ends> handles_;  // by persistent request: what each rank starts
+  std::vector<Ends> handles_;  // by persistent request: the start of each rank
   int ring_comm_ = kNone;
 };
 

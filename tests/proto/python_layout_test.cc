@@ -1,5 +1,5 @@
-// The rows of proto/python_layout.h against the headers of the interpreters that are installed, and
-// the reading of published offsets against hand-made and damaged ones.
+// Compares the rows of proto/python_layout.h with the headers of the installed interpreters, and
+// tests the reading of published offsets with constructed and damaged ones.
 #include "proto/python_layout.h"
 
 #include <gtest/gtest.h>
@@ -80,13 +80,14 @@ const std::map<std::string, uint32_t Layout::*> kFields = {
     {"keys_index_bytes", &Layout::keys_index_bytes},
     {"keys_kind", &Layout::keys_kind},
 };
-// To 3.10 no header has them.
+// No header up to 3.10 has these.
 const std::map<std::string, uint32_t Layout::*> kKeysFields = {
     {"keys_entry_count", &Layout::keys_entry_count},
     {"keys_indices", &Layout::keys_indices},
 };
 
-// Directories that hold Python.h and the internal headers: the system's, and pyenv's.
+// Returns the directories of the system and of pyenv that contain Python.h and the internal
+// headers.
 std::vector<fs::path> IncludeDirectories() {
   std::vector<fs::path> roots = {"/usr/include", "/usr/local/include"};
   const char* home = std::getenv("HOME");
@@ -125,7 +126,7 @@ std::map<std::string, uint32_t> OffsetsOf(const fs::path& include) {
   return offsets;
 }
 
-TEST(PythonLayout, RowsAreThoseOfTheInstalledHeaders) {
+TEST(PythonLayout, RowsEqualTheInstalledHeaders) {
   int compared = 0;
   for (const fs::path& include : IncludeDirectories()) {
     const auto offsets = OffsetsOf(include);
@@ -141,7 +142,7 @@ TEST(PythonLayout, RowsAreThoseOfTheInstalledHeaders) {
     for (const auto& [name, member] : fields) {
       const auto at = offsets.find(name);
       const uint32_t expected = at == offsets.end() ? kNone : at->second;
-      // Later ones publish the rest; the row has what they do not.
+      // Later versions publish the other offsets; the row has only the unpublished ones.
       if (version > 0x30d && (row->*member == kNone || row->*member == 0)) continue;
       EXPECT_EQ(row->*member, expected) << include << " " << name;
     }
@@ -161,7 +162,7 @@ TEST(PythonLayout, RowsAreThoseOfTheInstalledHeaders) {
   if (compared == 0) GTEST_SKIP() << "no interpreter's internal headers are installed";
 }
 
-// As the interpreter publishes them, from a row.
+// Returns the offsets of a row as the interpreter publishes them.
 std::vector<unsigned char> Publish(const Layout& row, uint32_t version_hex) {
   std::vector<unsigned char> bytes(kDebugOffsetsBytes);
   std::memcpy(bytes.data(), kDebugCookie, sizeof(kDebugCookie));
@@ -224,7 +225,7 @@ TEST(PythonLayout, UnpublishedOffsetsNeedTheSizesOfTheRow) {
   EXPECT_EQ(layout.code_first_traceable, kNone);
 }
 
-// One of them elsewhere: the rest is still read.
+// If one of the offsets differs, the layout is still found, but without variables.
 TEST(PythonLayout, VariablesNeedTheOffsetsOfTheRow) {
   uint32_t Layout::*const kMembers[] = {
       &Layout::frame_previous, &Layout::frame_code,      &Layout::frame_instruction,
@@ -264,7 +265,7 @@ TEST(PythonLayout, OtherBuildsAndVersionsAreRefused) {
   EXPECT_EQ(FindLayout(0x030d00f0, nullptr, &layout), LayoutResult::kDamaged);
 }
 
-// Any word of it wrong: refused, or read with offsets that stay inside their structures.
+// If any word is wrong, the offsets are refused or stay within their structures.
 TEST(PythonLayout, DamagedOffsetsStayInBounds) {
   const auto good = Publish(Like313(0x30d), 0x030d00f0);
   for (size_t word = 0; word < kDebugOffsetsBytes / 8; ++word) {
@@ -279,7 +280,7 @@ TEST(PythonLayout, DamagedOffsetsStayInBounds) {
       EXPECT_LT(layout.thread_frame, 1u << 24) << word;
     }
   }
-  // The group that 3.14 has one word further on.
+  // In 3.14 one group begins one word later.
   Layout layout;
   const auto shifted = Publish(Like313(0x30e), 0x030e00f0);
   EXPECT_EQ(FindLayout(0x030d00f0, shifted.data(), &layout), LayoutResult::kDamaged);
@@ -290,7 +291,7 @@ std::string Utf8(const void* characters, uint32_t kind, uint64_t length, size_t 
   return {out, ToUtf8(static_cast<const unsigned char*>(characters), kind, length, out, room)};
 }
 
-TEST(PythonLayout, TextBecomesUtf8) {
+TEST(PythonLayout, ConvertsTextToUtf8) {
   EXPECT_EQ(Utf8("abc", 1, 3), "abc");
   EXPECT_EQ(Utf8("\xe9", 1, 1), "\xc3\xa9");
   const uint16_t two[] = {'a', 0x4f8b, 0xdcff, 0xd800};
@@ -302,8 +303,8 @@ TEST(PythonLayout, TextBecomesUtf8) {
   EXPECT_EQ(Utf8("abc", 1, 3, 2), "ab");
 }
 
-TEST(PythonLayout, StateOfAStr) {
-  // interned 1, kind 1, compact, ascii: as 3.8 to 3.13 lay it out, and 3.14.
+TEST(PythonLayout, DecodesTheStateOfAStr) {
+  // interned 1, kind 1, compact, ascii, in the layout of 3.8 to 3.13; then a state of 3.14.
   const TextState old_state = DecodeTextState(1 | 1 << 2 | 1 << 5 | 1 << 6, rows::Python312());
   EXPECT_EQ(old_state.kind, 1u);
   EXPECT_TRUE(old_state.compact && old_state.ascii);

@@ -11,7 +11,7 @@
 namespace rollcall {
 namespace {
 
-// The definition: sum of t_i * B^(n-i), one type after the other.
+// Computes the definition, the sum of t_i * B^(n-i), type by type.
 Signature BruteForce(const std::vector<uint32_t>& classes) {
   Signature signature;
   for (const uint32_t type_class : classes) {
@@ -43,7 +43,7 @@ TEST(Signature, ModularArithmeticIsExact) {
   }
 }
 
-TEST(Signature, ConcatenationIsThatOfTheSequences) {
+TEST(Signature, ConcatenationEqualsTheSignatureOfTheConcatenatedSequence) {
   std::mt19937_64 random(2);
   for (int round = 0; round < 500; ++round) {
     const std::vector<uint32_t> a = Sequence(&random, random() % 20);
@@ -54,7 +54,7 @@ TEST(Signature, ConcatenationIsThatOfTheSequences) {
   }
 }
 
-TEST(Signature, RepetitionIsThatOfTheSequence) {
+TEST(Signature, RepetitionEqualsTheSignatureOfTheRepeatedSequence) {
   std::mt19937_64 random(3);
   for (uint64_t count = 0; count < 200; ++count) {
     const std::vector<uint32_t> unit = Sequence(&random, 1 + random() % 5);
@@ -77,15 +77,15 @@ TEST(Signature, RepetitionsMultiplyAndAdd) {
   EXPECT_EQ(Repeat(unit, 1), unit);
 }
 
-// 4 x MPI_INT, 2 x contiguous(2, MPI_INT) and 1 x struct{int, int[3]} are one sequence.
-TEST(Signature, OneSequenceHasOneSignatureHoweverItIsMade) {
+// 4 x MPI_INT, 2 x contiguous(2, MPI_INT) and 1 x struct{int, int[3]} are the same sequence.
+TEST(Signature, EqualSequencesHaveEqualSignatures) {
   const Signature integer = BasicSignature(static_cast<uint32_t>(TypeClass::kI32));
   const Signature four = Repeat(integer, 4);
   EXPECT_EQ(Repeat(Repeat(integer, 2), 2), four);
   EXPECT_EQ(Concatenate(integer, Repeat(integer, 3)), four);
 }
 
-TEST(Signature, OrderLengthAndTypeMatter) {
+TEST(Signature, SignatureDependsOnOrderLengthAndType) {
   const Signature i = BasicSignature(static_cast<uint32_t>(TypeClass::kI32));
   const Signature d = BasicSignature(static_cast<uint32_t>(TypeClass::kF64));
   EXPECT_NE(Concatenate(i, d).hash, Concatenate(d, i).hash);

@@ -1,4 +1,4 @@
-// The tables of proto/: numbers that are stored in rings are unique and stay what they are.
+// Tests the tables of proto/: the numbers that are stored in rings are unique and do not change.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -29,7 +29,7 @@ TEST(Operations, NumbersAndNamesAreUnique) {
   }
 }
 
-// The other lists have numbers and names of their own.
+// The numbers and names of the lists do not overlap.
 TEST(Operations, EveryListHasItsOwnRange) {
   std::set<uint16_t> numbers;
   std::set<std::string_view> names;
@@ -48,7 +48,7 @@ TEST(Operations, EveryListHasItsOwnRange) {
   EXPECT_FALSE(IsNccl(Operation::kcudaStreamSynchronize));
 }
 
-// A ring of yesterday must be read tomorrow: these are in files.
+// The numbers are stored in files, and later versions must be able to read old rings.
 TEST(Operations, NumbersNeverChange) {
   const std::map<std::string_view, uint16_t> fixed = {
       {"MPI_Init", 1},         {"MPI_Barrier", 20}, {"MPI_Allreduce", 32}, {"MPI_Ibarrier", 80},
@@ -72,7 +72,7 @@ TEST(Operations, AreFoundByNumber) {
 }
 
 // Nonblocking and persistent forms match like the blocking form of the same name.
-TEST(Operations, FormsOfOneCollectiveHaveOneRule) {
+TEST(Operations, FormsOfACollectiveHaveTheSameRule) {
   std::map<std::string, Rule> blocking;
   for (const OperationInfo& info : kOperations) {
     if (info.kind != Kind::kCollective) continue;
@@ -120,8 +120,8 @@ TEST(Datatypes, NumbersAndNamesAreUniqueAndBasic) {
   EXPECT_EQ(FindBasicType(0).number, 0);
 }
 
-// Types of one class carry the same bits, so they have the same size.
-TEST(Datatypes, TypesOfOneClassHaveOneSize) {
+// Types of one class have the same representation, so they have the same size.
+TEST(Datatypes, TypesOfOneClassHaveTheSameSize) {
   std::map<TypeClass, BasicTypeInfo> first;
   for (const BasicTypeInfo& info : kBasicTypes) {
     if (info.type_class == TypeClass::kUnknown || info.type_class == TypeClass::kPair ||
@@ -141,7 +141,7 @@ TEST(ReduceOps, HaveNames) {
   EXPECT_EQ(ReduceOpName(60000), "unknown op");
 }
 
-// The figures that ring_format.md draws. A change here is a new major version.
+// The figures that ring_format.md specifies. A change requires a new major version.
 TEST(RingFormat, LayoutEqualsTheSpecification) {
   using namespace ring;
   EXPECT_EQ(sizeof(Section), 40u);

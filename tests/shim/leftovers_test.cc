@@ -21,7 +21,8 @@ const Library kMpich = LibraryOf(ring::Flavor::kMpich);
 constexpr uint64_t kGroup = 0x88000000;
 constexpr uint64_t kType = 0x8c000000;
 
-// Empties the table: how many are left by operation and call path, those counted short marked.
+// Empties the table. Returns the numbers of leftovers by operation and call path; a "+" marks a
+// lower bound.
 std::map<std::pair<Operation, uint32_t>, std::string> Left(uint32_t most = kMostLeftovers) {
   Leftover rows[kMostLeftovers];
   const uint32_t count = TakeLeftovers(rows, most);
@@ -34,7 +35,7 @@ std::map<std::pair<Operation, uint32_t>, std::string> Left(uint32_t most = kMost
 }
 using Rows = std::map<std::pair<Operation, uint32_t>, std::string>;
 
-// The tables are the process'; each test frees what it made.
+// The tables are shared by the whole process, so each test frees the handles that it created.
 void Free(uint64_t first, uint64_t count, uint64_t times = 1) {
   for (uint64_t i = 0; i < count * times; ++i) HandleFreed(kMpich, first + i % count);
 }
@@ -58,7 +59,7 @@ TEST(Leftovers, GroupMustBeFreedAsOftenAsItWasReturned) {
   Free(kGroup, 1);
 }
 
-TEST(Leftovers, PlaceOfALeakedGroupIsUnknownIfTwoReturnedIt) {
+TEST(Leftovers, CallPathOfALeakedGroupIsUnknownIfTwoCallsReturnedIt) {
   HandleMade(kMpich, kGroup, Operation::kComm_group, 10);
   HandleMade(kMpich, kGroup, Operation::kComm_group, 20);
   Free(kGroup, 1);
@@ -66,7 +67,8 @@ TEST(Leftovers, PlaceOfALeakedGroupIsUnknownIfTwoReturnedIt) {
   Free(kGroup, 1);
 }
 
-// Only groups are given out again: a datatype whose handle comes anew was freed unseen.
+// MPI returns only handles of groups repeatedly. If it returns a datatype's handle again, the old
+// datatype was freed unseen.
 TEST(Leftovers, ReusedHandleReplacesTheOldOne) {
   HandleMade(kMpich, kType, Operation::kType_vector, 10);
   HandleMade(kMpich, kType, Operation::kType_dup, 20);
@@ -78,7 +80,7 @@ TEST(Leftovers, HandleThatCouldNotBeFreedIsStillCounted) {
   HandleMade(kMpich, kType, Operation::kType_vector, 10);
   const uint32_t freed = HandleFreed(kMpich, kType);
   HandleKept(kMpich, kType, freed);
-  HandleKept(kMpich, kType + 1, HandleFreed(kMpich, kType + 1));  // was never made
+  HandleKept(kMpich, kType + 1, HandleFreed(kMpich, kType + 1));  // was never created
   EXPECT_EQ(Left(), (Rows{{{Operation::kType_vector, 10}, "1"}}));
   Free(kType, 1);
 }
@@ -86,7 +88,7 @@ TEST(Leftovers, HandleThatCouldNotBeFreedIsStillCounted) {
 TEST(Leftovers, HandleThatCouldNotBeFreedIsCountedWithItsOtherReferences) {
   HandleMade(kMpich, kGroup, Operation::kComm_group, 10);
   const uint32_t freed = HandleFreed(kMpich, kGroup);
-  HandleMade(kMpich, kGroup, Operation::kComm_group, 20);  // by another thread, meanwhile
+  HandleMade(kMpich, kGroup, Operation::kComm_group, 20);  // by another thread in the meantime
   HandleKept(kMpich, kGroup, freed);
   EXPECT_EQ(Left(), (Rows{{{Operation::kComm_group, 20}, "2"}}));
   Free(kGroup, 1, 2);
@@ -116,7 +118,7 @@ TEST(Leftovers, CountBeyondTheTableIsALowerBound) {
   Free(kType, kMany);
 }
 
-TEST(Leftovers, RowsBeyondTheTableAreAddedToOneOfTheirOperation) {
+TEST(Leftovers, RowsBeyondTheTableAreAddedToARowOfTheSameOperation) {
   for (uint32_t i = 0; i < 8; ++i) HandleMade(kMpich, kType + i, Operation::kType_vector, 500 + i);
   const Rows left = Left(2);
   EXPECT_EQ(left.size(), 2u);
@@ -125,7 +127,7 @@ TEST(Leftovers, RowsBeyondTheTableAreAddedToOneOfTheirOperation) {
 }
 
 // Deep recursions have a call path for each depth.
-TEST(Leftovers, MoreCallPathsThanRowsAreAddedUp) {
+TEST(Leftovers, CallPathsBeyondTheTableAreStillCounted) {
   for (uint32_t i = 1; i <= 3000; ++i) {
     HandleMade(kMpich, kType + i, Operation::kType_vector, 1000 + i);
   }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kSlots = 64;
 
-// Every word after the lock is the same number, so that a mixture of two records shows.
+// All words after the lock are the same number, so a mixture of two records can be detected.
 ring::Record Filled(uint64_t value) {
   uint64_t words[sizeof(ring::Record) / 8];
   std::fill(std::begin(words), std::end(words), value);
@@ -55,8 +55,8 @@ void AppendInHandler(int) {
   g_interruptions = g_interruptions + 1;
 }
 
-// MPI_Abort in a signal handler is common, and may come while the thread is writing a record.
-TEST(RingWriter, SurvivesAHandlerThatAppends) {
+// MPI_Abort is often called in a signal handler, which may interrupt the writing of a record.
+TEST(RingWriter, RecordsStayWholeIfASignalHandlerAppends) {
   Ring ring;
   g_interrupted = &ring;
   g_interruptions = 0;
@@ -77,8 +77,9 @@ TEST(RingWriter, SurvivesAHandlerThatAppends) {
   signal(SIGALRM, SIG_DFL);
   for (const ring::Record& record : ring.slots) EXPECT_TRUE(IsWhole(record)) << record.lock;
   EXPECT_EQ(mixed, 0u);
-  // Nothing is counted twice; a record may give way to the handler's only in the instant before its
-  // slot is taken, which few of the interruptions meet (sanitizers make it longer).
+  // No record is counted twice. A record may be lost to one of the handler only if the signal
+  // arrives immediately before its slot is claimed, which is rare (sanitizers make this interval
+  // longer).
   EXPECT_LE(ring.head, written + g_interruptions);
   EXPECT_GE(ring.head + g_interruptions / 4, written + g_interruptions);
 }

@@ -76,7 +76,7 @@ class NodeRecorder::Node {
       }
       const auto& chunks = message.snapshots().chunks();
       answered_ |= !chunks.empty() && chunks.rbegin()->last();
-      said_.push_back(std::move(message));
+      shown_errors_.push_back(std::move(message));
     }
   }
   bool KnowsAll() const { return quiet_.size() == static_cast<size_t>(end_ - first_); }
@@ -85,7 +85,7 @@ class NodeRecorder::Node {
                                      [](const auto& entry) { return entry.second; });
   }
   bool answered() const { return answered_; }
-  Messages Take() { return std::exchange(said_, {}); }
+  Messages Take() { return std::exchange(shown_errors_, {}); }
   void Stop() {
     WriteRings(/*stopped=*/true);
     for (auto& [id, quiet] : quiet_) quiet = false;
@@ -98,7 +98,7 @@ class NodeRecorder::Node {
   const std::string directory_;
   agent::FakeTransport transport_;
   std::unique_ptr<agent::Agent> agent_;
-  Messages said_;
+  Messages shown_errors_;
   std::map<uint64_t, bool> quiet_;  // by process, as told last
   bool answered_ = false;
 };

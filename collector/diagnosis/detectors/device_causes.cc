@@ -279,7 +279,7 @@ class CauseFinder : DeviceFinder {
                           !(numbered && MadeMore(analysis_.CommunicatorOf(*theirs), there, here));
     incident.circle.crossed =
         !left_out && theirs != nullptr &&
-        (enqueued || !WentPast(analysis_, there, *theirs, here, *operation.event));
+        (enqueued || !HasPassed(analysis_, there, *theirs, here, *operation.event));
     incident.tie = incident.deviating.size() == incident.agreeing.size();
     if (incident.agreeing.size() < incident.deviating.size()) {
       TurnAround(analysis_.trace, &incident);

@@ -244,8 +244,8 @@ std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& no
   return came;
 }
 
-bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, uint32_t waiter,
-              const Event& waiting) {
+bool HasPassed(const Analysis& analysis, uint32_t process, const Event& stands, uint32_t waiter,
+               const Event& waiting) {
   if (analysis.Finalizes(stands)) return true;
   const uint32_t comm = analysis.CommunicatorOf(stands);
   const bool collective = stands.sequence != 0 && comm != kNoIndex;
@@ -314,7 +314,7 @@ std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& 
     if (stands == nullptr) continue;
     const auto [entry, added] = known.try_emplace(
         {analysis.CommunicatorOf(*stands), stands->sequence, analysis.Site(*stands)});
-    if (added) entry->second = WentPast(analysis, p, *stands, waiter, *waiting);
+    if (added) entry->second = HasPassed(analysis, p, *stands, waiter, *waiting);
     if (entry->second) past.push_back(p);
   }
   return past;

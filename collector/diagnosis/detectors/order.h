@@ -11,8 +11,8 @@
 namespace rollcall {
 
 // `waiting` is a call of process `waiter`; `stands` is the call that `process` is in.
-bool WentPast(const Analysis& analysis, uint32_t process, const Event& stands, uint32_t waiter,
-              const Event& waiting);
+bool HasPassed(const Analysis& analysis, uint32_t process, const Event& stands, uint32_t waiter,
+               const Event& waiting);
 
 // One line of the user's code may make several calls: mpi4py's allreduce of objects consists of
 // messages and a broadcast.

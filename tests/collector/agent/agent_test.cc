@@ -1,4 +1,4 @@
-// The agent over a fake transport and fake rings: no MPI, no gRPC, no other thread but its own.
+// Tests the agent with a fake transport and fake rings, without MPI, gRPC and additional threads.
 #include "collector/agent/agent.h"
 
 #include <fmt/format.h>
@@ -111,8 +111,8 @@ class AgentTest : public ::testing::Test {
     return last;
   }
 
-  // What the agent's thread answers.
-  std::string AskForEnvironments() {
+  // Returns the answer of the agent's thread.
+  std::string RequestEnvironments() {
     rpc::CollectorMessage question;
     question.mutable_environment()->set_request(77);
     transport_.Ask(question);
@@ -143,20 +143,20 @@ TEST_F(AgentTest, SendsTheAllowedVariablesOfALivingRank) {
   const Sleeper process;
   const auto ring = MakeRing(process.pid(), 3, 4);
   ASSERT_TRUE(RunUntil([&] { return LastDigest(3) != nullptr; }));
-  const std::string json = AskForEnvironments();
+  const std::string json = RequestEnvironments();
   EXPECT_TRUE(collect::IsEnvironment(json)) << json;
   EXPECT_THAT(json, HasSubstr("\"of\": \"rank 3\""));
   EXPECT_THAT(json, Not(HasSubstr("\"PATH\"")));
 }
 
-// Of the descriptors that are left the directory takes one and the ring another. The agent has
-// worked before, and its thread has answered: UBSan makes a pipe to check the type of an object
-// that it sees for the first time, and takes the object for a bad one where that fails.
+// The directory uses one of the two remaining descriptors and the ring uses the other. The agent
+// and its thread have worked before the limit is set, because UBSan creates a pipe to check the
+// type of an object that it sees for the first time, and reports the object if that fails.
 TEST_F(AgentTest, RankCountsAsAliveIfNoDescriptorIsLeftToWatchIt) {
   const Sleeper process;
   const auto watched = MakeRing(process.pid(), 2, 4);
   ASSERT_TRUE(RunUntil([&] { return LastDigest(2) != nullptr; }));
-  ASSERT_NE(AskForEnvironments(), "");
+  ASSERT_NE(RequestEnvironments(), "");
   const Sleeper unwatched;
   const auto ring = MakeRing(unwatched.pid(), 3, 4);
   rlimit before{};
@@ -173,9 +173,9 @@ TEST_F(AgentTest, RankCountsAsAliveIfNoDescriptorIsLeftToWatchIt) {
   EXPECT_FALSE(LastDigest(3)->ended());
 }
 
-// Two containers beside the agent's: the first process of each is number 1. Nobody here can tell
-// when such a one ends, but its parent's word counts.
-TEST_F(AgentTest, InvisibleProcessesCountAsAliveUnderOneNumber) {
+// Two containers other than the agent's: the first process of each has pid 1. The agent cannot see
+// when such a process ends, but it accepts the report of its parent.
+TEST_F(AgentTest, ProcessesOfInvisiblePidNamespacesCountAsAlive) {
   constexpr uint64_t kAgents = 7;
   MakeAgent(AgentOptions().parents_word_ns, kAgents);
   std::vector<std::unique_ptr<FakeRing>> rings;
@@ -203,8 +203,8 @@ TEST_F(AgentTest, InvisibleProcessesCountAsAliveUnderOneNumber) {
   EXPECT_FALSE(LastDigest(0)->ended());
 }
 
-// As a host's agent sees it: one that is not there has ended.
-TEST_F(AgentTest, MissingContainerProcessHasEndedIfAllAreVisible) {
+// An agent on the host sees all processes: a process that does not exist has ended.
+TEST_F(AgentTest, MissingContainerProcessHasEndedIfAllProcessesAreVisible) {
   MakeAgent(AgentOptions().parents_word_ns, kInitialPidNamespace);
   FakeRing ring(run_.path() + "/rings/here-1-0.ring", 1, 5000, 0, 2);
   ring.SetPidNamespace(7);
@@ -295,9 +295,9 @@ TEST_F(AgentTest, SendsMarksOncePerConnection) {
   EXPECT_EQ(LastDigest(0)->members(0).marks(0).semantic_hash(), 1234u);
 }
 
-// A process that lives shorter than the time between two samples must be watched all the same, or
-// nobody knows how it ended: its ring is not left to the next sample, an hour away, for having had
-// no header at first.
+// A process whose life is shorter than the time between two samples must be watched, too; otherwise
+// its end is unknown. The agent must therefore read a ring that had no header at first before the
+// next sample, which is an hour away.
 TEST_F(AgentTest, ReadsARingThatIsBeingCreatedBeforeTheNextSample) {
   if (!UniqueFd(inotify_init1(IN_CLOEXEC))) GTEST_SKIP() << "no inotify instance is free";
   agent_ = std::make_unique<Agent>(AgentOptions{.run_directory = run_.path(),
@@ -322,7 +322,7 @@ TEST_F(AgentTest, JournalsHowAProcessEnded) {
   sleeper.End(SIGKILL);
   ASSERT_TRUE(RunUntil([&] { return JournalText().find("process-end") != std::string::npos; }));
   EXPECT_EQ(agent_->alive(), 0u);
-  // The kernel may not tell (before Linux 6.15): then it is said that nobody knows.
+  // Before Linux 6.15 the kernel may not report the end: the journal then says that it is unknown.
   EXPECT_THAT(JournalText(),
               ::testing::AnyOf(HasSubstr("\"signaled\",\"status\":9"), HasSubstr("\"vanished\"")));
   ASSERT_TRUE(RunUntil([&] {
@@ -358,7 +358,7 @@ TEST_F(AgentTest, ReportOfTheParentHasPriority) {
   EXPECT_EQ(text.find("signaled"), std::string::npos) << text;
 }
 
-// Where process 1 adopts the ranks of a killed launcher, it may reap them much later.
+// If process 1 adopts the ranks of a killed launcher, it may reap them much later.
 TEST_F(AgentTest, LastSnapshotDoesNotWaitForTheParentOfAZombie) {
   constexpr int64_t kForEverNs = 3'600'000'000'000;
   MakeAgent(kForEverNs);
@@ -379,13 +379,13 @@ TEST_F(AgentTest, LastSnapshotDoesNotWaitForTheParentOfAZombie) {
   EXPECT_THAT(JournalText(), HasSubstr("process-end"));
 }
 
-TEST_F(AgentTest, EndsAfterTheFirstAreCausedByTheLauncher) {
+TEST_F(AgentTest, ProcessEndsAfterTheFirstAreAttributedToTheLauncher) {
   Sleeper first;
   Sleeper second;
   const auto ring1 = MakeRing(first.pid(), 0, 2);
   const auto ring2 = MakeRing(second.pid(), 1, 2);
   ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 2; }));
-  first.End(SIGABRT);  // not SIGSEGV: sanitizers report that one of the child
+  first.End(SIGABRT);  // not SIGSEGV, which sanitizers report in the child
   ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
   second.End(SIGKILL);
   ASSERT_TRUE(RunUntil([&] {
@@ -401,8 +401,8 @@ TEST_F(AgentTest, EndsAfterTheFirstAreCausedByTheLauncher) {
   EXPECT_THAT(line.substr(line.rfind('\n') + 1), HasSubstr("\"rank\":1"));
 }
 
-// Ranks of Open MPI 4.1.0 crash when they lose their daemon.
-TEST_F(AgentTest, CrashAfterAnInterruptionIsNotTheRanksOwn) {
+// Ranks of Open MPI 4.1.0 crash when their daemon ends.
+TEST_F(AgentTest, CrashAfterAnInterruptionIsAttributedToTheLauncher) {
   Sleeper sleeper;
   const auto ring = MakeRing(sleeper.pid(), 0, 1);
   ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
@@ -412,8 +412,8 @@ TEST_F(AgentTest, CrashAfterAnInterruptionIsNotTheRanksOwn) {
   EXPECT_THAT(JournalText(), HasSubstr("\"by_launcher\":true"));
 }
 
-// `rollcall exec` saw how it ended before the agent did.
-TEST_F(AgentTest, CrashReportedByTheParentAfterAnInterruptionIsNotTheRanksOwn) {
+// `rollcall exec` observed the end of the rank before the agent did.
+TEST_F(AgentTest, CrashReportedByTheParentAfterAnInterruptionIsAttributedToTheLauncher) {
   Sleeper sleeper;
   const auto ring = MakeRing(sleeper.pid(), 0, 1);
   ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
@@ -429,7 +429,7 @@ TEST_F(AgentTest, CrashReportedByTheParentAfterAnInterruptionIsNotTheRanksOwn) {
   ASSERT_TRUE(RunUntil([&] { return JournalText().find("by_launcher") != std::string::npos; }));
 }
 
-TEST_F(AgentTest, AnswersASnapshotWithTheWholeRing) {
+TEST_F(AgentTest, AnswersASnapshotRequestWithTheWholeRing) {
   Sleeper sleeper;
   const auto ring = MakeRing(sleeper.pid(), 0, 2);
   ring->Enter(Operation::kBarrier, 9);
@@ -457,7 +457,7 @@ TEST_F(AgentTest, AnswersASnapshotWithTheWholeRing) {
   EXPECT_THAT(JournalText(), HasSubstr("\"quiet\""));
 }
 
-TEST_F(AgentTest, CompressesAnAnswerIfAllowed) {
+TEST_F(AgentTest, CompressesAnswersIfAllowed) {
   Sleeper sleeper;
   const auto ring = MakeRing(sleeper.pid(), 0, 2);
   ring->Enter(Operation::kBarrier, 9);
@@ -526,7 +526,7 @@ TEST_F(AgentTest, SendsSmallRingsInOneMessageAfterTheirJournalLines) {
   EXPECT_NE(lines.find("\"quiet\"", first + 1), std::string::npos);
 }
 
-// A job may run a thousand short programs: each has a ring of some MiB, and descriptors.
+// A job may run a thousand short programs, each with a ring of some MiB and several descriptors.
 TEST_F(AgentTest, RingsOfEndedProcessesUseOnlyTheMemoryTheyNeed) {
   agent_ = nullptr;
   agent_ = std::make_unique<Agent>(AgentOptions{.run_directory = run_.path(),
@@ -560,7 +560,7 @@ TEST_F(AgentTest, RingsOfEndedProcessesUseOnlyTheMemoryTheyNeed) {
   ASSERT_TRUE(RunUntil([&] { return blocks(files[0]) < 64; })) << blocks(files[0]);
   EXPECT_EQ(blocks(files[1]), before);
 
-  // Closed by then, and answered all the same.
+  // The agent has closed the ring by now, but must still send it.
   rpc::CollectorMessage request;
   request.mutable_snapshot()->set_request(5);
   transport_.Ask(request);
@@ -589,7 +589,7 @@ TEST_F(AgentTest, DeletedRingIsPreserved) {
   EXPECT_FALSE(std::filesystem::is_empty(run_.path() + "/rings"));
 }
 
-// Sends what the shim sends.
+// Sends a ring as the shim does.
 void SendRing(const std::string& socket_path, int ring_fd, AgentHello hello, size_t bytes) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address = {};
@@ -621,7 +621,7 @@ AgentHello HelloOf(const std::string& name) {
   return hello;
 }
 
-TEST_F(AgentTest, TakesAMemfdOverTheSocketAndKeepsIt) {
+TEST_F(AgentTest, ReceivesAMemfdOverTheSocketAndKeepsIt) {
   {
     FakeRing ring("", getpid(), ProcessStartTicks(getpid()), 0, 1);
     SendRing(run_.path() + "/" + kAgentSocket, ring.fd(), HelloOf("here-1-a.ring"),
@@ -632,7 +632,7 @@ TEST_F(AgentTest, TakesAMemfdOverTheSocketAndKeepsIt) {
   EXPECT_TRUE(std::filesystem::exists(run_.path() + "/rings/here-1-a.ring"));
 }
 
-TEST_F(AgentTest, RefusesOtherMessagesThanHello) {
+TEST_F(AgentTest, RefusesMessagesOtherThanHello) {
   FakeRing ring("", getpid(), ProcessStartTicks(getpid()), 0, 1);
   const std::string path = run_.path() + "/" + kAgentSocket;
   AgentHello wrong_magic = HelloOf("here-1-a.ring");
@@ -640,13 +640,13 @@ TEST_F(AgentTest, RefusesOtherMessagesThanHello) {
   SendRing(path, ring.fd(), wrong_magic, sizeof(AgentHello));
   SendRing(path, ring.fd(), HelloOf("../../escape.ring"), sizeof(AgentHello));
   SendRing(path, ring.fd(), HelloOf("here-1-b.ring"), sizeof(AgentHello) / 2);
-  // Behind them in the queue, so once it has come they have been refused.
+  // This message is the last in the queue: once it is received, the others have been refused.
   SendRing(path, ring.fd(), HelloOf("here-1-c.ring"), sizeof(AgentHello));
   ASSERT_TRUE(RunUntil([&] { return agent_->seen() > 0; }));
   EXPECT_EQ(agent_->seen(), 1u);
 }
 
-TEST_F(AgentTest, NamesAForeignFileAndReadsTheOthers) {
+TEST_F(AgentTest, ReadsRingsDespiteAForeignFile) {
   Sleeper sleeper;
   const int fd = open((run_.path() + "/rings/other.ring").c_str(), O_CREAT | O_WRONLY, 0600);
   ASSERT_EQ(ftruncate(fd, 8192), 0);
@@ -656,7 +656,7 @@ TEST_F(AgentTest, NamesAForeignFileAndReadsTheOthers) {
   EXPECT_EQ(agent_->seen(), 2u);
 }
 
-TEST_F(AgentTest, EndsOnShutdown) {
+TEST_F(AgentTest, ShutsDownOnRequest) {
   rpc::CollectorMessage message;
   message.mutable_shutdown()->set_keep(false);
   transport_.Ask(message);

@@ -10,21 +10,21 @@ namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
 
-// A node and a collector with the network between them. Times in milliseconds; the collector's
-// clock is the true one.
+// A node and a collector that communicate over a network. Times are in milliseconds; the
+// collector's clock is correct.
 class Exchange {
  public:
   explicit Exchange(int64_t ahead_ms) : ahead_ms_(ahead_ms) {}
 
   void SetClock(int64_t ahead_ms) { ahead_ms_ = ahead_ms; }
 
-  // "offset ± error" of what is to be journaled, or "-".
+  // Returns "offset ± error" of the estimate to journal, or "-" if there is none.
   std::string At(int64_t asked_ms, int64_t there_ms, int64_t back_ms) {
     const ClockReading asked = Read(asked_ms);
     const ClockReading answered = Read(asked_ms + there_ms + back_ms);
     return Text(estimate_.Add(asked, (kEpoch + asked_ms + there_ms) * kNsPerMs, answered));
   }
-  // The clock is set while the answer is on its way.
+  // The node's clock is set while the answer is in transit.
   std::string SetMeanwhile(int64_t asked_ms, int64_t ahead_ms) {
     const ClockReading asked = Read(asked_ms);
     SetClock(ahead_ms);
@@ -47,7 +47,7 @@ class Exchange {
   int64_t ahead_ms_;
 };
 
-TEST(ClockEstimate, ErrorIsAtMostHalfTheRoundTrip) {
+TEST(ClockEstimate, ErrorIsHalfTheRoundTripPlusAMargin) {
   EXPECT_EQ(Exchange(-10'000).At(0, 2, 2), "-10000 ± 7") << "5 ms are for what comes later";
   EXPECT_EQ(Exchange(500).At(0, 40, 0), "480 ± 25");
   EXPECT_EQ(Exchange(500).At(0, 0, 40), "520 ± 25");
@@ -72,7 +72,7 @@ TEST(ClockEstimate, IsJournaledOnlyIfItChanged) {
   for (int64_t at_s = 1; at_s < 100; ++at_s) EXPECT_EQ(exchange.At(at_s * 1000, 1, 1), "-");
 }
 
-TEST(ClockEstimate, FollowsAClockThatDrifts) {
+TEST(ClockEstimate, FollowsADriftingClock) {
   Exchange exchange(500);
   EXPECT_EQ(exchange.At(0, 1, 1), "500 ± 6");
   exchange.SetClock(504);

@@ -9,9 +9,9 @@
 namespace rollcall::agent {
 namespace {
 
-// A process that was killed, and that nobody has waited for: the state of a rank under the look of
-// an agent that has not heard of its end.
-TEST(LiveStacksTest, EndedThreadKeepsItsLastStack) {
+// A process that has ended and for which no process has waited: the agent may sample a rank in this
+// state before it learns that the rank has ended.
+TEST(LiveStacksTest, EndedProcessHasNoStacks) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) _exit(0);

@@ -7,9 +7,9 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-// Looks every 100 ms, from `from_ms` to `to_ms`, at a thread that polls `polls_per_s` times a
-// second and uses `cpu_per_s` seconds of CPU time a second.
-// The share `inside` of the time passes inside of polls.
+// Samples, every 100 ms from `from_ms` to `to_ms`, a thread that polls `polls_per_s` times per
+// second and uses `cpu_per_s` seconds of CPU time per second. The thread spends the share `inside`
+// of its time inside polls.
 void Watch(PollWatch* watch, int64_t from_ms, int64_t to_ms, uint64_t polls_per_s, double cpu_per_s,
            uint64_t streak = 1, double inside = 0) {
   for (int64_t ms = from_ms; ms <= to_ms; ms += 100) {
@@ -28,37 +28,37 @@ TEST(PollWatchTest, BusyLoopIsTightFromASecondBeforeItsFirstSample) {
   EXPECT_EQ(watch.TightSince(), (500 - 1000) * kMs);
 }
 
-TEST(PollWatchTest, SleepsOfAMillisecondBetweenPollsAreTight) {
+TEST(PollWatchTest, PollsWithSleepsOfOneMillisecondBetweenThemAreTight) {
   PollWatch watch;
   Watch(&watch, 500, 5000, 900, 0.03);
   EXPECT_EQ(watch.TightSince(), (500 - 1000) * kMs);
 }
 
-TEST(PollWatchTest, SleepsOf150MillisecondsBetweenPollsAreTight) {
+TEST(PollWatchTest, PollsWithSleepsOf150MillisecondsBetweenThemAreTight) {
   PollWatch watch;
   Watch(&watch, 500, 5000, 6, 0.001);
   EXPECT_EQ(watch.TightSince(), (500 - 1000) * kMs);
 }
 
-TEST(PollWatchTest, PollsThatAreSlowThemselvesAreTight) {
+TEST(PollWatchTest, SlowPollsAreTight) {
   PollWatch watch;
   Watch(&watch, 500, 5000, 50'000, 1.0, 1, 0.9);
   EXPECT_TRUE(watch.TightSince());
 }
 
-TEST(PollWatchTest, SomeMicrosecondsOfWorkPerPollAreNotTight) {
+TEST(PollWatchTest, PollsWithSomeMicrosecondsOfWorkBetweenThemAreNotTight) {
   PollWatch watch;
   Watch(&watch, 500, 5000, 300'000, 1.0, 1, 0.1);
   EXPECT_FALSE(watch.TightSince());
 }
 
-TEST(PollWatchTest, ShortSleepsThatCostSomeProcessorTimeAreTight) {
+TEST(PollWatchTest, PollsWithShortSleepsThatUseSomeProcessorTimeAreTight) {
   PollWatch watch;
   Watch(&watch, 500, 5000, 18'000, 0.09, 1, 0.01);
   EXPECT_TRUE(watch.TightSince());
 }
 
-TEST(PollWatchTest, WorkBetweenPollsIsNotTight) {
+TEST(PollWatchTest, PollsWithWorkBetweenThemAreNotTight) {
   PollWatch watch;
   Watch(&watch, 500, 5000, 3, 1.0);
   EXPECT_FALSE(watch.TightSince());
@@ -73,7 +73,7 @@ TEST(PollWatchTest, ResultIsUnknownForTheFirstSecond) {
 TEST(PollWatchTest, WorkBetweenPollsRestartsTheMeasurement) {
   PollWatch watch;
   Watch(&watch, 0, 5000, 1000, 0.01);
-  // Two seconds of work with as many polls, then as before.
+  // The thread works for two seconds and polls as often as before; then it stops working.
   for (int64_t ms = 5100; ms <= 7000; ms += 100) {
     watch.Add({.at_ns = ms * kMs,
                .streak = 1,
@@ -106,7 +106,7 @@ TEST(PollWatchTest, SecondWithoutAPollIsNotTight) {
   EXPECT_FALSE(watch.TightSince());
 }
 
-// Of each second it is ready to run for `ready` seconds and runs for a twentieth.
+// In each second the thread is ready to run for `ready` seconds and runs for a twentieth of it.
 std::optional<int64_t> TightSinceWhereStarved(double ready) {
   PollWatch watch;
   for (int64_t ms = 0; ms <= 20000; ms += 100) {
@@ -124,7 +124,7 @@ TEST(PollWatchTest, TimeWithoutAProcessorDoesNotCount) {
   EXPECT_EQ(TightSinceWhereStarved(0.25), (5000 - 1000) * kMs);
 }
 
-TEST(PollWatchTest, HalfOfTheTimeAlwaysCounts) {
+TEST(PollWatchTest, AtLeastHalfOfTheTimeCounts) {
   EXPECT_EQ(TightSinceWhereStarved(0.9), (10000 - 1000) * kMs);
 }
 

@@ -27,7 +27,7 @@ UniqueFd FileOf(const Bytes& bytes) {
   return fd;
 }
 
-// A ring with something in every table, some of it free, being written or damaged.
+// Returns a ring with entries in every table; some are free, incomplete or damaged.
 RingFileBuilder MakeRandomRing(std::mt19937_64* random) {
   const auto below = [random](uint64_t limit) { return (*random)() % limit; };
   RingFileBuilder ring = MakeFullRing();
@@ -61,7 +61,7 @@ RingFileBuilder MakeRandomRing(std::mt19937_64* random) {
   return ring;
 }
 
-// Changes the list of sections or the length of the file, as damage does.
+// Damages the list of sections or the length of the file.
 void Damage(std::mt19937_64* random, Bytes* bytes) {
   const auto below = [random](uint64_t limit) { return (*random)() % limit; };
   const size_t section = offsetof(ring::FileHeader, sections) + below(12) * sizeof(ring::Section);
@@ -87,7 +87,7 @@ void Damage(std::mt19937_64* random, Bytes* bytes) {
   }
 }
 
-TEST(RingSampler, CountsTheActivityThatTheReaderCounts) {
+TEST(RingSampler, CountsTheSameActivityAsTheReader) {
   std::mt19937_64 random(1);  // NOLINT(cert-msc51-cpp): the same rings in every run
   std::set<uint64_t> figures;
   for (int run = 0; run < 2000; ++run) {
@@ -149,8 +149,8 @@ TEST(RingSampler, CallThatIsLeavingItsSlotDoesNotBlock) {
   EXPECT_THAT(sample.blocked, SizeIs(0));
 }
 
-// The shim sets since_ticks to 0 where a poll was successful. A thread that never returned from
-// another call has no end that such a 0 would lie before.
+// The shim sets since_ticks to 0 after a successful poll. If the thread has never returned from
+// another call, last_end_ticks is 0 too, so a comparison of the two cannot show the success.
 TEST(RingSampler, ThreadWhoseLastPollSucceededIsNotPolling) {
   RingFileBuilder ring(0, 1);
   ring.AddThread(1);

@@ -15,7 +15,7 @@ constexpr uint32_t kSerialized = 2;
 constexpr uint32_t kMultiple = 3;
 constexpr int64_t kMillisecond = 1'000'000;
 
-// A process of three threads, which have used 100, 20 and 3 ns of CPU time.
+// A process with three threads, which have used 100, 20 and 3 ns of CPU time.
 class ThreadWatchTest : public ::testing::Test {
  protected:
   ThreadWatchTest() {
@@ -45,13 +45,13 @@ TEST_F(ThreadWatchTest, ThreadInsideACallIsNotComputing) {
   EXPECT_EQ(CpuOutside(), 20);
 }
 
-TEST_F(ThreadWatchTest, BelowMultipleThreadsInsideACallDoNotWaitForOthers) {
+TEST_F(ThreadWatchTest, NoThreadIsComputingDuringACallBelowThreadMultiple) {
   sample_.thread_level = kSerialized;
   sample_.blocked = {{.tid = 42}};
   EXPECT_EQ(CpuOutside(), 0);
 }
 
-TEST_F(ThreadWatchTest, TightPollerIsNotComputingAndItsWorkersAre) {
+TEST_F(ThreadWatchTest, TightPollerIsNotComputingButItsWorkersAre) {
   sample_.thread_level = kSerialized;
   for (int64_t ms = 0; ms <= 2000; ms += 100) {
     sample_.polling = {{.tid = 42, .streak = 1, .polls = static_cast<uint64_t>(ms)}};
@@ -60,7 +60,7 @@ TEST_F(ThreadWatchTest, TightPollerIsNotComputingAndItsWorkersAre) {
   }
 }
 
-TEST_F(ThreadWatchTest, ThreadsWithoutARecordMayActAtAnyTime) {
+TEST_F(ThreadWatchTest, UnrecordedThreadsCountAsCallers) {
   sample_.threads_unrecorded = 1;
   EXPECT_EQ(watch_.SampleOthers(proc_, 42, sample_), OtherThreads::kCallers);
 }

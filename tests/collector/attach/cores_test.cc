@@ -117,7 +117,7 @@ TEST_F(FindCoresTest, SamplesEachCoreOnce) {
   const FoundCores found = Find();
   ASSERT_THAT(found.jobs, SizeIs(1));
   std::vector<std::string> problems;
-  const std::vector<ObservedRank> observed = LookAtCores(found.jobs[0], true, &problems);
+  const std::vector<ObservedRank> observed = SampleCores(found.jobs[0], true, &problems);
   ASSERT_THAT(observed, SizeIs(1));
   ASSERT_TRUE(observed[0].core.has_value());
   EXPECT_EQ(observed[0].core->file, "core.1");

@@ -403,10 +403,10 @@ TEST(AttachJudge, ThreadWithUserFramesIsNotALibraryThread) {
   const Standings standings = job.Stand();
   std::vector<bool> of_library;
   for (const LiveStack& stack : standings.trace.processes[0].live_stacks) {
-    ThreadLook look;
-    for (const SourceFrame& frame : stack.frames) look.frames.push_back({frame});
-    look.whole = true;
-    of_library.push_back(IsOfLibrary(look));
+    ThreadSample sample;
+    for (const SourceFrame& frame : stack.frames) sample.frames.push_back({frame});
+    sample.whole = true;
+    of_library.push_back(IsOfLibrary(sample));
   }
   EXPECT_THAT(of_library, ElementsAre(false, false, false, true));
 }

@@ -84,9 +84,9 @@ class ObservedJob {
     explicit RankText(ObservedRank* rank) : rank_(rank) {}
     // It is blocked in the system call with the number `call`.
     RankText& Asleep(int64_t call = 0) {
-      for (RankLook* look : {&rank_->first, &rank_->second}) {
-        look->state->threads[0].blocked_call = BlockedCall{.number = call};
-        look->state->threads[0].state = RunState::kSleeping;
+      for (RankSample* sample : {&rank_->first, &rank_->second}) {
+        sample->state->threads[0].blocked_call = BlockedCall{.number = call};
+        sample->state->threads[0].state = RunState::kSleeping;
       }
       rank_->second.state->threads[0].cpu_ns = rank_->first.state->threads[0].cpu_ns;
       return *this;
@@ -129,9 +129,9 @@ class ObservedJob {
     }
     // Digests of registers and stack at several moments of the first and of the second sample.
     RankText& States(const std::vector<uint64_t>& first, const std::vector<uint64_t>& second) {
-      for (const auto& [look, digests] :
+      for (const auto& [sample, digests] :
            {std::pair(&rank_->first, &first), std::pair(&rank_->second, &second)}) {
-        ThreadLook& thread = look->threads[0];
+        ThreadSample& thread = sample->threads[0];
         thread.digest = digests->front();
         thread.more_digests.assign(digests->begin() + 1, digests->end());
       }
@@ -154,14 +154,14 @@ class ObservedJob {
     }
     // The outermost frames are not known.
     RankText& Cut() {
-      for (RankLook* look : {&rank_->first, &rank_->second}) look->threads[0].whole = false;
+      for (RankSample* sample : {&rank_->first, &rank_->second}) sample->threads[0].whole = false;
       return *this;
     }
     // In an uninterruptible wait.
     RankText& InKernel() {
       Asleep();
-      for (RankLook* look : {&rank_->first, &rank_->second}) {
-        look->state->threads[0].state = RunState::kDiskWait;
+      for (RankSample* sample : {&rank_->first, &rank_->second}) {
+        sample->state->threads[0].state = RunState::kDiskWait;
       }
       return *this;
     }
@@ -190,12 +190,12 @@ class ObservedJob {
     // Another thread of the rank.
     RankText& Thread(const std::string& stack) {
       const auto tid = static_cast<pid_t>(1000 + rank_->first.threads.size());
-      for (RankLook* look : {&rank_->first, &rank_->second}) {
-        ThreadLook& thread = look->threads.emplace_back();
+      for (RankSample* sample : {&rank_->first, &rank_->second}) {
+        ThreadSample& thread = sample->threads.emplace_back();
         thread.tid = tid;
         thread.frames = StackOf(stack);
         thread.whole = true;
-        ThreadState& state = look->state->threads.emplace_back();
+        ThreadState& state = sample->state->threads.emplace_back();
         state.tid = tid;
         state.state = RunState::kSleeping;
       }
@@ -203,17 +203,17 @@ class ObservedJob {
     }
     // A process that it started.
     RankText& Helper(const std::string& stack) {
-      ThreadLook& helper = rank_->second.helpers.emplace_back();
+      ThreadSample& helper = rank_->second.helpers.emplace_back();
       helper.tid = 4711;
       helper.frames = StackOf(stack);
       return *this;
     }
     // It did not stop in time.
     RankText& Unseen(RunState state) {
-      for (RankLook* look : {&rank_->first, &rank_->second}) {
-        look->threads[0].frames.clear();
-        look->threads[0].detail = "the thread did not stop in time";
-        look->state->state = state;
+      for (RankSample* sample : {&rank_->first, &rank_->second}) {
+        sample->threads[0].frames.clear();
+        sample->threads[0].detail = "the thread did not stop in time";
+        sample->state->state = state;
       }
       return *this;
     }
@@ -226,9 +226,9 @@ class ObservedJob {
       return *this;
     }
     RankText& Hidden(const std::string& why) {
-      for (RankLook* look : {&rank_->first, &rank_->second}) {
-        look->threads.clear();
-        look->error = why;
+      for (RankSample* sample : {&rank_->first, &rank_->second}) {
+        sample->threads.clear();
+        sample->error = why;
       }
       return *this;
     }
@@ -255,21 +255,21 @@ class ObservedJob {
     ObservedRank& observed = observed_.emplace_back();
     observed.rank = found;
     uint64_t second = 0;
-    for (RankLook* look : {&observed.first, &observed.second}) {
-      ThreadLook& thread = look->threads.emplace_back();
+    for (RankSample* sample : {&observed.first, &observed.second}) {
+      ThreadSample& thread = sample->threads.emplace_back();
       thread.tid = found.pid;
       thread.frames = StackOf(stack);
       thread.whole = true;
       thread.digest = 5;
-      look->other_threads = OtherThreads::kWait;
-      look->io_bytes = 1'000'000;
-      look->state.emplace();
-      look->state->pid = found.pid;
-      look->state->sampled_ns = 1'000'000'000 * ++second;
-      ThreadState& state = look->state->threads.emplace_back();
+      sample->other_threads = OtherThreads::kWait;
+      sample->io_bytes = 1'000'000;
+      sample->state.emplace();
+      sample->state->pid = found.pid;
+      sample->state->sampled_ns = 1'000'000'000 * ++second;
+      ThreadState& state = sample->state->threads.emplace_back();
       state.tid = found.pid;
       state.state = RunState::kRunning;
-      state.cpu_ns = look->state->sampled_ns;
+      state.cpu_ns = sample->state->sampled_ns;
     }
     return RankText(&observed);
   }

@@ -21,11 +21,11 @@ Report Found(Certainty certainty) {
 }
 
 TEST(AttachRecords, RecordsTellMoreUnlessLessCertain) {
-  EXPECT_TRUE(TellsMore(Found(Certainty::kProven), Found(Certainty::kLikely)));
-  EXPECT_TRUE(TellsMore(Found(Certainty::kLikely), Found(Certainty::kLikely)));
-  EXPECT_FALSE(TellsMore(Found(Certainty::kInconclusive), Found(Certainty::kSuspected)));
-  EXPECT_TRUE(TellsMore(Found(Certainty::kInconclusive), {}));
-  EXPECT_FALSE(TellsMore({}, {}));
+  EXPECT_TRUE(IsMoreInformative(Found(Certainty::kProven), Found(Certainty::kLikely)));
+  EXPECT_TRUE(IsMoreInformative(Found(Certainty::kLikely), Found(Certainty::kLikely)));
+  EXPECT_FALSE(IsMoreInformative(Found(Certainty::kInconclusive), Found(Certainty::kSuspected)));
+  EXPECT_TRUE(IsMoreInformative(Found(Certainty::kInconclusive), {}));
+  EXPECT_FALSE(IsMoreInformative({}, {}));
 }
 
 FoundJob JobOf(std::initializer_list<pid_t> pids) {

@@ -208,12 +208,12 @@ TEST(AttachStacks, FieldListsCoverEveryMember) {
     EXPECT_EQ(Count(a, b, c), kListed<CoreEnd>);
   }
   {
-    const auto& [a, b, c, d, e, f] = RankLook{};
-    EXPECT_EQ(Count(a, b, c, d, e, f), kListed<RankLook>);
+    const auto& [a, b, c, d, e, f] = RankSample{};
+    EXPECT_EQ(Count(a, b, c, d, e, f), kListed<RankSample>);
   }
   {
-    const auto& [a, b, c, d, e, f, g, h, i] = ThreadLook{};
-    EXPECT_EQ(Count(a, b, c, d, e, f, g, h, i), kListed<ThreadLook>);
+    const auto& [a, b, c, d, e, f, g, h, i] = ThreadSample{};
+    EXPECT_EQ(Count(a, b, c, d, e, f, g, h, i), kListed<ThreadSample>);
   }
   {
     const auto& [a, b, c, d] = NearbyCall{};
@@ -462,8 +462,8 @@ TEST(AttachJobStacks, IgnoresDifferentBuildsOfALibrary) {
   a.ranks.resize(1);
   b.ranks.erase(b.ranks.begin());
   for (HostStacks* host : {&a, &b}) {
-    for (RankLook* look : {&host->ranks[0].first, &host->ranks[0].second}) {
-      LiveFrame& outermost = look->threads[0].frames.back();
+    for (RankSample* sample : {&host->ranks[0].first, &host->ranks[0].second}) {
+      LiveFrame& outermost = sample->threads[0].frames.back();
       outermost.build_id = host->host;
       outermost.frame.vaddr = host == &a ? 1000 : 2000;
     }

@@ -1,5 +1,4 @@
-// What a ring says of operations on devices, by the host's waits and by the devices' own marks, as
-// the trace has it.
+// Which operations on devices a trace shows as open, derived from the marks in the rings.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +19,7 @@ using ::testing::IsEmpty;
 constexpr uint64_t kStream = 0x10;
 constexpr uint32_t kUid = 1;
 
-// Rank `rank` of 2 has enqueued `calls` reductions on one stream, and its host knows of none.
+// Rank `rank` of 2 has enqueued `calls` reductions on one stream; its host has seen none complete.
 RingFileBuilder Ring(int32_t rank, uint64_t calls) {
   RingFileBuilder builder(rank, 2);
   builder.AddThread(1);
@@ -74,8 +73,8 @@ TEST(DeviceMarks, OutstandingMarkMeansThatItsLaunchIsOpen) {
   EXPECT_EQ(trace.members[trace.communicators[0].members[1]].completed, 1u);
 }
 
-// The second launch has none: what is not told is taken to be as good as it can be.
-TEST(DeviceMarks, MissingMarkAccusesNoRank) {
+// The second launch of the other rank has no mark: without evidence it counts as complete.
+TEST(DeviceMarks, LaunchWithoutAMarkCountsAsComplete) {
   RingFileBuilder fast = Ring(0, 2);
   RingFileBuilder other = Ring(1, 2);
   fast.marks = {MarkBehind(1, true), MarkBehind(2, true)};

@@ -1,6 +1,6 @@
-// Operations on devices, one rank a line: "A1 B1" calls collective 1 on A, then on B, on one
-// stream; what stands in brackets is one group; ">2" sends to rank 2, "<2" receives; "/" goes on on
-// another stream.
+// Operations on devices, one line per rank: "A1 B1" calls collective 1 on A, then collective 1 on
+// B, on one stream; brackets enclose a group; ">2" sends to rank 2, "<2" receives from it; "/"
+// continues on another stream.
 #include "collector/import/device_work.h"
 
 #include <gmock/gmock.h>
@@ -116,7 +116,7 @@ TEST_F(DeviceWorkTest, StreamStopsAtTheFirstOperationThatAMemberLacks) {
   EXPECT_NE(trace_.members[0].events[1].end_ns, kNoTime);
 }
 
-TEST_F(DeviceWorkTest, OppositeOrderStopsOneStreamAndNotTwo) {
+TEST_F(DeviceWorkTest, OppositeOrderOnOneStreamStopsIt) {
   Rank("A1 B1");
   Rank("B1 A1");
   Analyze();
@@ -124,7 +124,7 @@ TEST_F(DeviceWorkTest, OppositeOrderStopsOneStreamAndNotTwo) {
   EXPECT_THAT(Open(1), ElementsAre("B1", "A1"));
 }
 
-TEST_F(DeviceWorkTest, OppositeOrderOnTwoStreamsPasses) {
+TEST_F(DeviceWorkTest, OppositeOrderOnTwoStreamsCompletes) {
   Rank("A1 / B1");
   Rank("B1 / A1");
   Analyze();
@@ -132,7 +132,7 @@ TEST_F(DeviceWorkTest, OppositeOrderOnTwoStreamsPasses) {
   EXPECT_THAT(Open(1), ElementsAre());
 }
 
-// Devices that are slow in it, not two orders.
+// The devices are slow in one operation; their order is the same.
 TEST_F(DeviceWorkTest, WaitingHostsHaveTheSameOperationOpen) {
   Rank("A1 / B1");
   Rank("B1 / A1");
@@ -152,7 +152,7 @@ TEST_F(DeviceWorkTest, CompleteOperationsOnTwoStreamsHaveOneOrderOnAllRanks) {
   EXPECT_THAT(Open(1), ElementsAre("A1", "B1"));
 }
 
-// The second stream may wait for the first, by an event that is not on record.
+// The second stream may wait for the first through an event that is not recorded.
 TEST_F(DeviceWorkTest, EarliestIncompleteCallOfTwoStreamsIsFirst) {
   Rank("B1 / A1");
   Rank("A1");
@@ -176,7 +176,7 @@ TEST_F(DeviceWorkTest, WithoutAGroupTwoSendsWaitForEachOther) {
   EXPECT_THAT(Open(1), ElementsAre(">0", "<0"));
 }
 
-TEST_F(DeviceWorkTest, MessagesMeetInOrder) {
+TEST_F(DeviceWorkTest, MessagesMatchInOrder) {
   Rank(">1 >1");
   Rank("<0");
   Analyze();
@@ -193,7 +193,7 @@ TEST_F(DeviceWorkTest, OperationsInAnOpenGroupAreNotEnqueued) {
   EXPECT_THAT(Open(1), ElementsAre("A1 held"));
 }
 
-TEST_F(DeviceWorkTest, MarksOfTheDeviceDecide) {
+TEST_F(DeviceWorkTest, DeviceMarksDetermineCompletion) {
   Rank("A1 A2");
   Rank("A1 A2");
   calls_[0].done = calls_[2].done = calls_[3].done = true;
@@ -213,7 +213,7 @@ TEST_F(DeviceWorkTest, OpenGroupWaitsForItsOperationThatLacksAMember) {
   EXPECT_THAT(Open(0), ElementsAre("<2"));
 }
 
-// The other side's launch is known to be open by itself.
+// The launch of rank 1 is known to be open, and the receive is its only operation.
 TEST_F(DeviceWorkTest, OpenGroupHasNoOperationCompleteThatAnotherHasOpenAlone) {
   Rank("[ >1 <2 ]");
   Rank("<0");
@@ -224,7 +224,7 @@ TEST_F(DeviceWorkTest, OpenGroupHasNoOperationCompleteThatAnotherHasOpenAlone) {
   EXPECT_THAT(Open(1), ElementsAre("<0"));
 }
 
-// Everybody passes something on, and rank 1's device does not get through its send.
+// Each rank sends to the next one, and the device of rank 1 does not complete its send.
 TEST_F(DeviceWorkTest, OpenGroupWaitsForTheOperationThatAnotherHasOpen) {
   Rank("[ >1 <2 ]");
   Rank("[ >2 <0 ]");
@@ -242,7 +242,7 @@ TEST_F(DeviceWorkTest, WaitingHostMeansThatTheLastOperationIsNotComplete) {
   waits_.push_back({.process = 0, .stream = 1, .any_stream = false, .launch = 2});
   Analyze();
   EXPECT_THAT(Open(0), ElementsAre("A2"));
-  EXPECT_THAT(Open(1), ElementsAre("A2"));  // nothing said that it is complete there
+  EXPECT_THAT(Open(1), ElementsAre("A2"));  // nothing shows that it is complete there
 }
 
 TEST_F(DeviceWorkTest, WaitingHostDoesNotContradictKnownCompletions) {
@@ -273,8 +273,8 @@ TEST_F(DeviceWorkTest, LaterOperationsOfTheStreamAreNotComplete) {
   EXPECT_THAT(Open(0), ElementsAre("A1", "A2"));
 }
 
-// Its record is gone, and it has called it: nothing says that it is late.
-TEST_F(DeviceWorkTest, LostRecordAccusesNoRank) {
+// The record of rank 1's call is lost, but its member has counted the call: the rank is not late.
+TEST_F(DeviceWorkTest, CallWithALostRecordIsNotMissing) {
   Rank("A1 A2");
   Rank("A1 A2");
   calls_.erase(calls_.begin() + 2);
@@ -282,7 +282,7 @@ TEST_F(DeviceWorkTest, LostRecordAccusesNoRank) {
   EXPECT_THAT(Open(0), ElementsAre());
 }
 
-// The abort frees its own stream, and nobody else's.
+// The abort ends the operation only in the stream of its own rank.
 TEST_F(DeviceWorkTest, AbortedOperationIsNeitherOpenNorComplete) {
   Rank("A1 B1");
   Rank("A1 B1");

@@ -106,7 +106,7 @@ TEST(Journal, ReadsBackEveryEvent) {
   ASSERT_THAT(journal.events, SizeIs(std::variant_size_v<JournalEvent>));
   std::string again;
   for (const JournalEvent& event : journal.events) again += FormatJournalLine(event);
-  // The line break in an argument is a control character, which reading replaces.
+  // An argument contains a line break. This is a control character, which reading replaces.
   const size_t at = text.find("\\n");
   ASSERT_NE(at, std::string::npos);
   text.replace(at, 2, "\xef\xbf\xbd");
@@ -125,7 +125,7 @@ TEST(Journal, IgnoresATruncatedLastLine) {
   for (size_t size = 0; size < second.size(); ++size) {
     const Journal journal = ReadJournalText(first + second.substr(0, size));
     EXPECT_THAT(journal.problems, IsEmpty()) << size;
-    // Only its line break is missing: it is whole.
+    // If only its line break is missing, the line is complete.
     EXPECT_EQ(journal.events.size(), size + 1 == second.size() ? 2u : 1u) << size;
   }
 }
@@ -195,7 +195,7 @@ TEST(Journal, WritersDoNotMixTheirLines) {
   for (int i = 0; i < kWriters; ++i) {
     threads.emplace_back([&, i] {
       std::string error;
-      auto writer = JournalWriter::Open(file, &error);  // its own descriptor, as a process has
+      auto writer = JournalWriter::Open(file, &error);  // each writer has its own descriptor
       ASSERT_TRUE(writer.has_value()) << error;
       const std::vector<std::string> command(static_cast<size_t>(1 + 50 * i), "argument");
       for (int k = 0; k < kLines; ++k)
@@ -282,7 +282,7 @@ TEST_F(ApplyTest, MostSpecificLineDecidesHowAProcessEnded) {
   EXPECT_EQ(trace.processes[0].taken_at_ns, 200);
 }
 
-TEST_F(ApplyTest, LastSampleOfAThreadCounts) {
+TEST_F(ApplyTest, LastSampleOfAThreadIsUsed) {
   LiveStack early;
   early.tid = 5;
   early.state = "running";

@@ -85,7 +85,7 @@ TEST_F(LoadInputsTest, LoadsRingsAndJournal) {
   EXPECT_EQ(machine_.waits, 0) << "nobody lives, nothing to wait for";
 }
 
-// Two nodes' run directories below one, of which the second one's clock is 10 s behind.
+// One directory with the run directories of two nodes. The clock of the second node is 10 s behind.
 class ClocksTest : public LoadInputsTest {
  protected:
   static constexpr int64_t kEndNs = 1'700'000'000'000'000'000;
@@ -107,8 +107,8 @@ class ClocksTest : public LoadInputsTest {
     std::ofstream file(dir_ / node / "journal.jsonl");
     for (const JournalEvent& event : events) file << FormatJournalLine(event);
   }
-  // "rank@milliseconds" in the order of the ends, and how much earlier than the first rank's calls
-  // each one's are, in milliseconds.
+  // "rank@end/difference", in the order of the ends. The difference is how much earlier the rank's
+  // calls are than those of the first rank. All times are in milliseconds.
   std::string Ends(const Trace& trace) const {
     std::map<uint32_t, std::string> ends;
     for (const Process& process : trace.processes) {
@@ -168,7 +168,7 @@ TEST_F(LoadInputsTest, EndedProcessIsQuietOnlyIfTheJournalSaysSo) {
 
 TEST_F(LoadInputsTest, SamplesLivingProcessesTwice) {
   for (int32_t rank = 0; rank < 3; ++rank) WriteRing(rank, 3);
-  machine_.processes = {{100, 5000}, {101, 5000}, {102, 6000}};  // pid 102 is somebody else now
+  machine_.processes = {{100, 5000}, {101, 5000}, {102, 6000}};  // pid 102 was reused
   machine_.meanwhile = [&] {
     RingFileBuilder moved = MakeFullRing(1, 3);
     moved.threads[0].calls_ended++;
@@ -213,7 +213,7 @@ TEST_F(LoadInputsTest, ProcessesOnOtherHostsAreUnknown) {
   EXPECT_FALSE(trace.processes[0].quiet);
 }
 
-// Of a container, say. That it has ended would be a guess.
+// For example, the namespace of a container. Nothing shows whether the process has ended.
 TEST_F(LoadInputsTest, ProcessesInAHiddenPidNamespaceAreUnknown) {
   RingFileBuilder ring = MakeFullRing(0, 1);
   ring.header.pid_namespace = FakeMachine::kHiddenNamespace;
@@ -266,8 +266,8 @@ TEST_F(LoadInputsTest, RecognizesFormatsByContent) {
               ElementsAre(ProblemCode::kUnreadable));
 }
 
-// The formats exclude each other by content; what a person asked for is a journal only if it is
-// nothing else.
+// The contents of a file fit at most one format. A file that the user named is read as a journal if
+// its contents fit no other format.
 TEST(InputFormat, DetectedByContentBeforeName) {
   const auto find = [](const std::string& name, const std::string& text, bool asked_for) {
     const std::vector<uint8_t> bytes(text.begin(), text.end());

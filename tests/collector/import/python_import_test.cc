@@ -20,7 +20,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// A ring of one barrier, called from MPI.so, called by the given Python frames, innermost first.
+// A ring with one barrier, which MPI.so called; the given Python frames, innermost first, called
+// MPI.so.
 class PythonRing {
  public:
   PythonRing() : builder_(0, 1) {
@@ -105,7 +106,7 @@ TEST(PythonImport, InstructionsOfOneLineAreOneCallSite) {
 TEST(PythonImport, FileOfVersion10HasNoPythonFrames) {
   PythonRing ring;
   ring.builder_.header.version_minor = 0;
-  ring.builder_.header.python_state = 77;  // reserved then: may hold anything
+  ring.builder_.header.python_state = 77;  // reserved in that version: may have any value
   const Trace trace = ring.Build(ring.Path({RingFileBuilder::PythonFrame(ring.step_, 0, true)}));
   EXPECT_THAT(Frames(trace, PathOf(trace)), ElementsAre("/lib/MPI.so", "/usr/bin/python3.11"));
   EXPECT_EQ(trace.call_paths[PathOf(trace)].python_end, ring::PythonEnd::kNone);
@@ -151,7 +152,8 @@ TEST(PythonImport, UnknownPartsOfAFrameAreMarked) {
                   "<module> /src/train.py:0 its line table was not kept"));
   ASSERT_THAT(Codes(trace.problems), ElementsAre(ProblemCode::kDamaged, ProblemCode::kDamaged));
   EXPECT_THAT(trace.problems[0].message, HasSubstr("Python code 76, of 3"));
-  // The file's offset of the frame's word: header, native frames, one Python frame before it.
+  // The file offset of the frame's word, which follows the header, the native frames and one Python
+  // frame.
   const RingFileBuilder::Bytes bytes = ring.builder_.Build();
   const auto paths = GetAt<ring::Section>(bytes, SectionAt(bytes, ring::SectionKind::kCallPaths));
   EXPECT_EQ(trace.problems[0].offset, static_cast<int64_t>(paths.offset + (path + 2 + 2 + 1) * 8));

@@ -1,4 +1,4 @@
-// The way from rings that a test has made to what is read of them.
+// Reads the rings that a test has made, as snapshots or as a trace.
 #ifndef ROLLCALL_TESTS_COLLECTOR_IMPORT_READ_RINGS_H_
 #define ROLLCALL_TESTS_COLLECTOR_IMPORT_READ_RINGS_H_
 
@@ -18,7 +18,7 @@ inline RingSnapshot Read(const RingFileBuilder::Bytes& bytes) {
   return ReadRing(source, "x.ring");
 }
 
-// The trace of one file a process.
+// The trace of one file per process.
 inline Trace TraceOf(const std::vector<RingFileBuilder::Bytes>& files) {
   RingTraceBuilder builder;
   for (const RingFileBuilder::Bytes& bytes : files) builder.Add(Read(bytes));

@@ -93,7 +93,7 @@ TEST(RingReader, DropsARecordThatIsBeingOverwritten) {
   RingFileBuilder builder(0, 1);
   builder.AddThread(1, 4, 4);
   for (uint64_t i = 0; i < 6; ++i) builder.Append(0, builder.MakeRecord(Operation::kBarrier, i));
-  builder.records[2].lock = 2 * 6 + 1;  // record 6 begun in the slot of record 2
+  builder.records[2].lock = 2 * 6 + 1;  // record 6 is being written over record 2
   builder.records[2].start_ticks = 777;
   const RingSnapshot ring = Read(builder.Build());
   EXPECT_EQ(ring.threads[0].calls[0].lost, 3u);
@@ -118,7 +118,7 @@ TEST(RingReader, CountArrayWithAMissingPartIsUnknown) {
   const std::vector<uint64_t> counts(30, 5);  // three parts
   builder.AppendWithCounts(0, builder.MakeRecord(Operation::kAllgatherv, 1), {}, counts);
   EXPECT_EQ(Read(builder.Build()).count_arrays[0], counts);
-  builder.Append(0, builder.MakeRecord(Operation::kBarrier, 2));  // over the first part
+  builder.Append(0, builder.MakeRecord(Operation::kBarrier, 2));  // overwrites the first part
   const RingSnapshot ring = Read(builder.Build());
   ASSERT_THAT(ring.threads[0].calls[0].records, SizeIs(2));
   const RingRecord& record = ring.threads[0].calls[0].records[0];
@@ -280,7 +280,7 @@ TEST(RingReader, IgnoresReferencesOutsideTheirTables) {
   path.depth = 65535;
   std::memcpy(&ring.path_words[1], &path, sizeof(path));
   EXPECT_FALSE(ring.Path(1).has_value());
-  ring.path_words.resize(70000);  // long enough now, but nobody records that
+  ring.path_words.resize(70000);  // long enough, but deeper than any recorded path
   EXPECT_FALSE(ring.Path(1).has_value());
 }
 
@@ -298,14 +298,15 @@ TEST(RingReader, UsesTheIntactPartOfATruncatedFile) {
     ASSERT_EQ(ring.header.world_rank, 1);
     if (!ring.threads.empty()) ++with_threads;
   }
-  // From the header's fixed part on the rank is known, from the thread table on its state.
+  // The rank is known if the fixed part of the header is complete, and its state if the thread
+  // table is.
   EXPECT_EQ(usable, whole.size() - offsetof(ring::FileHeader, host));
   const auto threads = GetAt<ring::Section>(whole, SectionAt(whole, ring::SectionKind::kThreads));
   EXPECT_EQ(with_threads, whole.size() - threads.offset - sizeof(ring::ThreadEntry));
 }
 
-// The numbers of the collectives that an image of the newest records holds, of a ring with so many
-// slots into which so many were written.
+// Writes `written` collectives into a ring with `slots` slots. Returns the sequence numbers of
+// those that an image of the `newest` records contains.
 std::vector<uint64_t> NewestOf(uint64_t slots, uint64_t written, uint64_t newest) {
   RingFileBuilder builder(0, 2);
   const uint32_t other = builder.AddThread(99, slots);
@@ -396,7 +397,7 @@ TEST(RingReader, ActivityCountsCallsButNotPolls) {
   EXPECT_EQ(ReadRing(state, "", ImageDepth::kState).activity, before + 3);
 }
 
-// Counts what is read of the slots of a file that could change.
+// Counts the bytes that are read from the slots of a file that may change.
 class CountingSource : public ByteSource {
  public:
   explicit CountingSource(const Bytes& bytes) : bytes_(bytes) {
@@ -419,8 +420,8 @@ class CountingSource : public ByteSource {
   uint64_t end_ = 0;
 };
 
-// Most jobs fill a small part of their rings, and a hostile one claims the same slots in every
-// thread.
+// Most jobs fill only a small part of their rings, and a hostile file claims the same slots for
+// each thread.
 TEST(RingReader, ReadsOnlySlotsWithRecordsTwice) {
   RingFileBuilder builder(0, 1);
   builder.AddThread(1, 1024, 512);
@@ -441,8 +442,8 @@ TEST(RingReader, ReadsOnlySlotsWithRecordsTwice) {
   EXPECT_EQ(again.slot_bytes, 2 * 4 * sizeof(ring::Record));
 }
 
-// A file that is written to while it is copied: whenever a read passes `tear_at`, what lies before
-// it has been copied, and `write` changes the bytes before the rest is.
+// A file that is written to while it is copied: when a read passes `tear_at`, the bytes before it
+// have been copied, and `write` changes the file before the rest is copied.
 class TearingSource : public ByteSource {
  public:
   TearingSource(Bytes bytes, size_t tear_at, std::function<void(Bytes*, int)> write)
@@ -474,7 +475,7 @@ TEST(RingReader, RecordOverwrittenDuringTheCopyIsLost) {
   const Bytes bytes = builder.Build();
   const size_t slot =
       GetAt<ring::Section>(bytes, SectionAt(bytes, ring::SectionKind::kRings)).offset;
-  // The old lock is copied already when record 4 takes the slot of record 0.
+  // The old lock has already been copied when record 4 is written over record 0.
   TearingSource source(bytes, slot + 8, [&](Bytes* file, int) {
     ring::Record next = RingFileBuilder::MakeRecord(Operation::kBcast, 4);
     next.lock = 2 * 4 + 2;
@@ -488,8 +489,8 @@ TEST(RingReader, RecordOverwrittenDuringTheCopyIsLost) {
   }
 }
 
-// An open barrier ends, and a receive is opened in its place: by chance with the same lock, as the
-// other ring counts from 0 as well.
+// An open barrier ends, and a receive is opened in its place. Both have the same lock by chance,
+// since each ring counts from 0.
 TEST(RingReader, OpenCallThatEndsDuringTheCopyIsDropped) {
   RingFileBuilder builder(0, 1);
   builder.AddThread(1);
@@ -505,13 +506,14 @@ TEST(RingReader, OpenCallThatEndsDuringTheCopyIsDropped) {
     PutAt(file, thread + offsetof(ring::ThreadEntry, open), other);
     PutAt(file, thread + offsetof(ring::ThreadEntry, calls_ended), uint64_t(time) + 1);
   };
-  // In the middle of the record: half of one call, half of another.
+  // In the middle of the record: the copy would have the beginning of one call and the end of
+  // another.
   const size_t tear_at = thread + offsetof(ring::ThreadEntry, open) + 16;
   TearingSource moving(bytes, tear_at, write);
   RingSnapshot ring = ReadRing(moving, "x.ring");
   EXPECT_TRUE(ring.moved);
   EXPECT_THAT(ring.threads[0].open, IsEmpty());
-  // It comes to rest: the reader tries again.
+  // If the writes stop, the reader succeeds in another attempt.
   TearingSource resting(bytes, tear_at, [&](Bytes* file, int time) {
     if (time < 4) write(file, time);
   });
@@ -597,7 +599,7 @@ void WriteWords(void* to, const ring::Record& record, uint64_t lock) {
   __atomic_store_n(&target[0], lock, __ATOMIC_RELEASE);
 }
 
-// Every word is a function of the index, so that a mixed record shows.
+// Every word is a function of the index, so that a mix of two records is detected.
 ring::Record Payload(uint64_t index) {
   ring::Record record{};
   record.start_ticks = index * 3;

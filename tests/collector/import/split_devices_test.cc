@@ -27,7 +27,7 @@ class SplitDevicesTest : public ::testing::Test {
     return static_cast<uint32_t>(trace_.processes.size() - 1);
   }
 
-  // A member of the communicator `key`, of four.
+  // A member of the communicator `key`, which has four members.
   uint32_t AddMember(uint32_t process, uint64_t key, int32_t rank, int32_t device) {
     MemberDraft draft;
     draft.key = key;
@@ -104,7 +104,7 @@ TEST_F(SplitDevicesTest, WithoutDevicesTheOrderDecides) {
   EXPECT_THAT(ProcessesOfMembers(), ElementsAre(0, 1, 0, 1));
 }
 
-TEST_F(SplitDevicesTest, TwoRanksOfOneDeviceStayTwo) {
+TEST_F(SplitDevicesTest, TwoRanksOfOneDeviceStaySeparate) {
   const uint32_t p = AddProcess(0);
   AddMember(p, 7, 0, 0);
   AddMember(p, 7, 1, 0);
@@ -204,7 +204,7 @@ TEST_F(SplitDevicesTest, DefaultStreamIsUnknownForAThreadWithSeveralDevices) {
   AddWait(p, 0, 0);
   Split();
   EXPECT_THAT(waits_, IsEmpty());
-  // Each may be the one, and then the other waits for it.
+  // The thread may wait for either device, and this delays the other one.
   EXPECT_THAT(trace_.processes[0].held_up_by, ElementsAre(1));
   EXPECT_THAT(trace_.processes[1].held_up_by, ElementsAre(0));
 }

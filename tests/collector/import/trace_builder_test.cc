@@ -174,8 +174,8 @@ TEST(RingTraceBuilder, NamesCommunicators) {
   const uint32_t named = child(4, 1, 8, Operation::kComm_dup);
   ring.members[named - 1].name = ring.AddString("halo\x1b[31m");
   child(5, 4, 9, Operation::kCart_create);
-  child(6, 77, 2, Operation::kComm_dup);  // parent not here
-  child(7, 8, 1, Operation::kComm_dup);   // a cycle: damage
+  child(6, 77, 2, Operation::kComm_dup);  // the parent is not in the trace
+  child(7, 8, 1, Operation::kComm_dup);   // a cycle, which is damage
   child(8, 7, 1, Operation::kComm_dup);
   child(9, 0, 0, static_cast<Operation>(0));
   const Trace trace = TraceOf({ring});
@@ -197,7 +197,7 @@ TEST(RingTraceBuilder, OpenCallWithoutItsRecordIsKnown) {
   const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
   const ring::Record barrier = ring.Append(0, ring.MakeRecord(Operation::kBarrier, 100, world, 1));
   ring.Open(0, barrier);
-  // A callback inside the barrier that makes many calls on another communicator.
+  // A callback inside the barrier makes many calls on another communicator.
   for (uint64_t i = 0; i < 6; ++i) {
     ring::Record nested = ring.MakeRecord(Operation::kBcast, 200 + i, 99, i + 1);
     nested.flags = ring::kNested;
@@ -236,7 +236,7 @@ TEST(RingTraceBuilder, StartedPersistentCollectiveIsNotASecondOne) {
   const uint32_t world = ring.AddMember(1, 0, 2, ring::kIsWorld);
   ring::Record made = ring.MakeRecord(Operation::kAllreduce_init, 100, world, 1);
   made.request = 5;
-  // MPI_Start puts its own time and place into the table.
+  // MPI_Start stores its own time and call site in the table.
   ring::Record started = ring.Append(0, made);
   started.start_ticks = 300;
   ring.open_requests.push_back(
@@ -317,7 +317,7 @@ TEST(RingTraceBuilder, EndsAreUnknownWhereCallsMayBeMissing) {
     ring.Append(0, record, sequence != 0 ? ring::kCollectiveRing : ring::kP2pRing);
   };
   add(Operation::kBarrier, 100, 0, 1);
-  for (uint64_t i = 0; i < 5; ++i) add(Operation::kSend, 200 + 10 * i, 105, 0);  // three get lost
+  for (uint64_t i = 0; i < 5; ++i) add(Operation::kSend, 200 + 10 * i, 105, 0);  // three are lost
   add(Operation::kBarrier, 300, 245, 2);
   add(Operation::kBarrier, 400, 305, 3);
   ring.threads[0].last_end_ticks = 405;
@@ -350,7 +350,8 @@ TEST(RingTraceBuilder, FailedCallIsNotACall) {
   EXPECT_EQ(trace.processes[0].records_unreadable, 0u);
 }
 
-// It gave its number to the next call; its error may be all that a wrapped ring holds of another.
+// The next call has the sequence number of the rejected call. If the ring has wrapped, the error
+// may be the only record of a rejected call.
 TEST(RingTraceBuilder, RejectedCallIsKeptSeparately) {
   RingFileBuilder ring(0, 1);
   ring.header.flavor = static_cast<uint32_t>(ring::Flavor::kMpich);
@@ -415,7 +416,7 @@ TEST(RingTraceBuilder, BothSidesOfAnIntercommunicatorAgree) {
     rings.push_back(ring);
   }
   std::swap(rings[0], rings[3]);
-  rings.pop_back();  // rank 0 is missing: an odd rank is the first that is seen
+  rings.pop_back();  // rank 0 is missing, and an odd rank is read first
   const Trace trace = TraceOf(rings);
   ASSERT_THAT(trace.communicators, SizeIs(1));
   EXPECT_THAT(trace.communicators[0].ranks, ElementsAre(0, 2));
@@ -432,7 +433,7 @@ TEST(RingTraceBuilder, ConvertsTicksByTheAnchors) {
   Trace trace = TraceOf({ring});
   EXPECT_EQ(trace.processes[0].lifecycle[0].start_ns, kZero + 500'000);
 
-  ring.header.last_anchor = ring.header.first_anchor;  // no rate
+  ring.header.last_anchor = ring.header.first_anchor;  // equal anchors give no rate
   ring.Append(0, ring.MakeRecord(Operation::kFinalize, 1'601'000));
   trace = TraceOf({ring});
   EXPECT_EQ(trace.processes[0].lifecycle[0].start_ns, kNoTime);
@@ -494,8 +495,8 @@ TEST(RingTraceBuilder, ThreadWhoseLastCallWasAPollIsPolling) {
   EXPECT_FALSE(TraceOf({ring}).processes[0].threads[0].polling) << "its last poll was successful";
 }
 
-// What an Iprobe asks for is waited for as a Probe's message is; a Test asks for requests, which
-// have entries of their own: only its place counts.
+// A thread that polls with Iprobe waits for a message as in Probe. Test polls requests, which have
+// entries of their own: only its call site is used.
 TEST(RingTraceBuilder, UnsuccessfulPollIsKept) {
   RingFileBuilder ring(0, 2);
   const uint32_t path = ring.AddPath({{ring.AddModule("/bin/app"), 0x1234}});
@@ -571,7 +572,7 @@ TEST(RingTraceBuilder, RejectsImpossibleSizes) {
   EXPECT_THAT(Codes(trace.problems), Contains(ProblemCode::kOverLimit));
 }
 
-// Damage: whatever is flipped, the trace that comes out can be walked.
+// Whatever bits are flipped, the resulting trace must be consistent.
 TEST(RingTraceBuilder, SurvivesFlippedBits) {
   const Bytes whole = MakePythonRing(0, 2).Build();
   const Bytes other = MakeFullRing(1, 2).Build();

@@ -1,5 +1,5 @@
-// A process' memory and the Python interpreter in it, made by hand: for damages that no real one
-// has.
+// The memory of a process with a Python interpreter, constructed for damage that real interpreters
+// do not have.
 #ifndef ROLLCALL_TESTS_COLLECTOR_LIVE_FAKE_PYTHON_H_
 #define ROLLCALL_TESTS_COLLECTOR_LIVE_FAKE_PYTHON_H_
 
@@ -12,7 +12,7 @@
 
 namespace rollcall::testing {
 
-// Memory of words; what was not put there cannot be read.
+// Memory in which only the values that were put there can be read.
 class FakeMemory : public ProcessMemory {
  public:
   FakeMemory() : ProcessMemory(0) {}
@@ -45,7 +45,7 @@ inline constexpr uint64_t kCodeType = 0x1000, kFrameType = 0x1100, kTextType = 0
 inline constexpr uint64_t kRuntime = 0x2000, kState = 0x3000, kText = 0x4000, kTable = 0x5000;
 inline constexpr uint64_t kCode = 0x6000, kInner = 0x7000, kOuter = 0x7800;
 
-// Two frames of one code object, as 3.10 has them.
+// Two frames of one code object, in the layout of Python 3.10.
 class FakePython {
  public:
   FakePython() {
@@ -78,7 +78,7 @@ class FakePython {
     memory.Zero(kTable, 64);
     memory.Put(kTable + at.object_type, kBytesType);
     memory.Put(kTable + at.object_size, uint64_t{2});
-    memory.Put(kTable + at.bytes_data, uint16_t{0x0104});  // four bytes of code, one line on
+    memory.Put(kTable + at.bytes_data, uint16_t{0x0104});  // four bytes of code, one line further
   }
   PythonStack Read() const {
     return ReadPythonFrames(memory, python, kState,

@@ -1,4 +1,4 @@
-// Children that do one thing, for tests that look at them from outside.
+// Children with one behaviour each, for tests that examine processes from outside.
 #ifndef ROLLCALL_TESTS_COLLECTOR_LIVE_LIVE_CHILD_H_
 #define ROLLCALL_TESTS_COLLECTOR_LIVE_LIVE_CHILD_H_
 
@@ -19,14 +19,14 @@
 
 namespace rollcall::testing {
 
-// A test machine may be busy: its threads are waited for as long as it takes.
+// A test machine may be busy: its threads get long deadlines.
 inline LiveStackOptions Patient(LiveStackOptions options = {}) {
   options.deadline = options.stop_deadline = std::chrono::seconds(20);
   return options;
 }
 
-// A forked child that runs `body` and exits with its result. Killed, if need be, and reaped when
-// this object goes.
+// A forked child that runs `body` and exits with its result. The destructor kills it if necessary
+// and reaps it.
 class LiveChild {
  public:
   explicit LiveChild(const std::function<int(LiveChild&)>& body);
@@ -36,11 +36,11 @@ class LiveChild {
 
   pid_t pid() const { return pid_; }
 
-  // In the child: tells the parent something, and blocks until the parent lets it go on.
+  // In the child: sends a byte to the parent; blocks until the parent continues the child.
   void Tell(char what) const;
   char BlockInRead() const;
   int command_fd() const { return command_[0]; }
-  // In the parent: waits for what the child tells; lets it go on.
+  // In the parent: waits for the byte of the child; continues the child.
   char Hear() const;
   void LetGo(char what = 'g') const;
 

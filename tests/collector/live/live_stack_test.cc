@@ -38,7 +38,8 @@ using testing::LiveChild;
 using ::testing::Not;
 using testing::Patient;
 
-// What the children run. Not inlined, and not turned into jumps, so that each is a frame.
+// The functions of the children. They are not inlined, and their calls are not turned into jumps,
+// so that each one has a frame.
 [[gnu::noinline]] int StackTestWait(const LiveChild& self) {
   const char heard = self.BlockInRead();
   asm volatile("");
@@ -86,7 +87,7 @@ std::vector<std::string> Functions(const LiveThread& thread) {
   return names;
 }
 
-// A counter that parent and child share.
+// A counter that the parent and the child share.
 std::atomic<uint64_t>* SharedCounter() {
   void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   return new (page) std::atomic<uint64_t>(0);
@@ -123,7 +124,7 @@ TEST_F(LiveStackTest, BlockedInRead) {
   EXPECT_TRUE(stacks.threads[0].frames[1].is_return_address);
   EXPECT_THAT(Functions(stacks.threads[0]), Contains("StackTestWait"));
   EXPECT_THAT(Functions(stacks.threads[0]), Contains("main"));
-  // Its read did not fail, and its exit status is for us to take.
+  // The capture did not interrupt the read, and the exit status is left for the parent.
   child.LetGo();
   EXPECT_EQ(child.WaitForExit(), 7);
 }
@@ -146,14 +147,14 @@ TEST_F(LiveStackTest, EndlessLoop) {
   EXPECT_EQ(child.WaitForState(RunState::kRunning).tracer_pid, 0);
 }
 
-TEST_F(LiveStackTest, FloatingPointRegistersCount) {
+TEST_F(LiveStackTest, DigestIncludesFloatingPointRegisters) {
   std::atomic<uint64_t>* turns = SharedCounter();
   LiveChild child([turns](LiveChild&) {
     StackTestCount(turns);
     return 0;
   });
   while (*turns == 0) sched_yield();
-  // A busy machine may not let the child run between two moments: one pair that differs is enough.
+  // On a busy machine the child may not run between two samples: one pair that differs is enough.
   std::set<uint64_t> digests;
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (digests.size() < 2 && std::chrono::steady_clock::now() < give_up) {
@@ -168,7 +169,8 @@ TEST_F(LiveStackTest, FloatingPointRegistersCount) {
   EXPECT_FALSE(digests.contains(0));
 }
 
-// Variables of a thread lie above its frames, and so does the number of its processor.
+// The memory above the frames holds thread-local variables and the number of the processor. They
+// change without a change in the frames.
 TEST_F(LiveStackTest, StateOfAThreadIsNotPartOfItsFrames) {
   std::atomic<uint64_t>* turns = SharedCounter();
   LiveChild child([turns](LiveChild&) {
@@ -184,7 +186,7 @@ TEST_F(LiveStackTest, StateOfAThreadIsNotPartOfItsFrames) {
     const LiveThread& thread = stacks.threads[1];
     ASSERT_EQ(thread.end, ring::StackEnd::kComplete) << thread.detail;
     ASSERT_GT(thread.digests.size(), 2U);
-    // Of the callers of the function that spins.
+    // The digests of the callers of the function that spins.
     const std::vector<uint64_t> callers(thread.digests.begin() + 1, thread.digests.end());
     if (i == 1) {
       EXPECT_EQ(callers, before);
@@ -266,7 +268,7 @@ TEST_F(LiveStackTest, StoppedProcessStaysStopped) {
   child.WaitUntilBlockedIn(SYS_read);
   ASSERT_EQ(kill(child.pid(), SIGSTOP), 0);
   child.WaitForState(RunState::kStopped);
-  // Both ways to look at it.
+  // Both ways to capture a stack.
   const LiveStacks stacks = CaptureLiveStacks(ProcSource(), child.pid(), Patient());
   ASSERT_EQ(stacks.threads.size(), 1U);
   EXPECT_THAT(Functions(stacks.threads[0]), Contains("StackTestWait"));
@@ -329,11 +331,11 @@ TEST_F(LiveStackTest, SignalsAreNotLost) {
     ASSERT_EQ(sigqueue(child.pid(), SIGRTMIN, {}), 0);
     if (i % 3 == 0) CaptureLiveStacks(ProcSource(), child.pid(), Patient());
   }
-  EXPECT_EQ(child.WaitForExit(), 7);  // after every one of them
+  EXPECT_EQ(child.WaitForExit(), 7);  // the child exits when it has handled all signals
 }
 
-// The stop that comes may be that of a signal on its way instead of ours: it must reach its
-// handler.
+// The thread may stop because of a pending signal instead of the requested stop: the signal must
+// reach its handler.
 TEST_F(LiveStackTest, SignalThatStopsTheThreadFirstIsDelivered) {
   handled = SharedCounter();
   std::atomic<uint64_t>* turns = SharedCounter();
@@ -379,7 +381,7 @@ TEST_F(LiveStackTest, ProcessContinuesWhenItsTracerIsKilled) {
 TEST_F(LiveStackTest, DetachesFromAThreadThatCannotBeStopped) {
   LiveChild child([](LiveChild& self) {
     self.Tell('v');
-    // The block that vfork causes is what is wanted here.
+    // The test needs the uninterruptible wait that vfork causes.
     const pid_t grandchild = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
     if (grandchild == 0) {
       self.BlockInRead();  // NOLINT(clang-analyzer-unix.Vfork)
@@ -446,7 +448,7 @@ TEST_F(LiveStackTest, GeneratedCodeEndsTheStack) {
 }
 #endif
 
-// The file of the running program is gone or another one: unwound from what is in memory.
+// The file of the running program was deleted or replaced: the stack is unwound from memory.
 class ReplacedProgram : public LiveStackTest, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(ReplacedProgram, IsUnwoundFromMemory) {
@@ -473,7 +475,7 @@ TEST_P(ReplacedProgram, IsUnwoundFromMemory) {
     EXPECT_EQ(thread.end, ring::StackEnd::kComplete) << thread.detail;
     const CodeAddress& inner = thread.frames.at(1);
     EXPECT_EQ(inner.module_path, dir.Path("program") + " (deleted)");
-    // What was recorded fits the same program elsewhere.
+    // The recorded address also applies to a copy of the program at another path.
     CodeAddress saved = inner;
     saved.module_path = dir.Path("saved");
     Symbolizer symbolizer;
@@ -487,8 +489,8 @@ TEST_P(ReplacedProgram, IsUnwoundFromMemory) {
 INSTANTIATE_TEST_SUITE_P(Link, ReplacedProgram,
                          ::testing::Values("-pie -fPIE", "-no-pie -fno-pie"));
 
-// Code that finds its frame by rbp, which /proc does not show: without stopping the thread the
-// stack is short, and must say so instead of passing for a complete one.
+// The code addresses its frame by rbp, which /proc does not show. If the thread is not stopped, the
+// stack is incomplete and must be reported as incomplete.
 TEST_F(LiveStackTest, UnknownRegisterIsNotTheOutermostFrame) {
   const TemporaryDirectory dir;
   dir.Write("main.c",
@@ -531,7 +533,7 @@ TEST_F(LiveStackTest, EndedProcessIsReported) {
   EXPECT_THAT(CaptureLiveStacks(ProcSource(), pid, Patient()).error, HasSubstr("is gone"));
 }
 
-// Yama as many distributions set it, for a user without capabilities.
+// Yama with the setting of many distributions, for a user without capabilities.
 class RestrictedProc : public ProcSource {
  public:
   int Read(const std::string& path, std::string* content, size_t max_bytes) const override {
@@ -545,7 +547,7 @@ class RestrictedProc : public ProcSource {
       return 0;
     }
     const int error = ProcSource::Read(path, content, max_bytes);
-    // Those of root have capabilities, whose lack would be the reason.
+    // Processes of root have capabilities, and the lack of these would be reported as the reason.
     const size_t capabilities = content->find("CapPrm:");
     if (path.ends_with("/status") && capabilities != std::string::npos) {
       content->resize(capabilities);
@@ -568,7 +570,7 @@ TEST_F(LiveStackTest, PermissionDeniedNamesTheSetting) {
   EXPECT_EQ(stacks.threads[0].end, ring::StackEnd::kNone);
 }
 
-// As containers have it: /proc can be read, and memory cannot.
+// As in some containers: /proc can be read, and the memory of a process cannot.
 TEST_F(LiveStackTest, ForbiddenMemoryNamesTheSetting) {
   LiveChild child([](LiveChild& self) { return StackTestWait(self) == 'g' ? 7 : 1; });
   child.WaitUntilBlockedIn(SYS_read);

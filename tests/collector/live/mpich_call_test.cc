@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 constexpr uint64_t kMpichWorld = 0x2000, kMpichPlanes = 0x3000, kMpichHalf = 0x3800,
                    kMpichRequest = 0x4000, kMpichUsers = 0x7778;
 
-// As MPICH 4.0 has them. Four ranks, and this one is rank 2.
+// Objects in the layout of MPICH 4.0. The job has four ranks, and this process is rank 2.
 class MpichCall : public ::testing::Test {
  protected:
   MpichCall() {
@@ -43,7 +43,7 @@ class MpichCall : public ::testing::Test {
     memory_.Put(address + 88, size);
   }
 
-  // As in open_mpi_call_test.cc.
+  // See open_mpi_call_test.cc.
   void Frame(std::string_view function, uint64_t a = 0, uint64_t b = 0) {
     CallFrame frame{.registers = {}, .function = function, .module = "/lib/libmpich.so.12"};
     frame.registers.preserved[0] = a;
@@ -65,7 +65,7 @@ class MpichCall : public ::testing::Test {
 };
 
 TEST_F(MpichCall, CollectiveNamesItsCommunicator) {
-  Frame("", kMpichHalf, kMpichRequest);  // one that the library made
+  Frame("", kMpichHalf, kMpichRequest);  // objects that the library created
   Frame("PMPI_Allreduce", kMpichPlanes, 0x84000001);
   Frame("main", kMpichWorld, kMpichUsers);
   const auto call = Read();

@@ -24,7 +24,7 @@ constexpr uint64_t kWorldGroup = 0x8000, kHalfGroup = 0x8100, kOtherGroup = 0x82
 
 uint64_t ProcessOf(uint64_t rank) { return 0xa000 + 0x100 * rank; }
 
-// Four ranks; "half" is of ranks 3, 0 and 1.
+// The job has four ranks; "half" consists of ranks 3, 0 and 1.
 class OpenMpiCall : public ::testing::Test {
  protected:
   OpenMpiCall() {
@@ -44,7 +44,7 @@ class OpenMpiCall : public ::testing::Test {
     AddRequest(kReceive, kReceiveClass, kHalf);
     AddRequest(kLibnbc, kLibnbcClass, kHalf);
     AddRequest(kAlwaysComplete, kExported[OpenMpiObjects::kRequestClass], kWorldObject);
-    // Of the receive: rank 0 of "half", tag -16, the entry of rank 3.
+    // The receive is from rank 0 of "half", with tag -16, and refers to the entry of rank 3.
     memory_.Put(kReceive + 472, uint64_t{0xfffffff000000000});
     memory_.Put(kReceive + 480, ProcessOf(3));
   }
@@ -75,7 +75,8 @@ class OpenMpiCall : public ::testing::Test {
     memory_.Put(address + 176, communicator);
   }
 
-  // Of frames, innermost first: what each has in its first two registers.
+  // Adds the next frame, from the innermost one on, with the values of its first two preserved
+  // registers.
   void Frame(std::string_view function, uint64_t a = 0, uint64_t b = 0,
              std::string_view module = "/lib/libmpi.so.40") {
     CallFrame frame{.registers = {}, .function = function, .module = module};
@@ -193,7 +194,7 @@ TEST_F(OpenMpiCall, RenamedWorldIsIgnored) {
 
 TEST_F(OpenMpiCall, ListWithOtherObjectsHasNoMembers) {
   for (const uint64_t value : {uint64_t{0}, uint64_t{0x77}, kHalfGroup + 0x40}) {
-    memory_.Put(kWorldGroup + 32, value);  // in no layout that is known
+    memory_.Put(kWorldGroup + 32, value);  // fits no known layout
     frames_.clear();
     Frame("mca_pml_ob1_recv", kReceive);
     Frame("PMPI_Recv");

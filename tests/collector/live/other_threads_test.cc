@@ -88,8 +88,7 @@ TEST(OtherThreadsTest, MutexHeldByAnotherThreadWaits) {
   EXPECT_EQ(JudgeBeside(InFutex(11, FUTEX_WAIT | FUTEX_PRIVATE_FLAG)), OtherThreads::kWait);
 }
 
-// FUTEX_LOCK_PI has no thread of this process to wait for that this code could name, FUTEX_WAKE
-// ends by itself.
+// FUTEX_LOCK_PI waits for a thread that this code cannot determine, and FUTEX_WAKE ends by itself.
 TEST(OtherThreadsTest, FutexCallThatDoesNotWaitMayAct) {
   for (const uint64_t operation : {FUTEX_WAKE, FUTEX_LOCK_PI, FUTEX_CMP_REQUEUE}) {
     EXPECT_EQ(JudgeBeside(InFutex(11, operation | FUTEX_PRIVATE_FLAG)), OtherThreads::kOutside);
@@ -132,7 +131,7 @@ TEST(OtherThreadsTest, UnreadableThreadDoesNotHideOneThatMayAct) {
   }
 }
 
-// A word that holds the waiting thread's own id is no join.
+// A futex word with the waiting thread's own id does not belong to a join.
 TEST(OtherThreadsTest, SharedFutexWithTheThreadsOwnIdMayAct) {
   FakeEvidence evidence;
   evidence.words[0x1000] = 11;
@@ -224,7 +223,7 @@ TEST(OtherThreadsTest, SeesAThreadOfThisProcessWait) {
   for (const ThreadState& thread : state->threads) {
     if (thread.tid != waiter.tid()) others.insert(thread.tid);
   }
-  // It may not have begun to wait yet.
+  // The thread may not have begun to wait yet.
   OtherThreads seen = OtherThreads::kUnseen;
   for (int i = 0; i < 10'000 && seen != OtherThreads::kWait; ++i) {
     seen = SampleOtherThreads(proc, getpid(), static_cast<uint32_t>(getpid()), 0,
@@ -241,7 +240,7 @@ TEST(ThreadStartsTest, NamesTheStartOfAThread) {
   ASSERT_EQ(image.Load(proc, getpid(), &memory), 0);
   const auto starts = ReadThreadStarts(image, "");
   ASSERT_TRUE(starts.contains(waiter.tid()));
-  // std::thread starts all in one function of the C++ library, a sanitizer in one of its own.
+  // All threads of std::thread start in one function of the C++ library, or in one of a sanitizer.
   EXPECT_NE(image.FindModule(starts.at(waiter.tid())), nullptr);
 }
 

@@ -71,7 +71,7 @@ TEST(ProcessStateTest, ReadsEveryField) {
   EXPECT_FALSE(worker.blocked_call);
 }
 
-TEST(ProcessStateTest, BytesReadAndWrittenCountTogether) {
+TEST(ProcessStateTest, AddsBytesReadAndWritten) {
   const TemporaryDirectory dir;
   const ProcSource proc(dir.path());
   EXPECT_FALSE(ReadIoBytes(proc, 42));
@@ -141,14 +141,14 @@ TEST(ProcessStateTest, SpinningStoppedAndEndedChild) {
   });
   EXPECT_EQ(child.Hear(), 's');
   const ProcessState first = child.WaitForState(RunState::kRunning);
-  // CPU time grows without a system call of its own.
+  // Its CPU time grows although it makes no system calls.
   const ProcessState second = child.WaitFor([&](const ProcessState& now) {
     return !now.threads.empty() && now.threads[0].cpu_ns > first.threads[0].cpu_ns + 20'000'000;
   });
   const ThreadActivity activity = Summarize(first, second, child.pid());
   EXPECT_EQ(activity.cpu_ns, second.threads[0].cpu_ns - first.threads[0].cpu_ns);
   EXPECT_EQ(activity.interval_ns, second.sampled_ns - first.sampled_ns);
-  // How much of the time it got depends on the machine's load.
+  // Its share of the CPU time depends on the load of the machine.
   EXPECT_TRUE(activity.pace == Pace::kSpinning || activity.pace == Pace::kBusy);
   ASSERT_EQ(kill(child.pid(), SIGSTOP), 0);
   EXPECT_EQ(Summarize(first, child.WaitForState(RunState::kStopped), 0).pace, Pace::kStopped);
@@ -178,7 +178,7 @@ TEST(ActivityTest, ReportsTheBusiestThreadAndItsUseOfTheProcessor) {
   EXPECT_EQ(Summarize(before, Sample(2000, {{42, 20}, {43, 1500}}), 42).pace, Pace::kWaiting);
   EXPECT_EQ(Summarize(before, Sample(2000, {{42, 20}, {43, 700}}), 0).pace, Pace::kBusy);
   EXPECT_EQ(Summarize(before, Sample(2000, {{41, 0}, {42, 10}}), 0).tid, 42);
-  // A thread that began in between counts from zero.
+  // The CPU time of a thread that started between the samples counts from zero.
   EXPECT_EQ(Summarize(before, Sample(2000, {{42, 10}, {99, 900}}), 0).cpu_ns, 900U);
   ProcessState other = Sample(2000, {{42, 20}});
   other.start_ticks = 6;
@@ -195,7 +195,7 @@ TEST(CgroupMemoryTest, VersionTwo) {
   const std::string path = OomCounterPath(proc, 42);
   EXPECT_EQ(path, "/sys/fs/cgroup/job/step/memory.events");
   EXPECT_EQ(ReadOomKills(proc, path), 1U);
-  // The counter can be read when the process is gone.
+  // The counter can still be read when the process no longer exists.
   std::filesystem::remove_all(dir.Path("proc/42"));
   EXPECT_EQ(ReadOomKills(proc, path), 1U);
   EXPECT_EQ(OomCounterPath(proc, 42), "");
@@ -213,7 +213,7 @@ TEST(CgroupMemoryTest, VersionOneMountedInAContainer) {
   EXPECT_EQ(ReadOomKills(proc, OomCounterPath(proc, 42)), 4U);
 }
 
-TEST(CgroupMemoryTest, NothingMounted) {
+TEST(CgroupMemoryTest, HasNoCounterIfNoCgroupIsMounted) {
   const TemporaryDirectory dir;
   dir.Write("proc/42/cgroup", "4:memory:/a\n0::/../b\ngarbage\n");
   dir.Write("proc/self/mountinfo", "1 1 0:1 / / rw - ext4 /dev/sda rw\n\nshort\n");

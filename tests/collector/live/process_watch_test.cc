@@ -10,7 +10,7 @@
 namespace rollcall {
 namespace {
 
-// A child that has ended, and for which nobody has waited.
+// A child that has ended and has not been waited for.
 class EndedChild {
  public:
   template <typename End>

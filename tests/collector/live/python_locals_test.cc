@@ -1,4 +1,4 @@
-// Variables and digests of Python frames: of real interpreters, and of memory made by hand.
+// Variables and digests of Python frames, from real interpreters and from constructed memory.
 #include "collector/live/python_locals.h"
 
 #include <gmock/gmock.h>
@@ -37,8 +37,8 @@ using testing::kText;
 using testing::Script;
 using ::testing::UnorderedElementsAre;
 
-// The Python frames of the script's main thread. A busy machine may not leave the reader the time
-// for all of them: then it looks again.
+// The Python frames of the script's main thread. On a busy machine the reader may not have enough
+// time for all of them: it then takes another sample.
 std::vector<LivePythonFrame> Look(const Script& script, bool locals = true) {
   LiveStackOptions options = testing::Patient();
   options.tid = script.child().pid();
@@ -145,7 +145,7 @@ def set_elsewhere():
 set_elsewhere()
 )";
 
-// More names than one byte can tell, so that the last are stored by EXTENDED_ARG.
+// More names than one byte can number, so that the last ones are stored with EXTENDED_ARG.
 std::string ManyNames() {
   std::string script = kVariables;
   for (int i = 0; i < 300; ++i) script += "name_" + std::to_string(i) + " = None\n";
@@ -176,7 +176,7 @@ TEST_F(PythonLocalsTest, IntegersOfEveryInstalledInterpreter) {
                                      "smallest=-9223372036854775808", "largest=9223372036854775807",
                                      "shared=11"));
     EXPECT_THAT(IntegersOf(frames[3]), UnorderedElementsAre("limit=100", "late=77", "turn=5"));
-    // The comprehension's second turn, then the module's.
+    // The second iteration of the comprehension, then the second one of the module.
     script.GoOn();
     frames = Look(script);
     ASSERT_GE(frames.size(), 2U);
@@ -200,8 +200,8 @@ TEST_F(PythonLocalsTest, ReadsOnlyRequestedVariables) {
   }
 }
 
-// A comprehension of a module runs in the module's frame from 3.12 on, and its variable is none of
-// the module's.
+// From 3.12 on, a comprehension of a module runs in the module's frame, but its variable does not
+// belong to the module.
 TEST_F(PythonLocalsTest, ComprehensionOfAModule) {
   constexpr char kScript[] = R"(import os
 item = 1
@@ -217,10 +217,10 @@ item = 1
   }
 }
 
-// All loops without an int among their variables, and with the same object in `x` at each turn.
-// Beside them a thread that makes and drops objects, and references to what the main thread uses;
-// but no iterators: a slot behind the value stack may refer to where one of the main thread's was
-// (PythonLocals::digest).
+// Loops that have no int among their variables and the same object in `x` in each iteration.
+// Another thread creates and drops objects, and references to objects of the main thread. It
+// creates no iterators: a slot behind the value stack may still refer to the memory of an iterator
+// of the main thread (PythonLocals::digest).
 constexpr char kTurns[] = R"(import itertools
 import os
 import threading
@@ -270,9 +270,9 @@ for turns in (outside, below):
 )";
 constexpr int kTurnKinds = 12;
 
-// Frames of which a second look has the same digests and integers. On a busy machine the other
-// thread may take the memory of an iterator that ended some time after the main thread has begun to
-// wait: the digest changes then, once.
+// Takes samples until two successive ones have the same digests and integers. On a busy machine the
+// other thread may reuse the memory of an iterator that has ended when the main thread already
+// waits: the digest then changes once.
 std::vector<LivePythonFrame> LookUntilSettled(const Script& script) {
   constexpr int kMostChanges = 3;
   std::vector<LivePythonFrame> before = Look(script);
@@ -309,7 +309,8 @@ TEST_F(PythonLocalsTest, DigestDiffersBetweenIterations) {
         modules.insert(first.back().digest);
       }
       EXPECT_EQ(turns.size(), 3U);
-      // Where the module's frame refers to a generator, that one's turns are seen from there.
+      // If the module's frame refers to a generator, its digest depends on the generator's
+      // iteration.
       EXPECT_THAT(modules.size(), ::testing::AnyOf(1U, 3U));
       if (kind % (kTurnKinds / 2) < 2) {
         EXPECT_EQ(modules.size(), 1U);
@@ -352,7 +353,8 @@ constexpr uint64_t kOtherType = 0x2200, kIteratorType = 0x2400;
 constexpr uint64_t kNames = 0xa000, kCellNames = 0xa100, kFreeNames = 0xa200, kOtherText = 0xa300;
 constexpr uint64_t kInteger = 0xb000, kCell = 0xb100, kOther = 0xb200, kIterator = 0xb300;
 
-// FakePython's innermost frame with two variables, a captured one, and two slots of the stack.
+// The innermost frame of FakePython with two variables, a captured variable, and two slots of the
+// value stack.
 class FakeLocals : public FakePython {
  public:
   FakeLocals() {
@@ -517,7 +519,7 @@ TEST(PythonLocalsHostileTest, DigestCoversOnlyTheFramesVariables) {
     EXPECT_EQ(fake.Digest() != before, change.seen) << change.what;
     EXPECT_NE(fake.Digest(), 0U) << change.what;
   }
-  // Where the depth is known, all objects in use count, and none behind them.
+  // If the depth of the stack is known, the digest covers all objects in use, and none behind them.
   FakeLocals fake;
   fake.memory.Put(kInner + at.frame_stack_top, int32_t{2});
   const uint64_t known = fake.Digest();
@@ -568,7 +570,7 @@ TEST(PythonLocalsHostileTest, InvalidMemoryIsNotRead) {
   EXPECT_EQ(late.at(0).digest, 0U);
 }
 
-// A module's frame whose dict is damaged in every word.
+// A module's frame, in which each word of the dict and of the objects around it is damaged in turn.
 TEST(PythonLocalsHostileTest, DamagedDicts) {
   constexpr uint64_t kDict = 0xc000, kKeys = 0xc100, kInstructions = 0xc800;
   constexpr uint64_t kIndices = 8;
@@ -611,7 +613,8 @@ TEST(PythonLocalsHostileTest, DamagedDicts) {
   }
 }
 
-// Words of sound memory, each of which may have become another one of them.
+// Intact memory of which some words are replaced. These words, and all other memory, have random
+// values, most of which are valid addresses.
 class Garbage : public ProcessMemory {
  public:
   Garbage(const FakeMemory* sound, uint64_t seed) : ProcessMemory(0), sound_(*sound), seed_(seed) {}
@@ -669,7 +672,7 @@ class Garbage : public ProcessMemory {
   uint64_t seed_;
 };
 
-TEST(PythonLocalsHostileTest, RandomMemoryEndsTheRead) {
+TEST(PythonLocalsHostileTest, ReadingRandomMemoryEnds) {
   const FakeLocals fake;
   const uint64_t frames[] = {kInner, kOuter, kCode, kIterator, kNames};
   size_t read = 0;

@@ -26,7 +26,7 @@ struct Installed {
   int minor = 0;
 };
 
-// Versions of pyenv and the system's.
+// The interpreters of pyenv and of the system.
 inline std::vector<Installed> Interpreters() {
   std::vector<Installed> all;
   const char* home = getenv("HOME");
@@ -53,9 +53,9 @@ inline bool IsKnown(const Installed& python) {
   return python.minor >= kOldestKnown && python.minor <= kNewestKnown;
 }
 
-// Those whose frames rollcall reads. A look reads all debug information of the interpreter: under a
-// sanitizer, of the oldest, the newest and the last one alone (the system's); the release build
-// tests all of them.
+// The interpreters whose frames rollcall reads. A sample reads all debug information of an
+// interpreter. A sanitizer build therefore tests only the oldest, the newest and the last one (that
+// of the system); the release build tests all of them.
 inline std::vector<Installed> KnownInterpreters() {
   std::vector<Installed> known;
   std::set<int> minors;
@@ -75,15 +75,15 @@ inline std::vector<Installed> KnownInterpreters() {
   return known;
 }
 
-// Runs until its main thread, having written a byte to its standard output, blocks in a read of one
-// from its standard input.
+// A script that runs until its main thread has written a byte to its standard output and blocks in
+// a read from its standard input.
 class Script {
  public:
   Script(const Installed& python, const TemporaryDirectory& dir, const std::string& text)
       : path_(dir.path() + "/looked at.py"),
         child_([&](LiveChild& self) { return Run(self, python); }) {
     std::ofstream(path_) << text;
-    child_.LetGo();  // now that it is written
+    child_.LetGo();  // the script is written
     close(told_[1]);
     ExpectTold();
     child_.WaitUntilBlockedIn(SYS_read);
@@ -92,7 +92,7 @@ class Script {
   Script(const Script&) = delete;
   Script& operator=(const Script&) = delete;
 
-  // Lets its main thread go on to where it blocks next.
+  // Lets the main thread continue until it blocks again.
   void GoOn() const {
     child_.LetGo();
     ExpectTold();

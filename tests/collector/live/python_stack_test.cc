@@ -35,8 +35,8 @@ using testing::kText;
 using testing::Patient;
 using testing::Script;
 
-// Main blocks in a system call below a method and a comprehension; one thread in a queue, one in C
-// that computes and holds the GIL by turns.
+// The main thread blocks in a system call below a method and a lambda. One thread waits for a
+// queue, and one computes in C and competes for the GIL.
 constexpr char kScript[] = R"(import os
 import queue
 import sys
@@ -84,7 +84,7 @@ int LineOf(const std::string& mark) {
 
 std::string Short(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// "function file:line", of the user's script and for Python's own library without the line.
+// "function file:line" for the user's script, and without the line for Python's own library.
 std::vector<std::string> PythonPlaces(const std::vector<SourceFrame>& frames,
                                       const std::string& script) {
   std::vector<std::string> places;
@@ -139,7 +139,7 @@ TEST_F(PythonStackTest, EveryInstalledInterpreter) {
         return std::find(places.begin(), places.end(), place) != places.end();
       });
     };
-    // The threads have begun, and may not have come to where they stay.
+    // The threads have started, but may not have reached their final calls.
     const auto give_up = std::chrono::steady_clock::now() + testing::kPatience;
     auto all = look();
     while (!HasFailure() && std::chrono::steady_clock::now() < give_up &&
@@ -225,7 +225,7 @@ TEST(PythonStackHostileTest, CyclesAreCutOff) {
   fake.memory.Put(kOuter + fake.python.layout.frame_previous, kOuter);
   stack = fake.Read();
   EXPECT_EQ(stack.end, ring::PythonEnd::kUnreadable);
-  // Frames that are not shown count as well.
+  // Hidden frames count as well.
   fake.python.layout = python::rows::Python312();
   const python::Layout& at = fake.python.layout;
   fake.memory.Put(kState + at.thread_frame, kState + 128);
@@ -265,7 +265,7 @@ TEST(PythonStackHostileTest, InvalidMemoryIsUnreadable) {
     EXPECT_EQ(stack.end, ring::PythonEnd::kUnreadable) << damage.what;
     EXPECT_NE(stack.detail, "") << damage.what;
   }
-  FakePython fake;  // a length that would take gigabytes costs the line alone
+  FakePython fake;  // with a length of gigabytes only the line is unknown
   fake.memory.Put(kTable + at.object_size, ~uint64_t{0});
   const PythonStack stack = fake.Read();
   EXPECT_EQ(stack.end, ring::PythonEnd::kComplete);

@@ -205,7 +205,7 @@ TEST_F(GrpcServerTest, ServesAllOfManySimultaneousConnections) {
   SetFileLimit(before);
   for (const UniqueFd& fd : agents) {
     char byte = 0;
-    ASSERT_EQ(read(fd.get(), &byte, 1), 1) << "closed instead of greeted";
+    ASSERT_EQ(read(fd.get(), &byte, 1), 1) << "closed instead of hello_received";
   }
 }
 

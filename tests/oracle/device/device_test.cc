@@ -1,5 +1,6 @@
-// The rules of device/machine.h, each on a program of a few words; that the order of steps decides
-// nothing; and a sample of what tests/oracle/run compares with the diagnosis engine.
+// Tests each rule of device/machine.h with a short program, tests that the order of steps does not
+// change the result, and repeats a sample of the comparisons with the diagnosis engine that
+// tests/oracle/run makes.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -15,9 +16,9 @@
 namespace rollcall::oracle::device {
 namespace {
 
-// One rank a line: "A" an ncclAllReduce on the first communicator, "B" on the second; "b" and "r"
-// an ncclBroadcast and an ncclReduce with root 0; ">1" sends to rank 1, "<1" receives; "[" and "]"
-// are a group, "|" waits for the device.
+// A program has one line per rank. "A" is an ncclAllReduce on the first communicator, "B" one on
+// the second; "b" and "r" are an ncclBroadcast and an ncclReduce with root 0; ">1" sends to rank 1,
+// "<1" receives from it; "[" and "]" start and end a group; "|" waits for the device.
 Op Parse(const std::string& word) {
   Op op;
   if (word[0] == 'B') op.comm = 1;
@@ -33,7 +34,7 @@ Op Parse(const std::string& word) {
   return op;
 }
 
-// "SP": may it complete with a Synchronous library, with a Permissive one?
+// Returns whether the program may complete with a synchronous and with a permissive library.
 std::string Ends(const std::vector<std::string>& lines, const std::vector<int>& streams = {0, 0}) {
   Program program;
   program.ranks = static_cast<int>(lines.size());
@@ -69,7 +70,7 @@ TEST(DeviceRules, WaitingHostEnqueuesNothing) {
   EXPECT_EQ(Ends({"A | B", "B | A"}, {0, 1}), kNever);
 }
 
-TEST(DeviceRules, GroupIsEnqueuedAtItsEndAsAWhole) {
+TEST(DeviceRules, GroupIsEnqueuedAsAWholeAtItsEnd) {
   EXPECT_EQ(Ends({">1 <1", ">0 <0"}), kByLuck);
   EXPECT_EQ(Ends({"<1 >1", "<0 >0"}), kNever);
   EXPECT_EQ(Ends({"[ <1 >1 ]", "[ <0 >0 ]"}), kAlways);
@@ -83,7 +84,7 @@ TEST(DeviceRules, AllMembersMustCall) {
   EXPECT_EQ(Ends({"", "<0"}), kNever);
 }
 
-TEST(DeviceRules, RankThatReceivesNothingMayLeaveEarly) {
+TEST(DeviceRules, RankThatReceivesNothingMayReturnEarly) {
   EXPECT_EQ(Ends({"b B", "B b"}), kByLuck);
   EXPECT_EQ(Ends({"B b", "b B"}), kNever);
   EXPECT_EQ(Ends({"r B", "B r"}), kNever);
@@ -92,8 +93,8 @@ TEST(DeviceRules, RankThatReceivesNothingMayLeaveEarly) {
 
 TEST(DeviceRules, CallsMustMatch) { EXPECT_EQ(Ends({"b", "A"}), kNever); }
 
-// Steps stay possible, whatever else is done first: one order leads where every other does. But for
-// deaths: who comes too late for them gets less.
+// A step that is possible stays possible whatever other steps are taken first, so every order of
+// steps has the same result. Deaths are an exception: a step may come too late after one.
 TEST(DeviceMachine, OrderOfStepsDoesNotChangeTheResult) {
   for (uint64_t number = 0; number < Rounds(20) * kFaultKinds; ++number) {
     const auto one = MakeCase<Devices>(3, number);
@@ -123,8 +124,8 @@ TEST(DeviceGenerate, CorrectProgramsComplete) {
   }
 }
 
-// Each broke a rule once: a group's other operation stood still, with a device or a death
-// elsewhere.
+// Each of these programs once violated a rule: another operation of a group was blocked by a
+// device, or by a death elsewhere.
 TEST(DeviceEngine, OperationsOfOneGroupAreJudgedAsAWhole) {
   for (const uint64_t number : {29350, 38945, 76281}) {
     const auto one = MakeCase<Devices>(3, number);

@@ -7,10 +7,10 @@
 namespace rollcall::shim::nccl::kernels {
 namespace {
 
-// Without a slot: what becomes of GpuProgress is seen in tests/nccl_sim/plugin.
+// Adds a kernel without a slot: tests/nccl_sim/plugin tests the effect on GpuProgress.
 uint64_t AddOne(uint32_t channels) { return Add({kNoSlot, 1, true, channels}); }
 
-TEST(Kernels, EachHasANumberOfItsOwn) { EXPECT_NE(AddOne(1), AddOne(1)); }
+TEST(Kernels, EachKernelHasItsOwnNumber) { EXPECT_NE(AddOne(1), AddOne(1)); }
 
 TEST(Kernels, ChannelsAreReportedOnce) {
   const uint64_t number = AddOne(0);

@@ -1,5 +1,6 @@
-// Completion marks against a driver that is a handful of functions, and a ring that is a struct.
-// What is under test is global and goes off for good: each test runs in a child of its own.
+// Tests completion marks with a fake driver of a few functions and a ring that is a struct.
+// The state under test is global and can be disabled only once, so each test runs in its own child
+// process.
 #include "shim/nccl/marks.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ namespace {
 using ring::GpuKnowledge;
 using ring::SectionKind;
 
-constexpr uint64_t kStream = 0x100;  // of slot 0; slot 1 has the next
+constexpr uint64_t kStream = 0x100;  // of slot 0; slot 1 has the next number
 constexpr uint64_t kDeviceOffset = uint64_t{1} << 40;
 constexpr int kRefused = 801;
 constexpr int kRelaxed = 2;
@@ -33,11 +34,11 @@ struct {
   alignas(64) ring::Mark marks[kMarkCells]{};
 } g_ring;
 
-// The driver's world, and what was asked of it.
+// The state of the fake driver, and the calls that it received.
 struct {
-  bool works = true;          // the device comes to what is put on its streams
-  int writes = 0;             // that were taken
-  int refuse_from = 1 << 30;  // the write that fails, and all behind it
+  bool works = true;          // the device executes what is enqueued on its streams
+  int writes = 0;             // that were accepted
+  int refuse_from = 1 << 30;  // this write and all later ones fail
   int capture_status = 0;
   int mode = 0;
   bool registered_relaxed = false;
@@ -140,7 +141,7 @@ uint64_t Completed(uint32_t slot) {
   return completed;
 }
 
-// The test's body in a process of its own.
+// Runs the test's body in its own process.
 #define IN_A_CHILD(...)                             \
   EXPECT_EXIT(                                      \
       {                                             \
@@ -167,7 +168,7 @@ TEST(Marks, StalledStreamLeavesMarksToOthers) {
     Launch(0, 1, 100);
     EXPECT_EQ(g_cuda.writes, static_cast<int>(kMarksPerStream));
     EXPECT_EQ(Outstanding(), static_cast<int>(kMarksPerStream));
-    EXPECT_FALSE(DeviceTells(0));  // of the last ones nobody will
+    EXPECT_FALSE(DeviceTells(0));  // there is no mark for the last launches
     g_cuda.works = true;
     Launch(1, 101, 200);
     EXPECT_EQ(Completed(1), 200u);
@@ -185,12 +186,12 @@ TEST(Marks, DisabledAtTheFirstError) {
     Launch(0, 4, 10);
     EXPECT_EQ(g_cuda.writes, 2);
     EXPECT_EQ(Completed(0), 2u);
-    EXPECT_EQ(Outstanding(), 0);  // what was refused is not waited for
+    EXPECT_EQ(Outstanding(), 0);  // refused writes are not outstanding
     EXPECT_FALSE(DeviceTells(0));
   });
 }
 
-TEST(Marks, NothingIsAddedToAGraph) {
+TEST(Marks, MarksAreNotAddedToACapturedGraph) {
   IN_A_CHILD({
     Start();
     g_cuda.capture_status = 1;
@@ -208,7 +209,7 @@ TEST(Marks, DoesNotDisturbCapturesOfOthers) {
     Launch(0, 1, 3);
     EXPECT_TRUE(g_cuda.registered_relaxed);
     EXPECT_FALSE(g_cuda.wrote_unrelaxed);
-    EXPECT_EQ(g_cuda.mode, 0);  // as it was
+    EXPECT_EQ(g_cuda.mode, 0);  // restored
   });
 }
 
@@ -256,7 +257,7 @@ TEST(Marks, DisabledWithANonBlockingCommunicator) {
   });
 }
 
-// What was running leaves the device without being complete.
+// Operations that were running when the communicator was aborted do not count as complete.
 TEST(Marks, MarksOfAnAbortedCommunicatorAreIgnored) {
   IN_A_CHILD({
     Start();
@@ -267,7 +268,7 @@ TEST(Marks, MarksOfAnAbortedCommunicatorAreIgnored) {
     for (ring::Mark& mark : g_ring.marks) mark.written = mark.number;
     EXPECT_EQ(Completed(0), 1u);
     g_cuda.works = true;
-    Launch(1, 4, 200);  // the places are used again
+    Launch(1, 4, 200);  // the cells are reused
     EXPECT_EQ(Completed(0), 1u);
     EXPECT_EQ(Completed(1), 200u);
   });
@@ -283,8 +284,8 @@ TEST(Marks, PagesAreNotRegisteredAfterWork) {
   });
 }
 
-// Launch 4 was begun before launch 5, and went to the stream behind it.
-TEST(Marks, MarkAfterALaterLaunchDoesNotCompleteAnEarlierOne) {
+// Launch 4 began before launch 5, but was enqueued on the stream after it.
+TEST(Marks, MarksAreDiscardedIfLaunchesReachTheStreamOutOfOrder) {
   IN_A_CHILD({
     Start();
     Launch(0, 5, 5);

@@ -1,6 +1,6 @@
-// The offsets of NCCL's profiler interface on x86-64 and AArch64, as its headers give them:
+// Checks the offsets of NCCL's profiler interface on x86-64 and AArch64 against its headers:
 // profiler_v1.h to _v7.h in src/include/plugin/profiler (NCCL 2.31), where the union of every
-// descriptor begins at 24. Compiling this is the test.
+// descriptor begins at offset 24. The test is that this file compiles.
 #include "shim/nccl/profiler_abi.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 #define AT(descriptor, member, offset) static_assert(offsetof(descriptor, member) == (offset))
 
-// Type of 8 bits up to version 4, of 64 since.
+// The type has 8 bits up to version 4 and 64 bits since version 5.
 static_assert(sizeof(DescriptorV1::type) == 1 && sizeof(DescriptorV4::type) == 1);
 static_assert(sizeof(DescriptorV5::type) == 8);
 AT(DescriptorV1, parent, 8);

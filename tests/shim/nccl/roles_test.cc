@@ -5,8 +5,8 @@
 namespace rollcall::shim::nccl {
 namespace {
 
-// cuda_runtime_api.h: in the names that end in _ptsz, 0 is cudaStreamPerThread.
-TEST(Roles, ZeroIsThePerThreadStreamIfTheProgramIsCompiledSo) {
+// cuda_runtime_api.h: in functions whose names end in _ptsz, 0 means cudaStreamPerThread.
+TEST(Roles, ZeroIsThePerThreadStreamInPtszFunctions) {
   Arguments a;
   roles::stream::Take(a, nullptr);
   EXPECT_EQ(a.stream, 0u);
@@ -17,13 +17,13 @@ TEST(Roles, ZeroIsThePerThreadStreamIfTheProgramIsCompiledSo) {
   EXPECT_EQ(a.stream, reinterpret_cast<uint64_t>(&other));
 }
 
-// What has that handle is another stream in each thread, and in one that has its entry later.
+// The handle denotes a different stream in each thread, also in a thread that reuses an entry.
 TEST(Streams, PerThreadStreamIsNotSharedBetweenThreads) {
   EXPECT_NE(ring::OwnStream(0, 0), ring::OwnStream(1, 0));
   EXPECT_NE(ring::OwnStream(0, 0), ring::OwnStream(0, 1));
   EXPECT_TRUE(ring::IsDefaultStream(ring::OwnStream(63, uint64_t{1} << 40)));
   EXPECT_FALSE(ring::IsDefaultStream(0x7f0012345678));
-  EXPECT_FALSE(ring::IsDefaultStream(uint64_t{1} << 63 | 5));  // of a profiler's events
+  EXPECT_FALSE(ring::IsDefaultStream(uint64_t{1} << 63 | 5));  // for events of a profiler
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Frames, code objects and strings in memory as an interpreter of some layout has them.
+// Creates frames, code objects and strings in memory in the layout of a given interpreter.
 #ifndef ROLLCALL_TESTS_SHIM_PYTHON_FAKE_INTERPRETER_H_
 #define ROLLCALL_TESTS_SHIM_PYTHON_FAKE_INTERPRETER_H_
 
@@ -33,7 +33,7 @@ class FakeInterpreter {
     memcpy(reinterpret_cast<char*>(object + field), &value, sizeof(value));
   }
 
-  // `characters` of `kind` bytes each.
+  // Creates a str of `characters` of `kind` bytes each.
   uint64_t Str(const std::string& characters, uint32_t kind = 1, bool ascii = true) {
     const uint32_t data = ascii ? layout().text_ascii : layout().text_compact;
     const uint64_t object = Make(data + characters.size() + 8);
@@ -76,7 +76,7 @@ class FakeInterpreter {
     return object;
   }
 
-  // A frame at the code's byte `offset`; -1: not begun.
+  // Creates a frame at the byte `offset` of its code; -1 means that it has not begun.
   uint64_t Frame(uint64_t code, int offset, uint64_t previous, bool entry = false,
                  uint8_t owner = rollcall::python::kThreadOwner) {
     const uint64_t object = Make(256);
@@ -97,7 +97,7 @@ class FakeInterpreter {
       Put(object, layout().frame_is_entry, static_cast<uint8_t>(entry));
     }
     if (!entry || !layout().shim_frames) return object;
-    // The C stack's frame comes between this one and `previous`.
+    // The frame of the C stack lies between this one and `previous`.
     const uint64_t shim = Make(256);
     Put(shim, layout().frame_previous, previous);
     Put(shim, layout().frame_owner, uint8_t{rollcall::python::kFirstShimOwner});
@@ -118,7 +118,7 @@ class FakeInterpreter {
   std::vector<std::unique_ptr<Block[]>> blocks_;
 };
 
-// One of each kind of layout; the last as 3.14 would be with 3.13's offsets.
+// Returns one layout of each kind; the last is that of 3.14 with the offsets of 3.13.
 inline std::vector<rollcall::python::Layout> AllLayouts() {
   std::vector<rollcall::python::Layout> all(std::begin(rollcall::python::kRows),
                                             std::end(rollcall::python::kRows));

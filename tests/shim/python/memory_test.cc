@@ -1,4 +1,4 @@
-// Which memory is readable: asked of the kernel once a page, never found out by a fault.
+// Tests the check for readable memory: it asks the kernel once per page and never causes a fault.
 #include "shim/python/memory.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST_F(Pages, ForgottenPagesAreCheckedAgain) {
   EXPECT_FALSE(IsReadable(at(2 * kPage), 8));
 }
 
-// More pages than the table holds: old ones make room, and every answer stays right.
+// There are more pages than entries: new pages replace old ones, and every result stays correct.
 TEST_F(Pages, FullTableForgetsPages) {
   constexpr uint64_t kPages = 4 * pages::kSets * pages::kWays;
   void* large =
@@ -71,7 +71,7 @@ TEST_F(Pages, FullTableForgetsPages) {
   munmap(large, kPages * kPage);
 }
 
-TEST_F(Pages, CopyFailsIfReadingWould) {
+TEST_F(Pages, CopyFailsIfMemoryIsNotReadable) {
   auto buffers = std::make_unique<CopiedMemory::Buffers>();
   CopiedMemory memory(buffers.get());
   memcpy(map_, "content", 8);

@@ -1,4 +1,5 @@
-// The walk over Python frames, on made-up interpreters of every layout; tests/python has real ones.
+// Tests the walk over Python frames with fake interpreters of every layout; tests/python uses real
+// interpreters.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -27,7 +28,7 @@ class Walks : public testing::TestWithParam<Layout> {
   FakeInterpreter fake_{GetParam()};
 };
 
-TEST_P(Walks, ShowsFramesFromTheInnermostOut) {
+TEST_P(Walks, ReturnsFramesFromInnermostToOutermost) {
   const uint64_t module = fake_.Code("a.py", "<module>", 1), f = fake_.Code("a.py", "f", 10);
   const uint64_t outer = fake_.Frame(module, 40, 0, true);
   const uint64_t middle = fake_.Frame(f, 20, outer, false);
@@ -77,12 +78,12 @@ TEST_P(Walks, EndsAtTheDepthLimitAndWithoutFrames) {
   EXPECT_EQ(none.depth, 0);
 }
 
-TEST_P(Walks, CyclesOfFramesAreCutOff) {
+TEST_P(Walks, CyclesOfFramesEndTheWalk) {
   const uint64_t f = fake_.Code("a.py", "f", 1);
   const uint64_t outer = fake_.Frame(f, 20, 0), inner = fake_.Frame(f, 22, outer);
   fake_.Put(outer, fake_.layout().frame_previous, inner);
   EXPECT_EQ(Walked(inner).end, PythonEnd::kDepthLimit);
-  // Of frames that are never shown, too.
+  // The same holds for frames that are never shown.
   if (!fake_.layout().shim_frames) return;
   fake_.Put(outer, fake_.layout().frame_owner, uint8_t{3});
   fake_.Put(inner, fake_.layout().frame_owner, uint8_t{3});
@@ -123,14 +124,14 @@ TEST_P(Walks, DamagedFramesAreUnreadable) {
   EXPECT_EQ(Walked(inner).end, PythonEnd::kComplete);
 }
 
-TEST_P(Walks, HashDistinguishesContentAndPlaces) {
+TEST_P(Walks, HashDependsOnContentAndOffsets) {
   std::set<uint64_t> hashes;
   const auto add = [&](uint64_t code, int offset) {
     hashes.insert(Walked(fake_.Frame(code, offset, 0, true)).hash);
   };
   const std::string longer(200, 'x');
   add(fake_.Code("a.py", "f", 1), 20);
-  add(fake_.Code("a.py", "f", 1), 20);  // equal, elsewhere
+  add(fake_.Code("a.py", "f", 1), 20);  // equal content at another address
   add(fake_.Code("a.py", "f", 1), 22);
   add(fake_.Code("b.py", "f", 1), 20);
   add(fake_.Code("a.py", "g", 1), 20);
@@ -145,7 +146,7 @@ TEST_P(Walks, HashDistinguishesContentAndPlaces) {
   EXPECT_EQ(hashes.size(), 12u);
 }
 
-TEST_P(Walks, CopiesReadTheSame) {
+TEST_P(Walks, CopiedMemoryGivesTheSameFrames) {
   const uint64_t f = fake_.Code("some/file.py", "f.<locals>.g", 7, std::string(500, 't'));
   const uint64_t inner = fake_.Frame(f, 24, fake_.Frame(f, 20, 0, true));
   auto buffers = std::make_unique<CopiedMemory::Buffers>();

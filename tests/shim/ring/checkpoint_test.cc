@@ -1,5 +1,5 @@
-// The checkpoints of a communicator against what ring_format.h says they are, worked out the slow
-// way.
+// Compares the checkpoints of a communicator with a simple implementation of the definition in
+// ring_format.h.
 #include <atomic>
 #include <random>
 #include <thread>
@@ -62,10 +62,10 @@ class CheckpointTest : public ::testing::Test {
 
   ring::Member entry_{};
   Comm comm_;
-  std::vector<Hashes> history_;  // after each number
+  std::vector<Hashes> history_;  // after each sequence number
 };
 
-TEST_F(CheckpointTest, EqualTheFormatAfterEachCall) {
+TEST_F(CheckpointTest, CheckpointsMatchTheFormatAfterEachCall) {
   for (int i = 0; i < 5000; ++i) {
     Step();
     ExpectAll();
@@ -73,7 +73,7 @@ TEST_F(CheckpointTest, EqualTheFormatAfterEachCall) {
   }
 }
 
-TEST_F(CheckpointTest, EqualTheFormatAfterManyCalls) {
+TEST_F(CheckpointTest, CheckpointsMatchTheFormatAfterManyCalls) {
   std::mt19937 random(7);
   for (int i = 0; i < 20; ++i) {
     for (uint32_t steps = random() % 30000; steps > 0; --steps) Step();
@@ -82,8 +82,8 @@ TEST_F(CheckpointTest, EqualTheFormatAfterManyCalls) {
   }
 }
 
-// Two ranks that part at one call differ in every later checkpoint and in no earlier one.
-TEST_F(CheckpointTest, LocateTheDivergenceOfTwoRanks) {
+// Ranks that diverge at a call differ in every checkpoint from that call on and in no earlier one.
+TEST_F(CheckpointTest, CheckpointsLocateTheDivergenceOfTwoRanks) {
   ring::Member other_entry{};
   other_entry.history_stride = 1;
   Comm other;
@@ -105,11 +105,11 @@ TEST_F(CheckpointTest, LocateTheDivergenceOfTwoRanks) {
   }
 }
 
-// What was rejected leaves no trace: the checkpoints are those of a communicator that never saw it.
+// The checkpoints after rejected calls equal those of a communicator without these calls.
 TEST_F(CheckpointTest, RejectedCallReturnsItsNumber) {
   uint64_t rejected = 0;
   for (uint64_t sequence = 1; sequence <= 3000; ++sequence) {
-    // At powers of two, where checkpoints are thinned out, once more.
+    // At powers of two, where checkpoints are thinned out, two calls are rejected.
     const bool rounded = (sequence & (sequence - 1)) == 0;
     for (uint64_t n = 0; n < (rounded ? 2u : sequence % 3 == 0 ? 1u : 0u); ++n, ++rejected) {
       const uint64_t number = NextSequence(&comm_);
@@ -126,7 +126,7 @@ TEST_F(CheckpointTest, RejectedCallReturnsItsNumber) {
   EXPECT_EQ(entry_.flags & ring::kSawConcurrency, 0u);
 }
 
-// The error handler of a rejected call makes another collective, which is rejected, too.
+// The error handler of a rejected call makes another collective call, which is also rejected.
 TEST_F(CheckpointTest, NestedRejectedCallsReturnTheirNumbers) {
   NextSequence(&comm_);
   Step();
@@ -146,7 +146,7 @@ TEST_F(CheckpointTest, NestedRejectedCallsReturnTheirNumbers) {
   ExpectAll();
 }
 
-TEST_F(CheckpointTest, NumberFollowedByALaterOneIsKept) {
+TEST_F(CheckpointTest, NumberOfARejectedCallIsKeptIfALaterNumberWasTaken) {
   const uint64_t rejected = NextSequence(&comm_);
   NextSequence(&comm_);
   GiveNumberBack(&comm_, rejected, {});
@@ -155,7 +155,8 @@ TEST_F(CheckpointTest, NumberFollowedByALaterOneIsKept) {
   EXPECT_NE(entry_.flags & ring::kSawConcurrency, 0u);
 }
 
-// A reader that finds a number finds its hashes: the number is 0 while they are written.
+// A reader that reads a sequence number also reads its hashes: while the hashes are being written,
+// the number is 0.
 TEST_F(CheckpointTest, ReaderNeverSeesATornCheckpoint) {
   constexpr uint64_t kCalls = 300000;
   std::vector<uint64_t> semantic(kCalls + 1);
@@ -181,7 +182,7 @@ TEST_F(CheckpointTest, ReaderNeverSeesATornCheckpoint) {
   });
   for (uint64_t i = 1; i <= kCalls; ++i) {
     Checkpoint(&comm_, i, SemanticOf(i), PathOf(i));
-    // Both must get on, also where they share a core.
+    // Both threads must make progress, also if they share a core.
     if (i % (kCalls / 100) == 0) {
       const uint64_t before = looks.load(std::memory_order_relaxed);
       while (looks.load(std::memory_order_relaxed) == before) std::this_thread::yield();

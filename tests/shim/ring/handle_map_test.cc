@@ -12,11 +12,11 @@
 namespace rollcall::shim {
 namespace {
 
-// Handles as MPI libraries make them: small numbers in a row, or addresses of equal stride.
+// Handles as MPI libraries create them: consecutive small numbers, or addresses of equal stride.
 uint64_t MpichHandle(uint64_t i) { return 0x84000000 + i; }
 uint64_t PointerHandle(uint64_t i) { return 0x55d0'0000'1000 + i * 496; }
 
-TEST(HandleMap, FindsWhatWasInserted) {
+TEST(HandleMap, FindsInsertedKeysUntilTheyAreErased) {
   static HandleMap<256> map;
   EXPECT_EQ(map.Find(7), map.kMissing);
   ASSERT_TRUE(map.Insert(7, 70));
@@ -38,8 +38,8 @@ TEST(HandleMap, ExistingKeyGetsTheNewValue) {
   EXPECT_EQ(map.Find(7), map.kMissing);
 }
 
-// A key that lies behind an erased cell must not be entered a second time before it: erased once,
-// it would come back with its old value.
+// A key that is stored after an erased cell must not be inserted a second time before it; otherwise
+// erasing it once would make its old value visible again.
 TEST(HandleMap, ReinsertingAfterAnErasedCellLeavesOneEntry) {
   static HandleMap<64> map;  // the window is the whole table
   for (uint64_t key = 1; key <= 40; ++key) ASSERT_TRUE(map.Insert(key, static_cast<uint32_t>(key)));
@@ -66,7 +66,7 @@ TEST(HandleMap, FullTableIsReportedAndKeepsItsEntries) {
   for (uint64_t i = 0; i < 100; ++i) stored += map.Insert(MpichHandle(i), 1) ? 1 : 0;
   EXPECT_EQ(stored, 64u);
   for (uint64_t i = 0; i < 64; ++i) EXPECT_EQ(map.Find(MpichHandle(i)), 1u) << i;
-  // Room that is made is used.
+  // An erased cell is reused.
   map.Erase(MpichHandle(10));
   EXPECT_TRUE(map.Insert(MpichHandle(99), 2));
   EXPECT_EQ(map.Find(MpichHandle(99)), 2u);
@@ -81,7 +81,7 @@ TEST(HandleMap, EraseAndTidyKeepsTheOthers) {
   }
 }
 
-// Against the slow and obvious one, with handles that come and go.
+// Compares the map with std::unordered_map while handles are inserted and erased.
 TEST(HandleMap, AgreesWithAnOrdinaryMap) {
   for (const auto handle : {MpichHandle, PointerHandle}) {
     auto map = std::make_unique<HandleMap<1024>>();  // value-initialised: zeroed
@@ -113,8 +113,8 @@ TEST(HandleMap, AgreesWithAnOrdinaryMap) {
   }
 }
 
-// Every thread has handles of its own, as MPI gives them (using one while another thread frees it
-// is an error of the program); the table is everybody's, and crowded.
+// Every thread has its own handles, as in MPI (using a handle while another thread frees it is an
+// error of the program). All threads share the table, which is nearly full.
 TEST(HandleMap, ThreadsDoNotDisturbEachOther) {
   static HandleMap<2048> map;
   constexpr uint32_t kThreads = 4;

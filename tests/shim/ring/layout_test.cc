@@ -1,5 +1,5 @@
-// How a file is divided, for every size it can have, and how it is made in a directory of the
-// test's own.
+// Tests the division of a ring file for every size that it can have, and its creation in a
+// temporary directory.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -34,7 +34,7 @@ std::vector<uint64_t> Sizes() {
   return sizes;
 }
 
-TEST(PlanLayout, PartsFitIntoAFileOfAnySize) {
+TEST(PlanLayout, SectionsFitIntoAFileOfAnySize) {
   for (const uint64_t bytes : Sizes()) {
     const Layout layout = PlanLayout(bytes);
     ASSERT_LE(layout.file_bytes, bytes);
@@ -46,9 +46,9 @@ TEST(PlanLayout, PartsFitIntoAFileOfAnySize) {
         layout.modules * sizeof(ring::Module) + layout.datatypes * sizeof(ring::Datatype) +
         layout.string_bytes + layout.call_path_words * 8 +
         layout.python_codes * sizeof(ring::PythonCode) + layout.ring_slots * sizeof(ring::Record);
-    // Each part may start up to 63 bytes after the last one's end.
+    // Each section may start up to 63 bytes after the end of the previous one.
     ASSERT_LE(used + 63 * ring::kMaxSections, layout.file_bytes) << bytes;
-    // Nothing that a verdict needs is missing, and the larger part is history.
+    // All sections that a verdict needs are large enough, and at least a quarter is history.
     ASSERT_GE(layout.threads, 16u);
     ASSERT_GE(layout.members, 32u) << bytes;
     ASSERT_GE(layout.requests, 64u) << bytes;
@@ -59,8 +59,8 @@ TEST(PlanLayout, PartsFitIntoAFileOfAnySize) {
   }
 }
 
-// Room for code objects is taken from what the default size has to spare: the rings are powers of
-// two of it, and stay as long as they are.
+// The code objects use space that the default size leaves unused: the lengths of the rings are
+// powers of two and do not change.
 TEST(PlanLayout, PythonDoesNotReduceTheHistory) {
   for (const uint64_t bytes : Sizes()) {
     const Layout with = PlanLayout(bytes, true), without = PlanLayout(bytes);
@@ -78,7 +78,7 @@ TEST(PlanLayout, PythonDoesNotReduceTheHistory) {
   EXPECT_GE(PlanLayout(ring::kDefaultFileBytes).ring_slots, kHistory);
 }
 
-// They are taken from what the default size has to spare, too.
+// The marks also use space that the default size leaves unused.
 TEST(PlanLayout, MarksDoNotReduceTheHistory) {
   EXPECT_EQ(PlanLayout(ring::kDefaultFileBytes).marks, 0u);
   const Layout layout = PlanLayout(ring::kDefaultFileBytes, true, true);
@@ -148,15 +148,15 @@ TEST_F(RingFileTest, SectionsAreConsecutiveInsideTheFile) {
       end = section.offset + section.element_bytes * section.capacity;
       EXPECT_LE(end, header.file_bytes) << section.kind;
     }
-    // Not valid before it is published.
+    // The file is not valid before it is published.
     EXPECT_NE(memcmp(header.magic, ring::kMagic, sizeof(header.magic)), 0);
     PublishRingFile(file.header);
     EXPECT_EQ(memcmp(header.magic, ring::kMagic, sizeof(header.magic)), 0);
   }
 }
 
-// A device writes to whole pages: nothing of the host's may lie there.
-TEST_F(RingFileTest, MarksHavePagesOfTheirOwn) {
+// A device writes to whole pages, so these must contain no data of the host.
+TEST_F(RingFileTest, MarksHaveTheirOwnPages) {
   for (const uint64_t bytes : {kSmallestFileBytes, uint64_t{1234567}, ring::kDefaultFileBytes}) {
     const std::string name = std::to_string(bytes);
     const RingFile file = CreateRingFile({directory_.c_str(), bytes, 1, name.c_str(), true, true});
@@ -167,7 +167,7 @@ TEST_F(RingFileTest, MarksHavePagesOfTheirOwn) {
     EXPECT_EQ(last.offset % 4096, 0u);
     EXPECT_EQ(last.capacity * last.element_bytes % 4096, 0u);
     EXPECT_LE(last.offset + last.capacity * last.element_bytes, header.file_bytes);
-    EXPECT_EQ(last.used, last.capacity);  // in use from the start: it is the device that writes
+    EXPECT_EQ(last.used, last.capacity);  // in use from the start, because the device writes
     const ring::Section& before = header.sections[header.section_count - 2];
     EXPECT_GE(last.offset, before.offset + before.capacity * before.element_bytes);
     munmap(file.header, header.file_bytes);
@@ -186,7 +186,7 @@ TEST_F(RingFileTest, IsPrivateAndReservedAndLeavesNoDescriptor) {
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 
-TEST_F(RingFileTest, NeverTakesAnExistingFile) {
+TEST_F(RingFileTest, NeverUsesAnExistingFile) {
   std::filesystem::create_directory(PathOf(""));
   std::filesystem::permissions(PathOf(""), std::filesystem::perms::owner_all);
   std::filesystem::create_symlink("/dev/null", PathOf("one"));
@@ -205,14 +205,14 @@ TEST_F(RingFileTest, SharesTheNodesBudget) {
   ASSERT_NE(file.header, nullptr) << file.refused;
   EXPECT_LE(file.layout.file_bytes, shared / ranks + (1u << 20) / ranks);
   EXPECT_GE(file.layout.file_bytes, kSmallestFileBytes);
-  // So many ranks that there is too little for each.
+  // With so many ranks, the share of each is too small.
   const RingFile none = Create(uint64_t{64} << 20, shared / kSmallestFileBytes * 2, "two");
   EXPECT_EQ(none.header, nullptr);
   EXPECT_NE(none.refused, nullptr);
   EXPECT_FALSE(std::filesystem::exists(PathOf("two")));
 }
 
-TEST_F(RingFileTest, KeepsBelowTheFileSizeLimit) {
+TEST_F(RingFileTest, StaysBelowTheFileSizeLimit) {
   rlimit old;
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
   rlimit limit = old;

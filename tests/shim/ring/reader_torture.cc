@@ -1,9 +1,9 @@
-// The collector's reader on a real ring file whose writers are killed: four threads of another
-// process record through the shim's own thread logs, and the reader takes pictures meanwhile and
-// afterwards. Each record that it calls a record is the function of its index that was written,
-// each that it does not is accounted for.
+// Tests the collector's reader with a real ring file whose writers are killed: four threads of
+// another process record through the shim's thread logs, and the reader takes snapshots during and
+// after their life. Each record that it returns must equal the function of its index that was
+// written, and each other record must be counted as lost or unreadable.
 //
-// 40 deaths here; ROLLCALL_TORTURE_DEATHS=1000 for the full run.
+// The test kills 40 processes; ROLLCALL_TORTURE_DEATHS=1000 gives the full run.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -32,7 +32,8 @@
 namespace rollcall::shim::torture {
 namespace {
 
-// A barrier, as far as the reader looks at it; the rest is the function of thread and index.
+// Returns a barrier in the fields that the reader interprets; the other fields are a function of
+// thread and index.
 ring::Record Barrier(uint32_t tid, uint64_t index) {
   ring::Record record{};
   record.operation = static_cast<uint16_t>(Operation::kBarrier);
@@ -91,7 +92,7 @@ class ReaderTorture : public ::testing::Test {
     _exit(4);
   }
 
-  // Opens the writer's ring once it is there.
+  // Waits for the writer's ring and opens it.
   int OpenRing(pid_t writer) const {
     while (waitpid(writer, nullptr, WNOHANG) == 0) {
       std::error_code error;
@@ -125,7 +126,7 @@ class ReaderTorture : public ::testing::Test {
     }
   }
 
-  // Records that nobody will ever finish.
+  // Counts the records that were not finished.
   static uint64_t CountTorn(int file) {
     ring::FileHeader header;
     if (pread(file, &header, sizeof(header), 0) != sizeof(header)) return 0;
@@ -172,7 +173,7 @@ class ReaderTorture : public ::testing::Test {
   uint64_t whole_ = 0, lost_ = 0, wrong_ = 0, torn_deaths_ = 0;
 };
 
-TEST_F(ReaderTorture, NeverAWrongRecord) {
+TEST_F(ReaderTorture, NeverReadsAWrongRecord) {
   const char* text = getenv("ROLLCALL_TORTURE_DEATHS");
   const int deaths = text != nullptr ? atoi(text) : 40;
   const uint64_t seed = std::random_device{}();

@@ -1,9 +1,9 @@
-// The ring's promise under the worst of circumstances: four threads of another process fill their
-// rings round and round and are killed at a random moment, while a reader looks on through pread().
-// A record that the protocol of ring_format.h calls whole is whole: every word of it is the
-// function of its index that was written.
+// Tests the consistency of a ring under the worst conditions: four threads of another process fill
+// their rings repeatedly and are killed at a random moment, while a reader reads through pread().
+// A record that is whole by the protocol of ring_format.h must be whole: every word of it must
+// equal the function of its index that was written.
 //
-// 60 deaths here; ROLLCALL_TORTURE_DEATHS=1000 for the full run.
+// The test kills 60 processes; ROLLCALL_TORTURE_DEATHS=1000 gives the full run.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -32,7 +32,7 @@ int Deaths() {
   return text != nullptr ? atoi(text) : 60;
 }
 
-// What one pass over one slot showed.
+// The result of one read of one slot.
 enum class Seen { kNever, kWhole, kTorn, kLapped, kWrong };
 
 struct Tally {
@@ -51,8 +51,9 @@ uint64_t ReadWord(int file, off_t offset) {
   return word;
 }
 
-// The reader's side of the protocol: lock, copy, lock again. Each pread() is a system call, so that
-// what a later one copies was not read before; the fences say so to the compiler and the machine.
+// The reader's side of the protocol: read the lock, copy the record, read the lock again. Each
+// pread() is a system call, so a later one does not return data that was read before; the fences
+// enforce the order for the compiler and the processor.
 Seen ReadSlot(int file, uint32_t thread, uint64_t slot) {
   const off_t offset = static_cast<off_t>(thread * kRingBytes + slot * sizeof(ring::Record));
   const uint64_t before = ReadWord(file, offset);
@@ -121,7 +122,7 @@ class RingTorture : public ::testing::Test {
     return tally;
   }
 
-  // A writer's life: reads while it writes, kills it after `until` records, reads what it left.
+  // Starts a writer, reads while it writes, kills it after `until` records, and reads its rings.
   void OneLife(uint64_t until, Tally* during, Tally* after) {
     memset(rings_, 0, kFileBytes);
     for (auto& written : shared_->written) written = 0;
@@ -145,7 +146,7 @@ class RingTorture : public ::testing::Test {
     after->torn += dead.torn;
     after->wrong += dead.wrong;
     after->lapped += dead.lapped;
-    // A thread dies at most inside one record; all others of a ring that was filled are whole.
+    // A thread can be killed inside at most one record; all other records of a full ring are whole.
     EXPECT_LE(dead.torn, kThreads);
     EXPECT_EQ(dead.lapped, 0u);
   }
@@ -156,7 +157,7 @@ class RingTorture : public ::testing::Test {
   Shared* shared_ = nullptr;
 };
 
-TEST_F(RingTorture, NeverAWrongRecord) {
+TEST_F(RingTorture, NeverReadsAWrongRecord) {
   std::random_device seed;
   const uint64_t first = seed();
   std::mt19937_64 random(first);
@@ -171,7 +172,7 @@ TEST_F(RingTorture, NeverAWrongRecord) {
   }
   EXPECT_EQ(during.wrong, 0u);
   EXPECT_EQ(after.wrong, 0u);
-  // The test would prove nothing if the reader never met the writer.
+  // The test would prove nothing if the reader had never read a record during its writing.
   EXPECT_GT(during.torn + during.lapped, 0u);
   EXPECT_GE(torn_deaths, deaths / 20) << "too few deaths in the middle of a record";
   RecordProperty("deaths", deaths);

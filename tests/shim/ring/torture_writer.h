@@ -1,5 +1,5 @@
-// The writing side of the ring torture: a process whose threads fill rings with records that are
-// functions of their index, until it is killed.
+// The writer of the ring torture tests: a process whose threads fill rings with records that are
+// functions of their index until it is killed.
 #ifndef ROLLCALL_TESTS_SHIM_RING_TORTURE_WRITER_H_
 #define ROLLCALL_TESTS_SHIM_RING_TORTURE_WRITER_H_
 
@@ -12,7 +12,7 @@
 namespace rollcall::shim::torture {
 
 inline constexpr uint32_t kThreads = 4;
-inline constexpr uint64_t kSlots = 64;  // few, so that they are lapped at once
+inline constexpr uint64_t kSlots = 64;  // few, so that they are soon overwritten
 
 inline uint64_t Scramble(uint64_t value) {
   value ^= value >> 31;
@@ -20,7 +20,7 @@ inline uint64_t Scramble(uint64_t value) {
   return value ^ value >> 29;
 }
 
-// Record `index` of `thread`: no word of it can be in another record.
+// Returns record `index` of `thread`; none of its words occurs in another record.
 inline ring::Record Payload(uint32_t thread, uint64_t index) {
   uint64_t words[sizeof(ring::Record) / 8];
   for (uint64_t i = 0; i < sizeof(words) / 8; ++i) {
@@ -32,7 +32,7 @@ inline ring::Record Payload(uint32_t thread, uint64_t index) {
   return record;
 }
 
-// What writer and test share beside the rings.
+// The data that writer and test share in addition to the rings.
 struct Shared {
   std::atomic<uint64_t> written[kThreads];  // records that are whole
 };

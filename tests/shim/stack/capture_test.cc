@@ -1,4 +1,4 @@
-// The walker against libunwind on real stacks, and how stacks end.
+// Compares the stack walker with libunwind on real stacks, and tests how stacks end.
 #include <alloca.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ class Capturing : public testing::Test {
   }
 };
 
-// Compares here, three times: on first sight, by cached rules, and remembered.
+// Compares the walkers three times: with new addresses, with cached rules, and with a known stack.
 [[gnu::noinline]] void Compare() {
   for (int i = 0; i < 3; ++i) {
     Pair pair;
@@ -44,7 +44,7 @@ class Capturing : public testing::Test {
   }
 }
 
-// The kinds of frames that compilers make, each calling on.
+// The kinds of frames that compilers generate; each calls `next`.
 [[gnu::noinline]] void Plain(const Leaf& next) {
   next();
   __asm__ volatile("");
@@ -61,7 +61,7 @@ class Capturing : public testing::Test {
   next();
   room[1] = room[0];
 }
-// Realigned with an argument on the stack: gcc addresses it by a register of its own (DRAP).
+// A realigned frame with an argument on the stack: gcc addresses it by a separate register (DRAP).
 [[gnu::noinline]] void RealignedWithStackArguments(long, long, long, long, long, long, long seventh,
                                                    size_t size, const Leaf& next) {
   alignas(64) volatile long room[8];
@@ -103,7 +103,7 @@ thread_local const Leaf* compared_by_qsort;
   compared_by_qsort = outer;
 }
 #if defined(__x86_64__)
-// rbp as an ordinary register, as -O2 code uses it: no walk may take it for a frame pointer.
+// Uses rbp as an ordinary register, as -O2 code does: the walker must not use it as frame pointer.
 __asm__(R"(
   .text
   .type rollcall_test_spoil, @function
@@ -155,7 +155,7 @@ void Frame(unsigned kind, const Leaf& next) {
   }
 }
 
-// A random tower of frames with `leaf` on top.
+// Calls `leaf` from a random sequence of `height` frames.
 void Tower(std::mt19937& random, int height, const Leaf& leaf) {
   if (height == 0) return leaf();
   Frame(static_cast<unsigned>(random()), [&] { Tower(random, height - 1, leaf); });
@@ -191,7 +191,7 @@ TEST_F(Capturing, EqualsLibunwindInThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_F(Capturing, NamesTheCallSiteFirst) {
+TEST_F(Capturing, FirstAddressIsTheCallSite) {
   const void* after = nullptr;
   Captured captured;
   const auto call = [&]() __attribute__((noinline)) {
@@ -249,7 +249,7 @@ TEST_F(Capturing, HashesIdentifyCallPaths) {
   EXPECT_EQ(captured[0].hash, captured[40].hash);
 }
 
-// One frame, one call site, different callers: what a memo must not confuse.
+// Frames of one function with different callers: the cache of stacks must not confuse them.
 TEST_F(Capturing, DistinguishesEqualFramesWithDifferentCallers) {
   std::vector<Captured> captured;
   const Leaf leaf = [&] { captured.push_back(Capture()); };
@@ -277,7 +277,7 @@ void OnSignal(int) {
   signals_taken = signals_taken + 1;
 }
 
-// Installs OnSignal for the test's time.
+// Installs OnSignal during a test.
 class SignalHandler {
  public:
   explicit SignalHandler(int number, int flags = 0) : number_(number) {
@@ -306,8 +306,8 @@ TEST_F(Capturing, WalksThroughASignalFrame) {
   EXPECT_EQ(signals_taken, 3);
 }
 
-// Interrupted at any instruction: prologues, leaf functions, PLT entries, the vdso.
-TEST_F(Capturing, EqualsLibunwindWhereverASignalInterrupts) {
+// The signal may interrupt any instruction: in prologues, leaf functions, PLT entries and the vdso.
+TEST_F(Capturing, EqualsLibunwindAtAnyInterruptedInstruction) {
   if (kSanitized) GTEST_SKIP() << "sanitizers defer signals";
   constexpr int kSamples = 400;
   std::vector<Pair> pairs(kSamples);
@@ -335,7 +335,7 @@ TEST_F(Capturing, EqualsLibunwindWhereverASignalInterrupts) {
   for (const Pair& pair : pairs) {
     if (pair.our_depth == 0) continue;  // two signals for one slot
     for (int i = 0; i < pair.our_depth; ++i) in_vdso += pair.ours[i] - vdso < 0x4000 ? 1 : 0;
-    // Cut is honest (the resolver of lazy binding needs rbx); wrong is not.
+    // A stack may be truncated (the resolver of lazy binding needs rbx), but it must not be wrong.
     if (pair.end == StackEnd::kUnsupportedRule) continue;
     if (!pair.Difference().empty() && ++different < 3) ADD_FAILURE() << pair.Difference();
   }
@@ -345,7 +345,7 @@ TEST_F(Capturing, EqualsLibunwindWhereverASignalInterrupts) {
 
 // --- Stacks that are not the thread's ------------------------------------------------------------
 
-TEST_F(Capturing, GivesOneAddressOnAnAlternateSignalStack) {
+TEST_F(Capturing, ReturnsOneAddressOnAnAlternateSignalStack) {
   Pair pair;
   signal_pair = &pair;
   std::vector<char> memory(1 << 20);
@@ -366,7 +366,7 @@ ucontext_t main_context;
 ucontext_t coroutine_context;
 Captured in_coroutine;
 
-TEST_F(Capturing, GivesOneAddressInACoroutine) {
+TEST_F(Capturing, ReturnsOneAddressInACoroutine) {
   if (kThreadSanitizer) GTEST_SKIP() << "TSan has its own rules for coroutines";
   for (const bool in_thread : {false, true}) {
     const auto run = [] {
@@ -398,8 +398,8 @@ TEST_F(Capturing, GivesOneAddressInACoroutine) {
 Captured captured_for_jit;
 void CaptureForJit() { captured_for_jit = Capture(); }
 
-// mmaps `push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret`: a JIT's frame, with a frame pointer
-// that must not be followed in silence.
+// Maps `push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret`: a frame as of a JIT compiler, whose
+// frame pointer the walker must not use without reporting it.
 TEST_F(Capturing, EndsAtCodeWithoutUnwindInfo) {
   const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
   void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -416,7 +416,7 @@ TEST_F(Capturing, EndsAtCodeWithoutUnwindInfo) {
   munmap(page, 4096);
 }
 
-// A frame whose saved frame pointer was overwritten: whatever its value, nothing outside is read.
+// A frame whose saved frame pointer was overwritten: for no value may the walker read outside.
 [[gnu::noinline]] void BrokenFrame(uint64_t value, Captured* captured) {
   auto* frame = static_cast<uint64_t*>(__builtin_frame_address(0));
   const uint64_t saved = frame[0];
@@ -446,8 +446,8 @@ TEST_F(Capturing, ReadsNothingOutsideTheStack) {
     EXPECT_EQ(captured.end, StackEnd::kBadFrame) << value;
   }
 }
-// A frame whose CFA stands in a word below its frame pointer, as gcc's realigned ones: here the
-// broken frame pointer itself is an address to read.
+// A frame whose CFA is stored in a word below its frame pointer, as in gcc's realigned frames: here
+// the overwritten frame pointer itself determines the address to read.
 __asm__(R"(
   .text
   .type rollcall_test_indirect, @function
@@ -473,7 +473,7 @@ rollcall_test_indirect:
 extern "C" void rollcall_test_indirect(uint64_t value, Captured* captured,
                                        void (*call)(uint64_t, Captured*));
 
-TEST_F(Capturing, FollowsNoWordOutsideTheStack) {
+TEST_F(Capturing, DoesNotReadACfaOutsideTheStack) {
   if (kAddressSanitizer) GTEST_SKIP() << "the frame that is broken on purpose is ASan's too";
   Captured whole;
   rollcall_test_indirect(
@@ -489,8 +489,8 @@ TEST_F(Capturing, FollowsNoWordOutsideTheStack) {
   }
 }
 
-// A call of a function that does not return may be the last instruction: its return address is
-// another function's. (Here it does return, into what undoes the frame.)
+// A call of a function that does not return may be the last instruction of a function; its return
+// address then lies in the next function. (Here it returns, to code that removes the frame.)
 __asm__(R"(
   .text
   .type rollcall_test_last_call, @function
@@ -509,7 +509,7 @@ rollcall_test_next_function:
 )");
 extern "C" void rollcall_test_last_call(void (*call)());
 
-TEST_F(Capturing, WalksFromACallAtAFunctionsEnd) { rollcall_test_last_call(Compare); }
+TEST_F(Capturing, WalksFromACallAtTheEndOfAFunction) { rollcall_test_last_call(Compare); }
 
 #endif
 

@@ -1,5 +1,5 @@
-// Rules out of .eh_frame: as the directives say, and out of damaged tables nothing worse than no
-// rule.
+// Tests that the rules read from .eh_frame are those of the directives, and that damaged tables are
+// read only within their bounds.
 #include "shim/stack/cfi.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 namespace rollcall::shim {
 namespace {
 
-// Nothing of it is run; each label is at the instruction whose rule is asked for.
+// This code is never executed; each label marks an instruction whose rule the test reads.
 __asm__(R"(
   .text
 rollcall_cfi_function:
@@ -54,7 +54,7 @@ rollcall_cfi_other_register:
 rollcall_cfi_large:
   nop
   .cfi_escape 0x0f, 0x0b, 0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22
-rollcall_cfi_computed:                        # a PLT entry's: rsp + 8 + 8 * ((rip & 15) >= 11)
+rollcall_cfi_computed:                        # as in a PLT entry: rsp + 8 + 8 * ((rip & 15) >= 11)
   nop
   .cfi_def_cfa rsp, 64
   .cfi_undefined rip
@@ -99,7 +99,7 @@ TEST(Cfi, FollowsTheDirectives) {
   EXPECT_EQ(RuleAt(rollcall_cfi_signal_frame), (Rule{RuleKind::kSignalFrame, 21, 15, 160}));
 }
 
-TEST(Cfi, KnowsAddressesOfNoModule) {
+TEST(Cfi, ReportsAddressesOutsideAllModules) {
   int on_stack = 0;
   for (const uint64_t pc : {uint64_t{0}, uint64_t{4096}, reinterpret_cast<uint64_t>(&on_stack)}) {
     EXPECT_EQ(FindModuleRule(pc).rule.kind, RuleKind::kNoModule);
@@ -107,8 +107,8 @@ TEST(Cfi, KnowsAddressesOfNoModule) {
   }
 }
 
-// libc's image with its segment of unwind tables replaced by a copy between inaccessible pages, so
-// that a read one byte outside faults.
+// The image of libc, in which a copy before an inaccessible page replaces the segment of unwind
+// tables, so that a read past its end faults.
 class CopiedTables : public testing::Test {
  protected:
   void SetUp() override {
@@ -170,7 +170,7 @@ class CopiedTables : public testing::Test {
   std::vector<uint64_t> pcs_;
 };
 
-TEST_F(CopiedTables, GiveTheSameRules) {
+TEST_F(CopiedTables, CopyGivesTheSameRules) {
   int regular = 0;
   for (const uint64_t pc : pcs_) {
     const Rule rule = RuleFromTables(original_, pc);
@@ -180,15 +180,15 @@ TEST_F(CopiedTables, GiveTheSameRules) {
   EXPECT_GT(regular, 400);
 }
 
-TEST_F(CopiedTables, GiveTheSameRulesWithoutTheirIndex) {
-  At(image_.eh_frame_hdr)[2] = 0xff;  // no count, so no table: .eh_frame from its start
+TEST_F(CopiedTables, CopyWithoutIndexGivesTheSameRules) {
+  At(image_.eh_frame_hdr)[2] = 0xff;  // no count, so no table: .eh_frame is searched from its start
   At(image_.eh_frame_hdr)[3] = 0xff;
   for (size_t i = 0; i < 100; ++i) {
     EXPECT_EQ(RuleFromTables(image_, pcs_[i]), RuleFromTables(original_, pcs_[i]));
   }
 }
 
-TEST_F(CopiedTables, TruncatedAnywhereGiveNoRule) {
+TEST_F(CopiedTables, TruncatedTablesGiveTheSameRuleOrNone) {
   int lost = 0;
   std::mt19937_64 random(11);
   for (int i = 0; i < 1000; ++i) {
@@ -208,7 +208,7 @@ TEST_F(CopiedTables, TruncatedAnywhereGiveNoRule) {
   EXPECT_GT(lost, 100);
 }
 
-TEST_F(CopiedTables, WithFlippedBitsAreReadWithinTheirBounds) {
+TEST_F(CopiedTables, TablesWithFlippedBitsAreReadWithinTheirBounds) {
   std::mt19937_64 random(13);
   const uint64_t tables = image_.eh_frame_hdr - segment_->begin;
   int changed = 0;
@@ -216,7 +216,7 @@ TEST_F(CopiedTables, WithFlippedBitsAreReadWithinTheirBounds) {
     const uint64_t pc = pcs_[random() % pcs_.size()];
     std::vector<uint64_t> flipped;
     for (int flips = 0; flips < 40; ++flips) {
-      // Half of them in the header and the index, whose few bytes each look-up goes through.
+      // An eighth of the flips are in the header, whose few bytes every look-up reads.
       const uint64_t at =
           flips % 8 == 0 ? tables + random() % 12 : tables + random() % (size_ - tables);
       copy_[at] ^= static_cast<uint8_t>(1u << random() % 8);
@@ -231,8 +231,8 @@ TEST_F(CopiedTables, WithFlippedBitsAreReadWithinTheirBounds) {
   EXPECT_GT(changed, 1000);
 }
 
-// The entry that a look-up goes through, with every byte set to every value in turn.
-TEST_F(CopiedTables, WithDamagedEntriesAreReadWithinTheirBounds) {
+// Sets each byte of the entries that a look-up reads to every value in turn.
+TEST_F(CopiedTables, TablesWithDamagedEntriesAreReadWithinTheirBounds) {
   std::mt19937_64 random(17);
   const uint64_t header = image_.eh_frame_hdr;
   const auto word = [&](uint64_t address) {

@@ -1,6 +1,6 @@
-// A library goes, another one comes to the same address: libunwind 1.6.2 crashed there, with its
-// cache flushed or not. The two libraries differ in the size of one frame only, so that each
-// address of the first is an address of the second with another rule.
+// A library is unloaded and another one is loaded at the same address: libunwind 1.6.2 crashed
+// then, whether or not its cache was flushed. The two libraries differ only in the size of one
+// frame, so each address of the first is an address of the second with another rule.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <link.h>
@@ -43,7 +43,7 @@ class Dlclose : public testing::Test {
   void Write(const std::string& name, const std::string& text) const {
     std::ofstream(dir_ + "/" + name) << text;
   }
-  // A shell command in the directory.
+  // Runs a shell command in the directory.
   bool Run(const std::string& command) const {
     return std::system(("cd " + dir_ + " && " + command).c_str()) == 0;
   }
@@ -100,7 +100,8 @@ TEST_F(Dlclose, NewLibraryAtTheSameAddressGetsItsOwnRules) {
   }
 }
 
-// Without OnDlclose, as when libc unloads by itself: the first new address tells.
+// Without OnDlclose, as when libc itself unloads a library, the first new address reveals the
+// unload.
 TEST_F(Dlclose, UnloadWithoutTheWrapperIsDetected) {
   ASSERT_TRUE(InitStacks());
   const Library first = Open(dir_ + "/a.so");
@@ -112,7 +113,7 @@ TEST_F(Dlclose, UnloadWithoutTheWrapperIsDetected) {
 
   const Library second = Open(dir_ + "/b.so");
   ASSERT_EQ(second.base, first.base) << "not at the same address: nothing is tested";
-  const Captured noticing = Capture();  // a call site of its own
+  const Captured noticing = Capture();  // a new call site
   EXPECT_EQ(noticing.end, StackEnd::kComplete);
   second.through(CaptureAlone, &captured);
   EXPECT_EQ(captured.end, StackEnd::kComplete);
@@ -120,8 +121,8 @@ TEST_F(Dlclose, UnloadWithoutTheWrapperIsDetected) {
   OnDlclose();
 }
 
-// The exported wrapper, in a program that knows nothing of it. Its control is the same program
-// without the wrapper, which must go wrong.
+// Tests the exported wrapper in an ordinary program. The control is the same program without the
+// wrapper, which must fail.
 TEST_F(Dlclose, WrapperInvalidatesTheRules) {
   Write("hook.cc", R"(
 #include "shim/stack/stack.h"
@@ -183,8 +184,8 @@ int main(int argc, char** argv) {
   EXPECT_FALSE(Run("./without_wrapper" + libraries)) << "the control: nothing is tested";
 }
 
-// Threads capture while libraries come and go.
-TEST_F(Dlclose, WhileOtherThreadsCapture) {
+// Threads capture stacks while libraries are loaded and unloaded.
+TEST_F(Dlclose, DoesNotDisturbCapturesOfOtherThreads) {
   ASSERT_TRUE(InitStacks());
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> captures{0};

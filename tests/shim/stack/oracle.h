@@ -1,5 +1,5 @@
-// The slow and obvious walker that ours is compared with: libunwind's, opened as late and as
-// privately as the shim would have to.
+// The reference for the stack walker: libunwind, which is loaded as late and as privately as the
+// shim would have to load it.
 #ifndef ROLLCALL_TESTS_SHIM_STACK_ORACLE_H_
 #define ROLLCALL_TESTS_SHIM_STACK_ORACLE_H_
 
@@ -16,7 +16,7 @@ namespace rollcall::shim {
 
 using Backtrace = int (*)(void**, int);
 
-// libunwind's unw_backtrace; null where it is not installed.
+// Returns libunwind's unw_backtrace, or null if it is not installed.
 inline Backtrace Libunwind() {
   static const auto function = [] {
     void* library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
@@ -31,8 +31,8 @@ struct Captured {
   uint64_t hash = 0;
 };
 
-// Both walkers on the stack of the caller. No allocation, so that it also works in a signal
-// handler.
+// The results of both walkers on the stack of the caller. It allocates nothing, so that it also
+// works in a signal handler.
 struct Pair {
   uint64_t ours[kMaxStackDepth];
   int our_depth = 0;
@@ -41,7 +41,7 @@ struct Pair {
   void* theirs[2 * kMaxStackDepth];
   int their_depth = 0;
 
-  // Empty if equal, else both. libunwind's first address is in CaptureBoth itself.
+  // Returns both stacks, or nothing if they are equal. libunwind's first address is in CaptureBoth.
   std::string Difference() const {
     const int expected = std::min(their_depth - 1, kMaxStackDepth);
     bool same = our_depth == expected;
@@ -71,7 +71,7 @@ struct Pair {
   pair->our_depth =
       CaptureStack(ROLLCALL_CALLER_FRAME(), pair->ours, kMaxStackDepth, &pair->end, &pair->hash);
   pair->their_depth = Libunwind()(pair->theirs, 2 * kMaxStackDepth);
-  __asm__ volatile("" ::: "memory");  // no tail call: libunwind is to see this frame
+  __asm__ volatile("" ::: "memory");  // prevents a tail call: libunwind must see this frame
 }
 
 [[gnu::noinline]] inline Captured Capture(int max_depth = kMaxStackDepth) {

@@ -1,4 +1,4 @@
-// The walker's manners in somebody else's process.
+// Tests that the stack walker has no side effects on the process of the user.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/audit.h>
@@ -41,14 +41,15 @@ struct Raw {
   __asm__ volatile("" ::: "memory");
 }
 
-// Different stacks and call sites, more than are remembered, in `depth` steps.
+// Captures different stacks from different call sites, more than the cache holds, in `depth` steps.
 [[gnu::noinline]] void Visit(int depth, Raw* raw) {
   CaptureRaw(raw);
   if (depth > 0) Visit(depth - 1, raw);
   CaptureRaw(raw);
 }
 
-// Runs `body` in a child and gives its exit status, or minus the signal that killed it.
+// Runs `body` in a child process. Returns its exit status, or the negative number of the signal
+// that killed it.
 template <typename Body>
 int InChild(const Body& body) {
   const pid_t child = fork();
@@ -61,7 +62,7 @@ int InChild(const Body& body) {
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// From here on every system call but exit_group kills the process.
+// After this call every system call except exit_group kills the process.
 void ForbidSystemCalls() {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -105,14 +106,14 @@ TEST(StackManners, MakesNoSystemCallAfterTheFirstCall) {
   EXPECT_EQ(run(false, true), -SIGSYS) << "the filter does not bite";
 }
 
-// Counts by the allocator's own statistics would miss a free; so count calls, by a replaced
-// operator new for C++ and by mallinfo2's total for C.
+// The statistics of the allocator would not show an allocation that is freed again. The test
+// therefore exhausts the memory, so that every allocation fails.
 TEST(StackManners, AllocatesNothingAfterTheFirstCall) {
   if (kSanitized) GTEST_SKIP() << "not the allocator of libc";
   ASSERT_TRUE(InitStacks());
   Raw raw;
   Visit(30, &raw);
-  // With no memory left, an allocation by whatever name fails and shows in errno.
+  // Without free memory every kind of allocation fails and sets errno.
   const int status = InChild([&] {
     errno = 0;
     const rlimit nothing{0, 0};
@@ -129,7 +130,7 @@ TEST(StackManners, AllocatesNothingAfterTheFirstCall) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(StackManners, RunsWithoutMemoryForAThread) {
+TEST(StackManners, ReturnsNoStackIfThereIsNoMemoryForAThread) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer needs memory itself";
   const int status = InChild([] {
     if (!InitStacks()) _exit(2);
@@ -145,7 +146,7 @@ TEST(StackManners, RunsWithoutMemoryForAThread) {
   EXPECT_EQ(status, 0);
 }
 
-// libunwind 1.6.2 writes to a pipe that closefrom made the user's file.
+// libunwind 1.6.2 writes to a pipe whose descriptor may be a file of the user after closefrom.
 TEST(StackManners, WritesNothingIntoAReusedDescriptor) {
   char name[] = "/tmp/rollcall_stack_XXXXXX";
   const int made = mkstemp(name);
@@ -159,7 +160,7 @@ TEST(StackManners, WritesNothingIntoAReusedDescriptor) {
     for (int i = 0; i < 20; ++i) {
       if (open(name, O_RDWR) < 0) _exit(3);
     }
-    // Known and new addresses, and a thread that is new.
+    // Known and new addresses, and a new thread.
     for (int i = 0; i < 10; ++i) Visit(10, &raw);
     std::thread([&] { Visit(10, &raw); }).join();
     _exit(raw.end == StackEnd::kComplete ? 0 : 1);
@@ -195,7 +196,7 @@ TEST(StackManners, DoesNotAffectExceptions) {
     Counts* counts;
     ~Guard() {
       Raw raw;
-      CaptureRaw(&raw);  // while an exception is on its way
+      CaptureRaw(&raw);  // during the propagation of an exception
       ++counts->destroyed;
       EXPECT_EQ(raw.end, StackEnd::kComplete);
     }
@@ -228,13 +229,13 @@ void CaptureInHandler(int) {
   Raw raw;
   CaptureRaw(&raw);
   nested_captures.fetch_add(1, std::memory_order_relaxed);
-  // Cut is honest when the signal came in a first sight.
+  // The stack may be truncated if the signal interrupted the first look-up of an address.
   if (raw.end != StackEnd::kComplete && raw.end != StackEnd::kInterrupted)
     nested_errors.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Captures in the handler of a signal that interrupts captures, in several threads: every result is
-// still the one that was had in peace.
+// Captures in the handler of a signal that interrupts captures, in several threads: every result
+// must equal the one without interruption.
 TEST(StackManners, SurvivesSignalsInsideTheWalker) {
   if (kSanitized) GTEST_SKIP() << "sanitizers defer signals to safe places";
   ASSERT_TRUE(InitStacks());
@@ -249,7 +250,7 @@ TEST(StackManners, SurvivesSignalsInsideTheWalker) {
     Raw captured[2];
     const Raw& quiet = captured[0];
     const Raw& raw = captured[1];
-    volatile int into = 0;  // no round gets a call site of its own
+    volatile int into = 0;  // all iterations have the same call site
     for (unsigned round = 0; !stop.load(); ++round) {
       CaptureRaw(&captured[into]);
       if (into == 0) {
@@ -257,7 +258,7 @@ TEST(StackManners, SurvivesSignalsInsideTheWalker) {
         started.fetch_add(1);
         continue;
       }
-      // The call site is one: the same path each time.
+      // There is one call site, so the path is the same each time.
       if (raw.end != quiet.end || raw.hash != quiet.hash || raw.depth != quiet.depth ||
           !std::equal(raw.pcs, raw.pcs + raw.depth, quiet.pcs)) {
         wrong.fetch_add(1);
@@ -277,7 +278,7 @@ TEST(StackManners, SurvivesSignalsInsideTheWalker) {
   EXPECT_EQ(nested_errors.load(), 0u);
 }
 
-TEST(StackManners, WorksAfterALongjmpOutOfIt) {
+TEST(StackManners, WorksAfterALongjmpOutOfTheWalker) {
   ASSERT_TRUE(InitStacks());
   static sigjmp_buf back;
   struct sigaction action {};
@@ -316,7 +317,7 @@ TEST(StackManners, WorksInAForkedChild) {
   }).join();
 }
 
-// Deep on the initial thread's stack, which grows after it was first looked at.
+// Captures deep in the initial thread's stack, which grows after the walker first read its bounds.
 [[gnu::noinline]] void DeepThenCapture(int frames, Raw* raw) {
   volatile char room[8192];
   room[0] = 1;
@@ -328,7 +329,7 @@ TEST(StackManners, WorksInAForkedChild) {
   room[1] = room[0];
 }
 
-TEST(StackManners, FollowsTheGrowingStack) {
+TEST(StackManners, CapturesFramesOfAGrowingStack) {
   if (kSanitized) GTEST_SKIP() << "frames are larger there";
   ASSERT_TRUE(InitStacks());
   Raw raw;

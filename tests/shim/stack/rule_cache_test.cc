@@ -31,14 +31,14 @@ TEST(RuleCache, NewGenerationDropsAllRules) {
   cache.Insert(kBase, before, RuleOf(8));
   cache.Forget();
   EXPECT_EQ(cache.Find(kBase, cache.generation()), Rule{});
-  // A rule that was being looked up meanwhile is dropped.
+  // A rule whose look-up began before the new generation is dropped.
   cache.Insert(kBase, before, RuleOf(16));
   EXPECT_EQ(cache.Find(kBase, cache.generation()), Rule{});
   cache.Insert(kBase, cache.generation(), RuleOf(24));
   EXPECT_EQ(cache.Find(kBase, cache.generation()), RuleOf(24));
 }
 
-TEST(RuleCache, DoesNotTakeAnOldKeyForANewOneAfterAllGenerations) {
+TEST(RuleCache, DoesNotReturnOldRulesAfterTheGenerationWrapsAround) {
   RuleCache cache;
   ASSERT_TRUE(cache.Init());
   const uint64_t first = cache.generation();
@@ -56,7 +56,7 @@ TEST(RuleCache, FullWindowIsCleared) {
   RuleCache cache;
   ASSERT_TRUE(cache.Init());
   const uint64_t first = cache.generation();
-  // All of one slot: the upper bits that are mixed in are equal.
+  // All addresses map to one slot: the upper bits that the hash includes are equal.
   const auto colliding = [](uint64_t i) { return kBase + (i << 28); };
   uint64_t inserted = 0;
   while (cache.generation() == first) {
@@ -70,9 +70,9 @@ TEST(RuleCache, FullWindowIsCleared) {
   EXPECT_EQ(cache.Find(colliding(inserted), second), RuleOf(1));
 }
 
-// Threads look up and insert addresses of one slot while generations pass; a rule must always be
-// the one of its address and generation. Few entries and many generations, so that one is often
-// taken over between a reader's two looks at it.
+// Threads look up and insert addresses of one slot while the generation changes; a rule must always
+// be that of its address and generation. There are few entries and many generations, so that an
+// entry is often reused between the two reads of a reader.
 TEST(RuleCache, NeverMixesRules) {
   RuleCache cache;
   ASSERT_TRUE(cache.Init());

@@ -1,5 +1,4 @@
-// Directories of dumps: which file is of which rank and job, and what is said of those that are not
-// usable.
+// Directories of dumps: the rank and the job of each file, and the problems with unusable files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -27,7 +26,7 @@ using testing::SizeIs;
 
 NamedRank Named(const std::string& name) { return RankPattern().Find(name); }
 
-TEST(FlightRecorderRankPattern, LastDigits) {
+TEST(FlightRecorderRankPattern, UsesTheLastDigitsByDefault) {
   EXPECT_EQ(Named("comm_lib_trace_rank_12").rank, 12);
   EXPECT_EQ(Named("_dump_0").rank, 0);
   EXPECT_EQ(Named("_dump_7.json").rank, 7);
@@ -40,7 +39,7 @@ TEST(FlightRecorderRankPattern, LastDigits) {
   EXPECT_EQ(Named("").rank, -1);
 }
 
-TEST(FlightRecorderRankPattern, GivenByTheUser) {
+TEST(FlightRecorderRankPattern, UsesThePatternOfTheUser) {
   std::string error;
   const auto pattern = RankPattern::Parse("rank([0-9]+)-of", &error);
   ASSERT_TRUE(pattern) << error;
@@ -173,7 +172,7 @@ TEST_F(DumpDirectory, ReadsASingleFile) {
   EXPECT_THAT(Culprits(trace), IsEmpty()) << "a missing dump makes no rank guilty";
 }
 
-// Rings and dumps of two jobs in one trace: every index leads where it led before.
+// Two jobs in one trace: each index must still refer to an object of its own job.
 TEST_F(DumpDirectory, JoinsTracesWithoutMixingThem) {
   const auto files = Job(3);
   for (size_t r = 0; r < 4; ++r) Write("_dump_" + std::to_string(r), files[r]);

@@ -1,4 +1,4 @@
-// Dumps read: what is in them, and what damaged and hostile ones do.
+// Reading of intact, damaged and hostile dumps.
 #include "collector/import/flight_recorder/dump.h"
 
 #include <gmock/gmock.h>
@@ -82,9 +82,9 @@ void CheckSample(const Dump& dump, bool frames) {
   EXPECT_EQ(last.path, first.path);
 }
 
-TEST(FlightRecorderDump, Pickle) { CheckSample(Read(ToPickle(Sample())), true); }
+TEST(FlightRecorderDump, ReadsPickle) { CheckSample(Read(ToPickle(Sample())), true); }
 
-TEST(FlightRecorderDump, Json) { CheckSample(Read(ToJson(Sample()), Format::kJson), false); }
+TEST(FlightRecorderDump, ReadsJson) { CheckSample(Read(ToJson(Sample()), Format::kJson), false); }
 
 TEST(FlightRecorderDump, OldVersionsLackStatus) {
   WrittenDump old = Sample();
@@ -206,7 +206,8 @@ TEST(FlightRecorderDump, LengthsAreCheckedAgainstTheFile) {
     const Dump dump = Read(bytes);
     EXPECT_THAT(Codes(dump.problems), ElementsAre(ProblemCode::kTruncated));
   }
-  // An integer that claims 255 bytes, a memo number far ahead, a memo that was never set.
+  // An integer that claims 255 bytes, a memo number that is far too high, a memo that was never
+  // set.
   EXPECT_THAT(Codes(Read(std::string("\x80\x02\x8a\xff"
                                      "ab",
                                      6))
@@ -218,12 +219,12 @@ TEST(FlightRecorderDump, LengthsAreCheckedAgainstTheFile) {
   }
 }
 
-TEST(FlightRecorderDump, DeepAndSelfContainingValuesEnd) {
+TEST(FlightRecorderDump, ReadingDeepAndSelfContainingValuesEnds) {
   std::string deep = "\x80\x02";
   for (int i = 0; i < 1'000'000; ++i) deep += ']';
   for (int i = 0; i < 999'999; ++i) deep += 'a';
   EXPECT_THAT(Read(deep + ".").problems, SizeIs(1));
-  // A list that holds itself, as an entry's sizes.
+  // A list that contains itself, as the sizes of an entry.
   const std::string self(
       "\x80\x02}(X\x07\0\0\0entries](}(X\x0b\0\0\0input_sizes]q\x01h\x01"
       "aueu.",
@@ -236,8 +237,8 @@ TEST(FlightRecorderDump, DeepAndSelfContainingValuesEnd) {
               ElementsAre(ProblemCode::kOverLimit));
 }
 
-// Each list holds the one before twice, forty times over; and one list of many elements is the
-// sizes of many entries.
+// First, 40 lists, each of which contains its predecessor twice; then, one long list that many
+// entries share as their sizes.
 TEST(FlightRecorderDump, SharedValuesAreNotMultiplied) {
   std::string bomb("\x80\x02}(X\x07\0\0\0entries](}(X\x0b\0\0\0input_sizes]q\x01", 39);
   for (int i = 1; i < 40; ++i) {
@@ -275,7 +276,7 @@ TEST(FlightRecorderDump, RandomDamageNeverBreaksTheReader) {
 }
 
 TEST(FlightRecorderDump, JsonSpecialCases) {
-  // The last of two equal keys counts; numbers that are too large are no numbers of a dump.
+  // Of two equal keys the last one is used. Numbers that are out of range are ignored.
   const Dump dump = Read(
       R"({"version":"1","version":"2.9","pg_config":{},"entries":[{"record_id":1e30},)"
       R"({"record_id":18446744073709551615,"collective_seq_id":-5,"state":7,"frames":{}},3,null]})",

@@ -1,5 +1,4 @@
-// The verdicts on two real incidents of 16 ranks each. Their dumps lie beside the project, not in
-// it.
+// The verdicts on two real incidents of 16 ranks each. Their dumps are not part of the repository.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// ROLLCALL_FR_DUMPS, or shared/fr-dumps beside or in the project.
+// ROLLCALL_FR_DUMPS, or shared/fr-dumps in the project or beside it.
 fs::path Incidents() {
   if (const char* path = std::getenv("ROLLCALL_FR_DUMPS")) return path;
   for (const char* path : {"/../shared/fr-dumps", "/shared/fr-dumps"}) {

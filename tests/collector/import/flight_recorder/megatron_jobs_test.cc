@@ -1,4 +1,4 @@
-// The verdicts on generated jobs of Megatron's shapes, with one planted fault each, read from
+// The verdicts on generated jobs with Megatron's shapes and one planted fault each, read from
 // dumps.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -34,8 +34,8 @@ std::span<const Shape> Shapes() {
       static_cast<size_t>(Rounds(static_cast<int>(std::size(kShapes)))));
 }
 
-// What is to be found: the first finding's kind is one of these, and the culprits of all findings
-// together are these. No kinds: nothing may be found at all.
+// The expected findings: the first one has one of these kinds, and all findings together have these
+// culprits. If there are no kinds, no finding is expected.
 struct Expected {
   std::set<VerdictKind> kinds;
   std::set<int> culprits;
@@ -107,8 +107,8 @@ class MegatronJobs : public testing::Test {
     EXPECT_TRUE(report.findings[0].hangs) << context;
   }
 
-  // Of two ranks at fault, one may have stopped where it would have waited for the other anyway:
-  // what it left behind is what an innocent rank leaves.
+  // If two ranks are at fault, one may have stopped where it would have waited for the other
+  // anyway: its dump is then the same as that of a healthy rank.
   static void Unmask(Planted* planted) {
     if (planted->expected.culprits.size() < 2) return;
     std::set<int> seen;
@@ -124,7 +124,7 @@ class MegatronJobs : public testing::Test {
 
   size_t Random(size_t below) { return random_() % below; }
 
-  // Each of the ways in which dumps come.
+  // One of the forms that dumps have in practice.
   DumpStyle Style() {
     DumpStyle style;
     switch (Random(6)) {
@@ -196,7 +196,7 @@ TEST_F(MegatronJobs, HealthyJobsHaveNoFinding) {
     Planted absent = Plant(shape, "healthy, a dump absent");
     absent.absent = {static_cast<int>(Random(static_cast<size_t>(shape.Ranks())))};
     Check(absent);
-    // On its way, looked at while it moves.
+    // The job still runs when it is diagnosed.
     Planted moving = Plant(shape, "healthy, on its way");
     moving.style.age_ns = 2'000'000'000;
     rounds_ = 5 + static_cast<int>(Random(100));
@@ -255,8 +255,7 @@ TEST_F(MegatronJobs, StalledDevices) {
     for (const Shape& shape : Shapes()) {
       Planted planted = Plant(shape, "stalled GPU");
       const size_t culprits = 1 + static_cast<size_t>(round == 1);
-      // The host of a device that stands still comes to stand still, too, before those of its
-      // peers.
+      // The host of a stalled device also stalls, earlier than the hosts of its peers.
       if (round == 3) {
         planted.what = "stalled GPU, hosts that run a little ahead";
         planted.job.run_ahead = 3 + Random(6);
@@ -268,7 +267,8 @@ TEST_F(MegatronJobs, StalledDevices) {
         planted.job.ranks()[static_cast<size_t>(culprit)].device_stops_at = *at;
         planted.expected.culprits.insert(culprit);
         if (round == 2) {
-          // It does not even begin; the others do, which takes timing to be seen.
+          // The device does not start the operation, but its peers do: only dumps with start times
+          // show this.
           planted.what = "stalled GPU, before it began";
           planted.job.ranks()[static_cast<size_t>(culprit)].device_begins_last = false;
           planted.style.started = true;
@@ -292,7 +292,8 @@ TEST_F(MegatronJobs, AllRanksStalled) {
   }
 }
 
-// What the group's histories say, compared by hand: where the culprit's first differs.
+// The kinds that fit the first difference between the culprit's history and its group's, determined
+// without the diagnosis.
 std::set<VerdictKind> FirstDifference(MegatronJob* job, int culprit, int group) {
   const auto history = [&](int rank) {
     std::vector<JobOperation> result;
@@ -333,7 +334,7 @@ TEST_F(MegatronJobs, MissingAndExtraCalls) {
         planted.job.Number();
         planted.expected.kinds = FirstDifference(&planted.job, culprit, call.group);
         if (planted.expected.kinds.empty()) continue;
-        // The call sites say more.
+        // The call sites may allow a more precise kind.
         planted.expected.kinds.insert(VerdictKind::kRankConditionalCollective);
         planted.expected.kinds.insert(VerdictKind::kUnevenIterations);
         planted.expected.culprits = {culprit};
@@ -400,7 +401,7 @@ TEST_F(MegatronJobs, ScheduleOffByOne) {
       std::vector<JobOperation>& program =
           planted.job.ranks()[static_cast<size_t>(culprit)].program;
       std::vector<size_t> messages;
-      // In the first iteration: the host does not run past its end.
+      // Only the first iteration: the host does not run past its end.
       for (size_t i = 0; i < program.size() && !program[i].sync; ++i) {
         if (program[i].IsMessage()) messages.push_back(i);
       }

@@ -1,4 +1,5 @@
-// Sizes that only two sides together can get wrong: all_to_all's totals, and messages.
+// Sizes that only the dumps of two ranks together show to be wrong: totals of all_to_all, and
+// messages.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,7 +14,7 @@
 namespace rollcall::flight_recorder {
 namespace {
 
-// Dumps of a job of two, whose only entry the caller fills in.
+// Dumps of a job of two ranks with one entry each, which the caller completes.
 std::vector<WrittenDump> TwoRanks(const std::string& version) {
   std::vector<WrittenDump> dumps(2);
   for (WrittenDump& dump : dumps) {

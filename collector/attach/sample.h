@@ -1,7 +1,7 @@
 // Samples the ranks of a job: stacks, CPU times, states. Reads /proc and memory; see
 // collector/live/live_stack.h for what a rank may notice.
-#ifndef ROLLCALL_COLLECTOR_ATTACH_LOOK_H_
-#define ROLLCALL_COLLECTOR_ATTACH_LOOK_H_
+#ifndef ROLLCALL_COLLECTOR_ATTACH_SAMPLE_H_
+#define ROLLCALL_COLLECTOR_ATTACH_SAMPLE_H_
 
 #include <chrono>
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace rollcall::attach {
 
-struct LookOptions {
+struct SampleOptions {
   std::chrono::milliseconds between{1000};  // minimum time between the two samples of a rank
   // Keep the integers of Python frames. (Changes of a frame's variables are detected without, too.)
   bool integers = true;
@@ -25,12 +25,12 @@ struct LookOptions {
   std::function<void()> after_first = {};
 };
 
-ThreadLook ThreadLookOf(const LiveThread& thread, Symbolizer* symbolizer);
+ThreadSample ThreadSampleOf(const LiveThread& thread, Symbolizer* symbolizer);
 
 // Samples each rank twice, in the order of `job.ranks`.
-std::vector<ObservedRank> LookTwice(const ProcSource& proc, const FoundJob& job,
-                                    const LookOptions& options);
+std::vector<ObservedRank> SampleTwice(const ProcSource& proc, const FoundJob& job,
+                                      const SampleOptions& options);
 
 }  // namespace rollcall::attach
 
-#endif  // ROLLCALL_COLLECTOR_ATTACH_LOOK_H_
+#endif  // ROLLCALL_COLLECTOR_ATTACH_SAMPLE_H_

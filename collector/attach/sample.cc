@@ -1,4 +1,4 @@
-#include "collector/attach/look.h"
+#include "collector/attach/sample.h"
 
 #include <algorithm>
 #include <optional>
@@ -34,8 +34,8 @@ constexpr int kMoreDigests = 8;
 constexpr size_t kMaxHelpers = 8;  // per rank
 
 // What data loader workers do is what the rank waits for.
-void LookAtHelpers(const ProcSource& proc, const JobRank& rank, Symbolizer* symbolizer,
-                   RankLook* look) {
+void SampleHelpers(const ProcSource& proc, const JobRank& rank, Symbolizer* symbolizer,
+                   RankSample* sample) {
   for (size_t i = 0; i < std::min(kMaxHelpers, rank.helpers.size()); ++i) {
     const pid_t pid = rank.helpers[i];
     // The pid may belong to another process by now.
@@ -44,12 +44,12 @@ void LookAtHelpers(const ProcSource& proc, const JobRank& rank, Symbolizer* symb
     if (!state || state->parent_pid != rank.pid) continue;
     const LiveStacks stacks = CaptureLiveStacks(proc, pid, {.tid = pid});
     if (stacks.threads.empty() || stacks.threads.front().frames.empty()) continue;
-    look->helpers.push_back(ThreadLookOf(stacks.threads.front(), symbolizer));
+    sample->helpers.push_back(ThreadSampleOf(stacks.threads.front(), symbolizer));
   }
 }
 
-void DropIntegers(RankLook* look) {
-  for (ThreadLook& thread : look->threads) {
+void DropIntegers(RankSample* sample) {
+  for (ThreadSample& thread : sample->threads) {
     for (LiveFrame& frame : thread.frames) frame.integers.clear();
   }
 }
@@ -104,92 +104,92 @@ std::optional<LibraryCall> ReadCall(const ProcSource& proc, pid_t pid, const Liv
   return ReadLibraryCall(image, root, frames, world_size);
 }
 
-RankLook LookAt(const ProcSource& proc, const JobRank& rank, int32_t world_size, bool with_helpers,
-                Symbolizer* symbolizer) {
-  RankLook look;
-  look.state = ReadProcessState(proc, rank.pid, rank.start_ticks, &look.error);
-  if (!look.state) return look;
+RankSample TakeSample(const ProcSource& proc, const JobRank& rank, int32_t world_size,
+                      bool with_helpers, Symbolizer* symbolizer) {
+  RankSample sample;
+  sample.state = ReadProcessState(proc, rank.pid, rank.start_ticks, &sample.error);
+  if (!sample.state) return sample;
   LiveStackOptions options = {.deadline = kPatience, .python_locals = true};
   LiveStacks stacks = CaptureLiveStacks(proc, rank.pid, options);
-  look.error = stacks.error;
+  sample.error = stacks.error;
   for (LiveThread& thread : stacks.threads) {
     options.tid = thread.tid;
-    for (int i = 0; i < kMoreTries && look.error.empty() && thread.frames.empty(); ++i) {
+    for (int i = 0; i < kMoreTries && sample.error.empty() && thread.frames.empty(); ++i) {
       LiveStacks again = CaptureLiveStacks(proc, rank.pid, options);
       if (!again.threads.empty()) thread = std::move(again.threads.front());
     }
-    look.threads.push_back(ThreadLookOf(thread, symbolizer));
+    sample.threads.push_back(ThreadSampleOf(thread, symbolizer));
   }
-  look.io_bytes = ReadIoBytes(proc, rank.pid);
+  sample.io_bytes = ReadIoBytes(proc, rank.pid);
   StackMeaning meaning;
-  const ThreadLook* representative = Representative(look, &meaning);
-  if (representative == nullptr) return look;
-  const auto index = static_cast<size_t>(representative - look.threads.data());
+  const ThreadSample* representative = Representative(sample, &meaning);
+  if (representative == nullptr) return sample;
+  const auto index = static_cast<size_t>(representative - sample.threads.data());
   if (meaning.meaning == FrameMeaning::kCode &&
       stacks.threads[index].method == CaptureMethod::kStopped) {
     options = {.tid = representative->tid, .more_digests = kMoreDigests};
     LiveStacks again = CaptureLiveStacks(proc, rank.pid, options);
     if (!again.threads.empty()) {
-      look.threads[index].more_digests = std::move(again.threads.front().more_digests);
+      sample.threads[index].more_digests = std::move(again.threads.front().more_digests);
     }
   }
   if (meaning.meaning == FrameMeaning::kSleep) {
-    look.threads[index].nearby = CallsAroundSleep(stacks.threads[index], symbolizer);
+    sample.threads[index].nearby = CallsAroundSleep(stacks.threads[index], symbolizer);
   }
   if (meaning.meaning == FrameMeaning::kMpi) {
-    look.threads[index].call =
+    sample.threads[index].call =
         ReadCall(proc, rank.pid, stacks.threads[index], world_size, symbolizer);
   }
   const std::string directory = "/proc/" + std::to_string(rank.pid);
-  const auto own_tid = [&](const ThreadLook& thread) {
+  const auto own_tid = [&](const ThreadSample& thread) {
     return static_cast<pid_t>(OwnNumber(proc, directory + "/task/" + std::to_string(thread.tid)));
   };
   CallingThreads threads = {.waiting = {own_tid(*representative)},
                             .called = {own_tid(*representative)}};
-  for (const ThreadLook& thread : look.threads) {
+  for (const ThreadSample& thread : sample.threads) {
     if (IsOfLibrary(thread)) threads.waiting.insert(own_tid(thread));
   }
-  look.other_threads =
+  sample.other_threads =
       SampleOtherThreads(proc, rank.pid, OwnNumber(proc, directory), rank.start_ticks, threads);
   if (with_helpers && meaning.meaning == FrameMeaning::kLoader) {
-    LookAtHelpers(proc, rank, symbolizer, &look);
+    SampleHelpers(proc, rank, symbolizer, &sample);
   }
-  return look;
+  return sample;
 }
 
 }  // namespace
 
-ThreadLook ThreadLookOf(const LiveThread& thread, Symbolizer* symbolizer) {
-  ThreadLook look;
-  look.tid = thread.tid;
-  look.name = thread.name;
-  look.frames = LiveFrames(thread, symbolizer);
-  look.whole = thread.end == ring::StackEnd::kComplete;
-  look.digest = thread.digest;
-  look.detail = thread.detail;
-  return look;
+ThreadSample ThreadSampleOf(const LiveThread& thread, Symbolizer* symbolizer) {
+  ThreadSample sample;
+  sample.tid = thread.tid;
+  sample.name = thread.name;
+  sample.frames = LiveFrames(thread, symbolizer);
+  sample.whole = thread.end == ring::StackEnd::kComplete;
+  sample.digest = thread.digest;
+  sample.detail = thread.detail;
+  return sample;
 }
 
-std::vector<ObservedRank> LookTwice(const ProcSource& proc, const FoundJob& job,
-                                    const LookOptions& options) {
+std::vector<ObservedRank> SampleTwice(const ProcSource& proc, const FoundJob& job,
+                                      const SampleOptions& options) {
   using Clock = std::chrono::steady_clock;
   Symbolizer symbolizer;
   std::vector<ObservedRank> observed;
   for (const JobRank& rank : job.ranks)
     observed.push_back({.rank = rank, .first = {}, .second = {}});
   std::vector<Clock::time_point> begun(observed.size());
-  const auto look_at_all = [&](RankLook ObservedRank::*look) {
-    const bool second = look == &ObservedRank::second;
-    ReadAhead<RankLook> looks(observed.size(), ReadingThreads(), [&](size_t i) {
+  const auto sample_all = [&](RankSample ObservedRank::*sample) {
+    const bool second = sample == &ObservedRank::second;
+    ReadAhead<RankSample> samples(observed.size(), ReadingThreads(), [&](size_t i) {
       if (second) std::this_thread::sleep_until(begun[i] + options.between);
       begun[i] = Clock::now();
-      return LookAt(proc, job.ranks[i], job.size, /*with_helpers=*/second, &symbolizer);
+      return TakeSample(proc, job.ranks[i], job.size, /*with_helpers=*/second, &symbolizer);
     });
-    for (ObservedRank& rank : observed) rank.*look = looks.Next();
+    for (ObservedRank& rank : observed) rank.*sample = samples.Next();
   };
-  look_at_all(&ObservedRank::first);
+  sample_all(&ObservedRank::first);
   if (options.after_first) options.after_first();
-  look_at_all(&ObservedRank::second);
+  sample_all(&ObservedRank::second);
   if (!options.integers) {
     for (ObservedRank& rank : observed) {
       DropIntegers(&rank.first);

@@ -29,7 +29,7 @@ constexpr int64_t kSettleNs = 1'000'000'000;
 
 }  // namespace
 
-void Agent::Talk() {
+void Agent::SendUpdates() {
   const uint64_t connection = transport_->connection();
   if (connection != connection_) {
     connection_ = connection;
@@ -60,8 +60,8 @@ void Agent::Talk() {
   }
   for (const rpc::CollectorMessage& message : transport_->Receive()) Handle(message);
   if (connection_ == 0) return;
-  TellProblems();
-  TellState();
+  SendProblems();
+  SendState();
   PumpSnapshots();
   const int64_t now = Now(CLOCK_MONOTONIC);
   const bool asks_clock = now >= next_clock_ns_;
@@ -114,7 +114,7 @@ void Agent::FillDigest(Process* process, rpc::ProcessDigest* digest, bool everyt
   process->told_members = sample.members;
 }
 
-void Agent::TellProblems() {
+void Agent::SendProblems() {
   for (; problems_told_ < problems_.size(); ++problems_told_) {
     rpc::AgentMessage message;
     message.mutable_problem()->set_text(problems_[problems_told_]);
@@ -122,7 +122,7 @@ void Agent::TellProblems() {
   }
 }
 
-void Agent::TellState() {
+void Agent::SendState() {
   const int64_t now = Now(CLOCK_MONOTONIC);
   // Digests of all moving processes share a message, which costs the collector more than its
   // content.
