@@ -18,9 +18,8 @@ namespace rollcall::oracle {
 //    the matching rules. Only the latter is proven under MPI_THREAD_MULTIPLE.
 //  - No hang is found if all ranks complete in every order with synchronous sends.
 //  - Arguments or operations that are called mismatched do not match.
-//  - Only a stalled rank is called stalled, only a dead network a stalled transport, and only a
-//  dead
-//    rank dead.
+//  - Only a stalled rank is called stalled, only a dead network a stalled transport, and only
+//    a dead rank dead.
 //  - Something is found if calls that were made do not match and no rank moves any more.
 //  - Nothing is found in a correct program, neither in its middle nor at its end.
 //  - A hang is not suspected while a rank that it depends on may continue: one that has polled

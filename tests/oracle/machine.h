@@ -142,7 +142,7 @@ class Machine {
   bool PairFits(int a, const Op& from, int b, const Op& to) const;
   // Returns whether the message that Mprobe matched is received or about to be.
   bool Received(const State& state, int rank, int at) const;
-  bool Fit(const State* state, int instance) const;  // nullptr: all calls that are ever made
+  bool Fit(const State* state, int instance) const;  // nullptr: all ever made
   bool GoesWrong(int rank, int at) const;
   bool Matches(const Op& receive, int receiver, const Op& send, int sender) const;
   bool IsFree(const State& state, int line) const {

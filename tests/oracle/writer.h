@@ -42,7 +42,8 @@ class Writer {
   // The root receives one message of each other member with wildcards. With `race` it also uses any
   // tag, and receives from specific senders whose messages another receive may have matched.
   void FanIn(bool race);
-  // Every rank receives before it sends or, if not `lucky`, sends synchronously before it receives.
+  // Every rank receives before it sends, or sends synchronously before it receives. If `lucky`, it
+  // uses a standard send before it receives.
   void UnsafeRing(bool lucky);
   // Two consecutive blocking collectives on two communicators. Returns their lines.
   std::pair<int, int> PairOfCollectives(int a, int b);

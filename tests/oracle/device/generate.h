@@ -1,5 +1,5 @@
-// Random NCCL programs: correct ones, built along one global order of steps that every rank
-// follows, and the same with a fault planted whose culprits are therefore known.
+// Generates random NCCL programs: correct ones, built from one global order of steps that every
+// rank follows, and the same programs with a planted fault, whose culprits are therefore known.
 #ifndef ROLLCALL_TESTS_ORACLE_DEVICE_GENERATE_H_
 #define ROLLCALL_TESTS_ORACLE_DEVICE_GENERATE_H_
 
@@ -49,8 +49,8 @@ inline constexpr int kFaultKinds = static_cast<int>(std::size(kFaults));
 
 struct Planted {
   FaultKind kind = FaultKind::kNone;
-  std::vector<int> ranks;  // who does it; rising
-  bool tie = false;        // as many do it as do not
+  std::vector<int> ranks;  // the culprits, in ascending order
+  bool tie = false;        // as many culprits as other ranks
 };
 
 struct Generated {

@@ -1,4 +1,4 @@
-// The diagnosis engine against the oracle of devices: one program, one run of it, one verdict.
+// Compares the verdict of the diagnosis engine on one run of a program with the device oracle.
 #ifndef ROLLCALL_TESTS_ORACLE_DEVICE_JUDGE_H_
 #define ROLLCALL_TESTS_ORACLE_DEVICE_JUDGE_H_
 
@@ -11,17 +11,17 @@
 
 namespace rollcall::oracle::device {
 
-// Compares as the other Judge() does:
-//  - a hang that is called proven can be resolved by no library, not even if hosts and devices that
-//    stand still go on; or calls under one number (or a message's two ends) do not fit;
-//  - no hang is found where everything comes to its end anyhow;
-//  - only what does not fit is called mismatched, only the dead dead, only a host that stalls
-//    stalled, only a device that stalls stalled, only who left a group open is said to have;
-//  - something is found where collectives that were made do not fit, and nobody moves any more;
-//  - nothing at all is found in a correct program, in the middle of its way and at its end.
+// Compares the diagnosis as the other Judge() does:
+//  - A proven hang cannot be resolved by any library, even if stalled hosts and devices
+//    continue; or calls with one number (or the two ends of a message) do not match.
+//  - No hang is found if all ranks complete in any case.
+//  - Only mismatched calls are called mismatched, only dead ranks dead, only stalled hosts and
+//    devices stalled, and only ranks that left a group open are reported for it.
+//  - Something is found if collectives that were made do not match and no rank moves any more.
+//  - Nothing is found in a correct program, neither in its middle nor at its end.
 Judgement Judge(const Generated& generated, const Machine& machine, const Observation& seen);
 
-// NCCL programs, as case.h takes them.
+// The family of NCCL programs for case.h.
 struct Devices {
   using Generated = device::Generated;
   using Machine = device::Machine;

@@ -1,24 +1,23 @@
-// What NCCL and CUDA do with a program (program.h), step by step: the rules, and nothing else.
-// Shares no code with the diagnosis engine, on purpose.
+// Simulates the execution of a program (program.h) by NCCL and CUDA step by step, with only their
+// rules. It deliberately shares no code with the diagnosis engine.
 //
-// The rules, by the user guides of CUDA and NCCL:
+// The rules of the user guides of CUDA and NCCL:
 //  - A call enqueues its operation on a stream and returns. A stream runs its operations one after
-//    another. cudaStreamSynchronize and cudaDeviceSynchronize return when what was enqueued before
-//    on the stream, or on any, is complete.
-//  - What is called between ncclGroupStart and ncclGroupEnd is enqueued by the outermost end, as
-//    one: its operations need not wait for each other.
+//    another. cudaStreamSynchronize and cudaDeviceSynchronize return when all operations that were
+//    enqueued before on the stream, or on any stream, are complete.
+//  - The outermost ncclGroupEnd enqueues the operations of a group as a whole: they need not
+//    wait for each other.
 //  - The n-th collective of each member on a communicator is one operation, and must be the same
 //    call with the same count, type, root and reduction. The n-th send from one member to another
-//    meets the n-th receive there, of the same size.
-//  - An operation needs those whose data it gets to have come to it on their devices. It may
-//    synchronise all members, or both ends of a message, or return as early as its own part is
-//    done.
-//  - The end of a process ends what it enqueued.
+//    matches the n-th receive there, which must have the same size.
+//  - An operation waits until the devices of the members that send it data have reached it. It may
+//    synchronise all members, or both ends of a message, or return as soon as its own part is done.
+//  - The end of a process ends the operations that it enqueued.
 //
-// No step but a death takes anything away from another rank, so that the order of steps decides
-// nothing: what comes of a state is found by taking steps until there are none (device_test.cc
-// tries other orders). Deaths that are still to come are taken to come early, and nobody completes
-// then.
+// No step except a death makes a step of another rank impossible, so the order of steps does not
+// change the result: taking steps until none is possible gives the outcome of a state
+// (device_test.cc tests other orders). Deaths that are still to come are assumed to come early; no
+// rank completes then.
 #ifndef ROLLCALL_TESTS_ORACLE_DEVICE_MACHINE_H_
 #define ROLLCALL_TESTS_ORACLE_DEVICE_MACHINE_H_
 
@@ -32,10 +31,10 @@ namespace rollcall::oracle::device {
 enum class Library {
   kSynchronous,  // every operation synchronises its members
   kPermissive,   // every operation is complete as soon as it may be
-  kAsDecided,    // operation by operation: Cell::early
+  kAsDecided,    // for each operation by Cell::early
 };
 
-struct Cell {          // of one operation on a device
+struct Cell {          // the state of one operation on a device
   bool early = false;  // kAsDecided
   int launch = 0;      // when it was enqueued, counted by rank from 1; 0: not yet
   bool done = false;
@@ -45,7 +44,7 @@ enum class Status { kGoing, kLeft, kDead, kStalled };
 
 struct RankState {
   Status status = Status::kGoing;
-  int at = 0;  // index of the host's next call, or of the one it is inside of
+  int at = 0;  // index of the host's next call, or of its current one
   bool inside = false;
   int depth = 0;     // of groups
   int launches = 0;  // so far
@@ -54,8 +53,8 @@ struct RankState {
 struct State {
   std::vector<RankState> ranks;
   std::vector<std::vector<Cell>> cells;  // by rank and index
-  bool wrong_calls_pass = false;         // kAsDecided: operations that do not fit complete
-  bool devices_resume = false;           // a device that stands still goes on
+  bool wrong_calls_pass = false;         // kAsDecided: mismatched operations complete
+  bool devices_resume = false;           // a stalled device continues
 };
 
 struct Step {
@@ -64,16 +63,16 @@ struct Step {
   int at = 0;
 };
 
-// What has to meet: a collective of all members, or one message.
+// Operations that must match: a collective of all members, or one message.
 struct Meeting {
   int comm = 0;
-  int number = 0;                          // of a collective, from 1; 0: a message
+  int number = 0;                          // for a collective, from 1; 0: a message
   std::vector<std::pair<int, int>> calls;  // (rank, index)
-  std::vector<int> members;                // who is to make one
+  std::vector<int> members;                // the members that must make a call
 };
 
 struct Outcome {
-  bool complete = false;   // every rank ended, with everything done
+  bool complete = false;   // every rank ended, and all operations are complete
   std::vector<bool> ends;  // by rank
 };
 
@@ -84,7 +83,7 @@ class Machine {
   State Start() const;
   std::vector<Step> Steps(const State& state, Library library, bool resume) const;
   void Take(const Step& step, State* state) const;
-  // What becomes of it in the end. `resume`: hosts and devices that stand still may go on.
+  // Returns the final outcome of a state. `resume`: stalled hosts and devices may continue.
   Outcome Run(State state, Library library, bool resume) const;
 
   const Op& At(int rank, int at) const {
@@ -92,7 +91,7 @@ class Machine {
   }
   const std::vector<Meeting>& meetings() const { return meetings_; }
   bool Entered(const State& state, int rank, int at) const;
-  // Do the calls that were made so far fit together?
+  // Returns whether the calls that were made so far match.
   bool Fits(const State& state, const Meeting& meeting) const { return Fit(&state, meeting); }
   Outcome OutcomeOf(const State& state) const;
 
@@ -103,7 +102,7 @@ class Machine {
   bool IsAtHead(const State& state, int rank, int at) const;
   bool HasCome(const State& state, Library library, int rank, int at) const;
   bool Needs(int rank, const Op& op, int other) const;
-  bool Fit(const State* state, const Meeting& meeting) const;  // nullptr: of all ever made
+  bool Fit(const State* state, const Meeting& meeting) const;  // nullptr: all ever made
 
   const Program& program_;
   std::vector<Meeting> meetings_;

@@ -1,6 +1,7 @@
-// Runs a program once, with some order of steps and a library that decides as it likes; and makes
-// of it what the ring importer makes of such a job's recorders: calls as hosts made them, how far
-// each host knows its device to be, and the rest settled by collector/import/device_work.h.
+// Runs a program once, with a random order of steps and a library that decides at random, and
+// builds the trace that the ring importer would build of such a job: the calls of the hosts, the
+// progress of each device that its host knows, and the rest as determined by
+// collector/import/device_work.h.
 #ifndef ROLLCALL_TESTS_ORACLE_DEVICE_OBSERVE_H_
 #define ROLLCALL_TESTS_ORACLE_DEVICE_OBSERVE_H_
 
@@ -13,10 +14,10 @@
 namespace rollcall::oracle::device {
 
 struct Observation {
-  State state;        // when somebody looked
-  bool ended = true;  // nothing could move any more; else it was a look in passing
+  State state;        // at the time of the observation
+  bool ended = true;  // no step was possible any more; otherwise the job was still running
   ring::GpuKnowledge knowledge = ring::GpuKnowledge::kMarks;
-  std::string text;  // for a person
+  std::string text;  // readable text
   Trace trace;
 };
 

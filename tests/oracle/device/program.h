@@ -27,12 +27,12 @@ enum class Do {
   kGroupStart,
   kGroupEnd,
   kSyncStream,   // the host waits for the stream of `comm`
-  kSyncAll,      // for all of its device
-  kHostBarrier,  // MPI_Barrier of all ranks, beside NCCL
+  kSyncAll,      // the host waits for all streams of its device
+  kHostBarrier,  // MPI_Barrier of all ranks
   kEnd,          // returns from main(), in an MPI program after MPI_Finalize
   kDie,          // killed there
   kExit,         // exits with an error
-  kStall,        // computes, or sleeps, for as long as anybody looks
+  kStall,        // computes or sleeps until after the observation
 };
 
 constexpr bool IsCollective(Do what) { return what <= Do::kReduce; }
@@ -49,34 +49,34 @@ inline constexpr int kNone = -1;
 struct Op {
   Do what = Do::kAllReduce;
   int comm = 0;
-  int peer = kNone;  // of a message; else the root
+  int peer = kNone;  // for messages; otherwise the root
   int count = 1;
   int type = 0;       // 0 ncclFloat32, 1 ncclFloat64
   int reduction = 0;  // 0 sum, 1 max
   int line = 0;
-  int outer_line = 0;     // 0: called from main(); else from a function that main() calls there
+  int outer_line = 0;  // 0: called from main(); otherwise from a function that main() calls there
   int iteration = kNone;  // of the program's loop
 };
 
 struct Program {
   int ranks = 2;
-  bool mpi = false;                     // an MPI program, too
+  bool mpi = false;                     // also an MPI program
   std::vector<std::vector<int>> comms;  // NCCL's: members by their ranks; comms[0] has all
   std::vector<int> streams;             // by communicator
   std::vector<std::vector<Op>> code;    // by rank
-  // The device of this rank does not get through its operation there.
+  // The device of this rank does not complete its operation at this index.
   int stuck_rank = kNone;
   int stuck_at = kNone;
-  // The network is dead for this collective: everybody arrives and nobody comes out.
+  // The network is dead for this collective: all ranks enter it and none returns.
   int frozen_comm = kNone;
   int frozen_number = 0;  // from 1
 
   const std::vector<int>& Members(int comm) const { return comms[static_cast<size_t>(comm)]; }
-  int LocalRank(int comm, int rank) const;  // kNone if it is no member
+  int LocalRank(int comm, int rank) const;  // kNone if it is not a member
 };
 
 std::string_view Name(Do what);
-// What a call is given: "ncclAllReduce sum 2xncclFloat32".
+// Returns the call and its arguments: "ncclAllReduce sum 2xncclFloat32".
 std::string Call(const Op& op);
 std::string Text(const Program& program);
 

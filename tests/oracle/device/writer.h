@@ -1,5 +1,5 @@
-// Writes correct NCCL programs: a list of steps, which every rank takes in the same order. No step
-// waits for a later one, so that nothing can deadlock, on whatever streams.
+// Writes correct NCCL programs: a list of steps that every rank takes in the same order. No step
+// waits for a later one, so no program can deadlock with any assignment of streams.
 #ifndef ROLLCALL_TESTS_ORACLE_DEVICE_WRITER_H_
 #define ROLLCALL_TESTS_ORACLE_DEVICE_WRITER_H_
 
@@ -16,11 +16,11 @@ class Writer {
   Writer(Random* random, bool two_on_one);
 
   void Steps(int count);
-  // What a number of steps write, over and over, from the same lines.
+  // Writes a loop, which repeats the operations of some steps with the same lines.
   void Loop(int rounds, int steps);
-  // Two collectives, on the first communicator and on the second. Returns their lines.
+  // Writes two collectives, on the first and on the second communicator. Returns their lines.
   std::pair<int, int> PairOfCollectives();
-  // Everybody sends to the next and then receives. Not in one group, it is not correct. Returns
+  // Every rank sends to the next one and then receives. Without a group this is incorrect. Returns
   // its communicator.
   int Ring(bool in_one_group);
   // Returns the communicator.
