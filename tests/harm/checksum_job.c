@@ -183,9 +183,10 @@ int main(int argc, char** argv) {
     fprintf(stderr, "times %llu interrupted %llu\n", (unsigned long long)times,
             (unsigned long long)interrupted);
   }
+  // Before another rank can end: Open MPI's launcher kills the others when one ends with this code.
+  fflush(stdout);
   MPI_Bcast(&wrong, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
   MPI_Finalize();
   // Without the destructors, which the other threads would meet.
-  fflush(stdout);
   _exit(wrong == 0 ? kExitCode : 1);
 }
