@@ -11,8 +11,6 @@
 #include <variant>
 #include <vector>
 
-#include "cli/argument_parser.h"
-
 namespace rollcall {
 
 // What an option's value must be, in addition to its type.

@@ -46,6 +46,11 @@ void BundleOutput::Write(const Trace& trace, const Report& report,
                         (collected.packed_bytes + 1023) / 1024));
 }
 
+std::string BundleOutput::WrittenFile() {
+  const std::lock_guard lock(mutex_);
+  return written_ ? std::filesystem::absolute(settings_.path).string() : "";
+}
+
 void BundleOutput::Discard() {
   const std::lock_guard lock(mutex_);
   if (!written_) return;

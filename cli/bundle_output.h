@@ -32,6 +32,8 @@ class BundleOutput {
   // replaces the bundle of a hang: later data, taken while the job is being ended, has less
   // information. Does nothing if no bundle is requested, or if there is no finding.
   void Write(const Trace& trace, const Report& report, const collect::Evidence& evidence);
+  // The absolute path of the file; empty if none is written.
+  std::string WrittenFile();
   // Removes the file: the finding for which it was written is withdrawn.
   void Discard();
   // Write() as a callback for a monitor; empty if no bundle is requested. This object must outlive

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -140,6 +141,16 @@ Subject Outputs::Describe(const Trace& trace, const Report& report, const Diagno
           .text = std::move(text),
           .source_root = SourceRoot(),
           .version = ROLLCALL_VERSION};
+}
+
+std::map<std::string, std::string> Outputs::Variables() const {
+  std::map<std::string, std::string> variables;
+  for (const Output& output : list_) {
+    std::string name = "ROLLCALL_OUTPUT_";
+    for (const char c : output.exporter->kind) name += static_cast<char>(std::toupper(c));
+    variables[name] = std::filesystem::absolute(output.path).string();
+  }
+  return variables;
 }
 
 bool Outputs::Write(const Subject& subject) const {

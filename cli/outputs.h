@@ -3,6 +3,7 @@
 #define ROLLCALL_CLI_OUTPUTS_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,8 @@ class Outputs {
   // arguments.
   Subject Describe(const Trace& trace, const Report& report, const DiagnoseOptions& diagnose,
                    TextOptions text) const;
+  // The files as variables for a command: ROLLCALL_OUTPUT_<KIND>, an absolute path.
+  std::map<std::string, std::string> Variables() const;
   // Writes all outputs. A file appears under its name only when it is complete. Returns false,
   // after a line on stderr for each failure, if some could not be written.
   bool Write(const Subject& subject) const;

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -57,14 +58,24 @@ void ReportOutput::Store(const Trace& trace, const Report& report, bool job_ende
   Write(trace, report, job_ended);
 }
 
+std::string ReportOutput::Json() {
+  const std::lock_guard lock(mutex_);
+  return json_;
+}
+
 void ReportOutput::Write(const Trace& trace, const Report& report, bool job_ended) {
-  if (options_.outputs.empty()) return;
+  if (options_.outputs.empty() && !options_.keep_json) return;
   DiagnoseOptions diagnose = options_.diagnose;
   diagnose.job_ended = job_ended;
   TextOptions text = options_.style.For(-1);
   text.color = false;
-  stored_ |=
-      options_.outputs.Write(options_.outputs.Describe(trace, report, diagnose, std::move(text)));
+  const Subject subject = options_.outputs.Describe(trace, report, diagnose, std::move(text));
+  stored_ |= options_.outputs.Write(subject);
+  if (options_.keep_json) {
+    std::ostringstream json;
+    FindExporter("json")->write(subject, json);
+    json_ = json.str();
+  }
 }
 
 }  // namespace rollcall

@@ -32,12 +32,15 @@ class ReportOutput {
     TextStyle style;
     Outputs outputs;
     DiagnoseOptions diagnose;  // of the reports of a running job
+    bool keep_json = false;    // for Json()
   };
   explicit ReportOutput(Options options);
 
   // Writes the report to stderr with one write, so that lines of the job are not mixed in, and to
   // the files. `job_ended`: see DiagnoseOptions.
   void Print(const Trace& trace, const Report& report, bool job_ended);
+  // The newest report in the format json; empty before the first report.
+  std::string Json();
   // True if an output may show the whole trace, not only the findings.
   bool ShowsTraces() const { return !options_.outputs.empty(); }
   // Writes to the files only. `only_if_none`: does nothing if a report has been written.
@@ -49,6 +52,7 @@ class ReportOutput {
   const Options options_;
   std::mutex mutex_;
   bool stored_ = false;
+  std::string json_;
 };
 
 }  // namespace rollcall

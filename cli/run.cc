@@ -3,7 +3,9 @@
 // The job has priority. If a part of rollcall cannot be set up, one line reports it, and the
 // launcher still runs, with its own output and exit code.
 #include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "cli/argument_parser.h"
@@ -19,6 +21,10 @@ namespace {
 // The only exit code that is not the job's: rollcall ended the job. No launcher or shell uses it.
 constexpr int kEndedByRollcall = 86;
 
+constexpr std::string_view kExec = "exec:";
+// The variable that names the bundle to the command of --on-hang.
+constexpr const char* kBundleVariable = "ROLLCALL_BUNDLE";
+
 struct RunOptions {
   WatchSettings watch;
   std::string on_hang = "report";
@@ -33,7 +39,8 @@ class Run {
       : options_(std::move(options)),
         output_({.style = options_.style,
                  .outputs = options_.outputs,
-                 .diagnose = {.stall_after_ns = options_.watch.Times().stall_after_ns}}),
+                 .diagnose = {.stall_after_ns = options_.watch.Times().stall_after_ns},
+                 .keep_json = !HangCommand().empty()}),
         bundle_(options_.bundle),
         job_(options_.watch) {}
 
@@ -65,6 +72,10 @@ class Run {
   }
 
  private:
+  // The COMMAND of --on-hang=exec:COMMAND, or "".
+  std::string HangCommand() const {
+    return options_.on_hang.starts_with(kExec) ? options_.on_hang.substr(kExec.size()) : "";
+  }
   std::function<void(const Report&)> OnDue();
   void Conclude(const WatchedJob::End& end);
 
@@ -75,8 +86,18 @@ class Run {
 };
 
 std::function<void(const Report&)> Run::OnDue() {
-  if (options_.on_hang != "kill") return {};
-  return [this](const Report& report) { job_.RequestEnd(report, "--on-hang=kill"); };
+  if (options_.on_hang == "kill") {
+    return [this](const Report& report) { job_.RequestEnd(report, "--on-hang=kill"); };
+  }
+  if (HangCommand().empty()) return {};
+  return [this](const Report&) {
+    std::map<std::string, std::string> variables = options_.outputs.Variables();
+    const std::string bundle = bundle_.WrittenFile();
+    if (!bundle.empty()) variables[kBundleVariable] = bundle;
+    job_.RequestCommand({.shell_command = HangCommand(),
+                         .input = output_.Json(),
+                         .variables = std::move(variables)});
+  };
 }
 
 void Run::Conclude(const WatchedJob::End& end) {
@@ -101,8 +122,16 @@ int RunRun(int argc, char** argv) {
       "rollcall run");
   RunOptions options;
   parser.Add("--on-hang", &options.on_hang,
-             "report: print the verdict and let the job run; kill: end the job",
-             {.one_of = {"report", "kill"}, .show_default = true});
+             "report: print the verdict and let the job run; kill: end the job; exec:COMMAND: run "
+             "a shell command, with the verdict as JSON on its standard input (docs/live.md)",
+             {.type = "report|kill|exec:COMMAND", .show_default = true});
+  parser.SetCheck("--on-hang", [&options]() -> std::string {
+    const std::string& value = options.on_hang;
+    if (value == "report" || value == "kill") return "";
+    return value.starts_with(kExec) && value.size() > kExec.size()
+               ? ""
+               : "it must be report, kill or exec:COMMAND";
+  });
   options.outputs.AddOptions(&parser, Outputs::StandardOutput::kJob);
   options.bundle.AddOptions(&parser);
   options.style.AddOptions(&parser);

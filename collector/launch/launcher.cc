@@ -47,7 +47,7 @@ std::optional<SignalGate::Taken> SignalGate::Take() {
 
 bool Launcher::Start(const std::vector<std::string>& command,
                      const std::map<std::string, std::string>& environment,
-                     const SignalGate::Before& signals, int* error) {
+                     const SignalGate::Before& signals, int* error, int standard_input) {
   const std::vector<char*> arguments = ArgumentVector(command);
   const std::vector<std::string> lines = EnvironmentLines(environment);
   const std::vector<char*> variables = ArgumentVector(lines);
@@ -61,8 +61,13 @@ bool Launcher::Start(const std::vector<std::string>& command,
   if (!signals.pipe_ignored) sigaddset(&defaults, SIGPIPE);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  if (standard_input >= 0) {
+    posix_spawn_file_actions_adddup2(&files, standard_input, STDIN_FILENO);
+  }
   *error =
-      posix_spawnp(&pid_, arguments[0], nullptr, &attributes, arguments.data(), variables.data());
+      posix_spawnp(&pid_, arguments[0], &files, &attributes, arguments.data(), variables.data());
   if (*error == ENOEXEC) {
     // A script without an interpreter line runs when started from a shell, so it must run here,
     // too.
@@ -70,8 +75,9 @@ bool Launcher::Start(const std::vector<std::string>& command,
     std::vector<char*> words;
     for (const char* word : kShell) words.push_back(const_cast<char*>(word));
     words.insert(words.end(), arguments.begin(), arguments.end());
-    *error = posix_spawn(&pid_, words[0], nullptr, &attributes, words.data(), variables.data());
+    *error = posix_spawn(&pid_, words[0], &files, &attributes, words.data(), variables.data());
   }
+  posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   if (*error != 0) pid_ = -1;
   return *error == 0;

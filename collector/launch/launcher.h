@@ -1,4 +1,5 @@
-// The launcher as a child process of `rollcall run`, and the forwarding of signals to it.
+// The launcher as a child process of `rollcall run`, and the forwarding of signals to it. Also
+// starts the command of --on-hang=exec.
 #ifndef ROLLCALL_COLLECTOR_LAUNCH_LAUNCHER_H_
 #define ROLLCALL_COLLECTOR_LAUNCH_LAUNCHER_H_
 
@@ -47,10 +48,11 @@ class SignalGate {
 // from the terminal reach it once, directly.
 class Launcher {
  public:
-  // False if it cannot be started; `error` is the errno of execvp(3).
+  // False if it cannot be started; `error` is the errno of execvp(3). `standard_input`: a
+  // descriptor, which stays the caller's; -1: that of this process.
   bool Start(const std::vector<std::string>& command,
              const std::map<std::string, std::string>& environment,
-             const SignalGate::Before& signals, int* error);
+             const SignalGate::Before& signals, int* error, int standard_input = -1);
   pid_t pid() const { return pid_; }
   void Signal(int number) const;
   // The wait status after the launcher has ended. Never blocks.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 #include "collector/launch/job_environment.h"
 #include "collector/live/process_watch.h"
 #include "collector/rpc/secret.h"
+#include "proto/environment.h"
 #include "proto/run_directory.h"
 
 namespace rollcall {
@@ -32,6 +34,9 @@ constexpr int64_t kGraceNs = 5'000'000'000;
 // Time for a launcher that is ending the job itself after a rank's death: a signal at that moment
 // was seen to crash Open MPI 4.1.4's launcher.
 constexpr int64_t kLauncherActsNs = 2'000'000'000;
+
+// Time for the command of --on-hang after the end of the job.
+constexpr int64_t kCommandNs = 30'000'000'000;
 
 constexpr size_t kMostHostsShown = 8;
 
@@ -189,8 +194,62 @@ void WatchedJob::Ask(bool launcher_may_act, const std::string& why) {
   launcher_may_act_ = launcher_may_act;
   end_why_ = why;
   end_asked_ = true;
+  Wake();
+}
+
+void WatchedJob::Wake() {
   const uint64_t one = 1;
   if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: it is readable already
+}
+
+void WatchedJob::RequestCommand(HangCommand command) {
+  hang_command_ = std::move(command);
+  command_asked_ = true;
+  Wake();
+}
+
+void WatchedJob::StartCommand() {
+  NoteInterrupted(/*by_rollcall=*/true);  // the command may end the job
+  std::map<std::string, std::string> environment = std::move(hang_command_.variables);
+  environment[env::kRunDirectory] = directory_.path();
+  environment["ROLLCALL_LAUNCHER_PID"] = std::to_string(launcher_.pid());
+  environment.merge(CurrentEnvironment());
+  // A file and not a pipe: the command may read it late, or not at all.
+  const UniqueFd input(memfd_create("verdict", MFD_CLOEXEC));
+  WriteAll(input.get(), hang_command_.input);
+  lseek(input.get(), 0, SEEK_SET);
+  int error = 0;
+  if (!command_.emplace().Start({"/bin/sh", "-c", hang_command_.shell_command}, environment,
+                                gate_.before(), &error, input.get())) {
+    PrintLine(fmt::format("{}: {}", hang_command_.shell_command, strerror(error)));
+    command_.reset();
+  }
+}
+
+void WatchedJob::FinishCommand() {
+  if (!command_) return;
+  const int64_t deadline = Now(CLOCK_MONOTONIC) + kCommandNs;
+  std::optional<int> status;
+  bool ended = false;
+  while (!(status = command_->Poll())) {
+    const int64_t now = Now(CLOCK_MONOTONIC);
+    if (now > deadline + kGraceNs) {
+      command_->Signal(SIGKILL);
+    } else if (now > deadline && !std::exchange(ended, true)) {
+      PrintLine(fmt::format("ends the command of --on-hang: it ran for {} s after the job's end",
+                            kCommandNs / 1'000'000'000));
+      command_->Signal(SIGTERM);
+    }
+    pollfd signals{gate_.fd(), POLLIN, 0};
+    poll(&signals, 1, 100);
+    while (const auto taken = gate_.Take()) {
+      if (taken->number != SIGCHLD && !taken->from_terminal) command_->Signal(taken->number);
+    }
+  }
+  if (*status != 0) {
+    PrintLine(fmt::format("the command of --on-hang ended with exit code {}", ExitCodeOf(*status)));
+  }
+  command_.reset();
 }
 
 // Diagnoses the job a last time before all processes are killed.
@@ -243,6 +302,7 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
       deadline = -1;
       EndForTime();
     }
+    if (command_asked_.exchange(false)) StartCommand();
     if (end_asked_) EndJob();
     pollfd entries[] = {{gate_.fd(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
     poll(entries, 2, end_asked_ ? 100 : deadline < 0 ? -1 : MillisecondsUntil(deadline));
@@ -300,6 +360,7 @@ std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen) {
 }
 
 void WatchedJob::Close(const End& end, bool any_findings) {
+  FinishCommand();
   Journal(journal::JobEnd{
       .exit_code = end.exit_code, .by_rollcall = end.by_rollcall, .at_ns = Now(CLOCK_REALTIME)});
   const bool keep = settings_.keep || any_findings || !settings_.directory.empty();

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,7 @@ struct WatchSettings {
   }
 };
 
-// Construct before anything that starts a thread. Not thread-safe except for RequestEnd(). After
+// Construct before anything that starts a thread. Not thread-safe except for Request…(). After
 // its destruction nothing is left running, or on disk unless Close() kept the traces.
 class WatchedJob {
  public:
@@ -73,6 +74,16 @@ class WatchedJob {
   // `time_limit_ns` (-1: never) or after RequestEnd(): by SIGTERM, after 5 s by SIGKILL, and
   // finally by SIGKILL to ranks that are left behind.
   End Wait(int64_t time_limit_ns = -1);
+  // A command to run because of a report, beside the job.
+  struct HangCommand {
+    std::string shell_command;
+    std::string input;                             // on its standard input
+    std::map<std::string, std::string> variables;  // in addition to rollcall's environment
+  };
+  // Thread-safe; call once at most. Wait() starts the command, in rollcall's own environment, with
+  // ROLLCALL_DIR and ROLLCALL_LAUNCHER_PID added. It does not end the job. Close() waits for its
+  // end.
+  void RequestCommand(HangCommand command);
   // Thread-safe. Ends the job because of a report, for example from on_due. If a culprit's process
   // is gone, the launcher may be ending the job itself and gets some time for it. `why` is printed
   // for the user.
@@ -89,11 +100,15 @@ class WatchedJob {
  private:
   bool MakeDirectory(std::string* problem);
   void Ask(bool launcher_may_act, const std::string& why);
+  void Wake();
   void EndForTime();
   void PassOn(const SignalGate::Taken& taken);
   // Processes that end from now on are taken to end because of the interruption.
   void NoteInterrupted(bool by_rollcall);
   void EndJob();
+  void StartCommand();
+  // Waits for the command for a while, and then ends it.
+  void FinishCommand();
   void Journal(const JournalEvent& event);
   void TearDown(bool keep);
   // A line for the user.
@@ -115,6 +130,9 @@ class WatchedJob {
   std::atomic<bool> launcher_may_act_ = false;
   std::atomic<bool> end_asked_ = false;
   std::string end_why_;  // written before end_asked_ is set, read after it is seen
+  std::atomic<bool> command_asked_ = false;
+  HangCommand hang_command_;  // written before command_asked_ is set, read after it is seen
+  std::optional<Launcher> command_;
   bool timed_out_ = false;
   int64_t end_seen_ns_ = 0;
   int64_t end_begun_ns_ = 0;

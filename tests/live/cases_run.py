@@ -54,6 +54,26 @@ def kill_ends_soon(scene):
         live.check_skip(live.read_verdict(scene.verdict_file), 4, job)
 
 
+def exec_runs_a_command(scene):
+    """--on-hang=exec: the command gets the verdict and the names of the files, complete, and the job is left alone."""
+    seen, bundle = scene.path("seen"), scene.path("job.zst")
+    command = ("cp \"$ROLLCALL_BUNDLE\" %s.zst; cp \"$ROLLCALL_OUTPUT_JSON\" %s.json; test -d \"$ROLLCALL_DIR\"; "
+               "echo $? > %s.code; cat > %s.partial; mv %s.partial %s; kill $ROLLCALL_LAUNCHER_PID; exit 3"
+               % (seen, seen, seen, seen, seen, seen))
+    with Command(scene.run("--bundle", bundle, on_hang="exec:" + command) + scene.job("skip")) as job:
+        until(lambda: os.path.exists(seen), "the command's copy of the verdict", job)
+        live.check_skip(live.read_verdict(seen), 4, job)
+        live.check_skip(live.read_verdict(seen + ".json"), 4, job)
+        live.check_skip(scene.analyze(of=seen + ".zst"), 4, job)
+        with open(seen + ".code", encoding="utf-8") as file:
+            require(file.read() == "0\n", "ROLLCALL_DIR is not a directory", job)
+        code = job.wait()  # the command killed the launcher
+        require(code not in (0, live.ENDED_CODE), "exit code %d" % code, job)
+        job.says("the command of --on-hang ended with exit code 3")
+        require(job.stderr().count("rollcall: hung") == 1, "not one verdict", job)
+        require("rollcall: stopped" not in job.stderr(), "a killed rank is accused", job)
+
+
 def kill_waits_for_kill_after(scene):
     """A likely finding is printed immediately, and the job is ended when nothing has moved for --kill-after."""
     with Command(scene.run("--kill-after", str(KILL_AFTER_S), on_hang="kill") + scene.job("sends", ranks=2)) as job:
@@ -240,6 +260,6 @@ def installed_and_moved(scene):
 
 
 CASES = {case.__name__: case for case in (
-    report_leaves_the_job_alone, kill_ends_soon, nobody_reads, watcher_killed, watcher_killed_job_hangs,
-    launcher_killed, kill_waits_for_kill_after, verdict_withdrawn, verdict_withdrawn_while_it_runs,
+    report_leaves_the_job_alone, exec_runs_a_command, kill_ends_soon, nobody_reads, watcher_killed,
+    watcher_killed_job_hangs, launcher_killed, kill_waits_for_kill_after, verdict_withdrawn, verdict_withdrawn_while_it_runs,
     check_passes_what_finishes, check_ends_what_hangs, stalled_in_a_loop, stalled_in_read, no_mpi, installed_and_moved)}
