@@ -44,10 +44,18 @@ void Require(CLI::Option* added, Must must) {
 
 struct ArgumentParser::Parser {
   CLI::App app;
+  std::vector<std::pair<std::string, std::function<std::string()>>> checks = {};  // by option
 };
 
 ArgumentParser::ArgumentParser(std::string description, std::string command)
-    : parser_(new Parser{CLI::App(std::move(description), std::move(command))}) {}
+    : parser_(new Parser{CLI::App(std::move(description), std::move(command))}) {
+  parser_->app.parse_complete_callback([this] {
+    for (const auto& [name, check] : parser_->checks) {
+      const std::string problem = check();
+      if (!problem.empty()) throw CLI::ValidationError(name, problem);
+    }
+  });
+}
 
 ArgumentParser::~ArgumentParser() = default;
 
@@ -74,11 +82,8 @@ void ArgumentParser::StopAtFirstPositional() { parser_->app.positionals_at_end()
 
 void ArgumentParser::SetFooter(std::string text) { parser_->app.footer(std::move(text)); }
 
-void ArgumentParser::SetCheck(std::string name, std::function<std::string()> check) {
-  parser_->app.parse_complete_callback([name = std::move(name), check = std::move(check)] {
-    const std::string problem = check();
-    if (!problem.empty()) throw CLI::ValidationError(name, problem);
-  });
+void ArgumentParser::AddCheck(std::string name, std::function<std::string()> check) {
+  parser_->checks.emplace_back(std::move(name), std::move(check));
 }
 
 std::optional<int> ArgumentParser::Parse(int argc, char** argv) {

@@ -51,9 +51,9 @@ class ArgumentParser {
   void StopAtFirstPositional();
   // Printed below --help's list.
   void SetFooter(std::string text);
-  // `check` is called when all values are stored. It returns what is wrong with the values of
-  // option `name`, or "".
-  void SetCheck(std::string name, std::function<std::string()> check);
+  // `check` is called when all values are stored, after earlier ones. It returns what is wrong with
+  // the values of option `name`, or "".
+  void AddCheck(std::string name, std::function<std::string()> check);
 
   // If a value is returned, the program must exit with it at once: kUsage after an error (explained
   // on stderr), 0 after --help (printed on stdout).

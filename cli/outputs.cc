@@ -93,7 +93,7 @@ void Outputs::AddOptions(ArgumentParser* parser, StandardOutput standard_output)
               "name source files relative to this directory where a service looks them up "
               "(default: where CI checked out, else the current directory)",
               {.type = "DIR", .must = Must::kBeDirectory});
-  parser->SetCheck("--output", [this, ours] { return Choose(ours); });
+  parser->AddCheck("--output", [this, ours] { return Choose(ours); });
 }
 
 std::string Outputs::Choose(bool standard_output_is_ours) {

@@ -125,7 +125,7 @@ int RunRun(int argc, char** argv) {
              "report: print the verdict and let the job run; kill: end the job; exec:COMMAND: run "
              "a shell command, with the verdict as JSON on its standard input (docs/live.md)",
              {.type = "report|kill|exec:COMMAND", .show_default = true});
-  parser.SetCheck("--on-hang", [&options]() -> std::string {
+  parser.AddCheck("--on-hang", [&options]() -> std::string {
     const std::string& value = options.on_hang;
     if (value == "report" || value == "kill") return "";
     return value.starts_with(kExec) && value.size() > kExec.size()

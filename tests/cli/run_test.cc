@@ -64,6 +64,7 @@ TEST_F(RunTest, UsageErrorsGiveExitCode2) {
   EXPECT_EQ(RunCommand({ROLLCALL_BIN, "run"}).exit_code(), 2);
   EXPECT_EQ(RunCommand({ROLLCALL_BIN, "run", "--no-such-option", "--", "true"}).exit_code(), 2);
   EXPECT_EQ(RunCommand({ROLLCALL_BIN, "run", "--on-hang=panic", "--", "true"}).exit_code(), 2);
+  EXPECT_EQ(RunCommand({ROLLCALL_BIN, "run", "--on-hang=exec:", "--", "true"}).exit_code(), 2);
   const Outcome missing = RunCommand(Run({"/no/such/launcher"}));
   EXPECT_EQ(missing.exit_code(), 2);
   EXPECT_THAT(missing.err, HasSubstr("/no/such/launcher: No such file"));
