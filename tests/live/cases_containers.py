@@ -43,11 +43,11 @@ def agent_in_another_container(scene):
     with parts.collector(scene.verdict_file) as collector, parts.agent(_container()) as agent:
         until(lambda: os.path.isdir(os.path.join(scene.run_directory, "rings")), "a directory", agent)
         with parts.job("skip") as job:
-            collector.says("a pid namespace that is not seen")
+            collector.says("a pid namespace that this agent cannot see")
             scene.open_gate()
             collector.says("rollcall: ")
             live.check_skip(scene.verdict(collector), 4, collector, agent, job)
-            require(collector.stderr().count("a pid namespace that is not seen") == 1, "said more than once", collector)
+            require(collector.stderr().count("a pid namespace that this agent cannot see") == 1, "said more than once", collector)
         os.kill(collector.pid, signal.SIGTERM)
         collector.ends(live.FINDINGS)
 
